@@ -1,0 +1,11 @@
+//! SIMD kernels for Parquet data: slices in, slices out; no I/O, no Arrow, no allocation.
+//!
+//! One module per family. Every function has a scalar implementation that is the contract and further tiers
+//! ([`Tier`]) that give bit-identical results; the best tier that the processor has is chosen at run time.
+//! `LATH_SIMD=scalar|sse41|avx2|avx512|neon` lowers the choice, never raises it.
+
+mod error;
+mod tier;
+
+pub use error::KernelError;
+pub use tier::Tier;

@@ -1,0 +1,202 @@
+//! Which instruction set the kernels use: detected once, cached in a byte, lowered by `LATH_SIMD`.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// An instruction-set level for which kernels exist, lowest first within an architecture.
+#[repr(u8)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Tier {
+    /// Portable Rust.
+    Scalar = 1,
+    /// x86-64 with SSE4.1 and POPCNT.
+    Sse41 = 2,
+    /// x86-64-v3: AVX2, BMI1, BMI2, FMA, LZCNT, MOVBE, POPCNT.
+    Avx2 = 3,
+    /// AVX-512 F, BW, VL, DQ, CD, VBMI and VBMI2, over [`Tier::Avx2`].
+    Avx512 = 4,
+    /// AArch64 Advanced SIMD.
+    Neon = 5,
+}
+
+/// Names a tier's features once and makes of them both the gate and the attribute, so that the two cannot differ.
+/// `$wrap! { fn … }` compiles the functions inside it with exactly the features that `$gate()` tests.
+macro_rules! tier_features {
+    ($d:tt $gate:ident $wrap:ident [$($feature:tt),+ $(,)?]) => {
+        #[cfg(target_arch = "x86_64")]
+        fn $gate() -> bool {
+            $(std::arch::is_x86_feature_detected!($feature))&&+
+        }
+
+        #[cfg(target_arch = "x86_64")]
+        #[allow(unused_macros, reason = "a family has only the tiers that pay")]
+        macro_rules! $wrap {
+            ($d($d item:item)*) => { $d($(#[target_feature(enable = $feature)])+ $d item)* };
+        }
+
+        #[cfg(target_arch = "x86_64")]
+        #[allow(unused_imports, reason = "a family has only the tiers that pay")]
+        pub(crate) use $wrap;
+    };
+}
+
+tier_features!($ has_sse41 sse41 ["sse4.1", "ssse3", "popcnt"]);
+tier_features!($ has_avx2 avx2 ["avx2", "bmi1", "bmi2", "fma", "lzcnt", "movbe", "popcnt"]);
+tier_features!($ has_avx512 avx512 [
+    "avx512f", "avx512bw", "avx512vl", "avx512dq", "avx512cd", "avx512vbmi", "avx512vbmi2",
+    "avx2", "bmi1", "bmi2", "fma", "lzcnt", "movbe", "popcnt",
+]);
+
+impl Tier {
+    /// The tier that kernels run at: the best that the processor has, lowered by `LATH_SIMD` if that is set.
+    ///
+    /// Read once per process. An unknown value, or one above what the processor has, leaves the best tier in place.
+    #[inline]
+    pub fn current() -> Self {
+        match CURRENT.load(Ordering::Relaxed) {
+            1 => Self::Scalar,
+            2 => Self::Sse41,
+            3 => Self::Avx2,
+            4 => Self::Avx512,
+            5 => Self::Neon,
+            _ => detect_and_cache(),
+        }
+    }
+
+    /// Every tier that this processor can run, lowest first, `LATH_SIMD` not counted.
+    pub fn available() -> &'static [Self] {
+        #[cfg(target_arch = "x86_64")]
+        {
+            const ALL: [Tier; 4] = [Tier::Scalar, Tier::Sse41, Tier::Avx2, Tier::Avx512];
+            let count = if !has_sse41() {
+                1
+            } else if !has_avx2() {
+                2
+            } else if !has_avx512() {
+                3
+            } else {
+                4
+            };
+            &ALL[..count]
+        }
+        #[cfg(target_arch = "aarch64")]
+        {
+            &[Self::Scalar, Self::Neon]
+        }
+        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+        {
+            &[Self::Scalar]
+        }
+    }
+
+    /// The tier's name as `LATH_SIMD` takes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Scalar => "scalar",
+            Self::Sse41 => "sse41",
+            Self::Avx2 => "avx2",
+            Self::Avx512 => "avx512",
+            Self::Neon => "neon",
+        }
+    }
+}
+
+impl fmt::Display for Tier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Zero until the first call; then the `Tier`'s number.
+static CURRENT: AtomicU8 = AtomicU8::new(0);
+
+#[cold]
+fn detect_and_cache() -> Tier {
+    let wanted = std::env::var("LATH_SIMD").ok();
+    let tier = choose(Tier::available(), wanted.as_deref());
+    CURRENT.store(tier as u8, Ordering::Relaxed);
+    tier
+}
+
+/// The best of `available` (lowest first) that is not above `wanted`.
+fn choose(available: &[Tier], wanted: Option<&str>) -> Tier {
+    let best = available.last().copied().unwrap_or(Tier::Scalar);
+    let Some(wanted) = wanted else { return best };
+    let named = [Tier::Scalar, Tier::Sse41, Tier::Avx2, Tier::Avx512, Tier::Neon]
+        .into_iter()
+        .find(|tier| tier.name().eq_ignore_ascii_case(wanted));
+    match named {
+        Some(named) => available.iter().copied().rfind(|&tier| tier <= named).unwrap_or(Tier::Scalar),
+        None => best,
+    }
+}
+
+/// Calls `$f` of the best of the listed tier modules that [`Tier::current`] allows, else `scalar::$f`, and returns its
+/// value from the enclosing function. List tiers from highest to lowest: `dispatch!(unpack(src, out): avx512 avx2 neon)`.
+macro_rules! dispatch {
+    ($f:ident ( $($arg:expr),* $(,)? ) : $($tier:ident)*) => {{
+        #[allow(unused_variables, reason = "an architecture may have none of the tiers")]
+        let tier = $crate::Tier::current();
+        $( $crate::tier::dispatch_one!($tier tier $f ($($arg),*)); )*
+        scalar::$f($($arg),*)
+    }};
+}
+pub(crate) use dispatch;
+
+macro_rules! dispatch_one {
+    (avx512 $current:ident $f:ident ($($arg:expr),*)) => {
+        #[cfg(target_arch = "x86_64")]
+        if $current == $crate::Tier::Avx512 {
+            // SAFETY: the gate of the tier that is current has tested every feature that the callee enables.
+            return unsafe { avx512::$f($($arg),*) };
+        }
+    };
+    (avx2 $current:ident $f:ident ($($arg:expr),*)) => {
+        #[cfg(target_arch = "x86_64")]
+        if $current >= $crate::Tier::Avx2 {
+            // SAFETY: the gate of the tier that is current has tested every feature that the callee enables.
+            return unsafe { avx2::$f($($arg),*) };
+        }
+    };
+    (sse41 $current:ident $f:ident ($($arg:expr),*)) => {
+        #[cfg(target_arch = "x86_64")]
+        if $current >= $crate::Tier::Sse41 {
+            // SAFETY: the gate of the tier that is current has tested every feature that the callee enables.
+            return unsafe { sse41::$f($($arg),*) };
+        }
+    };
+    (neon $current:ident $f:ident ($($arg:expr),*)) => {
+        #[cfg(target_arch = "aarch64")]
+        if $current == $crate::Tier::Neon {
+            // SAFETY: Advanced SIMD is part of the AArch64 baseline that this is compiled for.
+            return unsafe { neon::$f($($arg),*) };
+        }
+    };
+}
+pub(crate) use dispatch_one;
+
+#[cfg(test)]
+mod tests {
+    use super::{Tier, choose};
+
+    const X86: [Tier; 4] = [Tier::Scalar, Tier::Sse41, Tier::Avx2, Tier::Avx512];
+
+    #[test]
+    fn the_variable_lowers_the_tier() {
+        assert_eq!(choose(&X86, Some("avx2")), Tier::Avx2);
+        assert_eq!(choose(&X86, Some("SCALAR")), Tier::Scalar);
+        assert_eq!(choose(&[Tier::Scalar, Tier::Neon], Some("scalar")), Tier::Scalar);
+    }
+
+    #[test]
+    fn the_variable_never_raises_the_tier() {
+        assert_eq!(choose(&X86[..2], Some("avx512")), Tier::Sse41);
+        assert_eq!(choose(&[Tier::Scalar], Some("neon")), Tier::Scalar);
+    }
+
+    #[test]
+    fn an_unknown_value_leaves_the_best_tier() {
+        assert_eq!(choose(&X86, Some("mmx")), Tier::Avx512);
+        assert_eq!(choose(&X86, None), Tier::Avx512);
+    }
+}

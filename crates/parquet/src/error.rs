@@ -1,0 +1,172 @@
+//! What can go wrong while reading a file, and where.
+
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+
+use lath_kernels::KernelError;
+
+/// A result whose error is [`enum@Error`].
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Where in a file something was found. Every part that is known is set; the others are `None`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Location {
+    /// Path or name of the file.
+    pub file: Option<Arc<str>>,
+    /// Dotted path of the leaf column.
+    pub column: Option<Arc<str>>,
+    /// Row group, counted from 0.
+    pub row_group: Option<usize>,
+    /// Page within the column chunk, counted from 0; the dictionary page counts.
+    pub page: Option<usize>,
+    /// Byte offset within the file.
+    pub offset: Option<u64>,
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut separator = "";
+        let mut part = |f: &mut fmt::Formatter<'_>, name: &str, value: Option<&dyn fmt::Display>| {
+            let Some(value) = value else { return Ok(()) };
+            write!(f, "{separator}{name} {value}")?;
+            separator = ", ";
+            Ok(())
+        };
+        part(f, "file", self.file.as_ref().map(|v| v as _))?;
+        part(f, "column", self.column.as_ref().map(|v| v as _))?;
+        part(f, "row group", self.row_group.as_ref().map(|v| v as _))?;
+        part(f, "page", self.page.as_ref().map(|v| v as _))?;
+        part(f, "offset", self.offset.as_ref().map(|v| v as _))
+    }
+}
+
+impl Location {
+    fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// Why a file could not be read.
+#[non_exhaustive]
+#[derive(Debug)]
+pub enum Error {
+    /// The bytes break the format's rules.
+    Corrupt {
+        /// What is wrong.
+        what: String,
+        /// Where it was found.
+        at: Box<Location>,
+    },
+    /// The file is sound, as far as can be told, but uses something that Lath does not read.
+    Unsupported {
+        /// The feature, as the specification names it.
+        feature: String,
+        /// Where it was found.
+        at: Box<Location>,
+    },
+    /// Reading on would pass one of the configured [`Limits`](crate::Limits).
+    Limit {
+        /// The quantity, and the name of the option that bounds it.
+        what: String,
+        /// The bound in force.
+        limit: u64,
+        /// What the file asks for.
+        needed: u64,
+        /// Where it was found.
+        at: Box<Location>,
+    },
+    /// The storage failed.
+    Io {
+        /// What was being done ("open", "read", …).
+        op: &'static str,
+        /// Where it was being done.
+        at: Box<Location>,
+        /// The operating system's error.
+        source: io::Error,
+    },
+    /// The caller asked for something that the file does not have or the reader does not do.
+    Invalid {
+        /// What is wrong with the request.
+        what: String,
+    },
+}
+
+impl Error {
+    /// Malformed bytes at a place still to be filled in by [`Error::locate`].
+    pub(crate) fn corrupt(what: impl Into<String>) -> Self {
+        Self::Corrupt { what: what.into(), at: Box::default() }
+    }
+
+    /// Something that Lath does not read, at a place still to be filled in by [`Error::locate`].
+    pub(crate) fn unsupported(feature: impl Into<String>) -> Self {
+        Self::Unsupported { feature: feature.into(), at: Box::default() }
+    }
+
+    /// A limit that would be passed, at a place still to be filled in by [`Error::locate`].
+    pub(crate) fn limit(what: impl Into<String>, limit: u64, needed: u64) -> Self {
+        Self::Limit { what: what.into(), limit, needed, at: Box::default() }
+    }
+
+    /// A failure of the storage, at a place still to be filled in by [`Error::locate`].
+    pub(crate) fn io(op: &'static str, source: io::Error) -> Self {
+        Self::Io { op, source, at: Box::default() }
+    }
+
+    /// A request that cannot be served.
+    pub(crate) fn invalid(what: impl Into<String>) -> Self {
+        Self::Invalid { what: what.into() }
+    }
+
+    /// Where the error was found; `None` for a request that cannot be served.
+    pub fn location(&self) -> Option<&Location> {
+        match self {
+            Self::Corrupt { at, .. } | Self::Unsupported { at, .. } | Self::Limit { at, .. } | Self::Io { at, .. } => {
+                Some(at)
+            }
+            Self::Invalid { .. } => None,
+        }
+    }
+
+    /// Adds to the error's location whatever `fill` knows; each layer fills the parts that are still `None`.
+    pub(crate) fn locate(mut self, fill: impl FnOnce(&mut Location)) -> Self {
+        match &mut self {
+            Self::Corrupt { at, .. } | Self::Unsupported { at, .. } | Self::Limit { at, .. } | Self::Io { at, .. } => {
+                fill(at);
+            }
+            Self::Invalid { .. } => {}
+        }
+        self
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Corrupt { what, .. } => write!(f, "corrupt data: {what}")?,
+            Self::Unsupported { feature, .. } => write!(f, "not supported: {feature}")?,
+            Self::Limit { what, limit, needed, .. } => write!(f, "{what}: {needed} needed, limit is {limit}")?,
+            Self::Io { op, source, .. } => write!(f, "cannot {op}: {source}")?,
+            Self::Invalid { what } => return f.write_str(what),
+        }
+        match self.location() {
+            Some(at) if !at.is_empty() => write!(f, " ({at})"),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Io { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}
+
+impl From<KernelError> for Error {
+    fn from(error: KernelError) -> Self {
+        Self::corrupt(error.to_string())
+    }
+}

@@ -1,0 +1,8 @@
+//! Parquet pages decoded by SIMD kernels and assembled into Arrow.
+
+mod error;
+mod options;
+mod schema;
+
+pub use error::{Error, Location, Result};
+pub use options::{Limits, Strings};

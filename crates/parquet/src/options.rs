@@ -1,0 +1,48 @@
+//! What a caller can choose about reading.
+
+/// How string and binary columns come out.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Strings {
+    /// `Utf8View` and `BinaryView`: views into the decompressed pages, nothing copied.
+    #[default]
+    Views,
+    /// `Utf8` and `Binary` (or the large ones where the file's Arrow schema says so): one contiguous buffer of bytes with offsets.
+    Offsets,
+}
+
+/// Bounds on what a file may make the reader allocate or do. A file that needs more is refused with
+/// [`Error::Limit`](crate::Error::Limit); raise the bound to read it.
+#[non_exhaustive]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// Most bytes of a footer (Thrift metadata).
+    pub footer_bytes: u64,
+    /// Most bytes of a page header.
+    pub page_header_bytes: u64,
+    /// Most bytes of one page after decompression.
+    pub page_bytes: u64,
+    /// Deepest nesting of a schema, in levels.
+    pub schema_depth: usize,
+}
+
+impl Limits {
+    /// Default for [`Limits::footer_bytes`]: 256 MiB.
+    pub const DEFAULT_FOOTER_BYTES: u64 = 256 << 20;
+    /// Default for [`Limits::page_header_bytes`]: 16 MiB (headers carry statistics, which can be long strings).
+    pub const DEFAULT_PAGE_HEADER_BYTES: u64 = 16 << 20;
+    /// Default for [`Limits::page_bytes`]: the format's own bound of 2 GiB − 1.
+    pub const DEFAULT_PAGE_BYTES: u64 = i32::MAX as u64;
+    /// Default for [`Limits::schema_depth`]: 100 levels.
+    pub const DEFAULT_SCHEMA_DEPTH: usize = 100;
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            footer_bytes: Self::DEFAULT_FOOTER_BYTES,
+            page_header_bytes: Self::DEFAULT_PAGE_HEADER_BYTES,
+            page_bytes: Self::DEFAULT_PAGE_BYTES,
+            schema_depth: Self::DEFAULT_SCHEMA_DEPTH,
+        }
+    }
+}
