@@ -1,0 +1,22 @@
+/// Lengths at which vector code goes wrong: all of 0 to 67, then one below, at and above each power of two up to
+/// 4096, and some round and odd thousands. Ascending, no length twice.
+pub fn lengths() -> impl Iterator<Item = usize> {
+    let around_powers = (7..=12).flat_map(|exponent| {
+        let power = 1_usize << exponent;
+        [power - 1, power, power + 1]
+    });
+    (0..=67).chain(around_powers).chain([5_000, 6_007, 8_191, 8_192, 8_193, 10_000])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::lengths;
+
+    #[test]
+    fn lengths_ascend_and_hold_every_small_one() {
+        let all: Vec<usize> = lengths().collect();
+        assert!(all.is_sorted_by(|a, b| a < b));
+        assert!((0..=67).all(|len| all.contains(&len)));
+        assert!([127, 128, 129, 4095, 4096, 4097].iter().all(|len| all.contains(len)));
+    }
+}
