@@ -5,6 +5,8 @@
 //! `LATH_SIMD=scalar|sse41|avx2|avx512|neon` lowers the choice, never raises it.
 
 mod error;
+pub mod levels;
+pub mod select;
 mod tier;
 
 pub use error::KernelError;

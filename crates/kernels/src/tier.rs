@@ -53,6 +53,10 @@ impl Tier {
     /// Read once per process. An unknown value, or one above what the processor has, leaves the best tier in place.
     #[inline]
     pub fn current() -> Self {
+        #[cfg(test)]
+        if let Some(tier) = FORCED.get() {
+            return tier;
+        }
         match CURRENT.load(Ordering::Relaxed) {
             1 => Self::Scalar,
             2 => Self::Sse41,
@@ -104,6 +108,24 @@ impl Tier {
 impl fmt::Display for Tier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+thread_local! {
+    /// The tier that a conformance test runs at on this thread.
+    static FORCED: std::cell::Cell<Option<Tier>> = const { std::cell::Cell::new(None) };
+}
+
+#[cfg(test)]
+impl Tier {
+    /// Runs `test` once per available tier, with [`Tier::current`] being that tier on this thread.
+    pub(crate) fn for_each_available(mut test: impl FnMut(Self)) {
+        for &tier in Self::available() {
+            FORCED.set(Some(tier));
+            test(tier);
+        }
+        FORCED.set(None);
     }
 }
 

@@ -1,0 +1,205 @@
+//! Spread values over the valid slots of a column (expand), keep the selected ones (compress), and the bitmap work
+//! around both.
+//!
+//! Parquet stores only the values that are not null
+//! ([definition levels](https://parquet.apache.org/docs/file-format/nulls/) say where), while a column in memory has a
+//! slot for every row. Bitmaps are LSB-first: bit `i` is bit `i % 8` of byte `i / 8`, and start at any bit offset.
+//!
+//! ```text
+//! validity    1  0  1  1  0          selection   1  0  1  1  0
+//! on entry    .  .  a  b  c          values      a  b  c  d  e
+//! expanded    a  0  b  c  0          compressed  a  c  d
+//! ```
+//!
+//! Contract: every length is checked before anything is written; bits of an output bitmap outside the range that a
+//! function is asked to write stay as they are.
+
+pub(crate) mod bitmap;
+#[cfg(test)]
+mod reference;
+mod scalar;
+#[cfg(test)]
+mod tests;
+
+use crate::KernelError;
+use bitmap::check_range;
+
+/// Checks the arguments that every expansion shares.
+fn check_expand(len: usize, value_count: usize, validity: &[u8], bit_offset: usize) -> Result<(), KernelError> {
+    let valid = count_ones(validity, bit_offset, len)?;
+    if valid == value_count {
+        Ok(())
+    } else {
+        Err(KernelError::LengthMismatch { expected: valid, actual: value_count })
+    }
+}
+
+/// Checks the arguments that every selection shares.
+fn check_compress(len: usize, selection: &[u8], bit_offset: usize, out_len: usize) -> Result<(), KernelError> {
+    let selected = count_ones(selection, bit_offset, len)?;
+    if selected <= out_len { Ok(()) } else { Err(KernelError::LengthMismatch { expected: selected, actual: out_len }) }
+}
+
+macro_rules! element_functions {
+    ($($element:ty, $expand:ident, $compress:ident;)*) => { $(
+        #[doc = concat!("Spreads `", stringify!($element), "` values over the valid slots, in place.")]
+        ///
+        /// On entry the last `value_count` elements of `values` are the non-null values in order (what stands before
+        /// them is ignored); on exit element `i` has its value where bit `validity_bit_offset + i` of `validity` is
+        /// set, and zero elsewhere.
+        ///
+        /// # Errors
+        /// [`KernelError::InputTooShort`] if `validity` ends before the last slot, [`KernelError::LengthMismatch`] if
+        /// `value_count` is not the number of valid slots.
+        pub fn $expand(
+            values: &mut [$element],
+            value_count: usize,
+            validity: &[u8],
+            validity_bit_offset: usize,
+        ) -> Result<(), KernelError> {
+            check_expand(values.len(), value_count, validity, validity_bit_offset)?;
+            scalar::expand_in_place(values, value_count, validity, validity_bit_offset);
+            Ok(())
+        }
+
+        #[doc = concat!("Moves the selected `", stringify!($element), "` values to the front of `out`, in order.")]
+        ///
+        /// Element `i` of `values` is selected if bit `bit_offset + i` of `selection` is set. Returns how many were.
+        /// Elements of `out` behind them may be overwritten.
+        ///
+        /// # Errors
+        /// [`KernelError::InputTooShort`] if `selection` ends before the last value, [`KernelError::LengthMismatch`] if
+        /// `out` has no room for the selected values.
+        pub fn $compress(
+            values: &[$element],
+            selection: &[u8],
+            bit_offset: usize,
+            out: &mut [$element],
+        ) -> Result<usize, KernelError> {
+            check_compress(values.len(), selection, bit_offset, out.len())?;
+            Ok(scalar::compress(values, selection, bit_offset, out))
+        }
+    )* };
+}
+
+element_functions! {
+    u8, expand_in_place_u8, compress_u8;
+    u16, expand_in_place_u16, compress_u16;
+    u32, expand_in_place_u32, compress_u32;
+    u64, expand_in_place_u64, compress_u64;
+    u128, expand_in_place_u128, compress_u128;
+}
+
+/// Spreads values of `width` bytes over the valid slots, in place: [`expand_in_place_u8`] for fixed-length values.
+///
+/// `values` has `width` bytes a slot; its last `value_count × width` bytes are the non-null values. A width of zero
+/// leaves nothing to move.
+///
+/// # Errors
+/// [`KernelError::LengthMismatch`] if `values` is not a whole number of slots or `value_count` is not the number of
+/// valid slots, [`KernelError::InputTooShort`] if `validity` ends before the last slot.
+pub fn expand_bytes_in_place(
+    width: usize,
+    values: &mut [u8],
+    value_count: usize,
+    validity: &[u8],
+    validity_bit_offset: usize,
+) -> Result<(), KernelError> {
+    if width == 0 {
+        return if values.is_empty() {
+            Ok(())
+        } else {
+            Err(KernelError::LengthMismatch { expected: 0, actual: values.len() })
+        };
+    }
+    let len = values.len() / width;
+    if len * width != values.len() {
+        return Err(KernelError::LengthMismatch { expected: len * width, actual: values.len() });
+    }
+    if width == 1 {
+        return expand_in_place_u8(values, value_count, validity, validity_bit_offset);
+    }
+    check_expand(len, value_count, validity, validity_bit_offset)?;
+    scalar::expand_bytes(width, values, value_count, validity, validity_bit_offset);
+    Ok(())
+}
+
+/// Spreads the `value_count` bits of `src` from `src_offset` on over the valid ones of `len` slots: bit `out_offset + i`
+/// of `out` becomes slot `i`'s value if bit `validity_offset + i` of `validity` is set, else zero.
+///
+/// # Errors
+/// [`KernelError::InputTooShort`] if a bitmap (`out` too) ends before its range does, [`KernelError::LengthMismatch`]
+/// if `value_count` is not the number of valid slots.
+#[expect(clippy::too_many_arguments, reason = "three bitmaps, each with its offset")]
+pub fn expand_bits(
+    src: &[u8],
+    src_offset: usize,
+    value_count: usize,
+    validity: &[u8],
+    validity_offset: usize,
+    len: usize,
+    out: &mut [u8],
+    out_offset: usize,
+) -> Result<(), KernelError> {
+    check_range(src.len(), src_offset, value_count)?;
+    check_range(out.len(), out_offset, len)?;
+    check_expand(len, value_count, validity, validity_offset)?;
+    scalar::expand_bits(src, src_offset, validity, validity_offset, len, out, out_offset);
+    Ok(())
+}
+
+/// Appends to `out`, from bit `out_offset` on, the bits of `src` whose slot is selected; returns how many.
+/// Slot `i` of `len` is bit `src_offset + i` of `src` and bit `selection_offset + i` of `selection`.
+///
+/// # Errors
+/// [`KernelError::InputTooShort`] if a bitmap (`out` too) ends before its range does.
+pub fn compress_bits(
+    src: &[u8],
+    src_offset: usize,
+    selection: &[u8],
+    selection_offset: usize,
+    len: usize,
+    out: &mut [u8],
+    out_offset: usize,
+) -> Result<usize, KernelError> {
+    check_range(src.len(), src_offset, len)?;
+    let selected = count_ones(selection, selection_offset, len)?;
+    check_range(out.len(), out_offset, selected)?;
+    Ok(scalar::compress_bits(src, src_offset, selection, selection_offset, len, out, out_offset))
+}
+
+/// The number of set bits among the `len` bits from `bit_offset` on.
+///
+/// # Errors
+/// [`KernelError::InputTooShort`] if `bitmap` ends before the range does.
+pub fn count_ones(bitmap: &[u8], bit_offset: usize, len: usize) -> Result<usize, KernelError> {
+    check_range(bitmap.len(), bit_offset, len)?;
+    Ok(scalar::count_ones(bitmap, bit_offset, len))
+}
+
+/// Copies `len` bits from `src_offset` in `src` to `dst_offset` in `dst`.
+///
+/// # Errors
+/// [`KernelError::InputTooShort`] if either bitmap ends before its range does.
+pub fn copy_bits(
+    src: &[u8],
+    src_offset: usize,
+    dst: &mut [u8],
+    dst_offset: usize,
+    len: usize,
+) -> Result<(), KernelError> {
+    check_range(src.len(), src_offset, len)?;
+    check_range(dst.len(), dst_offset, len)?;
+    scalar::copy_bits(src, src_offset, dst, dst_offset, len);
+    Ok(())
+}
+
+/// Sets the `len` bits from `offset` on to `value`.
+///
+/// # Errors
+/// [`KernelError::InputTooShort`] if `dst` ends before the range does.
+pub fn fill_bits(dst: &mut [u8], offset: usize, len: usize, value: bool) -> Result<(), KernelError> {
+    check_range(dst.len(), offset, len)?;
+    scalar::fill_bits(dst, offset, len, value);
+    Ok(())
+}
