@@ -4,6 +4,11 @@
 //! ([`Tier`]) that give bit-identical results; the best tier that the processor has is chosen at run time.
 //! `LATH_SIMD=scalar|sse41|avx2|avx512|neon` lowers the choice, never raises it.
 
+pub mod byte_array;
+pub mod byte_stream_split;
+pub mod bytes;
+pub mod gather;
+
 mod error;
 pub mod levels;
 pub mod select;

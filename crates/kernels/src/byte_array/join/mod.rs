@@ -1,0 +1,95 @@
+//! DELTA_BYTE_ARRAY: each value is the start of the value before it and a suffix of its own.
+//!
+//! ```text
+//! prefix lengths   0            5              3
+//! suffixes         h e l l o    ␣ y o u        p
+//! values           h e l l o    h e l l o ␣ y o u    h e l p
+//! ```
+//!
+//! [Specification](https://parquet.apache.org/docs/file-format/data-pages/encodings/#delta-strings-delta_byte_array--7).
+
+mod scalar;
+
+#[cfg(test)]
+mod reference;
+#[cfg(test)]
+mod tests;
+
+use crate::KernelError;
+
+/// What [`prefix_join`] has read and written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PrefixJoin {
+    /// Bytes of `suffixes` that the values have used.
+    pub suffix_bytes_consumed: usize,
+    /// Bytes of `out` that the values take up.
+    pub out_len: usize,
+}
+
+/// The bytes that the joined values take up: the sum of all prefix and suffix lengths.
+///
+/// The lengths are taken at their word: whether the value before has such a prefix is for [`prefix_join`] to find, so
+/// bound the sum before allocating it.
+///
+/// # Errors
+/// [`KernelError::LengthMismatch`] where the slices differ in length; [`KernelError::NegativeLength`];
+/// [`KernelError::OffsetOverflow`] where the sum is more than the address space.
+pub fn prefix_join_len(prefix_lengths: &[i32], suffix_lengths: &[i32]) -> Result<usize, KernelError> {
+    check_len(prefix_lengths.len(), suffix_lengths.len())?;
+    let mut signs = 0;
+    let mut sum = 0_u64;
+    for (&prefix, &suffix) in prefix_lengths.iter().zip(suffix_lengths) {
+        signs |= prefix | suffix;
+        sum = sum.wrapping_add(u64::from(prefix as u32) + u64::from(suffix as u32));
+    }
+    if signs < 0 {
+        let negative = |(&prefix, &suffix): (&i32, &i32)| prefix < 0 || suffix < 0;
+        let position = prefix_lengths.iter().zip(suffix_lengths).position(negative).unwrap_or(0);
+        return Err(KernelError::NegativeLength { position });
+    }
+    usize::try_from(sum).map_err(|_| KernelError::OffsetOverflow { position: prefix_lengths.len() })
+}
+
+/// Writes the values one after another to `out` and their lengths to `out_lengths`.
+///
+/// `suffixes` starts with the suffix of the first value; `previous` is the value before that one, empty at the start
+/// of a page. `out` has to hold all values, [`prefix_join_len`] bytes; those behind them may be overwritten.
+///
+/// # Errors
+/// [`KernelError::LengthMismatch`] where the slices of lengths differ in length or `out` is too short;
+/// [`KernelError::NegativeLength`]; [`KernelError::PrefixTooLong`]; [`KernelError::OffsetOverflow`] where the length of
+/// a value is over `i32::MAX`; [`KernelError::InputTooShort`] where `suffixes` ends before the values.
+pub fn prefix_join(
+    prefix_lengths: &[i32],
+    suffix_lengths: &[i32],
+    suffixes: &[u8],
+    previous: &[u8],
+    out: &mut [u8],
+    out_lengths: &mut [i32],
+) -> Result<PrefixJoin, KernelError> {
+    check_len(prefix_lengths.len(), out_lengths.len())?;
+    let out_len = prefix_join_len(prefix_lengths, suffix_lengths)?;
+    if out_len > out.len() {
+        return Err(KernelError::LengthMismatch { expected: out_len, actual: out.len() });
+    }
+    let suffix_len: u64 = suffix_lengths.iter().map(|&len| u64::from(len as u32)).sum();
+    if suffix_len > suffixes.len() as u64 {
+        let needed = usize::try_from(suffix_len).unwrap_or(usize::MAX);
+        return Err(KernelError::InputTooShort { needed, available: suffixes.len() });
+    }
+    scalar::join(prefix_lengths, suffix_lengths, suffixes, previous, out, out_lengths)?;
+    Ok(PrefixJoin { suffix_bytes_consumed: suffix_len as usize, out_len })
+}
+
+fn check_len(expected: usize, actual: usize) -> Result<(), KernelError> {
+    if expected == actual { Ok(()) } else { Err(KernelError::LengthMismatch { expected, actual }) }
+}
+
+/// The length of value `position`, if it is one and the value before has the prefix.
+#[inline(always)]
+fn value_len(position: usize, prefix: usize, suffix: usize, previous: usize) -> Result<i32, KernelError> {
+    if prefix > previous {
+        return Err(KernelError::PrefixTooLong { position });
+    }
+    i32::try_from(prefix + suffix).map_err(|_| KernelError::OffsetOverflow { position })
+}

@@ -1,0 +1,27 @@
+//! BYTE_ARRAY value streams: lengths and bytes of a page to Arrow's string views or to contiguous values.
+//!
+//! | encoding | to views | to contiguous values |
+//! | --- | --- | --- |
+//! | PLAIN | [`plain_views`] | [`plain_lengths`], then [`copy_plain`] |
+//! | DELTA_LENGTH_BYTE_ARRAY | [`length_views`] | the page has them contiguous |
+//! | DELTA_BYTE_ARRAY | [`length_views`] over the joined values | [`prefix_join_len`], then [`prefix_join`] |
+//!
+//! A view is 16 bytes, here a `u128`. It holds a value of up to twelve bytes itself, and points to a longer one:
+//!
+//! ```text
+//! bits    0        31 32                                                        127
+//! short   │  length  │ up to twelve bytes, then zeros                             │
+//! long    │  length  │ first four bytes │ index of the buffer │ offset in the buffer │
+//! ```
+//!
+//! [Encodings](https://parquet.apache.org/docs/file-format/data-pages/encodings/),
+//! [views](https://arrow.apache.org/docs/format/Columnar.html#variable-size-binary-view-layout).
+
+mod join;
+mod plain;
+mod view;
+mod views;
+
+pub use join::{PrefixJoin, prefix_join, prefix_join_len};
+pub use plain::{PlainScan, copy_plain, plain_lengths, plain_views};
+pub use views::length_views;

@@ -1,0 +1,13 @@
+//! The specification transliterated.
+
+/// The values of a page, as many as are asked for, and where the next one starts; `None` of a page that is broken.
+pub(super) fn values(page: &[u8], mut position: usize, count: usize) -> Option<(Vec<&[u8]>, usize)> {
+    let mut values = Vec::new();
+    for _ in 0..count {
+        let len = i32::from_le_bytes(page.get(position..)?.get(..4)?.try_into().ok()?);
+        let value = page[position + 4..].get(..usize::try_from(len).ok()?)?;
+        position += 4 + value.len();
+        values.push(value);
+    }
+    Some((values, position))
+}

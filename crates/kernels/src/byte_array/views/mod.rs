@@ -1,0 +1,74 @@
+//! DELTA_LENGTH_BYTE_ARRAY: the lengths, decoded, and the bytes of all values one after another.
+//!
+//! ```text
+//! lengths   5, 2, 0, 3 …
+//! data      h e l l o h i y o u …
+//! ```
+//!
+//! [Specification](https://parquet.apache.org/docs/file-format/data-pages/encodings/#delta-length-byte-array-delta_length_byte_array--6).
+
+mod scalar;
+
+#[cfg(test)]
+mod tests;
+
+use super::view;
+use crate::KernelError;
+
+/// Builds one view for each length, over values that lie one after another in `data` from `base` on, and returns the
+/// offset at which the last one ends.
+///
+/// Long views get `buffer_index` and the offset of their bytes in `data`.
+///
+/// # Errors
+/// [`KernelError::LengthMismatch`] where `out` is not as long as `lengths`; [`KernelError::NegativeLength`];
+/// [`KernelError::InputTooShort`] where `data` ends before the values; [`KernelError::OffsetOverflow`] where a value
+/// ends past 2 GiB, for which a view has no offset.
+pub fn length_views(
+    data: &[u8],
+    base: usize,
+    lengths: &[i32],
+    buffer_index: u32,
+    out: &mut [u128],
+) -> Result<usize, KernelError> {
+    if lengths.len() != out.len() {
+        return Err(KernelError::LengthMismatch { expected: lengths.len(), actual: out.len() });
+    }
+    let end = end_of(base, lengths)?;
+    if end > data.len() {
+        return Err(KernelError::InputTooShort { needed: end, available: data.len() });
+    }
+    scalar::length_views(&data[..end], base, lengths, buffer_index, out);
+    Ok(end)
+}
+
+/// Where values of these lengths end, no length being negative and the end being an offset that a view can hold.
+fn end_of(base: usize, lengths: &[i32]) -> Result<usize, KernelError> {
+    let mut signs = 0;
+    let mut sum = 0_u64;
+    for &len in lengths {
+        signs |= len;
+        sum = sum.wrapping_add(u64::from(len as u32));
+    }
+    let end = sum.checked_add(base as u64).filter(|&end| end <= view::MAX_OFFSET as u64);
+    match end {
+        Some(end) if signs >= 0 => Ok(end as usize),
+        _ if lengths.is_empty() => Ok(base),
+        _ => Err(first_bad(base, lengths)),
+    }
+}
+
+#[cold]
+fn first_bad(base: usize, lengths: &[i32]) -> KernelError {
+    let mut end = base as u64;
+    for (position, &len) in lengths.iter().enumerate() {
+        let Ok(len) = u64::try_from(len) else {
+            return KernelError::NegativeLength { position };
+        };
+        end = end.saturating_add(len);
+        if end > view::MAX_OFFSET as u64 {
+            return KernelError::OffsetOverflow { position };
+        }
+    }
+    KernelError::OffsetOverflow { position: lengths.len() }
+}

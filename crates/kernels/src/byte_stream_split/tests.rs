@@ -1,0 +1,63 @@
+use super::{decode, reference};
+use crate::{KernelError, Tier};
+
+/// Bytes that differ from their neighbours in every stream.
+fn page(len: usize) -> Vec<u8> {
+    (0..len).map(|i| (i as u32).wrapping_mul(2_654_435_761).to_be_bytes()[0]).collect()
+}
+
+#[test]
+fn every_tier_interleaves_as_the_specification_says() {
+    Tier::for_each_available(|tier| {
+        for width in (1..=33).chain([64, 100]) {
+            for value_count in [1, 2, 7, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 300] {
+                let src = page(width * value_count);
+                for first in [0, 1, 5, value_count / 2, value_count - 1] {
+                    if first >= value_count {
+                        continue;
+                    }
+                    for count in [1, value_count - first, (value_count - first) / 2] {
+                        // One byte of slack on both sides shows writes outside the slice.
+                        let mut padded = vec![0xA5; count * width + 2];
+                        let out = &mut padded[1..=count * width];
+                        decode(&src, value_count, width, first, out).unwrap();
+                        let expected = reference::decode(&src, value_count, width, first, count);
+                        assert_eq!(out, expected, "{tier} width {width} of {value_count} from {first}");
+                        assert_eq!([padded[0], padded[count * width + 1]], [0xA5; 2], "{tier} width {width}");
+                    }
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn no_values_of_a_page_without_values_is_fine() {
+    assert_eq!(decode(&[], 0, 4, 0, &mut []), Ok(()));
+    assert_eq!(decode(&[], 0, 0, 0, &mut []), Ok(()));
+}
+
+#[test]
+fn a_page_shorter_than_its_streams_is_refused() {
+    let mut out = [0; 8];
+    let error = decode(&[0; 11], 3, 4, 0, &mut out);
+    assert_eq!(error, Err(KernelError::InputTooShort { needed: 12, available: 11 }));
+    let error = decode(&[0; 11], usize::MAX, 4, 0, &mut out);
+    assert_eq!(error, Err(KernelError::InputTooShort { needed: usize::MAX, available: 11 }));
+}
+
+#[test]
+fn values_behind_the_last_are_refused() {
+    let mut out = [0; 8];
+    let error = decode(&[0; 12], 3, 4, 2, &mut out);
+    assert_eq!(error, Err(KernelError::InputTooShort { needed: 16, available: 12 }));
+    assert!(decode(&[0; 12], 3, 4, usize::MAX, &mut out).is_err());
+}
+
+#[test]
+fn output_that_is_no_multiple_of_the_width_is_refused() {
+    let mut out = [0; 7];
+    let error = decode(&[0; 12], 3, 4, 0, &mut out);
+    assert_eq!(error, Err(KernelError::LengthMismatch { expected: 4, actual: 7 }));
+    assert!(decode(&[0; 12], 3, 0, 0, &mut out).is_err());
+}

@@ -1,0 +1,74 @@
+//! Dictionary decoding: `out[i] = dict[indices[i]]` for values of any width, string views among them.
+//!
+//! Indices come from the page, so they are not to be trusted; each block of them is proven to be in range by one pass
+//! for its maximum, after which the loads of that block need no checks.
+//! [Specification](https://parquet.apache.org/docs/file-format/data-pages/encodings/#dictionary-encoding-plain_dictionary--2-and-rle_dictionary--8).
+
+mod scalar;
+
+#[cfg(test)]
+mod tests;
+
+use crate::KernelError;
+
+macro_rules! gather_of {
+    ($name:ident $value:ty, $what:literal) => {
+        #[doc = concat!("Writes `dict[indices[i]]` to `out[i]`, ", $what, " each.")]
+        ///
+        /// # Errors
+        /// [`KernelError::IndexOutOfRange`] where an index is not below `dict.len()`;
+        /// [`KernelError::LengthMismatch`] where `out` is not as long as `indices`.
+        pub fn $name(dict: &[$value], indices: &[u32], out: &mut [$value]) -> Result<(), KernelError> {
+            check_len(indices.len(), out.len())?;
+            scalar::gather(dict, indices, out)
+        }
+    };
+}
+
+gather_of!(gather_u8 u8, "one byte");
+gather_of!(gather_u16 u16, "two bytes");
+gather_of!(gather_u32 u32, "four bytes");
+gather_of!(gather_u64 u64, "eight bytes");
+gather_of!(gather_u128 u128, "16 bytes (values as well as string views)");
+
+/// Writes entry `indices[i]` of a dictionary of `width`-byte values to `out[i * width ..]`.
+///
+/// Bytes of `dict` behind its last whole value are no entry. A `width` of zero takes an empty `out` only, and then
+/// every index is accepted.
+///
+/// # Errors
+/// [`KernelError::IndexOutOfRange`] where an index has no entry; [`KernelError::LengthMismatch`] where `out` is not
+/// `width` bytes for each index.
+pub fn gather_bytes(dict: &[u8], width: usize, indices: &[u32], out: &mut [u8]) -> Result<(), KernelError> {
+    check_len(indices.len().saturating_mul(width), out.len())?;
+    match width {
+        0 => Ok(()),
+        1 => gather_u8(dict, indices, out),
+        2 => scalar::gather_arrays::<2>(dict, indices, out),
+        3 => scalar::gather_arrays::<3>(dict, indices, out),
+        4 => scalar::gather_arrays::<4>(dict, indices, out),
+        5 => scalar::gather_arrays::<5>(dict, indices, out),
+        6 => scalar::gather_arrays::<6>(dict, indices, out),
+        7 => scalar::gather_arrays::<7>(dict, indices, out),
+        8 => scalar::gather_arrays::<8>(dict, indices, out),
+        9 => scalar::gather_arrays::<9>(dict, indices, out),
+        10 => scalar::gather_arrays::<10>(dict, indices, out),
+        11 => scalar::gather_arrays::<11>(dict, indices, out),
+        12 => scalar::gather_arrays::<12>(dict, indices, out),
+        13 => scalar::gather_arrays::<13>(dict, indices, out),
+        14 => scalar::gather_arrays::<14>(dict, indices, out),
+        15 => scalar::gather_arrays::<15>(dict, indices, out),
+        16 => scalar::gather_arrays::<16>(dict, indices, out),
+        32 => scalar::gather_arrays::<32>(dict, indices, out),
+        _ => scalar::gather_slices(dict, width, indices, out),
+    }
+}
+
+/// The largest index, or `None` of no indices.
+pub fn max_index(indices: &[u32]) -> Option<u32> {
+    scalar::max_index(indices)
+}
+
+fn check_len(expected: usize, actual: usize) -> Result<(), KernelError> {
+    if expected == actual { Ok(()) } else { Err(KernelError::LengthMismatch { expected, actual }) }
+}

@@ -1,0 +1,35 @@
+//! Portable gathers: a checked load per value. The check is one compare that always predicts, and beside the two loads
+//! and the store of a value it costs little.
+
+use crate::KernelError;
+
+pub(super) fn gather<T: Copy>(dict: &[T], indices: &[u32], out: &mut [T]) -> Result<(), KernelError> {
+    for (value, &index) in out.iter_mut().zip(indices) {
+        let Some(&entry) = dict.get(index as usize) else {
+            return Err(KernelError::IndexOutOfRange { index, len: dict.len() });
+        };
+        *value = entry;
+    }
+    Ok(())
+}
+
+/// Values of a width that the compiler knows, so that a copy is one or two moves.
+pub(super) fn gather_arrays<const W: usize>(dict: &[u8], indices: &[u32], out: &mut [u8]) -> Result<(), KernelError> {
+    gather(dict.as_chunks::<W>().0, indices, out.as_chunks_mut::<W>().0)
+}
+
+/// Values of any width but zero.
+pub(super) fn gather_slices(dict: &[u8], width: usize, indices: &[u32], out: &mut [u8]) -> Result<(), KernelError> {
+    let len = dict.len() / width;
+    for (value, &index) in out.chunks_exact_mut(width).zip(indices) {
+        if index as usize >= len {
+            return Err(KernelError::IndexOutOfRange { index, len });
+        }
+        value.copy_from_slice(&dict[index as usize * width..][..width]);
+    }
+    Ok(())
+}
+
+pub(super) fn max_index(indices: &[u32]) -> Option<u32> {
+    indices.iter().copied().max()
+}
