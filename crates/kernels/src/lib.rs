@@ -4,15 +4,21 @@
 //! ([`Tier`]) that give bit-identical results; the best tier that the processor has is chosen at run time.
 //! `LATH_SIMD=scalar|sse41|avx2|avx512|neon` lowers the choice, never raises it.
 
+pub mod bitpack;
 pub mod byte_array;
 pub mod byte_stream_split;
 pub mod bytes;
+pub mod delta;
 pub mod gather;
+pub mod levels;
+pub mod rle;
+pub mod select;
 
 mod error;
-pub mod levels;
-pub mod select;
+#[cfg(test)]
+mod random;
 mod tier;
+mod varint;
 
 pub use error::KernelError;
 pub use tier::Tier;

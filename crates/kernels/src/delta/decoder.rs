@@ -1,0 +1,334 @@
+//! Walks headers, blocks and miniblocks, and hands a tier's kernel the runs of miniblocks to decode.
+
+use super::Integer;
+use crate::KernelError;
+use crate::bitpack::packed_len;
+use crate::varint::{read_uleb128, read_zigzag};
+
+/// Values that [`Decoder::skip`] decodes at a time, to the stack.
+const SKIP_BATCH: usize = 512;
+
+/// A DELTA_BINARY_PACKED decoder that stops and resumes at any value.
+///
+/// It owns nothing but its position: every call takes the same bytes again.
+///
+/// ```
+/// use lath_kernels::delta::Decoder;
+///
+/// // 128 values a block, 4 miniblocks, 5 values from 7 on; one block: min delta −2, widths 2 0 0 0.
+/// let bytes = [128, 1, 4, 5, 14, 3, 2, 0, 0, 0, 0b11_00_11_00, 0, 0, 0, 0, 0, 0, 0];
+/// let mut decoder = Decoder::<i32>::new(&bytes)?;
+/// let mut values = [0; 8];
+/// assert_eq!(decoder.decode(&bytes, &mut values[..2])?, 2);
+/// assert_eq!(decoder.decode(&bytes, &mut values[2..])?, 3);
+/// assert_eq!(values[..5], [7, 5, 6, 4, 5]);
+/// assert_eq!(decoder.end(&bytes)?, 18);
+/// # Ok::<(), lath_kernels::KernelError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Decoder<T> {
+    count: usize,
+    remaining: usize,
+    /// The value before the next one; the first value itself until that is taken.
+    last: T,
+    /// Values of a miniblock: a multiple of 32.
+    miniblock_len: usize,
+    miniblocks_per_block: usize,
+
+    // The current block.
+    min_delta: T,
+    /// Where the block's bit widths begin.
+    widths: usize,
+    /// The miniblock that the next value is in; `miniblocks_per_block` when the next block's header comes first.
+    miniblock: usize,
+
+    // The current miniblock.
+    /// Where it begins; where the next block begins if there is none.
+    position: usize,
+    /// Values of it that have been taken.
+    taken: usize,
+}
+
+/// Consecutive miniblocks of one block, or a part of a single one that begins at a byte.
+///
+/// Bytes past the end of `src` count as zeros.
+#[derive(Debug)]
+pub(super) struct Miniblocks<'a, T> {
+    /// From the first value's byte on.
+    pub(super) src: &'a [u8],
+    /// One width a miniblock, at most 64 each.
+    pub(super) widths: &'a [u8],
+    /// Values of a miniblock; anything if there is only one, a multiple of 32 if there are more.
+    pub(super) len: usize,
+    pub(super) min_delta: T,
+    /// The value before the first one.
+    pub(super) last: T,
+}
+
+impl<T: Integer> Decoder<T> {
+    /// Reads the header.
+    ///
+    /// # Errors
+    /// If the header is truncated or breaks the format's rules: a block size that is not a positive multiple of 128,
+    /// or not a multiple of 32 values for every miniblock.
+    pub fn new(src: &[u8]) -> Result<Self, KernelError> {
+        let mut position = 0;
+        let block_len = read_length(src, &mut position, "DELTA block size")?;
+        let miniblocks_per_block = read_length(src, &mut position, "DELTA miniblock count")?;
+        let count = read_length(src, &mut position, "DELTA value count")?;
+        let first = read_zigzag(src, &mut position, "DELTA first value")?;
+        if block_len == 0 || !block_len.is_multiple_of(128) {
+            return Err(KernelError::Malformed { what: "DELTA block size" });
+        }
+        if miniblocks_per_block == 0 || !block_len.is_multiple_of(miniblocks_per_block) {
+            return Err(KernelError::Malformed { what: "DELTA miniblock count" });
+        }
+        let miniblock_len = block_len / miniblocks_per_block;
+        if !miniblock_len.is_multiple_of(32) {
+            return Err(KernelError::Malformed { what: "DELTA miniblock size" });
+        }
+        Ok(Self {
+            count,
+            remaining: count,
+            last: T::wrap(first),
+            miniblock_len,
+            miniblocks_per_block,
+            min_delta: T::default(),
+            widths: position,
+            miniblock: miniblocks_per_block,
+            position,
+            taken: 0,
+        })
+    }
+
+    /// Number of values that the header announces. It is not checked against the bytes: do not allocate on its word.
+    pub fn value_count(&self) -> usize {
+        self.count
+    }
+
+    /// Number of values not yet decoded or skipped, of those that the header announces.
+    pub fn remaining(&self) -> usize {
+        self.remaining
+    }
+
+    /// Decodes the next values: `out.len()` of them or all that remain. Returns how many.
+    ///
+    /// `src` is what [`Decoder::new`] read; other bytes give other values.
+    ///
+    /// # Errors
+    /// If the bytes end before the values, or a header within them is malformed. The decoder is of no further use then.
+    pub fn decode(&mut self, src: &[u8], out: &mut [T]) -> Result<usize, KernelError> {
+        T::decode(self, src, out)
+    }
+
+    /// Passes over the next `count` values or all that remain. Returns how many.
+    ///
+    /// Values depend on all before them, so this costs as much as decoding.
+    ///
+    /// # Errors
+    /// As [`Decoder::decode`].
+    pub fn skip(&mut self, src: &[u8], count: usize) -> Result<usize, KernelError> {
+        let mut batch = [T::default(); SKIP_BATCH];
+        let mut skipped = 0;
+        while skipped < count {
+            let wanted = (count - skipped).min(SKIP_BATCH);
+            let decoded = self.decode(src, &mut batch[..wanted])?;
+            if decoded == 0 {
+                break;
+            }
+            skipped += decoded;
+        }
+        Ok(skipped)
+    }
+
+    /// The offset of the first byte past the encoded data, where DELTA_LENGTH_BYTE_ARRAY's strings begin.
+    ///
+    /// Known at any time: block headers are walked, values are not decoded.
+    ///
+    /// # Errors
+    /// As [`Decoder::decode`], for values not yet decoded.
+    pub fn end(&self, src: &[u8]) -> Result<usize, KernelError> {
+        let mut ahead = self.clone();
+        if ahead.remaining == ahead.count {
+            // The first value is in the header.
+            ahead.remaining = ahead.remaining.saturating_sub(1);
+        }
+        while ahead.remaining > 0 {
+            if ahead.miniblock == ahead.miniblocks_per_block {
+                ahead.read_block_header(src)?;
+            }
+            let width = ahead.width(src)?;
+            let part = ahead.remaining.min(ahead.miniblock_len - ahead.taken);
+            ahead.need(src, ahead.position, ahead.taken + part, width)?;
+            ahead.remaining -= part;
+            ahead.advance(part, width);
+        }
+        // A miniblock that was begun is stored in full.
+        if ahead.taken > 0 {
+            ahead.position += packed_len(ahead.miniblock_len, ahead.width(src)?);
+        }
+        Ok(ahead.position.min(src.len()))
+    }
+
+    /// Decodes by `kernel`, which writes the values of some miniblocks and returns the last of them.
+    #[inline]
+    pub(super) fn decode_with(
+        &mut self,
+        src: &[u8],
+        out: &mut [T],
+        kernel: impl Fn(Miniblocks<'_, T>, &mut [T]) -> T,
+    ) -> Result<usize, KernelError> {
+        let wanted = out.len().min(self.remaining);
+        let mut out = &mut out[..wanted];
+        if self.remaining == self.count
+            && let Some((first, rest)) = std::mem::take(&mut out).split_first_mut()
+        {
+            *first = self.last;
+            self.remaining -= 1;
+            out = rest;
+        }
+        while !out.is_empty() {
+            if self.miniblock == self.miniblocks_per_block {
+                self.read_block_header(src)?;
+            }
+            let decoded = if self.taken == 0 && out.len() >= self.miniblock_len {
+                self.decode_whole(src, out, &kernel)?
+            } else {
+                self.decode_part(src, out, &kernel)?
+            };
+            self.remaining -= decoded;
+            out = &mut out[decoded..];
+        }
+        Ok(wanted)
+    }
+
+    /// Decodes as many whole miniblocks as the block still has and `out` takes, at least one.
+    #[inline]
+    fn decode_whole(
+        &mut self,
+        src: &[u8],
+        out: &mut [T],
+        kernel: impl Fn(Miniblocks<'_, T>, &mut [T]) -> T,
+    ) -> Result<usize, KernelError> {
+        let len = self.miniblock_len;
+        let left = self.miniblocks_per_block - self.miniblock;
+        let miniblocks = if out.len() / len < left { out.len() / len } else { left };
+        let first = self.widths + self.miniblock;
+        let Some(widths) = src.get(first..first + miniblocks) else {
+            return Err(KernelError::InputTooShort { needed: first + miniblocks, available: src.len() });
+        };
+        let mut bits = 0_usize;
+        let mut widest = 0;
+        for &width in widths {
+            bits += usize::from(width);
+            widest = widest.max(width);
+        }
+        check_width(widest)?;
+        let needed = (len / 8).saturating_mul(bits);
+        let src = src.get(self.position..).unwrap_or_default();
+        if needed > src.len() {
+            // Only the very last miniblock may lack padding, and a whole one has none.
+            return Err(KernelError::InputTooShort { needed, available: src.len() });
+        }
+        let values = miniblocks * len;
+        let run = Miniblocks { src, widths, len, min_delta: self.min_delta, last: self.last };
+        self.last = kernel(run, &mut out[..values]);
+        self.miniblock += miniblocks;
+        self.position += needed;
+        Ok(values)
+    }
+
+    /// Decodes the rest of the current miniblock, or as much of it as `out` takes.
+    fn decode_part(
+        &mut self,
+        src: &[u8],
+        out: &mut [T],
+        kernel: impl Fn(Miniblocks<'_, T>, &mut [T]) -> T,
+    ) -> Result<usize, KernelError> {
+        let width = self.width(src)?;
+        let part = out.len().min(self.miniblock_len - self.taken);
+        self.need(src, self.position, self.taken + part, width)?;
+        let min_delta = self.min_delta;
+        let mut values = &mut out[..part];
+        let mut taken = self.taken;
+        // Kernels begin at a byte, which is where every eighth value does.
+        let within = taken % 8;
+        if within != 0 {
+            let src = src.get(self.position + packed_len(taken - within, width)..).unwrap_or_default();
+            let mut group = [T::default(); 8];
+            // Summed up from zero, a group's values differ from the wanted ones by a constant.
+            let head = values.len().min(8 - within);
+            let run = Miniblocks { src, widths: &[width as u8], len: 8, min_delta, last: T::default() };
+            kernel(run, &mut group);
+            let start = self.last.wrapping_sub(group[within - 1]);
+            for (value, &sum) in values.iter_mut().zip(&group[within..]) {
+                *value = start.wrapping_add(sum);
+            }
+            self.last = values[head - 1];
+            values = &mut values[head..];
+            taken += head;
+        }
+        if !values.is_empty() {
+            let src = src.get(self.position + packed_len(taken, width)..).unwrap_or_default();
+            let len = values.len();
+            let run = Miniblocks { src, widths: &[width as u8], len, min_delta, last: self.last };
+            self.last = kernel(run, values);
+        }
+        self.advance(part, width);
+        Ok(part)
+    }
+
+    /// Moves past `part` values of the current miniblock.
+    fn advance(&mut self, part: usize, width: u32) {
+        self.taken += part;
+        if self.taken == self.miniblock_len {
+            self.taken = 0;
+            self.miniblock += 1;
+            self.position = self.position.saturating_add(packed_len(self.miniblock_len, width));
+        }
+    }
+
+    #[inline]
+    fn read_block_header(&mut self, src: &[u8]) -> Result<(), KernelError> {
+        let mut position = self.position;
+        self.min_delta = T::wrap(read_zigzag(src, &mut position, "DELTA min delta")?);
+        let available = src.len().saturating_sub(position);
+        if available < self.miniblocks_per_block {
+            return Err(KernelError::InputTooShort { needed: self.miniblocks_per_block, available });
+        }
+        self.widths = position;
+        self.miniblock = 0;
+        self.position = position + self.miniblocks_per_block;
+        Ok(())
+    }
+
+    /// The current miniblock's width.
+    fn width(&self, src: &[u8]) -> Result<u32, KernelError> {
+        let at = self.widths + self.miniblock;
+        let Some(&width) = src.get(at) else {
+            return Err(KernelError::InputTooShort { needed: at + 1, available: src.len() });
+        };
+        check_width(width)?;
+        Ok(width.into())
+    }
+
+    /// That `src` has the bits of `count` values from `position` on.
+    fn need(&self, src: &[u8], position: usize, count: usize, width: u32) -> Result<(), KernelError> {
+        let needed = packed_len(count, width);
+        let available = src.len().saturating_sub(position);
+        if needed > available { Err(KernelError::InputTooShort { needed, available }) } else { Ok(()) }
+    }
+}
+
+#[inline]
+fn check_width(width: u8) -> Result<(), KernelError> {
+    if width > 64 { Err(KernelError::WidthOutOfRange { width: width.into(), max: 64 }) } else { Ok(()) }
+}
+
+/// A header field that counts values, none of which can be over 2^31 − 1 in a page.
+fn read_length(src: &[u8], position: &mut usize, what: &'static str) -> Result<usize, KernelError> {
+    match read_uleb128(src, position, what)? {
+        length @ 0..=0x7fff_ffff => Ok(length as usize),
+        _ => Err(KernelError::Malformed { what }),
+    }
+}

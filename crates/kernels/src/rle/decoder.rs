@@ -1,0 +1,270 @@
+//! Walks runs, and hands a tier's kernels the values to unpack.
+
+use super::{bits, scalar};
+use crate::KernelError;
+use crate::bitpack::packed_len;
+use crate::varint::read_uleb128;
+
+/// A decoder of the RLE/bit-packing hybrid that stops and resumes at any value.
+///
+/// It owns nothing but its position: every call takes the same bytes again. Calls of different methods may be mixed.
+/// All return how many values they passed, which is less than asked only where the input is exhausted. After an error
+/// the decoder is of no further use.
+///
+/// ```
+/// use lath_kernels::rle::Decoder;
+///
+/// // 100 times the value 4, then one group of eight values of 3 bits.
+/// let bytes = [200, 1, 4, 3, 0b1000_1000, 0b1100_0110, 0b1111_1010];
+/// let mut decoder = Decoder::new(3)?;
+/// assert_eq!(decoder.skip(&bytes, 98)?, 98);
+/// let mut values = [0; 12];
+/// assert_eq!(decoder.decode_u32(&bytes, &mut values)?, 10);
+/// assert_eq!(values[..10], [4, 4, 0, 1, 2, 3, 4, 5, 6, 7]);
+/// # Ok::<(), lath_kernels::KernelError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Decoder {
+    width: u32,
+    /// Offset of the next run's header or, in a bit-packed run, of the group of eight that the next value is in.
+    pub(super) position: usize,
+    run: Run,
+    /// Values of the run that have not been passed.
+    left: usize,
+    ones: usize,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Run {
+    Repeated {
+        value: u32,
+    },
+    Packed {
+        /// Values of the current group that have been passed, less than 8.
+        phase: usize,
+    },
+}
+
+/// What the next values are.
+pub(super) enum Part {
+    /// That many times a value.
+    Repeated { value: u32, count: usize },
+    /// That many values, bit-packed from `at` on, the first `phase` (less than 8) of which are not meant.
+    Packed { at: usize, phase: usize, count: usize },
+    /// Nothing: the input is exhausted.
+    End,
+}
+
+/// The element types that values are decoded to.
+pub(super) trait Element: Copy + Default {
+    /// Keeps the low bits.
+    fn truncate(value: u32) -> Self;
+}
+
+impl Element for u8 {
+    #[inline]
+    fn truncate(value: u32) -> Self {
+        value as Self
+    }
+}
+
+impl Element for u32 {
+    #[inline]
+    fn truncate(value: u32) -> Self {
+        value
+    }
+}
+
+impl Decoder {
+    /// A decoder of values of `width` bits, at the first run's header. Width 0 gives zeros without end and reads nothing.
+    ///
+    /// # Errors
+    /// If `width` is over 32.
+    pub fn new(width: u32) -> Result<Self, KernelError> {
+        if width > 32 {
+            return Err(KernelError::WidthOutOfRange { width, max: 32 });
+        }
+        Ok(Self { width, position: 0, run: Run::Repeated { value: 0 }, left: 0, ones: 0 })
+    }
+
+    /// The width in bits that the decoder was made for.
+    pub fn width(&self) -> u32 {
+        self.width
+    }
+
+    /// How many of the values that [`Decoder::decode_bits`] has written since the start were ones.
+    pub fn ones(&self) -> usize {
+        self.ones
+    }
+
+    /// Decodes the next values into `out`.
+    ///
+    /// # Errors
+    /// If a run's header or value is truncated, too long, or wider than the width.
+    pub fn decode_u32(&mut self, src: &[u8], out: &mut [u32]) -> Result<usize, KernelError> {
+        scalar::decode_u32(self, src, out)
+    }
+
+    /// Decodes the next values, of a width of at most 8, into `out`.
+    ///
+    /// # Errors
+    /// As [`Decoder::decode_u32`], or if the width is over 8.
+    pub fn decode_u8(&mut self, src: &[u8], out: &mut [u8]) -> Result<usize, KernelError> {
+        self.check_width(8)?;
+        scalar::decode_u8(self, src, out)
+    }
+
+    /// Decodes the next `count` values, of width 1, into the bits of `out` from bit `out_bit_offset` on (bit 0 of byte
+    /// 0 is the least significant). Other bits of `out` are left as they are. [`Decoder::ones`] counts along.
+    ///
+    /// # Errors
+    /// As [`Decoder::decode_u32`], or if the width is over 1, or `out` has too few bits.
+    pub fn decode_bits(
+        &mut self,
+        src: &[u8],
+        out: &mut [u8],
+        out_bit_offset: usize,
+        count: usize,
+    ) -> Result<usize, KernelError> {
+        self.check_width(1)?;
+        let expected = out_bit_offset.saturating_add(count).div_ceil(8);
+        if out.len() < expected {
+            return Err(KernelError::LengthMismatch { expected, actual: out.len() });
+        }
+        let mut written = 0;
+        while written < count {
+            let at = out_bit_offset + written;
+            match self.next_part(src, count - written)? {
+                Part::Repeated { value, count } => {
+                    bits::fill(out, at, count, value == 1);
+                    self.ones += if value == 1 { count } else { 0 };
+                    written += count;
+                }
+                Part::Packed { at: byte, phase, count } => {
+                    self.ones += bits::copy(&src[byte..], phase, out, at, count);
+                    written += count;
+                }
+                Part::End => break,
+            }
+        }
+        Ok(written)
+    }
+
+    /// Passes over the next `count` values.
+    ///
+    /// # Errors
+    /// As [`Decoder::decode_u32`].
+    pub fn skip(&mut self, src: &[u8], count: usize) -> Result<usize, KernelError> {
+        let mut skipped = 0;
+        while skipped < count {
+            match self.next_part(src, count - skipped)? {
+                Part::Repeated { count, .. } | Part::Packed { count, .. } => skipped += count,
+                Part::End => break,
+            }
+        }
+        Ok(skipped)
+    }
+
+    /// Decodes by `unpack`, which takes bit-packed values from a byte on.
+    #[inline(always)]
+    pub(super) fn decode_with<T: Element>(
+        &mut self,
+        src: &[u8],
+        out: &mut [T],
+        unpack: impl Fn(&[u8], u32, &mut [T]),
+    ) -> Result<usize, KernelError> {
+        let mut written = 0;
+        while written < out.len() {
+            let rest = &mut out[written..];
+            match self.next_part(src, rest.len())? {
+                Part::Repeated { value, count } => {
+                    rest[..count].fill(T::truncate(value));
+                    written += count;
+                }
+                Part::Packed { mut at, phase, count } => {
+                    let mut values = &mut rest[..count];
+                    written += count;
+                    if phase != 0 {
+                        let mut group = [T::default(); 8];
+                        unpack(&src[at..], self.width, &mut group);
+                        let head = count.min(8 - phase);
+                        values[..head].copy_from_slice(&group[phase..phase + head]);
+                        values = &mut values[head..];
+                        at = src.len().min(at + self.width as usize);
+                    }
+                    unpack(&src[at..], self.width, values);
+                }
+                Part::End => break,
+            }
+        }
+        Ok(written)
+    }
+
+    /// Passes the next values of one run, at most `wanted` and at least one unless the input is exhausted.
+    #[inline]
+    pub(super) fn next_part(&mut self, src: &[u8], wanted: usize) -> Result<Part, KernelError> {
+        if self.width == 0 {
+            return Ok(Part::Repeated { value: 0, count: wanted });
+        }
+        // Runs of no values are passed over: each takes up a byte at least.
+        while self.left == 0 {
+            if self.position >= src.len() {
+                return Ok(Part::End);
+            }
+            self.read_header(src)?;
+        }
+        let count = wanted.min(self.left);
+        match self.run {
+            Run::Repeated { value } => {
+                self.left -= count;
+                Ok(Part::Repeated { value, count })
+            }
+            Run::Packed { phase } => {
+                // The last run may lack the bits of values that nobody wants.
+                let at = self.position.min(src.len());
+                let stored = (src.len() - at).saturating_mul(8) / self.width as usize;
+                let count = count.min(stored.saturating_sub(phase));
+                if count == 0 {
+                    return Ok(Part::End);
+                }
+                self.left -= count;
+                self.position = at + packed_len((phase + count) / 8 * 8, self.width);
+                self.run = Run::Packed { phase: (phase + count) % 8 };
+                Ok(Part::Packed { at, phase, count })
+            }
+        }
+    }
+
+    #[inline]
+    fn read_header(&mut self, src: &[u8]) -> Result<(), KernelError> {
+        let mut position = self.position;
+        let header = read_uleb128(src, &mut position, "run header")?;
+        // Lengths and group counts are limited to 2^31 − 1.
+        let header = u32::try_from(header).map_err(|_| KernelError::Malformed { what: "run header" })?;
+        let length = (header >> 1) as usize;
+        if header & 1 == 1 {
+            self.run = Run::Packed { phase: 0 };
+            self.left = length.saturating_mul(8);
+        } else {
+            let bytes = self.width.div_ceil(8) as usize;
+            let Some(stored) = src.get(position..position + bytes) else {
+                return Err(KernelError::InputTooShort { needed: bytes, available: src.len() - position });
+            };
+            let mut value = [0; 8];
+            value[..bytes].copy_from_slice(stored);
+            let value = u64::from_le_bytes(value);
+            if value >> self.width != 0 {
+                return Err(KernelError::Malformed { what: "repeated value, wider than the bit width" });
+            }
+            self.run = Run::Repeated { value: value as u32 };
+            self.left = length;
+            position += bytes;
+        }
+        self.position = position;
+        Ok(())
+    }
+
+    fn check_width(&self, max: u32) -> Result<(), KernelError> {
+        if self.width > max { Err(KernelError::WidthOutOfRange { width: self.width, max }) } else { Ok(()) }
+    }
+}

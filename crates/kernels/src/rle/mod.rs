@@ -1,0 +1,23 @@
+//! The [RLE/bit-packing hybrid](https://parquet.apache.org/docs/file-format/data-pages/encodings/#run-length-encoding--bit-packing-hybrid-rle--3)
+//! of levels, booleans and dictionary indices.
+//!
+//! ```text
+//! run           header | payload                            header: ULEB128
+//! repeated      length << 1      | one value, in ceil(width / 8) bytes, little-endian
+//! bit-packed    groups << 1 | 1  | groups × 8 values of width bits, least significant bit first
+//! ```
+//!
+//! What surrounds the runs (a byte length before levels, a width byte before dictionary indices) is the caller's.
+//!
+//! [`Decoder`] resumes anywhere, within a run too, so that a page can be decoded in batches of any size.
+//! Short runs are the hard case: they cost a mispredicted branch each if a branch tells the two kinds apart.
+
+mod bits;
+mod decoder;
+#[cfg(test)]
+mod reference;
+mod scalar;
+#[cfg(test)]
+mod tests;
+
+pub use decoder::Decoder;

@@ -1,0 +1,14 @@
+//! Portable: runs one by one, by the portable unpacking.
+
+use super::Decoder;
+use crate::KernelError;
+use crate::bitpack::scalar;
+
+pub(super) fn decode_u32(decoder: &mut Decoder, src: &[u8], out: &mut [u32]) -> Result<usize, KernelError> {
+    decoder.decode_with(src, out, scalar::unpack_u32)
+}
+
+/// The decoder's width is at most 8.
+pub(super) fn decode_u8(decoder: &mut Decoder, src: &[u8], out: &mut [u8]) -> Result<usize, KernelError> {
+    decoder.decode_with(src, out, scalar::unpack_u8)
+}

@@ -1,0 +1,240 @@
+use super::{Decoder, reference, scalar};
+use crate::random::Random;
+use crate::{KernelError, Tier, bitpack};
+
+type Decode<T> = fn(&mut Decoder, &[u8], &mut [T]) -> Result<usize, KernelError>;
+
+/// One tier's functions.
+struct Kernels {
+    tier: Tier,
+    decode_u32: Decode<u32>,
+    decode_u8: Decode<u8>,
+}
+
+fn tiers() -> Vec<Kernels> {
+    let of = |&tier: &Tier| match tier {
+        Tier::Scalar => Some(Kernels { tier, decode_u32: scalar::decode_u32, decode_u8: scalar::decode_u8 }),
+        _ => None,
+    };
+    Tier::available().iter().filter_map(of).collect()
+}
+
+fn write_uleb128(mut value: u64, bytes: &mut Vec<u8>) {
+    while value >= 0x80 {
+        bytes.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    bytes.push(value as u8);
+}
+
+fn write_repeated(length: usize, value: u64, width: u32, bytes: &mut Vec<u8>) {
+    write_uleb128((length as u64) << 1, bytes);
+    bytes.extend(&value.to_le_bytes()[..width.div_ceil(8) as usize]);
+}
+
+/// Values in groups of eight; `values.len()` is a multiple of 8.
+fn write_packed(values: &[u64], width: u32, bytes: &mut Vec<u8>) {
+    write_uleb128((values.len() as u64 / 8) << 1 | 1, bytes);
+    bytes.extend(bitpack::reference::pack(values, width));
+}
+
+/// Runs of both kinds, of up to `longest` values (repeated) or groups (packed), empty ones among them.
+fn random_runs(random: &mut Random, width: u32, longest: usize) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for _ in 0..40 {
+        let length = random.below(longest + 1);
+        if random.below(2) == 0 {
+            write_repeated(length, random.bits(width), width, &mut bytes);
+        } else {
+            let values: Vec<u64> = (0..length.div_ceil(4) * 8).map(|_| random.bits(width)).collect();
+            write_packed(&values, width, &mut bytes);
+        }
+    }
+    bytes
+}
+
+/// Decodes in batches of random sizes up to `largest`, until the input is exhausted.
+fn decode_in_batches<T: Copy + Default>(
+    decode: Decode<T>,
+    src: &[u8],
+    width: u32,
+    random: &mut Random,
+    largest: usize,
+) -> Vec<T> {
+    let mut decoder = Decoder::new(width).unwrap();
+    let mut values = Vec::new();
+    loop {
+        let wanted = random.below(largest) + 1;
+        let start = values.len();
+        values.resize(start + wanted, T::default());
+        let decoded = decode(&mut decoder, src, &mut values[start..]).unwrap();
+        values.truncate(start + decoded);
+        if decoded < wanted {
+            return values;
+        }
+    }
+}
+
+#[test]
+fn every_tier_decodes_mixed_runs_in_any_batches() {
+    for kernels in tiers() {
+        for width in 1..=32 {
+            for seed in 0..12 {
+                let mut random = Random::new(seed);
+                let longest = [3, 16, 70, 600][seed as usize % 4];
+                let src = random_runs(&mut random, width, longest).into_boxed_slice();
+                let expected = reference::decode(&src, width);
+                for largest in [1, 9, 50, 1000, 100_000] {
+                    let context = format!("{} width {width} seed {seed} batches {largest}", kernels.tier);
+                    let values = decode_in_batches(kernels.decode_u32, &src, width, &mut random, largest);
+                    assert!(values == expected, "{context}");
+                    if width <= 8 {
+                        let values = decode_in_batches(kernels.decode_u8, &src, width, &mut random, largest);
+                        assert!(values.iter().map(|&v| u32::from(v)).eq(expected.iter().copied()), "{context}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_tier_accepts_a_last_run_without_padding() {
+    for kernels in tiers() {
+        for width in 1..=32 {
+            let mut src = Vec::new();
+            write_repeated(5, 1, width, &mut src);
+            let values: Vec<u64> = (0..64).map(|v| v & ((1 << width) - 1)).collect();
+            write_packed(&values, width, &mut src);
+            let full = reference::decode(&src, width);
+            for cut in 1..=2 * width as usize {
+                let src = src[..src.len() - cut].to_vec().into_boxed_slice();
+                let stored = full.len() - (cut * 8).div_ceil(width as usize);
+                for largest in [3, 200] {
+                    let values = decode_in_batches(kernels.decode_u32, &src, width, &mut Random::new(1), largest);
+                    assert_eq!(values, full[..stored], "{} width {width} cut {cut}", kernels.tier);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn bits_land_at_any_offset_and_are_counted() {
+    for seed in 0..60 {
+        let mut random = Random::new(seed);
+        let longest = [3, 16, 70, 900][seed as usize % 4];
+        let src = random_runs(&mut random, 1, longest);
+        let expected = reference::decode(&src, 1);
+        let mut decoder = Decoder::new(1).unwrap();
+        let mut passed = 0;
+        while passed < expected.len() {
+            let (offset, wanted) = (random.below(40), random.below(2 * longest) + 1);
+            let before = random.bytes((offset + wanted).div_ceil(8) + 2);
+            let mut out = before.clone();
+            let ones = decoder.ones();
+            let decoded = decoder.decode_bits(&src, &mut out, offset, wanted).unwrap();
+            assert_eq!(decoded, wanted.min(expected.len() - passed), "seed {seed}");
+            let values = &expected[passed..passed + decoded];
+            for bit in 0..out.len() * 8 {
+                let wanted = match bit.checked_sub(offset).and_then(|index| values.get(index)) {
+                    Some(&value) => value == 1,
+                    None => before[bit / 8] >> (bit % 8) & 1 == 1,
+                };
+                assert_eq!(out[bit / 8] >> (bit % 8) & 1 == 1, wanted, "seed {seed} bit {bit} offset {offset}");
+            }
+            assert_eq!(decoder.ones() - ones, values.iter().filter(|&&value| value == 1).count(), "seed {seed}");
+            passed += decoded;
+        }
+    }
+}
+
+#[test]
+fn skipping_and_decoding_mix() {
+    for seed in 0..40 {
+        let mut random = Random::new(seed);
+        let width = seed as u32 % 8 + 1;
+        let src = random_runs(&mut random, width, 60);
+        let expected = reference::decode(&src, width);
+        let mut decoder = Decoder::new(width).unwrap();
+        let mut passed = 0;
+        while passed < expected.len() {
+            let wanted = random.below(90) + 1;
+            let rest = &expected[passed..];
+            let count = wanted.min(rest.len());
+            let mut wide = vec![0; wanted];
+            let mut narrow = vec![0; wanted];
+            let done = match random.below(3) {
+                0 => decoder.skip(&src, wanted),
+                1 => decoder.decode_u8(&src, &mut narrow),
+                _ => decoder.decode_u32(&src, &mut wide),
+            };
+            assert_eq!(done, Ok(count), "seed {seed}");
+            assert!(wide.iter().all(|&v| v == 0) || wide[..count] == rest[..count], "seed {seed}");
+            let narrow: Vec<u32> = narrow.into_iter().map(u32::from).collect();
+            assert!(narrow.iter().all(|&v| v == 0) || narrow[..count] == rest[..count], "seed {seed}");
+            passed += count;
+        }
+        assert_eq!(decoder.skip(&src, 1), Ok(0), "seed {seed}");
+    }
+}
+
+#[test]
+fn width_zero_gives_zeros_without_input() {
+    let mut decoder = Decoder::new(0).unwrap();
+    let mut values = [7; 20];
+    assert_eq!(decoder.decode_u32(&[], &mut values), Ok(20));
+    assert_eq!(values, [0; 20]);
+    let mut bits = [0xff; 2];
+    assert_eq!(decoder.decode_bits(&[], &mut bits, 4, 8), Ok(8));
+    assert_eq!(bits, [0x0f, 0xf0]);
+    assert_eq!(decoder.skip(&[], 5), Ok(5));
+}
+
+#[test]
+fn malformed_runs_are_errors() {
+    let decode = |width: u32, src: &[u8]| Decoder::new(width).unwrap().decode_u32(src, &mut [0; 50]);
+    assert_eq!(decode(3, &[100, 8]), Err(KernelError::Malformed { what: "repeated value, wider than the bit width" }));
+    assert_eq!(
+        decode(9, &[100, 0, 2]),
+        Err(KernelError::Malformed { what: "repeated value, wider than the bit width" })
+    );
+    assert_eq!(decode(9, &[100, 0]), Err(KernelError::InputTooShort { needed: 2, available: 1 }));
+    assert!(matches!(decode(9, &[0x80]), Err(KernelError::InputTooShort { .. })));
+    assert_eq!(decode(1, &[0xff; 12]), Err(KernelError::Malformed { what: "run header" }));
+    assert_eq!(decode(1, &[0xfe, 0xff, 0xff, 0xff, 0x1f, 0]), Err(KernelError::Malformed { what: "run header" }));
+    assert_eq!(Decoder::new(33).err(), Some(KernelError::WidthOutOfRange { width: 33, max: 32 }));
+    let mut wide = Decoder::new(9).unwrap();
+    assert_eq!(wide.decode_u8(&[], &mut [0]), Err(KernelError::WidthOutOfRange { width: 9, max: 8 }));
+    assert_eq!(wide.decode_bits(&[], &mut [0], 0, 1), Err(KernelError::WidthOutOfRange { width: 9, max: 1 }));
+    let mut bit = Decoder::new(1).unwrap();
+    assert_eq!(bit.decode_bits(&[], &mut [0], 1, 8), Err(KernelError::LengthMismatch { expected: 2, actual: 1 }));
+}
+
+#[test]
+fn a_run_of_the_greatest_length_is_no_loop() {
+    let src = [0xfe, 0xff, 0xff, 0xff, 0x0f, 1];
+    let mut decoder = Decoder::new(1).unwrap();
+    assert_eq!(decoder.skip(&src, usize::MAX), Ok(0x7fff_ffff));
+    let empty_runs = [0; 1000];
+    assert_eq!(Decoder::new(1).unwrap().decode_u8(&empty_runs, &mut [0; 9]), Ok(0));
+}
+
+#[test]
+fn any_bytes_give_values_or_an_error() {
+    for kernels in tiers() {
+        for seed in 0..3000 {
+            let mut random = Random::new(seed);
+            let len = random.below(60);
+            let src = random.bytes(len).into_boxed_slice();
+            let width = random.below(33) as u32;
+            let mut decoder = Decoder::new(width).unwrap();
+            let mut out = vec![0; random.below(300)];
+            for _ in 0..4 {
+                if let Ok(decoded) = (kernels.decode_u32)(&mut decoder, &src, &mut out) {
+                    assert!(decoded <= out.len());
+                }
+            }
+        }
+    }
+}
