@@ -156,42 +156,42 @@ fn choose(available: &[Tier], wanted: Option<&str>) -> Tier {
 /// Calls `$f` of the best of the listed tier modules that [`Tier::current`] allows, else `scalar::$f`, and returns its
 /// value from the enclosing function. List tiers from highest to lowest: `dispatch!(unpack(src, out): avx512 avx2 neon)`.
 macro_rules! dispatch {
-    ($f:ident ( $($arg:expr),* $(,)? ) : $($tier:ident)*) => {{
+    ($f:ident $args:tt : $($tier:ident)*) => {{
         #[allow(unused_variables, reason = "an architecture may have none of the tiers")]
         let tier = $crate::Tier::current();
-        $( $crate::tier::dispatch_one!($tier tier $f ($($arg),*)); )*
-        scalar::$f($($arg),*)
+        $( $crate::tier::dispatch_one!($tier tier $f $args); )*
+        scalar::$f $args
     }};
 }
 pub(crate) use dispatch;
 
 macro_rules! dispatch_one {
-    (avx512 $current:ident $f:ident ($($arg:expr),*)) => {
+    (avx512 $current:ident $f:ident $args:tt) => {
         #[cfg(target_arch = "x86_64")]
         if $current == $crate::Tier::Avx512 {
             // SAFETY: the gate of the tier that is current has tested every feature that the callee enables.
-            return unsafe { avx512::$f($($arg),*) };
+            return unsafe { avx512::$f $args };
         }
     };
-    (avx2 $current:ident $f:ident ($($arg:expr),*)) => {
+    (avx2 $current:ident $f:ident $args:tt) => {
         #[cfg(target_arch = "x86_64")]
         if $current >= $crate::Tier::Avx2 {
             // SAFETY: the gate of the tier that is current has tested every feature that the callee enables.
-            return unsafe { avx2::$f($($arg),*) };
+            return unsafe { avx2::$f $args };
         }
     };
-    (sse41 $current:ident $f:ident ($($arg:expr),*)) => {
+    (sse41 $current:ident $f:ident $args:tt) => {
         #[cfg(target_arch = "x86_64")]
         if $current >= $crate::Tier::Sse41 {
             // SAFETY: the gate of the tier that is current has tested every feature that the callee enables.
-            return unsafe { sse41::$f($($arg),*) };
+            return unsafe { sse41::$f $args };
         }
     };
-    (neon $current:ident $f:ident ($($arg:expr),*)) => {
+    (neon $current:ident $f:ident $args:tt) => {
         #[cfg(target_arch = "aarch64")]
         if $current == $crate::Tier::Neon {
             // SAFETY: Advanced SIMD is part of the AArch64 baseline that this is compiled for.
-            return unsafe { neon::$f($($arg),*) };
+            return unsafe { neon::$f $args };
         }
     };
 }
