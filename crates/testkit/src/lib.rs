@@ -1,22 +1,27 @@
 //! What the tests of Lath are made with: guard pages, length ladders, seeded random numbers, corpora.
 //!
-//! The default features depend on nothing of Arrow, so that the kernels' tests can use them.
+//! The default features depend on nothing of Arrow, so that the kernels' tests can use them; feature `arrow` adds
+//! random Parquet files ([`random`]) and the comparison of what readers make of them ([`equality`]).
 //!
 //! ```
 //! use lath_testkit::{GuardedBytes, Seeded, lengths};
 //!
-//! let mut random = Seeded::new("sums are the same from guarded memory");
+//! let mut random = Seeded::new("bytes are the same between guard pages");
 //! for len in lengths() {
 //!     let bytes: Vec<u8> = std::iter::repeat_with(|| random.u8(..)).take(len).collect();
 //!     let guarded = GuardedBytes::ending_at_guard(&bytes);
-//!     assert_eq!(guarded.iter().map(|&b| u64::from(b)).sum::<u64>(), bytes.iter().map(|&b| u64::from(b)).sum());
+//!     assert_eq!(guarded.iter().max(), bytes.iter().max());
 //! }
 //! ```
 
 mod corpus;
+#[cfg(feature = "arrow")]
+pub mod equality;
 #[cfg(unix)]
 mod guard;
 mod ladder;
+#[cfg(feature = "arrow")]
+pub mod random;
 mod seeded;
 
 pub use corpus::parquet_test_data;

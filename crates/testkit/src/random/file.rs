@@ -1,0 +1,118 @@
+use std::any::Any;
+use std::fmt::{self, Write as _};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use bytes::Bytes;
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_writer::ArrowWriterOptions;
+
+use super::{SchemaShape, pick, record_batch, schema, writer_properties};
+
+/// Bounds on a random file.
+#[derive(Debug, Clone, Copy)]
+pub struct FileShape {
+    /// Bounds on its schema.
+    pub schema: SchemaShape,
+    /// Most rows.
+    pub row_count: usize,
+}
+
+impl Default for FileShape {
+    fn default() -> Self {
+        Self { schema: SchemaShape { fields: 5, depth: 5 }, row_count: 3_000 }
+    }
+}
+
+/// A Parquet file and what was written to it.
+#[derive(Clone)]
+pub struct RandomFile {
+    /// The schema that it was written with.
+    pub schema: SchemaRef,
+    /// What was written, in order; none of them empty.
+    pub batches: Vec<RecordBatch>,
+    /// The file.
+    pub bytes: Bytes,
+    /// Whether the file's metadata holds the Arrow schema.
+    pub has_arrow_schema: bool,
+    /// Whether Arrow types that Parquet lacks were written as the nearest type that it has.
+    pub coerced: bool,
+}
+
+impl RandomFile {
+    /// A file within `shape`.
+    ///
+    /// # Panics
+    /// If the `parquet` crate cannot write it.
+    pub fn new(random: &mut fastrand::Rng, shape: FileShape) -> Self {
+        // The crate's encoder for booleans as RLE panics on a page of nothing but nulls; another file is as good.
+        for _ in 0..100 {
+            let attempt = catch_unwind(AssertUnwindSafe(|| Self::write(random, shape)));
+            match attempt {
+                Ok(file) => return file,
+                Err(panic) if panic_text(&panic).contains("RLE value encoder is not initialized") => {}
+                Err(panic) => resume_unwind(panic),
+            }
+        }
+        unreachable!("a hundred files that the parquet crate cannot write")
+    }
+
+    fn write(random: &mut fastrand::Rng, shape: FileShape) -> Self {
+        let schema = schema(random, shape.schema);
+        let row_count = match random.u8(..8) {
+            0 => random.usize(..3),
+            1..4 => random.usize(..=shape.row_count.min(100)),
+            _ => random.usize(..=shape.row_count),
+        };
+        let batch_len = pick(random, &[row_count.max(1), row_count / 3 + 1, row_count / 10 + 1]);
+        let mut batches = Vec::new();
+        let mut room = row_count;
+        while room > 0 {
+            let len = batch_len.min(room);
+            batches.push(record_batch(random, &schema, len));
+            room -= len;
+        }
+        let properties = writer_properties(random, &schema, row_count);
+        let coerced = properties.coerce_types();
+        let has_arrow_schema = random.u8(..8) > 0;
+        let options = ArrowWriterOptions::new().with_properties(properties).with_skip_arrow_metadata(!has_arrow_schema);
+        let mut bytes = Vec::new();
+        let mut writer = ArrowWriter::try_new_with_options(&mut bytes, schema.clone(), options)
+            .expect("the schema is made of what can be written");
+        for batch in &batches {
+            writer.write(batch).expect("writing to memory");
+        }
+        writer.close().expect("writing to memory");
+        Self { schema, batches, bytes: bytes.into(), has_arrow_schema, coerced }
+    }
+
+    /// Number of rows written.
+    pub fn row_count(&self) -> usize {
+        self.batches.iter().map(RecordBatch::num_rows).sum()
+    }
+}
+
+fn panic_text(panic: &Box<dyn Any + Send>) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or_default()
+}
+
+/// One line about the file and one for each field: what a failing test prints.
+impl fmt::Debug for RandomFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { schema, batches, bytes, has_arrow_schema, coerced } = self;
+        let mut fields = String::new();
+        for field in schema.fields() {
+            let null = if field.is_nullable() { "nullable" } else { "required" };
+            write!(fields, "\n  {} {null} {}", field.name(), field.data_type())?;
+        }
+        write!(
+            f,
+            "{} rows in {} batches, {} bytes, Arrow schema {has_arrow_schema}, coerced {coerced}{fields}",
+            self.row_count(),
+            batches.len(),
+            bytes.len(),
+        )
+    }
+}

@@ -1,0 +1,19 @@
+//! Random Parquet files: schema, values and writer properties from one stream of random numbers, written by the
+//! `parquet` crate.
+
+mod column;
+mod file;
+mod keys;
+mod properties;
+mod schema;
+mod text;
+
+pub use column::{array, record_batch};
+pub use file::{FileShape, RandomFile};
+pub use properties::{leaf_columns, writer_properties};
+pub use schema::{SchemaShape, leaf_type, schema};
+
+/// One of `choices`, each as likely as the next.
+fn pick<T: Copy>(random: &mut fastrand::Rng, choices: &[T]) -> T {
+    choices[random.usize(..choices.len())]
+}
