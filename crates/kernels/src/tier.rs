@@ -119,9 +119,17 @@ thread_local! {
 
 #[cfg(test)]
 impl Tier {
-    /// Runs `test` once per available tier, with [`Tier::current`] being that tier on this thread.
+    /// Runs `test` once per available tier, with [`Tier::current`] being that tier on this thread. `LATH_TEST_TIER`
+    /// names the only one to run, for machines that run a tier slowly.
+    ///
+    /// # Panics
+    /// If this machine lacks the tier asked for: it must not be skipped silently.
     pub(crate) fn for_each_available(mut test: impl FnMut(Self)) {
-        for &tier in Self::available() {
+        let only = std::env::var("LATH_TEST_TIER").ok();
+        let named = |tier: &Self| only.as_deref().is_none_or(|name| name == tier.name());
+        let mut tiers = Self::available().iter().filter(|tier| named(tier)).peekable();
+        assert!(tiers.peek().is_some(), "no tier {only:?} on this machine");
+        for &tier in tiers {
             FORCED.set(Some(tier));
             test(tier);
         }
