@@ -22,7 +22,10 @@
 //!
 //! `n` values take up `ceil(n × width / 8)` bytes; fewer are an error, further bytes are neither required nor looked
 //! at for their meaning. Width 0 stores nothing and gives zeros.
+#![expect(unsafe_code, reason = "calls the tier that the processor has")]
 
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod avx2;
 #[cfg(test)]
 pub(crate) mod reference;
 pub(crate) mod scalar;
@@ -30,6 +33,7 @@ pub(crate) mod scalar;
 mod tests;
 
 use crate::KernelError;
+use crate::tier::dispatch;
 
 /// Unpacks `out.len()` values of `width` bits (at most 8), least significant bit first.
 ///
@@ -37,7 +41,7 @@ use crate::KernelError;
 /// If `width` is over 8, or `src` ends before the last value.
 pub fn unpack_u8(src: &[u8], width: u32, out: &mut [u8]) -> Result<(), KernelError> {
     check(src, width, 8, out.len())?;
-    scalar::unpack_u8(src, width, out);
+    unpack_checked_u8(src, width, out);
     Ok(())
 }
 
@@ -54,7 +58,7 @@ pub fn unpack_u8(src: &[u8], width: u32, out: &mut [u8]) -> Result<(), KernelErr
 /// If `width` is over 32, or `src` ends before the last value.
 pub fn unpack_u32(src: &[u8], width: u32, out: &mut [u32]) -> Result<(), KernelError> {
     check(src, width, 32, out.len())?;
-    scalar::unpack_u32(src, width, out);
+    unpack_checked_u32(src, width, out);
     Ok(())
 }
 
@@ -64,7 +68,7 @@ pub fn unpack_u32(src: &[u8], width: u32, out: &mut [u32]) -> Result<(), KernelE
 /// If `width` is over 64, or `src` ends before the last value.
 pub fn unpack_u64(src: &[u8], width: u32, out: &mut [u64]) -> Result<(), KernelError> {
     check(src, width, 64, out.len())?;
-    scalar::unpack_u64(src, width, out);
+    unpack_checked_u64(src, width, out);
     Ok(())
 }
 
@@ -77,6 +81,19 @@ pub fn unpack_msb_u8(src: &[u8], width: u32, out: &mut [u8]) -> Result<(), Kerne
     check(src, width, 8, out.len())?;
     scalar::unpack_msb_u8(src, width, out);
     Ok(())
+}
+
+/// `width` is at most 8; bytes past the end of `src` count as zeros. So for the next two, up to 32 and 64.
+fn unpack_checked_u8(src: &[u8], width: u32, out: &mut [u8]) {
+    dispatch!(unpack_u8(src, width, out): avx2);
+}
+
+fn unpack_checked_u32(src: &[u8], width: u32, out: &mut [u32]) {
+    dispatch!(unpack_u32(src, width, out): avx2);
+}
+
+fn unpack_checked_u64(src: &[u8], width: u32, out: &mut [u64]) {
+    dispatch!(unpack_u64(src, width, out): avx2);
 }
 
 /// Bytes that `count` values of `width` bits take up.

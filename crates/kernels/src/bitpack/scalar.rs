@@ -32,27 +32,30 @@ impl Element for u64 {
     }
 }
 
+/// `unpack` of one width.
+type Unpack<T> = fn(&[u8], &mut [T]);
+
 /// A table of `unpack::<$element, W>` for the widths listed.
 macro_rules! by_width {
-    ($element:ty: $($width:literal)*) => { [$(unpack::<$element, $width> as fn(&[u8], &mut [$element])),*] };
+    ($element:ty: $($width:literal)*) => { [$(unpack::<$element, $width> as Unpack<$element>),*] };
 }
 
 /// `width` is at most 8.
 pub(crate) fn unpack_u8(src: &[u8], width: u32, out: &mut [u8]) {
-    const WIDTHS: [fn(&[u8], &mut [u8]); 9] = by_width!(u8: 0 1 2 3 4 5 6 7 8);
+    const WIDTHS: [Unpack<u8>; 9] = by_width!(u8: 0 1 2 3 4 5 6 7 8);
     WIDTHS[width as usize](src, out);
 }
 
 /// `width` is at most 32.
 pub(crate) fn unpack_u32(src: &[u8], width: u32, out: &mut [u32]) {
-    const WIDTHS: [fn(&[u8], &mut [u32]); 33] = by_width!(u32:
+    const WIDTHS: [Unpack<u32>; 33] = by_width!(u32:
         0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32);
     WIDTHS[width as usize](src, out);
 }
 
 /// `width` is at most 64.
 pub(crate) fn unpack_u64(src: &[u8], width: u32, out: &mut [u64]) {
-    const WIDTHS: [fn(&[u8], &mut [u64]); 65] = by_width!(u64:
+    const WIDTHS: [Unpack<u64>; 65] = by_width!(u64:
         0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32
         33 34 35 36 37 38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63 64);
     WIDTHS[width as usize](src, out);

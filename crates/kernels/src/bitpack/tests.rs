@@ -21,6 +21,16 @@ fn tiers() -> Vec<Kernels> {
             unpack_u32: scalar::unpack_u32,
             unpack_u64: scalar::unpack_u64,
         }),
+        #[cfg(target_arch = "x86_64")]
+        Tier::Avx2 => Some(Kernels {
+            tier,
+            // SAFETY: the tier is available.
+            unpack_u8: |src, width, out| unsafe { super::avx2::unpack_u8(src, width, out) },
+            // SAFETY: the tier is available.
+            unpack_u32: |src, width, out| unsafe { super::avx2::unpack_u32(src, width, out) },
+            // SAFETY: the tier is available.
+            unpack_u64: |src, width, out| unsafe { super::avx2::unpack_u64(src, width, out) },
+        }),
         _ => None,
     };
     Tier::available().iter().filter_map(of).collect()

@@ -17,7 +17,10 @@
 //! [`lengths_to_offsets_i32`] and [`lengths_to_offsets_i64`] turn the lengths of
 //! [DELTA_LENGTH_BYTE_ARRAY](https://parquet.apache.org/docs/file-format/data-pages/encodings/#delta-length-byte-array-delta_length_byte_array--6)
 //! into offsets, and find negative lengths and overflow in the same pass.
+#![expect(unsafe_code, reason = "calls the tier that the processor has")]
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
 mod decoder;
 mod offsets;
 #[cfg(test)]
@@ -29,6 +32,7 @@ mod tests;
 pub use decoder::Decoder;
 
 use crate::KernelError;
+use crate::tier::dispatch;
 
 /// [`Decoder`] of an INT32 column.
 pub type DecoderI32 = Decoder<i32>;
@@ -77,7 +81,7 @@ impl private::Integer for i32 {
     }
 
     fn decode(decoder: &mut Decoder<Self>, src: &[u8], out: &mut [Self]) -> Result<usize, KernelError> {
-        scalar::decode_i32(decoder, src, out)
+        dispatch!(decode_i32(decoder, src, out): avx2)
     }
 }
 
@@ -98,7 +102,7 @@ impl private::Integer for i64 {
     }
 
     fn decode(decoder: &mut Decoder<Self>, src: &[u8], out: &mut [Self]) -> Result<usize, KernelError> {
-        scalar::decode_i64(decoder, src, out)
+        dispatch!(decode_i64(decoder, src, out): avx2)
     }
 }
 

@@ -23,6 +23,16 @@ fn tiers() -> Vec<Kernels> {
             sum_i32: offsets::sum_i32,
             sum_i64: offsets::sum_i64,
         }),
+        #[cfg(target_arch = "x86_64")]
+        Tier::Avx2 => Some(Kernels {
+            tier,
+            // SAFETY: the tier is available.
+            decode_i32: |decoder, src, out| unsafe { super::avx2::decode_i32(decoder, src, out) },
+            // SAFETY: the tier is available.
+            decode_i64: |decoder, src, out| unsafe { super::avx2::decode_i64(decoder, src, out) },
+            sum_i32: offsets::sum_i32,
+            sum_i64: offsets::sum_i64,
+        }),
         _ => None,
     };
     Tier::available().iter().filter_map(of).collect()

@@ -3,6 +3,7 @@
 /// Copies `count` bits from bit `src_bit` of `src` to bit `out_bit` of `out`; returns how many of them are ones.
 ///
 /// Other bits of `out` stay. Both slices have the bits.
+#[inline(always)]
 pub(super) fn copy(src: &[u8], mut src_bit: usize, out: &mut [u8], mut out_bit: usize, mut count: usize) -> usize {
     let mut ones = 0;
     if !out_bit.is_multiple_of(8) {
@@ -25,10 +26,9 @@ pub(super) fn copy(src: &[u8], mut src_bit: usize, out: &mut [u8], mut out_bit: 
         *word = bits.to_le_bytes();
         at += 8;
     }
-    for at in at..count / 8 {
-        let bits = read(src, at * 8 + shift);
-        ones += bits.count_ones() as usize;
-        out[at] = bits;
+    for (index, byte) in out[..count / 8].iter_mut().enumerate().skip(at) {
+        *byte = read(src, index * 8 + shift);
+        ones += byte.count_ones() as usize;
     }
     if count % 8 != 0 {
         let whole = count / 8 * 8;
@@ -38,6 +38,7 @@ pub(super) fn copy(src: &[u8], mut src_bit: usize, out: &mut [u8], mut out_bit: 
 }
 
 /// Sets `count` bits from bit `out_bit` of `out` on to `value`. Other bits of `out` stay.
+#[inline(always)]
 pub(super) fn fill(out: &mut [u8], mut out_bit: usize, mut count: usize, value: bool) {
     let byte = if value { 0xff } else { 0 };
     if !out_bit.is_multiple_of(8) {
@@ -51,6 +52,53 @@ pub(super) fn fill(out: &mut [u8], mut out_bit: usize, mut count: usize, value: 
     if count % 8 != 0 {
         merge(byte, out, out_bit + count / 8 * 8, count % 8);
     }
+}
+
+/// Where the bits of short runs go: `count` of them, from bit `bit` of `out` on.
+pub(super) struct Target<'a> {
+    pub(super) out: &'a mut [u8],
+    pub(super) bit: usize,
+    pub(super) count: usize,
+}
+
+/// Most bits of a run that is short: with up to 7 bits before them in a byte they fit a word.
+const SHORT: usize = 56;
+
+/// Appends whole runs of width 1 while they are short and their words within the input and the target; moves
+/// `position` past them. Returns how many bits, and how many of them are ones.
+///
+/// No branch tells the two kinds of run apart: a repeated run is a word of equal bits, a bit-packed one a word of the
+/// input, and both are cut to their length and put behind the bits of the byte begun.
+#[inline(always)]
+pub(super) fn append_short_runs(src: &[u8], position: &mut usize, target: Target<'_>) -> (usize, usize) {
+    let Target { out, mut bit, count } = target;
+    let end = bit + count;
+    let (first, mut ones) = (bit, 0);
+    let mut begun = u64::from(out.get(bit / 8).copied().unwrap_or(0)) & ((1 << (bit % 8)) - 1);
+    while end - bit >= 64
+        && let Some(&[header, payload @ ..]) = src.get(*position..).and_then(<[u8]>::first_chunk::<9>)
+    {
+        let packed = header & 1 == 1;
+        let payload = u64::from_le_bytes(payload);
+        let units = usize::from(header >> 1);
+        let length = if packed { units * 8 } else { units };
+        let value = payload & 0xff;
+        if header >= 0x80 || length > SHORT || (!packed && value > 1) {
+            break;
+        }
+        let bits = if packed { payload } else { value.wrapping_neg() };
+        let bits = bits & ((1 << length) - 1);
+        ones += bits.count_ones() as usize;
+        let word = begun | bits << (bit % 8);
+        let Some(bytes) = out.get_mut(bit / 8..).and_then(<[u8]>::first_chunk_mut::<8>) else { break };
+        // Bits behind the run's are zeros now, for the runs that follow to fill: `end` is 64 bits away at least.
+        *bytes = word.to_le_bytes();
+        let passed = bit % 8 + length;
+        begun = word >> (passed / 8 * 8);
+        bit += length;
+        *position += 1 + if packed { units } else { 1 };
+    }
+    (bit - first, ones)
 }
 
 /// Eight bits from bit `bit` on; zeros past the end.

@@ -1,8 +1,11 @@
 //! Walks runs, and hands a tier's kernels the values to unpack.
 
+#[cfg(target_arch = "x86_64")]
+use super::avx2;
 use super::{bits, scalar};
 use crate::KernelError;
 use crate::bitpack::packed_len;
+use crate::tier::dispatch;
 use crate::varint::read_uleb128;
 
 /// A decoder of the RLE/bit-packing hybrid that stops and resumes at any value.
@@ -27,7 +30,7 @@ use crate::varint::read_uleb128;
 pub struct Decoder {
     width: u32,
     /// Offset of the next run's header or, in a bit-packed run, of the group of eight that the next value is in.
-    pub(super) position: usize,
+    position: usize,
     run: Run,
     /// Values of the run that have not been passed.
     left: usize,
@@ -46,7 +49,7 @@ enum Run {
 }
 
 /// What the next values are.
-pub(super) enum Part {
+enum Part {
     /// That many times a value.
     Repeated { value: u32, count: usize },
     /// That many values, bit-packed from `at` on, the first `phase` (less than 8) of which are not meant.
@@ -102,7 +105,7 @@ impl Decoder {
     /// # Errors
     /// If a run's header or value is truncated, too long, or wider than the width.
     pub fn decode_u32(&mut self, src: &[u8], out: &mut [u32]) -> Result<usize, KernelError> {
-        scalar::decode_u32(self, src, out)
+        dispatch!(decode_u32(self, src, out): avx2)
     }
 
     /// Decodes the next values, of a width of at most 8, into `out`.
@@ -111,11 +114,12 @@ impl Decoder {
     /// As [`Decoder::decode_u32`], or if the width is over 8.
     pub fn decode_u8(&mut self, src: &[u8], out: &mut [u8]) -> Result<usize, KernelError> {
         self.check_width(8)?;
-        scalar::decode_u8(self, src, out)
+        dispatch!(decode_u8(self, src, out): avx2)
     }
 
     /// Decodes the next `count` values, of width 1, into the bits of `out` from bit `out_bit_offset` on (bit 0 of byte
-    /// 0 is the least significant). Other bits of `out` are left as they are. [`Decoder::ones`] counts along.
+    /// 0 is the least significant). Bits outside of that range are left as they are, and those within it to which no value
+    /// came are anything. [`Decoder::ones`] counts along.
     ///
     /// # Errors
     /// As [`Decoder::decode_u32`], or if the width is over 1, or `out` has too few bits.
@@ -131,23 +135,7 @@ impl Decoder {
         if out.len() < expected {
             return Err(KernelError::LengthMismatch { expected, actual: out.len() });
         }
-        let mut written = 0;
-        while written < count {
-            let at = out_bit_offset + written;
-            match self.next_part(src, count - written)? {
-                Part::Repeated { value, count } => {
-                    bits::fill(out, at, count, value == 1);
-                    self.ones += if value == 1 { count } else { 0 };
-                    written += count;
-                }
-                Part::Packed { at: byte, phase, count } => {
-                    self.ones += bits::copy(&src[byte..], phase, out, at, count);
-                    written += count;
-                }
-                Part::End => break,
-            }
-        }
-        Ok(written)
+        dispatch!(decode_bits(self, src, out, out_bit_offset, count): avx2)
     }
 
     /// Passes over the next `count` values.
@@ -165,17 +153,26 @@ impl Decoder {
         Ok(skipped)
     }
 
-    /// Decodes by `unpack`, which takes bit-packed values from a byte on.
+    /// Decodes by a tier's `unpack`, which takes bit-packed values from a byte on, and `short_runs`, which takes whole
+    /// short runs as long as there is room for what it reads and writes, moves the position and returns how many values.
     #[inline(always)]
     pub(super) fn decode_with<T: Element>(
         &mut self,
         src: &[u8],
         out: &mut [T],
         unpack: impl Fn(&[u8], u32, &mut [T]),
+        short_runs: impl Fn(&[u8], u32, &mut usize, &mut [T]) -> usize,
     ) -> Result<usize, KernelError> {
         let mut written = 0;
         while written < out.len() {
+            if self.left == 0 && self.width != 0 {
+                written += short_runs(src, self.width, &mut self.position, &mut out[written..]);
+            }
             let rest = &mut out[written..];
+            if rest.is_empty() {
+                // The next header is not looked at before its values are wanted.
+                break;
+            }
             match self.next_part(src, rest.len())? {
                 Part::Repeated { value, count } => {
                     rest[..count].fill(T::truncate(value));
@@ -200,9 +197,43 @@ impl Decoder {
         Ok(written)
     }
 
+    /// Decodes to bits; inlined into each tier's function for the instructions that it may use.
+    #[inline(always)]
+    pub(super) fn decode_bits_with(
+        &mut self,
+        src: &[u8],
+        out: &mut [u8],
+        out_bit_offset: usize,
+        count: usize,
+    ) -> Result<usize, KernelError> {
+        let mut written = 0;
+        while written < count {
+            if self.left == 0 && self.width != 0 {
+                let target = bits::Target { out, bit: out_bit_offset + written, count: count - written };
+                let (passed, ones) = bits::append_short_runs(src, &mut self.position, target);
+                self.ones += ones;
+                written += passed;
+            }
+            let at = out_bit_offset + written;
+            match self.next_part(src, count - written)? {
+                Part::Repeated { value, count } => {
+                    bits::fill(out, at, count, value == 1);
+                    self.ones += if value == 1 { count } else { 0 };
+                    written += count;
+                }
+                Part::Packed { at: byte, phase, count } => {
+                    self.ones += bits::copy(&src[byte..], phase, out, at, count);
+                    written += count;
+                }
+                Part::End => break,
+            }
+        }
+        Ok(written)
+    }
+
     /// Passes the next values of one run, at most `wanted` and at least one unless the input is exhausted.
     #[inline]
-    pub(super) fn next_part(&mut self, src: &[u8], wanted: usize) -> Result<Part, KernelError> {
+    fn next_part(&mut self, src: &[u8], wanted: usize) -> Result<Part, KernelError> {
         if self.width == 0 {
             return Ok(Part::Repeated { value: 0, count: wanted });
         }

@@ -11,12 +11,17 @@
 //!
 //! [`Decoder`] resumes anywhere, within a run too, so that a page can be decoded in batches of any size.
 //! Short runs are the hard case: they cost a mispredicted branch each if a branch tells the two kinds apart.
+#![expect(unsafe_code, reason = "calls the tier that the processor has")]
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
 mod bits;
 mod decoder;
 #[cfg(test)]
 mod reference;
 mod scalar;
+#[cfg(target_arch = "x86_64")]
+mod short_runs;
 #[cfg(test)]
 mod tests;
 

@@ -9,11 +9,29 @@ struct Kernels {
     tier: Tier,
     decode_u32: Decode<u32>,
     decode_u8: Decode<u8>,
+    decode_bits: fn(&mut Decoder, &[u8], &mut [u8], usize, usize) -> Result<usize, KernelError>,
 }
 
 fn tiers() -> Vec<Kernels> {
     let of = |&tier: &Tier| match tier {
-        Tier::Scalar => Some(Kernels { tier, decode_u32: scalar::decode_u32, decode_u8: scalar::decode_u8 }),
+        Tier::Scalar => Some(Kernels {
+            tier,
+            decode_u32: scalar::decode_u32,
+            decode_u8: scalar::decode_u8,
+            decode_bits: scalar::decode_bits,
+        }),
+        #[cfg(target_arch = "x86_64")]
+        Tier::Avx2 => Some(Kernels {
+            tier,
+            // SAFETY: the tier is available.
+            decode_u32: |decoder, src, out| unsafe { super::avx2::decode_u32(decoder, src, out) },
+            // SAFETY: the tier is available.
+            decode_u8: |decoder, src, out| unsafe { super::avx2::decode_u8(decoder, src, out) },
+            // SAFETY: the tier is available.
+            decode_bits: |decoder, src, out, at, count| unsafe {
+                super::avx2::decode_bits(decoder, src, out, at, count)
+            },
+        }),
         _ => None,
     };
     Tier::available().iter().filter_map(of).collect()
@@ -119,32 +137,42 @@ fn every_tier_accepts_a_last_run_without_padding() {
     }
 }
 
+/// Decodes runs of width 1 to random offsets of random bitmaps.
+fn check_bits(kernels: &Kernels, seed: u64) {
+    let context = format!("{} seed {seed}", kernels.tier);
+    let mut random = Random::new(seed);
+    let longest = [3, 16, 70, 900][seed as usize % 4];
+    let src = random_runs(&mut random, 1, longest).into_boxed_slice();
+    let expected = reference::decode(&src, 1);
+    let mut decoder = Decoder::new(1).unwrap();
+    let mut passed = 0;
+    while passed < expected.len() {
+        let largest = [20, 200, 5000][random.below(3)];
+        let (offset, wanted) = (random.below(40), random.below(largest) + 1);
+        let behind = random.below(3);
+        let before = random.bytes((offset + wanted).div_ceil(8) + behind);
+        let mut out = before.clone().into_boxed_slice();
+        let ones = decoder.ones();
+        let decoded = (kernels.decode_bits)(&mut decoder, &src, &mut out, offset, wanted).unwrap();
+        assert_eq!(decoded, wanted.min(expected.len() - passed), "{context}");
+        let values = &expected[passed..passed + decoded];
+        for bit in (0..out.len() * 8).filter(|bit| !(offset + decoded..offset + wanted).contains(bit)) {
+            let wanted = match bit.checked_sub(offset).and_then(|index| values.get(index)) {
+                Some(&value) => value == 1,
+                None => before[bit / 8] >> (bit % 8) & 1 == 1,
+            };
+            assert_eq!(out[bit / 8] >> (bit % 8) & 1 == 1, wanted, "{context} bit {bit} offset {offset}");
+        }
+        assert_eq!(decoder.ones() - ones, values.iter().filter(|&&value| value == 1).count(), "{context}");
+        passed += decoded;
+    }
+}
+
 #[test]
 fn bits_land_at_any_offset_and_are_counted() {
-    for seed in 0..60 {
-        let mut random = Random::new(seed);
-        let longest = [3, 16, 70, 900][seed as usize % 4];
-        let src = random_runs(&mut random, 1, longest);
-        let expected = reference::decode(&src, 1);
-        let mut decoder = Decoder::new(1).unwrap();
-        let mut passed = 0;
-        while passed < expected.len() {
-            let (offset, wanted) = (random.below(40), random.below(2 * longest) + 1);
-            let before = random.bytes((offset + wanted).div_ceil(8) + 2);
-            let mut out = before.clone();
-            let ones = decoder.ones();
-            let decoded = decoder.decode_bits(&src, &mut out, offset, wanted).unwrap();
-            assert_eq!(decoded, wanted.min(expected.len() - passed), "seed {seed}");
-            let values = &expected[passed..passed + decoded];
-            for bit in 0..out.len() * 8 {
-                let wanted = match bit.checked_sub(offset).and_then(|index| values.get(index)) {
-                    Some(&value) => value == 1,
-                    None => before[bit / 8] >> (bit % 8) & 1 == 1,
-                };
-                assert_eq!(out[bit / 8] >> (bit % 8) & 1 == 1, wanted, "seed {seed} bit {bit} offset {offset}");
-            }
-            assert_eq!(decoder.ones() - ones, values.iter().filter(|&&value| value == 1).count(), "seed {seed}");
-            passed += decoded;
+    for kernels in tiers() {
+        for seed in 0..100 {
+            check_bits(&kernels, seed);
         }
     }
 }
