@@ -1,0 +1,80 @@
+//! The files that are measured: deterministic, written by the `parquet` crate with its default page sizes
+//! (1 MiB or 20,000 rows, whichever is less), row groups of 1,048,576 rows.
+
+pub mod columns;
+pub mod lineitem;
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use parquet::arrow::ArrowWriter;
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::file::properties::WriterProperties;
+
+pub const ROW_GROUP_ROWS: usize = 1 << 20;
+
+/// Where data lies: `bench/data`, ignored by git.
+pub fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("data")
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Codec {
+    None,
+    Snappy,
+    Zstd,
+}
+
+impl Codec {
+    pub const ALL: [Codec; 3] = [Codec::None, Codec::Snappy, Codec::Zstd];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Codec::None => "none",
+            Codec::Snappy => "snappy",
+            Codec::Zstd => "zstd",
+        }
+    }
+
+    fn compression(self) -> Compression {
+        match self {
+            Codec::None => Compression::UNCOMPRESSED,
+            Codec::Snappy => Compression::SNAPPY,
+            Codec::Zstd => Compression::ZSTD(ZstdLevel::try_new(1).expect("level 1 exists")),
+        }
+    }
+}
+
+/// Writes `batches` to `path`, through a temporary name so that an interrupted run leaves no half file.
+fn write(path: &Path, properties: WriterProperties, batches: impl Iterator<Item = RecordBatch>) {
+    fs::create_dir_all(folder()).expect("data folder can be made");
+    let partial = path.with_extension("partial");
+    let file = File::create(&partial).expect("data folder is writable");
+    let mut batches = batches.peekable();
+    let schema = Arc::clone(batches.peek().expect("at least one batch").schema_ref());
+    let mut writer = ArrowWriter::try_new(file, schema, Some(properties)).expect("schema is writable");
+    for batch in batches {
+        writer.write(&batch).expect("batch is writable");
+    }
+    writer.close().expect("file can be finished");
+    fs::rename(&partial, path).expect("file can be renamed");
+}
+
+/// SplitMix64: small, seeded, the same everywhere.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    pub fn below(&mut self, bound: u64) -> u64 {
+        ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
+    }
+}

@@ -1,0 +1,83 @@
+//! TPC-H lineitem, whole, by every reader.
+
+use std::collections::BTreeSet;
+
+use super::race::{Options, Outcome, race};
+use crate::data::Codec;
+use crate::data::lineitem::{Variant, make, path};
+use crate::record::{Record, against_goal};
+
+const ROWS: u64 = 6_001_215;
+
+pub fn run(record: &mut Record, options: &Options) {
+    make();
+    record.heading(
+        "Whole files: TPC-H lineitem, scale factor 1, all 16 columns, seconds (best / median / best processor time)",
+    );
+    if options.lath {
+        for variant in Variant::ALL {
+            super::verify(&path(variant, Codec::None)).expect("Lath reads what the parquet crate reads");
+        }
+        record.line("Lath's digests of all columns equal the `parquet` crate's, views and offsets; row counts of all readers agree.\n");
+    }
+    for codec in Codec::ALL {
+        for threads in [1, 2] {
+            if !options.wants_threads(threads) {
+                continue;
+            }
+            let goal = if codec == Codec::None { 2.0 } else { 1.4 };
+            let columns = Variant::ALL.map(|variant| {
+                let path = path(variant, codec);
+                if !options.wants(&format!("{} {}", variant.name(), codec.name())) {
+                    return Vec::new();
+                }
+                let outcomes = race(&options.runners(), &path, threads, options);
+                for outcome in &outcomes {
+                    assert_eq!(outcome.rows, ROWS, "{} on {}", outcome.runner.label(), path.display());
+                }
+                outcomes
+            });
+            if columns.iter().all(Vec::is_empty) {
+                continue;
+            }
+            let plural = if threads == 1 { "" } else { "s" };
+            table(record, &format!("{}, {threads} thread{plural}", codec.name()), &columns, goal);
+        }
+    }
+}
+
+/// One row for each reader, one column for each variant, and below them Lath against the best peer.
+fn table(record: &mut Record, title: &str, columns: &[Vec<Outcome>; 4], goal: f64) {
+    let mut head = vec![title.to_owned()];
+    head.extend(Variant::ALL.map(|variant| variant.name().to_owned()));
+    let labels: BTreeSet<String> = columns.iter().flatten().map(|outcome| outcome.runner.label()).collect();
+    let mut rows: Vec<Vec<String>> = labels
+        .into_iter()
+        .map(|label| {
+            let cells = columns.iter().map(|outcomes| match outcomes.iter().find(|o| o.runner.label() == label) {
+                Some(outcome) => format!("{:.3} / {:.3} / {:.3}", outcome.best(), outcome.median(), outcome.best_cpu()),
+                None => "–".to_owned(),
+            });
+            let mut row: Vec<String> = cells.collect();
+            row.insert(0, label.clone());
+            row
+        })
+        .collect();
+    let ratios = columns.iter().map(|outcomes| match best_of_each(outcomes) {
+        (Some(lath), Some(peer)) => against_goal(peer.best() / lath.best(), goal),
+        (None, Some(peer)) => peer.runner.label(),
+        _ => "–".to_owned(),
+    });
+    let mut last: Vec<String> = ratios.collect();
+    last.insert(0, "Lath against the best peer".to_owned());
+    rows.push(last);
+    record.table(&head, &rows);
+}
+
+/// The fastest of Lath, and the fastest peer.
+pub fn best_of_each(outcomes: &[Outcome]) -> (Option<&Outcome>, Option<&Outcome>) {
+    let fastest = |lath: bool| {
+        outcomes.iter().filter(|outcome| outcome.runner.is_lath() == lath).min_by(|a, b| a.best().total_cmp(&b.best()))
+    };
+    (fastest(true), fastest(false))
+}

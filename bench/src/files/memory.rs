@@ -1,0 +1,60 @@
+//! Peak resident memory of a fresh process that decodes a whole file once.
+
+use std::collections::BTreeMap;
+
+use super::race::{Options, Runner};
+use crate::data::Codec;
+use crate::data::lineitem::{Variant, make, path};
+use crate::record::Record;
+
+pub fn run(record: &mut Record, options: &Options) {
+    make();
+    record.heading("Peak memory of one whole-file decode in a fresh process, one thread, MiB");
+    let files: Vec<(Variant, Codec)> = Variant::ALL
+        .into_iter()
+        .flat_map(|variant| [Codec::None, Codec::Snappy].map(|codec| (variant, codec)))
+        .collect();
+    let mut head = vec!["reader (the way of it that took least)".to_owned()];
+    head.extend(files.iter().map(|(variant, codec)| format!("{} {}", variant.name(), codec.name())));
+
+    let runners = options.runners();
+    let mut least: BTreeMap<(bool, String), Vec<f64>> = BTreeMap::new();
+    for runner in runners.iter().filter(|runner| runner.is_there()) {
+        let cells =
+            least.entry((!runner.is_lath(), runner.label())).or_insert_with(|| vec![f64::INFINITY; files.len()]);
+        for (cell, &(variant, codec)) in cells.iter_mut().zip(&files) {
+            *cell = cell.min(peak_mib(runner, variant, codec));
+        }
+    }
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    for ((_, label), cells) in &least {
+        let mut row = vec![label.clone()];
+        row.extend(cells.iter().map(|mib| format!("{mib:.0}")));
+        rows.push(row);
+    }
+    if options.lath {
+        let smallest = |lath: bool, at: usize| {
+            least
+                .iter()
+                .filter(|((peer, _), _)| *peer != lath)
+                .map(|(_, cells)| cells[at])
+                .fold(f64::INFINITY, f64::min)
+        };
+        let mut row = vec!["smallest peer / Lath (goal 1.0)".to_owned()];
+        row.extend((0..files.len()).map(|at| format!("{:.2} ×", smallest(false, at) / smallest(true, at))));
+        rows.push(row);
+    }
+    record.table(&head, &rows);
+}
+
+fn peak_mib(runner: &Runner, variant: Variant, codec: Codec) -> f64 {
+    let child = runner.command(&path(variant, codec), 1, 1).spawn().expect("reader starts");
+    let mut status = 0;
+    // SAFETY: `rusage` is plain integers, for which all zeroes is a value.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    let id = libc::pid_t::try_from(child.id()).expect("process ids are pid_t");
+    // SAFETY: both pointers are to live locals of the right types, and `id` is our own child, not yet waited for.
+    let waited = unsafe { libc::wait4(id, &mut status, 0, &mut usage) };
+    assert_eq!(waited, id, "the child can be waited for");
+    if status == 0 { usage.ru_maxrss as f64 / 1024.0 } else { f64::INFINITY }
+}

@@ -1,0 +1,217 @@
+//! Runs readers side by side: round after round, each in a process of its own, so that a slow spell of the
+//! machine falls on all of them.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use super::readers::Reader;
+
+/// One way to read a file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Runner {
+    /// Inside this program.
+    Own(Reader),
+    /// `peers/python/decode.py`, by the name it knows.
+    Python(&'static str),
+    /// `peers/go`.
+    Go,
+}
+
+impl Runner {
+    /// What the tables call it; ways of one reader share a name, and the best of them counts.
+    pub fn label(&self) -> String {
+        match self {
+            Runner::Own(reader) => {
+                let library = match reader.library {
+                    super::Library::Lath => "Lath",
+                    super::Library::Parquet => "parquet (Rust)",
+                };
+                format!("{library}, {}", if reader.views { "views" } else { "offsets" })
+            }
+            Runner::Python(name) => name.split('-').next().unwrap_or(name).to_owned(),
+            Runner::Go => "parquet-go".to_owned(),
+        }
+    }
+
+    pub fn is_lath(&self) -> bool {
+        matches!(self, Runner::Own(Reader { library: super::Library::Lath, .. }))
+    }
+
+    /// The reader's process, as it is started.
+    pub fn command(&self, path: &Path, threads: usize, repetitions: usize) -> Command {
+        let peers = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers");
+        let mut command = match self {
+            Runner::Own(reader) => {
+                let mut command = Command::new(std::env::current_exe().expect("this program has a path"));
+                command.args(["decode", &reader.to_string()]);
+                command
+            }
+            Runner::Python(name) => {
+                let mut command = Command::new(peers.join("python/.venv/bin/python"));
+                command.arg(peers.join("python/decode.py")).arg(name);
+                command
+            }
+            Runner::Go => {
+                let mut command = Command::new(peers.join("go/peer"));
+                command.arg("decode");
+                command
+            }
+        };
+        command.arg(path).arg(threads.to_string()).arg(repetitions.to_string()).stdout(Stdio::piped());
+        command
+    }
+
+    /// Whether the peer was installed.
+    pub fn is_there(&self) -> bool {
+        let peers = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers");
+        match self {
+            Runner::Own(_) => true,
+            Runner::Python(_) => peers.join("python/.venv/made-from").exists(),
+            Runner::Go => peers.join("go/peer").exists(),
+        }
+    }
+}
+
+/// What a reader took, over all rounds.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    pub runner: Runner,
+    pub version: String,
+    pub rows: u64,
+    seconds: Vec<f64>,
+    cpu_seconds: Vec<f64>,
+}
+
+impl Outcome {
+    pub fn best(&self) -> f64 {
+        self.seconds.iter().copied().fold(f64::INFINITY, f64::min)
+    }
+
+    /// Processor time of all threads, the least: says what a reader costs where the machine is not quiet.
+    pub fn best_cpu(&self) -> f64 {
+        self.cpu_seconds.iter().copied().fold(f64::INFINITY, f64::min)
+    }
+
+    pub fn median(&self) -> f64 {
+        let mut sorted = self.seconds.clone();
+        sorted.sort_by(f64::total_cmp);
+        sorted[sorted.len() / 2]
+    }
+}
+
+/// What to measure, and how often.
+#[derive(Clone, Debug)]
+pub struct Options {
+    pub quick: bool,
+    pub lath: bool,
+    peers: bool,
+    only: Option<String>,
+    threads: Option<usize>,
+}
+
+impl Options {
+    pub fn parse(arguments: &[String]) -> Options {
+        let has = |flag: &str| arguments.iter().any(|argument| argument == flag);
+        let value = |key: &str| arguments.iter().find_map(|argument| argument.strip_prefix(key));
+        Options {
+            quick: has("--quick"),
+            lath: !has("--peers-only"),
+            peers: !has("--lath-only"),
+            only: value("--only=").map(str::to_owned),
+            threads: value("--threads=").and_then(|threads| threads.parse().ok()),
+        }
+    }
+
+    /// Whether what has this name is to be measured.
+    pub fn wants(&self, name: &str) -> bool {
+        self.only.as_ref().is_none_or(|only| name.contains(only.as_str()))
+    }
+
+    pub fn wants_threads(&self, threads: usize) -> bool {
+        self.threads.is_none_or(|only| only == threads)
+    }
+
+    pub fn runners(&self) -> Vec<Runner> {
+        let mut runners = Vec::new();
+        if self.lath {
+            runners.extend(own(super::Library::Lath, if self.quick { &[65_536] } else { &[8_192, 65_536] }));
+        }
+        if self.peers {
+            runners.extend(peers(self.quick));
+        }
+        runners
+    }
+
+    fn rounds(&self) -> usize {
+        if self.quick { 1 } else { 3 }
+    }
+
+    fn repetitions(&self) -> usize {
+        if self.quick { 3 } else { 4 }
+    }
+}
+
+/// Every runner on one file. After the first round only the best way of each label goes on.
+pub fn race(runners: &[Runner], path: &Path, threads: usize, options: &Options) -> Vec<Outcome> {
+    let mut outcomes: Vec<Outcome> = Vec::new();
+    for runner in runners.iter().filter(|runner| runner.is_there()) {
+        if let Some(outcome) = run(runner, path, threads, options.repetitions()) {
+            outcomes.push(outcome);
+        }
+    }
+    let mut kept: Vec<Outcome> = Vec::new();
+    for outcome in outcomes {
+        match kept.iter_mut().find(|other| other.runner.label() == outcome.runner.label()) {
+            Some(other) if outcome.best() < other.best() => *other = outcome,
+            Some(_) => {}
+            None => kept.push(outcome),
+        }
+    }
+    for _ in 1..options.rounds() {
+        for outcome in &mut kept {
+            if let Some(more) = run(&outcome.runner, path, threads, options.repetitions()) {
+                outcome.seconds.extend(more.seconds);
+                outcome.cpu_seconds.extend(more.cpu_seconds);
+            }
+        }
+    }
+    kept
+}
+
+fn run(runner: &Runner, path: &Path, threads: usize, repetitions: usize) -> Option<Outcome> {
+    let output = runner.command(path, threads, repetitions).stderr(Stdio::piped()).output().expect("reader starts");
+    if !output.status.success() {
+        eprintln!("{} failed on {}: {}", runner.label(), path.display(), String::from_utf8_lossy(&output.stderr));
+        return None;
+    }
+    let report: Value = serde_json::from_slice(&output.stdout).expect("reader prints a line of JSON");
+    let numbers =
+        |key: &str| -> Vec<f64> { report[key].as_array().into_iter().flatten().filter_map(Value::as_f64).collect() };
+    Some(Outcome {
+        runner: runner.clone(),
+        version: report["version"].as_str().unwrap_or("?").to_owned(),
+        rows: report["rows"].as_u64().unwrap_or(0),
+        seconds: numbers("seconds"),
+        cpu_seconds: numbers("cpu_seconds"),
+    })
+}
+
+/// Every peer, in the ways that suit it; in the usual way only when it has to be quick.
+fn peers(quick: bool) -> Vec<Runner> {
+    let mut runners = own(super::Library::Parquet, if quick { &[8_192] } else { &[1_024, 8_192, 65_536] });
+    if !quick {
+        runners.extend(["pyarrow-16k", "pyarrow-1m", "pyarrow-mapped"].map(Runner::Python));
+    }
+    runners.extend(["pyarrow", "duckdb", "polars"].map(Runner::Python));
+    runners.push(Runner::Go);
+    runners
+}
+
+fn own(library: super::Library, batch_rows: &[usize]) -> Vec<Runner> {
+    [true, false]
+        .into_iter()
+        .flat_map(|views| batch_rows.iter().map(move |&batch_rows| Runner::Own(Reader { library, views, batch_rows })))
+        .collect()
+}

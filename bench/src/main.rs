@@ -1,0 +1,76 @@
+//! Lath measured beside its peers. `bench/run` is the way to start it; see docs/benchmarks.md.
+
+mod data;
+mod files;
+mod kernels;
+mod machine;
+mod record;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use files::race::Options;
+use files::readers::Reader;
+use record::Record;
+
+const USAGE: &str =
+    "usage: lath-bench [all|data|kernels|columns|lineitem|memory] [--quick] [--peers-only] [--lath-only]
+                  [--only=TEXT] [--threads=N]    TEXT is part of a column's name, or of `a none`, `b snappy`, …
+       lath-bench decode READER FILE THREADS REPETITIONS
+       lath-bench verify FILE
+       lath-bench kernel-times lath|peers MILLISECONDS";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).filter(|word| !word.starts_with("--")).collect();
+    let options = Options::parse(&arguments);
+    let quick = options.quick;
+    match words[..] {
+        ["decode", reader, path, threads, repetitions] => {
+            let (Some(reader), Ok(threads), Ok(repetitions)) =
+                (Reader::parse(reader), threads.parse(), repetitions.parse())
+            else {
+                eprintln!("{USAGE}");
+                return ExitCode::from(2);
+            };
+            files::decode(reader, Path::new(path), threads, repetitions);
+        }
+        ["verify", path] => match files::verify(Path::new(path)) {
+            Ok(_) => println!("{path}: equal"),
+            Err(difference) => {
+                println!("{difference}");
+                return ExitCode::FAILURE;
+            }
+        },
+        ["kernel-times", side @ ("lath" | "peers"), milliseconds] => {
+            kernels::measure(side, milliseconds.parse().unwrap_or(100), &options);
+        }
+        ["data"] => {
+            data::lineitem::make();
+            data::columns::make();
+        }
+        [] | ["all"] => {
+            let mut record = Record::start("all", quick);
+            kernels::run(&mut record, &options);
+            files::lineitem::run(&mut record, &options);
+            files::columns::run(&mut record, &options);
+            files::memory::run(&mut record, &options);
+            eprintln!("record: {}", record.path().display());
+        }
+        [part @ ("kernels" | "columns" | "lineitem" | "memory")] => {
+            let mut record = Record::start(part, quick);
+            match part {
+                "kernels" => kernels::run(&mut record, &options),
+                "columns" => files::columns::run(&mut record, &options),
+                "lineitem" => files::lineitem::run(&mut record, &options),
+                _ => files::memory::run(&mut record, &options),
+            }
+            eprintln!("record: {}", record.path().display());
+        }
+        _ => {
+            eprintln!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    }
+    ExitCode::SUCCESS
+}
