@@ -1,7 +1,102 @@
 //! The tree that ties a Parquet schema to the Arrow schema it is read as.
+//!
+//! The Arrow types that a leaf can have, by what is stored. "Hint" marks types that only a file's own Arrow schema asks for.
+//!
+//! | physical type | Arrow type of the leaf |
+//! | --- | --- |
+//! | any | `Null` (logical type UNKNOWN; all values are null, but the column may be required) |
+//! | BOOLEAN | `Boolean` |
+//! | INT32 | `Int8`, `Int16`, `Int32`, `UInt8`, `UInt16`, `UInt32`, `Date32`, `Time32(ms)`, `Decimal128`; hint: `Time32(s)`, `Date64` (of days), `Timestamp(any)` (of the plain number), `Decimal32`, `Decimal64`, `Decimal256` |
+//! | INT64 | `Int64`, `UInt64`, `Time64(µs, ns)`, `Timestamp(ms, µs, ns; none or UTC)`, `Decimal128`; hint: `Timestamp(any unit, any zone)`, `Duration(any)`, `Date64` (of milliseconds), `Decimal32`, `Decimal64`, `Decimal256` |
+//! | INT96 | `Timestamp(ns, none)`; hint: `Timestamp(any unit, any zone)` |
+//! | FLOAT, DOUBLE | `Float32`, `Float64` |
+//! | BYTE_ARRAY | `Utf8View`, `Utf8`, `BinaryView`, `Binary`, `Decimal128`, `Decimal256`; hint: `LargeUtf8`, `LargeBinary`, `Decimal32`, `Decimal64` |
+//! | FIXED_LEN_BYTE_ARRAY(n) | `FixedSizeBinary(n)`, `Float16` (n = 2), `Interval(day-time)` (n = 12), `Decimal128` (n ≤ 16), `Decimal256` (16 < n ≤ 32); hint: `Interval(any)`, `Decimal32`, `Decimal64`, `Decimal256` |
+//!
+//! Each of these but `Null`, `Boolean` and `Interval` can also be the values of a `Dictionary`: with keys of `Int32` where the
+//! caller asks for one, of any integer type where the hint does. Strings in dictionaries have offsets, never views. The
+//! precision and scale of a decimal are always those of the Parquet schema.
+//!
+//! Lists are `List`; hint: `LargeList`, `FixedSizeList(len ≥ 0)`, `ListView`, `LargeListView`. Maps are `Map`, or lists of keys if
+//! they have no values; keys are not nullable in Arrow though the Parquet schema may say that they are. Run-end encoding
+//! never comes out: such a hint is passed over.
 
-use arrow_schema::FieldRef;
+mod convert;
+mod projection;
+mod refine;
+mod sound;
+mod storage;
+#[cfg(test)]
+mod tests;
+mod tree;
+
+use std::sync::Arc;
+
+use arrow_schema::{FieldRef, Schema, SchemaRef};
 use parquet::basic::Type as PhysicalType;
+use parquet::file::metadata::KeyValue;
+use parquet::schema::types::SchemaDescriptor;
+
+use self::projection::Paths;
+use self::refine::Refinement;
+use crate::error::{Error, Result};
+use crate::options::{Limits, Strings};
+
+pub use projection::Projection;
+
+/// What decides the Arrow types of a file.
+#[derive(Debug, Clone)]
+pub(crate) struct SchemaOptions {
+    /// How string and binary columns come out.
+    pub(crate) strings: Strings,
+    /// Paths of leaves, or of what lies above them, that come out as `Dictionary(Int32, …)`.
+    pub(crate) dictionary_columns: Vec<String>,
+    /// Whether the Arrow schema that the writer left in the file is followed.
+    pub(crate) use_hint: bool,
+    /// Bounds on the schema.
+    pub(crate) limits: Limits,
+}
+
+impl Default for SchemaOptions {
+    fn default() -> Self {
+        Self { strings: Strings::default(), dictionary_columns: Vec::new(), use_hint: true, limits: Limits::default() }
+    }
+}
+
+/// The deepest schema that is walked, whatever [`Limits::schema_depth`] says: walks are recursive, here and in the crate that
+/// parses the footer, and threads have stacks of 2 MiB.
+pub(crate) const DEEPEST_SCHEMA: usize = 512;
+
+/// Builds the Arrow schema of a file, or of the part of it that `projection` chooses, and the tree that its columns are
+/// assembled by: a node for each field of the schema.
+pub(crate) fn build(
+    descr: &SchemaDescriptor,
+    key_value: Option<&[KeyValue]>,
+    options: &SchemaOptions,
+    projection: Option<&Projection>,
+) -> Result<(SchemaRef, Vec<Node>)> {
+    let deepest = options.limits.schema_depth.min(DEEPEST_SCHEMA);
+    let depth = tree::depth(descr.root_schema(), deepest + 1);
+    if depth > deepest {
+        return Err(Error::limit("depth of the schema (schema_depth)", deepest as u64, depth as u64));
+    }
+    let (schema, root) = convert::convert(descr, key_value, options.use_hint)?;
+    let nodes = tree::nodes(descr, &root, schema.fields())?;
+
+    let mut refinement = Refinement { descr, selected: None, dictionaries: Vec::new(), strings: options.strings };
+    if let Some(projection) = projection {
+        refinement.selected = Some(projection.select(&nodes, descr)?);
+    }
+    if !options.dictionary_columns.is_empty() {
+        refinement.dictionaries = Paths::new(&nodes, descr).select(&options.dictionary_columns)?;
+    }
+    let mut kept = Vec::with_capacity(nodes.len());
+    for node in nodes {
+        kept.extend(refinement.apply(node)?);
+    }
+    let fields: Vec<FieldRef> = kept.iter().map(|node| FieldRef::clone(&node.field)).collect();
+    Ok((Arc::new(Schema::new_with_metadata(fields, schema.metadata)), kept))
+}
 
 /// One Arrow field to be produced, with what is needed to build it from levels and values.
 ///

@@ -1,0 +1,54 @@
+//! The Arrow schema of a file, by the `parquet` crate's rules.
+
+use std::borrow::Cow;
+
+use arrow_schema::Schema;
+use parquet::arrow::{ARROW_SCHEMA_META_KEY, parquet_to_arrow_schema};
+use parquet::file::metadata::KeyValue;
+use parquet::schema::types::{SchemaDescriptor, TypePtr};
+
+use super::sound::{Scrutiny, without_unsound_annotations};
+use crate::envelope::guard;
+use crate::error::Result;
+
+/// Converts the whole schema; also gives the Parquet types that the Arrow schema stands for, which lack the annotations
+/// that do not hold.
+///
+/// The Arrow schema that a writer left in the file is a hint: one that cannot be read or does not fit the Parquet schema
+/// is ignored, for the Parquet schema is what the data follows.
+pub(super) fn convert(
+    descr: &SchemaDescriptor,
+    key_value: Option<&[KeyValue]>,
+    use_hint: bool,
+) -> Result<(Schema, TypePtr)> {
+    let root = descr.root_schema_ptr();
+    let sound = match without_unsound_annotations(&root, Scrutiny::Structure)? {
+        Some(root) => Cow::Owned(SchemaDescriptor::new(root)),
+        None => Cow::Borrowed(descr),
+    };
+    let has_hint = key_value.is_some_and(|pairs| pairs.iter().any(is_hint));
+    if use_hint && has_hint {
+        let pairs = key_value.map(<[KeyValue]>::to_vec);
+        if let Ok(schema) = guard(|| parquet_to_arrow_schema(&sound, pairs.as_ref())) {
+            return Ok((schema, sound.root_schema_ptr()));
+        }
+    }
+    let pairs: Option<Vec<KeyValue>> =
+        key_value.map(|pairs| pairs.iter().filter(|pair| !is_hint(pair)).cloned().collect());
+    let failure = match guard(|| parquet_to_arrow_schema(&sound, pairs.as_ref())) {
+        Ok(schema) => return Ok((schema, sound.root_schema_ptr())),
+        Err(error) => error,
+    };
+    match without_unsound_annotations(&root, Scrutiny::EveryLeaf)? {
+        Some(root) => {
+            let bare = SchemaDescriptor::new(root);
+            let schema = guard(|| parquet_to_arrow_schema(&bare, pairs.as_ref()))?;
+            Ok((schema, bare.root_schema_ptr()))
+        }
+        None => Err(failure),
+    }
+}
+
+fn is_hint(pair: &KeyValue) -> bool {
+    pair.key == ARROW_SCHEMA_META_KEY
+}

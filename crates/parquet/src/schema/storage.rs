@@ -1,0 +1,129 @@
+//! Which Arrow type each leaf comes out as: the converted type, and on top of it what the caller chose.
+
+use arrow_schema::extension::{EXTENSION_TYPE_METADATA_KEY, EXTENSION_TYPE_NAME_KEY};
+use arrow_schema::{DataType, Field, FieldRef};
+use parquet::basic::ConvertedType;
+use parquet::schema::types::ColumnDescriptor;
+
+use crate::options::Strings;
+
+/// Extension types whose specification lets their storage be a view.
+const EXTENSIONS_OF_VIEWS: [&str; 5] =
+    ["arrow.json", "arrow.opaque", "arrow.parquet.variant", "geoarrow.wkb", "geoarrow.wkt"];
+
+/// The field of a leaf under `strings`, as a dictionary if `as_dictionary`; `None` if its values cannot be one.
+pub(super) fn leaf_field(
+    field: &FieldRef,
+    descr: &ColumnDescriptor,
+    strings: Strings,
+    as_dictionary: bool,
+) -> Option<FieldRef> {
+    let (keys, values) = match settle(field.data_type(), descr) {
+        DataType::Dictionary(keys, values) => (Some(keys), *values),
+        values => (None, values),
+    };
+    if keys.is_some() || as_dictionary {
+        if !can_be_dictionary(&values) {
+            return None;
+        }
+        let keys = keys.unwrap_or_else(|| Box::new(DataType::Int32));
+        let data_type = DataType::Dictionary(keys, Box::new(with_offsets(values)));
+        let is_hinted = *field.data_type() == data_type;
+        let field = with_type(field, data_type);
+        // Extension types define their storage, and few allow a dictionary there; one that the writer chose stays.
+        return Some(if is_hinted { field } else { without_extension(&field) });
+    }
+    let is_view_legal = field.extension_type_name().is_none_or(|name| EXTENSIONS_OF_VIEWS.contains(&name));
+    let values = match strings {
+        Strings::Views if is_view_legal => with_views(values),
+        Strings::Views => values,
+        Strings::Offsets => with_offsets(values),
+    };
+    Some(with_type(field, values))
+}
+
+/// The field with another type; the same field if it has that type already.
+pub(super) fn with_type(field: &FieldRef, data_type: DataType) -> FieldRef {
+    if *field.data_type() == data_type {
+        return FieldRef::clone(field);
+    }
+    FieldRef::new(Field::clone(field).with_data_type(data_type))
+}
+
+/// The field without the metadata that makes it an extension type.
+pub(super) fn without_extension(field: &FieldRef) -> FieldRef {
+    if field.extension_type_name().is_none() {
+        return FieldRef::clone(field);
+    }
+    let mut metadata = field.metadata().clone();
+    metadata.remove(EXTENSION_TYPE_NAME_KEY);
+    metadata.remove(EXTENSION_TYPE_METADATA_KEY);
+    FieldRef::new(Field::clone(field).with_metadata(metadata))
+}
+
+/// The converted type, less what a hint may say that the column cannot hold: a dictionary of dictionaries or of values that
+/// cannot be in one, a decimal of another precision or scale.
+fn settle(data_type: &DataType, descr: &ColumnDescriptor) -> DataType {
+    match data_type {
+        DataType::Dictionary(keys, values) => match settle(values, descr) {
+            nested @ DataType::Dictionary(_, _) => nested,
+            values if can_be_dictionary(&values) && keys.is_integer() => {
+                DataType::Dictionary(keys.clone(), Box::new(values))
+            }
+            values => values,
+        },
+        DataType::Decimal32(precision, scale) => decimal(descr, *precision, *scale, data_type),
+        DataType::Decimal64(precision, scale) => decimal(descr, *precision, *scale, data_type),
+        DataType::Decimal128(precision, scale) => decimal(descr, *precision, *scale, data_type),
+        DataType::Decimal256(precision, scale) => decimal(descr, *precision, *scale, data_type),
+        other => other.clone(),
+    }
+}
+
+fn decimal(descr: &ColumnDescriptor, precision: u8, scale: i8, data_type: &DataType) -> DataType {
+    let own = (u8::try_from(descr.type_precision()), i8::try_from(descr.type_scale()));
+    let (Ok(own_precision), Ok(own_scale)) = own else { return data_type.clone() };
+    let widest = match data_type {
+        DataType::Decimal32(..) => arrow_schema::DECIMAL32_MAX_PRECISION,
+        DataType::Decimal64(..) => arrow_schema::DECIMAL64_MAX_PRECISION,
+        DataType::Decimal128(..) => arrow_schema::DECIMAL128_MAX_PRECISION,
+        _ => arrow_schema::DECIMAL256_MAX_PRECISION,
+    };
+    let is_annotated = descr.converted_type() == ConvertedType::DECIMAL;
+    if !is_annotated || (precision, scale) == (own_precision, own_scale) && precision <= widest {
+        data_type.clone()
+    } else if own_precision <= arrow_schema::DECIMAL128_MAX_PRECISION {
+        DataType::Decimal128(own_precision, own_scale)
+    } else {
+        DataType::Decimal256(own_precision, own_scale)
+    }
+}
+
+fn with_views(data_type: DataType) -> DataType {
+    match data_type {
+        DataType::Utf8 | DataType::LargeUtf8 => DataType::Utf8View,
+        DataType::Binary | DataType::LargeBinary => DataType::BinaryView,
+        other => other,
+    }
+}
+
+fn with_offsets(data_type: DataType) -> DataType {
+    match data_type {
+        DataType::Utf8View => DataType::Utf8,
+        DataType::BinaryView => DataType::Binary,
+        other => other,
+    }
+}
+
+fn can_be_dictionary(values: &DataType) -> bool {
+    matches!(
+        values,
+        DataType::Utf8
+            | DataType::LargeUtf8
+            | DataType::Utf8View
+            | DataType::Binary
+            | DataType::LargeBinary
+            | DataType::BinaryView
+            | DataType::FixedSizeBinary(_)
+    ) || values.is_primitive() && !matches!(values, DataType::Interval(_))
+}
