@@ -8,7 +8,7 @@ pub(super) const MAX_OFFSET: usize = i32::MAX as usize;
 
 /// By length, up to one over [`INLINE_LEN`]: which bits of "length, then the bytes that follow" a view keeps.
 /// A long view keeps the length and the four bytes of its prefix.
-const KEEP: [u128; INLINE_LEN + 2] = {
+pub(super) const KEEP: [u128; INLINE_LEN + 2] = {
     let mut keep = [u64::MAX as u128; INLINE_LEN + 2];
     let mut len = 0;
     while len <= INLINE_LEN {

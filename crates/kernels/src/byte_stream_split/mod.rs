@@ -10,6 +10,10 @@
 //! FLOAT and DOUBLE, the bytes as written for FIXED_LEN_BYTE_ARRAY.
 //! [Specification](https://parquet.apache.org/docs/file-format/data-pages/encodings/#byte-stream-split-byte_stream_split--9).
 
+#![expect(unsafe_code, reason = "dispatch to functions that need the features of their tier")]
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
 mod scalar;
 
 #[cfg(test)]
@@ -18,6 +22,7 @@ mod reference;
 mod tests;
 
 use crate::KernelError;
+use crate::tier::dispatch;
 
 /// Decodes values `first ..` of a page of `value_count` values of `width` bytes each, as many as `out` has room for.
 ///
@@ -35,7 +40,7 @@ pub fn decode(src: &[u8], value_count: usize, width: usize, first: usize, out: &
     if count * width != out.len() {
         return Err(KernelError::LengthMismatch { expected: count * width, actual: out.len() });
     }
-    let stream_bytes = value_count.checked_mul(width).unwrap_or(usize::MAX);
+    let stream_bytes = value_count.saturating_mul(width);
     if stream_bytes > src.len() {
         return Err(KernelError::InputTooShort { needed: stream_bytes, available: src.len() });
     }
@@ -59,17 +64,17 @@ fn streams<const K: usize>(src: &[u8], value_count: usize, first: usize, count: 
 }
 
 fn interleave_2(streams: [&[u8]; 2], out: &mut [u8]) {
-    scalar::interleave(streams, out);
+    dispatch!(interleave_2(streams, out): avx2);
 }
 
 fn interleave_4(streams: [&[u8]; 4], out: &mut [u8]) {
-    scalar::interleave(streams, out);
+    dispatch!(interleave_4(streams, out): avx2);
 }
 
 fn interleave_8(streams: [&[u8]; 8], out: &mut [u8]) {
-    scalar::interleave(streams, out);
+    dispatch!(interleave_8(streams, out): avx2);
 }
 
 fn interleave_any(src: &[u8], stride: usize, width: usize, first: usize, out: &mut [u8]) {
-    scalar::interleave_any(src, stride, width, first, out);
+    dispatch!(interleave_any(src, stride, width, first, out): avx2);
 }

@@ -15,6 +15,18 @@ pub(super) fn interleave<const K: usize>(streams: [&[u8]; K], out: &mut [u8]) {
     }
 }
 
+pub(super) fn interleave_2(streams: [&[u8]; 2], out: &mut [u8]) {
+    interleave(streams, out);
+}
+
+pub(super) fn interleave_4(streams: [&[u8]; 4], out: &mut [u8]) {
+    interleave(streams, out);
+}
+
+pub(super) fn interleave_8(streams: [&[u8]; 8], out: &mut [u8]) {
+    interleave(streams, out);
+}
+
 /// As [`interleave`], for `width` streams that start `stride` bytes apart in `src`, each read from byte `first` on.
 pub(super) fn interleave_any(src: &[u8], stride: usize, width: usize, first: usize, out: &mut [u8]) {
     for (block, values) in out.chunks_mut(BLOCK * width).enumerate() {

@@ -1,16 +1,22 @@
 //! Byte strings: how far two agree, and how often a byte stands in one.
 
+#![expect(unsafe_code, reason = "dispatch to functions that need the features of their tier")]
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
 mod scalar;
 
 #[cfg(test)]
 mod tests;
 
+use crate::tier::dispatch;
+
 /// The number of bytes at the start of `a` and `b` that are equal.
 pub fn common_prefix_len(a: &[u8], b: &[u8]) -> usize {
-    scalar::common_prefix_len(a, b)
+    dispatch!(common_prefix_len(a, b): avx2)
 }
 
 /// How many bytes of `haystack` equal `needle`.
 pub fn count_byte(haystack: &[u8], needle: u8) -> usize {
-    scalar::count_byte(haystack, needle)
+    dispatch!(count_byte(haystack, needle): avx2)
 }

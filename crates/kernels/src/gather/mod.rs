@@ -4,15 +4,20 @@
 //! for its maximum, after which the loads of that block need no checks.
 //! [Specification](https://parquet.apache.org/docs/file-format/data-pages/encodings/#dictionary-encoding-plain_dictionary--2-and-rle_dictionary--8).
 
+#![expect(unsafe_code, reason = "dispatch to functions that need the features of their tier")]
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
 mod scalar;
 
 #[cfg(test)]
 mod tests;
 
 use crate::KernelError;
+use crate::tier::dispatch;
 
 macro_rules! gather_of {
-    ($name:ident $value:ty, $what:literal) => {
+    ($name:ident $value:ty, $what:literal: $($tier:ident)*) => {
         #[doc = concat!("Writes `dict[indices[i]]` to `out[i]`, ", $what, " each.")]
         ///
         /// # Errors
@@ -20,16 +25,16 @@ macro_rules! gather_of {
         /// [`KernelError::LengthMismatch`] where `out` is not as long as `indices`.
         pub fn $name(dict: &[$value], indices: &[u32], out: &mut [$value]) -> Result<(), KernelError> {
             check_len(indices.len(), out.len())?;
-            scalar::gather(dict, indices, out)
+            dispatch!($name(dict, indices, out): $($tier)*)
         }
     };
 }
 
-gather_of!(gather_u8 u8, "one byte");
-gather_of!(gather_u16 u16, "two bytes");
-gather_of!(gather_u32 u32, "four bytes");
-gather_of!(gather_u64 u64, "eight bytes");
-gather_of!(gather_u128 u128, "16 bytes (values as well as string views)");
+gather_of!(gather_u8 u8, "one byte":);
+gather_of!(gather_u16 u16, "two bytes":);
+gather_of!(gather_u32 u32, "four bytes": avx2);
+gather_of!(gather_u64 u64, "eight bytes": avx2);
+gather_of!(gather_u128 u128, "16 bytes (values as well as string views)": avx2);
 
 /// Writes entry `indices[i]` of a dictionary of `width`-byte values to `out[i * width ..]`.
 ///
@@ -66,7 +71,7 @@ pub fn gather_bytes(dict: &[u8], width: usize, indices: &[u32], out: &mut [u8]) 
 
 /// The largest index, or `None` of no indices.
 pub fn max_index(indices: &[u32]) -> Option<u32> {
-    scalar::max_index(indices)
+    dispatch!(max_index(indices): avx2)
 }
 
 fn check_len(expected: usize, actual: usize) -> Result<(), KernelError> {

@@ -3,6 +3,15 @@
 
 use crate::KernelError;
 
+macro_rules! named {
+    ($($name:ident $value:ty),*) => { $(
+        pub(super) fn $name(dict: &[$value], indices: &[u32], out: &mut [$value]) -> Result<(), KernelError> {
+            gather(dict, indices, out)
+        }
+    )* };
+}
+named!(gather_u8 u8, gather_u16 u16, gather_u32 u32, gather_u64 u64, gather_u128 u128);
+
 pub(super) fn gather<T: Copy>(dict: &[T], indices: &[u32], out: &mut [T]) -> Result<(), KernelError> {
     for (value, &index) in out.iter_mut().zip(indices) {
         let Some(&entry) = dict.get(index as usize) else {

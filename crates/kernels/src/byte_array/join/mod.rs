@@ -8,6 +8,10 @@
 //!
 //! [Specification](https://parquet.apache.org/docs/file-format/data-pages/encodings/#delta-strings-delta_byte_array--7).
 
+#![expect(unsafe_code, reason = "dispatch to functions that need the features of their tier")]
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
 mod scalar;
 
 #[cfg(test)]
@@ -16,6 +20,7 @@ mod reference;
 mod tests;
 
 use crate::KernelError;
+use crate::tier::dispatch;
 
 /// What [`prefix_join`] has read and written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,8 +82,27 @@ pub fn prefix_join(
         let needed = usize::try_from(suffix_len).unwrap_or(usize::MAX);
         return Err(KernelError::InputTooShort { needed, available: suffixes.len() });
     }
-    scalar::join(prefix_lengths, suffix_lengths, suffixes, previous, out, out_lengths)?;
+    let lengths = Lengths { prefixes: prefix_lengths, suffixes: suffix_lengths };
+    join(lengths, &suffixes[..suffix_len as usize], previous, &mut out[..out_len], out_lengths)?;
     Ok(PrefixJoin { suffix_bytes_consumed: suffix_len as usize, out_len })
+}
+
+/// Equally many of each, none negative.
+#[derive(Clone, Copy)]
+struct Lengths<'a> {
+    prefixes: &'a [i32],
+    suffixes: &'a [i32],
+}
+
+/// `suffixes` is exactly the suffixes, and `out` exactly as long as all values.
+fn join(
+    lengths: Lengths<'_>,
+    suffixes: &[u8],
+    previous: &[u8],
+    out: &mut [u8],
+    out_lengths: &mut [i32],
+) -> Result<(), KernelError> {
+    dispatch!(join(lengths, suffixes, previous, out, out_lengths): avx2)
 }
 
 fn check_len(expected: usize, actual: usize) -> Result<(), KernelError> {

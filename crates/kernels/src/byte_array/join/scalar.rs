@@ -1,35 +1,54 @@
 //! Portable joining: two copies a value.
 
-use super::value_len;
+use super::{Lengths, value_len};
 use crate::KernelError;
 
-/// No length is negative, `suffixes` has all suffixes, and `out` has room for all values.
 pub(super) fn join(
-    prefix_lengths: &[i32],
-    suffix_lengths: &[i32],
+    lengths: Lengths<'_>,
     suffixes: &[u8],
     previous: &[u8],
     out: &mut [u8],
     out_lengths: &mut [i32],
 ) -> Result<(), KernelError> {
-    let mut last_len = previous.len();
-    let mut to = 0;
-    let mut from = 0;
-    for (i, ((&prefix, &suffix), out_len)) in
-        prefix_lengths.iter().zip(suffix_lengths).zip(out_lengths.iter_mut()).enumerate()
-    {
-        let (prefix, suffix) = (prefix as usize, suffix as usize);
-        *out_len = value_len(i, prefix, suffix, last_len)?;
-        if i == 0 {
+    let mut join = Join { index: 0, from: 0, to: 0, last_len: previous.len() };
+    while join.index < out_lengths.len() {
+        join.step(lengths, suffixes, previous, out, out_lengths)?;
+    }
+    Ok(())
+}
+
+/// A join in progress; other tiers take single steps of it where they have no room for theirs.
+pub(super) struct Join {
+    /// The number of the next value.
+    pub(super) index: usize,
+    /// Where its suffix starts.
+    pub(super) from: usize,
+    /// Where it is to start.
+    pub(super) to: usize,
+    /// The length of the value before it, which ends at `to`, or is `previous`.
+    pub(super) last_len: usize,
+}
+
+impl Join {
+    pub(super) fn step(
+        &mut self,
+        lengths: Lengths<'_>,
+        suffixes: &[u8],
+        previous: &[u8],
+        out: &mut [u8],
+        out_lengths: &mut [i32],
+    ) -> Result<(), KernelError> {
+        let Self { index, from, to, last_len } = *self;
+        let (prefix, suffix) = (lengths.prefixes[index] as usize, lengths.suffixes[index] as usize);
+        out_lengths[index] = value_len(index, prefix, suffix, last_len)?;
+        if index == 0 {
             out[..prefix].copy_from_slice(&previous[..prefix]);
         } else {
             let last = to - last_len;
             out.copy_within(last..last + prefix, to);
         }
         out[to + prefix..to + prefix + suffix].copy_from_slice(&suffixes[from..from + suffix]);
-        from += suffix;
-        to += prefix + suffix;
-        last_len = prefix + suffix;
+        *self = Self { index: index + 1, from: from + suffix, to: to + prefix + suffix, last_len: prefix + suffix };
+        Ok(())
     }
-    Ok(())
 }

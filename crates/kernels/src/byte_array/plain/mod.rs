@@ -8,6 +8,10 @@
 //! for each value; the functions here do their other work in the shadow of that chain.
 //! [Specification](https://parquet.apache.org/docs/file-format/data-pages/encodings/#plain-plain--0).
 
+#![expect(unsafe_code, reason = "dispatch to functions that need the features of their tier")]
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
 mod scalar;
 
 #[cfg(test)]
@@ -17,6 +21,7 @@ mod tests;
 
 use super::view;
 use crate::KernelError;
+use crate::tier::dispatch;
 
 /// What a walk over PLAIN values has found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +47,7 @@ pub fn plain_views(
     buffer_index: u32,
     out: &mut [u128],
 ) -> Result<PlainScan, KernelError> {
-    scalar::plain_views(page, position, buffer_index, out)
+    dispatch!(plain_views(page, position, buffer_index, out): avx2)
 }
 
 /// Writes the length of one value for each element of `out`, from the values that start at `position` in `page`.
@@ -50,7 +55,7 @@ pub fn plain_views(
 /// # Errors
 /// [`KernelError::InputTooShort`] where `page` ends before the values; [`KernelError::NegativeLength`].
 pub fn plain_lengths(page: &[u8], position: usize, out: &mut [i32]) -> Result<PlainScan, KernelError> {
-    scalar::plain_lengths(page, position, out)
+    dispatch!(plain_lengths(page, position, out): avx2)
 }
 
 /// Copies the bytes of values of the given lengths, the first of which starts at `position` in `page`, one after
@@ -74,8 +79,12 @@ pub fn copy_plain(page: &[u8], position: usize, lengths: &[i32], out: &mut [u8])
     if needed > page.len() {
         return Err(KernelError::InputTooShort { needed, available: page.len() });
     }
-    scalar::copy_plain(&page[position..needed], lengths, out);
+    copy_values(&page[position..needed], lengths, out);
     Ok(needed)
+}
+
+fn copy_values(values: &[u8], lengths: &[i32], out: &mut [u8]) {
+    dispatch!(copy_values(values, lengths, out): avx2);
 }
 
 /// The value that starts at `position`, which is number `index` of the batch.

@@ -10,24 +10,65 @@ pub(super) fn plain_views(
     buffer_index: u32,
     out: &mut [u128],
 ) -> Result<PlainScan, KernelError> {
-    let mut at = position;
-    let mut max_len = 0;
-    for (i, slot) in out.iter_mut().enumerate() {
-        let value = value_at(page, at, i)?;
-        let len = value.len() as u32;
-        *slot = match page[at..].first_chunk::<16>() {
-            Some(word) if at + 4 <= view::MAX_OFFSET => {
-                view::from_word(len, u128::from_le_bytes(*word), view::reference(buffer_index, at as u32 + 4))
-            }
-            _ => {
-                let offset = offset_of(value, at, i)?;
-                view::from_value(value, buffer_index, offset)
-            }
-        };
-        max_len = max_len.max(len);
-        at += 4 + value.len();
+    let mut walk = Walk { at: position, index: 0, max_len: 0 };
+    walk.views(page, buffer_index, out)?;
+    Ok(walk.scan(position))
+}
+
+pub(super) fn plain_lengths(page: &[u8], position: usize, out: &mut [i32]) -> Result<PlainScan, KernelError> {
+    let mut walk = Walk { at: position, index: 0, max_len: 0 };
+    walk.lengths(page, out)?;
+    Ok(walk.scan(position))
+}
+
+/// A walk in progress; other tiers end theirs with it.
+pub(super) struct Walk {
+    /// Where the next value starts.
+    pub(super) at: usize,
+    /// Its number in the batch.
+    pub(super) index: usize,
+    pub(super) max_len: u32,
+}
+
+impl Walk {
+    pub(super) fn views(&mut self, page: &[u8], buffer_index: u32, out: &mut [u128]) -> Result<(), KernelError> {
+        for slot in out {
+            let at = self.at;
+            let value = self.step(page)?;
+            *slot = match page[at..].first_chunk::<16>() {
+                Some(word) if at + 4 <= view::MAX_OFFSET => {
+                    let reference = view::reference(buffer_index, at as u32 + 4);
+                    view::from_word(value.len() as u32, u128::from_le_bytes(*word), reference)
+                }
+                _ => {
+                    let offset = offset_of(value, at, self.index - 1)?;
+                    view::from_value(value, buffer_index, offset)
+                }
+            };
+        }
+        Ok(())
     }
-    Ok(PlainScan { position: at, total_len: at - position - 4 * out.len(), max_len })
+
+    pub(super) fn lengths(&mut self, page: &[u8], out: &mut [i32]) -> Result<(), KernelError> {
+        for slot in out {
+            *slot = self.step(page)?.len() as i32;
+        }
+        Ok(())
+    }
+
+    pub(super) fn scan(&self, position: usize) -> PlainScan {
+        PlainScan { position: self.at, total_len: self.at - position - 4 * self.index, max_len: self.max_len }
+    }
+
+    /// The next value.
+    #[inline(always)]
+    fn step<'a>(&mut self, page: &'a [u8]) -> Result<&'a [u8], KernelError> {
+        let value = value_at(page, self.at, self.index)?;
+        self.at += 4 + value.len();
+        self.index += 1;
+        self.max_len = self.max_len.max(value.len() as u32);
+        Ok(value)
+    }
 }
 
 /// What the view of value `i`, which starts at `at`, says where its bytes are.
@@ -41,20 +82,8 @@ fn offset_of(value: &[u8], at: usize, i: usize) -> Result<u32, KernelError> {
     }
 }
 
-pub(super) fn plain_lengths(page: &[u8], position: usize, out: &mut [i32]) -> Result<PlainScan, KernelError> {
-    let mut at = position;
-    let mut max_len = 0;
-    for (i, slot) in out.iter_mut().enumerate() {
-        let value = value_at(page, at, i)?;
-        *slot = value.len() as i32;
-        max_len = max_len.max(value.len() as u32);
-        at += 4 + value.len();
-    }
-    Ok(PlainScan { position: at, total_len: at - position - 4 * out.len(), max_len })
-}
-
 /// `values` is exactly the lengths and bytes, and `out` exactly the bytes.
-pub(super) fn copy_plain(values: &[u8], lengths: &[i32], out: &mut [u8]) {
+pub(super) fn copy_values(values: &[u8], lengths: &[i32], out: &mut [u8]) {
     let mut from = 0;
     let mut to = 0;
     for &len in lengths {

@@ -7,6 +7,10 @@
 //!
 //! [Specification](https://parquet.apache.org/docs/file-format/data-pages/encodings/#delta-length-byte-array-delta_length_byte_array--6).
 
+#![expect(unsafe_code, reason = "dispatch to functions that need the features of their tier")]
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
 mod scalar;
 
 #[cfg(test)]
@@ -14,6 +18,7 @@ mod tests;
 
 use super::view;
 use crate::KernelError;
+use crate::tier::dispatch;
 
 /// Builds one view for each length, over values that lie one after another in `data` from `base` on, and returns the
 /// offset at which the last one ends.
@@ -38,8 +43,12 @@ pub fn length_views(
     if end > data.len() {
         return Err(KernelError::InputTooShort { needed: end, available: data.len() });
     }
-    scalar::length_views(&data[..end], base, lengths, buffer_index, out);
+    build(&data[..end], base, lengths, buffer_index, out);
     Ok(end)
+}
+
+fn build(data: &[u8], base: usize, lengths: &[i32], buffer_index: u32, out: &mut [u128]) {
+    dispatch!(build(data, base, lengths, buffer_index, out): avx2);
 }
 
 /// Where values of these lengths end, no length being negative and the end being an offset that a view can hold.

@@ -3,7 +3,7 @@
 use super::view;
 
 /// No length is negative, and together they reach from `base` to the end of `data`, which is at most 2 GiB long.
-pub(super) fn length_views(data: &[u8], base: usize, lengths: &[i32], buffer_index: u32, out: &mut [u128]) {
+pub(super) fn build(data: &[u8], base: usize, lengths: &[i32], buffer_index: u32, out: &mut [u128]) {
     let mut at = base;
     for (slot, &len) in out.iter_mut().zip(lengths) {
         let len = len as usize;

@@ -1,0 +1,162 @@
+//! A value of up to 32 bytes is one blend: the value before it, in a register, below the prefix length, and above it
+//! the suffix, loaded from as far before its start as the prefix is long, so that it already stands in its place.
+//!
+//! ```text
+//! value before    h e l l o ␣ y o u · · ·
+//! suffixes        … ? ? ? p …                from the suffix's start minus three
+//! prefix 3        ▓ ▓ ▓ ░ ░ ░ ░ ░ ░ ░ ░ ░    ▓ from the value before, ░ from the suffixes
+//! value           h e l p ? ? ? …            bytes behind the value are overwritten by the next one
+//! ```
+//!
+//! Longer values go on in steps of 32 bytes, with the value before read back from `out`: at the very addresses where it
+//! was stored in whole vectors, so that the stores forward. Copying prefix and suffix one after the other does not
+//! forward (a load would need two stores), and takes about three times as long.
+//!
+//! A block without prefixes is one copy.
+#![expect(unsafe_code, reason = "vector loads and stores within limits that the loop keeps")]
+
+use std::arch::x86_64::{__m256i, _mm256_blendv_epi8, _mm256_loadu_si256, _mm256_setzero_si256, _mm256_storeu_si256};
+
+use super::scalar::Join;
+use super::{Lengths, value_len};
+use crate::KernelError;
+use crate::tier::avx2;
+
+/// Values that are tested for prefixes at once.
+const BLOCK: usize = 64;
+
+/// 32 bytes from `32 - n` on have their first `n` bytes set.
+static SET_THEN_CLEAR: [u8; 64] = {
+    let mut bytes = [0; 64];
+    let mut i = 0;
+    while i < 32 {
+        bytes[i] = 0xFF;
+        i += 1;
+    }
+    bytes
+};
+
+avx2! {
+    pub(super) fn join(
+        lengths: Lengths<'_>,
+        suffixes: &[u8],
+        previous: &[u8],
+        out: &mut [u8],
+        out_lengths: &mut [i32],
+    ) -> Result<(), KernelError> {
+        let mut join = Join { index: 0, from: 0, to: 0, last_len: previous.len() };
+        let count = out_lengths.len();
+        while join.index < count {
+            let end = count.min(join.index + BLOCK);
+            if lengths.prefixes[join.index..end].iter().fold(0, |any, len| any | len) == 0 {
+                copy_block(&mut join, end, lengths, suffixes, out, out_lengths);
+                continue;
+            }
+            if join.index == 0 {
+                // The value before the first is not in `out`.
+                join.step(lengths, suffixes, previous, out, out_lengths)?;
+            }
+            join_block(&mut join, end, lengths, suffixes, out, out_lengths)?;
+        }
+        Ok(())
+    }
+
+    /// Values without prefixes up to number `end`.
+    fn copy_block(
+        join: &mut Join,
+        end: usize,
+        lengths: Lengths<'_>,
+        suffixes: &[u8],
+        out: &mut [u8],
+        out_lengths: &mut [i32],
+    ) {
+        let lengths = &lengths.suffixes[join.index..end];
+        let total: usize = lengths.iter().map(|&len| len as usize).sum();
+        out_lengths[join.index..end].copy_from_slice(lengths);
+        out[join.to..join.to + total].copy_from_slice(&suffixes[join.from..join.from + total]);
+        join.index = end;
+        join.to += total;
+        join.from += total;
+        join.last_len = lengths.last().map_or(0, |&len| len as usize);
+    }
+
+    /// Values up to number `end`, the value before them being in `out`.
+    fn join_block(
+        join: &mut Join,
+        end: usize,
+        lengths: Lengths<'_>,
+        suffixes: &[u8],
+        out: &mut [u8],
+        out_lengths: &mut [i32],
+    ) -> Result<(), KernelError> {
+        let mut last = first_32(&out[join.to - join.last_len..]);
+        while join.index < end {
+            let Join { index, from, to, last_len } = *join;
+            let (prefix, suffix) = (lengths.prefixes[index] as usize, lengths.suffixes[index] as usize);
+            let len = prefix + suffix;
+            if prefix > from || from + suffix + 32 > suffixes.len() || to + len + 32 > out.len() {
+                join.step(lengths, suffixes, &[], out, out_lengths)?;
+                last = first_32(&out[to..]);
+                continue;
+            }
+            out_lengths[index] = value_len(index, prefix, suffix, last_len)?;
+            // SAFETY: `prefix` is no more than `from`, and from there to 32 bytes behind the suffix `suffixes` has all.
+            let own = unsafe { load(suffixes, from - prefix) };
+            last = blend(own, last, prefix);
+            // SAFETY: `out` has 32 bytes behind the value.
+            unsafe { store(out, to, last) };
+            let mut done = 32;
+            while done < len {
+                // SAFETY: `done` is within the value, which ends 32 bytes before the end of `suffixes`.
+                let own = unsafe { load(suffixes, from - prefix + done) };
+                // SAFETY: the value before starts before this one, which ends 32 bytes before the end of `out`.
+                let before = unsafe { load(out, to - last_len + done) };
+                // SAFETY: `done` is within the value, which ends 32 bytes before the end of `out`.
+                unsafe { store(out, to + done, blend(own, before, prefix.saturating_sub(done))) };
+                done += 32;
+            }
+            *join = Join { index: index + 1, from: from + suffix, to: to + len, last_len: len };
+        }
+        Ok(())
+    }
+
+    /// The first `prefix` bytes of `before`, then bytes of `own`.
+    #[inline]
+    fn blend(own: __m256i, before: __m256i, prefix: usize) -> __m256i {
+        // SAFETY: the table has 64 bytes, and the subtraction gives at most 32.
+        let mask = unsafe { load(&SET_THEN_CLEAR, 32 - prefix.min(32)) };
+        _mm256_blendv_epi8(own, before, mask)
+    }
+
+    /// The first 32 bytes, or zeros if there are not as many: then the vector is not used.
+    #[inline]
+    fn first_32(bytes: &[u8]) -> __m256i {
+        if bytes.len() < 32 {
+            return _mm256_setzero_si256();
+        }
+        // SAFETY: there are at least 32 bytes.
+        unsafe { load(bytes, 0) }
+    }
+
+    /// # Safety
+    /// `bytes` has 32 bytes from `at` on.
+    #[inline]
+    unsafe fn load(bytes: &[u8], at: usize) -> __m256i {
+        debug_assert!(at + 32 <= bytes.len());
+        // SAFETY: the caller's promise.
+        let from = unsafe { bytes.as_ptr().add(at) };
+        // SAFETY: the caller's promise, and this load takes any alignment.
+        unsafe { _mm256_loadu_si256(from.cast()) }
+    }
+
+    /// # Safety
+    /// `bytes` has 32 bytes from `at` on.
+    #[inline]
+    unsafe fn store(bytes: &mut [u8], at: usize, vector: __m256i) {
+        debug_assert!(at + 32 <= bytes.len());
+        // SAFETY: the caller's promise.
+        let to = unsafe { bytes.as_mut_ptr().add(at) };
+        // SAFETY: the caller's promise, and this store takes any alignment.
+        unsafe { _mm256_storeu_si256(to.cast(), vector) }
+    }
+}

@@ -1,0 +1,126 @@
+//! One 16-byte load per value: the length and the first twelve bytes, of which a mask keeps what the view keeps.
+//!
+//! ```text
+//! page         05 00 00 00  h e l l o  02 00 00 00  h i …
+//! load         05 00 00 00  h e l l o  02 00 00 00  h i …     16 bytes from the value's start
+//! kept         05 00 00 00  h e l l o  00 00 00 00  0 0 0     and for over twelve bytes: buffer and offset in the rest
+//! ```
+//!
+//! The chain from value to value is one load and one add; the rest of the work runs beside it.
+//!
+//! Bytes are copied 32 at a time, past the end of a value into the room of the next ones, which come later.
+#![expect(unsafe_code, reason = "vector loads and stores within limits that the loops keep")]
+
+use std::arch::x86_64::{
+    __m128i, __m256i, _mm_and_si128, _mm_cmpgt_epi32, _mm_loadu_si128, _mm_or_si128, _mm_set_epi32, _mm_set1_epi32,
+    _mm_storeu_si128, _mm256_loadu_si256, _mm256_storeu_si256,
+};
+
+use super::scalar::{self, Walk};
+use super::{PlainScan, value_at, view};
+use crate::KernelError;
+use crate::tier::avx2;
+
+avx2! {
+    pub(super) fn plain_views(
+        page: &[u8],
+        position: usize,
+        buffer_index: u32,
+        out: &mut [u128],
+    ) -> Result<PlainScan, KernelError> {
+        let mut walk = Walk { at: position, index: 0, max_len: 0 };
+        // Values that start here or before have 16 bytes, and an offset that a view can hold.
+        let limit = page.len().min(view::MAX_OFFSET).checked_sub(16);
+        let mut last = position;
+        while let Some(slot) = out.get_mut(walk.index)
+            && limit.is_some_and(|limit| walk.at <= limit)
+        {
+            last = walk.at;
+            // SAFETY: the limit is 16 bytes before the end of the page.
+            let start = unsafe { page.as_ptr().add(last) };
+            // SAFETY: as above; four of the 16 bytes, at any alignment.
+            let len = unsafe { start.cast::<u32>().read_unaligned() };
+            // SAFETY: as above; this load takes any alignment.
+            let word = unsafe { _mm_loadu_si128(start.cast()) };
+            walk.at = last + 4 + len as usize;
+            walk.max_len = walk.max_len.max(len);
+            walk.index += 1;
+            store_view(slot, view_of(len, word, buffer_index, last as u32 + 4));
+        }
+        if walk.max_len > i32::MAX as u32 || walk.at > page.len() {
+            // The value that went astray was the last one, because no walk goes on behind it.
+            value_at(page, last, walk.index.saturating_sub(1))?;
+        }
+        let done = walk.index;
+        walk.views(page, buffer_index, &mut out[done..])?;
+        Ok(walk.scan(position))
+    }
+
+    pub(super) fn plain_lengths(page: &[u8], position: usize, out: &mut [i32]) -> Result<PlainScan, KernelError> {
+        scalar::plain_lengths(page, position, out)
+    }
+
+    #[inline]
+    fn view_of(len: u32, word: __m128i, buffer_index: u32, offset: u32) -> __m128i {
+        let keep = &view::KEEP[(len as usize).min(view::INLINE_LEN + 1)];
+        // SAFETY: the reference is to 16 readable bytes, and this load takes any alignment.
+        let keep = unsafe { _mm_loadu_si128(std::ptr::from_ref(keep).cast()) };
+        let reference = _mm_set_epi32(offset.cast_signed(), buffer_index.cast_signed(), 0, 0);
+        let is_long = _mm_cmpgt_epi32(_mm_set1_epi32(len.cast_signed()), _mm_set1_epi32(view::INLINE_LEN as i32));
+        _mm_or_si128(_mm_and_si128(word, keep), _mm_and_si128(reference, is_long))
+    }
+
+    #[inline]
+    fn store_view(to: &mut u128, view: __m128i) {
+        // SAFETY: the reference is to 16 writable bytes, and this store takes any alignment.
+        unsafe { _mm_storeu_si128(std::ptr::from_mut(to).cast(), view) }
+    }
+
+    pub(super) fn copy_values(values: &[u8], lengths: &[i32], out: &mut [u8]) {
+        let mut done = 0;
+        let mut to = 0;
+        for &len in lengths {
+            let len = len as usize;
+            if to + len + 32 > out.len() {
+                break;
+            }
+            let from = to + 4 * (done + 1);
+            let mut copied = 0;
+            loop {
+                // SAFETY: up to 31 bytes behind the value are in `out`, and `values` has all that `out` has behind it.
+                let vector = unsafe { load(values, from + copied) };
+                // SAFETY: as above.
+                unsafe { store(out, to + copied, vector) };
+                copied += 32;
+                if copied >= len {
+                    break;
+                }
+            }
+            to += len;
+            done += 1;
+        }
+        scalar::copy_values(&values[to + 4 * done..], &lengths[done..], &mut out[to..]);
+    }
+
+    /// # Safety
+    /// `bytes` has 32 bytes from `at` on.
+    #[inline]
+    unsafe fn load(bytes: &[u8], at: usize) -> __m256i {
+        debug_assert!(at + 32 <= bytes.len());
+        // SAFETY: the caller's promise.
+        let from = unsafe { bytes.as_ptr().add(at) };
+        // SAFETY: the caller's promise, and this load takes any alignment.
+        unsafe { _mm256_loadu_si256(from.cast()) }
+    }
+
+    /// # Safety
+    /// `bytes` has 32 bytes from `at` on.
+    #[inline]
+    unsafe fn store(bytes: &mut [u8], at: usize, vector: __m256i) {
+        debug_assert!(at + 32 <= bytes.len());
+        // SAFETY: the caller's promise.
+        let to = unsafe { bytes.as_mut_ptr().add(at) };
+        // SAFETY: the caller's promise, and this store takes any alignment.
+        unsafe { _mm256_storeu_si256(to.cast(), vector) }
+    }
+}
