@@ -1,0 +1,55 @@
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use brotli_decompressor::{BrotliDecompressStream, BrotliResult, BrotliState, StandardAlloc};
+
+use crate::error::{Error, Result};
+
+/// Memory that is taken for output before the input has shown that it yields more.
+const FIRST_STEP_BYTES: usize = 256 << 10;
+
+/// Brotli. Its output has no useful bound, so memory grows with what has been decompressed.
+///
+/// <https://www.rfc-editor.org/rfc/rfc7932>
+#[derive(Debug)]
+pub(crate) struct Decoder;
+
+impl Decoder {
+    #[expect(clippy::unused_self, reason = "a codec is called as the others are")]
+    pub(super) fn decompress(&self, src: &[u8], dst: &mut Vec<u8>, len: usize) -> Result<usize> {
+        // The decoder is safe Rust that indexes by what the stream says; a stream that its checks miss panics. Nothing
+        // outlives the panic but `dst`, whose contents are not defined after an error.
+        catch_unwind(AssertUnwindSafe(|| decompress(src, dst, len)))
+            .unwrap_or_else(|_| Err(Error::corrupt("Brotli: malformed stream")))
+    }
+}
+
+fn decompress(src: &[u8], dst: &mut Vec<u8>, len: usize) -> Result<usize> {
+    // Strict: without the windows of up to 1 GiB that the format's extension has.
+    let mut state = BrotliState::new_strict(StandardAlloc::default(), StandardAlloc::default(), StandardAlloc::default());
+    let (mut read, mut src_left) = (0, src.len());
+    let (mut written, mut total) = (0, 0);
+    if dst.is_empty() {
+        dst.resize(len.min(FIRST_STEP_BYTES), 0);
+    }
+    loop {
+        let mut dst_left = dst.len().min(len) - written;
+        let end = written + dst_left;
+        let result = BrotliDecompressStream(
+            &mut src_left,
+            &mut read,
+            src,
+            &mut dst_left,
+            &mut written,
+            &mut dst[..end],
+            &mut total,
+            &mut state,
+        );
+        match result {
+            BrotliResult::ResultSuccess => return Ok(written),
+            BrotliResult::NeedsMoreOutput if dst.len() < len => dst.resize(len.min(2 * dst.len()), 0),
+            BrotliResult::NeedsMoreOutput => return Err(Error::corrupt("Brotli: more data than the page header says")),
+            BrotliResult::NeedsMoreInput => return Err(Error::corrupt("Brotli: data ends within the stream")),
+            BrotliResult::ResultFailure => return Err(Error::corrupt("Brotli: malformed stream")),
+        }
+    }
+}

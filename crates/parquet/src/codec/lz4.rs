@@ -1,0 +1,82 @@
+//! LZ4: the raw block format (LZ4_RAW), and the deprecated codec (LZ4) under which writers have stored three things.
+//!
+//! ```text
+//! Hadoop   | u32 BE length of the data | u32 BE length of a block | block | … |  repeated
+//! frame    | 04 22 4d 18 | … |
+//! raw      | block |
+//! ```
+
+use std::io::Read;
+
+use super::{check_ratio, room};
+use crate::error::{Error, Result};
+
+/// The longest output per byte: each byte that lengthens a match stands for 255.
+const MAX_RATIO: usize = 255;
+
+const FRAME_MAGIC: [u8; 4] = [0x04, 0x22, 0x4d, 0x18];
+
+/// One LZ4 block.
+///
+/// <https://github.com/lz4/lz4/blob/dev/doc/lz4_Block_format.md>
+pub(super) fn decompress_raw(src: &[u8], dst: &mut Vec<u8>, len: usize) -> Result<usize> {
+    check_ratio("LZ4", src.len(), len, MAX_RATIO)?;
+    block(src, room(dst, len))
+}
+
+/// Whichever of the framings the bytes are.
+pub(super) fn decompress_any_framing(src: &[u8], dst: &mut Vec<u8>, len: usize) -> Result<usize> {
+    check_ratio("LZ4", src.len(), len, MAX_RATIO)?;
+    let dst = room(dst, len);
+    if src.starts_with(&FRAME_MAGIC) {
+        return frame(src, dst);
+    }
+    // A block can look like Hadoop's framing only by chance, and then its lengths do not add up.
+    hadoop(src, dst).map_or_else(|| block(src, dst), Ok)
+}
+
+fn block(src: &[u8], dst: &mut [u8]) -> Result<usize> {
+    lz4_flex::block::decompress_into(src, dst).map_err(|error| Error::corrupt(format!("LZ4: {error}")))
+}
+
+fn frame(src: &[u8], dst: &mut [u8]) -> Result<usize> {
+    let mut decoder = lz4_flex::frame::FrameDecoder::new(src);
+    let mut written = 0;
+    while written < dst.len() {
+        match decoder.read(&mut dst[written..]) {
+            Ok(0) => break,
+            Ok(len) => written += len,
+            Err(error) => return Err(Error::corrupt(format!("LZ4: {error}"))),
+        }
+    }
+    Ok(written)
+}
+
+/// Hadoop's framing, if `src` is that and fills `dst`.
+fn hadoop(mut src: &[u8], dst: &mut [u8]) -> Option<usize> {
+    let mut written = 0;
+    while !src.is_empty() {
+        let data_len = take_length(&mut src)?;
+        let data_end = written + data_len;
+        if data_end > dst.len() {
+            return None;
+        }
+        while written < data_end {
+            let block_len = take_length(&mut src)?;
+            let block = src.get(..block_len)?;
+            src = &src[block_len..];
+            let block_written = lz4_flex::block::decompress_into(block, &mut dst[written..data_end]).ok()?;
+            if block_written == 0 {
+                return None;
+            }
+            written += block_written;
+        }
+    }
+    (written == dst.len()).then_some(written)
+}
+
+fn take_length(src: &mut &[u8]) -> Option<usize> {
+    let (length, rest) = src.split_first_chunk::<4>()?;
+    *src = rest;
+    usize::try_from(u32::from_be_bytes(*length)).ok()
+}

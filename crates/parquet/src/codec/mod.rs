@@ -1,0 +1,105 @@
+//! Codecs: how the bytes of a page become those that its header promises.
+//!
+//! Every codec writes at most as many bytes as the page header states and fails if there are fewer or more. Before memory
+//! for them is taken, the stated length is held against the longest output that the input could possibly have, so that a
+//! short page cannot ask for gigabytes.
+//!
+//! <https://github.com/apache/parquet-format/blob/master/Compression.md>
+
+mod brotli;
+mod gzip;
+mod lz4;
+mod snappy;
+mod zstd;
+
+use parquet::basic::Compression;
+
+use crate::error::{Error, Result};
+
+/// Decompresses the pages of a column chunk; keeps what a codec can use again.
+#[derive(Debug)]
+pub(crate) enum Decompressor {
+    Uncompressed,
+    Snappy(snappy::Decoder),
+    Gzip(gzip::Decoder),
+    Brotli(brotli::Decoder),
+    Zstd(zstd::Decoder),
+    /// The deprecated codec with its several framings.
+    Lz4,
+    Lz4Raw,
+}
+
+impl Decompressor {
+    /// A decompressor for `codec`.
+    pub(crate) fn new(codec: Compression) -> Result<Self> {
+        Ok(match codec {
+            Compression::UNCOMPRESSED => Self::Uncompressed,
+            Compression::SNAPPY => Self::Snappy(snappy::Decoder::default()),
+            Compression::GZIP(_) => Self::Gzip(gzip::Decoder::default()),
+            Compression::BROTLI(_) => Self::Brotli(brotli::Decoder),
+            Compression::ZSTD(_) => Self::Zstd(zstd::Decoder::new()?),
+            Compression::LZ4 => Self::Lz4,
+            Compression::LZ4_RAW => Self::Lz4Raw,
+            Compression::LZO => return Err(Error::unsupported("codec LZO")),
+        })
+    }
+
+    /// Whether this decompressor does what a new one for `codec` would.
+    pub(crate) fn is_for(&self, codec: Compression) -> bool {
+        match self {
+            Self::Uncompressed => matches!(codec, Compression::UNCOMPRESSED),
+            Self::Snappy(_) => matches!(codec, Compression::SNAPPY),
+            Self::Gzip(_) => matches!(codec, Compression::GZIP(_)),
+            Self::Brotli(_) => matches!(codec, Compression::BROTLI(_)),
+            Self::Zstd(_) => matches!(codec, Compression::ZSTD(_)),
+            Self::Lz4 => matches!(codec, Compression::LZ4),
+            Self::Lz4Raw => matches!(codec, Compression::LZ4_RAW),
+        }
+    }
+
+    /// Whether pages are stored as they are, so that there is nothing to do.
+    pub(crate) fn copies_nothing(&self) -> bool {
+        matches!(self, Self::Uncompressed)
+    }
+
+    /// Decompresses `src`, which must yield exactly `len` bytes, to the front of `dst`.
+    ///
+    /// `dst` may have any length and contents; afterwards it is at least `len` bytes long, and what follows the first
+    /// `len` is not defined.
+    pub(crate) fn decompress(&mut self, src: &[u8], dst: &mut Vec<u8>, len: usize) -> Result<()> {
+        let written = match self {
+            Self::Uncompressed => {
+                dst.clear();
+                dst.extend_from_slice(src);
+                src.len()
+            }
+            Self::Snappy(decoder) => decoder.decompress(src, dst, len)?,
+            Self::Gzip(decoder) => decoder.decompress(src, dst, len)?,
+            Self::Brotli(decoder) => decoder.decompress(src, dst, len)?,
+            Self::Zstd(decoder) => decoder.decompress(src, dst, len)?,
+            Self::Lz4 => lz4::decompress_any_framing(src, dst, len)?,
+            Self::Lz4Raw => lz4::decompress_raw(src, dst, len)?,
+        };
+        if written != len {
+            return Err(Error::corrupt(format!("page decompresses to {written} bytes where its header says {len}")));
+        }
+        Ok(())
+    }
+}
+
+/// Refuses a stated length that no input of `src_len` bytes can have if every byte yields at most `ratio`.
+fn check_ratio(codec: &str, src_len: usize, len: usize, ratio: usize) -> Result<()> {
+    if len <= src_len.saturating_mul(ratio) {
+        return Ok(());
+    }
+    Err(Error::corrupt(format!("{src_len} bytes of {codec} cannot decompress to {len} bytes")))
+}
+
+/// The first `len` bytes of `dst`, which is replaced if it is too short.
+fn room(dst: &mut Vec<u8>, len: usize) -> &mut [u8] {
+    if dst.len() < len {
+        // Not grown: that would copy the old bytes, and fresh zeroed memory comes from the system as it is.
+        *dst = vec![0; len];
+    }
+    &mut dst[..len]
+}

@@ -1,0 +1,80 @@
+//! Pages: one column chunk taken apart into pages whose bytes are decompressed, decrypted and split into levels and
+//! values. Nothing here knows what the values mean.
+//!
+//! A data page of the first version, after decompression, and one of the second, where only the values are compressed:
+//!
+//! ```text
+//! v1  | u32 length | repetition levels | u32 length | definition levels | values |
+//! v2  | repetition levels | definition levels | values |
+//! ```
+//!
+//! <https://parquet.apache.org/docs/file-format/data-pages/>
+
+mod buffers;
+mod chunk;
+mod encoding;
+mod header;
+mod reader;
+pub(crate) mod thrift;
+mod window;
+
+#[cfg(test)]
+mod tests;
+
+use arrow_buffer::Buffer;
+
+pub(crate) use chunk::ChunkSpec;
+pub(crate) use encoding::Encoding;
+pub(crate) use reader::{PageOptions, PageReader};
+
+/// A page of a column chunk.
+#[derive(Debug)]
+pub(crate) enum Page {
+    /// The dictionary that later data pages refer to.
+    Dictionary(DictionaryPage),
+    /// Levels and values.
+    Data(DataPage),
+}
+
+/// A dictionary page.
+#[derive(Debug)]
+pub(crate) struct DictionaryPage {
+    /// The entries, decompressed.
+    pub(crate) values: Buffer,
+    /// Number of entries.
+    pub(crate) value_count: usize,
+    /// Encoding of the entries.
+    pub(crate) encoding: Encoding,
+    /// Whether the writer says that the entries are in ascending order.
+    pub(crate) is_sorted: bool,
+}
+
+/// A data page of either version.
+#[derive(Debug)]
+pub(crate) struct DataPage {
+    /// Number of level entries, nulls included.
+    pub(crate) value_count: usize,
+    /// Repetition levels.
+    pub(crate) rep_levels: Levels,
+    /// Definition levels.
+    pub(crate) def_levels: Levels,
+    /// The values alone, decompressed.
+    pub(crate) values: Buffer,
+    /// Encoding of the values.
+    pub(crate) encoding: Encoding,
+    /// Number of nulls, where the header says it.
+    pub(crate) null_count: Option<usize>,
+    /// Number of rows, where the header says it.
+    pub(crate) row_count: Option<usize>,
+}
+
+/// The encoded levels of a data page, without length prefix.
+#[derive(Debug)]
+pub(crate) enum Levels {
+    /// The largest level is 0, so nothing is stored.
+    None,
+    /// The RLE/bit-packing hybrid.
+    Rle(Buffer),
+    /// The deprecated BIT_PACKED encoding, most significant bit first.
+    BitPacked(Buffer),
+}

@@ -1,0 +1,303 @@
+//! The Thrift compact protocol, as far as page headers need it: integers, booleans, and skipping everything else.
+//!
+//! Nothing is allocated and nothing is believed: every element costs at least a byte of input, so work is bounded by the
+//! input's length, and nesting by [`MAX_DEPTH`].
+//!
+//! <https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md>
+
+/// Deepest nesting that is skipped; a page header nests three deep.
+const MAX_DEPTH: usize = 16;
+
+/// Why a structure could not be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ThriftError {
+    /// The input ends within the structure, which is at least this long in all.
+    Incomplete(usize),
+    /// The input breaks the protocol's rules.
+    Malformed(&'static str),
+}
+
+/// The wire type of a field or element.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WireType {
+    True,
+    False,
+    I8,
+    I16,
+    I32,
+    I64,
+    Double,
+    Binary,
+    List,
+    Set,
+    Map,
+    Struct,
+    Uuid,
+}
+
+impl WireType {
+    fn from_nibble(nibble: u8) -> Result<Self, ThriftError> {
+        Ok(match nibble {
+            1 => Self::True,
+            2 => Self::False,
+            3 => Self::I8,
+            4 => Self::I16,
+            5 => Self::I32,
+            6 => Self::I64,
+            7 => Self::Double,
+            8 => Self::Binary,
+            9 => Self::List,
+            10 => Self::Set,
+            11 => Self::Map,
+            12 => Self::Struct,
+            13 => Self::Uuid,
+            _ => return Err(ThriftError::Malformed("unknown Thrift type")),
+        })
+    }
+}
+
+/// A field's number and type; the value comes next (a boolean is its type).
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Field {
+    pub(crate) id: i16,
+    pub(crate) wire_type: WireType,
+}
+
+/// Reads one structure after another from a slice.
+#[derive(Debug)]
+pub(crate) struct ThriftReader<'a> {
+    bytes: &'a [u8],
+    position: usize,
+}
+
+impl<'a> ThriftReader<'a> {
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, position: 0 }
+    }
+
+    /// Bytes read so far.
+    pub(crate) fn position(&self) -> usize {
+        self.position
+    }
+
+    /// The next field of a structure whose last field had the number `previous`; `None` at its end.
+    fn field(&mut self, previous: i16) -> Result<Option<Field>, ThriftError> {
+        let byte = self.byte()?;
+        if byte & 0x0f == 0 {
+            return Ok(None);
+        }
+        let wire_type = WireType::from_nibble(byte & 0x0f)?;
+        let id = match byte >> 4 {
+            0 => i16::try_from(self.integer()?).map_err(|_| ThriftError::Malformed("Thrift field number"))?,
+            delta => previous.checked_add(delta.into()).ok_or(ThriftError::Malformed("Thrift field number"))?,
+        };
+        Ok(Some(Field { id, wire_type }))
+    }
+
+    /// Calls `read` for every field of a structure; it has to take or skip the field's value.
+    pub(crate) fn each_field(
+        &mut self,
+        mut read: impl FnMut(&mut Self, Field) -> Result<(), ThriftError>,
+    ) -> Result<(), ThriftError> {
+        let mut previous = 0;
+        while let Some(field) = self.field(previous)? {
+            previous = field.id;
+            read(self, field)?;
+        }
+        Ok(())
+    }
+
+    /// A 32-bit integer.
+    pub(crate) fn i32(&mut self) -> Result<i32, ThriftError> {
+        i32::try_from(self.integer()?).map_err(|_| ThriftError::Malformed("32-bit integer"))
+    }
+
+    /// A byte string.
+    pub(crate) fn binary(&mut self) -> Result<&'a [u8], ThriftError> {
+        let len = self.len()?;
+        let start = self.position;
+        self.advance(len)?;
+        Ok(&self.bytes[start..self.position])
+    }
+
+    /// Passes over the value of `field`.
+    pub(crate) fn skip(&mut self, field: Field) -> Result<(), ThriftError> {
+        match field.wire_type {
+            WireType::True | WireType::False => Ok(()),
+            wire_type => self.skip_value(wire_type, MAX_DEPTH),
+        }
+    }
+
+    fn skip_value(&mut self, wire_type: WireType, depth: usize) -> Result<(), ThriftError> {
+        if depth == 0 {
+            return Err(ThriftError::Malformed("Thrift structure: nested too deep"));
+        }
+        match wire_type {
+            WireType::True | WireType::False | WireType::I8 => self.advance(1),
+            WireType::I16 | WireType::I32 | WireType::I64 => self.varint().map(|_| ()),
+            WireType::Double => self.advance(8),
+            WireType::Uuid => self.advance(16),
+            WireType::Binary => {
+                let len = self.len()?;
+                self.advance(len)
+            }
+            WireType::List | WireType::Set => {
+                let header = self.byte()?;
+                let element = WireType::from_nibble(header & 0x0f)?;
+                let len = match header >> 4 {
+                    15 => self.len()?,
+                    len => len.into(),
+                };
+                (0..len).try_for_each(|_| self.skip_value(element, depth - 1))
+            }
+            WireType::Map => {
+                let len = self.len()?;
+                if len == 0 {
+                    return Ok(());
+                }
+                let types = self.byte()?;
+                let key = WireType::from_nibble(types >> 4)?;
+                let value = WireType::from_nibble(types & 0x0f)?;
+                (0..len).try_for_each(|_| {
+                    self.skip_value(key, depth - 1)?;
+                    self.skip_value(value, depth - 1)
+                })
+            }
+            WireType::Struct => {
+                let mut previous = 0;
+                while let Some(field) = self.field(previous)? {
+                    previous = field.id;
+                    if !matches!(field.wire_type, WireType::True | WireType::False) {
+                        self.skip_value(field.wire_type, depth - 1)?;
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn byte(&mut self) -> Result<u8, ThriftError> {
+        let byte = *self.bytes.get(self.position).ok_or(ThriftError::Incomplete(self.position + 1))?;
+        self.position += 1;
+        Ok(byte)
+    }
+
+    fn advance(&mut self, len: usize) -> Result<(), ThriftError> {
+        let end = self.position.checked_add(len).ok_or(ThriftError::Malformed("Thrift length"))?;
+        if end > self.bytes.len() {
+            return Err(ThriftError::Incomplete(end));
+        }
+        self.position = end;
+        Ok(())
+    }
+
+    fn len(&mut self) -> Result<usize, ThriftError> {
+        match i32::try_from(self.varint()?) {
+            Ok(len) => usize::try_from(len).map_err(|_| ThriftError::Malformed("Thrift length")),
+            Err(_) => Err(ThriftError::Malformed("Thrift length")),
+        }
+    }
+
+    /// A zigzag integer.
+    fn integer(&mut self) -> Result<i64, ThriftError> {
+        let value = self.varint()?;
+        Ok((value >> 1) as i64 ^ -((value & 1) as i64))
+    }
+
+    fn varint(&mut self) -> Result<u64, ThriftError> {
+        let mut value = 0;
+        for shift in (0..64).step_by(7) {
+            let byte = self.byte()?;
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return Ok(value);
+            }
+        }
+        Err(ThriftError::Malformed("Thrift integer: too long"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every wire type once, each as a field of its own: written by hand from the protocol's description.
+    const EVERYTHING: &[u8] = &[
+        0x11, // 1: true
+        0x12, // 2: false
+        0x13, 0x7f, // 3: i8
+        0x14, 0x01, // 4: i16 -1
+        0x15, 0x80, 0x01, // 5: i32 64
+        0x16, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01, // 6: i64 minimum
+        0x17, 0, 0, 0, 0, 0, 0, 0, 0, // 7: double
+        0x18, 0x03, b'a', b'b', b'c', // 8: binary
+        0x19, 0x25, 0x02, 0x04, // 9: list<i32> of 2
+        0x1a, 0xf1, 0x10, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2, // 10: set<bool> of 16, long form
+        0x1b, 0x01, 0x58, 0x02, 0x01, b'x', // 11: map<i32, binary> of 1
+        0x1b, 0x00, // 12: empty map
+        0x1c, 0x11, 0x1c, 0x00, 0x00, // 13: struct { 1: true, 2: struct {} }
+        0x0c, 0x28, 0x00, // 20 in the long form: struct {}
+        0x1d, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, // 21: uuid
+        0x00,
+    ];
+
+    fn skip_all(bytes: &[u8]) -> Result<Vec<i16>, ThriftError> {
+        let mut reader = ThriftReader::new(bytes);
+        let mut ids = Vec::new();
+        while let Some(field) = reader.field(ids.last().copied().unwrap_or(0))? {
+            ids.push(field.id);
+            reader.skip(field)?;
+        }
+        assert_eq!(reader.position(), bytes.len());
+        Ok(ids)
+    }
+
+    #[test]
+    fn every_type_is_skipped_to_its_end() {
+        assert_eq!(skip_all(EVERYTHING), Ok((1..=13).chain([20, 21]).collect()));
+    }
+
+    #[test]
+    fn every_truncation_asks_for_more_and_never_for_less_than_there_is() {
+        for len in 0..EVERYTHING.len() {
+            match skip_all(&EVERYTHING[..len]) {
+                Err(ThriftError::Incomplete(needed)) => assert!(needed > len && needed <= EVERYTHING.len()),
+                other => unreachable!("{len} bytes gave {other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn integers_are_zigzag() {
+        let read = |bytes: &[u8]| ThriftReader::new(bytes).i32();
+        assert_eq!(read(&[0x00]), Ok(0));
+        assert_eq!(read(&[0x01]), Ok(-1));
+        assert_eq!(read(&[0xfe, 0xff, 0xff, 0xff, 0x0f]), Ok(i32::MAX));
+        assert_eq!(read(&[0xff, 0xff, 0xff, 0xff, 0x0f]), Ok(i32::MIN));
+        assert_eq!(read(&[0x80, 0x80, 0x80, 0x80, 0x10]), Err(ThriftError::Malformed("32-bit integer")));
+        assert_eq!(read(&[0xff; 11]), Err(ThriftError::Malformed("Thrift integer: too long")));
+    }
+
+    #[test]
+    fn nesting_without_end_is_refused() {
+        assert!(matches!(skip_all(&[0x1c; 1000]), Err(ThriftError::Malformed(_))));
+        assert!(matches!(skip_all(&[0x19; 1000]), Err(ThriftError::Malformed(_))));
+    }
+
+    #[test]
+    fn a_length_that_the_input_does_not_have_costs_nothing() {
+        // A list of two billion structures, a string of two gigabytes, and negative lengths of both.
+        assert!(matches!(skip_all(&[0x19, 0xfc, 0xff, 0xff, 0xff, 0xff, 0x07]), Err(ThriftError::Incomplete(8))));
+        assert_eq!(skip_all(&[0x18, 0xff, 0xff, 0xff, 0xff, 0x07]), Err(ThriftError::Incomplete(6 + 0x7fff_ffff)));
+        assert_eq!(skip_all(&[0x18, 0xff, 0xff, 0xff, 0xff, 0x0f]), Err(ThriftError::Malformed("Thrift length")));
+        assert_eq!(skip_all(&[0x19, 0xfc, 0xff, 0xff, 0xff, 0xff, 0x0f]), Err(ThriftError::Malformed("Thrift length")));
+    }
+
+    #[test]
+    fn unknown_types_and_field_numbers_out_of_range_are_refused() {
+        assert_eq!(skip_all(&[0x1e]), Err(ThriftError::Malformed("unknown Thrift type")));
+        assert_eq!(skip_all(&[0x05, 0xff, 0xff, 0x07]), Err(ThriftError::Malformed("Thrift field number")));
+        let highest = [0x02, 0xfe, 0xff, 0x03, 0x12];
+        assert_eq!(skip_all(&highest), Err(ThriftError::Malformed("Thrift field number")));
+    }
+}

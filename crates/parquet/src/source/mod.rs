@@ -1,0 +1,93 @@
+//! Where a file's bytes come from: anything that gives byte ranges.
+
+mod local_file;
+
+pub use local_file::LocalFile;
+
+use std::fmt::Debug;
+use std::io;
+use std::ops::Range;
+
+use bytes::Bytes;
+
+/// Something that gives ranges of a file's bytes: a local file, memory, an object in a store.
+///
+/// Reads may come from several threads at once. The length must not change while a reader uses the source.
+pub trait ByteRanges: Send + Sync + Debug {
+    /// Length of the file in bytes.
+    fn len(&self) -> u64;
+
+    /// Whether the file has no bytes.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The bytes of `range`, all of them.
+    ///
+    /// # Errors
+    ///
+    /// [`io::ErrorKind::UnexpectedEof`] if the range ends past [`ByteRanges::len`], checked before anything is
+    /// allocated; otherwise whatever the storage reports.
+    fn read(&self, range: Range<u64>) -> io::Result<Bytes>;
+
+    /// As [`ByteRanges::read`], with a buffer from an earlier read that the source may use again for its result.
+    ///
+    /// A reader hands back the buffers that nothing refers to any more, so that a source which has to copy (a file)
+    /// does not allocate for every read. The result may be longer than the range: the bytes asked for come first.
+    ///
+    /// # Errors
+    ///
+    /// As [`ByteRanges::read`].
+    fn read_reusing(&self, range: Range<u64>, buffer: Vec<u8>) -> io::Result<Bytes> {
+        drop(buffer);
+        self.read(range)
+    }
+}
+
+/// A file in memory; reads share its memory.
+impl ByteRanges for Bytes {
+    fn len(&self) -> u64 {
+        Self::len(self) as u64
+    }
+
+    fn read(&self, range: Range<u64>) -> io::Result<Bytes> {
+        let len = check_range(&range, Self::len(self) as u64)?;
+        // Fits: the range lies within a length that is a `usize`.
+        let start = range.start as usize;
+        Ok(self.slice(start..start + len))
+    }
+}
+
+/// Length of `range` in bytes, if it lies within a file of `file_len` bytes.
+fn check_range(range: &Range<u64>, file_len: u64) -> io::Result<usize> {
+    if range.start > range.end || range.end > file_len {
+        return Err(io::Error::new(
+            io::ErrorKind::UnexpectedEof,
+            format!("bytes {}..{} asked of a file of {file_len} bytes", range.start, range.end),
+        ));
+    }
+    usize::try_from(range.end - range.start).map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[expect(clippy::reversed_empty_ranges, reason = "a malformed request is what is tested")]
+    fn memory_gives_any_range_within_it_without_copying() {
+        let bytes = Bytes::from((0..100u8).collect::<Vec<_>>());
+        let source: &dyn ByteRanges = &bytes;
+        assert_eq!(source.len(), 100);
+        assert!(!source.is_empty());
+        let part = source.read(10..20).expect("a range within the file");
+        assert_eq!(part, (10..20u8).collect::<Vec<_>>());
+        assert_eq!(part.as_ptr(), bytes[10..].as_ptr());
+        assert_eq!(source.read(100..100).expect("an empty range").len(), 0);
+        assert_eq!(source.read_reusing(0..3, vec![9; 8]).expect("a range within the file")[..3], [0, 1, 2]);
+        for range in [99..101, 0..u64::MAX, u64::MAX - 1..u64::MAX, 20..10] {
+            let error = source.read(range).expect_err("a range outside the file");
+            assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
+        }
+    }
+}
