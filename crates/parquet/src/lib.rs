@@ -1,15 +1,33 @@
-//! Parquet pages decoded by SIMD kernels and assembled into Arrow.
+//! Parquet files, decoded by SIMD kernels and assembled into Arrow.
+//!
+//! ```no_run
+//! # fn main() -> lath_parquet::Result<()> {
+//! use lath_parquet::ParquetFile;
+//!
+//! let file = ParquetFile::open("orders.parquet")?;
+//! for batch in file.read().columns(["id", "price"]).build()? {
+//!     println!("{} rows", batch?.num_rows());
+//! }
+//! # Ok(())
+//! # }
+//! ```
 
+mod assemble;
 mod codec;
 mod crypto;
+mod decode;
 mod envelope;
 mod error;
+mod file;
 mod options;
 mod page;
+mod read;
 mod schema;
 mod source;
 
 pub use error::{Error, Location, Result};
+pub use file::{ChunkRange, DecryptionKeys, OpenOptions, ParquetFile, Plan};
 pub use options::{Limits, Strings};
+pub use read::{Batches, ReadBuilder};
 pub use schema::Projection;
 pub use source::{ByteRanges, LocalFile};

@@ -23,6 +23,8 @@ pub struct Limits {
     pub page_bytes: u64,
     /// Deepest nesting of a schema, in levels.
     pub schema_depth: usize,
+    /// Most elements of a repeated column in one batch, nulls included.
+    pub batch_elements: u64,
 }
 
 impl Limits {
@@ -34,6 +36,8 @@ impl Limits {
     pub const DEFAULT_PAGE_BYTES: u64 = i32::MAX as u64;
     /// Default for [`Limits::schema_depth`]: 100 levels.
     pub const DEFAULT_SCHEMA_DEPTH: usize = 100;
+    /// Default for [`Limits::batch_elements`]: 268,435,456 (a batch of 8,192 rows with 32,768 elements each).
+    pub const DEFAULT_BATCH_ELEMENTS: u64 = 1 << 28;
 }
 
 impl Default for Limits {
@@ -43,6 +47,7 @@ impl Default for Limits {
             page_header_bytes: Self::DEFAULT_PAGE_HEADER_BYTES,
             page_bytes: Self::DEFAULT_PAGE_BYTES,
             schema_depth: Self::DEFAULT_SCHEMA_DEPTH,
+            batch_elements: Self::DEFAULT_BATCH_ELEMENTS,
         }
     }
 }

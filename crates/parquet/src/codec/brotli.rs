@@ -25,7 +25,8 @@ impl Decoder {
 
 fn decompress(src: &[u8], dst: &mut Vec<u8>, len: usize) -> Result<usize> {
     // Strict: without the windows of up to 1 GiB that the format's extension has.
-    let mut state = BrotliState::new_strict(StandardAlloc::default(), StandardAlloc::default(), StandardAlloc::default());
+    let mut state =
+        BrotliState::new_strict(StandardAlloc::default(), StandardAlloc::default(), StandardAlloc::default());
     let (mut read, mut src_left) = (0, src.len());
     let (mut written, mut total) = (0, 0);
     if dst.is_empty() {

@@ -7,12 +7,7 @@ use parquet::file::metadata::ColumnChunkMetaData;
 
 use super::PageDecryptor;
 use crate::error::{Error, Result};
-use crate::options::Limits;
 use crate::page::thrift::{ThriftError, ThriftReader, WireType};
-use crate::source::ByteRanges;
-
-/// Footer length and magic, at a file's end.
-const TAIL_LEN: u64 = 8;
 
 /// Decrypts the pages of one file.
 pub(crate) struct FileDecryptor {
@@ -23,28 +18,13 @@ pub(crate) struct FileDecryptor {
 }
 
 impl FileDecryptor {
-    /// Reads from the footer of `source` how its pages are encrypted; `None` if none is.
-    pub(crate) fn open(
-        source: &dyn ByteRanges,
+    /// Reads from a footer how the file's pages are encrypted; `None` if none is.
+    pub(crate) fn new(
+        footer: &[u8],
+        is_encrypted: bool,
         properties: Arc<FileDecryptionProperties>,
-        limits: &Limits,
     ) -> Result<Option<Self>> {
-        let file_len = source.len();
-        let Some(tail_start) = file_len.checked_sub(TAIL_LEN) else {
-            return Err(Error::corrupt(format!("a file of {file_len} bytes")));
-        };
-        let read = |range| source.read(range).map_err(|error| Error::io("read", error));
-        let tail = read(tail_start..file_len)?;
-        let is_encrypted = tail.ends_with(b"PARE");
-        let footer_len = tail.first_chunk().map_or(0, |&len| u64::from(u32::from_le_bytes(len)));
-        if footer_len > limits.footer_bytes {
-            return Err(Error::limit("footer size in bytes (footer_bytes)", limits.footer_bytes, footer_len));
-        }
-        let Some(footer_start) = tail_start.checked_sub(footer_len) else {
-            return Err(Error::corrupt(format!("a footer of {footer_len} bytes in a file of {file_len} bytes")));
-        };
-        let footer = read(footer_start..tail_start)?;
-        let encryption = Encryption::read(&footer, is_encrypted).map_err(|error| match error {
+        let encryption = Encryption::read(footer, is_encrypted).map_err(|error| match error {
             ThriftError::Malformed(what) => Error::corrupt(format!("footer: {what}")),
             ThriftError::Incomplete(_) => Error::corrupt("footer ends within a structure"),
         })?;

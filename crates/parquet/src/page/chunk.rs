@@ -59,7 +59,8 @@ impl ChunkSpec {
             return Err(locate(Error::unsupported(format!("column chunks in another file ({path})"))));
         }
         let unsigned = |value: i64, what: &str| {
-            u64::try_from(value).map_err(|_| locate(Error::corrupt(format!("{what} of a column chunk is negative ({value})"))))
+            u64::try_from(value)
+                .map_err(|_| locate(Error::corrupt(format!("{what} of a column chunk is negative ({value})"))))
         };
         let level = |value: i16, what: &str| {
             u8::try_from(value).map_err(|_| locate(Error::unsupported(format!("{what} of {value}"))))

@@ -161,9 +161,10 @@ impl PageReader {
         let body_offset = self.position;
         let Some(header) = self.take_header() else { return Ok(None) };
         let limit = self.options.limits.page_bytes;
-        for (what, len) in
-            [("page size in bytes", header.compressed_len), ("page size in bytes, decompressed", header.uncompressed_len)]
-        {
+        for (what, len) in [
+            ("page size in bytes", header.compressed_len),
+            ("page size in bytes, decompressed", header.uncompressed_len),
+        ] {
             if len as u64 > limit {
                 return Err(Error::limit(format!("{what} (page_bytes)"), limit, len as u64));
             }
@@ -331,10 +332,16 @@ impl PageReader {
                 Err(ThriftError::Incomplete(needed)) => {
                     let left = self.end - self.position;
                     if needed as u64 > left {
-                        return Err(Error::corrupt(format!("page header runs past the column chunk, {left} bytes left")));
+                        return Err(Error::corrupt(format!(
+                            "page header runs past the column chunk, {left} bytes left"
+                        )));
                     }
                     if needed as u64 > limit {
-                        return Err(Error::limit("page header size in bytes (page_header_bytes)", limit, needed as u64));
+                        return Err(Error::limit(
+                            "page header size in bytes (page_header_bytes)",
+                            limit,
+                            needed as u64,
+                        ));
                     }
                     // Doubled, so that a header with many fields is not parsed again for each of them.
                     min_len = needed.max(2 * bytes.len());

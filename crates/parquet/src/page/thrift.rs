@@ -120,6 +120,26 @@ impl<'a> ThriftReader<'a> {
         Ok(&self.bytes[start..self.position])
     }
 
+    /// The start of a list: the type of its elements, which come next, and their number.
+    pub(crate) fn list(&mut self) -> Result<(WireType, usize), ThriftError> {
+        let header = self.byte()?;
+        if header == 0 {
+            // What some writers leave for an empty list.
+            return Ok((WireType::I8, 0));
+        }
+        let element = WireType::from_nibble(header & 0x0f)?;
+        let len = match header >> 4 {
+            15 => self.len()?,
+            len => len.into(),
+        };
+        Ok((element, len))
+    }
+
+    /// Passes over an element of a list.
+    pub(crate) fn skip_element(&mut self, element: WireType) -> Result<(), ThriftError> {
+        self.skip_value(element, MAX_DEPTH)
+    }
+
     /// Passes over the value of `field`.
     pub(crate) fn skip(&mut self, field: Field) -> Result<(), ThriftError> {
         match field.wire_type {
@@ -142,12 +162,7 @@ impl<'a> ThriftReader<'a> {
                 self.advance(len)
             }
             WireType::List | WireType::Set => {
-                let header = self.byte()?;
-                let element = WireType::from_nibble(header & 0x0f)?;
-                let len = match header >> 4 {
-                    15 => self.len()?,
-                    len => len.into(),
-                };
+                let (element, len) = self.list()?;
                 (0..len).try_for_each(|_| self.skip_value(element, depth - 1))
             }
             WireType::Map => {

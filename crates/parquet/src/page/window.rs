@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::source::ByteRanges;
 
 /// Bytes read at once where pages are smaller.
-const WINDOW_BYTES: usize = 1 << 20;
+const WINDOW_BYTES: usize = 1 << 16;
 
 /// Read beyond a page that does not fit, so that the next page's header comes with it.
 const HEADER_BYTES: usize = 256;

@@ -45,7 +45,8 @@ fn compare(file: &Bytes, source: &Arc<dyn ByteRanges>) -> usize {
             let (max_rep, max_def) = (chunk.max_rep_level, chunk.max_def_level);
             let ours = pages(Arc::clone(source), chunk, OPTIONS).expect("sound pages");
             let theirs = crate_pages(file, &metadata, row_group, column);
-            let theirs: Vec<_> = theirs.iter().filter(|page| page.is_dictionary_page() || page.num_values() > 0).collect();
+            let theirs: Vec<_> =
+                theirs.iter().filter(|page| page.is_dictionary_page() || page.num_values() > 0).collect();
             assert_eq!(ours.len(), theirs.len(), "pages of column {column} in row group {row_group}");
             for (ours, theirs) in ours.iter().zip(theirs) {
                 compare_page(ours, theirs, max_rep > 0, max_def > 0);
@@ -86,7 +87,14 @@ fn compare_page(ours: &Page, theirs: &CratePage, has_rep: bool, has_def: bool) {
         (
             Page::Data(ours),
             CratePage::DataPageV2 {
-                buf, num_values, encoding, num_nulls, num_rows, def_levels_byte_len, rep_levels_byte_len, ..
+                buf,
+                num_values,
+                encoding,
+                num_nulls,
+                num_rows,
+                def_levels_byte_len,
+                rep_levels_byte_len,
+                ..
             },
         ) => {
             let (rep_levels, rest) = buf.split_at(*rep_levels_byte_len as usize);

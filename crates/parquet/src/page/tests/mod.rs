@@ -18,6 +18,7 @@ pub(super) const OPTIONS: PageOptions = PageOptions {
         page_header_bytes: Limits::DEFAULT_PAGE_HEADER_BYTES,
         page_bytes: Limits::DEFAULT_PAGE_BYTES,
         schema_depth: Limits::DEFAULT_SCHEMA_DEPTH,
+        batch_elements: Limits::DEFAULT_BATCH_ELEMENTS,
     },
 };
 

@@ -1,0 +1,367 @@
+//! BYTE_ARRAY values: strings, binary, decimals.
+//!
+//! Whatever the encoding, values become Arrow views into the decompressed page (or, for DELTA_BYTE_ARRAY, into bytes
+//! joined from prefixes and suffixes). Where a caller wants offsets, the viewed bytes are copied once, at the end.
+
+use arrow_array::ArrayRef;
+use arrow_buffer::{Buffer, NullBuffer};
+use arrow_schema::DataType;
+use lath_kernels::{byte_array, delta, gather, rle, select};
+
+use super::aligned::AlignedBytes;
+use super::fixed::values_missing;
+use super::strings::{self, check_utf8_values, check_utf8_whole};
+use super::values::{EncodedValues, INDEX_CHUNK, Slots, dictionary_indices};
+use crate::error::{Error, Result};
+use crate::page::{DictionaryPage, Encoding};
+
+/// What becomes of the views.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ByteArrayOutput {
+    Views,
+    Offsets32,
+    Offsets64,
+    /// Big-endian two's complement to a decimal of so many bytes.
+    Decimal { width: usize },
+}
+
+impl ByteArrayOutput {
+    /// How BYTE_ARRAY values become `data_type`; `None` for a type that they cannot become.
+    pub(crate) fn new(data_type: &DataType) -> Option<Self> {
+        match data_type {
+            DataType::Utf8View | DataType::BinaryView => Some(Self::Views),
+            DataType::Utf8 | DataType::Binary => Some(Self::Offsets32),
+            DataType::LargeUtf8 | DataType::LargeBinary => Some(Self::Offsets64),
+            DataType::Decimal32(..) => Some(Self::Decimal { width: 4 }),
+            DataType::Decimal64(..) => Some(Self::Decimal { width: 8 }),
+            DataType::Decimal128(..) => Some(Self::Decimal { width: 16 }),
+            DataType::Decimal256(..) => Some(Self::Decimal { width: 32 }),
+            _ => None,
+        }
+    }
+}
+
+/// Decodes the BYTE_ARRAY values of one column chunk.
+#[derive(Debug)]
+pub(crate) struct ByteArrayColumn {
+    data_type: DataType,
+    output: ByteArrayOutput,
+    /// Values must be UTF-8.
+    utf8: bool,
+    /// A view per slot.
+    views: AlignedBytes,
+    /// The buffers that the views point into. The dictionary, where there is one, is the first.
+    buffers: Vec<Buffer>,
+    dictionary: Option<Dictionary>,
+    page: PageState,
+}
+
+#[derive(Debug)]
+struct Dictionary {
+    views: Vec<u128>,
+    bytes: Buffer,
+}
+
+#[derive(Debug)]
+enum PageState {
+    Pending(Option<EncodedValues>),
+    Plain { src: Buffer, position: usize, buffer_index: Option<u32> },
+    DeltaLength { lengths: Vec<i32>, next: usize, bytes: Buffer, position: usize, buffer_index: Option<u32> },
+    DeltaByteArray(PrefixStream),
+    Dictionary { src: Buffer, indices: rle::Decoder },
+}
+
+impl ByteArrayColumn {
+    pub(crate) fn new(data_type: DataType, output: ByteArrayOutput) -> Self {
+        let utf8 = matches!(data_type, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View);
+        Self {
+            data_type,
+            output,
+            utf8,
+            views: AlignedBytes::default(),
+            buffers: Vec::new(),
+            dictionary: None,
+            page: PageState::Pending(None),
+        }
+    }
+
+    pub(crate) fn start_dictionary(&mut self, page: &DictionaryPage) -> Result<()> {
+        // Each value takes four bytes of length at least; checked before the views are allocated.
+        if page.value_count > page.values.len() / 4 {
+            return Err(Error::corrupt("the dictionary page ends before its values do"));
+        }
+        let mut views = vec![0u128; page.value_count];
+        let scan = byte_array::plain_views(&page.values, 0, 0, &mut views)?;
+        if self.utf8 {
+            check_utf8_plain(&page.values[..scan.position], scan.max_len, &views)?;
+        }
+        self.dictionary = Some(Dictionary { views, bytes: page.values.clone() });
+        self.reset_buffers();
+        Ok(())
+    }
+
+    pub(crate) fn start_page(&mut self, values: EncodedValues) {
+        self.page = PageState::Pending(Some(values));
+    }
+
+    pub(crate) fn append(&mut self, slots: Slots<'_>) -> Result<()> {
+        let mut views = std::mem::take(&mut self.views);
+        let region: &mut [u128] = bytemuck::cast_slice_mut(views.grow(slots.count * 16));
+        let result = self.decode(&mut region[slots.count - slots.value_count..]);
+        let result = result.and_then(|()| match slots.validity {
+            Some((bits, at)) => Ok(select::expand_in_place_u128(region, slots.value_count, bits, at)?),
+            None => Ok(()),
+        });
+        self.views = views;
+        result
+    }
+
+    pub(crate) fn skip(&mut self, mut value_count: usize) -> Result<()> {
+        let mut sink = [0u128; INDEX_CHUNK];
+        while value_count > 0 {
+            let n = value_count.min(sink.len());
+            self.decode(&mut sink[..n])?;
+            value_count -= n;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn finish(&mut self, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
+        let mut views = self.views.finish();
+        let buffers = std::mem::take(&mut self.buffers);
+        self.reset_buffers();
+        let Self { data_type, output, .. } = self;
+        match output {
+            ByteArrayOutput::Views => Ok(strings::view_array(data_type, views, buffers, nulls)),
+            ByteArrayOutput::Offsets32 => strings::offset_array::<i32>(data_type, &views, &buffers, nulls),
+            ByteArrayOutput::Offsets64 => strings::offset_array::<i64>(data_type, &views, &buffers, nulls),
+            ByteArrayOutput::Decimal { width } => {
+                let width = *width;
+                strings::decimal_array(data_type, width, std::mem::take(&mut views), &buffers, nulls)
+            }
+        }
+    }
+
+    /// The dictionary as an array.
+    pub(crate) fn dictionary_values(&mut self) -> Result<ArrayRef> {
+        let views = self.dictionary.as_ref().map_or(&[][..], |dictionary| &dictionary.views);
+        let held = std::mem::take(&mut self.views);
+        self.views.grow(views.len() * 16).copy_from_slice(bytemuck::cast_slice(views));
+        let buffers = self.buffers.clone();
+        let array = self.finish(None);
+        self.views = held;
+        self.buffers = buffers;
+        array
+    }
+
+    /// Forgets the buffers of the batch that was handed out; pages in progress register theirs again.
+    fn reset_buffers(&mut self) {
+        self.buffers.clear();
+        self.buffers.extend(self.dictionary.as_ref().map(|dictionary| dictionary.bytes.clone()));
+        if let PageState::Plain { buffer_index, .. } | PageState::DeltaLength { buffer_index, .. } = &mut self.page {
+            *buffer_index = None;
+        }
+    }
+
+    fn decode(&mut self, out: &mut [u128]) -> Result<()> {
+        if out.is_empty() {
+            return Ok(());
+        }
+        if let PageState::Pending(pending) = &mut self.page {
+            self.page = open(pending.take().ok_or_else(values_missing)?, self.dictionary.is_some())?;
+        }
+        match &mut self.page {
+            PageState::Pending(_) => return Err(values_missing()),
+            PageState::Dictionary { src, indices } => {
+                let dictionary = self.dictionary.as_ref().map_or(&[][..], |dictionary| &dictionary.views);
+                let mut chunk = [0u32; INDEX_CHUNK];
+                for out in out.chunks_mut(INDEX_CHUNK) {
+                    let chunk = &mut chunk[..out.len()];
+                    if indices.decode_u32(src, chunk)? < out.len() {
+                        return Err(values_missing());
+                    }
+                    gather::gather_u128(dictionary, chunk, out)?;
+                }
+            }
+            PageState::Plain { src, position, buffer_index } => {
+                let buffer_index = register(&mut self.buffers, buffer_index, src)?;
+                let start = *position;
+                let scan = byte_array::plain_views(src, start, buffer_index, out)?;
+                *position = scan.position;
+                if self.utf8 {
+                    check_utf8_plain_at(src, start..scan.position, scan.max_len, out)?;
+                }
+            }
+            PageState::DeltaLength { lengths, next, bytes, position, buffer_index } => {
+                let lengths = lengths.get(*next..).and_then(|rest| rest.get(..out.len())).ok_or_else(values_missing)?;
+                let buffer_index = register(&mut self.buffers, buffer_index, bytes)?;
+                let start = *position;
+                *position = byte_array::length_views(bytes, start, lengths, buffer_index, out)?;
+                *next += out.len();
+                if self.utf8 {
+                    check_utf8_whole(bytes, start..*position, lengths)?;
+                }
+            }
+            PageState::DeltaByteArray(stream) => {
+                let mut done = 0;
+                while done < out.len() {
+                    let (bytes, lengths) = stream.next(out.len() - done)?;
+                    if self.utf8 {
+                        check_utf8_whole(bytes, 0..bytes.len(), lengths)?;
+                    }
+                    let bytes = Buffer::from(bytes);
+                    let buffer_index = register(&mut self.buffers, &mut None, &bytes)?;
+                    byte_array::length_views(&bytes, 0, lengths, buffer_index, &mut out[done..done + lengths.len()])?;
+                    done += lengths.len();
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn open(values: EncodedValues, has_dictionary: bool) -> Result<PageState> {
+    let EncodedValues { encoding, bytes: src } = values;
+    Ok(match encoding {
+        Encoding::Plain => PageState::Plain { src, position: 0, buffer_index: None },
+        Encoding::PlainDictionary | Encoding::RleDictionary => {
+            if !has_dictionary {
+                return Err(Error::corrupt("a dictionary-encoded page in a column chunk without a dictionary page"));
+            }
+            let (indices, src) = dictionary_indices(src)?;
+            PageState::Dictionary { src, indices }
+        }
+        Encoding::DeltaLengthByteArray => {
+            let (lengths, end) = decode_lengths(&src)?;
+            PageState::DeltaLength { lengths, next: 0, position: 0, bytes: src.slice(end), buffer_index: None }
+        }
+        Encoding::DeltaByteArray => PageState::DeltaByteArray(PrefixStream::new(src)?),
+        encoding => return Err(Error::unsupported(format!("encoding {encoding} of BYTE_ARRAY values"))),
+    })
+}
+
+/// The index of the page's buffer among those of the batch, entering it on first use.
+fn register(buffers: &mut Vec<Buffer>, index: &mut Option<u32>, buffer: &Buffer) -> Result<u32> {
+    if let Some(index) = *index {
+        return Ok(index);
+    }
+    let new = i32::try_from(buffers.len()).map_err(|_| Error::limit("buffers of a batch", i32::MAX as u64, u64::MAX))?;
+    buffers.push(buffer.clone());
+    *index = Some(new as u32);
+    Ok(new as u32)
+}
+
+/// All lengths at the start of a page, and where the bytes after them begin.
+fn decode_lengths(src: &[u8]) -> Result<(Vec<i32>, usize)> {
+    let mut decoder = delta::DecoderI32::new(src)?;
+    let mut lengths = Vec::new();
+    let mut remaining = decoder.remaining();
+    // Grown as values arrive: the count in the header is not to be trusted with an allocation.
+    while remaining > 0 {
+        let start = lengths.len();
+        lengths.resize(start + remaining.min(start.max(1 << 16)), 0);
+        let produced = decoder.decode(src, &mut lengths[start..])?;
+        if produced < lengths.len() - start {
+            return Err(values_missing());
+        }
+        remaining -= produced;
+    }
+    Ok((lengths, decoder.end(src)?))
+}
+
+fn check_utf8_plain(page: &[u8], max_len: u32, views: &[u128]) -> Result<()> {
+    check_utf8_plain_at(page, 0..page.len(), max_len, views)
+}
+
+/// PLAIN values with the lengths between them. Where every length is under 128 its four bytes are ASCII, so that the
+/// stretch is UTF-8 exactly if every value is, and one pass over all of it will do.
+fn check_utf8_plain_at(page: &[u8], range: std::ops::Range<usize>, max_len: u32, views: &[u128]) -> Result<()> {
+    if max_len < 128 {
+        return match simdutf8::basic::from_utf8(&page[range]) {
+            Ok(_) => Ok(()),
+            Err(_) => Err(strings::not_utf8()),
+        };
+    }
+    let mut position = range.start;
+    check_utf8_values(views.iter().map(|&view| {
+        let len = view as u32 as usize;
+        let value = &page[position + 4..position + 4 + len];
+        position += 4 + len;
+        value
+    }))
+}
+
+/// DELTA_BYTE_ARRAY: values joined from a prefix of the value before and a suffix, some at a time.
+#[derive(Debug)]
+pub(crate) struct PrefixStream {
+    prefix_lengths: Vec<i32>,
+    suffix_lengths: Vec<i32>,
+    next: usize,
+    suffixes: Buffer,
+    suffix_position: usize,
+    previous: Vec<u8>,
+    joined: Vec<u8>,
+    lengths: Vec<i32>,
+}
+
+/// Joined values are handed out in stretches of at most so many values, or so many bytes if a single value is not larger.
+const JOIN_VALUES: usize = 4096;
+const JOIN_BYTES: usize = 8 << 20;
+
+impl PrefixStream {
+    pub(crate) fn new(src: Buffer) -> Result<Self> {
+        let (prefix_lengths, end) = decode_lengths(&src)?;
+        let src = src.slice(end);
+        let (suffix_lengths, end) = decode_lengths(&src)?;
+        if prefix_lengths.len() != suffix_lengths.len() {
+            return Err(Error::corrupt(format!(
+                "{} prefix lengths but {} suffix lengths",
+                prefix_lengths.len(),
+                suffix_lengths.len()
+            )));
+        }
+        Ok(Self {
+            prefix_lengths,
+            suffix_lengths,
+            next: 0,
+            suffixes: src.slice(end),
+            suffix_position: 0,
+            previous: Vec::new(),
+            joined: Vec::new(),
+            lengths: Vec::new(),
+        })
+    }
+
+    /// The next values, at least one and at most `max_count`: their bytes one after another, and their lengths.
+    pub(crate) fn next(&mut self, max_count: usize) -> Result<(&[u8], &[i32])> {
+        let available = self.prefix_lengths.len() - self.next;
+        if available == 0 {
+            return Err(values_missing());
+        }
+        let mut count = max_count.min(available).min(JOIN_VALUES);
+        let (prefixes, suffixes, len) = loop {
+            let prefixes = &self.prefix_lengths[self.next..self.next + count];
+            let suffixes = &self.suffix_lengths[self.next..self.next + count];
+            let len = byte_array::prefix_join_len(prefixes, suffixes)?;
+            if len <= JOIN_BYTES || count == 1 {
+                break (prefixes, suffixes, len);
+            }
+            count = count.div_ceil(2);
+        };
+        // A prefix repeats bytes already held, so that no sound value is longer than the page that it came from.
+        if count == 1 && len > self.previous.len() + self.suffixes.len() {
+            return Err(Error::corrupt("a prefix that is longer than the value before it"));
+        }
+        self.joined.resize(len, 0);
+        self.lengths.resize(count, 0);
+        let rest = &self.suffixes[self.suffix_position..];
+        let (joined, lengths) = (&mut self.joined[..], &mut self.lengths[..]);
+        let join = byte_array::prefix_join(prefixes, suffixes, rest, &self.previous, joined, lengths)?;
+        self.suffix_position += join.suffix_bytes_consumed;
+        self.next += count;
+        let last = self.lengths.last().map_or(0, |&len| len as usize);
+        self.previous.clear();
+        self.previous.extend_from_slice(&self.joined[len - last..]);
+        Ok((&self.joined, &self.lengths))
+    }
+}

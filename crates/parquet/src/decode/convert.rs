@@ -1,0 +1,195 @@
+//! From what a page stores to what Arrow holds, for types of fixed width.
+
+use arrow_schema::{DataType, IntervalUnit, TimeUnit};
+use parquet::basic::Type as PhysicalType;
+
+/// Converts consecutive stored values of `width` bytes each to consecutive Arrow values that fill `out`.
+pub(crate) type Convert = fn(src: &[u8], width: usize, out: &mut [u8]);
+
+/// How a leaf of fixed width is stored and what becomes of its values.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FixedLayout {
+    /// Bytes of a stored value.
+    pub(crate) stored_width: usize,
+    /// Bytes of an Arrow value.
+    pub(crate) width: usize,
+    /// `None` where the bytes stay as they are.
+    pub(crate) convert: Option<Convert>,
+}
+
+impl FixedLayout {
+    fn same(width: usize) -> Option<Self> {
+        Some(Self { stored_width: width, width, convert: None })
+    }
+
+    fn converted(stored_width: usize, width: usize, convert: Convert) -> Option<Self> {
+        Some(Self { stored_width, width, convert: Some(convert) })
+    }
+
+    /// The layout for reading `physical_type` as `data_type`; `None` for a pair that does not occur.
+    pub(crate) fn new(physical_type: PhysicalType, type_length: usize, data_type: &DataType) -> Option<Self> {
+        use DataType as D;
+        match (physical_type, data_type) {
+            (PhysicalType::INT32, D::Int32 | D::UInt32 | D::Date32 | D::Time32(_) | D::Decimal32(..)) => Self::same(4),
+            (PhysicalType::INT32, D::Int8 | D::UInt8) => Self::converted(4, 1, keep_low_bytes::<4, 1>),
+            (PhysicalType::INT32, D::Int16 | D::UInt16) => Self::converted(4, 2, keep_low_bytes::<4, 2>),
+            (PhysicalType::INT32, D::Date64) => Self::converted(4, 8, days_to_millis),
+            (PhysicalType::INT32, D::Int64 | D::Timestamp(..) | D::Decimal64(..)) => Self::converted(4, 8, widen_i32_i64),
+            (PhysicalType::INT32, D::Decimal128(..)) => Self::converted(4, 16, widen_i32_i128),
+            (PhysicalType::INT32, D::Decimal256(..)) => Self::converted(4, 32, widen_i32_i256),
+            (
+                PhysicalType::INT64,
+                D::Int64 | D::UInt64 | D::Timestamp(..) | D::Time64(_) | D::Duration(_) | D::Date64 | D::Decimal64(..),
+            ) => Self::same(8),
+            (PhysicalType::INT64, D::Decimal32(..)) => Self::converted(8, 4, keep_low_bytes::<8, 4>),
+            (PhysicalType::INT64, D::Decimal128(..)) => Self::converted(8, 16, widen_i64_i128),
+            (PhysicalType::INT64, D::Decimal256(..)) => Self::converted(8, 32, widen_i64_i256),
+            (PhysicalType::INT96, D::Timestamp(unit, _)) => Self::converted(
+                12,
+                8,
+                match unit {
+                    TimeUnit::Second => int96_to_timestamp::<1>,
+                    TimeUnit::Millisecond => int96_to_timestamp::<1_000>,
+                    TimeUnit::Microsecond => int96_to_timestamp::<1_000_000>,
+                    TimeUnit::Nanosecond => int96_to_timestamp::<1_000_000_000>,
+                },
+            ),
+            (PhysicalType::FLOAT, D::Float32) => Self::same(4),
+            (PhysicalType::DOUBLE, D::Float64) => Self::same(8),
+            (PhysicalType::FIXED_LEN_BYTE_ARRAY, D::FixedSizeBinary(_)) => Self::same(type_length),
+            (PhysicalType::FIXED_LEN_BYTE_ARRAY, D::Float16) if type_length == 2 => Self::same(2),
+            (PhysicalType::FIXED_LEN_BYTE_ARRAY, D::Decimal32(..)) => {
+                Self::converted(type_length, 4, big_endian_to_int::<4>)
+            }
+            (PhysicalType::FIXED_LEN_BYTE_ARRAY, D::Decimal64(..)) => {
+                Self::converted(type_length, 8, big_endian_to_int::<8>)
+            }
+            (PhysicalType::FIXED_LEN_BYTE_ARRAY, D::Decimal128(..)) => {
+                Self::converted(type_length, 16, big_endian_to_int::<16>)
+            }
+            (PhysicalType::FIXED_LEN_BYTE_ARRAY, D::Decimal256(..)) => {
+                Self::converted(type_length, 32, big_endian_to_int::<32>)
+            }
+            (PhysicalType::FIXED_LEN_BYTE_ARRAY, D::Interval(unit)) if type_length == 12 => match unit {
+                IntervalUnit::YearMonth => Self::converted(12, 4, interval_months),
+                IntervalUnit::DayTime => Self::converted(12, 8, interval_day_time),
+                IntervalUnit::MonthDayNano => Self::converted(12, 16, interval_month_day_nano),
+            },
+            _ => None,
+        }
+    }
+}
+
+/// Applies `f` to each stored value of `N` bytes; the shape that compilers vectorise.
+fn map<const N: usize, const M: usize>(src: &[u8], out: &mut [u8], f: impl Fn([u8; N]) -> [u8; M]) {
+    let (values, _) = src.as_chunks::<N>();
+    let (slots, _) = out.as_chunks_mut::<M>();
+    for (slot, value) in slots.iter_mut().zip(values) {
+        *slot = f(*value);
+    }
+}
+
+fn keep_low_bytes<const N: usize, const M: usize>(src: &[u8], _: usize, out: &mut [u8]) {
+    map::<N, M>(src, out, |value| std::array::from_fn(|i| value[i]));
+}
+
+fn widen_i32_i64(src: &[u8], _: usize, out: &mut [u8]) {
+    map(src, out, |value| i64::from(i32::from_le_bytes(value)).to_le_bytes());
+}
+
+fn days_to_millis(src: &[u8], _: usize, out: &mut [u8]) {
+    map(src, out, |value| (i64::from(i32::from_le_bytes(value)) * 86_400_000).to_le_bytes());
+}
+
+fn widen_i32_i128(src: &[u8], _: usize, out: &mut [u8]) {
+    map(src, out, |value| i128::from(i32::from_le_bytes(value)).to_le_bytes());
+}
+
+fn widen_i64_i128(src: &[u8], _: usize, out: &mut [u8]) {
+    map(src, out, |value| i128::from(i64::from_le_bytes(value)).to_le_bytes());
+}
+
+fn widen_i32_i256(src: &[u8], _: usize, out: &mut [u8]) {
+    map(src, out, |value| sign_extended(i128::from(i32::from_le_bytes(value))));
+}
+
+fn widen_i64_i256(src: &[u8], _: usize, out: &mut [u8]) {
+    map(src, out, |value| sign_extended(i128::from(i64::from_le_bytes(value))));
+}
+
+fn sign_extended(value: i128) -> [u8; 32] {
+    let mut bytes = [if value < 0 { 0xFF } else { 0 }; 32];
+    bytes[..16].copy_from_slice(&value.to_le_bytes());
+    bytes
+}
+
+/// Big-endian two's complement of any length (the DECIMAL rule for byte arrays) to `M` little-endian bytes.
+pub(crate) fn int_from_big_endian<const M: usize>(value: &[u8]) -> [u8; M] {
+    let negative = value.first().is_some_and(|first| first & 0x80 != 0);
+    let mut bytes = [if negative { 0xFF } else { 0 }; M];
+    for (slot, byte) in bytes.iter_mut().zip(value.iter().rev()) {
+        *slot = *byte;
+    }
+    bytes
+}
+
+fn big_endian_to_int<const M: usize>(src: &[u8], width: usize, out: &mut [u8]) {
+    let (slots, _) = out.as_chunks_mut::<M>();
+    for (slot, value) in slots.iter_mut().zip(src.chunks_exact(width.max(1))) {
+        *slot = int_from_big_endian(value);
+    }
+}
+
+/// INT96: nanoseconds of the day, then the Julian day, both little-endian. Out-of-range dates wrap, as in other readers.
+fn int96_to_timestamp<const UNITS_PER_SECOND: i64>(src: &[u8], _: usize, out: &mut [u8]) {
+    const JULIAN_DAY_OF_EPOCH: i64 = 2_440_588;
+    map(src, out, |value: [u8; 12]| {
+        let nanos = i64::from_le_bytes(std::array::from_fn(|i| value[i]));
+        let day = i32::from_le_bytes(std::array::from_fn(|i| value[8 + i]));
+        (i64::from(day) - JULIAN_DAY_OF_EPOCH)
+            .wrapping_mul(86_400 * UNITS_PER_SECOND)
+            .wrapping_add(nanos / (1_000_000_000 / UNITS_PER_SECOND))
+            .to_le_bytes()
+    });
+}
+
+// INTERVAL: months, days and milliseconds, three little-endian 32-bit integers.
+
+fn interval_months(src: &[u8], _: usize, out: &mut [u8]) {
+    map(src, out, |value: [u8; 12]| -> [u8; 4] { std::array::from_fn(|i| value[i]) });
+}
+
+fn interval_day_time(src: &[u8], _: usize, out: &mut [u8]) {
+    map(src, out, |value: [u8; 12]| -> [u8; 8] { std::array::from_fn(|i| value[4 + i]) });
+}
+
+fn interval_month_day_nano(src: &[u8], _: usize, out: &mut [u8]) {
+    map(src, out, |value: [u8; 12]| {
+        let millis = u32::from_le_bytes(std::array::from_fn(|i| value[8 + i]));
+        let nanos = (i64::from(millis) * 1_000_000).to_le_bytes();
+        std::array::from_fn::<u8, 16, _>(|i| if i < 8 { value[i] } else { nanos[i - 8] })
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn big_endian_decimals_keep_their_sign() {
+        assert_eq!(i128::from_le_bytes(int_from_big_endian(&[0xFF, 0x85])), -123);
+        assert_eq!(i128::from_le_bytes(int_from_big_endian(&[0x7B])), 123);
+        assert_eq!(i128::from_le_bytes(int_from_big_endian(&[])), 0);
+        assert_eq!(i32::from_le_bytes(int_from_big_endian(&[0, 0, 0, 0, 0, 0, 1, 0])), 256);
+    }
+
+    #[test]
+    fn int96_counts_from_the_unix_epoch() {
+        let mut value = [0u8; 12];
+        value[..8].copy_from_slice(&1_500_000_000u64.to_le_bytes());
+        value[8..].copy_from_slice(&2_440_589i32.to_le_bytes());
+        let mut out = [0u8; 8];
+        int96_to_timestamp::<1_000>(&value, 12, &mut out);
+        assert_eq!(i64::from_le_bytes(out), 86_400_000 + 1_500);
+    }
+}

@@ -1,0 +1,164 @@
+//! Columns that stay dictionary-encoded in Arrow.
+
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, DictionaryArray, Int32Array, make_array};
+use arrow_buffer::{Buffer, NullBuffer, ScalarBuffer};
+use arrow_cast::{CastOptions, cast_with_options};
+use arrow_data::ArrayData;
+use arrow_schema::DataType;
+use arrow_select::concat::concat;
+use lath_kernels::{gather, rle, select};
+
+use super::aligned::AlignedBytes;
+use super::fixed::values_missing;
+use super::values::{EncodedValues, Slots, ValueColumn, dictionary_indices};
+use crate::error::{Error, Result};
+use crate::page::{DictionaryPage, Encoding};
+
+/// Decodes a column chunk into keys and a dictionary.
+///
+/// Where a writer gave up its dictionary in mid-chunk, the values of later pages are appended to the batch's
+/// dictionary, one entry a value.
+#[derive(Debug)]
+pub(crate) struct DictionaryColumn {
+    key_type: DataType,
+    values: ValueColumn,
+    /// The chunk's dictionary page, decoded.
+    dictionary: Option<ArrayRef>,
+    keys: AlignedBytes,
+    page: PageState,
+    /// Values of this batch from pages without dictionary indices.
+    plain_count: usize,
+}
+
+#[derive(Debug)]
+enum PageState {
+    Pending(Option<EncodedValues>),
+    Indices { src: Buffer, indices: rle::Decoder },
+    Plain,
+}
+
+impl DictionaryColumn {
+    pub(crate) fn new(key_type: &DataType, values: ValueColumn) -> Self {
+        Self {
+            key_type: key_type.clone(),
+            values,
+            dictionary: None,
+            keys: AlignedBytes::default(),
+            page: PageState::Pending(None),
+            plain_count: 0,
+        }
+    }
+
+    pub(crate) fn start_dictionary(&mut self, page: &DictionaryPage) -> Result<()> {
+        self.values.start_dictionary(page)?;
+        self.dictionary = self.values.dictionary_values()?;
+        Ok(())
+    }
+
+    pub(crate) fn start_page(&mut self, values: EncodedValues) -> Result<()> {
+        self.page = if matches!(values.encoding, Encoding::PlainDictionary | Encoding::RleDictionary) {
+            PageState::Pending(Some(values))
+        } else {
+            self.values.start_page(values)?;
+            PageState::Plain
+        };
+        Ok(())
+    }
+
+    pub(crate) fn append(&mut self, slots: Slots<'_>) -> Result<()> {
+        let mut keys = std::mem::take(&mut self.keys);
+        let region: &mut [u32] = bytemuck::cast_slice_mut(keys.grow(slots.count * 4));
+        let result = self.decode(&mut region[slots.count - slots.value_count..]);
+        let result = result.and_then(|()| match slots.validity {
+            Some((bits, at)) => Ok(select::expand_in_place_u32(region, slots.value_count, bits, at)?),
+            None => Ok(()),
+        });
+        self.keys = keys;
+        result
+    }
+
+    pub(crate) fn skip(&mut self, value_count: usize) -> Result<()> {
+        if let PageState::Plain = self.page {
+            return self.values.skip(value_count);
+        }
+        let mut keys = vec![0; value_count];
+        self.decode(&mut keys)
+    }
+
+    fn decode(&mut self, out: &mut [u32]) -> Result<()> {
+        if out.is_empty() {
+            return Ok(());
+        }
+        if let PageState::Pending(pending) = &mut self.page {
+            let (indices, src) = dictionary_indices(pending.take().ok_or_else(values_missing)?.bytes)?;
+            self.page = PageState::Indices { src, indices };
+        }
+        let dictionary_len = self.dictionary.as_ref().map_or(0, |dictionary| dictionary.len());
+        match &mut self.page {
+            PageState::Pending(_) => return Err(values_missing()),
+            PageState::Indices { src, indices } => {
+                if indices.decode_u32(src, out)? < out.len() {
+                    return Err(values_missing());
+                }
+                match gather::max_index(out) {
+                    Some(index) if index as usize >= dictionary_len => {
+                        return Err(Error::corrupt(format!(
+                            "dictionary index {index} is out of range for a dictionary of {dictionary_len} entries"
+                        )));
+                    }
+                    _ => {}
+                }
+            }
+            PageState::Plain => {
+                self.values.append(Slots::all_valid(out.len()))?;
+                for (key, value) in out.iter_mut().zip(dictionary_len + self.plain_count..) {
+                    *key = value as u32;
+                }
+                self.plain_count += out.len();
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn finish(&mut self, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
+        let keys = self.keys.finish();
+        let keys = Int32Array::new(ScalarBuffer::from(keys), nulls);
+        let values = match (&self.dictionary, self.plain_count) {
+            (Some(dictionary), 0) => Arc::clone(dictionary),
+            (dictionary, _) => {
+                let plain = self.values.finish(None)?;
+                match dictionary {
+                    Some(dictionary) => concat(&[dictionary, &plain]).map_err(|e| Error::corrupt(e.to_string()))?,
+                    None => plain,
+                }
+            }
+        };
+        self.plain_count = 0;
+        if values.len() > i32::MAX as usize {
+            return Err(Error::limit("dictionary entries of a batch", i32::MAX as u64, values.len() as u64));
+        }
+        self.build(keys, values)
+    }
+
+    fn build(&self, keys: Int32Array, values: ArrayRef) -> Result<ArrayRef> {
+        if self.key_type == DataType::Int32 {
+            let array = DictionaryArray::try_new(keys, values).map_err(|error| Error::corrupt(error.to_string()))?;
+            return Ok(Arc::new(array));
+        }
+        let options = CastOptions { safe: false, ..CastOptions::default() };
+        let keys = cast_with_options(&keys, &self.key_type, &options).map_err(|_| {
+            Error::unsupported(format!("dictionary keys of type {} for {} entries", self.key_type, values.len()))
+        })?;
+        let data_type = DataType::Dictionary(Box::new(self.key_type.clone()), Box::new(values.data_type().clone()));
+        let data = ArrayData::builder(data_type)
+            .len(keys.len())
+            .nulls(keys.nulls().cloned())
+            .add_buffer(keys.to_data().buffers()[0].clone())
+            .add_child_data(values.to_data())
+            .build()
+            .map_err(|error| Error::corrupt(error.to_string()))?;
+        Ok(make_array(data))
+    }
+}

@@ -1,0 +1,276 @@
+//! Values of fixed width: integers, floating point, decimals, timestamps, FIXED_LEN_BYTE_ARRAY.
+
+use arrow_array::{ArrayRef, make_array};
+use arrow_buffer::{Buffer, NullBuffer};
+use arrow_data::ArrayData;
+use arrow_schema::DataType;
+use lath_kernels::{byte_stream_split, delta, gather, rle, select};
+use parquet::basic::Type as PhysicalType;
+
+use super::aligned::AlignedBytes;
+use super::byte_array::PrefixStream;
+use super::convert::FixedLayout;
+use super::values::{EncodedValues, INDEX_CHUNK, Slots, dictionary_indices};
+use crate::error::{Error, Result};
+use crate::page::{DictionaryPage, Encoding};
+
+/// Decodes the values of one column chunk whose Arrow type has a fixed width of at least a byte.
+#[derive(Debug)]
+pub(crate) struct FixedColumn {
+    data_type: DataType,
+    physical_type: PhysicalType,
+    layout: FixedLayout,
+    out: AlignedBytes,
+    slot_count: usize,
+    dictionary: Option<AlignedBytes>,
+    dictionary_len: usize,
+    page: PageState,
+    /// Stored values on their way to a conversion.
+    scratch: AlignedBytes,
+}
+
+#[derive(Debug)]
+enum PageState {
+    /// Before the first page, or a page none of whose values was asked for yet.
+    Pending(Option<EncodedValues>),
+    Plain { src: Buffer, position: usize },
+    ByteStreamSplit { src: Buffer, value_count: usize, next: usize },
+    DeltaI32 { src: Buffer, decoder: delta::DecoderI32 },
+    DeltaI64 { src: Buffer, decoder: delta::DecoderI64 },
+    DeltaByteArray(PrefixStream),
+    Dictionary { src: Buffer, indices: rle::Decoder },
+}
+
+impl FixedColumn {
+    pub(crate) fn new(data_type: DataType, physical_type: PhysicalType, layout: FixedLayout) -> Self {
+        Self {
+            data_type,
+            physical_type,
+            layout,
+            out: AlignedBytes::default(),
+            slot_count: 0,
+            dictionary: None,
+            dictionary_len: 0,
+            page: PageState::Pending(None),
+            scratch: AlignedBytes::default(),
+        }
+    }
+
+    pub(crate) fn start_dictionary(&mut self, page: &DictionaryPage) -> Result<()> {
+        let needed = page.value_count.checked_mul(self.layout.stored_width).filter(|&n| n <= page.values.len());
+        let needed = needed.ok_or_else(|| Error::corrupt("the dictionary page ends before its values do"))?;
+        let mut dictionary = AlignedBytes::default();
+        let values = dictionary.grow(page.value_count * self.layout.width);
+        match self.layout.convert {
+            None => values.copy_from_slice(&page.values[..needed]),
+            Some(convert) => convert(&page.values[..needed], self.layout.stored_width, values),
+        }
+        self.dictionary = Some(dictionary);
+        self.dictionary_len = page.value_count;
+        Ok(())
+    }
+
+    pub(crate) fn start_page(&mut self, values: EncodedValues) {
+        self.page = PageState::Pending(Some(values));
+    }
+
+    /// Appends slots, of which those that are valid take the next values of the page.
+    pub(crate) fn append(&mut self, slots: Slots<'_>) -> Result<()> {
+        let width = self.layout.width;
+        self.slot_count += slots.count;
+        let mut out = std::mem::take(&mut self.out);
+        let region = out.grow(slots.count * width);
+        let tail = (slots.count - slots.value_count) * width;
+        let result = self.decode(&mut region[tail..], slots.value_count);
+        let result = result.and_then(|()| match slots.validity {
+            Some((bits, at)) => expand(region, width, slots.value_count, bits, at),
+            None => Ok(()),
+        });
+        self.out = out;
+        result
+    }
+
+    pub(crate) fn skip(&mut self, mut value_count: usize) -> Result<()> {
+        let mut sink = AlignedBytes::default();
+        while value_count > 0 {
+            let n = value_count.min(INDEX_CHUNK);
+            sink.clear();
+            self.decode(sink.grow(n * self.layout.width), n)?;
+            value_count -= n;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn finish(&mut self, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
+        build(&self.data_type, std::mem::take(&mut self.slot_count), self.out.finish(), nulls)
+    }
+
+    /// The dictionary as an array.
+    pub(crate) fn dictionary_values(&self) -> Result<ArrayRef> {
+        let values = self.dictionary.as_ref().map_or(&[][..], AlignedBytes::as_slice);
+        let mut copy = AlignedBytes::default();
+        copy.grow(values.len()).copy_from_slice(values);
+        build(&self.data_type, self.dictionary_len, copy.finish(), None)
+    }
+
+    fn decode(&mut self, out: &mut [u8], count: usize) -> Result<()> {
+        if count == 0 {
+            return Ok(());
+        }
+        if let PageState::Pending(pending) = &mut self.page {
+            let values = pending.take().ok_or_else(|| Error::corrupt("values are asked for before any data page"))?;
+            self.page = self.open(values)?;
+        }
+        if let PageState::Dictionary { src, indices } = &mut self.page {
+            let dictionary = self.dictionary.as_ref().map_or(&[][..], AlignedBytes::as_slice);
+            return decode_dictionary(src, indices, dictionary, self.layout.width, out, count);
+        }
+        match self.layout.convert {
+            None => decode_stored(&mut self.page, self.layout.stored_width, out, count),
+            Some(convert) => {
+                let FixedLayout { stored_width, width, .. } = self.layout;
+                if let PageState::Plain { src, position } = &mut self.page {
+                    convert(take(src, position, count * stored_width)?, stored_width, out);
+                    return Ok(());
+                }
+                let mut done = 0;
+                while done < count {
+                    let n = (count - done).min(INDEX_CHUNK);
+                    self.scratch.clear();
+                    let stored = self.scratch.grow(n * stored_width);
+                    decode_stored(&mut self.page, stored_width, stored, n)?;
+                    convert(stored, stored_width, &mut out[done * width..(done + n) * width]);
+                    done += n;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn open(&self, values: EncodedValues) -> Result<PageState> {
+        let EncodedValues { encoding, bytes: src } = values;
+        let width = self.layout.stored_width;
+        Ok(match (encoding, self.physical_type) {
+            (Encoding::Plain, _) => PageState::Plain { src, position: 0 },
+            (Encoding::PlainDictionary | Encoding::RleDictionary, _) => {
+                if self.dictionary.is_none() {
+                    return Err(Error::corrupt("a dictionary-encoded page in a column chunk without a dictionary page"));
+                }
+                let (indices, src) = dictionary_indices(src)?;
+                PageState::Dictionary { src, indices }
+            }
+            (Encoding::ByteStreamSplit, _) => {
+                if width == 0 || src.len() % width != 0 {
+                    return Err(Error::corrupt("a BYTE_STREAM_SPLIT page that is not a whole number of values"));
+                }
+                let value_count = src.len() / width;
+                PageState::ByteStreamSplit { src, value_count, next: 0 }
+            }
+            (Encoding::DeltaBinaryPacked, PhysicalType::INT32) => {
+                PageState::DeltaI32 { decoder: delta::DecoderI32::new(&src)?, src }
+            }
+            (Encoding::DeltaBinaryPacked, PhysicalType::INT64) => {
+                PageState::DeltaI64 { decoder: delta::DecoderI64::new(&src)?, src }
+            }
+            (Encoding::DeltaByteArray, PhysicalType::FIXED_LEN_BYTE_ARRAY) => {
+                PageState::DeltaByteArray(PrefixStream::new(src)?)
+            }
+            (encoding, physical_type) => {
+                return Err(Error::unsupported(format!("encoding {encoding} of {physical_type} values")));
+            }
+        })
+    }
+}
+
+/// Decodes `count` stored values of `width` bytes; `out` has room for exactly those.
+fn decode_stored(page: &mut PageState, width: usize, out: &mut [u8], count: usize) -> Result<()> {
+    match page {
+        PageState::Plain { src, position } => out.copy_from_slice(take(src, position, count * width)?),
+        PageState::ByteStreamSplit { src, value_count, next } => {
+            if count > *value_count - *next {
+                return Err(values_missing());
+            }
+            byte_stream_split::decode(src, *value_count, width, *next, out)?;
+            *next += count;
+        }
+        PageState::DeltaI32 { src, decoder } => {
+            if decoder.decode(src, bytemuck::cast_slice_mut(out))? < count {
+                return Err(values_missing());
+            }
+        }
+        PageState::DeltaI64 { src, decoder } => {
+            if decoder.decode(src, bytemuck::cast_slice_mut(out))? < count {
+                return Err(values_missing());
+            }
+        }
+        PageState::DeltaByteArray(stream) => {
+            let mut done = 0;
+            while done < count {
+                let (bytes, lengths) = stream.next(count - done)?;
+                if lengths.iter().any(|&len| len as usize != width) {
+                    return Err(Error::corrupt(format!("a value whose length is not the column's {width} bytes")));
+                }
+                out[done * width..][..bytes.len()].copy_from_slice(bytes);
+                done += lengths.len();
+            }
+        }
+        PageState::Pending(_) | PageState::Dictionary { .. } => return Err(values_missing()),
+    }
+    Ok(())
+}
+
+fn decode_dictionary(
+    src: &[u8],
+    indices: &mut rle::Decoder,
+    dictionary: &[u8],
+    width: usize,
+    out: &mut [u8],
+    count: usize,
+) -> Result<()> {
+    let mut chunk = [0u32; INDEX_CHUNK];
+    let mut done = 0;
+    while done < count {
+        let n = (count - done).min(chunk.len());
+        let chunk = &mut chunk[..n];
+        if indices.decode_u32(src, chunk)? < n {
+            return Err(values_missing());
+        }
+        let out = &mut out[done * width..(done + n) * width];
+        match width {
+            4 => gather::gather_u32(bytemuck::cast_slice(dictionary), chunk, bytemuck::cast_slice_mut(out))?,
+            8 => gather::gather_u64(bytemuck::cast_slice(dictionary), chunk, bytemuck::cast_slice_mut(out))?,
+            16 => gather::gather_u128(bytemuck::cast_slice(dictionary), chunk, bytemuck::cast_slice_mut(out))?,
+            _ => gather::gather_bytes(dictionary, width, chunk, out)?,
+        }
+        done += n;
+    }
+    Ok(())
+}
+
+/// The next `len` bytes of a page.
+fn take<'a>(src: &'a [u8], position: &mut usize, len: usize) -> Result<&'a [u8]> {
+    let bytes = src.get(*position..).and_then(|rest| rest.get(..len)).ok_or_else(values_missing)?;
+    *position += len;
+    Ok(bytes)
+}
+
+pub(super) fn values_missing() -> Error {
+    Error::corrupt("the page ends before its values do")
+}
+
+/// Spreads the compact values at the end of `region` over the slots that are valid.
+fn expand(region: &mut [u8], width: usize, value_count: usize, validity: &[u8], at: usize) -> Result<()> {
+    match width {
+        1 => select::expand_in_place_u8(region, value_count, validity, at)?,
+        2 => select::expand_in_place_u16(bytemuck::cast_slice_mut(region), value_count, validity, at)?,
+        4 => select::expand_in_place_u32(bytemuck::cast_slice_mut(region), value_count, validity, at)?,
+        8 => select::expand_in_place_u64(bytemuck::cast_slice_mut(region), value_count, validity, at)?,
+        _ => select::expand_bytes_in_place(width, region, value_count, validity, at)?,
+    }
+    Ok(())
+}
+
+fn build(data_type: &DataType, len: usize, bytes: Buffer, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
+    let data = ArrayData::builder(data_type.clone()).len(len).add_buffer(bytes).nulls(nulls).build();
+    Ok(make_array(data.map_err(|error| Error::corrupt(error.to_string()))?))
+}

@@ -1,0 +1,321 @@
+//! One leaf of one row group: rows in steps, arrays and levels out.
+
+use arrow_array::ArrayRef;
+use arrow_schema::DataType;
+use lath_kernels::{levels, select};
+
+use super::bitmap::Validity;
+use super::levels::LevelDecoder;
+use super::values::{EncodedValues, Slots, ValueColumn};
+use crate::error::{Error, Result};
+use crate::page::{Page, PageReader};
+use crate::schema::Leaf;
+
+/// Level entries are decoded this many at a time where rows have to be told apart.
+const LEVEL_CHUNK: usize = 4096;
+
+/// What a leaf gives for a batch of rows.
+#[derive(Debug)]
+pub(crate) struct LeafBatch {
+    /// A value or null for every slot of the leaf.
+    pub(crate) array: ArrayRef,
+    /// Definition level of every entry; empty unless the leaf was asked to keep levels.
+    pub(crate) def_levels: Vec<u8>,
+    /// Repetition level of every entry; empty unless the leaf was asked to keep levels and has repetition.
+    pub(crate) rep_levels: Vec<u8>,
+}
+
+/// Reads one column chunk in steps of rows.
+#[derive(Debug)]
+pub(crate) struct LeafReader {
+    pages: PageReader,
+    leaf: Leaf,
+    /// Definition level from which the leaf has a slot.
+    slot_def_level: u8,
+    keep_levels: bool,
+    /// Bound on the slots of one batch, from the reader's limits.
+    max_slots: usize,
+    values: ValueColumn,
+    validity: Validity,
+    rep_decoder: Option<LevelDecoder>,
+    def_decoder: Option<LevelDecoder>,
+    /// Entries of the current page that are not decoded yet.
+    page_remaining: usize,
+    chunk: LevelChunk,
+    /// A row of this chunk has begun, so that an entry with repetition level above 0 has something to continue.
+    row_begun: bool,
+    batch: Levels,
+    slot_count: usize,
+    masks: Masks,
+}
+
+/// Decoded level entries that are not assigned to a batch yet.
+#[derive(Debug, Default)]
+struct LevelChunk {
+    def: Vec<u8>,
+    rep: Vec<u8>,
+    position: usize,
+}
+
+#[derive(Debug, Default)]
+struct Levels {
+    def: Vec<u8>,
+    rep: Vec<u8>,
+}
+
+/// Scratch bitmaps over a stretch of entries.
+#[derive(Debug, Default)]
+struct Masks {
+    slots: Vec<u64>,
+    valid: Vec<u64>,
+}
+
+impl LeafReader {
+    /// Reads `leaf` from `pages` as `data_type`. `slot_def_level` is the definition level from which the nearest
+    /// repeated ancestor has an element; with `keep_levels` the levels come out beside the values, for nesting.
+    pub(crate) fn new(
+        pages: PageReader,
+        leaf: &Leaf,
+        data_type: &DataType,
+        slot_def_level: u8,
+        keep_levels: bool,
+        max_slots: usize,
+    ) -> Result<Self> {
+        Ok(Self {
+            values: ValueColumn::new(leaf, data_type).map_err(|error| pages.locate(error))?,
+            pages,
+            leaf: leaf.clone(),
+            slot_def_level,
+            keep_levels: keep_levels || leaf.max_def_level > 1 || leaf.max_rep_level > 0,
+            max_slots,
+            validity: Validity::default(),
+            rep_decoder: None,
+            def_decoder: None,
+            page_remaining: 0,
+            chunk: LevelChunk::default(),
+            row_begun: false,
+            batch: Levels::default(),
+            slot_count: 0,
+            masks: Masks::default(),
+        })
+    }
+
+    /// Appends the next `row_count` rows to the batch.
+    pub(crate) fn append(&mut self, row_count: usize) -> Result<()> {
+        if self.leaf.max_rep_level > 0 {
+            return self.walk_repeated(row_count, true);
+        }
+        self.walk_flat(row_count, true)
+    }
+
+    /// Passes over the next `row_count` rows.
+    pub(crate) fn skip(&mut self, row_count: usize) -> Result<()> {
+        if self.leaf.max_rep_level > 0 {
+            return self.walk_repeated(row_count, false);
+        }
+        self.walk_flat(row_count, false)
+    }
+
+    /// Hands out the batch.
+    pub(crate) fn finish(&mut self) -> Result<LeafBatch> {
+        self.slot_count = 0;
+        let nulls = self.validity.finish();
+        let array = self.values.finish(nulls).map_err(|error| self.pages.locate(error))?;
+        let Levels { def, rep } = std::mem::take(&mut self.batch);
+        Ok(LeafBatch { array, def_levels: def, rep_levels: rep })
+    }
+
+    /// Columns without repetition: an entry is a row.
+    fn walk_flat(&mut self, mut row_count: usize, keep: bool) -> Result<()> {
+        while row_count > 0 {
+            if self.page_remaining == 0 && !self.next_page()? {
+                return Err(self.ends_early(row_count));
+            }
+            let n = row_count.min(self.page_remaining);
+            let result = if keep { self.append_flat(n) } else { self.skip_flat(n) };
+            result.map_err(|error| self.pages.locate(error))?;
+            self.page_remaining -= n;
+            row_count -= n;
+        }
+        Ok(())
+    }
+
+    fn append_flat(&mut self, n: usize) -> Result<()> {
+        let Some(decoder) = self.def_decoder.as_mut().filter(|_| self.leaf.max_def_level > 0) else {
+            if self.keep_levels {
+                self.batch.def.resize(self.batch.def.len() + n, 0);
+            }
+            return self.values.append(Slots::all_valid(n));
+        };
+        let value_count;
+        let (bits, at) = self.validity.room(n);
+        if self.keep_levels {
+            let start = self.batch.def.len();
+            self.batch.def.resize(start + n, 0);
+            decoder.decode(&mut self.batch.def[start..])?;
+            let mask = resized(&mut self.masks.valid, n.div_ceil(64));
+            levels::ge_mask(&self.batch.def[start..], self.leaf.max_def_level, mask)?;
+            value_count = levels::count(mask);
+            select::copy_bits(bytemuck::cast_slice(mask), 0, bits, at, n)?;
+        } else {
+            value_count = decoder.decode_bits(bits, at, n)?;
+        }
+        self.validity.advance(n, value_count);
+        if value_count == n {
+            return self.values.append(Slots::all_valid(n));
+        }
+        self.values.append(Slots { count: n, value_count, validity: Some((self.validity.bits(), at)) })
+    }
+
+    fn skip_flat(&mut self, n: usize) -> Result<()> {
+        let value_count = match self.def_decoder.as_mut().filter(|_| self.leaf.max_def_level > 0) {
+            None => n,
+            Some(decoder) => {
+                let mut chunk = [0u8; LEVEL_CHUNK];
+                let mut value_count = 0;
+                let mut done = 0;
+                while done < n {
+                    let chunk = &mut chunk[..(n - done).min(LEVEL_CHUNK)];
+                    decoder.decode(chunk)?;
+                    value_count += chunk.iter().filter(|&&level| level == self.leaf.max_def_level).count();
+                    done += chunk.len();
+                }
+                value_count
+            }
+        };
+        self.values.skip(value_count)
+    }
+
+    /// Columns with repetition: a row is an entry of repetition level 0 and all entries up to the next such.
+    fn walk_repeated(&mut self, mut row_count: usize, keep: bool) -> Result<()> {
+        // The row before has ended only once the next entry is seen to begin one; entries left of it were taken then.
+        while row_count > 0 || self.row_begun {
+            if self.chunk.position == self.chunk.rep.len() && !self.fill_chunk()? {
+                if row_count == 0 {
+                    self.row_begun = false;
+                    return Ok(());
+                }
+                return Err(self.ends_early(row_count));
+            }
+            if !self.row_begun && self.chunk.rep[self.chunk.position] > 0 {
+                let error = Error::corrupt("a column chunk that begins with a repetition level above 0");
+                return Err(self.pages.locate(error));
+            }
+            let (taken, begun) = self.rows_ahead(row_count)?;
+            row_count -= begun;
+            self.row_begun |= begun > 0;
+            if taken > 0 {
+                let range = self.chunk.position..self.chunk.position + taken;
+                let result = if keep { self.append_repeated(range) } else { self.skip_repeated(range) };
+                result.map_err(|error| self.pages.locate(error))?;
+                self.chunk.position += taken;
+            }
+            if row_count == 0 && self.chunk.position < self.chunk.rep.len() {
+                self.row_begun = false;
+            }
+        }
+        Ok(())
+    }
+
+    /// How many of the decoded entries belong to the current row and the next `row_count`, and how many rows begin there.
+    fn rows_ahead(&mut self, row_count: usize) -> Result<(usize, usize)> {
+        let rep = &self.chunk.rep[self.chunk.position..];
+        let mask = resized(&mut self.masks.slots, rep.len().div_ceil(64));
+        levels::eq_mask(rep, 0, mask)?;
+        match levels::nth_set(mask, row_count) {
+            Some(end) => Ok((end, row_count)),
+            None => Ok((rep.len(), levels::count(mask))),
+        }
+    }
+
+    fn append_repeated(&mut self, range: std::ops::Range<usize>) -> Result<()> {
+        let def = &self.chunk.def[range.clone()];
+        let words = def.len().div_ceil(64);
+        let slots = resized(&mut self.masks.slots, words);
+        levels::ge_mask(def, self.slot_def_level, slots)?;
+        let slot_count = levels::count(slots);
+        self.slot_count += slot_count;
+        if self.slot_count > self.max_slots {
+            let needed = self.slot_count as u64;
+            return Err(Error::limit("elements of a batch (limit batch_elements)", self.max_slots as u64, needed));
+        }
+        self.batch.def.extend_from_slice(def);
+        self.batch.rep.extend_from_slice(&self.chunk.rep[range]);
+        if self.leaf.max_def_level == self.slot_def_level {
+            self.validity.append_valid(slot_count)?;
+            return self.values.append(Slots::all_valid(slot_count));
+        }
+        let valid = resized(&mut self.masks.valid, words);
+        levels::ge_mask(def, self.leaf.max_def_level, valid)?;
+        let value_count = levels::count(valid);
+        let (bits, at) = self.validity.room(slot_count);
+        levels::extract(valid, slots, bits, at)?;
+        self.validity.advance(slot_count, value_count);
+        if value_count == slot_count {
+            return self.values.append(Slots::all_valid(slot_count));
+        }
+        self.values.append(Slots { count: slot_count, value_count, validity: Some((self.validity.bits(), at)) })
+    }
+
+    fn skip_repeated(&mut self, range: std::ops::Range<usize>) -> Result<()> {
+        let max = self.leaf.max_def_level;
+        self.values.skip(self.chunk.def[range].iter().filter(|&&level| level == max).count())
+    }
+
+    /// Decodes the next stretch of levels; false at the end of the chunk.
+    fn fill_chunk(&mut self) -> Result<bool> {
+        if self.page_remaining == 0 && !self.next_page()? {
+            return Ok(false);
+        }
+        let n = self.page_remaining.min(LEVEL_CHUNK);
+        let LevelChunk { def, rep, position } = &mut self.chunk;
+        def.resize(n, 0);
+        rep.resize(n, 0);
+        *position = 0;
+        for (decoder, out) in [(&mut self.rep_decoder, rep), (&mut self.def_decoder, def)] {
+            if let Some(decoder) = decoder {
+                decoder.decode(out).map_err(|error| self.pages.locate(error))?;
+            }
+        }
+        self.page_remaining -= n;
+        Ok(true)
+    }
+
+    /// Goes on to the next data page that has entries; false at the end of the chunk.
+    fn next_page(&mut self) -> Result<bool> {
+        while let Some(page) = self.pages.next_page()? {
+            let result = match page {
+                Page::Dictionary(page) => self.values.start_dictionary(&page),
+                Page::Data(page) => {
+                    self.page_remaining = page.value_count;
+                    self.start_levels(page.rep_levels, page.def_levels).and_then(|()| {
+                        self.values.start_page(EncodedValues { encoding: page.encoding, bytes: page.values })
+                    })
+                }
+            };
+            result.map_err(|error| self.pages.locate(error))?;
+            if self.page_remaining > 0 {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn start_levels(&mut self, rep: crate::page::Levels, def: crate::page::Levels) -> Result<()> {
+        self.rep_decoder = Some(LevelDecoder::new(rep, self.leaf.max_rep_level)?);
+        self.def_decoder = Some(LevelDecoder::new(def, self.leaf.max_def_level)?);
+        Ok(())
+    }
+
+    fn ends_early(&self, missing_rows: usize) -> Error {
+        self.pages.locate(Error::corrupt(format!("the column chunk ends {missing_rows} rows before its row group does")))
+    }
+}
+
+/// The first `words` words of a scratch mask.
+fn resized(mask: &mut Vec<u64>, words: usize) -> &mut [u64] {
+    if mask.len() < words {
+        mask.resize(words, 0);
+    }
+    &mut mask[..words]
+}

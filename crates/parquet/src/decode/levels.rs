@@ -1,0 +1,107 @@
+//! Definition and repetition levels of one page.
+
+use arrow_buffer::Buffer;
+use lath_kernels::{bitpack, levels, rle, select};
+
+use crate::error::{Error, Result};
+use crate::page::Levels;
+
+/// Decodes the levels of one page, a stretch at a time.
+#[derive(Debug)]
+pub(crate) struct LevelDecoder {
+    max_level: u8,
+    kind: Kind,
+}
+
+#[derive(Debug)]
+enum Kind {
+    /// The largest level is 0, so nothing is stored.
+    None,
+    Rle { decoder: rle::Decoder, src: Buffer },
+    /// The deprecated MSB-first packing; `position` counts values.
+    BitPacked { src: Buffer, position: usize },
+}
+
+impl LevelDecoder {
+    pub(crate) fn new(stored: Levels, max_level: u8) -> Result<Self> {
+        let kind = match stored {
+            _ if max_level == 0 => Kind::None,
+            Levels::None => return Err(Error::corrupt("a page without the levels that its column needs")),
+            Levels::Rle(src) => Kind::Rle { decoder: rle::Decoder::new(bit_width(max_level))?, src },
+            Levels::BitPacked(src) => Kind::BitPacked { src, position: 0 },
+        };
+        Ok(Self { max_level, kind })
+    }
+
+    /// Decodes exactly `out.len()` levels.
+    pub(crate) fn decode(&mut self, out: &mut [u8]) -> Result<()> {
+        match &mut self.kind {
+            Kind::None => out.fill(0),
+            Kind::Rle { decoder, src } => {
+                let produced = decoder.decode_u8(src, out)?;
+                if produced < out.len() {
+                    return Err(Error::corrupt("levels end before the page's values do"));
+                }
+            }
+            Kind::BitPacked { src, position } => {
+                decode_bit_packed(src, bit_width(self.max_level), *position, out)?;
+                *position += out.len();
+            }
+        }
+        let representable = (1u16 << bit_width(self.max_level)) - 1;
+        if u16::from(self.max_level) < representable && out.iter().fold(0, |a, &b| a.max(b)) > self.max_level {
+            return Err(Error::corrupt(format!("a level over the column's maximum of {}", self.max_level)));
+        }
+        Ok(())
+    }
+
+    /// Decodes `count` levels of a column whose largest is 1 into a bitmap, starting at bit `at`; returns how many are 1.
+    pub(crate) fn decode_bits(&mut self, bits: &mut [u8], at: usize, count: usize) -> Result<usize> {
+        if let Kind::Rle { decoder, src } = &mut self.kind {
+            let produced = decoder.decode_bits(src, bits, at, count)?;
+            if produced < count {
+                return Err(Error::corrupt("levels end before the page's values do"));
+            }
+            return Ok(select::count_ones(bits, at, count)?);
+        }
+        let mut chunk = [0u8; 1024];
+        let mut mask = [0u64; 1024 / 64];
+        let mut done = 0;
+        let mut ones = 0;
+        while done < count {
+            let n = (count - done).min(chunk.len());
+            self.decode(&mut chunk[..n])?;
+            let words = &mut mask[..n.div_ceil(64)];
+            levels::ge_mask(&chunk[..n], 1, words)?;
+            ones += levels::count(words);
+            select::copy_bits(bytemuck::cast_slice(words), 0, bits, at + done, n)?;
+            done += n;
+        }
+        Ok(ones)
+    }
+}
+
+/// MSB-first values can only be unpacked from a whole byte on, so this starts at the multiple of eight before `position`.
+fn decode_bit_packed(src: &[u8], width: u32, position: usize, out: &mut [u8]) -> Result<()> {
+    let lead = position % 8;
+    let mut start = position - lead;
+    let mut rest = out;
+    let mut skip = lead;
+    let mut block = [0u8; 64];
+    while !rest.is_empty() {
+        let wanted = (rest.len() + skip).min(block.len());
+        let from = (start / 8).checked_mul(width as usize).filter(|&from| from <= src.len());
+        let from = from.ok_or_else(|| Error::corrupt("levels end before the page's values do"))?;
+        bitpack::unpack_msb_u8(&src[from..], width, &mut block[..wanted])?;
+        let (now, later) = rest.split_at_mut(wanted - skip);
+        now.copy_from_slice(&block[skip..wanted]);
+        rest = later;
+        skip = 0;
+        start += block.len();
+    }
+    Ok(())
+}
+
+fn bit_width(max_level: u8) -> u32 {
+    8 - max_level.leading_zeros()
+}

@@ -1,0 +1,15 @@
+//! From the pages of a column chunk to Arrow arrays with the levels that nest them.
+
+mod aligned;
+mod bitmap;
+mod boolean;
+mod byte_array;
+mod convert;
+mod dictionary;
+mod fixed;
+mod leaf;
+mod levels;
+mod strings;
+mod values;
+
+pub(crate) use leaf::{LeafBatch, LeafReader};

@@ -1,0 +1,127 @@
+//! From views to arrays: validation, and the copies that offsets and decimals need.
+
+#![expect(unsafe_code, reason = "view arrays of validated parts skip Arrow's own, value-by-value validation")]
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_array::{
+    ArrayRef, BinaryViewArray, GenericBinaryArray, GenericStringArray, OffsetSizeTrait, StringViewArray, make_array,
+};
+use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_data::ArrayData;
+use arrow_schema::DataType;
+
+use super::convert::int_from_big_endian;
+use crate::error::{Error, Result};
+
+pub(super) fn not_utf8() -> Error {
+    Error::corrupt("a STRING value that is not UTF-8")
+}
+
+/// Checks values one by one.
+pub(super) fn check_utf8_values<'a>(mut values: impl Iterator<Item = &'a [u8]>) -> Result<()> {
+    if values.all(|value| simdutf8::basic::from_utf8(value).is_ok()) { Ok(()) } else { Err(not_utf8()) }
+}
+
+/// Checks values that lie one after another in `bytes[range]`: the whole at once, then that none begins inside a character.
+pub(super) fn check_utf8_whole(bytes: &[u8], range: Range<usize>, lengths: &[i32]) -> Result<()> {
+    let all = &bytes[range];
+    if all.is_ascii() {
+        return Ok(());
+    }
+    let text = simdutf8::basic::from_utf8(all).map_err(|_| not_utf8())?;
+    let mut position = 0;
+    for &len in lengths {
+        if !text.is_char_boundary(position) {
+            return Err(not_utf8());
+        }
+        position += len as usize;
+    }
+    Ok(())
+}
+
+/// An array of views that the kernels made.
+pub(super) fn view_array(
+    data_type: &DataType,
+    views: Buffer,
+    buffers: Vec<Buffer>,
+    nulls: Option<NullBuffer>,
+) -> ArrayRef {
+    let views = ScalarBuffer::from(views);
+    if *data_type == DataType::Utf8View {
+        // SAFETY: the kernels make views that lie within the buffer they name, with its prefix; null slots hold empty
+        // views; every value was checked to be UTF-8 before its view was appended.
+        Arc::new(unsafe { StringViewArray::new_unchecked(views, buffers, nulls) })
+    } else {
+        // SAFETY: the kernels make views that lie within the buffer they name, with its prefix; null slots hold empty
+        // views.
+        Arc::new(unsafe { BinaryViewArray::new_unchecked(views, buffers, nulls) })
+    }
+}
+
+/// The bytes of a view, inline or in its buffer.
+fn viewed<'a>(view: &'a [u8; 16], buffers: &'a [Buffer]) -> &'a [u8] {
+    let word = |i: usize| u32::from_le_bytes([view[i], view[i + 1], view[i + 2], view[i + 3]]) as usize;
+    let len = word(0);
+    if len <= 12 { &view[4..4 + len] } else { &buffers[word(8)][word(12)..word(12) + len] }
+}
+
+/// Copies what the views show into one buffer with offsets.
+pub(super) fn offset_array<O: OffsetSizeTrait>(
+    data_type: &DataType,
+    views: &[u8],
+    buffers: &[Buffer],
+    nulls: Option<NullBuffer>,
+) -> Result<ArrayRef> {
+    let (views, _) = views.as_chunks::<16>();
+    let len = |view: &[u8; 16]| u32::from_le_bytes([view[0], view[1], view[2], view[3]]) as usize;
+    let total: usize = views.iter().map(len).sum();
+    if O::from_usize(total).is_none() {
+        return Err(Error::limit(
+            "string bytes of a batch (read as views, or with a smaller batch size)",
+            i32::MAX as u64,
+            total as u64,
+        ));
+    }
+    let mut bytes = Vec::with_capacity(total);
+    let mut offsets = Vec::with_capacity(views.len() + 1);
+    offsets.push(O::usize_as(0));
+    for view in views {
+        bytes.extend_from_slice(viewed(view, buffers));
+        offsets.push(O::usize_as(bytes.len()));
+    }
+    // SAFETY: the offsets begin at 0 and each is the one before plus a length.
+    let offsets = unsafe { OffsetBuffer::new_unchecked(ScalarBuffer::from(offsets)) };
+    let bytes = Buffer::from_vec(bytes);
+    Ok(if matches!(data_type, DataType::Utf8 | DataType::LargeUtf8) {
+        // SAFETY: the offsets are in order and within the bytes; every value was checked to be UTF-8 when it was decoded.
+        Arc::new(unsafe { GenericStringArray::<O>::new_unchecked(offsets, bytes, nulls) })
+    } else {
+        // SAFETY: the offsets are in order and within the bytes.
+        Arc::new(unsafe { GenericBinaryArray::<O>::new_unchecked(offsets, bytes, nulls) })
+    })
+}
+
+/// Reads what the views show as big-endian two's complement integers.
+pub(super) fn decimal_array(
+    data_type: &DataType,
+    width: usize,
+    views: Buffer,
+    buffers: &[Buffer],
+    nulls: Option<NullBuffer>,
+) -> Result<ArrayRef> {
+    let (views, _) = views.as_chunks::<16>();
+    let mut bytes = Vec::with_capacity(views.len() * width);
+    for view in views {
+        let value = viewed(view, buffers);
+        if value.len() > width {
+            return Err(Error::corrupt(format!("a DECIMAL of {} bytes in a column of {data_type}", value.len())));
+        }
+        bytes.extend_from_slice(&int_from_big_endian::<32>(value)[..width]);
+    }
+    let mut aligned = super::aligned::AlignedBytes::default();
+    aligned.grow(bytes.len()).copy_from_slice(&bytes);
+    let data = ArrayData::builder(data_type.clone()).len(views.len()).add_buffer(aligned.finish()).nulls(nulls).build();
+    Ok(make_array(data.map_err(|error| Error::corrupt(error.to_string()))?))
+}

@@ -1,0 +1,160 @@
+//! The values of one column chunk, whatever their type: pages in, Arrow arrays out.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, NullArray};
+use arrow_buffer::{Buffer, NullBuffer};
+use arrow_schema::DataType;
+use lath_kernels::rle;
+use parquet::basic::Type as PhysicalType;
+
+use super::boolean::BooleanColumn;
+use super::byte_array::{ByteArrayColumn, ByteArrayOutput};
+use super::convert::FixedLayout;
+use super::dictionary::DictionaryColumn;
+use super::fixed::FixedColumn;
+use crate::error::{Error, Result};
+use crate::page::{DictionaryPage, Encoding};
+use crate::schema::Leaf;
+
+/// Dictionary indices, and values on their way to a conversion, are decoded this many at a time: the chunk stays in L1.
+pub(super) const INDEX_CHUNK: usize = 1024;
+
+/// The value bytes of a data page, levels taken off.
+#[derive(Debug)]
+pub(crate) struct EncodedValues {
+    pub(crate) encoding: Encoding,
+    pub(crate) bytes: Buffer,
+}
+
+/// Slots to be appended to a column.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Slots<'a> {
+    /// Number of slots.
+    pub(crate) count: usize,
+    /// How many of them are valid: the number of values to take from the page.
+    pub(crate) value_count: usize,
+    /// Bitmap and first bit that say which are valid; `None` where all are.
+    pub(crate) validity: Option<(&'a [u8], usize)>,
+}
+
+impl Slots<'_> {
+    /// Slots that are all valid.
+    pub(crate) fn all_valid(count: usize) -> Self {
+        Self { count, value_count: count, validity: None }
+    }
+}
+
+/// Decodes the values of one column chunk into arrays of one Arrow type.
+#[derive(Debug)]
+pub(crate) enum ValueColumn {
+    Fixed(FixedColumn),
+    Boolean(BooleanColumn),
+    ByteArray(ByteArrayColumn),
+    Dictionary(Box<DictionaryColumn>),
+    /// The UNKNOWN logical type: every slot is null, whatever is stored.
+    Null { slot_count: usize },
+}
+
+impl ValueColumn {
+    /// For values of `leaf` read as `data_type`.
+    pub(crate) fn new(leaf: &Leaf, data_type: &DataType) -> Result<Self> {
+        let physical_type = leaf.physical_type;
+        if let DataType::Null = data_type {
+            return Ok(Self::Null { slot_count: 0 });
+        }
+        if let DataType::Dictionary(key_type, value_type) = data_type {
+            let values = Self::new(leaf, value_type)?;
+            return Ok(Self::Dictionary(Box::new(DictionaryColumn::new(key_type, values))));
+        }
+        if physical_type == PhysicalType::BYTE_ARRAY {
+            if let Some(output) = ByteArrayOutput::new(data_type) {
+                return Ok(Self::ByteArray(ByteArrayColumn::new(data_type.clone(), output)));
+            }
+        }
+        if physical_type == PhysicalType::BOOLEAN && *data_type == DataType::Boolean {
+            return Ok(Self::Boolean(BooleanColumn::default()));
+        }
+        match FixedLayout::new(physical_type, leaf.type_length, data_type) {
+            Some(layout) => Ok(Self::Fixed(FixedColumn::new(data_type.clone(), physical_type, layout))),
+            None => Err(Error::unsupported(format!("reading {physical_type} values as {data_type}"))),
+        }
+    }
+
+    pub(crate) fn start_dictionary(&mut self, page: &DictionaryPage) -> Result<()> {
+        if !matches!(page.encoding, Encoding::Plain | Encoding::PlainDictionary) {
+            return Err(Error::unsupported(format!("encoding {} of a dictionary page", page.encoding)));
+        }
+        match self {
+            Self::Fixed(column) => column.start_dictionary(page),
+            Self::ByteArray(column) => column.start_dictionary(page),
+            Self::Dictionary(column) => column.start_dictionary(page),
+            Self::Boolean(_) => Err(Error::unsupported("dictionary encoding of BOOLEAN values")),
+            Self::Null { .. } => Ok(()),
+        }
+    }
+
+    pub(crate) fn start_page(&mut self, values: EncodedValues) -> Result<()> {
+        match self {
+            Self::Fixed(column) => column.start_page(values),
+            Self::ByteArray(column) => column.start_page(values),
+            Self::Boolean(column) => column.start_page(values),
+            Self::Dictionary(column) => column.start_page(values)?,
+            Self::Null { .. } => {}
+        }
+        Ok(())
+    }
+
+    pub(crate) fn append(&mut self, slots: Slots<'_>) -> Result<()> {
+        match self {
+            Self::Fixed(column) => column.append(slots),
+            Self::ByteArray(column) => column.append(slots),
+            Self::Boolean(column) => column.append(slots),
+            Self::Dictionary(column) => column.append(slots),
+            Self::Null { slot_count } => {
+                *slot_count += slots.count;
+                Ok(())
+            }
+        }
+    }
+
+    /// Passes over the next values of the page.
+    pub(crate) fn skip(&mut self, value_count: usize) -> Result<()> {
+        match self {
+            Self::Fixed(column) => column.skip(value_count),
+            Self::ByteArray(column) => column.skip(value_count),
+            Self::Boolean(column) => column.skip(value_count),
+            Self::Dictionary(column) => column.skip(value_count),
+            Self::Null { .. } => Ok(()),
+        }
+    }
+
+    /// Hands out the slots appended since the last call.
+    pub(crate) fn finish(&mut self, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
+        match self {
+            Self::Fixed(column) => column.finish(nulls),
+            Self::ByteArray(column) => column.finish(nulls),
+            Self::Boolean(column) => Ok(column.finish(nulls)),
+            Self::Dictionary(column) => column.finish(nulls),
+            Self::Null { slot_count } => Ok(Arc::new(NullArray::new(std::mem::take(slot_count)))),
+        }
+    }
+
+    /// The chunk's dictionary as an array of the column's type; `None` where the type has none.
+    pub(super) fn dictionary_values(&mut self) -> Result<Option<ArrayRef>> {
+        match self {
+            Self::Fixed(column) => column.dictionary_values().map(Some),
+            Self::ByteArray(column) => column.dictionary_values().map(Some),
+            Self::Boolean(_) | Self::Dictionary(_) | Self::Null { .. } => Ok(None),
+        }
+    }
+}
+
+/// Splits the values of a dictionary-encoded page into the bit width that they begin with and the runs of indices.
+pub(super) fn dictionary_indices(values: Buffer) -> Result<(rle::Decoder, Buffer)> {
+    let width = *values.first().ok_or_else(|| Error::corrupt("a dictionary-encoded page without its bit width"))?;
+    if width > 32 {
+        return Err(Error::corrupt(format!("dictionary indices of {width} bits")));
+    }
+    Ok((rle::Decoder::new(u32::from(width))?, values.slice(1)))
+}

@@ -1,0 +1,141 @@
+//! Finding a file's footer and having it parsed.
+//!
+//! ```text
+//! | PAR1 | column chunks, indexes, … | footer (Thrift, or encrypted) | footer length, u32 | PAR1 or PARE |
+//! ```
+//!
+//! <https://parquet.apache.org/docs/file-format/>
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use parquet::DecodeResult;
+use parquet::encryption::decrypt::FileDecryptionProperties;
+use parquet::file::metadata::{PageIndexPolicy, ParquetMetaData, ParquetMetaDataPushDecoder};
+
+use super::outline::check_outline;
+use crate::crypto::FileDecryptor;
+use crate::envelope::guard;
+use crate::error::{Error, Result};
+use crate::options::Limits;
+use crate::source::ByteRanges;
+
+/// Footer length and magic, at the file's end.
+const TAIL_BYTES: u64 = 8;
+/// Magic, footer length and magic: what a file has at the least.
+const LEAST_FILE_BYTES: u64 = 12;
+/// What is read first: most footers are within it.
+const FIRST_READ_BYTES: u64 = 64 << 10;
+
+/// A footer's bytes, and where they are.
+#[derive(Debug)]
+pub(super) struct Footer {
+    /// The footer with the tail behind it.
+    bytes: Bytes,
+    /// Offset of the footer within the file.
+    start: u64,
+    file_bytes: u64,
+    is_encrypted: bool,
+}
+
+impl Footer {
+    /// Reads the footer in one read, or in two if it is long.
+    pub(super) fn read(source: &dyn ByteRanges, limits: &Limits) -> Result<Self> {
+        let file_bytes = source.len();
+        if file_bytes < LEAST_FILE_BYTES {
+            return Err(Error::corrupt(format!("a file of {file_bytes} bytes is too short for Parquet")));
+        }
+        let first_start = file_bytes.saturating_sub(FIRST_READ_BYTES);
+        let first = read(source, first_start..file_bytes)?;
+        let tail_start = file_bytes - TAIL_BYTES;
+        let at_tail = |error: Error| error.locate(|at| at.offset = Some(tail_start));
+        let (&magic, rest) = first.split_last_chunk::<4>().map(|(rest, magic)| (magic, rest)).ok_or_else(short_read)?;
+        let (_, &len) = rest.split_last_chunk::<4>().ok_or_else(short_read)?;
+        let is_encrypted = match &magic {
+            b"PAR1" => false,
+            b"PARE" => true,
+            _ => {
+                let what = "the file does not end with PAR1: it is not a Parquet file, or was cut short";
+                return Err(at_tail(Error::corrupt(what)));
+            }
+        };
+        let footer_bytes = u64::from(u32::from_le_bytes(len));
+        if footer_bytes > limits.footer_bytes {
+            let what = "bytes of the footer (footer_bytes)";
+            return Err(at_tail(Error::limit(what, limits.footer_bytes, footer_bytes)));
+        }
+        if footer_bytes + LEAST_FILE_BYTES > file_bytes {
+            let what = format!("a footer of {footer_bytes} bytes in a file of {file_bytes} bytes");
+            return Err(at_tail(Error::corrupt(what)));
+        }
+        let start = tail_start - footer_bytes;
+        let bytes = if start >= first_start {
+            // Fits: the first read is in memory.
+            first.slice((start - first_start) as usize..)
+        } else {
+            read(source, start..file_bytes)?
+        };
+        Ok(Self { bytes, start, file_bytes, is_encrypted })
+    }
+
+    /// Parses the footer, which is decrypted first if it has to be.
+    pub(super) fn parse(
+        &self,
+        decryption: Option<&Arc<FileDecryptionProperties>>,
+        limits: &Limits,
+    ) -> Result<ParquetMetaData> {
+        self.parse_unlocated(decryption, limits)
+            .map_err(|error| error.locate(|at| at.offset = at.offset.or(Some(self.start))))
+    }
+
+    /// What decrypts the file's pages; `None` if none is encrypted.
+    pub(super) fn decryptor(&self, properties: Arc<FileDecryptionProperties>) -> Result<Option<FileDecryptor>> {
+        FileDecryptor::new(self.content(), self.is_encrypted, properties)
+            .map_err(|error| error.locate(|at| at.offset = at.offset.or(Some(self.start))))
+    }
+
+    fn content(&self) -> &[u8] {
+        &self.bytes[..self.bytes.len() - TAIL_BYTES as usize]
+    }
+
+    fn parse_unlocated(
+        &self,
+        decryption: Option<&Arc<FileDecryptionProperties>>,
+        limits: &Limits,
+    ) -> Result<ParquetMetaData> {
+        if !self.is_encrypted {
+            check_outline(self.content(), limits)?;
+        } else if decryption.is_none() {
+            return Err(Error::invalid("the file's footer is encrypted, and no keys were given"));
+        }
+        let decoded = guard(|| {
+            let mut decoder = ParquetMetaDataPushDecoder::try_new(self.file_bytes)?
+                .with_page_index_policy(PageIndexPolicy::Skip)
+                .with_file_decryption_properties(decryption.cloned());
+            decoder.push_range(self.start..self.file_bytes, self.bytes.clone())?;
+            decoder.try_decode()
+        })?;
+        match decoded {
+            DecodeResult::Data(metadata) => Ok(metadata),
+            DecodeResult::NeedsData(_) | DecodeResult::Finished => Err(Error::corrupt("the footer is incomplete")),
+        }
+    }
+}
+
+/// Reads a range that has to come whole.
+pub(super) fn read(source: &dyn ByteRanges, range: Range<u64>) -> Result<Bytes> {
+    let start = range.start;
+    let expected = range.end - range.start;
+    let mut bytes =
+        source.read(range).map_err(|error| Error::io("read", error).locate(|at| at.offset = Some(start)))?;
+    if (bytes.len() as u64) < expected {
+        return Err(short_read().locate(|at| at.offset = Some(start)));
+    }
+    bytes.truncate(expected as usize);
+    Ok(bytes)
+}
+
+fn short_read() -> Error {
+    Error::io("read", std::io::Error::from(std::io::ErrorKind::UnexpectedEof))
+}

@@ -1,0 +1,191 @@
+//! A Parquet file: where its bytes come from, and what its footer says.
+
+mod check;
+mod footer;
+mod index;
+mod keys;
+mod options;
+mod outline;
+mod plan;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+
+use arrow_schema::SchemaRef;
+use bytes::Bytes;
+use parquet::file::metadata::ParquetMetaData;
+
+use self::footer::Footer;
+use crate::crypto::FileDecryptor;
+use crate::error::Result;
+use crate::options::Limits;
+use crate::page::ChunkSpec;
+use crate::schema::{self, Node, Projection, SchemaOptions};
+use crate::source::ByteRanges;
+
+pub use keys::DecryptionKeys;
+pub use options::OpenOptions;
+pub use plan::{ChunkRange, Plan};
+
+/// An open Parquet file, whose footer has been read. Clones are handles of the same file.
+#[derive(Clone)]
+pub struct ParquetFile {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    source: Arc<dyn ByteRanges>,
+    metadata: Arc<ParquetMetaData>,
+    /// The metadata with column and offset indexes, once they were asked for.
+    indexed: OnceLock<Arc<ParquetMetaData>>,
+    schema: SchemaRef,
+    row_counts: Vec<u64>,
+    decryptor: Option<FileDecryptor>,
+    options: OpenOptions,
+}
+
+impl ParquetFile {
+    /// Opens a file of the local file system and reads its footer.
+    ///
+    /// # Errors
+    /// As [`OpenOptions::open`].
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        OpenOptions::new().open(path)
+    }
+
+    /// Opens a file that is in memory.
+    ///
+    /// # Errors
+    /// As [`OpenOptions::from_source`].
+    pub fn from_bytes(bytes: Bytes) -> Result<Self> {
+        OpenOptions::new().from_bytes(bytes)
+    }
+
+    /// Opens whatever gives byte ranges, and reads the footer.
+    ///
+    /// # Errors
+    /// As [`OpenOptions::from_source`].
+    pub fn from_source(source: Arc<dyn ByteRanges>) -> Result<Self> {
+        OpenOptions::new().from_source(source)
+    }
+
+    fn new(source: Arc<dyn ByteRanges>, options: OpenOptions) -> Result<Self> {
+        let properties = options.decryption.as_ref().map(DecryptionKeys::properties).transpose()?;
+        let footer = Footer::read(&*source, &options.limits)?;
+        let metadata = footer.parse(properties.as_ref(), &options.limits)?;
+        let row_counts = check::row_counts(&metadata)?;
+        check::check_chunks(&metadata)?;
+        let decryptor = match properties {
+            Some(properties) => footer.decryptor(properties)?,
+            None => None,
+        };
+        let schema_options =
+            SchemaOptions { use_hint: options.use_hint, limits: options.limits.clone(), ..SchemaOptions::default() };
+        let (schema, _) = build_schema(&metadata, &schema_options, None)?;
+        let metadata = Arc::new(metadata);
+        let indexed = OnceLock::new();
+        Ok(Self { shared: Arc::new(Shared { source, metadata, indexed, schema, row_counts, decryptor, options }) })
+    }
+
+    /// What the footer says.
+    pub fn metadata(&self) -> &Arc<ParquetMetaData> {
+        &self.shared.metadata
+    }
+
+    /// What the footer says, with the column and offset indexes that the file has, in
+    /// [`ParquetMetaData::column_index`] and [`ParquetMetaData::offset_index`]. They are read by the first call and kept.
+    ///
+    /// # Errors
+    /// [`Error::Io`](crate::Error::Io) if they cannot be read, [`Error::Corrupt`](crate::Error::Corrupt) if they are malformed,
+    /// [`Error::Limit`](crate::Error::Limit) if they are larger than a footer may be.
+    pub fn page_index(&self) -> Result<&Arc<ParquetMetaData>> {
+        let Shared { source, metadata, indexed, options, .. } = &*self.shared;
+        if let Some(metadata) = indexed.get() {
+            return Ok(metadata);
+        }
+        let loaded = index::load(&**source, metadata, &options.limits)
+            .map_err(|error| error.locate(|at| at.file = at.file.take().or_else(|| options.name.clone())))?;
+        Ok(indexed.get_or_init(|| Arc::new(loaded)))
+    }
+
+    /// The Arrow schema that the whole file is read as by default; strings are views.
+    pub fn schema(&self) -> &SchemaRef {
+        &self.shared.schema
+    }
+
+    /// Number of rows in all row groups.
+    pub fn row_count(&self) -> u64 {
+        self.shared.row_counts.iter().sum()
+    }
+
+    /// What errors call the file: the name given to [`OpenOptions::name`], else its path.
+    pub fn name(&self) -> Option<&str> {
+        self.shared.options.name.as_deref()
+    }
+
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.shared.options.limits
+    }
+
+    pub(crate) fn source(&self) -> &Arc<dyn ByteRanges> {
+        &self.shared.source
+    }
+
+    /// Number of rows of each row group.
+    pub(crate) fn row_group_row_counts(&self) -> &[u64] {
+        &self.shared.row_counts
+    }
+
+    /// The options that the file was opened with, as far as they decide its schema.
+    pub(crate) fn schema_options(&self) -> SchemaOptions {
+        SchemaOptions {
+            use_hint: self.shared.options.use_hint,
+            limits: self.limits().clone(),
+            ..SchemaOptions::default()
+        }
+    }
+
+    /// The schema, and the tree to assemble it by, of what is read.
+    pub(crate) fn build_schema(
+        &self,
+        options: &SchemaOptions,
+        projection: Option<&Projection>,
+    ) -> Result<(SchemaRef, Vec<Node>)> {
+        build_schema(&self.shared.metadata, options, projection).map_err(|error| self.locate(error))
+    }
+
+    /// Where the pages of a column chunk are.
+    pub(crate) fn chunk_spec(&self, row_group: usize, column: usize) -> Result<ChunkSpec> {
+        let Shared { source, metadata, decryptor, options, .. } = &*self.shared;
+        let spec = ChunkSpec::new(metadata, row_group, column, options.name.clone(), decryptor.as_ref())?;
+        check::check_range(&spec, source.len()).map_err(|error| spec.locate(error))?;
+        Ok(spec)
+    }
+
+    fn locate(&self, error: crate::Error) -> crate::Error {
+        error.locate(|at| at.file = at.file.take().or_else(|| self.shared.options.name.clone()))
+    }
+}
+
+fn build_schema(
+    metadata: &ParquetMetaData,
+    options: &SchemaOptions,
+    projection: Option<&Projection>,
+) -> Result<(SchemaRef, Vec<Node>)> {
+    let file = metadata.file_metadata();
+    schema::build(file.schema_descr(), file.key_value_metadata().map(Vec::as_slice), options, projection)
+}
+
+impl fmt::Debug for ParquetFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ParquetFile")
+            .field("name", &self.name())
+            .field("row_count", &self.row_count())
+            .field("row_groups", &self.shared.row_counts.len())
+            .field("schema", self.schema())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,104 @@
+//! Opening files.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::ParquetFile;
+use super::keys::DecryptionKeys;
+use crate::error::{Error, Result};
+use crate::options::Limits;
+use crate::source::{ByteRanges, LocalFile};
+
+/// How a file is opened.
+///
+/// ```no_run
+/// # fn main() -> lath_parquet::Result<()> {
+/// use lath_parquet::{Limits, OpenOptions};
+///
+/// let mut limits = Limits::default();
+/// limits.footer_bytes = 1 << 20;
+/// let file = OpenOptions::new().limits(limits).name("orders").open("orders.parquet")?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct OpenOptions {
+    pub(super) limits: Limits,
+    pub(super) decryption: Option<DecryptionKeys>,
+    pub(super) name: Option<Arc<str>>,
+    pub(super) use_hint: bool,
+}
+
+impl OpenOptions {
+    /// The defaults: [`Limits::default`], no keys, a file's path as its name, the Arrow schema hint followed.
+    pub fn new() -> Self {
+        Self { limits: Limits::default(), decryption: None, name: None, use_hint: true }
+    }
+
+    /// Sets bounds on what the file may make the reader do.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Sets the keys of an encrypted file.
+    #[must_use]
+    pub fn decryption(mut self, keys: DecryptionKeys) -> Self {
+        self.decryption = Some(keys);
+        self
+    }
+
+    /// Sets the name that errors call the file by.
+    #[must_use]
+    pub fn name(mut self, name: impl Into<Arc<str>>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// Whether types follow the Arrow schema that a writer may have left in the file (key `ARROW:schema`), as far as it fits
+    /// the Parquet schema; the default is that they do. One that cannot be read or does not fit is ignored.
+    #[must_use]
+    pub fn arrow_schema_hint(mut self, follow: bool) -> Self {
+        self.use_hint = follow;
+        self
+    }
+
+    /// Opens a file of the local file system and reads its footer.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if the file cannot be opened or read; else as [`OpenOptions::from_source`].
+    pub fn open(mut self, path: impl AsRef<Path>) -> Result<ParquetFile> {
+        let path = path.as_ref();
+        let name = self.name.get_or_insert_with(|| path.display().to_string().into());
+        let source = LocalFile::open(path)
+            .map_err(|error| Error::io("open", error).locate(|at| at.file = Some(Arc::clone(name))))?;
+        self.from_source(Arc::new(source))
+    }
+
+    /// Opens a file that is in memory.
+    ///
+    /// # Errors
+    /// As [`OpenOptions::from_source`].
+    pub fn from_bytes(self, bytes: Bytes) -> Result<ParquetFile> {
+        self.from_source(Arc::new(bytes))
+    }
+
+    /// Opens whatever gives byte ranges, and reads the footer: the last 64 KiB, and once more if it is longer.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] for something that is no Parquet file or has a malformed footer, [`Error::Limit`] for a footer over
+    /// the limits, [`Error::Unsupported`] for a feature that is not read, [`Error::Invalid`] if keys are missing.
+    pub fn from_source(self, source: Arc<dyn ByteRanges>) -> Result<ParquetFile> {
+        let name = self.name.clone();
+        ParquetFile::new(source, self).map_err(|error| error.locate(|at| at.file = at.file.take().or(name)))
+    }
+}
+
+impl Default for OpenOptions {
+    fn default() -> Self {
+        Self::new()
+    }
+}

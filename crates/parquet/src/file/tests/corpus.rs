@@ -1,0 +1,52 @@
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::file::ParquetFile;
+
+fn files(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "parquet") {
+            found.push(path);
+        }
+    }
+}
+
+#[test]
+fn every_sound_file_of_the_collection_opens() {
+    let Some(folder) = lath_testkit::parquet_test_data() else { return };
+    let mut found = Vec::new();
+    for part in ["data", "shredded_variant"] {
+        files(&folder.join(part), &mut found);
+    }
+    assert!(found.len() > 150, "only {} files", found.len());
+    for path in found {
+        let file = ParquetFile::open(&path).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(file.name(), path.to_str());
+        assert_eq!(file.row_count(), u64::try_from(file.metadata().file_metadata().num_rows()).unwrap());
+        if let Err(error) = file.page_index() {
+            panic!("page index: {error}");
+        }
+        let plan = file.plan(None, None).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(
+            plan.chunks.len(),
+            file.metadata().num_row_groups() * file.metadata().file_metadata().schema_descr().num_columns()
+        );
+    }
+}
+
+#[test]
+fn malformed_files_of_the_collection_open_or_are_refused() {
+    let Some(folder) = lath_testkit::parquet_test_data() else { return };
+    let mut found = Vec::new();
+    files(&folder.join("bad_data"), &mut found);
+    assert!(!found.is_empty());
+    for path in found {
+        // What is wrong with most of them is in their pages.
+        if let Err(error) = ParquetFile::open(&path) {
+            assert!(error.to_string().contains(path.to_str().unwrap()), "{error}");
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! One leaf over all chosen row groups.
+
+use std::sync::Arc;
+
+use arrow_schema::DataType;
+
+use super::plan::ReadPlan;
+use super::selection::{BatchCursor, Step};
+use crate::decode::{LeafBatch, LeafReader};
+use crate::error::{Error, Result};
+
+/// Decodes one leaf batch by batch, going from row group to row group.
+#[derive(Debug)]
+pub(super) struct LeafStream {
+    plan: Arc<ReadPlan>,
+    /// Index among the plan's leaves.
+    leaf: usize,
+    /// Index among the plan's row groups.
+    row_group: usize,
+    cursor: BatchCursor,
+    reader: Option<LeafReader>,
+    steps: Vec<Step>,
+}
+
+impl LeafStream {
+    pub(super) fn new(plan: Arc<ReadPlan>, leaf: usize) -> Self {
+        Self { plan, leaf, row_group: 0, cursor: BatchCursor::default(), reader: None, steps: Vec::new() }
+    }
+
+    /// The next batch; `None` after the last.
+    pub(super) fn next(&mut self) -> Result<Option<LeafBatch>> {
+        while let Some(rows) = self.plan.rows.get(self.row_group) {
+            if self.cursor.next(rows, self.plan.batch_size, &mut self.steps) == 0 {
+                self.reader = None;
+                self.cursor = BatchCursor::default();
+                self.row_group += 1;
+                continue;
+            }
+            let reader = match &mut self.reader {
+                Some(reader) => reader,
+                None => self.reader.insert(self.plan.open_leaf(self.leaf, rows.row_group)?),
+            };
+            for step in &self.steps {
+                if step.skip > 0 {
+                    reader.skip(step.skip)?;
+                }
+                reader.append(step.read)?;
+            }
+            return reader.finish().map(Some);
+        }
+        Ok(None)
+    }
+}
+
+/// A leaf that a plan reads.
+#[derive(Debug)]
+pub(super) struct PlannedLeaf {
+    pub(super) leaf: crate::schema::Leaf,
+    pub(super) data_type: DataType,
+    pub(super) slot_def_level: u8,
+    /// A struct or list above the leaf needs its levels.
+    pub(super) keep_levels: bool,
+}
+
+impl PlannedLeaf {
+    /// The leaves below `node`, in file order.
+    pub(super) fn collect(node: &crate::schema::Node, keep_levels: bool, out: &mut Vec<Self>) {
+        use crate::schema::NodeKind;
+        match &node.kind {
+            NodeKind::Leaf(leaf) => out.push(Self {
+                leaf: leaf.clone(),
+                data_type: node.field.data_type().clone(),
+                slot_def_level: node.ancestor_def_level,
+                keep_levels,
+            }),
+            NodeKind::Struct(children) => {
+                let keep_levels = keep_levels || node.def_level > node.ancestor_def_level;
+                for child in children {
+                    Self::collect(child, keep_levels, out);
+                }
+            }
+            NodeKind::List { element, .. } => Self::collect(element, true, out),
+        }
+    }
+}
+
+/// What ends a stream that was asked for a batch it does not have.
+pub(super) fn stream_ended() -> Error {
+    Error::corrupt("a column has fewer batches than its row groups have rows")
+}

@@ -1,0 +1,11 @@
+//! Reading rows: what is wanted, planned, decoded by one thread or several, as an iterator of record batches.
+
+mod batches;
+mod builder;
+mod leaf_stream;
+mod plan;
+mod scheduler;
+mod selection;
+
+pub use batches::Batches;
+pub use builder::ReadBuilder;

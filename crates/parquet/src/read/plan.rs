@@ -1,0 +1,38 @@
+//! What a read does, fixed before it starts.
+
+use std::sync::Arc;
+
+use arrow_schema::SchemaRef;
+
+use super::leaf_stream::PlannedLeaf;
+use super::selection::RowGroupRows;
+use crate::decode::LeafReader;
+use crate::error::Result;
+use crate::file::ParquetFile;
+use crate::page::{PageOptions, PageReader};
+use crate::schema::Node;
+
+/// A read of some columns and rows of one file.
+#[derive(Debug)]
+pub(super) struct ReadPlan {
+    pub(super) file: ParquetFile,
+    pub(super) schema: SchemaRef,
+    pub(super) nodes: Vec<Node>,
+    pub(super) leaves: Vec<PlannedLeaf>,
+    pub(super) rows: Vec<RowGroupRows>,
+    pub(super) batch_size: usize,
+    pub(super) verify_crc: bool,
+}
+
+impl ReadPlan {
+    /// Opens the column chunk of the plan's `leaf` in `row_group`.
+    pub(super) fn open_leaf(&self, leaf: usize, row_group: usize) -> Result<LeafReader> {
+        let planned = &self.leaves[leaf];
+        let spec = self.file.chunk_spec(row_group, planned.leaf.column)?;
+        let limits = self.file.limits();
+        let max_slots = usize::try_from(limits.batch_elements).unwrap_or(usize::MAX);
+        let options = PageOptions { verify_crc: self.verify_crc, limits: limits.clone() };
+        let pages = PageReader::new(Arc::clone(self.file.source()), spec, options)?;
+        LeafReader::new(pages, &planned.leaf, &planned.data_type, planned.slot_def_level, planned.keep_levels, max_slots)
+    }
+}

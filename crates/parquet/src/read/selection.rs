@@ -1,0 +1,137 @@
+//! Which rows of each row group are read, cut into batches.
+
+use std::ops::Range;
+
+use crate::error::{Error, Result};
+
+/// The rows chosen of one row group: sorted, disjoint, non-empty ranges counted from the row group's first row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct RowGroupRows {
+    pub(super) row_group: usize,
+    pub(super) ranges: Vec<Range<u64>>,
+}
+
+/// Cuts absolute row `ranges` at the borders of the chosen row groups. `row_counts` are those of all row groups of the
+/// file; row groups without a chosen row are left out.
+pub(super) fn split(
+    row_counts: &[u64],
+    row_groups: Option<&[usize]>,
+    ranges: Option<&[Range<u64>]>,
+) -> Result<Vec<RowGroupRows>> {
+    if let Some(ranges) = ranges {
+        let in_order = ranges.windows(2).all(|pair| pair[0].end <= pair[1].start);
+        if !in_order || ranges.iter().any(|range| range.start > range.end) {
+            return Err(Error::invalid("row ranges must be sorted and must not overlap"));
+        }
+    }
+    let mut starts = Vec::with_capacity(row_counts.len());
+    let mut total = 0u64;
+    for count in row_counts {
+        starts.push(total);
+        total = total.checked_add(*count).ok_or_else(|| Error::corrupt("row counts that overflow 64 bits"))?;
+    }
+    let all: Vec<usize>;
+    let chosen = match row_groups {
+        Some(chosen) => chosen,
+        None => {
+            all = (0..row_counts.len()).collect();
+            &all
+        }
+    };
+    let mut result = Vec::with_capacity(chosen.len());
+    for &row_group in chosen {
+        let Some(&row_count) = row_counts.get(row_group) else {
+            let count = row_counts.len();
+            return Err(Error::invalid(format!("row group {row_group} of a file that has {count} row groups")));
+        };
+        let start = starts[row_group];
+        let whole = 0..row_count;
+        let ranges: Vec<Range<u64>> = match ranges {
+            None => vec![whole],
+            Some(ranges) => ranges
+                .iter()
+                .map(|range| range.start.saturating_sub(start)..range.end.saturating_sub(start).min(row_count))
+                .collect(),
+        };
+        let ranges: Vec<Range<u64>> = ranges.into_iter().filter(|range| range.start < range.end).collect();
+        if !ranges.is_empty() {
+            result.push(RowGroupRows { row_group, ranges });
+        }
+    }
+    Ok(result)
+}
+
+/// Rows to pass over, then rows to read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Step {
+    pub(super) skip: usize,
+    pub(super) read: usize,
+}
+
+/// Walks the ranges of one row group a batch at a time.
+#[derive(Debug, Clone, Default)]
+pub(super) struct BatchCursor {
+    range: usize,
+    /// Next row, counted from the row group's first.
+    position: u64,
+}
+
+impl BatchCursor {
+    /// Fills `steps` with the next batch of at most `batch_size` rows and returns how many rows it has; 0 at the end.
+    pub(super) fn next(&mut self, rows: &RowGroupRows, batch_size: usize, steps: &mut Vec<Step>) -> usize {
+        steps.clear();
+        let mut row_count = 0;
+        while row_count < batch_size
+            && let Some(range) = rows.ranges.get(self.range)
+        {
+            let start = range.start.max(self.position);
+            let read = (range.end - start).min((batch_size - row_count) as u64);
+            steps.push(Step { skip: (start - self.position) as usize, read: read as usize });
+            row_count += read as usize;
+            self.position = start + read;
+            if self.position == range.end {
+                self.range += 1;
+            }
+        }
+        row_count
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_cut_at_row_group_borders() {
+        let rows = split(&[10, 0, 10], None, Some(&[2..4, 8..12])).expect("sorted ranges");
+        assert_eq!(
+            rows,
+            [RowGroupRows { row_group: 0, ranges: vec![2..4, 8..10] }, RowGroupRows { row_group: 2, ranges: vec![0..2] }]
+        );
+    }
+
+    #[test]
+    fn row_groups_come_in_the_order_asked_for() {
+        let rows = split(&[5, 6], Some(&[1, 0]), None).expect("row groups that exist");
+        assert_eq!(rows.iter().map(|rows| rows.row_group).collect::<Vec<_>>(), [1, 0]);
+        assert!(split(&[5, 6], Some(&[2]), None).is_err());
+    }
+
+    #[test]
+    fn unsorted_or_overlapping_ranges_are_refused() {
+        assert!(split(&[10], None, Some(&[4..6, 2..3])).is_err());
+        assert!(split(&[10], None, Some(&[4..6, 5..8])).is_err());
+    }
+
+    #[test]
+    fn a_batch_gathers_several_ranges() {
+        let rows = RowGroupRows { row_group: 0, ranges: vec![2..4, 8..14] };
+        let mut cursor = BatchCursor::default();
+        let mut steps = Vec::new();
+        assert_eq!(cursor.next(&rows, 5, &mut steps), 5);
+        assert_eq!(steps, [Step { skip: 2, read: 2 }, Step { skip: 4, read: 3 }]);
+        assert_eq!(cursor.next(&rows, 5, &mut steps), 3);
+        assert_eq!(steps, [Step { skip: 0, read: 3 }]);
+        assert_eq!(cursor.next(&rows, 5, &mut steps), 0);
+    }
+}
