@@ -15,7 +15,14 @@
 //!
 //! Levels are bytes. Masks are words: entry `i` is bit `i % 64` of word `i / 64`; bits past the last entry are zero.
 //! Bitmaps (as Arrow has them) are bytes, LSB-first. Every length is checked before anything is written.
+#![expect(unsafe_code, reason = "dispatch to the code of the current tier")]
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 #[cfg(test)]
 mod reference;
 mod scalar;
@@ -24,6 +31,7 @@ mod tests;
 
 use crate::KernelError;
 use crate::select::bitmap::check_range;
+use crate::tier::dispatch;
 
 fn same_len(expected: usize, actual: usize) -> Result<(), KernelError> {
     if expected == actual { Ok(()) } else { Err(KernelError::LengthMismatch { expected, actual }) }
@@ -35,7 +43,10 @@ fn same_len(expected: usize, actual: usize) -> Result<(), KernelError> {
 /// [`KernelError::LengthMismatch`] if `out` is not one word per 64 levels, rounded up.
 pub fn ge_mask(levels: &[u8], threshold: u8, out: &mut [u64]) -> Result<(), KernelError> {
     same_len(levels.len().div_ceil(64), out.len())?;
-    scalar::ge_mask(levels, threshold, out);
+    fn kernel(levels: &[u8], threshold: u8, out: &mut [u64]) {
+        dispatch!(ge_mask(levels, threshold, out): avx512 avx2 neon);
+    }
+    kernel(levels, threshold, out);
     Ok(())
 }
 
@@ -45,7 +56,10 @@ pub fn ge_mask(levels: &[u8], threshold: u8, out: &mut [u64]) -> Result<(), Kern
 /// [`KernelError::LengthMismatch`] if `out` is not one word per 64 levels, rounded up.
 pub fn le_mask(levels: &[u8], threshold: u8, out: &mut [u64]) -> Result<(), KernelError> {
     same_len(levels.len().div_ceil(64), out.len())?;
-    scalar::le_mask(levels, threshold, out);
+    fn kernel(levels: &[u8], threshold: u8, out: &mut [u64]) {
+        dispatch!(le_mask(levels, threshold, out): avx512 avx2 neon);
+    }
+    kernel(levels, threshold, out);
     Ok(())
 }
 
@@ -55,7 +69,10 @@ pub fn le_mask(levels: &[u8], threshold: u8, out: &mut [u64]) -> Result<(), Kern
 /// [`KernelError::LengthMismatch`] if `out` is not one word per 64 levels, rounded up.
 pub fn eq_mask(levels: &[u8], value: u8, out: &mut [u64]) -> Result<(), KernelError> {
     same_len(levels.len().div_ceil(64), out.len())?;
-    scalar::eq_mask(levels, value, out);
+    fn kernel(levels: &[u8], value: u8, out: &mut [u64]) {
+        dispatch!(eq_mask(levels, value, out): avx512 avx2 neon);
+    }
+    kernel(levels, value, out);
     Ok(())
 }
 
@@ -73,7 +90,7 @@ pub fn and(a: &mut [u64], b: &[u64]) -> Result<(), KernelError> {
 
 /// The number of set bits.
 pub fn count(mask: &[u64]) -> usize {
-    scalar::count(mask)
+    dispatch!(count(mask): avx2)
 }
 
 /// Appends to the bitmap `out`, from `out_bit_offset` on, the bits of `bits` at the positions where `mask` is set, in
@@ -84,7 +101,10 @@ pub fn count(mask: &[u64]) -> usize {
 pub fn extract(bits: &[u64], mask: &[u64], out: &mut [u8], out_bit_offset: usize) -> Result<usize, KernelError> {
     same_len(bits.len(), mask.len())?;
     check_range(out.len(), out_bit_offset, count(mask))?;
-    Ok(scalar::extract(bits, mask, out, out_bit_offset))
+    fn kernel(bits: &[u64], mask: &[u64], out: &mut [u8], out_bit_offset: usize) -> usize {
+        dispatch!(extract(bits, mask, out, out_bit_offset): avx2)
+    }
+    Ok(kernel(bits, mask, out, out_bit_offset))
 }
 
 macro_rules! list_offsets {
@@ -113,7 +133,10 @@ macro_rules! list_offsets {
                 .ok()
                 .and_then(|total| start.checked_add(total))
                 .ok_or(KernelError::OffsetOverflow { position: out.len() })?;
-            scalar::$name(slots, elements, start, out);
+            fn kernel(slots: &[u64], elements: &[u64], start: $offset, out: &mut [$offset]) {
+                dispatch!($name(slots, elements, start, out): avx2)
+            }
+            kernel(slots, elements, start, out);
             Ok(end)
         }
     };
@@ -125,5 +148,5 @@ list_offsets!(list_offsets_i64, i64);
 /// The position of the `n`-th set bit, counted from zero, or `None` if fewer are set. With the mask of entries at
 /// repetition level 0 it is the entry at which row `n` starts.
 pub fn nth_set(mask: &[u64], n: usize) -> Option<usize> {
-    scalar::nth_set(mask, n)
+    dispatch!(nth_set(mask, n): avx2)
 }

@@ -3,7 +3,7 @@
 use crate::select::bitmap::{BitAppender, gather_bits};
 
 /// An offset of a list: `i32` or `i64`.
-pub(crate) trait Offset: Copy {
+pub(super) trait Offset: Copy {
     /// `self + count`, wrapping; the caller has proven that the last offset fits.
     fn plus(self, count: usize) -> Self;
 }
@@ -37,37 +37,52 @@ fn mask_by(levels: &[u8], out: &mut [u64], holds: impl Fn(u8) -> bool) {
     }
 }
 
-pub(crate) fn ge_mask(levels: &[u8], threshold: u8, out: &mut [u64]) {
+pub(super) fn ge_mask(levels: &[u8], threshold: u8, out: &mut [u64]) {
     mask_by(levels, out, |level| level >= threshold);
 }
 
-pub(crate) fn le_mask(levels: &[u8], threshold: u8, out: &mut [u64]) {
+pub(super) fn le_mask(levels: &[u8], threshold: u8, out: &mut [u64]) {
     mask_by(levels, out, |level| level <= threshold);
 }
 
-pub(crate) fn eq_mask(levels: &[u8], value: u8, out: &mut [u64]) {
+pub(super) fn eq_mask(levels: &[u8], value: u8, out: &mut [u64]) {
     mask_by(levels, out, |level| level == value);
 }
 
+pub(super) fn count(mask: &[u64]) -> usize {
+    count_inline(mask)
+}
+
 #[inline(always)]
-pub(crate) fn count(mask: &[u64]) -> usize {
+pub(super) fn count_inline(mask: &[u64]) -> usize {
     mask.iter().map(|word| word.count_ones() as usize).sum()
 }
 
-pub(crate) fn extract(bits: &[u64], mask: &[u64], out: &mut [u8], out_bit_offset: usize) -> usize {
+pub(super) fn extract(bits: &[u64], mask: &[u64], out: &mut [u8], out_bit_offset: usize) -> usize {
+    extract_by(bits, mask, out, out_bit_offset, gather_bits)
+}
+
+/// `gather(bits, mask)` moves the bits at the positions of the mask to the low end.
+#[inline(always)]
+pub(super) fn extract_by(
+    bits: &[u64],
+    mask: &[u64],
+    out: &mut [u8],
+    out_bit_offset: usize,
+    gather: impl Fn(u64, u64) -> u64,
+) -> usize {
     let mut appended = 0;
     let mut appender = BitAppender::new(out, out_bit_offset);
     for (&bits, &mask) in bits.iter().zip(mask) {
         let count = mask.count_ones() as usize;
-        appender.push(gather_bits(bits, mask), count);
+        appender.push(gather(bits, mask), count);
         appended += count;
     }
     appender.finish();
     appended
 }
 
-#[inline(always)]
-fn list_offsets<O: Offset>(slots: &[u64], elements: &[u64], start: O, out: &mut [O]) {
+pub(super) fn list_offsets<O: Offset>(slots: &[u64], elements: &[u64], start: O, out: &mut [O]) {
     let mut before = 0;
     let mut out = out.iter_mut();
     for (&slots, &elements) in slots.iter().zip(elements) {
@@ -84,25 +99,31 @@ fn list_offsets<O: Offset>(slots: &[u64], elements: &[u64], start: O, out: &mut 
     }
 }
 
-pub(crate) fn list_offsets_i32(slots: &[u64], elements: &[u64], start: i32, out: &mut [i32]) {
+pub(super) fn list_offsets_i32(slots: &[u64], elements: &[u64], start: i32, out: &mut [i32]) {
     list_offsets(slots, elements, start, out);
 }
 
-pub(crate) fn list_offsets_i64(slots: &[u64], elements: &[u64], start: i64, out: &mut [i64]) {
+pub(super) fn list_offsets_i64(slots: &[u64], elements: &[u64], start: i64, out: &mut [i64]) {
     list_offsets(slots, elements, start, out);
 }
 
+pub(super) fn nth_set(mask: &[u64], n: usize) -> Option<usize> {
+    nth_set_by(mask, n, |mut word, n| {
+        for _ in 0..n {
+            word &= word - 1;
+        }
+        word.trailing_zeros() as usize
+    })
+}
+
+/// `select(word, n)` is the position of a word's `n`-th set bit, which it has.
 #[inline(always)]
-pub(crate) fn nth_set(mask: &[u64], n: usize) -> Option<usize> {
+pub(super) fn nth_set_by(mask: &[u64], n: usize, select: impl Fn(u64, usize) -> usize) -> Option<usize> {
     let mut left = n;
     for (index, &word) in mask.iter().enumerate() {
         let count = word.count_ones() as usize;
         if left < count {
-            let mut word = word;
-            for _ in 0..left {
-                word &= word - 1;
-            }
-            return Some(index * 64 + word.trailing_zeros() as usize);
+            return Some(index * 64 + select(word, left));
         }
         left -= count;
     }

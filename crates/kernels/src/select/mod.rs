@@ -13,15 +13,27 @@
 //!
 //! Contract: every length is checked before anything is written; bits of an output bitmap outside the range that a
 //! function is asked to write stay as they are.
+#![expect(unsafe_code, reason = "dispatch to the code of the current tier")]
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 pub(crate) mod bitmap;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod blocks;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 #[cfg(test)]
 mod reference;
 mod scalar;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod tables;
 #[cfg(test)]
 mod tests;
 
 use crate::KernelError;
+use crate::tier::dispatch;
 use bitmap::check_range;
 
 /// Checks the arguments that every expansion shares.
@@ -40,8 +52,12 @@ fn check_compress(len: usize, selection: &[u8], bit_offset: usize, out_len: usiz
     if selected <= out_len { Ok(()) } else { Err(KernelError::LengthMismatch { expected: selected, actual: out_len }) }
 }
 
+macro_rules! dispatch_to {
+    ($f:ident $args:tt : ($($tier:ident)*)) => { dispatch!($f $args: $($tier)*) };
+}
+
 macro_rules! element_functions {
-    ($($element:ty, $expand:ident, $compress:ident;)*) => { $(
+    ($($element:ty, $expand_in_place:ident: $expand:ident, $compress:ident, $tiers:tt;)*) => { $(
         #[doc = concat!("Spreads `", stringify!($element), "` values over the valid slots, in place.")]
         ///
         /// On entry the last `value_count` elements of `values` are the non-null values in order (what stands before
@@ -51,14 +67,17 @@ macro_rules! element_functions {
         /// # Errors
         /// [`KernelError::InputTooShort`] if `validity` ends before the last slot, [`KernelError::LengthMismatch`] if
         /// `value_count` is not the number of valid slots.
-        pub fn $expand(
+        pub fn $expand_in_place(
             values: &mut [$element],
             value_count: usize,
             validity: &[u8],
             validity_bit_offset: usize,
         ) -> Result<(), KernelError> {
             check_expand(values.len(), value_count, validity, validity_bit_offset)?;
-            scalar::expand_in_place(values, value_count, validity, validity_bit_offset);
+            fn kernel(values: &mut [$element], value_count: usize, validity: &[u8], bit_offset: usize) {
+                dispatch_to!($expand(values, value_count, validity, bit_offset): $tiers)
+            }
+            kernel(values, value_count, validity, validity_bit_offset);
             Ok(())
         }
 
@@ -77,17 +96,20 @@ macro_rules! element_functions {
             out: &mut [$element],
         ) -> Result<usize, KernelError> {
             check_compress(values.len(), selection, bit_offset, out.len())?;
-            Ok(scalar::compress(values, selection, bit_offset, out))
+            fn kernel(values: &[$element], selection: &[u8], bit_offset: usize, out: &mut [$element]) -> usize {
+                dispatch_to!($compress(values, selection, bit_offset, out): $tiers)
+            }
+            Ok(kernel(values, selection, bit_offset, out))
         }
     )* };
 }
 
 element_functions! {
-    u8, expand_in_place_u8, compress_u8;
-    u16, expand_in_place_u16, compress_u16;
-    u32, expand_in_place_u32, compress_u32;
-    u64, expand_in_place_u64, compress_u64;
-    u128, expand_in_place_u128, compress_u128;
+    u8, expand_in_place_u8: expand_u8, compress_u8, (avx512 avx2 neon);
+    u16, expand_in_place_u16: expand_u16, compress_u16, (avx512 avx2 neon);
+    u32, expand_in_place_u32: expand_u32, compress_u32, (avx512 avx2 neon);
+    u64, expand_in_place_u64: expand_u64, compress_u64, (avx512 avx2 neon);
+    u128, expand_in_place_u128: expand_u128, compress_u128, (avx512 avx2);
 }
 
 /// Spreads values of `width` bytes over the valid slots, in place: [`expand_in_place_u8`] for fixed-length values.
@@ -144,7 +166,18 @@ pub fn expand_bits(
     check_range(src.len(), src_offset, value_count)?;
     check_range(out.len(), out_offset, len)?;
     check_expand(len, value_count, validity, validity_offset)?;
-    scalar::expand_bits(src, src_offset, validity, validity_offset, len, out, out_offset);
+    fn kernel(
+        src: &[u8],
+        src_offset: usize,
+        validity: &[u8],
+        validity_offset: usize,
+        len: usize,
+        out: &mut [u8],
+        out_offset: usize,
+    ) {
+        dispatch!(expand_bits(src, src_offset, validity, validity_offset, len, out, out_offset): avx2);
+    }
+    kernel(src, src_offset, validity, validity_offset, len, out, out_offset);
     Ok(())
 }
 
@@ -165,7 +198,18 @@ pub fn compress_bits(
     check_range(src.len(), src_offset, len)?;
     let selected = count_ones(selection, selection_offset, len)?;
     check_range(out.len(), out_offset, selected)?;
-    Ok(scalar::compress_bits(src, src_offset, selection, selection_offset, len, out, out_offset))
+    fn kernel(
+        src: &[u8],
+        src_offset: usize,
+        selection: &[u8],
+        selection_offset: usize,
+        len: usize,
+        out: &mut [u8],
+        out_offset: usize,
+    ) -> usize {
+        dispatch!(compress_bits(src, src_offset, selection, selection_offset, len, out, out_offset): avx2)
+    }
+    Ok(kernel(src, src_offset, selection, selection_offset, len, out, out_offset))
 }
 
 /// The number of set bits among the `len` bits from `bit_offset` on.
@@ -174,7 +218,10 @@ pub fn compress_bits(
 /// [`KernelError::InputTooShort`] if `bitmap` ends before the range does.
 pub fn count_ones(bitmap: &[u8], bit_offset: usize, len: usize) -> Result<usize, KernelError> {
     check_range(bitmap.len(), bit_offset, len)?;
-    Ok(scalar::count_ones(bitmap, bit_offset, len))
+    fn kernel(bitmap: &[u8], bit_offset: usize, len: usize) -> usize {
+        dispatch!(count_ones(bitmap, bit_offset, len): avx2)
+    }
+    Ok(kernel(bitmap, bit_offset, len))
 }
 
 /// Copies `len` bits from `src_offset` in `src` to `dst_offset` in `dst`.

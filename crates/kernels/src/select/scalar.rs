@@ -4,33 +4,57 @@
 use super::bitmap::{BitAppender, gather_bits, load_word, low_mask, scatter_bits};
 
 /// An element that nulls turn into zero.
-pub(crate) trait Element: Copy {
+pub(super) trait Element: Copy {
     const ZERO: Self;
+
+    /// `self` if `valid` is one, zero if it is zero, without a branch.
+    fn kept_if(self, valid: u64) -> Self;
 }
 
 macro_rules! elements {
-    ($($element:ty)*) => { $(impl Element for $element { const ZERO: Self = 0; })* };
+    ($($element:ty)*) => { $(
+        impl Element for $element {
+            const ZERO: Self = 0;
+
+            #[inline(always)]
+            fn kept_if(self, valid: u64) -> Self {
+                self & (0 as Self).wrapping_sub(valid as Self)
+            }
+        }
+    )* };
 }
 elements!(u8 u16 u32 u64 u128);
 
-/// Spreads the last `value_count` elements over the valid slots.
-#[inline(always)]
-pub(crate) fn expand_in_place<T: Element>(values: &mut [T], value_count: usize, validity: &[u8], bit_offset: usize) {
-    expand_from(values, 0, values.len() - value_count, validity, bit_offset);
+macro_rules! element_functions {
+    ($($element:ty, $expand:ident, $compress:ident;)*) => { $(
+        pub(super) fn $expand(values: &mut [$element], value_count: usize, validity: &[u8], bit_offset: usize) {
+            expand(values, value_count, validity, bit_offset);
+        }
+
+        pub(super) fn $compress(
+            values: &[$element],
+            selection: &[u8],
+            bit_offset: usize,
+            out: &mut [$element],
+        ) -> usize {
+            compress(values, selection, bit_offset, out)
+        }
+    )* };
+}
+element_functions! {
+    u8, expand_u8, compress_u8;
+    u16, expand_u16, compress_u16;
+    u32, expand_u32, compress_u32;
+    u64, expand_u64, compress_u64;
+    u128, expand_u128, compress_u128;
 }
 
-/// Goes on with an expansion at slot `start`, the next value being at `read`. Reads never fall behind writes: at least
-/// as many slots as values are left, so the unread values lie at or beyond the end of the block that is written.
-#[inline(always)]
-pub(crate) fn expand_from<T: Element>(
-    values: &mut [T],
-    start: usize,
-    mut read: usize,
-    validity: &[u8],
-    bit_offset: usize,
-) {
+/// Spreads the last `value_count` elements over the valid slots. Reads never fall behind writes: at least as many slots
+/// as values are left, so the unread values lie at or beyond the end of the block that is written.
+fn expand<T: Element>(values: &mut [T], value_count: usize, validity: &[u8], bit_offset: usize) {
     let len = values.len();
-    let mut slot = start;
+    let mut read = len - value_count;
+    let mut slot = 0;
     // Once the two meet, every slot that is left is valid and in place.
     while slot < len && read > slot {
         let count = (len - slot).min(64);
@@ -45,7 +69,7 @@ pub(crate) fn expand_from<T: Element>(
                 let valid = (word >> index) & 1;
                 // Behind the last value there is nothing to read; the slots left are null.
                 let value = values[read.min(len - 1)];
-                values[slot + index] = if valid == 1 { value } else { T::ZERO };
+                values[slot + index] = value.kept_if(valid);
                 read += valid as usize;
             }
         }
@@ -54,7 +78,7 @@ pub(crate) fn expand_from<T: Element>(
 }
 
 /// [`expand_in_place`] for values of `width` bytes, run by run.
-pub(crate) fn expand_bytes(width: usize, values: &mut [u8], value_count: usize, validity: &[u8], bit_offset: usize) {
+pub(super) fn expand_bytes(width: usize, values: &mut [u8], value_count: usize, validity: &[u8], bit_offset: usize) {
     let len = values.len() / width;
     let mut read = len - value_count;
     let mut slot = 0;
@@ -79,7 +103,7 @@ pub(crate) fn expand_bytes(width: usize, values: &mut [u8], value_count: usize, 
     }
 }
 
-pub(crate) fn expand_bits(
+pub(super) fn expand_bits(
     src: &[u8],
     src_offset: usize,
     validity: &[u8],
@@ -88,35 +112,38 @@ pub(crate) fn expand_bits(
     out: &mut [u8],
     out_offset: usize,
 ) {
+    expand_bits_by(src, src_offset, validity, validity_offset, len, out, out_offset, scatter_bits);
+}
+
+/// `scatter(bits, mask)` moves the low bits to the positions of the mask.
+#[inline(always)]
+#[expect(clippy::too_many_arguments, reason = "three bitmaps, each with its offset")]
+pub(super) fn expand_bits_by(
+    src: &[u8],
+    src_offset: usize,
+    validity: &[u8],
+    validity_offset: usize,
+    len: usize,
+    out: &mut [u8],
+    out_offset: usize,
+    scatter: impl Fn(u64, u64) -> u64,
+) {
     let mut read = src_offset;
     let mut appender = BitAppender::new(out, out_offset);
     for slot in (0..len).step_by(64) {
         let count = (len - slot).min(64);
         let valid = load_word(validity, validity_offset + slot, count);
         let value_count = valid.count_ones() as usize;
-        appender.push(scatter_bits(load_word(src, read, value_count), valid), count);
+        appender.push(scatter(load_word(src, read, value_count), valid), count);
         read += value_count;
     }
     appender.finish();
 }
 
 /// Moves the selected values to the front of `out`, which has room for them.
-#[inline(always)]
-pub(crate) fn compress<T: Element>(values: &[T], selection: &[u8], bit_offset: usize, out: &mut [T]) -> usize {
-    compress_from(values, 0, selection, bit_offset, out, 0)
-}
-
-/// Goes on with a selection at slot `start`, `written` values being in `out`.
-#[inline(always)]
-pub(crate) fn compress_from<T: Element>(
-    values: &[T],
-    start: usize,
-    selection: &[u8],
-    bit_offset: usize,
-    out: &mut [T],
-    mut written: usize,
-) -> usize {
-    let mut slot = start;
+fn compress<T: Element>(values: &[T], selection: &[u8], bit_offset: usize, out: &mut [T]) -> usize {
+    let mut written = 0;
+    let mut slot = 0;
     while slot < values.len() {
         let count = (values.len() - slot).min(64);
         let mut word = load_word(selection, bit_offset + slot, count);
@@ -136,7 +163,7 @@ pub(crate) fn compress_from<T: Element>(
     written
 }
 
-pub(crate) fn compress_bits(
+pub(super) fn compress_bits(
     src: &[u8],
     src_offset: usize,
     selection: &[u8],
@@ -145,21 +172,41 @@ pub(crate) fn compress_bits(
     out: &mut [u8],
     out_offset: usize,
 ) -> usize {
+    compress_bits_by(src, src_offset, selection, selection_offset, len, out, out_offset, gather_bits)
+}
+
+/// `gather(bits, mask)` moves the bits at the positions of the mask to the low end.
+#[inline(always)]
+#[expect(clippy::too_many_arguments, reason = "three bitmaps, each with its offset")]
+pub(super) fn compress_bits_by(
+    src: &[u8],
+    src_offset: usize,
+    selection: &[u8],
+    selection_offset: usize,
+    len: usize,
+    out: &mut [u8],
+    out_offset: usize,
+    gather: impl Fn(u64, u64) -> u64,
+) -> usize {
     let mut written = 0;
     let mut appender = BitAppender::new(out, out_offset);
     for slot in (0..len).step_by(64) {
         let count = (len - slot).min(64);
         let selected = load_word(selection, selection_offset + slot, count);
         let selected_count = selected.count_ones() as usize;
-        appender.push(gather_bits(load_word(src, src_offset + slot, count), selected), selected_count);
+        appender.push(gather(load_word(src, src_offset + slot, count), selected), selected_count);
         written += selected_count;
     }
     appender.finish();
     written
 }
 
+pub(super) fn count_ones(bitmap: &[u8], bit_offset: usize, len: usize) -> usize {
+    count_ones_inline(bitmap, bit_offset, len)
+}
+
 #[inline(always)]
-pub(crate) fn count_ones(bitmap: &[u8], bit_offset: usize, len: usize) -> usize {
+pub(super) fn count_ones_inline(bitmap: &[u8], bit_offset: usize, len: usize) -> usize {
     // Bytes up to the first boundary, whole words, the rest.
     let head = ((8 - bit_offset % 8) % 8).min(len);
     let mut total = load_word(bitmap, bit_offset, head).count_ones() as usize;
@@ -171,7 +218,7 @@ pub(crate) fn count_ones(bitmap: &[u8], bit_offset: usize, len: usize) -> usize 
     total + load_word(bitmap, bit_offset + done, len - done).count_ones() as usize
 }
 
-pub(crate) fn copy_bits(src: &[u8], src_offset: usize, dst: &mut [u8], dst_offset: usize, len: usize) {
+pub(super) fn copy_bits(src: &[u8], src_offset: usize, dst: &mut [u8], dst_offset: usize, len: usize) {
     let mut appender = BitAppender::new(dst, dst_offset);
     for done in (0..len).step_by(64) {
         let count = (len - done).min(64);
@@ -180,7 +227,7 @@ pub(crate) fn copy_bits(src: &[u8], src_offset: usize, dst: &mut [u8], dst_offse
     appender.finish();
 }
 
-pub(crate) fn fill_bits(dst: &mut [u8], offset: usize, len: usize, value: bool) {
+pub(super) fn fill_bits(dst: &mut [u8], offset: usize, len: usize, value: bool) {
     let ones = if value { u64::MAX } else { 0 };
     let head = ((8 - offset % 8) % 8).min(len);
     let mut appender = BitAppender::new(dst, offset);
