@@ -23,6 +23,7 @@ use crate::crypto::FileDecryptor;
 use crate::error::Result;
 use crate::options::Limits;
 use crate::page::ChunkSpec;
+use crate::read::ReadBuilder;
 use crate::schema::{self, Node, Projection, SchemaOptions};
 use crate::source::ByteRanges;
 
@@ -124,6 +125,11 @@ impl ParquetFile {
     /// What errors call the file: the name given to [`OpenOptions::name`], else its path.
     pub fn name(&self) -> Option<&str> {
         self.shared.options.name.as_deref()
+    }
+
+    /// Starts to say what to read.
+    pub fn read(&self) -> ReadBuilder {
+        ReadBuilder::new(self.clone())
     }
 
     pub(crate) fn limits(&self) -> &Limits {
