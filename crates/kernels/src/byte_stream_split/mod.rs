@@ -14,6 +14,8 @@
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 mod scalar;
 
 #[cfg(test)]
@@ -64,17 +66,17 @@ fn streams<const K: usize>(src: &[u8], value_count: usize, first: usize, count: 
 }
 
 fn interleave_2(streams: [&[u8]; 2], out: &mut [u8]) {
-    dispatch!(interleave_2(streams, out): avx2);
+    dispatch!(interleave_2(streams, out): avx512 avx2);
 }
 
 fn interleave_4(streams: [&[u8]; 4], out: &mut [u8]) {
-    dispatch!(interleave_4(streams, out): avx2);
+    dispatch!(interleave_4(streams, out): avx512 avx2);
 }
 
 fn interleave_8(streams: [&[u8]; 8], out: &mut [u8]) {
-    dispatch!(interleave_8(streams, out): avx2);
+    dispatch!(interleave_8(streams, out): avx512 avx2);
 }
 
 fn interleave_any(src: &[u8], stride: usize, width: usize, first: usize, out: &mut [u8]) {
-    dispatch!(interleave_any(src, stride, width, first, out): avx2);
+    dispatch!(interleave_any(src, stride, width, first, out): avx512 avx2);
 }

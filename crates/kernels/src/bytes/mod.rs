@@ -4,6 +4,8 @@
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 mod scalar;
 
 #[cfg(test)]
@@ -13,10 +15,10 @@ use crate::tier::dispatch;
 
 /// The number of bytes at the start of `a` and `b` that are equal.
 pub fn common_prefix_len(a: &[u8], b: &[u8]) -> usize {
-    dispatch!(common_prefix_len(a, b): avx2)
+    dispatch!(common_prefix_len(a, b): avx512 avx2)
 }
 
 /// How many bytes of `haystack` equal `needle`.
 pub fn count_byte(haystack: &[u8], needle: u8) -> usize {
-    dispatch!(count_byte(haystack, needle): avx2)
+    dispatch!(count_byte(haystack, needle): avx512 avx2)
 }

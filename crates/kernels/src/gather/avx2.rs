@@ -20,7 +20,7 @@ use std::arch::x86_64::{
     _mm256_storeu_si256, _mm256_unpackhi_epi32, _mm256_unpacklo_epi32,
 };
 
-use super::scalar;
+use super::{judge, scalar};
 use crate::KernelError;
 use crate::tier::avx2;
 
@@ -178,9 +178,4 @@ avx2! {
         // SAFETY: the reference is to 32 writable bytes, and this store takes any alignment.
         unsafe { _mm256_storeu_si256(to.as_mut_ptr().cast(), value) }
     }
-}
-
-#[inline]
-fn judge(largest: u32, len: usize) -> Result<(), KernelError> {
-    if (largest as usize) < len { Ok(()) } else { Err(KernelError::IndexOutOfRange { index: largest, len }) }
 }

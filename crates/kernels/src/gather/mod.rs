@@ -8,6 +8,8 @@
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 mod scalar;
 
 #[cfg(test)]
@@ -32,8 +34,8 @@ macro_rules! gather_of {
 
 gather_of!(gather_u8 u8, "one byte":);
 gather_of!(gather_u16 u16, "two bytes":);
-gather_of!(gather_u32 u32, "four bytes": avx2);
-gather_of!(gather_u64 u64, "eight bytes": avx2);
+gather_of!(gather_u32 u32, "four bytes": avx512 avx2);
+gather_of!(gather_u64 u64, "eight bytes": avx512 avx2);
 gather_of!(gather_u128 u128, "16 bytes (values as well as string views)": avx2);
 
 /// Writes entry `indices[i]` of a dictionary of `width`-byte values to `out[i * width ..]`.
@@ -72,6 +74,12 @@ pub fn gather_bytes(dict: &[u8], width: usize, indices: &[u32], out: &mut [u8]) 
 /// The largest index, or `None` of no indices.
 pub fn max_index(indices: &[u32]) -> Option<u32> {
     dispatch!(max_index(indices): avx2)
+}
+
+/// Judges a block of indices by the largest of them.
+#[inline]
+fn judge(largest: u32, len: usize) -> Result<(), KernelError> {
+    if (largest as usize) < len { Ok(()) } else { Err(KernelError::IndexOutOfRange { index: largest, len }) }
 }
 
 fn check_len(expected: usize, actual: usize) -> Result<(), KernelError> {

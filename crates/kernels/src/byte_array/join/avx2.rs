@@ -18,12 +18,9 @@
 use std::arch::x86_64::{__m256i, _mm256_blendv_epi8, _mm256_loadu_si256, _mm256_setzero_si256, _mm256_storeu_si256};
 
 use super::scalar::Join;
-use super::{Lengths, value_len};
+use super::{BLOCK, Lengths, copy_block, value_len};
 use crate::KernelError;
 use crate::tier::avx2;
-
-/// Values that are tested for prefixes at once.
-const BLOCK: usize = 64;
 
 /// 32 bytes from `32 - n` on have their first `n` bytes set.
 static SET_THEN_CLEAR: [u8; 64] = {
@@ -61,25 +58,6 @@ avx2! {
         Ok(())
     }
 
-    /// Values without prefixes up to number `end`.
-    fn copy_block(
-        join: &mut Join,
-        end: usize,
-        lengths: Lengths<'_>,
-        suffixes: &[u8],
-        out: &mut [u8],
-        out_lengths: &mut [i32],
-    ) {
-        let lengths = &lengths.suffixes[join.index..end];
-        let total: usize = lengths.iter().map(|&len| len as usize).sum();
-        out_lengths[join.index..end].copy_from_slice(lengths);
-        out[join.to..join.to + total].copy_from_slice(&suffixes[join.from..join.from + total]);
-        join.index = end;
-        join.to += total;
-        join.from += total;
-        join.last_len = lengths.last().map_or(0, |&len| len as usize);
-    }
-
     /// Values up to number `end`, the value before them being in `out`.
     fn join_block(
         join: &mut Join,
@@ -111,8 +89,9 @@ avx2! {
                 let own = unsafe { load(suffixes, from - prefix + done) };
                 // SAFETY: the value before starts before this one, which ends 32 bytes before the end of `out`.
                 let before = unsafe { load(out, to - last_len + done) };
+                let value = blend(own, before, prefix.saturating_sub(done));
                 // SAFETY: `done` is within the value, which ends 32 bytes before the end of `out`.
-                unsafe { store(out, to + done, blend(own, before, prefix.saturating_sub(done))) };
+                unsafe { store(out, to + done, value) };
                 done += 32;
             }
             *join = Join { index: index + 1, from: from + suffix, to: to + len, last_len: len };

@@ -12,6 +12,8 @@
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 mod scalar;
 
 #[cfg(test)]
@@ -102,11 +104,33 @@ fn join(
     out: &mut [u8],
     out_lengths: &mut [i32],
 ) -> Result<(), KernelError> {
-    dispatch!(join(lengths, suffixes, previous, out, out_lengths): avx2)
+    dispatch!(join(lengths, suffixes, previous, out, out_lengths): avx512 avx2)
 }
 
 fn check_len(expected: usize, actual: usize) -> Result<(), KernelError> {
     if expected == actual { Ok(()) } else { Err(KernelError::LengthMismatch { expected, actual }) }
+}
+
+/// Values that are tested for prefixes at once.
+const BLOCK: usize = 64;
+
+/// Values without prefixes up to number `end`.
+fn copy_block(
+    join: &mut scalar::Join,
+    end: usize,
+    lengths: Lengths<'_>,
+    suffixes: &[u8],
+    out: &mut [u8],
+    out_lengths: &mut [i32],
+) {
+    let lengths = &lengths.suffixes[join.index..end];
+    let total: usize = lengths.iter().map(|&len| len as usize).sum();
+    out_lengths[join.index..end].copy_from_slice(lengths);
+    out[join.to..join.to + total].copy_from_slice(&suffixes[join.from..join.from + total]);
+    join.index = end;
+    join.to += total;
+    join.from += total;
+    join.last_len = lengths.last().map_or(0, |&len| len as usize);
 }
 
 /// The length of value `position`, if it is one and the value before has the prefix.

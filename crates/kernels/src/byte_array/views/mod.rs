@@ -11,6 +11,8 @@
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 mod scalar;
 
 #[cfg(test)]
@@ -48,7 +50,7 @@ pub fn length_views(
 }
 
 fn build(data: &[u8], base: usize, lengths: &[i32], buffer_index: u32, out: &mut [u128]) {
-    dispatch!(build(data, base, lengths, buffer_index, out): avx2);
+    dispatch!(build(data, base, lengths, buffer_index, out): avx512 avx2);
 }
 
 /// Where values of these lengths end, no length being negative and the end being an offset that a view can hold.

@@ -1,0 +1,97 @@
+//! Four values at a time: their first 16 bytes fill the quarters of a register, move up by four bytes under a mask of
+//! those that the views keep, and the lengths, buffers and offsets are blended in.
+//!
+//! ```text
+//! lengths      5  2  20  3
+//! loads        h e l l o h i … │ h i w h i t … │ w h i t e … │ y o u …      16 bytes from each value's start
+//! kept         · · · · h e l l o · … │ · · · · h i · … │ · · · · w h i t · … │ · · · · y o u …
+//! blended      5 · · · h e l l o     │ 2 …             │ 20 … w h i t buffer offset │ 3 …
+//! ```
+//!
+//! The mask is a compare of byte numbers with how many bytes each view keeps; the starts come from a scalar chain of
+//! additions, the offsets from a vector that the register's lanes take theirs from.
+#![expect(unsafe_code, reason = "vector loads and stores within limits that the loop keeps")]
+
+use std::arch::x86_64::{
+    __m128i, __m512i, _mm_loadu_si128, _mm512_broadcast_i32x4, _mm512_bslli_epi128, _mm512_castsi128_si512,
+    _mm512_cmpgt_epi32_mask, _mm512_cmplt_epu8_mask, _mm512_inserti32x4, _mm512_mask_mov_epi32, _mm512_maskz_mov_epi8,
+    _mm512_mullo_epi32, _mm512_permutexvar_epi32, _mm512_set1_epi32, _mm512_set4_epi32, _mm512_storeu_si512,
+};
+
+use super::{avx2, view};
+use crate::tier::avx512;
+
+avx512! {
+    pub(super) fn build(data: &[u8], base: usize, lengths: &[i32], buffer_index: u32, out: &mut [u128]) {
+        let longest_inline = _mm512_set1_epi32(view::INLINE_LEN as i32);
+        // Byte numbers of the value; the length's own bytes are kept by no compare.
+        let byte_numbers = _mm512_set4_epi32(0x0B0A_0908, 0x0706_0504, 0x0302_0100, -1);
+        let own_quarter = own_quarter();
+        let buffer = _mm512_set1_epi32(buffer_index.cast_signed());
+        let mut at = base;
+        let mut done = 0;
+        for (lengths, out) in lengths.as_chunks::<4>().0.iter().zip(out.as_chunks_mut::<4>().0) {
+            let ends = ends(at, lengths);
+            if ends[2] + 16 > data.len() {
+                break;
+            }
+            let starts = [at, ends[0], ends[1], ends[2]];
+            // SAFETY: the last of the starts is 16 bytes before the end of `data`, and the others are before it.
+            let rows = starts.map(|start| unsafe { load(data, start) });
+            let [a, b, c, d] = rows;
+            let heads = _mm512_inserti32x4::<1>(_mm512_castsi128_si512(a), b);
+            let heads = _mm512_inserti32x4::<3>(_mm512_inserti32x4::<2>(heads, c), d);
+            let len = spread(lengths, own_quarter);
+            let long = _mm512_cmpgt_epi32_mask(len, longest_inline);
+            let kept = _mm512_mask_mov_epi32(len, long, _mm512_set1_epi32(4));
+            let kept = _mm512_mullo_epi32(kept, _mm512_set1_epi32(0x0101_0101));
+            let kept = _mm512_cmplt_epu8_mask(byte_numbers, kept);
+            let views = _mm512_maskz_mov_epi8(kept, _mm512_bslli_epi128::<4>(heads));
+            let views = _mm512_mask_mov_epi32(views, 0x1111, len);
+            let views = _mm512_mask_mov_epi32(views, long & 0x4444, buffer);
+            let offset = spread(&starts.map(|start| start as i32), own_quarter);
+            let views = _mm512_mask_mov_epi32(views, long & 0x8888, offset);
+            // SAFETY: the reference is to 64 writable bytes, and this store takes any alignment.
+            unsafe { _mm512_storeu_si512(out.as_mut_ptr().cast(), views) };
+            at = ends[3];
+            done += 4;
+        }
+        avx2::build(data, at, &lengths[done..], buffer_index, &mut out[done..]);
+    }
+
+    /// Lanes 0–3 of the result take number 0, lanes 4–7 number 1, and so on.
+    #[inline]
+    fn own_quarter() -> __m512i {
+        let quarters = [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3_i32];
+        // SAFETY: the array has 64 readable bytes, and this load takes any alignment.
+        unsafe { std::arch::x86_64::_mm512_loadu_si512(quarters.as_ptr().cast()) }
+    }
+
+    #[inline]
+    fn spread(numbers: &[i32; 4], own_quarter: __m512i) -> __m512i {
+        // SAFETY: the reference is to 16 readable bytes, and this load takes any alignment.
+        let numbers = unsafe { _mm_loadu_si128(numbers.as_ptr().cast()) };
+        _mm512_permutexvar_epi32(own_quarter, _mm512_broadcast_i32x4(numbers))
+    }
+
+    /// # Safety
+    /// `bytes` has 16 bytes from `at` on.
+    #[inline]
+    unsafe fn load(bytes: &[u8], at: usize) -> __m128i {
+        debug_assert!(at + 16 <= bytes.len());
+        // SAFETY: the caller's promise.
+        let from = unsafe { bytes.as_ptr().add(at) };
+        // SAFETY: the caller's promise, and this load takes any alignment.
+        unsafe { _mm_loadu_si128(from.cast()) }
+    }
+}
+
+/// Where each of the values ends.
+#[inline]
+fn ends(start: usize, lengths: &[i32; 4]) -> [usize; 4] {
+    let mut at = start;
+    lengths.map(|len| {
+        at += len as usize;
+        at
+    })
+}

@@ -1,0 +1,135 @@
+//! Dictionaries of up to 64 u32 or 32 u64 stand in four registers and are looked up by permutes; for larger ones, and
+//! for 16-byte values, loads as in [`super::avx2`].
+//!
+//! ```text
+//! up to 16 u32, 8 u64     one permute of one register                     16 or 8 values
+//! up to 32 u32, 16 u64    one permute of two
+//! up to 64 u32, 32 u64    two permutes of two, and a choice by the highest index bit
+//! ```
+//!
+//! Permutes look at the low bits of an index only; the largest index is kept aside and judged after the loop.
+#![expect(unsafe_code, reason = "vector loads and stores")]
+
+use std::arch::x86_64::{
+    __m256i, __m512i, _mm256_loadu_si256, _mm512_cvtepu32_epi64, _mm512_loadu_si512, _mm512_mask_blend_epi32,
+    _mm512_mask_blend_epi64, _mm512_max_epu32, _mm512_max_epu64, _mm512_permutex2var_epi32, _mm512_permutex2var_epi64,
+    _mm512_permutexvar_epi32, _mm512_permutexvar_epi64, _mm512_reduce_max_epu32, _mm512_reduce_max_epu64,
+    _mm512_set1_epi32, _mm512_set1_epi64, _mm512_setzero_si512, _mm512_storeu_si512, _mm512_test_epi32_mask,
+    _mm512_test_epi64_mask,
+};
+
+use super::{avx2, judge, scalar};
+use crate::KernelError;
+use crate::tier::avx512;
+
+/// Filling tables has to be worth it.
+const MIN_TABLE_COUNT: usize = 64;
+
+avx512! {
+    pub(super) fn gather_u32(dict: &[u32], indices: &[u32], out: &mut [u32]) -> Result<(), KernelError> {
+        if indices.len() < MIN_TABLE_COUNT || dict.len() > 64 {
+            return avx2::gather_u32(dict, indices, out);
+        }
+        let mut table = [0; 64];
+        table[..dict.len()].copy_from_slice(dict);
+        let quarters = table.as_chunks().0;
+        let [a, b, c, d] = [load(&quarters[0]), load(&quarters[1]), load(&quarters[2]), load(&quarters[3])];
+        let (vectors, tail) = indices.as_chunks::<16>();
+        let (out_vectors, out_tail) = out.as_chunks_mut::<16>();
+        let steps = vectors.iter().zip(out_vectors);
+        let mut max = _mm512_setzero_si512();
+        if dict.len() <= 16 {
+            for (vector, out) in steps {
+                let index = load(vector);
+                max = _mm512_max_epu32(max, index);
+                store(out, _mm512_permutexvar_epi32(index, a));
+            }
+        } else if dict.len() <= 32 {
+            for (vector, out) in steps {
+                let index = load(vector);
+                max = _mm512_max_epu32(max, index);
+                store(out, _mm512_permutex2var_epi32(a, index, b));
+            }
+        } else {
+            let highest = _mm512_set1_epi32(32);
+            for (vector, out) in steps {
+                let index = load(vector);
+                max = _mm512_max_epu32(max, index);
+                let lower = _mm512_permutex2var_epi32(a, index, b);
+                let upper = _mm512_permutex2var_epi32(c, index, d);
+                store(out, _mm512_mask_blend_epi32(_mm512_test_epi32_mask(index, highest), lower, upper));
+            }
+        }
+        judge(_mm512_reduce_max_epu32(max), dict.len())?;
+        scalar::gather(dict, tail, out_tail)
+    }
+
+    pub(super) fn gather_u64(dict: &[u64], indices: &[u32], out: &mut [u64]) -> Result<(), KernelError> {
+        if indices.len() < MIN_TABLE_COUNT || dict.len() > 32 {
+            return avx2::gather_u64(dict, indices, out);
+        }
+        let mut table = [0; 32];
+        table[..dict.len()].copy_from_slice(dict);
+        let quarters = table.as_chunks().0;
+        let [a, b, c, d] =
+            [load_u64(&quarters[0]), load_u64(&quarters[1]), load_u64(&quarters[2]), load_u64(&quarters[3])];
+        let (vectors, tail) = indices.as_chunks::<8>();
+        let (out_vectors, out_tail) = out.as_chunks_mut::<8>();
+        let steps = vectors.iter().zip(out_vectors);
+        let mut max = _mm512_setzero_si512();
+        if dict.len() <= 8 {
+            for (vector, out) in steps {
+                let index = _mm512_cvtepu32_epi64(load_half(vector));
+                max = _mm512_max_epu64(max, index);
+                store_u64(out, _mm512_permutexvar_epi64(index, a));
+            }
+        } else if dict.len() <= 16 {
+            for (vector, out) in steps {
+                let index = _mm512_cvtepu32_epi64(load_half(vector));
+                max = _mm512_max_epu64(max, index);
+                store_u64(out, _mm512_permutex2var_epi64(a, index, b));
+            }
+        } else {
+            let highest = _mm512_set1_epi64(16);
+            for (vector, out) in steps {
+                let index = _mm512_cvtepu32_epi64(load_half(vector));
+                max = _mm512_max_epu64(max, index);
+                let lower = _mm512_permutex2var_epi64(a, index, b);
+                let upper = _mm512_permutex2var_epi64(c, index, d);
+                store_u64(out, _mm512_mask_blend_epi64(_mm512_test_epi64_mask(index, highest), lower, upper));
+            }
+        }
+        judge(_mm512_reduce_max_epu64(max) as u32, dict.len())?;
+        scalar::gather(dict, tail, out_tail)
+    }
+
+    #[inline]
+    fn load_half(from: &[u32; 8]) -> __m256i {
+        // SAFETY: the reference is to 32 readable bytes, and this load takes any alignment.
+        unsafe { _mm256_loadu_si256(from.as_ptr().cast()) }
+    }
+
+    #[inline]
+    fn load(from: &[u32; 16]) -> __m512i {
+        // SAFETY: the reference is to 64 readable bytes, and this load takes any alignment.
+        unsafe { _mm512_loadu_si512(from.as_ptr().cast()) }
+    }
+
+    #[inline]
+    fn load_u64(from: &[u64; 8]) -> __m512i {
+        // SAFETY: the reference is to 64 readable bytes, and this load takes any alignment.
+        unsafe { _mm512_loadu_si512(from.as_ptr().cast()) }
+    }
+
+    #[inline]
+    fn store(to: &mut [u32; 16], value: __m512i) {
+        // SAFETY: the reference is to 64 writable bytes, and this store takes any alignment.
+        unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), value) }
+    }
+
+    #[inline]
+    fn store_u64(to: &mut [u64; 8], value: __m512i) {
+        // SAFETY: the reference is to 64 writable bytes, and this store takes any alignment.
+        unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), value) }
+    }
+}
