@@ -4,7 +4,8 @@
 #   scripts/avx512-emulated.sh [TEST-NAME-FILTER…]
 #
 # Needs Rust, a C compiler, Python 3.9 or later with venv (installed with apt-get when missing and run as root) and PyPI.
-# Emulated code runs one to two hundred times slower than code that runs here, so a filter helps.
+# Emulated code runs one to two hundred times slower than code that runs here, so a filter helps. One test is one
+# process, as many at a time as there are processors.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -33,9 +34,30 @@ if ! [[ -e $emulator/ready-0.4.0 ]]; then
 fi
 "${CC:-cc}" -O2 -shared -fPIC -o "$emulator/preload.so" scripts/avx512_emulator_preload.c -ldl
 
-# Unoptimised test code would cost more to emulate than it saves to compile.
-export RUSTFLAGS="-C target-feature=+crt-static" CARGO_PROFILE_DEV_OPT_LEVEL=2
-program=$(cargo test -p lath-kernels --lib --no-run --target "$host" 2>&1 | tee /dev/stderr |
+# Static, since the emulated machine has no files to load libraries from.
+export RUSTFLAGS="-C target-feature=+crt-static"
+# Less optimised test code would cost more to emulate than it saves to compile.
+export CARGO_PROFILE_DEV_OPT_LEVEL=2
+program=$(cargo test -p lath-kernels --lib --no-run --target "$host" 2>&1 >/dev/null | tee >(cat >&2) |
     sed -n 's/.*Executable.*(\(.*\))$/\1/p')
-LD_PRELOAD=$emulator/preload.so LATH_TEST_TIER=avx512 \
-    exec "$emulator/bin/python" scripts/avx512_emulator.py "$program" --test-threads=1 "$@"
+
+run_test() {
+    local started=$SECONDS log
+    if log=$(LD_PRELOAD=$emulator/preload.so LATH_TEST_TIER=avx512 \
+        "$emulator/bin/python" scripts/avx512_emulator.py "$program" --test-threads=1 --exact "$1" 2>&1); then
+        echo "ok      $((SECONDS - started)) s  $1"
+    else
+        printf 'FAILED  %s s  %s\n%s\n' "$((SECONDS - started))" "$1" "$log"
+        return 1
+    fi
+}
+export -f run_test
+export emulator program
+
+mapfile -t tests < <("$program" --list --format terse "$@" | sed -n 's/: test$//p')
+if [[ ${#tests[@]} == 0 ]]; then
+    echo "avx512-emulated.sh: no test matches $*" >&2
+    exit 1
+fi
+printf '%s\0' "${tests[@]}" | xargs -0 -P "$(nproc)" -I{} bash -c 'run_test "$1"' run_test {}
+echo "${#tests[@]} tests passed at the emulated AVX-512 tier"

@@ -1,0 +1,44 @@
+# The usual work, by name. `just` alone lists it.
+
+default:
+    @just --list
+
+# Compile everything, tests too
+build:
+    cargo build --workspace --all-targets
+
+# The tests at the best tier that the processor has
+test *ARGS:
+    cargo test --workspace {{ARGS}}
+
+# The dispatching suites once per tier below the best
+tiers:
+    .ci/run tiers
+
+# The kernels' tests on NEON (emulated unless this is AArch64)
+neon *FILTER:
+    scripts/neon.sh {{FILTER}}
+
+# The kernels' tests on AVX-512, emulated
+avx512 *FILTER:
+    scripts/avx512-emulated.sh {{FILTER}}
+
+# Fuzz targets over their seeds, or for a number of seconds each: `just fuzz 60 TARGET`
+fuzz *ARGS:
+    scripts/fuzz-seeds.sh {{ARGS}}
+
+# Measure beside the peers and write a record
+bench *ARGS:
+    bench/run {{ARGS}}
+
+# Format check and warnings as errors
+lint:
+    .ci/run format clippy
+
+# Documentation, opened in a browser
+docs:
+    cargo doc --workspace --no-deps --open
+
+# All that has to hold before a change lands
+ci *SECTIONS:
+    .ci/run {{SECTIONS}}
