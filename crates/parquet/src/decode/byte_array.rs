@@ -22,7 +22,9 @@ pub(crate) enum ByteArrayOutput {
     Offsets32,
     Offsets64,
     /// Big-endian two's complement to a decimal of so many bytes.
-    Decimal { width: usize },
+    Decimal {
+        width: usize,
+    },
 }
 
 impl ByteArrayOutput {
@@ -245,7 +247,8 @@ fn register(buffers: &mut Vec<Buffer>, index: &mut Option<u32>, buffer: &Buffer)
     if let Some(index) = *index {
         return Ok(index);
     }
-    let new = i32::try_from(buffers.len()).map_err(|_| Error::limit("buffers of a batch", i32::MAX as u64, u64::MAX))?;
+    let new =
+        i32::try_from(buffers.len()).map_err(|_| Error::limit("buffers of a batch", i32::MAX as u64, u64::MAX))?;
     buffers.push(buffer.clone());
     *index = Some(new as u32);
     Ok(new as u32)

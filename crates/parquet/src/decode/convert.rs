@@ -34,7 +34,9 @@ impl FixedLayout {
             (PhysicalType::INT32, D::Int8 | D::UInt8) => Self::converted(4, 1, keep_low_bytes::<4, 1>),
             (PhysicalType::INT32, D::Int16 | D::UInt16) => Self::converted(4, 2, keep_low_bytes::<4, 2>),
             (PhysicalType::INT32, D::Date64) => Self::converted(4, 8, days_to_millis),
-            (PhysicalType::INT32, D::Int64 | D::Timestamp(..) | D::Decimal64(..)) => Self::converted(4, 8, widen_i32_i64),
+            (PhysicalType::INT32, D::Int64 | D::Timestamp(..) | D::Decimal64(..)) => {
+                Self::converted(4, 8, widen_i32_i64)
+            }
             (PhysicalType::INT32, D::Decimal128(..)) => Self::converted(4, 16, widen_i32_i128),
             (PhysicalType::INT32, D::Decimal256(..)) => Self::converted(4, 32, widen_i32_i256),
             (

@@ -33,12 +33,28 @@ pub(crate) struct FixedColumn {
 enum PageState {
     /// Before the first page, or a page none of whose values was asked for yet.
     Pending(Option<EncodedValues>),
-    Plain { src: Buffer, position: usize },
-    ByteStreamSplit { src: Buffer, value_count: usize, next: usize },
-    DeltaI32 { src: Buffer, decoder: delta::DecoderI32 },
-    DeltaI64 { src: Buffer, decoder: delta::DecoderI64 },
+    Plain {
+        src: Buffer,
+        position: usize,
+    },
+    ByteStreamSplit {
+        src: Buffer,
+        value_count: usize,
+        next: usize,
+    },
+    DeltaI32 {
+        src: Buffer,
+        decoder: delta::DecoderI32,
+    },
+    DeltaI64 {
+        src: Buffer,
+        decoder: delta::DecoderI64,
+    },
     DeltaByteArray(PrefixStream),
-    Dictionary { src: Buffer, indices: rle::Decoder },
+    Dictionary {
+        src: Buffer,
+        indices: rle::Decoder,
+    },
 }
 
 impl FixedColumn {
@@ -154,7 +170,9 @@ impl FixedColumn {
             (Encoding::Plain, _) => PageState::Plain { src, position: 0 },
             (Encoding::PlainDictionary | Encoding::RleDictionary, _) => {
                 if self.dictionary.is_none() {
-                    return Err(Error::corrupt("a dictionary-encoded page in a column chunk without a dictionary page"));
+                    return Err(Error::corrupt(
+                        "a dictionary-encoded page in a column chunk without a dictionary page",
+                    ));
                 }
                 let (indices, src) = dictionary_indices(src)?;
                 PageState::Dictionary { src, indices }

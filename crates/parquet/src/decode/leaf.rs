@@ -308,7 +308,8 @@ impl LeafReader {
     }
 
     fn ends_early(&self, missing_rows: usize) -> Error {
-        self.pages.locate(Error::corrupt(format!("the column chunk ends {missing_rows} rows before its row group does")))
+        self.pages
+            .locate(Error::corrupt(format!("the column chunk ends {missing_rows} rows before its row group does")))
     }
 }
 

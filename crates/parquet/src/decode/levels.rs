@@ -17,9 +17,15 @@ pub(crate) struct LevelDecoder {
 enum Kind {
     /// The largest level is 0, so nothing is stored.
     None,
-    Rle { decoder: rle::Decoder, src: Buffer },
+    Rle {
+        decoder: rle::Decoder,
+        src: Buffer,
+    },
     /// The deprecated MSB-first packing; `position` counts values.
-    BitPacked { src: Buffer, position: usize },
+    BitPacked {
+        src: Buffer,
+        position: usize,
+    },
 }
 
 impl LevelDecoder {

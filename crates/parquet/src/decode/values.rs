@@ -53,7 +53,9 @@ pub(crate) enum ValueColumn {
     ByteArray(ByteArrayColumn),
     Dictionary(Box<DictionaryColumn>),
     /// The UNKNOWN logical type: every slot is null, whatever is stored.
-    Null { slot_count: usize },
+    Null {
+        slot_count: usize,
+    },
 }
 
 impl ValueColumn {

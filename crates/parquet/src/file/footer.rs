@@ -12,9 +12,12 @@ use std::sync::Arc;
 use bytes::Bytes;
 use parquet::DecodeResult;
 use parquet::encryption::decrypt::FileDecryptionProperties;
-use parquet::file::metadata::{PageIndexPolicy, ParquetMetaData, ParquetMetaDataPushDecoder};
+use parquet::file::metadata::{
+    PageIndexPolicy, ParquetMetaData, ParquetMetaDataOptions, ParquetMetaDataPushDecoder, ParquetStatisticsPolicy,
+};
 
 use super::outline::check_outline;
+use super::repair::without_mistyped_fields;
 use crate::crypto::FileDecryptor;
 use crate::envelope::guard;
 use crate::error::{Error, Result};
@@ -109,18 +112,54 @@ impl Footer {
         } else if decryption.is_none() {
             return Err(Error::invalid("the file's footer is encrypted, and no keys were given"));
         }
-        let decoded = guard(|| {
-            let mut decoder = ParquetMetaDataPushDecoder::try_new(self.file_bytes)?
-                .with_page_index_policy(PageIndexPolicy::Skip)
-                .with_file_decryption_properties(decryption.cloned());
-            decoder.push_range(self.start..self.file_bytes, self.bytes.clone())?;
-            decoder.try_decode()
-        })?;
-        match decoded {
-            DecodeResult::Data(metadata) => Ok(metadata),
-            DecodeResult::NeedsData(_) | DecodeResult::Finished => Err(Error::corrupt("the footer is incomplete")),
-        }
+        let error = match decode(self.file_bytes, self.bytes.clone(), decryption, None) {
+            Ok(metadata) => return Ok(metadata),
+            Err(error) => error,
+        };
+        // What is optional and malformed, or of an early draft of the format, is not needed to read the data.
+        self.without_mistyped_fields()
+            .and_then(|bytes| decode(bytes.len() as u64, bytes.clone(), decryption, None).ok())
+            .or_else(|| decode(self.file_bytes, self.bytes.clone(), decryption, Some(without_statistics())).ok())
+            .ok_or(error)
     }
+
+    fn without_mistyped_fields(&self) -> Option<Bytes> {
+        if self.is_encrypted {
+            return None;
+        }
+        let mut bytes = without_mistyped_fields(self.content()).ok()?;
+        bytes.extend_from_slice(&u32::try_from(bytes.len()).ok()?.to_le_bytes());
+        bytes.extend_from_slice(b"PAR1");
+        Some(Bytes::from(bytes))
+    }
+}
+
+/// Decodes a footer, given with the tail behind it, of a file of `file_bytes`.
+fn decode(
+    file_bytes: u64,
+    footer: Bytes,
+    decryption: Option<&Arc<FileDecryptionProperties>>,
+    options: Option<ParquetMetaDataOptions>,
+) -> Result<ParquetMetaData> {
+    let decoded = guard(|| {
+        let mut decoder = ParquetMetaDataPushDecoder::try_new(file_bytes)?
+            .with_page_index_policy(PageIndexPolicy::Skip)
+            .with_metadata_options(options.map(Arc::new))
+            .with_file_decryption_properties(decryption.cloned());
+        decoder.push_range(file_bytes - footer.len() as u64..file_bytes, footer)?;
+        decoder.try_decode()
+    })?;
+    match decoded {
+        DecodeResult::Data(metadata) => Ok(metadata),
+        DecodeResult::NeedsData(_) | DecodeResult::Finished => Err(Error::corrupt("the footer is incomplete")),
+    }
+}
+
+fn without_statistics() -> ParquetMetaDataOptions {
+    ParquetMetaDataOptions::new()
+        .with_encoding_stats_policy(ParquetStatisticsPolicy::SkipAll)
+        .with_column_stats_policy(ParquetStatisticsPolicy::SkipAll)
+        .with_size_stats_policy(ParquetStatisticsPolicy::SkipAll)
 }
 
 /// Reads a range that has to come whole.

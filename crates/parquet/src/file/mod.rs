@@ -7,6 +7,7 @@ mod keys;
 mod options;
 mod outline;
 mod plan;
+mod repair;
 #[cfg(test)]
 mod tests;
 

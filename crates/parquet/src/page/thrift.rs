@@ -54,6 +54,11 @@ impl WireType {
             _ => return Err(ThriftError::Malformed("unknown Thrift type")),
         })
     }
+
+    /// The type as the lower half of a field's header.
+    pub(crate) fn nibble(self) -> u8 {
+        self as u8 + 1
+    }
 }
 
 /// A field's number and type; the value comes next (a boolean is its type).

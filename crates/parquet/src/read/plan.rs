@@ -33,6 +33,13 @@ impl ReadPlan {
         let max_slots = usize::try_from(limits.batch_elements).unwrap_or(usize::MAX);
         let options = PageOptions { verify_crc: self.verify_crc, limits: limits.clone() };
         let pages = PageReader::new(Arc::clone(self.file.source()), spec, options)?;
-        LeafReader::new(pages, &planned.leaf, &planned.data_type, planned.slot_def_level, planned.keep_levels, max_slots)
+        LeafReader::new(
+            pages,
+            &planned.leaf,
+            &planned.data_type,
+            planned.slot_def_level,
+            planned.keep_levels,
+            max_slots,
+        )
     }
 }

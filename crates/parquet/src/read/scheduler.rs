@@ -41,8 +41,7 @@ struct Column {
 
 impl Scheduler {
     pub(super) fn new(streams: Vec<LeafStream>, threads: usize, most_ahead: usize) -> Self {
-        let column =
-            |stream| Column { stream: Some(stream), working: false, decoded: VecDeque::new(), produced: 0 };
+        let column = |stream| Column { stream: Some(stream), working: false, decoded: VecDeque::new(), produced: 0 };
         let columns = streams.into_iter().map(column).collect();
         let shared = Arc::new(Shared {
             state: Mutex::new(State { columns, stop: false }),

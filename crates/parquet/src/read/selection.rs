@@ -106,7 +106,10 @@ mod tests {
         let rows = split(&[10, 0, 10], None, Some(&[2..4, 8..12])).expect("sorted ranges");
         assert_eq!(
             rows,
-            [RowGroupRows { row_group: 0, ranges: vec![2..4, 8..10] }, RowGroupRows { row_group: 2, ranges: vec![0..2] }]
+            [
+                RowGroupRows { row_group: 0, ranges: vec![2..4, 8..10] },
+                RowGroupRows { row_group: 2, ranges: vec![0..2] }
+            ]
         );
     }
 

@@ -14,8 +14,16 @@ fn keys() -> DecryptionKeys {
 
 fn keys_of_32_bytes() -> DecryptionKeys {
     let footer: Vec<u8> = b"0123456789".iter().copied().cycle().take(32).collect();
-    let fields =
-        ["double", "float", "boolean", "int32", "ba", "flba", "int64", "int96"].map(|name| format!("{name}_field"));
+    let fields = [
+        "double_field",
+        "float_field",
+        "boolean_field",
+        "int32_field",
+        "ba_field",
+        "flba_field",
+        "int64_field.list.element",
+        "int96_field",
+    ];
     fields.into_iter().zip(b'2'..).fold(DecryptionKeys::new(footer), |keys, (path, last)| {
         let mut key: Vec<u8> = b"1234567890".iter().copied().cycle().take(31).collect();
         key.push(last);

@@ -98,7 +98,8 @@ fn footers_are_read_in_one_read_or_two() {
     let short = Watched::new(written(1000));
     ParquetFile::from_source(short.clone()).unwrap();
     let len = short.bytes.len() as u64;
-    assert_eq!(short.reads(), [len.saturating_sub(64 << 10)..len]);
+    assert_eq!(short.reads().len(), 1);
+    assert_eq!(short.reads()[0], len.saturating_sub(64 << 10)..len);
 
     let long = Watched::new(written(100 * 600));
     let file = ParquetFile::from_source(long.clone()).unwrap();
