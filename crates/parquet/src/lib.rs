@@ -30,4 +30,4 @@ pub use file::{ChunkRange, DecryptionKeys, OpenOptions, ParquetFile, Plan};
 pub use options::{Limits, Strings};
 pub use read::{Batches, ReadBuilder};
 pub use schema::Projection;
-pub use source::{ByteRanges, LocalFile};
+pub use source::{ByteRanges, LocalFile, MappedFile};

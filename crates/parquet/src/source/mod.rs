@@ -1,8 +1,10 @@
 //! Where a file's bytes come from: anything that gives byte ranges.
 
 mod local_file;
+mod mapped_file;
 
 pub use local_file::LocalFile;
+pub use mapped_file::MappedFile;
 
 use std::fmt::Debug;
 use std::io;
