@@ -78,21 +78,24 @@ avx2! {
         let mut before = start;
         let mut written = 0;
         for (index, (&slots_word, &elements_word)) in slots.iter().zip(elements).enumerate() {
-            if out.len() - written < 64 {
+            let Some(room) = out[written..].first_chunk_mut::<64>() else {
                 return scalar::list_offsets(&slots[index..], &elements[index..], before, &mut out[written..]);
-            }
+            };
             if slots_word != 0 {
                 let mut offset = before;
+                let mut to = room.as_mut_ptr();
                 for shift in (0..64).step_by(8) {
-                    let (kept, slot_count, element_count) = block(slots_word >> shift, elements_word >> shift);
+                    let slot_count = ones_in_byte(slots_word >> shift);
+                    let kept = sums_at_slots(slots_word >> shift, elements_word >> shift);
                     let kept = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(kept as i64));
                     let offsets = _mm256_add_epi32(kept, _mm256_set1_epi32(offset));
-                    let to = &mut out[written..written + 8];
-                    // SAFETY: `to` is 32 bytes.
-                    unsafe { _mm256_storeu_si256(to.as_mut_ptr().cast(), offsets) };
-                    written += slot_count;
-                    offset = offset.wrapping_add(element_count as i32);
+                    // SAFETY: eight offsets behind at most `shift` lie within the 64 of `room`.
+                    unsafe { _mm256_storeu_si256(to.cast(), offsets) };
+                    // SAFETY: at most eight slots in eight entries, 64 in all.
+                    to = unsafe { to.add(slot_count) };
+                    offset = offset.wrapping_add(ones_in_byte(elements_word >> shift) as i32);
                 }
+                written += slots_word.count_ones() as usize;
             }
             before = before.wrapping_add(elements_word.count_ones() as i32);
         }
@@ -102,38 +105,45 @@ avx2! {
         let mut before = start;
         let mut written = 0;
         for (index, (&slots_word, &elements_word)) in slots.iter().zip(elements).enumerate() {
-            if out.len() - written < 64 {
+            let Some(room) = out[written..].first_chunk_mut::<64>() else {
                 return scalar::list_offsets(&slots[index..], &elements[index..], before, &mut out[written..]);
-            }
+            };
             if slots_word != 0 {
                 let mut offset = before;
+                let mut to = room.as_mut_ptr();
                 for shift in (0..64).step_by(8) {
-                    let (kept, slot_count, element_count) = block(slots_word >> shift, elements_word >> shift);
+                    let slot_count = ones_in_byte(slots_word >> shift);
+                    let kept = sums_at_slots(slots_word >> shift, elements_word >> shift);
                     let (low, high) = (_mm_cvtsi64_si128(kept as i64), _mm_cvtsi64_si128((kept >> 32) as i64));
                     let base = _mm256_set1_epi64x(offset);
                     let low = _mm256_add_epi64(_mm256_cvtepu8_epi64(low), base);
                     let high = _mm256_add_epi64(_mm256_cvtepu8_epi64(high), base);
-                    let to = &mut out[written..written + 8];
-                    // SAFETY: `to` is 64 bytes.
-                    unsafe { _mm256_storeu_si256(to.as_mut_ptr().cast(), low) };
+                    // SAFETY: eight offsets behind at most `shift` lie within the 64 of `room`.
+                    unsafe { _mm256_storeu_si256(to.cast(), low) };
                     // SAFETY: as above.
-                    unsafe { _mm256_storeu_si256(to[4..].as_mut_ptr().cast(), high) };
-                    written += slot_count;
-                    offset = offset.wrapping_add(element_count as i64);
+                    let half = unsafe { to.add(4) };
+                    // SAFETY: as above.
+                    unsafe { _mm256_storeu_si256(half.cast(), high) };
+                    // SAFETY: at most eight slots in eight entries, 64 in all.
+                    to = unsafe { to.add(slot_count) };
+                    offset = offset.wrapping_add(ones_in_byte(elements_word >> shift) as i64);
                 }
+                written += slots_word.count_ones() as usize;
             }
             before = before.wrapping_add(i64::from(elements_word.count_ones()));
         }
     }
 
-    /// Of the eight low entries: for each slot, as bytes in order, the elements before it; the slots; the elements.
     #[inline]
-    fn block(slots: u64, elements: u64) -> (u64, usize, usize) {
-        let spread = _pdep_u64(elements, BYTES);
-        let through = spread.wrapping_mul(BYTES);
-        // One entry up: what is through the entry before, zero at the first.
-        let before = through << 8;
-        let kept = _pext_u64(before, _pdep_u64(slots, BYTES) * 0xFF);
-        (kept, (slots & 0xFF).count_ones() as usize, (through >> 56) as usize)
+    fn ones_in_byte(bits: u64) -> usize {
+        (bits as u8).count_ones() as usize
+    }
+
+    /// Of the eight low entries: for each slot, as bytes in order, the elements before it.
+    #[inline]
+    fn sums_at_slots(slots: u64, elements: u64) -> u64 {
+        // One entry up: the sum through the entry before, zero at the first.
+        let before = _pdep_u64(elements, BYTES).wrapping_mul(BYTES << 8);
+        _pext_u64(before, _pdep_u64(slots, BYTES) * 0xFF)
     }
 }
