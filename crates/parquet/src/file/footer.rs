@@ -107,6 +107,7 @@ impl Footer {
         decryption: Option<&Arc<FileDecryptionProperties>>,
         limits: &Limits,
     ) -> Result<ParquetMetaData> {
+        // An encrypted footer is authenticated when it is decrypted: it is what the holder of the key wrote.
         if !self.is_encrypted {
             check_outline(self.content(), limits)?;
         } else if decryption.is_none() {

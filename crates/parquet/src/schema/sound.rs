@@ -54,7 +54,10 @@ fn rewrite_all(types: &[TypePtr], scrutiny: Scrutiny) -> Result<Option<Vec<TypeP
 /// backward-compatibility rules, so its annotation stays.
 fn rewrite(ty: &TypePtr, inner: bool, scrutiny: Scrutiny) -> Result<Option<TypePtr>> {
     if ty.is_primitive() {
-        return if leaf_is_sound(ty, scrutiny) { Ok(None) } else { bare_primitive(ty).map(Some) };
+        return match leaf_annotation(ty, inner, scrutiny) {
+            Annotation::Sound => Ok(None),
+            Annotation::Replaced(logical_type) => primitive(ty, logical_type).map(Some),
+        };
     }
     let is_sound = inner || group_is_sound(ty);
     let is_list_or_map = is_sound && !inner && nesting(ty) != ConvertedType::NONE;
@@ -119,34 +122,56 @@ fn repeated_child(group: &Type) -> Option<&TypePtr> {
     }
 }
 
-fn leaf_is_sound(leaf: &TypePtr, scrutiny: Scrutiny) -> bool {
+/// What is to become of a leaf's annotation.
+enum Annotation {
+    Sound,
+    Replaced(Option<LogicalType>),
+}
+
+fn leaf_annotation(leaf: &TypePtr, inner: bool, scrutiny: Scrutiny) -> Annotation {
     let info = leaf.get_basic_info();
     if info.converted_type() == ConvertedType::DECIMAL {
         // Arrow has no wider decimal.
         let is_fixed = leaf.get_physical_type() == PhysicalType::FIXED_LEN_BYTE_ARRAY;
         if leaf.get_precision() > i32::from(DECIMAL256_MAX_PRECISION) || is_fixed && type_length(leaf) > 32 {
-            return false;
+            return Annotation::Replaced(None);
         }
     }
+    // The extension type would be put on the list that a repeated field becomes.
+    let is_list = !inner && repetition(leaf) == Repetition::REPEATED;
     match info.logical_type_ref() {
-        Some(LogicalType::_Unknown { .. }) => false,
-        _ if scrutiny == Scrutiny::EveryLeaf => converts_alone(leaf),
-        _ => true,
+        Some(LogicalType::_Unknown { .. }) => Annotation::Replaced(None),
+        Some(LogicalType::Json) if is_list => Annotation::Replaced(Some(LogicalType::String)),
+        Some(LogicalType::Uuid | LogicalType::Geometry(_) | LogicalType::Geography(_)) if is_list => {
+            Annotation::Replaced(None)
+        }
+        _ if scrutiny == Scrutiny::EveryLeaf && !converts_alone(leaf) => Annotation::Replaced(None),
+        _ => Annotation::Sound,
     }
 }
 
 fn converts_alone(leaf: &TypePtr) -> bool {
     guard(|| {
-        let root = Type::group_type_builder("leaf").with_fields(vec![Arc::clone(leaf)]).build()?;
+        let mut field = Arc::clone(leaf);
+        if repetition(leaf) == Repetition::REPEATED {
+            let list = Type::group_type_builder("list")
+                .with_repetition(Repetition::REQUIRED)
+                .with_converted_type(ConvertedType::LIST)
+                .with_fields(vec![field]);
+            field = Arc::new(list.build()?);
+        }
+        let root = Type::group_type_builder("leaf").with_fields(vec![field]).build()?;
         parquet_to_arrow_field_levels(&SchemaDescriptor::new(Arc::new(root)), ProjectionMask::all(), None)
     })
     .is_ok()
 }
 
-fn bare_primitive(leaf: &Type) -> Result<TypePtr> {
+/// The leaf with another annotation.
+fn primitive(leaf: &Type, logical_type: Option<LogicalType>) -> Result<TypePtr> {
     let info = leaf.get_basic_info();
     let builder = Type::primitive_type_builder(leaf.name(), leaf.get_physical_type())
         .with_repetition(repetition(leaf))
+        .with_logical_type(logical_type)
         .with_length(type_length(leaf))
         .with_id(info.has_id().then(|| info.id()));
     guard(|| builder.build()).map(Arc::new).map_err(|error| match error {

@@ -109,6 +109,8 @@ fn unknown_logical_types_are_read_as_their_physical_type() {
 fn annotations_that_a_repeated_field_cannot_carry_do_not_spoil_the_file() {
     let (schema, nodes) = build_offsets("message m { repeated binary a (JSON); required binary b (STRING); }");
     assert_eq!(render(&nodes), "a:0/0/0[1 a:1/1/1#0] b:0/0/0#1");
+    let DataType::List(element) = schema.field(0).data_type() else { panic!("{schema:?}") };
+    assert_eq!(*element.data_type(), DataType::Utf8);
     assert_eq!(*schema.field(1).data_type(), DataType::Utf8);
     let variant = "message m { repeated group v (VARIANT) { required binary metadata; required binary value; } }";
     let (_, nodes) = build_offsets(variant);

@@ -5,6 +5,7 @@ mod hints;
 mod malformed;
 mod nesting;
 mod projection;
+mod random;
 mod types;
 
 use std::fmt::Write;
