@@ -16,6 +16,8 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 mod scalar;
 
 #[cfg(test)]
@@ -66,15 +68,15 @@ fn streams<const K: usize>(src: &[u8], value_count: usize, first: usize, count: 
 }
 
 fn interleave_2(streams: [&[u8]; 2], out: &mut [u8]) {
-    dispatch!(interleave_2(streams, out): avx512 avx2);
+    dispatch!(interleave_2(streams, out): avx512 avx2 neon);
 }
 
 fn interleave_4(streams: [&[u8]; 4], out: &mut [u8]) {
-    dispatch!(interleave_4(streams, out): avx512 avx2);
+    dispatch!(interleave_4(streams, out): avx512 avx2 neon);
 }
 
 fn interleave_8(streams: [&[u8]; 8], out: &mut [u8]) {
-    dispatch!(interleave_8(streams, out): avx512 avx2);
+    dispatch!(interleave_8(streams, out): avx512 avx2 neon);
 }
 
 fn interleave_any(src: &[u8], stride: usize, width: usize, first: usize, out: &mut [u8]) {

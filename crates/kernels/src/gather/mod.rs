@@ -10,6 +10,8 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 mod scalar;
 
 #[cfg(test)]
@@ -34,9 +36,9 @@ macro_rules! gather_of {
 
 gather_of!(gather_u8 u8, "one byte":);
 gather_of!(gather_u16 u16, "two bytes":);
-gather_of!(gather_u32 u32, "four bytes": avx512 avx2);
-gather_of!(gather_u64 u64, "eight bytes": avx512 avx2);
-gather_of!(gather_u128 u128, "16 bytes (values as well as string views)": avx2);
+gather_of!(gather_u32 u32, "four bytes": avx512 avx2 neon);
+gather_of!(gather_u64 u64, "eight bytes": avx512 avx2 neon);
+gather_of!(gather_u128 u128, "16 bytes (values as well as string views)": avx2 neon);
 
 /// Writes entry `indices[i]` of a dictionary of `width`-byte values to `out[i * width ..]`.
 ///
@@ -73,10 +75,11 @@ pub fn gather_bytes(dict: &[u8], width: usize, indices: &[u32], out: &mut [u8]) 
 
 /// The largest index, or `None` of no indices.
 pub fn max_index(indices: &[u32]) -> Option<u32> {
-    dispatch!(max_index(indices): avx2)
+    dispatch!(max_index(indices): avx2 neon)
 }
 
 /// Judges a block of indices by the largest of them.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 #[inline]
 fn judge(largest: u32, len: usize) -> Result<(), KernelError> {
     if (largest as usize) < len { Ok(()) } else { Err(KernelError::IndexOutOfRange { index: largest, len }) }

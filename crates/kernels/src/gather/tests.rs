@@ -1,3 +1,5 @@
+use lath_testkit::{Guarded, GuardedBytes};
+
 use super::{gather_bytes, gather_u8, gather_u16, gather_u32, gather_u64, gather_u128, max_index};
 use crate::{KernelError, Tier};
 
@@ -33,13 +35,18 @@ macro_rules! conformance {
                 for len in DICTIONARIES {
                     let dict: Vec<$value> =
                         bytes(len * W).as_chunks::<W>().0.iter().map(|&b| <$value>::from_le_bytes(b)).collect();
+                    let dict = Guarded::ending_at_guard(&dict);
                     for count in COUNTS {
                         let indices = indices(count, len);
-                        let mut padded = vec![<$value>::MAX; count + 2];
-                        $gather(&dict, &indices, &mut padded[1..=count]).unwrap();
                         let expected: Vec<$value> = indices.iter().map(|&i| dict[i as usize]).collect();
-                        assert_eq!(padded[1..=count], expected, "{tier} {count} of {len}");
-                        assert_eq!([padded[0], padded[count + 1]], [<$value>::MAX; 2], "{tier} {count} of {len}");
+                        let garbage = vec![<$value>::MAX; count];
+                        for (indices, mut out) in [
+                            (Guarded::ending_at_guard(&indices), Guarded::ending_at_guard(&garbage)),
+                            (Guarded::starting_at_guard(&indices), Guarded::starting_at_guard(&garbage)),
+                        ] {
+                            $gather(&dict, &indices, &mut out).unwrap();
+                            assert_eq!(*out, *expected, "{tier} {count} of {len}");
+                        }
 
                         // An index that is out of range is found wherever it stands.
                         for position in [0, count / 2, count.wrapping_sub(1)] {
@@ -47,7 +54,7 @@ macro_rules! conformance {
                                 let mut indices = indices.clone();
                                 let Some(index) = indices.get_mut(position) else { continue };
                                 *index = bad;
-                                let result = $gather(&dict, &indices, &mut padded[1..=count]);
+                                let result = $gather(&dict, &indices, &mut garbage.clone());
                                 assert_eq!(result, Err(KernelError::IndexOutOfRange { index: bad, len }), "{tier}");
                             }
                         }
@@ -74,15 +81,14 @@ fn values_of_every_width_are_gathered() {
     Tier::for_each_available(|tier| {
         for width in (1..=40).chain([64, 100]) {
             for len in [1, 2, 77] {
-                let dict = bytes(len * width + width - 1);
+                let dict = GuardedBytes::ending_at_guard(&bytes(len * width + width - 1));
                 for count in [0, 1, 5, 64, 333] {
                     let indices = indices(count, len);
-                    let mut padded = vec![0xA5; count * width + 2];
-                    gather_bytes(&dict, width, &indices, &mut padded[1..=count * width]).unwrap();
+                    let mut out = GuardedBytes::ending_at_guard(&vec![0x5A; count * width]);
+                    gather_bytes(&dict, width, &indices, &mut out).unwrap();
                     let expected: Vec<u8> =
                         indices.iter().flat_map(|&i| &dict[i as usize * width..][..width]).copied().collect();
-                    assert_eq!(padded[1..=count * width], expected, "{tier} width {width}");
-                    assert_eq!([padded[0], padded[count * width + 1]], [0xA5; 2], "{tier} width {width}");
+                    assert_eq!(*out, *expected, "{tier} width {width}");
                 }
                 let result = gather_bytes(&dict, width, &[0, len as u32], &mut vec![0; width * 2]);
                 assert_eq!(result, Err(KernelError::IndexOutOfRange { index: len as u32, len }), "{tier} {width}");

@@ -18,7 +18,7 @@
 use std::arch::x86_64::{__m256i, _mm256_blendv_epi8, _mm256_loadu_si256, _mm256_setzero_si256, _mm256_storeu_si256};
 
 use super::scalar::Join;
-use super::{BLOCK, Lengths, copy_block, value_len};
+use super::{BLOCK, Lengths, copy_block, value_len, without_prefixes};
 use crate::KernelError;
 use crate::tier::avx2;
 
@@ -45,7 +45,7 @@ avx2! {
         let count = out_lengths.len();
         while join.index < count {
             let end = count.min(join.index + BLOCK);
-            if lengths.prefixes[join.index..end].iter().fold(0, |any, len| any | len) == 0 {
+            if without_prefixes(lengths, join.index..end) {
                 copy_block(&mut join, end, lengths, suffixes, out, out_lengths);
                 continue;
             }

@@ -6,7 +6,7 @@ use std::arch::x86_64::{
 };
 
 use super::scalar::Join;
-use super::{BLOCK, Lengths, copy_block, value_len};
+use super::{BLOCK, Lengths, copy_block, value_len, without_prefixes};
 use crate::KernelError;
 use crate::tier::avx512;
 
@@ -22,7 +22,7 @@ avx512! {
         let count = out_lengths.len();
         while join.index < count {
             let end = count.min(join.index + BLOCK);
-            if lengths.prefixes[join.index..end].iter().fold(0, |any, len| any | len) == 0 {
+            if without_prefixes(lengths, join.index..end) {
                 copy_block(&mut join, end, lengths, suffixes, out, out_lengths);
                 continue;
             }

@@ -14,12 +14,16 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 mod scalar;
 
 #[cfg(test)]
 mod reference;
 #[cfg(test)]
 mod tests;
+
+use std::ops::Range;
 
 use crate::KernelError;
 use crate::tier::dispatch;
@@ -104,7 +108,7 @@ fn join(
     out: &mut [u8],
     out_lengths: &mut [i32],
 ) -> Result<(), KernelError> {
-    dispatch!(join(lengths, suffixes, previous, out, out_lengths): avx512 avx2)
+    dispatch!(join(lengths, suffixes, previous, out, out_lengths): avx512 avx2 neon)
 }
 
 fn check_len(expected: usize, actual: usize) -> Result<(), KernelError> {
@@ -113,6 +117,12 @@ fn check_len(expected: usize, actual: usize) -> Result<(), KernelError> {
 
 /// Values that are tested for prefixes at once.
 const BLOCK: usize = 64;
+
+/// Whether no value of the range has a prefix.
+#[inline]
+fn without_prefixes(lengths: Lengths<'_>, range: Range<usize>) -> bool {
+    lengths.prefixes[range].iter().fold(0, |any, len| any | len) == 0
+}
 
 /// Values without prefixes up to number `end`.
 fn copy_block(

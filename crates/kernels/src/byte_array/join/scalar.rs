@@ -1,6 +1,6 @@
 //! Portable joining: two copies a value.
 
-use super::{Lengths, value_len};
+use super::{BLOCK, Lengths, copy_block, value_len, without_prefixes};
 use crate::KernelError;
 
 pub(super) fn join(
@@ -11,8 +11,15 @@ pub(super) fn join(
     out_lengths: &mut [i32],
 ) -> Result<(), KernelError> {
     let mut join = Join { index: 0, from: 0, to: 0, last_len: previous.len() };
-    while join.index < out_lengths.len() {
-        join.step(lengths, suffixes, previous, out, out_lengths)?;
+    let count = out_lengths.len();
+    while join.index < count {
+        let end = count.min(join.index + BLOCK);
+        if without_prefixes(lengths, join.index..end) {
+            copy_block(&mut join, end, lengths, suffixes, out, out_lengths);
+        }
+        while join.index < end {
+            join.step(lengths, suffixes, previous, out, out_lengths)?;
+        }
     }
     Ok(())
 }

@@ -1,3 +1,5 @@
+use lath_testkit::GuardedBytes;
+
 use super::{PrefixJoin, prefix_join, prefix_join_len, reference};
 use crate::{KernelError, Tier};
 
@@ -44,15 +46,18 @@ fn values_are_joined_with_the_start_of_the_value_before() {
             for (behind, slack) in [(0, 0), (1, 0), (0, 1), (70, 70)] {
                 let mut source = suffixes.clone();
                 source.extend(vec![0xEE; behind]);
-                let mut padded = vec![0xA5; out_len + slack + 2];
-                let mut lengths = vec![-1; prefixes.len()];
-                let out = &mut padded[1..=out_len + slack];
-                let joined = prefix_join(prefixes, suffix_lengths, &source, previous, out, &mut lengths);
-                let consumed = PrefixJoin { suffix_bytes_consumed: suffixes.len(), out_len };
-                assert_eq!(joined, Ok(consumed), "{tier} seed {seed}");
-                assert_eq!(out[..out_len], expected.concat(), "{tier} seed {seed}");
-                assert_eq!([padded[0], padded[out_len + slack + 1]], [0xA5; 2], "{tier} seed {seed}");
-                assert!(lengths.iter().map(|&len| len as usize).eq(expected.iter().map(Vec::len)), "{tier} {seed}");
+                let garbage = vec![0x5A; out_len + slack];
+                for (source, mut out) in [
+                    (GuardedBytes::ending_at_guard(&source), GuardedBytes::ending_at_guard(&garbage)),
+                    (GuardedBytes::starting_at_guard(&source), GuardedBytes::starting_at_guard(&garbage)),
+                ] {
+                    let mut lengths = vec![-1; prefixes.len()];
+                    let joined = prefix_join(prefixes, suffix_lengths, &source, previous, &mut out, &mut lengths);
+                    let consumed = PrefixJoin { suffix_bytes_consumed: suffixes.len(), out_len };
+                    assert_eq!(joined, Ok(consumed), "{tier} seed {seed}");
+                    assert_eq!(out[..out_len], expected.concat(), "{tier} seed {seed}");
+                    assert!(lengths.iter().map(|&len| len as usize).eq(expected.iter().map(Vec::len)), "{tier} {seed}");
+                }
             }
         }
     });

@@ -12,6 +12,8 @@
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 mod scalar;
 
 #[cfg(test)]
@@ -84,7 +86,7 @@ pub fn copy_plain(page: &[u8], position: usize, lengths: &[i32], out: &mut [u8])
 }
 
 fn copy_values(values: &[u8], lengths: &[i32], out: &mut [u8]) {
-    dispatch!(copy_values(values, lengths, out): avx2);
+    dispatch!(copy_values(values, lengths, out): avx2 neon);
 }
 
 /// The value that starts at `position`, which is number `index` of the batch.

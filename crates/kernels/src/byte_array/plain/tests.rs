@@ -1,3 +1,5 @@
+use lath_testkit::{Guarded, GuardedBytes};
+
 use super::{PlainScan, copy_plain, plain_lengths, plain_views, reference};
 use crate::byte_array::view::tests::spelled_out;
 use crate::{KernelError, Tier};
@@ -45,13 +47,14 @@ fn values_come_out_as_views_as_lengths_and_as_bytes() {
                     let mut page = page(before, &lengths);
                     let end = page.len();
                     page.extend(vec![0xFF; behind]);
+                    let page = GuardedBytes::ending_at_guard(&page);
                     let (values, position) = reference::values(&page, before, lengths.len()).unwrap();
                     assert_eq!(position, end);
                     let total_len = lengths.iter().sum();
                     let max_len = lengths.iter().copied().max().unwrap_or(0) as u32;
                     let scan = PlainScan { position, total_len, max_len };
 
-                    let mut views = vec![u128::MAX; lengths.len()];
+                    let mut views = Guarded::ending_at_guard(&vec![u128::MAX; lengths.len()]);
                     assert_eq!(plain_views(&page, before, 0x8123_4567, &mut views), Ok(scan), "{tier}");
                     let mut at = before;
                     for (view, value) in views.iter().zip(&values) {
@@ -59,15 +62,13 @@ fn values_come_out_as_views_as_lengths_and_as_bytes() {
                         at += 4 + value.len();
                     }
 
-                    let mut found = vec![-1; lengths.len()];
+                    let mut found = Guarded::ending_at_guard(&vec![-1; lengths.len()]);
                     assert_eq!(plain_lengths(&page, before, &mut found), Ok(scan), "{tier}");
                     assert!(found.iter().map(|&len| len as usize).eq(lengths.iter().copied()), "{tier} {lengths:?}");
 
-                    let mut padded = vec![0xA5; total_len + 2];
-                    let out = &mut padded[1..=total_len];
-                    assert_eq!(copy_plain(&page, before, &found, out), Ok(end), "{tier}");
-                    assert_eq!(out, values.concat(), "{tier} {lengths:?}");
-                    assert_eq!([padded[0], padded[total_len + 1]], [0xA5; 2], "{tier} {lengths:?}");
+                    let mut out = GuardedBytes::ending_at_guard(&vec![0x5A; total_len]);
+                    assert_eq!(copy_plain(&page, before, &found, &mut out), Ok(end), "{tier}");
+                    assert_eq!(*out, *values.concat(), "{tier} {lengths:?}");
                 }
             }
         }
@@ -81,8 +82,7 @@ fn a_page_cut_anywhere_is_refused() {
             let page = page(0, &lengths);
             let found: Vec<i32> = lengths.iter().map(|&len| len as i32).collect();
             for cut in 0..page.len() {
-                // A slice of exactly that length, so that nothing lies behind it.
-                let page = page[..cut].to_vec();
+                let page = GuardedBytes::ending_at_guard(&page[..cut]);
                 assert!(reference::values(&page, 0, lengths.len()).is_none());
                 let short = |result: Result<(), KernelError>| matches!(result, Err(KernelError::InputTooShort { available, needed }) if available == cut && needed > cut);
                 let mut views = vec![0; lengths.len()];

@@ -12,24 +12,8 @@ use std::arch::x86_64::{
     _mm_set1_epi32, _mm_shuffle_epi8, _mm_storeu_si128,
 };
 
-use super::{scalar, view};
+use super::{PLACES, scalar, view};
 use crate::tier::avx2;
-
-/// By length, up to one over what a view holds itself: which of the loaded bytes goes where in the view, or none.
-static PLACES: [[u8; 16]; view::INLINE_LEN + 2] = {
-    let mut places = [[0x80; 16]; view::INLINE_LEN + 2];
-    let mut len = 0;
-    while len < places.len() {
-        let kept = if len > view::INLINE_LEN { 4 } else { len };
-        let mut i = 0;
-        while i < kept {
-            places[len][4 + i] = i as u8;
-            i += 1;
-        }
-        len += 1;
-    }
-    places
-};
 
 avx2! {
     pub(super) fn build(data: &[u8], base: usize, lengths: &[i32], buffer_index: u32, out: &mut [u128]) {

@@ -13,6 +13,8 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 mod scalar;
 
 #[cfg(test)]
@@ -50,7 +52,7 @@ pub fn length_views(
 }
 
 fn build(data: &[u8], base: usize, lengths: &[i32], buffer_index: u32, out: &mut [u128]) {
-    dispatch!(build(data, base, lengths, buffer_index, out): avx512 avx2);
+    dispatch!(build(data, base, lengths, buffer_index, out): avx512 avx2 neon);
 }
 
 /// Where values of these lengths end, no length being negative and the end being an offset that a view can hold.
@@ -83,3 +85,20 @@ fn first_bad(base: usize, lengths: &[i32]) -> KernelError {
     }
     KernelError::OffsetOverflow { position: lengths.len() }
 }
+
+/// By length, up to one over what a view holds itself: which of the loaded bytes goes where in the view, or none.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+static PLACES: [[u8; 16]; view::INLINE_LEN + 2] = {
+    let mut places = [[0x80; 16]; view::INLINE_LEN + 2];
+    let mut len = 0;
+    while len < places.len() {
+        let kept = if len > view::INLINE_LEN { 4 } else { len };
+        let mut i = 0;
+        while i < kept {
+            places[len][4 + i] = i as u8;
+            i += 1;
+        }
+        len += 1;
+    }
+    places
+};

@@ -1,0 +1,52 @@
+//! Compares of 16 bytes at a time. There is no mask of a vector's signs; a narrowing shift leaves four bits for each byte.
+#![expect(unsafe_code, reason = "vector loads")]
+
+use std::arch::aarch64::{
+    uint8x16_t, vaddlvq_u8, vceqq_u8, vdupq_n_u8, vget_lane_u64, vld1q_u8, vreinterpret_u64_u8, vreinterpretq_u16_u8,
+    vshrn_n_u16, vsubq_u8,
+};
+
+use super::scalar;
+
+/// Rounds after which a byte counter is full.
+const ROUNDS: usize = 255;
+
+#[target_feature(enable = "neon")]
+pub(super) fn common_prefix_len(a: &[u8], b: &[u8]) -> usize {
+    let len = a.len().min(b.len());
+    let (a_vectors, a_tail) = a[..len].as_chunks::<16>();
+    let (b_vectors, b_tail) = b[..len].as_chunks::<16>();
+    for (i, (a, b)) in a_vectors.iter().zip(b_vectors).enumerate() {
+        let equal = vceqq_u8(load(a), load(b));
+        let nibbles = vshrn_n_u16::<4>(vreinterpretq_u16_u8(equal));
+        let nibbles = vget_lane_u64::<0>(vreinterpret_u64_u8(nibbles));
+        if nibbles != u64::MAX {
+            return i * 16 + nibbles.trailing_ones() as usize / 4;
+        }
+    }
+    a_vectors.len() * 16 + scalar::common_prefix_len(a_tail, b_tail)
+}
+
+#[target_feature(enable = "neon")]
+pub(super) fn count_byte(haystack: &[u8], needle: u8) -> usize {
+    let wanted = vdupq_n_u8(needle);
+    let (blocks, tail) = haystack.as_chunks::<64>();
+    let mut total = 0;
+    for blocks in blocks.chunks(ROUNDS) {
+        let mut counts = [vdupq_n_u8(0); 4];
+        for block in blocks {
+            for (count, vector) in counts.iter_mut().zip(block.as_chunks::<16>().0) {
+                *count = vsubq_u8(*count, vceqq_u8(load(vector), wanted));
+            }
+        }
+        total += counts.map(|count| usize::from(vaddlvq_u8(count))).iter().sum::<usize>();
+    }
+    total + tail.iter().filter(|&&byte| byte == needle).count()
+}
+
+#[target_feature(enable = "neon")]
+#[inline]
+fn load(from: &[u8; 16]) -> uint8x16_t {
+    // SAFETY: the reference is to 16 readable bytes.
+    unsafe { vld1q_u8(from.as_ptr()) }
+}
