@@ -119,17 +119,22 @@ thread_local! {
 
 #[cfg(test)]
 impl Tier {
-    /// Runs `test` once per available tier, with [`Tier::current`] being that tier on this thread. `LATH_TEST_TIER`
-    /// names the only one to run, for machines that run a tier slowly.
+    /// The tiers that conformance tests go through: those available, or of them the one that `LATH_TEST_TIER` names, for
+    /// machines that run a tier slowly.
     ///
     /// # Panics
     /// If this machine lacks the tier asked for: it must not be skipped silently.
-    pub(crate) fn for_each_available(mut test: impl FnMut(Self)) {
+    pub(crate) fn under_test() -> Vec<Self> {
         let only = std::env::var("LATH_TEST_TIER").ok();
         let named = |tier: &Self| only.as_deref().is_none_or(|name| name == tier.name());
-        let mut tiers = Self::available().iter().filter(|tier| named(tier)).peekable();
-        assert!(tiers.peek().is_some(), "no tier {only:?} on this machine");
-        for &tier in tiers {
+        let tiers: Vec<Self> = Self::available().iter().copied().filter(named).collect();
+        assert!(!tiers.is_empty(), "no tier {only:?} on this machine");
+        tiers
+    }
+
+    /// Runs `test` once per tier under test, with [`Tier::current`] being that tier on this thread.
+    pub(crate) fn for_each_available(mut test: impl FnMut(Self)) {
+        for tier in Self::under_test() {
             FORCED.set(Some(tier));
             test(tier);
         }

@@ -33,7 +33,7 @@ fn tiers() -> Vec<Kernels> {
         }),
         _ => None,
     };
-    Tier::available().iter().filter_map(of).collect()
+    Tier::under_test().iter().filter_map(of).collect()
 }
 
 /// Inputs of exactly the length needed and of a few bytes more, which are not zero.

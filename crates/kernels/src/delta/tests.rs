@@ -35,7 +35,7 @@ fn tiers() -> Vec<Kernels> {
         }),
         _ => None,
     };
-    Tier::available().iter().filter_map(of).collect()
+    Tier::under_test().iter().filter_map(of).collect()
 }
 
 /// Decodes in batches of random sizes up to `largest`.

@@ -34,7 +34,7 @@ fn tiers() -> Vec<Kernels> {
         }),
         _ => None,
     };
-    Tier::available().iter().filter_map(of).collect()
+    Tier::under_test().iter().filter_map(of).collect()
 }
 
 fn write_uleb128(mut value: u64, bytes: &mut Vec<u8>) {
