@@ -1,0 +1,61 @@
+//! What the fuzz targets share: parameters taken off the front of an input, and batches of its values.
+
+/// An input of a target: parameters in front, and what is to be decoded behind them.
+#[derive(Debug)]
+pub struct Input<'a> {
+    bytes: &'a [u8],
+}
+
+impl<'a> Input<'a> {
+    /// The whole input.
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes }
+    }
+
+    /// Takes the next byte, zero at the end.
+    pub fn byte(&mut self) -> u8 {
+        let Some((&byte, rest)) = self.bytes.split_first() else { return 0 };
+        self.bytes = rest;
+        byte
+    }
+
+    /// Takes the next two bytes as a number.
+    pub fn short(&mut self) -> usize {
+        usize::from(self.byte()) | usize::from(self.byte()) << 8
+    }
+
+    /// What has not been taken, in memory of its own that ends where the bytes end.
+    pub fn rest(self) -> Vec<u8> {
+        self.bytes.to_vec()
+    }
+}
+
+/// Calls `decode` for batches of `batch_len` elements until it gives less than a batch, an error, or `limit` elements;
+/// returns all elements and the error.
+pub fn in_batches<T: Copy + Default, E>(
+    batch_len: usize,
+    limit: usize,
+    mut decode: impl FnMut(&mut [T]) -> Result<usize, E>,
+) -> (Vec<T>, Option<E>) {
+    let mut all = Vec::new();
+    while all.len() < limit {
+        let mut batch = vec![T::default(); batch_len.clamp(1, limit - all.len())];
+        match decode(&mut batch) {
+            Ok(count) => {
+                all.extend_from_slice(&batch[..count]);
+                if count < batch.len() {
+                    break;
+                }
+            }
+            Err(error) => return (all, Some(error)),
+        }
+    }
+    (all, None)
+}
+
+/// Asserts that both decoded the same: the same values, or the same up to where one of them met an error.
+pub fn assert_agree<T: PartialEq + std::fmt::Debug, E>(a: (Vec<T>, Option<E>), b: (Vec<T>, Option<E>)) {
+    assert_eq!(a.1.is_some(), b.1.is_some(), "one way of decoding fails and the other does not");
+    let len = if a.1.is_some() { a.0.len().min(b.0.len()) } else { a.0.len().max(b.0.len()) };
+    assert_eq!(a.0.get(..len), b.0.get(..len));
+}
