@@ -38,9 +38,10 @@ pub fn in_batches<T: Copy + Default, E>(
     mut decode: impl FnMut(&mut [T]) -> Result<usize, E>,
 ) -> (Vec<T>, Option<E>) {
     let mut all = Vec::new();
+    let mut batch = vec![T::default(); batch_len.clamp(1, limit.max(1))];
     while all.len() < limit {
-        let mut batch = vec![T::default(); batch_len.clamp(1, limit - all.len())];
-        match decode(&mut batch) {
+        let batch = &mut batch[..batch_len.clamp(1, limit - all.len())];
+        match decode(batch) {
             Ok(count) => {
                 all.extend_from_slice(&batch[..count]);
                 if count < batch.len() {

@@ -6,7 +6,7 @@ use lath_kernels::delta::Decoder;
 use libfuzzer_sys::fuzz_target;
 
 /// Widths of zero announce any number of values; so many are enough.
-const LIMIT: usize = 20_000;
+const LIMIT: usize = 3_000;
 
 fuzz_target!(|data: &[u8]| {
     let mut input = Input::new(data);

@@ -6,7 +6,7 @@ use lath_kernels::byte_array::length_views;
 use lath_kernels::delta::{Decoder, lengths_to_offsets_i32, lengths_to_offsets_i64};
 use libfuzzer_sys::fuzz_target;
 
-const LIMIT: usize = 20_000;
+const LIMIT: usize = 3_000;
 
 fuzz_target!(|data: &[u8]| {
     let src = data.to_vec();

@@ -1,0 +1,255 @@
+//! Small files with every byte damaged in turn, and cut at every length: reading gives sound arrays or an error, within
+//! 10 seconds and 256 MiB, and never panics.
+//!
+//! Each byte is set to 0x00 and 0xFF and has each of its bits flipped. By default a random sample of all that runs;
+//! `LATH_FULL=1` runs everything, and is best built in the release profile.
+#![expect(unsafe_code, reason = "counts what is allocated")]
+
+mod reading;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use lath_parquet::{OpenOptions, Strings};
+use lath_testkit::equality::check_sound;
+use lath_testkit::random::{FileShape, RandomFile, SchemaShape};
+use lath_testkit::{Seeded, parquet_test_data};
+
+use reading::collect;
+
+/// Most bytes that reading one file may have allocated at any time.
+const MAX_ALLOCATED: usize = 256 << 20;
+/// Longest that reading one file may take.
+const MAX_TIME: Duration = Duration::from_secs(10);
+/// Mutations in a default run.
+const SAMPLE: usize = 30_000;
+
+/// The system's allocator, with a count for each thread of the bytes it holds.
+struct Counting;
+
+thread_local! {
+    static HELD: Cell<usize> = const { Cell::new(0) };
+    static MOST_HELD: Cell<usize> = const { Cell::new(0) };
+}
+
+fn add(len: usize) {
+    let held = HELD.get().wrapping_add(len);
+    HELD.set(held);
+    // A thread that frees what another allocated wraps below zero, and is at no maximum then.
+    if held > MOST_HELD.get() && held < usize::MAX / 2 {
+        MOST_HELD.set(held);
+    }
+}
+
+// SAFETY: every call goes to the system's allocator as it came; the counts are plain numbers that allocate nothing.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        add(layout.size());
+        // SAFETY: the caller keeps the same contract.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        add(layout.size());
+        // SAFETY: the caller keeps the same contract.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
+        HELD.set(HELD.get().wrapping_sub(layout.size()));
+        // SAFETY: the caller keeps the same contract.
+        unsafe { System.dealloc(ptr, layout) }
+    }
+
+    unsafe fn realloc(&self, ptr: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
+        add(new_size);
+        HELD.set(HELD.get().wrapping_sub(layout.size()));
+        // SAFETY: the caller keeps the same contract.
+        unsafe { System.realloc(ptr, layout, new_size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// A change to a file.
+#[derive(Debug, Clone, Copy)]
+enum Mutation {
+    Set { offset: usize, value: u8 },
+    Flip { offset: usize, bit: u8 },
+    Truncate { len: usize },
+}
+
+impl Mutation {
+    /// How many there are of a byte: two values, eight bits, and the cut before it.
+    const PER_BYTE: usize = 11;
+
+    /// The mutation of number `index` among those of a file.
+    fn number(index: usize) -> Self {
+        let offset = index / Self::PER_BYTE;
+        match index % Self::PER_BYTE {
+            0 => Self::Set { offset, value: 0x00 },
+            1 => Self::Set { offset, value: 0xFF },
+            2 => Self::Truncate { len: offset },
+            bit => Self::Flip { offset, bit: bit as u8 - 3 },
+        }
+    }
+
+    fn apply(self, bytes: &[u8]) -> Vec<u8> {
+        let mut bytes = bytes.to_vec();
+        match self {
+            Self::Set { offset, value } => bytes[offset] = value,
+            Self::Flip { offset, bit } => bytes[offset] ^= 1 << bit,
+            Self::Truncate { len } => bytes.truncate(len),
+        }
+        bytes
+    }
+}
+
+/// A file to damage.
+struct Subject {
+    name: String,
+    bytes: Vec<u8>,
+}
+
+/// The small files of the collection, where it is there, and random ones until there are enough.
+fn subjects(random: &mut fastrand::Rng) -> Vec<Subject> {
+    let mut subjects = Vec::new();
+    if let Some(folder) = parquet_test_data() {
+        let mut paths: Vec<PathBuf> = ["data", "bad_data"]
+            .iter()
+            .flat_map(|part| fs::read_dir(folder.join(part)).unwrap())
+            .map(|entry| entry.unwrap().path())
+            .filter(|path| path.extension().is_some_and(|extension| extension == "parquet"))
+            .filter(|path| fs::metadata(path).unwrap().len() <= 2_000)
+            .collect();
+        paths.sort();
+        for path in paths {
+            subjects.push(Subject { name: path.display().to_string(), bytes: fs::read(path).unwrap() });
+        }
+    }
+    let shape = FileShape { schema: SchemaShape { fields: 2, depth: 3 }, row_count: 60 };
+    while subjects.len() < 60 {
+        let seed = random.u64(..);
+        let file = RandomFile::new(&mut fastrand::Rng::with_seed(seed), shape);
+        if file.bytes.len() <= 3_000 && file.row_count() > 0 {
+            subjects.push(Subject { name: format!("random file {seed:#x}"), bytes: file.bytes.to_vec() });
+        }
+    }
+    subjects
+}
+
+/// Reads a file in the way that `way` says; whether it was readable does not matter.
+fn read(bytes: Bytes, way: usize) -> Result<(), String> {
+    let strings = if way.is_multiple_of(2) { Strings::Views } else { Strings::Offsets };
+    let batch_size = if way.is_multiple_of(3) { 7 } else { 8192 };
+    let Ok(file) = OpenOptions::new().name("damaged").from_bytes(bytes) else { return Ok(()) };
+    // Checksums would hide from the decoders what is damaged.
+    let read = file.read().strings(strings).batch_size(batch_size).verify_crc(false).build().and_then(collect);
+    match read {
+        Ok((_, batches)) => check_sound(&batches),
+        Err(_) => Ok(()),
+    }
+}
+
+/// What a worker is at, for the watchdog: when it started its present case, in milliseconds, and which case it is.
+#[derive(Default)]
+struct Progress {
+    started: AtomicU64,
+    case: AtomicUsize,
+}
+
+#[test]
+fn damaged_files_give_sound_arrays_or_errors() {
+    let mut random = Seeded::new("damaged_files_give_sound_arrays_or_errors");
+    let subjects = subjects(&mut random);
+    assert!(subjects.len() >= 40);
+    let full = std::env::var_os("LATH_FULL").is_some_and(|value| value != "0");
+    let total: usize = subjects.iter().map(|subject| subject.bytes.len() * Mutation::PER_BYTE).sum();
+    let step = if full { 1 } else { (total / SAMPLE).max(1) };
+    let first = random.usize(..step);
+    let cases: Vec<(usize, Mutation)> = subjects
+        .iter()
+        .enumerate()
+        .flat_map(|(i, subject)| (0..subject.bytes.len() * Mutation::PER_BYTE).map(move |m| (i, Mutation::number(m))))
+        .skip(first)
+        .step_by(step)
+        .collect();
+
+    // Panics are found by catching them; their messages would drown the one that counts.
+    std::panic::set_hook(Box::new(|_| {}));
+    let clock = Instant::now();
+    let next = AtomicUsize::new(0);
+    let workers: Vec<Progress> = (0..2).map(|_| Progress::default()).collect();
+    let failures = std::thread::scope(|scope| {
+        let handles: Vec<_> =
+            workers.iter().map(|progress| scope.spawn(|| work(&subjects, &cases, &next, clock, progress))).collect();
+        while handles.iter().any(|handle| !handle.is_finished()) {
+            std::thread::sleep(Duration::from_millis(50));
+            for progress in &workers {
+                let busy =
+                    (clock.elapsed().as_millis() as u64).saturating_sub(progress.started.load(Ordering::Relaxed));
+                if busy > 3 * MAX_TIME.as_millis() as u64 {
+                    // Nothing can stop the thread, so the process has to end.
+                    let (subject, mutation) = cases[progress.case.load(Ordering::Relaxed)];
+                    eprintln!("hangs on {mutation:?} of {}", subjects[subject].name);
+                    std::process::exit(101);
+                }
+            }
+        }
+        handles.into_iter().flat_map(|handle| handle.join().unwrap()).collect::<Vec<String>>()
+    });
+    drop(std::panic::take_hook());
+    println!("{} mutations of {} files in {:?}", cases.len(), subjects.len(), clock.elapsed());
+    let shown = failures.iter().take(20).cloned().collect::<Vec<_>>().join("\n");
+    assert!(failures.is_empty(), "{} of {} cases fail:\n{shown}", failures.len(), cases.len());
+}
+
+/// Takes cases until there are none left; returns what went wrong.
+fn work(
+    subjects: &[Subject],
+    cases: &[(usize, Mutation)],
+    next: &AtomicUsize,
+    clock: Instant,
+    progress: &Progress,
+) -> Vec<String> {
+    let mut failures = Vec::new();
+    loop {
+        let case = next.fetch_add(1, Ordering::Relaxed);
+        progress.case.store(case.min(cases.len() - 1), Ordering::Relaxed);
+        progress.started.store(clock.elapsed().as_millis() as u64, Ordering::Relaxed);
+        let Some(&(subject, mutation)) = cases.get(case) else {
+            // Done, which must not look like a hang while the other worker goes on.
+            progress.started.store(u64::MAX, Ordering::Relaxed);
+            return failures;
+        };
+        let bytes = Bytes::from(mutation.apply(&subjects[subject].bytes));
+        let held = HELD.get();
+        MOST_HELD.set(held);
+        let started = Instant::now();
+        let outcome = catch_unwind(AssertUnwindSafe(|| read(bytes, case)));
+        let (time, allocated) = (started.elapsed(), MOST_HELD.get().saturating_sub(held));
+        let mut fail = |what: String| failures.push(format!("{mutation:?} of {}: {what}", subjects[subject].name));
+        match outcome {
+            Ok(Ok(())) => {}
+            Ok(Err(what)) => fail(what),
+            Err(panic) => {
+                let text = panic.downcast_ref::<String>().cloned();
+                let text = text.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string));
+                fail(format!("panics: {}", text.unwrap_or_default()));
+            }
+        }
+        if allocated > MAX_ALLOCATED {
+            fail(format!("allocates {} MiB", allocated >> 20));
+        }
+        if time > MAX_TIME {
+            fail(format!("takes {time:?}"));
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Writes the seeds of the fuzz targets, to the folder named by the argument: the bodies of pages that the `parquet`
+//! crate wrote, behind the parameters that each target takes, and small whole files.
+//!
+//! The output is the same each time, so that the seeds in the repository change only when this does.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, BooleanArray, Int32Array, Int64Array, ListArray, RecordBatch, StringArray};
+use arrow_buffer::OffsetBuffer;
+use arrow_schema::{DataType, Field};
+use bytes::Bytes;
+use lath_testkit::random::{FileShape, RandomFile, SchemaShape};
+use parquet::arrow::ArrowWriter;
+use parquet::basic::{Compression, Encoding};
+use parquet::column::page::Page;
+use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
+use parquet::file::reader::{FileReader, SerializedFileReader};
+
+fn main() -> std::io::Result<()> {
+    let Some(folder) = std::env::args().nth(1).map(PathBuf::from) else {
+        eprintln!("usage: fuzz_seeds FOLDER");
+        std::process::exit(2);
+    };
+    pages(&folder)?;
+    whole_files(&folder)
+}
+
+fn write(folder: &Path, target: &str, name: &str, parts: &[&[u8]]) -> std::io::Result<()> {
+    let folder = folder.join(target);
+    fs::create_dir_all(&folder)?;
+    fs::write(folder.join(name), parts.concat())
+}
+
+fn file(columns: Vec<ArrayRef>, nullable: bool, properties: WriterPropertiesBuilder) -> Bytes {
+    let columns = columns.into_iter().enumerate().map(|(i, column)| (format!("c{i}"), column, nullable));
+    let batch = RecordBatch::try_from_iter_with_nullable(columns).expect("columns of one length");
+    let mut bytes = Vec::new();
+    let mut writer =
+        ArrowWriter::try_new(&mut bytes, batch.schema(), Some(properties.build())).expect("a sound schema");
+    writer.write(&batch).expect("writing to memory");
+    writer.close().expect("writing to memory");
+    bytes.into()
+}
+
+/// The bodies of the data pages of the first column chunk of a file of one column.
+fn data_pages(column: ArrayRef, properties: WriterPropertiesBuilder) -> Vec<Bytes> {
+    let reader = SerializedFileReader::new(file(vec![column], false, properties)).expect("the file is sound");
+    let row_group = reader.get_row_group(0).expect("there is one");
+    let pages = row_group.get_column_page_reader(0).expect("there is one");
+    let pages = pages.map(|page| page.expect("the page is sound"));
+    pages.filter(|page| !matches!(page, Page::DictionaryPage { .. })).map(|page| page.buffer().clone()).collect()
+}
+
+fn pages(folder: &Path) -> std::io::Result<()> {
+    let encoded = |encoding| WriterProperties::builder().set_dictionary_enabled(false).set_encoding(encoding);
+    let dictionary = WriterProperties::builder;
+
+    let walks: [(&str, fn(i64) -> i64); 4] = [
+        ("constant", |_| 7),
+        ("ascending", |i| i * 3),
+        ("narrow", |i| i * i % 17),
+        ("wide", |i| i.wrapping_mul(0x9E37_79B9_7F4A_7C15_u64 as i64)),
+    ];
+    for (name, value) in walks {
+        for len in [1, 33, 300] {
+            let name = format!("{name}-{len}");
+            let wide: ArrayRef = Arc::new(Int64Array::from_iter_values((0..len).map(value)));
+            let narrow: ArrayRef = Arc::new(Int32Array::from_iter_values((0..len).map(|i| value(i) as i32)));
+            for (target, column) in [("delta_i32", &narrow), ("delta_i64", &wide)] {
+                let page = &data_pages(column.clone(), encoded(Encoding::DELTA_BINARY_PACKED))[0];
+                write(folder, target, &name, &[&[29, 0], page])?;
+            }
+            let page = &data_pages(narrow.clone(), encoded(Encoding::BYTE_STREAM_SPLIT))[0];
+            write(folder, "byte_stream_split", &name, &[&[4], &(len as u16).to_le_bytes(), &[0, 0], page])?;
+            let page = &data_pages(narrow.clone(), dictionary())[0];
+            write(folder, "dictionary", &name, &[&(len as u16).to_le_bytes(), page])?;
+            write(folder, "rle", &name, &[&page[..1], &[29, 0], &page[1..]])?;
+            write(folder, "bitpack", &name, &[&page[..1], &[29, 0], &page[2..]])?;
+        }
+    }
+    let texts: [(&str, fn(usize) -> String); 3] = [
+        ("short", |i| format!("{i}")),
+        ("prefixed", |i| format!("a longer start and then {i:05}")),
+        ("mixed", |i| "xyz".repeat(i % 11)),
+    ];
+    for (name, text) in texts {
+        let column: ArrayRef = Arc::new(StringArray::from_iter_values((0..100).map(text)));
+        let page = &data_pages(column.clone(), encoded(Encoding::PLAIN))[0];
+        write(folder, "plain_byte_array", name, &[&[100, 0, 0], page])?;
+        let page = &data_pages(column.clone(), encoded(Encoding::DELTA_LENGTH_BYTE_ARRAY))[0];
+        write(folder, "delta_length", name, &[page])?;
+        let page = &data_pages(column, encoded(Encoding::DELTA_BYTE_ARRAY))[0];
+        write(folder, "delta_byte_array", name, &[page])?;
+    }
+    let bools: ArrayRef = Arc::new(BooleanArray::from_iter((0..200).map(|i| Some(i % 5 == 0 || i > 100))));
+    let page = &data_pages(bools, encoded(Encoding::RLE))[0];
+    write(folder, "rle", "booleans", &[&[1, 29, 0], &page[4..]])?;
+
+    // Levels of a list: repetition levels, definition levels, each behind its length in four bytes.
+    let item = Arc::new(Field::new_list_field(DataType::Int32, true));
+    let items: Int32Array = (0..150).map(|i| (i % 4 > 0).then_some(i)).collect();
+    let lengths = OffsetBuffer::from_lengths((0..50).map(|i| i % 7));
+    let list: ArrayRef = Arc::new(ListArray::new(item, lengths, Arc::new(items.slice(0, 147)), None));
+    let page = &data_pages(list, encoded(Encoding::PLAIN))[0];
+    let (rep, rest) = take_levels(page);
+    let (def, _) = take_levels(rest);
+    let split = (def.len() as u16).to_le_bytes();
+    write(folder, "levels", "list", &[&[2, 1, 1], &split, def, rep])
+}
+
+fn take_levels(page: &[u8]) -> (&[u8], &[u8]) {
+    let (len, rest) = page.split_first_chunk::<4>().expect("levels have a length");
+    rest.split_at(u32::from_le_bytes(*len) as usize)
+}
+
+fn whole_files(folder: &Path) -> std::io::Result<()> {
+    let shape = FileShape { schema: SchemaShape { fields: 2, depth: 3 }, row_count: 60 };
+    let mut written = 0;
+    for seed in 0.. {
+        let file = RandomFile::new(&mut fastrand::Rng::with_seed(seed), shape);
+        if file.bytes.len() <= 4_000 {
+            write(folder, "whole_file", &format!("random-{seed}"), &[&file.bytes])?;
+            written += 1;
+        }
+        if written == 60 {
+            break;
+        }
+    }
+    let numbers: ArrayRef = Arc::new(Int32Array::from_iter_values((0..200).map(|i| i % 9)));
+    let texts: ArrayRef =
+        Arc::new(StringArray::from_iter((0..200).map(|i| (i % 3 > 0).then(|| format!("text {}", i % 20)))));
+    let codecs = [
+        ("uncompressed", Compression::UNCOMPRESSED),
+        ("snappy", Compression::SNAPPY),
+        ("gzip", Compression::GZIP(Default::default())),
+        ("brotli", Compression::BROTLI(Default::default())),
+        ("zstd", Compression::ZSTD(Default::default())),
+        ("lz4-raw", Compression::LZ4_RAW),
+        ("lz4", Compression::LZ4),
+    ];
+    for (name, codec) in codecs {
+        let columns = vec![numbers.clone(), texts.clone()];
+        let bytes =
+            file(columns, true, WriterProperties::builder().set_compression(codec).set_data_page_row_count_limit(50));
+        write(folder, "whole_file", name, &[&bytes])?;
+    }
+    Ok(())
+}
