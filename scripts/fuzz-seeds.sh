@@ -1,0 +1,39 @@
+#!/bin/sh
+# Runs every fuzz target once over its seeds: each file of fuzz/seeds/TARGET, nothing mutated.
+# Needs a nightly toolchain, whose sanitizers the targets are built with; installs cargo-fuzz where it is missing.
+#
+#   scripts/fuzz-seeds.sh              every target, seeds only
+#   scripts/fuzz-seeds.sh SECONDS      every target for so many seconds each, mutating from the seeds
+#   scripts/fuzz-seeds.sh SECONDS TARGET…
+set -eu
+cd "$(dirname "$0")/.."
+
+seconds=${1:-0}
+[ $# -gt 0 ] && shift
+
+if ! cargo +nightly --version >/dev/null 2>&1; then
+    echo "fuzz-seeds: no nightly toolchain; rustup toolchain install nightly --profile minimal" >&2
+    exit 1
+fi
+cargo fuzz --version >/dev/null 2>&1 || cargo install --locked cargo-fuzz
+
+targets=${*:-$(cargo +nightly fuzz list --fuzz-dir fuzz)}
+# Built together, so that what the targets share compiles once.
+cargo +nightly fuzz build --fuzz-dir fuzz
+
+for target in $targets; do
+    seeds=fuzz/seeds/$target
+    [ -d "$seeds" ] || { echo "fuzz-seeds: no seeds for $target" >&2; exit 1; }
+    corpus=fuzz/corpus/$target
+    mkdir -p "$corpus"
+    if [ "$seconds" -eq 0 ]; then
+        limit=-runs=0
+        set -- "$seeds"
+    else
+        limit=-max_total_time=$seconds
+        set -- "$corpus" "$seeds"
+    fi
+    echo "fuzz-seeds: $target"
+    cargo +nightly fuzz run --fuzz-dir fuzz "$target" "$@" -- \
+        "$limit" -timeout=20 -rss_limit_mb=2500 -malloc_limit_mb=600 -max_len=16384 -verbosity=0
+done
