@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::process::Command;
 
 use arrow_array::RecordBatch;
-use arrow_schema::{DataType, Field, Schema};
+use arrow_schema::{DataType, Field};
 use lath_kernels::Tier;
 use lath_parquet::{ParquetFile, Strings};
 use lath_testkit::Seeded;

@@ -11,7 +11,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
 use arrow_array::{Array, RecordBatch};
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
-use lath_parquet::{Error, OpenOptions};
+use lath_parquet::{DecryptionKeys, Error, OpenOptions};
 use lath_testkit::equality::{check_sound, same_values};
 use lath_testkit::parquet_test_data;
 use parquet::arrow::arrow_reader::ArrowReaderOptions;
@@ -50,19 +50,36 @@ const KEYS_128: Keys = Keys { len: 16, columns: true, aad_prefix: None };
 const KEYS_256: Keys = Keys { len: 32, columns: true, aad_prefix: None };
 
 impl Keys {
-    fn properties(self) -> Arc<FileDecryptionProperties> {
-        let footer_key: Vec<u8> = b"0123456789".iter().copied().cycle().take(self.len).collect();
-        let mut builder = FileDecryptionProperties::builder(footer_key);
-        if self.columns {
-            let (names, first): (&[&str], _) = match self.len {
-                16 => (&["double_field", "float_field"], b'0'),
-                _ => (&COLUMNS_256, b'2'),
-            };
-            for (i, name) in names.iter().enumerate() {
-                let mut key: Vec<u8> = b"1234567890".iter().copied().cycle().take(self.len - 1).collect();
-                key.push(first + i as u8);
-                builder = builder.with_column_key(name, key);
-            }
+    fn footer_key(self) -> Vec<u8> {
+        b"0123456789".iter().copied().cycle().take(self.len).collect()
+    }
+
+    /// The columns that have keys of their own, and those keys.
+    fn column_keys(self) -> Vec<(&'static str, Vec<u8>)> {
+        let (columns, last): (&[&str], _) = match (self.columns, self.len) {
+            (false, _) => (&[], b'0'),
+            (true, 16) => (&["double_field", "float_field"], b'0'),
+            (true, _) => (&COLUMNS_256, b'2'),
+        };
+        let key = |last| b"1234567890".iter().copied().cycle().take(self.len - 1).chain([last]).collect();
+        columns.iter().zip(last..).map(|(&column, last)| (column, key(last))).collect()
+    }
+
+    fn of_lath(self) -> DecryptionKeys {
+        let mut keys = DecryptionKeys::new(self.footer_key());
+        for (column, key) in self.column_keys() {
+            keys = keys.column_key(column, key);
+        }
+        if let Some(prefix) = self.aad_prefix {
+            keys = keys.aad_prefix(prefix);
+        }
+        keys
+    }
+
+    fn of_crate(self) -> Arc<FileDecryptionProperties> {
+        let mut builder = FileDecryptionProperties::builder(self.footer_key());
+        for (column, key) in self.column_keys() {
+            builder = builder.with_column_key(column, key);
         }
         if let Some(prefix) = self.aad_prefix {
             builder = builder.with_aad_prefix(prefix.as_bytes().to_vec());
@@ -317,8 +334,8 @@ fn check(path: &Path, expected: &Expected) -> Result<(), String> {
         }
         Expected::Encrypted(keys) => {
             fails(path, open())?;
-            let read = read_sound(path, open().decryption(keys.properties()), true)?;
-            let options = ArrowReaderOptions::new().with_file_decryption_properties(keys.properties());
+            let read = read_sound(path, open().decryption(keys.of_lath()), true)?;
+            let options = ArrowReaderOptions::new().with_file_decryption_properties(keys.of_crate());
             same_as_crate(path, options, &read)
         }
     }
