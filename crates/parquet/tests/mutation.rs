@@ -28,7 +28,7 @@ const MAX_ALLOCATED: usize = 256 << 20;
 /// Longest that reading one file may take.
 const MAX_TIME: Duration = Duration::from_secs(10);
 /// Mutations in a default run.
-const SAMPLE: usize = 30_000;
+const SAMPLE: usize = 150_000;
 
 /// The system's allocator, with a count for each thread of the bytes it holds.
 struct Counting;

@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::process::Command;
 
 use arrow_array::RecordBatch;
-use arrow_schema::{DataType, Field};
+use arrow_schema::{DataType, Field, Schema};
 use lath_kernels::Tier;
 use lath_parquet::{ParquetFile, Strings};
 use lath_testkit::Seeded;
@@ -70,7 +70,7 @@ fn check(random: &mut fastrand::Rng, file: &RandomFile) -> Result<(), String> {
     same_values((&by_crate.0, &by_crate.1), (&all.0, &all.1)).map_err(|what| format!("as the crate: {what}"))?;
 
     for _ in 0..4 {
-        let choice = Choice::new(random, file, &opened);
+        let choice = Choice::new(random, file, &by_crate.0, &opened);
         choice.check(file, &opened).map_err(|what| format!("{what}\nof {choice:?}"))?;
     }
     Ok(())
@@ -89,9 +89,9 @@ struct Choice {
 }
 
 impl Choice {
-    fn new(random: &mut fastrand::Rng, file: &RandomFile, opened: &ParquetFile) -> Self {
+    fn new(random: &mut fastrand::Rng, file: &RandomFile, schema: &Schema, opened: &ParquetFile) -> Self {
         let mut paths = Vec::new();
-        for field in file.schema.fields() {
+        for field in schema.fields() {
             collect_paths(field, String::new(), &mut paths);
         }
         let row_group_count = opened.metadata().num_row_groups();

@@ -27,6 +27,10 @@ pub(super) fn decompress_raw(src: &[u8], dst: &mut Vec<u8>, len: usize) -> Resul
 /// Whichever of the framings the bytes are.
 pub(super) fn decompress_any_framing(src: &[u8], dst: &mut Vec<u8>, len: usize) -> Result<usize> {
     check_ratio("LZ4", src.len(), len, MAX_RATIO)?;
+    if len == 0 {
+        // Writers of Hadoop's framing store a block even of nothing, which no length leads to.
+        return Ok(0);
+    }
     let dst = room(dst, len);
     if src.starts_with(&FRAME_MAGIC) {
         return frame(src, dst);

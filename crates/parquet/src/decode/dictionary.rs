@@ -8,6 +8,7 @@ use arrow_cast::{CastOptions, cast_with_options};
 use arrow_data::ArrayData;
 use arrow_schema::DataType;
 use arrow_select::concat::concat;
+use arrow_select::take::take;
 use lath_kernels::{gather, rle, select};
 
 use super::aligned::AlignedBytes;
@@ -148,14 +149,18 @@ impl DictionaryColumn {
             return Ok(Arc::new(array));
         }
         let options = CastOptions { safe: false, ..CastOptions::default() };
-        let keys = cast_with_options(&keys, &self.key_type, &options).map_err(|_| {
-            Error::unsupported(format!("dictionary keys of type {} for {} entries", self.key_type, values.len()))
-        })?;
         let data_type = DataType::Dictionary(Box::new(self.key_type.clone()), Box::new(values.data_type().clone()));
+        let Ok(narrow_keys) = cast_with_options(&keys, &self.key_type, &options) else {
+            // One entry a value is more than the keys can tell apart; one for each that differs may not be.
+            let packed = take(&values, &keys, None).and_then(|plain| cast_with_options(&plain, &data_type, &options));
+            return packed.map_err(|_| {
+                Error::unsupported(format!("dictionary keys of type {} for {} entries", self.key_type, values.len()))
+            });
+        };
         let data = ArrayData::builder(data_type)
-            .len(keys.len())
-            .nulls(keys.nulls().cloned())
-            .add_buffer(keys.to_data().buffers()[0].clone())
+            .len(narrow_keys.len())
+            .nulls(narrow_keys.nulls().cloned())
+            .add_buffer(narrow_keys.to_data().buffers()[0].clone())
             .add_child_data(values.to_data())
             .build()
             .map_err(|error| Error::corrupt(error.to_string()))?;

@@ -11,17 +11,17 @@ use parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReaderB
 use parquet::errors::ParquetError;
 
 /// A schema and batches of it.
-pub type Table = (SchemaRef, Vec<RecordBatch>);
+pub(crate) type Table = (SchemaRef, Vec<RecordBatch>);
 
 /// All batches of a read.
-pub fn collect(batches: Batches) -> Result<Table> {
+pub(crate) fn collect(batches: Batches) -> Result<Table> {
     let schema = batches.schema().clone();
     let batches: Result<Vec<RecordBatch>> = batches.collect();
     Ok((schema, batches?))
 }
 
 /// What the `parquet` crate's reader makes of the columns and fields at or below `paths`, or of all.
-pub fn read_with_crate(
+pub(crate) fn read_with_crate(
     bytes: &Bytes,
     options: ArrowReaderOptions,
     paths: Option<&[String]>,
