@@ -7,6 +7,7 @@ use parquet::arrow::{ARROW_SCHEMA_META_KEY, parquet_to_arrow_schema};
 use parquet::file::metadata::KeyValue;
 use parquet::schema::types::{SchemaDescriptor, TypePtr};
 
+use super::hint::is_readable;
 use super::sound::{Scrutiny, without_unsound_annotations};
 use crate::envelope::guard;
 use crate::error::Result;
@@ -26,8 +27,10 @@ pub(super) fn convert(
         Some(root) => Cow::Owned(SchemaDescriptor::new(root)),
         None => Cow::Borrowed(descr),
     };
-    let has_hint = key_value.is_some_and(|pairs| pairs.iter().any(is_hint));
-    if use_hint && has_hint {
+    let hint = key_value.and_then(|pairs| {
+        pairs.iter().filter(|pair| is_hint(pair)).filter_map(|pair| pair.value.as_deref()).next_back()
+    });
+    if use_hint && hint.is_some_and(is_readable) {
         let pairs = key_value.map(<[KeyValue]>::to_vec);
         if let Ok(schema) = guard(|| parquet_to_arrow_schema(&sound, pairs.as_ref())) {
             return Ok((schema, sound.root_schema_ptr()));

@@ -22,6 +22,7 @@
 //! never comes out: such a hint is passed over.
 
 mod convert;
+mod hint;
 mod projection;
 mod refine;
 mod sound;
