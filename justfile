@@ -1,5 +1,6 @@
 # The usual work, by name. `just` alone lists it.
 
+# List the recipes
 default:
     @just --list
 

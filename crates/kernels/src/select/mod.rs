@@ -13,7 +13,7 @@
 //!
 //! Contract: every length is checked before anything is written; bits of an output bitmap outside the range that a
 //! function is asked to write stay as they are.
-#![expect(unsafe_code, reason = "dispatch to the code of the current tier")]
+#![expect(unsafe_code, reason = "dispatch to the code of the current tier, bytes seen as elements")]
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -113,6 +113,7 @@ element_functions! {
 }
 
 /// Spreads values of `width` bytes over the valid slots, in place: [`expand_in_place_u8`] for fixed-length values.
+/// Fast where `width` is 1, 2, 4, 8 or 16 and `values` is aligned to it, else run by run.
 ///
 /// `values` has `width` bytes a slot; its last `value_count × width` bytes are the non-null values. A width of zero
 /// leaves nothing to move.
@@ -140,6 +141,21 @@ pub fn expand_bytes_in_place(
     }
     if width == 1 {
         return expand_in_place_u8(values, value_count, validity, validity_bit_offset);
+    }
+    macro_rules! as_elements {
+        ($element:ty, $expand:ident) => {
+            // SAFETY: every bit pattern is a value of an integer type, before and after.
+            if let ([], values, []) = unsafe { values.align_to_mut::<$element>() } {
+                return $expand(values, value_count, validity, validity_bit_offset);
+            }
+        };
+    }
+    match width {
+        2 => as_elements!(u16, expand_in_place_u16),
+        4 => as_elements!(u32, expand_in_place_u32),
+        8 => as_elements!(u64, expand_in_place_u64),
+        16 => as_elements!(u128, expand_in_place_u128),
+        _ => {}
     }
     check_expand(len, value_count, validity, validity_bit_offset)?;
     scalar::expand_bytes(width, values, value_count, validity, validity_bit_offset);

@@ -155,6 +155,9 @@ fn fixed_length_values_expand_like_the_reference() {
                 let mut values = GuardedBytes::ending_at_guard(&packed);
                 super::expand_bytes_in_place(width, &mut values, compact.len(), &validity, start).unwrap();
                 assert_eq!(&*values, &expanded[..], "{tier}, width {width}, {len} slots");
+                let mut unaligned = [&[0xA5], &packed[..]].concat();
+                super::expand_bytes_in_place(width, &mut unaligned[1..], compact.len(), &validity, start).unwrap();
+                assert_eq!(&unaligned[1..], &expanded[..], "{tier}, width {width}, {len} slots, unaligned");
             });
         }
     }
