@@ -1,7 +1,7 @@
 use arrow_buffer::Buffer;
 
 /// Most buffers that are kept for use again: the dictionary, the page in decode, and two that a batch may still hold.
-const MAX_LENT: usize = 4;
+const MAX_LENT: usize = 3;
 
 /// Buffers for decompressed pages, used again as soon as nobody else refers to them.
 ///

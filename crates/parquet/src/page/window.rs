@@ -13,7 +13,7 @@ const WINDOW_BYTES: usize = 1 << 16;
 const HEADER_BYTES: usize = 256;
 
 /// Most earlier windows that are kept for use again.
-const MAX_RETIRED: usize = 2;
+const MAX_RETIRED: usize = 1;
 
 /// The part of a column chunk that is in memory. Pages are slices of it; nothing is copied out.
 #[derive(Debug)]
@@ -120,6 +120,8 @@ impl Window {
             return Vec::new();
         }
         self.retired.extend(self.owner.take());
+        // A dictionary page is often much larger than the pages after it, and not worth keeping for them.
+        self.retired.retain(|bytes| bytes.len() / 4 <= len);
         let free = self.retired.iter().position(|bytes| bytes.len() >= len && bytes.is_unique());
         let scratch = free.map(|free| Vec::from(self.retired.swap_remove(free)));
         if self.retired.len() > MAX_RETIRED {

@@ -1,4 +1,7 @@
-#![expect(unsafe_code, reason = "mapping a file into memory is unsafe by nature; the argument is in the type's documentation")]
+#![expect(
+    unsafe_code,
+    reason = "mapping a file into memory is unsafe by nature; the argument is in the type's documentation"
+)]
 
 use std::fs::File;
 use std::io;
