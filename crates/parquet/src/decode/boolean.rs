@@ -37,6 +37,10 @@ enum PageState {
 }
 
 impl BooleanColumn {
+    pub(crate) fn reset(&mut self) {
+        self.page = PageState::None;
+    }
+
     pub(crate) fn start_page(&mut self, values: EncodedValues) {
         self.page = PageState::Pending(values);
     }

@@ -87,6 +87,12 @@ impl ByteArrayColumn {
         }
     }
 
+    pub(crate) fn reset(&mut self) {
+        self.dictionary = None;
+        self.page = PageState::Pending(None);
+        self.reset_buffers();
+    }
+
     pub(crate) fn start_dictionary(&mut self, page: &DictionaryPage) -> Result<()> {
         // Each value takes four bytes of length at least; checked before the views are allocated.
         if page.value_count > page.values.len() / 4 {

@@ -52,6 +52,12 @@ impl DictionaryColumn {
         }
     }
 
+    pub(crate) fn reset(&mut self) {
+        self.values.reset();
+        self.dictionary = None;
+        self.page = PageState::Pending(None);
+    }
+
     pub(crate) fn start_dictionary(&mut self, page: &DictionaryPage) -> Result<()> {
         self.values.start_dictionary(page)?;
         self.dictionary = self.values.dictionary_values()?;
@@ -96,7 +102,7 @@ impl DictionaryColumn {
             let (indices, src) = dictionary_indices(pending.take().ok_or_else(values_missing)?.bytes)?;
             self.page = PageState::Indices { src, indices };
         }
-        let dictionary_len = self.dictionary.as_ref().map_or(0, |dictionary| dictionary.len());
+        let dictionary_len = self.dictionary.as_ref().map_or(0, Array::len);
         match &mut self.page {
             PageState::Pending(_) => return Err(values_missing()),
             PageState::Indices { src, indices } => {

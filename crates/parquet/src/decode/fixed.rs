@@ -72,6 +72,12 @@ impl FixedColumn {
         }
     }
 
+    pub(crate) fn reset(&mut self) {
+        self.dictionary = None;
+        self.dictionary_len = 0;
+        self.page = PageState::Pending(None);
+    }
+
     pub(crate) fn start_dictionary(&mut self, page: &DictionaryPage) -> Result<()> {
         let needed = page.value_count.checked_mul(self.layout.stored_width).filter(|&n| n <= page.values.len());
         let needed = needed.ok_or_else(|| Error::corrupt("the dictionary page ends before its values do"))?;

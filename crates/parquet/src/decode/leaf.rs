@@ -8,7 +8,7 @@ use super::bitmap::Validity;
 use super::levels::LevelDecoder;
 use super::values::{EncodedValues, Slots, ValueColumn};
 use crate::error::{Error, Result};
-use crate::page::{Page, PageReader};
+use crate::page::{ChunkSpec, Page, PageReader, PageSummary};
 use crate::schema::Leaf;
 
 /// Level entries are decoded this many at a time where rows have to be told apart.
@@ -100,6 +100,15 @@ impl LeafReader {
         })
     }
 
+    /// Turns to the same leaf of another row group, keeping buffers.
+    pub(crate) fn turn_to(&mut self, chunk: ChunkSpec) -> Result<()> {
+        self.values.reset();
+        self.page_remaining = 0;
+        self.chunk = LevelChunk::default();
+        self.row_begun = false;
+        self.pages.turn_to(chunk)
+    }
+
     /// Appends the next `row_count` rows to the batch.
     pub(crate) fn append(&mut self, row_count: usize) -> Result<()> {
         if self.leaf.max_rep_level > 0 {
@@ -128,6 +137,12 @@ impl LeafReader {
     /// Columns without repetition: an entry is a row.
     fn walk_flat(&mut self, mut row_count: usize, keep: bool) -> Result<()> {
         while row_count > 0 {
+            if self.page_remaining == 0 && !keep {
+                row_count = self.skip_pages(row_count)?;
+                if row_count == 0 {
+                    return Ok(());
+                }
+            }
             if self.page_remaining == 0 && !self.next_page()? {
                 return Err(self.ends_early(row_count));
             }
@@ -190,12 +205,17 @@ impl LeafReader {
     fn walk_repeated(&mut self, mut row_count: usize, keep: bool) -> Result<()> {
         // The row before has ended only once the next entry is seen to begin one; entries left of it were taken then.
         while row_count > 0 || self.row_begun {
-            if self.chunk.position == self.chunk.rep.len() && !self.fill_chunk()? {
-                if row_count == 0 {
-                    self.row_begun = false;
-                    return Ok(());
+            if self.chunk.position == self.chunk.rep.len() {
+                if self.page_remaining == 0 && !keep {
+                    row_count = self.skip_pages(row_count)?;
                 }
-                return Err(self.ends_early(row_count));
+                if !self.fill_chunk()? {
+                    if row_count == 0 {
+                        self.row_begun = false;
+                        return Ok(());
+                    }
+                    return Err(self.ends_early(row_count));
+                }
             }
             if !self.row_begun && self.chunk.rep[self.chunk.position] > 0 {
                 let error = Error::corrupt("a column chunk that begins with a repetition level above 0");
@@ -299,6 +319,30 @@ impl LeafReader {
             }
         }
         Ok(false)
+    }
+
+    /// Passes over whole pages, as far as their headers say how many rows they have, without reading their bodies;
+    /// returns how many of `row_count` rows are left to skip. Only for the end of a page.
+    fn skip_pages(&mut self, mut row_count: usize) -> Result<usize> {
+        while row_count > 0 {
+            let rows = match self.pages.peek_page()? {
+                Some(PageSummary::Data { value_count, .. }) if self.leaf.max_rep_level == 0 => value_count,
+                Some(PageSummary::Data { row_count: Some(rows), .. }) => rows,
+                Some(PageSummary::Dictionary) => {
+                    if let Some(Page::Dictionary(page)) = self.pages.next_page()? {
+                        self.values.start_dictionary(&page).map_err(|error| self.pages.locate(error))?;
+                    }
+                    continue;
+                }
+                _ => break,
+            };
+            if rows > row_count {
+                break;
+            }
+            self.pages.skip_page()?;
+            row_count -= rows;
+        }
+        Ok(row_count)
     }
 
     fn start_levels(&mut self, rep: crate::page::Levels, def: crate::page::Levels) -> Result<()> {

@@ -69,10 +69,10 @@ impl ValueColumn {
             let values = Self::new(leaf, value_type)?;
             return Ok(Self::Dictionary(Box::new(DictionaryColumn::new(key_type, values))));
         }
-        if physical_type == PhysicalType::BYTE_ARRAY {
-            if let Some(output) = ByteArrayOutput::new(data_type) {
-                return Ok(Self::ByteArray(ByteArrayColumn::new(data_type.clone(), output)));
-            }
+        if physical_type == PhysicalType::BYTE_ARRAY
+            && let Some(output) = ByteArrayOutput::new(data_type)
+        {
+            return Ok(Self::ByteArray(ByteArrayColumn::new(data_type.clone(), output)));
         }
         if physical_type == PhysicalType::BOOLEAN && *data_type == DataType::Boolean {
             return Ok(Self::Boolean(BooleanColumn::default()));
@@ -80,6 +80,17 @@ impl ValueColumn {
         match FixedLayout::new(physical_type, leaf.type_length, data_type) {
             Some(layout) => Ok(Self::Fixed(FixedColumn::new(data_type.clone(), physical_type, layout))),
             None => Err(Error::unsupported(format!("reading {physical_type} values as {data_type}"))),
+        }
+    }
+
+    /// Forgets dictionary and page, for the next column chunk.
+    pub(crate) fn reset(&mut self) {
+        match self {
+            Self::Fixed(column) => column.reset(),
+            Self::ByteArray(column) => column.reset(),
+            Self::Boolean(column) => column.reset(),
+            Self::Dictionary(column) => column.reset(),
+            Self::Null { .. } => {}
         }
     }
 

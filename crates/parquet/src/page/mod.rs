@@ -25,7 +25,7 @@ use arrow_buffer::Buffer;
 
 pub(crate) use chunk::ChunkSpec;
 pub(crate) use encoding::Encoding;
-pub(crate) use reader::{PageOptions, PageReader};
+pub(crate) use reader::{PageOptions, PageReader, PageSummary};
 
 /// A page of a column chunk.
 #[derive(Debug)]

@@ -19,27 +19,43 @@ pub(super) struct LeafStream {
     row_group: usize,
     cursor: BatchCursor,
     reader: Option<LeafReader>,
+    /// The reader is at the row group's chunk.
+    is_open: bool,
     steps: Vec<Step>,
 }
 
 impl LeafStream {
     pub(super) fn new(plan: Arc<ReadPlan>, leaf: usize) -> Self {
-        Self { plan, leaf, row_group: 0, cursor: BatchCursor::default(), reader: None, steps: Vec::new() }
+        Self {
+            plan,
+            leaf,
+            row_group: 0,
+            cursor: BatchCursor::default(),
+            reader: None,
+            is_open: false,
+            steps: Vec::new(),
+        }
     }
 
     /// The next batch; `None` after the last.
     pub(super) fn next(&mut self) -> Result<Option<LeafBatch>> {
         while let Some(rows) = self.plan.rows.get(self.row_group) {
             if self.cursor.next(rows, self.plan.batch_size, &mut self.steps) == 0 {
-                self.reader = None;
                 self.cursor = BatchCursor::default();
                 self.row_group += 1;
+                self.is_open = false;
                 continue;
             }
             let reader = match &mut self.reader {
-                Some(reader) => reader,
+                Some(reader) => {
+                    if !self.is_open {
+                        reader.turn_to(self.plan.chunk_spec(self.leaf, rows.row_group)?)?;
+                    }
+                    reader
+                }
                 None => self.reader.insert(self.plan.open_leaf(self.leaf, rows.row_group)?),
             };
+            self.is_open = true;
             for step in &self.steps {
                 if step.skip > 0 {
                     reader.skip(step.skip)?;

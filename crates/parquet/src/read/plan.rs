@@ -9,7 +9,7 @@ use super::selection::RowGroupRows;
 use crate::decode::LeafReader;
 use crate::error::Result;
 use crate::file::ParquetFile;
-use crate::page::{PageOptions, PageReader};
+use crate::page::{ChunkSpec, PageOptions, PageReader};
 use crate::schema::Node;
 
 /// A read of some columns and rows of one file.
@@ -25,10 +25,15 @@ pub(super) struct ReadPlan {
 }
 
 impl ReadPlan {
+    /// Where the column chunk of the plan's `leaf` in `row_group` is.
+    pub(super) fn chunk_spec(&self, leaf: usize, row_group: usize) -> Result<ChunkSpec> {
+        self.file.chunk_spec(row_group, self.leaves[leaf].leaf.column)
+    }
+
     /// Opens the column chunk of the plan's `leaf` in `row_group`.
     pub(super) fn open_leaf(&self, leaf: usize, row_group: usize) -> Result<LeafReader> {
         let planned = &self.leaves[leaf];
-        let spec = self.file.chunk_spec(row_group, planned.leaf.column)?;
+        let spec = self.chunk_spec(leaf, row_group)?;
         let limits = self.file.limits();
         let max_slots = usize::try_from(limits.batch_elements).unwrap_or(usize::MAX);
         let options = PageOptions { verify_crc: self.verify_crc, limits: limits.clone() };
