@@ -215,9 +215,8 @@ impl ByteArrayColumn {
                 while done < out.len() {
                     let (bytes, lengths) = stream.next(out.len() - done)?;
                     if self.utf8 {
-                        check_utf8_whole(bytes, 0..bytes.len(), lengths)?;
+                        check_utf8_whole(&bytes, 0..bytes.len(), lengths)?;
                     }
-                    let bytes = Buffer::from(bytes);
                     let buffer_index = register(&mut self.buffers, &mut None, &bytes)?;
                     byte_array::length_views(&bytes, 0, lengths, buffer_index, &mut out[done..done + lengths.len()])?;
                     done += lengths.len();
@@ -309,7 +308,7 @@ pub(crate) struct PrefixStream {
     suffixes: Buffer,
     suffix_position: usize,
     previous: Vec<u8>,
-    joined: Vec<u8>,
+    joined: AlignedBytes,
     lengths: Vec<i32>,
 }
 
@@ -336,13 +335,13 @@ impl PrefixStream {
             suffixes: src.slice(end),
             suffix_position: 0,
             previous: Vec::new(),
-            joined: Vec::new(),
+            joined: AlignedBytes::default(),
             lengths: Vec::new(),
         })
     }
 
     /// The next values, at least one and at most `max_count`: their bytes one after another, and their lengths.
-    pub(crate) fn next(&mut self, max_count: usize) -> Result<(&[u8], &[i32])> {
+    pub(crate) fn next(&mut self, max_count: usize) -> Result<(Buffer, &[i32])> {
         let available = self.prefix_lengths.len() - self.next;
         if available == 0 {
             return Err(values_missing());
@@ -361,16 +360,17 @@ impl PrefixStream {
         if count == 1 && len > self.previous.len() + self.suffixes.len() {
             return Err(Error::corrupt("a prefix that is longer than the value before it"));
         }
-        self.joined.resize(len, 0);
         self.lengths.resize(count, 0);
         let rest = &self.suffixes[self.suffix_position..];
-        let (joined, lengths) = (&mut self.joined[..], &mut self.lengths[..]);
-        let join = byte_array::prefix_join(prefixes, suffixes, rest, &self.previous, joined, lengths)?;
+        self.joined.clear();
+        let joined = self.joined.grow(len);
+        let join = byte_array::prefix_join(prefixes, suffixes, rest, &self.previous, joined, &mut self.lengths)?;
         self.suffix_position += join.suffix_bytes_consumed;
         self.next += count;
         let last = self.lengths.last().map_or(0, |&len| len as usize);
         self.previous.clear();
-        self.previous.extend_from_slice(&self.joined[len - last..]);
-        Ok((&self.joined, &self.lengths))
+        let joined = self.joined.finish();
+        self.previous.extend_from_slice(&joined[len - last..]);
+        Ok((joined, &self.lengths))
     }
 }

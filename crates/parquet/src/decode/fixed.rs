@@ -234,7 +234,7 @@ fn decode_stored(page: &mut PageState, width: usize, out: &mut [u8], count: usiz
                 if lengths.iter().any(|&len| len as usize != width) {
                     return Err(Error::corrupt(format!("a value whose length is not the column's {width} bytes")));
                 }
-                out[done * width..][..bytes.len()].copy_from_slice(bytes);
+                out[done * width..][..bytes.len()].copy_from_slice(&bytes);
                 done += lengths.len();
             }
         }
