@@ -10,7 +10,7 @@ struct Stream {
     suffixes: Vec<u8>,
 }
 
-/// `prefixed` in eight values have a prefix, of up to the value before or 40 bytes; suffixes are below `limit` bytes.
+/// `prefixed` in eight values have a prefix, of up to the value before or 90 bytes; suffixes are below `limit` bytes.
 fn stream(seed: u64, count: usize, previous: usize, prefixed: usize, limit: usize) -> Stream {
     let mut state = seed;
     let mut next = || {
@@ -20,7 +20,7 @@ fn stream(seed: u64, count: usize, previous: usize, prefixed: usize, limit: usiz
     let mut stream = Stream { prefixes: vec![], suffix_lengths: vec![], suffixes: vec![] };
     let mut last = previous;
     for _ in 0..count {
-        let prefix = if next() % 8 < prefixed { (next() % (last + 1)).min(next() % 40 + 1) } else { 0 };
+        let prefix = if next() % 8 < prefixed { (next() % (last + 1)).min(next() % 90 + 1) } else { 0 };
         let suffix = next() % limit;
         stream.prefixes.push(prefix.min(last) as i32);
         stream.suffix_lengths.push(suffix as i32);
