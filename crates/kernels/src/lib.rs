@@ -15,8 +15,6 @@ pub mod rle;
 pub mod select;
 
 mod error;
-#[cfg(test)]
-mod random;
 mod tier;
 mod varint;
 

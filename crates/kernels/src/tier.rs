@@ -47,6 +47,14 @@ tier_features!($ has_avx512 avx512 [
     "avx2", "bmi1", "bmi2", "fma", "lzcnt", "movbe", "popcnt",
 ]);
 
+/// Compiles the functions inside it with Advanced SIMD, which every AArch64 processor has.
+#[cfg(target_arch = "aarch64")]
+macro_rules! neon {
+    ($($item:item)*) => { $(#[target_feature(enable = "neon")] $item)* };
+}
+#[cfg(target_arch = "aarch64")]
+pub(crate) use neon;
+
 impl Tier {
     /// The tier that kernels run at: the best that the processor has, lowered by `LATH_SIMD` if that is set.
     ///

@@ -26,6 +26,12 @@
 
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod avx2;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod avx512;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+pub(crate) mod lanes;
+#[cfg(target_arch = "aarch64")]
+pub(crate) mod neon;
 #[cfg(test)]
 pub(crate) mod reference;
 pub(crate) mod scalar;
@@ -85,15 +91,15 @@ pub fn unpack_msb_u8(src: &[u8], width: u32, out: &mut [u8]) -> Result<(), Kerne
 
 /// `width` is at most 8; bytes past the end of `src` count as zeros. So for the next two, up to 32 and 64.
 fn unpack_checked_u8(src: &[u8], width: u32, out: &mut [u8]) {
-    dispatch!(unpack_u8(src, width, out): avx2);
+    dispatch!(unpack_u8(src, width, out): avx512 avx2 neon);
 }
 
 fn unpack_checked_u32(src: &[u8], width: u32, out: &mut [u32]) {
-    dispatch!(unpack_u32(src, width, out): avx2);
+    dispatch!(unpack_u32(src, width, out): avx512 avx2 neon);
 }
 
 fn unpack_checked_u64(src: &[u8], width: u32, out: &mut [u64]) {
-    dispatch!(unpack_u64(src, width, out): avx2);
+    dispatch!(unpack_u64(src, width, out): avx512 avx2 neon);
 }
 
 /// Bytes that `count` values of `width` bits take up.

@@ -1,66 +1,37 @@
-use super::{reference, scalar, unpack_msb_u8, unpack_u8, unpack_u32, unpack_u64};
-use crate::random::Random;
+use lath_testkit::{Guarded, GuardedBytes, Plain, Seeded, lengths};
+
+use super::{reference, unpack_checked_u8, unpack_checked_u32, unpack_checked_u64};
+use super::{unpack_msb_u8, unpack_u8, unpack_u32, unpack_u64};
 use crate::{KernelError, Tier};
 
-/// Lengths around every block size that a tier uses.
-const LENGTHS: [usize; 22] = [0, 1, 2, 7, 8, 9, 15, 16, 17, 23, 31, 32, 33, 63, 64, 65, 100, 127, 128, 129, 250, 1000];
-
-/// One tier's functions, which take checked arguments.
-struct Kernels {
-    tier: Tier,
-    unpack_u8: fn(&[u8], u32, &mut [u8]),
-    unpack_u32: fn(&[u8], u32, &mut [u32]),
-    unpack_u64: fn(&[u8], u32, &mut [u64]),
+fn random_bytes(random: &mut Seeded, len: usize) -> Vec<u8> {
+    std::iter::repeat_with(|| random.u8(..)).take(len).collect()
 }
 
-fn tiers() -> Vec<Kernels> {
-    let of = |&tier: &Tier| match tier {
-        Tier::Scalar => Some(Kernels {
-            tier,
-            unpack_u8: scalar::unpack_u8,
-            unpack_u32: scalar::unpack_u32,
-            unpack_u64: scalar::unpack_u64,
-        }),
-        #[cfg(target_arch = "x86_64")]
-        Tier::Avx2 => Some(Kernels {
-            tier,
-            // SAFETY: the tier is available.
-            unpack_u8: |src, width, out| unsafe { super::avx2::unpack_u8(src, width, out) },
-            // SAFETY: the tier is available.
-            unpack_u32: |src, width, out| unsafe { super::avx2::unpack_u32(src, width, out) },
-            // SAFETY: the tier is available.
-            unpack_u64: |src, width, out| unsafe { super::avx2::unpack_u64(src, width, out) },
-        }),
-        _ => None,
-    };
-    Tier::under_test().iter().filter_map(of).collect()
-}
-
-/// Inputs of exactly the length needed and of a few bytes more, which are not zero.
-fn check<T: Copy + PartialEq + std::fmt::Debug>(
+/// Inputs of exactly the length needed, against a guard page, and of a few bytes more, which are not zero.
+fn check<T: Plain + PartialEq + std::fmt::Debug>(
     tier: Tier,
     max: u32,
-    unpack: fn(&[u8], u32, &mut [T]),
+    unpack: fn(&[u8], u32, &mut [T]) -> Result<(), KernelError>,
     from: fn(u64) -> T,
 ) {
+    let mut random = Seeded::new("every_tier_unpacks_every_width_and_length");
     for width in 0..=max {
-        for (seed, &count) in LENGTHS.iter().enumerate() {
+        for count in lengths().filter(|&count| count < 70 || count % 8 < 2 && count < 300) {
             let needed = (count * width as usize).div_ceil(8);
-            for behind in [0, 1, 7, 40] {
-                for fill in [None, Some(0xff), Some(0x55)] {
-                    let src = match fill {
-                        None => Random::new(seed as u64).bytes(needed + behind),
-                        Some(byte) => vec![byte; needed + behind],
-                    };
-                    let src = src.into_boxed_slice();
-                    let expected: Vec<T> = reference::unpack(&src, width, count).into_iter().map(from).collect();
-                    let mut out = vec![from(0xa5); count];
-                    unpack(&src, width, &mut out);
-                    assert_eq!(
-                        out, expected,
-                        "{tier} width {width} count {count} behind {behind} fill {fill:?} seed {seed}"
-                    );
-                }
+            let behind = random.usize(..40);
+            let bytes = match random.u8(..4) {
+                0 => vec![0xff; needed + behind],
+                _ => random_bytes(&mut random, needed + behind),
+            };
+            let expected: Vec<T> = reference::unpack(&bytes, width, count).into_iter().map(from).collect();
+            let garbage = vec![from(0xa5); count];
+            for (src, mut out) in [
+                (GuardedBytes::ending_at_guard(&bytes[..needed]), Guarded::ending_at_guard(&garbage)),
+                (GuardedBytes::ending_at_guard(&bytes), Guarded::starting_at_guard(&garbage)),
+            ] {
+                assert_eq!(unpack(&src, width, &mut out), Ok(()));
+                assert_eq!(*out, expected[..], "{tier} width {width} count {count} behind {behind}");
             }
         }
     }
@@ -68,47 +39,50 @@ fn check<T: Copy + PartialEq + std::fmt::Debug>(
 
 #[test]
 fn every_tier_unpacks_every_width_and_length() {
-    for kernels in tiers() {
-        check(kernels.tier, 8, kernels.unpack_u8, |value| value as u8);
-        check(kernels.tier, 32, kernels.unpack_u32, |value| value as u32);
-        check(kernels.tier, 64, kernels.unpack_u64, |value| value);
-    }
+    Tier::for_each_available(|tier| {
+        check(tier, 8, unpack_u8, |value| value as u8);
+        check(tier, 32, unpack_u32, |value| value as u32);
+        check(tier, 64, unpack_u64, |value| value);
+    });
 }
 
 #[test]
 fn every_tier_takes_bytes_past_the_end_as_zeros() {
-    for kernels in tiers() {
+    let mut random = Seeded::new("every_tier_takes_bytes_past_the_end_as_zeros");
+    Tier::for_each_available(|tier| {
         for width in 1..=64 {
-            let full = Random::new(7).bytes(40 * width as usize / 8);
+            let full = random_bytes(&mut random, 100 * width as usize / 8);
             for cut in [1, full.len() / 2, full.len()] {
-                let src = &full[..full.len() - cut];
-                let expected = reference::unpack(src, width, 40);
-                let mut out = [1; 40];
-                (kernels.unpack_u64)(src, width, &mut out);
-                assert_eq!(out[..], expected, "{} width {width} cut {cut}", kernels.tier);
+                let src = GuardedBytes::ending_at_guard(&full[..full.len() - cut]);
+                let expected = reference::unpack(&src, width, 100);
+                let mut out = [1; 100];
+                unpack_checked_u64(&src, width, &mut out);
+                assert_eq!(out[..], expected, "{tier} width {width} cut {cut}");
                 if width <= 32 {
-                    let mut out = [1; 40];
-                    (kernels.unpack_u32)(src, width, &mut out);
-                    assert!(
-                        out.iter().map(|&v| u64::from(v)).eq(expected.iter().copied()),
-                        "{} width {width}",
-                        kernels.tier
-                    );
+                    let mut out = [1; 100];
+                    unpack_checked_u32(&src, width, &mut out);
+                    assert_eq!(out.map(u64::from)[..], expected, "{tier} width {width} cut {cut}");
+                }
+                if width <= 8 {
+                    let mut out = [1; 100];
+                    unpack_checked_u8(&src, width, &mut out);
+                    assert_eq!(out.map(u64::from)[..], expected, "{tier} width {width} cut {cut}");
                 }
             }
         }
-    }
+    });
 }
 
 #[test]
 fn most_significant_bit_first_unpacks_every_width_and_length() {
+    let mut random = Seeded::new("most_significant_bit_first_unpacks_every_width_and_length");
     for width in 0..=8 {
-        for (seed, &count) in LENGTHS.iter().enumerate() {
-            let src = Random::new(seed as u64).bytes((count * width as usize).div_ceil(8));
+        for count in lengths().filter(|&count| count < 300) {
+            let src = random_bytes(&mut random, (count * width as usize).div_ceil(8));
             let expected = reference::unpack_msb(&src, width, count);
             let mut out = vec![0xa5; count];
             unpack_msb_u8(&src, width, &mut out).unwrap();
-            assert!(out.iter().map(|&v| u64::from(v)).eq(expected), "width {width} count {count} seed {seed}");
+            assert!(out.iter().map(|&value| u64::from(value)).eq(expected), "width {width} count {count}");
         }
     }
 }

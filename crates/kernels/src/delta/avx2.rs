@@ -18,9 +18,8 @@ use std::arch::x86_64::*;
 use super::decoder::{Decoder, Miniblocks};
 use super::scalar;
 use crate::KernelError;
-use crate::bitpack::avx2::{
-    NARROW32, NARROW64, WINDOW32, WINDOW64, groups_within, lanes_32, lanes_64, unpack_group_32, unpack_half_64,
-};
+use crate::bitpack::avx2::{lanes_32, lanes_64, unpack_group_32, unpack_half_64};
+use crate::bitpack::lanes::{NARROW32, NARROW64, WINDOW32, WINDOW64, groups_within};
 use crate::bitpack::packed_len;
 use crate::tier::avx2;
 

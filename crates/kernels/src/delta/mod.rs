@@ -21,7 +21,11 @@
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 mod decoder;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 mod offsets;
 #[cfg(test)]
 mod reference;
@@ -81,7 +85,7 @@ impl private::Integer for i32 {
     }
 
     fn decode(decoder: &mut Decoder<Self>, src: &[u8], out: &mut [Self]) -> Result<usize, KernelError> {
-        dispatch!(decode_i32(decoder, src, out): avx2)
+        dispatch!(decode_i32(decoder, src, out): avx512 avx2 neon)
     }
 }
 
@@ -102,7 +106,7 @@ impl private::Integer for i64 {
     }
 
     fn decode(decoder: &mut Decoder<Self>, src: &[u8], out: &mut [Self]) -> Result<usize, KernelError> {
-        dispatch!(decode_i64(decoder, src, out): avx2)
+        dispatch!(decode_i64(decoder, src, out): avx512 avx2 neon)
     }
 }
 

@@ -1,7 +1,8 @@
 //! The specification, value by value; and an encoder that writes whatever the format allows.
 
+use lath_testkit::Seeded;
+
 use crate::bitpack;
-use crate::random::Random;
 
 /// Block and miniblock sizes and widths of a test's data.
 #[derive(Debug, Clone, Copy)]
@@ -11,6 +12,11 @@ pub(super) struct Shape {
     /// Width of every miniblock, or random widths up to it.
     pub(super) width: u32,
     pub(super) mixed: bool,
+}
+
+/// A number of at most `width` bits.
+fn bits(random: &mut Seeded, width: u32) -> u64 {
+    random.u64(..).checked_shr(64 - width).unwrap_or(0)
 }
 
 fn write_uleb128(mut value: u64, bytes: &mut Vec<u8>) {
@@ -27,9 +33,9 @@ fn write_zigzag(value: i64, bytes: &mut Vec<u8>) {
 
 /// Encoded data of `count` values with random min deltas of at most `min_delta_bits` and random deltas, and the values
 /// modulo 2^64. Widths of miniblocks that are not stored are garbage.
-pub(super) fn encode(random: &mut Random, shape: Shape, count: usize, min_delta_bits: u32) -> (Vec<u8>, Vec<i64>) {
+pub(super) fn encode(random: &mut Seeded, shape: Shape, count: usize, min_delta_bits: u32) -> (Vec<u8>, Vec<i64>) {
     let mut bytes = Vec::new();
-    let mut value = random.next().cast_signed() >> (64 - min_delta_bits);
+    let mut value = random.i64(..) >> (64 - min_delta_bits);
     write_uleb128(shape.block_len as u64, &mut bytes);
     write_uleb128(shape.miniblocks as u64, &mut bytes);
     write_uleb128(count as u64, &mut bytes);
@@ -37,10 +43,10 @@ pub(super) fn encode(random: &mut Random, shape: Shape, count: usize, min_delta_
     let mut values = vec![value; count.min(1)];
     let miniblock_len = shape.block_len / shape.miniblocks;
     while values.len() < count {
-        let min_delta = random.next().cast_signed() >> (64 - min_delta_bits);
+        let min_delta = random.i64(..) >> (64 - min_delta_bits);
         write_zigzag(min_delta, &mut bytes);
-        let width = |random: &mut Random| {
-            if shape.mixed { random.below(shape.width as usize + 1) as u32 } else { shape.width }
+        let width = |random: &mut Seeded| {
+            if shape.mixed { random.usize(..shape.width as usize + 1) as u32 } else { shape.width }
         };
         let widths: Vec<u32> = (0..shape.miniblocks).map(|_| width(random)).collect();
         let at = bytes.len();
@@ -51,7 +57,7 @@ pub(super) fn encode(random: &mut Random, shape: Shape, count: usize, min_delta_
                 continue;
             }
             // Padding is garbage too.
-            let packed: Vec<u64> = (0..miniblock_len).map(|_| random.bits(width)).collect();
+            let packed: Vec<u64> = (0..miniblock_len).map(|_| bits(random, width)).collect();
             bytes.extend(bitpack::reference::pack(&packed, width));
             for delta in packed {
                 if values.len() < count {

@@ -1,61 +1,30 @@
+use lath_testkit::{Guarded, GuardedBytes, Plain, Seeded};
+
 use super::reference::{self, Shape};
-use super::{Decoder, Integer, lengths_to_offsets_i32, lengths_to_offsets_i64, offsets, scalar};
-use crate::random::Random;
+use super::{Decoder, Integer, lengths_to_offsets_i32, lengths_to_offsets_i64};
 use crate::{KernelError, Tier};
 
-type Decode<T> = fn(&mut Decoder<T>, &[u8], &mut [T]) -> Result<usize, KernelError>;
-
-/// One tier's functions.
-struct Kernels {
-    tier: Tier,
-    decode_i32: Decode<i32>,
-    decode_i64: Decode<i64>,
-    sum_i32: fn(&[i32], i32, &mut [i32]) -> Option<i32>,
-    sum_i64: fn(&[i32], i64, &mut [i64]) -> Option<i64>,
-}
-
-fn tiers() -> Vec<Kernels> {
-    let of = |&tier: &Tier| match tier {
-        Tier::Scalar => Some(Kernels {
-            tier,
-            decode_i32: scalar::decode_i32,
-            decode_i64: scalar::decode_i64,
-            sum_i32: offsets::sum_i32,
-            sum_i64: offsets::sum_i64,
-        }),
-        #[cfg(target_arch = "x86_64")]
-        Tier::Avx2 => Some(Kernels {
-            tier,
-            // SAFETY: the tier is available.
-            decode_i32: |decoder, src, out| unsafe { super::avx2::decode_i32(decoder, src, out) },
-            // SAFETY: the tier is available.
-            decode_i64: |decoder, src, out| unsafe { super::avx2::decode_i64(decoder, src, out) },
-            sum_i32: offsets::sum_i32,
-            sum_i64: offsets::sum_i64,
-        }),
-        _ => None,
-    };
-    Tier::under_test().iter().filter_map(of).collect()
-}
+/// Names the tests' random numbers.
+const NAME: &str = "deltas";
 
 /// Decodes in batches of random sizes up to `largest`.
-fn decode_in_batches<T: Integer>(decode: Decode<T>, src: &[u8], random: &mut Random, largest: usize) -> Vec<T> {
+fn decode_in_batches<T: Integer + Plain>(src: &[u8], random: &mut Seeded, largest: usize) -> Vec<T> {
     let mut decoder = Decoder::new(src).unwrap();
     let mut values = Vec::new();
+    let mut room = Guarded::ending_at_guard(&vec![T::default(); largest]);
     while decoder.remaining() > 0 {
-        let wanted = random.below(largest) + 1;
-        let start = values.len();
-        values.resize(start + wanted, T::default());
+        let wanted = random.usize(..largest) + 1;
+        let batch = &mut room[largest - wanted..];
         let expected = wanted.min(decoder.remaining());
-        assert_eq!(decode(&mut decoder, src, &mut values[start..]), Ok(expected));
-        values.truncate(start + expected);
+        assert_eq!(decoder.decode(src, batch), Ok(expected));
+        values.extend_from_slice(&batch[..expected]);
     }
     values
 }
 
 /// Every tier gives the reference's values for `shape`, in batches, with and without bytes behind the data.
 fn check(shape: Shape, count: usize, seed: u64) {
-    let mut random = Random::new(seed);
+    let mut random = Seeded::with_seed(NAME, seed);
     let min_delta_bits = [3, 20, 40, 64][seed as usize % 4];
     let (mut src, values) = reference::encode(&mut random, shape, count, min_delta_bits);
     let end = src.len();
@@ -63,18 +32,18 @@ fn check(shape: Shape, count: usize, seed: u64) {
     let narrow: Vec<i32> = values.iter().map(|&value| value as i32).collect();
     for behind in [0, 3, 80] {
         src.resize(end + behind, 0xff);
-        let src = src.clone().into_boxed_slice();
-        for kernels in tiers() {
-            for largest in [13, 150, 100_000] {
-                let context = format!("{} {shape:?} count {count} seed {seed} batches {largest}", kernels.tier);
-                assert!(decode_in_batches(kernels.decode_i32, &src, &mut random, largest) == narrow, "i32 {context}");
-                assert!(decode_in_batches(kernels.decode_i64, &src, &mut random, largest) == values, "i64 {context}");
+        let src = GuardedBytes::ending_at_guard(&src);
+        Tier::for_each_available(|tier| {
+            for largest in [13, 150, 10_000] {
+                let context = format!("{} {shape:?} count {count} seed {seed} batches {largest}", tier);
+                assert!(decode_in_batches::<i32>(&src, &mut random, largest) == narrow, "i32 {context}");
+                assert!(decode_in_batches::<i64>(&src, &mut random, largest) == values, "i64 {context}");
             }
-        }
+        });
         let mut decoder = Decoder::<i64>::new(&src).unwrap();
         assert_eq!(decoder.value_count(), count);
         assert_eq!(decoder.end(&src), Ok(end), "{shape:?} seed {seed}");
-        decoder.skip(&src, random.below(count + 1)).unwrap();
+        decoder.skip(&src, random.usize(..count + 1)).unwrap();
         assert_eq!(decoder.end(&src), Ok(end), "{shape:?} seed {seed}");
         decoder.skip(&src, count).unwrap();
         assert_eq!((decoder.remaining(), decoder.end(&src)), (0, Ok(end)), "{shape:?} seed {seed}");
@@ -113,28 +82,28 @@ fn every_tier_decodes_every_legal_block_shape() {
 #[test]
 fn every_tier_decodes_random_shapes() {
     for seed in 0..100 {
-        let mut random = Random::new(seed);
-        let miniblocks = random.below(8) + 1;
-        let block_len = miniblocks * 128 * (random.below(3) + 1);
-        let shape = Shape { block_len, miniblocks, width: random.below(65) as u32, mixed: true };
-        check(shape, random.below(3000), seed);
+        let mut random = Seeded::with_seed(NAME, seed);
+        let miniblocks = random.usize(..8) + 1;
+        let block_len = miniblocks * 128 * (random.usize(..3) + 1);
+        let shape = Shape { block_len, miniblocks, width: random.usize(..65) as u32, mixed: true };
+        check(shape, random.usize(..3000), seed);
     }
 }
 
 #[test]
 fn skipping_and_decoding_mix() {
     for seed in 0..50 {
-        let mut random = Random::new(seed);
+        let mut random = Seeded::with_seed(NAME, seed);
         let shape = Shape { block_len: 256, miniblocks: 4, width: 30, mixed: true };
         let (src, values) = reference::encode(&mut random, shape, 2000, 30);
         let mut decoder = Decoder::<i64>::new(&src).unwrap();
         let mut passed = 0;
         while passed < values.len() {
-            let wanted = random.below(700);
+            let wanted = random.usize(..700);
             let count = wanted.min(values.len() - passed);
             assert_eq!(decoder.skip(&src, wanted), Ok(count));
             passed += count;
-            let mut batch = vec![0; random.below(100)];
+            let mut batch = vec![0; random.usize(..100)];
             let count = batch.len().min(values.len() - passed);
             assert_eq!(decoder.decode(&src, &mut batch), Ok(count));
             assert_eq!(batch[..count], values[passed..passed + count], "seed {seed}");
@@ -145,15 +114,15 @@ fn skipping_and_decoding_mix() {
 
 #[test]
 fn a_last_miniblock_without_padding_is_accepted() {
-    for kernels in tiers() {
+    Tier::for_each_available(|_| {
         for width in 1..=64 {
             let shape = Shape { block_len: 128, miniblocks: 4, width, mixed: false };
-            let (src, values) = reference::encode(&mut Random::new(9), shape, 1 + 32 + 5, 40);
+            let (src, values) = reference::encode(&mut Seeded::with_seed(NAME, 9), shape, 1 + 32 + 5, 40);
             let padding = (32 - 5) * width as usize / 8;
-            let src = src[..src.len() - padding].to_vec().into_boxed_slice();
+            let src = GuardedBytes::ending_at_guard(&src[..src.len() - padding]);
             let narrow: Vec<i32> = values.iter().map(|&value| value as i32).collect();
-            assert_eq!(decode_in_batches(kernels.decode_i32, &src, &mut Random::new(1), 40), narrow, "width {width}");
-            assert_eq!(decode_in_batches(kernels.decode_i64, &src, &mut Random::new(1), 40), values, "width {width}");
+            assert_eq!(decode_in_batches::<i32>(&src, &mut Seeded::with_seed(NAME, 1), 40), narrow, "width {width}");
+            assert_eq!(decode_in_batches::<i64>(&src, &mut Seeded::with_seed(NAME, 1), 40), values, "width {width}");
             let mut decoder = Decoder::<i32>::new(&src).unwrap();
             decoder.skip(&src, 100).unwrap();
             assert_eq!(decoder.end(&src), Ok(src.len()));
@@ -163,7 +132,7 @@ fn a_last_miniblock_without_padding_is_accepted() {
             assert!(matches!(decoder.end(src), Err(KernelError::InputTooShort { .. })));
             assert!(matches!(decoder.decode(src, &mut [0; 99]), Err(KernelError::InputTooShort { .. })));
         }
-    }
+    });
 }
 
 #[test]
@@ -206,23 +175,23 @@ fn a_count_beyond_the_bytes_is_an_error_not_a_loop() {
 
 #[test]
 fn any_bytes_give_values_or_an_error() {
-    for kernels in tiers() {
+    Tier::for_each_available(|_| {
         for seed in 0..3000 {
-            let mut random = Random::new(seed);
+            let mut random = Seeded::with_seed(NAME, seed);
             let shape = Shape { block_len: 128, miniblocks: 4, width: 64, mixed: true };
-            let count = random.below(400);
+            let count = random.usize(..400);
             let (mut src, _) = reference::encode(&mut random, shape, count, 64);
-            for _ in 0..random.below(4) + 1 {
-                let at = random.below(src.len().min(30));
-                src[at] = random.next() as u8;
+            for _ in 0..random.usize(..4) + 1 {
+                let at = random.usize(..src.len().min(30));
+                src[at] = random.u8(..);
             }
-            src.truncate(random.below(src.len() + 1));
-            let src = src.into_boxed_slice();
+            src.truncate(random.usize(..src.len() + 1));
+            let src = GuardedBytes::ending_at_guard(&src);
             let mut out = [0; 200];
             if let Ok(mut decoder) = Decoder::new(&src) {
                 let _ = decoder.end(&src);
                 for _ in 0..3 {
-                    if let Ok(decoded) = (kernels.decode_i64)(&mut decoder, &src, &mut out) {
+                    if let Ok(decoded) = decoder.decode(&src, &mut out) {
                         assert!(decoded <= out.len());
                     }
                 }
@@ -231,16 +200,16 @@ fn any_bytes_give_values_or_an_error() {
                 let _ = decoder.end(&[]);
             }
         }
-    }
+    });
 }
 
 #[test]
 fn every_tier_sums_lengths_up() {
-    for kernels in tiers() {
+    Tier::for_each_available(|tier| {
         for count in (0..70).chain([1000]) {
-            let mut random = Random::new(count as u64);
-            let lengths: Vec<i32> = (0..count).map(|_| random.bits(12) as i32).collect();
-            let start = random.bits(10) as i32;
+            let mut random = Seeded::with_seed(NAME, count as u64);
+            let lengths: Vec<i32> = (0..count).map(|_| random.i32(0..4096)).collect();
+            let start = random.i32(0..1024);
             let ends: Vec<i32> = lengths
                 .iter()
                 .scan(start, |end, length| {
@@ -250,28 +219,26 @@ fn every_tier_sums_lengths_up() {
                 .collect();
             let last = ends.last().copied().unwrap_or(start);
             let mut out = vec![-7; count];
-            assert_eq!((kernels.sum_i32)(&lengths, start, &mut out), Some(last), "{} {count}", kernels.tier);
-            assert_eq!(out, ends, "{} {count}", kernels.tier);
+            assert_eq!(lengths_to_offsets_i32(&lengths, start, &mut out), Ok(last), "{} {count}", tier);
+            assert_eq!(out, ends, "{} {count}", tier);
             let big = 1_i64 << 40;
             let mut out = vec![-7; count];
             let wide: Vec<i64> = ends.iter().map(|&end| big + i64::from(end)).collect();
-            assert_eq!((kernels.sum_i64)(&lengths, big + i64::from(start), &mut out), Some(big + i64::from(last)));
-            assert_eq!(out, wide, "{} {count}", kernels.tier);
+            assert_eq!(lengths_to_offsets_i64(&lengths, big + i64::from(start), &mut out), Ok(big + i64::from(last)));
+            assert_eq!(out, wide, "{} {count}", tier);
         }
-    }
+    });
 }
 
 #[test]
 fn every_tier_finds_negative_lengths_and_overflow_anywhere() {
-    for kernels in tiers() {
+    Tier::for_each_available(|tier| {
         for position in 0..70 {
             let mut lengths = vec![1; 70];
             let mut narrow = [0; 70];
             let mut wide = [0; 70];
             for bad in [-1, i32::MIN] {
                 lengths[position] = bad;
-                assert_eq!((kernels.sum_i32)(&lengths, 3000, &mut narrow), None, "{} {position}", kernels.tier);
-                assert_eq!((kernels.sum_i64)(&lengths, 3000, &mut wide), None, "{} {position}", kernels.tier);
                 let error = Err(KernelError::NegativeLength { position });
                 assert_eq!(lengths_to_offsets_i32(&lengths, 3000, &mut narrow), error);
                 assert_eq!(lengths_to_offsets_i64(&lengths, 3000, &mut wide).err(), error.err());
@@ -280,18 +247,16 @@ fn every_tier_finds_negative_lengths_and_overflow_anywhere() {
             lengths[position] = i32::MAX;
             let before = position as i32;
             let error = Err(KernelError::OffsetOverflow { position });
-            assert_eq!((kernels.sum_i32)(&lengths, 1, &mut narrow), None, "{} {position}", kernels.tier);
             assert_eq!(lengths_to_offsets_i32(&lengths, 1, &mut narrow), error);
             lengths[position] = i32::MAX - before;
             let whole = &lengths[..=position];
-            assert_eq!((kernels.sum_i32)(whole, 0, &mut narrow[..=position]), Some(i32::MAX), "{}", kernels.tier);
+            assert_eq!(lengths_to_offsets_i32(whole, 0, &mut narrow[..=position]), Ok(i32::MAX), "{}", tier);
             let start = i64::MAX - i64::from(i32::MAX);
-            assert_eq!((kernels.sum_i64)(whole, start, &mut wide[..=position]), Some(i64::MAX), "{}", kernels.tier);
-            assert_eq!((kernels.sum_i64)(whole, start + 1, &mut wide[..=position]), None, "{}", kernels.tier);
+            assert_eq!(lengths_to_offsets_i64(whole, start, &mut wide[..=position]), Ok(i64::MAX), "{}", tier);
             let error = Err(KernelError::OffsetOverflow { position });
             assert_eq!(lengths_to_offsets_i64(whole, start + 1, &mut wide[..=position]), error);
         }
-    }
+    });
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! Walks runs, and hands a tier's kernels the values to unpack.
 
+#[cfg(target_arch = "aarch64")]
+use super::neon;
 #[cfg(target_arch = "x86_64")]
-use super::avx2;
+use super::{avx2, avx512};
 use super::{bits, scalar};
 use crate::KernelError;
 use crate::bitpack::packed_len;
@@ -105,7 +107,7 @@ impl Decoder {
     /// # Errors
     /// If a run's header or value is truncated, too long, or wider than the width.
     pub fn decode_u32(&mut self, src: &[u8], out: &mut [u32]) -> Result<usize, KernelError> {
-        dispatch!(decode_u32(self, src, out): avx2)
+        dispatch!(decode_u32(self, src, out): avx512 avx2 neon)
     }
 
     /// Decodes the next values, of a width of at most 8, into `out`.
@@ -114,7 +116,7 @@ impl Decoder {
     /// As [`Decoder::decode_u32`], or if the width is over 8.
     pub fn decode_u8(&mut self, src: &[u8], out: &mut [u8]) -> Result<usize, KernelError> {
         self.check_width(8)?;
-        dispatch!(decode_u8(self, src, out): avx2)
+        dispatch!(decode_u8(self, src, out): avx512 avx2 neon)
     }
 
     /// Decodes the next `count` values, of width 1, into the bits of `out` from bit `out_bit_offset` on (bit 0 of byte

@@ -15,12 +15,16 @@
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 mod bits;
 mod decoder;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 #[cfg(test)]
 mod reference;
 mod scalar;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod short_runs;
 #[cfg(test)]
 mod tests;

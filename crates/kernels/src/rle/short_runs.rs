@@ -1,47 +1,72 @@
-//! Headers of short runs, read without a branch that depends on their kind.
+//! Short runs (at most [`SHORT`] values, a header of one byte), taken without a branch that depends on their kind or
+//! length:
+//!
+//! ```text
+//! unpacked   32 values from behind the header on, masked by the width, or by zero if the run is repeated
+//! repeated   32 times the value behind the header, or zero if the run is bit-packed
+//! out        unpacked | repeated, all 32 stored; then the output moves by the run's length, the input by its bytes
+//! ```
+//!
+//! What is stored past the length is overwritten by the next run. The latency from a header to the next one is about
+//! twelve cycles whatever the run is; a mispredicted branch alone costs more.
 
-/// What the headers of a width have in common.
-pub(super) struct ShortRuns {
-    width: u32,
-    /// Bytes of a repeated value.
-    value_bytes: usize,
-    /// The bits of those bytes.
-    stored: u64,
-}
+/// Most values of a run that is short.
+pub(super) const SHORT: usize = 32;
 
-/// A run of at most 32 values and a header of one byte.
+/// A short run.
 pub(super) struct ShortRun {
     /// Number of values.
-    pub(super) length: usize,
+    length: usize,
     /// Bytes of the header and the payload.
-    pub(super) bytes: usize,
+    bytes: usize,
     /// All ones if the run is bit-packed, else zero.
     pub(super) packed_mask: u32,
     /// The repeated value, zero if the run is bit-packed.
     pub(super) value: u32,
 }
 
-impl ShortRuns {
-    #[inline(always)]
-    pub(super) fn new(width: u32) -> Self {
-        let value_bytes = width.div_ceil(8);
-        Self { width, value_bytes: value_bytes as usize, stored: (1 << (8 * value_bytes)) - 1 }
-    }
-
-    /// The run that `word` begins with; none if it is longer, or its value too wide.
-    #[inline(always)]
-    pub(super) fn parse(&self, word: u64) -> Option<ShortRun> {
-        let header = word & 0xff;
-        let packed_mask = (header & 1).wrapping_neg();
-        let units = (header >> 1) as usize;
-        let length = units << ((header & 1) * 3);
-        let value = (word >> 8) & self.stored & !packed_mask;
-        // A header of more bytes has a length over 32 in its first byte's bits.
-        if length > 32 || value >> self.width != 0 {
-            return None;
+/// Takes whole runs from `*position` on while they are short, have `window` bytes from behind their header on, and
+/// there is room for [`SHORT`] values. `emit` gets each run, those bytes, and where its values go. Moves `*position`;
+/// returns the number of values.
+///
+/// Inlined into each tier's function, for `emit` to be so too. `width` is not zero.
+#[inline(always)]
+pub(super) fn take<T>(
+    src: &[u8],
+    width: u32,
+    window: usize,
+    position: &mut usize,
+    out: &mut [T],
+    emit: impl Fn(&ShortRun, &[u8], &mut [T; SHORT]),
+) -> usize {
+    let value_bytes = width.div_ceil(8) as usize;
+    let stored = (1 << (8 * value_bytes)) - 1;
+    let window = window.max(8) + 1;
+    let (mut at, mut written) = (*position, 0);
+    while let Some(bytes) = src.get(at..).and_then(|rest| rest.get(..window))
+        && let (Some(&word), Some(payload)) = (bytes.first_chunk(), bytes.get(1..))
+        && let Some(block) = out.get_mut(written..).and_then(<[T]>::first_chunk_mut)
+    {
+        let word = u64::from_le_bytes(word);
+        let packed = word & 1;
+        let units = (word & 0xff) as usize >> 1;
+        let length = units << (packed * 3);
+        let value = (word >> 8) & stored & packed.wrapping_sub(1);
+        // A header of several bytes has a length over 32 in its first byte. A value too wide is for others to refuse.
+        if length > SHORT || value >> width != 0 {
+            break;
         }
-        let packed_bytes = units * self.width as usize;
-        let bytes = 1 + if header & 1 == 1 { packed_bytes } else { self.value_bytes };
-        Some(ShortRun { length, bytes, packed_mask: packed_mask as u32, value: value as u32 })
+        let payload_bytes = if packed == 1 { units * width as usize } else { value_bytes };
+        let run = ShortRun {
+            length,
+            bytes: 1 + payload_bytes,
+            packed_mask: packed.wrapping_neg() as u32,
+            value: value as u32,
+        };
+        emit(&run, payload, block);
+        written += run.length;
+        at += run.bytes;
     }
+    *position = at;
+    written
 }

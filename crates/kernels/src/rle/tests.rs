@@ -1,40 +1,16 @@
-use super::{Decoder, reference, scalar};
-use crate::random::Random;
+use lath_testkit::{Guarded, GuardedBytes, Plain, Seeded};
+
+use super::{Decoder, reference};
 use crate::{KernelError, Tier, bitpack};
+
+/// Names the tests' random numbers.
+const NAME: &str = "runs";
 
 type Decode<T> = fn(&mut Decoder, &[u8], &mut [T]) -> Result<usize, KernelError>;
 
-/// One tier's functions.
-struct Kernels {
-    tier: Tier,
-    decode_u32: Decode<u32>,
-    decode_u8: Decode<u8>,
-    decode_bits: fn(&mut Decoder, &[u8], &mut [u8], usize, usize) -> Result<usize, KernelError>,
-}
-
-fn tiers() -> Vec<Kernels> {
-    let of = |&tier: &Tier| match tier {
-        Tier::Scalar => Some(Kernels {
-            tier,
-            decode_u32: scalar::decode_u32,
-            decode_u8: scalar::decode_u8,
-            decode_bits: scalar::decode_bits,
-        }),
-        #[cfg(target_arch = "x86_64")]
-        Tier::Avx2 => Some(Kernels {
-            tier,
-            // SAFETY: the tier is available.
-            decode_u32: |decoder, src, out| unsafe { super::avx2::decode_u32(decoder, src, out) },
-            // SAFETY: the tier is available.
-            decode_u8: |decoder, src, out| unsafe { super::avx2::decode_u8(decoder, src, out) },
-            // SAFETY: the tier is available.
-            decode_bits: |decoder, src, out, at, count| unsafe {
-                super::avx2::decode_bits(decoder, src, out, at, count)
-            },
-        }),
-        _ => None,
-    };
-    Tier::under_test().iter().filter_map(of).collect()
+/// A number of at most `width` bits.
+fn bits(random: &mut Seeded, width: u32) -> u64 {
+    random.u64(..).checked_shr(64 - width).unwrap_or(0)
 }
 
 fn write_uleb128(mut value: u64, bytes: &mut Vec<u8>) {
@@ -57,14 +33,14 @@ fn write_packed(values: &[u64], width: u32, bytes: &mut Vec<u8>) {
 }
 
 /// Runs of both kinds, of up to `longest` values (repeated) or groups (packed), empty ones among them.
-fn random_runs(random: &mut Random, width: u32, longest: usize) -> Vec<u8> {
+fn random_runs(random: &mut Seeded, width: u32, longest: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
     for _ in 0..40 {
-        let length = random.below(longest + 1);
-        if random.below(2) == 0 {
-            write_repeated(length, random.bits(width), width, &mut bytes);
+        let length = random.usize(..longest + 1);
+        if random.usize(..2) == 0 {
+            write_repeated(length, bits(random, width), width, &mut bytes);
         } else {
-            let values: Vec<u64> = (0..length.div_ceil(4) * 8).map(|_| random.bits(width)).collect();
+            let values: Vec<u64> = (0..length.div_ceil(4) * 8).map(|_| bits(random, width)).collect();
             write_packed(&values, width, &mut bytes);
         }
     }
@@ -72,21 +48,21 @@ fn random_runs(random: &mut Random, width: u32, longest: usize) -> Vec<u8> {
 }
 
 /// Decodes in batches of random sizes up to `largest`, until the input is exhausted.
-fn decode_in_batches<T: Copy + Default>(
+fn decode_in_batches<T: Plain + Default>(
     decode: Decode<T>,
     src: &[u8],
     width: u32,
-    random: &mut Random,
+    random: &mut Seeded,
     largest: usize,
 ) -> Vec<T> {
     let mut decoder = Decoder::new(width).unwrap();
     let mut values = Vec::new();
+    let mut room = Guarded::ending_at_guard(&vec![T::default(); largest]);
     loop {
-        let wanted = random.below(largest) + 1;
-        let start = values.len();
-        values.resize(start + wanted, T::default());
-        let decoded = decode(&mut decoder, src, &mut values[start..]).unwrap();
-        values.truncate(start + decoded);
+        let wanted = random.usize(..largest) + 1;
+        let batch = &mut room[largest - wanted..];
+        let decoded = decode(&mut decoder, src, batch).unwrap();
+        values.extend_from_slice(&batch[..decoded]);
         if decoded < wanted {
             return values;
         }
@@ -95,30 +71,30 @@ fn decode_in_batches<T: Copy + Default>(
 
 #[test]
 fn every_tier_decodes_mixed_runs_in_any_batches() {
-    for kernels in tiers() {
+    Tier::for_each_available(|tier| {
         for width in 1..=32 {
-            for seed in 0..12 {
-                let mut random = Random::new(seed);
+            for seed in 0..6 {
+                let mut random = Seeded::with_seed(NAME, seed);
                 let longest = [3, 16, 70, 600][seed as usize % 4];
-                let src = random_runs(&mut random, width, longest).into_boxed_slice();
+                let src = GuardedBytes::ending_at_guard(&random_runs(&mut random, width, longest));
                 let expected = reference::decode(&src, width);
-                for largest in [1, 9, 50, 1000, 100_000] {
-                    let context = format!("{} width {width} seed {seed} batches {largest}", kernels.tier);
-                    let values = decode_in_batches(kernels.decode_u32, &src, width, &mut random, largest);
+                for largest in [9, 50, 1000, 20_000] {
+                    let context = format!("{} width {width} seed {seed} batches {largest}", tier);
+                    let values = decode_in_batches(Decoder::decode_u32, &src, width, &mut random, largest);
                     assert!(values == expected, "{context}");
                     if width <= 8 {
-                        let values = decode_in_batches(kernels.decode_u8, &src, width, &mut random, largest);
+                        let values = decode_in_batches(Decoder::decode_u8, &src, width, &mut random, largest);
                         assert!(values.iter().map(|&v| u32::from(v)).eq(expected.iter().copied()), "{context}");
                     }
                 }
             }
         }
-    }
+    });
 }
 
 #[test]
 fn every_tier_accepts_a_last_run_without_padding() {
-    for kernels in tiers() {
+    Tier::for_each_available(|tier| {
         for width in 1..=32 {
             let mut src = Vec::new();
             write_repeated(5, 1, width, &mut src);
@@ -126,34 +102,35 @@ fn every_tier_accepts_a_last_run_without_padding() {
             write_packed(&values, width, &mut src);
             let full = reference::decode(&src, width);
             for cut in 1..=2 * width as usize {
-                let src = src[..src.len() - cut].to_vec().into_boxed_slice();
+                let src = GuardedBytes::ending_at_guard(&src[..src.len() - cut]);
                 let stored = full.len() - (cut * 8).div_ceil(width as usize);
                 for largest in [3, 200] {
-                    let values = decode_in_batches(kernels.decode_u32, &src, width, &mut Random::new(1), largest);
-                    assert_eq!(values, full[..stored], "{} width {width} cut {cut}", kernels.tier);
+                    let values =
+                        decode_in_batches(Decoder::decode_u32, &src, width, &mut Seeded::with_seed(NAME, 1), largest);
+                    assert_eq!(values, full[..stored], "{} width {width} cut {cut}", tier);
                 }
             }
         }
-    }
+    });
 }
 
 /// Decodes runs of width 1 to random offsets of random bitmaps.
-fn check_bits(kernels: &Kernels, seed: u64) {
-    let context = format!("{} seed {seed}", kernels.tier);
-    let mut random = Random::new(seed);
+fn check_bits(tier: Tier, seed: u64) {
+    let context = format!("{} seed {seed}", tier);
+    let mut random = Seeded::with_seed(NAME, seed);
     let longest = [3, 16, 70, 900][seed as usize % 4];
-    let src = random_runs(&mut random, 1, longest).into_boxed_slice();
+    let src = GuardedBytes::ending_at_guard(&random_runs(&mut random, 1, longest));
     let expected = reference::decode(&src, 1);
     let mut decoder = Decoder::new(1).unwrap();
     let mut passed = 0;
     while passed < expected.len() {
-        let largest = [20, 200, 5000][random.below(3)];
-        let (offset, wanted) = (random.below(40), random.below(largest) + 1);
-        let behind = random.below(3);
-        let before = random.bytes((offset + wanted).div_ceil(8) + behind);
-        let mut out = before.clone().into_boxed_slice();
+        let largest = [20, 200, 5000][random.usize(..3)];
+        let (offset, wanted) = (random.usize(..40), random.usize(..largest) + 1);
+        let behind = random.usize(..3);
+        let before = (0..(offset + wanted).div_ceil(8) + behind).map(|_| random.u8(..)).collect::<Vec<_>>();
+        let mut out = GuardedBytes::ending_at_guard(&before);
         let ones = decoder.ones();
-        let decoded = (kernels.decode_bits)(&mut decoder, &src, &mut out, offset, wanted).unwrap();
+        let decoded = decoder.decode_bits(&src, &mut out, offset, wanted).unwrap();
         assert_eq!(decoded, wanted.min(expected.len() - passed), "{context}");
         let values = &expected[passed..passed + decoded];
         for bit in (0..out.len() * 8).filter(|bit| !(offset + decoded..offset + wanted).contains(bit)) {
@@ -170,29 +147,29 @@ fn check_bits(kernels: &Kernels, seed: u64) {
 
 #[test]
 fn bits_land_at_any_offset_and_are_counted() {
-    for kernels in tiers() {
+    Tier::for_each_available(|tier| {
         for seed in 0..100 {
-            check_bits(&kernels, seed);
+            check_bits(tier, seed);
         }
-    }
+    });
 }
 
 #[test]
 fn skipping_and_decoding_mix() {
     for seed in 0..40 {
-        let mut random = Random::new(seed);
+        let mut random = Seeded::with_seed(NAME, seed);
         let width = seed as u32 % 8 + 1;
         let src = random_runs(&mut random, width, 60);
         let expected = reference::decode(&src, width);
         let mut decoder = Decoder::new(width).unwrap();
         let mut passed = 0;
         while passed < expected.len() {
-            let wanted = random.below(90) + 1;
+            let wanted = random.usize(..90) + 1;
             let rest = &expected[passed..];
             let count = wanted.min(rest.len());
             let mut wide = vec![0; wanted];
             let mut narrow = vec![0; wanted];
-            let done = match random.below(3) {
+            let done = match random.usize(..3) {
                 0 => decoder.skip(&src, wanted),
                 1 => decoder.decode_u8(&src, &mut narrow),
                 _ => decoder.decode_u32(&src, &mut wide),
@@ -250,19 +227,19 @@ fn a_run_of_the_greatest_length_is_no_loop() {
 
 #[test]
 fn any_bytes_give_values_or_an_error() {
-    for kernels in tiers() {
+    Tier::for_each_available(|_| {
         for seed in 0..3000 {
-            let mut random = Random::new(seed);
-            let len = random.below(60);
-            let src = random.bytes(len).into_boxed_slice();
-            let width = random.below(33) as u32;
+            let mut random = Seeded::with_seed(NAME, seed);
+            let len = random.usize(..60);
+            let src = GuardedBytes::ending_at_guard(&(0..len).map(|_| random.u8(..)).collect::<Vec<_>>());
+            let width = random.usize(..33) as u32;
             let mut decoder = Decoder::new(width).unwrap();
-            let mut out = vec![0; random.below(300)];
+            let mut out = vec![0; random.usize(..300)];
             for _ in 0..4 {
-                if let Ok(decoded) = (kernels.decode_u32)(&mut decoder, &src, &mut out) {
+                if let Ok(decoded) = decoder.decode_u32(&src, &mut out) {
                     assert!(decoded <= out.len());
                 }
             }
         }
-    }
+    });
 }
