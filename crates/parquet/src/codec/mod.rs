@@ -67,6 +67,10 @@ impl Decompressor {
     /// `dst` may have any length and contents; afterwards it is at least `len` bytes long, and what follows the first
     /// `len` is not defined.
     pub(crate) fn decompress(&mut self, src: &[u8], dst: &mut Vec<u8>, len: usize) -> Result<()> {
+        if len == 0 {
+            // What codecs make of nothing differs among writers, and some store nothing at all.
+            return Ok(());
+        }
         let written = match self {
             Self::Uncompressed => {
                 dst.clear();

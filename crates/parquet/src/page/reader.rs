@@ -236,12 +236,7 @@ impl PageReader {
         }
         let stored = body.slice(levels_len);
         let values_len = header.uncompressed_len - levels_len;
-        let values = match () {
-            () if !kind.is_compressed => stored,
-            // A page of nulls alone; what a codec makes of nothing differs among writers.
-            () if values_len == 0 => Buffer::from_vec(Vec::<u8>::new()),
-            () => self.decompress(&stored, values_len)?,
-        };
+        let values = if kind.is_compressed { self.decompress(&stored, values_len)? } else { stored };
         let levels = |max_level: u8, offset: usize, len: usize| match max_level {
             0 => Levels::None,
             _ => Levels::Rle(body.slice_with_length(offset, len)),
