@@ -13,6 +13,7 @@ pub mod gather;
 pub mod levels;
 pub mod rle;
 pub mod select;
+pub mod snappy;
 
 mod error;
 mod tier;

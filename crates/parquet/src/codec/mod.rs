@@ -20,7 +20,7 @@ use crate::error::{Error, Result};
 #[derive(Debug)]
 pub(crate) enum Decompressor {
     Uncompressed,
-    Snappy(snappy::Decoder),
+    Snappy,
     Gzip(gzip::Decoder),
     Brotli(brotli::Decoder),
     Zstd(zstd::Decoder),
@@ -34,7 +34,7 @@ impl Decompressor {
     pub(crate) fn new(codec: Compression) -> Result<Self> {
         Ok(match codec {
             Compression::UNCOMPRESSED => Self::Uncompressed,
-            Compression::SNAPPY => Self::Snappy(snappy::Decoder::default()),
+            Compression::SNAPPY => Self::Snappy,
             Compression::GZIP(_) => Self::Gzip(gzip::Decoder::default()),
             Compression::BROTLI(_) => Self::Brotli(brotli::Decoder),
             Compression::ZSTD(_) => Self::Zstd(zstd::Decoder::new()?),
@@ -48,7 +48,7 @@ impl Decompressor {
     pub(crate) fn is_for(&self, codec: Compression) -> bool {
         match self {
             Self::Uncompressed => matches!(codec, Compression::UNCOMPRESSED),
-            Self::Snappy(_) => matches!(codec, Compression::SNAPPY),
+            Self::Snappy => matches!(codec, Compression::SNAPPY),
             Self::Gzip(_) => matches!(codec, Compression::GZIP(_)),
             Self::Brotli(_) => matches!(codec, Compression::BROTLI(_)),
             Self::Zstd(_) => matches!(codec, Compression::ZSTD(_)),
@@ -77,7 +77,7 @@ impl Decompressor {
                 dst.extend_from_slice(src);
                 src.len()
             }
-            Self::Snappy(decoder) => decoder.decompress(src, dst, len)?,
+            Self::Snappy => snappy::decompress(src, dst, len)?,
             Self::Gzip(decoder) => decoder.decompress(src, dst, len)?,
             Self::Brotli(decoder) => decoder.decompress(src, dst, len)?,
             Self::Zstd(decoder) => decoder.decompress(src, dst, len)?,
