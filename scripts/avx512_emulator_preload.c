@@ -1,8 +1,11 @@
-/* Loaded before the emulator's library, for two things that its build for glibc 2.28 and later gets wrong:
-   it asks for two functions that came with glibc 2.38, and its number for Tiger Lake has become Cannon Lake's,
-   which lacks VBMI2. */
+/* Loaded before the emulator's library (bochscpu-python 0.4.0), to mend three things in it:
+   - it asks for two functions that came with glibc 2.38;
+   - its number for Tiger Lake has become Cannon Lake's, which lacks VBMI2;
+   - VPEXPANDB and VPEXPANDW with an operand in memory mask what they load before they expand it, where the operand is
+     contiguous (mended in later versions of Bochs). */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <link.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,17 +20,40 @@ int __isoc23_sscanf(const char *text, const char *format, ...) {
     return count;
 }
 
-/* create_corei3_cnl_cpuid(BX_CPU_C *) */
-void *_Z23create_corei3_cnl_cpuidP8BX_CPU_C(void *cpu) {
-    Dl_info caller;
-    void *(*tigerlake)(void *) = NULL;
-    if (dladdr(__builtin_return_address(0), &caller)) {
-        void *library = dlopen(caller.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
-        if (library) tigerlake = (void *(*)(void *))dlsym(library, "_Z22create_tigerlake_cpuidP8BX_CPU_C");
-    }
-    if (!tigerlake) {
-        fputs("emulator: the library has no Tiger Lake model\n", stderr);
+static void *find(void *library, const char *name) {
+    void *address = library ? dlsym(library, name) : NULL;
+    if (!address) {
+        fprintf(stderr, "emulator: the library has no %s\n", name);
         abort();
     }
+    return address;
+}
+
+/* In the table of instructions, each row of which starts with the functions for an operand in memory and in a register:
+   where `instruction` is the second and `masked` the first, the first becomes `whole`. */
+static void load_whole_operand(void **table, size_t words, void *instruction, void *masked, void *whole) {
+    for (size_t word = 2; word < words; word++)
+        if (table[word] == instruction)
+            for (size_t back = 1; back <= 2; back++)
+                if (table[word - back] == masked) table[word - back] = whole;
+}
+
+/* create_corei3_cnl_cpuid(BX_CPU_C *), called as the processor is made */
+void *_Z23create_corei3_cnl_cpuidP8BX_CPU_C(void *cpu) {
+    Dl_info caller, info;
+    ElfW(Sym) *symbol = NULL;
+    dladdr(__builtin_return_address(0), &caller);
+    void *library = dlopen(caller.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+
+    void **table = find(library, "BxOpcodesTable");
+    void *whole = find(library, "_ZN8BX_CPU_C11LOAD_VectorEP15bxInstruction_c");
+    if (dladdr1(table, &info, (void **)&symbol, RTLD_DL_SYMENT) && symbol) {
+        size_t words = symbol->st_size / sizeof *table;
+        load_whole_operand(table, words, find(library, "_ZN8BX_CPU_C22VPEXPANDB_MASK_VdqWdqREP15bxInstruction_c"),
+                           find(library, "_ZN8BX_CPU_C17LOAD_MASK_VectorBEP15bxInstruction_c"), whole);
+        load_whole_operand(table, words, find(library, "_ZN8BX_CPU_C22VPEXPANDW_MASK_VdqWdqREP15bxInstruction_c"),
+                           find(library, "_ZN8BX_CPU_C17LOAD_MASK_VectorWEP15bxInstruction_c"), whole);
+    }
+    void *(*tigerlake)(void *) = (void *(*)(void *))find(library, "_Z22create_tigerlake_cpuidP8BX_CPU_C");
     return tigerlake(cpu);
 }
