@@ -25,6 +25,9 @@ pub struct Limits {
     pub schema_depth: usize,
     /// Most elements of a repeated column in one batch, nulls included.
     pub batch_elements: u64,
+    /// Most bytes that a batch may take up for the elements of null lists of fixed size, which Arrow has and Parquet does
+    /// not.
+    pub padding_bytes: u64,
 }
 
 impl Limits {
@@ -38,6 +41,8 @@ impl Limits {
     pub const DEFAULT_SCHEMA_DEPTH: usize = 100;
     /// Default for [`Limits::batch_elements`]: 268,435,456 (a batch of 8,192 rows with 32,768 elements each).
     pub const DEFAULT_BATCH_ELEMENTS: u64 = 1 << 28;
+    /// Default for [`Limits::padding_bytes`]: 64 MiB (a batch of 8,192 null lists of 2,048 floats).
+    pub const DEFAULT_PADDING_BYTES: u64 = 64 << 20;
 }
 
 impl Default for Limits {
@@ -48,6 +53,7 @@ impl Default for Limits {
             page_bytes: Self::DEFAULT_PAGE_BYTES,
             schema_depth: Self::DEFAULT_SCHEMA_DEPTH,
             batch_elements: Self::DEFAULT_BATCH_ELEMENTS,
+            padding_bytes: Self::DEFAULT_PADDING_BYTES,
         }
     }
 }

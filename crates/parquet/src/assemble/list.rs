@@ -4,14 +4,16 @@ use std::sync::Arc;
 
 use arrow_array::{
     Array, ArrayRef, FixedSizeListArray, GenericListArray, GenericListViewArray, MapArray, OffsetSizeTrait,
-    StructArray, UInt64Array,
+    StructArray, make_array,
 };
 use arrow_buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_data::transform::MutableArrayData;
 use arrow_schema::{DataType, FieldRef};
 use lath_kernels::levels;
 
 use super::{Slots, corrupt, mismatch};
 use crate::error::{Error, Result};
+use crate::options::Limits;
 use crate::schema::Node;
 
 /// Builds the list array of `node` around the array of its element.
@@ -21,6 +23,7 @@ pub(super) fn assemble(
     element: ArrayRef,
     def_levels: &[u8],
     rep_levels: &[u8],
+    limits: &Limits,
 ) -> Result<ArrayRef> {
     let slots = Slots::new(node, def_levels, rep_levels)?;
     let nulls = if node.def_level > node.ancestor_def_level { slots.nulls(node, def_levels)? } else { None };
@@ -49,7 +52,7 @@ pub(super) fn assemble(
         }
         DataType::FixedSizeList(field, size) => {
             let offsets = offsets_i64(node, &slots, &elements, &element)?;
-            fixed_size_list_array(node, field, *size, &offsets, element, nulls)
+            fixed_size_list_array(node, field, *size, &offsets, element, nulls, limits)
         }
         DataType::Map(field, sorted) => {
             let offsets = offsets_i32(node, &slots, &elements, &element)?;
@@ -114,6 +117,7 @@ fn fixed_size_list_array(
     offsets: &[i64],
     element: ArrayRef,
     nulls: Option<NullBuffer>,
+    limits: &Limits,
 ) -> Result<ArrayRef> {
     let len = offsets.len() - 1;
     let size_usize = usize::try_from(size).map_err(|_| Error::corrupt("a fixed-size list of negative size"))?;
@@ -131,16 +135,49 @@ fn fixed_size_list_array(
     let padded = if element.len() == len * size_usize {
         element
     } else {
-        let mut indices: Vec<Option<u64>> = Vec::with_capacity(len * size_usize);
-        for slot in 0..len {
-            if nulls.as_ref().is_some_and(|nulls| nulls.is_null(slot)) {
-                indices.extend(std::iter::repeat_n(None, size_usize));
-            } else {
-                indices.extend((offsets[slot]..offsets[slot + 1]).map(|index| Some(index as u64)));
-            }
-        }
-        arrow_select::take::take(&element, &UInt64Array::from(indices), None).map_err(|error| corrupt(node, error))?
+        pad(&element, size_usize, offsets, nulls.as_ref(), limits)?
     };
     let list = FixedSizeListArray::try_new_with_length(Arc::clone(field), size, padded, nulls, len);
     Ok(Arc::new(list.map_err(|error| corrupt(node, error))?))
+}
+
+/// The elements with `size` nulls put in for each null list.
+fn pad(
+    element: &ArrayRef,
+    size: usize,
+    offsets: &[i64],
+    nulls: Option<&NullBuffer>,
+    limits: &Limits,
+) -> Result<ArrayRef> {
+    let len = offsets.len() - 1;
+    // No stored byte stands behind a null list, so its size alone decides what it takes.
+    let needed = (len as u64).saturating_mul(size as u64).saturating_mul(slot_bytes(element.data_type()));
+    if needed > limits.padding_bytes && needed / 16 > element.get_array_memory_size() as u64 {
+        let what = "bytes of a batch for null lists of fixed size (limit padding_bytes)";
+        return Err(Error::limit(what, limits.padding_bytes, needed));
+    }
+    let data = element.to_data();
+    let mut padded = MutableArrayData::new(vec![&data], true, len * size);
+    for slot in 0..len {
+        if nulls.is_some_and(|nulls| nulls.is_null(slot)) {
+            padded.extend_nulls(size);
+        } else {
+            padded.extend(0, offsets[slot] as usize, offsets[slot + 1] as usize);
+        }
+    }
+    Ok(make_array(padded.freeze()))
+}
+
+/// Bytes that a null slot of an array takes up.
+fn slot_bytes(data_type: &DataType) -> u64 {
+    match data_type {
+        DataType::FixedSizeList(element, size) => {
+            slot_bytes(element.data_type()).saturating_mul(u64::try_from(*size).unwrap_or(0))
+        }
+        DataType::FixedSizeBinary(width) => u64::try_from(*width).unwrap_or(0),
+        DataType::Struct(fields) => {
+            fields.iter().fold(0, |sum: u64, field| sum.saturating_add(slot_bytes(field.data_type())))
+        }
+        other => other.primitive_width().unwrap_or(size_of::<u128>()) as u64,
+    }
 }

@@ -18,6 +18,7 @@ use lath_kernels::levels;
 
 use crate::decode::LeafBatch;
 use crate::error::{Error, Result};
+use crate::options::Limits;
 use crate::schema::{Node, NodeKind};
 
 /// An assembled node, with the levels of one of its leaves, from which its parent follows.
@@ -34,15 +35,16 @@ pub(crate) fn assemble(
     node: &Node,
     leaves: &mut impl Iterator<Item = LeafBatch>,
     row_count: usize,
+    limits: &Limits,
 ) -> Result<ArrayRef> {
-    let assembled = visit(node, leaves)?;
+    let assembled = visit(node, leaves, limits)?;
     if assembled.array.len() != row_count {
         return Err(mismatch(node, row_count, assembled.array.len()));
     }
     Ok(assembled.array)
 }
 
-fn visit(node: &Node, leaves: &mut impl Iterator<Item = LeafBatch>) -> Result<Assembled> {
+fn visit(node: &Node, leaves: &mut impl Iterator<Item = LeafBatch>, limits: &Limits) -> Result<Assembled> {
     match &node.kind {
         NodeKind::Leaf(_) => {
             let LeafBatch { array, def_levels, rep_levels } =
@@ -53,7 +55,7 @@ fn visit(node: &Node, leaves: &mut impl Iterator<Item = LeafBatch>) -> Result<As
             let mut arrays = Vec::with_capacity(children.len());
             let mut levels = None;
             for child in children {
-                let Assembled { array, def_levels, rep_levels } = visit(child, leaves)?;
+                let Assembled { array, def_levels, rep_levels } = visit(child, leaves, limits)?;
                 arrays.push(array);
                 levels.get_or_insert((def_levels, rep_levels));
             }
@@ -62,9 +64,9 @@ fn visit(node: &Node, leaves: &mut impl Iterator<Item = LeafBatch>) -> Result<As
             Ok(Assembled { array, def_levels, rep_levels })
         }
         NodeKind::List { element_def_level, element } => {
-            let child = visit(element, leaves)?;
+            let child = visit(element, leaves, limits)?;
             let Assembled { array, def_levels, rep_levels } = child;
-            let array = list::assemble(node, *element_def_level, array, &def_levels, &rep_levels)?;
+            let array = list::assemble(node, *element_def_level, array, &def_levels, &rep_levels, limits)?;
             Ok(Assembled { array, def_levels, rep_levels })
         }
     }

@@ -79,7 +79,7 @@ impl Batches {
         let mut leaves = leaves.into_iter();
         let mut arrays = Vec::with_capacity(self.plan.nodes.len());
         for node in &self.plan.nodes {
-            let array = assemble(node, &mut leaves, row_count);
+            let array = assemble(node, &mut leaves, row_count, self.plan.file.limits());
             arrays.push(array.map_err(|error| {
                 error.locate(|at| {
                     at.file = at.file.take().or_else(|| self.plan.file.name().map(Into::into));

@@ -19,6 +19,7 @@ pub(super) const OPTIONS: PageOptions = PageOptions {
         page_bytes: Limits::DEFAULT_PAGE_BYTES,
         schema_depth: Limits::DEFAULT_SCHEMA_DEPTH,
         batch_elements: Limits::DEFAULT_BATCH_ELEMENTS,
+        padding_bytes: Limits::DEFAULT_PADDING_BYTES,
     },
 };
 
