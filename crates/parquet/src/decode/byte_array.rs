@@ -52,6 +52,8 @@ pub(crate) struct ByteArrayColumn {
     utf8: bool,
     /// A view per slot.
     views: AlignedBytes,
+    /// Bytes copied from where the views point, for values with offsets.
+    copied: AlignedBytes,
     /// The buffers that the views point into. The dictionary, where there is one, is the first.
     buffers: Vec<Buffer>,
     dictionary: Option<Dictionary>,
@@ -81,6 +83,7 @@ impl ByteArrayColumn {
             output,
             utf8,
             views: AlignedBytes::default(),
+            copied: AlignedBytes::default(),
             buffers: Vec::new(),
             dictionary: None,
             page: PageState::Pending(None),
@@ -138,11 +141,11 @@ impl ByteArrayColumn {
         let mut views = self.views.finish();
         let buffers = std::mem::take(&mut self.buffers);
         self.reset_buffers();
-        let Self { data_type, output, .. } = self;
+        let Self { data_type, output, copied, .. } = self;
         match output {
             ByteArrayOutput::Views => Ok(strings::view_array(data_type, views, buffers, nulls)),
-            ByteArrayOutput::Offsets32 => strings::offset_array::<i32>(data_type, &views, &buffers, nulls),
-            ByteArrayOutput::Offsets64 => strings::offset_array::<i64>(data_type, &views, &buffers, nulls),
+            ByteArrayOutput::Offsets32 => strings::offset_array::<i32>(data_type, &views, &buffers, nulls, copied),
+            ByteArrayOutput::Offsets64 => strings::offset_array::<i64>(data_type, &views, &buffers, nulls, copied),
             ByteArrayOutput::Decimal { width } => {
                 let width = *width;
                 strings::decimal_array(data_type, width, std::mem::take(&mut views), &buffers, nulls)
