@@ -22,8 +22,8 @@ if ! python3 -c 'import ensurepip, venv' 2>/dev/null; then
         echo "avx512-emulated.sh: install python3 with venv first (Debian: python3-venv)" >&2
         exit 2
     fi
-    apt-get update -qq
-    apt-get install -y -qq --no-install-recommends python3-venv </dev/null
+    apt-get -o DPkg::Lock::Timeout=300 update -qq
+    apt-get -o DPkg::Lock::Timeout=300 install -y -qq --no-install-recommends python3-venv </dev/null
 fi
 
 if ! [[ -e $emulator/ready-0.4.0 ]]; then
