@@ -37,7 +37,21 @@ pub(crate) struct Unpack32 {
     mask: __m256i,
 }
 
+impl Unpack64 {
+    /// The width in bits, which is a group's length in bytes.
+    #[inline(always)]
+    pub(crate) fn width(&self) -> usize {
+        self.width
+    }
+}
+
 impl Unpack32 {
+    /// The width in bits, which is a group's length in bytes.
+    #[inline(always)]
+    pub(crate) fn width(&self) -> usize {
+        self.width
+    }
+
     /// The bits of a value.
     #[inline(always)]
     pub(crate) fn mask(&self) -> __m256i {

@@ -57,7 +57,9 @@ static LANES64: [Lanes; 65] = lanes(8);
 /// The lane constants of a width, in registers.
 #[derive(Clone, Copy)]
 pub(crate) struct Unpack {
-    /// The bytes of a register full of values.
+    /// Bytes of a register full of values.
+    bytes: usize,
+    /// They, as a mask.
     loaded: __mmask64,
     index: __m512i,
     /// The same, one byte further on.
@@ -65,6 +67,14 @@ pub(crate) struct Unpack {
     shift: __m512i,
     shift_back: __m512i,
     mask: __m512i,
+}
+
+impl Unpack {
+    /// Bytes of a register full of values.
+    #[inline(always)]
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
 }
 
 avx512! {
@@ -88,6 +98,7 @@ avx512! {
         let lanes = &LANES32[width];
         let (index, shift) = (load_table(&lanes.index), load_table(&lanes.shift));
         Unpack {
+            bytes: 2 * width,
             loaded: _bzhi_u64(u64::MAX, 2 * width as u32),
             index,
             next: _mm512_add_epi8(index, _mm512_set1_epi8(1)),
@@ -103,6 +114,7 @@ avx512! {
         let lanes = &LANES64[width];
         let (index, shift) = (load_table(&lanes.index), load_table(&lanes.shift));
         Unpack {
+            bytes: width,
             loaded: _bzhi_u64(u64::MAX, width as u32),
             index,
             next: _mm512_add_epi8(index, _mm512_set1_epi8(1)),

@@ -4,9 +4,8 @@
 //! deltas           a  b   c    d     | e    f    g     h
 //! + 1 lane up      a  ab  bc   cd    | e    ef   fg    gh
 //! + 2 lanes up     a  ab  abc  abcd  | e    ef   efg   efgh         within 128 bits
-//! lane totals      abcd              | efgh                         broadcast within, then swapped
-//! sums             a  ab  abc  abcd  | abcd+e …          a…h        + the lower total, in the upper half
-//! total            a…h everywhere                                   lane totals + swapped
+//! + lane 3, above  a  ab  abc  abcd  | a…e  a…f  a…g   a…h
+//! total            lane 7 everywhere
 //! ```
 //!
 //! Only `carry += total` hangs on the eight values before; all else of the next group runs beside it.
@@ -14,14 +13,36 @@
 #![expect(unsafe_code, reason = "stores through pointers")]
 
 use std::arch::x86_64::*;
+use std::hint::black_box;
 
 use super::decoder::{Decoder, Miniblocks};
 use super::scalar;
 use crate::KernelError;
-use crate::bitpack::avx2::{lanes_32, lanes_64, unpack_group_32, unpack_half_64};
+use crate::bitpack::avx2::{Unpack32, Unpack64, lanes_32, lanes_64, unpack_group_32, unpack_half_64};
 use crate::bitpack::lanes::{NARROW32, NARROW64, WINDOW32, WINDOW64, groups_within};
 use crate::bitpack::packed_len;
 use crate::tier::avx2;
+
+/// Values that the usual path takes at a time: four groups; every miniblock's length is a multiple.
+const BLOCK: usize = 32;
+
+/// Which lanes [`sum_constants`] are for.
+#[derive(Clone, Copy)]
+enum LaneWidth {
+    Bits32,
+    Bits64,
+}
+
+/// Constants of a sum over lanes, in registers.
+#[derive(Clone, Copy)]
+struct Sums {
+    /// Broadcasts the last lane of the lower half.
+    middle: __m256i,
+    /// Broadcasts the last lane.
+    last: __m256i,
+    /// The upper half.
+    upper: __m256i,
+}
 
 avx2! {
     pub(super) fn decode_i32(
@@ -41,6 +62,10 @@ avx2! {
     }
 
     fn miniblocks_i32(run: Miniblocks<'_, i32>, out: &mut [i32]) -> i32 {
+        // Nearly always: whole miniblocks, and the window of the last group within the source.
+        if run.len.is_multiple_of(BLOCK) && run.src.len() >= run.bytes + WINDOW32 {
+            return whole_miniblocks_i32(run, out);
+        }
         let mut carry = _mm256_set1_epi32(run.last);
         let min_delta = _mm256_set1_epi32(run.min_delta);
         let mut src = run.src;
@@ -62,6 +87,60 @@ avx2! {
         _mm256_cvtsi256_si32(carry)
     }
 
+    /// The source has [`WINDOW32`] bytes beyond the run's.
+    fn whole_miniblocks_i32(run: Miniblocks<'_, i32>, out: &mut [i32]) -> i32 {
+        let by = sum_constants(LaneWidth::Bits32);
+        let mut carry = _mm256_set1_epi32(run.last);
+        let min_delta = _mm256_set1_epi32(run.min_delta);
+        let mut at = 0;
+        let mut blocks = out.as_chunks_mut::<BLOCK>().0.iter_mut();
+        for &width in run.widths {
+            let width = usize::from(width);
+            let lanes = lanes_32(width.min(32));
+            for block in blocks.by_ref().take(run.len / BLOCK) {
+                let first = run.src.as_ptr().wrapping_add(at);
+                if width <= NARROW32 {
+                    // SAFETY: the source has the block's bytes and a window beyond them.
+                    unsafe { sum_block_i32::<false>(&lanes, &by, first, min_delta, &mut carry, block) };
+                } else if width <= 32 {
+                    // SAFETY: as above.
+                    unsafe { sum_block_i32::<true>(&lanes, &by, first, min_delta, &mut carry, block) };
+                } else {
+                    let last = _mm256_cvtsi256_si32(carry);
+                    let src = run.src.get(at..).unwrap_or_default();
+                    carry = _mm256_set1_epi32(scalar::sum_i32(src, width as u32, run.min_delta, last, block));
+                }
+                at += BLOCK / 8 * width;
+            }
+        }
+        _mm256_cvtsi256_si32(carry)
+    }
+
+    /// Decodes four groups.
+    ///
+    /// # Safety
+    /// `src` has three groups' readable bytes and a window's beyond them.
+    #[inline]
+    unsafe fn sum_block_i32<const WIDE: bool>(
+        lanes: &Unpack32,
+        by: &Sums,
+        src: *const u8,
+        min_delta: __m256i,
+        carry: &mut __m256i,
+        block: &mut [i32; BLOCK],
+    ) {
+        for (index, group) in block.as_chunks_mut::<8>().0.iter_mut().enumerate() {
+            let first = src.wrapping_add(index * lanes.width());
+            // SAFETY: the caller's.
+            let deltas = unsafe { unpack_group_32::<WIDE>(lanes, first) };
+            let (sums, total) = sum_lanes_i32(by, _mm256_add_epi32(deltas, min_delta));
+            let values = _mm256_add_epi32(sums, *carry);
+            *carry = _mm256_add_epi32(*carry, total);
+            // SAFETY: the group is eight values long.
+            unsafe { _mm256_storeu_si256(group.as_mut_ptr().cast(), values) };
+        }
+    }
+
     /// Decodes the whole groups whose window is in `src`, from `carry` (in all lanes) on; returns the number of values.
     #[inline]
     fn sum_groups_i32<const WIDE: bool>(
@@ -73,11 +152,12 @@ avx2! {
     ) -> usize {
         let groups = groups_within(src.len(), width, WINDOW32, out.len() / 8);
         let lanes = lanes_32(width);
+        let by = sum_constants(LaneWidth::Bits32);
         let mut at = src.as_ptr();
         for group in out.as_chunks_mut::<8>().0.iter_mut().take(groups) {
             // SAFETY: `groups_within` counted the groups with a window of bytes left.
             let deltas = unsafe { unpack_group_32::<WIDE>(&lanes, at) };
-            let (sums, total) = sum_lanes_i32(_mm256_add_epi32(deltas, min_delta));
+            let (sums, total) = sum_lanes_i32(&by, _mm256_add_epi32(deltas, min_delta));
             let values = _mm256_add_epi32(sums, *carry);
             *carry = _mm256_add_epi32(*carry, total);
             // SAFETY: the group is eight values long.
@@ -88,18 +168,35 @@ avx2! {
         groups * 8
     }
 
+    /// Permutations that the sums need.
+    ///
+    /// Opaque to the compiler, which would otherwise replace one `vpermd` by several shuffles of fixed pattern and let
+    /// one of them hang on the carry: twice the time was measured.
+    #[inline]
+    fn sum_constants(width: LaneWidth) -> Sums {
+        let (middle, last) = match width {
+            LaneWidth::Bits32 => (_mm256_set1_epi32(3), _mm256_set1_epi32(7)),
+            LaneWidth::Bits64 => (_mm256_set1_epi64x(3 << 32 | 2), _mm256_set1_epi64x(7 << 32 | 6)),
+        };
+        let upper = _mm256_setr_epi64x(0, 0, -1, -1);
+        Sums { middle: black_box(middle), last: black_box(last), upper: black_box(upper) }
+    }
+
     /// Every lane plus all below it; and the sum of all, in every lane.
     #[inline]
-    fn sum_lanes_i32(lanes: __m256i) -> (__m256i, __m256i) {
+    fn sum_lanes_i32(by: &Sums, lanes: __m256i) -> (__m256i, __m256i) {
         let sums = _mm256_add_epi32(lanes, _mm256_slli_si256::<4>(lanes));
         let sums = _mm256_add_epi32(sums, _mm256_slli_si256::<8>(sums));
-        let totals = _mm256_shuffle_epi32::<0xff>(sums);
-        let swapped = _mm256_permute4x64_epi64::<0x4e>(totals);
-        let below = _mm256_blend_epi32::<0xf0>(_mm256_setzero_si256(), swapped);
-        (_mm256_add_epi32(sums, below), _mm256_add_epi32(totals, swapped))
+        let below = _mm256_and_si256(_mm256_permutevar8x32_epi32(sums, by.middle), by.upper);
+        let sums = _mm256_add_epi32(sums, below);
+        (sums, _mm256_permutevar8x32_epi32(sums, by.last))
     }
 
     fn miniblocks_i64(run: Miniblocks<'_, i64>, out: &mut [i64]) -> i64 {
+        // Nearly always: whole miniblocks, and the window of the last group within the source.
+        if run.len.is_multiple_of(BLOCK) && run.src.len() >= run.bytes + WINDOW64 {
+            return whole_miniblocks_i64(run, out);
+        }
         let mut carry = _mm256_set1_epi64x(run.last);
         let min_delta = _mm256_set1_epi64x(run.min_delta);
         let mut src = run.src;
@@ -121,6 +218,63 @@ avx2! {
         _mm_cvtsi128_si64(_mm256_castsi256_si128(carry))
     }
 
+    /// The source has [`WINDOW64`] bytes beyond the run's.
+    fn whole_miniblocks_i64(run: Miniblocks<'_, i64>, out: &mut [i64]) -> i64 {
+        let by = sum_constants(LaneWidth::Bits64);
+        let mut carry = _mm256_set1_epi64x(run.last);
+        let min_delta = _mm256_set1_epi64x(run.min_delta);
+        let mut src = run.src.as_ptr();
+        let mut blocks = out.as_chunks_mut::<BLOCK>().0.iter_mut();
+        for &width in run.widths {
+            let width = usize::from(width);
+            let lanes = lanes_64(width);
+            for block in blocks.by_ref().take(run.len / BLOCK) {
+                if width <= NARROW64 {
+                    // SAFETY: the source has the block's bytes and a window beyond them.
+                    unsafe { sum_block_i64::<false>(&lanes, &by, src, min_delta, &mut carry, block) };
+                } else {
+                    // SAFETY: as above.
+                    unsafe { sum_block_i64::<true>(&lanes, &by, src, min_delta, &mut carry, block) };
+                }
+                src = src.wrapping_add(BLOCK / 8 * width);
+            }
+        }
+        _mm_cvtsi128_si64(_mm256_castsi256_si128(carry))
+    }
+
+    /// Decodes four groups.
+    ///
+    /// # Safety
+    /// `src` has three groups' readable bytes and a window's beyond them.
+    #[inline]
+    unsafe fn sum_block_i64<const WIDE: bool>(
+        lanes: &Unpack64,
+        by: &Sums,
+        src: *const u8,
+        min_delta: __m256i,
+        carry: &mut __m256i,
+        block: &mut [i64; BLOCK],
+    ) {
+        for (index, group) in block.as_chunks_mut::<8>().0.iter_mut().enumerate() {
+            let src = src.wrapping_add(index * lanes.width());
+            let (first, second) = group.split_at_mut(4);
+            // SAFETY: the caller's.
+            let deltas = unsafe { unpack_half_64::<0, WIDE>(lanes, src) };
+            let (sums, total) = sum_lanes_i64(by, _mm256_add_epi64(deltas, min_delta));
+            let values = _mm256_add_epi64(sums, *carry);
+            *carry = _mm256_add_epi64(*carry, total);
+            // SAFETY: the half is four values long.
+            unsafe { _mm256_storeu_si256(first.as_mut_ptr().cast(), values) };
+            // SAFETY: the caller's.
+            let deltas = unsafe { unpack_half_64::<1, WIDE>(lanes, src) };
+            let (sums, total) = sum_lanes_i64(by, _mm256_add_epi64(deltas, min_delta));
+            let values = _mm256_add_epi64(sums, *carry);
+            *carry = _mm256_add_epi64(*carry, total);
+            // SAFETY: the half is four values long.
+            unsafe { _mm256_storeu_si256(second.as_mut_ptr().cast(), values) };
+        }
+    }
+
     /// Decodes the whole groups whose window is in `src`, from `carry` (in all lanes) on; returns the number of values.
     #[inline]
     fn sum_groups_i64<const WIDE: bool>(
@@ -132,19 +286,20 @@ avx2! {
     ) -> usize {
         let groups = groups_within(src.len(), width, WINDOW64, out.len() / 8);
         let lanes = lanes_64(width);
+        let by = sum_constants(LaneWidth::Bits64);
         let mut at = src.as_ptr();
         for group in out.as_chunks_mut::<8>().0.iter_mut().take(groups) {
             let (first, second) = group.split_at_mut(4);
             // SAFETY: `groups_within` counted the groups with a window of bytes left.
             let deltas = unsafe { unpack_half_64::<0, WIDE>(&lanes, at) };
-            let (sums, total) = sum_lanes_i64(_mm256_add_epi64(deltas, min_delta));
+            let (sums, total) = sum_lanes_i64(&by, _mm256_add_epi64(deltas, min_delta));
             let values = _mm256_add_epi64(sums, *carry);
             *carry = _mm256_add_epi64(*carry, total);
             // SAFETY: the half is four values long.
             unsafe { _mm256_storeu_si256(first.as_mut_ptr().cast(), values) };
             // SAFETY: as above.
             let deltas = unsafe { unpack_half_64::<1, WIDE>(&lanes, at) };
-            let (sums, total) = sum_lanes_i64(_mm256_add_epi64(deltas, min_delta));
+            let (sums, total) = sum_lanes_i64(&by, _mm256_add_epi64(deltas, min_delta));
             let values = _mm256_add_epi64(sums, *carry);
             *carry = _mm256_add_epi64(*carry, total);
             // SAFETY: the half is four values long.
@@ -156,11 +311,10 @@ avx2! {
 
     /// Every lane plus all below it; and the sum of all, in every lane.
     #[inline]
-    fn sum_lanes_i64(lanes: __m256i) -> (__m256i, __m256i) {
+    fn sum_lanes_i64(by: &Sums, lanes: __m256i) -> (__m256i, __m256i) {
         let sums = _mm256_add_epi64(lanes, _mm256_slli_si256::<8>(lanes));
-        let lower_total = _mm256_permute4x64_epi64::<0x55>(sums);
-        let below = _mm256_blend_epi32::<0xf0>(_mm256_setzero_si256(), lower_total);
+        let below = _mm256_and_si256(_mm256_permutevar8x32_epi32(sums, by.middle), by.upper);
         let sums = _mm256_add_epi64(sums, below);
-        (sums, _mm256_permute4x64_epi64::<0xff>(sums))
+        (sums, _mm256_permutevar8x32_epi32(sums, by.last))
     }
 }

@@ -15,14 +15,29 @@
 #![expect(unsafe_code, reason = "loads and stores through pointers")]
 
 use std::arch::x86_64::*;
+use std::hint::black_box;
 
 use super::decoder::{Decoder, Miniblocks};
 use super::scalar;
 use crate::KernelError;
-use crate::bitpack::avx512::{first_8, first_16, lanes_32, lanes_64, load, load_some, unpack_8, unpack_16};
+use crate::bitpack::avx512::{Unpack, first_8, first_16, lanes_32, lanes_64, load, load_some, unpack_8, unpack_16};
 use crate::bitpack::lanes::{NARROW32, NARROW64};
 use crate::bitpack::packed_len;
 use crate::tier::avx512;
+
+/// Values that the usual path takes at a time; every miniblock's length is a multiple.
+const BLOCK: usize = 32;
+
+/// Permutations of 32-bit lanes, in registers.
+#[derive(Clone, Copy)]
+struct Sums {
+    /// Lane 3 of the lower eight in their upper four, and lane 11 likewise.
+    thirds: __m512i,
+    /// Lane 7 everywhere.
+    seventh: __m512i,
+    /// Lane 15 everywhere.
+    last: __m512i,
+}
 
 avx512! {
     pub(super) fn decode_i32(
@@ -42,6 +57,10 @@ avx512! {
     }
 
     fn miniblocks_i32(run: Miniblocks<'_, i32>, out: &mut [i32]) -> i32 {
+        // Nearly always: whole miniblocks with all their bytes.
+        if run.len.is_multiple_of(BLOCK) && run.src.len() >= run.bytes {
+            return whole_miniblocks_i32(run, out);
+        }
         let mut carry = _mm512_set1_epi32(run.last);
         let min_delta = _mm512_set1_epi32(run.min_delta);
         let mut src = run.src;
@@ -60,7 +79,61 @@ avx512! {
         _mm512_cvtsi512_si32(carry)
     }
 
-    /// Decodes from `carry` (in all lanes) on.
+    /// The source has the run's bytes.
+    fn whole_miniblocks_i32(run: Miniblocks<'_, i32>, out: &mut [i32]) -> i32 {
+        let by = sum_constants();
+        let mut carry = _mm512_set1_epi32(run.last);
+        let min_delta = _mm512_set1_epi32(run.min_delta);
+        let mut at = 0;
+        let mut blocks = out.as_chunks_mut::<BLOCK>().0.iter_mut();
+        for &width in run.widths {
+            let width = usize::from(width);
+            let lanes = lanes_32(width.min(32));
+            for block in blocks.by_ref().take(run.len / BLOCK) {
+                let first = run.src.as_ptr().wrapping_add(at);
+                if width <= NARROW32 {
+                    // SAFETY: the source has the block's bytes.
+                    unsafe { sum_block_i32::<false>(&lanes, &by, first, min_delta, &mut carry, block) };
+                } else if width <= 32 {
+                    // SAFETY: as above.
+                    unsafe { sum_block_i32::<true>(&lanes, &by, first, min_delta, &mut carry, block) };
+                } else {
+                    let last = _mm512_cvtsi512_si32(carry);
+                    let src = run.src.get(at..).unwrap_or_default();
+                    carry = _mm512_set1_epi32(scalar::sum_i32(src, width as u32, run.min_delta, last, block));
+                }
+                at += BLOCK / 8 * width;
+            }
+        }
+        _mm512_cvtsi512_si32(carry)
+    }
+
+    /// Decodes a block, sixteen values at a time.
+    ///
+    /// # Safety
+    /// `src` has the block's bytes.
+    #[inline]
+    unsafe fn sum_block_i32<const WIDE: bool>(
+        lanes: &Unpack,
+        by: &Sums,
+        src: *const u8,
+        min_delta: __m512i,
+        carry: &mut __m512i,
+        block: &mut [i32; BLOCK],
+    ) {
+        for (index, part) in block.as_chunks_mut::<16>().0.iter_mut().enumerate() {
+            let first = src.wrapping_add(index * lanes.bytes());
+            // SAFETY: the caller's.
+            let bytes = unsafe { load(lanes, first) };
+            let (sums, total) = sum_lanes_i32(by, _mm512_add_epi32(unpack_16::<WIDE>(lanes, bytes), min_delta));
+            let values = _mm512_add_epi32(sums, *carry);
+            *carry = _mm512_add_epi32(*carry, total);
+            // SAFETY: the part is sixteen values long.
+            unsafe { _mm512_storeu_si512(part.as_mut_ptr().cast(), values) };
+        }
+    }
+
+    /// Decodes from `carry` (in all lanes) on, to the last bytes of the source and beyond.
     #[inline]
     fn sum_i32<const WIDE: bool>(
         src: &[u8],
@@ -70,6 +143,7 @@ avx512! {
         out: &mut [i32],
     ) {
         let lanes = lanes_32(width);
+        let by = sum_constants();
         let stored = src.len().checked_div(2 * width).unwrap_or(usize::MAX);
         let blocks = stored.min(out.len() / 16);
         let (whole, rest) = out.split_at_mut(blocks * 16);
@@ -77,7 +151,7 @@ avx512! {
         for block in whole.as_chunks_mut::<16>().0 {
             // SAFETY: the source has the bytes of all these blocks.
             let bytes = unsafe { load(&lanes, at) };
-            let (sums, total) = sum_lanes_i32(_mm512_add_epi32(unpack_16::<WIDE>(&lanes, bytes), min_delta));
+            let (sums, total) = sum_lanes_i32(&by, _mm512_add_epi32(unpack_16::<WIDE>(&lanes, bytes), min_delta));
             let values = _mm512_add_epi32(sums, *carry);
             *carry = _mm512_add_epi32(*carry, total);
             // SAFETY: the block is sixteen values long.
@@ -87,7 +161,7 @@ avx512! {
         let mut src = src.get(blocks * 2 * width..).unwrap_or_default();
         for part in rest.chunks_mut(16) {
             let deltas = unpack_16::<WIDE>(&lanes, load_some(src));
-            let (sums, _) = sum_lanes_i32(_mm512_add_epi32(deltas, min_delta));
+            let (sums, _) = sum_lanes_i32(&by, _mm512_add_epi32(deltas, min_delta));
             let values = _mm512_add_epi32(sums, *carry);
             // SAFETY: the mask has as many values as the part.
             unsafe { _mm512_mask_storeu_epi32(part.as_mut_ptr(), first_16(part.len()), values) };
@@ -96,18 +170,33 @@ avx512! {
         }
     }
 
+    /// Permutations that the sums need, opaque to the compiler, which would otherwise replace a `vpermd` by shuffles of
+    /// fixed pattern that are more and slower.
+    #[inline]
+    fn sum_constants() -> Sums {
+        let thirds = _mm512_setr_epi32(0, 0, 0, 0, 3, 3, 3, 3, 0, 0, 0, 0, 11, 11, 11, 11);
+        Sums {
+            thirds: black_box(thirds),
+            seventh: black_box(_mm512_set1_epi32(7)),
+            last: black_box(_mm512_set1_epi32(15)),
+        }
+    }
+
     /// Every lane plus all below it; and the sum of all, in every lane.
     #[inline]
-    fn sum_lanes_i32(lanes: __m512i) -> (__m512i, __m512i) {
-        let thirds = _mm512_setr_epi32(0, 0, 0, 0, 3, 3, 3, 3, 0, 0, 0, 0, 11, 11, 11, 11);
+    fn sum_lanes_i32(by: &Sums, lanes: __m512i) -> (__m512i, __m512i) {
         let sums = _mm512_add_epi32(lanes, _mm512_slli_epi64::<32>(lanes));
         let sums = _mm512_add_epi32(sums, _mm512_maskz_shuffle_epi32::<0b01_01_01_01>(0xcccc, sums));
-        let sums = _mm512_add_epi32(sums, _mm512_maskz_permutexvar_epi32(0xf0f0, thirds, sums));
-        let sums = _mm512_add_epi32(sums, _mm512_maskz_permutexvar_epi32(0xff00, _mm512_set1_epi32(7), sums));
-        (sums, _mm512_permutexvar_epi32(_mm512_set1_epi32(15), sums))
+        let sums = _mm512_add_epi32(sums, _mm512_maskz_permutexvar_epi32(0xf0f0, by.thirds, sums));
+        let sums = _mm512_add_epi32(sums, _mm512_maskz_permutexvar_epi32(0xff00, by.seventh, sums));
+        (sums, _mm512_permutexvar_epi32(by.last, sums))
     }
 
     fn miniblocks_i64(run: Miniblocks<'_, i64>, out: &mut [i64]) -> i64 {
+        // Nearly always: whole miniblocks with all their bytes.
+        if run.len.is_multiple_of(BLOCK) && run.src.len() >= run.bytes {
+            return whole_miniblocks_i64(run, out);
+        }
         let mut carry = _mm512_set1_epi64(run.last);
         let min_delta = _mm512_set1_epi64(run.min_delta);
         let mut src = run.src;
@@ -121,7 +210,55 @@ avx512! {
         _mm_cvtsi128_si64(_mm512_castsi512_si128(carry))
     }
 
-    /// Decodes from `carry` (in all lanes) on.
+    /// The source has the run's bytes.
+    fn whole_miniblocks_i64(run: Miniblocks<'_, i64>, out: &mut [i64]) -> i64 {
+        let mut carry = _mm512_set1_epi64(run.last);
+        let min_delta = _mm512_set1_epi64(run.min_delta);
+        let mut at = 0;
+        let mut blocks = out.as_chunks_mut::<BLOCK>().0.iter_mut();
+        for &width in run.widths {
+            let width = usize::from(width);
+            let lanes = lanes_64(width);
+            for block in blocks.by_ref().take(run.len / BLOCK) {
+                let first = run.src.as_ptr().wrapping_add(at);
+                if width <= NARROW64 {
+                    // SAFETY: the source has the block's bytes.
+                    unsafe { sum_block_i64::<false>(&lanes, first, min_delta, &mut carry, block) };
+                } else {
+                    // SAFETY: as above.
+                    unsafe { sum_block_i64::<true>(&lanes, first, min_delta, &mut carry, block) };
+                }
+                at += BLOCK / 8 * width;
+            }
+        }
+        _mm_cvtsi128_si64(_mm512_castsi512_si128(carry))
+    }
+
+    /// Decodes a block, eight values at a time.
+    ///
+    /// # Safety
+    /// `src` has the block's bytes.
+    #[inline]
+    unsafe fn sum_block_i64<const WIDE: bool>(
+        lanes: &Unpack,
+        src: *const u8,
+        min_delta: __m512i,
+        carry: &mut __m512i,
+        block: &mut [i64; BLOCK],
+    ) {
+        for (index, part) in block.as_chunks_mut::<8>().0.iter_mut().enumerate() {
+            let first = src.wrapping_add(index * lanes.bytes());
+            // SAFETY: the caller's.
+            let bytes = unsafe { load(lanes, first) };
+            let (sums, total) = sum_lanes_i64(_mm512_add_epi64(unpack_8::<WIDE>(lanes, bytes), min_delta));
+            let values = _mm512_add_epi64(sums, *carry);
+            *carry = _mm512_add_epi64(*carry, total);
+            // SAFETY: the part is eight values long.
+            unsafe { _mm512_storeu_si512(part.as_mut_ptr().cast(), values) };
+        }
+    }
+
+    /// Decodes from `carry` (in all lanes) on, to the last bytes of the source and beyond.
     #[inline]
     fn sum_i64<const WIDE: bool>(
         src: &[u8],

@@ -60,6 +60,8 @@ pub(super) struct Miniblocks<'a, T> {
     pub(super) widths: &'a [u8],
     /// Values of a miniblock; anything if there is only one, a multiple of 32 if there are more.
     pub(super) len: usize,
+    /// Bytes that all the values take up.
+    pub(super) bytes: usize,
     pub(super) min_delta: T,
     /// The value before the first one.
     pub(super) last: T,
@@ -231,7 +233,8 @@ impl<T: Integer> Decoder<T> {
             return Err(KernelError::InputTooShort { needed, available: src.len() });
         }
         let values = miniblocks * len;
-        let run = Miniblocks { src, widths, len, min_delta: self.min_delta, last: self.last };
+        let (min_delta, last) = (self.min_delta, self.last);
+        let run = Miniblocks { src, widths, len, bytes: needed, min_delta, last };
         self.last = kernel(run, &mut out[..values]);
         self.miniblock += miniblocks;
         self.position += needed;
@@ -258,7 +261,8 @@ impl<T: Integer> Decoder<T> {
             let mut group = [T::default(); 8];
             // Summed up from zero, a group's values differ from the wanted ones by a constant.
             let head = values.len().min(8 - within);
-            let run = Miniblocks { src, widths: &[width as u8], len: 8, min_delta, last: T::default() };
+            let bytes = width as usize;
+            let run = Miniblocks { src, widths: &[width as u8], len: 8, bytes, min_delta, last: T::default() };
             kernel(run, &mut group);
             let start = self.last.wrapping_sub(group[within - 1]);
             for (value, &sum) in values.iter_mut().zip(&group[within..]) {
@@ -271,7 +275,8 @@ impl<T: Integer> Decoder<T> {
         if !values.is_empty() {
             let src = src.get(self.position + packed_len(taken, width)..).unwrap_or_default();
             let len = values.len();
-            let run = Miniblocks { src, widths: &[width as u8], len, min_delta, last: self.last };
+            let bytes = packed_len(len, width);
+            let run = Miniblocks { src, widths: &[width as u8], len, bytes, min_delta, last: self.last };
             self.last = kernel(run, values);
         }
         self.advance(part, width);
