@@ -123,7 +123,7 @@ impl private::Integer for i64 {
 /// If a length is negative, an end is over `i32::MAX`, `start` is negative, or the slices differ in length.
 pub fn lengths_to_offsets_i32(lengths: &[i32], start: i32, out: &mut [i32]) -> Result<i32, KernelError> {
     offsets::check(lengths, start.into(), out.len())?;
-    match offsets::sum_i32(lengths, start, out) {
+    match sum_lengths_i32(lengths, start, out) {
         Some(end) => Ok(end),
         None => Err(offsets::explain(lengths, start.into(), i32::MAX.into())),
     }
@@ -135,8 +135,17 @@ pub fn lengths_to_offsets_i32(lengths: &[i32], start: i32, out: &mut [i32]) -> R
 /// If a length is negative, an end is over `i64::MAX`, `start` is negative, or the slices differ in length.
 pub fn lengths_to_offsets_i64(lengths: &[i32], start: i64, out: &mut [i64]) -> Result<i64, KernelError> {
     offsets::check(lengths, start, out.len())?;
-    match offsets::sum_i64(lengths, start, out) {
+    match sum_lengths_i64(lengths, start, out) {
         Some(end) => Ok(end),
         None => Err(offsets::explain(lengths, start, i64::MAX)),
     }
+}
+
+/// Nothing if a length is negative or an end overflows; so for the next one.
+fn sum_lengths_i32(lengths: &[i32], start: i32, out: &mut [i32]) -> Option<i32> {
+    dispatch!(sum_lengths_i32(lengths, start, out): avx2)
+}
+
+fn sum_lengths_i64(lengths: &[i32], start: i64, out: &mut [i64]) -> Option<i64> {
+    dispatch!(sum_lengths_i64(lengths, start, out): avx2)
 }

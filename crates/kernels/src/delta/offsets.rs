@@ -1,5 +1,5 @@
-//! Lengths to offsets, scalar: the sum wraps, and all that could have gone wrong is collected in one word whose sign
-//! says so in the end. Where it did is looked for only then.
+//! Checks around lengths to offsets. Tiers sum up wrapping, and collect in one word all that could have gone wrong: its
+//! sign says so in the end. Where it did is looked for only then.
 
 use crate::KernelError;
 
@@ -11,29 +11,6 @@ pub(super) fn check(lengths: &[i32], start: i64, out_len: usize) -> Result<(), K
         return Err(KernelError::Malformed { what: "start offset" });
     }
     Ok(())
-}
-
-/// The last end, or nothing if a length is negative or an end overflows.
-pub(super) fn sum_i32(lengths: &[i32], start: i32, out: &mut [i32]) -> Option<i32> {
-    // Both terms of a sum are below 2^31 while nothing went wrong, so the first sum to overflow is negative.
-    let (mut end, mut seen) = (start, 0);
-    for (out, &length) in out.iter_mut().zip(lengths) {
-        end = end.wrapping_add(length);
-        seen |= length | end;
-        *out = end;
-    }
-    (seen >= 0).then_some(end)
-}
-
-/// The last end, or nothing if a length is negative or an end overflows.
-pub(super) fn sum_i64(lengths: &[i32], start: i64, out: &mut [i64]) -> Option<i64> {
-    let (mut end, mut seen) = (start, 0);
-    for (out, &length) in out.iter_mut().zip(lengths) {
-        end = end.wrapping_add(length.into());
-        seen |= i64::from(length) | end;
-        *out = end;
-    }
-    (seen >= 0).then_some(end)
 }
 
 /// The error of lengths that do not sum up.

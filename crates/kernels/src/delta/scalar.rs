@@ -71,3 +71,26 @@ pub(super) fn sum_i64(mut src: &[u8], width: u32, min_delta: i64, mut last: i64,
     }
     last
 }
+
+/// The last end, or nothing if a length is negative or an end overflows.
+pub(super) fn sum_lengths_i32(lengths: &[i32], start: i32, out: &mut [i32]) -> Option<i32> {
+    // Both terms of a sum are below 2^31 while nothing went wrong, so the first sum to overflow is negative.
+    let (mut end, mut seen) = (start, 0);
+    for (out, &length) in out.iter_mut().zip(lengths) {
+        end = end.wrapping_add(length);
+        seen |= length | end;
+        *out = end;
+    }
+    (seen >= 0).then_some(end)
+}
+
+/// The last end, or nothing if a length is negative or an end overflows.
+pub(super) fn sum_lengths_i64(lengths: &[i32], start: i64, out: &mut [i64]) -> Option<i64> {
+    let (mut end, mut seen) = (start, 0);
+    for (out, &length) in out.iter_mut().zip(lengths) {
+        end = end.wrapping_add(length.into());
+        seen |= i64::from(length) | end;
+        *out = end;
+    }
+    (seen >= 0).then_some(end)
+}
