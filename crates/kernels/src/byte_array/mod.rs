@@ -18,6 +18,7 @@
 //! [views](https://arrow.apache.org/docs/format/Columnar.html#variable-size-binary-view-layout).
 
 mod join;
+mod lengths;
 mod plain;
 mod view;
 mod views;

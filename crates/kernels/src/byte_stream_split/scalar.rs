@@ -1,8 +1,8 @@
 //! Portable interleaving: one loop per fixed width, which compilers turn into unpack instructions, and a blocked loop
 //! for all other widths.
 
-/// Values that one round of [`interleave_any`] writes: their bytes stay in L1 while every stream passes over them.
-const BLOCK: usize = 128;
+/// Values that one round takes: their bytes stay in L1 from pass to pass.
+const BLOCK: usize = 256;
 
 /// Writes byte `i` of every stream, then byte `i + 1`, until `out` is full.
 pub(super) fn interleave<const K: usize>(streams: [&[u8]; K], out: &mut [u8]) {
@@ -19,12 +19,30 @@ pub(super) fn interleave_2(streams: [&[u8]; 2], out: &mut [u8]) {
     interleave(streams, out);
 }
 
+/// Interleaves streams two apart, and then the results: loops over two vectorise, a loop over four does not.
 pub(super) fn interleave_4(streams: [&[u8]; 4], out: &mut [u8]) {
-    interleave(streams, out);
+    let (mut ac, mut bd) = ([0; 2 * BLOCK], [0; 2 * BLOCK]);
+    for (block, out) in out.chunks_mut(4 * BLOCK).enumerate() {
+        let count = out.len() / 4;
+        let [a, b, c, d] = streams.map(|stream| &stream[block * BLOCK..][..count]);
+        let (ac, bd) = (&mut ac[..2 * count], &mut bd[..2 * count]);
+        interleave([a, c], ac);
+        interleave([b, d], bd);
+        interleave([ac, bd], out);
+    }
 }
 
+/// As [`interleave_4`], from two times four.
 pub(super) fn interleave_8(streams: [&[u8]; 8], out: &mut [u8]) {
-    interleave(streams, out);
+    let (mut aceg, mut bdfh) = ([0; 4 * BLOCK], [0; 4 * BLOCK]);
+    for (block, out) in out.chunks_mut(8 * BLOCK).enumerate() {
+        let count = out.len() / 8;
+        let [a, b, c, d, e, f, g, h] = streams.map(|stream| &stream[block * BLOCK..][..count]);
+        let (aceg, bdfh) = (&mut aceg[..4 * count], &mut bdfh[..4 * count]);
+        interleave_4([a, c, e, g], aceg);
+        interleave_4([b, d, f, h], bdfh);
+        interleave([aceg, bdfh], out);
+    }
 }
 
 /// As [`interleave`], for `width` streams that start `stride` bytes apart in `src`, each read from byte `first` on.

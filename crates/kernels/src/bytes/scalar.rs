@@ -14,20 +14,10 @@ pub(super) fn common_prefix_len(a: &[u8], b: &[u8]) -> usize {
     a_words.len() * 8 + a_tail.iter().zip(b_tail).take_while(|(x, y)| x == y).count()
 }
 
-/// Sums in bytes, so that a vector holds as many counters as it has bytes; 255 rounds are what a byte can hold.
+/// Sums in bytes, so that a vector holds as many counters as it has bytes; a byte holds the count of a block.
 pub(super) fn count_byte(haystack: &[u8], needle: u8) -> usize {
-    const LANES: usize = 32;
-    let mut total = 0;
-    for block in haystack.chunks(255 * LANES) {
-        let (vectors, tail) = block.as_chunks::<LANES>();
-        let mut counts = [0_u8; LANES];
-        for vector in vectors {
-            for (count, &byte) in counts.iter_mut().zip(vector) {
-                *count += u8::from(byte == needle);
-            }
-        }
-        total += counts.iter().map(|&count| usize::from(count)).sum::<usize>();
-        total += tail.iter().filter(|&&byte| byte == needle).count();
-    }
-    total
+    const BLOCK: usize = 240;
+    let (blocks, tail) = haystack.as_chunks::<BLOCK>();
+    let count = |bytes: &[u8]| usize::from(bytes.iter().map(|&byte| u8::from(byte == needle)).sum::<u8>());
+    blocks.iter().map(|block| count(block)).sum::<usize>() + count(tail)
 }

@@ -8,10 +8,9 @@
 //! value           h e l p ? ? ? …            bytes behind the value are overwritten by the next one
 //! ```
 //!
-//! Values of up to 64 bytes take a second register in the same way. Beyond, the value before is read back from `out`,
-//! which costs a failed store forwarding: its tail was overwritten by the start of this value. (Reading back from 32
-//! bytes on made sorted URLs of 57 bytes a third slower.) Copying prefix and suffix one after the other fails to
-//! forward too, for every value, and takes about three times as long.
+//! The value before is 128 bytes in four registers; values over 32 bytes blend and store all four, with one branch, and
+//! what is over 128 bytes is copied. Reading the value before back from `out` costs twice the time even for long values,
+//! because a load that needs several recent stores has to wait for all of them.
 //!
 //! A block without prefixes is one copy.
 #![expect(unsafe_code, reason = "vector loads and stores within limits that the loop keeps")]
@@ -19,7 +18,7 @@
 use std::arch::x86_64::{__m256i, _mm256_blendv_epi8, _mm256_loadu_si256, _mm256_setzero_si256, _mm256_storeu_si256};
 
 use super::scalar::Join;
-use super::{BLOCK, Lengths, copy_block, value_len, without_prefixes};
+use super::{BLOCK, Lengths, SLACK, copy_block, value_len, without_prefixes};
 use crate::KernelError;
 use crate::tier::avx2;
 
@@ -36,76 +35,72 @@ static SET_THEN_CLEAR: [u8; 64] = {
 
 avx2! {
     pub(super) fn join(
+        mut join: Join,
         lengths: Lengths<'_>,
         suffixes: &[u8],
-        previous: &[u8],
         out: &mut [u8],
         out_lengths: &mut [i32],
     ) -> Result<(), KernelError> {
-        let mut join = Join { index: 0, from: 0, to: 0, last_len: previous.len() };
         let count = out_lengths.len();
         while join.index < count {
             let end = count.min(join.index + BLOCK);
-            if without_prefixes(lengths, join.index..end) {
-                copy_block(&mut join, end, lengths, suffixes, out, out_lengths);
-                continue;
-            }
-            if join.index == 0 {
-                // The value before the first is not in `out`.
-                join.step(lengths, suffixes, previous, out, out_lengths)?;
-            }
-            join_block(&mut join, end, lengths, suffixes, out, out_lengths)?;
+            join = if without_prefixes(lengths, join.index..end) {
+                copy_block(join, end, lengths, suffixes, out, out_lengths)
+            } else {
+                join_block(join, end, lengths, suffixes, out, out_lengths)?
+            };
         }
         Ok(())
     }
 
     /// Values up to number `end`, the value before them being in `out`.
     fn join_block(
-        join: &mut Join,
+        join: Join,
         end: usize,
         lengths: Lengths<'_>,
         suffixes: &[u8],
         out: &mut [u8],
         out_lengths: &mut [i32],
-    ) -> Result<(), KernelError> {
-        let mut last = first_64(&out[join.to - join.last_len..]);
-        while join.index < end {
-            let Join { index, from, to, last_len } = *join;
-            let (prefix, suffix) = (lengths.prefixes[index] as usize, lengths.suffixes[index] as usize);
+    ) -> Result<Join, KernelError> {
+        let mut last = first(&out[join.to - join.last_len..]);
+        // Kept apart, so that they stay in registers.
+        let Join { index: start, mut from, mut to, mut last_len } = join;
+        let range = start..end;
+        let values = lengths.prefixes[range.clone()].iter().zip(&lengths.suffixes[range.clone()]);
+        for (i, ((&prefix, &suffix), out_len)) in values.zip(&mut out_lengths[range]).enumerate() {
+            let (prefix, suffix) = (prefix as usize, suffix as usize);
             let len = prefix + suffix;
-            if prefix > from || from + suffix + 32 > suffixes.len() || to + len + 32 > out.len() {
-                join.step(lengths, suffixes, &[], out, out_lengths)?;
-                last = first_64(&out[to..]);
+            *out_len = value_len(start + i, prefix, suffix, last_len)?;
+            if prefix > from || from + suffix + SLACK > suffixes.len() || to + len + SLACK > out.len() {
+                Join { index: start + i, from, to, last_len }.copy(prefix, suffix, suffixes, out);
+                last = first(&out[to..]);
+                (from, to, last_len) = (from + suffix, to + len, len);
                 continue;
             }
-            out_lengths[index] = value_len(index, prefix, suffix, last_len)?;
-            // SAFETY: `prefix` is no more than `from`, and from there to 32 bytes behind the suffix `suffixes` has all.
+            // SAFETY: `prefix` is no more than `from`, and from there to the slack `suffixes` has all.
             let own = unsafe { load(suffixes, from - prefix) };
             last[0] = blend(own, last[0], prefix);
-            // SAFETY: `out` has 32 bytes behind the value.
+            // SAFETY: `out` has the slack behind the value.
             unsafe { store(out, to, last[0]) };
             if len > 32 {
-                // SAFETY: 32 is within the value, which ends 32 bytes before the end of `suffixes`.
-                let own = unsafe { load(suffixes, from - prefix + 32) };
-                // A prefix over 32 means that the value before was longer than that and is in the register.
-                last[1] = blend(own, last[1], prefix.saturating_sub(32));
-                // SAFETY: 32 is within the value, which ends 32 bytes before the end of `out`.
-                unsafe { store(out, to + 32, last[1]) };
+                for (i, last) in last.iter_mut().enumerate().skip(1) {
+                    // SAFETY: `suffixes` has the slack behind the value.
+                    let own = unsafe { load(suffixes, from - prefix + 32 * i) };
+                    *last = blend(own, *last, prefix.saturating_sub(32 * i));
+                    // SAFETY: `out` has the slack behind the value.
+                    unsafe { store(out, to + 32 * i, *last) };
+                }
             }
-            let mut done = 64;
-            while done < len {
-                // SAFETY: `done` is within the value, which ends 32 bytes before the end of `suffixes`.
-                let own = unsafe { load(suffixes, from - prefix + done) };
-                // SAFETY: the value before starts before this one, which ends 32 bytes before the end of `out`.
-                let before = unsafe { load(out, to - last_len + done) };
-                let value = blend(own, before, prefix.saturating_sub(done));
-                // SAFETY: `done` is within the value, which ends 32 bytes before the end of `out`.
-                unsafe { store(out, to + done, value) };
-                done += 32;
+            if len > SLACK {
+                if prefix > SLACK {
+                    out.copy_within(to - last_len + SLACK..to - last_len + prefix, to + SLACK);
+                }
+                let done = prefix.max(SLACK);
+                out[to + done..to + len].copy_from_slice(&suffixes[from - prefix + done..from + suffix]);
             }
-            *join = Join { index: index + 1, from: from + suffix, to: to + len, last_len: len };
+            (from, to, last_len) = (from + suffix, to + len, len);
         }
-        Ok(())
+        Ok(Join { index: end, from, to, last_len })
     }
 
     /// The first `prefix` bytes of `before`, then bytes of `own`.
@@ -116,15 +111,14 @@ avx2! {
         _mm256_blendv_epi8(own, before, mask)
     }
 
-    /// The first 64 bytes in two vectors; zeros for one that the bytes do not fill, which then is not used.
+    /// The first bytes, or zeros if there are not as many as the slack: then the vectors are not used.
     #[inline]
-    fn first_64(bytes: &[u8]) -> [__m256i; 2] {
-        let mut vectors = [_mm256_setzero_si256(); 2];
-        for (vector, chunk) in vectors.iter_mut().zip(bytes.chunks_exact(32)) {
-            // SAFETY: the chunk has 32 bytes.
-            *vector = unsafe { load(chunk, 0) };
+    fn first(bytes: &[u8]) -> [__m256i; SLACK / 32] {
+        if bytes.len() < SLACK {
+            return [_mm256_setzero_si256(); SLACK / 32];
         }
-        vectors
+        // SAFETY: there are at least as many bytes as the slack.
+        std::array::from_fn(|i| unsafe { load(bytes, 32 * i) })
     }
 
     /// # Safety

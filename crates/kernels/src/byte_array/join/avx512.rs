@@ -6,74 +6,78 @@ use std::arch::x86_64::{
 };
 
 use super::scalar::Join;
-use super::{BLOCK, Lengths, copy_block, value_len, without_prefixes};
+use super::{BLOCK, Lengths, SLACK, copy_block, value_len, without_prefixes};
 use crate::KernelError;
 use crate::tier::avx512;
 
 avx512! {
     pub(super) fn join(
+        mut join: Join,
         lengths: Lengths<'_>,
         suffixes: &[u8],
-        previous: &[u8],
         out: &mut [u8],
         out_lengths: &mut [i32],
     ) -> Result<(), KernelError> {
-        let mut join = Join { index: 0, from: 0, to: 0, last_len: previous.len() };
         let count = out_lengths.len();
         while join.index < count {
             let end = count.min(join.index + BLOCK);
-            if without_prefixes(lengths, join.index..end) {
-                copy_block(&mut join, end, lengths, suffixes, out, out_lengths);
-                continue;
-            }
-            if join.index == 0 {
-                // The value before the first is not in `out`.
-                join.step(lengths, suffixes, previous, out, out_lengths)?;
-            }
-            join_block(&mut join, end, lengths, suffixes, out, out_lengths)?;
+            join = if without_prefixes(lengths, join.index..end) {
+                copy_block(join, end, lengths, suffixes, out, out_lengths)
+            } else {
+                join_block(join, end, lengths, suffixes, out, out_lengths)?
+            };
         }
         Ok(())
     }
 
     /// Values up to number `end`, the value before them being in `out`.
     fn join_block(
-        join: &mut Join,
+        join: Join,
         end: usize,
         lengths: Lengths<'_>,
         suffixes: &[u8],
         out: &mut [u8],
         out_lengths: &mut [i32],
-    ) -> Result<(), KernelError> {
-        let mut last = first_64(&out[join.to - join.last_len..]);
-        while join.index < end {
-            let Join { index, from, to, last_len } = *join;
-            let (prefix, suffix) = (lengths.prefixes[index] as usize, lengths.suffixes[index] as usize);
+    ) -> Result<Join, KernelError> {
+        let mut last = first(&out[join.to - join.last_len..]);
+        // Kept apart, so that they stay in registers.
+        let Join { index: start, mut from, mut to, mut last_len } = join;
+        let range = start..end;
+        let values = lengths.prefixes[range.clone()].iter().zip(&lengths.suffixes[range.clone()]);
+        for (i, ((&prefix, &suffix), out_len)) in values.zip(&mut out_lengths[range]).enumerate() {
+            let (prefix, suffix) = (prefix as usize, suffix as usize);
             let len = prefix + suffix;
-            if prefix > from || from + suffix + 64 > suffixes.len() || to + len + 64 > out.len() {
-                join.step(lengths, suffixes, &[], out, out_lengths)?;
-                last = first_64(&out[to..]);
+            *out_len = value_len(start + i, prefix, suffix, last_len)?;
+            if prefix > from || from + suffix + SLACK > suffixes.len() || to + len + SLACK > out.len() {
+                Join { index: start + i, from, to, last_len }.copy(prefix, suffix, suffixes, out);
+                last = first(&out[to..]);
+                (from, to, last_len) = (from + suffix, to + len, len);
                 continue;
             }
-            out_lengths[index] = value_len(index, prefix, suffix, last_len)?;
-            // SAFETY: `prefix` is no more than `from`, and from there to 64 bytes behind the suffix `suffixes` has all.
+            // SAFETY: `prefix` is no more than `from`, and from there to the slack `suffixes` has all.
             let own = unsafe { load(suffixes, from - prefix) };
-            last = blend(own, last, prefix);
-            // SAFETY: `out` has 64 bytes behind the value.
-            unsafe { store(out, to, last) };
-            let mut done = 64;
-            while done < len {
-                // SAFETY: `done` is within the value, which ends 64 bytes before the end of `suffixes`.
-                let own = unsafe { load(suffixes, from - prefix + done) };
-                // SAFETY: the value before starts before this one, which ends 64 bytes before the end of `out`.
-                let before = unsafe { load(out, to - last_len + done) };
-                let value = blend(own, before, prefix.saturating_sub(done));
-                // SAFETY: `done` is within the value, which ends 64 bytes before the end of `out`.
-                unsafe { store(out, to + done, value) };
-                done += 64;
+            last[0] = blend(own, last[0], prefix);
+            // SAFETY: `out` has the slack behind the value.
+            unsafe { store(out, to, last[0]) };
+            if len > 64 {
+                for (i, last) in last.iter_mut().enumerate().skip(1) {
+                    // SAFETY: `suffixes` has the slack behind the value.
+                    let own = unsafe { load(suffixes, from - prefix + 64 * i) };
+                    *last = blend(own, *last, prefix.saturating_sub(64 * i));
+                    // SAFETY: `out` has the slack behind the value.
+                    unsafe { store(out, to + 64 * i, *last) };
+                }
             }
-            *join = Join { index: index + 1, from: from + suffix, to: to + len, last_len: len };
+            if len > SLACK {
+                if prefix > SLACK {
+                    out.copy_within(to - last_len + SLACK..to - last_len + prefix, to + SLACK);
+                }
+                let done = prefix.max(SLACK);
+                out[to + done..to + len].copy_from_slice(&suffixes[from - prefix + done..from + suffix]);
+            }
+            (from, to, last_len) = (from + suffix, to + len, len);
         }
-        Ok(())
+        Ok(Join { index: end, from, to, last_len })
     }
 
     /// The first `prefix` bytes of `before`, then bytes of `own`.
@@ -82,14 +86,14 @@ avx512! {
         _mm512_mask_blend_epi8(_bzhi_u64(u64::MAX, prefix.min(64) as u32), own, before)
     }
 
-    /// The first 64 bytes, or zeros if there are not as many: then the vector is not used.
+    /// The first bytes, or zeros if there are not as many as the slack: then the vectors are not used.
     #[inline]
-    fn first_64(bytes: &[u8]) -> __m512i {
-        if bytes.len() < 64 {
-            return _mm512_setzero_si512();
+    fn first(bytes: &[u8]) -> [__m512i; SLACK / 64] {
+        if bytes.len() < SLACK {
+            return [_mm512_setzero_si512(); SLACK / 64];
         }
-        // SAFETY: there are at least 64 bytes.
-        unsafe { load(bytes, 0) }
+        // SAFETY: there are at least as many bytes as the slack.
+        std::array::from_fn(|i| unsafe { load(bytes, 64 * i) })
     }
 
     /// # Safety

@@ -25,8 +25,10 @@ mod tests;
 
 use std::ops::Range;
 
+use super::lengths;
 use crate::KernelError;
 use crate::tier::dispatch;
+use scalar::Join;
 
 /// What [`prefix_join`] has read and written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,18 +49,12 @@ pub struct PrefixJoin {
 /// [`KernelError::OffsetOverflow`] where the sum is more than the address space.
 pub fn prefix_join_len(prefix_lengths: &[i32], suffix_lengths: &[i32]) -> Result<usize, KernelError> {
     check_len(prefix_lengths.len(), suffix_lengths.len())?;
-    let mut signs = 0;
-    let mut sum = 0_u64;
-    for (&prefix, &suffix) in prefix_lengths.iter().zip(suffix_lengths) {
-        signs |= prefix | suffix;
-        sum = sum.wrapping_add(u64::from(prefix as u32) + u64::from(suffix as u32));
-    }
-    if signs < 0 {
+    let Some((prefixes, suffixes)) = lengths::sum(prefix_lengths).zip(lengths::sum(suffix_lengths)) else {
         let negative = |(&prefix, &suffix): (&i32, &i32)| prefix < 0 || suffix < 0;
         let position = prefix_lengths.iter().zip(suffix_lengths).position(negative).unwrap_or(0);
         return Err(KernelError::NegativeLength { position });
-    }
-    usize::try_from(sum).map_err(|_| KernelError::OffsetOverflow { position: prefix_lengths.len() })
+    };
+    usize::try_from(prefixes + suffixes).map_err(|_| KernelError::OffsetOverflow { position: prefix_lengths.len() })
 }
 
 /// Writes the values one after another to `out` and their lengths to `out_lengths`.
@@ -83,14 +79,22 @@ pub fn prefix_join(
     if out_len > out.len() {
         return Err(KernelError::LengthMismatch { expected: out_len, actual: out.len() });
     }
-    let suffix_len: u64 = suffix_lengths.iter().map(|&len| u64::from(len as u32)).sum();
+    let suffix_len = lengths::sum(suffix_lengths).unwrap_or(u64::MAX);
     if suffix_len > suffixes.len() as u64 {
         let needed = usize::try_from(suffix_len).unwrap_or(usize::MAX);
         return Err(KernelError::InputTooShort { needed, available: suffixes.len() });
     }
     let lengths = Lengths { prefixes: prefix_lengths, suffixes: suffix_lengths };
-    join(lengths, &suffixes[..suffix_len as usize], previous, &mut out[..out_len], out_lengths)?;
+    let (suffixes, out) = (&suffixes[..suffix_len as usize], &mut out[..out_len]);
+    if !out_lengths.is_empty() {
+        let first = first_value(lengths, suffixes, previous, out, out_lengths)?;
+        join(first, lengths, suffixes, out, out_lengths)?;
+    }
     Ok(PrefixJoin { suffix_bytes_consumed: suffix_len as usize, out_len })
+}
+
+fn check_len(expected: usize, actual: usize) -> Result<(), KernelError> {
+    if expected == actual { Ok(()) } else { Err(KernelError::LengthMismatch { expected, actual }) }
 }
 
 /// Equally many of each, none negative.
@@ -100,20 +104,42 @@ struct Lengths<'a> {
     suffixes: &'a [i32],
 }
 
-/// `suffixes` is exactly the suffixes, and `out` exactly as long as all values.
-fn join(
+impl Lengths<'_> {
+    fn of(self, index: usize) -> (usize, usize) {
+        (self.prefixes[index] as usize, self.suffixes[index] as usize)
+    }
+}
+
+/// The first value, the only one that has its prefix from elsewhere than `out`.
+fn first_value(
     lengths: Lengths<'_>,
     suffixes: &[u8],
     previous: &[u8],
     out: &mut [u8],
     out_lengths: &mut [i32],
-) -> Result<(), KernelError> {
-    dispatch!(join(lengths, suffixes, previous, out, out_lengths): avx512 avx2 neon)
+) -> Result<Join, KernelError> {
+    let (prefix, suffix) = lengths.of(0);
+    let join = Join { index: 0, from: 0, to: 0, last_len: previous.len() };
+    out_lengths[0] = value_len(0, prefix, suffix, join.last_len)?;
+    out[..prefix].copy_from_slice(&previous[..prefix]);
+    out[prefix..prefix + suffix].copy_from_slice(&suffixes[..suffix]);
+    Ok(join.after(prefix, suffix))
 }
 
-fn check_len(expected: usize, actual: usize) -> Result<(), KernelError> {
-    if expected == actual { Ok(()) } else { Err(KernelError::LengthMismatch { expected, actual }) }
+/// All further values. `suffixes` is exactly the suffixes, and `out` exactly as long as all values.
+fn join(
+    first: Join,
+    lengths: Lengths<'_>,
+    suffixes: &[u8],
+    out: &mut [u8],
+    out_lengths: &mut [i32],
+) -> Result<(), KernelError> {
+    dispatch!(join(first, lengths, suffixes, out, out_lengths): avx512 avx2 neon)
 }
+
+/// Bytes of the value before that vector tiers hold in registers; there has to be as much room behind each value.
+#[cfg(target_arch = "x86_64")]
+const SLACK: usize = 128;
 
 /// Values that are tested for prefixes at once.
 const BLOCK: usize = 64;
@@ -126,27 +152,26 @@ fn without_prefixes(lengths: Lengths<'_>, range: Range<usize>) -> bool {
 
 /// Values without prefixes up to number `end`.
 fn copy_block(
-    join: &mut scalar::Join,
+    join: Join,
     end: usize,
     lengths: Lengths<'_>,
     suffixes: &[u8],
     out: &mut [u8],
     out_lengths: &mut [i32],
-) {
-    let lengths = &lengths.suffixes[join.index..end];
+) -> Join {
+    let Join { index, from, to, last_len } = join;
+    let lengths = &lengths.suffixes[index..end];
     let total: usize = lengths.iter().map(|&len| len as usize).sum();
-    out_lengths[join.index..end].copy_from_slice(lengths);
-    out[join.to..join.to + total].copy_from_slice(&suffixes[join.from..join.from + total]);
-    join.index = end;
-    join.to += total;
-    join.from += total;
-    join.last_len = lengths.last().map_or(0, |&len| len as usize);
+    out_lengths[index..end].copy_from_slice(lengths);
+    out[to..to + total].copy_from_slice(&suffixes[from..from + total]);
+    let last_len = lengths.last().map_or(last_len, |&len| len as usize);
+    Join { index: end, from: from + total, to: to + total, last_len }
 }
 
 /// The length of value `position`, if it is one and the value before has the prefix.
 #[inline(always)]
-fn value_len(position: usize, prefix: usize, suffix: usize, previous: usize) -> Result<i32, KernelError> {
-    if prefix > previous {
+fn value_len(position: usize, prefix: usize, suffix: usize, last_len: usize) -> Result<i32, KernelError> {
+    if prefix > last_len {
         return Err(KernelError::PrefixTooLong { position });
     }
     i32::try_from(prefix + suffix).map_err(|_| KernelError::OffsetOverflow { position })

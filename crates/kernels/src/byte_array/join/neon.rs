@@ -11,63 +11,59 @@ static BYTE_NUMBERS: [u8; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 1
 
 #[target_feature(enable = "neon")]
 pub(super) fn join(
+    mut join: Join,
     lengths: Lengths<'_>,
     suffixes: &[u8],
-    previous: &[u8],
     out: &mut [u8],
     out_lengths: &mut [i32],
 ) -> Result<(), KernelError> {
-    let mut join = Join { index: 0, from: 0, to: 0, last_len: previous.len() };
     let count = out_lengths.len();
     while join.index < count {
         let end = count.min(join.index + BLOCK);
-        if without_prefixes(lengths, join.index..end) {
-            copy_block(&mut join, end, lengths, suffixes, out, out_lengths);
-            continue;
-        }
-        if join.index == 0 {
-            // The value before the first is not in `out`.
-            join.step(lengths, suffixes, previous, out, out_lengths)?;
-        }
-        while join.index < end {
-            step(&mut join, lengths, suffixes, out, out_lengths)?;
-        }
+        join = if without_prefixes(lengths, join.index..end) {
+            copy_block(join, end, lengths, suffixes, out, out_lengths)
+        } else {
+            join_block(join, end, lengths, suffixes, out, out_lengths)?
+        };
     }
     Ok(())
 }
 
-/// The next value, the one before it being in `out`.
+/// Values up to number `end`, the value before them being in `out`.
 #[target_feature(enable = "neon")]
-#[inline]
-fn step(
-    join: &mut Join,
+fn join_block(
+    mut join: Join,
+    end: usize,
     lengths: Lengths<'_>,
     suffixes: &[u8],
     out: &mut [u8],
     out_lengths: &mut [i32],
-) -> Result<(), KernelError> {
-    let Join { index, from, to, last_len } = *join;
-    let (prefix, suffix) = (lengths.prefixes[index] as usize, lengths.suffixes[index] as usize);
-    let len = prefix + suffix;
-    if prefix > from || from + suffix + 16 > suffixes.len() || to + len + 16 > out.len() {
-        return join.step(lengths, suffixes, &[], out, out_lengths);
+) -> Result<Join, KernelError> {
+    while join.index < end {
+        let Join { index, from, to, last_len } = join;
+        let (prefix, suffix) = lengths.of(index);
+        let len = prefix + suffix;
+        out_lengths[index] = value_len(join.index, prefix, suffix, join.last_len)?;
+        if prefix > from || from + suffix + 16 > suffixes.len() || to + len + 16 > out.len() {
+            join = join.copy(prefix, suffix, suffixes, out);
+            continue;
+        }
+        let mut done = 0;
+        while done < len {
+            // SAFETY: `prefix` is no more than `from`, and the value ends 16 bytes before the end of `suffixes`.
+            let own = unsafe { load(suffixes, from - prefix + done) };
+            // SAFETY: the value before starts before this one, which ends 16 bytes before the end of `out`.
+            let before = unsafe { load(out, to - last_len + done) };
+            let value = blend(own, before, prefix.saturating_sub(done));
+            // SAFETY: `done` is within the value, which ends 16 bytes before the end of `out`.
+            let target = unsafe { out.as_mut_ptr().add(to + done) };
+            // SAFETY: as above.
+            unsafe { vst1q_u8(target, value) };
+            done += 16;
+        }
+        join = join.after(prefix, suffix);
     }
-    out_lengths[index] = value_len(index, prefix, suffix, last_len)?;
-    let mut done = 0;
-    while done < len {
-        // SAFETY: `prefix` is no more than `from`, and the value ends 16 bytes before the end of `suffixes`.
-        let own = unsafe { load(suffixes, from - prefix + done) };
-        // SAFETY: the value before starts before this one, which ends 16 bytes before the end of `out`.
-        let before = unsafe { load(out, to - last_len + done) };
-        let value = blend(own, before, prefix.saturating_sub(done));
-        // SAFETY: `done` is within the value, which ends 16 bytes before the end of `out`.
-        let target = unsafe { out.as_mut_ptr().add(to + done) };
-        // SAFETY: as above.
-        unsafe { vst1q_u8(target, value) };
-        done += 16;
-    }
-    *join = Join { index: index + 1, from: from + suffix, to: to + len, last_len: len };
-    Ok(())
+    Ok(join)
 }
 
 /// The first `prefix` bytes of `before`, then bytes of `own`.

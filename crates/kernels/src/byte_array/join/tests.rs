@@ -10,7 +10,7 @@ struct Stream {
     suffixes: Vec<u8>,
 }
 
-/// `prefixed` in eight values have a prefix, of up to the value before or 90 bytes; suffixes are below `limit` bytes.
+/// `prefixed` in eight values have a prefix, of up to the value before or 300 bytes; suffixes are below `limit` bytes.
 fn stream(seed: u64, count: usize, previous: usize, prefixed: usize, limit: usize) -> Stream {
     let mut state = seed;
     let mut next = || {
@@ -20,7 +20,11 @@ fn stream(seed: u64, count: usize, previous: usize, prefixed: usize, limit: usiz
     let mut stream = Stream { prefixes: vec![], suffix_lengths: vec![], suffixes: vec![] };
     let mut last = previous;
     for _ in 0..count {
-        let prefix = if next() % 8 < prefixed { (next() % (last + 1)).min(next() % 90 + 1) } else { 0 };
+        let prefix = if next() % 8 < prefixed {
+            (next() % (last + 1)).min(next() % [10, 40, 300][seed as usize % 3] + 1)
+        } else {
+            0
+        };
         let suffix = next() % limit;
         stream.prefixes.push(prefix.min(last) as i32);
         stream.suffix_lengths.push(suffix as i32);
@@ -35,7 +39,7 @@ fn values_are_joined_with_the_start_of_the_value_before() {
     let previous: Vec<u8> = (100..180).collect();
     Tier::for_each_available(|tier| {
         for seed in 0..300_u64 {
-            let limit = [2, 8, 17, 33, 70, 200][seed as usize % 6];
+            let limit = [2, 8, 17, 33, 70, 300][seed as usize % 6];
             let prefixed = [0, 1, 4, 8][seed as usize % 4];
             let previous = &previous[..seed as usize % 80];
             let stream = stream(seed, seed as usize * 7 % 310, previous.len(), prefixed, limit);

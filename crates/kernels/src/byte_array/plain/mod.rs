@@ -21,7 +21,7 @@ mod reference;
 #[cfg(test)]
 mod tests;
 
-use super::view;
+use super::{lengths, view};
 use crate::KernelError;
 use crate::tier::dispatch;
 
@@ -69,10 +69,9 @@ pub fn plain_lengths(page: &[u8], position: usize, out: &mut [i32]) -> Result<Pl
 /// [`KernelError::LengthMismatch`] where `out` is not as long as all values together;
 /// [`KernelError::InputTooShort`] where `page` ends before the values; [`KernelError::NegativeLength`].
 pub fn copy_plain(page: &[u8], position: usize, lengths: &[i32], out: &mut [u8]) -> Result<usize, KernelError> {
-    let mut total = 0_u64;
-    for (i, &len) in lengths.iter().enumerate() {
-        total += u64::try_from(len).map_err(|_| KernelError::NegativeLength { position: i })?;
-    }
+    let Some(total) = lengths::sum(lengths) else {
+        return Err(KernelError::NegativeLength { position: lengths::first_negative(lengths) });
+    };
     if total != out.len() as u64 {
         let expected = usize::try_from(total).unwrap_or(usize::MAX);
         return Err(KernelError::LengthMismatch { expected, actual: out.len() });

@@ -21,7 +21,7 @@ fn page(before: usize, lengths: &[usize]) -> Vec<u8> {
 /// Sets of lengths: every short one, all equal, and mixtures with long ones.
 fn ladders() -> Vec<Vec<usize>> {
     let mut ladders = vec![vec![], (0..70).collect(), (0..70).rev().collect()];
-    for len in (0..40).chain([63, 64, 65, 127, 128, 129, 1000]) {
+    for len in (0..40).chain([63, 64, 65, 127, 128, 129, 130, 1000]) {
         for count in [1, 2, 5, 33] {
             ladders.push(vec![len; count]);
         }

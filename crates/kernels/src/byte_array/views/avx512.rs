@@ -18,7 +18,7 @@ use std::arch::x86_64::{
     _mm512_mullo_epi32, _mm512_permutexvar_epi32, _mm512_set1_epi32, _mm512_set4_epi32, _mm512_storeu_si512,
 };
 
-use super::{avx2, view};
+use super::{avx2, ends, view};
 use crate::tier::avx512;
 
 avx512! {
@@ -84,14 +84,4 @@ avx512! {
         // SAFETY: the caller's promise, and this load takes any alignment.
         unsafe { _mm_loadu_si128(from.cast()) }
     }
-}
-
-/// Where each of the values ends.
-#[inline]
-fn ends(start: usize, lengths: &[i32; 4]) -> [usize; 4] {
-    let mut at = start;
-    lengths.map(|len| {
-        at += len as usize;
-        at
-    })
 }

@@ -20,7 +20,7 @@ mod scalar;
 #[cfg(test)]
 mod tests;
 
-use super::view;
+use super::{lengths, view};
 use crate::KernelError;
 use crate::tier::dispatch;
 
@@ -57,18 +57,13 @@ fn build(data: &[u8], base: usize, lengths: &[i32], buffer_index: u32, out: &mut
 
 /// Where values of these lengths end, no length being negative and the end being an offset that a view can hold.
 fn end_of(base: usize, lengths: &[i32]) -> Result<usize, KernelError> {
-    let mut signs = 0;
-    let mut sum = 0_u64;
-    for &len in lengths {
-        signs |= len;
-        sum = sum.wrapping_add(u64::from(len as u32));
+    if lengths.is_empty() {
+        return Ok(base);
     }
-    let end = sum.checked_add(base as u64).filter(|&end| end <= view::MAX_OFFSET as u64);
-    match end {
-        Some(end) if signs >= 0 => Ok(end as usize),
-        _ if lengths.is_empty() => Ok(base),
-        _ => Err(first_bad(base, lengths)),
-    }
+    lengths::sum(lengths)
+        .and_then(|sum| sum.checked_add(base as u64))
+        .filter(|&end| end <= view::MAX_OFFSET as u64)
+        .map_or_else(|| Err(first_bad(base, lengths)), |end| Ok(end as usize))
 }
 
 #[cold]
@@ -86,19 +81,13 @@ fn first_bad(base: usize, lengths: &[i32]) -> KernelError {
     KernelError::OffsetOverflow { position: lengths.len() }
 }
 
-/// By length, up to one over what a view holds itself: which of the loaded bytes goes where in the view, or none.
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-static PLACES: [[u8; 16]; view::INLINE_LEN + 2] = {
-    let mut places = [[0x80; 16]; view::INLINE_LEN + 2];
-    let mut len = 0;
-    while len < places.len() {
-        let kept = if len > view::INLINE_LEN { 4 } else { len };
-        let mut i = 0;
-        while i < kept {
-            places[len][4 + i] = i as u8;
-            i += 1;
-        }
-        len += 1;
-    }
-    places
-};
+/// Where each of the values ends.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+fn ends<const N: usize>(start: usize, lengths: &[i32; N]) -> [usize; N] {
+    let mut at = start;
+    lengths.map(|len| {
+        at += len as usize;
+        at
+    })
+}

@@ -1,10 +1,26 @@
-//! As the AVX2 kernel: one 16-byte load per value, moved up by four bytes and cut to the value's length by one table
+//! One 16-byte load per value, moved up by four bytes and cut to the value's length by one table
 //! lookup, for which every index past 15 gives zero.
 #![expect(unsafe_code, reason = "vector loads and stores within limits that the loop keeps")]
 
 use std::arch::aarch64::{vcombine_u64, vcreate_u64, vld1q_u8, vorrq_u8, vqtbl1q_u8, vreinterpretq_u8_u64, vst1q_u8};
 
-use super::{PLACES, scalar, view};
+use super::{scalar, view};
+
+/// By length, up to one over what a view holds itself: which of the loaded bytes goes where in the view, or none.
+static PLACES: [[u8; 16]; view::INLINE_LEN + 2] = {
+    let mut places = [[0x80; 16]; view::INLINE_LEN + 2];
+    let mut len = 0;
+    while len < places.len() {
+        let kept = if len > view::INLINE_LEN { 4 } else { len };
+        let mut i = 0;
+        while i < kept {
+            places[len][4 + i] = i as u8;
+            i += 1;
+        }
+        len += 1;
+    }
+    places
+};
 
 #[target_feature(enable = "neon")]
 pub(super) fn build(data: &[u8], base: usize, lengths: &[i32], buffer_index: u32, out: &mut [u128]) {

@@ -1,0 +1,48 @@
+//! Sums of lengths that come from a page and may be anything.
+
+/// The sum, or `None` if a length is negative.
+///
+/// Halves are summed apart, so that no element needs widening: a block has at most 65,536 of each, which 32 bits hold.
+pub(super) fn sum(lengths: &[i32]) -> Option<u64> {
+    let mut signs = 0;
+    let mut total = 0;
+    for block in lengths.chunks(1 << 16) {
+        let (mut lower, mut upper) = (0_u32, 0_u32);
+        for &len in block {
+            signs |= len;
+            lower = lower.wrapping_add(len as u32 & 0xFFFF);
+            upper = upper.wrapping_add(len as u32 >> 16);
+        }
+        total += u64::from(lower) + (u64::from(upper) << 16);
+    }
+    (signs >= 0).then_some(total)
+}
+
+/// Where the first negative length stands, or zero if there is none.
+#[cold]
+pub(super) fn first_negative(lengths: &[i32]) -> usize {
+    lengths.iter().position(|&len| len < 0).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{first_negative, sum};
+
+    #[test]
+    fn the_largest_lengths_of_many_values_are_summed() {
+        for count in [0, 1, 7, 65_535, 65_536, 65_537, 200_000] {
+            assert_eq!(sum(&vec![i32::MAX; count]), Some(count as u64 * i32::MAX as u64));
+            assert_eq!(sum(&vec![0xFFFF; count]), Some(count as u64 * 0xFFFF));
+        }
+    }
+
+    #[test]
+    fn a_negative_length_anywhere_makes_no_sum() {
+        for (position, negative) in [(0, -1), (3, i32::MIN), (70_000, -5)] {
+            let mut lengths = vec![1; 70_001];
+            lengths[position] = negative;
+            assert_eq!(sum(&lengths), None);
+            assert_eq!(first_negative(&lengths), position);
+        }
+    }
+}
