@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field, Schema};
+use lath_parquet::{ParquetFile, Strings};
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,8 +50,17 @@ impl Reader {
         }
     }
 
-    fn read_lath(self, _path: &Path, _threads: usize, _take: impl Fn(RecordBatch) + Sync) -> u64 {
-        panic!("Lath cannot read whole files yet")
+    fn read_lath(self, path: &Path, threads: usize, take: impl Fn(RecordBatch) + Sync) -> u64 {
+        let file = ParquetFile::open(path).expect("file is readable");
+        let strings = if self.views { Strings::Views } else { Strings::Offsets };
+        let batches = file.read().batch_size(self.batch_rows).strings(strings).threads(threads).build();
+        let mut rows = 0;
+        for batch in batches.expect("file can be read") {
+            let batch = batch.expect("batch decodes");
+            rows += batch.num_rows() as u64;
+            take(batch);
+        }
+        rows
     }
 
     /// One thread reads the file through; several take row groups from a common counter.
