@@ -1,4 +1,8 @@
-//! What the fuzz targets share: parameters taken off the front of an input, and batches of its values.
+//! What the fuzz targets share: parameters taken off the front of an input, batches of its values, and files around
+//! pages.
+
+#[cfg(feature = "reader")]
+pub mod file;
 
 /// An input of a target: parameters in front, and what is to be decoded behind them.
 #[derive(Debug)]

@@ -15,7 +15,8 @@ mod linux {
     /// The file holds a map with one string of 1 GiB in each of two rows: one page for each, one row group for both.
     ///
     /// Peak memory is that of a process of its own, as the kernel reports it. The bound: the page, which the batch of
-    /// views shares, and the next page, which is decoded while the reader still holds the one before.
+    /// views shares, and the next page, whose first repetition level says whether the row goes on. One copy of a string
+    /// would pass it.
     #[test]
     fn a_column_chunk_of_two_gibibytes_streams_page_by_page() {
         let Some(folder) = parquet_test_data() else { return };

@@ -24,7 +24,7 @@ const MAX_ALLOCATED: usize = 256 << 20;
 /// Longest that reading one file may take.
 const MAX_TIME: Duration = Duration::from_secs(10);
 /// Mutations in a default run.
-const SAMPLE: usize = 150_000;
+const SAMPLE: usize = 60_000;
 
 /// The system's allocator, with a count for each thread of the bytes it holds.
 struct Counting;
@@ -32,6 +32,7 @@ struct Counting;
 thread_local! {
     static HELD: Cell<usize> = const { Cell::new(0) };
     static MOST_HELD: Cell<usize> = const { Cell::new(0) };
+    static IS_WORKER: Cell<bool> = const { Cell::new(false) };
 }
 
 fn add(len: usize) {
@@ -141,17 +142,26 @@ fn subjects(random: &mut fastrand::Rng) -> Vec<Subject> {
     subjects
 }
 
-/// Reads a file in the way that `way` says; whether it was readable does not matter.
-fn read(bytes: Bytes, way: usize) -> Result<(), String> {
+/// Reads a file in the way that `way` says, batch by batch, and checks each; returns the time that the reading took.
+fn read(bytes: Bytes, way: usize) -> Result<Duration, String> {
     let strings = if way.is_multiple_of(2) { Strings::Views } else { Strings::Offsets };
     let batch_size = if way.is_multiple_of(3) { 7 } else { 8192 };
-    let Ok(file) = OpenOptions::new().name("damaged").from_bytes(bytes) else { return Ok(()) };
+    let mut clock = Instant::now();
+    let mut time = Duration::ZERO;
     // Checksums would hide from the decoders what is damaged.
-    let Ok(batches) = file.read().strings(strings).batch_size(batch_size).verify_crc(false).build() else {
-        return Ok(());
-    };
-    // One at a time: what a batch may take is bounded, not what a caller keeps.
-    batches.map_while(Result::ok).try_for_each(|batch| check_sound(&[batch]))
+    let batches = OpenOptions::new()
+        .name("damaged")
+        .from_bytes(bytes)
+        .and_then(|file| file.read().strings(strings).batch_size(batch_size).verify_crc(false).build());
+    let Ok(mut batches) = batches else { return Ok(clock.elapsed()) };
+    loop {
+        let batch = batches.next();
+        time += clock.elapsed();
+        // One at a time: what a batch may take is bounded, not what a caller keeps.
+        let Some(Ok(batch)) = batch else { return Ok(time) };
+        check_sound(&[batch])?;
+        clock = Instant::now();
+    }
 }
 
 /// What a worker is at, for the watchdog: when it started its present case, in milliseconds, and which case it is.
@@ -179,7 +189,12 @@ fn damaged_files_give_sound_arrays_or_errors() {
         .collect();
 
     // Panics are found by catching them; their messages would drown the one that counts.
-    std::panic::set_hook(Box::new(|_| {}));
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        if !IS_WORKER.get() {
+            hook(info);
+        }
+    }));
     let clock = Instant::now();
     let next = AtomicUsize::new(0);
     let workers: Vec<Progress> = (0..2).map(|_| Progress::default()).collect();
@@ -194,14 +209,14 @@ fn damaged_files_give_sound_arrays_or_errors() {
                 if busy > 3 * MAX_TIME.as_millis() as u64 {
                     // Nothing can stop the thread, so the process has to end.
                     let (subject, mutation) = cases[progress.case.load(Ordering::Relaxed)];
-                    eprintln!("hangs on {mutation:?} of {}", subjects[subject].name);
+                    let kept = keep(&mutation.apply(&subjects[subject].bytes));
+                    eprintln!("hangs on {mutation:?} of {}, kept as {kept}", subjects[subject].name);
                     std::process::exit(101);
                 }
             }
         }
         handles.into_iter().flat_map(|handle| handle.join().unwrap()).collect::<Vec<String>>()
     });
-    drop(std::panic::take_hook());
     println!("{} mutations of {} files in {:?}", cases.len(), subjects.len(), clock.elapsed());
     let shown = failures.iter().take(20).cloned().collect::<Vec<_>>().join("\n");
     assert!(failures.is_empty(), "{} of {} cases fail:\n{shown}", failures.len(), cases.len());
@@ -215,6 +230,7 @@ fn work(
     clock: Instant,
     progress: &Progress,
 ) -> Vec<String> {
+    IS_WORKER.set(true);
     let mut failures = Vec::new();
     loop {
         let case = next.fetch_add(1, Ordering::Relaxed);
@@ -225,27 +241,51 @@ fn work(
             progress.started.store(u64::MAX, Ordering::Relaxed);
             return failures;
         };
-        let bytes = Bytes::from(mutation.apply(&subjects[subject].bytes));
-        let held = HELD.get();
-        MOST_HELD.set(held);
-        let started = Instant::now();
-        let outcome = catch_unwind(AssertUnwindSafe(|| read(bytes, case)));
-        let (time, allocated) = (started.elapsed(), MOST_HELD.get().saturating_sub(held));
-        let mut fail = |what: String| failures.push(format!("{mutation:?} of {}: {what}", subjects[subject].name));
-        match outcome {
-            Ok(Ok(())) => {}
-            Ok(Err(what)) => fail(what),
-            Err(panic) => {
-                let text = panic.downcast_ref::<String>().cloned();
-                let text = text.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string));
-                fail(format!("panics: {}", text.unwrap_or_default()));
-            }
+        let bytes = mutation.apply(&subjects[subject].bytes);
+        if let Err(what) = read_within_bounds(Bytes::from(bytes.clone()), case) {
+            let kept = keep(&bytes);
+            failures.push(format!("{mutation:?} of {}, kept as {kept}: {what}", subjects[subject].name));
         }
-        if allocated > MAX_ALLOCATED {
-            fail(format!("allocates {} MiB", allocated >> 20));
-        }
-        if time > MAX_TIME {
-            fail(format!("takes {time:?}"));
+    }
+}
+
+/// Reads a file, and says what is wrong with how that went, if anything is.
+fn read_within_bounds(bytes: Bytes, way: usize) -> Result<(), String> {
+    let held = HELD.get();
+    MOST_HELD.set(held);
+    let outcome = catch_unwind(AssertUnwindSafe(|| read(bytes, way)));
+    let allocated = MOST_HELD.get().saturating_sub(held);
+    let time = outcome.map_err(|panic| {
+        let text = panic.downcast_ref::<String>().cloned();
+        let text = text.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string));
+        format!("panics: {}", text.unwrap_or_default())
+    })??;
+    if allocated > MAX_ALLOCATED {
+        return Err(format!("allocates {} MiB", allocated >> 20));
+    }
+    if time > MAX_TIME {
+        return Err(format!("takes {time:?}"));
+    }
+    Ok(())
+}
+
+/// Keeps a file that was read badly where it can be looked at; returns its path.
+fn keep(bytes: &[u8]) -> String {
+    let name = bytes.iter().fold(0_u64, |sum, &byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("damaged-{name:016x}.parquet"));
+    fs::write(&path, bytes).unwrap();
+    path.display().to_string()
+}
+
+/// Files that this test or a fuzzer found to be read badly once.
+#[test]
+fn files_that_were_read_badly_once_are_read_well() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/damaged");
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let bytes = Bytes::from(fs::read(&path).unwrap());
+        for way in 0..6 {
+            read_within_bounds(bytes.clone(), way).unwrap_or_else(|what| panic!("{}: {what}", path.display()));
         }
     }
 }

@@ -20,7 +20,7 @@ use parquet::arrow::arrow_reader::ArrowReaderOptions;
 use reading::{Table, collect, read_with_crate};
 
 /// Files for the tier that the process runs at; the others get a quarter each.
-const DEFAULT_CASES: usize = 120;
+const DEFAULT_CASES: usize = 80;
 
 fn cases() -> usize {
     std::env::var("LATH_CASES").map_or(DEFAULT_CASES, |text| text.parse().expect("LATH_CASES is a number"))

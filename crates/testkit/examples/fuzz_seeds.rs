@@ -7,16 +7,30 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, BooleanArray, Int32Array, Int64Array, ListArray, RecordBatch, StringArray};
+use arrow_array::{
+    ArrayRef, BooleanArray, FixedSizeBinaryArray, Int32Array, Int64Array, ListArray, RecordBatch, StringArray,
+};
 use arrow_buffer::OffsetBuffer;
 use arrow_schema::{DataType, Field};
 use bytes::Bytes;
 use lath_testkit::random::{FileShape, RandomFile, SchemaShape};
 use parquet::arrow::ArrowWriter;
-use parquet::basic::{Compression, Encoding};
+use parquet::basic::{BrotliLevel, Compression, Encoding, GzipLevel, ZstdLevel};
 use parquet::column::page::Page;
-use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
+use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder, WriterVersion};
 use parquet::file::reader::{FileReader, SerializedFileReader};
+
+/// In the order of the target `codec`.
+fn codecs() -> [(&'static str, Compression); 6] {
+    [
+        ("snappy", Compression::SNAPPY),
+        ("gzip", Compression::GZIP(GzipLevel::default())),
+        ("brotli", Compression::BROTLI(BrotliLevel::default())),
+        ("zstd", Compression::ZSTD(ZstdLevel::default())),
+        ("lz4-raw", Compression::LZ4_RAW),
+        ("lz4", Compression::LZ4),
+    ]
+}
 
 fn main() -> std::io::Result<()> {
     let Some(folder) = std::env::args().nth(1).map(PathBuf::from) else {
@@ -24,6 +38,7 @@ fn main() -> std::io::Result<()> {
         std::process::exit(2);
     };
     pages(&folder)?;
+    column_chunks(&folder)?;
     whole_files(&folder)
 }
 
@@ -110,6 +125,66 @@ fn pages(folder: &Path) -> std::io::Result<()> {
     write(folder, "levels", "list", &[&[2, 1, 1], &split, def, rep])
 }
 
+/// The bytes of the first column chunk, and its number of values.
+fn column_chunk(file: &Bytes) -> (Bytes, u16) {
+    let reader = SerializedFileReader::new(file.clone()).expect("the file is sound");
+    let chunk = reader.metadata().row_group(0).column(0);
+    let (start, len) = chunk.byte_range();
+    (file.slice(start as usize..(start + len) as usize), chunk.num_values() as u16)
+}
+
+/// Column chunks with their page headers, by the numbers of the columns in the targets `page` and `codec`.
+fn column_chunks(folder: &Path) -> std::io::Result<()> {
+    let len = 150_u16;
+    let range = 0..i32::from(len);
+    let numbers: ArrayRef = Arc::new(Int32Array::from_iter_values(range.clone().map(|i| i * i % 50)));
+    let wide: ArrayRef = Arc::new(Int64Array::from_iter_values(range.clone().map(|i| i64::from(i) << (i % 60))));
+    let nulls: ArrayRef = Arc::new(Int32Array::from_iter(range.clone().map(|i| (i % 3 > 0).then_some(i))));
+    let bools: ArrayRef = Arc::new(BooleanArray::from_iter(range.clone().map(|i| Some(i % 5 == 0))));
+    let texts: ArrayRef = Arc::new(StringArray::from_iter_values(range.clone().map(|i| format!("text {}", i % 30))));
+    let fixed = FixedSizeBinaryArray::try_from_iter(range.map(|i| [i as u8 % 7; 12])).expect("twelve bytes each");
+    let fixed: ArrayRef = Arc::new(fixed);
+    let columns: [(&str, u8, bool, &ArrayRef, &[Encoding]); 6] = [
+        ("boolean", 0, false, &bools, &[Encoding::PLAIN, Encoding::RLE]),
+        ("int32", 1, false, &numbers, &[Encoding::PLAIN, Encoding::DELTA_BINARY_PACKED, Encoding::BYTE_STREAM_SPLIT]),
+        ("int64", 2, false, &wide, &[Encoding::PLAIN, Encoding::DELTA_BINARY_PACKED, Encoding::BYTE_STREAM_SPLIT]),
+        ("optional-int32", 17, true, &nulls, &[Encoding::PLAIN, Encoding::DELTA_BINARY_PACKED]),
+        ("string", 7, false, &texts, &[Encoding::PLAIN, Encoding::DELTA_LENGTH_BYTE_ARRAY, Encoding::DELTA_BYTE_ARRAY]),
+        ("fixed", 8, false, &fixed, &[Encoding::PLAIN, Encoding::BYTE_STREAM_SPLIT, Encoding::DELTA_BYTE_ARRAY]),
+    ];
+    for version in [WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0] {
+        let properties = || WriterProperties::builder().set_writer_version(version).set_data_page_row_count_limit(60);
+        for (name, column, nullable, array, encodings) in columns {
+            let mut chunks = vec![("dictionary".to_owned(), properties().set_dictionary_enabled(true))];
+            for &encoding in encodings {
+                let plain = properties().set_dictionary_enabled(false).set_encoding(encoding);
+                chunks.push((encoding.to_string().to_lowercase(), plain));
+            }
+            for (encoding, properties) in chunks {
+                let (chunk, count) = column_chunk(&file(vec![array.clone()], nullable, properties));
+                let name = format!("{name}-{encoding}-v{}", version.as_num());
+                write(folder, "page", &name, &[&[column], &len.to_le_bytes(), &count.to_le_bytes(), &chunk])?;
+            }
+        }
+    }
+    for (number, (name, codec)) in codecs().into_iter().enumerate() {
+        let properties = WriterProperties::builder().set_dictionary_enabled(false).set_compression(codec);
+        let file = file(vec![fixed.clone()], false, properties);
+        let (chunk, _) = column_chunk(&file);
+        let reader = SerializedFileReader::new(file).expect("the file is sound");
+        let indexed = reader.metadata().row_group(0).column(0);
+        // The body: what lies behind the header, whose length is what the two sizes of the chunk leave for it.
+        let header_len = indexed.uncompressed_size() as usize - 12 * usize::from(len);
+        let body = &chunk[header_len..];
+        write(folder, "codec", name, &[&[number as u8], &(12 * len).to_le_bytes(), body])?;
+        if codec == Compression::SNAPPY {
+            write(folder, "snappy", "values", &[&[72], body])?;
+            write(folder, "snappy", "values-without-slack", &[&[0], body])?;
+        }
+    }
+    Ok(())
+}
+
 fn take_levels(page: &[u8]) -> (&[u8], &[u8]) {
     let (len, rest) = page.split_first_chunk::<4>().expect("levels have a length");
     rest.split_at(u32::from_le_bytes(*len) as usize)
@@ -131,16 +206,7 @@ fn whole_files(folder: &Path) -> std::io::Result<()> {
     let numbers: ArrayRef = Arc::new(Int32Array::from_iter_values((0..200).map(|i| i % 9)));
     let texts: ArrayRef =
         Arc::new(StringArray::from_iter((0..200).map(|i| (i % 3 > 0).then(|| format!("text {}", i % 20)))));
-    let codecs = [
-        ("uncompressed", Compression::UNCOMPRESSED),
-        ("snappy", Compression::SNAPPY),
-        ("gzip", Compression::GZIP(Default::default())),
-        ("brotli", Compression::BROTLI(Default::default())),
-        ("zstd", Compression::ZSTD(Default::default())),
-        ("lz4-raw", Compression::LZ4_RAW),
-        ("lz4", Compression::LZ4),
-    ];
-    for (name, codec) in codecs {
+    for (name, codec) in codecs().into_iter().chain([("uncompressed", Compression::UNCOMPRESSED)]) {
         let columns = vec![numbers.clone(), texts.clone()];
         let bytes =
             file(columns, true, WriterProperties::builder().set_compression(codec).set_data_page_row_count_limit(50));

@@ -1,0 +1,112 @@
+//! Reading with tight limits, and files of one column around the bytes of a column chunk.
+
+use std::sync::Arc;
+
+use arrow_array::Array;
+use bytes::Bytes;
+use lath_parquet::{Limits, OpenOptions, Strings};
+use parquet::basic::{Compression, Encoding};
+use parquet::file::metadata::{
+    ColumnChunkMetaData, FileMetaData, ParquetMetaData, ParquetMetaDataWriter, RowGroupMetaData,
+};
+use parquet::schema::parser::parse_message_type;
+use parquet::schema::types::SchemaDescriptor;
+
+/// Columns of every physical type and of the logical types that are decoded in ways of their own.
+const COLUMNS: [&str; 16] = [
+    "boolean x",
+    "int32 x",
+    "int64 x",
+    "int96 x",
+    "float x",
+    "double x",
+    "binary x",
+    "binary x (STRING)",
+    "fixed_len_byte_array(12) x",
+    "fixed_len_byte_array(2) x (FLOAT16)",
+    "fixed_len_byte_array(9) x (DECIMAL(20, 3))",
+    "binary x (DECIMAL(20, 3))",
+    "int32 x (INTEGER(8, true))",
+    "int64 x (DECIMAL(18, 3))",
+    "int32 x (UNKNOWN)",
+    "fixed_len_byte_array(12) x (INTERVAL)",
+];
+
+/// What surrounds a column chunk.
+#[derive(Debug, Clone, Copy)]
+pub struct Chunk {
+    /// Which of the columns it is of, and whether that is required, optional or a list.
+    pub column: u8,
+    /// How its pages are compressed.
+    pub codec: Compression,
+    /// Rows of the row group.
+    pub row_count: u16,
+    /// Values of the chunk, nulls among them.
+    pub value_count: u16,
+}
+
+impl Chunk {
+    fn schema(self) -> SchemaDescriptor {
+        let column = COLUMNS[usize::from(self.column) % COLUMNS.len()];
+        let field = match usize::from(self.column) / COLUMNS.len() % 3 {
+            0 => format!("required {column};"),
+            1 => format!("optional {column};"),
+            _ => format!("optional group l (LIST) {{ repeated group list {{ optional {column}; }} }}"),
+        };
+        let message = parse_message_type(&format!("message m {{ {field} }}")).expect("the columns are sound");
+        SchemaDescriptor::new(Arc::new(message))
+    }
+
+    /// A file of one row group whose one column chunk is `pages`.
+    pub fn file_around(self, pages: &[u8]) -> Bytes {
+        let schema = Arc::new(self.schema());
+        let chunk = ColumnChunkMetaData::builder(schema.column(0))
+            .set_compression(self.codec)
+            .set_encodings(vec![Encoding::PLAIN])
+            .set_num_values(self.value_count.into())
+            .set_data_page_offset(4)
+            .set_total_compressed_size(pages.len() as i64)
+            .set_total_uncompressed_size(pages.len() as i64)
+            .build()
+            .expect("all is set");
+        let row_group = RowGroupMetaData::builder(schema.clone())
+            .set_num_rows(self.row_count.into())
+            .set_total_byte_size(pages.len() as i64)
+            .add_column_metadata(chunk)
+            .build()
+            .expect("the schema has one column");
+        let file = FileMetaData::new(2, self.row_count.into(), None, None, schema, None);
+        let metadata = ParquetMetaData::new(file, vec![row_group]);
+        let mut bytes = [b"PAR1", pages].concat();
+        ParquetMetaDataWriter::new(&mut bytes, &metadata).finish().expect("writing to memory");
+        bytes.into()
+    }
+}
+
+/// Reads a file to its end, or to an error, with limits fit for small inputs.
+///
+/// # Panics
+/// If an array breaks a rule of the Arrow format.
+pub fn read(bytes: Bytes, strings: Strings, batch_size: usize) {
+    let mut limits = Limits::default();
+    limits.footer_bytes = 1 << 20;
+    limits.page_header_bytes = 1 << 16;
+    limits.page_bytes = 1 << 20;
+    limits.schema_depth = 20;
+    limits.batch_elements = 1 << 16;
+    let Ok(file) = OpenOptions::new().limits(limits).from_bytes(bytes) else { return };
+    let reads = file.read().strings(strings).batch_size(batch_size).verify_crc(false).build();
+    let Ok(batches) = reads else { return };
+    let mut row_count = 0;
+    for batch in batches {
+        let Ok(batch) = batch else { return };
+        for array in batch.columns() {
+            array.to_data().validate_full().expect("arrays are sound");
+        }
+        row_count += batch.num_rows();
+        // A file can say that it has any number of rows and no column, or one of nothing but nulls.
+        if row_count > 1 << 16 {
+            return;
+        }
+    }
+}
