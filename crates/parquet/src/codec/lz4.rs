@@ -27,10 +27,6 @@ pub(super) fn decompress_raw(src: &[u8], dst: &mut Vec<u8>, len: usize) -> Resul
 /// Whichever of the framings the bytes are.
 pub(super) fn decompress_any_framing(src: &[u8], dst: &mut Vec<u8>, len: usize) -> Result<usize> {
     check_ratio("LZ4", src.len(), len, MAX_RATIO)?;
-    if len == 0 {
-        // Writers of Hadoop's framing store a block even of nothing, which no length leads to.
-        return Ok(0);
-    }
     let dst = room(dst, len);
     if src.starts_with(&FRAME_MAGIC) {
         return frame(src, dst);
@@ -44,16 +40,20 @@ fn block(src: &[u8], dst: &mut [u8]) -> Result<usize> {
 }
 
 fn frame(src: &[u8], dst: &mut [u8]) -> Result<usize> {
+    let corrupt = |error: std::io::Error| Error::corrupt(format!("LZ4: {error}"));
     let mut decoder = lz4_flex::frame::FrameDecoder::new(src);
     let mut written = 0;
     while written < dst.len() {
-        match decoder.read(&mut dst[written..]) {
-            Ok(0) => break,
-            Ok(len) => written += len,
-            Err(error) => return Err(Error::corrupt(format!("LZ4: {error}"))),
+        match decoder.read(&mut dst[written..]).map_err(corrupt)? {
+            0 => return Ok(written),
+            len => written += len,
         }
     }
-    Ok(written)
+    // The frame's end is checked by reading to it.
+    match decoder.read(&mut [0]).map_err(corrupt)? {
+        0 => Ok(written),
+        _ => Err(Error::corrupt("LZ4: more data than the page header says")),
+    }
 }
 
 /// Hadoop's framing, if `src` is that and fills `dst`.

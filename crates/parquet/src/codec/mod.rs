@@ -12,6 +12,9 @@ mod lz4;
 mod snappy;
 mod zstd;
 
+#[cfg(test)]
+mod tests;
+
 use parquet::basic::Compression;
 
 use crate::error::{Error, Result};

@@ -13,8 +13,6 @@ pub(crate) struct ChunkSpec {
     pub(crate) file: Option<Arc<str>>,
     /// Dotted path of the leaf column, for errors.
     pub(crate) path: Arc<str>,
-    /// Index of the column among the schema's leaves.
-    pub(crate) column: usize,
     /// Index of the row group.
     pub(crate) row_group: usize,
     /// How the pages are compressed.
@@ -89,7 +87,6 @@ impl ChunkSpec {
             max_rep_level: level(descriptor.max_rep_level(), "a repetition level")?,
             file,
             path,
-            column,
             row_group,
             decryptor,
         })

@@ -47,8 +47,8 @@ pub(crate) enum PageSummary {
 
 /// Reads the pages of a column chunk in order.
 ///
-/// Memory: one window of the file (1 MiB, or a page if that is larger) and the decompressed pages that the caller
-/// holds, plus at most four buffers for use again.
+/// Memory: one window of the file (64 KiB, or a page if that is larger), the pages that the caller holds, and a few
+/// buffers kept for use again, none larger than the largest page.
 #[derive(Debug)]
 pub(crate) struct PageReader {
     window: Window,
@@ -115,11 +115,6 @@ impl PageReader {
         self.header_offset = chunk.start;
         self.pending = None;
         Ok(())
-    }
-
-    /// The chunk that is read.
-    pub(crate) fn chunk(&self) -> &ChunkSpec {
-        &self.chunk
     }
 
     /// The next page that has values; `None` once the pages read have all the chunk's values.
