@@ -22,7 +22,7 @@ pub(super) fn element(src: &[u8], dst: &mut [u8], at: Position) -> Result<Positi
         0 => (little_endian(src, &mut read, high - 59)?.saturating_add(1), None),
         1 => {
             let low = little_endian(src, &mut read, 1)?;
-            ((high & 7) + 4, Some(usize::from(tag >> 5) << 8 | low))
+            ((high & 7) + 4, Some((usize::from(tag >> 5) << 8) | low))
         }
         2 => (high + 1, Some(little_endian(src, &mut read, 2)?)),
         _ => (high + 1, Some(little_endian(src, &mut read, 4)?)),

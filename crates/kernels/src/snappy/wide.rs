@@ -30,7 +30,7 @@ const COPIES: [u16; 256] = {
     let mut tag = 0;
     while tag < 256 {
         copies[tag] = match tag as u16 & 3 {
-            1 => ((tag as u16 >> 2) & 7) + 4 | (tag as u16 >> 5) << 8,
+            1 => (((tag as u16 >> 2) & 7) + 4) | ((tag as u16 >> 5) << 8),
             _ => (tag as u16 >> 2) + 1,
         };
         tag += 1;

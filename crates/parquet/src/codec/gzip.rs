@@ -11,50 +11,57 @@ const MAX_RATIO: usize = 1032;
 /// Base-2 logarithm of Deflate's largest window.
 const WINDOW_BITS: u8 = 15;
 
+const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+
 /// Gzip, one member or several; also Zlib's framing, which some writers mistook for it.
 ///
+/// One member that is the whole page, which is what nearly all pages are, is decompressed by libdeflate: on TPC-H
+/// lineitem in 0.60 of the time that `zlib-rs` takes, which does the rest and says what is wrong.
+///
 /// <https://www.rfc-editor.org/rfc/rfc1952>
-#[derive(Default)]
 pub(crate) struct Decoder {
-    gzip: Option<Decompress>,
-    zlib: Option<Decompress>,
+    whole: libdeflater::Decompressor,
 }
 
 impl Decoder {
-    pub(super) fn decompress(&mut self, mut src: &[u8], dst: &mut Vec<u8>, len: usize) -> Result<usize> {
-        check_ratio("Gzip", src.len(), len, MAX_RATIO)?;
-        let dst = room(dst, len);
-        let mut written = 0;
-        loop {
-            let (read, wrote) = self.member(src, &mut dst[written..])?;
-            src = &src[read..];
-            written += wrote;
-            // Zero bytes may pad the last member to a block, as the format's own tool allows.
-            if src.iter().all(|&byte| byte == 0) {
-                return Ok(written);
-            }
-        }
+    pub(super) fn new() -> Self {
+        Self { whole: libdeflater::Decompressor::new() }
     }
 
-    /// Decompresses one member; returns how many bytes it took and gave.
-    fn member(&mut self, src: &[u8], dst: &mut [u8]) -> Result<(usize, usize)> {
-        let decoder = if src.starts_with(&[0x1f, 0x8b]) {
-            let decoder = self.gzip.get_or_insert_with(|| Decompress::new_gzip(WINDOW_BITS));
-            // `reset` turns to the Zlib framing or to none, so the decoder for Gzip starts anew.
-            *decoder = Decompress::new_gzip(WINDOW_BITS);
-            decoder
+    pub(super) fn decompress(&mut self, src: &[u8], dst: &mut Vec<u8>, len: usize) -> Result<usize> {
+        check_ratio("Gzip", src.len(), len, MAX_RATIO)?;
+        let dst = room(dst, len);
+        let whole = if src.starts_with(&GZIP_MAGIC) {
+            // The last member ends with its length: another than all of them have tells that there are several.
+            let is_whole = src.last_chunk().is_some_and(|&last| u32::from_le_bytes(last) as usize == len);
+            if is_whole { self.whole.gzip_decompress(src, dst).ok() } else { None }
         } else {
-            let decoder = self.zlib.get_or_insert_with(|| Decompress::new(true));
-            decoder.reset(true);
-            decoder
+            self.whole.zlib_decompress(src, dst).ok()
         };
-        match decoder.decompress(src, dst, FlushDecompress::Finish) {
-            Ok(Status::StreamEnd) => Ok((decoder.total_in() as usize, decoder.total_out() as usize)),
-            Ok(_) if decoder.total_out() as usize == dst.len() => {
-                Err(Error::corrupt("Gzip: more data than the page header says"))
+        if whole == Some(len) { Ok(len) } else { members(src, dst) }
+    }
+}
+
+/// Decompresses one member after the other.
+fn members(mut src: &[u8], dst: &mut [u8]) -> Result<usize> {
+    let mut written = 0;
+    loop {
+        let mut decoder =
+            if src.starts_with(&GZIP_MAGIC) { Decompress::new_gzip(WINDOW_BITS) } else { Decompress::new(true) };
+        let room = &mut dst[written..];
+        match decoder.decompress(src, room, FlushDecompress::Finish) {
+            Ok(Status::StreamEnd) => {}
+            Ok(_) if decoder.total_out() as usize == room.len() => {
+                return Err(Error::corrupt("Gzip: more data than the page header says"));
             }
-            Ok(_) => Err(Error::corrupt("Gzip: data ends within a member")),
-            Err(error) => Err(Error::corrupt(format!("Gzip: {error}"))),
+            Ok(_) => return Err(Error::corrupt("Gzip: data ends within a member")),
+            Err(error) => return Err(Error::corrupt(format!("Gzip: {error}"))),
+        }
+        written += decoder.total_out() as usize;
+        src = &src[decoder.total_in() as usize..];
+        // Zero bytes may pad the last member to a block, as the format's own tool allows.
+        if src.iter().all(|&byte| byte == 0) {
+            return Ok(written);
         }
     }
 }

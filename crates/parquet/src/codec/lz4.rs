@@ -49,7 +49,7 @@ fn frame(src: &[u8], dst: &mut [u8]) -> Result<usize> {
             len => written += len,
         }
     }
-    // The frame's end is checked by reading to it.
+    // More data than was asked for shows in reading on.
     match decoder.read(&mut [0]).map_err(corrupt)? {
         0 => Ok(written),
         _ => Err(Error::corrupt("LZ4: more data than the page header says")),

@@ -38,7 +38,7 @@ impl Decompressor {
         Ok(match codec {
             Compression::UNCOMPRESSED => Self::Uncompressed,
             Compression::SNAPPY => Self::Snappy,
-            Compression::GZIP(_) => Self::Gzip(gzip::Decoder::default()),
+            Compression::GZIP(_) => Self::Gzip(gzip::Decoder::new()),
             Compression::BROTLI(_) => Self::Brotli(brotli::Decoder),
             Compression::ZSTD(_) => Self::Zstd(zstd::Decoder::new()?),
             Compression::LZ4 => Self::Lz4,
