@@ -3,6 +3,7 @@
 //!
 //! Each byte is set to 0x00 and 0xFF and has each of its bits flipped. By default a random sample of all that runs;
 //! `LATH_FULL=1` runs everything, and is best built in the release profile.
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 #![expect(unsafe_code, reason = "counts what is allocated")]
 
 use std::alloc::{GlobalAlloc, Layout, System};

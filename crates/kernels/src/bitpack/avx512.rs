@@ -183,8 +183,9 @@ avx512! {
         let mut src = src.get(blocks * 2 * width..).unwrap_or_default();
         for part in rest.chunks_mut(16) {
             let values = unpack_16::<WIDE>(&lanes, load_some(src));
+            let mask = first_16(part.len());
             // SAFETY: the mask has as many values as the part.
-            unsafe { _mm512_mask_storeu_epi32(part.as_mut_ptr().cast(), first_16(part.len()), values) };
+            unsafe { _mm512_mask_storeu_epi32(part.as_mut_ptr().cast(), mask, values) };
             src = src.get(2 * width..).unwrap_or_default();
         }
     }
@@ -216,8 +217,9 @@ avx512! {
         let mut src = src.get(blocks * width..).unwrap_or_default();
         for part in rest.chunks_mut(8) {
             let values = unpack_8::<WIDE>(&lanes, load_some(src));
+            let mask = first_8(part.len());
             // SAFETY: the mask has as many values as the part.
-            unsafe { _mm512_mask_storeu_epi64(part.as_mut_ptr().cast(), first_8(part.len()), values) };
+            unsafe { _mm512_mask_storeu_epi64(part.as_mut_ptr().cast(), mask, values) };
             src = src.get(width..).unwrap_or_default();
         }
     }

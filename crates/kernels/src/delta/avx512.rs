@@ -163,8 +163,9 @@ avx512! {
             let deltas = unpack_16::<WIDE>(&lanes, load_some(src));
             let (sums, _) = sum_lanes_i32(&by, _mm512_add_epi32(deltas, min_delta));
             let values = _mm512_add_epi32(sums, *carry);
+            let mask = first_16(part.len());
             // SAFETY: the mask has as many values as the part.
-            unsafe { _mm512_mask_storeu_epi32(part.as_mut_ptr(), first_16(part.len()), values) };
+            unsafe { _mm512_mask_storeu_epi32(part.as_mut_ptr(), mask, values) };
             *carry = _mm512_permutexvar_epi32(_mm512_set1_epi32(part.len() as i32 - 1), values);
             src = src.get(2 * width..).unwrap_or_default();
         }
@@ -287,8 +288,9 @@ avx512! {
             let deltas = unpack_8::<WIDE>(&lanes, load_some(src));
             let (sums, _) = sum_lanes_i64(_mm512_add_epi64(deltas, min_delta));
             let values = _mm512_add_epi64(sums, *carry);
+            let mask = first_8(part.len());
             // SAFETY: the mask has as many values as the part.
-            unsafe { _mm512_mask_storeu_epi64(part.as_mut_ptr(), first_8(part.len()), values) };
+            unsafe { _mm512_mask_storeu_epi64(part.as_mut_ptr(), mask, values) };
             *carry = _mm512_permutexvar_epi64(_mm512_set1_epi64(part.len() as i64 - 1), values);
             src = src.get(width..).unwrap_or_default();
         }

@@ -39,7 +39,6 @@ pub(super) struct DataHeaderV1 {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct DataHeaderV2 {
     pub(super) value_count: usize,
-    pub(super) null_count: usize,
     pub(super) row_count: usize,
     pub(super) encoding: Encoding,
     pub(super) def_levels_len: usize,
@@ -51,7 +50,6 @@ pub(super) struct DataHeaderV2 {
 pub(super) struct DictionaryHeader {
     pub(super) value_count: usize,
     pub(super) encoding: Encoding,
-    pub(super) is_sorted: bool,
 }
 
 impl PageHeader {
@@ -111,14 +109,13 @@ impl DataHeaderV1 {
 
 impl DataHeaderV2 {
     fn read(reader: &mut ThriftReader<'_>) -> Result<Self, ThriftError> {
-        let (mut value_count, mut null_count, mut row_count, mut encoding) = (None, None, None, None);
+        let (mut value_count, mut row_count, mut encoding) = (None, None, None);
         let (mut def_levels_len, mut rep_levels_len) = (None, None);
         // The specification's default.
         let mut is_compressed = true;
         reader.each_field(|reader, field| {
             match (field.id, field.wire_type) {
                 (1, WireType::I32) => value_count = Some(count(reader, "number of values of a data page")?),
-                (2, WireType::I32) => null_count = Some(count(reader, "number of nulls of a data page")?),
                 (3, WireType::I32) => row_count = Some(count(reader, "number of rows of a data page")?),
                 (4, WireType::I32) => encoding = Some(Encoding::from_id(reader.i32()?)),
                 (5, WireType::I32) => def_levels_len = Some(count(reader, "length of definition levels")?),
@@ -131,7 +128,6 @@ impl DataHeaderV2 {
         })?;
         Ok(Self {
             value_count: required(value_count, "data page header without number of values")?,
-            null_count: required(null_count, "data page header without number of nulls")?,
             row_count: required(row_count, "data page header without number of rows")?,
             encoding: required(encoding, "data page header without encoding")?,
             def_levels_len: required(def_levels_len, "data page header without length of definition levels")?,
@@ -143,13 +139,11 @@ impl DataHeaderV2 {
 
 impl DictionaryHeader {
     fn read(reader: &mut ThriftReader<'_>) -> Result<Self, ThriftError> {
-        let (mut value_count, mut encoding, mut is_sorted) = (None, None, false);
+        let (mut value_count, mut encoding) = (None, None);
         reader.each_field(|reader, field| {
             match (field.id, field.wire_type) {
                 (1, WireType::I32) => value_count = Some(count(reader, "number of values of a dictionary page")?),
                 (2, WireType::I32) => encoding = Some(Encoding::from_id(reader.i32()?)),
-                (3, WireType::True) => is_sorted = true,
-                (3, WireType::False) => is_sorted = false,
                 _ => reader.skip(field)?,
             }
             Ok(())
@@ -157,7 +151,6 @@ impl DictionaryHeader {
         Ok(Self {
             value_count: required(value_count, "dictionary page header without number of values")?,
             encoding: required(encoding, "dictionary page header without encoding")?,
-            is_sorted,
         })
     }
 }

@@ -45,8 +45,6 @@ pub(crate) struct DictionaryPage {
     pub(crate) value_count: usize,
     /// Encoding of the entries.
     pub(crate) encoding: Encoding,
-    /// Whether the writer says that the entries are in ascending order.
-    pub(crate) is_sorted: bool,
 }
 
 /// A data page of either version.
@@ -62,10 +60,6 @@ pub(crate) struct DataPage {
     pub(crate) values: Buffer,
     /// Encoding of the values.
     pub(crate) encoding: Encoding,
-    /// Number of nulls, where the header says it.
-    pub(crate) null_count: Option<usize>,
-    /// Number of rows, where the header says it.
-    pub(crate) row_count: Option<usize>,
 }
 
 /// The encoded levels of a data page, without length prefix.

@@ -204,7 +204,6 @@ impl PageReader {
             values: self.decompress(body, header.uncompressed_len)?,
             value_count: kind.value_count,
             encoding: kind.encoding,
-            is_sorted: kind.is_sorted,
         })
     }
 
@@ -213,15 +212,7 @@ impl PageReader {
         let (max_rep, max_def) = (self.chunk.max_rep_level, self.chunk.max_def_level);
         let rep_levels = split_levels(&mut rest, kind.rep_level_encoding, max_rep, kind.value_count, "repetition")?;
         let def_levels = split_levels(&mut rest, kind.def_level_encoding, max_def, kind.value_count, "definition")?;
-        Ok(DataPage {
-            value_count: kind.value_count,
-            rep_levels,
-            def_levels,
-            values: rest,
-            encoding: kind.encoding,
-            null_count: None,
-            row_count: None,
-        })
+        Ok(DataPage { value_count: kind.value_count, rep_levels, def_levels, values: rest, encoding: kind.encoding })
     }
 
     fn data_v2(&mut self, kind: &DataHeaderV2, header: &PageHeader, body: &Buffer) -> Result<DataPage> {
@@ -242,8 +233,6 @@ impl PageReader {
             def_levels: levels(self.chunk.max_def_level, kind.rep_levels_len, kind.def_levels_len),
             values,
             encoding: kind.encoding,
-            null_count: Some(kind.null_count),
-            row_count: Some(kind.row_count),
         })
     }
 

@@ -108,7 +108,7 @@ mod tests {
             rows,
             [
                 RowGroupRows { row_group: 0, ranges: vec![2..4, 8..10] },
-                RowGroupRows { row_group: 2, ranges: vec![0..2] }
+                RowGroupRows { row_group: 2, ranges: Vec::from([0..2]) }
             ]
         );
     }
