@@ -1,11 +1,11 @@
 //! Streaming holds no more than the batch in flight and the pages being decoded.
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 #[cfg(target_os = "linux")]
 mod linux {
     use std::fs;
     use std::process::Command;
 
-    use arrow_array::Array;
     use arrow_array::cast::AsArray;
     use lath_parquet::{ParquetFile, Strings};
     use lath_testkit::parquet_test_data;

@@ -68,11 +68,14 @@ fn data_pages(column: ArrayRef, properties: WriterPropertiesBuilder) -> Vec<Byte
     pages.filter(|page| !matches!(page, Page::DictionaryPage { .. })).map(|page| page.buffer().clone()).collect()
 }
 
+type Walk = fn(i64) -> i64;
+type Text = fn(usize) -> String;
+
 fn pages(folder: &Path) -> std::io::Result<()> {
     let encoded = |encoding| WriterProperties::builder().set_dictionary_enabled(false).set_encoding(encoding);
     let dictionary = WriterProperties::builder;
 
-    let walks: [(&str, fn(i64) -> i64); 4] = [
+    let walks: [(&str, Walk); 4] = [
         ("constant", |_| 7),
         ("ascending", |i| i * 3),
         ("narrow", |i| i * i % 17),
@@ -95,7 +98,7 @@ fn pages(folder: &Path) -> std::io::Result<()> {
             write(folder, "bitpack", &name, &[&page[..1], &[29, 0], &page[2..]])?;
         }
     }
-    let texts: [(&str, fn(usize) -> String); 3] = [
+    let texts: [(&str, Text); 3] = [
         ("short", |i| format!("{i}")),
         ("prefixed", |i| format!("a longer start and then {i:05}")),
         ("mixed", |i| "xyz".repeat(i % 11)),

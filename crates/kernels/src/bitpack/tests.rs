@@ -8,13 +8,10 @@ fn random_bytes(random: &mut Seeded, len: usize) -> Vec<u8> {
     std::iter::repeat_with(|| random.u8(..)).take(len).collect()
 }
 
+type Unpack<T> = fn(&[u8], u32, &mut [T]) -> Result<(), KernelError>;
+
 /// Inputs of exactly the length needed, against a guard page, and of a few bytes more, which are not zero.
-fn check<T: Plain + PartialEq + std::fmt::Debug>(
-    tier: Tier,
-    max: u32,
-    unpack: fn(&[u8], u32, &mut [T]) -> Result<(), KernelError>,
-    from: fn(u64) -> T,
-) {
+fn check<T: Plain + PartialEq + std::fmt::Debug>(tier: Tier, max: u32, unpack: Unpack<T>, from: fn(u64) -> T) {
     let mut random = Seeded::new("every_tier_unpacks_every_width_and_length");
     for width in 0..=max {
         for count in lengths().filter(|&count| count < 70 || count % 8 < 2 && count < 300) {

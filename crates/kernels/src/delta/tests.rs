@@ -35,7 +35,7 @@ fn check(shape: Shape, count: usize, seed: u64) {
         let src = GuardedBytes::ending_at_guard(&src);
         Tier::for_each_available(|tier| {
             for largest in [13, 150, 10_000] {
-                let context = format!("{} {shape:?} count {count} seed {seed} batches {largest}", tier);
+                let context = format!("{tier} {shape:?} count {count} seed {seed} batches {largest}");
                 assert!(decode_in_batches::<i32>(&src, &mut random, largest) == narrow, "i32 {context}");
                 assert!(decode_in_batches::<i64>(&src, &mut random, largest) == values, "i64 {context}");
             }
@@ -219,13 +219,13 @@ fn every_tier_sums_lengths_up() {
                 .collect();
             let last = ends.last().copied().unwrap_or(start);
             let mut out = vec![-7; count];
-            assert_eq!(lengths_to_offsets_i32(&lengths, start, &mut out), Ok(last), "{} {count}", tier);
-            assert_eq!(out, ends, "{} {count}", tier);
+            assert_eq!(lengths_to_offsets_i32(&lengths, start, &mut out), Ok(last), "{tier} {count}");
+            assert_eq!(out, ends, "{tier} {count}");
             let big = 1_i64 << 40;
             let mut out = vec![-7; count];
             let wide: Vec<i64> = ends.iter().map(|&end| big + i64::from(end)).collect();
             assert_eq!(lengths_to_offsets_i64(&lengths, big + i64::from(start), &mut out), Ok(big + i64::from(last)));
-            assert_eq!(out, wide, "{} {count}", tier);
+            assert_eq!(out, wide, "{tier} {count}");
         }
     });
 }
@@ -250,9 +250,9 @@ fn every_tier_finds_negative_lengths_and_overflow_anywhere() {
             assert_eq!(lengths_to_offsets_i32(&lengths, 1, &mut narrow), error);
             lengths[position] = i32::MAX - before;
             let whole = &lengths[..=position];
-            assert_eq!(lengths_to_offsets_i32(whole, 0, &mut narrow[..=position]), Ok(i32::MAX), "{}", tier);
+            assert_eq!(lengths_to_offsets_i32(whole, 0, &mut narrow[..=position]), Ok(i32::MAX), "{tier}");
             let start = i64::MAX - i64::from(i32::MAX);
-            assert_eq!(lengths_to_offsets_i64(whole, start, &mut wide[..=position]), Ok(i64::MAX), "{}", tier);
+            assert_eq!(lengths_to_offsets_i64(whole, start, &mut wide[..=position]), Ok(i64::MAX), "{tier}");
             let error = Err(KernelError::OffsetOverflow { position });
             assert_eq!(lengths_to_offsets_i64(whole, start + 1, &mut wide[..=position]), error);
         }

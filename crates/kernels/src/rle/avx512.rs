@@ -61,8 +61,9 @@ avx512! {
             let repeated = _mm512_set1_epi8(run.value as i8);
             let packed = u64::from(run.packed_mask);
             let values = _mm512_mask_mov_epi8(repeated, packed, unpack_64(&lanes, load_some(payload)));
+            let values = _mm512_castsi512_si256(values);
             // SAFETY: the block is 32 bytes.
-            unsafe { _mm256_storeu_si256(block.as_mut_ptr().cast(), _mm512_castsi512_si256(values)) };
+            unsafe { _mm256_storeu_si256(block.as_mut_ptr().cast(), values) };
         })
     }
 }

@@ -30,7 +30,7 @@ pub(super) fn copy(src: &[u8], mut src_bit: usize, out: &mut [u8], mut out_bit: 
         *byte = read(src, index * 8 + shift);
         ones += byte.count_ones() as usize;
     }
-    if count % 8 != 0 {
+    if !count.is_multiple_of(8) {
         let whole = count / 8 * 8;
         ones += merge(read(src, whole + shift), out, whole, count % 8);
     }
@@ -49,7 +49,7 @@ pub(super) fn fill(out: &mut [u8], mut out_bit: usize, mut count: usize, value: 
     }
     let first = out_bit / 8;
     out[first..first + count / 8].fill(byte);
-    if count % 8 != 0 {
+    if !count.is_multiple_of(8) {
         merge(byte, out, out_bit + count / 8 * 8, count % 8);
     }
 }

@@ -79,7 +79,7 @@ fn every_tier_decodes_mixed_runs_in_any_batches() {
                 let src = GuardedBytes::ending_at_guard(&random_runs(&mut random, width, longest));
                 let expected = reference::decode(&src, width);
                 for largest in [9, 50, 1000, 20_000] {
-                    let context = format!("{} width {width} seed {seed} batches {largest}", tier);
+                    let context = format!("{tier} width {width} seed {seed} batches {largest}");
                     let values = decode_in_batches(Decoder::decode_u32, &src, width, &mut random, largest);
                     assert!(values == expected, "{context}");
                     if width <= 8 {
@@ -107,7 +107,7 @@ fn every_tier_accepts_a_last_run_without_padding() {
                 for largest in [3, 200] {
                     let values =
                         decode_in_batches(Decoder::decode_u32, &src, width, &mut Seeded::with_seed(NAME, 1), largest);
-                    assert_eq!(values, full[..stored], "{} width {width} cut {cut}", tier);
+                    assert_eq!(values, full[..stored], "{tier} width {width} cut {cut}");
                 }
             }
         }
@@ -116,7 +116,7 @@ fn every_tier_accepts_a_last_run_without_padding() {
 
 /// Decodes runs of width 1 to random offsets of random bitmaps.
 fn check_bits(tier: Tier, seed: u64) {
-    let context = format!("{} seed {seed}", tier);
+    let context = format!("{tier} seed {seed}");
     let mut random = Seeded::with_seed(NAME, seed);
     let longest = [3, 16, 70, 900][seed as usize % 4];
     let src = GuardedBytes::ending_at_guard(&random_runs(&mut random, 1, longest));
