@@ -1,0 +1,360 @@
+//! The command line: every subcommand, option and help text.
+
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+const ABOUT: &str = "Look into Parquet files, find rows in them, convert and check them";
+
+const EXAMPLES: &str = "\
+Examples:
+  lath schema trips.parquet                    what columns a file has
+  lath head -n 5 trips.parquet                 its first rows
+  lath find data/ --where \"city = 'Oslo' AND price > 10\" --select id,price
+  lath cat 'data/*.parquet' --format csv -o all.csv
+  lath check data/                             decode everything, compare it with the metadata
+
+FILES are Parquet files, directories (searched for *.parquet; names that start with . or _ are passed over),
+globs in quotes, or - for standard input. A terminal gets a table, a pipe gets JSON lines.
+
+Exit codes: 0 done, 1 nothing found or a mismatch, 2 wrong usage, 3 corrupt input, 4 input or output failed.";
+
+/// The whole command line.
+#[derive(Debug, Parser)]
+#[command(name = "lath", version, about = ABOUT, after_help = EXAMPLES, max_term_width = 110, disable_help_subcommand = true)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Show the Parquet schema and the Arrow schema it is read as
+    #[command(after_help = "Examples:\n  lath schema trips.parquet\n  lath schema trips.parquet --json | jq .arrow")]
+    Schema(SchemaArgs),
+    /// Show row groups, columns, encodings, sizes, statistics and indexes, from the footer alone
+    #[command(
+        after_help = "Examples:\n  lath meta trips.parquet\n  lath meta trips.parquet --row-groups 0 --columns price\n  lath meta trips.parquet --json | jq '.row_groups[0].columns[].compressed_bytes'"
+    )]
+    Meta(MetaArgs),
+    /// Count the rows
+    #[command(
+        after_help = "Examples:\n  lath count data/\n  lath count 'data/2025-*.parquet' --where \"price IS NULL\""
+    )]
+    Count(CountArgs),
+    /// Show the first rows
+    #[command(after_help = "Example:\n  lath head -n 3 trips.parquet --columns id,rider.plan")]
+    Head(HeadArgs),
+    /// Show the last rows
+    #[command(after_help = "Example:\n  lath tail -n 3 trips.parquet")]
+    Tail(TailArgs),
+    /// Show rows drawn at random, each row equally likely, in file order
+    #[command(after_help = "Example:\n  lath sample -n 100 --seed 7 data/ --format csv")]
+    Sample(SampleArgs),
+    /// Write all rows: to the terminal, or converted to another format
+    #[command(
+        after_help = "Examples:\n  lath cat trips.parquet | jq .price\n  lath cat data/ --format arrow | python -c 'import pyarrow.ipc, sys; print(pyarrow.ipc.open_stream(sys.stdin.buffer).read_all())'\n  lath cat data/ --columns id,price -o slim.parquet"
+    )]
+    Cat(CatArgs),
+    /// Decode everything and compare it with checksums, counts, statistics and page index
+    #[command(
+        after_help = "Prints a line for each thing that is wrong, or one for a file in which nothing is. Exits 0 if all is well, 1 if the metadata disagrees\nwith the data, 3 if something cannot be decoded.\n\nExample:\n  lath check data/"
+    )]
+    Check(CheckArgs),
+    /// Find the rows for which an SQL expression holds
+    #[command(after_help = FIND_HELP)]
+    Find(FindArgs),
+    /// Write a completion script for a shell
+    #[command(
+        after_help = "Examples:\n  lath completions bash > ~/.local/share/bash-completion/completions/lath\n  lath completions fish > ~/.config/fish/completions/lath.fish"
+    )]
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+}
+
+const FIND_HELP: &str = "\
+The expression is what SQL allows after WHERE:
+  =  <>  <  <=  >  >=  IS [NOT] DISTINCT FROM  [NOT] BETWEEN … AND …  [NOT] IN (…)
+  [NOT] LIKE 'a%_'  ILIKE  IS [NOT] NULL  IS [NOT] TRUE  AND  OR  NOT  ( )
+Columns: price, rider.age (a field of a struct), \"odd name\". Literals:
+  12  -3.75  1e6  'text'  TRUE  NULL  X'CAFE'
+  DATE '2025-01-31'  TIME '08:30:00'  TIMESTAMP '2025-01-31 08:30:00.25+01:00'
+A string stands for a date, time, timestamp or UUID where the column is one.
+
+Examples:
+  lath find trips.parquet --where \"price > 20 AND rider.plan = 'day'\"
+  lath find data/ --where \"id = '6f1c1e7e-4a6b-4c1e-9f57-1f1f6b0a7a11'\" --limit 1
+  lath find data/ --where \"started >= '2025-02-01' AND note LIKE '%rain%'\" --select id,started,note --format csv";
+
+#[derive(Debug, Args)]
+pub(crate) struct SchemaArgs {
+    #[command(flatten)]
+    pub(crate) inputs: InputArgs,
+    /// Write JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct MetaArgs {
+    #[command(flatten)]
+    pub(crate) inputs: InputArgs,
+    /// Write everything as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Only these columns, by path
+    #[arg(short, long, value_name = "COLUMNS", value_delimiter = ',')]
+    pub(crate) columns: Option<Vec<String>>,
+    /// Only these row groups: numbers from 0 and ranges such as 0,2-4
+    #[arg(long, value_name = "LIST", value_parser = parse_row_groups)]
+    pub(crate) row_groups: Option<RowGroupList>,
+    /// Show every page of the page index too
+    #[arg(long)]
+    pub(crate) pages: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CountArgs {
+    #[command(flatten)]
+    pub(crate) inputs: InputArgs,
+    /// Count only the rows for which this SQL expression holds
+    #[arg(short = 'w', long = "where", value_name = "EXPR")]
+    pub(crate) predicate: Option<String>,
+    #[command(flatten)]
+    pub(crate) decode: DecodeArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HeadArgs {
+    #[command(flatten)]
+    pub(crate) inputs: InputArgs,
+    /// How many rows
+    #[arg(short = 'n', long, default_value_t = 10, value_name = "ROWS")]
+    pub(crate) rows: u64,
+    #[command(flatten)]
+    pub(crate) read: ReadArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TailArgs {
+    #[command(flatten)]
+    pub(crate) inputs: InputArgs,
+    /// How many rows
+    #[arg(short = 'n', long, default_value_t = 10, value_name = "ROWS")]
+    pub(crate) rows: u64,
+    #[command(flatten)]
+    pub(crate) read: ReadArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SampleArgs {
+    #[command(flatten)]
+    pub(crate) inputs: InputArgs,
+    /// How many rows
+    #[arg(short = 'n', long, default_value_t = 10, value_name = "ROWS")]
+    pub(crate) rows: u64,
+    /// Draw the same rows every time
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+    #[command(flatten)]
+    pub(crate) read: ReadArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CatArgs {
+    #[command(flatten)]
+    pub(crate) inputs: InputArgs,
+    #[command(flatten)]
+    pub(crate) read: ReadArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckArgs {
+    #[command(flatten)]
+    pub(crate) inputs: InputArgs,
+    /// Only these columns, by path
+    #[arg(short, long, value_name = "COLUMNS", value_delimiter = ',')]
+    pub(crate) columns: Option<Vec<String>>,
+    /// Print nothing for files in which all is well
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) decode: DecodeArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct FindArgs {
+    #[command(flatten)]
+    pub(crate) inputs: InputArgs,
+    /// The rows to find, as an SQL expression (see below)
+    #[arg(short = 'w', long = "where", value_name = "EXPR")]
+    pub(crate) predicate: String,
+    /// The columns to show, by path [default: all]
+    #[arg(short, long, value_name = "COLUMNS", value_delimiter = ',', visible_alias = "columns")]
+    pub(crate) select: Option<Vec<String>>,
+    /// Stop after this many rows
+    #[arg(short = 'n', long, value_name = "ROWS")]
+    pub(crate) limit: Option<u64>,
+    /// Only these row groups: numbers from 0 and ranges such as 0,2-4
+    #[arg(long, value_name = "LIST", value_parser = parse_row_groups)]
+    pub(crate) row_groups: Option<RowGroupList>,
+    #[command(flatten)]
+    pub(crate) decode: DecodeArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+/// Which files, and the keys to those that are encrypted.
+#[derive(Debug, Args)]
+pub(crate) struct InputArgs {
+    /// Parquet files, directories, globs, or - for standard input
+    #[arg(required = true, value_name = "FILES")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Key of an encrypted footer, in hexadecimal
+    #[arg(long, value_name = "HEX", help_heading = "Decryption")]
+    pub(crate) footer_key: Option<String>,
+    /// Key of an encrypted column: its path, =, the key in hexadecimal; may be given several times
+    #[arg(long, value_name = "PATH=HEX", help_heading = "Decryption")]
+    pub(crate) column_key: Vec<String>,
+    /// AAD prefix that the file was encrypted with, where the file does not store it
+    #[arg(long, value_name = "TEXT", help_heading = "Decryption")]
+    pub(crate) aad_prefix: Option<String>,
+}
+
+/// What is read, and how.
+#[derive(Debug, Args)]
+pub(crate) struct ReadArgs {
+    /// Only these columns or nested fields, by path, in this order [default: all]
+    #[arg(short, long, value_name = "COLUMNS", value_delimiter = ',')]
+    pub(crate) columns: Option<Vec<String>>,
+    /// Only these row groups: numbers from 0 and ranges such as 0,2-4
+    #[arg(long, value_name = "LIST", value_parser = parse_row_groups)]
+    pub(crate) row_groups: Option<RowGroupList>,
+    #[command(flatten)]
+    pub(crate) decode: DecodeArgs,
+}
+
+/// How pages are decoded.
+#[derive(Debug, Args)]
+pub(crate) struct DecodeArgs {
+    /// Threads that decode [default: one for each core; one for head, tail and sample]
+    #[arg(long, value_name = "COUNT", help_heading = "Decoding", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) threads: Option<u16>,
+    /// Most rows in a batch
+    #[arg(long, value_name = "ROWS", help_heading = "Decoding", default_value_t = 8192, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) batch_size: u32,
+    /// Do not verify the checksums of pages
+    #[arg(long, help_heading = "Decoding")]
+    pub(crate) no_crc: bool,
+    /// Arrow layout of strings [default: offsets for Arrow output, else views]
+    #[arg(long, value_name = "LAYOUT", help_heading = "Decoding")]
+    pub(crate) strings: Option<StringLayout>,
+}
+
+/// Where rows go, and in which form.
+#[derive(Debug, Args)]
+pub(crate) struct OutputArgs {
+    /// Form of the output [default: by the name given to -o; else a table on a terminal, JSON lines in a pipe]
+    #[arg(short, long, value_name = "FORMAT", help_heading = "Output")]
+    pub(crate) format: Option<Format>,
+    /// Write to this file, which appears whole or not at all
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+/// Arrow layout of strings and binary values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum StringLayout {
+    /// Views into the decompressed pages
+    Views,
+    /// One buffer of bytes with offsets
+    Offsets,
+}
+
+/// Form of the output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// Aligned columns, cut to the width of the terminal
+    Table,
+    /// Comma-separated values with a header line; nested values as JSON
+    Csv,
+    /// One JSON array of objects
+    Json,
+    /// One JSON object a line
+    Jsonl,
+    /// Arrow IPC: a stream on standard output, a file with -o
+    Arrow,
+    /// Parquet, compressed with Zstandard
+    Parquet,
+}
+
+/// Row groups chosen on the command line, in the order given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct RowGroupList(Vec<RangeInclusive<usize>>);
+
+impl RowGroupList {
+    /// The chosen row groups of a file that has `count` of them, in file order; the first number past the end otherwise.
+    pub(crate) fn resolve(&self, count: usize) -> Result<Vec<usize>, usize> {
+        if let Some(range) = self.0.iter().find(|range| *range.end() >= count) {
+            return Err(*range.end());
+        }
+        let mut chosen: Vec<usize> = self.0.iter().cloned().flatten().collect();
+        chosen.sort_unstable();
+        chosen.dedup();
+        Ok(chosen)
+    }
+}
+
+fn parse_row_groups(text: &str) -> Result<RowGroupList, String> {
+    let number = |part: &str| {
+        part.trim().parse::<usize>().map_err(|_| format!("{part:?} is not a row group number; write for example 0,2-4"))
+    };
+    let mut ranges = Vec::new();
+    for part in text.split(',') {
+        let range = match part.split_once('-') {
+            Some((first, last)) => number(first)?..=number(last)?,
+            None => number(part)?..=number(part)?,
+        };
+        if range.is_empty() {
+            return Err(format!("the range {part} is empty; write the smaller number first"));
+        }
+        ranges.push(range);
+    }
+    Ok(RowGroupList(ranges))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn row_group_lists_are_sorted_and_free_of_doubles() {
+        let list = parse_row_groups("4,0-2,1").unwrap();
+        assert_eq!(list.resolve(5), Ok(vec![0, 1, 2, 4]));
+        assert_eq!(list.resolve(4), Err(4));
+    }
+
+    #[test]
+    fn malformed_row_group_lists_are_refused() {
+        for text in ["", "a", "3-1", "1-", "-1", "1,,2"] {
+            assert!(parse_row_groups(text).is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        use clap::CommandFactory;
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,191 @@
+//! Smallest and largest values, in the order that the specification defines for a column.
+
+use std::cmp::Ordering;
+use std::fmt;
+
+use arrow_arith::aggregate::{
+    max, max_binary, max_binary_view, max_boolean, max_fixed_size_binary, max_string, max_string_view, min, min_binary,
+    min_binary_view, min_boolean, min_fixed_size_binary, min_string, min_string_view,
+};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float16Type, Float32Type, Float64Type};
+use arrow_array::{Array, downcast_integer_array};
+use arrow_array::{ArrowNumericType, PrimitiveArray};
+use arrow_buffer::i256;
+use arrow_schema::{DataType, TimeUnit};
+use half::f16;
+use parquet::basic::{LogicalType, Type as PhysicalType};
+use parquet::schema::types::ColumnDescriptor;
+
+use crate::statistic::{Statistic, big_endian, is_decimal, is_unsigned};
+
+/// A value as far as order goes.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Bound {
+    /// Integers, decimals, dates, times and booleans.
+    Integer(i256),
+    /// Never NaN.
+    Float(f64),
+    /// Byte by byte, without sign.
+    Bytes(Vec<u8>),
+}
+
+impl Bound {
+    /// Reads a statistic of `column`; `None` if its bytes are not a value, or one that says nothing (NaN).
+    pub(super) fn decode(bytes: &[u8], column: &ColumnDescriptor) -> Option<Self> {
+        let float = |value: f64| (!value.is_nan()).then_some(Self::Float(value));
+        match column.physical_type() {
+            PhysicalType::BOOLEAN => Some(Self::Integer(i256::from_i128((*bytes.first()? != 0).into()))),
+            PhysicalType::INT32 => {
+                let value = i32::from_le_bytes(bytes.try_into().ok()?);
+                Some(Self::Integer(i256::from_i128(if is_unsigned(column) {
+                    (value as u32).into()
+                } else {
+                    value.into()
+                })))
+            }
+            PhysicalType::INT64 => {
+                let value = i64::from_le_bytes(bytes.try_into().ok()?);
+                Some(Self::Integer(i256::from_i128(if is_unsigned(column) {
+                    (value as u64).into()
+                } else {
+                    value.into()
+                })))
+            }
+            PhysicalType::INT96 => None,
+            PhysicalType::FLOAT => float(f32::from_le_bytes(bytes.try_into().ok()?).into()),
+            PhysicalType::DOUBLE => float(f64::from_le_bytes(bytes.try_into().ok()?)),
+            PhysicalType::BYTE_ARRAY | PhysicalType::FIXED_LEN_BYTE_ARRAY => match column.logical_type_ref() {
+                _ if is_decimal(column) => big_endian(bytes).map(Self::Integer),
+                Some(LogicalType::Float16) => float(f16::from_le_bytes(bytes.try_into().ok()?).into()),
+                _ => Some(Self::Bytes(bytes.to_vec())),
+            },
+        }
+    }
+
+    /// The smallest and the largest value of `array`; `None` if there is none, or no order between values of this type.
+    pub(super) fn range_of(array: &dyn Array) -> Option<(Self, Self)> {
+        fn integers<T: ArrowNumericType>(
+            array: &PrimitiveArray<T>,
+            wide: fn(T::Native) -> i256,
+        ) -> Option<(Bound, Bound)> {
+            Some((Bound::Integer(wide(min(array)?)), Bound::Integer(wide(max(array)?))))
+        }
+        fn floats(values: impl Iterator<Item = f64>) -> Option<(Bound, Bound)> {
+            let mut numbers = values.filter(|value| !value.is_nan());
+            let first = numbers.next()?;
+            let (least, most) =
+                numbers.fold((first, first), |(least, most), value| (least.min(value), most.max(value)));
+            Some((Bound::Float(least), Bound::Float(most)))
+        }
+        let bytes = |least: Option<&[u8]>, most: Option<&[u8]>| {
+            Some((Bound::Bytes(least?.to_vec()), Bound::Bytes(most?.to_vec())))
+        };
+        let text = |least: Option<&str>, most: Option<&str>| bytes(least.map(str::as_bytes), most.map(str::as_bytes));
+        macro_rules! integer {
+            ($array:ident) => {
+                integers($array, |value| i256::from_i128(value.into()))
+            };
+        }
+        downcast_integer_array!(
+            array => integer!(array),
+            DataType::Boolean => {
+                let array = array.as_boolean();
+                let wide = |value: bool| Bound::Integer(i256::from_i128(value.into()));
+                Some((wide(min_boolean(array)?), wide(max_boolean(array)?)))
+            }
+            DataType::Float16 => floats(array.as_primitive::<Float16Type>().iter().flatten().map(f64::from)),
+            DataType::Float32 => floats(array.as_primitive::<Float32Type>().iter().flatten().map(f64::from)),
+            DataType::Float64 => floats(array.as_primitive::<Float64Type>().iter().flatten()),
+            DataType::Decimal256(..) => {
+                integers(array.as_primitive::<arrow_array::types::Decimal256Type>(), |value| value)
+            }
+            DataType::Utf8 => text(min_string(array.as_string::<i32>()), max_string(array.as_string::<i32>())),
+            DataType::LargeUtf8 => text(min_string(array.as_string::<i64>()), max_string(array.as_string::<i64>())),
+            DataType::Utf8View => text(min_string_view(array.as_string_view()), max_string_view(array.as_string_view())),
+            DataType::Binary => bytes(min_binary(array.as_binary::<i32>()), max_binary(array.as_binary::<i32>())),
+            DataType::LargeBinary => bytes(min_binary(array.as_binary::<i64>()), max_binary(array.as_binary::<i64>())),
+            DataType::BinaryView => bytes(min_binary_view(array.as_binary_view()), max_binary_view(array.as_binary_view())),
+            DataType::FixedSizeBinary(_) => {
+                let array = array.as_fixed_size_binary();
+                bytes(min_fixed_size_binary(array), max_fixed_size_binary(array))
+            }
+            other => steps(other, array),
+        )
+    }
+
+    /// The order between two values of one column.
+    pub(super) fn order(&self, other: &Self) -> Option<Ordering> {
+        match (self, other) {
+            (Self::Integer(left), Self::Integer(right)) => Some(left.cmp(right)),
+            (Self::Float(left), Self::Float(right)) => left.partial_cmp(right),
+            (Self::Bytes(left), Self::Bytes(right)) => Some(left.cmp(right)),
+            _ => None,
+        }
+    }
+
+    /// Whether this is certainly less than `other`.
+    pub(super) fn is_less(&self, other: &Self) -> bool {
+        self.order(other) == Some(Ordering::Less)
+    }
+
+    /// The value in the words of `column`'s type.
+    pub(super) fn text(&self, column: &ColumnDescriptor) -> String {
+        let plain = match (self, column.physical_type()) {
+            (Self::Integer(value), PhysicalType::BOOLEAN) => vec![u8::from(*value != i256::ZERO)],
+            (Self::Integer(value), PhysicalType::INT32) => value.to_le_bytes()[..4].to_vec(),
+            (Self::Integer(value), PhysicalType::INT64) => value.to_le_bytes()[..8].to_vec(),
+            (Self::Integer(value), _) => value.to_be_bytes().to_vec(),
+            (Self::Bytes(bytes), _) => bytes.clone(),
+            (Self::Float(value), _) => return value.to_string(),
+        };
+        let text = Statistic::decode(&plain, column).map_or_else(|| format!("{self}"), |value| value.text());
+        match text.char_indices().nth(60) {
+            Some((end, _)) => format!("{}…", &text[..end]),
+            None => text,
+        }
+    }
+}
+
+/// Dates, times, timestamps and decimals, by the integers that they are stored as.
+fn steps(data_type: &DataType, array: &dyn Array) -> Option<(Bound, Bound)> {
+    use arrow_array::types::{
+        Date32Type, Date64Type, Decimal32Type, Decimal64Type, Decimal128Type, Time32MillisecondType, Time32SecondType,
+        Time64MicrosecondType, Time64NanosecondType, TimestampMicrosecondType, TimestampMillisecondType,
+        TimestampNanosecondType, TimestampSecondType,
+    };
+    fn range<T: ArrowNumericType>(array: &dyn Array) -> Option<(Bound, Bound)>
+    where
+        T::Native: Into<i128>,
+    {
+        let array = array.as_primitive::<T>();
+        let wide = |value: T::Native| Bound::Integer(i256::from_i128(value.into()));
+        Some((wide(min(array)?), wide(max(array)?)))
+    }
+    match data_type {
+        DataType::Date32 => range::<Date32Type>(array),
+        DataType::Date64 => range::<Date64Type>(array),
+        DataType::Time32(TimeUnit::Second) => range::<Time32SecondType>(array),
+        DataType::Time32(_) => range::<Time32MillisecondType>(array),
+        DataType::Time64(TimeUnit::Microsecond) => range::<Time64MicrosecondType>(array),
+        DataType::Time64(_) => range::<Time64NanosecondType>(array),
+        DataType::Timestamp(TimeUnit::Second, _) => range::<TimestampSecondType>(array),
+        DataType::Timestamp(TimeUnit::Millisecond, _) => range::<TimestampMillisecondType>(array),
+        DataType::Timestamp(TimeUnit::Microsecond, _) => range::<TimestampMicrosecondType>(array),
+        DataType::Timestamp(TimeUnit::Nanosecond, _) => range::<TimestampNanosecondType>(array),
+        DataType::Decimal32(..) => range::<Decimal32Type>(array),
+        DataType::Decimal64(..) => range::<Decimal64Type>(array),
+        DataType::Decimal128(..) => range::<Decimal128Type>(array),
+        _ => None,
+    }
+}
+
+impl fmt::Display for Bound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Integer(value) => write!(f, "{value}"),
+            Self::Float(value) => write!(f, "{value}"),
+            Self::Bytes(bytes) => bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}")),
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! `check`: decodes everything, and compares it with what the metadata says.
+
+use std::io::Write;
+
+use lath_parquet::{OpenOptions, Strings};
+
+use super::meta::chosen_columns;
+use crate::args::CheckArgs;
+use crate::check::{Kind, check};
+use crate::failure::{Failure, Outcome, Result};
+use crate::inputs::Inputs;
+use crate::output::layout::printable;
+use crate::output::target::Target;
+use crate::progress::Progress;
+use crate::quantity::plural;
+use crate::scan::Scan;
+
+/// Prints what is wrong with each file.
+pub(super) fn run(args: &CheckArgs) -> Result<Outcome> {
+    let mut inputs = Inputs::find(&args.inputs)?;
+    let scan = Scan::new(&args.decode, Strings::Views);
+    let mut progress = Progress::new("columns of row groups", 0, false);
+    let mut target = Target::stdout()?;
+    let mut outcome = Outcome::Done;
+    for index in 0..inputs.len() {
+        let name = inputs.name(index);
+        let report = match check_file(&mut inputs, index, args, &scan, &mut progress) {
+            Ok((sound, findings)) if findings.is_empty() => {
+                if args.quiet {
+                    String::new()
+                } else {
+                    format!("{name}: ok ({sound})\n")
+                }
+            }
+            Ok((_, findings)) => {
+                let is_corrupt = findings.iter().any(|finding| finding.kind == Kind::Corrupt);
+                outcome = worse(outcome, if is_corrupt { Outcome::Corrupt } else { Outcome::Nothing });
+                findings.iter().map(|finding| format!("{name}: {}\n", printable(finding.to_string()))).collect()
+            }
+            // One broken file must not hide the others.
+            Err(Failure::Corrupt(message)) => {
+                outcome = Outcome::Corrupt;
+                format!("{}\n", printable(message))
+            }
+            Err(other) => return Err(other),
+        };
+        progress.clear();
+        let written = target.write_all(report.as_bytes()).and_then(|()| target.flush());
+        written.map_err(|error| Failure::writing(target.name(), &error))?;
+    }
+    target.finish()?;
+    Ok(outcome)
+}
+
+fn worse(one: Outcome, other: Outcome) -> Outcome {
+    if one.exit_code() >= other.exit_code() { one } else { other }
+}
+
+fn check_file(
+    inputs: &mut Inputs,
+    index: usize,
+    args: &CheckArgs,
+    scan: &Scan,
+    progress: &mut Progress,
+) -> Result<(String, Vec<crate::check::Finding>)> {
+    let name = inputs.name(index);
+    // Statistics describe what Parquet stores, not what a writer's Arrow schema makes of it.
+    let file = inputs.open_with(index, OpenOptions::new().arrow_schema_hint(false))?;
+    let metadata = file.page_index().map_err(|error| Failure::reading(&name, error))?;
+    let columns = chosen_columns(metadata, args.columns.as_deref(), &name)?;
+    let findings = check(&file, &name, metadata, &columns, scan, progress)?;
+    let sound = format!(
+        "{}, {}, {}",
+        plural(file.row_count(), "row"),
+        plural(metadata.num_row_groups() as u64, "row group"),
+        plural(columns.len() as u64, "column")
+    );
+    Ok((sound, findings))
+}

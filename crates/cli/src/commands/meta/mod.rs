@@ -1,0 +1,75 @@
+//! `meta`: everything that the footer and the page index say.
+
+mod json;
+mod text;
+
+use std::sync::Arc;
+
+use lath_parquet::ParquetFile;
+use parquet::file::metadata::ParquetMetaData;
+
+use super::print;
+use super::schema::json_text;
+use crate::args::MetaArgs;
+use crate::failure::{Failure, Outcome, Result};
+use crate::inputs::Inputs;
+use crate::scan::is_at_or_below;
+
+/// What of a file is described.
+struct Subject {
+    name: String,
+    file_bytes: Option<u64>,
+    metadata: Arc<ParquetMetaData>,
+    row_groups: Vec<usize>,
+    /// Positions among the leaf columns.
+    columns: Vec<usize>,
+}
+
+/// Prints the metadata of every file.
+pub(super) fn run(args: &MetaArgs) -> Result<Outcome> {
+    let mut inputs = Inputs::find(&args.inputs)?;
+    for index in 0..inputs.len() {
+        let (file, name) = (inputs.open(index)?, inputs.name(index));
+        let subject = Subject::new(&file, name, inputs.byte_len(index), args)?;
+        let text = if args.json {
+            json_text(&json::describe(&subject))
+        } else {
+            let separator = if index > 0 { "\n" } else { "" };
+            format!("{separator}{}", text::describe(&subject, args.pages))
+        };
+        print(&text)?;
+    }
+    Ok(Outcome::Done)
+}
+
+impl Subject {
+    fn new(file: &ParquetFile, name: String, file_bytes: Option<u64>, args: &MetaArgs) -> Result<Self> {
+        let metadata = if args.json || args.pages {
+            file.page_index().map_err(|error| Failure::reading(&name, error))?
+        } else {
+            file.metadata()
+        };
+        let metadata = Arc::clone(metadata);
+        let count = metadata.num_row_groups();
+        let row_groups = match &args.row_groups {
+            None => (0..count).collect(),
+            Some(list) => list.resolve(count).map_err(|index| {
+                Failure::Usage(format!("{name}: there is no row group {index}; the file has {count}, counted from 0"))
+            })?,
+        };
+        let columns = chosen_columns(&metadata, args.columns.as_deref(), &name)?;
+        Ok(Self { name, file_bytes, metadata, row_groups, columns })
+    }
+}
+
+/// Positions of the leaf columns at or below the `paths`; all of them if there are none.
+pub(super) fn chosen_columns(metadata: &ParquetMetaData, paths: Option<&[String]>, file: &str) -> Result<Vec<usize>> {
+    let schema = metadata.file_metadata().schema_descr();
+    let leaves: Vec<String> = schema.columns().iter().map(|column| column.path().string()).collect();
+    let Some(paths) = paths else { return Ok((0..leaves.len()).collect()) };
+    if let Some(path) = paths.iter().find(|path| !leaves.iter().any(|leaf| is_at_or_below(leaf, path))) {
+        return Err(Failure::Usage(format!("{file}: there is no column {path:?}; there are {}", leaves.join(", "))));
+    }
+    let is_chosen = |leaf: &String| paths.iter().any(|path| is_at_or_below(leaf, path));
+    Ok((0..leaves.len()).filter(|&index| is_chosen(&leaves[index])).collect())
+}

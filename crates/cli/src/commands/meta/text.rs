@@ -1,0 +1,331 @@
+//! Metadata as tables that fit the screen.
+
+use parquet::file::metadata::ColumnChunkMetaData;
+use parquet::schema::types::ColumnDescriptor;
+
+use super::Subject;
+use super::json::{codec, encodings};
+use crate::output::layout::{Cell, Column, Layout, printable};
+use crate::page_index::pages;
+use crate::parquet_type::{logical_type, physical_type};
+use crate::quantity::{bytes, grouped};
+use crate::statistic::Statistic;
+use crate::terminal::Terminal;
+
+/// Row groups that are listed one by one.
+const MOST_ROW_GROUPS: usize = 20;
+
+/// The whole description.
+pub(super) fn describe(subject: &Subject, with_pages: bool) -> String {
+    let mut text = summary(subject);
+    text.push_str(&row_groups(subject));
+    text.push_str(&columns(subject));
+    if with_pages {
+        for &row_group in &subject.row_groups {
+            for &column in &subject.columns {
+                text.push_str(&page_table(subject, row_group, column));
+            }
+        }
+    }
+    text
+}
+
+fn table(title: &str, columns: Vec<Column>, rows: &[Vec<Cell>]) -> String {
+    let layout = Layout::fit(columns, rows, Terminal::stdout());
+    let mut text = format!("\n{title}\n");
+    layout.write_header(&mut text);
+    for row in rows {
+        layout.write_row(row, &mut text);
+    }
+    text
+}
+
+fn summary(subject: &Subject) -> String {
+    let file = subject.metadata.file_metadata();
+    let row_groups = subject.metadata.row_groups();
+    let compressed: i64 = row_groups.iter().map(|row_group| row_group.compressed_size()).sum();
+    let uncompressed: i64 = row_groups.iter().map(|row_group| row_group.total_byte_size()).sum();
+    let mut lines = vec![
+        ("rows", grouped(count(file.num_rows()))),
+        ("row groups", grouped(row_groups.len() as u64)),
+        ("columns", grouped(file.schema_descr().num_columns() as u64)),
+    ];
+    if let Some(file_bytes) = subject.file_bytes {
+        lines.push(("file", bytes(file_bytes)));
+    }
+    lines.push(("data", format!("{}, uncompressed {}", bytes(count(compressed)), bytes(count(uncompressed)))));
+    lines.push(("format version", file.version().to_string()));
+    if let Some(created_by) = file.created_by() {
+        lines.push(("created by", printable(created_by.to_owned())));
+    }
+    let pairs = file.key_value_metadata().map(Vec::as_slice).unwrap_or_default();
+    for pair in pairs {
+        let value = pair.value.as_deref().unwrap_or_default();
+        let shown = match value.chars().count() {
+            0..=50 => printable(value.to_owned()),
+            length => format!("{} characters", grouped(length as u64)),
+        };
+        lines.push(("metadata", format!("{} = {shown}", printable(pair.key.clone()))));
+    }
+    let width = lines.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    let mut text = format!("{}\n", printable(subject.name.clone()));
+    for (name, value) in lines {
+        text.push_str(&format!("  {name:<width$}  {value}\n"));
+    }
+    text
+}
+
+fn row_groups(subject: &Subject) -> String {
+    let schema = subject.metadata.file_metadata().schema_descr();
+    let rows: Vec<Vec<Cell>> = subject
+        .row_groups
+        .iter()
+        .take(MOST_ROW_GROUPS)
+        .map(|&index| {
+            let row_group = subject.metadata.row_group(index);
+            let sorting = row_group.sorting_columns().map(Vec::as_slice).unwrap_or_default().iter().map(|sorting| {
+                let column = usize::try_from(sorting.column_idx).ok().filter(|&column| column < schema.num_columns());
+                let path =
+                    column.map_or_else(|| "?".to_owned(), |column| printable(schema.column(column).path().string()));
+                if sorting.descending { format!("{path} descending") } else { path }
+            });
+            let start = row_group.columns().iter().map(|column| column.byte_range().0).min().unwrap_or(0);
+            vec![
+                index.to_string().into(),
+                grouped(count(row_group.num_rows())).into(),
+                bytes(count(row_group.compressed_size())).into(),
+                bytes(count(row_group.total_byte_size())).into(),
+                grouped(start).into(),
+                sorting.collect::<Vec<_>>().join(", ").into(),
+            ]
+        })
+        .collect();
+    let mut columns = vec![
+        Column::number("#"),
+        Column::number("rows"),
+        Column::number("compressed"),
+        Column::number("uncompressed"),
+        Column::number("offset"),
+    ];
+    let mut rows = rows;
+    if rows.iter().any(|row| !row[5].text.is_empty()) {
+        columns.push(Column::text("sorted by"));
+    } else {
+        for row in &mut rows {
+            row.truncate(5);
+        }
+    }
+    let mut text = table("Row groups", columns, &rows);
+    if subject.row_groups.len() > MOST_ROW_GROUPS {
+        let more = subject.row_groups.len() - MOST_ROW_GROUPS;
+        text.push_str(&format!("… and {} more; --row-groups chooses, --json shows all\n", grouped(more as u64)));
+    }
+    text
+}
+
+/// One column over all chosen row groups.
+struct Summary<'a> {
+    descriptor: &'a ColumnDescriptor,
+    chunks: Vec<&'a ColumnChunkMetaData>,
+}
+
+fn columns(subject: &Subject) -> String {
+    let schema = subject.metadata.file_metadata().schema_descr();
+    let summaries: Vec<Summary<'_>> = subject
+        .columns
+        .iter()
+        .map(|&column| Summary {
+            descriptor: schema.columns()[column].as_ref(),
+            chunks: subject
+                .row_groups
+                .iter()
+                .map(|&row_group| subject.metadata.row_group(row_group).column(column))
+                .collect(),
+        })
+        .collect();
+    let storage: Vec<Vec<Cell>> = summaries.iter().map(Summary::storage).collect();
+    let values: Vec<Vec<Cell>> = summaries.iter().map(Summary::values).collect();
+    let name = || Column::text("column");
+    let storage_columns = vec![
+        name(),
+        Column::text("type"),
+        Column::word("codec"),
+        Column::text("encodings"),
+        Column::number("size"),
+        Column::number("ratio"),
+    ];
+    let value_columns = vec![
+        name(),
+        Column::number("values"),
+        Column::number("nulls"),
+        Column::text("min"),
+        Column::text("max"),
+        Column::word("index"),
+    ];
+    let mut text = table("Columns: storage", storage_columns, &storage);
+    text.push_str(&table("Columns: values", value_columns, &values));
+    let has = |letter: &str| values.iter().any(|row| row[5].text.contains(letter));
+    let legend: Vec<&str> = [("B", "B Bloom filter"), ("P", "P page index"), ("O", "O offset index only")]
+        .into_iter()
+        .filter(|(letter, _)| has(letter))
+        .map(|(_, meaning)| meaning)
+        .collect();
+    if !legend.is_empty() {
+        text.push_str(&format!("index: {}\n", legend.join(", ")));
+    }
+    text
+}
+
+impl Summary<'_> {
+    fn name(&self) -> Cell {
+        printable(self.descriptor.path().string()).into()
+    }
+
+    fn storage(&self) -> Vec<Cell> {
+        let info = self.descriptor.self_type().get_basic_info();
+        let logical = logical_type(info, self.descriptor.type_precision(), self.descriptor.type_scale());
+        let physical = physical_type(self.descriptor.physical_type(), self.descriptor.type_length());
+        let compressed: i64 = self.chunks.iter().map(|chunk| chunk.compressed_size()).sum();
+        let uncompressed: i64 = self.chunks.iter().map(|chunk| chunk.uncompressed_size()).sum();
+        let ratio =
+            if compressed > 0 { format!("{:.2}", uncompressed as f64 / compressed as f64) } else { String::new() };
+        vec![
+            self.name(),
+            // The logical type says what the values are; the physical type alone stands where there is none.
+            logical.unwrap_or(physical).into(),
+            distinct(self.chunks.iter().map(|chunk| codec(chunk))).into(),
+            self.encodings().into(),
+            bytes(count(compressed)).into(),
+            ratio.into(),
+        ]
+    }
+
+    /// The encodings of values. Those of levels are the same everywhere, and stand only where there is nothing else.
+    fn encodings(&self) -> String {
+        let all: Vec<String> = self.chunks.iter().flat_map(|chunk| encodings(chunk)).collect();
+        let of_values = |encoding: &&String| !matches!(encoding.as_str(), "RLE" | "BIT_PACKED");
+        let values = distinct(all.iter().filter(of_values).cloned());
+        if values.is_empty() { distinct(all.into_iter()) } else { values }
+    }
+
+    fn values(&self) -> Vec<Cell> {
+        let values: i64 = self.chunks.iter().map(|chunk| chunk.num_values()).sum();
+        let nulls: Option<u64> =
+            self.chunks.iter().map(|chunk| chunk.statistics().and_then(|statistics| statistics.null_count_opt())).sum();
+        let every = |has: fn(&ColumnChunkMetaData) -> bool| {
+            !self.chunks.is_empty() && self.chunks.iter().all(|chunk| has(chunk))
+        };
+        let mut index = String::new();
+        if every(|chunk| chunk.bloom_filter_offset().is_some()) {
+            index.push('B');
+        }
+        if every(|chunk| chunk.column_index_offset().is_some()) {
+            index.push('P');
+        } else if every(|chunk| chunk.offset_index_offset().is_some()) {
+            index.push('O');
+        }
+        vec![
+            self.name(),
+            grouped(count(values)).into(),
+            nulls.map(grouped).unwrap_or_default().into(),
+            self.bound(Bound::Min).into(),
+            self.bound(Bound::Max).into(),
+            index.into(),
+        ]
+    }
+
+    /// The smallest minimum or largest maximum of all row groups; nothing if one of them has none.
+    fn bound(&self, bound: Bound) -> String {
+        let mut best: Option<Statistic> = None;
+        for chunk in &self.chunks {
+            let statistics = chunk.statistics().filter(|statistics| !statistics.is_min_max_deprecated());
+            let all_null = statistics.is_some_and(|statistics| {
+                statistics.min_bytes_opt().is_none()
+                    && statistics.null_count_opt() == u64::try_from(chunk.num_values()).ok()
+            });
+            if all_null {
+                continue;
+            }
+            let bytes = statistics.and_then(|statistics| match bound {
+                Bound::Min => statistics.min_bytes_opt(),
+                Bound::Max => statistics.max_bytes_opt(),
+            });
+            let Some(value) = bytes.and_then(|bytes| Statistic::decode(bytes, self.descriptor)) else {
+                return String::new();
+            };
+            let replaces = match (&best, bound) {
+                (None, _) => true,
+                (Some(best), Bound::Min) => value.is_less_than(best),
+                (Some(best), Bound::Max) => best.is_less_than(&value),
+            };
+            if replaces {
+                best = Some(value);
+            }
+        }
+        best.map(|value| value.text()).unwrap_or_default()
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Bound {
+    Min,
+    Max,
+}
+
+fn page_table(subject: &Subject, row_group: usize, column: usize) -> String {
+    let descriptor = subject.metadata.row_group(row_group).column(column).column_descr();
+    let path = printable(descriptor.path().string());
+    let Some(pages) = pages(&subject.metadata, row_group, column) else {
+        return format!("\nPages of {path} in row group {row_group}: no offset index\n");
+    };
+    let value = |bytes: Option<&[u8]>| {
+        bytes.and_then(|bytes| Statistic::decode(bytes, descriptor)).map(|value| value.text()).unwrap_or_default()
+    };
+    let rows: Vec<Vec<Cell>> = pages
+        .iter()
+        .enumerate()
+        .map(|(index, page)| {
+            let bounds = page.bounds.as_ref();
+            vec![
+                index.to_string().into(),
+                grouped(count(page.first_row)).into(),
+                grouped(count(page.row_count)).into(),
+                grouped(count(page.offset)).into(),
+                bytes(count(page.compressed_bytes)).into(),
+                bounds
+                    .and_then(|bounds| bounds.null_count)
+                    .map(|nulls| grouped(count(nulls)))
+                    .unwrap_or_default()
+                    .into(),
+                bounds.map(|bounds| value(bounds.min.as_deref())).unwrap_or_default().into(),
+                bounds.map(|bounds| value(bounds.max.as_deref())).unwrap_or_default().into(),
+            ]
+        })
+        .collect();
+    let columns = vec![
+        Column::number("#"),
+        Column::number("first row"),
+        Column::number("rows"),
+        Column::number("offset"),
+        Column::number("size"),
+        Column::number("nulls"),
+        Column::text("min"),
+        Column::text("max"),
+    ];
+    table(&format!("Pages of {path} in row group {row_group}"), columns, &rows)
+}
+
+/// Metadata may claim any number; what is negative is shown as nothing.
+fn count(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or(0)
+}
+
+fn distinct(words: impl Iterator<Item = String>) -> String {
+    let mut seen: Vec<String> = Vec::new();
+    for word in words {
+        if !seen.contains(&word) {
+            seen.push(word);
+        }
+    }
+    seen.join(", ")
+}

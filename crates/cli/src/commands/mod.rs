@@ -1,0 +1,44 @@
+//! One module a command.
+
+mod check;
+mod count;
+mod find;
+mod meta;
+mod rows;
+mod schema;
+
+use std::io::Write;
+
+use clap::CommandFactory;
+
+use crate::args::{Cli, Command};
+use crate::failure::{Failure, Outcome, Result};
+use crate::output::target::Target;
+
+/// Runs the command that was asked for.
+pub(crate) fn run(command: Command) -> Result<Outcome> {
+    match command {
+        Command::Schema(args) => schema::run(&args),
+        Command::Meta(args) => meta::run(&args),
+        Command::Count(args) => count::run(&args),
+        Command::Head(args) => rows::head(&args),
+        Command::Tail(args) => rows::tail(&args),
+        Command::Sample(args) => rows::sample(&args),
+        Command::Cat(args) => rows::cat(&args),
+        Command::Check(args) => check::run(&args),
+        Command::Find(args) => find::run(&args),
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "lath", &mut script);
+            print(&String::from_utf8_lossy(&script))
+        }
+    }
+}
+
+/// Writes `text` to standard output.
+fn print(text: &str) -> Result<Outcome> {
+    let mut target = Target::stdout()?;
+    target.write_all(text.as_bytes()).map_err(|error| Failure::writing(target.name(), &error))?;
+    target.finish()?;
+    Ok(Outcome::Done)
+}

@@ -1,0 +1,120 @@
+//! Why a command could not do what was asked, and the exit code that says so.
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+
+use arrow_schema::ArrowError;
+use lath_parquet::{Error, Location};
+use parquet::errors::ParquetError;
+
+/// The result of a step of a command.
+pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
+
+/// How a command that ran to its end came out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// It did what was asked.
+    Done,
+    /// It ran, and found no row, or found that data and metadata differ.
+    Nothing,
+    /// A file could not be decoded; what is wrong has been reported on the way.
+    Corrupt,
+}
+
+impl Outcome {
+    /// The exit code of the process.
+    pub(crate) fn exit_code(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::Nothing => 1,
+            Self::Corrupt => 3,
+        }
+    }
+}
+
+/// Why a command stopped.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The request makes no sense, or not for these files.
+    Usage(String),
+    /// A file cannot be decoded.
+    Corrupt(String),
+    /// The operating system said no.
+    Io(String),
+    /// Whoever read our output has stopped reading: there is nothing left to do, and nothing to complain about.
+    ClosedPipe,
+}
+
+impl Failure {
+    /// The exit code of the process.
+    pub(crate) fn exit_code(&self) -> u8 {
+        match self {
+            Self::ClosedPipe => 0,
+            Self::Usage(_) => 2,
+            Self::Corrupt(_) => 3,
+            Self::Io(_) => 4,
+        }
+    }
+
+    /// A failure to write to `target`.
+    pub(crate) fn writing(target: &str, error: &io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::ClosedPipe,
+            _ => Self::Io(format!("{target}: cannot write: {error}")),
+        }
+    }
+
+    /// A failure of an encoder that writes to `target`.
+    pub(crate) fn encoding(target: &str, error: ArrowError) -> Self {
+        match error {
+            ArrowError::IoError(_, source) => Self::writing(target, &source),
+            other => Self::Usage(format!("{target}: cannot write these columns in this format: {other}")),
+        }
+    }
+
+    /// A failure of the Parquet writer that writes to `target`.
+    pub(crate) fn encoding_parquet(target: &str, error: ParquetError) -> Self {
+        match error {
+            ParquetError::External(source) => match source.downcast::<io::Error>() {
+                Ok(source) => Self::writing(target, &source),
+                Err(other) => Self::Io(format!("{target}: cannot write: {other}")),
+            },
+            other => Self::Usage(format!("{target}: cannot write these columns as Parquet: {other}")),
+        }
+    }
+
+    /// A failure to reach `path`.
+    pub(crate) fn reaching(path: &Path, error: &io::Error) -> Self {
+        Self::Io(format!("{}: {error}", path.display()))
+    }
+
+    /// A failure to read the file called `name`.
+    pub(crate) fn reading(name: &str, error: Error) -> Self {
+        let place = |at: &Location| {
+            let place = Location { file: None, ..at.clone() }.to_string();
+            if place.is_empty() { place } else { format!(" ({place})") }
+        };
+        match error {
+            Error::Corrupt { what, at } => Self::Corrupt(format!("{name}: corrupt data: {what}{}", place(&at))),
+            Error::Unsupported { feature, at } => {
+                Self::Corrupt(format!("{name}: Lath cannot read {feature}{}", place(&at)))
+            }
+            Error::Limit { what, limit, needed, at } => {
+                Self::Corrupt(format!("{name}: {what}: {needed} needed, limit is {limit}{}", place(&at)))
+            }
+            Error::Io { op, source, .. } => Self::Io(format!("{name}: cannot {op}: {source}")),
+            Error::Invalid { what } => Self::Usage(format!("{name}: {what}")),
+            other => Self::Corrupt(format!("{name}: {other}")),
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Usage(message) | Self::Corrupt(message) | Self::Io(message) => f.write_str(message),
+            Self::ClosedPipe => f.write_str("the reader of the output has gone"),
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! The `lath` command: look into Parquet files, find rows, convert, check.
+
+mod args;
+mod check;
+mod commands;
+mod failure;
+mod inputs;
+mod output;
+mod page_index;
+mod parquet_type;
+mod predicate;
+mod progress;
+mod quantity;
+mod random;
+mod scan;
+mod search;
+mod statistic;
+mod terminal;
+
+use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::Cli;
+use failure::Failure;
+
+fn main() -> ExitCode {
+    match commands::run(Cli::parse().command) {
+        Ok(outcome) => ExitCode::from(outcome.exit_code()),
+        Err(failure) => {
+            if !matches!(failure, Failure::ClosedPipe) {
+                let colour = io::stderr().is_terminal() && terminal::wants_colour();
+                let (start, end) = if colour { ("\x1b[1;31m", "\x1b[0m") } else { ("", "") };
+                // Where standard error is closed too, the exit code has to say it alone.
+                let _ = writeln!(io::stderr(), "{start}error:{end} {failure}");
+            }
+            ExitCode::from(failure.exit_code())
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Comma-separated values: a header line, nulls as nothing, empty strings as `""`, nested values as JSON.
+
+use std::io::Write;
+
+use arrow_array::RecordBatch;
+use arrow_json::EncoderOptions;
+use arrow_schema::Schema;
+
+use super::Rows;
+use super::cell::CellFormatter;
+use super::json::encoder_options;
+use super::target::Target;
+use super::zone::in_utc;
+use crate::failure::{Failure, Result};
+
+/// Rows as CSV (RFC 4180, with lines that end in a line feed alone).
+pub(super) struct CsvRows {
+    target: Target,
+    options: EncoderOptions,
+}
+
+impl CsvRows {
+    pub(super) fn new(target: Target, schema: &Schema) -> Result<Self> {
+        let mut rows = Self { target, options: encoder_options() };
+        let mut line = String::new();
+        for (index, field) in schema.fields().iter().enumerate() {
+            if index > 0 {
+                line.push(',');
+            }
+            push_quoted(field.name(), &mut line);
+        }
+        line.push('\n');
+        rows.write_text(&line)?;
+        Ok(rows)
+    }
+
+    fn write_text(&mut self, text: &str) -> Result<()> {
+        self.target.write_all(text.as_bytes()).map_err(|error| Failure::writing(self.target.name(), &error))
+    }
+}
+
+impl Rows for CsvRows {
+    fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        let name = self.target.name().to_owned();
+        let failed = |error| Failure::encoding(&name, error);
+        let options = self.options.clone();
+        let batch = in_utc(batch).map_err(failed)?;
+        let schema = batch.schema();
+        let fields_and_columns = schema.fields().iter().zip(batch.columns());
+        let mut formatters: Vec<_> = fields_and_columns
+            .map(|(field, column)| CellFormatter::new(field, column, &options).map_err(failed))
+            .collect::<Result<_>>()?;
+        let mut lines = String::new();
+        let mut value = String::new();
+        for row in 0..batch.num_rows() {
+            for (index, formatter) in formatters.iter_mut().enumerate() {
+                if index > 0 {
+                    lines.push(',');
+                }
+                value.clear();
+                // A null alone on its line would make an empty line, which readers of CSV skip.
+                if formatter.write(row, &mut value).map_err(failed)? || batch.num_columns() == 1 {
+                    push_quoted(&value, &mut lines);
+                }
+            }
+            lines.push('\n');
+            if lines.len() > 32 << 10 {
+                self.write_text(&lines)?;
+                lines.clear();
+            }
+        }
+        self.write_text(&lines)
+    }
+
+    fn finish(self: Box<Self>) -> Result<()> {
+        self.target.finish()
+    }
+}
+
+fn push_quoted(value: &str, out: &mut String) {
+    if !value.is_empty() && !value.contains([',', '"', '\n', '\r']) {
+        out.push_str(value);
+        return;
+    }
+    out.push('"');
+    for part in value.split_inclusive('"') {
+        out.push_str(part);
+        if part.ends_with('"') {
+            out.push('"');
+        }
+    }
+    out.push('"');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_quoted_only_where_they_must_be() {
+        for (value, expected) in [
+            ("a b", "a b"),
+            ("", "\"\""),
+            ("a,b", "\"a,b\""),
+            ("say \"hi\"", "\"say \"\"hi\"\"\""),
+            ("a\nb", "\"a\nb\""),
+        ] {
+            let mut out = String::new();
+            push_quoted(value, &mut out);
+            assert_eq!(out, expected);
+        }
+    }
+}

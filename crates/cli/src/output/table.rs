@@ -1,0 +1,115 @@
+//! Rows as a table for people.
+
+use std::io::Write;
+use std::mem;
+
+use arrow_array::RecordBatch;
+use arrow_json::EncoderOptions;
+use arrow_schema::SchemaRef;
+
+use super::Rows;
+use super::cell::{CellFormatter, is_indivisible, is_numeric};
+use super::json::encoder_options;
+use super::layout::{Cell, Column, Layout, printable};
+use super::target::Target;
+use super::zone::in_utc;
+use crate::failure::{Failure, Result};
+use crate::quantity::{grouped, plural};
+use crate::terminal::Terminal;
+
+/// Rows that are looked at before the widths of the columns are settled.
+const SAMPLE_ROWS: usize = 1000;
+
+/// Rows as an aligned table with a line below that counts them.
+pub(super) struct TableRows {
+    target: Target,
+    terminal: Terminal,
+    schema: SchemaRef,
+    options: EncoderOptions,
+    /// Rows that wait for the widths to be settled.
+    waiting: Vec<Vec<Cell>>,
+    layout: Option<Layout>,
+    row_count: u64,
+}
+
+impl TableRows {
+    pub(super) fn new(target: Target, schema: SchemaRef, terminal: Terminal) -> Self {
+        Self { target, terminal, schema, options: encoder_options(), waiting: Vec::new(), layout: None, row_count: 0 }
+    }
+
+    /// Settles the widths by the rows that wait, and writes them.
+    fn settle(&mut self) -> Result<()> {
+        let columns = self.schema.fields().iter().map(|field| Column {
+            header: printable(field.name().clone()),
+            right: is_numeric(field.data_type()),
+            whole: is_indivisible(field.data_type()),
+        });
+        let rows = mem::take(&mut self.waiting);
+        let layout = Layout::fit(columns.collect(), &rows, self.terminal);
+        let mut text = String::new();
+        layout.write_header(&mut text);
+        for row in &rows {
+            layout.write_row(row, &mut text);
+        }
+        self.layout = Some(layout);
+        self.write_text(&text)
+    }
+
+    fn write_text(&mut self, text: &str) -> Result<()> {
+        self.target.write_all(text.as_bytes()).map_err(|error| Failure::writing(self.target.name(), &error))
+    }
+}
+
+impl Rows for TableRows {
+    fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        let name = self.target.name().to_owned();
+        let failed = |error| Failure::encoding(&name, error);
+        let options = self.options.clone();
+        let batch = in_utc(batch).map_err(failed)?;
+        let schema = batch.schema();
+        let fields_and_columns = schema.fields().iter().zip(batch.columns());
+        let mut formatters: Vec<_> = fields_and_columns
+            .map(|(field, column)| CellFormatter::new(field, column, &options).map_err(failed))
+            .collect::<Result<_>>()?;
+        let mut text = String::new();
+        for row in 0..batch.num_rows() {
+            let cells = formatters.iter_mut().map(|formatter| {
+                let mut text = String::new();
+                Ok(match formatter.write(row, &mut text).map_err(failed)? {
+                    true => Cell::from(printable(text)),
+                    false => Cell { text: "null".to_owned(), null: true },
+                })
+            });
+            let cells: Vec<Cell> = cells.collect::<Result<_>>()?;
+            match &self.layout {
+                Some(layout) => layout.write_row(&cells, &mut text),
+                None => {
+                    self.waiting.push(cells);
+                    if self.waiting.len() == SAMPLE_ROWS {
+                        self.settle()?;
+                    }
+                }
+            }
+        }
+        self.row_count += batch.num_rows() as u64;
+        self.write_text(&text)
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<()> {
+        if self.layout.is_none() {
+            self.settle()?;
+        }
+        let hidden = self.layout.as_ref().map_or(0, Layout::hidden_count);
+        let columns = self.schema.fields().len();
+        let mut line = format!("{}, {}", plural(self.row_count, "row"), plural(columns as u64, "column"));
+        if hidden > 0 {
+            line.push_str(&format!(" ({} shown)", grouped((columns - hidden) as u64)));
+        }
+        line = match self.terminal.colour {
+            true => format!("\x1b[2m{line}\x1b[0m\n"),
+            false => format!("{line}\n"),
+        };
+        self.write_text(&line)?;
+        self.target.finish()
+    }
+}

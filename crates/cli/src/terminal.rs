@@ -1,0 +1,34 @@
+//! What is known of the terminal: whether there is one, how wide it is, whether it wants colour.
+
+use std::env;
+use std::io::{self, IsTerminal};
+
+/// A stream that may be a terminal.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Terminal {
+    /// Columns of text that fit side by side; `None` where there is no limit.
+    pub(crate) width: Option<usize>,
+    /// Whether bold and dim text is wanted.
+    pub(crate) colour: bool,
+}
+
+impl Terminal {
+    /// Plain text of any width.
+    pub(crate) const PLAIN: Self = Self { width: None, colour: false };
+
+    /// What standard output is connected to.
+    pub(crate) fn stdout() -> Self {
+        let terminal = io::stdout().is_terminal();
+        let width = match terminal_size::terminal_size_of(io::stdout()) {
+            Some((width, _)) if terminal => Some(usize::from(width.0)),
+            _ => env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()),
+        };
+        Self { width: width.filter(|&width| width > 0), colour: terminal && wants_colour() }
+    }
+}
+
+/// Whether the environment allows colour (<https://no-color.org>).
+pub(crate) fn wants_colour() -> bool {
+    let refused = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    !refused && env::var_os("TERM").is_none_or(|term| term != "dumb")
+}

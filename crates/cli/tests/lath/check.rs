@@ -1,0 +1,147 @@
+//! `check`, on sound files and on files whose metadata or data was changed.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use bytes::Bytes;
+use parquet::data_type::ByteArray;
+use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader, ParquetMetaDataWriter};
+use parquet::file::statistics::{Statistics, ValueStatistics};
+
+use crate::files::{broken, numbered, write};
+use crate::invocation::{lath, sample};
+
+#[test]
+fn sound_files_are_ok() {
+    let run = lath(["check", &sample("trips"), &sample("stations.parquet")]);
+    let lines: Vec<&str> = run.text(0).lines().collect();
+    assert_eq!(lines.len(), 4, "{lines:?}");
+    assert!(lines[0].ends_with("2025-01.parquet: ok (10,000 rows, 3 row groups, 11 columns)"), "{}", lines[0]);
+    assert_eq!(lath(["check", "--quiet", &sample("trips")]).text(0), "");
+}
+
+/// Writes the file again with `change` made to its footer. Its page index stays as it is.
+fn with_footer(path: &Path, change: impl FnOnce(ParquetMetaData) -> ParquetMetaData) -> PathBuf {
+    let bytes = fs::read(path).unwrap();
+    let metadata = ParquetMetaDataReader::new().parse_and_finish(&Bytes::from(bytes.clone())).unwrap();
+    let footer_len = u32::from_le_bytes(bytes[bytes.len() - 8..bytes.len() - 4].try_into().unwrap()) as usize;
+    let mut changed = bytes[..bytes.len() - 8 - footer_len].to_vec();
+    let mut footer = Vec::new();
+    ParquetMetaDataWriter::new(&mut footer, &change(metadata)).finish().unwrap();
+    changed.extend_from_slice(&footer);
+    let path = path.with_extension("changed.parquet");
+    fs::write(&path, changed).unwrap();
+    path
+}
+
+/// The metadata with other statistics for one column of row group 1.
+fn with_statistics(metadata: ParquetMetaData, column: usize, statistics: Statistics) -> ParquetMetaData {
+    let mut builder = metadata.into_builder();
+    let mut row_groups = builder.take_row_groups();
+    let mut row_group = row_groups[1].clone().into_builder();
+    let mut columns = row_group.take_columns();
+    columns[column] = columns[column].clone().into_builder().set_statistics(statistics).build().unwrap();
+    row_groups[1] = row_group.set_column_metadata(columns).build().unwrap();
+    builder.set_row_groups(row_groups).build()
+}
+
+#[test]
+fn statistics_that_are_wrong_are_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = write(&folder.path().join("a.parquet"), &numbered(0..900), 300);
+    let int = |min, max, nulls| {
+        let statistics = ValueStatistics::new(Some(min), Some(max), None, Some(nulls), false);
+        Statistics::Int64(statistics.with_min_is_exact(false).with_max_is_exact(false))
+    };
+    let text = |min: &str, max: &str, nulls| {
+        let value = |text: &str| Some(ByteArray::from(text));
+        let statistics = ValueStatistics::new(value(min), value(max), None, Some(nulls), false);
+        Statistics::ByteArray(statistics.with_min_is_exact(false).with_max_is_exact(false))
+    };
+    // Rows 300 to 599 are in row group 1.
+    for (column, statistics, expected) in [
+        (0, int(301, 599, 0), Some("column id: minimum 301 in the statistics, 300 in the data")),
+        (0, int(300, 598, 0), Some("column id: maximum 598 in the statistics, 599 in the data")),
+        (0, int(300, 599, 2), Some("column id: 2 nulls in the statistics, 0 in the data")),
+        (0, int(0, 599, 0), Some("column id: minimum 0 in the statistics, 300 in the data")),
+        (1, text("name 0", "name 9", 1), Some("column name: 1 nulls in the statistics, 43 in the data")),
+        (1, text("name 1", "name 9", 43), Some("column name: minimum name 1 in the statistics, name 0 in the data")),
+        (1, text("", "o", 43), None),
+    ] {
+        let changed = with_footer(&path, |metadata| with_statistics(metadata, column, statistics));
+        let run = lath(["check", changed.to_str().unwrap()]);
+        match expected {
+            Some(expected) => {
+                assert!(run.text(1).contains(&format!("row group 1, {expected}\n")), "{expected}: {}", run.text(1));
+                assert_eq!(run.text(1).lines().count(), 1);
+            }
+            None => assert_eq!((run.code, run.text(run.code).contains(": ok (")), (0, true), "{}", run.text(run.code)),
+        }
+    }
+}
+
+#[test]
+fn bounds_of_text_that_claim_to_be_exact_must_be() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = write(&folder.path().join("a.parquet"), &numbered(0..900), 300);
+    let value = |text: &str| Some(ByteArray::from(text));
+    let statistics = ValueStatistics::new(value("name"), value("name 9"), None, Some(43), false)
+        .with_min_is_exact(true)
+        .with_max_is_exact(true);
+    let changed = with_footer(&path, |metadata| with_statistics(metadata, 1, Statistics::ByteArray(statistics)));
+    let run = lath(["check", changed.to_str().unwrap()]);
+    assert!(run.text(1).contains("minimum name in the statistics, name 0 in the data"), "{}", run.text(1));
+}
+
+#[test]
+fn deprecated_bounds_are_not_held_against_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = write(&folder.path().join("a.parquet"), &numbered(0..900), 300);
+    let statistics = Statistics::Int64(ValueStatistics::new(Some(400i64), Some(401), None, Some(0), true));
+    let changed = with_footer(&path, |metadata| with_statistics(metadata, 0, statistics));
+    assert_eq!(lath(["check", changed.to_str().unwrap()]).code, 0);
+}
+
+#[test]
+fn pages_that_contradict_their_index_are_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = write(&folder.path().join("a.parquet"), &numbered(0..900), 300);
+    let bytes = fs::read(&path).unwrap();
+    // The column index of `id` holds its bounds as eight bytes each: 300 is the first of row group 1.
+    let place = bytes.windows(8).rposition(|window| window == 300i64.to_le_bytes()).unwrap();
+    let footer_len = u32::from_le_bytes(bytes[bytes.len() - 8..bytes.len() - 4].try_into().unwrap()) as usize;
+    let index_end = bytes.len() - 8 - footer_len;
+    let place = if place < index_end {
+        place
+    } else {
+        bytes[..index_end].windows(8).rposition(|window| window == 300i64.to_le_bytes()).unwrap()
+    };
+    let mut changed = bytes;
+    changed[place..place + 8].copy_from_slice(&310i64.to_le_bytes());
+    let path = folder.path().join("b.parquet");
+    fs::write(&path, changed).unwrap();
+    let run = lath(["check", path.to_str().unwrap()]);
+    assert!(
+        run.text(1).contains("row group 1, column id, page 0: minimum 310 in the column index, 300 in the data"),
+        "{}",
+        run.text(1)
+    );
+}
+
+#[test]
+fn data_that_cannot_be_decoded_is_corrupt_and_hides_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = write(&folder.path().join("a.parquet"), &numbered(0..900), 300);
+    let broken_path = folder.path().join("b.parquet");
+    fs::write(&broken_path, broken(&path)).unwrap();
+    let run = lath(["check", broken_path.to_str().unwrap(), path.to_str().unwrap()]);
+    let text = run.text(3);
+    assert!(text.contains("b.parquet: row group 1, column id: corrupt data: "), "{text}");
+    assert!(text.contains("a.parquet: ok ("), "{text}");
+}
+
+#[test]
+fn only_the_chosen_columns_are_checked() {
+    let run = lath(["check", &sample("trips/2025-01.parquet"), "--columns", "rider.age,price"]);
+    assert!(run.text(0).ends_with("ok (10,000 rows, 3 row groups, 2 columns)\n"), "{}", run.text(0));
+}

@@ -1,0 +1,66 @@
+//! Running the binary.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+/// The binary under test.
+pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_lath");
+
+/// What a run left behind.
+#[derive(Debug)]
+pub(crate) struct Run {
+    pub(crate) code: i32,
+    pub(crate) stdout: Vec<u8>,
+    pub(crate) stderr: String,
+}
+
+impl Run {
+    /// Standard output as text; the run has to have ended with `code`.
+    #[track_caller]
+    pub(crate) fn text(&self, code: i32) -> &str {
+        assert_eq!(self.code, code, "stderr: {}", self.stderr);
+        std::str::from_utf8(&self.stdout).unwrap()
+    }
+
+    /// Standard output as JSON lines.
+    #[track_caller]
+    pub(crate) fn json_lines(&self, code: i32) -> Vec<serde_json::Value> {
+        self.text(code).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+}
+
+/// A command with a plain environment.
+pub(crate) fn command<S: AsRef<std::ffi::OsStr>>(args: impl IntoIterator<Item = S>) -> Command {
+    let mut command = Command::new(BINARY);
+    command.args(args).env_remove("NO_COLOR").env_remove("COLUMNS").stdin(Stdio::null());
+    command
+}
+
+/// Runs the binary with `args` to its end.
+pub(crate) fn lath<S: AsRef<std::ffi::OsStr>>(args: impl IntoIterator<Item = S>) -> Run {
+    finish(command(args).output().unwrap())
+}
+
+/// Runs the binary with `input` on its standard input.
+pub(crate) fn lath_with_input(args: &[&str], input: &[u8]) -> Run {
+    let mut child = command(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let input = input.to_vec();
+    // A child that does not read its input closes the pipe; that is for the test to judge by what it says.
+    let writer = std::thread::spawn(move || drop(stdin.write_all(&input)));
+    let output = child.wait_with_output().unwrap();
+    writer.join().unwrap();
+    finish(output)
+}
+
+fn finish(output: std::process::Output) -> Run {
+    let code = output.status.code().unwrap_or(-1);
+    Run { code, stdout: output.stdout, stderr: String::from_utf8(output.stderr).unwrap() }
+}
+
+/// A sample file or folder.
+pub(crate) fn sample(name: &str) -> String {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../examples/data").join(name);
+    path.canonicalize().unwrap().to_str().unwrap().to_owned()
+}

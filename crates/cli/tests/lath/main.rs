@@ -1,0 +1,13 @@
+//! The `lath` binary, run as people run it. What it prints is read back by other readers, and compared with what the
+//! `parquet` crate reads from the same files.
+
+mod check;
+mod exit_codes;
+mod files;
+mod find;
+mod formats;
+mod inputs;
+mod invocation;
+mod metadata;
+mod rows;
+mod terminal;
