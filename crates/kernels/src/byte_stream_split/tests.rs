@@ -16,20 +16,21 @@ fn every_tier_interleaves_as_the_specification_says() {
                 let src = page(width * value_count);
                 let ending = GuardedBytes::ending_at_guard(&src);
                 let starting = GuardedBytes::starting_at_guard(&src);
+                let garbage = vec![0x5A; src.len()];
+                let mut out_ending = GuardedBytes::ending_at_guard(&garbage);
+                let mut out_starting = GuardedBytes::starting_at_guard(&garbage);
                 for first in [0, 1, 5, value_count / 2, value_count - 1] {
                     if first >= value_count {
                         continue;
                     }
                     for count in [1, value_count - first, (value_count - first) / 2] {
                         let expected = reference::decode(&src, value_count, width, first, count);
-                        let garbage = vec![0x5A; count * width];
-                        for (src, mut out) in [
-                            (&ending, GuardedBytes::ending_at_guard(&garbage)),
-                            (&starting, GuardedBytes::starting_at_guard(&garbage)),
-                        ] {
-                            decode(src, value_count, width, first, &mut out).unwrap();
-                            assert_eq!(*out, *expected, "{tier} width {width} of {value_count} from {first}");
-                        }
+                        let len = count * width;
+                        let behind = out_ending.len() - len;
+                        decode(&ending, value_count, width, first, &mut out_ending[behind..]).unwrap();
+                        assert_eq!(out_ending[behind..], expected, "{tier} {width} × {value_count} from {first}");
+                        decode(&starting, value_count, width, first, &mut out_starting[..len]).unwrap();
+                        assert_eq!(out_starting[..len], expected, "{tier} {width} × {value_count} from {first}");
                     }
                 }
             }
