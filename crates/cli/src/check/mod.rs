@@ -283,15 +283,15 @@ impl Counted<'_> {
     ) {
         let Some((least, most)) = tally.range.as_ref().filter(|_| self.ordered) else { return };
         let text = |bound: &Bound| bound.text(self.descriptor);
-        if let Some(min) = min.and_then(|bytes| Bound::decode(bytes, self.descriptor)) {
-            if least.is_less(&min) || (min_is_exact && min.is_less(least)) {
-                report(format!("minimum {} in the {source}, {} in the data", text(&min), text(least)));
-            }
+        if let Some(min) = min.and_then(|bytes| Bound::decode(bytes, self.descriptor))
+            && (least.is_less(&min) || (min_is_exact && min.is_less(least)))
+        {
+            report(format!("minimum {} in the {source}, {} in the data", text(&min), text(least)));
         }
-        if let Some(max) = max.and_then(|bytes| Bound::decode(bytes, self.descriptor)) {
-            if max.is_less(most) || (max_is_exact && most.is_less(&max)) {
-                report(format!("maximum {} in the {source}, {} in the data", text(&max), text(most)));
-            }
+        if let Some(max) = max.and_then(|bytes| Bound::decode(bytes, self.descriptor))
+            && (max.is_less(most) || (max_is_exact && most.is_less(&max)))
+        {
+            report(format!("maximum {} in the {source}, {} in the data", text(&max), text(most)));
         }
     }
 
@@ -318,7 +318,7 @@ impl Counted<'_> {
 
 fn check_row_counts(metadata: &ParquetMetaData) -> Vec<Finding> {
     let claimed = metadata.file_metadata().num_rows();
-    let total: i64 = metadata.row_groups().iter().map(|row_group| row_group.num_rows()).sum();
+    let total: i64 = metadata.row_groups().iter().map(parquet::file::metadata::RowGroupMetaData::num_rows).sum();
     if claimed == total {
         return Vec::new();
     }

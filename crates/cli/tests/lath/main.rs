@@ -1,5 +1,6 @@
 //! The `lath` binary, run as people run it. What it prints is read back by other readers, and compared with what the
 //! `parquet` crate reads from the same files.
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 mod check;
 mod exit_codes;

@@ -11,8 +11,8 @@
 //! <https://github.com/google/snappy/blob/main/format_description.txt>
 //!
 //! Output goes to the front of a slice that may be longer; what follows the data in it is then not defined. The decoder
-//! that copies in whole words ([`wide`]) works while there are some bytes to spare on both sides and leaves the rest to
-//! the careful one ([`scalar`]), so a slice with [`SLACK_LEN`] bytes to spare is decompressed faster to its end. Neither
+//! that copies in whole words (`wide`) works while there are some bytes to spare on both sides and leaves the rest to
+//! the careful one (`scalar`), so a slice with `SLACK_LEN` bytes to spare is decompressed faster to its end. Neither
 //! reads or writes outside the slices. There are no tiers: elements are too short for vectors to pay.
 
 #[cfg(test)]

@@ -104,7 +104,7 @@ fn column(metadata: &ParquetMetaData, row_group: usize, index: usize) -> Value {
         "column_index": place(column.column_index_offset(), column.column_index_length()),
         "offset_index": place(column.offset_index_offset(), column.offset_index_length()),
         "boundary_order": column_index(metadata, row_group, index)
-            .and_then(|index| index.get_boundary_order())
+            .and_then(parquet::file::page_index::column_index::ColumnIndexMetaData::get_boundary_order)
             .map(|order| match order {
                 BoundaryOrder::ASCENDING => "ascending",
                 BoundaryOrder::DESCENDING => "descending",

@@ -43,8 +43,8 @@ fn table(title: &str, columns: Vec<Column>, rows: &[Vec<Cell>]) -> String {
 fn summary(subject: &Subject) -> String {
     let file = subject.metadata.file_metadata();
     let row_groups = subject.metadata.row_groups();
-    let compressed: i64 = row_groups.iter().map(|row_group| row_group.compressed_size()).sum();
-    let uncompressed: i64 = row_groups.iter().map(|row_group| row_group.total_byte_size()).sum();
+    let compressed: i64 = row_groups.iter().map(parquet::file::metadata::RowGroupMetaData::compressed_size).sum();
+    let uncompressed: i64 = row_groups.iter().map(parquet::file::metadata::RowGroupMetaData::total_byte_size).sum();
     let mut lines = vec![
         ("rows", grouped(count(file.num_rows()))),
         ("row groups", grouped(row_groups.len() as u64)),
@@ -210,8 +210,11 @@ impl Summary<'_> {
 
     fn values(&self) -> Vec<Cell> {
         let values: i64 = self.chunks.iter().map(|chunk| chunk.num_values()).sum();
-        let nulls: Option<u64> =
-            self.chunks.iter().map(|chunk| chunk.statistics().and_then(|statistics| statistics.null_count_opt())).sum();
+        let nulls: Option<u64> = self
+            .chunks
+            .iter()
+            .map(|chunk| chunk.statistics().and_then(parquet::file::statistics::Statistics::null_count_opt))
+            .sum();
         let every = |has: fn(&ColumnChunkMetaData) -> bool| {
             !self.chunks.is_empty() && self.chunks.iter().all(|chunk| has(chunk))
         };
