@@ -17,12 +17,18 @@ use crate::page::{ChunkSpec, Page};
 use crate::source::{ByteRanges, LocalFile};
 
 /// Files that the crate cannot read, or whose first bytes behind the footer's offsets it takes for something else.
-const NOT_COMPARED: [&str; 3] = [
+const NOT_COMPARED: [&str; 6] = [
     // Checksums that are wrong on purpose.
     "datapage_v1-corrupt-checksum.parquet",
     "rle-dict-uncompressed-corrupt-checksum.parquet",
     // 2 GiB of strings: compared by the reader's own test of memory.
     "large_string_map.brotli.parquet",
+    // The crate refuses the footer of one and the dictionary offset of the other; the reader's registry compares them
+    // with what they are known to hold.
+    "dict-page-offset-zero.parquet",
+    "nation.dict-malformed.parquet",
+    // A dictionary page without any values after it, which only the crate gives.
+    "column_chunk_key_value_metadata.parquet",
 ];
 
 fn crate_pages(file: &Bytes, metadata: &ParquetMetaData, row_group: usize, column: usize) -> Vec<CratePage> {
@@ -63,7 +69,10 @@ fn compare_page(ours: &Page, theirs: &CratePage, has_rep: bool, has_def: bool) {
             assert_eq!(ours.encoding.to_string(), encoding.to_string());
         }
         (Page::Data(ours), CratePage::DataPage { buf, num_values, encoding, rep_level_encoding, .. }) => {
-            assert_eq!(*rep_level_encoding, CrateEncoding::RLE, "the other encoding has a test of its own");
+            // Some writers name the deprecated encoding for levels that their columns do not have.
+            if has_rep {
+                assert_eq!(*rep_level_encoding, CrateEncoding::RLE, "the other encoding has a test of its own");
+            }
             let mut rest = &buf[..];
             let mut levels = |present: bool| {
                 if !present {
@@ -106,7 +115,8 @@ fn pages_of_the_test_collection_are_those_of_the_crate() {
         if !name.ends_with(".parquet") || NOT_COMPARED.contains(&name.as_str()) {
             continue;
         }
-        eprintln!("{name}");
+        // Shown where the comparison fails.
+        println!("{name}");
         let file = Bytes::from(fs::read(&path).expect("a file that can be read"));
         let source: Arc<dyn ByteRanges> = Arc::new(LocalFile::open(&path).expect("a file that can be opened"));
         compared += compare(&file, &source);
