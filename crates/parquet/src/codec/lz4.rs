@@ -1,14 +1,14 @@
 //! LZ4: the raw block format (LZ4_RAW), and the deprecated codec (LZ4) under which writers have stored three things.
 //!
 //! ```text
-//! Hadoop   | u32 BE length of the data | u32 BE length of a block | block | … |  repeated
+//! Hadoop   | as the module of that name has it |
 //! frame    | 04 22 4d 18 | … |
 //! raw      | block |
 //! ```
 
 use std::io::Read;
 
-use super::{check_ratio, room};
+use super::{check_ratio, hadoop, room};
 use crate::error::{Error, Result};
 
 /// The longest output per byte: each byte that lengthens a match stands for 255.
@@ -32,7 +32,8 @@ pub(super) fn decompress_any_framing(src: &[u8], dst: &mut Vec<u8>, len: usize) 
         return frame(src, dst);
     }
     // A block can look like Hadoop's framing only by chance, and then its lengths do not add up.
-    hadoop(src, dst).map_or_else(|| block(src, dst), Ok)
+    let framed = hadoop::decompress(src, dst, |src, dst| lz4_flex::block::decompress_into(src, dst).ok());
+    framed.map_or_else(|| block(src, dst), Ok)
 }
 
 fn block(src: &[u8], dst: &mut [u8]) -> Result<usize> {
@@ -54,33 +55,4 @@ fn frame(src: &[u8], dst: &mut [u8]) -> Result<usize> {
         0 => Ok(written),
         _ => Err(Error::corrupt("LZ4: more data than the page header says")),
     }
-}
-
-/// Hadoop's framing, if `src` is that and fills `dst`.
-fn hadoop(mut src: &[u8], dst: &mut [u8]) -> Option<usize> {
-    let mut written = 0;
-    while !src.is_empty() {
-        let data_len = take_length(&mut src)?;
-        let data_end = written + data_len;
-        if data_end > dst.len() {
-            return None;
-        }
-        while written < data_end {
-            let block_len = take_length(&mut src)?;
-            let block = src.get(..block_len)?;
-            src = &src[block_len..];
-            let block_written = lz4_flex::block::decompress_into(block, &mut dst[written..data_end]).ok()?;
-            if block_written == 0 {
-                return None;
-            }
-            written += block_written;
-        }
-    }
-    (written == dst.len()).then_some(written)
-}
-
-fn take_length(src: &mut &[u8]) -> Option<usize> {
-    let (length, rest) = src.split_first_chunk::<4>()?;
-    *src = rest;
-    usize::try_from(u32::from_be_bytes(*length)).ok()
 }

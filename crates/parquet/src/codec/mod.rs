@@ -8,7 +8,9 @@
 
 mod brotli;
 mod gzip;
+mod hadoop;
 mod lz4;
+mod lzo;
 mod snappy;
 mod zstd;
 
@@ -30,6 +32,7 @@ pub(crate) enum Decompressor {
     /// The deprecated codec with its several framings.
     Lz4,
     Lz4Raw,
+    Lzo,
 }
 
 impl Decompressor {
@@ -43,7 +46,7 @@ impl Decompressor {
             Compression::ZSTD(_) => Self::Zstd(zstd::Decoder::new()?),
             Compression::LZ4 => Self::Lz4,
             Compression::LZ4_RAW => Self::Lz4Raw,
-            Compression::LZO => return Err(Error::unsupported("codec LZO")),
+            Compression::LZO => Self::Lzo,
         })
     }
 
@@ -57,6 +60,7 @@ impl Decompressor {
             Self::Zstd(_) => matches!(codec, Compression::ZSTD(_)),
             Self::Lz4 => matches!(codec, Compression::LZ4),
             Self::Lz4Raw => matches!(codec, Compression::LZ4_RAW),
+            Self::Lzo => matches!(codec, Compression::LZO),
         }
     }
 
@@ -86,6 +90,7 @@ impl Decompressor {
             Self::Zstd(decoder) => decoder.decompress(src, dst, len)?,
             Self::Lz4 => lz4::decompress_any_framing(src, dst, len)?,
             Self::Lz4Raw => lz4::decompress_raw(src, dst, len)?,
+            Self::Lzo => lzo::decompress(src, dst, len)?,
         };
         if written != len {
             return Err(Error::corrupt(format!("page decompresses to {written} bytes where its header says {len}")));

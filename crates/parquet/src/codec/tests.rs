@@ -159,7 +159,26 @@ fn brotli_comes_back_and_grows_only_with_its_output() {
 }
 
 #[test]
-fn lzo_is_refused_by_name() {
-    let error = Decompressor::new(Compression::LZO).expect_err("a codec that is not read");
-    assert_eq!(error.to_string(), "not supported: codec LZO");
+fn lzo_comes_back_with_hadoops_framing_and_without() {
+    // A first byte over 17 is a literal of 17 less; then a copy of 4 from 3 back, and the end mark.
+    let block = [17 + 8, b'a', b'b', b'c', b'd', b'e', b'f', b'g', b'h', 0x68, 0x00, 0x11, 0, 0];
+    let text = b"abcdefghfghf";
+    let unit = |len: usize| [&(len as u32).to_be_bytes()[..], &(block.len() as u32).to_be_bytes(), &block].concat();
+    for (framing, stored) in
+        [("one block", block.to_vec()), ("Hadoop", unit(12)), ("two units", [unit(12), unit(12)].concat())]
+    {
+        let expected = text.repeat(if framing == "two units" { 2 } else { 1 });
+        assert_eq!(decompress(Compression::LZO, &stored, expected.len()).expect("sound bytes"), expected, "{framing}");
+        for len in [1, expected.len() - 1, expected.len() + 1, i32::MAX as usize] {
+            assert!(decompress(Compression::LZO, &stored, len).is_err(), "{framing}, {len} bytes");
+        }
+        for len in 0..stored.len() {
+            drop(decompress(Compression::LZO, &stored[..len], expected.len()));
+            for byte in 0..=255 {
+                let mut changed = stored.clone();
+                changed[len] = byte;
+                drop(decompress(Compression::LZO, &changed, expected.len()));
+            }
+        }
+    }
 }

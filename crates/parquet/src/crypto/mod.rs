@@ -12,5 +12,8 @@
 mod file;
 mod page;
 
+#[cfg(test)]
+mod tests;
+
 pub(crate) use file::FileDecryptor;
 pub(crate) use page::{PageDecryptor, PageModule};
