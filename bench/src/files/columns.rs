@@ -45,7 +45,7 @@ pub fn run(record: &mut Record, options: &Options) {
     }
     let mut head = vec!["column".to_owned()];
     head.extend(labels.iter().cloned());
-    head.push("Lath against the best peer".to_owned());
+    head.extend(["Lath against the best peer", "the same by processor time"].map(str::to_owned));
     let table: Vec<Vec<String>> = results
         .iter()
         .map(|(column, values, outcomes)| {
@@ -54,10 +54,12 @@ pub fn run(record: &mut Record, options: &Options) {
             row.extend(labels.iter().map(|label| {
                 outcomes.iter().find(|o| o.runner.label() == *label).map_or_else(|| "–".to_owned(), rate)
             }));
-            row.push(match best_of_each(outcomes) {
-                (Some(lath), Some(peer)) => against_goal(peer.best() / lath.best(), goal(column)),
-                _ => "–".to_owned(),
-            });
+            for time in [Outcome::best, Outcome::best_cpu] {
+                row.push(match best_of_each(outcomes, time) {
+                    (Some(lath), Some(peer)) => against_goal(time(peer) / time(lath), goal(column)),
+                    _ => "–".to_owned(),
+                });
+            }
             row
         })
         .collect();

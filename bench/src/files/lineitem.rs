@@ -63,21 +63,27 @@ fn table(record: &mut Record, title: &str, columns: &[Vec<Outcome>; 4], goal: f6
             row
         })
         .collect();
-    let ratios = columns.iter().map(|outcomes| match best_of_each(outcomes) {
-        (Some(lath), Some(peer)) => against_goal(peer.best() / lath.best(), goal),
-        (None, Some(peer)) => peer.runner.label(),
-        _ => "–".to_owned(),
-    });
-    let mut last: Vec<String> = ratios.collect();
-    last.insert(0, "Lath against the best peer".to_owned());
-    rows.push(last);
+    rows.push(ratios("Lath against the best peer", columns, goal, Outcome::best));
+    rows.push(ratios("the same by processor time", columns, goal, Outcome::best_cpu));
     record.table(&head, &rows);
 }
 
+/// A row of ratios: the best peer's time over Lath's best.
+fn ratios(title: &str, columns: &[Vec<Outcome>], goal: f64, time: fn(&Outcome) -> f64) -> Vec<String> {
+    let cells = columns.iter().map(|outcomes| match best_of_each(outcomes, time) {
+        (Some(lath), Some(peer)) => {
+            format!("{} against {}", against_goal(time(peer) / time(lath), goal), peer.runner.label())
+        }
+        (None, Some(peer)) => peer.runner.label(),
+        _ => "–".to_owned(),
+    });
+    std::iter::once(title.to_owned()).chain(cells).collect()
+}
+
 /// The fastest of Lath, and the fastest peer.
-pub fn best_of_each(outcomes: &[Outcome]) -> (Option<&Outcome>, Option<&Outcome>) {
+pub fn best_of_each(outcomes: &[Outcome], time: fn(&Outcome) -> f64) -> (Option<&Outcome>, Option<&Outcome>) {
     let fastest = |lath: bool| {
-        outcomes.iter().filter(|outcome| outcome.runner.is_lath() == lath).min_by(|a, b| a.best().total_cmp(&b.best()))
+        outcomes.iter().filter(|outcome| outcome.runner.is_lath() == lath).min_by(|a, b| time(a).total_cmp(&time(b)))
     };
     (fastest(true), fastest(false))
 }

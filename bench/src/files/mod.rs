@@ -38,7 +38,7 @@ pub fn decode(reader: Reader, path: &Path, threads: usize, repetitions: usize) {
 pub fn verify(path: &Path) -> Result<Vec<checksum::Digest>, String> {
     let digests = |library, views, batch_rows| {
         let digests = Mutex::default();
-        Reader { library, views, batch_rows }.read(path, 1, |batch| {
+        Reader { library, views, batch_rows, mapped: false }.read(path, 1, |batch| {
             checksum::add(&mut digests.lock().expect("no reader panicked"), &batch);
         });
         digests.into_inner().expect("no reader panicked")

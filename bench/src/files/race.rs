@@ -28,7 +28,8 @@ impl Runner {
                     super::Library::Lath => "Lath",
                     super::Library::Parquet => "parquet (Rust)",
                 };
-                format!("{library}, {}", if reader.views { "views" } else { "offsets" })
+                let mapped = if reader.mapped { ", mapped" } else { "" };
+                format!("{library}, {}{mapped}", if reader.views { "views" } else { "offsets" })
             }
             Runner::Python(name) => name.split('-').next().unwrap_or(name).to_owned(),
             Runner::Go => "parquet-go".to_owned(),
@@ -136,7 +137,11 @@ impl Options {
     pub fn runners(&self) -> Vec<Runner> {
         let mut runners = Vec::new();
         if self.lath {
-            runners.extend(own(super::Library::Lath, if self.quick { &[65_536] } else { &[8_192, 65_536] }));
+            let ways = own(super::Library::Lath, if self.quick { &[8_192] } else { &[8_192, 65_536] });
+            for way in ways {
+                let Runner::Own(reader) = way else { continue };
+                runners.extend([false, true].map(|mapped| Runner::Own(Reader { mapped, ..reader })));
+            }
         }
         if self.peers {
             runners.extend(peers(self.quick));
@@ -145,7 +150,7 @@ impl Options {
     }
 
     fn rounds(&self) -> usize {
-        if self.quick { 1 } else { 3 }
+        if self.quick { 2 } else { 3 }
     }
 
     fn repetitions(&self) -> usize {
@@ -212,6 +217,8 @@ fn peers(quick: bool) -> Vec<Runner> {
 fn own(library: super::Library, batch_rows: &[usize]) -> Vec<Runner> {
     [true, false]
         .into_iter()
-        .flat_map(|views| batch_rows.iter().map(move |&batch_rows| Runner::Own(Reader { library, views, batch_rows })))
+        .flat_map(|views| {
+            batch_rows.iter().map(move |&batch_rows| Runner::Own(Reader { library, views, batch_rows, mapped: false }))
+        })
         .collect()
 }

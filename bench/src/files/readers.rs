@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field, Schema};
-use lath_parquet::{ParquetFile, Strings};
+use lath_parquet::{OpenOptions, Strings};
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,17 +17,20 @@ pub enum Library {
     Parquet,
 }
 
-/// A library, and how it gives strings and batches. Written `parquet-views@8192`.
+/// A library, and how it gives strings and batches. Written `parquet-views@8192`, `lath-offsets-mapped@65536`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Reader {
     pub library: Library,
     pub views: bool,
     pub batch_rows: usize,
+    /// Whether the file is mapped into memory; Lath only.
+    pub mapped: bool,
 }
 
 impl Reader {
     pub fn parse(text: &str) -> Option<Reader> {
         let (name, batch_rows) = text.split_once('@')?;
+        let (name, mapped) = name.strip_suffix("-mapped").map_or((name, false), |name| (name, true));
         let (library, strings) = name.split_once('-')?;
         let library = match library {
             "lath" => Library::Lath,
@@ -39,7 +42,7 @@ impl Reader {
             "offsets" => false,
             _ => return None,
         };
-        Some(Reader { library, views, batch_rows: batch_rows.parse().ok()? })
+        Some(Reader { library, views, batch_rows: batch_rows.parse().ok()?, mapped })
     }
 
     /// Reads all of a file, every batch given to `take`, on any of the threads; returns the rows.
@@ -51,7 +54,7 @@ impl Reader {
     }
 
     fn read_lath(self, path: &Path, threads: usize, take: impl Fn(RecordBatch) + Sync) -> u64 {
-        let file = ParquetFile::open(path).expect("file is readable");
+        let file = OpenOptions::new().memory_map(self.mapped).open(path).expect("file is readable");
         let strings = if self.views { Strings::Views } else { Strings::Offsets };
         let batches = file.read().batch_size(self.batch_rows).strings(strings).threads(threads).build();
         let mut rows = 0;
@@ -131,6 +134,7 @@ impl fmt::Display for Reader {
             Library::Parquet => "parquet",
         };
         let strings = if self.views { "views" } else { "offsets" };
-        write!(f, "{library}-{strings}@{}", self.batch_rows)
+        let mapped = if self.mapped { "-mapped" } else { "" };
+        write!(f, "{library}-{strings}{mapped}@{}", self.batch_rows)
     }
 }

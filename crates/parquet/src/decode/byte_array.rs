@@ -1,7 +1,8 @@
 //! BYTE_ARRAY values: strings, binary, decimals.
 //!
 //! Whatever the encoding, values become Arrow views into the decompressed page (or, for DELTA_BYTE_ARRAY, into bytes
-//! joined from prefixes and suffixes). Where a caller wants offsets, the viewed bytes are copied once, at the end.
+//! joined from prefixes and suffixes). Where a caller wants offsets, the viewed bytes are copied once, at the end; only
+//! pages that hold the values one after another take a shorter way to those ([`Contiguous`]).
 
 use arrow_array::ArrayRef;
 use arrow_buffer::{Buffer, NullBuffer};
@@ -9,6 +10,7 @@ use arrow_schema::DataType;
 use lath_kernels::{byte_array, delta, gather, rle, select};
 
 use super::aligned::AlignedBytes;
+use super::contiguous::{self, Contiguous};
 use super::fixed::values_missing;
 use super::strings::{self, check_utf8_values, check_utf8_whole};
 use super::values::{EncodedValues, INDEX_CHUNK, Slots, dictionary_indices};
@@ -54,6 +56,10 @@ pub(crate) struct ByteArrayColumn {
     views: AlignedBytes,
     /// Bytes copied from where the views point, for values with offsets.
     copied: AlignedBytes,
+    /// A batch with offsets, as long as all its pages hold their values one after another; there are no views then.
+    contiguous: Contiguous,
+    /// Lengths of joined values on their way there.
+    joined_lengths: Vec<i32>,
     /// The buffers that the views point into. The dictionary, where there is one, is the first.
     buffers: Vec<Buffer>,
     dictionary: Option<Dictionary>,
@@ -84,6 +90,8 @@ impl ByteArrayColumn {
             utf8,
             views: AlignedBytes::default(),
             copied: AlignedBytes::default(),
+            contiguous: Contiguous::default(),
+            joined_lengths: Vec::new(),
             buffers: Vec::new(),
             dictionary: None,
             page: PageState::Pending(None),
@@ -116,6 +124,9 @@ impl ByteArrayColumn {
     }
 
     pub(crate) fn append(&mut self, slots: Slots<'_>) -> Result<()> {
+        if self.append_contiguous(slots)? {
+            return Ok(());
+        }
         let mut views = std::mem::take(&mut self.views);
         let region: &mut [u128] = bytemuck::cast_slice_mut(views.grow(slots.count * 16));
         let result = self.decode(&mut region[slots.count - slots.value_count..]);
@@ -125,6 +136,73 @@ impl ByteArrayColumn {
         });
         self.views = views;
         result
+    }
+
+    /// Appends slots without views, if the page and the batch so far allow that; otherwise sees to it that the batch so far
+    /// is in views.
+    fn append_contiguous(&mut self, slots: Slots<'_>) -> Result<bool> {
+        if !matches!(self.output, ByteArrayOutput::Offsets32 | ByteArrayOutput::Offsets64) {
+            return Ok(false);
+        }
+        // Slots without values need no page.
+        if slots.value_count > 0 {
+            self.open_page()?;
+        }
+        let is_contiguous = matches!(self.page, PageState::DeltaLength { .. } | PageState::DeltaByteArray(_));
+        if !is_contiguous || !self.views.as_slice().is_empty() {
+            self.view_contiguous()?;
+            return Ok(false);
+        }
+        // Not put back if it fails: what is in it is then of no use.
+        let mut contiguous = std::mem::take(&mut self.contiguous);
+        self.decode_contiguous(&mut contiguous, slots)?;
+        self.contiguous = contiguous;
+        Ok(true)
+    }
+
+    fn decode_contiguous(&mut self, contiguous: &mut Contiguous, slots: Slots<'_>) -> Result<()> {
+        match &mut self.page {
+            PageState::DeltaLength { lengths, next, bytes, position, .. } => {
+                let lengths =
+                    lengths.get(*next..).and_then(|rest| rest.get(..slots.value_count)).ok_or_else(values_missing)?;
+                let range = *position..position.saturating_add(contiguous::sum(lengths)?);
+                let values = bytes.get(range.clone()).ok_or_else(values_missing)?;
+                if self.utf8 {
+                    check_utf8_whole(bytes, range.clone(), lengths)?;
+                }
+                contiguous.push_bytes(values, self.output)?;
+                contiguous.grow(slots).copy_from_slice(lengths);
+                *position = range.end;
+                *next += slots.value_count;
+            }
+            PageState::DeltaByteArray(stream) => {
+                self.joined_lengths.clear();
+                while self.joined_lengths.len() < slots.value_count {
+                    let (bytes, lengths) = stream.next(slots.value_count - self.joined_lengths.len())?;
+                    if self.utf8 {
+                        check_utf8_whole(&bytes, 0..bytes.len(), lengths)?;
+                    }
+                    contiguous.push_bytes(&bytes, self.output)?;
+                    self.joined_lengths.extend_from_slice(lengths);
+                }
+                contiguous.grow(slots).copy_from_slice(&self.joined_lengths);
+            }
+            _ => return Err(values_missing()),
+        }
+        contiguous.spread(slots)
+    }
+
+    /// Makes views of what was appended without.
+    fn view_contiguous(&mut self) -> Result<()> {
+        if self.contiguous.is_empty() {
+            return Ok(());
+        }
+        let (lengths, bytes) = self.contiguous.take();
+        let lengths: &[i32] = bytemuck::cast_slice(&lengths);
+        let buffer_index = register(&mut self.buffers, &mut None, &bytes)?;
+        let views: &mut [u128] = bytemuck::cast_slice_mut(self.views.grow(lengths.len() * 16));
+        byte_array::length_views(&bytes, 0, lengths, buffer_index, views)?;
+        Ok(())
     }
 
     pub(crate) fn skip(&mut self, mut value_count: usize) -> Result<()> {
@@ -138,6 +216,12 @@ impl ByteArrayColumn {
     }
 
     pub(crate) fn finish(&mut self, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
+        if !self.contiguous.is_empty() {
+            return match self.output {
+                ByteArrayOutput::Offsets64 => self.contiguous.finish::<i64>(&self.data_type, nulls),
+                _ => self.contiguous.finish::<i32>(&self.data_type, nulls),
+            };
+        }
         let mut views = self.views.finish();
         let buffers = std::mem::take(&mut self.buffers);
         self.reset_buffers();
@@ -156,11 +240,11 @@ impl ByteArrayColumn {
     /// The dictionary as an array.
     pub(crate) fn dictionary_values(&mut self) -> Result<ArrayRef> {
         let views = self.dictionary.as_ref().map_or(&[][..], |dictionary| &dictionary.views);
-        let held = std::mem::take(&mut self.views);
+        let held = (std::mem::take(&mut self.views), std::mem::take(&mut self.contiguous));
         self.views.grow(views.len() * 16).copy_from_slice(bytemuck::cast_slice(views));
         let buffers = self.buffers.clone();
         let array = self.finish(None);
-        self.views = held;
+        (self.views, self.contiguous) = held;
         self.buffers = buffers;
         array
     }
@@ -174,13 +258,18 @@ impl ByteArrayColumn {
         }
     }
 
+    fn open_page(&mut self) -> Result<()> {
+        if let PageState::Pending(pending) = &mut self.page {
+            self.page = open(pending.take().ok_or_else(values_missing)?, self.dictionary.is_some())?;
+        }
+        Ok(())
+    }
+
     fn decode(&mut self, out: &mut [u128]) -> Result<()> {
         if out.is_empty() {
             return Ok(());
         }
-        if let PageState::Pending(pending) = &mut self.page {
-            self.page = open(pending.take().ok_or_else(values_missing)?, self.dictionary.is_some())?;
-        }
+        self.open_page()?;
         match &mut self.page {
             PageState::Pending(_) => return Err(values_missing()),
             PageState::Dictionary { src, indices } => {
