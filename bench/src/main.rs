@@ -52,9 +52,9 @@ fn main() -> ExitCode {
         [] | ["all"] => {
             let mut record = Record::start("all", quick);
             kernels::run(&mut record, &options);
-            files::lineitem::run(&mut record, &options);
             files::columns::run(&mut record, &options);
             files::memory::run(&mut record, &options);
+            files::lineitem::run(&mut record, &options);
             eprintln!("record: {}", record.path().display());
         }
         [part @ ("kernels" | "columns" | "lineitem" | "memory")] => {

@@ -20,8 +20,8 @@ pub fn run(record: &mut Record, options: &Options) {
         }
         record.line("Lath's digests of all columns equal the `parquet` crate's, views and offsets; row counts of all readers agree.\n");
     }
-    for codec in Codec::ALL {
-        for threads in [1, 2] {
+    for threads in [1, 2] {
+        for codec in Codec::ALL {
             if !options.wants_threads(threads) {
                 continue;
             }

@@ -79,7 +79,6 @@ impl Runner {
 #[derive(Clone, Debug)]
 pub struct Outcome {
     pub runner: Runner,
-    pub version: String,
     pub rows: u64,
     seconds: Vec<f64>,
     cpu_seconds: Vec<f64>,
@@ -150,7 +149,7 @@ impl Options {
     }
 
     fn rounds(&self) -> usize {
-        if self.quick { 2 } else { 3 }
+        if self.quick { 1 } else { 3 }
     }
 
     fn repetitions(&self) -> usize {
@@ -196,7 +195,6 @@ fn run(runner: &Runner, path: &Path, threads: usize, repetitions: usize) -> Opti
         |key: &str| -> Vec<f64> { report[key].as_array().into_iter().flatten().filter_map(Value::as_f64).collect() };
     Some(Outcome {
         runner: runner.clone(),
-        version: report["version"].as_str().unwrap_or("?").to_owned(),
         rows: report["rows"].as_u64().unwrap_or(0),
         seconds: numbers("seconds"),
         cpu_seconds: numbers("cpu_seconds"),

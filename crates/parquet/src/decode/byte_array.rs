@@ -217,6 +217,8 @@ impl ByteArrayColumn {
 
     pub(crate) fn finish(&mut self, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
         if !self.contiguous.is_empty() {
+            // Skipping may have entered some.
+            self.reset_buffers();
             return match self.output {
                 ByteArrayOutput::Offsets64 => self.contiguous.finish::<i64>(&self.data_type, nulls),
                 _ => self.contiguous.finish::<i32>(&self.data_type, nulls),
