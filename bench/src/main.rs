@@ -18,6 +18,7 @@ const USAGE: &str =
                   [--only=TEXT] [--threads=N]    TEXT is part of a column's name, or of `a none`, `b snappy`, …
        lath-bench decode READER FILE THREADS REPETITIONS
        lath-bench verify FILE
+       lath-bench peak PROGRAM ARGUMENTS
        lath-bench kernel-times lath|peers MILLISECONDS";
 
 fn main() -> ExitCode {
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
             };
             files::decode(reader, Path::new(path), threads, repetitions);
         }
+        ["peak", program, ref arguments @ ..] => files::memory::peak(program, arguments),
         ["verify", path] => match files::verify(Path::new(path)) {
             Ok(_) => println!("{path}: equal"),
             Err(difference) => {
