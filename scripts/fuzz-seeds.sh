@@ -6,7 +6,7 @@
 #   scripts/fuzz-seeds.sh SECONDS      every target for so many seconds each, mutating from the seeds
 #   scripts/fuzz-seeds.sh SECONDS TARGET…
 #   LATH_FUZZ=kernels scripts/fuzz-seeds.sh …   only the targets that do not go through the reader: those build in a
-#                                      minute, where Arrow with sanitizers takes more than ten on two cores
+#                                      minute, where Arrow with sanitizers takes seven on two cores
 set -eu
 cd "$(dirname "$0")/.."
 
