@@ -24,6 +24,7 @@ mod page;
 mod read;
 mod schema;
 mod source;
+mod write;
 
 pub use error::{Error, Location, Result};
 pub use file::{ChunkRange, DecryptionKeys, OpenOptions, ParquetFile, Plan};

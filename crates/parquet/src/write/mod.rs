@@ -1,0 +1,76 @@
+//! Writing: record batches to leaves, leaves to pages, pages to a file.
+//!
+//! ```text
+//! RecordBatch --stripe--> Striped, one for each leaf --chunk--> EncodedChunk --file--> bytes and footer
+//! ```
+//!
+//! A leaf knows nothing of its neighbours, so that leaves are encoded in parallel; the file half puts their chunks in
+//! column order and counts bytes.
+
+mod stripe;
+
+use arrow_array::ArrayRef;
+use arrow_buffer::NullBuffer;
+use bytes::Bytes;
+use parquet::basic::Encoding;
+use parquet::file::metadata::ColumnChunkMetaData;
+use parquet::file::page_index::column_index::ColumnIndexMetaData;
+use parquet::file::page_index::offset_index::OffsetIndexMetaData;
+
+/// The part of a batch that one leaf column stores: its levels and its slots.
+///
+/// An *entry* is a pair of levels, as the file has them; a *slot* is an entry whose definition level reaches the innermost
+/// repeated ancestor's element (every entry, where nothing repeats).
+#[derive(Debug, Clone)]
+pub(crate) struct Striped {
+    /// Rows of the batch.
+    pub(crate) rows: usize,
+    /// Definition level of each entry; `None` if all entries of a column that does not repeat are at its maximum.
+    pub(crate) def_levels: Option<Vec<u8>>,
+    /// Repetition level of each entry; `None` if nothing repeats: then every row is an entry.
+    pub(crate) rep_levels: Option<Vec<u8>>,
+    /// One element for each slot, in order.
+    pub(crate) values: ArrayRef,
+    /// Which slots hold a value: neither the leaf nor a struct above it, within the innermost repetition, is null. `None`
+    /// if all do.
+    pub(crate) present: Option<NullBuffer>,
+}
+
+/// A column chunk, ready to be written.
+#[derive(Debug)]
+pub(crate) struct EncodedChunk {
+    /// Pages with their headers, in file order; the dictionary page is first.
+    pub(crate) pages: Vec<Bytes>,
+    /// What the footer says of the chunk; offsets count from the chunk's first byte.
+    pub(crate) metadata: ColumnChunkMetaData,
+    /// Statistics of the pages.
+    pub(crate) column_index: Option<ColumnIndexMetaData>,
+    /// Where the pages are; offsets count from the chunk's first byte.
+    pub(crate) offset_index: Option<OffsetIndexMetaData>,
+    /// Header and bitset.
+    pub(crate) bloom_filter: Option<Bytes>,
+    /// NaN counts, where they were asked for: the `parquet` crate's metadata has no place for them.
+    pub(crate) nan_counts: Option<NanCounts>,
+    /// How the values were encoded, and why.
+    pub(crate) choice: EncodingChoice,
+}
+
+/// How many NaNs a chunk has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct NanCounts {
+    /// In the chunk.
+    pub(crate) chunk: u64,
+    /// In each data page.
+    pub(crate) pages: Vec<u64>,
+}
+
+/// The encoding of a chunk's values.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct EncodingChoice {
+    /// Of most data pages.
+    pub(crate) encoding: Encoding,
+    /// Why this one: words for a person.
+    pub(crate) reason: String,
+    /// Bytes of the values as Arrow holds them.
+    pub(crate) arrow_bytes: u64,
+}

@@ -1,0 +1,1 @@
+//! Record batches to leaves and their levels.
