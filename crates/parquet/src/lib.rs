@@ -32,3 +32,7 @@ pub use options::{Limits, Strings};
 pub use read::{Batches, ReadBuilder};
 pub use schema::Projection;
 pub use source::{ByteRanges, LocalFile, MappedFile};
+pub use write::{
+    BloomFilter, Codec, ColumnOptions, PageVersion, Profile, SortingColumn, StatisticsLevel, ValueEncoding,
+    WriteOptions,
+};

@@ -7,7 +7,13 @@
 //! A leaf knows nothing of its neighbours, so that leaves are encoded in parallel; the file half puts their chunks in
 //! column order and counts bytes.
 
+mod options;
 mod stripe;
+
+pub use options::{
+    BloomFilter, Codec, ColumnOptions, PageVersion, Profile, SortingColumn, StatisticsLevel, ValueEncoding,
+    WriteOptions,
+};
 
 use arrow_array::ArrayRef;
 use arrow_buffer::NullBuffer;

@@ -1,0 +1,257 @@
+use super::{BloomFilter, Codec, PageVersion, StatisticsLevel, ValueEncoding};
+use crate::error::{Error, Result};
+
+/// Options of one column, or of all: those that are not set are left to what stands behind.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ColumnOptions {
+    encoding: Option<ValueEncoding>,
+    codec: Option<Codec>,
+    dictionary: Option<bool>,
+    dictionary_bytes: Option<usize>,
+    page_version: Option<PageVersion>,
+    page_rows: Option<usize>,
+    page_bytes: Option<usize>,
+    bloom_filter: Option<Option<BloomFilter>>,
+    statistics: Option<StatisticsLevel>,
+    statistics_bytes: Option<usize>,
+    size_statistics: Option<bool>,
+    offset_index: Option<bool>,
+    crc: Option<bool>,
+    total_order: Option<bool>,
+}
+
+/// The options in force for a leaf.
+#[derive(Debug, Clone)]
+pub(crate) struct LeafOptions {
+    pub(crate) encoding: ValueEncoding,
+    /// Whether the encoding was asked of this very column, so that a type without it is an error.
+    pub(crate) encoding_is_own: bool,
+    pub(crate) codec: Codec,
+    pub(crate) dictionary: bool,
+    pub(crate) dictionary_bytes: usize,
+    pub(crate) page_version: PageVersion,
+    pub(crate) page_rows: usize,
+    pub(crate) page_bytes: usize,
+    pub(crate) bloom_filter: Option<BloomFilter>,
+    pub(crate) statistics: StatisticsLevel,
+    pub(crate) statistics_bytes: usize,
+    pub(crate) size_statistics: bool,
+    pub(crate) offset_index: bool,
+    pub(crate) crc: bool,
+    pub(crate) total_order: bool,
+    /// Rows that a row group may come to, by which a dictionary's worth is judged.
+    pub(crate) row_group_rows: usize,
+}
+
+impl ColumnOptions {
+    /// Default for [`encoding`](Self::encoding): PLAIN.
+    pub const DEFAULT_ENCODING: ValueEncoding = ValueEncoding::Plain;
+    /// Default for [`codec`](Self::codec): Zstandard at level 1.
+    pub const DEFAULT_CODEC: Codec = Codec::Zstd { level: 1 };
+    /// Default for [`dictionary`](Self::dictionary): on.
+    pub const DEFAULT_DICTIONARY: bool = true;
+    /// Default for [`dictionary_bytes`](Self::dictionary_bytes): 1 MiB.
+    pub const DEFAULT_DICTIONARY_BYTES: usize = 1 << 20;
+    /// Default for [`page_version`](Self::page_version): the first.
+    pub const DEFAULT_PAGE_VERSION: PageVersion = PageVersion::V1;
+    /// Default for [`page_rows`](Self::page_rows): 20,000.
+    pub const DEFAULT_PAGE_ROWS: usize = 20_000;
+    /// Default for [`page_bytes`](Self::page_bytes): 1 MiB.
+    pub const DEFAULT_PAGE_BYTES: usize = 1 << 20;
+    /// Most bytes that [`page_bytes`](Self::page_bytes) takes: 1 GiB, half of what a page header can say.
+    pub const MAX_PAGE_BYTES: usize = 1 << 30;
+    /// Default for [`statistics`](Self::statistics): of chunks and pages.
+    pub const DEFAULT_STATISTICS: StatisticsLevel = StatisticsLevel::Page;
+    /// Default for [`statistics_bytes`](Self::statistics_bytes): 64.
+    pub const DEFAULT_STATISTICS_BYTES: usize = 64;
+    /// Default for [`size_statistics`](Self::size_statistics): on.
+    pub const DEFAULT_SIZE_STATISTICS: bool = true;
+    /// Default for [`offset_index`](Self::offset_index): on.
+    pub const DEFAULT_OFFSET_INDEX: bool = true;
+    /// Default for [`crc`](Self::crc): on.
+    pub const DEFAULT_CRC: bool = true;
+    /// Default for [`total_order`](Self::total_order): off, as few readers know it.
+    pub const DEFAULT_TOTAL_ORDER: bool = false;
+
+    /// Nothing set.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets how values are encoded that no dictionary holds. Default: [`Self::DEFAULT_ENCODING`].
+    #[must_use]
+    pub fn encoding(mut self, encoding: ValueEncoding) -> Self {
+        self.encoding = Some(encoding);
+        self
+    }
+
+    /// Sets the codec. Default: [`Self::DEFAULT_CODEC`].
+    #[must_use]
+    pub fn codec(mut self, codec: Codec) -> Self {
+        self.codec = Some(codec);
+        self
+    }
+
+    /// Sets whether a dictionary is tried first; it is given up where it does not pay. BOOLEAN columns have none.
+    /// Default: [`Self::DEFAULT_DICTIONARY`].
+    #[must_use]
+    pub fn dictionary(mut self, enabled: bool) -> Self {
+        self.dictionary = Some(enabled);
+        self
+    }
+
+    /// Sets how many bytes the dictionary of a column chunk may come to; it may pass them by the values of one page. What
+    /// follows is encoded without. Default: [`Self::DEFAULT_DICTIONARY_BYTES`].
+    #[must_use]
+    pub fn dictionary_bytes(mut self, bytes: usize) -> Self {
+        self.dictionary_bytes = Some(bytes);
+        self
+    }
+
+    /// Sets the version of data pages. Default: [`Self::DEFAULT_PAGE_VERSION`].
+    #[must_use]
+    pub fn page_version(mut self, version: PageVersion) -> Self {
+        self.page_version = Some(version);
+        self
+    }
+
+    /// Sets how many rows a page holds at most. Default: [`Self::DEFAULT_PAGE_ROWS`].
+    #[must_use]
+    pub fn page_rows(mut self, rows: usize) -> Self {
+        self.page_rows = Some(rows);
+        self
+    }
+
+    /// Sets after how many bytes of values, before compression, a page ends; a row stays whole whatever its size.
+    /// Default: [`Self::DEFAULT_PAGE_BYTES`].
+    #[must_use]
+    pub fn page_bytes(mut self, bytes: usize) -> Self {
+        self.page_bytes = Some(bytes);
+        self
+    }
+
+    /// Sets a Bloom filter, or none. Default: none.
+    #[must_use]
+    pub fn bloom_filter(mut self, filter: impl Into<Option<BloomFilter>>) -> Self {
+        self.bloom_filter = Some(filter.into());
+        self
+    }
+
+    /// Sets which statistics are kept. Default: [`Self::DEFAULT_STATISTICS`].
+    #[must_use]
+    pub fn statistics(mut self, level: StatisticsLevel) -> Self {
+        self.statistics = Some(level);
+        self
+    }
+
+    /// Sets to how many bytes minima and maxima of byte arrays are cut; those that are cut are marked as not exact.
+    /// Default: [`Self::DEFAULT_STATISTICS_BYTES`].
+    #[must_use]
+    pub fn statistics_bytes(mut self, bytes: usize) -> Self {
+        self.statistics_bytes = Some(bytes);
+        self
+    }
+
+    /// Sets whether size statistics are kept: histograms of levels and bytes of values. Default:
+    /// [`Self::DEFAULT_SIZE_STATISTICS`].
+    #[must_use]
+    pub fn size_statistics(mut self, enabled: bool) -> Self {
+        self.size_statistics = Some(enabled);
+        self
+    }
+
+    /// Sets whether the places of pages are kept in an offset index. Default: [`Self::DEFAULT_OFFSET_INDEX`].
+    #[must_use]
+    pub fn offset_index(mut self, enabled: bool) -> Self {
+        self.offset_index = Some(enabled);
+        self
+    }
+
+    /// Sets whether pages carry a CRC-32. Default: [`Self::DEFAULT_CRC`].
+    #[must_use]
+    pub fn crc(mut self, enabled: bool) -> Self {
+        self.crc = Some(enabled);
+        self
+    }
+
+    /// Sets whether FLOAT, DOUBLE and Float16 columns have their minima and maxima by IEEE 754's total order, with the number
+    /// of NaNs beside them. Default: [`Self::DEFAULT_TOTAL_ORDER`].
+    #[must_use]
+    pub fn total_order(mut self, enabled: bool) -> Self {
+        self.total_order = Some(enabled);
+        self
+    }
+
+    pub(super) fn has_encoding(&self) -> bool {
+        self.encoding.is_some()
+    }
+
+    /// These options, and where they leave something open those of `behind`.
+    pub(super) fn over(&self, behind: &Self) -> Self {
+        Self {
+            encoding: self.encoding.or(behind.encoding),
+            codec: self.codec.or(behind.codec),
+            dictionary: self.dictionary.or(behind.dictionary),
+            dictionary_bytes: self.dictionary_bytes.or(behind.dictionary_bytes),
+            page_version: self.page_version.or(behind.page_version),
+            page_rows: self.page_rows.or(behind.page_rows),
+            page_bytes: self.page_bytes.or(behind.page_bytes),
+            bloom_filter: self.bloom_filter.or(behind.bloom_filter),
+            statistics: self.statistics.or(behind.statistics),
+            statistics_bytes: self.statistics_bytes.or(behind.statistics_bytes),
+            size_statistics: self.size_statistics.or(behind.size_statistics),
+            offset_index: self.offset_index.or(behind.offset_index),
+            crc: self.crc.or(behind.crc),
+            total_order: self.total_order.or(behind.total_order),
+        }
+    }
+
+    pub(super) fn resolve(&self) -> LeafOptions {
+        LeafOptions {
+            encoding: self.encoding.unwrap_or(Self::DEFAULT_ENCODING),
+            encoding_is_own: false,
+            codec: self.codec.unwrap_or(Self::DEFAULT_CODEC),
+            dictionary: self.dictionary.unwrap_or(Self::DEFAULT_DICTIONARY),
+            dictionary_bytes: self.dictionary_bytes.unwrap_or(Self::DEFAULT_DICTIONARY_BYTES),
+            page_version: self.page_version.unwrap_or(Self::DEFAULT_PAGE_VERSION),
+            page_rows: self.page_rows.unwrap_or(Self::DEFAULT_PAGE_ROWS),
+            page_bytes: self.page_bytes.unwrap_or(Self::DEFAULT_PAGE_BYTES),
+            bloom_filter: self.bloom_filter.flatten(),
+            statistics: self.statistics.unwrap_or(Self::DEFAULT_STATISTICS),
+            statistics_bytes: self.statistics_bytes.unwrap_or(Self::DEFAULT_STATISTICS_BYTES),
+            size_statistics: self.size_statistics.unwrap_or(Self::DEFAULT_SIZE_STATISTICS),
+            offset_index: self.offset_index.unwrap_or(Self::DEFAULT_OFFSET_INDEX),
+            crc: self.crc.unwrap_or(Self::DEFAULT_CRC),
+            total_order: self.total_order.unwrap_or(Self::DEFAULT_TOTAL_ORDER),
+            row_group_rows: super::WriteOptions::DEFAULT_ROW_GROUP_ROWS,
+        }
+    }
+}
+
+impl LeafOptions {
+    /// Refuses values that nothing can be written with; `whose` says whose options these are.
+    pub(super) fn check(&self, whose: &str) -> Result<()> {
+        let refuse = |what: &str| Err(Error::invalid(format!("options of {whose}: {what}")));
+        if self.codec.compression().is_none() {
+            return refuse(&format!("{:?} has no such level", self.codec));
+        }
+        if self.page_rows == 0 || self.page_bytes == 0 {
+            return refuse("pages of no rows or no bytes");
+        }
+        if self.page_bytes > ColumnOptions::MAX_PAGE_BYTES {
+            return refuse("pages of over 1 GiB");
+        }
+        if self.statistics_bytes == 0 {
+            return refuse("statistics cut to 0 bytes say nothing");
+        }
+        match self.bloom_filter {
+            Some(BloomFilter::FalsePositiveRate(rate)) if !(rate > 0.0 && rate < 1.0) => {
+                refuse("a Bloom filter's false-positive rate lies between 0 and 1")
+            }
+            Some(BloomFilter::Bytes(bytes)) if bytes > BloomFilter::MAX_BYTES => {
+                refuse("a Bloom filter of over 128 MiB")
+            }
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! What a caller can choose about writing.
+
+mod choices;
+mod column;
+mod profile;
+
+pub use choices::{BloomFilter, Codec, PageVersion, SortingColumn, StatisticsLevel, ValueEncoding};
+pub use column::ColumnOptions;
+pub(crate) use column::LeafOptions;
+pub use profile::Profile;
+
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+
+use crate::error::{Error, Result};
+
+/// How a file is written. Every option has a documented default; what is set for a column overrides what is set for all.
+///
+/// ```
+/// use lath_parquet::{BloomFilter, Codec, ColumnOptions, ValueEncoding, WriteOptions};
+///
+/// let options = WriteOptions::default()
+///     .codec(Codec::Zstd { level: 3 })
+///     .row_group_rows(500_000)
+///     .column("id", ColumnOptions::new().bloom_filter(BloomFilter::DEFAULT))
+///     .column("price.amount", ColumnOptions::new().encoding(ValueEncoding::ByteStreamSplit).dictionary(false));
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct WriteOptions {
+    all: ColumnOptions,
+    columns: BTreeMap<String, ColumnOptions>,
+    row_group_rows: Option<usize>,
+    row_group_bytes: Option<usize>,
+    sorting_columns: Vec<SortingColumn>,
+    key_value_metadata: Vec<(String, Option<String>)>,
+    created_by: Option<String>,
+    threads: Option<NonZeroUsize>,
+    memory_budget_bytes: Option<usize>,
+}
+
+impl WriteOptions {
+    /// Default for [`row_group_rows`](Self::row_group_rows): 1,048,576.
+    pub const DEFAULT_ROW_GROUP_ROWS: usize = 1 << 20;
+    /// Default for [`row_group_bytes`](Self::row_group_bytes): 512 MiB of encoded data.
+    pub const DEFAULT_ROW_GROUP_BYTES: usize = 512 << 20;
+    /// Default for [`memory_budget_bytes`](Self::memory_budget_bytes): 1 GiB.
+    pub const DEFAULT_MEMORY_BUDGET_BYTES: usize = 1 << 30;
+    /// Default for [`threads`](Self::threads): one; a writer does not take a machine's cores unasked.
+    pub const DEFAULT_THREADS: NonZeroUsize = NonZeroUsize::MIN;
+    /// Default for [`created_by`](Self::created_by): the library and its version.
+    pub const DEFAULT_CREATED_BY: &str = concat!("lath-parquet version ", env!("CARGO_PKG_VERSION"));
+
+    /// The options of a profile.
+    #[must_use]
+    pub fn profile(profile: Profile) -> Self {
+        Self { all: profile.columns(), ..Self::default() }
+    }
+
+    /// Sets options of every column; those that `options` leaves open stay as they are.
+    #[must_use]
+    pub fn all_columns(mut self, options: ColumnOptions) -> Self {
+        self.all = options.over(&self.all);
+        self
+    }
+
+    /// Sets options of one leaf column, named by its dotted path in the Parquet schema (`"tags.list.element"`); those that
+    /// `options` leaves open stay as they are. A path that the schema does not have is an error when the writer starts.
+    #[must_use]
+    pub fn column(mut self, path: impl Into<String>, options: ColumnOptions) -> Self {
+        let entry = self.columns.entry(path.into()).or_default();
+        *entry = options.over(entry);
+        self
+    }
+
+    /// Names the leaf columns by which rows will be looked up: each gets a Bloom filter of [`BloomFilter::DEFAULT`].
+    #[must_use]
+    pub fn key_columns<P: Into<String>>(self, paths: impl IntoIterator<Item = P>) -> Self {
+        paths
+            .into_iter()
+            .fold(self, |options, path| options.column(path, ColumnOptions::new().bloom_filter(BloomFilter::DEFAULT)))
+    }
+
+    /// Sets the codec of every column.
+    #[must_use]
+    pub fn codec(self, codec: Codec) -> Self {
+        self.all_columns(ColumnOptions::new().codec(codec))
+    }
+
+    /// Sets the encoding of every column whose type has it; the others keep theirs.
+    #[must_use]
+    pub fn encoding(self, encoding: ValueEncoding) -> Self {
+        self.all_columns(ColumnOptions::new().encoding(encoding))
+    }
+
+    /// Sets whether columns try a dictionary first.
+    #[must_use]
+    pub fn dictionary(self, enabled: bool) -> Self {
+        self.all_columns(ColumnOptions::new().dictionary(enabled))
+    }
+
+    /// Sets the version of data pages.
+    #[must_use]
+    pub fn page_version(self, version: PageVersion) -> Self {
+        self.all_columns(ColumnOptions::new().page_version(version))
+    }
+
+    /// Sets after how many rows a row group ends. Default: [`Self::DEFAULT_ROW_GROUP_ROWS`].
+    #[must_use]
+    pub fn row_group_rows(mut self, rows: usize) -> Self {
+        self.row_group_rows = Some(rows);
+        self
+    }
+
+    /// Sets after how many bytes of encoded data a row group ends. Default: [`Self::DEFAULT_ROW_GROUP_BYTES`].
+    #[must_use]
+    pub fn row_group_bytes(mut self, bytes: usize) -> Self {
+        self.row_group_bytes = Some(bytes);
+        self
+    }
+
+    /// Sets by which columns the rows of every row group are sorted, first the most significant. Recorded in the file's
+    /// metadata. Default: none.
+    #[must_use]
+    pub fn sorting_columns(mut self, columns: impl IntoIterator<Item = SortingColumn>) -> Self {
+        self.sorting_columns = columns.into_iter().collect();
+        self
+    }
+
+    /// Adds a key with its value to the file's metadata.
+    #[must_use]
+    pub fn key_value_metadata(mut self, key: impl Into<String>, value: impl Into<Option<String>>) -> Self {
+        self.key_value_metadata.push((key.into(), value.into()));
+        self
+    }
+
+    /// Sets what the file says about its writer. Default: [`Self::DEFAULT_CREATED_BY`].
+    #[must_use]
+    pub fn created_by(mut self, name: impl Into<String>) -> Self {
+        self.created_by = Some(name.into());
+        self
+    }
+
+    /// Sets how many threads encode column chunks. Default: [`Self::DEFAULT_THREADS`].
+    #[must_use]
+    pub fn threads(mut self, threads: NonZeroUsize) -> Self {
+        self.threads = Some(threads);
+        self
+    }
+
+    /// Sets how many bytes the writer may hold; past them a row group ends early.
+    /// Default: [`Self::DEFAULT_MEMORY_BUDGET_BYTES`].
+    #[must_use]
+    pub fn memory_budget_bytes(mut self, bytes: usize) -> Self {
+        self.memory_budget_bytes = Some(bytes);
+        self
+    }
+
+    pub(crate) fn row_group_row_limit(&self) -> usize {
+        self.row_group_rows.unwrap_or(Self::DEFAULT_ROW_GROUP_ROWS)
+    }
+
+    pub(crate) fn row_group_byte_limit(&self) -> usize {
+        self.row_group_bytes.unwrap_or(Self::DEFAULT_ROW_GROUP_BYTES)
+    }
+
+    pub(crate) fn sorting(&self) -> &[SortingColumn] {
+        &self.sorting_columns
+    }
+
+    pub(crate) fn key_values(&self) -> &[(String, Option<String>)] {
+        &self.key_value_metadata
+    }
+
+    pub(crate) fn creator(&self) -> &str {
+        self.created_by.as_deref().unwrap_or(Self::DEFAULT_CREATED_BY)
+    }
+
+    pub(crate) fn thread_count(&self) -> NonZeroUsize {
+        self.threads.unwrap_or(Self::DEFAULT_THREADS)
+    }
+
+    pub(crate) fn memory_budget(&self) -> usize {
+        self.memory_budget_bytes.unwrap_or(Self::DEFAULT_MEMORY_BUDGET_BYTES)
+    }
+
+    /// The dotted paths for which options are set.
+    pub(crate) fn column_paths(&self) -> impl Iterator<Item = &str> {
+        self.columns.keys().map(String::as_str)
+    }
+
+    /// The options in force for the leaf with this dotted path.
+    pub(crate) fn leaf(&self, path: &str) -> LeafOptions {
+        let own = self.columns.get(path);
+        let mut leaf = own.unwrap_or(&ColumnOptions::new()).over(&self.all).resolve();
+        leaf.encoding_is_own = own.is_some_and(ColumnOptions::has_encoding);
+        leaf.row_group_rows = self.row_group_row_limit();
+        leaf
+    }
+
+    /// Refuses values that no file can be written with.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] that names the option and the column.
+    pub(crate) fn check(&self) -> Result<()> {
+        for (name, value) in [
+            ("row_group_rows", self.row_group_row_limit()),
+            ("row_group_bytes", self.row_group_byte_limit()),
+            ("memory_budget_bytes", self.memory_budget()),
+        ] {
+            if value == 0 {
+                return Err(Error::invalid(format!("option {name}: 0 leaves nothing to write")));
+            }
+        }
+        self.all.resolve().check("all columns")?;
+        self.columns.keys().try_for_each(|path| self.leaf(path).check(&format!("column {path}")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_column_has_its_own_options_and_else_those_of_all() {
+        let options = WriteOptions::default()
+            .codec(Codec::Snappy)
+            .dictionary(false)
+            .column("a.b", ColumnOptions::new().codec(Codec::Uncompressed))
+            .column("a.b", ColumnOptions::new().encoding(ValueEncoding::DeltaBinaryPacked));
+        let (own, other) = (options.leaf("a.b"), options.leaf("a.c"));
+        assert_eq!((own.codec, other.codec), (Codec::Uncompressed, Codec::Snappy));
+        assert_eq!((own.dictionary, other.dictionary), (false, false));
+        assert_eq!((own.encoding, own.encoding_is_own), (ValueEncoding::DeltaBinaryPacked, true));
+        assert_eq!((other.encoding, other.encoding_is_own), (ColumnOptions::DEFAULT_ENCODING, false));
+    }
+
+    #[test]
+    fn values_that_cannot_be_meant_are_refused_by_name() {
+        let refused = |options: WriteOptions| options.check().expect_err("refused").to_string();
+        assert!(refused(WriteOptions::default().row_group_rows(0)).contains("row_group_rows"));
+        let level = Codec::Zstd { level: 23 };
+        assert!(refused(WriteOptions::default().column("a", ColumnOptions::new().codec(level))).contains("column a"));
+        let fpp = BloomFilter::FalsePositiveRate(1.0);
+        assert!(refused(WriteOptions::default().column("a", ColumnOptions::new().bloom_filter(fpp))).contains("Bloom"));
+        for profile in [Profile::Compatible, Profile::Compact, Profile::Lookup] {
+            assert!(WriteOptions::profile(profile).check().is_ok());
+        }
+    }
+
+    #[test]
+    fn key_columns_get_bloom_filters() {
+        let options = WriteOptions::profile(Profile::Lookup).key_columns(["id"]);
+        assert_eq!(options.leaf("id").bloom_filter, Some(BloomFilter::DEFAULT));
+        assert_eq!(options.leaf("other").bloom_filter, None);
+    }
+}
