@@ -31,6 +31,18 @@ pub(crate) fn read_zigzag(src: &[u8], position: &mut usize, what: &'static str) 
     Ok((value >> 1).cast_signed() ^ -(value & 1).cast_signed())
 }
 
+/// Writes a ULEB128 integer at `*position`, which has the bytes, and moves `*position` past it.
+#[inline]
+pub(crate) fn write_uleb128(mut value: u64, out: &mut [u8], position: &mut usize) {
+    while value >= 0x80 {
+        out[*position] = value as u8 | 0x80;
+        *position += 1;
+        value >>= 7;
+    }
+    out[*position] = value as u8;
+    *position += 1;
+}
+
 /// Moves the low seven bits of every byte together.
 #[inline]
 fn join_sevens(word: u64) -> u64 {

@@ -1,6 +1,6 @@
-//! Unpacking of integers that are stored in `width` bits each.
+//! Packing and unpacking of integers that are stored in `width` bits each.
 //!
-//! [`unpack_u8`], [`unpack_u32`] and [`unpack_u64`] read the order of the
+//! [`pack_u32`] and [`pack_u64`] write, and [`unpack_u8`], [`unpack_u32`] and [`unpack_u64`] read, the order of the
 //! [RLE/bit-packing hybrid and of DELTA_BINARY_PACKED](https://parquet.apache.org/docs/file-format/data-pages/encodings/#run-length-encoding--bit-packing-hybrid-rle--3):
 //! values fill each byte from its least significant bit on. Width 3:
 //!
@@ -32,11 +32,14 @@ pub(crate) mod avx512;
 pub(crate) mod lanes;
 #[cfg(target_arch = "aarch64")]
 pub(crate) mod neon;
+pub(crate) mod pack;
 #[cfg(test)]
 pub(crate) mod reference;
 pub(crate) mod scalar;
 #[cfg(test)]
 mod tests;
+
+pub use pack::{pack_u32, pack_u64};
 
 use crate::KernelError;
 use crate::tier::dispatch;
@@ -104,7 +107,7 @@ fn unpack_checked_u64(src: &[u8], width: u32, out: &mut [u64]) {
 
 /// Bytes that `count` values of `width` bits take up.
 #[inline]
-pub(crate) fn packed_len(count: usize, width: u32) -> usize {
+pub fn packed_len(count: usize, width: u32) -> usize {
     let width = width as usize;
     count / 8 * width + (count % 8 * width).div_ceil(8)
 }

@@ -9,6 +9,8 @@
 //!
 //! What surrounds the runs (a byte length before levels, a width byte before dictionary indices) is the caller's.
 //!
+//! [`encode_u8`], [`encode_u32`] and [`encode_bits`] write all values of a page at once.
+//!
 //! [`Decoder`] resumes anywhere, within a run too, so that a page can be decoded in batches of any size.
 //! Short runs are the hard case: they cost a mispredicted branch each if a branch tells the two kinds apart.
 #![expect(unsafe_code, reason = "calls the tier that the processor has")]
@@ -19,6 +21,7 @@ mod avx2;
 mod avx512;
 mod bits;
 mod decoder;
+mod encode;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 #[cfg(test)]
@@ -30,3 +33,4 @@ mod short_runs;
 mod tests;
 
 pub use decoder::Decoder;
+pub use encode::{encode_bits, encode_u8, encode_u32, max_encoded_len};
