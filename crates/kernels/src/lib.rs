@@ -9,15 +9,18 @@ pub mod byte_array;
 pub mod byte_stream_split;
 pub mod bytes;
 pub mod delta;
+pub mod dictionary;
 pub mod gather;
 pub mod levels;
 pub mod rle;
 pub mod select;
 pub mod snappy;
 
+mod byte_strings;
 mod error;
 mod tier;
 mod varint;
 
+pub use byte_strings::ByteStrings;
 pub use error::KernelError;
 pub use tier::Tier;

@@ -26,3 +26,5 @@ mod views;
 pub use join::{PrefixJoin, prefix_join, prefix_join_len};
 pub use plain::{PlainScan, copy_plain, plain_lengths, plain_views};
 pub use views::length_views;
+
+pub(crate) use plain::value_at;

@@ -90,7 +90,7 @@ fn copy_values(values: &[u8], lengths: &[i32], out: &mut [u8]) {
 
 /// The value that starts at `position`, which is number `index` of the batch.
 #[inline(always)]
-fn value_at(page: &[u8], position: usize, index: usize) -> Result<&[u8], KernelError> {
+pub(crate) fn value_at(page: &[u8], position: usize, index: usize) -> Result<&[u8], KernelError> {
     let rest = page.get(position..).unwrap_or_default();
     let Some((len, bytes)) = rest.split_first_chunk::<4>() else {
         return Err(KernelError::InputTooShort { needed: position.saturating_add(4), available: page.len() });
