@@ -1,11 +1,19 @@
 //! The command line: every subcommand, option and help text.
 
+mod convert;
+mod destination;
+mod generate;
+
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-const ABOUT: &str = "Look into Parquet files, find rows in them, convert and check them";
+pub(crate) use convert::{ConvertArgs, FileFormat, TextArgs};
+pub(crate) use destination::{DestinationArgs, ReportArgs};
+pub(crate) use generate::{EventsArgs, Generate, TpchArgs};
+
+const ABOUT: &str = "Look into Parquet files, find rows in them, write, convert and check them";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -65,6 +73,17 @@ pub(crate) enum Command {
     /// Find the rows for which an SQL expression holds
     #[command(after_help = FIND_HELP)]
     Find(FindArgs),
+    /// Convert between Parquet, CSV, JSON lines and Arrow IPC
+    #[command(after_help = convert::HELP)]
+    Convert(ConvertArgs),
+    /// Make data: the tables of TPC-H, or spans of traces
+    #[command(
+        after_help = "Examples:\n  lath gen tpch --sf 1 --table lineitem -o lineitem.parquet\n  lath gen events --rows 1000000 -o events.parquet"
+    )]
+    Gen {
+        #[command(subcommand)]
+        what: Generate,
+    },
     /// Write a completion script for a shell
     #[command(
         after_help = "Examples:\n  lath completions bash > ~/.local/share/bash-completion/completions/lath\n  lath completions fish > ~/.config/fish/completions/lath.fish"

@@ -52,6 +52,19 @@ impl Inputs {
         }
     }
 
+    /// The path of the file at `index`; `None` for standard input.
+    pub(crate) fn path(&self, index: usize) -> Option<&Path> {
+        match &self.files[index] {
+            Input::Path(path) => Some(path),
+            Input::Stdin => None,
+        }
+    }
+
+    /// The paths of all files.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &Path> {
+        (0..self.len()).filter_map(|index| self.path(index))
+    }
+
     /// Size in bytes of the file at `index`, where it is known.
     pub(crate) fn byte_len(&self, index: usize) -> Option<u64> {
         match &self.files[index] {

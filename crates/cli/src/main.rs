@@ -1,9 +1,12 @@
 //! The `lath` command: look into Parquet files, find rows, convert, check.
 
+mod ahead;
 mod args;
 mod check;
 mod commands;
+mod destination;
 mod failure;
+mod generate;
 mod inputs;
 mod output;
 mod page_index;
@@ -14,7 +17,9 @@ mod quantity;
 mod random;
 mod scan;
 mod search;
+mod source;
 mod statistic;
+mod summary;
 mod terminal;
 
 use std::io::{self, IsTerminal, Write};

@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-use crate::quantity::grouped;
+use crate::quantity::{bytes, duration, grouped};
 
 const PATIENCE: Duration = Duration::from_secs(1);
 const INTERVAL: Duration = Duration::from_millis(100);
@@ -12,7 +12,7 @@ const BAR_CELLS: u64 = 30;
 /// Counts what is done, and shows it where someone can see it.
 #[derive(Debug)]
 pub(crate) struct Progress {
-    unit: &'static str,
+    unit: Unit,
     total: u64,
     done: u64,
     start: Instant,
@@ -20,10 +20,42 @@ pub(crate) struct Progress {
     drawn: bool,
 }
 
+/// What is counted.
+#[derive(Debug, Clone, Copy)]
+enum Unit {
+    Things(&'static str),
+    Bytes,
+}
+
+impl Unit {
+    fn amount(self, count: u64) -> String {
+        match self {
+            Self::Things(_) => grouped(count),
+            Self::Bytes => bytes(count),
+        }
+    }
+
+    fn amount_with_name(self, count: u64) -> String {
+        match self {
+            Self::Things(name) => format!("{} {name}", grouped(count)),
+            Self::Bytes => bytes(count),
+        }
+    }
+}
+
 impl Progress {
     /// Progress towards `total` things called `unit`. Nothing is ever drawn if `hidden`, or where standard error is not
     /// a terminal.
     pub(crate) fn new(unit: &'static str, total: u64, hidden: bool) -> Self {
+        Self::of(Unit::Things(unit), total, hidden)
+    }
+
+    /// The same for `total` bytes.
+    pub(crate) fn of_bytes(total: u64, hidden: bool) -> Self {
+        Self::of(Unit::Bytes, total, hidden)
+    }
+
+    fn of(unit: Unit, total: u64, hidden: bool) -> Self {
         let start = Instant::now();
         let visible = !hidden && io::stderr().is_terminal();
         Self { unit, total, done: 0, start, next: visible.then(|| start + PATIENCE), drawn: false }
@@ -67,15 +99,18 @@ impl Drop for Progress {
     }
 }
 
-fn line(done: u64, total: u64, unit: &str, elapsed: Duration) -> String {
+fn line(done: u64, total: u64, unit: Unit, elapsed: Duration) -> String {
+    let seconds = elapsed.as_secs_f64().max(1e-3);
+    let rate = unit.amount_with_name((done as f64 / seconds) as u64);
     if total == 0 || done > total {
-        return format!("{} {unit}", grouped(done));
+        return format!("{}, {rate}/s", unit.amount_with_name(done));
     }
     let full = (u128::from(done) * u128::from(BAR_CELLS) / u128::from(total)) as usize;
     let percent = u128::from(done) * 100 / u128::from(total);
-    let left = elapsed.as_secs_f64() * (total - done) as f64 / done.max(1) as f64;
+    let left = duration(seconds * (total - done) as f64 / done.max(1) as f64);
     let (bar, rest) = ("█".repeat(full), "░".repeat(BAR_CELLS as usize - full));
-    format!("{bar}{rest} {percent:>3} %  {} of {} {unit}, {left:.0} s left", grouped(done), grouped(total))
+    let (done, total) = (unit.amount(done), unit.amount_with_name(total));
+    format!("{bar}{rest} {percent:>3} %  {done} of {total}, {rate}/s, {left} left")
 }
 
 #[cfg(test)]
@@ -84,8 +119,12 @@ mod tests {
 
     #[test]
     fn the_bar_grows_with_the_work() {
-        let half = line(500, 1000, "rows", Duration::from_secs(2));
-        assert_eq!(half, format!("{}{}  50 %  500 of 1,000 rows, 2 s left", "█".repeat(15), "░".repeat(15)));
-        assert_eq!(line(7, 0, "rows", Duration::from_secs(2)), "7 rows");
+        let rows = Unit::Things("rows");
+        let half = line(500, 1000, rows, Duration::from_secs(2));
+        let bar = format!("{}{}", "█".repeat(15), "░".repeat(15));
+        assert_eq!(half, format!("{bar}  50 %  500 of 1,000 rows, 250 rows/s, 2 s left"));
+        assert_eq!(line(7, 0, rows, Duration::from_secs(2)), "7 rows, 3 rows/s");
+        let bytes = line(64 << 20, 128 << 20, Unit::Bytes, Duration::from_secs(200));
+        assert_eq!(bytes, format!("{bar}  50 %  64.0 MiB of 128 MiB, 328 KiB/s, 3 min 20 s left"));
     }
 }

@@ -44,6 +44,16 @@ pub(crate) fn bytes(size: u64) -> String {
     format!("{value:.decimals$} {unit}")
 }
 
+/// A duration in its two largest units: `7 s`, `3 min 20 s`, `2 h 05 min`.
+pub(crate) fn duration(seconds: f64) -> String {
+    let seconds = seconds.round() as u64;
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3600 => format!("{} min {:02} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {:02} min", seconds / 3600, seconds / 60 % 60),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -60,5 +70,9 @@ mod tests {
             sizes.map(bytes),
             ["0 B", "1023 B", "1.00 KiB", "4.20 KiB", "100 KiB", "1.00 MiB", "1.00 MiB", "1.00 GiB", "16.0 EiB"]
         );
+    }
+    #[test]
+    fn durations_have_two_units() {
+        assert_eq!([0.4, 59.2, 200.0, 7500.0].map(duration), ["0 s", "59 s", "3 min 20 s", "2 h 05 min"]);
     }
 }

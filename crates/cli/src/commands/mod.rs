@@ -1,8 +1,10 @@
 //! One module a command.
 
 mod check;
+mod convert;
 mod count;
 mod find;
+mod generate;
 mod meta;
 mod rows;
 mod schema;
@@ -27,6 +29,8 @@ pub(crate) fn run(command: Command) -> Result<Outcome> {
         Command::Cat(args) => rows::cat(&args),
         Command::Check(args) => check::run(&args),
         Command::Find(args) => find::run(&args),
+        Command::Convert(args) => convert::run(&args),
+        Command::Gen { what } => generate::run(&what),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "lath", &mut script);

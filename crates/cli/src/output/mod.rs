@@ -47,8 +47,13 @@ pub(crate) struct Output<'a> {
 impl<'a> Output<'a> {
     /// Settles the form by option, by file name, or by what standard output is.
     pub(crate) fn new(args: &'a OutputArgs) -> Result<Self> {
-        let path = args.output.as_deref().filter(|path| *path != Path::new("-"));
-        let format = match (args.format, path) {
+        Self::settle(args.format, args.output.as_deref())
+    }
+
+    /// The same of a format and a path, each of which may be missing.
+    pub(crate) fn settle(format: Option<Format>, path: Option<&'a Path>) -> Result<Self> {
+        let path = path.filter(|path| *path != Path::new("-"));
+        let format = match (format, path) {
             (Some(format), _) => format,
             (None, Some(path)) => format_of(path)?,
             (None, None) if io::stdout().is_terminal() => Format::Table,
@@ -61,6 +66,11 @@ impl<'a> Output<'a> {
             return Err(Failure::Usage("Arrow IPC is not for a terminal; add -o FILE, or a pipe".to_owned()));
         }
         Ok(Self { format, path })
+    }
+
+    /// The file that is written, if it is not standard output.
+    pub(crate) fn path(&self) -> Option<&'a Path> {
+        self.path
     }
 
     /// How strings are best read for this form.

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+use arrow_cast::cast;
+use arrow_schema::{DataType, Field};
 use arrow_select::concat::concat_batches;
 use bytes::Bytes;
 use parquet::arrow::ArrowWriter;
@@ -52,4 +54,30 @@ pub(crate) fn broken(path: &Path) -> Vec<u8> {
     let start = metadata.row_group(1).column(0).byte_range().0 as usize;
     bytes[start..start + 16].fill(0xff);
     bytes
+}
+
+/// The rows with every string as offsets, so that layouts do not matter.
+pub(crate) fn plain(rows: &RecordBatch) -> RecordBatch {
+    let columns: Vec<_> = rows
+        .schema()
+        .fields()
+        .iter()
+        .zip(rows.columns())
+        .map(|(field, column)| {
+            let data_type = plain_type(column.data_type());
+            (field.name().clone(), cast(column, &data_type).unwrap())
+        })
+        .collect();
+    RecordBatch::try_from_iter(columns).unwrap()
+}
+
+fn plain_type(data_type: &DataType) -> DataType {
+    let child = |field: &Arc<Field>| Arc::new(Field::new(field.name(), plain_type(field.data_type()), true));
+    match data_type {
+        DataType::Utf8View => DataType::Utf8,
+        DataType::BinaryView => DataType::Binary,
+        DataType::Struct(fields) => DataType::Struct(fields.iter().map(child).collect()),
+        DataType::List(field) => DataType::List(child(field)),
+        other => other.clone(),
+    }
 }

@@ -11,34 +11,8 @@ use arrow_select::concat::concat_batches;
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-use crate::files::{broken, numbered, oracle, read, write};
+use crate::files::{broken, numbered, oracle, plain, read, write};
 use crate::invocation::{lath, sample};
-
-/// The rows with every string as offsets, so that layouts do not matter.
-fn plain(rows: &RecordBatch) -> RecordBatch {
-    let columns: Vec<_> = rows
-        .schema()
-        .fields()
-        .iter()
-        .zip(rows.columns())
-        .map(|(field, column)| {
-            let data_type = plain_type(column.data_type());
-            (field.name().clone(), cast(column, &data_type).unwrap())
-        })
-        .collect();
-    RecordBatch::try_from_iter(columns).unwrap()
-}
-
-fn plain_type(data_type: &DataType) -> DataType {
-    let child = |field: &Arc<Field>| Arc::new(Field::new(field.name(), plain_type(field.data_type()), true));
-    match data_type {
-        DataType::Utf8View => DataType::Utf8,
-        DataType::BinaryView => DataType::Binary,
-        DataType::Struct(fields) => DataType::Struct(fields.iter().map(child).collect()),
-        DataType::List(field) => DataType::List(child(field)),
-        other => other.clone(),
-    }
-}
 
 #[test]
 fn an_arrow_stream_equals_the_file() {

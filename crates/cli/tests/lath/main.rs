@@ -3,10 +3,12 @@
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 mod check;
+mod convert;
 mod exit_codes;
 mod files;
 mod find;
 mod formats;
+mod generate;
 mod inputs;
 mod invocation;
 mod metadata;

@@ -102,14 +102,16 @@ fn columns_and_row_groups_of_metadata_can_be_chosen() {
 
 #[test]
 fn every_command_has_help_with_an_example() {
-    for command in ["schema", "meta", "count", "head", "tail", "sample", "cat", "check", "find", "completions"] {
+    for command in
+        ["schema", "meta", "count", "head", "tail", "sample", "cat", "check", "find", "convert", "gen", "completions"]
+    {
         let run = lath([command, "--help"]);
         let text = run.text(0);
         assert!(text.contains(&format!("Usage: lath {command}")), "{text}");
         assert!(text.contains("Example"), "{command} shows no example");
     }
     let overview = lath(["--help"]);
-    assert!(overview.text(0).starts_with("Look into Parquet files, find rows in them, convert and check them"));
+    assert!(overview.text(0).starts_with("Look into Parquet files, find rows in them, write, convert and check them"));
     assert!(overview.text(0).contains("Exit codes: 0 done, 1 nothing found"));
 }
 

@@ -1,0 +1,110 @@
+//! `gen`: data that can be made.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use arrow_array::RecordBatch;
+use arrow_schema::{ArrowError, SchemaRef};
+use clap::ValueEnum;
+
+use crate::ahead::Ahead;
+use crate::args::{DestinationArgs, EventsArgs, Format, Generate, TpchArgs};
+use crate::failure::{Failure, Outcome, Result};
+use crate::generate::events::Events;
+use crate::generate::tpch::Table;
+use crate::output::Output;
+use crate::progress::Progress;
+use crate::summary::Summary;
+use crate::{destination, summary};
+
+const BATCH_ROWS: usize = 8192;
+
+/// Makes what was asked for.
+pub(super) fn run(what: &Generate) -> Result<Outcome> {
+    match what {
+        Generate::Events(args) => events(args),
+        Generate::Tpch(args) => tpch(args),
+    }
+}
+
+fn events(args: &EventsArgs) -> Result<Outcome> {
+    let rows = Events::new(args.seed, args.rows, BATCH_ROWS as u64);
+    let output = Output::settle(args.destination.format, args.destination.output.as_deref())?;
+    write(rows, &Events::schema(), args.rows, &output, &args.destination)
+}
+
+fn tpch(args: &TpchArgs) -> Result<Outcome> {
+    if let Some(table) = args.table {
+        let output = Output::settle(args.destination.format, args.destination.output.as_deref())?;
+        return write_table(table, args, &output);
+    }
+    let Some(directory) = args.destination.output.as_deref() else {
+        return Err(Failure::Usage("add -o DIRECTORY for all tables, or --table TABLE for one".to_owned()));
+    };
+    let (format, extension) = format_of_all(args.destination.format)?;
+    let tables: Vec<(Table, PathBuf)> = Table::value_variants()
+        .iter()
+        .map(|&table| (table, directory.join(format!("{}.{extension}", table.name()))))
+        .collect();
+    for (_, path) in &tables {
+        destination::check(path, args.destination.report.force, None)?;
+    }
+    fs::create_dir_all(directory)
+        .map_err(|error| Failure::Io(format!("{}: cannot create the directory: {error}", directory.display())))?;
+    for (table, path) in &tables {
+        write_table(*table, args, &Output::settle(Some(format), Some(path))?)?;
+    }
+    Ok(Outcome::Done)
+}
+
+/// The format of all tables, and how the names of their files end.
+fn format_of_all(format: Option<Format>) -> Result<(Format, &'static str)> {
+    let format = format.unwrap_or(Format::Parquet);
+    let extension = match format {
+        Format::Parquet => "parquet",
+        Format::Csv => "csv",
+        Format::Json => "json",
+        Format::Jsonl => "jsonl",
+        Format::Arrow => "arrow",
+        Format::Table => return Err(Failure::Usage("--format table is for one --table".to_owned())),
+    };
+    Ok((format, extension))
+}
+
+fn write_table(table: Table, args: &TpchArgs, output: &Output<'_>) -> Result<Outcome> {
+    let rows = table.batches(args.scale, BATCH_ROWS);
+    write(rows, &table.schema(), table.row_count(args.scale), output, &args.destination)
+}
+
+fn write(
+    rows: impl Iterator<Item = Result<RecordBatch, ArrowError>> + Send + 'static,
+    schema: &SchemaRef,
+    expected: u64,
+    output: &Output<'_>,
+    args: &DestinationArgs,
+) -> Result<Outcome> {
+    summary::check(&args.report, output.path())?;
+    if let Some(path) = output.path() {
+        destination::check(path, args.report.force, None)?;
+    }
+    let mut summary = Summary::new(output.path());
+    let mut progress = Progress::new("rows", expected, output.is_terminal());
+    let mut sink = output.open(schema)?;
+    for batch in Ahead::new(rows) {
+        let batch = batch.map_err(|error| Failure::encoding(&summary_name(output.path()), error))?;
+        sink.write(&batch)?;
+        summary.rows += batch.num_rows() as u64;
+        progress.advance(batch.num_rows() as u64);
+    }
+    progress.clear();
+    sink.finish()?;
+    if output.path().is_some() {
+        summary.measure(output.path());
+        summary.report(&args.report)?;
+    }
+    Ok(Outcome::Done)
+}
+
+fn summary_name(path: Option<&Path>) -> String {
+    path.map_or_else(|| "standard output".to_owned(), |path| path.display().to_string())
+}

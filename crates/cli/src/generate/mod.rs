@@ -1,0 +1,5 @@
+//! Data that can be made instead of fetched: the tables of TPC-H, and spans of traces.
+
+pub(crate) mod distribution;
+pub(crate) mod events;
+pub(crate) mod tpch;

@@ -1,0 +1,38 @@
+//! Bytes and UUIDs that were written as text.
+
+use std::sync::Arc;
+
+use arrow_array::builder::{BinaryBuilder, FixedSizeBinaryBuilder};
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef};
+use arrow_cast::cast;
+use arrow_schema::{ArrowError, DataType};
+
+use crate::inputs::parse_hex;
+
+/// The bytes that the strings of `column` stand for: pairs of hexadecimal digits, or UUIDs.
+pub(super) fn decode(column: &ArrayRef, data_type: &DataType, name: &str) -> Result<ArrayRef, ArrowError> {
+    let texts = column.as_string::<i32>().iter().map(|text| text.map(|text| (text, parse_hex(&text.replace('-', "")))));
+    let malformed =
+        |text: &str| ArrowError::ParseError(format!("column {name}: {text:?} is not in hexadecimal digits"));
+    let bytes = texts.map(|value| match value {
+        None => Ok(None),
+        Some((_, Some(bytes))) => Ok(Some(bytes)),
+        Some((text, None)) => Err(malformed(text)),
+    });
+    if let DataType::FixedSizeBinary(width) = data_type {
+        let mut builder = FixedSizeBinaryBuilder::with_capacity(column.len(), *width);
+        for value in bytes {
+            match value? {
+                Some(value) => builder.append_value(value)?,
+                None => builder.append_null(),
+            }
+        }
+        return Ok(Arc::new(builder.finish()));
+    }
+    let mut builder = BinaryBuilder::new();
+    for value in bytes {
+        builder.append_option(value?);
+    }
+    cast(&(Arc::new(builder.finish()) as ArrayRef), data_type)
+}

@@ -1,0 +1,104 @@
+//! What a command that writes a file says in the end.
+
+use std::io::Write;
+use std::path::Path;
+use std::time::{Duration, Instant};
+use std::{fs, io};
+
+use serde_json::json;
+
+use crate::args::ReportArgs;
+use crate::failure::{Failure, Result};
+use crate::output::target::Target;
+use crate::quantity::{bytes, plural};
+
+/// What was read and written.
+#[derive(Debug)]
+pub(crate) struct Summary {
+    output: String,
+    start: Instant,
+    pub(crate) rows: u64,
+    /// Size of the inputs, where they are files.
+    pub(crate) bytes_before: Option<u64>,
+    /// Size of the output, where it is a file.
+    bytes_after: Option<u64>,
+}
+
+impl Summary {
+    /// Starts the clock.
+    pub(crate) fn new(output: Option<&Path>) -> Self {
+        let output = output.map_or_else(|| "standard output".to_owned(), |path| path.display().to_string());
+        Self { output, start: Instant::now(), rows: 0, bytes_before: None, bytes_after: None }
+    }
+
+    /// Looks at the finished output.
+    pub(crate) fn measure(&mut self, output: Option<&Path>) {
+        let metadata = output.and_then(|path| fs::metadata(path).ok());
+        self.bytes_after = metadata.filter(fs::Metadata::is_file).map(|metadata| metadata.len());
+    }
+
+    /// Tells a person on standard error, or a program on standard output.
+    pub(crate) fn report(&self, args: &ReportArgs) -> Result<()> {
+        if args.quiet {
+            return Ok(());
+        }
+        if args.json {
+            let mut target = Target::stdout()?;
+            writeln!(target, "{}", self.json()).map_err(|error| Failure::writing(target.name(), &error))?;
+            return target.finish();
+        }
+        // Where nobody listens to standard error, the output is there all the same.
+        let _ = writeln!(io::stderr(), "{}", self.line(self.start.elapsed()));
+        Ok(())
+    }
+
+    fn line(&self, elapsed: Duration) -> String {
+        let mut line = format!("{}: {}", self.output, plural(self.rows, "row"));
+        match (self.bytes_before, self.bytes_after) {
+            (Some(before), Some(after)) => {
+                line.push_str(&format!(", {} before, {} after", bytes(before), bytes(after)));
+                if before > 0 {
+                    line.push_str(&format!(" ({:.0} %)", after as f64 * 100.0 / before as f64));
+                }
+            }
+            (None, Some(after)) => line.push_str(&format!(", {}", bytes(after))),
+            _ => {}
+        }
+        format!("{line}, {:.1} s", elapsed.as_secs_f64())
+    }
+
+    fn json(&self) -> serde_json::Value {
+        json!({
+            "output": self.output,
+            "rows": self.rows,
+            "bytes_before": self.bytes_before,
+            "bytes_after": self.bytes_after,
+            "seconds": self.start.elapsed().as_secs_f64(),
+        })
+    }
+}
+
+/// Refuses a summary for programs where the data themselves go to standard output.
+pub(crate) fn check(args: &ReportArgs, output: Option<&Path>) -> Result<()> {
+    if args.json && output.is_none() {
+        return Err(Failure::Usage("--json writes to standard output, where the data go; add -o FILE".to_owned()));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_compared_where_they_are_known() {
+        let mut summary = Summary::new(Some(Path::new("out.parquet")));
+        summary.rows = 1000;
+        let second = Duration::from_secs(1);
+        assert_eq!(summary.line(second), "out.parquet: 1,000 rows, 1.0 s");
+        summary.bytes_after = Some(1 << 20);
+        assert_eq!(summary.line(second), "out.parquet: 1,000 rows, 1.00 MiB, 1.0 s");
+        summary.bytes_before = Some(4 << 20);
+        assert_eq!(summary.line(second), "out.parquet: 1,000 rows, 4.00 MiB before, 1.00 MiB after (25 %), 1.0 s");
+    }
+}
