@@ -5,6 +5,7 @@
 //! `LATH_SIMD=scalar|sse41|avx2|avx512|neon` lowers the choice, never raises it.
 
 pub mod bitpack;
+pub mod bloom;
 pub mod byte_array;
 pub mod byte_stream_split;
 pub mod bytes;
@@ -15,6 +16,7 @@ pub mod levels;
 pub mod rle;
 pub mod select;
 pub mod snappy;
+pub mod xxhash;
 
 mod byte_strings;
 mod error;

@@ -1,0 +1,36 @@
+//! The specification transliterated: blocks of eight words, and one value at a time.
+
+const SALT: [u32; 8] = [0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7289d, 0x705495c7, 0x2df1424b, 0x9efc4947, 0x5c6bfb31];
+
+/// `mask(x)`: a block with one bit set in each word.
+fn mask(x: u32) -> [u32; 8] {
+    let mut result = [0; 8];
+    for i in 0..8 {
+        let y = (u64::from(x) * u64::from(SALT[i]) % (1 << 32)) as u32;
+        result[i] |= 1 << (y >> 27);
+    }
+    result
+}
+
+/// The filter of `block_count` blocks into which `filter_insert` has put the hashes.
+pub(super) fn filter(block_count: usize, hashes: &[u64]) -> Vec<[u32; 8]> {
+    let mut blocks = vec![[0; 8]; block_count];
+    for &hash in hashes {
+        let block = (u128::from(hash >> 32) * block_count as u128) >> 32;
+        for (word, bit) in blocks[block as usize].iter_mut().zip(mask(hash as u32)) {
+            *word |= bit;
+        }
+    }
+    blocks
+}
+
+/// `filter_check`.
+pub(super) fn check(blocks: &[[u32; 8]], hash: u64) -> bool {
+    let block = (u128::from(hash >> 32) * blocks.len() as u128) >> 32;
+    blocks[block as usize].iter().zip(mask(hash as u32)).all(|(&word, bit)| word & bit != 0)
+}
+
+/// The blocks as a file has them.
+pub(super) fn bitset(blocks: &[[u32; 8]]) -> Vec<u8> {
+    blocks.iter().flatten().flat_map(|word| word.to_le_bytes()).collect()
+}
