@@ -7,6 +7,7 @@
 //! <https://github.com/apache/parquet-format/blob/master/Compression.md>
 
 mod brotli;
+mod compress;
 mod gzip;
 mod hadoop;
 mod lz4;
@@ -17,6 +18,7 @@ mod zstd;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use compress::Compressor;
 use parquet::basic::Compression;
 
 use crate::error::{Error, Result};

@@ -7,8 +7,15 @@
 //! A leaf knows nothing of its neighbours, so that leaves are encoded in parallel; the file half puts their chunks in
 //! column order and counts bytes.
 
+mod chunk;
+mod encode;
+mod index;
 mod options;
+mod page;
+mod physical;
+mod statistics;
 mod stripe;
+mod thrift;
 
 pub use options::{
     BloomFilter, Codec, ColumnOptions, PageVersion, Profile, SortingColumn, StatisticsLevel, ValueEncoding,

@@ -1,0 +1,343 @@
+//! One column chunk: leaf slots in, pages and metadata out.
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use arrow_schema::DataType;
+use lath_kernels::select;
+use parquet::basic::Encoding;
+use parquet::schema::types::ColumnDescPtr;
+
+use super::encode::levels::Levels;
+use super::encode::{PageEncoding, ValueEncoder};
+use super::index::ChunkIndex;
+use super::options::{LeafOptions, StatisticsLevel, ValueEncoding};
+use super::page::{DataPage, PageWriter};
+use super::physical::{Conversion, ConvertError, Values};
+use super::statistics::{Order, ValueStatistics};
+use super::{EncodedChunk, EncodingChoice, Striped};
+use crate::error::{Error, Result};
+
+/// Writes the chunks of one column, a row group after another; keeps its buffers.
+#[derive(Debug)]
+pub(crate) struct ChunkWriter {
+    column: ColumnDescPtr,
+    options: Arc<LeafOptions>,
+    conversion: Conversion,
+    order: Order,
+    encoding: PageEncoding,
+    encoder: ValueEncoder,
+    pages: PageWriter,
+    page: PendingPage,
+    index: ChunkIndex,
+    /// Rows of the chunk that batches before brought.
+    rows: usize,
+    arrow_bytes: u64,
+}
+
+/// The data page that grows.
+#[derive(Debug)]
+struct PendingPage {
+    def_levels: Levels,
+    rep_levels: Levels,
+    entries: usize,
+    rows: usize,
+    pieces: Vec<Values>,
+    value_count: usize,
+    value_bytes: usize,
+    statistics: ValueStatistics,
+}
+
+/// Entries of a batch that go to one page.
+#[derive(Debug, Clone, Copy)]
+struct Stretch {
+    entries: usize,
+    rows: usize,
+    values: usize,
+}
+
+impl ChunkWriter {
+    /// For `column`, whose slots come as arrays of `arrow_type`.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] for a type that is not written, [`Error::Invalid`] for an encoding that was asked of this
+    /// very column and that its type has not.
+    pub(crate) fn new(column: &ColumnDescPtr, arrow_type: &DataType, options: Arc<LeafOptions>) -> Result<Self> {
+        let encoding = match PageEncoding::new(options.encoding, column.physical_type()) {
+            Some(encoding) => encoding,
+            None if options.encoding_is_own => {
+                let (path, physical) = (column.path().string(), column.physical_type());
+                return Err(Error::invalid(format!("column {path}: {} has no {:?}", physical, options.encoding)));
+            }
+            None => PageEncoding::Plain,
+        };
+        let codec = options.codec.compression().ok_or_else(|| Error::invalid("a codec without such a level"))?;
+        let levels = |level: i16| {
+            u8::try_from(level)
+                .map(Levels::new)
+                .map_err(|_| Error::limit("levels of nesting", u8::MAX.into(), level.unsigned_abs().into()))
+        };
+        let order = Order::new(column, options.total_order);
+        Ok(Self {
+            conversion: Conversion::new(column, arrow_type)?,
+            order,
+            encoding,
+            encoder: ValueEncoder::default(),
+            pages: PageWriter::new(codec, options.page_version, options.crc)?,
+            page: PendingPage {
+                def_levels: levels(column.max_def_level())?,
+                rep_levels: levels(column.max_rep_level())?,
+                entries: 0,
+                rows: 0,
+                pieces: Vec::new(),
+                value_count: 0,
+                value_bytes: 0,
+                statistics: ValueStatistics::default(),
+            },
+            index: ChunkIndex::new(column, order, &options),
+            column: Arc::clone(column),
+            options,
+            rows: 0,
+            arrow_bytes: 0,
+        })
+    }
+
+    /// Appends the rows of a batch.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a value that the column cannot hold, naming column and row.
+    pub(crate) fn write(&mut self, striped: &Striped) -> Result<()> {
+        let values = match self.conversion.convert(&striped.values, striped.present.as_ref()) {
+            Ok(values) => values,
+            Err(ConvertError::Misfit(misfit)) => {
+                let row = self.rows + row_of_value(striped, misfit.index);
+                return Err(self.invalid(&format!("row {row} of the row group: {}", misfit.what)));
+            }
+            Err(ConvertError::Other(error)) => return Err(self.locate(error)),
+        };
+        self.arrow_bytes += striped.values.get_array_memory_size().min(striped_bytes(striped, &values)) as u64;
+        let result = self.append(striped, &values);
+        result.map_err(|error| self.locate(error))?;
+        self.rows += striped.rows;
+        Ok(())
+    }
+
+    /// Bytes held now: pages, and values that are not in one.
+    pub(crate) fn buffered_bytes(&self) -> usize {
+        self.pages.stored_len()
+            + self.page.value_bytes
+            + self.page.def_levels.capacity()
+            + self.page.rep_levels.capacity()
+    }
+
+    /// Closes the chunk and is ready for that of the next row group.
+    pub(crate) fn finish(&mut self) -> Result<EncodedChunk> {
+        let result = self.close();
+        result.map_err(|error| self.locate(error))
+    }
+
+    fn append(&mut self, striped: &Striped, values: &Values) -> Result<()> {
+        let entry_count = match (&striped.rep_levels, &striped.def_levels) {
+            (Some(levels), _) => levels.len(),
+            _ => striped.rows,
+        };
+        if striped.def_levels.as_ref().is_some_and(|levels| levels.len() != entry_count) {
+            return Err(Error::invalid("levels of two lengths"));
+        }
+        let (mut entry, mut value) = (0, 0);
+        while entry < entry_count {
+            let stretch = self.next_stretch(striped, values, entry, entry_count, value)?;
+            if stretch.entries == 0 {
+                self.cut_page()?;
+                continue;
+            }
+            self.append_stretch(striped, entry, stretch, values.slice(value, stretch.values).expanded()?);
+            entry += stretch.entries;
+            value += stretch.values;
+            if self.page_is_full() {
+                self.cut_page()?;
+            }
+        }
+        if value != values.len() {
+            return Err(Error::invalid(format!("{} values where levels have {value}", values.len())));
+        }
+        Ok(())
+    }
+
+    fn page_is_full(&self) -> bool {
+        // A page nearly full is full: room for a few values more would take ever shorter steps.
+        self.page.rows >= self.options.page_rows
+            || self.page.value_bytes >= self.options.page_bytes - self.options.page_bytes / 16
+    }
+
+    /// The entries from `entry` on that the pending page has room for, whole rows; at least one row if it is empty.
+    fn next_stretch(
+        &self,
+        striped: &Striped,
+        values: &Values,
+        entry: usize,
+        entry_count: usize,
+        value: usize,
+    ) -> Result<Stretch> {
+        let rows_left = self.options.page_rows.saturating_sub(self.page.rows);
+        let bytes_left = self.options.page_bytes.saturating_sub(self.page.value_bytes);
+        let values_left = values.len() - value;
+        let is_empty = self.page.entries == 0;
+        let Some(rep_levels) = &striped.rep_levels else {
+            let mut rows = rows_left.min(entry_count - entry);
+            let Some(present) = striped.present.as_ref().filter(|present| present.null_count() > 0) else {
+                rows = values.fitting(value, rows.min(values_left), bytes_left).max(usize::from(is_empty));
+                return Ok(Stretch { entries: rows, rows, values: rows });
+            };
+            // Values are no more than rows; those that fit may leave room, and then there is another stretch.
+            let fitting = values.fitting(value, rows.min(values_left), bytes_left);
+            let selection = present.inner();
+            let count_in = |rows| select::count_ones(selection.values(), selection.offset() + entry, rows);
+            if count_in(rows)? > fitting {
+                rows = rows.min(fitting).max(usize::from(is_empty));
+            }
+            return Ok(Stretch { entries: rows, rows, values: count_in(rows)? });
+        };
+        let max_def = self.column.max_def_level() as u8;
+        let fitting = values.fitting(value, values_left, bytes_left);
+        let def_levels = striped.def_levels.as_deref();
+        let mut stretch = Stretch { entries: 0, rows: 0, values: 0 };
+        let (mut rows, mut count) = (0, 0);
+        for at in entry..entry_count {
+            if rep_levels[at] == 0 {
+                if rows > 0 && (count <= fitting || (is_empty && stretch.rows == 0)) {
+                    stretch = Stretch { entries: at - entry, rows, values: count };
+                }
+                if rows >= rows_left || count > fitting {
+                    return Ok(stretch);
+                }
+                rows += 1;
+            }
+            count += usize::from(def_levels.is_none_or(|levels| levels[at] == max_def));
+        }
+        if count <= fitting || (is_empty && stretch.rows == 0) {
+            stretch = Stretch { entries: entry_count - entry, rows, values: count };
+        }
+        Ok(stretch)
+    }
+
+    fn append_stretch(&mut self, striped: &Striped, entry: usize, stretch: Stretch, values: Values) {
+        let page = &mut self.page;
+        let range = entry..entry + stretch.entries;
+        match &striped.def_levels {
+            Some(levels) => page.def_levels.append(&levels[range.clone()]),
+            None => page.def_levels.append_full(stretch.entries),
+        }
+        if let Some(levels) = &striped.rep_levels {
+            page.rep_levels.append(&levels[range]);
+        }
+        page.entries += stretch.entries;
+        page.rows += stretch.rows;
+        if stretch.values == 0 {
+            return;
+        }
+        if self.options.statistics > StatisticsLevel::None {
+            page.statistics.merge(self.order, &ValueStatistics::of(self.order, &values));
+        }
+        page.value_count += values.len();
+        page.value_bytes += values.plain_len();
+        page.pieces.push(values);
+    }
+
+    fn cut_page(&mut self) -> Result<()> {
+        let page = &mut self.page;
+        let (encoding, encoder) = (self.encoding, &mut self.encoder);
+        let max_len = encoder.max_len(encoding, &page.pieces);
+        let entry = self.index.new_page(page.entries, page.value_count, page.rows);
+        page.def_levels.count(entry.def_histogram);
+        page.rep_levels.count(entry.rep_histogram);
+        let unencoded: Option<usize> = page.pieces.iter().map(Values::byte_array_len).sum();
+        let data_page = DataPage {
+            encoding: encoding.id(),
+            entries: page.entries,
+            nulls: page.entries - page.value_count,
+            rows: page.rows,
+            rep_levels: page.rep_levels.encode()?,
+            def_levels: page.def_levels.encode()?,
+        };
+        let size = self.pages.data_page(data_page, max_len, |out| encoder.encode(encoding, &page.pieces, out))?;
+        let statistics = std::mem::take(&mut page.statistics);
+        self.index.close_page(encoding.id(), size, statistics, unencoded);
+        page.def_levels.clear();
+        page.rep_levels.clear();
+        page.pieces.clear();
+        (page.entries, page.rows, page.value_count, page.value_bytes) = (0, 0, 0, 0);
+        Ok(())
+    }
+
+    fn close(&mut self) -> Result<EncodedChunk> {
+        // A chunk has a page even where it has no rows.
+        if self.page.entries > 0 || self.rows == 0 {
+            self.cut_page()?;
+        }
+        let (codec, pages) = (self.pages.codec(), self.pages.finish());
+        let (metadata, column_index, offset_index, nan_counts) = self.index.finish(codec)?;
+        self.rows = 0;
+        Ok(EncodedChunk {
+            pages,
+            metadata,
+            column_index,
+            offset_index,
+            bloom_filter: None,
+            nan_counts,
+            choice: EncodingChoice {
+                encoding: self.encoding.id(),
+                reason: reason(self.options.encoding).to_owned(),
+                arrow_bytes: std::mem::take(&mut self.arrow_bytes),
+            },
+        })
+    }
+
+    fn invalid(&self, what: &str) -> Error {
+        Error::invalid(format!("column {}, {what}", self.column.path().string()))
+    }
+
+    fn locate(&self, error: Error) -> Error {
+        if let Error::Invalid { what } = &error {
+            return self.invalid(what);
+        }
+        error.locate(|at| {
+            at.column.get_or_insert_with(|| self.column.path().string().into());
+        })
+    }
+}
+
+fn reason(encoding: ValueEncoding) -> &'static str {
+    match encoding {
+        ValueEncoding::Plain => "as asked",
+        _ => "as asked",
+    }
+}
+
+/// The row of the batch in which present slot `index` stands.
+fn row_of_value(striped: &Striped, index: usize) -> usize {
+    let slot = match &striped.present {
+        Some(present) => present.inner().set_indices().nth(index).unwrap_or(0),
+        None => index,
+    };
+    let Some(rep_levels) = &striped.rep_levels else { return slot };
+    let Some(def_levels) = &striped.def_levels else {
+        return rep_levels.iter().take(slot + 1).filter(|&&level| level == 0).count().saturating_sub(1);
+    };
+    // The value is the so-manieth entry at the maximal definition level.
+    let max_def = def_levels.iter().copied().max().unwrap_or(0);
+    let entry =
+        def_levels.iter().enumerate().filter(|(_, level)| **level == max_def).nth(index).map_or(0, |(at, _)| at);
+    rep_levels[..=entry].iter().filter(|&&level| level == 0).count().saturating_sub(1)
+}
+
+/// Bytes of the slots as Arrow has them, shared buffers counted for their part.
+fn striped_bytes(striped: &Striped, values: &Values) -> usize {
+    let slots = striped.values.len();
+    match striped.values.data_type().primitive_width() {
+        Some(width) => slots * width,
+        None => values.plain_len() + slots.div_ceil(8),
+    }
+}

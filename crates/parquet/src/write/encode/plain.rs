@@ -1,0 +1,60 @@
+use lath_kernels::select;
+
+use super::not_encoded;
+use crate::error::{Error, Result};
+use crate::write::physical::{Strings, Values};
+
+/// Bytes that the values take up.
+pub(super) fn len(pieces: &[Values]) -> usize {
+    match pieces.first() {
+        // Bits of one piece go on where those of the one before end.
+        Some(Values::Booleans(_)) => pieces.iter().map(Values::len).sum::<usize>().div_ceil(8),
+        _ => pieces.iter().map(Values::plain_len).sum(),
+    }
+}
+
+/// Values one after another, little-endian; byte arrays with their lengths before them; booleans as bits.
+pub(super) fn encode(pieces: &[Values], out: &mut [u8]) -> Result<usize> {
+    let len = len(pieces);
+    let out = &mut out[..len];
+    let mut at = 0;
+    for piece in pieces {
+        match piece {
+            Values::Booleans(bits) => {
+                if at == 0
+                    && let Some(last) = out.last_mut()
+                {
+                    // The bits behind the last value.
+                    *last = 0;
+                }
+                select::copy_bits(bits.values(), bits.offset(), out, at, bits.len())?;
+                at += bits.len();
+            }
+            Values::Words32(words) => copy(bytemuck::cast_slice(words), out, &mut at),
+            Values::Words64(words) => copy(bytemuck::cast_slice(words), out, &mut at),
+            Values::Fixed { bytes, .. } => copy(bytes, out, &mut at),
+            Values::Strings(strings) => copy_strings(strings, out, &mut at)?,
+            Values::Codes { .. } => return Err(not_encoded("PLAIN")),
+            Values::Nothing => {}
+        }
+    }
+    Ok(len)
+}
+
+fn copy(bytes: &[u8], out: &mut [u8], at: &mut usize) {
+    out[*at..*at + bytes.len()].copy_from_slice(bytes);
+    *at += bytes.len();
+}
+
+fn copy_strings(strings: &Strings, out: &mut [u8], at: &mut usize) -> Result<()> {
+    for string in strings.iter() {
+        let len = u32::try_from(string.len()).map_err(|_| too_long(string))?;
+        copy(&len.to_le_bytes(), out, at);
+        copy(string, out, at);
+    }
+    Ok(())
+}
+
+fn too_long(string: &[u8]) -> Error {
+    Error::limit("bytes of a BYTE_ARRAY value", i32::MAX as u64, string.len() as u64)
+}

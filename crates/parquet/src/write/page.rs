@@ -1,0 +1,276 @@
+//! Pages put together: levels before values, compressed, summed, a header before them.
+//!
+//! Pages of a chunk stand in segments of memory, several to a segment, and leave as slices of them: their bytes are written
+//! once, by the compressor or, where there is none, by the encoder.
+
+use std::ops::Range;
+
+use bytes::Bytes;
+use parquet::basic::{Compression, Encoding, PageType};
+
+use super::options::PageVersion;
+use super::thrift::ThriftWriter;
+use crate::codec::Compressor;
+use crate::error::{Error, Result};
+
+/// Bytes kept free before a page for its header: sixteen fields of at most six bytes.
+const HEADER_ROOM: usize = 96;
+
+/// Bytes of a segment, unless a page needs more.
+const SEGMENT_BYTES: usize = 1 << 20;
+
+/// What is particular to a data page.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct DataPage<'a> {
+    pub(super) encoding: Encoding,
+    /// Level entries, nulls included.
+    pub(super) entries: usize,
+    pub(super) nulls: usize,
+    pub(super) rows: usize,
+    /// Encoded levels; `None` where the largest is 0.
+    pub(super) rep_levels: Option<&'a [u8]>,
+    pub(super) def_levels: Option<&'a [u8]>,
+}
+
+/// What a page takes up, its header included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct PageSize {
+    pub(super) stored: usize,
+    pub(super) uncompressed: usize,
+}
+
+/// Puts the pages of one chunk after another together; keeps its buffers.
+#[derive(Debug)]
+pub(super) struct PageWriter {
+    codec: Compression,
+    compressor: Compressor,
+    version: PageVersion,
+    crc: bool,
+    /// Body of a page before it is compressed.
+    body: Vec<u8>,
+    header: Vec<u8>,
+    /// The segment at hand, all of it initialised; pages end at `used`.
+    segment: Vec<u8>,
+    used: usize,
+    open: Vec<Range<usize>>,
+    pages: Vec<Bytes>,
+    stored_len: usize,
+}
+
+impl PageWriter {
+    pub(super) fn new(codec: Compression, version: PageVersion, crc: bool) -> Result<Self> {
+        Ok(Self {
+            codec,
+            compressor: Compressor::new(codec)?,
+            version,
+            crc,
+            body: Vec::new(),
+            header: Vec::with_capacity(HEADER_ROOM),
+            segment: Vec::new(),
+            used: 0,
+            open: Vec::new(),
+            pages: Vec::new(),
+            stored_len: 0,
+        })
+    }
+
+    pub(super) fn codec(&self) -> Compression {
+        self.codec
+    }
+
+    /// Bytes of the pages so far.
+    pub(super) fn stored_len(&self) -> usize {
+        self.stored_len
+    }
+
+    /// Bytes of memory that are not in pages.
+    pub(super) fn spare_len(&self) -> usize {
+        self.body.capacity() + self.segment.len() - self.used
+    }
+
+    /// Adds a data page whose values `encode` writes to the front of a slice of at least `max_len` bytes, returning how
+    /// many they are.
+    pub(super) fn data_page(
+        &mut self,
+        page: DataPage<'_>,
+        max_len: usize,
+        encode: impl FnOnce(&mut [u8]) -> Result<usize>,
+    ) -> Result<PageSize> {
+        let v2 = self.version == PageVersion::V2;
+        let prefix_len = if v2 { 0 } else { 4 };
+        let level_lens = [page.rep_levels, page.def_levels].map(|levels| levels.map_or(0, |l| l.len() + prefix_len));
+        let levels_len: usize = level_lens.iter().sum();
+        let (start, body_len) = self.fill(levels_len + max_len, |body| {
+            let mut at = 0;
+            for levels in [page.rep_levels, page.def_levels].into_iter().flatten() {
+                if !v2 {
+                    body[at..at + 4].copy_from_slice(&to_u32(levels.len())?.to_le_bytes());
+                    at += 4;
+                }
+                body[at..at + levels.len()].copy_from_slice(levels);
+                at += levels.len();
+            }
+            Ok(at + encode(&mut body[at..])?)
+        })?;
+        let kept = if v2 { levels_len } else { 0 };
+        let (start, stored_len, is_compressed) = self.store(start, kept, body_len - kept, v2)?;
+        let (entries, nulls, rows) = (to_i32(page.entries)?, to_i32(page.nulls)?, to_i32(page.rows)?);
+        let [rep_len, def_len] = [to_i32(level_lens[0])?, to_i32(level_lens[1])?];
+        if v2 {
+            self.close_page(PageType::DATA_PAGE_V2, start, stored_len, body_len, |header| {
+                header.structure(8, |header| {
+                    header.i32(1, entries);
+                    header.i32(2, nulls);
+                    header.i32(3, rows);
+                    header.i32(4, page.encoding as i32);
+                    header.i32(5, def_len);
+                    header.i32(6, rep_len);
+                    header.bool(7, is_compressed);
+                });
+            })
+        } else {
+            self.close_page(PageType::DATA_PAGE, start, stored_len, body_len, |header| {
+                header.structure(5, |header| {
+                    header.i32(1, entries);
+                    header.i32(2, page.encoding as i32);
+                    header.i32(3, Encoding::RLE as i32);
+                    header.i32(4, Encoding::RLE as i32);
+                });
+            })
+        }
+    }
+
+    /// Adds a dictionary page of entries that `encode` writes as it does for [`data_page`](Self::data_page). It becomes
+    /// the chunk's first page.
+    pub(super) fn dictionary_page(
+        &mut self,
+        entries: usize,
+        max_len: usize,
+        encode: impl FnOnce(&mut [u8]) -> Result<usize>,
+    ) -> Result<PageSize> {
+        let entries = to_i32(entries)?;
+        let (start, body_len) = self.fill(max_len, encode)?;
+        let (start, stored_len, _) = self.store(start, 0, body_len, false)?;
+        let size = self.close_page(PageType::DICTIONARY_PAGE, start, stored_len, body_len, |header| {
+            header.structure(7, |header| {
+                header.i32(1, entries);
+                header.i32(2, Encoding::PLAIN as i32);
+            });
+        })?;
+        self.seal();
+        if let Some(dictionary) = self.pages.pop() {
+            self.pages.insert(0, dictionary);
+        }
+        Ok(size)
+    }
+
+    /// Hands out the pages and is ready for the next chunk.
+    pub(super) fn finish(&mut self) -> Vec<Bytes> {
+        self.seal();
+        self.stored_len = 0;
+        std::mem::take(&mut self.pages)
+    }
+
+    /// Has `write` fill a body of at most `room` bytes: in the segment where nothing is compressed, else beside. Returns
+    /// where it starts in the segment, and its length.
+    fn fill(&mut self, room: usize, write: impl FnOnce(&mut [u8]) -> Result<usize>) -> Result<(usize, usize)> {
+        if self.compressor.copies_nothing() {
+            let start = self.reserve(room)?;
+            return Ok((start, write(&mut self.segment[start..])?));
+        }
+        if self.body.len() < room {
+            self.body = vec![0; room.next_power_of_two()];
+        }
+        Ok((0, write(&mut self.body)?))
+    }
+
+    /// Puts a body into the segment, its first `kept` bytes as they are: returns where, how long, and whether compressed.
+    /// Where nothing is compressed the body stands there already, at `start`.
+    fn store(
+        &mut self,
+        start: usize,
+        kept: usize,
+        compressible: usize,
+        may_stay: bool,
+    ) -> Result<(usize, usize, bool)> {
+        if self.compressor.copies_nothing() {
+            return Ok((start, kept + compressible, false));
+        }
+        // What does not become smaller stays as it is, where the header can say so.
+        let max_len = self.compressor.max_len(compressible).max(compressible);
+        let start = self.reserve(kept + max_len)?;
+        let stored = &mut self.segment[start..];
+        stored[..kept].copy_from_slice(&self.body[..kept]);
+        let values = &self.body[kept..kept + compressible];
+        if may_stay && compressible == 0 {
+            return Ok((start, kept, false));
+        }
+        let len = self.compressor.compress(values, &mut stored[kept..kept + max_len])?;
+        if may_stay && len >= compressible {
+            stored[kept..kept + compressible].copy_from_slice(values);
+            return Ok((start, kept + compressible, false));
+        }
+        Ok((start, kept + len, true))
+    }
+
+    /// Makes room for a header and a body of `len` bytes; returns where the body starts.
+    fn reserve(&mut self, len: usize) -> Result<usize> {
+        to_i32(len)?;
+        if self.segment.len() - self.used < HEADER_ROOM + len {
+            self.seal();
+            self.segment = vec![0; SEGMENT_BYTES.max(HEADER_ROOM + len)];
+        }
+        Ok(self.used + HEADER_ROOM)
+    }
+
+    /// Writes the header before a body that stands in the segment.
+    fn close_page(
+        &mut self,
+        kind: PageType,
+        start: usize,
+        stored_len: usize,
+        body_len: usize,
+        particulars: impl FnOnce(&mut ThriftWriter<'_>),
+    ) -> Result<PageSize> {
+        let end = start + stored_len;
+        self.header.clear();
+        let mut header = ThriftWriter::new(&mut self.header);
+        header.i32(1, kind as i32);
+        header.i32(2, to_i32(body_len)?);
+        header.i32(3, to_i32(stored_len)?);
+        if self.crc {
+            header.i32(4, crc32fast::hash(&self.segment[start..end]).cast_signed());
+        }
+        particulars(&mut header);
+        header.end();
+        let header_len = self.header.len();
+        self.segment[start - header_len..start].copy_from_slice(&self.header);
+        self.used = end;
+        self.open.push(start - header_len..end);
+        self.stored_len += header_len + stored_len;
+        Ok(PageSize { stored: header_len + stored_len, uncompressed: header_len + body_len })
+    }
+
+    /// Turns the segment's pages into slices of it.
+    fn seal(&mut self) {
+        if self.open.is_empty() {
+            return;
+        }
+        let mut segment = std::mem::take(&mut self.segment);
+        segment.truncate(self.used);
+        if segment.len() < segment.capacity() / 2 {
+            segment.shrink_to_fit();
+        }
+        let segment = Bytes::from(segment);
+        self.pages.extend(self.open.drain(..).map(|range| segment.slice(range)));
+        self.used = 0;
+    }
+}
+
+fn to_i32(len: usize) -> Result<i32> {
+    i32::try_from(len).map_err(|_| Error::limit("bytes of a page", i32::MAX as u64, len as u64))
+}
+
+fn to_u32(len: usize) -> Result<u32> {
+    u32::try_from(len).map_err(|_| Error::limit("bytes of a page", i32::MAX as u64, len as u64))
+}

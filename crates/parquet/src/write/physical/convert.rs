@@ -1,0 +1,241 @@
+//! Numbers from the width that Arrow has them in to the one that the column stores.
+
+use arrow_buffer::{Buffer, ScalarBuffer};
+use arrow_schema::IntervalUnit;
+use parquet::basic::Type as PhysicalType;
+
+use super::Values;
+
+/// A value that the column cannot hold.
+#[derive(Debug)]
+pub(in crate::write) struct Misfit {
+    /// Which value, nulls not counted.
+    pub(in crate::write) index: usize,
+    pub(in crate::write) what: String,
+}
+
+/// What Arrow holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Source {
+    I8,
+    I16,
+    U8,
+    U16,
+    I32,
+    I64,
+    I128,
+    I256,
+    /// Milliseconds, of which days are stored.
+    Millis,
+}
+
+/// A change of width.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Narrow {
+    source: Source,
+    target: Target,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Target {
+    Int32,
+    Int64,
+    /// Big-endian two's complement of so many bytes.
+    Fixed(usize),
+}
+
+impl Narrow {
+    pub(super) fn new(physical: PhysicalType, length: usize, source: Source) -> Option<Self> {
+        let target = match physical {
+            PhysicalType::INT32 => Target::Int32,
+            PhysicalType::INT64 => Target::Int64,
+            PhysicalType::FIXED_LEN_BYTE_ARRAY if length > 0 => Target::Fixed(length),
+            _ => return None,
+        };
+        Some(Self { source, target })
+    }
+
+    /// Bytes of a value in Arrow.
+    pub(super) fn source_width(self) -> usize {
+        match self.source {
+            Source::I8 | Source::U8 => 1,
+            Source::I16 | Source::U16 => 2,
+            Source::I32 => 4,
+            Source::I64 | Source::Millis => 8,
+            Source::I128 => 16,
+            Source::I256 => 32,
+        }
+    }
+
+    pub(super) fn apply(self, src: &[u8]) -> Result<Values, Misfit> {
+        match self.target {
+            Target::Int32 => Ok(Values::Words32(match self.source {
+                Source::I8 => map(src, |v| i32::from(i8::from_le_bytes(v)).cast_unsigned()),
+                Source::I16 => map(src, |v| i32::from(i16::from_le_bytes(v)).cast_unsigned()),
+                Source::U8 => map(src, |v: [u8; 1]| v[0].into()),
+                Source::U16 => map(src, |v| u16::from_le_bytes(v).into()),
+                Source::I32 => map(src, u32::from_le_bytes),
+                Source::I64 => checked(src, |v| i64::from_le_bytes(v) as i32, |v| v.into(), i64::from_le_bytes)?,
+                Source::I128 => checked(src, |v| i128::from_le_bytes(v) as i32, |v| v.into(), i128::from_le_bytes)?,
+                Source::I256 => checked(src, |v| low_i128(v) as i32, |v| (v.into(), sign(v.into())), halves)?,
+                Source::Millis => checked(
+                    src,
+                    |v| i64::from_le_bytes(v).div_euclid(MILLIS_PER_DAY) as i32,
+                    |days| i64::from(days),
+                    |v| i64::from_le_bytes(v).div_euclid(MILLIS_PER_DAY),
+                )?,
+            })),
+            Target::Int64 => Ok(Values::Words64(match self.source {
+                Source::I8 => map(src, |v| i64::from(i8::from_le_bytes(v)).cast_unsigned()),
+                Source::I16 => map(src, |v| i64::from(i16::from_le_bytes(v)).cast_unsigned()),
+                Source::U8 => map(src, |v: [u8; 1]| v[0].into()),
+                Source::U16 => map(src, |v| u16::from_le_bytes(v).into()),
+                Source::I32 => map(src, |v| i64::from(i32::from_le_bytes(v)).cast_unsigned()),
+                Source::I64 | Source::Millis => map(src, u64::from_le_bytes),
+                Source::I128 => checked(src, |v| i128::from_le_bytes(v) as i64, |v| v.into(), i128::from_le_bytes)?,
+                Source::I256 => checked(src, |v| low_i128(v) as i64, |v| (v.into(), sign(v.into())), halves)?,
+            })),
+            Target::Fixed(width) => match self.source_width() {
+                1 => big_endian::<1>(src, width),
+                2 => big_endian::<2>(src, width),
+                4 => big_endian::<4>(src, width),
+                8 => big_endian::<8>(src, width),
+                16 => big_endian::<16>(src, width),
+                _ => big_endian::<32>(src, width),
+            },
+        }
+    }
+}
+
+const MILLIS_PER_DAY: i64 = 86_400_000;
+
+fn map<const N: usize, T: arrow_buffer::ArrowNativeType>(src: &[u8], f: impl Fn([u8; N]) -> T) -> ScalarBuffer<T> {
+    src.as_chunks::<N>().0.iter().map(|value| f(*value)).collect::<Vec<T>>().into()
+}
+
+/// A stored word, as the signed integer that it is and as bits.
+trait Stored: Copy {
+    type Word: arrow_buffer::ArrowNativeType;
+    fn word(self) -> Self::Word;
+}
+
+impl Stored for i32 {
+    type Word = u32;
+    fn word(self) -> u32 {
+        self.cast_unsigned()
+    }
+}
+
+impl Stored for i64 {
+    type Word = u64;
+    fn word(self) -> u64 {
+        self.cast_unsigned()
+    }
+}
+
+/// Cuts values down with `cut` and refuses the first that `widen` does not bring back.
+fn checked<const N: usize, T: Stored, W: PartialEq>(
+    src: &[u8],
+    cut: impl Fn([u8; N]) -> T,
+    widen: impl Fn(T) -> W,
+    whole: impl Fn([u8; N]) -> W,
+) -> Result<ScalarBuffer<T::Word>, Misfit> {
+    let values = src.as_chunks::<N>().0;
+    let fits = |value: &[u8; N]| widen(cut(*value)) == whole(*value);
+    // Without a branch on each value: they fit nearly always.
+    let mut all_fit = true;
+    let words: Vec<T::Word> = values
+        .iter()
+        .map(|value| {
+            all_fit &= fits(value);
+            cut(*value).word()
+        })
+        .collect();
+    if all_fit {
+        return Ok(words.into());
+    }
+    let index = values.iter().position(|value| !fits(value)).unwrap_or(0);
+    let bits = 8 * size_of::<T>();
+    Err(Misfit { index, what: format!("{} does not fit into {bits} bits", decimal(&values[index])) })
+}
+
+fn low_i128(value: [u8; 32]) -> i128 {
+    halves(value).0
+}
+
+/// Lower and upper half of a 256-bit integer.
+fn halves(value: [u8; 32]) -> (i128, i128) {
+    let (low, high) = value.split_at(16);
+    let half = |bytes: &[u8]| i128::from_le_bytes(std::array::from_fn(|i| bytes[i]));
+    (half(low), half(high))
+}
+
+fn sign(value: i128) -> i128 {
+    value >> 127
+}
+
+fn big_endian<const N: usize>(src: &[u8], width: usize) -> Result<Values, Misfit> {
+    let values = src.as_chunks::<N>().0;
+    let mut out = vec![0; values.len() * width];
+    let kept = width.min(N);
+    let mut all_fit = true;
+    for (slot, value) in out.chunks_exact_mut(width).zip(values) {
+        let fill = if value[N - 1] & 0x80 == 0 { 0 } else { 0xFF };
+        let (before, number) = slot.split_at_mut(width - kept);
+        before.fill(fill);
+        for (byte, from) in number.iter_mut().zip(value[..kept].iter().rev()) {
+            *byte = *from;
+        }
+        all_fit &= fits(value, kept);
+    }
+    if !all_fit {
+        let index = values.iter().position(|value| !fits(value, kept)).unwrap_or(0);
+        return Err(Misfit { index, what: format!("{} does not fit into {width} bytes", decimal(&values[index])) });
+    }
+    Ok(Values::Fixed { width, len: values.len(), bytes: Buffer::from_vec(out) })
+}
+
+/// Whether the bytes above the first `kept` only repeat the sign.
+fn fits<const N: usize>(value: &[u8; N], kept: usize) -> bool {
+    let fill = if value[kept - 1] & 0x80 == 0 { 0 } else { 0xFF };
+    value[kept..].iter().all(|&byte| byte == fill)
+}
+
+/// The digits of a little-endian integer, for a message.
+fn decimal(value: &[u8]) -> String {
+    let fill = if value.last().is_some_and(|last| last & 0x80 != 0) { 0xFF } else { 0 };
+    let wide: [u8; 32] = std::array::from_fn(|i| value.get(i).copied().unwrap_or(fill));
+    arrow_buffer::i256::from_le_bytes(wide).to_string()
+}
+
+/// INTERVAL: months, days and milliseconds, three little-endian 32-bit integers.
+pub(super) fn intervals(unit: IntervalUnit, src: &[u8]) -> Result<Values, Misfit> {
+    let mut out = Vec::with_capacity(src.len() / 4 * 12);
+    match unit {
+        IntervalUnit::YearMonth => {
+            for months in src.as_chunks::<4>().0 {
+                out.extend_from_slice(months);
+                out.extend_from_slice(&[0; 8]);
+            }
+        }
+        IntervalUnit::DayTime => {
+            for days_millis in src.as_chunks::<8>().0 {
+                out.extend_from_slice(&[0; 4]);
+                out.extend_from_slice(days_millis);
+            }
+        }
+        IntervalUnit::MonthDayNano => {
+            for (index, value) in src.as_chunks::<16>().0.iter().enumerate() {
+                let nanos = i64::from_le_bytes(std::array::from_fn(|i| value[8 + i]));
+                let millis = u32::try_from(nanos / 1_000_000).ok().filter(|_| nanos % 1_000_000 == 0);
+                let Some(millis) = millis else {
+                    let what = format!("an interval of {nanos} ns is no whole number of milliseconds of 32 bits");
+                    return Err(Misfit { index, what });
+                };
+                out.extend_from_slice(&value[..8]);
+                out.extend_from_slice(&millis.to_le_bytes());
+            }
+        }
+    }
+    Ok(Values::Fixed { width: 12, len: out.len() / 12, bytes: Buffer::from_vec(out) })
+}

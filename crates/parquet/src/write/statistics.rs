@@ -1,0 +1,364 @@
+//! Minima and maxima of pages and chunks in the order of the column's type, counts of nulls and NaNs, histograms of levels.
+//!
+//! <https://github.com/apache/parquet-format/blob/master/src/main/thrift/parquet.thrift> (`Statistics`, `ColumnOrder`)
+
+use std::cmp::Ordering;
+
+use parquet::basic::{ColumnOrder, ConvertedType, LogicalType, SortOrder, Type as PhysicalType};
+use parquet::schema::types::ColumnDescriptor;
+
+use super::physical::{Strings, Values};
+
+/// How values of a column compare.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Order {
+    Booleans,
+    Signed32,
+    Unsigned32,
+    Signed64,
+    Unsigned64,
+    Float16,
+    Float32,
+    Float64,
+    /// IEEE 754's total order, of floating point in so many bytes.
+    Total16,
+    Total32,
+    Total64,
+    /// Bytes, unsigned, shorter first.
+    Bytes,
+    /// The same, where the bytes are UTF-8.
+    Utf8,
+    /// Big-endian two's complement.
+    BigEndian,
+    /// The specification gives none.
+    Undefined,
+}
+
+impl Order {
+    pub(super) fn new(column: &ColumnDescriptor, total_order: bool) -> Self {
+        let logical = column.logical_type_ref();
+        let converted = column.converted_type();
+        let defined = ColumnOrder::sort_order_for_type(logical, converted, column.physical_type());
+        let float = |plain, total| if total_order { total } else { plain };
+        match (column.physical_type(), defined) {
+            (_, SortOrder::UNDEFINED) | (PhysicalType::INT96, _) => Self::Undefined,
+            (PhysicalType::BOOLEAN, _) => Self::Booleans,
+            (PhysicalType::INT32, SortOrder::UNSIGNED) => Self::Unsigned32,
+            (PhysicalType::INT32, _) => Self::Signed32,
+            (PhysicalType::INT64, SortOrder::UNSIGNED) => Self::Unsigned64,
+            (PhysicalType::INT64, _) => Self::Signed64,
+            (PhysicalType::FLOAT, _) => float(Self::Float32, Self::Total32),
+            (PhysicalType::DOUBLE, _) => float(Self::Float64, Self::Total64),
+            (PhysicalType::FIXED_LEN_BYTE_ARRAY, _) if matches!(logical, Some(LogicalType::Float16)) => {
+                float(Self::Float16, Self::Total16)
+            }
+            (_, SortOrder::SIGNED) => Self::BigEndian,
+            _ if matches!(logical, Some(LogicalType::String | LogicalType::Json | LogicalType::Enum))
+                || converted == ConvertedType::UTF8 =>
+            {
+                Self::Utf8
+            }
+            _ => Self::Bytes,
+        }
+    }
+
+    pub(super) fn is_total(self) -> bool {
+        matches!(self, Self::Total16 | Self::Total32 | Self::Total64)
+    }
+
+    fn is_float(self) -> bool {
+        self.is_total() || matches!(self, Self::Float16 | Self::Float32 | Self::Float64)
+    }
+
+    /// Compares two values in PLAIN bytes (byte arrays without length).
+    pub(super) fn compare(self, a: &[u8], b: &[u8]) -> Ordering {
+        match self {
+            Self::Booleans | Self::Bytes | Self::Utf8 | Self::Undefined => a.cmp(b),
+            Self::Signed32 => i32::from_le_bytes(array(a)).cmp(&i32::from_le_bytes(array(b))),
+            Self::Unsigned32 => u32::from_le_bytes(array(a)).cmp(&u32::from_le_bytes(array(b))),
+            Self::Signed64 => i64::from_le_bytes(array(a)).cmp(&i64::from_le_bytes(array(b))),
+            Self::Unsigned64 => u64::from_le_bytes(array(a)).cmp(&u64::from_le_bytes(array(b))),
+            Self::Float16 | Self::Total16 => {
+                key16(u16::from_le_bytes(array(a))).cmp(&key16(u16::from_le_bytes(array(b))))
+            }
+            Self::Float32 | Self::Total32 => {
+                key32(u32::from_le_bytes(array(a))).cmp(&key32(u32::from_le_bytes(array(b))))
+            }
+            Self::Float64 | Self::Total64 => {
+                key64(u64::from_le_bytes(array(a))).cmp(&key64(u64::from_le_bytes(array(b))))
+            }
+            Self::BigEndian => {
+                let negative = |v: &[u8]| v.first().is_some_and(|first| first & 0x80 != 0);
+                negative(b).cmp(&negative(a)).then_with(|| a.cmp(b))
+            }
+        }
+    }
+}
+
+fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
+    std::array::from_fn(|i| bytes.get(i).copied().unwrap_or(0))
+}
+
+// Keys whose order as signed integers is IEEE 754's total order of the floating point numbers.
+
+fn key16(bits: u16) -> i16 {
+    let bits = bits.cast_signed();
+    bits ^ ((bits >> 15).cast_unsigned() >> 1).cast_signed()
+}
+
+fn key32(bits: u32) -> i32 {
+    let bits = bits.cast_signed();
+    bits ^ ((bits >> 31).cast_unsigned() >> 1).cast_signed()
+}
+
+fn key64(bits: u64) -> i64 {
+    let bits = bits.cast_signed();
+    bits ^ ((bits >> 63).cast_unsigned() >> 1).cast_signed()
+}
+
+/// Smallest and largest value, in PLAIN bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Extremes {
+    pub(super) min: Vec<u8>,
+    pub(super) max: Vec<u8>,
+}
+
+/// What is known of the values of a page or chunk.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct ValueStatistics {
+    pub(super) extremes: Option<Extremes>,
+    /// Whether the extremes are NaNs, there being nothing else.
+    nan_only: bool,
+    pub(super) nans: u64,
+}
+
+impl ValueStatistics {
+    /// Of values in `order`.
+    pub(super) fn of(order: Order, values: &Values) -> Self {
+        match values {
+            Values::Booleans(bits) => Self::exact(booleans(bits)),
+            Values::Words32(words) => match order {
+                Order::Signed32 => Self::exact(extremes(words, |&w| w.cast_signed(), |w| w.to_le_bytes().to_vec())),
+                Order::Unsigned32 => Self::exact(extremes(words, |&w| w, |w| w.to_le_bytes().to_vec())),
+                Order::Float32 | Order::Total32 => floats(
+                    order,
+                    words,
+                    |&w| (key32(w), f32::from_bits(w).is_nan()),
+                    |k| (key32(k.cast_unsigned()) as u32).to_le_bytes().to_vec(),
+                ),
+                _ => Self::default(),
+            },
+            Values::Words64(words) => match order {
+                Order::Signed64 => Self::exact(extremes(words, |&w| w.cast_signed(), |w| w.to_le_bytes().to_vec())),
+                Order::Unsigned64 => Self::exact(extremes(words, |&w| w, |w| w.to_le_bytes().to_vec())),
+                Order::Float64 | Order::Total64 => floats(
+                    order,
+                    words,
+                    |&w| (key64(w), f64::from_bits(w).is_nan()),
+                    |k| (key64(k.cast_unsigned()) as u64).to_le_bytes().to_vec(),
+                ),
+                _ => Self::default(),
+            },
+            Values::Fixed { width, bytes, .. } => match order {
+                Order::Float16 | Order::Total16 => floats(
+                    order,
+                    bytes.as_chunks::<2>().0,
+                    |&v| {
+                        let bits = u16::from_le_bytes(v);
+                        (key16(bits), bits & 0x7FFF > 0x7C00)
+                    },
+                    |k| (key16(k.cast_unsigned()) as u16).to_le_bytes().to_vec(),
+                ),
+                Order::Undefined => Self::default(),
+                _ => Self::of_bytes(order, bytes.chunks_exact((*width).max(1))),
+            },
+            Values::Strings(strings) => Self::of_strings(order, strings),
+            Values::Codes { .. } | Values::Nothing => Self::default(),
+        }
+    }
+
+    fn of_strings(order: Order, strings: &Strings) -> Self {
+        match order {
+            Order::Undefined => Self::default(),
+            _ => Self::of_bytes(order, strings.iter()),
+        }
+    }
+
+    /// Of byte strings.
+    pub(super) fn of_bytes<'a>(order: Order, mut values: impl Iterator<Item = &'a [u8]>) -> Self {
+        let Some(first) = values.next() else { return Self::default() };
+        let (mut min, mut max) = (first, first);
+        for value in values {
+            if order.compare(value, min).is_lt() {
+                min = value;
+            } else if order.compare(value, max).is_gt() {
+                max = value;
+            }
+        }
+        Self::exact(Some(Extremes { min: min.to_vec(), max: max.to_vec() }))
+    }
+
+    fn exact(extremes: Option<Extremes>) -> Self {
+        Self { extremes, nan_only: false, nans: 0 }
+    }
+
+    /// Adds what is known of further values.
+    pub(super) fn merge(&mut self, order: Order, other: &Self) {
+        self.nans += other.nans;
+        let Some(theirs) = &other.extremes else { return };
+        match &mut self.extremes {
+            // NaNs count only among themselves.
+            Some(_) if other.nan_only && !self.nan_only => {}
+            Some(own) if other.nan_only == self.nan_only => {
+                if order.compare(&theirs.min, &own.min).is_lt() {
+                    own.min.clone_from(&theirs.min);
+                }
+                if order.compare(&theirs.max, &own.max).is_gt() {
+                    own.max.clone_from(&theirs.max);
+                }
+            }
+            own => {
+                *own = Some(theirs.clone());
+                self.nan_only = other.nan_only;
+            }
+        }
+    }
+}
+
+fn booleans(bits: &arrow_buffer::BooleanBuffer) -> Option<Extremes> {
+    if bits.is_empty() {
+        return None;
+    }
+    let set = bits.count_set_bits();
+    Some(Extremes { min: vec![u8::from(set == bits.len())], max: vec![u8::from(set > 0)] })
+}
+
+fn extremes<T, K: Ord + Copy>(values: &[T], key: impl Fn(&T) -> K, bytes: impl Fn(K) -> Vec<u8>) -> Option<Extremes> {
+    let first = key(values.first()?);
+    let (min, max) = values.iter().fold((first, first), |(min, max), value| {
+        let value = key(value);
+        (min.min(value), max.max(value))
+    });
+    Some(Extremes { min: bytes(min), max: bytes(max) })
+}
+
+/// NaNs stand aside; in total order they are the extremes where there is nothing else. Else the smallest zero counts as
+/// -0.0 and the largest as +0.0, since readers may not tell them apart.
+fn floats<T, K: Ord + Copy + Default>(
+    order: Order,
+    values: &[T],
+    key: impl Fn(&T) -> (K, bool),
+    bytes: impl Fn(K) -> Vec<u8>,
+) -> ValueStatistics {
+    let mut nans = 0;
+    let mut range: Option<(K, K)> = None;
+    for value in values {
+        let (key, is_nan) = key(value);
+        if is_nan {
+            nans += 1;
+            continue;
+        }
+        range = Some(range.map_or((key, key), |(min, max)| (min.min(key), max.max(key))));
+    }
+    if let Some((min, max)) = range {
+        let (mut min, mut max) = (bytes(min), bytes(max));
+        if !order.is_total() {
+            // All bits but the sign are clear: a zero.
+            let is_zero =
+                |v: &[u8]| v.iter().rev().enumerate().all(|(i, byte)| byte & if i == 0 { 0x7F } else { 0xFF } == 0);
+            if is_zero(&min)
+                && let Some(last) = min.last_mut()
+            {
+                *last = 0x80;
+            }
+            if is_zero(&max)
+                && let Some(last) = max.last_mut()
+            {
+                *last = 0;
+            }
+        }
+        return ValueStatistics { extremes: Some(Extremes { min, max }), nan_only: false, nans };
+    }
+    let nans_alone = order.is_total().then(|| extremes(values, |value| key(value).0, bytes)).flatten();
+    ValueStatistics { nan_only: nans_alone.is_some(), extremes: nans_alone, nans }
+}
+
+/// A minimum cut to at most `len` bytes, and whether it is exact still: a prefix is no larger than the value.
+pub(super) fn truncate_min(order: Order, mut min: Vec<u8>, len: usize) -> (Vec<u8>, bool) {
+    if min.len() <= len || !can_truncate(order) {
+        return (min, true);
+    }
+    let end = if order == Order::Utf8 { floor_char_boundary(&min, len) } else { len };
+    if end == 0 {
+        return (min, true);
+    }
+    min.truncate(end);
+    (min, false)
+}
+
+/// A maximum cut to at most `len` bytes and raised by one in its last place, and whether it is exact still.
+pub(super) fn truncate_max(order: Order, max: Vec<u8>, len: usize) -> (Vec<u8>, bool) {
+    if max.len() <= len || !can_truncate(order) {
+        return (max, true);
+    }
+    let raised = if order == Order::Utf8 {
+        raise_utf8(&max[..floor_char_boundary(&max, len)])
+    } else {
+        raise_bytes(&max[..len])
+    };
+    match raised {
+        Some(raised) => (raised, false),
+        None => (max, true),
+    }
+}
+
+fn can_truncate(order: Order) -> bool {
+    matches!(order, Order::Bytes | Order::Utf8)
+}
+
+/// The end of the last character that ends at `len` or before, if the bytes are UTF-8.
+fn floor_char_boundary(bytes: &[u8], len: usize) -> usize {
+    // A continuation byte has its upper bits 10.
+    (0..=len).rev().find(|&end| bytes.get(end).is_none_or(|byte| byte & 0xC0 != 0x80)).unwrap_or(0)
+}
+
+fn raise_bytes(prefix: &[u8]) -> Option<Vec<u8>> {
+    let end = prefix.iter().rposition(|&byte| byte != 0xFF)? + 1;
+    let mut raised = prefix[..end].to_vec();
+    if let Some(last) = raised.last_mut() {
+        *last += 1;
+    }
+    Some(raised)
+}
+
+fn raise_utf8(prefix: &[u8]) -> Option<Vec<u8>> {
+    // What is called UTF-8 and is not is raised as bytes.
+    let Ok(text) = std::str::from_utf8(prefix) else { return raise_bytes(prefix) };
+    text.char_indices().rev().find_map(|(at, last)| {
+        let next = char::from_u32(if last == '\u{D7FF}' { 0xE000 } else { last as u32 + 1 })?;
+        let mut raised = prefix[..at].to_vec();
+        raised.extend_from_slice(next.encode_utf8(&mut [0; 4]).as_bytes());
+        (raised.len() <= prefix.len()).then_some(raised)
+    })
+}
+
+/// Adds to `histogram` how often each level occurs.
+pub(super) fn count_levels(levels: &[u8], histogram: &mut [i64]) {
+    // Four counters a level, so that a run of one level does not wait for itself.
+    let mut counts = [[0u32; 256]; 4];
+    for chunk in levels.chunks(1 << 30) {
+        let (fours, rest) = chunk.as_chunks::<4>();
+        for four in fours {
+            for (counts, &level) in counts.iter_mut().zip(four) {
+                counts[usize::from(level)] += 1;
+            }
+        }
+        for &level in rest {
+            counts[0][usize::from(level)] += 1;
+        }
+        for (level, count) in histogram.iter_mut().enumerate() {
+            *count += counts.iter().map(|counts| i64::from(counts[level])).sum::<i64>();
+        }
+        counts = [[0; 256]; 4];
+    }
+}
