@@ -65,7 +65,7 @@ pub(crate) enum Command {
         after_help = "Examples:\n  lath cat trips.parquet | jq .price\n  lath cat data/ --format arrow | python -c 'import pyarrow.ipc, sys; print(pyarrow.ipc.open_stream(sys.stdin.buffer).read_all())'\n  lath cat data/ --columns id,price -o slim.parquet"
     )]
     Cat(CatArgs),
-    /// Decode everything and compare it with checksums, counts, statistics and page index
+    /// Decode everything and compare it with checksums, counts, statistics, Bloom filters and page index
     #[command(
         after_help = "Prints a line for each thing that is wrong, or one for a file in which nothing is. Exits 0 if all is well, 1 if the metadata disagrees\nwith the data, 3 if something cannot be decoded.\n\nExample:\n  lath check data/"
     )]

@@ -8,6 +8,7 @@ use bytes::Bytes;
 use lath_parquet::{DecryptionKeys, OpenOptions, ParquetFile};
 
 use crate::args::InputArgs;
+use crate::check::FileBytes;
 use crate::failure::{Failure, Result};
 
 /// The files that a command works on, in order.
@@ -71,6 +72,18 @@ impl Inputs {
             Input::Path(path) => fs::metadata(path).map(|metadata| metadata.len()).ok(),
             Input::Stdin => self.stdin.as_ref().map(|bytes| bytes.len() as u64),
         }
+    }
+
+    /// The bytes of the file at `index`, which has been opened; `None` if they are encrypted.
+    pub(crate) fn bytes(&self, index: usize) -> Result<Option<FileBytes>> {
+        Ok(match &self.files[index] {
+            _ if self.decryption.is_some() => None,
+            Input::Path(path) => {
+                let file = fs::File::open(path).map_err(|error| Failure::reaching(path, &error))?;
+                Some(FileBytes::File(file))
+            }
+            Input::Stdin => self.stdin.clone().map(FileBytes::Memory),
+        })
     }
 
     /// Opens the file at `index`: reads its footer.

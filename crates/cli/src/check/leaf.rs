@@ -1,5 +1,7 @@
 //! From the Arrow arrays of a column back to the values and nulls of one leaf, as a Parquet file counts them.
 
+use std::sync::Arc;
+
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, OffsetSizeTrait, make_array};
 use arrow_buffer::NullBuffer;
@@ -35,40 +37,101 @@ fn collect(data_type: &DataType, path: &mut LeafPath, paths: &mut Vec<LeafPath>)
 }
 
 /// The values of one leaf.
+#[derive(Debug)]
 pub(super) struct Leaf {
     /// Values, and nulls where the leaf or a struct above it is null.
     pub(super) values: ArrayRef,
     /// Lists above the leaf that are null or empty: each has one entry in the file, with no value.
     pub(super) missing: u64,
+    /// How many entries have each definition level, and each repetition level.
+    pub(super) def_levels: Vec<u64>,
+    pub(super) rep_levels: Vec<u64>,
 }
 
-/// Follows `path` from `column` down.
-pub(super) fn descend(column: &ArrayRef, path: &[usize]) -> Result<Leaf, ArrowError> {
-    let mut values = column.clone();
-    let mut missing = 0;
+/// Follows `path` from `column`, whose field is `nullable`, down.
+pub(super) fn descend(column: &ArrayRef, nullable: bool, path: &[usize]) -> Result<Leaf, ArrowError> {
+    let mut leaf =
+        Leaf { values: column.clone(), missing: 0, def_levels: vec![0], rep_levels: vec![column.len() as u64] };
+    let mut nullable = nullable;
+    // Slots whose entry has ended at a struct above.
+    let mut ended = 0;
     for &index in path {
-        values = match values.data_type() {
-            DataType::Struct(_) => {
-                let parent = values.as_struct();
-                with_nulls(parent.column(index), parent.nulls())?
+        ended = leaf.define(nullable, leaf.values.null_count() as u64, ended);
+        let array = Arc::clone(&leaf.values);
+        nullable = match array.data_type() {
+            DataType::Struct(fields) => {
+                let parent = array.as_struct();
+                leaf.values = with_nulls(parent.column(index), parent.nulls())?;
+                fields[index].is_nullable()
             }
-            DataType::List(_) => {
-                let list = values.as_list::<i32>();
-                elements(list.values(), list.offsets(), list.nulls(), &mut missing)?
+            DataType::List(element) => {
+                let list = array.as_list::<i32>();
+                ended = leaf.repeat(list.values(), list.offsets(), list.nulls())?;
+                element.is_nullable()
             }
-            DataType::LargeList(_) => {
-                let list = values.as_list::<i64>();
-                elements(list.values(), list.offsets(), list.nulls(), &mut missing)?
+            DataType::LargeList(element) => {
+                let list = array.as_list::<i64>();
+                ended = leaf.repeat(list.values(), list.offsets(), list.nulls())?;
+                element.is_nullable()
             }
-            DataType::Map(..) => {
-                let map = values.as_map();
-                let entries: ArrayRef = std::sync::Arc::new(map.entries().clone());
-                elements(&entries, map.offsets(), map.nulls(), &mut missing)?
+            DataType::Map(entries, _) => {
+                let map = array.as_map();
+                let pairs: ArrayRef = Arc::new(map.entries().clone());
+                ended = leaf.repeat(&pairs, map.offsets(), map.nulls())?;
+                entries.is_nullable()
             }
             other => return Err(ArrowError::SchemaError(format!("{other} has no children"))),
         };
     }
-    Ok(Leaf { values, missing })
+    let nulls = leaf.values.logical_null_count() as u64;
+    leaf.define(nullable, nulls, ended);
+    leaf.end(leaf.values.len() as u64 - nulls);
+    Ok(leaf)
+}
+
+impl Leaf {
+    /// `count` entries end at the current definition level.
+    fn end(&mut self, count: u64) {
+        if let Some(last) = self.def_levels.last_mut() {
+            *last += count;
+        }
+    }
+
+    /// Goes through a node of which `nulls` slots are null, `ended` of them because a struct above is. Returns how many have
+    /// ended by now.
+    fn define(&mut self, nullable: bool, nulls: u64, ended: u64) -> u64 {
+        if !nullable {
+            return ended;
+        }
+        self.end(nulls.saturating_sub(ended));
+        self.def_levels.push(0);
+        nulls
+    }
+
+    /// Goes on to the elements of all lists that are not null, one after the other. None of them has ended yet.
+    fn repeat<O: OffsetSizeTrait>(
+        &mut self,
+        values: &ArrayRef,
+        offsets: &[O],
+        nulls: Option<&NullBuffer>,
+    ) -> Result<u64, ArrowError> {
+        let (mut hidden, mut empty, mut null) = (false, 0, 0);
+        for (row, ends) in offsets.windows(2).enumerate() {
+            let is_empty = ends[0] == ends[1];
+            let is_null = nulls.is_some_and(|nulls| nulls.is_null(row));
+            null += u64::from(is_null);
+            empty += u64::from(is_empty && !is_null);
+            hidden |= is_null && !is_empty;
+        }
+        let lists = offsets.len() as u64 - 1;
+        self.values = elements(values, offsets, nulls, hidden)?;
+        self.missing += null + empty;
+        self.end(empty);
+        self.def_levels.push(0);
+        // The first element of a list continues the list above it.
+        self.rep_levels.push(self.values.len() as u64 - (lists - null - empty));
+        Ok(0)
+    }
 }
 
 fn with_nulls(child: &ArrayRef, nulls: Option<&NullBuffer>) -> Result<ArrayRef, ArrowError> {
@@ -81,25 +144,18 @@ fn with_nulls(child: &ArrayRef, nulls: Option<&NullBuffer>) -> Result<ArrayRef, 
     }
 }
 
-/// The elements of all lists that are not null, one after the other.
+/// The elements of all lists that are not null. `hidden` says that some null lists have elements behind them.
 fn elements<O: OffsetSizeTrait>(
     values: &ArrayRef,
     offsets: &[O],
     nulls: Option<&NullBuffer>,
-    missing: &mut u64,
+    hidden: bool,
 ) -> Result<ArrayRef, ArrowError> {
-    let mut hidden = false;
-    for (row, ends) in offsets.windows(2).enumerate() {
-        let is_empty = ends[0] == ends[1];
-        let is_null = nulls.is_some_and(|nulls| nulls.is_null(row));
-        *missing += u64::from(is_null || is_empty);
-        hidden |= is_null && !is_empty;
-    }
     let (start, end) = (offsets[0].as_usize(), offsets[offsets.len() - 1].as_usize());
     if !hidden {
         return Ok(values.slice(start, end - start));
     }
-    // Null lists may have elements behind them that are no part of the data.
+    // They are no part of the data.
     let data = values.to_data();
     let mut shown = MutableArrayData::new(vec![&data], false, end - start);
     for (row, ends) in offsets.windows(2).enumerate() {
@@ -112,8 +168,6 @@ fn elements<O: OffsetSizeTrait>(
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use arrow_array::types::Int32Type;
     use arrow_array::{Int32Array, ListArray};
     use arrow_buffer::OffsetBuffer;
@@ -125,9 +179,11 @@ mod tests {
     fn null_and_empty_lists_are_entries_without_value() {
         let lists = [Some(vec![Some(1), None]), None, Some(vec![]), Some(vec![Some(3)])];
         let column: ArrayRef = Arc::new(ListArray::from_iter_primitive::<Int32Type, _, _>(lists));
-        let leaf = descend(&column, &[0]).unwrap();
+        let leaf = descend(&column, true, &[0]).unwrap();
         assert_eq!(leaf.values.as_primitive::<Int32Type>(), &Int32Array::from(vec![Some(1), None, Some(3)]));
         assert_eq!(leaf.missing, 2);
+        // A null list, an empty one, a null element, two values; the second element alone continues a list.
+        assert_eq!((leaf.def_levels, leaf.rep_levels), (vec![1, 1, 1, 2], vec![4, 1]));
     }
 
     #[test]
@@ -136,7 +192,7 @@ mod tests {
         let nulls = NullBuffer::from(vec![true, false, true]);
         let field = Arc::new(Field::new_list_field(DataType::Int32, true));
         let list = ListArray::new(field, OffsetBuffer::new(vec![0, 1, 3, 4].into()), values, Some(nulls));
-        let leaf = descend(&(Arc::new(list) as ArrayRef), &[0]).unwrap();
+        let leaf = descend(&(Arc::new(list) as ArrayRef), true, &[0]).unwrap();
         assert_eq!(leaf.values.as_primitive::<Int32Type>(), &Int32Array::from(vec![1, 4]));
         assert_eq!(leaf.missing, 1);
     }

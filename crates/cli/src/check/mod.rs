@@ -1,7 +1,9 @@
 //! Compares what a file says of its data with its data.
 
+mod bloom;
 mod bound;
 mod leaf;
+mod size;
 mod tally;
 
 use std::fmt;
@@ -10,15 +12,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
 
-use arrow_schema::ArrowError;
+use arrow_schema::{ArrowError, Field};
 use lath_parquet::{Error, ParquetFile};
 use parquet::basic::{BoundaryOrder, ColumnOrder, SortOrder};
 use parquet::file::metadata::ParquetMetaData;
 use parquet::schema::types::ColumnDescriptor;
 
+use bloom::Probe;
 use bound::Bound;
 use leaf::{descend, leaf_paths};
 use tally::Tally;
+
+pub(crate) use bloom::FileBytes;
 
 use crate::failure::{Failure, Result};
 use crate::page_index::{PageEntry, column_index, pages};
@@ -48,12 +53,14 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Decodes the leaf `columns` of `file`, and returns all that is wrong, in file order.
+/// Decodes the leaf `columns` of `file`, and returns all that is wrong, in file order. `bytes` are the file's, for its Bloom
+/// filters.
 pub(crate) fn check(
     file: &ParquetFile,
     name: &str,
     metadata: &ParquetMetaData,
     columns: &[usize],
+    bytes: Option<&FileBytes>,
     scan: &Scan,
     progress: &mut Progress,
 ) -> Result<Vec<Finding>> {
@@ -71,7 +78,7 @@ pub(crate) fn check(
             let (done, tasks, results, next, scan) = (done.clone(), &tasks, &results, &next, &scan);
             scope.spawn(move || {
                 while let Some(task) = tasks.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let result = task.run(file, name, metadata, scan);
+                    let result = task.run(file, name, metadata, bytes, scan);
                     if let Ok(mut results) = results.lock() {
                         results[task.index] = Some(result);
                     }
@@ -124,13 +131,22 @@ struct Counted<'a> {
     column: usize,
     descriptor: &'a ColumnDescriptor,
     path: Vec<usize>,
+    nullable: bool,
     ordered: bool,
     pages: Option<Vec<PageEntry<'a>>>,
     tallies: Vec<Tally>,
+    probe: Option<Probe>,
 }
 
 impl Task<'_> {
-    fn run(&self, file: &ParquetFile, name: &str, metadata: &ParquetMetaData, scan: &Scan) -> Result<Vec<Finding>> {
+    fn run(
+        &self,
+        file: &ParquetFile,
+        name: &str,
+        metadata: &ParquetMetaData,
+        bytes: Option<&FileBytes>,
+        scan: &Scan,
+    ) -> Result<Vec<Finding>> {
         let place = format!("row group {}, column {}", self.row_group, self.root);
         let corrupt = |what: String| Finding { kind: Kind::Corrupt, place: place.clone(), what };
         let builder = scan.builder(file, Some(&[self.root.to_owned()])).row_groups(vec![self.row_group]);
@@ -139,9 +155,13 @@ impl Task<'_> {
             Err(error) => return undecodable(error, name, corrupt),
         };
         let mut counted = match batches.schema().fields().first() {
-            Some(field) => self.counted(metadata, &leaf_paths(field.data_type())),
+            Some(field) => self.counted(metadata, field),
             None => Vec::new(),
         };
+        let mut findings = Vec::new();
+        for leaf in counted.iter_mut().filter(|_| bytes.is_some()) {
+            findings.extend(leaf.read_filter(metadata, self.row_group, bytes));
+        }
         let mut row = 0;
         for batch in batches {
             let batch = match batch {
@@ -154,7 +174,6 @@ impl Task<'_> {
             }
             row += batch.num_rows() as i64;
         }
-        let mut findings = Vec::new();
         let expected = metadata.row_group(self.row_group).num_rows();
         if row != expected {
             findings.push(Finding {
@@ -169,7 +188,8 @@ impl Task<'_> {
         Ok(findings)
     }
 
-    fn counted<'m>(&self, metadata: &'m ParquetMetaData, paths: &[Vec<usize>]) -> Vec<Counted<'m>> {
+    fn counted<'m>(&self, metadata: &'m ParquetMetaData, field: &Field) -> Vec<Counted<'m>> {
+        let paths = leaf_paths(field.data_type());
         let file = metadata.file_metadata();
         let counted = self.leaves.iter().filter_map(|&column| {
             let pages = pages(metadata, self.row_group, column).filter(|pages| are_in_order(pages));
@@ -179,9 +199,11 @@ impl Task<'_> {
                 column,
                 descriptor: file.schema_descr().columns()[column].as_ref(),
                 path: paths.get(column - self.first_leaf)?.clone(),
+                nullable: field.is_nullable(),
                 ordered: matches!(order, ColumnOrder::TYPE_DEFINED_ORDER(SortOrder::SIGNED | SortOrder::UNSIGNED)),
                 pages,
                 tallies,
+                probe: None,
             })
         });
         counted.collect()
@@ -204,10 +226,34 @@ fn undecodable(error: Error, name: &str, corrupt: impl Fn(String) -> Finding) ->
 }
 
 impl Counted<'_> {
+    /// Reads the Bloom filter, if there is one; what is wrong if that cannot be done.
+    fn read_filter(
+        &mut self,
+        metadata: &ParquetMetaData,
+        row_group: usize,
+        bytes: Option<&FileBytes>,
+    ) -> Option<Finding> {
+        match bytes?.filter(metadata.row_group(row_group).column(self.column)) {
+            Ok(filter) => {
+                self.probe = filter.map(Probe::new);
+                None
+            }
+            Err(error) => Some(Finding {
+                kind: Kind::Corrupt,
+                place: format!("row group {row_group}, column {}", self.descriptor.path().string()),
+                what: format!("the Bloom filter cannot be read: {error}"),
+            }),
+        }
+    }
+
     /// Counts the rows of `array`, the first of which is `row` of the row group.
     fn count(&mut self, array: &arrow_array::ArrayRef, row: i64) -> Result<(), ArrowError> {
         let Some(pages) = &self.pages else {
-            return self.tallies[0].add(&descend(array, &self.path)?, self.ordered);
+            let leaf = descend(array, self.nullable, &self.path)?;
+            if let Some(probe) = &mut self.probe {
+                probe.look_up(&leaf.values, self.descriptor);
+            }
+            return self.tallies[0].add(&leaf, self.ordered);
         };
         let end = row + array.len() as i64;
         let first = pages.partition_point(|page| page.first_row + page.row_count <= row);
@@ -218,7 +264,11 @@ impl Counted<'_> {
             }
             if from < to {
                 let rows = array.slice((from - row) as usize, (to - from) as usize);
-                tally.add(&descend(&rows, &self.path)?, self.ordered)?;
+                let leaf = descend(&rows, self.nullable, &self.path)?;
+                if let Some(probe) = &mut self.probe {
+                    probe.look_up(&leaf.values, self.descriptor);
+                }
+                tally.add(&leaf, self.ordered)?;
             }
         }
         Ok(())
@@ -247,12 +297,17 @@ impl Counted<'_> {
                 self.compare_bounds(&whole, bounds, exact, "statistics", |what| report(&place, what));
             }
         }
+        size::compare_chunk(metadata, (row_group, self.column), &whole, |what| report(&place, what));
+        if let Some(what) = self.probe.as_ref().and_then(Probe::finding) {
+            report(&place, what);
+        }
         if chunk.offset_index_offset().is_some() && self.pages.is_none() {
             report(&place, "the offset index is missing, or its pages do not follow each other".to_owned());
         }
         for (index, (page, tally)) in self.pages.iter().flatten().zip(&self.tallies).enumerate() {
-            let Some(bounds) = &page.bounds else { continue };
             let place = format!("{place}, page {index}");
+            size::compare_page(metadata, (row_group, self.column, index), tally, |what| report(&place, what));
+            let Some(bounds) = &page.bounds else { continue };
             if bounds.is_null_page != tally.is_all_null() && tally.entries > 0 {
                 let words = |all_null: bool| if all_null { "nulls alone" } else { "values" };
                 let (said, held) = (words(bounds.is_null_page), words(tally.is_all_null()));

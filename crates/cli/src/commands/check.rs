@@ -68,7 +68,8 @@ fn check_file(
     let file = inputs.open_with(index, OpenOptions::new().arrow_schema_hint(false))?;
     let metadata = file.page_index().map_err(|error| Failure::reading(&name, error))?;
     let columns = chosen_columns(metadata, args.columns.as_deref(), &name)?;
-    let findings = check(&file, &name, metadata, &columns, scan, progress)?;
+    let bytes = inputs.bytes(index)?;
+    let findings = check(&file, &name, metadata, &columns, bytes.as_ref(), scan, progress)?;
     let sound = format!(
         "{}, {}, {}",
         plural(file.row_count(), "row"),

@@ -2,10 +2,20 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use arrow_array::types::Int32Type;
+use arrow_array::{
+    ArrayRef, Decimal128Array, FixedSizeBinaryArray, Float64Array, Int8Array, Int64Array, ListArray, RecordBatch,
+    StringArray, UInt16Array,
+};
 use bytes::Bytes;
+use parquet::arrow::ArrowWriter;
 use parquet::data_type::ByteArray;
-use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader, ParquetMetaDataWriter};
+use parquet::file::metadata::{
+    ColumnChunkMetaDataBuilder, LevelHistogram, ParquetMetaData, ParquetMetaDataReader, ParquetMetaDataWriter,
+};
+use parquet::file::properties::WriterProperties;
 use parquet::file::statistics::{Statistics, ValueStatistics};
 
 use crate::files::{broken, numbered, write};
@@ -144,4 +154,103 @@ fn data_that_cannot_be_decoded_is_corrupt_and_hides_nothing_else() {
 fn only_the_chosen_columns_are_checked() {
     let run = lath(["check", &sample("trips/2025-01.parquet"), "--columns", "rider.age,price"]);
     assert!(run.text(0).ends_with("ok (10,000 rows, 3 row groups, 2 columns)\n"), "{}", run.text(0));
+}
+
+/// Rows of every kind of type that a Bloom filter may hold, with a filter for each column.
+fn with_filters(path: &Path) -> PathBuf {
+    let ids = 0..500i64;
+    let nullable = |id: i64| (id % 5 != 2).then_some(id);
+    let lists = ids.clone().map(|id| nullable(id).map(|id| (0..id % 4).map(|n| (n != 1).then_some(n as i32 * 7))));
+    let columns: Vec<(&str, ArrayRef)> = vec![
+        ("i8", Arc::new(ids.clone().map(|id| nullable(id).map(|id| id as i8)).collect::<Int8Array>())),
+        ("u16", Arc::new(ids.clone().map(|id| nullable(id).map(|id| (id * 131) as u16)).collect::<UInt16Array>())),
+        ("i64", Arc::new(ids.clone().map(nullable).collect::<Int64Array>())),
+        ("f64", Arc::new(ids.clone().map(|id| nullable(id).map(|id| id as f64 / 3.0)).collect::<Float64Array>())),
+        ("text", Arc::new(ids.clone().map(|id| nullable(id).map(|id| format!("text {id}"))).collect::<StringArray>())),
+        ("uuid", Arc::new(FixedSizeBinaryArray::try_from_iter(ids.clone().map(|id| [id as u8; 16])).unwrap())),
+        ("decimal_9", decimals(ids.clone(), 9)),
+        ("decimal_18", decimals(ids.clone(), 18)),
+        ("decimal_30", decimals(ids, 30)),
+        ("list", Arc::new(ListArray::from_iter_primitive::<Int32Type, _, _>(lists))),
+    ];
+    let rows = RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, array)| (name, array, true)));
+    let rows = rows.unwrap();
+    let properties = WriterProperties::builder()
+        .set_bloom_filter_enabled(true)
+        .set_data_page_row_count_limit(60)
+        .set_write_batch_size(20)
+        .build();
+    let mut writer = ArrowWriter::try_new(fs::File::create(path).unwrap(), rows.schema(), Some(properties)).unwrap();
+    writer.write(&rows).unwrap();
+    writer.close().unwrap();
+    path.to_owned()
+}
+
+fn decimals(ids: std::ops::Range<i64>, precision: u8) -> ArrayRef {
+    let values: Decimal128Array = ids.map(|id| Some(i128::from(id - 250) * 12_345)).collect();
+    Arc::new(values.with_precision_and_scale(precision, 2).unwrap())
+}
+
+#[test]
+fn values_that_a_bloom_filter_lacks_are_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = with_filters(&folder.path().join("a.parquet"));
+    assert!(lath(["check", path.to_str().unwrap()]).text(0).contains(": ok ("));
+    let bytes = fs::read(&path).unwrap();
+    let metadata = ParquetMetaDataReader::new().parse_and_finish(&Bytes::from(bytes.clone())).unwrap();
+    for column in metadata.row_group(0).columns() {
+        let (offset, length) = (column.bloom_filter_offset().unwrap(), column.bloom_filter_length().unwrap());
+        let end = offset as usize + length as usize;
+        let mut changed = bytes.clone();
+        // The last block of the bitset.
+        changed[end - 32..end].fill(0);
+        fs::write(&path, changed).unwrap();
+        let run = lath(["check", path.to_str().unwrap()]);
+        let expected = format!("row group 0, column {}: ", column.column_path().string());
+        let text = run.text(1);
+        assert!(text.contains(&expected) && text.contains("not in the Bloom filter"), "{expected}{text}");
+        assert_eq!(text.lines().count(), 1, "{text}");
+    }
+}
+
+#[test]
+fn bloom_filters_outside_the_file_are_corrupt() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = with_filters(&folder.path().join("a.parquet"));
+    let changed = with_footer(&path, |metadata| {
+        let mut builder = metadata.into_builder();
+        let mut row_group = builder.take_row_groups().remove(0).into_builder();
+        let mut columns = row_group.take_columns();
+        columns[2] = columns[2].clone().into_builder().set_bloom_filter_length(Some(i32::MAX)).build().unwrap();
+        builder.set_row_groups(vec![row_group.set_column_metadata(columns).build().unwrap()]).build()
+    });
+    let run = lath(["check", changed.to_str().unwrap()]);
+    assert!(run.text(3).contains("column i64: the Bloom filter cannot be read"), "{}", run.text(3));
+}
+
+#[test]
+fn size_statistics_that_are_wrong_are_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = with_filters(&folder.path().join("a.parquet"));
+    let with_column = |column: usize, change: fn(ColumnChunkMetaDataBuilder) -> ColumnChunkMetaDataBuilder| {
+        let changed = with_footer(&path, |metadata| {
+            let mut builder = metadata.into_builder();
+            let mut row_group = builder.take_row_groups().remove(0).into_builder();
+            let mut columns = row_group.take_columns();
+            columns[column] = change(columns[column].clone().into_builder()).build().unwrap();
+            builder.set_row_groups(vec![row_group.set_column_metadata(columns).build().unwrap()]).build()
+        });
+        let run = lath(["check", changed.to_str().unwrap()]);
+        run.text(1).to_owned()
+    };
+    let text = with_column(4, |column| column.set_unencoded_byte_array_data_bytes(Some(1)));
+    assert!(text.contains("column text: 1 bytes of byte strings by the size statistics, 3112 in the data"), "{text}");
+    let text =
+        with_column(2, |column| column.set_definition_level_histogram(Some(LevelHistogram::from(vec![99, 401]))));
+    assert!(text.contains("column i64: definition levels [99, 401] by the size statistics, [100, 400]"), "{text}");
+    let text = with_column(9, |column| column.set_repetition_level_histogram(Some(LevelHistogram::from(vec![500, 0]))));
+    assert!(
+        text.contains("column list.list.item: repetition levels [500, 0] by the size statistics, [500, 300]"),
+        "{text}"
+    );
 }
