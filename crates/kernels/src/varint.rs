@@ -43,6 +43,12 @@ pub(crate) fn write_uleb128(mut value: u64, out: &mut [u8], position: &mut usize
     *position += 1;
 }
 
+/// Writes a zigzag ULEB128 integer at `*position`, which has the bytes, and moves `*position` past it.
+#[inline]
+pub(crate) fn write_zigzag(value: i64, out: &mut [u8], position: &mut usize) {
+    write_uleb128((value << 1 ^ value >> 63).cast_unsigned(), out, position);
+}
+
 /// Moves the low seven bits of every byte together.
 #[inline]
 fn join_sevens(word: u64) -> u64 {

@@ -8,7 +8,8 @@
 //! ```
 //!
 //! A miniblock is unpacked, raised by the min delta and summed up in one pass, from registers to the output.
-//! [`Decoder`] resumes anywhere, so that a page can be decoded in batches of any size.
+//! [`Decoder`] resumes anywhere, so that a page can be decoded in batches of any size; [`encode_i32`] and [`encode_i64`]
+//! take all values of a page at once.
 //!
 //! Where writers differ from the letter of the format, this reads what is well-defined: widths above 32 in an i32
 //! column (arithmetic is modulo 2^32 all the same), any bytes as the widths of miniblocks that are not stored, and a
@@ -24,6 +25,7 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod decoder;
+mod encode;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 mod offsets;
@@ -34,6 +36,7 @@ mod scalar;
 mod tests;
 
 pub use decoder::Decoder;
+pub use encode::{encode_i32, encode_i64, max_encoded_len};
 
 use crate::KernelError;
 use crate::tier::dispatch;

@@ -2,24 +2,28 @@
 //! lanes brings each lane's first bit to its place in a byte, byte shuffles bring the lanes' bytes to their places.
 //!
 //! ```text
-//! width to 8     32 bytes, two multiply-adds and a shift join eight                   4 lanes of 8 widths
+//! width to 7     32 bytes, two multiply-adds and a shift join eight                   4 lanes of 8 widths
 //! width to 16    2 × 8 values, packed to 16 bits, joined by two shifts                4 lanes of 4 widths
 //! width to 32    8 values, joined by a shift                                          4 lanes of 2 widths
+//! width to 55    2 × 4 values                                                         4 lanes of a width, twice
+//! width to 64    2 × 4 values, and their next ones: a word has bits of two             8 words
 //!
 //! width 11, two groups, a lane has 44 bits    lane 0                  lane 1
 //! shift left                                  0                       4
 //! bytes                                       0 1 2 3 4 5             5 6 7 8 9 10        byte 5: both, by OR
 //! ```
 //!
-//! Widths from 17 on place a group's halves in two 16-byte stores; the byte that both share goes along with the second.
-//! Of 31 bits, pairs shifted by 6 leave the lane: a second shift and shuffle bring back what they lost.
+//! Widths from 17 on place the halves of a register in 16-byte stores that may share a byte: the second one has it whole.
+//! What a shift drives out of its lane, which happens to pairs of 31 bits, a second shift and shuffle bring back.
 //!
-//! Cost: 32 values of ≤ 8 bits 11 instructions from bytes and 18 from integers, 16 of ≤ 16 bits 20, 8 of ≤ 32 bits 16.
+//! Packing takes its values from a function, so that encoders compute them in registers.
+//! Cost: 32 values of ≤ 7 bits 11 instructions from bytes and 18 from integers, 16 of ≤ 16 bits 18, 8 of ≤ 32 bits 15, 8
+//! of ≤ 55 bits 22, 8 of ≤ 64 bits 11.
 #![expect(unsafe_code, reason = "loads and stores through pointers")]
 
 use std::arch::x86_64::*;
 
-use super::places::{COMPACT8, NARROW, PLACES16, PLACES32};
+use super::places::{COMPACT8, PLACES16, PLACES32, PLACES64, Places, SPILLING32};
 use super::scalar;
 use crate::tier::avx2;
 
@@ -29,7 +33,6 @@ const STORE: usize = 16;
 /// The constants of a width of at most 7, in registers.
 #[derive(Clone, Copy)]
 struct Pack8 {
-    mask: __m256i,
     join_8: __m256i,
     join_16: __m256i,
     join_32: __m128i,
@@ -39,30 +42,33 @@ struct Pack8 {
 /// The constants of a width of at most 16, in registers.
 #[derive(Clone, Copy)]
 struct Pack16 {
-    mask: __m256i,
     join_16: __m128i,
     join_32: __m128i,
     shift: __m256i,
     lanes: [__m256i; 2],
 }
 
-/// The constants of a width of at most 32, in registers.
+/// How four lanes of 64 bits come to consecutive bits, in registers.
 #[derive(Clone, Copy)]
-struct Pack32 {
-    mask: __m256i,
-    join_32: __m128i,
+struct Place {
     shift: __m256i,
     shift_back: __m256i,
     lanes: [__m256i; 2],
     spilled: __m256i,
-    middle: __m128i,
+    shared: [__m128i; 2],
 }
 
 /// How many blocks of `len` bytes, at most `wanted`, fit an output of `room` bytes if the last one writes up to `reach`
 /// bytes from its first on.
 #[inline(always)]
 fn blocks_within(room: usize, len: usize, reach: usize, wanted: usize) -> usize {
-    if room < reach { 0 } else { ((room - reach) / len.max(1) + 1).min(wanted) }
+    if room + len >= wanted * len + reach {
+        wanted
+    } else if room < reach {
+        0
+    } else {
+        ((room - reach) / len + 1).min(wanted)
+    }
 }
 
 avx2! {
@@ -72,13 +78,6 @@ avx2! {
         const { assert!(size_of::<[T; N]>() == 32) };
         // SAFETY: the array is 32 bytes, by the assertion, of plain numbers.
         unsafe { _mm256_loadu_si256(table.as_ptr().cast()) }
-    }
-
-    /// Eight of a slice's values.
-    #[inline]
-    fn load_8(values: &[u32; 8]) -> __m256i {
-        // SAFETY: the array is 32 bytes.
-        unsafe { _mm256_loadu_si256(values.as_ptr().cast()) }
     }
 
     /// Writes the halves of `bytes` to `out` and `distance` further on.
@@ -103,120 +102,165 @@ avx2! {
         _mm256_or_si256(low, _mm256_sll_epi64(_mm256_srli_epi64::<32>(lanes), count))
     }
 
-    /// `width` is 1 to 7.
+    /// The low halves of eight 64-bit lanes.
     #[inline]
-    fn constants_8(width: usize) -> Pack8 {
-        Pack8 {
-            mask: _mm256_set1_epi8(((1 << width) - 1) as i8),
+    pub(crate) fn narrow(low: __m256i, high: __m256i) -> __m256i {
+        let (low, high) = (_mm256_castsi256_ps(low), _mm256_castsi256_ps(high));
+        let mixed = _mm256_castps_si256(_mm256_shuffle_ps::<0b10_00_10_00>(low, high));
+        _mm256_permute4x64_epi64::<0b11_01_10_00>(mixed)
+    }
+
+    /// `width` is at most 8; `out` has the bytes, and more may be overwritten. So for the next two, up to 32 and 64.
+    #[inline]
+    pub(crate) fn pack_u8(values: &[u8], width: u32, out: &mut [u8]) {
+        let mut done = 0;
+        if (1..8).contains(&width) {
+            let (blocks, _) = values.as_chunks::<32>();
+            let mask = _mm256_set1_epi8(((1 << width) - 1) as i8);
+            let load = |index: usize| {
+                // SAFETY: the block is 32 bytes.
+                let values = unsafe { _mm256_loadu_si256(blocks[index].as_ptr().cast()) };
+                _mm256_and_si256(values, mask)
+            };
+            done = pack_blocks_8(load, blocks.len(), width as usize, out) * 32;
+        }
+        if done < values.len() {
+            scalar::pack_u8(&values[done..], width, &mut out[done / 8 * width as usize..]);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn pack_u32(values: &[u32], width: u32, out: &mut [u8]) {
+        let mut done = 0;
+        if (1..32).contains(&width) {
+            let (groups, _) = values.as_chunks::<8>();
+            let mask = _mm256_set1_epi32(_bzhi_u32(u32::MAX, width).cast_signed());
+            let load = |index: usize| {
+                // SAFETY: the group is 32 bytes.
+                let values = unsafe { _mm256_loadu_si256(groups[index].as_ptr().cast()) };
+                _mm256_and_si256(values, mask)
+            };
+            pack_groups_32(load, groups.len(), width as usize, out);
+            done = groups.len() * 8;
+        }
+        if done < values.len() {
+            scalar::pack_u32(&values[done..], width, &mut out[done / 8 * width as usize..]);
+        }
+    }
+
+    pub(crate) fn pack_u64(values: &[u64], width: u32, out: &mut [u8]) {
+        let mut done = 0;
+        if (1..64).contains(&width) {
+            let (fours, _) = values.as_chunks::<4>();
+            let mask = _mm256_set1_epi64x(_bzhi_u64(u64::MAX, width).cast_signed());
+            let load = |index: usize| {
+                // SAFETY: the four are 32 bytes.
+                let values = unsafe { _mm256_loadu_si256(fours[index].as_ptr().cast()) };
+                _mm256_and_si256(values, mask)
+            };
+            pack_groups_64(load, fours.len() / 2, width as usize, out);
+            done = fours.len() / 2 * 8;
+        }
+        if done < values.len() {
+            scalar::pack_u64(&values[done..], width, &mut out[done / 8 * width as usize..]);
+        }
+    }
+
+    /// Packs `groups` groups of eight values of `width` bits (1 to 32), which `load` gives by the group; `out` has the
+    /// bytes, and more may be overwritten.
+    #[inline]
+    pub(crate) fn pack_groups_32(load: impl Fn(usize) -> __m256i, groups: usize, width: usize, out: &mut [u8]) {
+        let done = match width {
+            1..=7 => pack_fours_of_groups(&load, groups, width, out),
+            8..=16 => pack_twos_of_groups(&load, groups, width, out),
+            _ => 0,
+        };
+        let done = if width == SPILLING32 {
+            pack_single_groups::<true>(&load, done, groups, width, out)
+        } else {
+            pack_single_groups::<false>(&load, done, groups, width, out)
+        };
+        for group in done..groups {
+            let mut values = [0_u32; 8];
+            // SAFETY: the array is 32 bytes.
+            unsafe { _mm256_storeu_si256(values.as_mut_ptr().cast(), load(group)) };
+            scalar::pack_u32(&values, width as u32, &mut out[group * width..]);
+        }
+    }
+
+    /// Packs `groups` groups of eight values of `width` bits (1 to 64), of which `load` gives four 64-bit lanes at a time;
+    /// `out` has the bytes, and more may be overwritten.
+    #[inline]
+    pub(crate) fn pack_groups_64(load: impl Fn(usize) -> __m256i, groups: usize, width: usize, out: &mut [u8]) {
+        let done = match width {
+            0..=32 => {
+                return pack_groups_32(|group| narrow(load(2 * group), load(2 * group + 1)), groups, width, out);
+            }
+            33..=55 => pack_wide_groups(&load, groups, width, out),
+            _ => pack_words(&load, groups, width, out),
+        };
+        for group in done..groups {
+            let mut values = [0_u64; 8];
+            for (half, values) in values.as_chunks_mut::<4>().0.iter_mut().enumerate() {
+                // SAFETY: the array is 32 bytes.
+                unsafe { _mm256_storeu_si256(values.as_mut_ptr().cast(), load(2 * group + half)) };
+            }
+            scalar::pack_u64(&values, width as u32, &mut out[group * width..]);
+        }
+    }
+
+    /// Packs blocks of 32 bytes, each byte a value of `width` bits (1 to 7), while their stores are within `out`; returns
+    /// how many.
+    #[inline]
+    fn pack_blocks_8(load: impl Fn(usize) -> __m256i, blocks: usize, width: usize, out: &mut [u8]) -> usize {
+        let by = Pack8 {
             join_8: _mm256_set1_epi16((1 << (8 + width) | 1) as i16),
             join_16: _mm256_set1_epi32(1 << (16 + 2 * width) | 1),
             join_32: _mm_cvtsi32_si128(4 * width as i32),
             compact: load_table(&COMPACT8[width]),
-        }
-    }
-
-    /// Packs 32 bytes to four widths of bytes: two in each half.
-    #[inline]
-    fn pack_block_8(by: &Pack8, values: __m256i) -> __m256i {
-        let values = _mm256_and_si256(values, by.mask);
-        // The factor 2^7 is one of unsigned bytes only; the values are below 2^7, so they can be the signed ones.
-        let pairs = _mm256_maddubs_epi16(by.join_8, values);
-        let fours = _mm256_madd_epi16(pairs, by.join_16);
-        _mm256_shuffle_epi8(join_64(fours, by.join_32), by.compact)
-    }
-
-    /// Width 1 to 8, `out` has the bytes and more may be overwritten.
-    #[inline]
-    pub(crate) fn pack_u8(values: &[u8], width: u32, out: &mut [u8]) {
-        let wide_width = width as usize;
-        let done = match wide_width {
-            0 => return,
-            1..=7 => pack_blocks_u8(values, wide_width, out),
-            _ => 0,
         };
-        if done < values.len() {
-            scalar::pack_u8(&values[done..], width, &mut out[done / 8 * wide_width..]);
-        }
-    }
-
-    /// Packs the blocks of 32 values whose stores are within `out`; returns the number of values.
-    #[inline]
-    fn pack_blocks_u8(values: &[u8], width: usize, out: &mut [u8]) -> usize {
-        let by = constants_8(width);
-        let blocks = blocks_within(out.len(), 4 * width, 2 * width + STORE, values.len() / 32);
+        let blocks = blocks_within(out.len(), 4 * width, 2 * width + STORE, blocks);
         let mut to = out.as_mut_ptr();
-        for block in values.as_chunks::<32>().0.iter().take(blocks) {
-            // SAFETY: the block is 32 bytes.
-            let values = unsafe { _mm256_loadu_si256(block.as_ptr().cast()) };
-            let packed = pack_block_8(&by, values);
+        for index in 0..blocks {
+            // The factor 2^7 is one of unsigned bytes only; the values are below 2^7, so they can be the signed ones.
+            let pairs = _mm256_maddubs_epi16(by.join_8, load(index));
+            let fours = _mm256_madd_epi16(pairs, by.join_16);
+            let bytes = _mm256_shuffle_epi8(join_64(fours, by.join_32), by.compact);
             // SAFETY: `blocks_within` counted the blocks whose stores are within the output.
-            unsafe { store_halves(packed, to, 2 * width) };
+            unsafe { store_halves(bytes, to, 2 * width) };
             to = to.wrapping_add(4 * width);
         }
-        blocks * 32
+        blocks
     }
 
-    /// Width at most 32, `out` has the bytes and more may be overwritten.
+    /// Packs groups of widths 1 to 7 four by four while their stores are within `out`; returns how many.
     #[inline]
-    pub(crate) fn pack_u32(values: &[u32], width: u32, out: &mut [u8]) {
-        let wide_width = width as usize;
-        let done = match wide_width {
-            0 => return,
-            1..=7 => pack_blocks_by_8(values, wide_width, out),
-            8..=16 => pack_blocks_by_16(values, wide_width, out),
-            17..=NARROW => pack_groups_by_32::<false>(values, wide_width, out),
-            31 => pack_groups_by_32::<true>(values, wide_width, out),
-            _ => 0,
-        };
-        if done < values.len() {
-            scalar::pack_u32(&values[done..], width, &mut out[done / 8 * wide_width..]);
-        }
-    }
-
-    #[inline]
-    fn pack_blocks_by_8(values: &[u32], width: usize, out: &mut [u8]) -> usize {
-        let by = constants_8(width);
-        let mask = _mm256_set1_epi32((1 << width) - 1);
+    fn pack_fours_of_groups(load: impl Fn(usize) -> __m256i, groups: usize, width: usize, out: &mut [u8]) -> usize {
         // Packing to 16 and to 8 bits within halves leaves fours in the order 0 2 4 6 1 3 5 7.
         let order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
-        let blocks = blocks_within(out.len(), 4 * width, 2 * width + STORE, values.len() / 32);
-        let mut to = out.as_mut_ptr();
-        for block in values.as_chunks::<32>().0.iter().take(blocks) {
-            let eights = block.as_chunks::<8>().0;
-            let load = |index: usize| _mm256_and_si256(load_8(&eights[index]), mask);
-            let low = _mm256_packus_epi32(load(0), load(1));
-            let high = _mm256_packus_epi32(load(2), load(3));
-            let bytes = _mm256_permutevar8x32_epi32(_mm256_packus_epi16(low, high), order);
-            let packed = pack_block_8(&by, bytes);
-            // SAFETY: `blocks_within` counted the blocks whose stores are within the output.
-            unsafe { store_halves(packed, to, 2 * width) };
-            to = to.wrapping_add(4 * width);
-        }
-        blocks * 32
+        let bytes = |index: usize| {
+            let low = _mm256_packus_epi32(load(4 * index), load(4 * index + 1));
+            let high = _mm256_packus_epi32(load(4 * index + 2), load(4 * index + 3));
+            _mm256_permutevar8x32_epi32(_mm256_packus_epi16(low, high), order)
+        };
+        4 * pack_blocks_8(bytes, groups / 4, width, out)
     }
 
-    /// `width` is at most 16.
+    /// Packs groups of widths 8 to 16 two by two while their stores are within `out`; returns how many.
     #[inline]
-    fn constants_16(width: usize) -> Pack16 {
+    fn pack_twos_of_groups(load: impl Fn(usize) -> __m256i, groups: usize, width: usize, out: &mut [u8]) -> usize {
         let places = &PLACES16[width];
-        Pack16 {
-            mask: _mm256_set1_epi32((1 << width) - 1),
+        let by = Pack16 {
             join_16: _mm_cvtsi32_si128(width as i32),
             join_32: _mm_cvtsi32_si128(2 * width as i32),
             shift: load_table(&places.shift),
             lanes: [load_table(&places.lanes[0]), load_table(&places.lanes[1])],
-        }
-    }
-
-    #[inline]
-    fn pack_blocks_by_16(values: &[u32], width: usize, out: &mut [u8]) -> usize {
-        let by = constants_16(width);
-        let blocks = blocks_within(out.len(), 2 * width, width + STORE, values.len() / 16);
+        };
+        let blocks = blocks_within(out.len(), 2 * width, width + STORE, groups / 2);
         let mut to = out.as_mut_ptr();
-        for block in values.as_chunks::<16>().0.iter().take(blocks) {
-            let eights = block.as_chunks::<8>().0;
-            let load = |index: usize| _mm256_and_si256(load_8(&eights[index]), by.mask);
-            let values = _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_packus_epi32(load(0), load(1)));
+        for index in 0..blocks {
+            let mixed = _mm256_packus_epi32(load(2 * index), load(2 * index + 1));
+            let values = _mm256_permute4x64_epi64::<0b11_01_10_00>(mixed);
             let low = _mm256_and_si256(values, _mm256_set1_epi32(0xffff));
             let pairs = _mm256_or_si256(low, _mm256_sll_epi32(_mm256_srli_epi32::<16>(values), by.join_16));
             let fours = _mm256_sllv_epi64(join_64(pairs, by.join_32), by.shift);
@@ -226,44 +270,61 @@ avx2! {
             unsafe { store_halves(bytes, to, width) };
             to = to.wrapping_add(2 * width);
         }
-        blocks * 16
+        2 * blocks
     }
 
-    /// `width` is at most 32.
     #[inline]
-    fn constants_32(width: usize) -> Pack32 {
-        let places = &PLACES32[width];
+    fn place(places: &Places) -> Place {
         let shift = load_table(&places.shift);
-        Pack32 {
-            mask: _mm256_set1_epi32(_bzhi_u32(u32::MAX, width as u32).cast_signed()),
-            join_32: _mm_cvtsi32_si128(width as i32),
+        let shared = |half: usize| {
+            // SAFETY: the array is 16 bytes.
+            unsafe { _mm_loadu_si128(places.shared[half].as_ptr().cast()) }
+        };
+        Place {
             shift,
             shift_back: _mm256_sub_epi64(_mm256_set1_epi64x(64), shift),
             lanes: [load_table(&places.lanes[0]), load_table(&places.lanes[1])],
             spilled: load_table(&places.spilled),
-            // SAFETY: the array is 16 bytes.
-            middle: unsafe { _mm_loadu_si128(places.middle.as_ptr().cast()) },
+            shared: [shared(0), shared(1)],
         }
     }
 
-    /// Packs the groups of eight whose stores are within `out`; returns the number of values.
+    /// The bytes of four lanes, in halves; `before` are those that come before.
     #[inline]
-    fn pack_groups_by_32<const SPILLS: bool>(values: &[u32], width: usize, out: &mut [u8]) -> usize {
-        let by = constants_32(width);
-        let groups = blocks_within(out.len(), width, width / 2 + STORE, values.len() / 8);
+    fn place_lanes<const SPILLS: bool>(by: &Place, lanes: __m256i, before: __m128i) -> [__m128i; 2] {
+        let shifted = _mm256_sllv_epi64(lanes, by.shift);
+        let even = _mm256_shuffle_epi8(shifted, by.lanes[0]);
+        let mut bytes = _mm256_or_si256(even, _mm256_shuffle_epi8(shifted, by.lanes[1]));
+        if SPILLS {
+            let lost = _mm256_srlv_epi64(lanes, by.shift_back);
+            bytes = _mm256_or_si256(bytes, _mm256_shuffle_epi8(lost, by.spilled));
+        }
+        let low = _mm_or_si128(_mm256_castsi256_si128(bytes), _mm_shuffle_epi8(before, by.shared[0]));
+        let high = _mm_or_si128(_mm256_extracti128_si256::<1>(bytes), _mm_shuffle_epi8(low, by.shared[1]));
+        [low, high]
+    }
+
+    /// Packs groups from the `done`th on, of any width to 32 (31 with `SPILLS`), while their stores are within `out`;
+    /// returns how many are done then.
+    #[inline]
+    fn pack_single_groups<const SPILLS: bool>(
+        load: impl Fn(usize) -> __m256i,
+        done: usize,
+        groups: usize,
+        width: usize,
+        out: &mut [u8],
+    ) -> usize {
+        if done == groups {
+            return done;
+        }
+        let by = place(&PLACES32[width]);
+        let join = _mm_cvtsi32_si128(width as i32);
+        let out = &mut out[done * width..];
+        let end = done + blocks_within(out.len(), width, width / 2 + STORE, groups - done);
         let mut to = out.as_mut_ptr();
-        for group in values.as_chunks::<8>().0.iter().take(groups) {
-            let pairs = join_64(_mm256_and_si256(load_8(group), by.mask), by.join_32);
-            let shifted = _mm256_sllv_epi64(pairs, by.shift);
-            let even = _mm256_shuffle_epi8(shifted, by.lanes[0]);
-            let mut bytes = _mm256_or_si256(even, _mm256_shuffle_epi8(shifted, by.lanes[1]));
-            if SPILLS {
-                let lost = _mm256_srlv_epi64(pairs, by.shift_back);
-                bytes = _mm256_or_si256(bytes, _mm256_shuffle_epi8(lost, by.spilled));
-            }
-            let low = _mm256_castsi256_si128(bytes);
-            let high = _mm256_extracti128_si256::<1>(bytes);
-            let high = _mm_or_si128(high, _mm_shuffle_epi8(low, by.middle));
+        for group in done..end {
+            let pairs = join_64(load(group), join);
+            let [low, high] = place_lanes::<SPILLS>(&by, pairs, _mm_setzero_si128());
             // SAFETY: `blocks_within` counted the groups whose stores are within the output.
             unsafe { _mm_storeu_si128(to.cast(), low) };
             // SAFETY: as above.
@@ -272,43 +333,58 @@ avx2! {
             unsafe { _mm_storeu_si128(second.cast(), high) };
             to = to.wrapping_add(width);
         }
-        groups * 8
+        end
     }
 
-    /// Width at most 64, `out` has the bytes and more may be overwritten.
-    pub(crate) fn pack_u64(values: &[u64], width: u32, out: &mut [u8]) {
-        if width > 32 {
-            return scalar::pack_u64(values, width, out);
-        }
-        let mut at = 0;
-        for part in values.chunks(PART) {
-            let mut narrow = [0; PART];
-            narrow_u64(part, &mut narrow);
-            pack_u32(&narrow[..part.len()], width, &mut out[at..]);
-            at += PART / 8 * width as usize;
-        }
-    }
-
-    /// The low halves of values.
+    /// Packs groups of 33 to 55 bits while their stores are within `out`; returns how many.
     #[inline]
-    fn narrow_u64(values: &[u64], out: &mut [u32; PART]) {
-        let (eights, rest) = values.as_chunks::<8>();
-        let (out_eights, _) = out.as_chunks_mut::<8>();
-        for (eight, out) in eights.iter().zip(out_eights) {
-            let [low, high] = [&eight[..4], &eight[4..]].map(|four| {
-                // SAFETY: four values are 32 bytes.
-                unsafe { _mm256_loadu_ps(four.as_ptr().cast()) }
-            });
-            let mixed = _mm256_castps_si256(_mm256_shuffle_ps::<0b10_00_10_00>(low, high));
-            let narrow = _mm256_permute4x64_epi64::<0b11_01_10_00>(mixed);
-            // SAFETY: the array is 32 bytes.
-            unsafe { _mm256_storeu_si256(out.as_mut_ptr().cast(), narrow) };
+    fn pack_wide_groups(load: impl Fn(usize) -> __m256i, groups: usize, width: usize, out: &mut [u8]) -> usize {
+        let [first, second] = &PLACES64[width];
+        let (first, second) = (place(first), place(second));
+        let groups = blocks_within(out.len(), width, 6 * width / 8 + STORE, groups);
+        let mut to = out.as_mut_ptr();
+        for group in 0..groups {
+            let [a, b] = place_lanes::<false>(&first, load(2 * group), _mm_setzero_si128());
+            let [c, d] = place_lanes::<false>(&second, load(2 * group + 1), b);
+            for (pair, bytes) in [a, b, c, d].into_iter().enumerate() {
+                // SAFETY: `blocks_within` counted the groups whose stores, the last from six values on, are within the
+                // output.
+                let at = unsafe { to.add(pair * 2 * width / 8) };
+                // SAFETY: as above.
+                unsafe { _mm_storeu_si128(at.cast(), bytes) };
+            }
+            to = to.wrapping_add(width);
         }
-        for (out, &value) in out[eights.len() * 8..].iter_mut().zip(rest) {
-            *out = value as u32;
+        groups
+    }
+
+    /// Packs groups of 56 to 64 bits while their stores are within `out`; returns how many. Word `k` of a group has bits
+    /// of values `k` and `k + 1` alone.
+    #[inline]
+    fn pack_words(load: impl Fn(usize) -> __m256i, groups: usize, width: usize, out: &mut [u8]) -> usize {
+        let missing = _mm256_set1_epi64x(64 - width as i64);
+        let lower = [_mm256_setr_epi64x(0, 1, 2, 3), _mm256_setr_epi64x(4, 5, 6, 7)]
+            .map(|word| _mm256_mul_epu32(word, missing));
+        let raise = lower.map(|lower| _mm256_sub_epi64(_mm256_set1_epi64x(width as i64), lower));
+        let groups = blocks_within(out.len(), width, 64, groups);
+        let mut to = out.as_mut_ptr();
+        for group in 0..groups {
+            let (low, high) = (load(2 * group), load(2 * group + 1));
+            let next_low = _mm256_permute4x64_epi64::<0b00_11_10_01>(_mm256_blend_epi32::<0b0000_0011>(low, high));
+            // Of the last word these raise what nobody asks for above the group's bytes.
+            let next_high = _mm256_permute4x64_epi64::<0b00_11_10_01>(high);
+            let word = |half: usize, these: __m256i, next: __m256i| {
+                _mm256_or_si256(_mm256_srlv_epi64(these, lower[half]), _mm256_sllv_epi64(next, raise[half]))
+            };
+            let words = [word(0, low, next_low), word(1, high, next_high)];
+            // SAFETY: `blocks_within` counted the groups whose stores, of 64 bytes, are within the output.
+            unsafe { _mm256_storeu_si256(to.cast(), words[0]) };
+            // SAFETY: as above.
+            let second = unsafe { to.add(32) };
+            // SAFETY: as above.
+            unsafe { _mm256_storeu_si256(second.cast(), words[1]) };
+            to = to.wrapping_add(width);
         }
+        groups
     }
 }
-
-/// Values made narrower at a time.
-const PART: usize = 128;

@@ -3,7 +3,7 @@
 /// Takes no byte: a shuffle writes zero.
 const NONE: u8 = 0x80;
 
-/// How two lanes of 64 bits, each with half a group's bits, come to a group's bytes: widths 9 to 16.
+/// How two lanes of 64 bits, each with half a group's bits, come to a group's bytes: widths to 16.
 #[repr(C, align(32))]
 pub(super) struct Places16 {
     /// The first lane's bytes, and the second's, of both halves of a register.
@@ -12,23 +12,61 @@ pub(super) struct Places16 {
     pub(super) shift: [u64; 4],
 }
 
-/// How four lanes of 64 bits, each with two values' bits, come to a group's bytes: widths to 32.
+/// How four lanes of 64 bits come to consecutive bits.
+#[derive(Clone, Copy)]
 #[repr(C, align(32))]
-pub(super) struct Places32 {
-    /// The even lanes' bytes, and the odd lanes', each within its half of the group.
+pub(super) struct Places {
+    /// The even lanes' bytes, and the odd lanes', each within 16 bytes that begin where its half of the register does.
     pub(super) lanes: [[u8; 32]; 2],
     /// What shifting drove out of the lanes.
     pub(super) spilled: [u8; 32],
     pub(super) shift: [u64; 4],
-    /// The byte of the lower half that the upper half begins in.
-    pub(super) middle: [u8; 16],
+    /// The byte in which a half begins, of those of the half before it.
+    pub(super) shared: [[u8; 16]; 2],
 }
 
-/// By width, 0 to 8: the bytes of two groups, of two 64-bit lanes, behind each other.
-pub(super) static COMPACT8: [[u8; 32]; 9] = {
-    let mut table = [[NONE; 32]; 9];
+const NOWHERE: Places = Places { lanes: [[NONE; 32]; 2], spilled: [NONE; 32], shift: [0; 4], shared: [[NONE; 16]; 2] };
+
+impl Places {
+    /// The lanes are those from `first_lane` on of as many that have `bits` bits each.
+    const fn new(first_lane: usize, bits: usize) -> Self {
+        let mut places = NOWHERE;
+        let mut half = 0;
+        while half < 2 {
+            // Lanes before this half: where it begins, and where the half before it began.
+            let lanes_before = first_lane + 2 * half;
+            let begin = lanes_before * bits;
+            if !begin.is_multiple_of(8) {
+                places.shared[half][0] = (begin / 8 - (lanes_before - 2) * bits / 8) as u8;
+            }
+            let mut lane = 0;
+            while lane < 2 {
+                // Bits from the byte on in which the half begins.
+                let first = begin % 8 + lane * bits;
+                let mut byte = first / 8;
+                while byte < (first + bits).div_ceil(8) && byte < 16 {
+                    let from = byte - first / 8;
+                    if from < 8 {
+                        places.lanes[lane][half * 16 + byte] = (lane * 8 + from) as u8;
+                    } else {
+                        places.spilled[half * 16 + byte] = (lane * 8) as u8;
+                    }
+                    byte += 1;
+                }
+                places.shift[half * 2 + lane] = (first % 8) as u64;
+                lane += 1;
+            }
+            half += 1;
+        }
+        places
+    }
+}
+
+/// By width, 0 to 7: the bytes of two groups, of two 64-bit lanes, behind each other.
+pub(super) static COMPACT8: [[u8; 32]; 8] = {
+    let mut table = [[NONE; 32]; 8];
     let mut width = 0;
-    while width <= 8 {
+    while width < 8 {
         let mut byte = 0;
         while byte < 2 * width {
             let from = if byte < width { byte } else { 8 + byte - width };
@@ -66,38 +104,27 @@ pub(super) static PLACES16: [Places16; 17] = {
     table
 };
 
-/// By width, 0 to 32.
-pub(super) static PLACES32: [Places32; 33] = {
-    let mut table =
-        [const { Places32 { lanes: [[NONE; 32]; 2], spilled: [NONE; 32], shift: [0; 4], middle: [NONE; 16] } }; 33];
+/// By width, 0 to 32: a group's four pairs of values, joined.
+pub(super) static PLACES32: [Places; 33] = {
+    let mut table = [NOWHERE; 33];
     let mut width = 0;
     while width <= 32 {
-        let entry = &mut table[width];
-        let mut lane = 0;
-        while lane < 4 {
-            let half = lane / 2;
-            // Bits from the byte on in which the half begins.
-            let first = lane * 2 * width - half * (4 * width / 8 * 8);
-            let mut byte = first / 8;
-            while byte < (first + 2 * width).div_ceil(8) {
-                let from = byte - first / 8;
-                if from < 8 {
-                    entry.lanes[lane % 2][half * 16 + byte] = (lane % 2 * 8 + from) as u8;
-                } else {
-                    entry.spilled[half * 16 + byte] = (lane % 2 * 8) as u8;
-                }
-                byte += 1;
-            }
-            entry.shift[lane] = (first % 8) as u64;
-            lane += 1;
-        }
-        if width % 2 == 1 {
-            entry.middle[0] = (width / 2) as u8;
-        }
+        table[width] = Places::new(0, 2 * width);
         width += 1;
     }
     table
 };
 
-/// Widest width whose pairs lie within 64 bits at any shift that occurs.
-pub(super) const NARROW: usize = 30;
+/// By width, 0 to 55: a group's first four values and its other four.
+pub(super) static PLACES64: [[Places; 2]; 56] = {
+    let mut table = [[NOWHERE; 2]; 56];
+    let mut width = 0;
+    while width <= 55 {
+        table[width] = [Places::new(0, width), Places::new(4, width)];
+        width += 1;
+    }
+    table
+};
+
+/// The width whose pairs do not lie within 64 bits at every shift that occurs.
+pub(super) const SPILLING32: usize = 31;
