@@ -88,9 +88,10 @@ avx2! {
         let high = _mm256_max_epi32(_mm256_unpacklo_epi32(c, d), _mm256_unpackhi_epi32(c, d));
         let max = _mm256_max_epi32(_mm256_unpacklo_epi64(low, high), _mm256_unpackhi_epi64(low, high));
         let max = _mm_max_epi32(_mm256_castsi256_si128(max), _mm256_extracti128_si256::<1>(max));
+        let difference = _mm_sub_epi32(max, min);
         let mut above = [0_u32; MINIBLOCKS];
         // SAFETY: the array is 16 bytes.
-        unsafe { _mm_storeu_si128(above.as_mut_ptr().cast(), _mm_sub_epi32(max, min)) };
+        unsafe { _mm_storeu_si128(above.as_mut_ptr().cast(), difference) };
         Shape { min_delta: _mm_cvtsi128_si32(min), widths: above.map(|above| u32::BITS - above.leading_zeros()) }
     }
 
@@ -117,9 +118,10 @@ avx2! {
         let high = greater(_mm256_unpacklo_epi64(c, d), _mm256_unpackhi_epi64(c, d));
         let first = _mm256_permute2x128_si256::<0x20>(low, high);
         let max = greater(first, _mm256_permute2x128_si256::<0x31>(low, high));
+        let difference = _mm256_sub_epi64(max, min);
         let mut above = [0_u64; MINIBLOCKS];
         // SAFETY: the array is 32 bytes.
-        unsafe { _mm256_storeu_si256(above.as_mut_ptr().cast(), _mm256_sub_epi64(max, min)) };
+        unsafe { _mm256_storeu_si256(above.as_mut_ptr().cast(), difference) };
         let min_delta = _mm_cvtsi128_si64(_mm256_castsi256_si128(min));
         Shape { min_delta, widths: above.map(|above| u64::BITS - above.leading_zeros()) }
     }
