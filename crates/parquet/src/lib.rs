@@ -33,6 +33,6 @@ pub use read::{Batches, ReadBuilder};
 pub use schema::Projection;
 pub use source::{ByteRanges, LocalFile, MappedFile};
 pub use write::{
-    BloomFilter, Codec, ColumnOptions, PageVersion, Profile, SortingColumn, StatisticsLevel, ValueEncoding,
-    WriteOptions,
+    AtomicFile, BloomFilter, ChosenEncoding, Codec, ColumnOptions, ColumnSummary, PageVersion, ParquetWriter, Profile,
+    SortingColumn, StatisticsLevel, ValueEncoding, WriteOptions, WriteSummary,
 };

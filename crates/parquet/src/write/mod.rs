@@ -9,18 +9,32 @@
 
 mod chunk;
 mod encode;
+mod file;
+mod footer;
+mod footprint;
 mod index;
 mod options;
+mod output;
 mod page;
+mod page_index;
 mod physical;
+mod pool;
+mod row_group;
+mod schema;
 mod statistics;
 mod stripe;
+mod summary;
+mod target;
 mod thrift;
+mod total_order;
 
+pub use file::ParquetWriter;
 pub use options::{
     BloomFilter, Codec, ColumnOptions, PageVersion, Profile, SortingColumn, StatisticsLevel, ValueEncoding,
     WriteOptions,
 };
+pub use summary::{ChosenEncoding, ColumnSummary, WriteSummary};
+pub use target::AtomicFile;
 
 use arrow_array::ArrayRef;
 use arrow_buffer::NullBuffer;

@@ -6,6 +6,8 @@ const TRUE: u8 = 1;
 const FALSE: u8 = 2;
 const I32: u8 = 5;
 const I64: u8 = 6;
+const BINARY: u8 = 8;
+const LIST: u8 = 9;
 const STRUCT: u8 = 12;
 
 /// Appends one structure to a buffer, field by field in the order of their numbers.
@@ -18,6 +20,11 @@ pub(crate) struct ThriftWriter<'a> {
 impl<'a> ThriftWriter<'a> {
     pub(crate) fn new(out: &'a mut Vec<u8>) -> Self {
         Self { out, previous: 0 }
+    }
+
+    /// Goes on with a structure whose last field so far has the number `previous`.
+    pub(crate) fn after(out: &'a mut Vec<u8>, previous: i16) -> Self {
+        Self { out, previous }
     }
 
     pub(crate) fn bool(&mut self, id: i16, value: bool) {
@@ -42,6 +49,53 @@ impl<'a> ThriftWriter<'a> {
         inner.end();
     }
 
+    pub(crate) fn bools(&mut self, id: i16, values: impl ExactSizeIterator<Item = bool>) {
+        self.list(id, TRUE, values, |writer, value| writer.out.push(if value { TRUE } else { FALSE }));
+    }
+
+    pub(crate) fn i64s(&mut self, id: i16, values: impl ExactSizeIterator<Item = i64>) {
+        self.list(id, I64, values, |writer, value| writer.integer(value));
+    }
+
+    pub(crate) fn byte_strings<'b>(&mut self, id: i16, values: impl ExactSizeIterator<Item = &'b [u8]>) {
+        self.list(id, BINARY, values, |writer, value| {
+            writer.length(value.len());
+            writer.out.extend_from_slice(value);
+        });
+    }
+
+    /// A list of structures, whose fields `write` appends.
+    pub(crate) fn structures<T>(
+        &mut self,
+        id: i16,
+        values: impl ExactSizeIterator<Item = T>,
+        write: impl Fn(&mut ThriftWriter<'_>, T),
+    ) {
+        self.list(id, STRUCT, values, |writer, value| {
+            let mut inner = ThriftWriter::new(writer.out);
+            write(&mut inner, value);
+            inner.end();
+        });
+    }
+
+    fn list<T>(
+        &mut self,
+        id: i16,
+        wire_type: u8,
+        values: impl ExactSizeIterator<Item = T>,
+        write: impl Fn(&mut Self, T),
+    ) {
+        self.header(id, LIST);
+        match values.len() {
+            len @ ..15 => self.out.push((len as u8) << 4 | wire_type),
+            len => {
+                self.out.push(0xf0 | wire_type);
+                self.length(len);
+            }
+        }
+        values.for_each(|value| write(self, value));
+    }
+
     pub(crate) fn end(self) {
         self.out.push(0);
     }
@@ -59,7 +113,14 @@ impl<'a> ThriftWriter<'a> {
 
     /// A variable-length integer of which the lowest bit is the sign.
     fn integer(&mut self, value: i64) {
-        let mut rest = (value.cast_unsigned() << 1) ^ (value >> 63).cast_unsigned();
+        self.variable(value.cast_unsigned() << 1 ^ (value >> 63).cast_unsigned());
+    }
+
+    fn length(&mut self, length: usize) {
+        self.variable(length as u64);
+    }
+
+    fn variable(&mut self, mut rest: u64) {
         while rest >= 0x80 {
             self.out.push(rest as u8 | 0x80);
             rest >>= 7;

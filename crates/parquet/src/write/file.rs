@@ -1,0 +1,321 @@
+//! Record batches in, a Parquet file out.
+
+use std::fmt;
+use std::io::Write;
+use std::path::Path;
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+
+use super::footer::{self, MAGIC};
+use super::footprint::{batch_bytes, slice_bytes};
+use super::options::WriteOptions;
+use super::output::Output;
+use super::pool::Pool;
+use super::row_group::RowGroups;
+use super::schema::WriteSchema;
+use super::stripe::stripe;
+use super::summary::WriteSummary;
+use super::target::AtomicFile;
+use crate::error::{Error, Result};
+
+/// Most rows that leaves are handed at once.
+const PIECE_ROWS: usize = 65_536;
+/// What leaves are handed at once is at most this share of the memory budget.
+const PIECE_SHARE: usize = 8;
+/// Most bytes that wait to be encoded while the caller goes on to the next batch.
+const AHEAD_BYTES: usize = 64 << 20;
+/// They are at most this share of the memory budget.
+const AHEAD_SHARE: usize = 4;
+/// Bloom filters wait for the end of the file up to this share of the memory budget.
+const BLOOM_SHARE: usize = 4;
+
+/// Writes record batches to a Parquet file.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use arrow_array::{ArrayRef, Int64Array, RecordBatch};
+/// use lath_parquet::{ParquetFile, ParquetWriter, WriteOptions};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("numbers.parquet");
+/// let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(0..1000));
+/// let batch = RecordBatch::try_from_iter([("number", numbers)])?;
+///
+/// let mut writer = ParquetWriter::create(&path, &batch.schema(), WriteOptions::default())?;
+/// writer.write(&batch)?;
+/// writer.finish()?;
+///
+/// assert_eq!(ParquetFile::open(&path)?.row_count(), 1000);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// After an error the file cannot be finished. A writer that is dropped unfinished leaves a file without a footer, or, if it
+/// was made by [`create`](Self::create), what was there before.
+///
+/// # Memory
+/// Held are the encoded pages of the current row group, dictionaries, the batches that wait to be encoded, and Bloom
+/// filters, all within [`WriteOptions::memory_budget_bytes`]: a row group that would pass the budget ends early. Not counted are
+/// what a leaf column needs at least (buffers of a page), and the footer, which grows with columns times row groups.
+pub struct ParquetWriter<W: Write = AtomicFile> {
+    output: Output<W>,
+    commit: fn(W) -> Result<()>,
+    schema: WriteSchema,
+    options: WriteOptions,
+    pool: Pool,
+    row_groups: RowGroups,
+    /// Rows of the current row group.
+    rows: usize,
+    /// Bytes that the leaves held when they were last asked, with nothing left to encode.
+    counted_bytes: usize,
+    /// Bytes of Arrow data handed to the leaves since.
+    uncounted_bytes: usize,
+    /// Whether something went wrong.
+    has_failed: bool,
+}
+
+impl ParquetWriter<AtomicFile> {
+    /// Starts the file `path`, which appears whole in [`finish`](Self::finish), or not at all: see [`AtomicFile`].
+    ///
+    /// # Errors
+    /// As [`new`](Self::new), and [`Error::Io`] if the file cannot be created.
+    pub fn create(path: impl AsRef<Path>, schema: &SchemaRef, options: WriteOptions) -> Result<Self> {
+        // Checked first, so that nothing is created for what cannot be written.
+        let plan = Plan::new(schema, options)?;
+        let file = AtomicFile::create(path)?;
+        let name = Some(file.name().clone());
+        plan.start(Output::new(file, name), AtomicFile::commit)
+    }
+}
+
+impl<W: Write> ParquetWriter<W> {
+    /// Starts a file that is written to `sink`.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if the schema has a type that Parquet lacks, or if the options contradict it; [`Error::Io`] if the
+    /// sink takes no bytes.
+    pub fn new(sink: W, schema: &SchemaRef, options: WriteOptions) -> Result<Self> {
+        Plan::new(schema, options)?.start(Output::new(sink, None), |_| Ok(()))
+    }
+
+    /// The schema of the batches.
+    pub fn schema(&self) -> &SchemaRef {
+        &self.schema.arrow
+    }
+
+    /// Rows of the current row group so far.
+    pub fn row_group_rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Bytes that went out so far.
+    pub fn bytes_written(&self) -> u64 {
+        self.output.position()
+    }
+
+    /// Writes a batch. Row groups end where the options say, within batches too.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if the batch does not have the writer's schema, or has nulls where the schema allows none;
+    /// [`Error::Io`] if the sink fails.
+    pub fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        self.attempt(|writer| writer.write_all(batch))
+    }
+
+    /// Ends the current row group, if it has rows.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if the sink fails; errors of encoding, which may come late.
+    pub fn flush_row_group(&mut self) -> Result<()> {
+        self.attempt(|writer| {
+            writer.end_row_group()?;
+            writer.settle()
+        })
+    }
+
+    /// Writes what is left and the footer, and says what was written.
+    ///
+    /// # Errors
+    /// As [`flush_row_group`](Self::flush_row_group).
+    pub fn finish(mut self) -> Result<WriteSummary> {
+        let summary = self.attempt(Self::end)?;
+        (self.commit)(self.output.into_sink()?)?;
+        Ok(summary)
+    }
+
+    /// As [`finish`](Self::finish), and hands back the sink.
+    ///
+    /// # Errors
+    /// As [`finish`](Self::finish).
+    pub fn finish_into(mut self) -> Result<(W, WriteSummary)> {
+        let summary = self.attempt(Self::end)?;
+        Ok((self.output.into_sink()?, summary))
+    }
+
+    fn attempt<T>(&mut self, action: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        if self.has_failed {
+            return Err(Error::invalid("writing has failed before; the file cannot be finished"));
+        }
+        // Also if it panics.
+        self.has_failed = true;
+        let outcome = action(self)?;
+        self.has_failed = false;
+        Ok(outcome)
+    }
+
+    fn write_all(&mut self, batch: &RecordBatch) -> Result<()> {
+        self.check_names(batch)?;
+        let row_count = batch.num_rows();
+        let row_bytes = (batch_bytes(batch) / row_count.max(1)).max(1);
+        let piece_rows = (self.options.memory_budget() / PIECE_SHARE / row_bytes).clamp(1, PIECE_ROWS);
+        let mut start = 0;
+        while start < row_count {
+            let room = self.options.row_group_row_limit() - self.rows;
+            let len = room.min(piece_rows).min(row_count - start);
+            self.write_piece(&batch.slice(start, len))?;
+            start += len;
+        }
+        Ok(())
+    }
+
+    fn check_names(&self, batch: &RecordBatch) -> Result<()> {
+        let (expected, actual) = (self.schema.arrow.fields(), batch.schema_ref().fields());
+        if expected.len() != actual.len() {
+            let (expected, actual) = (expected.len(), actual.len());
+            return Err(Error::invalid(format!("a batch of {actual} columns for a schema of {expected}")));
+        }
+        match expected.iter().zip(actual).find(|(expected, actual)| expected.name() != actual.name()) {
+            Some((expected, actual)) => {
+                let (expected, actual) = (expected.name(), actual.name());
+                Err(Error::invalid(format!("column {actual} stands where the schema has column {expected}")))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Writes rows that fit into the current row group.
+    fn write_piece(&mut self, batch: &RecordBatch) -> Result<()> {
+        let mut leaves = Vec::with_capacity(self.schema.leaves.len());
+        let mut bytes = Vec::with_capacity(self.schema.leaves.len());
+        for (field, column) in self.schema.arrow.fields().iter().zip(batch.columns()) {
+            stripe(field, column, &mut leaves)?;
+            bytes.extend(leaves[bytes.len()..].iter().map(|leaf| {
+                slice_bytes(&leaf.values)
+                    + leaf.def_levels.as_ref().map_or(0, Vec::len)
+                    + leaf.rep_levels.as_ref().map_or(0, Vec::len)
+            }));
+        }
+        self.rows += batch.num_rows();
+        self.uncounted_bytes += bytes.iter().sum::<usize>();
+        self.pool.write(leaves.into_iter().zip(bytes));
+        let ahead =
+            if self.pool.has_workers() { AHEAD_BYTES.min(self.options.memory_budget() / AHEAD_SHARE) } else { 0 };
+        self.pool.work_down_to(ahead)?;
+        self.write_finished()?;
+        if self.rows == self.options.row_group_row_limit() || self.is_full()? {
+            self.end_row_group()?;
+        }
+        Ok(())
+    }
+
+    /// Whether the row group has as many bytes as it may have. What the leaves hold is counted only when it could be, and with
+    /// nothing left to encode: so it does not depend on the number of threads.
+    fn is_full(&mut self) -> Result<bool> {
+        let budget = self.options.memory_budget().saturating_sub(self.row_groups.bloom_bytes()).max(1);
+        let limit = self.options.row_group_byte_limit().min(budget);
+        if self.counted_bytes + self.uncounted_bytes < limit {
+            return Ok(false);
+        }
+        self.pool.work_off()?;
+        self.write_finished()?;
+        self.counted_bytes = self.pool.buffered_bytes();
+        self.uncounted_bytes = 0;
+        Ok(self.counted_bytes >= limit)
+    }
+
+    /// Has the chunks of the current row group ended; they are written as they come.
+    fn end_row_group(&mut self) -> Result<()> {
+        if self.rows == 0 {
+            return Ok(());
+        }
+        // Only one row group at a time waits besides the current one.
+        self.write_finished()?;
+        if self.row_groups.has_unfinished() {
+            self.settle()?;
+        }
+        self.pool.finish_chunks();
+        self.row_groups.begin(self.rows);
+        (self.rows, self.counted_bytes, self.uncounted_bytes) = (0, 0, 0);
+        if !self.pool.has_workers() {
+            self.settle()?;
+        }
+        if self.row_groups.bloom_bytes() > self.options.memory_budget() / BLOOM_SHARE {
+            self.settle()?;
+            self.row_groups.write_bloom_filters(&mut self.output)?;
+        }
+        Ok(())
+    }
+
+    /// Encodes and writes all that waits.
+    fn settle(&mut self) -> Result<()> {
+        self.pool.work_off()?;
+        self.write_finished()
+    }
+
+    fn write_finished(&mut self) -> Result<()> {
+        self.row_groups.write_finished(&self.pool, self.schema.leaves.len(), &mut self.output)
+    }
+
+    fn end(&mut self) -> Result<WriteSummary> {
+        self.end_row_group()?;
+        self.settle()?;
+        let metadata = footer::write(&mut self.row_groups, &self.schema, &self.options, &mut self.output)?;
+        Ok(WriteSummary::new(metadata, self.row_groups.done(), &self.schema, self.output.position()))
+    }
+}
+
+impl<W: Write> fmt::Debug for ParquetWriter<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ParquetWriter")
+            .field("schema", &self.schema.arrow)
+            .field("row_groups", &self.row_groups.len())
+            .field("bytes_written", &self.output.position())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A file that can be written, as far as can be told.
+struct Plan {
+    schema: WriteSchema,
+    options: WriteOptions,
+    pool: Pool,
+}
+
+impl Plan {
+    fn new(schema: &SchemaRef, options: WriteOptions) -> Result<Self> {
+        options.check()?;
+        let schema = WriteSchema::new(schema, &options)?;
+        options.sorting().iter().try_for_each(|sorting| schema.leaf_index(&sorting.path).map(drop))?;
+        let pool = Pool::new(&schema.leaves, options.thread_count().get())?;
+        Ok(Self { schema, options, pool })
+    }
+
+    fn start<W: Write>(self, mut output: Output<W>, commit: fn(W) -> Result<()>) -> Result<ParquetWriter<W>> {
+        let Self { schema, options, pool } = self;
+        output.write(MAGIC)?;
+        Ok(ParquetWriter {
+            output,
+            commit,
+            schema,
+            options,
+            pool,
+            row_groups: RowGroups::default(),
+            rows: 0,
+            counted_bytes: 0,
+            uncounted_bytes: 0,
+            has_failed: false,
+        })
+    }
+}

@@ -1,0 +1,49 @@
+//! Bytes that go out, counted.
+
+use std::io::{self, BufWriter, Write};
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+
+/// Pages of a wide schema are small; larger ones pass the buffer by.
+const BUFFER_BYTES: usize = 256 << 10;
+
+/// Where a file's bytes go, and how many went there.
+#[derive(Debug)]
+pub(super) struct Output<W: Write> {
+    sink: BufWriter<W>,
+    position: u64,
+    name: Option<Arc<str>>,
+}
+
+impl<W: Write> Output<W> {
+    pub(super) fn new(sink: W, name: Option<Arc<str>>) -> Self {
+        Self { sink: BufWriter::with_capacity(BUFFER_BYTES, sink), position: 0, name }
+    }
+
+    /// Bytes written so far.
+    pub(super) fn position(&self) -> u64 {
+        self.position
+    }
+
+    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.sink.write_all(bytes).map_err(|error| failed(error, self.position, self.name.as_ref()))?;
+        self.position += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// The sink, to which everything has been written.
+    pub(super) fn into_sink(self) -> Result<W> {
+        let Self { sink, position, name } = self;
+        let mut sink = sink.into_inner().map_err(|error| failed(error.into_error(), position, name.as_ref()))?;
+        sink.flush().map_err(|error| failed(error, position, name.as_ref()))?;
+        Ok(sink)
+    }
+}
+
+fn failed(error: io::Error, position: u64, name: Option<&Arc<str>>) -> Error {
+    Error::io("write", error).locate(|at| {
+        at.file = name.cloned();
+        at.offset = Some(position);
+    })
+}

@@ -1,0 +1,244 @@
+//! Threads that encode leaves.
+//!
+//! Every leaf has a queue of jobs, which are done in order by whichever thread is free, one thread at a time; so chunks do
+//! not depend on the number of threads. The caller's thread is one of them: it works where it would wait.
+
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+
+use super::chunk::ChunkWriter;
+use super::schema::LeafSchema;
+use super::{EncodedChunk, Striped};
+use crate::error::{Error, Result};
+
+/// The leaves of a file, and the threads that encode them.
+pub(super) struct Pool {
+    shared: Arc<Shared>,
+    workers: Vec<JoinHandle<()>>,
+}
+
+struct Shared {
+    state: Mutex<State>,
+    /// A leaf is ready to be worked on, or all is over.
+    work: Condvar,
+    /// Something was done.
+    done: Condvar,
+}
+
+struct State {
+    leaves: Vec<Leaf>,
+    /// Leaves that have jobs and that nobody works on.
+    ready: VecDeque<usize>,
+    busy_count: usize,
+    /// Bytes of what is not encoded yet.
+    waiting_bytes: usize,
+    /// The first thing that went wrong.
+    error: Option<Error>,
+    stop: bool,
+}
+
+struct Leaf {
+    /// Dotted path, for errors.
+    path: Arc<str>,
+    /// `None` while a thread has it, and after an error.
+    writer: Option<ChunkWriter>,
+    jobs: VecDeque<Job>,
+    finished: VecDeque<EncodedChunk>,
+    buffered_bytes: usize,
+}
+
+enum Job {
+    /// Encode this, which takes up so many bytes.
+    Write(Striped, usize),
+    /// End the column chunk.
+    Finish,
+}
+
+impl Pool {
+    /// Threads in all are `threads`, the caller's included.
+    pub(super) fn new(leaves: &[LeafSchema], threads: usize) -> Result<Self> {
+        let leaf = |leaf: &LeafSchema| {
+            let writer = ChunkWriter::new(&leaf.column, &leaf.arrow_type, Arc::clone(&leaf.options))?;
+            let path = leaf.column.path().string().into();
+            let (jobs, finished) = (VecDeque::new(), VecDeque::new());
+            Ok(Leaf { path, writer: Some(writer), jobs, finished, buffered_bytes: 0 })
+        };
+        let state = State {
+            leaves: leaves.iter().map(leaf).collect::<Result<_>>()?,
+            ready: VecDeque::new(),
+            busy_count: 0,
+            waiting_bytes: 0,
+            error: None,
+            stop: false,
+        };
+        let shared = Arc::new(Shared { state: Mutex::new(state), work: Condvar::new(), done: Condvar::new() });
+        let spawn = |_| {
+            let shared = Arc::clone(&shared);
+            // A thread that cannot be had is done without: the caller's own encodes everything in the end.
+            thread::Builder::new().name("lath-encode".into()).spawn(move || shared.work_on()).ok()
+        };
+        let workers = (1..threads.min(leaves.len().max(1))).filter_map(spawn).collect();
+        Ok(Self { shared, workers })
+    }
+
+    /// Whether there are threads besides the caller's.
+    pub(super) fn has_workers(&self) -> bool {
+        !self.workers.is_empty()
+    }
+
+    /// Hands over what each leaf stores of a batch, in file order, with the bytes that it takes up.
+    pub(super) fn write(&self, leaves: impl IntoIterator<Item = (Striped, usize)>) {
+        let mut state = self.shared.lock();
+        for (leaf, (striped, bytes)) in leaves.into_iter().enumerate() {
+            state.waiting_bytes += bytes;
+            state.push(leaf, Job::Write(striped, bytes));
+        }
+        self.shared.work.notify_all();
+    }
+
+    /// Has every leaf end its column chunk.
+    pub(super) fn finish_chunks(&self) {
+        let mut state = self.shared.lock();
+        (0..state.leaves.len()).for_each(|leaf| state.push(leaf, Job::Finish));
+        self.shared.work.notify_all();
+    }
+
+    /// Works until no more than `bytes` wait to be encoded.
+    ///
+    /// # Errors
+    /// The first one of any thread.
+    pub(super) fn work_down_to(&self, bytes: usize) -> Result<()> {
+        self.shared.work_until(|state| state.waiting_bytes <= bytes)
+    }
+
+    /// Works until there is nothing left to do.
+    ///
+    /// # Errors
+    /// The first one of any thread.
+    pub(super) fn work_off(&self) -> Result<()> {
+        self.shared.work_until(|state| state.ready.is_empty() && state.busy_count == 0)
+    }
+
+    /// Bytes that the leaves hold; exact after [`work_off`](Self::work_off).
+    pub(super) fn buffered_bytes(&self) -> usize {
+        self.shared.lock().leaves.iter().map(|leaf| leaf.buffered_bytes).sum()
+    }
+
+    /// The next finished chunk of a leaf, if there is one.
+    pub(super) fn take_chunk(&self, leaf: usize) -> Option<EncodedChunk> {
+        self.shared.lock().leaves.get_mut(leaf)?.finished.pop_front()
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        self.shared.lock().stop = true;
+        self.shared.work.notify_all();
+        for worker in self.workers.drain(..) {
+            // A worker that panicked has nothing left to hand over.
+            let _ = worker.join();
+        }
+    }
+}
+
+impl State {
+    fn push(&mut self, index: usize, job: Job) {
+        let Some(leaf) = self.leaves.get_mut(index) else { return };
+        leaf.jobs.push_back(job);
+        if leaf.writer.is_some() && leaf.jobs.len() == 1 {
+            self.ready.push_back(index);
+        }
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What a worker does.
+    fn work_on(&self) {
+        let mut state = self.lock();
+        while !state.stop {
+            state = match state.ready.pop_front() {
+                Some(leaf) => self.encode(state, leaf),
+                None => self.work.wait(state).unwrap_or_else(PoisonError::into_inner),
+            };
+        }
+    }
+
+    fn work_until(&self, is_enough: impl Fn(&State) -> bool) -> Result<()> {
+        let mut state = self.lock();
+        loop {
+            if let Some(error) = state.error.take() {
+                return Err(error);
+            }
+            if is_enough(&state) {
+                return Ok(());
+            }
+            state = match state.ready.pop_front() {
+                Some(leaf) => self.encode(state, leaf),
+                None => self.done.wait(state).unwrap_or_else(PoisonError::into_inner),
+            };
+        }
+    }
+
+    /// Does the jobs of a leaf, without holding the lock.
+    fn encode<'a>(&'a self, mut state: MutexGuard<'a, State>, index: usize) -> MutexGuard<'a, State> {
+        let leaf = &mut state.leaves[index];
+        let Some(mut writer) = leaf.writer.take() else { return state };
+        let jobs = std::mem::take(&mut leaf.jobs);
+        state.busy_count += 1;
+        drop(state);
+
+        let done_bytes: usize = jobs.iter().map(Job::waiting_bytes).sum();
+        let mut finished = VecDeque::new();
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            jobs.into_iter().try_for_each(|job| match job {
+                Job::Write(striped, _) => writer.write(&striped),
+                Job::Finish => {
+                    finished.push_back(writer.finish()?);
+                    Ok(())
+                }
+            })
+        }));
+        // The caller must not wait for ever; it learns of the bug here instead.
+        let outcome = outcome.unwrap_or_else(|_| Err(Error::invalid("an encoding thread panicked")));
+
+        let mut state = self.lock();
+        state.busy_count -= 1;
+        state.waiting_bytes -= done_bytes;
+        let leaf = &mut state.leaves[index];
+        match outcome {
+            Ok(()) => {
+                leaf.finished.append(&mut finished);
+                leaf.buffered_bytes = writer.buffered_bytes();
+                leaf.writer = Some(writer);
+                if !leaf.jobs.is_empty() {
+                    state.ready.push_back(index);
+                }
+            }
+            Err(error) => {
+                let path = Arc::clone(&leaf.path);
+                let error = error.locate(|at| at.column = at.column.take().or(Some(path)));
+                state.error.get_or_insert(error);
+                // What waits now will never be done.
+                state.ready.clear();
+                state.stop = true;
+            }
+        }
+        self.done.notify_all();
+        state
+    }
+}
+
+impl Job {
+    fn waiting_bytes(&self) -> usize {
+        match self {
+            Self::Write(_, bytes) => *bytes,
+            Self::Finish => 0,
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Row groups whose chunks are being written, and what the footer will say of them.
+
+use std::collections::VecDeque;
+use std::io::Write;
+
+use bytes::Bytes;
+use parquet::file::metadata::ColumnChunkMetaData;
+use parquet::file::page_index::column_index::ColumnIndexMetaData;
+use parquet::file::page_index::offset_index::OffsetIndexMetaData;
+
+use super::output::Output;
+use super::pool::Pool;
+use super::{EncodedChunk, EncodingChoice, NanCounts};
+use crate::envelope::guard;
+use crate::error::{Error, Result};
+
+/// A row group as the footer lists it.
+#[derive(Debug)]
+pub(super) struct RowGroup {
+    pub(super) rows: usize,
+    pub(super) chunks: Vec<Chunk>,
+}
+
+/// A column chunk that has been written, with what is still to be written about it.
+#[derive(Debug)]
+pub(super) struct Chunk {
+    /// Offset of the chunk's first byte within the file.
+    pub(super) start: u64,
+    /// Offsets count from the file's first byte.
+    pub(super) metadata: ColumnChunkMetaData,
+    pub(super) column_index: Option<ColumnIndexMetaData>,
+    /// Offsets count from `start`.
+    pub(super) offset_index: Option<OffsetIndexMetaData>,
+    /// Until it is written.
+    pub(super) bloom_filter: Option<Bytes>,
+    pub(super) nan_counts: Option<NanCounts>,
+    pub(super) choice: Option<EncodingChoice>,
+}
+
+/// Row groups in the order of the file, of which the last may still lack chunks.
+#[derive(Debug, Default)]
+pub(super) struct RowGroups {
+    done: Vec<RowGroup>,
+    unfinished: VecDeque<RowGroup>,
+    /// Bytes of the Bloom filters that wait.
+    bloom_bytes: usize,
+}
+
+impl RowGroups {
+    /// A row group whose chunks come out of the pool.
+    pub(super) fn begin(&mut self, rows: usize) {
+        self.unfinished.push_back(RowGroup { rows, chunks: Vec::new() });
+    }
+
+    /// Writes those chunks that the pool has finished and whose turn it is.
+    pub(super) fn write_finished<W: Write>(
+        &mut self,
+        pool: &Pool,
+        leaf_count: usize,
+        output: &mut Output<W>,
+    ) -> Result<()> {
+        while let Some(row_group) = self.unfinished.front_mut() {
+            while row_group.chunks.len() < leaf_count {
+                let Some(chunk) = pool.take_chunk(row_group.chunks.len()) else { return Ok(()) };
+                let chunk = Chunk::write(chunk, output)?;
+                self.bloom_bytes += chunk.bloom_filter.as_ref().map_or(0, Bytes::len);
+                row_group.chunks.push(chunk);
+            }
+            self.done.extend(self.unfinished.pop_front());
+        }
+        Ok(())
+    }
+
+    /// Adds a row group whose chunks are in the file.
+    pub(super) fn push(&mut self, row_group: RowGroup) {
+        self.done.push(row_group);
+    }
+
+    pub(super) fn bloom_bytes(&self) -> usize {
+        self.bloom_bytes
+    }
+
+    /// Writes the Bloom filters that wait: those of one column next to each other, so that a lookup in all row groups reads
+    /// one range.
+    pub(super) fn write_bloom_filters<W: Write>(&mut self, output: &mut Output<W>) -> Result<()> {
+        let leaf_count = self.done.first().map_or(0, |row_group| row_group.chunks.len());
+        for leaf in 0..leaf_count {
+            for chunk in self.done.iter_mut().filter_map(|row_group| row_group.chunks.get_mut(leaf)) {
+                let Some(filter) = chunk.bloom_filter.take() else { continue };
+                let start = output.position();
+                output.write(&filter)?;
+                chunk.place_bloom_filter(start, filter.len())?;
+            }
+        }
+        self.bloom_bytes = 0;
+        Ok(())
+    }
+
+    pub(super) fn done(&self) -> &[RowGroup] {
+        &self.done
+    }
+
+    pub(super) fn done_mut(&mut self) -> &mut [RowGroup] {
+        &mut self.done
+    }
+
+    /// Whether chunks of a row group are still to come.
+    pub(super) fn has_unfinished(&self) -> bool {
+        !self.unfinished.is_empty()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.done.len() + self.unfinished.len()
+    }
+}
+
+impl Chunk {
+    fn write<W: Write>(chunk: EncodedChunk, output: &mut Output<W>) -> Result<Self> {
+        let EncodedChunk { pages, metadata, column_index, offset_index, bloom_filter, nan_counts, choice } = chunk;
+        let start = output.position();
+        pages.iter().try_for_each(|page| output.write(page))?;
+        let metadata = moved(metadata, signed(start)?)?;
+        Ok(Self { start, metadata, column_index, offset_index, bloom_filter, nan_counts, choice: Some(choice) })
+    }
+
+    /// Notes where the chunk's Bloom filter was written.
+    pub(super) fn place_bloom_filter(&mut self, start: u64, len: usize) -> Result<()> {
+        let (offset, len) = (signed(start)?, i32::try_from(len).map_err(|_| too_long())?);
+        self.change(|builder| builder.set_bloom_filter_offset(Some(offset)).set_bloom_filter_length(Some(len)))
+    }
+
+    /// Changes what the footer says.
+    pub(super) fn change(
+        &mut self,
+        change: impl FnOnce(
+            parquet::file::metadata::ColumnChunkMetaDataBuilder,
+        ) -> parquet::file::metadata::ColumnChunkMetaDataBuilder,
+    ) -> Result<()> {
+        self.metadata = guard(|| change(self.metadata.clone().into_builder()).build())?;
+        Ok(())
+    }
+}
+
+/// The metadata with the offsets of pages further on by `distance`.
+pub(super) fn moved(metadata: ColumnChunkMetaData, distance: i64) -> Result<ColumnChunkMetaData> {
+    let (data, dictionary) = (metadata.data_page_offset(), metadata.dictionary_page_offset());
+    let further = |offset: i64| offset.checked_add(distance).ok_or_else(too_long);
+    let data = further(data)?;
+    let dictionary = dictionary.map(further).transpose()?;
+    guard(|| metadata.into_builder().set_data_page_offset(data).set_dictionary_page_offset(dictionary).build())
+}
+
+pub(super) fn signed(position: u64) -> Result<i64> {
+    i64::try_from(position).map_err(|_| too_long())
+}
+
+pub(super) fn too_long() -> Error {
+    Error::invalid("the file would be longer than its metadata can say")
+}

@@ -1,0 +1,143 @@
+//! From the Arrow schema of what is written to the Parquet schema of the file.
+
+use std::sync::Arc;
+
+use arrow_schema::{DataType, Field, FieldRef, Fields, Schema, SchemaRef};
+use parquet::arrow::{ARROW_SCHEMA_META_KEY, ArrowSchemaConverter, encode_arrow_schema};
+use parquet::basic::{LogicalType, Type as PhysicalType};
+use parquet::file::metadata::KeyValue;
+use parquet::schema::types::{ColumnDescPtr, ColumnDescriptor, SchemaDescPtr};
+
+use super::options::{LeafOptions, WriteOptions};
+use crate::envelope::guard;
+use crate::error::{Error, Result};
+
+/// The two schemas of a file that is written, and what is asked for each leaf.
+#[derive(Debug)]
+pub(super) struct WriteSchema {
+    pub(super) arrow: SchemaRef,
+    pub(super) descr: SchemaDescPtr,
+    pub(super) leaves: Vec<LeafSchema>,
+}
+
+/// A leaf column.
+#[derive(Debug)]
+pub(super) struct LeafSchema {
+    pub(super) column: ColumnDescPtr,
+    /// What its values come as.
+    pub(super) arrow_type: DataType,
+    pub(super) options: Arc<LeafOptions>,
+}
+
+impl WriteSchema {
+    /// # Errors
+    /// [`Error::Invalid`] if Parquet has no place for a type, or if an option names a column that is not there.
+    pub(super) fn new(arrow: &SchemaRef, options: &WriteOptions) -> Result<Self> {
+        arrow.fields().iter().try_for_each(|field| check(field, field.name()))?;
+        let descr = guard(|| ArrowSchemaConverter::new().convert(arrow))
+            .map_err(|error| Error::invalid(format!("the schema cannot be written: {error}")))?;
+        let mut arrow_types = Vec::with_capacity(descr.num_columns());
+        arrow.fields().iter().for_each(|field| collect_leaves(field.data_type(), &mut arrow_types));
+        if arrow_types.len() != descr.num_columns() {
+            return Err(Error::invalid("the schema cannot be written: its leaves do not match"));
+        }
+        let leaf = |(column, arrow_type): (&ColumnDescPtr, _)| {
+            let options = Arc::new(options.leaf(&column.path().string()));
+            LeafSchema { column: Arc::clone(column), arrow_type, options }
+        };
+        let leaves: Vec<_> = descr.columns().iter().zip(arrow_types).map(leaf).collect();
+        let schema = Self { arrow: Arc::clone(arrow), descr: Arc::new(descr), leaves };
+        options.column_paths().try_for_each(|path| schema.leaf_index(path).map(drop))?;
+        Ok(schema)
+    }
+
+    /// The leaf with this dotted path.
+    pub(super) fn leaf_index(&self, path: &str) -> Result<usize> {
+        let is_named = |leaf: &LeafSchema| leaf.column.path().string() == path;
+        self.leaves.iter().position(is_named).ok_or_else(|| {
+            let paths: Vec<_> = self.leaves.iter().map(|leaf| leaf.column.path().string()).collect();
+            Error::invalid(format!("there is no leaf column {path}; there are {}", paths.join(", ")))
+        })
+    }
+
+    /// What the metadata of the file holds: the caller's keys, and the Arrow schema, by which readers restore the types that
+    /// Parquet lacks.
+    pub(super) fn key_values(&self, options: &WriteOptions) -> Vec<KeyValue> {
+        let own = options.key_values().iter().filter(|(key, _)| key != ARROW_SCHEMA_META_KEY);
+        let own = own.map(|(key, value)| KeyValue { key: key.clone(), value: value.clone() });
+        let fields = self.arrow.fields().iter().map(without_runs).collect::<Fields>();
+        let hint = encode_arrow_schema(&Schema::new_with_metadata(fields, self.arrow.metadata().clone()));
+        own.chain([KeyValue { key: ARROW_SCHEMA_META_KEY.to_owned(), value: Some(hint) }]).collect()
+    }
+}
+
+impl LeafSchema {
+    /// Whether the column's statistics follow IEEE 754's total order.
+    pub(super) fn has_total_order(&self) -> bool {
+        self.options.total_order && is_floating(&self.column)
+    }
+}
+
+fn is_floating(column: &ColumnDescriptor) -> bool {
+    matches!(column.physical_type(), PhysicalType::FLOAT | PhysicalType::DOUBLE)
+        || column.logical_type_ref() == Some(&LogicalType::Float16)
+}
+
+/// Refuses what the conversion would take, but no reader.
+fn check(field: &Field, path: &str) -> Result<()> {
+    let below = |fields: &Fields| fields.iter().try_for_each(|field| check(field, &format!("{path}.{}", field.name())));
+    match field.data_type() {
+        DataType::Null if !field.is_nullable() => {
+            Err(Error::invalid(format!("column {path} has nothing but nulls, but is not nullable")))
+        }
+        DataType::Union(..) => Err(Error::invalid(format!("column {path} is a union, which Parquet does not have"))),
+        DataType::Struct(fields) if fields.is_empty() => {
+            Err(Error::invalid(format!("column {path} is a struct without fields, which Parquet does not have")))
+        }
+        DataType::Dictionary(_, values) if values.is_nested() => {
+            Err(Error::invalid(format!("column {path} is a dictionary of {values}, which Parquet does not have")))
+        }
+        DataType::Struct(fields) => below(fields),
+        DataType::Map(item, _)
+        | DataType::List(item)
+        | DataType::LargeList(item)
+        | DataType::FixedSizeList(item, _)
+        | DataType::ListView(item)
+        | DataType::LargeListView(item) => check(item, &format!("{path}.{}", item.name())),
+        DataType::RunEndEncoded(_, values) => {
+            check(&Field::new(field.name(), values.data_type().clone(), field.is_nullable()), path)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The types of the leaves below a type, in file order.
+fn collect_leaves(data_type: &DataType, leaves: &mut Vec<DataType>) {
+    match data_type {
+        DataType::Struct(fields) => fields.iter().for_each(|field| collect_leaves(field.data_type(), leaves)),
+        DataType::Map(item, _)
+        | DataType::List(item)
+        | DataType::LargeList(item)
+        | DataType::FixedSizeList(item, _)
+        | DataType::ListView(item)
+        | DataType::LargeListView(item)
+        | DataType::RunEndEncoded(_, item) => collect_leaves(item.data_type(), leaves),
+        leaf => leaves.push(leaf.clone()),
+    }
+}
+
+/// The field as it is read again: run ends are not kept.
+fn without_runs(field: &FieldRef) -> FieldRef {
+    let data_type = match field.data_type() {
+        DataType::RunEndEncoded(_, values) => without_runs(values).data_type().clone(),
+        DataType::Struct(fields) => DataType::Struct(fields.iter().map(without_runs).collect()),
+        DataType::Map(item, sorted) => DataType::Map(without_runs(item), *sorted),
+        DataType::List(item) => DataType::List(without_runs(item)),
+        DataType::LargeList(item) => DataType::LargeList(without_runs(item)),
+        DataType::FixedSizeList(item, len) => DataType::FixedSizeList(without_runs(item), *len),
+        DataType::ListView(item) => DataType::ListView(without_runs(item)),
+        DataType::LargeListView(item) => DataType::LargeListView(without_runs(item)),
+        _ => return Arc::clone(field),
+    };
+    Arc::new(field.as_ref().clone().with_data_type(data_type))
+}
