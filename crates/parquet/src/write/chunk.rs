@@ -10,10 +10,11 @@ use lath_kernels::select;
 use parquet::basic::Encoding;
 use parquet::schema::types::ColumnDescPtr;
 
+use super::encode::dictionary::Dictionary;
 use super::encode::levels::Levels;
 use super::encode::{PageEncoding, ValueEncoder};
 use super::index::ChunkIndex;
-use super::options::{LeafOptions, StatisticsLevel, ValueEncoding};
+use super::options::{LeafOptions, StatisticsLevel};
 use super::page::{DataPage, PageWriter};
 use super::physical::{Conversion, ConvertError, Values};
 use super::statistics::{Order, ValueStatistics};
@@ -29,12 +30,31 @@ pub(crate) struct ChunkWriter {
     order: Order,
     encoding: PageEncoding,
     encoder: ValueEncoder,
+    /// Tried where the options and the type allow it.
+    dictionary: Option<Dictionary>,
+    trial: Trial,
+    /// Data pages with codes into the dictionary, and all.
+    dictionary_pages: usize,
+    page_count: usize,
     pages: PageWriter,
     page: PendingPage,
     index: ChunkIndex,
     /// Rows of the chunk that batches before brought.
     rows: usize,
     arrow_bytes: u64,
+}
+
+/// How the dictionary of a chunk fares.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Trial {
+    /// There is none.
+    None,
+    /// Values go to it.
+    Open,
+    /// It has the values of the first pages and takes no others.
+    Closed,
+    /// It was given up before there was a page: so many distinct values of so many.
+    GivenUp { distinct: usize, values: usize },
 }
 
 /// The data page that grows.
@@ -46,7 +66,9 @@ struct PendingPage {
     rows: usize,
     pieces: Vec<Values>,
     value_count: usize,
+    /// Bytes of the values once they are encoded, about, and in PLAIN encoding.
     value_bytes: usize,
+    plain_bytes: usize,
     statistics: ValueStatistics,
 }
 
@@ -80,11 +102,17 @@ impl ChunkWriter {
                 .map_err(|_| Error::limit("levels of nesting", u8::MAX.into(), level.unsigned_abs().into()))
         };
         let order = Order::new(column, options.total_order);
+        let type_length = usize::try_from(column.type_length()).unwrap_or(0);
+        let dictionary = options.dictionary.then(|| Dictionary::new(column.physical_type(), type_length)).flatten();
         Ok(Self {
             conversion: Conversion::new(column, arrow_type)?,
             order,
             encoding,
             encoder: ValueEncoder::default(),
+            trial: if dictionary.is_some() { Trial::Open } else { Trial::None },
+            dictionary,
+            dictionary_pages: 0,
+            page_count: 0,
             pages: PageWriter::new(codec, options.page_version, options.crc)?,
             page: PendingPage {
                 def_levels: levels(column.max_def_level())?,
@@ -94,6 +122,7 @@ impl ChunkWriter {
                 pieces: Vec::new(),
                 value_count: 0,
                 value_bytes: 0,
+                plain_bytes: 0,
                 statistics: ValueStatistics::default(),
             },
             index: ChunkIndex::new(column, order, &options),
@@ -126,10 +155,9 @@ impl ChunkWriter {
 
     /// Bytes held now: pages, and values that are not in one.
     pub(crate) fn buffered_bytes(&self) -> usize {
-        self.pages.stored_len()
-            + self.page.value_bytes
-            + self.page.def_levels.capacity()
-            + self.page.rep_levels.capacity()
+        let levels = self.page.def_levels.capacity() + self.page.rep_levels.capacity();
+        let dictionary = self.dictionary.as_ref().map_or(0, Dictionary::capacity);
+        self.pages.stored_len() + self.pages.spare_len() + self.page.plain_bytes + levels + dictionary
     }
 
     /// Closes the chunk and is ready for that of the next row group.
@@ -150,14 +178,14 @@ impl ChunkWriter {
         while entry < entry_count {
             let stretch = self.next_stretch(striped, values, entry, entry_count, value)?;
             if stretch.entries == 0 {
-                self.cut_page()?;
+                self.cut_page(false)?;
                 continue;
             }
-            self.append_stretch(striped, entry, stretch, values.slice(value, stretch.values).expanded()?);
+            self.append_stretch(striped, entry, stretch, values.slice(value, stretch.values))?;
             entry += stretch.entries;
             value += stretch.values;
             if self.page_is_full() {
-                self.cut_page()?;
+                self.cut_page(false)?;
             }
         }
         if value != values.len() {
@@ -182,7 +210,11 @@ impl ChunkWriter {
         value: usize,
     ) -> Result<Stretch> {
         let rows_left = self.options.page_rows.saturating_sub(self.page.rows);
-        let bytes_left = self.options.page_bytes.saturating_sub(self.page.value_bytes);
+        let bytes_left = match self.trial {
+            // Codes are small; values go to the dictionary by as many bytes as a page would have.
+            Trial::Open => self.options.page_bytes,
+            _ => self.options.page_bytes.saturating_sub(self.page.value_bytes),
+        };
         let values_left = values.len() - value;
         let is_empty = self.page.entries == 0;
         let Some(rep_levels) = &striped.rep_levels else {
@@ -223,7 +255,16 @@ impl ChunkWriter {
         Ok(stretch)
     }
 
-    fn append_stretch(&mut self, striped: &Striped, entry: usize, stretch: Stretch, values: Values) {
+    fn append_stretch(&mut self, striped: &Striped, entry: usize, stretch: Stretch, mut values: Values) -> Result<()> {
+        if self.trial == Trial::Open
+            && let Some(dictionary) = &mut self.dictionary
+            && !dictionary.append(&values)?
+        {
+            self.close_dictionary()?;
+        }
+        if self.trial != Trial::Open {
+            values = values.expanded()?;
+        }
         let page = &mut self.page;
         let range = entry..entry + stretch.entries;
         match &striped.def_levels {
@@ -236,63 +277,160 @@ impl ChunkWriter {
         page.entries += stretch.entries;
         page.rows += stretch.rows;
         if stretch.values == 0 {
-            return;
+            return Ok(());
         }
-        if self.options.statistics > StatisticsLevel::None {
+        if self.options.statistics > StatisticsLevel::None && !self.order.is_of_bytes() {
             page.statistics.merge(self.order, &ValueStatistics::of(self.order, &values));
         }
         page.value_count += values.len();
-        page.value_bytes += values.plain_len();
+        page.plain_bytes += values.plain_len();
+        page.value_bytes = match &self.dictionary {
+            Some(dictionary) if self.trial == Trial::Open => page.value_count * dictionary.width() as usize / 8,
+            _ => page.plain_bytes,
+        };
         page.pieces.push(values);
+        Ok(())
     }
 
-    fn cut_page(&mut self) -> Result<()> {
+    /// Ends the dictionary before values that it does not take.
+    fn close_dictionary(&mut self) -> Result<()> {
+        if self.page.entries > 0 {
+            self.cut_page(false)?;
+        }
+        if self.dictionary_pages > 0 {
+            self.trial = Trial::Closed;
+        } else {
+            self.give_dictionary_up();
+        }
+        Ok(())
+    }
+
+    fn give_dictionary_up(&mut self) {
+        let (distinct, values) = match &self.dictionary {
+            Some(dictionary) => (dictionary.len(), dictionary.worth().value_count()),
+            None => (0, 0),
+        };
+        self.trial = Trial::GivenUp { distinct, values };
+    }
+
+    /// Whether the pending page gets codes; the first page decides whether there is a dictionary.
+    fn page_has_codes(&mut self, is_last: bool) -> bool {
+        let (Trial::Open, Some(dictionary)) = (self.trial, &self.dictionary) else { return false };
+        if self.dictionary_pages > 0 {
+            return true;
+        }
+        if dictionary.len() == 0 {
+            return false;
+        }
+        let values = dictionary.worth().value_count();
+        let rows = (self.rows + self.page.rows).max(1);
+        let of_chunk = if is_last { values } else { values * self.options.row_group_rows.max(rows) / rows };
+        let pays = dictionary.worth().pays(of_chunk, self.options.dictionary_bytes, dictionary.page_len());
+        if !pays {
+            self.give_dictionary_up();
+        }
+        pays
+    }
+
+    fn cut_page(&mut self, is_last: bool) -> Result<()> {
+        let has_codes = self.page_has_codes(is_last);
         let page = &mut self.page;
-        let (encoding, encoder) = (self.encoding, &mut self.encoder);
-        let max_len = encoder.max_len(encoding, &page.pieces);
+        if !has_codes {
+            for piece in &mut page.pieces {
+                *piece = std::mem::replace(piece, Values::Nothing).expanded()?;
+            }
+        }
         let entry = self.index.new_page(page.entries, page.value_count, page.rows);
         page.def_levels.count(entry.def_histogram);
         page.rep_levels.count(entry.rep_histogram);
         let unencoded: Option<usize> = page.pieces.iter().map(Values::byte_array_len).sum();
-        let data_page = DataPage {
-            encoding: encoding.id(),
+        let keeps_statistics = self.options.statistics > StatisticsLevel::None;
+        let mut statistics = std::mem::take(&mut page.statistics);
+        let mut data_page = DataPage {
+            encoding: self.encoding.id(),
             entries: page.entries,
             nulls: page.entries - page.value_count,
             rows: page.rows,
             rep_levels: page.rep_levels.encode()?,
             def_levels: page.def_levels.encode()?,
         };
-        let size = self.pages.data_page(data_page, max_len, |out| encoder.encode(encoding, &page.pieces, out))?;
-        let statistics = std::mem::take(&mut page.statistics);
-        self.index.close_page(encoding.id(), size, statistics, unencoded);
+        let size = match &mut self.dictionary {
+            Some(dictionary) if has_codes => {
+                data_page.encoding = Encoding::RLE_DICTIONARY;
+                if keeps_statistics && self.order.is_of_bytes() {
+                    statistics = dictionary.statistics(self.order);
+                }
+                let max_len = dictionary.max_codes_len();
+                self.pages.data_page(data_page, max_len, |out| dictionary.encode_codes(out))?
+            }
+            _ => {
+                for piece in page.pieces.iter().filter(|_| keeps_statistics && self.order.is_of_bytes()) {
+                    statistics.merge(self.order, &ValueStatistics::of(self.order, piece));
+                }
+                let (encoding, encoder) = (self.encoding, &mut self.encoder);
+                let max_len = encoder.max_len(encoding, &page.pieces);
+                self.pages.data_page(data_page, max_len, |out| encoder.encode(encoding, &page.pieces, out))?
+            }
+        };
+        self.index.close_page(data_page.encoding, size, statistics, unencoded);
         page.def_levels.clear();
         page.rep_levels.clear();
         page.pieces.clear();
-        (page.entries, page.rows, page.value_count, page.value_bytes) = (0, 0, 0, 0);
+        (page.entries, page.rows, page.value_count) = (0, 0, 0);
+        (page.value_bytes, page.plain_bytes) = (0, 0);
+        self.page_count += 1;
+        self.dictionary_pages += usize::from(has_codes);
+        if let Some(dictionary) = &mut self.dictionary {
+            dictionary.clear_codes();
+            if has_codes && dictionary.page_len() > self.options.dictionary_bytes {
+                self.trial = Trial::Closed;
+            }
+        }
         Ok(())
     }
 
     fn close(&mut self) -> Result<EncodedChunk> {
         // A chunk has a page even where it has no rows.
         if self.page.entries > 0 || self.rows == 0 {
-            self.cut_page()?;
+            self.cut_page(true)?;
+        }
+        let choice = self.choice();
+        if let Some(dictionary) = self.dictionary.as_mut().filter(|_| self.dictionary_pages > 0) {
+            let max_len = dictionary.page_len();
+            let encode = |out: &mut [u8]| Ok(dictionary.encode_entries(out));
+            let size = self.pages.dictionary_page(dictionary.len(), max_len, encode)?;
+            // Floating point has entries that compare equal.
+            let is_whole = self.dictionary_pages == self.page_count && !self.order.is_float();
+            self.index.set_dictionary(size, is_whole.then_some(dictionary.len() as u64));
         }
         let (codec, pages) = (self.pages.codec(), self.pages.finish());
         let (metadata, column_index, offset_index, nan_counts) = self.index.finish(codec)?;
-        self.rows = 0;
-        Ok(EncodedChunk {
-            pages,
-            metadata,
-            column_index,
-            offset_index,
-            bloom_filter: None,
-            nan_counts,
-            choice: EncodingChoice {
-                encoding: self.encoding.id(),
-                reason: reason(self.options.encoding).to_owned(),
-                arrow_bytes: std::mem::take(&mut self.arrow_bytes),
-            },
-        })
+        if let Some(dictionary) = &mut self.dictionary {
+            dictionary.clear()?;
+            self.trial = Trial::Open;
+        }
+        (self.rows, self.page_count, self.dictionary_pages) = (0, 0, 0);
+        Ok(EncodedChunk { pages, metadata, column_index, offset_index, bloom_filter: None, nan_counts, choice })
+    }
+
+    fn choice(&mut self) -> EncodingChoice {
+        let own = self.encoding.id();
+        let entries = self.dictionary.as_ref().map_or(0, Dictionary::len);
+        let (encoding, reason) = match self.trial {
+            Trial::Open if self.dictionary_pages > 0 => {
+                (Encoding::RLE_DICTIONARY, format!("{entries} distinct values"))
+            }
+            Trial::Closed => {
+                let (with, all) = (self.dictionary_pages, self.page_count);
+                let most = if 2 * with > all { Encoding::RLE_DICTIONARY } else { own };
+                (most, format!("dictionary full after {with} of {all} pages, with {entries} values; then {own}"))
+            }
+            Trial::GivenUp { distinct, values } => {
+                (own, format!("a dictionary does not pay: {distinct} distinct among the first {values} values"))
+            }
+            Trial::None | Trial::Open => (own, "as the options say".to_owned()),
+        };
+        EncodingChoice { encoding, reason, arrow_bytes: std::mem::take(&mut self.arrow_bytes) }
     }
 
     fn invalid(&self, what: &str) -> Error {
@@ -306,13 +444,6 @@ impl ChunkWriter {
         error.locate(|at| {
             at.column.get_or_insert_with(|| self.column.path().string().into());
         })
-    }
-}
-
-fn reason(encoding: ValueEncoding) -> &'static str {
-    match encoding {
-        ValueEncoding::Plain => "as asked",
-        _ => "as asked",
     }
 }
 

@@ -66,7 +66,12 @@ impl Order {
         matches!(self, Self::Total16 | Self::Total32 | Self::Total64)
     }
 
-    fn is_float(self) -> bool {
+    /// Whether values are compared as byte strings.
+    pub(super) fn is_of_bytes(self) -> bool {
+        matches!(self, Self::Bytes | Self::Utf8 | Self::BigEndian)
+    }
+
+    pub(super) fn is_float(self) -> bool {
         self.is_total() || matches!(self, Self::Float16 | Self::Float32 | Self::Float64)
     }
 

@@ -4,6 +4,7 @@
 //!
 //! <https://parquet.apache.org/docs/file-format/data-pages/encodings/>
 
+pub(super) mod dictionary;
 pub(super) mod levels;
 mod plain;
 

@@ -114,6 +114,11 @@ impl Values {
         }
     }
 
+    /// The values that stand at `codes`.
+    pub(super) fn expanded_at(&self, codes: &[u32]) -> Result<Self> {
+        expand::expand(codes, self)
+    }
+
     /// The values with codes written out.
     pub(super) fn expanded(self) -> Result<Self> {
         match &self {
@@ -252,6 +257,11 @@ impl Conversion {
                 // Only entries that a key points to are looked at later: others may hold anything.
                 let entries = dictionary.values();
                 let values = of_values.convert(entries, None)?;
+                let is_bytes = matches!(values, Values::Strings(_) | Values::Fixed { .. });
+                if !is_bytes || of_values.data_type == DataType::Float16 {
+                    // Numbers are looked up as fast as keys.
+                    return Ok(expand::expand(&codes, &values)?);
+                }
                 Values::Codes { codes, entries: Entries { array: entries.clone(), values: Box::new(values) } }
             }
         })

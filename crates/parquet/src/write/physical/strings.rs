@@ -6,7 +6,7 @@ use arrow_array::types::ByteViewType;
 use arrow_array::{Array, ArrayRef, GenericByteArray, GenericByteViewArray, OffsetSizeTrait};
 use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, NullBuffer, ScalarBuffer};
 use arrow_schema::DataType;
-use lath_kernels::select;
+use lath_kernels::{ByteStrings, select};
 
 use crate::error::{Error, Result};
 
@@ -134,6 +134,28 @@ impl Strings {
                 }
                 let (buffer, start) = ((*view >> 64) as u32 as usize, (*view >> 96) as usize);
                 &buffers[buffer][start..start + len]
+            }
+        }
+    }
+
+    /// Copies of `strings`.
+    pub(in crate::write) fn from_slices<'a>(strings: impl Iterator<Item = &'a [u8]>) -> Self {
+        let (mut offsets, mut data) = (vec![0], Vec::new());
+        for string in strings {
+            data.extend_from_slice(string);
+            offsets.push(data.len() as i64);
+        }
+        Self::Offsets64 { offsets: offsets.into(), data: Buffer::from_vec(data) }
+    }
+
+    /// Calls `f` with the strings as kernels read them.
+    pub(in crate::write) fn with<R>(&self, f: impl FnOnce(ByteStrings<'_>) -> R) -> R {
+        match self {
+            Self::Offsets32 { offsets, data } => f(ByteStrings::Offsets32 { data, offsets }),
+            Self::Offsets64 { offsets, data } => f(ByteStrings::Offsets64 { data, offsets }),
+            Self::Views { views, buffers } => {
+                let buffers: Vec<&[u8]> = buffers.iter().map(|buffer| &**buffer).collect();
+                f(ByteStrings::Views { views, buffers: &buffers })
             }
         }
     }
