@@ -113,7 +113,10 @@ fn check_ratio(codec: &str, src_len: usize, len: usize, ratio: usize) -> Result<
 fn room(dst: &mut Vec<u8>, len: usize) -> &mut [u8] {
     if dst.len() < len {
         // Not grown: that would copy the old bytes, and fresh zeroed memory comes from the system as it is.
-        *dst = vec![0; len];
+        // Where there was a shorter page before, a little more than asked for: others may be a little longer still.
+        let spare = if dst.is_empty() { 0 } else { len / 16 };
+        *dst = Vec::new();
+        *dst = vec![0; len + spare];
     }
     &mut dst[..len]
 }

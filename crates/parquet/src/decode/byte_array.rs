@@ -62,14 +62,37 @@ pub(crate) struct ByteArrayColumn {
     joined_lengths: Vec<i32>,
     /// The buffers that the views point into. The dictionary, where there is one, is the first.
     buffers: Vec<Buffer>,
-    dictionary: Option<Dictionary>,
+    dictionary: Dictionary,
     page: PageState,
 }
 
+#[derive(Debug, Default)]
+enum Dictionary {
+    #[default]
+    None,
+    Here(DictionaryValues),
+    /// Given up once; read again where pages want it, and kept from then on. An empty buffer keeps its place.
+    Released,
+    Restored(DictionaryValues),
+}
+
 #[derive(Debug)]
-struct Dictionary {
+struct DictionaryValues {
     views: Vec<u128>,
     bytes: Buffer,
+}
+
+impl Dictionary {
+    fn values(&self) -> Option<&DictionaryValues> {
+        match self {
+            Self::Here(values) | Self::Restored(values) => Some(values),
+            Self::None | Self::Released => None,
+        }
+    }
+
+    fn views(&self) -> &[u128] {
+        self.values().map_or(&[], |values| &values.views)
+    }
 }
 
 #[derive(Debug)]
@@ -93,18 +116,39 @@ impl ByteArrayColumn {
             contiguous: Contiguous::default(),
             joined_lengths: Vec::new(),
             buffers: Vec::new(),
-            dictionary: None,
+            dictionary: Dictionary::None,
             page: PageState::Pending(None),
         }
     }
 
     pub(crate) fn reset(&mut self) {
-        self.dictionary = None;
+        self.dictionary = Dictionary::None;
         self.page = PageState::Pending(None);
         self.reset_buffers();
     }
 
     pub(crate) fn start_dictionary(&mut self, page: &DictionaryPage) -> Result<()> {
+        self.dictionary = Dictionary::Here(self.open_dictionary(page)?);
+        self.reset_buffers();
+        Ok(())
+    }
+
+    pub(crate) fn dictionary_is_released(&self) -> bool {
+        matches!(self.dictionary, Dictionary::Released)
+    }
+
+    /// Only after [`ByteArrayColumn::dictionary_is_released`]: the batch may have views already, but none of the dictionary.
+    pub(crate) fn restore_dictionary(&mut self, page: &DictionaryPage) -> Result<()> {
+        let values = self.open_dictionary(page)?;
+        match self.buffers.first_mut() {
+            Some(place) => *place = values.bytes.clone(),
+            None => self.buffers.push(values.bytes.clone()),
+        }
+        self.dictionary = Dictionary::Restored(values);
+        Ok(())
+    }
+
+    fn open_dictionary(&self, page: &DictionaryPage) -> Result<DictionaryValues> {
         // Each value takes four bytes of length at least; checked before the views are allocated.
         if page.value_count > page.values.len() / 4 {
             return Err(Error::corrupt("the dictionary page ends before its values do"));
@@ -114,9 +158,11 @@ impl ByteArrayColumn {
         if self.utf8 {
             check_utf8_plain(&page.values[..scan.position], scan.max_len, &views)?;
         }
-        self.dictionary = Some(Dictionary { views, bytes: page.values.clone() });
-        self.reset_buffers();
-        Ok(())
+        Ok(DictionaryValues { views, bytes: page.values.clone() })
+    }
+
+    pub(crate) fn end_page(&mut self) {
+        self.page = PageState::Pending(None);
     }
 
     pub(crate) fn start_page(&mut self, values: EncodedValues) {
@@ -216,6 +262,14 @@ impl ByteArrayColumn {
     }
 
     pub(crate) fn finish(&mut self, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
+        let uses_dictionary = match &self.page {
+            PageState::Pending(values) => values.as_ref().is_none_or(|values| values.encoding.is_dictionary()),
+            PageState::Dictionary { .. } => true,
+            _ => false,
+        };
+        if !uses_dictionary && matches!(self.dictionary, Dictionary::Here(_)) {
+            self.dictionary = Dictionary::Released;
+        }
         if !self.contiguous.is_empty() {
             // Skipping may have entered some.
             self.reset_buffers();
@@ -241,7 +295,7 @@ impl ByteArrayColumn {
 
     /// The dictionary as an array.
     pub(crate) fn dictionary_values(&mut self) -> Result<ArrayRef> {
-        let views = self.dictionary.as_ref().map_or(&[][..], |dictionary| &dictionary.views);
+        let views = self.dictionary.views();
         let held = (std::mem::take(&mut self.views), std::mem::take(&mut self.contiguous));
         self.views.grow(views.len() * 16).copy_from_slice(bytemuck::cast_slice(views));
         let buffers = self.buffers.clone();
@@ -254,7 +308,11 @@ impl ByteArrayColumn {
     /// Forgets the buffers of the batch that was handed out; pages in progress register theirs again.
     fn reset_buffers(&mut self) {
         self.buffers.clear();
-        self.buffers.extend(self.dictionary.as_ref().map(|dictionary| dictionary.bytes.clone()));
+        self.buffers.extend(match &self.dictionary {
+            Dictionary::None => None,
+            Dictionary::Here(values) | Dictionary::Restored(values) => Some(values.bytes.clone()),
+            Dictionary::Released => Some(Buffer::from_vec(Vec::<u8>::new())),
+        });
         if let PageState::Plain { buffer_index, .. } | PageState::DeltaLength { buffer_index, .. } = &mut self.page {
             *buffer_index = None;
         }
@@ -262,7 +320,7 @@ impl ByteArrayColumn {
 
     fn open_page(&mut self) -> Result<()> {
         if let PageState::Pending(pending) = &mut self.page {
-            self.page = open(pending.take().ok_or_else(values_missing)?, self.dictionary.is_some())?;
+            self.page = open(pending.take().ok_or_else(values_missing)?, self.dictionary.values().is_some())?;
         }
         Ok(())
     }
@@ -275,7 +333,7 @@ impl ByteArrayColumn {
         match &mut self.page {
             PageState::Pending(_) => return Err(values_missing()),
             PageState::Dictionary { src, indices } => {
-                let dictionary = self.dictionary.as_ref().map_or(&[][..], |dictionary| &dictionary.views);
+                let dictionary = self.dictionary.views();
                 let mut chunk = [0u32; INDEX_CHUNK];
                 for out in out.chunks_mut(INDEX_CHUNK) {
                     let chunk = &mut chunk[..out.len()];

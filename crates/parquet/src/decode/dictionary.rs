@@ -61,7 +61,14 @@ impl DictionaryColumn {
     pub(crate) fn start_dictionary(&mut self, page: &DictionaryPage) -> Result<()> {
         self.values.start_dictionary(page)?;
         self.dictionary = self.values.dictionary_values()?;
+        // The keys refer to the array; decoding values needs the dictionary no more.
+        self.values.reset();
         Ok(())
+    }
+
+    pub(crate) fn end_page(&mut self) {
+        self.page = PageState::Pending(None);
+        self.values.end_page();
     }
 
     pub(crate) fn start_page(&mut self, values: EncodedValues) -> Result<()> {

@@ -22,12 +22,39 @@ pub(crate) struct FixedColumn {
     layout: FixedLayout,
     out: AlignedBytes,
     slot_count: usize,
-    dictionary: Option<AlignedBytes>,
-    dictionary_len: usize,
+    dictionary: Dictionary,
     page: PageState,
     /// Stored values on their way to a conversion.
     scratch: AlignedBytes,
 }
+
+#[derive(Debug, Default)]
+enum Dictionary {
+    #[default]
+    None,
+    Here(DictionaryValues),
+    /// Given up once; read again where pages want it, and kept from then on.
+    Released,
+    Restored(DictionaryValues),
+}
+
+#[derive(Debug)]
+struct DictionaryValues {
+    bytes: DictionaryBytes,
+    len: usize,
+    /// Still as stored: values are converted once they are gathered.
+    is_stored: bool,
+}
+
+#[derive(Debug)]
+enum DictionaryBytes {
+    /// The page itself, aligned for every type.
+    Page(Buffer),
+    Copied(AlignedBytes),
+}
+
+/// Dictionaries that are longer than this once converted are kept as they are stored: they would not stay in the cache.
+const MOST_CONVERTED_BYTES: usize = 1 << 20;
 
 #[derive(Debug)]
 enum PageState {
@@ -65,31 +92,59 @@ impl FixedColumn {
             layout,
             out: AlignedBytes::default(),
             slot_count: 0,
-            dictionary: None,
-            dictionary_len: 0,
+            dictionary: Dictionary::None,
             page: PageState::Pending(None),
             scratch: AlignedBytes::default(),
         }
     }
 
     pub(crate) fn reset(&mut self) {
-        self.dictionary = None;
-        self.dictionary_len = 0;
+        self.dictionary = Dictionary::None;
         self.page = PageState::Pending(None);
     }
 
     pub(crate) fn start_dictionary(&mut self, page: &DictionaryPage) -> Result<()> {
-        let needed = page.value_count.checked_mul(self.layout.stored_width).filter(|&n| n <= page.values.len());
-        let needed = needed.ok_or_else(|| Error::corrupt("the dictionary page ends before its values do"))?;
-        let mut dictionary = AlignedBytes::default();
-        let values = dictionary.grow(page.value_count * self.layout.width);
-        match self.layout.convert {
-            None => values.copy_from_slice(&page.values[..needed]),
-            Some(convert) => convert(&page.values[..needed], self.layout.stored_width, values),
-        }
-        self.dictionary = Some(dictionary);
-        self.dictionary_len = page.value_count;
+        self.dictionary = Dictionary::Here(self.open_dictionary(page)?);
         Ok(())
+    }
+
+    pub(crate) fn dictionary_is_released(&self) -> bool {
+        matches!(self.dictionary, Dictionary::Released)
+    }
+
+    pub(crate) fn restore_dictionary(&mut self, page: &DictionaryPage) -> Result<()> {
+        self.dictionary = Dictionary::Restored(self.open_dictionary(page)?);
+        Ok(())
+    }
+
+    fn open_dictionary(&self, page: &DictionaryPage) -> Result<DictionaryValues> {
+        let FixedLayout { stored_width, width, convert } = self.layout;
+        let needed = page.value_count.checked_mul(stored_width).filter(|&n| n <= page.values.len());
+        let needed = needed.ok_or_else(|| Error::corrupt("the dictionary page ends before its values do"))?;
+        let stored = page.values.slice_with_length(0, needed);
+        let convert = convert.filter(|_| width <= stored_width || page.value_count * width <= MOST_CONVERTED_BYTES);
+        let bytes = match convert {
+            Some(convert) => {
+                let mut converted = AlignedBytes::default();
+                convert(&stored, stored_width, converted.grow(page.value_count * width));
+                DictionaryBytes::Copied(converted)
+            }
+            None if stored.as_ptr().addr().is_multiple_of(align_of::<u128>()) => DictionaryBytes::Page(stored),
+            None => {
+                let mut copied = AlignedBytes::default();
+                copied.grow(needed).copy_from_slice(&stored);
+                DictionaryBytes::Copied(copied)
+            }
+        };
+        Ok(DictionaryValues {
+            bytes,
+            len: page.value_count,
+            is_stored: convert.is_none() && self.layout.convert.is_some(),
+        })
+    }
+
+    pub(crate) fn end_page(&mut self) {
+        self.page = PageState::Pending(None);
     }
 
     pub(crate) fn start_page(&mut self, values: EncodedValues) {
@@ -124,15 +179,29 @@ impl FixedColumn {
     }
 
     pub(crate) fn finish(&mut self, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
+        let uses_dictionary = match &self.page {
+            PageState::Pending(values) => values.as_ref().is_none_or(|values| values.encoding.is_dictionary()),
+            PageState::Dictionary { .. } => true,
+            _ => false,
+        };
+        if !uses_dictionary && matches!(self.dictionary, Dictionary::Here(_)) {
+            self.dictionary = Dictionary::Released;
+        }
         build(&self.data_type, std::mem::take(&mut self.slot_count), self.out.finish(), nulls)
     }
 
     /// The dictionary as an array.
     pub(crate) fn dictionary_values(&self) -> Result<ArrayRef> {
-        let values = self.dictionary.as_ref().map_or(&[][..], AlignedBytes::as_slice);
         let mut copy = AlignedBytes::default();
-        copy.grow(values.len()).copy_from_slice(values);
-        build(&self.data_type, self.dictionary_len, copy.finish(), None)
+        let Some(dictionary) = self.dictionary.values() else { return build(&self.data_type, 0, copy.finish(), None) };
+        match self.layout.convert.filter(|_| dictionary.is_stored) {
+            Some(convert) => {
+                let FixedLayout { stored_width, width, .. } = self.layout;
+                convert(dictionary.as_slice(), stored_width, copy.grow(dictionary.len * width));
+            }
+            None => copy.grow(dictionary.as_slice().len()).copy_from_slice(dictionary.as_slice()),
+        }
+        build(&self.data_type, dictionary.len, copy.finish(), None)
     }
 
     fn decode(&mut self, out: &mut [u8], count: usize) -> Result<()> {
@@ -143,12 +212,15 @@ impl FixedColumn {
             let values = pending.take().ok_or_else(|| Error::corrupt("values are asked for before any data page"))?;
             self.page = self.open(values)?;
         }
-        if let PageState::Dictionary { src, indices } = &mut self.page {
-            let dictionary = self.dictionary.as_ref().map_or(&[][..], AlignedBytes::as_slice);
-            return decode_dictionary(src, indices, dictionary, self.layout.width, out, count);
+        if let PageState::Dictionary { src, indices } = &mut self.page
+            && let Some(dictionary) = self.dictionary.values()
+            && !dictionary.is_stored
+        {
+            return decode_dictionary(src, indices, dictionary.as_slice(), self.layout.width, out, count);
         }
+        let dictionary = self.dictionary.values().map_or(&[][..], DictionaryValues::as_slice);
         match self.layout.convert {
-            None => decode_stored(&mut self.page, self.layout.stored_width, out, count),
+            None => decode_stored(&mut self.page, dictionary, self.layout.stored_width, out, count),
             Some(convert) => {
                 let FixedLayout { stored_width, width, .. } = self.layout;
                 if let PageState::Plain { src, position } = &mut self.page {
@@ -160,7 +232,7 @@ impl FixedColumn {
                     let n = (count - done).min(INDEX_CHUNK);
                     self.scratch.clear();
                     let stored = self.scratch.grow(n * stored_width);
-                    decode_stored(&mut self.page, stored_width, stored, n)?;
+                    decode_stored(&mut self.page, dictionary, stored_width, stored, n)?;
                     convert(stored, stored_width, &mut out[done * width..(done + n) * width]);
                     done += n;
                 }
@@ -175,7 +247,7 @@ impl FixedColumn {
         Ok(match (encoding, self.physical_type) {
             (Encoding::Plain, _) => PageState::Plain { src, position: 0 },
             (Encoding::PlainDictionary | Encoding::RleDictionary, _) => {
-                if self.dictionary.is_none() {
+                if self.dictionary.values().is_none() {
                     return Err(Error::corrupt(
                         "a dictionary-encoded page in a column chunk without a dictionary page",
                     ));
@@ -206,8 +278,26 @@ impl FixedColumn {
     }
 }
 
+impl Dictionary {
+    fn values(&self) -> Option<&DictionaryValues> {
+        match self {
+            Self::Here(values) | Self::Restored(values) => Some(values),
+            Self::None | Self::Released => None,
+        }
+    }
+}
+
+impl DictionaryValues {
+    fn as_slice(&self) -> &[u8] {
+        match &self.bytes {
+            DictionaryBytes::Page(page) => page,
+            DictionaryBytes::Copied(bytes) => bytes.as_slice(),
+        }
+    }
+}
+
 /// Decodes `count` stored values of `width` bytes; `out` has room for exactly those.
-fn decode_stored(page: &mut PageState, width: usize, out: &mut [u8], count: usize) -> Result<()> {
+fn decode_stored(page: &mut PageState, dictionary: &[u8], width: usize, out: &mut [u8], count: usize) -> Result<()> {
     match page {
         PageState::Plain { src, position } => out.copy_from_slice(take(src, position, count * width)?),
         PageState::ByteStreamSplit { src, value_count, next } => {
@@ -238,7 +328,8 @@ fn decode_stored(page: &mut PageState, width: usize, out: &mut [u8], count: usiz
                 done += lengths.len();
             }
         }
-        PageState::Pending(_) | PageState::Dictionary { .. } => return Err(values_missing()),
+        PageState::Dictionary { src, indices } => decode_dictionary(src, indices, dictionary, width, out, count)?,
+        PageState::Pending(_) => return Err(values_missing()),
     }
     Ok(())
 }

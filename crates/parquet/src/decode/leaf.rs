@@ -303,10 +303,20 @@ impl LeafReader {
 
     /// Goes on to the next data page that has entries; false at the end of the chunk.
     fn next_page(&mut self) -> Result<bool> {
+        // The page before is let go first, so that its memory serves for the next.
+        self.values.end_page();
+        self.rep_decoder = None;
+        self.def_decoder = None;
         while let Some(page) = self.pages.next_page()? {
             let result = match page {
                 Page::Dictionary(page) => self.values.start_dictionary(&page),
                 Page::Data(page) => {
+                    if page.encoding.is_dictionary()
+                        && self.values.dictionary_is_released()
+                        && let Some(dictionary) = self.pages.dictionary_again()?
+                    {
+                        self.values.restore_dictionary(&dictionary).map_err(|error| self.pages.locate(error))?;
+                    }
                     self.page_remaining = page.value_count;
                     self.start_levels(page.rep_levels, page.def_levels).and_then(|()| {
                         self.values.start_page(EncodedValues { encoding: page.encoding, bytes: page.values })

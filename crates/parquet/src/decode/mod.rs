@@ -13,4 +13,7 @@ mod levels;
 mod strings;
 mod values;
 
+#[cfg(test)]
+mod tests;
+
 pub(crate) use leaf::{LeafBatch, LeafReader};

@@ -107,6 +107,36 @@ impl ValueColumn {
         }
     }
 
+    /// Whether the dictionary's memory was given up, since pages without indices had come. Writers that gave up their
+    /// dictionary hardly ever turn to it again; one that does gets it read once more, and then kept.
+    pub(crate) fn dictionary_is_released(&self) -> bool {
+        match self {
+            Self::Fixed(column) => column.dictionary_is_released(),
+            Self::ByteArray(column) => column.dictionary_is_released(),
+            Self::Boolean(_) | Self::Dictionary(_) | Self::Null { .. } => false,
+        }
+    }
+
+    /// Takes the dictionary again after it was released.
+    pub(crate) fn restore_dictionary(&mut self, page: &DictionaryPage) -> Result<()> {
+        match self {
+            Self::Fixed(column) => column.restore_dictionary(page),
+            Self::ByteArray(column) => column.restore_dictionary(page),
+            Self::Boolean(_) | Self::Dictionary(_) | Self::Null { .. } => Ok(()),
+        }
+    }
+
+    /// Lets go of the page, all of whose values have been taken.
+    pub(crate) fn end_page(&mut self) {
+        match self {
+            Self::Fixed(column) => column.end_page(),
+            Self::ByteArray(column) => column.end_page(),
+            Self::Boolean(column) => column.reset(),
+            Self::Dictionary(column) => column.end_page(),
+            Self::Null { .. } => {}
+        }
+    }
+
     pub(crate) fn start_page(&mut self, values: EncodedValues) -> Result<()> {
         match self {
             Self::Fixed(column) => column.start_page(values),

@@ -1,7 +1,7 @@
 use arrow_buffer::Buffer;
 
-/// Most buffers that are kept for use again: the dictionary, the page in decode, and two that a batch may still hold.
-const MAX_LENT: usize = 3;
+/// Most buffers that are kept for use again: the page in decode, and the one before that a batch may still hold.
+const MAX_LENT: usize = 2;
 
 /// Buffers for decompressed pages, used again as soon as nobody else refers to them.
 ///
@@ -20,6 +20,11 @@ impl BufferPool {
             Some(free) => self.lent.remove(free).into_vec().unwrap_or_default(),
             None => Vec::new(),
         }
+    }
+
+    /// Forgets all buffers.
+    pub(super) fn clear(&mut self) {
+        self.lent.clear();
     }
 
     /// Gives out the first `len` bytes of `buffer`, remembering it for [`BufferPool::take`].

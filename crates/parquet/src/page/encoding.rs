@@ -17,6 +17,11 @@ pub(crate) enum Encoding {
 }
 
 impl Encoding {
+    /// Whether the values are indices of the chunk's dictionary.
+    pub(crate) fn is_dictionary(self) -> bool {
+        matches!(self, Self::PlainDictionary | Self::RleDictionary)
+    }
+
     /// The encoding that `id` stands for in the Thrift definition.
     pub(crate) fn from_id(id: i32) -> Self {
         match id {

@@ -47,7 +47,7 @@ pub(crate) enum PageSummary {
 
 /// Reads the pages of a column chunk in order.
 ///
-/// Memory: one window of the file (64 KiB, or a page if that is larger), the pages that the caller holds, and a few
+/// Memory: one window of the file (32 KiB, or a page if that is larger), the pages that the caller holds, and a few
 /// buffers kept for use again, none larger than the largest page.
 #[derive(Debug)]
 pub(crate) struct PageReader {
@@ -68,6 +68,8 @@ pub(crate) struct PageReader {
     header_offset: u64,
     /// The header that was read last, until its page is taken or skipped.
     pending: Option<PageHeader>,
+    /// The dictionary page's header and the file offset of its body, once it was taken.
+    dictionary: Option<(PageHeader, u64)>,
 }
 
 impl PageReader {
@@ -86,6 +88,7 @@ impl PageReader {
             data_page_count: 0,
             header_offset: 0,
             pending: None,
+            dictionary: None,
         };
         reader.rewind()?;
         Ok(reader)
@@ -114,7 +117,14 @@ impl PageReader {
         self.data_page_count = 0;
         self.header_offset = chunk.start;
         self.pending = None;
+        self.dictionary = None;
         Ok(())
+    }
+
+    /// The dictionary page once more, for who gave up its values too early.
+    pub(crate) fn dictionary_again(&mut self) -> Result<Option<DictionaryPage>> {
+        let Some((header, body_offset)) = self.dictionary.clone() else { return Ok(None) };
+        self.dictionary(&header, body_offset).map(Some).map_err(|error| self.locate(error))
     }
 
     /// The next page that has values; `None` once the pages read have all the chunk's values.
@@ -164,22 +174,34 @@ impl PageReader {
                 return Err(Error::limit(format!("{what} (page_bytes)"), limit, len as u64));
             }
         }
-        let body = self.window.page(body_offset, header.compressed_len, self.end)?;
-        let body = match &self.chunk.decryptor {
-            // The cipher's tag proves more than a CRC, and writers differ in what they take the CRC of.
-            Some(decryptor) => Buffer::from_vec(decryptor.decrypt(&body, self.body_module(&header))?),
-            None => {
-                self.verify_crc(&header, &body)?;
-                body
+        if let PageKind::Dictionary(_) = &header.kind {
+            if self.values_left < self.chunk.value_count {
+                return Err(Error::corrupt("a dictionary page behind data pages"));
             }
-        };
+            let page = self.dictionary(&header, body_offset)?;
+            self.dictionary = Some((header, body_offset));
+            return Ok(Some(Page::Dictionary(page)));
+        }
+        let body = self.window.page(body_offset, header.compressed_len, self.end)?;
+        let body = self.open_body(&header, body)?;
         let page = match &header.kind {
-            PageKind::Dictionary(kind) => self.dictionary(kind, &header, &body).map(Page::Dictionary),
             PageKind::DataV1(kind) => self.data_v1(kind, &header, &body).map(Page::Data),
             PageKind::DataV2(kind) => self.data_v2(kind, &header, &body).map(Page::Data),
-            PageKind::Other => return Err(Error::corrupt("page of no known kind")),
+            PageKind::Dictionary(_) | PageKind::Other => return Err(Error::corrupt("page of no known kind")),
         };
         page.map(Some)
+    }
+
+    /// Decrypts a page's body, or checks it against its CRC.
+    fn open_body(&self, header: &PageHeader, body: Buffer) -> Result<Buffer> {
+        Ok(match &self.chunk.decryptor {
+            // The cipher's tag proves more than a CRC, and writers differ in what they take the CRC of.
+            Some(decryptor) => Buffer::from_vec(decryptor.decrypt(&body, self.body_module(header))?),
+            None => {
+                self.verify_crc(header, &body)?;
+                body
+            }
+        })
     }
 
     /// Which module the body of the page is whose header has just been taken.
@@ -199,12 +221,24 @@ impl PageReader {
         Err(Error::corrupt(format!("page has CRC {computed:08x} where its header says {stated:08x}")))
     }
 
-    fn dictionary(&mut self, kind: &DictionaryHeader, header: &PageHeader, body: &Buffer) -> Result<DictionaryPage> {
-        Ok(DictionaryPage {
-            values: self.decompress(body, header.uncompressed_len)?,
-            value_count: kind.value_count,
-            encoding: kind.encoding,
-        })
+    /// The dictionary page with this header. Its values have memory of their own: they stay in use for the whole chunk.
+    fn dictionary(&mut self, header: &PageHeader, body_offset: u64) -> Result<DictionaryPage> {
+        let PageKind::Dictionary(DictionaryHeader { value_count, encoding }) = header.kind else {
+            return Err(Error::corrupt("page of no known kind"));
+        };
+        let values = if self.decompressor.copies_nothing() {
+            let body = self.window.page_apart(body_offset, header.compressed_len, self.end)?;
+            self.open_body(header, body)?
+        } else {
+            let body = self.window.page(body_offset, header.compressed_len, self.end)?;
+            let body = self.open_body(header, body)?;
+            // The pages after a dictionary are much shorter than those at the end of the chunk before.
+            self.buffers.clear();
+            let mut values = Vec::new();
+            self.decompressor.decompress(&body, &mut values, header.uncompressed_len)?;
+            Buffer::from_vec(values).slice_with_length(0, header.uncompressed_len)
+        };
+        Ok(DictionaryPage { values, value_count, encoding })
     }
 
     fn data_v1(&mut self, kind: &DataHeaderV1, header: &PageHeader, body: &Buffer) -> Result<DataPage> {

@@ -7,13 +7,10 @@ use crate::error::{Error, Result};
 use crate::source::ByteRanges;
 
 /// Bytes read at once where pages are smaller.
-const WINDOW_BYTES: usize = 1 << 16;
+const WINDOW_BYTES: usize = 1 << 15;
 
 /// Read beyond a page that does not fit, so that the next page's header comes with it.
 const HEADER_BYTES: usize = 256;
-
-/// Most earlier windows that are kept for use again.
-const MAX_RETIRED: usize = 1;
 
 /// The part of a column chunk that is in memory. Pages are slices of it; nothing is copied out.
 #[derive(Debug)]
@@ -25,7 +22,8 @@ pub(super) struct Window {
     buffer: Buffer,
     /// The same memory, to be taken back when no page refers to it any more.
     owner: Option<Bytes>,
-    retired: Vec<Bytes>,
+    /// The window before, if pages of it were still in use when it was replaced.
+    retired: Option<Bytes>,
     /// Whether the source puts its bytes into the buffers that it is offered.
     source_reuses: bool,
     /// Length of the page before, to end windows where pages are likely to end.
@@ -39,7 +37,7 @@ impl Window {
             start: 0,
             buffer: Buffer::from_vec(Vec::<u8>::new()),
             owner: None,
-            retired: Vec::new(),
+            retired: None,
             source_reuses: true,
             page_len: 0,
         }
@@ -65,24 +63,51 @@ impl Window {
         Ok(self.buffer.slice_with_length(position, len))
     }
 
-    /// Where `offset` is in `self.buffer`, with at least `len` bytes from there.
-    fn locate(&mut self, offset: u64, len: usize, end: u64) -> Result<usize> {
-        let position = offset.checked_sub(self.start).and_then(|position| usize::try_from(position).ok());
-        match position {
-            Some(position) if position <= self.buffer.len() && len <= self.buffer.len() - position => Ok(position),
-            _ => {
-                self.load(offset, len, end)?;
-                Ok(0)
-            }
+    /// As [`Window::page`], but not as a slice of the window where the source gives memory of its own for each read: for a
+    /// dictionary page, which stays in use while the window goes on. Such memory is aligned as the allocator does it.
+    pub(super) fn page_apart(&mut self, offset: u64, len: usize, end: u64) -> Result<Buffer> {
+        if let Some(position) = self.position(offset, len) {
+            return Ok(match self.source_reuses {
+                true => Buffer::from_vec(self.buffer[position..position + len].to_vec()),
+                false => self.buffer.slice_with_length(position, len),
+            });
         }
+        self.check_left(offset, len, end)?;
+        let bytes = self.source.read(offset..offset + len as u64).map_err(|error| Error::io("read", error))?;
+        if bytes.len() < len {
+            return Err(Error::io("read", std::io::ErrorKind::UnexpectedEof.into()));
+        }
+        Ok(Buffer::from(bytes).slice_with_length(0, len))
     }
 
-    /// Replaces the window by one that starts at `offset` and has at least `len` bytes.
-    fn load(&mut self, offset: u64, len: usize, end: u64) -> Result<()> {
+    /// Where `offset` is in `self.buffer`, with at least `len` bytes from there.
+    fn locate(&mut self, offset: u64, len: usize, end: u64) -> Result<usize> {
+        if let Some(position) = self.position(offset, len) {
+            return Ok(position);
+        }
+        self.load(offset, len, end)?;
+        Ok(0)
+    }
+
+    /// Where `offset` is in `self.buffer`, if `len` bytes from there are in memory.
+    fn position(&self, offset: u64, len: usize) -> Option<usize> {
+        let position = usize::try_from(offset.checked_sub(self.start)?).ok()?;
+        let left = self.buffer.len().checked_sub(position)?;
+        (len <= left).then_some(position)
+    }
+
+    /// Whether a column chunk that ends at `end` has `len` bytes from `offset` on; how many it has.
+    fn check_left(&self, offset: u64, len: usize, end: u64) -> Result<u64> {
         let left = end.saturating_sub(offset);
         if len as u64 > left {
             return Err(Error::corrupt(format!("{len} bytes needed where the column chunk has {left}")));
         }
+        Ok(left)
+    }
+
+    /// Replaces the window by one that starts at `offset` and has at least `len` bytes.
+    fn load(&mut self, offset: u64, len: usize, end: u64) -> Result<()> {
+        let left = self.check_left(offset, len, end)?;
         let range = offset..offset + (self.window_len(len) as u64).min(left);
         let range_len = (range.end - range.start) as usize;
 
@@ -115,18 +140,22 @@ impl Window {
     /// Memory of at least `len` bytes for the source to read into, if the source does that.
     fn scratch(&mut self, len: usize) -> Vec<u8> {
         self.buffer = Buffer::from_vec(Vec::<u8>::new());
+        let (owner, retired) = (self.owner.take(), self.retired.take());
         if !self.source_reuses {
-            self.retired.clear();
             return Vec::new();
         }
-        self.retired.extend(self.owner.take());
-        // A dictionary page is often much larger than the pages after it, and not worth keeping for them.
-        self.retired.retain(|bytes| bytes.len() / 4 <= len);
-        let free = self.retired.iter().position(|bytes| bytes.len() >= len && bytes.is_unique());
-        let scratch = free.map(|free| Vec::from(self.retired.swap_remove(free)));
-        if self.retired.len() > MAX_RETIRED {
-            self.retired.remove(0);
+        // Neither too short nor so long that it would only hold memory.
+        let fits = |bytes: &Bytes| bytes.len() >= len && bytes.len() / 4 <= len;
+        let mut free = None;
+        for bytes in [owner, retired].into_iter().flatten() {
+            if free.is_none() && bytes.is_unique() && fits(&bytes) {
+                free = Some(bytes);
+            } else if fits(&bytes) {
+                self.retired.get_or_insert(bytes);
+            }
         }
-        scratch.unwrap_or_else(|| vec![0; len])
+        // A little more than asked for, since the page after a long one may be a little longer.
+        let spare = if len > WINDOW_BYTES + HEADER_BYTES { len / 16 } else { 0 };
+        free.map_or_else(|| vec![0; len + spare], Vec::from)
     }
 }
