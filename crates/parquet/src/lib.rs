@@ -33,6 +33,7 @@ pub use read::{Batches, ReadBuilder};
 pub use schema::Projection;
 pub use source::{ByteRanges, LocalFile, MappedFile};
 pub use write::{
-    AtomicFile, BloomFilter, ChosenEncoding, Codec, ColumnOptions, ColumnSummary, PageVersion, ParquetWriter, Profile,
-    SortingColumn, StatisticsLevel, ValueEncoding, WriteOptions, WriteSummary,
+    AtomicFile, BloomFilter, ChosenEncoding, Codec, ColumnOptions, ColumnSummary, MergedBatches, PageVersion,
+    ParquetWriter, Profile, SortOptions, SortedBatches, Sorter, SortingColumn, SortingWriter, StatisticsLevel,
+    ValueEncoding, WriteOptions, WriteSummary,
 };

@@ -9,7 +9,7 @@ use arrow_schema::SchemaRef;
 
 use super::footer::{self, MAGIC};
 use super::footprint::{batch_bytes, slice_bytes};
-use super::options::WriteOptions;
+use super::options::{SortingColumn, WriteOptions};
 use super::output::Output;
 use super::pool::Pool;
 use super::row_group::RowGroups;
@@ -103,6 +103,11 @@ impl<W: Write> ParquetWriter<W> {
     /// The schema of the batches.
     pub fn schema(&self) -> &SchemaRef {
         &self.schema.arrow
+    }
+
+    /// The columns by which the options say that rows are sorted.
+    pub fn sorting_columns(&self) -> &[SortingColumn] {
+        self.options.sorting()
     }
 
     /// Rows of the current row group so far.

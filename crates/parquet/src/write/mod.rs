@@ -21,6 +21,7 @@ mod physical;
 mod pool;
 mod row_group;
 mod schema;
+mod sort;
 mod statistics;
 mod stripe;
 mod summary;
@@ -33,6 +34,7 @@ pub use options::{
     BloomFilter, Codec, ColumnOptions, PageVersion, Profile, SortingColumn, StatisticsLevel, ValueEncoding,
     WriteOptions,
 };
+pub use sort::{MergedBatches, SortOptions, SortedBatches, Sorter, SortingWriter};
 pub use summary::{ChosenEncoding, ColumnSummary, WriteSummary};
 pub use target::AtomicFile;
 

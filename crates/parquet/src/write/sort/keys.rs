@@ -1,0 +1,85 @@
+//! The keys by which rows are ordered, as byte strings that compare like them.
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, RecordBatch, make_array};
+use arrow_buffer::NullBuffer;
+use arrow_row::{RowConverter, Rows, SortField};
+use arrow_schema::{DataType, Fields, Schema, SortOptions};
+
+use super::failed;
+use crate::error::{Error, Result};
+use crate::write::SortingColumn;
+
+/// What makes keys of batches.
+#[derive(Debug)]
+pub(super) struct SortKeys {
+    converter: RowConverter,
+    /// The way to each column: an index at the root, then within each struct.
+    paths: Vec<Vec<usize>>,
+}
+
+impl SortKeys {
+    /// # Errors
+    /// [`Error::Invalid`] if no columns are named, or one that is not there or that repeats.
+    pub(super) fn new(schema: &Schema, columns: &[SortingColumn]) -> Result<Self> {
+        if columns.is_empty() {
+            return Err(Error::invalid("no columns are named to sort by"));
+        }
+        let mut paths = Vec::with_capacity(columns.len());
+        let mut fields = Vec::with_capacity(columns.len());
+        for column in columns {
+            let mut path = Vec::new();
+            let data_type = find(schema.fields(), &column.path, &mut path)
+                .ok_or_else(|| Error::invalid(format!("there is no column {} to sort by", column.path)))?;
+            let options = SortOptions { descending: column.descending, nulls_first: column.nulls_first };
+            fields.push(SortField::new_with_options(data_type.clone(), options));
+            paths.push(path);
+        }
+        Ok(Self { converter: RowConverter::new(fields).map_err(failed)?, paths })
+    }
+
+    /// The key of each row.
+    pub(super) fn rows(&self, batch: &RecordBatch) -> Result<Rows> {
+        let column = |path: &Vec<usize>| {
+            let (root, below) = path.split_first()?;
+            let mut column = ArrayRef::clone(batch.columns().get(*root)?);
+            for &index in below {
+                let child = ArrayRef::clone(column.as_struct_opt()?.columns().get(index)?);
+                column = within(child, column.nulls());
+            }
+            Some(column)
+        };
+        let columns: Option<Vec<_>> = self.paths.iter().map(column).collect();
+        let columns = columns.ok_or_else(|| Error::invalid("a batch lacks a column to sort by"))?;
+        self.converter.convert_columns(&columns).map_err(failed)
+    }
+}
+
+/// The type of the leaf that is named, and the way to it. Names may hold dots.
+fn find<'a>(fields: &'a Fields, path: &str, way: &mut Vec<usize>) -> Option<&'a DataType> {
+    for (index, field) in fields.iter().enumerate() {
+        let Some(rest) = path.strip_prefix(field.name().as_str()) else { continue };
+        way.push(index);
+        match (field.data_type(), rest.strip_prefix('.')) {
+            (DataType::Struct(fields), Some(rest)) => {
+                if let Some(found) = find(fields, rest, way) {
+                    return Some(found);
+                }
+            }
+            (leaf, _) if rest.is_empty() && !leaf.is_nested() => return Some(leaf),
+            _ => {}
+        }
+        way.pop();
+    }
+    None
+}
+
+/// The child of a struct, null where the struct is.
+fn within(child: ArrayRef, nulls: Option<&NullBuffer>) -> ArrayRef {
+    if nulls.is_none() || child.data_type() == &DataType::Null {
+        return child;
+    }
+    let both = NullBuffer::union(child.nulls(), nulls);
+    let data = child.to_data().into_builder().nulls(both);
+    data.build().map_or(child, make_array)
+}

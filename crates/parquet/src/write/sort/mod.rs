@@ -1,0 +1,239 @@
+//! Rows in the order of some columns: sorting, on disk where memory does not do, and merging what is sorted.
+
+mod keys;
+mod memory;
+mod merge;
+mod spill;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::io::Write;
+use std::path::PathBuf;
+
+use arrow_array::RecordBatch;
+use arrow_row::Rows;
+use arrow_schema::{ArrowError, SchemaRef};
+
+use self::keys::SortKeys;
+use self::memory::SortedInMemory;
+use self::spill::Run;
+use super::footprint::batch_bytes;
+use super::{ParquetWriter, SortingColumn, WriteSummary};
+use crate::error::{Error, Result};
+
+pub use merge::MergedBatches;
+
+/// Rows of the batches that come out.
+const BATCH_ROWS: usize = 8_192;
+/// As many runs are open at once; more are merged into one.
+const MOST_RUNS: usize = 64;
+/// Bytes that a row takes up in the order that is sorted.
+const ORDER_BYTES: usize = 16;
+
+/// How rows are sorted.
+#[derive(Debug, Clone)]
+pub struct SortOptions {
+    memory_budget_bytes: usize,
+    folder: Option<PathBuf>,
+}
+
+impl SortOptions {
+    /// Default for [`memory_budget_bytes`](Self::memory_budget_bytes): 1 GiB.
+    pub const DEFAULT_MEMORY_BUDGET_BYTES: usize = 1 << 30;
+
+    /// The defaults.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets how many bytes of rows and keys are held; what is more goes to temporary files.
+    /// Default: [`Self::DEFAULT_MEMORY_BUDGET_BYTES`].
+    #[must_use]
+    pub fn memory_budget_bytes(mut self, bytes: usize) -> Self {
+        self.memory_budget_bytes = bytes;
+        self
+    }
+
+    /// Sets the folder of temporary files. They have no name, so that nothing is left of them whatever happens. Default: the
+    /// system's.
+    #[must_use]
+    pub fn folder(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.folder = Some(folder.into());
+        self
+    }
+}
+
+impl Default for SortOptions {
+    fn default() -> Self {
+        Self { memory_budget_bytes: Self::DEFAULT_MEMORY_BUDGET_BYTES, folder: None }
+    }
+}
+
+/// Sorts rows. Rows with equal keys stay in the order in which they came.
+///
+/// Floating-point numbers follow IEEE 754's total order; byte strings compare as unsigned bytes.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use arrow_array::{ArrayRef, Int64Array, RecordBatch};
+/// use lath_parquet::{SortOptions, Sorter, SortingColumn};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let column: ArrayRef = Arc::new(Int64Array::from(vec![3, 1, 2]));
+/// let batch = RecordBatch::try_from_iter([("id", column)])?;
+///
+/// let mut sorter = Sorter::new(&batch.schema(), &[SortingColumn::descending("id")], SortOptions::new())?;
+/// sorter.push(batch)?;
+/// let sorted: Vec<RecordBatch> = sorter.finish()?.collect::<Result<_, _>>()?;
+///
+/// assert_eq!(**sorted[0].column(0), Int64Array::from(vec![3, 2, 1]));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Sorter {
+    schema: SchemaRef,
+    columns: Vec<SortingColumn>,
+    keys: SortKeys,
+    options: SortOptions,
+    batches: Vec<RecordBatch>,
+    rows: Vec<Rows>,
+    /// Bytes of both.
+    bytes: usize,
+    runs: Vec<Run>,
+}
+
+impl Sorter {
+    /// # Errors
+    /// [`Error::Invalid`] if a column is not there or repeats, or if none is named.
+    pub fn new(schema: &SchemaRef, columns: &[SortingColumn], options: SortOptions) -> Result<Self> {
+        let keys = SortKeys::new(schema, columns)?;
+        let (schema, columns) = (SchemaRef::clone(schema), columns.to_vec());
+        Ok(Self { schema, columns, keys, options, batches: Vec::new(), rows: Vec::new(), bytes: 0, runs: Vec::new() })
+    }
+
+    /// Takes rows.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if the batch does not have the sorter's columns; [`Error::Io`] if a temporary file cannot be written.
+    pub fn push(&mut self, batch: RecordBatch) -> Result<()> {
+        if batch.num_rows() == 0 {
+            return Ok(());
+        }
+        if batch.num_columns() != self.schema.fields().len() {
+            return Err(Error::invalid("a batch has other columns than the rows that are sorted"));
+        }
+        let rows = self.keys.rows(&batch)?;
+        self.bytes += batch_bytes(&batch) + rows.size() + batch.num_rows() * ORDER_BYTES;
+        self.batches.push(batch);
+        self.rows.push(rows);
+        // The sorted batches that are being written take up little beside.
+        if self.bytes >= self.options.memory_budget_bytes { self.spill() } else { Ok(()) }
+    }
+
+    /// All rows in order.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if a temporary file cannot be written.
+    pub fn finish(mut self) -> Result<SortedBatches> {
+        if self.runs.is_empty() {
+            return Ok(SortedBatches(Sorted::InMemory(self.sort())));
+        }
+        self.spill()?;
+        let runs = self.runs.drain(..).map(Run::read).collect::<Result<Vec<_>>>()?;
+        Ok(SortedBatches(Sorted::OnDisk(MergedBatches::trusting(&self.schema, self.keys, runs)?)))
+    }
+
+    fn sort(&mut self) -> SortedInMemory {
+        self.bytes = 0;
+        SortedInMemory::new(std::mem::take(&mut self.batches), std::mem::take(&mut self.rows))
+    }
+
+    fn spill(&mut self) -> Result<()> {
+        let sorted = self.sort();
+        let folder = self.options.folder.as_deref();
+        self.runs.extend(Run::write(&self.schema, folder, sorted)?);
+        if self.runs.len() >= MOST_RUNS {
+            let runs = self.runs.drain(..).map(Run::read).collect::<Result<Vec<_>>>()?;
+            let keys = SortKeys::new(&self.schema, &self.columns)?;
+            let merged = MergedBatches::trusting(&self.schema, keys, runs)?;
+            self.runs.extend(Run::write(&self.schema, folder, merged)?);
+        }
+        Ok(())
+    }
+}
+
+/// Sorted rows, of a [`Sorter`].
+pub struct SortedBatches(Sorted);
+
+enum Sorted {
+    InMemory(SortedInMemory),
+    OnDisk(MergedBatches<spill::RunReader>),
+}
+
+impl Iterator for SortedBatches {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match &mut self.0 {
+            Sorted::InMemory(batches) => batches.next(),
+            Sorted::OnDisk(batches) => batches.next(),
+        }
+    }
+}
+
+impl fmt::Debug for SortedBatches {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let is_on_disk = matches!(self.0, Sorted::OnDisk(_));
+        f.debug_struct("SortedBatches").field("on_disk", &is_on_disk).finish_non_exhaustive()
+    }
+}
+
+/// Sorts record batches and writes them to a Parquet file whose metadata says so.
+///
+/// The rows go to the file when all are there: in [`finish`](Self::finish).
+#[derive(Debug)]
+pub struct SortingWriter<W: Write> {
+    sorter: Sorter,
+    writer: ParquetWriter<W>,
+}
+
+impl<W: Write> SortingWriter<W> {
+    /// Sorts by the columns of [`WriteOptions::sorting_columns`](super::WriteOptions::sorting_columns) what `writer` is to write.
+    ///
+    /// # Errors
+    /// As [`Sorter::new`].
+    pub fn new(writer: ParquetWriter<W>, options: SortOptions) -> Result<Self> {
+        let sorter = Sorter::new(writer.schema(), writer.sorting_columns(), options)?;
+        Ok(Self { sorter, writer })
+    }
+
+    /// Takes rows.
+    ///
+    /// # Errors
+    /// As [`Sorter::push`].
+    pub fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        self.sorter.push(batch.clone())
+    }
+
+    /// Writes all rows in order, and finishes the file.
+    ///
+    /// # Errors
+    /// As [`Sorter::finish`] and [`ParquetWriter::finish`].
+    pub fn finish(self) -> Result<WriteSummary> {
+        let Self { sorter, mut writer } = self;
+        for batch in sorter.finish()? {
+            writer.write(&batch?)?;
+        }
+        writer.finish()
+    }
+}
+
+/// An error of Arrow as one of ours.
+fn failed(error: ArrowError) -> Error {
+    match error {
+        ArrowError::IoError(_, error) => Error::io("use a temporary file", error),
+        other => Error::invalid(format!("the rows cannot be sorted: {other}")),
+    }
+}
