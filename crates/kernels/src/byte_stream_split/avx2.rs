@@ -14,8 +14,9 @@
 #![expect(unsafe_code, reason = "vector loads and stores")]
 
 use std::arch::x86_64::{
-    __m128i, __m256i, _mm_loadu_si128, _mm_storel_epi64, _mm_unpackhi_epi8, _mm_unpackhi_epi64, _mm_unpacklo_epi8,
-    _mm256_loadu_si256, _mm256_permute2x128_si256, _mm256_storeu_si256, _mm256_unpackhi_epi8, _mm256_unpacklo_epi8,
+    __m128i, __m256i, _mm_loadu_si128, _mm_setzero_si128, _mm_storel_epi64, _mm_unpackhi_epi8, _mm_unpackhi_epi64,
+    _mm_unpacklo_epi8, _mm256_loadu_si256, _mm256_permute2x128_si256, _mm256_setzero_si256, _mm256_storeu_si256,
+    _mm256_unpackhi_epi8, _mm256_unpacklo_epi8,
 };
 
 use super::scalar;
@@ -35,10 +36,12 @@ avx2! {
         let blocks = count / BLOCK;
         let inputs = streams.map(|stream| &stream.as_chunks::<BLOCK>().0[..blocks]);
         for (i, block) in out.chunks_exact_mut(BLOCK * K).enumerate() {
-            let rows = inputs.map(|input| {
+            // A loop, because closures of this tier inline into `map` only by luck.
+            let mut rows = [_mm256_setzero_si256(); K];
+            for (row, input) in rows.iter_mut().zip(inputs) {
                 // SAFETY: every input has `blocks` blocks, which is as many as `out` has.
-                load(unsafe { input.get_unchecked(i) })
-            });
+                *row = load(unsafe { input.get_unchecked(i) });
+            }
             interleave_block(rows, block);
         }
         if blocks == 0 {
@@ -46,7 +49,10 @@ avx2! {
         } else if !count.is_multiple_of(BLOCK) {
             // The last block overlaps the one before it: the same bytes again cost less than a loop over a few values.
             let last = count - BLOCK;
-            let rows = streams.map(|stream| load(&stream[last..].as_chunks().0[0]));
+            let mut rows = [_mm256_setzero_si256(); K];
+            for (row, stream) in rows.iter_mut().zip(streams) {
+                *row = load(&stream[last..].as_chunks().0[0]);
+            }
             interleave_block(rows, &mut out[last * K..]);
         }
     }
@@ -113,13 +119,14 @@ avx2! {
             let at = block * ANY_BLOCK;
             let mut group = 0;
             loop {
-                let rows = std::array::from_fn(|k| {
+                let mut rows = [_mm_setzero_si128(); 8];
+                for (k, row) in rows.iter_mut().enumerate() {
                     let stream = (group + k).min(width - 1) * stride;
                     // SAFETY: the stream has `count` bytes from `first` on, as asserted, and these are 16 of them.
                     let from = unsafe { src.as_ptr().add(stream + first + at) };
                     // SAFETY: as above, and this load takes any alignment.
-                    unsafe { _mm_loadu_si128(from.cast()) }
-                });
+                    *row = unsafe { _mm_loadu_si128(from.cast()) };
+                }
                 let rows = unpack_half(unpack_half(unpack_half(rows)));
                 for (i, row) in rows.into_iter().enumerate() {
                     for (j, value) in [row, _mm_unpackhi_epi64(row, row)].into_iter().enumerate() {

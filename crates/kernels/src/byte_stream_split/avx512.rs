@@ -79,10 +79,12 @@ avx512! {
         let count = out.len() / 4;
         let inputs = streams.map(|stream| stream[..count].as_chunks::<BLOCK>().0);
         for (i, out) in out.as_chunks_mut().0.iter_mut().enumerate() {
-            let rows = inputs.map(|input| {
+            // A loop, because closures of this tier inline into `map` only by luck.
+            let mut rows = [&[0; BLOCK]; 4];
+            for (row, input) in rows.iter_mut().zip(inputs) {
                 // SAFETY: every input has as many blocks as `out`.
-                unsafe { input.get_unchecked(i) }
-            });
+                *row = unsafe { input.get_unchecked(i) };
+            }
             store(out, _mm512_permutexvar_epi8(places, quarters(rows)));
         }
         if count < BLOCK {
@@ -99,10 +101,12 @@ avx512! {
         let count = out.len() / 8;
         let inputs = streams.map(|stream| stream[..count].as_chunks::<BLOCK>().0);
         for (i, out) in out.as_chunks_mut().0.iter_mut().enumerate() {
-            let rows = inputs.map(|input| {
+            // A loop, because closures of this tier inline into `map` only by luck.
+            let mut rows = [&[0; BLOCK]; 8];
+            for (row, input) in rows.iter_mut().zip(inputs) {
                 // SAFETY: every input has as many blocks as `out`.
-                unsafe { input.get_unchecked(i) }
-            });
+                *row = unsafe { input.get_unchecked(i) };
+            }
             interleave_block_8(rows, places, out);
         }
         if count < BLOCK {
@@ -126,9 +130,9 @@ avx512! {
 
     #[inline]
     fn quarters(rows: [&[u8; 16]; 4]) -> __m512i {
-        let [a, b, c, d] = rows.map(|row| load_quarter(row));
-        let filled = _mm512_inserti32x4::<1>(_mm512_castsi128_si512(a), b);
-        _mm512_inserti32x4::<3>(_mm512_inserti32x4::<2>(filled, c), d)
+        let [a, b, c, d] = rows;
+        let filled = _mm512_inserti32x4::<1>(_mm512_castsi128_si512(load_quarter(a)), load_quarter(b));
+        _mm512_inserti32x4::<3>(_mm512_inserti32x4::<2>(filled, load_quarter(c)), load_quarter(d))
     }
 
     #[inline]

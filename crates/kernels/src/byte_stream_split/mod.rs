@@ -3,7 +3,7 @@
 //! ```text
 //!             stream 0         stream 1         stream 2         stream 3
 //! page   a0 a1 a2 a3 …    b0 b1 b2 b3 …    c0 c1 c2 c3 …    d0 d1 d2 d3 …     value_count bytes each
-//! out    a0 b0 c0 d0   a1 b1 c1 d1   a2 b2 c2 d2   …                          width bytes each
+//! values a0 b0 c0 d0   a1 b1 c1 d1   a2 b2 c2 d2   …                          width bytes each
 //! ```
 //!
 //! The bytes of a value come out in the order in which the page has them: little-endian numbers for INT32, INT64,
@@ -16,6 +16,7 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+mod encode;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 mod scalar;
@@ -24,6 +25,8 @@ mod scalar;
 mod reference;
 #[cfg(test)]
 mod tests;
+
+pub use encode::encode;
 
 use crate::KernelError;
 use crate::tier::dispatch;

@@ -9,3 +9,13 @@ pub(super) fn decode(src: &[u8], value_count: usize, width: usize, first: usize,
     }
     out
 }
+
+pub(super) fn encode(values: &[u8], width: usize) -> Vec<u8> {
+    let mut out = Vec::new();
+    for k in 0..width {
+        for value in values.chunks(width) {
+            out.push(value[k]);
+        }
+    }
+    out
+}
