@@ -1,15 +1,16 @@
 //! One column chunk: leaf slots in, pages and metadata out.
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 use std::sync::Arc;
 
 use arrow_schema::DataType;
 use lath_kernels::select;
-use parquet::basic::Encoding;
+use parquet::basic::{Encoding, Type};
 use parquet::schema::types::ColumnDescPtr;
 
+use super::bloom::BloomBuilder;
 use super::encode::dictionary::Dictionary;
 use super::encode::levels::Levels;
 use super::encode::{PageEncoding, ValueEncoder};
@@ -36,6 +37,7 @@ pub(crate) struct ChunkWriter {
     /// Data pages with codes into the dictionary, and all.
     dictionary_pages: usize,
     page_count: usize,
+    bloom: Option<BloomBuilder>,
     pages: PageWriter,
     page: PendingPage,
     index: ChunkIndex,
@@ -113,6 +115,7 @@ impl ChunkWriter {
             dictionary,
             dictionary_pages: 0,
             page_count: 0,
+            bloom: options.bloom_filter.filter(|_| column.physical_type() != Type::BOOLEAN).map(BloomBuilder::new),
             pages: PageWriter::new(codec, options.page_version, options.crc)?,
             page: PendingPage {
                 def_levels: levels(column.max_def_level())?,
@@ -157,7 +160,8 @@ impl ChunkWriter {
     pub(crate) fn buffered_bytes(&self) -> usize {
         let levels = self.page.def_levels.capacity() + self.page.rep_levels.capacity();
         let dictionary = self.dictionary.as_ref().map_or(0, Dictionary::capacity);
-        self.pages.stored_len() + self.pages.spare_len() + self.page.plain_bytes + levels + dictionary
+        let bloom = self.bloom.as_ref().map_or(0, BloomBuilder::capacity);
+        self.pages.stored_len() + self.pages.spare_len() + self.page.plain_bytes + levels + dictionary + bloom
     }
 
     /// Closes the chunk and is ready for that of the next row group.
@@ -367,6 +371,9 @@ impl ChunkWriter {
                 for piece in page.pieces.iter().filter(|_| keeps_statistics && self.order.is_of_bytes()) {
                     statistics.merge(self.order, &ValueStatistics::of(self.order, piece));
                 }
+                if let Some(bloom) = &mut self.bloom {
+                    page.pieces.iter().try_for_each(|piece| bloom.add(piece))?;
+                }
                 let (encoding, encoder) = (self.encoding, &mut self.encoder);
                 let max_len = encoder.max_len(encoding, &page.pieces);
                 self.pages.data_page(data_page, max_len, |out| encoder.encode(encoding, &page.pieces, out))?
@@ -401,8 +408,12 @@ impl ChunkWriter {
             let size = self.pages.dictionary_page(dictionary.len(), max_len, encode)?;
             // Floating point has entries that compare equal.
             let is_whole = self.dictionary_pages == self.page_count && !self.order.is_float();
+            if let Some(bloom) = &mut self.bloom {
+                bloom.add(&dictionary.entries())?;
+            }
             self.index.set_dictionary(size, is_whole.then_some(dictionary.len() as u64));
         }
+        let bloom_filter = self.bloom.as_mut().map(BloomBuilder::finish).transpose()?;
         let (codec, pages) = (self.pages.codec(), self.pages.finish());
         let (metadata, column_index, offset_index, nan_counts) = self.index.finish(codec)?;
         if let Some(dictionary) = &mut self.dictionary {
@@ -410,7 +421,7 @@ impl ChunkWriter {
             self.trial = Trial::Open;
         }
         (self.rows, self.page_count, self.dictionary_pages) = (0, 0, 0);
-        Ok(EncodedChunk { pages, metadata, column_index, offset_index, bloom_filter: None, nan_counts, choice })
+        Ok(EncodedChunk { pages, metadata, column_index, offset_index, bloom_filter, nan_counts, choice })
     }
 
     fn choice(&mut self) -> EncodingChoice {

@@ -7,6 +7,7 @@
 //! A leaf knows nothing of its neighbours, so that leaves are encoded in parallel; the file half puts their chunks in
 //! column order and counts bytes.
 
+mod bloom;
 mod chunk;
 mod encode;
 mod file;

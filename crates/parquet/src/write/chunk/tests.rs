@@ -1,13 +1,14 @@
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, RecordBatch};
-use arrow_schema::{DataType, Schema, SchemaRef};
+use arrow_array::{Array, ArrayRef, Decimal128Array, DictionaryArray, Int32Array, RecordBatch};
+use arrow_schema::{DataType, Field, IntervalUnit, Schema, SchemaRef, TimeUnit};
 use bytes::Bytes;
 use lath_testkit::Seeded;
 use lath_testkit::equality::same_values;
 use lath_testkit::random::{self, SchemaShape};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::arrow::{ArrowSchemaConverter, add_encoded_arrow_schema_to_metadata};
+use parquet::basic::Encoding;
 use parquet::column::writer::ColumnCloseResult;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
@@ -85,6 +86,15 @@ fn write_file(
     (writer.into_inner().expect("a file").into(), chunks)
 }
 
+/// The chunk of one column of one batch.
+pub(in crate::write) fn write_column(array: &ArrayRef, options: &WriteOptions) -> EncodedChunk {
+    let schema: SchemaRef =
+        Arc::new(Schema::new(vec![Field::new("c", array.data_type().clone(), array.is_nullable())]));
+    let batch = RecordBatch::try_new(Arc::clone(&schema), vec![Arc::clone(array)]).expect("a batch");
+    let (_, mut chunks) = write_file(&schema, &[vec![batch]], options);
+    chunks.remove(0)
+}
+
 fn read_with_crate(bytes: &Bytes) -> Result<(SchemaRef, Vec<RecordBatch>), String> {
     let builder = ParquetRecordBatchReaderBuilder::try_new(bytes.clone()).map_err(|error| error.to_string())?;
     let schema = Arc::clone(builder.schema());
@@ -121,20 +131,11 @@ fn random_options(random: &mut fastrand::Rng) -> WriteOptions {
         Codec::Zstd { level: 1 },
         Codec::Lz4Raw,
     ];
-    let encodings = [
-        ValueEncoding::Plain,
-        ValueEncoding::Rle,
-        ValueEncoding::DeltaBinaryPacked,
-        ValueEncoding::DeltaLengthByteArray,
-        ValueEncoding::DeltaByteArray,
-        ValueEncoding::ByteStreamSplit,
-        ValueEncoding::Sampled,
-    ];
     let levels = [StatisticsLevel::None, StatisticsLevel::Chunk, StatisticsLevel::Page];
     WriteOptions::default().all_columns(
         ColumnOptions::new()
             .codec(pick(random, &codecs))
-            .encoding(pick(random, &encodings))
+            .encoding(pick(random, &ENCODINGS))
             .dictionary(random.bool())
             .dictionary_bytes(pick(random, &[0, 100, 1000, 1 << 20]))
             .page_version(pick(random, &[PageVersion::V1, PageVersion::V2]))
@@ -186,4 +187,132 @@ fn random_batches_are_read_back_whatever_the_options() {
         let outcome = check_round_trip(&schema, &row_groups, &options);
         outcome.unwrap_or_else(|what| panic!("{what}\nin case {case} with seed {seed:#x}: {options:?}\n{schema}"));
     }
+}
+
+/// Every leaf type that is read, and some forms of dictionaries.
+fn leaf_types_of_all_kinds() -> Vec<DataType> {
+    use DataType as D;
+    let units = [TimeUnit::Second, TimeUnit::Millisecond, TimeUnit::Microsecond, TimeUnit::Nanosecond];
+    let mut types = vec![D::Null, D::Boolean];
+    types.extend([D::Int8, D::Int16, D::Int32, D::Int64, D::UInt8, D::UInt16, D::UInt32, D::UInt64]);
+    types.extend([D::Float16, D::Float32, D::Float64, D::Date32, D::Date64]);
+    types.extend(units.map(|unit| D::Timestamp(unit, None)));
+    types.extend(units.map(D::Duration));
+    types.extend([D::Time32(TimeUnit::Second), D::Time32(TimeUnit::Millisecond)]);
+    types.extend([D::Time64(TimeUnit::Microsecond), D::Time64(TimeUnit::Nanosecond)]);
+    types.extend([D::Interval(IntervalUnit::YearMonth), D::Interval(IntervalUnit::DayTime)]);
+    types.extend([1, 3, 16, 33].map(D::FixedSizeBinary));
+    types.extend([2, 9].map(|precision| D::Decimal32(precision, 1)));
+    types.extend([1, 9, 10, 18].map(|precision| D::Decimal64(precision, 0)));
+    types.extend([1, 9, 18, 19, 38].map(|precision| D::Decimal128(precision, 1)));
+    types.extend([1, 9, 18, 38, 39, 76].map(|precision| D::Decimal256(precision, 0)));
+    types.extend([D::Utf8, D::LargeUtf8, D::Utf8View, D::Binary, D::LargeBinary, D::BinaryView]);
+    let keys = [D::Int8, D::Int16, D::Int32, D::Int64, D::UInt8, D::UInt16, D::UInt32, D::UInt64];
+    types.extend(keys.map(|key| D::Dictionary(Box::new(key), Box::new(D::Utf8))));
+    for values in [D::Int32, D::Int64, D::LargeUtf8, D::Binary, D::LargeBinary] {
+        types.push(D::Dictionary(Box::new(D::Int16), Box::new(values)));
+    }
+    types
+}
+
+/// Values of any type, those of dictionaries by keys of any type.
+fn leaf_array(random: &mut fastrand::Rng, field: &Field, len: usize) -> ArrayRef {
+    let DataType::Dictionary(_, values) = field.data_type() else { return random::array(random, field, len) };
+    let entries = random::array(random, &Field::new("values", (**values).clone(), false), 60);
+    let key = |_| if field.is_nullable() && random.u8(..4) == 0 { None } else { Some(random.i32(0..60)) };
+    let keys: Int32Array = (0..len).map(key).collect();
+    let array: ArrayRef = Arc::new(DictionaryArray::new(keys, entries));
+    arrow_cast::cast(&array, field.data_type()).expect("keys that fit")
+}
+
+const ENCODINGS: [ValueEncoding; 7] = [
+    ValueEncoding::Plain,
+    ValueEncoding::Rle,
+    ValueEncoding::DeltaBinaryPacked,
+    ValueEncoding::DeltaLengthByteArray,
+    ValueEncoding::DeltaByteArray,
+    ValueEncoding::ByteStreamSplit,
+    ValueEncoding::Sampled,
+];
+
+#[test]
+fn every_type_is_read_back_in_every_encoding_and_page_version() {
+    let mut random = Seeded::new("every_type_is_read_back_in_every_encoding_and_page_version");
+    for nullable in [false, true] {
+        let fields = leaf_types_of_all_kinds().into_iter().enumerate().map(|(i, data_type)| {
+            let nullable = nullable || data_type == DataType::Null;
+            Field::new(format!("c{i}"), data_type, nullable)
+        });
+        let schema: SchemaRef = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+        let batches: Vec<RecordBatch> = [100, 1, 300]
+            .map(|rows| {
+                let columns = schema.fields().iter().map(|field| leaf_array(&mut random, field, rows));
+                RecordBatch::try_new(Arc::clone(&schema), columns.collect()).expect("columns of the schema")
+            })
+            .into();
+        for encoding in ENCODINGS {
+            for version in [PageVersion::V1, PageVersion::V2] {
+                for dictionary in [false, true] {
+                    let options = WriteOptions::default()
+                        .encoding(encoding)
+                        .page_version(version)
+                        .dictionary(dictionary)
+                        .all_columns(ColumnOptions::new().page_rows(150));
+                    let outcome = check_round_trip(&schema, std::slice::from_ref(&batches), &options);
+                    outcome.unwrap_or_else(|what| {
+                        panic!("{what}\n{encoding:?}, {version:?}, dictionary {dictionary}, nullable {nullable}")
+                    });
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_page_has_the_encoding_that_was_asked_for() {
+    let mut random = Seeded::new("a_page_has_the_encoding_that_was_asked_for");
+    for (data_type, encoding, expected) in [
+        (DataType::Int64, ValueEncoding::DeltaBinaryPacked, Encoding::DELTA_BINARY_PACKED),
+        (DataType::Int64, ValueEncoding::DeltaByteArray, Encoding::PLAIN),
+        (DataType::Float64, ValueEncoding::ByteStreamSplit, Encoding::BYTE_STREAM_SPLIT),
+        (DataType::Utf8, ValueEncoding::DeltaLengthByteArray, Encoding::DELTA_LENGTH_BYTE_ARRAY),
+        (DataType::Utf8View, ValueEncoding::DeltaByteArray, Encoding::DELTA_BYTE_ARRAY),
+        (DataType::Boolean, ValueEncoding::Rle, Encoding::RLE),
+    ] {
+        let schema: SchemaRef = Arc::new(Schema::new(vec![Field::new("c", data_type, false)]));
+        let batch = random::record_batch(&mut random, &schema, 100);
+        let options = WriteOptions::default().encoding(encoding).dictionary(false);
+        let (_, chunks) = write_file(&schema, &[vec![batch]], &options);
+        assert_eq!(chunks[0].metadata.encodings().collect::<Vec<_>>(), [expected]);
+        assert_eq!(chunks[0].choice.encoding, expected);
+    }
+}
+
+#[test]
+fn an_encoding_asked_of_one_column_must_be_one_of_its_type() {
+    let schema = Schema::new(vec![Field::new("text", DataType::Utf8, false)]);
+    let descriptor = ArrowSchemaConverter::new().convert(&schema).expect("a schema");
+    let own = ColumnOptions::new().encoding(ValueEncoding::DeltaBinaryPacked);
+    let leaf = Arc::new(WriteOptions::default().column("text", own).leaf("text"));
+    let error = ChunkWriter::new(&descriptor.column(0), &DataType::Utf8, leaf).expect_err("strings have no deltas");
+    assert!(error.to_string().contains("column text"), "{error}");
+}
+
+#[test]
+fn a_value_that_does_not_fit_is_named_by_column_and_row() {
+    let data_type = DataType::Decimal128(9, 2);
+    let schema = Schema::new(vec![Field::new("price", data_type.clone(), true)]);
+    let descriptor = ArrowSchemaConverter::new().convert(&schema).expect("a schema");
+    let leaf = Arc::new(WriteOptions::default().leaf("price"));
+    let mut writer = ChunkWriter::new(&descriptor.column(0), &data_type, leaf).expect("a type that is written");
+    let write = |writer: &mut ChunkWriter, values: Vec<Option<i128>>| {
+        let array: ArrayRef = Arc::new(Decimal128Array::from(values).with_data_type(data_type.clone()));
+        let mut striped = Vec::new();
+        stripe(schema.field(0), &array, &mut striped).expect("a batch of the schema");
+        writer.write(&striped[0])
+    };
+    write(&mut writer, vec![Some(1), None, Some(2)]).expect("values that fit");
+    let error = write(&mut writer, vec![None, Some(5), None, Some(1 << 40)]).expect_err("a value that does not fit");
+    assert!(error.to_string().contains("column price, row 6 "), "{error}");
+    assert!(error.to_string().contains("1099511627776"), "{error}");
 }

@@ -4,12 +4,19 @@
 //!
 //! <https://parquet.apache.org/docs/file-format/data-pages/encodings/>
 
+mod boolean;
+mod byte_array;
+mod byte_stream_split;
 pub(super) mod dictionary;
 pub(super) mod levels;
+mod pieces;
 mod plain;
 
+use lath_kernels::delta;
 use parquet::basic::{Encoding, Type as PhysicalType};
 
+use self::byte_array::Lengths;
+use self::pieces::Joined;
 use super::options::ValueEncoding;
 use super::physical::Values;
 use crate::error::{Error, Result};
@@ -18,6 +25,11 @@ use crate::error::{Error, Result};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PageEncoding {
     Plain,
+    Rle,
+    DeltaBinaryPacked,
+    DeltaLengthByteArray,
+    DeltaByteArray,
+    ByteStreamSplit,
 }
 
 impl PageEncoding {
@@ -25,27 +37,58 @@ impl PageEncoding {
     pub(super) fn id(self) -> Encoding {
         match self {
             Self::Plain => Encoding::PLAIN,
+            Self::Rle => Encoding::RLE,
+            Self::DeltaBinaryPacked => Encoding::DELTA_BINARY_PACKED,
+            Self::DeltaLengthByteArray => Encoding::DELTA_LENGTH_BYTE_ARRAY,
+            Self::DeltaByteArray => Encoding::DELTA_BYTE_ARRAY,
+            Self::ByteStreamSplit => Encoding::BYTE_STREAM_SPLIT,
+        }
+    }
+
+    /// The encodings that `physical` has, the simplest first.
+    pub(super) fn of_type(physical: PhysicalType) -> &'static [Self] {
+        match physical {
+            PhysicalType::BOOLEAN => &[Self::Plain, Self::Rle],
+            PhysicalType::INT32 | PhysicalType::INT64 => &[Self::Plain, Self::DeltaBinaryPacked, Self::ByteStreamSplit],
+            PhysicalType::FLOAT | PhysicalType::DOUBLE => &[Self::Plain, Self::ByteStreamSplit],
+            PhysicalType::BYTE_ARRAY => &[Self::Plain, Self::DeltaLengthByteArray, Self::DeltaByteArray],
+            PhysicalType::FIXED_LEN_BYTE_ARRAY => &[Self::Plain, Self::ByteStreamSplit, Self::DeltaByteArray],
+            PhysicalType::INT96 => &[Self::Plain],
         }
     }
 
     /// The encoding asked for, if `physical` has it.
-    pub(super) fn new(encoding: ValueEncoding, _physical: PhysicalType) -> Option<Self> {
-        match encoding {
-            ValueEncoding::Plain => Some(Self::Plain),
-            _ => None,
-        }
+    pub(super) fn new(encoding: ValueEncoding, physical: PhysicalType) -> Option<Self> {
+        let encoding = match encoding {
+            // The simplest, until there is a sample.
+            ValueEncoding::Plain | ValueEncoding::Sampled => Self::Plain,
+            ValueEncoding::Rle => Self::Rle,
+            ValueEncoding::DeltaBinaryPacked => Self::DeltaBinaryPacked,
+            ValueEncoding::DeltaLengthByteArray => Self::DeltaLengthByteArray,
+            ValueEncoding::DeltaByteArray => Self::DeltaByteArray,
+            ValueEncoding::ByteStreamSplit => Self::ByteStreamSplit,
+        };
+        Self::of_type(physical).contains(&encoding).then_some(encoding)
     }
 }
 
 /// Encodes pages of values; keeps the memory that encodings need beside.
 #[derive(Debug, Default)]
-pub(super) struct ValueEncoder {}
+pub(super) struct ValueEncoder {
+    words32: Joined<u32>,
+    words64: Joined<u64>,
+    lengths: Lengths,
+}
 
 impl ValueEncoder {
     /// The most bytes that the values can become.
     pub(super) fn max_len(&self, encoding: PageEncoding, pieces: &[Values]) -> usize {
         match encoding {
-            PageEncoding::Plain => plain::len(pieces),
+            PageEncoding::Plain | PageEncoding::ByteStreamSplit => plain::len(pieces),
+            PageEncoding::Rle => boolean::max_len(pieces),
+            PageEncoding::DeltaBinaryPacked => delta::max_encoded_len::<i64>(pieces.iter().map(Values::len).sum()),
+            PageEncoding::DeltaLengthByteArray => Lengths::max_delta_length_len(pieces),
+            PageEncoding::DeltaByteArray => Lengths::max_delta_byte_array_len(pieces),
         }
     }
 
@@ -53,6 +96,20 @@ impl ValueEncoder {
     pub(super) fn encode(&mut self, encoding: PageEncoding, pieces: &[Values], out: &mut [u8]) -> Result<usize> {
         match encoding {
             PageEncoding::Plain => plain::encode(pieces, out),
+            PageEncoding::Rle => boolean::encode(pieces, out),
+            PageEncoding::DeltaBinaryPacked => {
+                // A page without values is the same for both types.
+                if let Some(words) = self.words32.join(pieces, pieces::words32) {
+                    Ok(delta::encode_i32(bytemuck::cast_slice(words), out)?)
+                } else if let Some(words) = self.words64.join(pieces, pieces::words64) {
+                    Ok(delta::encode_i64(bytemuck::cast_slice(words), out)?)
+                } else {
+                    Err(not_encoded("DELTA_BINARY_PACKED"))
+                }
+            }
+            PageEncoding::DeltaLengthByteArray => self.lengths.encode_delta_length(pieces, out),
+            PageEncoding::DeltaByteArray => self.lengths.encode_delta_byte_array(pieces, out),
+            PageEncoding::ByteStreamSplit => byte_stream_split::encode(pieces, out),
         }
     }
 }
