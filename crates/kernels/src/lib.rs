@@ -16,6 +16,7 @@ pub mod levels;
 pub mod rle;
 pub mod select;
 pub mod snappy;
+pub mod statistics;
 pub mod xxhash;
 
 mod byte_strings;

@@ -21,6 +21,7 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+mod histogram;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 #[cfg(test)]
@@ -149,4 +150,19 @@ list_offsets!(list_offsets_i64, i64);
 /// repetition level 0 it is the entry at which row `n` starts.
 pub fn nth_set(mask: &[u64], n: usize) -> Option<usize> {
     dispatch!(nth_set(mask, n): avx2)
+}
+
+/// Adds to `counts[l]` the number of entries whose level is `l`; there is a count for every level that may occur.
+///
+/// ```
+/// let mut counts = [0; 3];
+/// lath_kernels::levels::histogram(&[2, 2, 1, 0, 2], &mut counts)?;
+/// assert_eq!(counts, [1, 1, 3]);
+/// # Ok::<(), lath_kernels::KernelError>(())
+/// ```
+///
+/// # Errors
+/// [`KernelError::Malformed`] if a level has no count.
+pub fn histogram(levels: &[u8], counts: &mut [i64]) -> Result<(), KernelError> {
+    histogram::add(levels, counts)
 }

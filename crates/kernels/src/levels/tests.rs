@@ -1,6 +1,6 @@
 use lath_testkit::{Guarded, GuardedBytes, Seeded, lengths};
 
-use super::reference;
+use super::{histogram, reference};
 use crate::{KernelError, Tier};
 
 /// Masks of every character: none, all, sparse, dense, even, in runs.
@@ -226,4 +226,31 @@ fn lengths_that_disagree_are_refused() {
         );
         assert!(super::list_offsets_i64(&[0, 0], &[0], 0, &mut []).is_err());
     });
+}
+
+#[test]
+fn every_tier_counts_levels_on_top_of_what_was_counted() {
+    Tier::for_each_available(|tier| {
+        for level_count in [1, 2, 3, 8, 24, 25, 255, 256] {
+            for len in [0, 1, 7, 63, 64, 1000, 8192, 8193, 20_000] {
+                let mut random = Seeded::with_seed("histograms", len as u64);
+                let levels: Vec<u8> = (0..len).map(|_| random.usize(..level_count) as u8).collect();
+                let mut counts: Vec<i64> = (0..level_count as i64).collect();
+                histogram(&levels, &mut counts).unwrap();
+                for (level, &count) in counts.iter().enumerate() {
+                    let expected = levels.iter().filter(|&&entry| usize::from(entry) == level).count() + level;
+                    assert_eq!(count, expected as i64, "{tier} {level_count} levels, {len} entries, level {level}");
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn levels_without_a_count_are_errors() {
+    let above = Err(KernelError::Malformed { what: "level above the maximum" });
+    assert_eq!(histogram(&[0, 1, 2], &mut [0; 2]), above);
+    assert_eq!(histogram(&[30; 99], &mut [0; 30]), above);
+    assert_eq!(histogram(&[0], &mut []), above);
+    assert_eq!(histogram(&[], &mut []), Ok(()));
 }
