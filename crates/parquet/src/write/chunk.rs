@@ -15,9 +15,10 @@ use super::encode::dictionary::Dictionary;
 use super::encode::levels::Levels;
 use super::encode::{PageEncoding, ValueEncoder};
 use super::index::ChunkIndex;
-use super::options::{LeafOptions, StatisticsLevel};
+use super::options::{LeafOptions, StatisticsLevel, ValueEncoding};
 use super::page::{DataPage, PageWriter};
 use super::physical::{Conversion, ConvertError, Values};
+use super::sample::{Choice, DictionaryTrial, Sampler};
 use super::statistics::{Order, ValueStatistics};
 use super::{EncodedChunk, EncodingChoice, Striped};
 use crate::error::{Error, Result};
@@ -37,6 +38,9 @@ pub(crate) struct ChunkWriter {
     /// Data pages with codes into the dictionary, and all.
     dictionary_pages: usize,
     page_count: usize,
+    /// Where the encoding is to be sampled, and what was chosen for this chunk.
+    sampler: Option<Sampler>,
+    choice: Option<Choice>,
     bloom: Option<BloomBuilder>,
     pages: PageWriter,
     page: PendingPage,
@@ -115,6 +119,8 @@ impl ChunkWriter {
             dictionary,
             dictionary_pages: 0,
             page_count: 0,
+            sampler: (options.encoding == ValueEncoding::Sampled).then(|| Sampler::new(codec)).transpose()?,
+            choice: None,
             bloom: options.bloom_filter.filter(|_| column.physical_type() != Type::BOOLEAN).map(BloomBuilder::new),
             pages: PageWriter::new(codec, options.page_version, options.crc)?,
             page: PendingPage {
@@ -318,26 +324,37 @@ impl ChunkWriter {
     }
 
     /// Whether the pending page gets codes; the first page decides whether there is a dictionary.
-    fn page_has_codes(&mut self, is_last: bool) -> bool {
-        let (Trial::Open, Some(dictionary)) = (self.trial, &self.dictionary) else { return false };
+    fn page_has_codes(&mut self, is_last: bool) -> Result<bool> {
+        if self.page.value_count == 0 && self.dictionary_pages == 0 {
+            return Ok(false);
+        }
+        let open = self.dictionary.as_ref().filter(|_| self.trial == Trial::Open);
         if self.dictionary_pages > 0 {
-            return true;
+            return Ok(open.is_some());
         }
-        if dictionary.len() == 0 {
-            return false;
-        }
-        let values = dictionary.worth().value_count();
-        let rows = (self.rows + self.page.rows).max(1);
-        let of_chunk = if is_last { values } else { values * self.options.row_group_rows.max(rows) / rows };
-        let pays = dictionary.worth().pays(of_chunk, self.options.dictionary_bytes, dictionary.page_len());
-        if !pays {
+        let trial = open.map(|dictionary| {
+            let values = dictionary.worth().value_count();
+            let rows = (self.rows + self.page.rows).max(1);
+            let chunk_values = if is_last { values } else { values * self.options.row_group_rows.max(rows) / rows };
+            DictionaryTrial { dictionary, chunk_values, max_bytes: self.options.dictionary_bytes }
+        });
+        let pays = match &mut self.sampler {
+            Some(sampler) if self.choice.is_none() => {
+                let candidates = PageEncoding::of_type(self.column.physical_type());
+                let choice = sampler.choose(&self.page.pieces, candidates, &mut self.encoder, trial)?;
+                self.encoding = choice.encoding;
+                self.choice.insert(choice).with_dictionary
+            }
+            _ => trial.is_some_and(|trial| trial.pays()),
+        };
+        if !pays && self.trial == Trial::Open {
             self.give_dictionary_up();
         }
-        pays
+        Ok(pays)
     }
 
     fn cut_page(&mut self, is_last: bool) -> Result<()> {
-        let has_codes = self.page_has_codes(is_last);
+        let has_codes = self.page_has_codes(is_last)?;
         let page = &mut self.page;
         if !has_codes {
             for piece in &mut page.pieces {
@@ -421,6 +438,7 @@ impl ChunkWriter {
             self.trial = Trial::Open;
         }
         (self.rows, self.page_count, self.dictionary_pages) = (0, 0, 0);
+        self.choice = None;
         Ok(EncodedChunk { pages, metadata, column_index, offset_index, bloom_filter, nan_counts, choice })
     }
 
@@ -428,6 +446,11 @@ impl ChunkWriter {
         let own = self.encoding.id();
         let entries = self.dictionary.as_ref().map_or(0, Dictionary::len);
         let (encoding, reason) = match self.trial {
+            Trial::Open if self.dictionary_pages > 0 && self.choice.is_some() => {
+                (Encoding::RLE_DICTIONARY, String::new())
+            }
+            Trial::GivenUp { .. } if self.choice.is_some() => (own, String::new()),
+            Trial::None if self.choice.is_some() => (own, String::new()),
             Trial::Open if self.dictionary_pages > 0 => {
                 (Encoding::RLE_DICTIONARY, format!("{entries} distinct values"))
             }
@@ -440,6 +463,10 @@ impl ChunkWriter {
                 (own, format!("a dictionary does not pay: {distinct} distinct among the first {values} values"))
             }
             Trial::None | Trial::Open => (own, "as the options say".to_owned()),
+        };
+        let reason = match &self.choice {
+            Some(choice) if reason.is_empty() => choice.reason.clone(),
+            _ => reason,
         };
         EncodingChoice { encoding, reason, arrow_bytes: std::mem::take(&mut self.arrow_bytes) }
     }

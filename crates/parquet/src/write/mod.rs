@@ -21,6 +21,7 @@ mod page_index;
 mod physical;
 mod pool;
 mod row_group;
+mod sample;
 mod schema;
 mod sort;
 mod statistics;

@@ -1,5 +1,7 @@
 //! BYTE_STREAM_SPLIT: the first bytes of all values, then their second ones, and so on.
 
+use lath_kernels::byte_stream_split;
+
 use super::not_encoded;
 use crate::error::Result;
 use crate::write::physical::Values;
@@ -14,17 +16,9 @@ pub(super) fn encode(pieces: &[Values], out: &mut [u8]) -> Result<usize> {
             Values::Fixed { width, bytes, .. } => (bytes, *width),
             _ => return Err(not_encoded("BYTE_STREAM_SPLIT")),
         };
-        deal(bytes, value_count, width, first, out);
+        byte_stream_split::encode(bytes, value_count, width, first, out)?;
         first += piece.len();
         len += bytes.len();
     }
     Ok(len)
-}
-
-fn deal(values: &[u8], value_count: usize, width: usize, first: usize, out: &mut [u8]) {
-    for (index, value) in values.chunks_exact(width.max(1)).enumerate() {
-        for (stream, byte) in value.iter().enumerate() {
-            out[stream * value_count + first + index] = *byte;
-        }
-    }
 }

@@ -173,9 +173,14 @@ impl Dictionary {
 
     /// The codes of the pending page: their width in a byte, then the RLE/bit-packing hybrid.
     pub(crate) fn encode_codes(&self, out: &mut [u8]) -> Result<usize> {
+        self.encode_first_codes(self.codes.len(), out)
+    }
+
+    /// The first `count` codes of the pending page.
+    pub(crate) fn encode_first_codes(&self, count: usize, out: &mut [u8]) -> Result<usize> {
         let width = self.width();
         out[0] = width as u8;
-        Ok(1 + rle::encode_u32(&self.codes, width, &mut out[1..])?)
+        Ok(1 + rle::encode_u32(&self.codes[..count], width, &mut out[1..])?)
     }
 
     /// Forgets the codes of the pending page.
