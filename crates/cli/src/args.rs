@@ -3,6 +3,8 @@
 mod convert;
 mod destination;
 mod generate;
+mod rewrite;
+mod write;
 
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -12,6 +14,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) use convert::{ConvertArgs, FileFormat, TextArgs};
 pub(crate) use destination::{DestinationArgs, ReportArgs};
 pub(crate) use generate::{EventsArgs, Generate, TpchArgs};
+pub(crate) use rewrite::RewriteArgs;
+pub(crate) use write::{Choice, ProfileName, SortArgs, WriteArgs};
 
 const ABOUT: &str = "Look into Parquet files, find rows in them, write, convert and check them";
 
@@ -73,9 +77,12 @@ pub(crate) enum Command {
     /// Find the rows for which an SQL expression holds
     #[command(after_help = FIND_HELP)]
     Find(FindArgs),
+    /// Write Parquet files again: with other encodings, codecs, indexes, columns, rows or order
+    #[command(after_help = rewrite::REWRITE_HELP)]
+    Rewrite(Box<RewriteArgs>),
     /// Convert between Parquet, CSV, JSON lines and Arrow IPC
     #[command(after_help = convert::HELP)]
-    Convert(ConvertArgs),
+    Convert(Box<ConvertArgs>),
     /// Make data: the tables of TPC-H, or spans of traces
     #[command(
         after_help = "Examples:\n  lath gen tpch --sf 1 --table lineitem -o lineitem.parquet\n  lath gen events --rows 1000000 -o events.parquet"
@@ -314,7 +321,7 @@ pub(crate) enum Format {
     Jsonl,
     /// Arrow IPC: a stream on standard output, a file with -o
     Arrow,
-    /// Parquet, compressed with Zstandard
+    /// Parquet
     Parquet,
 }
 

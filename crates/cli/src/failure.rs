@@ -6,7 +6,6 @@ use std::path::Path;
 
 use arrow_schema::ArrowError;
 use lath_parquet::{Error, Location};
-use parquet::errors::ParquetError;
 
 /// The result of a step of a command.
 pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
@@ -73,14 +72,24 @@ impl Failure {
         }
     }
 
-    /// A failure of the Parquet writer that writes to `target`.
-    pub(crate) fn encoding_parquet(target: &str, error: ParquetError) -> Self {
+    /// A failure of the library that writes to `target`.
+    pub(crate) fn writing_file(target: &str, error: Error) -> Self {
         match error {
-            ParquetError::External(source) => match source.downcast::<io::Error>() {
-                Ok(source) => Self::writing(target, &source),
-                Err(other) => Self::Io(format!("{target}: cannot write: {other}")),
+            Error::Io { op, source, .. } => match Self::writing(target, &source) {
+                Self::Io(_) => Self::Io(format!("{target}: cannot {op}: {source}")),
+                other => other,
             },
-            other => Self::Usage(format!("{target}: cannot write these columns as Parquet: {other}")),
+            Error::Invalid { what } => Self::Usage(format!("{target}: cannot write this as Parquet: {what}")),
+            other => Self::Usage(format!("{target}: cannot write this as Parquet: {other}")),
+        }
+    }
+
+    /// A failure to sort rows.
+    pub(crate) fn sorting(error: Error) -> Self {
+        match error {
+            Error::Io { op, source, .. } => Self::Io(format!("sorting: cannot {op}: {source}")),
+            Error::Invalid { what } => Self::Usage(format!("--sort-by: {what}")),
+            other => Self::Corrupt(format!("sorting: {other}")),
         }
     }
 

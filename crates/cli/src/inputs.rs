@@ -74,6 +74,11 @@ impl Inputs {
         }
     }
 
+    /// Whether keys were given.
+    pub(crate) fn are_decrypted(&self) -> bool {
+        self.decryption.is_some()
+    }
+
     /// The bytes of the file at `index`, which has been opened; `None` if they are encrypted.
     pub(crate) fn bytes(&self, index: usize) -> Result<Option<FileBytes>> {
         Ok(match &self.files[index] {

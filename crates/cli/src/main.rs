@@ -21,6 +21,7 @@ mod source;
 mod statistic;
 mod summary;
 mod terminal;
+mod write;
 
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;

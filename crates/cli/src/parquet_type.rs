@@ -1,6 +1,7 @@
 //! Parquet's types as the specification writes them.
 
 use parquet::basic::{ConvertedType, LogicalType, Repetition, TimeUnit, Type as PhysicalType};
+use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::schema::types::{BasicTypeInfo, Type};
 use serde_json::{Value, json};
 
@@ -86,4 +87,15 @@ pub(crate) fn schema_json(schema: &Type) -> Value {
         json["fields"] = schema.get_fields().iter().map(|field| schema_json(field)).collect();
     }
     json
+}
+
+/// The codec by the specification's name.
+pub(crate) fn codec(column: &ColumnChunkMetaData) -> String {
+    let codec = column.compression_codec().to_string();
+    codec.split('(').next().unwrap_or_default().to_owned()
+}
+
+/// The encodings by the specification's names.
+pub(crate) fn encodings(column: &ColumnChunkMetaData) -> Vec<String> {
+    column.encodings().map(|encoding| encoding.to_string()).collect()
 }

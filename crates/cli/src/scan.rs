@@ -26,11 +26,10 @@ pub(crate) struct Scan {
 impl Scan {
     /// All of the columns and rows, decoded as `args` say.
     pub(crate) fn new(args: &DecodeArgs, strings: Strings) -> Self {
-        let cores = || thread::available_parallelism().map_or(1, usize::from);
         Self {
             columns: None,
             row_groups: None,
-            threads: args.threads.map_or_else(cores, usize::from),
+            threads: threads(args),
             batch_size: args.batch_size as usize,
             verify_crc: !args.no_crc,
             strings,
@@ -94,6 +93,16 @@ impl Scan {
         }
         builder.build().map_err(|error| Failure::reading(name, error))
     }
+}
+
+/// How many threads can run at the same time.
+pub(crate) fn cores() -> usize {
+    thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// How many threads are to work.
+pub(crate) fn threads(args: &DecodeArgs) -> usize {
+    args.threads.map_or_else(cores, usize::from)
 }
 
 /// Keeps the columns of several files in the order, and of the types, of the first.

@@ -25,6 +25,13 @@ impl Terminal {
         };
         Self { width: width.filter(|&width| width > 0), colour: terminal && wants_colour() }
     }
+
+    /// What standard error is connected to.
+    pub(crate) fn stderr() -> Self {
+        let terminal = io::stderr().is_terminal();
+        let width = terminal_size::terminal_size_of(io::stderr()).filter(|_| terminal);
+        Self { width: width.map(|(width, _)| usize::from(width.0)), colour: terminal && wants_colour() }
+    }
 }
 
 /// Whether the environment allows colour (<https://no-color.org>).

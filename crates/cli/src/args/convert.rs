@@ -6,7 +6,7 @@ use arrow_schema::DataType;
 use clap::{Args, ValueEnum};
 
 use super::destination::DestinationArgs;
-use super::{DecodeArgs, InputArgs};
+use super::{DecodeArgs, InputArgs, SortArgs, WriteArgs};
 use crate::source::parse_type;
 
 pub(super) const HELP: &str = "\
@@ -37,6 +37,10 @@ pub(crate) struct ConvertArgs {
     pub(crate) text: TextArgs,
     #[command(flatten)]
     pub(crate) decode: DecodeArgs,
+    #[command(flatten)]
+    pub(crate) sort: SortArgs,
+    #[command(flatten)]
+    pub(crate) write: WriteArgs,
     #[command(flatten)]
     pub(crate) destination: DestinationArgs,
 }

@@ -2,6 +2,7 @@
 
 use clap::{Args, Subcommand};
 
+use super::WriteArgs;
 use super::destination::DestinationArgs;
 use crate::generate::tpch::Table;
 
@@ -44,6 +45,8 @@ pub(crate) struct TpchArgs {
     #[arg(long)]
     pub(crate) table: Option<Table>,
     #[command(flatten)]
+    pub(crate) write: WriteArgs,
+    #[command(flatten)]
     pub(crate) destination: DestinationArgs,
 }
 
@@ -55,6 +58,8 @@ pub(crate) struct EventsArgs {
     /// Which spans: every seed has its own
     #[arg(long, default_value_t = 0)]
     pub(crate) seed: u64,
+    #[command(flatten)]
+    pub(crate) write: WriteArgs,
     #[command(flatten)]
     pub(crate) destination: DestinationArgs,
 }

@@ -11,16 +11,17 @@ use crate::ahead::Ahead;
 use crate::args::{ConvertArgs, FileFormat};
 use crate::failure::{Failure, Outcome, Result};
 use crate::inputs::Inputs;
-use crate::output::{Output, Rows};
+use crate::output::{Output, ParquetWish, Rows};
 use crate::progress::Progress;
-use crate::scan::{Alignment, Scan};
+use crate::scan::{Alignment, Scan, threads};
 use crate::source::{Opened, Source, TextOptions, format_of};
 use crate::summary::Summary;
 use crate::{destination, summary};
 
 /// Reads all inputs, and writes them as one table.
 pub(super) fn run(args: &ConvertArgs) -> Result<Outcome> {
-    let output = Output::settle(args.destination.format, args.destination.output.as_deref())?;
+    let wish = ParquetWish { write: &args.write, sorted_by: &args.sort.sort_by, threads: threads(&args.decode) };
+    let output = Output::settle(args.destination.format, args.destination.output.as_deref())?.with_parquet(wish)?;
     let mut conversion = Conversion {
         args,
         inputs: Inputs::find(&args.inputs)?,
@@ -39,7 +40,7 @@ pub(super) fn run(args: &ConvertArgs) -> Result<Outcome> {
     let mut sink: Option<(Box<dyn Rows>, Alignment)> = None;
     for index in 0..conversion.inputs.len() {
         let name = conversion.inputs.name(index);
-        let (source, position) = conversion.open(index)?;
+        let (source, position) = conversion.open(index, &mut summary)?;
         let (sink, alignment) = match &mut sink {
             Some(sink) => sink,
             None => {
@@ -59,11 +60,9 @@ pub(super) fn run(args: &ConvertArgs) -> Result<Outcome> {
         }
     }
     progress.clear();
-    if let Some((sink, _)) = sink {
-        sink.finish()?;
-    }
+    let written = sink.map(|(sink, _)| sink.finish()).transpose()?.flatten();
     if output.path().is_some() {
-        summary.measure(output.path());
+        summary.add_output(output.path(), written.as_ref());
         summary.report(&args.destination.report)?;
     }
     Ok(Outcome::Done)
@@ -81,12 +80,12 @@ struct Conversion<'a> {
 
 impl Conversion<'_> {
     /// Starts to read an input. The counter says how many of its bytes have been read.
-    fn open(&mut self, index: usize) -> Result<(Source, Arc<AtomicU64>)> {
+    fn open(&mut self, index: usize, summary: &mut Summary) -> Result<(Source, Arc<AtomicU64>)> {
         let name = self.inputs.name(index);
         let path = self.inputs.path(index).map(Path::to_owned);
         let by_name = self.args.from.or_else(|| path.as_deref().and_then(format_of));
         if by_name == Some(FileFormat::Parquet) {
-            return self.open_parquet(index, &name);
+            return self.open_parquet(index, &name, summary);
         }
         let mut opened = Opened::open(path.as_deref(), name.clone())?;
         let format = match by_name {
@@ -99,7 +98,7 @@ impl Conversion<'_> {
         };
         if format == FileFormat::Parquet {
             return match path {
-                Some(_) => self.open_parquet(index, &name),
+                Some(_) => self.open_parquet(index, &name, summary),
                 // Its first bytes have been taken from the pipe.
                 None => Err(Failure::Usage("standard input is Parquet; add --from parquet".to_owned())),
             };
@@ -110,8 +109,9 @@ impl Conversion<'_> {
         Ok((source, position))
     }
 
-    fn open_parquet(&mut self, index: usize, name: &str) -> Result<(Source, Arc<AtomicU64>)> {
+    fn open_parquet(&mut self, index: usize, name: &str, summary: &mut Summary) -> Result<(Source, Arc<AtomicU64>)> {
         let file = self.inputs.open(index)?;
+        summary.add_input(&file);
         let batches = self.scan.read(&file, name, None)?;
         let schema = batches.schema();
         let position = Arc::new(AtomicU64::new(0));

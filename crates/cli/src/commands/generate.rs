@@ -8,12 +8,13 @@ use arrow_schema::{ArrowError, SchemaRef};
 use clap::ValueEnum;
 
 use crate::ahead::Ahead;
-use crate::args::{DestinationArgs, EventsArgs, Format, Generate, TpchArgs};
+use crate::args::{DestinationArgs, EventsArgs, Format, Generate, TpchArgs, WriteArgs};
 use crate::failure::{Failure, Outcome, Result};
 use crate::generate::events::Events;
 use crate::generate::tpch::Table;
-use crate::output::Output;
+use crate::output::{Output, ParquetWish};
 use crate::progress::Progress;
+use crate::scan::cores;
 use crate::summary::Summary;
 use crate::{destination, summary};
 
@@ -29,13 +30,13 @@ pub(super) fn run(what: &Generate) -> Result<Outcome> {
 
 fn events(args: &EventsArgs) -> Result<Outcome> {
     let rows = Events::new(args.seed, args.rows, BATCH_ROWS as u64);
-    let output = Output::settle(args.destination.format, args.destination.output.as_deref())?;
+    let output = settle(args.destination.format, args.destination.output.as_deref(), &args.write)?;
     write(rows, &Events::schema(), args.rows, &output, &args.destination)
 }
 
 fn tpch(args: &TpchArgs) -> Result<Outcome> {
     if let Some(table) = args.table {
-        let output = Output::settle(args.destination.format, args.destination.output.as_deref())?;
+        let output = settle(args.destination.format, args.destination.output.as_deref(), &args.write)?;
         return write_table(table, args, &output);
     }
     let Some(directory) = args.destination.output.as_deref() else {
@@ -52,9 +53,13 @@ fn tpch(args: &TpchArgs) -> Result<Outcome> {
     fs::create_dir_all(directory)
         .map_err(|error| Failure::Io(format!("{}: cannot create the directory: {error}", directory.display())))?;
     for (table, path) in &tables {
-        write_table(*table, args, &Output::settle(Some(format), Some(path))?)?;
+        write_table(*table, args, &settle(Some(format), Some(path), &args.write)?)?;
     }
     Ok(Outcome::Done)
+}
+
+fn settle<'a>(format: Option<Format>, path: Option<&'a Path>, write: &'a WriteArgs) -> Result<Output<'a>> {
+    Output::settle(format, path)?.with_parquet(ParquetWish { write, sorted_by: &[], threads: cores() })
 }
 
 /// The format of all tables, and how the names of their files end.
@@ -97,9 +102,9 @@ fn write(
         progress.advance(batch.num_rows() as u64);
     }
     progress.clear();
-    sink.finish()?;
+    let written = sink.finish()?;
     if output.path().is_some() {
-        summary.measure(output.path());
+        summary.add_output(output.path(), written.as_ref());
         summary.report(&args.report)?;
     }
     Ok(Outcome::Done)

@@ -6,6 +6,7 @@ mod count;
 mod find;
 mod generate;
 mod meta;
+mod rewrite;
 mod rows;
 mod schema;
 
@@ -29,6 +30,7 @@ pub(crate) fn run(command: Command) -> Result<Outcome> {
         Command::Cat(args) => rows::cat(&args),
         Command::Check(args) => check::run(&args),
         Command::Find(args) => find::run(&args),
+        Command::Rewrite(args) => rewrite::run(&args),
         Command::Convert(args) => convert::run(&args),
         Command::Gen { what } => generate::run(&what),
         Command::Completions { shell } => {

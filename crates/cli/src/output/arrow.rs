@@ -3,6 +3,7 @@
 use arrow_array::RecordBatch;
 use arrow_ipc::writer::{FileWriter, StreamWriter};
 use arrow_schema::Schema;
+use lath_parquet::WriteSummary;
 
 use super::Rows;
 use super::target::Target;
@@ -33,9 +34,10 @@ impl Rows for StreamRows {
         self.0.write(batch).map_err(|error| Failure::encoding(self.0.get_ref().name(), error))
     }
 
-    fn finish(self: Box<Self>) -> Result<()> {
+    fn finish(self: Box<Self>) -> Result<Option<WriteSummary>> {
         let name = self.0.get_ref().name().to_owned();
-        self.0.into_inner().map_err(|error| Failure::encoding(&name, error))?.finish()
+        self.0.into_inner().map_err(|error| Failure::encoding(&name, error))?.finish()?;
+        Ok(None)
     }
 }
 
@@ -44,8 +46,9 @@ impl Rows for FileRows {
         self.0.write(batch).map_err(|error| Failure::encoding(self.0.get_ref().name(), error))
     }
 
-    fn finish(self: Box<Self>) -> Result<()> {
+    fn finish(self: Box<Self>) -> Result<Option<WriteSummary>> {
         let name = self.0.get_ref().name().to_owned();
-        self.0.into_inner().map_err(|error| Failure::encoding(&name, error))?.finish()
+        self.0.into_inner().map_err(|error| Failure::encoding(&name, error))?.finish()?;
+        Ok(None)
     }
 }

@@ -5,6 +5,7 @@ use std::io::Write;
 use arrow_array::RecordBatch;
 use arrow_json::EncoderOptions;
 use arrow_schema::Schema;
+use lath_parquet::WriteSummary;
 
 use super::Rows;
 use super::cell::CellFormatter;
@@ -72,8 +73,9 @@ impl Rows for CsvRows {
         self.write_text(&lines)
     }
 
-    fn finish(self: Box<Self>) -> Result<()> {
-        self.target.finish()
+    fn finish(self: Box<Self>) -> Result<Option<WriteSummary>> {
+        self.target.finish()?;
+        Ok(None)
     }
 }
 

@@ -12,6 +12,7 @@ use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_json::writer::{JsonArray, JsonFormat, LineDelimited, NullableEncoder, WriterBuilder, make_encoder};
 use arrow_json::{Encoder, EncoderFactory, EncoderOptions, Writer};
 use arrow_schema::{ArrowError, DataType, FieldRef};
+use lath_parquet::WriteSummary;
 use parquet::variant::Variant;
 use parquet_variant_json::VariantToJson;
 
@@ -54,11 +55,12 @@ impl<F: JsonFormat> Rows for JsonRows<F> {
         written.map_err(|error| Failure::encoding(self.writer.get_ref().name(), error))
     }
 
-    fn finish(mut self: Box<Self>) -> Result<()> {
+    fn finish(mut self: Box<Self>) -> Result<Option<WriteSummary>> {
         self.writer.finish().map_err(|error| Failure::encoding(self.writer.get_ref().name(), error))?;
         let mut target = self.writer.into_inner();
         target.write_all(self.end).map_err(|error| Failure::writing(target.name(), &error))?;
-        target.finish()
+        target.finish()?;
+        Ok(None)
     }
 }
 

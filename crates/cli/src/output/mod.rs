@@ -7,6 +7,7 @@ mod extension;
 mod json;
 pub(crate) mod layout;
 mod parquet;
+mod sorted;
 mod table;
 pub(crate) mod target;
 mod zone;
@@ -16,7 +17,7 @@ use std::path::Path;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use lath_parquet::Strings;
+use lath_parquet::{SortOptions, SortingColumn, Strings, WriteOptions, WriteSummary};
 
 pub(crate) use cell::CellFormatter;
 pub(crate) use extension::is_uuid;
@@ -24,17 +25,29 @@ pub(crate) use json::encoder_options;
 use target::Target;
 pub(crate) use zone::UTC;
 
-use crate::args::{Format, OutputArgs, StringLayout};
+use crate::args::{Format, OutputArgs, StringLayout, WriteArgs};
 use crate::failure::{Failure, Result};
+use crate::scan::cores;
 use crate::terminal::Terminal;
+use crate::write::write_options;
 
 /// Something that takes rows of one schema.
 pub(crate) trait Rows {
     /// Writes a batch.
     fn write(&mut self, batch: &RecordBatch) -> Result<()>;
 
-    /// Writes what remains, and puts an output file in its place.
-    fn finish(self: Box<Self>) -> Result<()>;
+    /// Writes what remains, and puts an output file in its place. Says what was written where it is Parquet.
+    fn finish(self: Box<Self>) -> Result<Option<WriteSummary>>;
+}
+
+/// What is asked of Parquet output.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ParquetWish<'a> {
+    pub(crate) write: &'a WriteArgs,
+    /// By which columns rows are sorted.
+    pub(crate) sorted_by: &'a [SortingColumn],
+    /// Threads that encode.
+    pub(crate) threads: usize,
 }
 
 /// The form and the destination that were asked for.
@@ -42,6 +55,7 @@ pub(crate) trait Rows {
 pub(crate) struct Output<'a> {
     format: Format,
     path: Option<&'a Path>,
+    parquet: Option<ParquetWish<'a>>,
 }
 
 impl<'a> Output<'a> {
@@ -65,7 +79,18 @@ impl<'a> Output<'a> {
         if path.is_none() && format == Format::Arrow && io::stdout().is_terminal() {
             return Err(Failure::Usage("Arrow IPC is not for a terminal; add -o FILE, or a pipe".to_owned()));
         }
-        Ok(Self { format, path })
+        Ok(Self { format, path, parquet: None })
+    }
+
+    /// Says how Parquet is to be written; an error where that is asked for, and the output is not Parquet.
+    pub(crate) fn with_parquet(self, wish: ParquetWish<'a>) -> Result<Self> {
+        if self.format != Format::Parquet && wish.write.is_set() {
+            return Err(Failure::Usage(
+                "the options under \"Parquet\" need Parquet output; add --format parquet, or give -o a name that ends in .parquet"
+                    .to_owned(),
+            ));
+        }
+        Ok(Self { parquet: Some(wish), ..self })
     }
 
     /// The file that is written, if it is not standard output.
@@ -78,8 +103,9 @@ impl<'a> Output<'a> {
         match wish {
             Some(StringLayout::Views) => Strings::Views,
             Some(StringLayout::Offsets) => Strings::Offsets,
-            // Each IPC message would carry whole pages for the few views that it holds.
-            None if self.format == Format::Arrow => Strings::Offsets,
+            // Each IPC message would carry whole pages for the few views that it holds, and a Parquet file says as which layout
+            // its strings are to be read: not every reader has views.
+            None if matches!(self.format, Format::Arrow | Format::Parquet) => Strings::Offsets,
             None => Strings::Views,
         }
     }
@@ -89,8 +115,23 @@ impl<'a> Output<'a> {
         self.path.is_none() && io::stdout().is_terminal()
     }
 
-    /// Creates the output for rows of `schema`.
+    /// Creates the output for rows of `schema`, which are sorted if that was asked for.
     pub(crate) fn open(&self, schema: &SchemaRef) -> Result<Box<dyn Rows>> {
+        let rows = self.open_for_ordered(schema)?;
+        let Some(wish) = self.parquet.filter(|wish| !wish.sorted_by.is_empty()) else { return Ok(rows) };
+        let mut options = SortOptions::new();
+        if let Some(memory) = wish.write.memory {
+            options = options.memory_budget_bytes(memory / 2);
+        }
+        // Where there is room for the output, there is room for what it is made of.
+        if let Some(folder) = self.path.and_then(Path::parent).filter(|folder| folder.is_dir()) {
+            options = options.folder(folder);
+        }
+        Ok(Box::new(sorted::SortedRows::new(rows, schema, wish.sorted_by, options)?))
+    }
+
+    /// Creates the output for rows of `schema` that come in the order that was asked for.
+    pub(crate) fn open_for_ordered(&self, schema: &SchemaRef) -> Result<Box<dyn Rows>> {
         let target = match self.path {
             Some(path) => Target::file(path)?,
             None => Target::stdout()?,
@@ -103,8 +144,15 @@ impl<'a> Output<'a> {
             Format::Jsonl => Box::new(json::lines(target)),
             Format::Arrow if self.is_ipc_file() => Box::new(arrow::FileRows::new(target, schema)?),
             Format::Arrow => Box::new(arrow::StreamRows::new(target, schema)?),
-            Format::Parquet => Box::new(parquet::ParquetRows::new(target, schema.clone())?),
+            Format::Parquet => Box::new(parquet::ParquetRows::new(target, schema, self.write_options(schema)?)?),
         })
+    }
+
+    fn write_options(&self, schema: &SchemaRef) -> Result<WriteOptions> {
+        match &self.parquet {
+            Some(wish) => write_options(wish.write, wish.sorted_by, wish.threads, schema),
+            None => write_options(&WriteArgs::default(), &[], cores(), schema),
+        }
     }
 
     /// Whether Arrow output can be a file with its index at the end; by convention `.arrows` names a stream.

@@ -6,6 +6,7 @@ use std::mem;
 use arrow_array::RecordBatch;
 use arrow_json::EncoderOptions;
 use arrow_schema::SchemaRef;
+use lath_parquet::WriteSummary;
 
 use super::Rows;
 use super::cell::{CellFormatter, is_indivisible, is_numeric};
@@ -95,7 +96,7 @@ impl Rows for TableRows {
         self.write_text(&text)
     }
 
-    fn finish(mut self: Box<Self>) -> Result<()> {
+    fn finish(mut self: Box<Self>) -> Result<Option<WriteSummary>> {
         if self.layout.is_none() {
             self.settle()?;
         }
@@ -110,6 +111,7 @@ impl Rows for TableRows {
             false => format!("{line}\n"),
         };
         self.write_text(&line)?;
-        self.target.finish()
+        self.target.finish()?;
+        Ok(None)
     }
 }

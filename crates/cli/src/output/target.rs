@@ -1,25 +1,24 @@
 //! Where bytes go: standard output, or a file that appears whole or not at all.
 
+use std::fs;
 #[cfg(unix)]
 use std::fs::File;
-use std::fs::{self, OpenOptions};
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+use lath_parquet::AtomicFile;
 
 use crate::failure::{Failure, Result};
 
 /// A buffered destination of bytes.
 pub(crate) struct Target {
-    writer: BufWriter<Box<dyn Write + Send>>,
+    writer: BufWriter<Sink>,
     name: String,
-    pending: Option<Pending>,
 }
 
-/// A file that still has its temporary name.
-#[derive(Debug)]
-struct Pending {
-    temporary: PathBuf,
-    path: PathBuf,
+enum Sink {
+    Stream(Box<dyn Write + Send>),
+    File(AtomicFile),
 }
 
 impl Target {
@@ -33,36 +32,22 @@ impl Target {
         };
         #[cfg(not(unix))]
         let writer = io::stdout();
-        Ok(Self::new(writer, NAME.to_owned(), None))
+        Ok(Self::new(Sink::Stream(Box::new(writer)), NAME.to_owned()))
     }
 
     /// The file `path`. A regular file is written under a temporary name beside it, and takes its place in
     /// [`finish`](Self::finish); anything else (a device, a pipe) is written directly.
     pub(crate) fn file(path: &Path) -> Result<Self> {
         let name = path.display().to_string();
-        let failed = |error: io::Error| Failure::Io(format!("{name}: cannot create: {error}"));
-        match fs::metadata(path) {
-            Ok(metadata) if metadata.is_dir() => {
-                return Err(Failure::Usage(format!("{name} is a directory; give -o the name of a file")));
-            }
-            Ok(metadata) if !metadata.is_file() => {
-                let file = OpenOptions::new().write(true).open(path).map_err(failed)?;
-                return Ok(Self::new(file, name, None));
-            }
-            _ => {}
+        if fs::metadata(path).is_ok_and(|metadata| metadata.is_dir()) {
+            return Err(Failure::Usage(format!("{name} is a directory; give -o the name of a file")));
         }
-        // Through a symbolic link the file that it names is replaced, not the link.
-        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        let mut file_name = std::ffi::OsString::from(".");
-        file_name.push(path.file_name().unwrap_or_default());
-        file_name.push(format!(".{}.partial", std::process::id()));
-        let temporary = path.with_file_name(file_name);
-        let file = OpenOptions::new().write(true).create_new(true).open(&temporary).map_err(failed)?;
-        Ok(Self::new(file, name, Some(Pending { temporary, path })))
+        let file = AtomicFile::create(path).map_err(|error| Failure::writing_file(&name, error))?;
+        Ok(Self::new(Sink::File(file), name))
     }
 
-    fn new(writer: impl Write + Send + 'static, name: String, pending: Option<Pending>) -> Self {
-        Self { writer: BufWriter::with_capacity(64 << 10, Box::new(writer)), name, pending }
+    fn new(sink: Sink, name: String) -> Self {
+        Self { writer: BufWriter::with_capacity(64 << 10, sink), name }
     }
 
     /// What to call it in messages.
@@ -71,13 +56,13 @@ impl Target {
     }
 
     /// Writes what is buffered and gives a file its final name.
-    pub(crate) fn finish(mut self) -> Result<()> {
-        self.flush().map_err(|error| Failure::writing(&self.name, &error))?;
-        if let Some(pending) = &self.pending {
-            fs::rename(&pending.temporary, &pending.path).map_err(|error| Failure::writing(&self.name, &error))?;
-            self.pending = None;
+    pub(crate) fn finish(self) -> Result<()> {
+        let Self { writer, name } = self;
+        let sink = writer.into_inner().map_err(|error| Failure::writing(&name, error.error()))?;
+        match sink {
+            Sink::Stream(mut stream) => stream.flush().map_err(|error| Failure::writing(&name, &error)),
+            Sink::File(file) => file.commit().map_err(|error| Failure::writing_file(&name, error)),
         }
-        Ok(())
     }
 }
 
@@ -95,11 +80,18 @@ impl Write for Target {
     }
 }
 
-impl Drop for Target {
-    fn drop(&mut self) {
-        if let Some(pending) = &self.pending {
-            // The command has failed already; a leftover that cannot be removed is all that could be added.
-            let _ = fs::remove_file(&pending.temporary);
+impl Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Stream(stream) => stream.write(bytes),
+            Self::File(file) => file.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Stream(stream) => stream.flush(),
+            Self::File(file) => file.flush(),
         }
     }
 }

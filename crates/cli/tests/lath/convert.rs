@@ -37,7 +37,10 @@ fn every_format_comes_back_from_every_other() {
     let expected = numbered(0..5000);
     let start = write(&folder.path().join("start.parquet"), &expected, 1000);
     let mut previous = start.to_str().unwrap().to_owned();
-    let formats = ["csv", "arrow", "jsonl", "csv", "arrows", "csv", "jsonl", "arrows", "jsonl", "arrow"];
+    let formats = [
+        "csv", "arrow", "jsonl", "csv", "arrows", "csv", "jsonl", "arrows", "jsonl", "parquet", "jsonl", "parquet",
+        "csv", "parquet", "arrows", "parquet", "arrow",
+    ];
     for (step, extension) in formats.into_iter().enumerate() {
         let next = path_in(&folder, &format!("{step}.{extension}"));
         let run = lath(["convert", &previous, "-o", &next]);

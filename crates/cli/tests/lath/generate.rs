@@ -9,6 +9,7 @@ use arrow_array::types::{Decimal128Type, Int64Type};
 use arrow_ipc::reader::StreamReader;
 use arrow_select::concat::concat_batches;
 
+use crate::files::oracle;
 use crate::invocation::lath;
 
 fn stream(args: &[&str]) -> RecordBatch {
@@ -60,6 +61,19 @@ fn tables_of_tpch_have_the_rows_of_the_specification() {
 }
 
 #[test]
+fn parquet_files_hold_what_other_formats_hold() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("events.parquet");
+    let path = path.to_str().unwrap();
+    let run = lath(["gen", "events", "--rows", "20000", "--seed", "1", "-o", path, "--bloom", "trace_id,span_id"]);
+    assert_eq!(run.text(0), "");
+    assert!(run.stderr.contains("attributes.entries.value"), "{}", run.stderr);
+    assert!(lath(["check", path]).text(0).contains("ok (20,000 rows, 1 row group, 12 columns)"));
+    let expected = stream(&["gen", "events", "--rows", "20000", "--seed", "1", "--format", "arrow"]);
+    assert_eq!(oracle(path).columns(), expected.columns());
+}
+
+#[test]
 fn the_first_line_item_is_the_one_of_dbgen() {
     let rows = stream(&["gen", "tpch", "--sf", "0.001", "--table", "lineitem", "--format", "arrow"]);
     let column = |name: &str| rows.column_by_name(name).unwrap();
@@ -88,7 +102,7 @@ fn what_cannot_be_made_is_wrong_usage() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_is_an_error_of_output() {
-    for format in ["csv", "jsonl", "arrow"] {
+    for format in ["csv", "jsonl", "arrow", "parquet"] {
         let run = lath(["gen", "events", "--rows", "5000", "-o", "/dev/full", "--format", format]);
         assert_eq!(run.code, 4, "{format}: {}", run.stderr);
         assert!(run.stderr.contains("/dev/full") && run.stderr.contains("No space left"), "{}", run.stderr);

@@ -12,5 +12,6 @@ mod generate;
 mod inputs;
 mod invocation;
 mod metadata;
+mod rewrite;
 mod rows;
 mod terminal;

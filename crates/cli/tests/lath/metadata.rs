@@ -102,9 +102,21 @@ fn columns_and_row_groups_of_metadata_can_be_chosen() {
 
 #[test]
 fn every_command_has_help_with_an_example() {
-    for command in
-        ["schema", "meta", "count", "head", "tail", "sample", "cat", "check", "find", "convert", "gen", "completions"]
-    {
+    for command in [
+        "schema",
+        "meta",
+        "count",
+        "head",
+        "tail",
+        "sample",
+        "cat",
+        "check",
+        "find",
+        "rewrite",
+        "convert",
+        "gen",
+        "completions",
+    ] {
         let run = lath([command, "--help"]);
         let text = run.text(0);
         assert!(text.contains(&format!("Usage: lath {command}")), "{text}");

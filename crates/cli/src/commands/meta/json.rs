@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::Subject;
 use crate::page_index::{column_index, pages};
-use crate::parquet_type::{logical_type, physical_type, schema_json};
+use crate::parquet_type::{codec, encodings, logical_type, physical_type, schema_json};
 use crate::statistic::Statistic;
 
 /// The file as one JSON object.
@@ -112,17 +112,6 @@ fn column(metadata: &ParquetMetaData, row_group: usize, index: usize) -> Value {
             }),
         "pages": describe_pages(metadata, row_group, index),
     })
-}
-
-/// The codec by the specification's name.
-pub(super) fn codec(column: &ColumnChunkMetaData) -> String {
-    let codec = column.compression_codec().to_string();
-    codec.split('(').next().unwrap_or_default().to_owned()
-}
-
-/// The encodings by the specification's names.
-pub(super) fn encodings(column: &ColumnChunkMetaData) -> Vec<String> {
-    column.encodings().map(|encoding| encoding.to_string()).collect()
 }
 
 fn place(offset: Option<i64>, length: Option<i32>) -> Option<Value> {

@@ -4,10 +4,10 @@ use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::schema::types::ColumnDescriptor;
 
 use super::Subject;
-use super::json::{codec, encodings};
+
 use crate::output::layout::{Cell, Column, Layout, printable};
 use crate::page_index::pages;
-use crate::parquet_type::{logical_type, physical_type};
+use crate::parquet_type::{codec, encodings, logical_type, physical_type};
 use crate::quantity::{bytes, grouped};
 use crate::statistic::Statistic;
 use crate::terminal::Terminal;

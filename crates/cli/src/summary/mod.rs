@@ -1,16 +1,21 @@
-//! What a command that writes a file says in the end.
+//! What a command that writes files says in the end: bytes before and after.
 
-use std::io::Write;
+mod columns;
+
+use std::fs;
+use std::io::{self, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
-use std::{fs, io};
 
-use serde_json::json;
+use lath_parquet::{ParquetFile, WriteSummary};
+use serde_json::{Value, json};
 
+use self::columns::Columns;
 use crate::args::ReportArgs;
 use crate::failure::{Failure, Result};
 use crate::output::target::Target;
 use crate::quantity::{bytes, plural};
+use crate::terminal::Terminal;
 
 /// What was read and written.
 #[derive(Debug)]
@@ -20,21 +25,46 @@ pub(crate) struct Summary {
     pub(crate) rows: u64,
     /// Size of the inputs, where they are files.
     pub(crate) bytes_before: Option<u64>,
-    /// Size of the output, where it is a file.
+    /// Size of the output, where it is known.
     bytes_after: Option<u64>,
+    columns: Columns,
 }
 
 impl Summary {
     /// Starts the clock.
     pub(crate) fn new(output: Option<&Path>) -> Self {
         let output = output.map_or_else(|| "standard output".to_owned(), |path| path.display().to_string());
-        Self { output, start: Instant::now(), rows: 0, bytes_before: None, bytes_after: None }
+        Self {
+            output,
+            start: Instant::now(),
+            rows: 0,
+            bytes_before: None,
+            bytes_after: None,
+            columns: Columns::default(),
+        }
     }
 
-    /// Looks at the finished output.
-    pub(crate) fn measure(&mut self, output: Option<&Path>) {
-        let metadata = output.and_then(|path| fs::metadata(path).ok());
-        self.bytes_after = metadata.filter(fs::Metadata::is_file).map(|metadata| metadata.len());
+    /// Adds a Parquet file that is read.
+    pub(crate) fn add_input(&mut self, file: &ParquetFile) {
+        self.columns.add_input(file.metadata());
+    }
+
+    /// Adds an output that is finished.
+    pub(crate) fn add_output(&mut self, path: Option<&Path>, written: Option<&WriteSummary>) {
+        let size = match (written, path) {
+            (Some(written), _) => {
+                self.columns.add_output(written);
+                Some(written.bytes)
+            }
+            (None, Some(path)) => {
+                let metadata = fs::metadata(path).ok().filter(fs::Metadata::is_file);
+                metadata.map(|metadata| metadata.len())
+            }
+            (None, None) => None,
+        };
+        if let Some(size) = size {
+            *self.bytes_after.get_or_insert(0) += size;
+        }
     }
 
     /// Tells a person on standard error, or a program on standard output.
@@ -47,8 +77,9 @@ impl Summary {
             writeln!(target, "{}", self.json()).map_err(|error| Failure::writing(target.name(), &error))?;
             return target.finish();
         }
+        let text = format!("{}{}\n", self.columns.table(Terminal::stderr()), self.line(self.start.elapsed()));
         // Where nobody listens to standard error, the output is there all the same.
-        let _ = writeln!(io::stderr(), "{}", self.line(self.start.elapsed()));
+        let _ = io::stderr().write_all(text.as_bytes());
         Ok(())
     }
 
@@ -57,8 +88,8 @@ impl Summary {
         match (self.bytes_before, self.bytes_after) {
             (Some(before), Some(after)) => {
                 line.push_str(&format!(", {} before, {} after", bytes(before), bytes(after)));
-                if before > 0 {
-                    line.push_str(&format!(" ({:.0} %)", after as f64 * 100.0 / before as f64));
+                if let Some(share) = percent(after, before) {
+                    line.push_str(&format!(" ({share})"));
                 }
             }
             (None, Some(after)) => line.push_str(&format!(", {}", bytes(after))),
@@ -67,15 +98,24 @@ impl Summary {
         format!("{line}, {:.1} s", elapsed.as_secs_f64())
     }
 
-    fn json(&self) -> serde_json::Value {
-        json!({
+    fn json(&self) -> Value {
+        let mut summary = json!({
             "output": self.output,
             "rows": self.rows,
             "bytes_before": self.bytes_before,
             "bytes_after": self.bytes_after,
             "seconds": self.start.elapsed().as_secs_f64(),
-        })
+        });
+        if let (Some(columns), Some(summary)) = (self.columns.json(), summary.as_object_mut()) {
+            summary.insert("columns".to_owned(), columns);
+        }
+        summary
     }
+}
+
+/// One number as a share of another: `25 %`.
+fn percent(part: u64, whole: u64) -> Option<String> {
+    (whole > 0).then(|| format!("{:.0} %", part as f64 * 100.0 / whole as f64))
 }
 
 /// Refuses a summary for programs where the data themselves go to standard output.

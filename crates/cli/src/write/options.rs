@@ -1,0 +1,171 @@
+//! The library's options from those of the command line.
+
+use std::num::NonZeroUsize;
+
+use arrow_schema::Schema;
+use lath_parquet::{BloomFilter, ColumnOptions, Profile, SortingColumn, WriteOptions};
+use parquet::arrow::ArrowSchemaConverter;
+
+use crate::args::{Choice, ProfileName, WriteArgs};
+use crate::failure::{Failure, Result};
+use crate::scan::is_at_or_below;
+
+/// The paths of the leaf columns that a file with `schema` has.
+fn leaf_paths(schema: &Schema) -> Result<Vec<String>> {
+    let converted = ArrowSchemaConverter::new().convert(schema);
+    let schema = converted.map_err(|error| Failure::Usage(format!("Parquet cannot hold these columns: {error}")))?;
+    Ok(schema.columns().iter().map(|column| column.path().string()).collect())
+}
+
+/// The options for a file with `schema`, whose rows are sorted by `sorted_by`. The schema's metadata become the file's.
+pub(crate) fn write_options(
+    args: &WriteArgs,
+    sorted_by: &[SortingColumn],
+    threads: usize,
+    schema: &Schema,
+) -> Result<WriteOptions> {
+    let leaves = Leaves(leaf_paths(schema)?);
+    let mut options = match args.profile {
+        None => WriteOptions::default(),
+        Some(ProfileName::Compatible) => WriteOptions::profile(Profile::Compatible),
+        Some(ProfileName::Compact) => WriteOptions::profile(Profile::Compact),
+        Some(ProfileName::Lookup) => WriteOptions::profile(Profile::Lookup),
+    };
+    options = leaves.apply(options, "--codec", &args.codec, ColumnOptions::codec)?;
+    options = leaves.apply(options, "--encoding", &args.encoding, ColumnOptions::encoding)?;
+    options = leaves.apply(options, "--dictionary", &args.dictionary, ColumnOptions::dictionary)?;
+    let filter = args.bloom_fpp.map_or(BloomFilter::DEFAULT, BloomFilter::FalsePositiveRate);
+    for column in &args.bloom {
+        for path in leaves.below("--bloom", column)? {
+            options = options.column(path, ColumnOptions::new().bloom_filter(filter));
+        }
+    }
+    let mut all = ColumnOptions::new();
+    if let Some(rows) = args.page_rows {
+        all = all.page_rows(rows);
+    }
+    if let Some(bytes) = args.page_bytes {
+        all = all.page_bytes(bytes);
+    }
+    if let Some(version) = args.page_version {
+        all = all.page_version(version);
+    }
+    options = options.all_columns(all);
+    if let Some(rows) = args.row_group_rows {
+        options = options.row_group_rows(rows);
+    }
+    if let Some(bytes) = args.row_group_bytes {
+        options = options.row_group_bytes(bytes);
+    }
+    if let Some(bytes) = args.memory {
+        // The other half is for rows that wait to be sorted.
+        options = options.memory_budget_bytes(if sorted_by.is_empty() { bytes } else { bytes / 2 });
+    }
+    let mut notes: Vec<(&String, &String)> = schema.metadata().iter().collect();
+    notes.sort_unstable();
+    for (key, value) in notes {
+        options = options.key_value_metadata(key, Some(value.clone()));
+    }
+    for key in sorted_by {
+        leaves.one("--sort-by", &key.path)?;
+    }
+    let threads = NonZeroUsize::new(threads).unwrap_or(NonZeroUsize::MIN);
+    Ok(options.threads(threads).sorting_columns(sorted_by.iter().cloned()))
+}
+
+/// The paths of all leaf columns.
+struct Leaves(Vec<String>);
+
+impl Leaves {
+    /// Sets an option where it was asked for, first for all columns, then for single ones.
+    fn apply<T: Copy>(
+        &self,
+        mut options: WriteOptions,
+        option: &str,
+        choices: &[Choice<T>],
+        set: fn(ColumnOptions, T) -> ColumnOptions,
+    ) -> Result<WriteOptions> {
+        for choice in choices {
+            match &choice.column {
+                None => options = options.all_columns(set(ColumnOptions::new(), choice.value)),
+                Some(column) => {
+                    for path in self.below(option, column)? {
+                        options = options.column(path, set(ColumnOptions::new(), choice.value));
+                    }
+                }
+            }
+        }
+        Ok(options)
+    }
+
+    /// The leaves at or below `path`.
+    fn below(&self, option: &str, path: &str) -> Result<Vec<&str>> {
+        let leaves: Vec<&str> = self.0.iter().map(String::as_str).filter(|leaf| is_at_or_below(leaf, path)).collect();
+        if leaves.is_empty() { Err(self.unknown(option, path)) } else { Ok(leaves) }
+    }
+
+    /// The leaf at `path`.
+    fn one(&self, option: &str, path: &str) -> Result<()> {
+        if self.0.iter().any(|leaf| leaf == path) { Ok(()) } else { Err(self.unknown(option, path)) }
+    }
+
+    fn unknown(&self, option: &str, path: &str) -> Failure {
+        const SHOWN: usize = 20;
+        let mut known = self.0.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
+        if self.0.len() > SHOWN {
+            known.push_str(", …");
+        }
+        Failure::Usage(format!("{option}: there is no column {path}; the columns are {known}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_schema::{DataType, Field};
+    use lath_parquet::Codec;
+
+    use super::*;
+
+    fn schema() -> Schema {
+        let fields = vec![Field::new("b", DataType::Int32, true), Field::new("c", DataType::Utf8, true)];
+        let list = DataType::List(Arc::new(Field::new("element", DataType::Int64, true)));
+        Schema::new(vec![
+            Field::new("a", DataType::Struct(fields.into()), true),
+            Field::new("ab", DataType::Int32, true),
+            Field::new("l", list, true),
+        ])
+    }
+
+    #[test]
+    fn a_column_stands_for_the_leaves_below_it() {
+        let leaves = Leaves(leaf_paths(&schema()).unwrap());
+        assert_eq!(leaves.below("", "a").unwrap(), ["a.b", "a.c"]);
+        assert_eq!(leaves.below("", "l").unwrap(), ["l.list.element"]);
+        assert_eq!(leaves.below("", "a.c").unwrap(), ["a.c"]);
+        let Failure::Usage(message) = leaves.below("--bloom", "b").unwrap_err() else { panic!("another failure") };
+        assert_eq!(message, "--bloom: there is no column b; the columns are a.b, a.c, ab, l.list.element");
+    }
+
+    #[test]
+    fn options_of_a_column_override_those_of_all() {
+        let choice = |column: Option<&str>, value| Choice { column: column.map(str::to_owned), value };
+        let args = WriteArgs {
+            codec: vec![choice(Some("a"), Codec::Snappy), choice(None, Codec::Lz4Raw)],
+            bloom: vec!["ab".to_owned()],
+            bloom_fpp: Some(0.001),
+            ..WriteArgs::default()
+        };
+        let expected = WriteOptions::default()
+            .codec(Codec::Lz4Raw)
+            .column("a.b", ColumnOptions::new().codec(Codec::Snappy))
+            .column("a.c", ColumnOptions::new().codec(Codec::Snappy))
+            .column("ab", ColumnOptions::new().bloom_filter(BloomFilter::FalsePositiveRate(0.001)))
+            .threads(NonZeroUsize::MIN);
+        let options = write_options(&args, &[], 1, &schema()).unwrap();
+        assert_eq!(format!("{options:?}"), format!("{expected:?}"));
+        let sorted = write_options(&args, &[SortingColumn::ascending("a")], 1, &schema());
+        assert!(sorted.is_err(), "a struct is no column to sort by");
+    }
+}

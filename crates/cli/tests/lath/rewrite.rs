@@ -1,0 +1,269 @@
+//! `rewrite`, read back by the `parquet` crate, and checked by `check`.
+
+use std::fs;
+use std::path::Path;
+
+use arrow_array::RecordBatch;
+use arrow_ord::sort::{SortColumn, lexsort_to_indices};
+use arrow_schema::SortOptions;
+use arrow_select::take::take_record_batch;
+use bytes::Bytes;
+use parquet::basic::{Compression, Encoding};
+use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
+use serde_json::json;
+
+use crate::files::{broken, numbered, oracle, plain, write};
+use crate::invocation::{lath, sample};
+
+const TRIPS: [&str; 3] = ["trips/2025-01.parquet", "trips/2025-02.parquet", "trips/2025-03.parquet"];
+
+fn path_in(folder: &tempfile::TempDir, name: &str) -> String {
+    folder.path().join(name).to_str().unwrap().to_owned()
+}
+
+fn metadata(path: &str) -> ParquetMetaData {
+    ParquetMetaDataReader::new().parse_and_finish(&Bytes::from(fs::read(path).unwrap())).unwrap()
+}
+
+/// Rewrites `inputs` with `options`; the new file has to stand up to `check`.
+#[track_caller]
+fn rewrite(inputs: &[&str], output: &str, options: &[&str]) -> ParquetMetaData {
+    let mut args = vec!["rewrite"];
+    args.extend(inputs);
+    args.extend(["-o", output]);
+    args.extend(options);
+    assert_eq!(lath(&args).text(0), "");
+    let check = lath(["check", output]);
+    assert!(check.text(0).contains(": ok ("), "{}", check.text(0));
+    metadata(output)
+}
+
+#[track_caller]
+fn assert_same_rows(path: impl AsRef<Path>, expected: &RecordBatch) {
+    assert_eq!(plain(&oracle(path)), plain(expected));
+}
+
+#[test]
+fn rows_stay_as_they_are_whatever_the_options() {
+    let folder = tempfile::tempdir().unwrap();
+    for (index, options) in [
+        &["--codec", "zstd:9"][..],
+        &["--profile", "compatible"],
+        &["--profile", "compact"],
+        &["--profile", "lookup", "--bloom", "trip,from", "--bloom-fpp", "0.001"],
+        &["--codec", "none", "--page-version", "2", "--page-rows", "100", "--dictionary", "off"],
+        &["--codec", "snappy", "--codec", "price=gzip:9", "--row-group-rows", "777", "--threads", "3"],
+        &["--encoding", "minutes=plain", "--dictionary", "minutes=off"],
+        &["--memory", "1MiB", "--batch-size", "100"],
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        for name in TRIPS {
+            let (input, output) = (sample(name), path_in(&folder, &format!("{index}.parquet")));
+            let forced = [options, &["--force"][..]].concat();
+            rewrite(&[&input], &output, &forced);
+            assert_same_rows(&output, &oracle(&input));
+        }
+    }
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 8, "no temporary file is left");
+}
+
+#[test]
+fn options_are_found_in_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = path_in(&folder, "out.parquet");
+    let options = [
+        "--codec",
+        "snappy",
+        "--codec",
+        "price=zstd:3",
+        "--encoding",
+        "minutes=plain",
+        "--dictionary",
+        "minutes=off",
+        "--bloom",
+        "rider",
+        "--row-group-rows",
+        "3000",
+        "--page-rows",
+        "500",
+    ];
+    let metadata = rewrite(&[&sample(TRIPS[0])], &output, &options);
+    let rows: Vec<i64> = metadata.row_groups().iter().map(RowGroupMetaData::num_rows).collect();
+    assert_eq!(rows, [3000, 3000, 3000, 1000]);
+    for column in metadata.row_group(0).columns() {
+        let path = column.column_path().string();
+        let is_price = path == "price";
+        assert_eq!(matches!(column.compression(), Compression::ZSTD(_)), is_price, "{path}: {}", column.compression());
+        assert_eq!(column.compression() == Compression::SNAPPY, !is_price, "{path}");
+        if path == "minutes" {
+            assert!(!column.encodings().any(|encoding| encoding == Encoding::RLE_DICTIONARY), "{path}");
+        }
+        assert!(column.offset_index_offset().is_some() && column.column_index_offset().is_some(), "{path}");
+    }
+    let meta = lath(["meta", &output, "--columns", "minutes", "--json"]);
+    let meta: serde_json::Value = serde_json::from_str(meta.text(0)).unwrap();
+    assert_eq!(meta["row_groups"][0]["columns"][0]["pages"].as_array().unwrap().len(), 6);
+}
+
+#[test]
+fn columns_rows_and_row_groups_can_be_chosen() {
+    let folder = tempfile::tempdir().unwrap();
+    let (input, output) = (sample(TRIPS[0]), path_in(&folder, "out.parquet"));
+    let choice =
+        ["--columns", "price,rider.age", "--where", "minutes > 30 AND \"from\" = 'Harbour'", "--codec", "zstd"];
+    rewrite(&[&input], &output, &choice);
+    let found = path_in(&folder, "found.jsonl");
+    let expected =
+        lath(["find", &input, "--where", "minutes > 30 AND \"from\" = 'Harbour'", "--select", "price,rider.age"]);
+    lath(["cat", &output, "-o", &found]).text(0);
+    assert_eq!(fs::read_to_string(found).unwrap(), expected.text(0));
+    assert!(expected.text(0).lines().count() > 10);
+    let metadata = rewrite(&[&input], &output, &["--row-groups", "1", "--codec", "zstd", "--force"]);
+    assert_eq!(metadata.file_metadata().num_rows(), metadata_rows(&input, 1));
+    let metadata = rewrite(&[&input], &output, &["--where", "minutes > 100000", "--force"]);
+    assert_eq!(metadata.file_metadata().num_rows(), 0);
+}
+
+fn metadata_rows(path: &str, row_group: usize) -> i64 {
+    metadata(path).row_group(row_group).num_rows()
+}
+
+#[test]
+fn several_inputs_become_one_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = path_in(&folder, "out.parquet");
+    let first = write(&folder.path().join("1.parquet"), &numbered(0..700), 300);
+    let second = write(&folder.path().join("2.parquet"), &numbered(700..1000), 300);
+    rewrite(&[first.to_str().unwrap(), second.to_str().unwrap()], &output, &["--codec", "lz4"]);
+    assert_same_rows(&output, &numbered(0..1000));
+}
+
+#[test]
+fn nothing_is_overwritten_unasked() {
+    let folder = tempfile::tempdir().unwrap();
+    let input = write(&folder.path().join("a.parquet"), &numbered(0..100), 50);
+    let input = input.to_str().unwrap();
+    let (output, before) = (path_in(&folder, "out.parquet"), fs::read(input).unwrap());
+    fs::write(&output, "old").unwrap();
+    for (args, hint) in [
+        (vec!["rewrite", input, "-o", &output, "--codec", "zstd"], "--force"),
+        (vec!["rewrite", input, "-o", input, "--codec", "zstd", "--force"], "--in-place"),
+        (vec!["rewrite", input, "--codec", "zstd"], "--output"),
+        (vec!["rewrite", input, "-o", &output, "--in-place"], "cannot be used with"),
+        (vec!["rewrite", "-", "--in-place"], "-o OUT"),
+        (vec!["rewrite", input, "-o", &path_in(&folder, "new"), "--bloom", "nothing"], "the columns are id, name"),
+        (vec!["rewrite", input, "-o", &path_in(&folder, "new"), "--codec", "zip"], "write uncompressed, snappy"),
+    ] {
+        let run = lath(&args);
+        assert_eq!(run.code, 2, "{args:?}");
+        assert!(run.stderr.contains(hint), "{args:?}: {}", run.stderr);
+    }
+    assert_eq!(fs::read(input).unwrap(), before);
+    assert_eq!(fs::read_to_string(&output).unwrap(), "old");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+}
+
+#[test]
+fn files_are_replaced_in_place_as_a_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let expected: Vec<RecordBatch> = vec![numbered(0..900), numbered(900..1200)];
+    let paths = ["a.parquet", "b.parquet"].map(|name| folder.path().join(name));
+    for (path, rows) in paths.iter().zip(&expected) {
+        write(path, rows, 300);
+    }
+    let run = lath(["rewrite", folder.path().to_str().unwrap(), "--in-place", "--codec", "zstd:3", "--json"]);
+    let summaries = run.json_lines(0);
+    assert_eq!(summaries.len(), 2);
+    for ((path, rows), summary) in paths.iter().zip(&expected).zip(&summaries) {
+        assert_same_rows(path, rows);
+        let metadata = metadata(path.to_str().unwrap());
+        assert!(matches!(metadata.row_group(0).column(0).compression(), Compression::ZSTD(_)));
+        assert_eq!(summary["bytes_after"], json!(fs::metadata(path).unwrap().len()));
+        let columns = summary["columns"].as_array().unwrap();
+        assert_eq!(columns.iter().map(|column| &column["path"]).collect::<Vec<_>>(), [&json!("id"), &json!("name")]);
+        assert_eq!(columns[0]["after"]["codecs"], json!(["ZSTD"]));
+        assert_eq!(
+            columns[0]["after"]["compressed_bytes"],
+            json!(metadata.row_groups().iter().map(|group| group.column(0).compressed_size()).sum::<i64>())
+        );
+    }
+    // Those before a broken file are done; it and those after it are as they were.
+    fs::write(&paths[1], broken(&write(&folder.path().join("c"), &expected[0], 300))).unwrap();
+    fs::remove_file(folder.path().join("c")).unwrap();
+    let before = fs::read(&paths[1]).unwrap();
+    let run = lath(["rewrite", folder.path().to_str().unwrap(), "--in-place", "--codec", "snappy"]);
+    assert_eq!(run.code, 3, "{}", run.stderr);
+    assert_eq!(metadata(paths[0].to_str().unwrap()).row_group(0).column(0).compression(), Compression::SNAPPY);
+    assert_eq!(fs::read(&paths[1]).unwrap(), before);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "no temporary file is left");
+}
+
+#[test]
+fn a_broken_input_leaves_nothing_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let good = write(&folder.path().join("a.parquet"), &numbered(0..900), 300);
+    let bad = folder.path().join("b.parquet");
+    fs::write(&bad, broken(&good)).unwrap();
+    let output = path_in(&folder, "out.parquet");
+    let args = ["rewrite", good.to_str().unwrap(), bad.to_str().unwrap(), "-o", &output, "--codec", "zstd"];
+    let run = lath(args);
+    assert_eq!(run.code, 3, "{}", run.stderr);
+    assert!(run.stderr.contains("b.parquet"), "{}", run.stderr);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+}
+
+#[test]
+fn a_parquet_file_can_go_to_standard_output() {
+    let folder = tempfile::tempdir().unwrap();
+    let input = write(&folder.path().join("a.parquet"), &numbered(0..100), 50);
+    let run = lath(["rewrite", input.to_str().unwrap(), "-o", "-", "--codec", "zstd"]);
+    assert_eq!((run.code, run.stderr.as_str()), (0, ""));
+    assert_eq!(plain(&crate::files::read(Bytes::from(run.stdout))), plain(&numbered(0..100)));
+}
+
+#[test]
+fn key_value_metadata_stay() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows = numbered(0..10);
+    let schema = rows.schema().as_ref().clone().with_metadata([("geo".to_owned(), "{}".to_owned())].into());
+    let rows = RecordBatch::try_new(schema.into(), rows.columns().to_vec()).unwrap();
+    let input = write(&folder.path().join("a.parquet"), &rows, 10);
+    let metadata = rewrite(&[input.to_str().unwrap()], &path_in(&folder, "b.parquet"), &["--codec", "zstd"]);
+    let pairs = metadata.file_metadata().key_value_metadata().unwrap();
+    let values: Vec<_> = pairs.iter().filter(|pair| pair.key == "geo").map(|pair| pair.value.as_deref()).collect();
+    assert_eq!(values, [Some("{}")]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_an_error_of_output() {
+    let run = lath(["rewrite", &sample(TRIPS[0]), "-o", "/dev/full", "--codec", "none"]);
+    assert_eq!(run.code, 4, "{}", run.stderr);
+    assert!(run.stderr.contains("/dev/full") && run.stderr.contains("No space left"), "{}", run.stderr);
+}
+
+#[test]
+fn rows_are_sorted_in_memory_and_on_disk() {
+    let folder = tempfile::tempdir().unwrap();
+    let (input, output) = (sample(TRIPS[0]), path_in(&folder, "out.parquet"));
+    for memory in ["1GiB", "200KiB"] {
+        let by = ["--sort-by", "from,price:desc:nulls-first,trip", "--memory", memory, "--force"];
+        let metadata = rewrite(&[&input], &output, &by);
+        let sorting = metadata.row_group(0).sorting_columns().unwrap();
+        assert_eq!(sorting.iter().map(|column| column.descending).collect::<Vec<_>>(), [false, true, false]);
+        let rows = oracle(&input);
+        let column = |name: &str, descending| SortColumn {
+            values: rows.column_by_name(name).unwrap().clone(),
+            options: Some(SortOptions { descending, nulls_first: descending }),
+        };
+        let keys = [column("from", false), column("price", true), column("trip", false)];
+        let expected = take_record_batch(&rows, &lexsort_to_indices(&keys, None).unwrap()).unwrap();
+        assert_same_rows(&output, &expected);
+    }
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "no temporary file is left");
+    let missing = lath(["rewrite", &input, "-o", &output, "--force", "--sort-by", "fare"]);
+    assert_eq!(missing.code, 2);
+    assert!(missing.stderr.contains("--sort-by: there is no column fare; the columns are "), "{}", missing.stderr);
+}
