@@ -243,7 +243,7 @@ fn intern_by<'s, H: Copy, const W: usize>(
             let slot = &table.slots[(hash >> shift) as usize];
             let from = slot.offset as usize + 4;
             if slot.key == key(hash, span.len)
-                && let Some(stored) = table.page.get(from..from + W).and_then(<[u8]>::first_chunk)
+                && let Some(stored) = table.page.get(from..).and_then(<[u8]>::first_chunk)
                 && equals(head, stored, keep)
             {
                 *code = slot.code;

@@ -1,63 +1,13 @@
 use lath_testkit::{Guarded, GuardedBytes, Seeded};
 
 use super::{MAX_CHAIN, SLACK, StringSlot, Strings};
+use crate::byte_strings::layouts::Layouts;
 use crate::dictionary::{reference, slot_count};
 use crate::{ByteStrings, KernelError, Tier};
 
 /// The strings as PLAIN has them.
 fn plain(strings: &[Vec<u8>]) -> Vec<u8> {
     strings.iter().flat_map(|string| [&(string.len() as u32).to_le_bytes()[..], string].concat()).collect()
-}
-
-/// All layouts of the same strings, in memory that ends, or starts, where they do.
-struct Layouts {
-    data: [GuardedBytes; 2],
-    offsets_32: Guarded<i32>,
-    offsets_64: Guarded<i64>,
-    views: Guarded<u128>,
-    width: Option<usize>,
-}
-
-impl Layouts {
-    fn new(strings: &[Vec<u8>]) -> Self {
-        let data = strings.concat();
-        let mut ends = vec![0];
-        ends.extend(strings.iter().scan(0, |end, string| {
-            *end += string.len();
-            Some(*end)
-        }));
-        let views = strings.iter().zip(&ends).map(|(string, &start)| {
-            let mut view = [0; 16];
-            view[..4].copy_from_slice(&(string.len() as u32).to_le_bytes());
-            if string.len() <= 12 {
-                view[4..4 + string.len()].copy_from_slice(string);
-            } else {
-                view[4..8].copy_from_slice(&string[..4]);
-                view[8..12].copy_from_slice(&1_u32.to_le_bytes());
-                view[12..].copy_from_slice(&(start as u32).to_le_bytes());
-            }
-            u128::from_le_bytes(view)
-        });
-        let width = strings.first().map(Vec::len).filter(|&width| width > 0);
-        Self {
-            data: [GuardedBytes::ending_at_guard(&data), GuardedBytes::starting_at_guard(&data)],
-            offsets_32: Guarded::ending_at_guard(&ends.iter().map(|&end| end as i32).collect::<Vec<_>>()),
-            offsets_64: Guarded::ending_at_guard(&ends.iter().map(|&end| end as i64).collect::<Vec<_>>()),
-            views: Guarded::ending_at_guard(&views.collect::<Vec<_>>()),
-            width: width.filter(|&width| strings.iter().all(|string| string.len() == width)),
-        }
-    }
-
-    fn for_each(&self, mut test: impl FnMut(ByteStrings<'_>)) {
-        for data in &self.data {
-            test(ByteStrings::Offsets32 { data, offsets: &self.offsets_32 });
-            test(ByteStrings::Offsets64 { data, offsets: &self.offsets_64 });
-            test(ByteStrings::Views { views: &self.views, buffers: &[b"another buffer", data] });
-            if let Some(width) = self.width {
-                test(ByteStrings::Fixed { data, width });
-            }
-        }
-    }
 }
 
 /// Strings of which each is one of a few, of lengths below `limit`, or all of length `limit` where `fixed`.

@@ -2,6 +2,11 @@
 
 #![expect(unsafe_code, reason = "reads views as the bytes that they are")]
 
+#[cfg(test)]
+pub(crate) mod layouts;
+
+use std::hint::select_unpredictable;
+
 use crate::KernelError;
 
 /// Byte strings that kernels read in place.
@@ -101,7 +106,7 @@ impl<'a> Span<'a> {
     /// `W` bytes from the string's start on, if so many are there.
     #[inline(always)]
     pub(crate) fn head<const W: usize>(self) -> Option<&'a [u8; W]> {
-        self.home.get(self.start..self.start.saturating_add(W))?.first_chunk()
+        self.home.get(self.start..)?.first_chunk()
     }
 }
 
@@ -115,8 +120,17 @@ pub(crate) trait Source<'a>: Copy {
     /// The strings in their order.
     fn spans(self) -> impl Iterator<Item = Result<Span<'a>, KernelError>>;
 
+    /// The bytes of all strings, where they stand one after another anyway.
+    #[inline(always)]
+    fn joined(self) -> Option<&'a [u8]> {
+        None
+    }
+
     /// The length of the longest string; of broken offsets, any number.
     fn max_len(self) -> usize;
+
+    /// Writes the length of each string, and returns the sum. Strings of views need not lie in their bytes for this.
+    fn lengths(self, out: &mut [i32]) -> Result<usize, KernelError>;
 }
 
 #[derive(Clone, Copy)]
@@ -126,6 +140,15 @@ pub(crate) struct Offsets<'a, O> {
 }
 
 impl<'a> Source<'a> for Offsets<'a, i32> {
+    #[inline(always)]
+    fn joined(self) -> Option<&'a [u8]> {
+        if !self.offsets.is_sorted() {
+            return None;
+        }
+        let (first, last) = self.offsets.first().copied().zip(self.offsets.last().copied()).unwrap_or_default();
+        self.data.get(usize::try_from(first).ok()?..usize::try_from(last).ok()?)
+    }
+
     #[inline(always)]
     fn spans(self) -> impl Iterator<Item = Result<Span<'a>, KernelError>> {
         // A negative offset becomes one behind all bytes.
@@ -137,9 +160,31 @@ impl<'a> Source<'a> for Offsets<'a, i32> {
         let len = |&[start, end]: &[i32; 2]| end.wrapping_sub(start).cast_unsigned();
         self.offsets.array_windows().map(len).max().unwrap_or(0) as usize
     }
+
+    #[inline(always)]
+    fn lengths(self, out: &mut [i32]) -> Result<usize, KernelError> {
+        let (Some(&first), Some(&last)) = (self.offsets.first(), self.offsets.last()) else { return Ok(0) };
+        // Offsets that start at zero or above and never fall are sound if the last one is.
+        let mut signs = first;
+        for (len, &[start, end]) in out.iter_mut().zip(self.offsets.array_windows()) {
+            *len = end.wrapping_sub(start);
+            // A fall that wraps to a rise starts below zero or ends there.
+            signs |= *len | end;
+        }
+        if signs < 0 || last as usize > self.data.len() { Err(astray()) } else { Ok((last - first) as usize) }
+    }
 }
 
 impl<'a> Source<'a> for Offsets<'a, i64> {
+    #[inline(always)]
+    fn joined(self) -> Option<&'a [u8]> {
+        if !self.offsets.is_sorted() {
+            return None;
+        }
+        let (first, last) = self.offsets.first().copied().zip(self.offsets.last().copied()).unwrap_or_default();
+        self.data.get(usize::try_from(first).ok()?..usize::try_from(last).ok()?)
+    }
+
     #[inline(always)]
     fn spans(self) -> impl Iterator<Item = Result<Span<'a>, KernelError>> {
         let place = |offset| usize::try_from(offset).unwrap_or(usize::MAX);
@@ -151,6 +196,26 @@ impl<'a> Source<'a> for Offsets<'a, i64> {
         // Lower halves suffice for what is sound, and are quicker to compare.
         let len = |&[start, end]: &[i64; 2]| (end as u32).wrapping_sub(start as u32);
         self.offsets.array_windows().map(len).max().unwrap_or(0) as usize
+    }
+
+    #[inline(always)]
+    fn lengths(self, out: &mut [i32]) -> Result<usize, KernelError> {
+        let (Some(&first), Some(&last)) = (self.offsets.first(), self.offsets.last()) else { return Ok(0) };
+        let (mut signs, mut all) = (first, 0);
+        for (out, &[start, end]) in out.iter_mut().zip(self.offsets.array_windows()) {
+            let len = end.wrapping_sub(start);
+            signs |= len | end;
+            all |= len;
+            *out = len as i32;
+        }
+        if signs < 0 || !usize::try_from(last).is_ok_and(|last| last <= self.data.len()) {
+            return Err(astray());
+        }
+        if all > i64::from(i32::MAX) {
+            let position = self.offsets.array_windows().position(|[start, end]| end - start > i64::from(i32::MAX));
+            return Err(KernelError::OffsetOverflow { position: position.unwrap_or(0) });
+        }
+        Ok((last - first) as usize)
     }
 }
 
@@ -167,20 +232,71 @@ impl<'a> Source<'a> for Views<'a> {
         self.bytes.as_chunks::<16>().0.iter().enumerate().map(move |(i, view)| {
             let word = u128::from_le_bytes(*view);
             let len = word as u32 as usize;
-            if len <= 12 {
-                return Ok(Span { home: self.bytes, start: 16 * i + 4, len });
-            }
-            let Some(&buffer) = self.buffers.get((word >> 64) as u32 as usize) else { return Err(astray()) };
-            let start = (word >> 96) as usize;
-            Span::new(buffer, start, start.saturating_add(len))
+            // Columns of short and long strings are common, so neither is guessed.
+            let is_short = len <= 12;
+            let index = select_unpredictable(is_short, 0, (word >> 64) as u32 as usize);
+            let buffer = match self.buffers.get(index) {
+                Some(&buffer) => buffer,
+                None if is_short => self.bytes,
+                None => return Err(astray()),
+            };
+            let start = select_unpredictable(is_short, 16 * i + 4, (word >> 96) as usize);
+            let home = select_unpredictable(is_short, self.bytes, buffer);
+            Span::new(home, start, start.saturating_add(len))
         })
     }
 
     #[inline(always)]
     fn max_len(self) -> usize {
-        let lens = self.bytes.as_chunks::<4>().0.iter().step_by(4).map(|&len| u32::from_le_bytes(len));
-        lens.max().unwrap_or(0) as usize
+        view_lengths(self.bytes).max().unwrap_or(0) as usize
     }
+
+    #[inline(always)]
+    fn lengths(self, out: &mut [i32]) -> Result<usize, KernelError> {
+        let (mut signs, mut total) = (0, 0_u64);
+        for (out, view) in out.iter_mut().zip(self.bytes.as_chunks::<16>().0) {
+            let len = u128::from_le_bytes(*view) as u32;
+            signs |= len.cast_signed();
+            total += u64::from(len);
+            *out = len.cast_signed();
+        }
+        if signs < 0 {
+            let position = out.iter().position(|&len| len < 0).unwrap_or(0);
+            return Err(KernelError::OffsetOverflow { position });
+        }
+        usize::try_from(total).map_err(|_| KernelError::OffsetOverflow { position: out.len() })
+    }
+}
+
+/// Views of up to twelve bytes, all of which hold their strings themselves.
+#[derive(Clone, Copy)]
+pub(crate) struct ShortViews<'a> {
+    bytes: &'a [u8],
+}
+
+impl<'a> Source<'a> for ShortViews<'a> {
+    #[inline(always)]
+    fn spans(self) -> impl Iterator<Item = Result<Span<'a>, KernelError>> {
+        self.bytes.as_chunks::<16>().0.iter().enumerate().map(move |(i, &[len, ..])| {
+            let start = 16 * i + 4;
+            Span::new(self.bytes, start, start + usize::from(len))
+        })
+    }
+
+    #[inline(always)]
+    fn max_len(self) -> usize {
+        view_lengths(self.bytes).max().unwrap_or(0) as usize
+    }
+
+    #[inline(always)]
+    fn lengths(self, out: &mut [i32]) -> Result<usize, KernelError> {
+        Views { bytes: self.bytes, buffers: &[] }.lengths(out)
+    }
+}
+
+#[inline(always)]
+fn view_lengths(views: &[u8]) -> impl Iterator<Item = u32> {
+    views.as_chunks::<16>().0.iter().map(|view| u128::from_le_bytes(*view) as u32)
 }
 
 #[derive(Clone, Copy)]
@@ -191,6 +307,11 @@ pub(crate) struct Fixed<'a> {
 
 impl<'a> Source<'a> for Fixed<'a> {
     #[inline(always)]
+    fn joined(self) -> Option<&'a [u8]> {
+        Some(self.data)
+    }
+
+    #[inline(always)]
     fn spans(self) -> impl Iterator<Item = Result<Span<'a>, KernelError>> {
         let starts = (0..self.data.len()).step_by(self.width.max(1));
         starts.map(move |start| Span::new(self.data, start, start.saturating_add(self.width)))
@@ -199,6 +320,12 @@ impl<'a> Source<'a> for Fixed<'a> {
     #[inline(always)]
     fn max_len(self) -> usize {
         self.width
+    }
+
+    #[inline(always)]
+    fn lengths(self, out: &mut [i32]) -> Result<usize, KernelError> {
+        out.fill(i32::try_from(self.width).map_err(|_| KernelError::OffsetOverflow { position: 0 })?);
+        Ok(out.len() * self.width)
     }
 }
 
@@ -210,11 +337,20 @@ pub(crate) fn fixed(data: &[u8], width: usize) -> Fixed<'_> {
     Fixed { data, width }
 }
 
-#[cfg(target_endian = "little")]
 pub(crate) fn views<'a>(views: &'a [u128], buffers: &'a [&'a [u8]]) -> Views<'a> {
+    Views { bytes: bytes_of(views), buffers }
+}
+
+/// The views, if all of them are short.
+pub(crate) fn short_views(views: &[u128]) -> Option<ShortViews<'_>> {
+    let views = ShortViews { bytes: bytes_of(views) };
+    (views.max_len() <= 12).then_some(views)
+}
+
+#[cfg(target_endian = "little")]
+fn bytes_of(views: &[u128]) -> &[u8] {
     // SAFETY: the bytes are those of the slice, which all are initialised, and a byte has no alignment to keep.
-    let bytes = unsafe { std::slice::from_raw_parts(views.as_ptr().cast::<u8>(), size_of_val(views)) };
-    Views { bytes, buffers }
+    unsafe { std::slice::from_raw_parts(views.as_ptr().cast::<u8>(), size_of_val(views)) }
 }
 
 /// Evaluates `$call` with `$source` being the way in which `$strings` keeps its strings.
@@ -229,10 +365,13 @@ macro_rules! with_source {
                 let $source = $crate::byte_strings::offsets(data, offsets);
                 $call
             }
-            $crate::ByteStrings::Views { views, buffers } => {
-                let $source = $crate::byte_strings::views(views, buffers);
-                $call
-            }
+            $crate::ByteStrings::Views { views, buffers } => match $crate::byte_strings::short_views(views) {
+                Some($source) => $call,
+                None => {
+                    let $source = $crate::byte_strings::views(views, buffers);
+                    $call
+                }
+            },
             $crate::ByteStrings::Fixed { data, width } => {
                 let $source = $crate::byte_strings::fixed(data, width);
                 $call
