@@ -30,6 +30,7 @@ use crate::source::ByteRanges;
 
 pub use keys::DecryptionKeys;
 pub use options::OpenOptions;
+pub(crate) use plan::collect_columns;
 pub use plan::{ChunkRange, Plan};
 
 /// An open Parquet file, whose footer has been read. Clones are handles of the same file.
@@ -172,7 +173,7 @@ impl ParquetFile {
         Ok(spec)
     }
 
-    fn locate(&self, error: crate::Error) -> crate::Error {
+    pub(crate) fn locate(&self, error: crate::Error) -> crate::Error {
         error.locate(|at| at.file = at.file.take().or_else(|| self.shared.options.name.clone()))
     }
 }

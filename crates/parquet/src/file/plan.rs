@@ -93,7 +93,8 @@ impl ParquetFile {
     }
 }
 
-fn collect_columns(node: &Node, columns: &mut Vec<usize>) {
+/// The columns of a node's leaves, in file order.
+pub(crate) fn collect_columns(node: &Node, columns: &mut Vec<usize>) {
     match &node.kind {
         NodeKind::Leaf(leaf) => columns.push(leaf.column),
         NodeKind::Struct(children) => children.iter().for_each(|child| collect_columns(child, columns)),

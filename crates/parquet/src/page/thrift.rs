@@ -117,6 +117,11 @@ impl<'a> ThriftReader<'a> {
         i32::try_from(self.integer()?).map_err(|_| ThriftError::Malformed("32-bit integer"))
     }
 
+    /// A 64-bit integer.
+    pub(crate) fn i64(&mut self) -> Result<i64, ThriftError> {
+        self.integer()
+    }
+
     /// A byte string.
     pub(crate) fn binary(&mut self) -> Result<&'a [u8], ThriftError> {
         let len = self.len()?;

@@ -7,6 +7,7 @@ use std::path::Path;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
+use super::copy::copy_row_group;
 use super::footer::{self, MAGIC};
 use super::footprint::{batch_bytes, slice_bytes};
 use super::options::{SortingColumn, WriteOptions};
@@ -18,6 +19,8 @@ use super::stripe::stripe;
 use super::summary::WriteSummary;
 use super::target::AtomicFile;
 use crate::error::{Error, Result};
+use crate::file::ParquetFile;
+use crate::schema::Projection;
 
 /// Most rows that leaves are handed at once.
 const PIECE_ROWS: usize = 65_536;
@@ -83,10 +86,20 @@ impl ParquetWriter<AtomicFile> {
     /// As [`new`](Self::new), and [`Error::Io`] if the file cannot be created.
     pub fn create(path: impl AsRef<Path>, schema: &SchemaRef, options: WriteOptions) -> Result<Self> {
         // Checked first, so that nothing is created for what cannot be written.
-        let plan = Plan::new(schema, options)?;
-        let file = AtomicFile::create(path)?;
-        let name = Some(file.name().clone());
-        plan.start(Output::new(file, name), AtomicFile::commit)
+        Plan::new(schema, options)?.create(path.as_ref())
+    }
+
+    /// Starts the file `path` as [`new_like`](Self::new_like) and [`create`](Self::create) do.
+    ///
+    /// # Errors
+    /// As [`new_like`](Self::new_like), and [`Error::Io`] if the file cannot be created.
+    pub fn create_like(
+        path: impl AsRef<Path>,
+        file: &ParquetFile,
+        projection: Option<&Projection>,
+        options: WriteOptions,
+    ) -> Result<Self> {
+        Plan::like(file, projection, options)?.create(path.as_ref())
     }
 }
 
@@ -98,6 +111,21 @@ impl<W: Write> ParquetWriter<W> {
     /// sink takes no bytes.
     pub fn new(sink: W, schema: &SchemaRef, options: WriteOptions) -> Result<Self> {
         Plan::new(schema, options)?.start(Output::new(sink, None), |_| Ok(()))
+    }
+
+    /// Starts a file with the Parquet schema of `file`, or the part of it that `projection` chooses, and its key-value
+    /// metadata, beside the options'. So row groups of any file can be copied, also those that Lath would write with other
+    /// types.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new), and [`Error::Invalid`] for columns that the file does not have.
+    pub fn new_like(
+        sink: W,
+        file: &ParquetFile,
+        projection: Option<&Projection>,
+        options: WriteOptions,
+    ) -> Result<Self> {
+        Plan::like(file, projection, options)?.start(Output::new(sink, None), |_| Ok(()))
     }
 
     /// The schema of the batches.
@@ -127,6 +155,23 @@ impl<W: Write> ParquetWriter<W> {
     /// [`Error::Io`] if the sink fails.
     pub fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         self.attempt(|writer| writer.write_all(batch))
+    }
+
+    /// Copies a row group of another file, byte for byte, with its indexes and Bloom filters; rows that were written before
+    /// end their row group. Columns that the writer's schema lacks are left out. Where the columns are sorted is said as
+    /// `file` says it.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if `file` lacks a column or has it of another Parquet type; [`Error::Unsupported`] if it is encrypted;
+    /// [`Error::Io`] if the source or the sink fails.
+    pub fn copy_row_group(&mut self, file: &ParquetFile, row_group: usize) -> Result<()> {
+        self.attempt(|writer| {
+            writer.end_row_group()?;
+            writer.settle()?;
+            let copied = copy_row_group(file, row_group, &writer.schema, &mut writer.output)?;
+            writer.row_groups.push(copied);
+            writer.write_large_bloom_filters()
+        })
     }
 
     /// Ends the current row group, if it has rows.
@@ -171,6 +216,9 @@ impl<W: Write> ParquetWriter<W> {
     }
 
     fn write_all(&mut self, batch: &RecordBatch) -> Result<()> {
+        if !self.schema.is_encodable {
+            return Err(Error::unsupported("writing rows with the types of this file; its row groups can be copied"));
+        }
         self.check_names(batch)?;
         let row_count = batch.num_rows();
         let row_bytes = (batch_bytes(batch) / row_count.max(1)).max(1);
@@ -256,6 +304,11 @@ impl<W: Write> ParquetWriter<W> {
         if !self.pool.has_workers() {
             self.settle()?;
         }
+        self.write_large_bloom_filters()
+    }
+
+    /// Writes the Bloom filters so far, if they have become too large to wait for the end of the file.
+    fn write_large_bloom_filters(&mut self) -> Result<()> {
         if self.row_groups.bloom_bytes() > self.options.memory_budget() / BLOOM_SHARE {
             self.settle()?;
             self.row_groups.write_bloom_filters(&mut self.output)?;
@@ -302,9 +355,27 @@ impl Plan {
     fn new(schema: &SchemaRef, options: WriteOptions) -> Result<Self> {
         options.check()?;
         let schema = WriteSchema::new(schema, &options)?;
+        Self::of(schema, options)
+    }
+
+    fn like(file: &ParquetFile, projection: Option<&Projection>, options: WriteOptions) -> Result<Self> {
+        options.check()?;
+        let schema = WriteSchema::like(file, projection, &options)?;
+        Self::of(schema, options)
+    }
+
+    fn of(schema: WriteSchema, options: WriteOptions) -> Result<Self> {
         options.sorting().iter().try_for_each(|sorting| schema.leaf_index(&sorting.path).map(drop))?;
-        let pool = Pool::new(&schema.leaves, options.thread_count().get())?;
+        // What can only be copied has no leaves to encode.
+        let encoded = if schema.is_encodable { schema.leaves.as_slice() } else { &[] };
+        let pool = Pool::new(encoded, options.thread_count().get())?;
         Ok(Self { schema, options, pool })
+    }
+
+    fn create(self, path: &Path) -> Result<ParquetWriter<AtomicFile>> {
+        let file = AtomicFile::create(path)?;
+        let name = Some(file.name().clone());
+        self.start(Output::new(file, name), AtomicFile::commit)
     }
 
     fn start<W: Write>(self, mut output: Output<W>, commit: fn(W) -> Result<()>) -> Result<ParquetWriter<W>> {

@@ -17,7 +17,7 @@ use super::row_group::{RowGroup, RowGroups, signed, too_long};
 use super::schema::WriteSchema;
 use super::{page_index, total_order};
 use crate::envelope::guard;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// What every Parquet file starts and ends with.
 pub(super) const MAGIC: &[u8; 4] = b"PAR1";
@@ -33,7 +33,8 @@ pub(super) fn write<W: Write>(
     page_index::write(row_groups, output)?;
     let metadata = metadata(row_groups.done(), schema, options)?;
     let mut footer = Vec::new();
-    guard(|| ParquetMetaDataWriter::new(&mut footer, &metadata).finish())?;
+    guard(|| ParquetMetaDataWriter::new(&mut footer, &metadata).finish())
+        .map_err(|error| Error::unsupported(format!("writing this metadata: {error}")))?;
     if schema.leaves.iter().any(super::schema::LeafSchema::has_total_order) {
         footer.truncate(footer.len().saturating_sub(MAGIC.len() + size_of::<u32>()));
         footer = total_order::say(&footer, schema, row_groups.done())?;
@@ -61,7 +62,7 @@ fn metadata(row_groups: &[RowGroup], schema: &WriteSchema, options: &WriteOption
         if has_new_pages { 2 } else { 1 },
         signed(row_count as u64)?,
         Some(options.creator().to_owned()),
-        Some(schema.key_values(options)),
+        Some(schema.key_values(options)).filter(|pairs| !pairs.is_empty()),
         Arc::clone(&schema.descr),
         None,
     );
@@ -79,7 +80,7 @@ fn describe(
     let mut builder = RowGroupMetaData::builder(Arc::clone(&schema.descr))
         .set_num_rows(signed(row_group.rows as u64)?)
         .set_total_byte_size(uncompressed)
-        .set_sorting_columns(sorting.clone())
+        .set_sorting_columns(row_group.sorting.as_ref().or(sorting.as_ref()).cloned())
         .set_column_metadata(chunks().cloned().collect());
     if let Some(first) = row_group.chunks.first() {
         builder = builder.set_file_offset(signed(first.start)?);

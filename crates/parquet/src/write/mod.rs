@@ -9,6 +9,7 @@
 
 mod bloom;
 mod chunk;
+mod copy;
 mod encode;
 mod file;
 mod footer;
@@ -20,6 +21,7 @@ mod page;
 mod page_index;
 mod physical;
 mod pool;
+mod prune;
 mod row_group;
 mod sample;
 mod schema;

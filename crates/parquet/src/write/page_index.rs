@@ -13,9 +13,10 @@ use parquet::file::page_index::offset_index::OffsetIndexMetaData;
 
 use super::NanCounts;
 use super::output::Output;
-use super::row_group::{RowGroups, signed, too_long};
+use super::row_group::{Index, RowGroups, signed, too_long};
 use super::thrift::ThriftWriter;
 use crate::error::Result;
+use crate::page::thrift::{ThriftError, ThriftReader, WireType};
 
 /// Writes the indexes and notes in the chunks' metadata where they are.
 pub(super) fn write<W: Write>(row_groups: &mut RowGroups, output: &mut Output<W>) -> Result<()> {
@@ -23,8 +24,10 @@ pub(super) fn write<W: Write>(row_groups: &mut RowGroups, output: &mut Output<W>
     for chunk in row_groups.done_mut().iter_mut().flat_map(|row_group| &mut row_group.chunks) {
         let Some(index) = chunk.column_index.take() else { continue };
         bytes.clear();
-        if !write_column_index(&index, chunk.nan_counts.as_ref(), &mut bytes) {
-            continue;
+        match &index {
+            Index::Built(index) if !write_column_index(index, chunk.nan_counts.as_ref(), &mut bytes) => continue,
+            Index::Built(_) => {}
+            Index::Copied(index) => bytes.extend_from_slice(index),
         }
         let (start, len) = (signed(output.position())?, i32::try_from(bytes.len()).map_err(|_| too_long())?);
         output.write(&bytes)?;
@@ -33,7 +36,10 @@ pub(super) fn write<W: Write>(row_groups: &mut RowGroups, output: &mut Output<W>
     for chunk in row_groups.done_mut().iter_mut().flat_map(|row_group| &mut row_group.chunks) {
         let Some(index) = chunk.offset_index.take() else { continue };
         bytes.clear();
-        write_offset_index(&index, signed(chunk.start)?, &mut bytes);
+        match &index {
+            Index::Built(index) => write_offset_index(index, signed(chunk.start)?, &mut bytes),
+            Index::Copied(index) => bytes.extend_from_slice(index),
+        }
         let (start, len) = (signed(output.position())?, i32::try_from(bytes.len()).map_err(|_| too_long())?);
         output.write(&bytes)?;
         chunk.change(|builder| builder.set_offset_index_offset(Some(start)).set_offset_index_length(Some(len)))?;
@@ -110,4 +116,54 @@ fn write_pages<'a>(
         writer.i64s(8, counts.pages.iter().map(|&count| count.cast_signed()));
     }
     writer.end();
+}
+
+/// A copy of an `OffsetIndex` whose pages lie further on by `distance`.
+pub(super) fn moved_offset_index(index: &[u8], distance: i64) -> Result<Vec<u8>, ThriftError> {
+    let mut pages = Vec::new();
+    let mut byte_array_bytes = None;
+    ThriftReader::new(index).each_field(|reader, field| match (field.id, field.wire_type) {
+        (1, WireType::List) => {
+            let (element, len) = reader.list()?;
+            if element != WireType::Struct && len > 0 {
+                return Err(ThriftError::Malformed("list of structures"));
+            }
+            (0..len).try_for_each(|_| {
+                let (mut offset, mut size, mut first_row) = (0_i64, 0, 0);
+                reader.each_field(|reader, field| {
+                    match (field.id, field.wire_type) {
+                        (1, WireType::I64) => offset = reader.i64()?,
+                        (2, WireType::I32) => size = reader.i32()?,
+                        (3, WireType::I64) => first_row = reader.i64()?,
+                        _ => reader.skip(field)?,
+                    }
+                    Ok(())
+                })?;
+                let offset = offset.checked_add(distance).ok_or(ThriftError::Malformed("offset of a page"))?;
+                pages.push((offset, size, first_row));
+                Ok(())
+            })
+        }
+        (2, WireType::List) => {
+            let (element, len) = reader.list()?;
+            if element != WireType::I64 && len > 0 {
+                return Err(ThriftError::Malformed("list of integers"));
+            }
+            byte_array_bytes = Some((0..len).map(|_| reader.i64()).collect::<Result<Vec<_>, _>>()?);
+            Ok(())
+        }
+        _ => reader.skip(field),
+    })?;
+    let mut out = Vec::with_capacity(index.len() + pages.len());
+    let mut writer = ThriftWriter::new(&mut out);
+    writer.structures(1, pages.into_iter(), |writer, (offset, size, first_row)| {
+        writer.i64(1, offset);
+        writer.i32(2, size);
+        writer.i64(3, first_row);
+    });
+    if let Some(bytes) = byte_array_bytes {
+        writer.i64s(2, bytes.into_iter());
+    }
+    writer.end();
+    Ok(out)
 }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::io::Write;
 
 use bytes::Bytes;
-use parquet::file::metadata::ColumnChunkMetaData;
+use parquet::file::metadata::{ColumnChunkMetaData, ColumnChunkMetaDataBuilder, SortingColumn};
 use parquet::file::page_index::column_index::ColumnIndexMetaData;
 use parquet::file::page_index::offset_index::OffsetIndexMetaData;
 
@@ -19,6 +19,8 @@ use crate::error::{Error, Result};
 pub(super) struct RowGroup {
     pub(super) rows: usize,
     pub(super) chunks: Vec<Chunk>,
+    /// What the rows are sorted by, if it is another than the options say.
+    pub(super) sorting: Option<Vec<SortingColumn>>,
 }
 
 /// A column chunk that has been written, with what is still to be written about it.
@@ -28,13 +30,22 @@ pub(super) struct Chunk {
     pub(super) start: u64,
     /// Offsets count from the file's first byte.
     pub(super) metadata: ColumnChunkMetaData,
-    pub(super) column_index: Option<ColumnIndexMetaData>,
-    /// Offsets count from `start`.
-    pub(super) offset_index: Option<OffsetIndexMetaData>,
+    pub(super) column_index: Option<Index<ColumnIndexMetaData>>,
+    /// Offsets count from `start`, if it is not a copy.
+    pub(super) offset_index: Option<Index<OffsetIndexMetaData>>,
     /// Until it is written.
     pub(super) bloom_filter: Option<Bytes>,
     pub(super) nan_counts: Option<NanCounts>,
     pub(super) choice: Option<EncodingChoice>,
+}
+
+/// A part of the page index that is still to be written.
+#[derive(Debug)]
+pub(super) enum Index<T> {
+    /// As it was built.
+    Built(T),
+    /// As it stands in another file, but for its offsets.
+    Copied(Bytes),
 }
 
 /// Row groups in the order of the file, of which the last may still lack chunks.
@@ -49,7 +60,7 @@ pub(super) struct RowGroups {
 impl RowGroups {
     /// A row group whose chunks come out of the pool.
     pub(super) fn begin(&mut self, rows: usize) {
-        self.unfinished.push_back(RowGroup { rows, chunks: Vec::new() });
+        self.unfinished.push_back(RowGroup { rows, chunks: Vec::new(), sorting: None });
     }
 
     /// Writes those chunks that the pool has finished and whose turn it is.
@@ -73,6 +84,8 @@ impl RowGroups {
 
     /// Adds a row group whose chunks are in the file.
     pub(super) fn push(&mut self, row_group: RowGroup) {
+        let filters = row_group.chunks.iter().filter_map(|chunk| chunk.bloom_filter.as_ref());
+        self.bloom_bytes += filters.map(Bytes::len).sum::<usize>();
         self.done.push(row_group);
     }
 
@@ -120,6 +133,7 @@ impl Chunk {
         let start = output.position();
         pages.iter().try_for_each(|page| output.write(page))?;
         let metadata = moved(metadata, signed(start)?)?;
+        let (column_index, offset_index) = (column_index.map(Index::Built), offset_index.map(Index::Built));
         Ok(Self { start, metadata, column_index, offset_index, bloom_filter, nan_counts, choice: Some(choice) })
     }
 
@@ -132,9 +146,7 @@ impl Chunk {
     /// Changes what the footer says.
     pub(super) fn change(
         &mut self,
-        change: impl FnOnce(
-            parquet::file::metadata::ColumnChunkMetaDataBuilder,
-        ) -> parquet::file::metadata::ColumnChunkMetaDataBuilder,
+        change: impl FnOnce(ColumnChunkMetaDataBuilder) -> ColumnChunkMetaDataBuilder,
     ) -> Result<()> {
         self.metadata = guard(|| change(self.metadata.clone().into_builder()).build())?;
         Ok(())

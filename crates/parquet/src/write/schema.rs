@@ -9,8 +9,12 @@ use parquet::file::metadata::KeyValue;
 use parquet::schema::types::{ColumnDescPtr, ColumnDescriptor, SchemaDescPtr};
 
 use super::options::{LeafOptions, WriteOptions};
+use super::prune;
 use crate::envelope::guard;
 use crate::error::{Error, Result};
+use crate::file::{ParquetFile, collect_columns};
+use crate::options::Strings;
+use crate::schema::{Projection, SchemaOptions};
 
 /// The two schemas of a file that is written, and what is asked for each leaf.
 #[derive(Debug)]
@@ -18,6 +22,10 @@ pub(super) struct WriteSchema {
     pub(super) arrow: SchemaRef,
     pub(super) descr: SchemaDescPtr,
     pub(super) leaves: Vec<LeafSchema>,
+    /// What the file's metadata holds, unless the caller's keys are the same.
+    inherited: Vec<KeyValue>,
+    /// Whether Arrow data of the schema has the levels and types of the leaves: files that are copied may have others.
+    pub(super) is_encodable: bool,
 }
 
 /// A leaf column.
@@ -36,6 +44,49 @@ impl WriteSchema {
         arrow.fields().iter().try_for_each(|field| check(field, field.name()))?;
         let descr = guard(|| ArrowSchemaConverter::new().convert(arrow))
             .map_err(|error| Error::invalid(format!("the schema cannot be written: {error}")))?;
+        let fields = arrow.fields().iter().map(without_runs).collect::<Fields>();
+        let hint = encode_arrow_schema(&Schema::new_with_metadata(fields, arrow.metadata().clone()));
+        let hint = KeyValue { key: ARROW_SCHEMA_META_KEY.to_owned(), value: Some(hint) };
+        Self::of(Arc::clone(arrow), Arc::new(descr), vec![hint], true, options)
+    }
+
+    /// The schema of a file, or of a part of it, as it stands there; with the indices of the columns of the file.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if `projection` or the options name a column that is not there.
+    pub(super) fn like(file: &ParquetFile, projection: Option<&Projection>, options: &WriteOptions) -> Result<Self> {
+        let (arrow, nodes) = file.build_schema(&file.schema_options(), projection)?;
+        let metadata = file.metadata().file_metadata();
+        let mut columns = Vec::new();
+        nodes.iter().for_each(|node| collect_columns(node, &mut columns));
+        let whole = metadata.schema_descr_ptr();
+        let is_whole = columns.len() == whole.num_columns();
+        let descr = if is_whole { whole } else { Arc::new(prune::prune(&whole, &columns)?) };
+
+        let mut inherited = metadata.key_value_metadata().cloned().unwrap_or_default();
+        if !is_whole {
+            // The hint of all columns would be one of other columns than there are.
+            let schema_options = SchemaOptions { strings: Strings::Offsets, ..file.schema_options() };
+            let (hint, _) = file.build_schema(&schema_options, projection)?;
+            for pair in inherited.iter_mut().filter(|pair| pair.key == ARROW_SCHEMA_META_KEY) {
+                pair.value = Some(encode_arrow_schema(&hint));
+            }
+        }
+        let own = guard(|| ArrowSchemaConverter::new().convert(&arrow)).ok();
+        let is_encodable = own.is_some_and(|own| {
+            let mut pairs = own.columns().iter().zip(descr.columns());
+            own.num_columns() == descr.num_columns() && pairs.all(|(a, b)| is_encoded_alike(a, b))
+        });
+        Self::of(arrow, descr, inherited, is_encodable, options)
+    }
+
+    fn of(
+        arrow: SchemaRef,
+        descr: SchemaDescPtr,
+        inherited: Vec<KeyValue>,
+        is_encodable: bool,
+        options: &WriteOptions,
+    ) -> Result<Self> {
         let mut arrow_types = Vec::with_capacity(descr.num_columns());
         arrow.fields().iter().for_each(|field| collect_leaves(field.data_type(), &mut arrow_types));
         if arrow_types.len() != descr.num_columns() {
@@ -46,7 +97,7 @@ impl WriteSchema {
             LeafSchema { column: Arc::clone(column), arrow_type, options }
         };
         let leaves: Vec<_> = descr.columns().iter().zip(arrow_types).map(leaf).collect();
-        let schema = Self { arrow: Arc::clone(arrow), descr: Arc::new(descr), leaves };
+        let schema = Self { arrow, descr, leaves, inherited, is_encodable };
         options.column_paths().try_for_each(|path| schema.leaf_index(path).map(drop))?;
         Ok(schema)
     }
@@ -60,14 +111,14 @@ impl WriteSchema {
         })
     }
 
-    /// What the metadata of the file holds: the caller's keys, and the Arrow schema, by which readers restore the types that
-    /// Parquet lacks.
+    /// What the metadata of the file holds: the caller's keys, those of the file that is copied, and the Arrow schema, by
+    /// which readers restore the types that Parquet lacks.
     pub(super) fn key_values(&self, options: &WriteOptions) -> Vec<KeyValue> {
         let own = options.key_values().iter().filter(|(key, _)| key != ARROW_SCHEMA_META_KEY);
-        let own = own.map(|(key, value)| KeyValue { key: key.clone(), value: value.clone() });
-        let fields = self.arrow.fields().iter().map(without_runs).collect::<Fields>();
-        let hint = encode_arrow_schema(&Schema::new_with_metadata(fields, self.arrow.metadata().clone()));
-        own.chain([KeyValue { key: ARROW_SCHEMA_META_KEY.to_owned(), value: Some(hint) }]).collect()
+        let own: Vec<_> = own.map(|(key, value)| KeyValue { key: key.clone(), value: value.clone() }).collect();
+        let inherited = self.inherited.iter().filter(|pair| own.iter().all(|own| own.key != pair.key)).cloned();
+        let inherited: Vec<_> = inherited.collect();
+        own.into_iter().chain(inherited).collect()
     }
 }
 
@@ -76,6 +127,12 @@ impl LeafSchema {
     pub(super) fn has_total_order(&self) -> bool {
         self.options.total_order && is_floating(&self.column)
     }
+}
+
+/// Whether leaves have the same levels and physical values.
+pub(super) fn is_encoded_alike(a: &ColumnDescriptor, b: &ColumnDescriptor) -> bool {
+    (a.max_def_level(), a.max_rep_level()) == (b.max_def_level(), b.max_rep_level())
+        && (a.physical_type(), a.type_length()) == (b.physical_type(), b.type_length())
 }
 
 fn is_floating(column: &ColumnDescriptor) -> bool {
