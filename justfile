@@ -28,6 +28,14 @@ avx512 *FILTER:
 fuzz *ARGS:
     scripts/fuzz-seeds.sh {{ARGS}}
 
+# Have other people's readers read what Lath writes: `just interop 20` for a few tables
+interop *CASES:
+    interop/run {{CASES}}
+
+# Every byte of the small files broken in every way, not a sample: minutes
+mutation:
+    LATH_FULL=1 cargo test --release -p lath-parquet --test mutation -- --nocapture
+
 # Measure beside the peers and write a record
 bench *ARGS:
     bench/run {{ARGS}}

@@ -1,0 +1,82 @@
+"""Reads pairs of files with other people's readers, and says whether each pair holds the same table.
+
+    check.py FOLDER
+
+FOLDER has CASE.lath.parquet and CASE.reference.parquet, the same table as written by Lath and by the `parquet` crate.
+A reader that cannot read the reference, or says that something is not implemented, does not know the types or encodings in
+it; one that reads it and not Lath's file, or reads another table from it, has found a fault. Prints one line a reader and fault; exits with 1 if there are faults.
+"""
+
+import pathlib
+import re
+import sys
+
+import duckdb
+import polars
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+
+def same_arrow(a, b):
+    # NaN is not equal to itself, but is printed the same.
+    return a.schema.equals(b.schema) and (a.equals(b) or printed(a) == printed(b))
+
+
+def printed(table):
+    try:
+        return repr(table.to_pylist())
+    except (OverflowError, ValueError):  # dates that Python does not have
+        return [column.combine_chunks().to_string(window=10**9, container_window=10**9) for column in table.columns]
+
+
+def read_duckdb(path):
+    with duckdb.connect() as connection:
+        result = connection.execute("SELECT * FROM read_parquet(?)", [str(path)])
+        return [column[:2] for column in result.description], result.fetchall()
+
+
+READERS = {
+    "pyarrow": (pa.__version__, pq.read_table, same_arrow),
+    "duckdb": (duckdb.__version__, read_duckdb, lambda a, b: repr(a) == repr(b)),
+    "polars": (polars.__version__, polars.read_parquet, lambda a, b: a.schema == b.schema and a.equals(b, null_equal=True)),
+}
+
+folder = pathlib.Path(sys.argv[1])
+references = sorted(folder.glob("*.reference.parquet"))
+if not references:
+    sys.exit(f"check.py: no cases in {folder}")
+faults = 0
+for name, (version, read, same) in READERS.items():
+    equal, unknown = 0, []
+    for reference in references:
+        case = reference.name.removesuffix(".reference.parquet")
+        try:
+            expected = read(reference)
+        except BaseException as error:  # polars panics with a BaseException
+            if isinstance(error, KeyboardInterrupt):
+                raise
+            unknown.append(case)
+            continue
+        try:
+            found = read(folder / f"{case}.lath.parquet")
+        except BaseException as error:
+            if isinstance(error, KeyboardInterrupt):
+                raise
+            what = str(error).splitlines()[0]
+            if re.search("not (yet )?(implemented|supported)", what, re.IGNORECASE):
+                unknown.append(case)
+            else:
+                print(f"{name}: {case}: cannot read Lath's file: {what}")
+                faults += 1
+            continue
+        if same(found, expected):
+            equal += 1
+        else:
+            print(f"{name}: {case}: reads another table from Lath's file")
+            faults += 1
+    note = f"; does not know what is in {', '.join(unknown)}" if unknown else ""
+    print(f"{name} {version}: {equal} of {len(references)} equal{note}")
+    if equal == 0:
+        print(f"{name}: read nothing at all")
+        faults += 1
+sys.exit(1 if faults else 0)
