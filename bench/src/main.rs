@@ -9,14 +9,17 @@ mod record;
 use std::path::Path;
 use std::process::ExitCode;
 
+use data::Codec;
 use files::race::Options;
 use files::readers::Reader;
+use files::writers::{Writer, encode};
 use record::Record;
 
 const USAGE: &str =
-    "usage: lath-bench [all|data|kernels|columns|lineitem|memory] [--quick] [--peers-only] [--lath-only]
+    "usage: lath-bench [all|data|kernels|columns|lineitem|memory|write] [--quick] [--peers-only] [--lath-only]
                   [--only=TEXT] [--threads=N]    TEXT is part of a column's name, or of `a none`, `b snappy`, …
        lath-bench decode READER FILE THREADS REPETITIONS
+       lath-bench encode WRITER CODEC SOURCE OUT THREADS REPETITIONS
        lath-bench verify FILE
        lath-bench peak PROGRAM ARGUMENTS
        lath-bench kernel-times lath|peers MILLISECONDS";
@@ -35,6 +38,15 @@ fn main() -> ExitCode {
                 return ExitCode::from(2);
             };
             files::decode(reader, Path::new(path), threads, repetitions);
+        }
+        ["encode", writer, codec, source, out, threads, repetitions] => {
+            let (Some(writer), Some(codec), Ok(threads), Ok(repetitions)) =
+                (Writer::parse(writer), Codec::parse(codec), threads.parse(), repetitions.parse())
+            else {
+                eprintln!("{USAGE}");
+                return ExitCode::from(2);
+            };
+            encode(writer, codec, Path::new(source), Path::new(out), threads, repetitions);
         }
         ["peak", program, ref arguments @ ..] => files::memory::peak(program, arguments),
         ["verify", path] => match files::verify(Path::new(path)) {
@@ -57,14 +69,16 @@ fn main() -> ExitCode {
             files::columns::run(&mut record, &options);
             files::memory::run(&mut record, &options);
             files::lineitem::run(&mut record, &options);
+            files::write::run(&mut record, &options);
             eprintln!("record: {}", record.path().display());
         }
-        [part @ ("kernels" | "columns" | "lineitem" | "memory")] => {
+        [part @ ("kernels" | "columns" | "lineitem" | "memory" | "write")] => {
             let mut record = Record::start(part, quick);
             match part {
                 "kernels" => kernels::run(&mut record, &options),
                 "columns" => files::columns::run(&mut record, &options),
                 "lineitem" => files::lineitem::run(&mut record, &options),
+                "write" => files::write::run(&mut record, &options),
                 _ => files::memory::run(&mut record, &options),
             }
             eprintln!("record: {}", record.path().display());

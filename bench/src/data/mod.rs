@@ -40,7 +40,11 @@ impl Codec {
         }
     }
 
-    fn compression(self) -> Compression {
+    pub fn parse(text: &str) -> Option<Codec> {
+        Codec::ALL.into_iter().find(|codec| codec.name() == text)
+    }
+
+    pub fn compression(self) -> Compression {
         match self {
             Codec::None => Compression::UNCOMPRESSED,
             Codec::Snappy => Compression::SNAPPY,

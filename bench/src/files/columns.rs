@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 
 use super::lineitem::best_of_each;
-use super::race::{Options, Outcome, Runner, race};
+use super::race::{Contestant, Options, Outcome, Runner, race};
 use crate::data::columns::{ALL, Column, make};
 use crate::record::{Record, against_goal};
 

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use super::race::{Options, Outcome, race};
+use super::race::{Contestant, Options, Outcome, race};
 use crate::data::Codec;
 use crate::data::lineitem::{Variant, make, path};
 use crate::record::{Record, against_goal};
 
-const ROWS: u64 = 6_001_215;
+pub const ROWS: u64 = 6_001_215;
 
 pub fn run(record: &mut Record, options: &Options) {
     make();
@@ -81,7 +81,10 @@ fn ratios(title: &str, columns: &[Vec<Outcome>], goal: f64, time: fn(&Outcome) -
 }
 
 /// The fastest of Lath, and the fastest peer.
-pub fn best_of_each(outcomes: &[Outcome], time: fn(&Outcome) -> f64) -> (Option<&Outcome>, Option<&Outcome>) {
+pub fn best_of_each<C: Contestant>(
+    outcomes: &[Outcome<C>],
+    time: fn(&Outcome<C>) -> f64,
+) -> (Option<&Outcome<C>>, Option<&Outcome<C>>) {
     let fastest = |lath: bool| {
         outcomes.iter().filter(|outcome| outcome.runner.is_lath() == lath).min_by(|a, b| time(a).total_cmp(&time(b)))
     };

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
 
-use super::race::{Options, Runner};
+use super::race::{Contestant, Options, Runner};
 use crate::data::Codec;
 use crate::data::lineitem::{Variant, make, path};
 use crate::record::Record;

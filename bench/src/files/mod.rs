@@ -1,5 +1,5 @@
-//! Whole files: every reader decodes in a process of its own, so that memory can be told apart and no
-//! reader warms another's allocator; times are taken inside the process, around one decode of the file.
+//! Whole files: every reader and writer works in a process of its own, so that memory can be told apart and no
+//! reader warms another's allocator; times are taken inside the process, around one pass over the file.
 
 pub mod checksum;
 pub mod columns;
@@ -7,6 +7,8 @@ pub mod lineitem;
 pub mod memory;
 pub mod race;
 pub mod readers;
+pub mod write;
+pub mod writers;
 
 use std::path::Path;
 use std::sync::Mutex;

@@ -1,12 +1,26 @@
-//! Runs readers side by side: round after round, each in a process of its own, so that a slow spell of the
+//! Runs contestants side by side: round after round, each in a process of its own, so that a slow spell of the
 //! machine falls on all of them.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
 use super::readers::Reader;
+
+/// A program that does the measured work so many times and prints its times as a line of JSON.
+pub trait Contestant: Clone {
+    /// What the tables call it; ways of one contestant share a name, and the best of them counts.
+    fn label(&self) -> String;
+
+    fn is_lath(&self) -> bool;
+
+    /// Its process, as it is started.
+    fn command(&self, path: &Path, threads: usize, repetitions: usize) -> Command;
+
+    /// Whether it was installed.
+    fn is_there(&self) -> bool;
+}
 
 /// One way to read a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -19,9 +33,8 @@ pub enum Runner {
     Go,
 }
 
-impl Runner {
-    /// What the tables call it; ways of one reader share a name, and the best of them counts.
-    pub fn label(&self) -> String {
+impl Contestant for Runner {
+    fn label(&self) -> String {
         match self {
             Runner::Own(reader) => {
                 let library = match reader.library {
@@ -36,13 +49,11 @@ impl Runner {
         }
     }
 
-    pub fn is_lath(&self) -> bool {
+    fn is_lath(&self) -> bool {
         matches!(self, Runner::Own(Reader { library: super::Library::Lath, .. }))
     }
 
-    /// The reader's process, as it is started.
-    pub fn command(&self, path: &Path, threads: usize, repetitions: usize) -> Command {
-        let peers = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers");
+    fn command(&self, path: &Path, threads: usize, repetitions: usize) -> Command {
         let mut command = match self {
             Runner::Own(reader) => {
                 let mut command = Command::new(std::env::current_exe().expect("this program has a path"));
@@ -50,12 +61,12 @@ impl Runner {
                 command
             }
             Runner::Python(name) => {
-                let mut command = Command::new(peers.join("python/.venv/bin/python"));
-                command.arg(peers.join("python/decode.py")).arg(name);
+                let mut command = python("decode.py");
+                command.arg(name);
                 command
             }
             Runner::Go => {
-                let mut command = Command::new(peers.join("go/peer"));
+                let mut command = Command::new(peers().join("go/peer"));
                 command.arg("decode");
                 command
             }
@@ -64,27 +75,43 @@ impl Runner {
         command
     }
 
-    /// Whether the peer was installed.
-    pub fn is_there(&self) -> bool {
-        let peers = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers");
+    fn is_there(&self) -> bool {
         match self {
             Runner::Own(_) => true,
-            Runner::Python(_) => peers.join("python/.venv/made-from").exists(),
-            Runner::Go => peers.join("go/peer").exists(),
+            Runner::Python(_) => has_python(),
+            Runner::Go => peers().join("go/peer").exists(),
         }
     }
 }
 
-/// What a reader took, over all rounds.
+/// Where the peers that are not crates lie.
+fn peers() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("peers")
+}
+
+/// A script of `peers/python`, in the environment that was made for it.
+pub fn python(script: &str) -> Command {
+    let folder = peers().join("python");
+    let mut command = Command::new(folder.join(".venv/bin/python"));
+    command.arg(folder.join(script));
+    command
+}
+
+/// Whether that environment was made.
+pub fn has_python() -> bool {
+    peers().join("python/.venv/made-from").exists()
+}
+
+/// What a contestant took, over all rounds.
 #[derive(Clone, Debug)]
-pub struct Outcome {
-    pub runner: Runner,
+pub struct Outcome<C = Runner> {
+    pub runner: C,
     pub rows: u64,
     seconds: Vec<f64>,
     cpu_seconds: Vec<f64>,
 }
 
-impl Outcome {
+impl<C> Outcome<C> {
     pub fn best(&self) -> f64 {
         self.seconds.iter().copied().fold(f64::INFINITY, f64::min)
     }
@@ -106,7 +133,7 @@ impl Outcome {
 pub struct Options {
     pub quick: bool,
     pub lath: bool,
-    peers: bool,
+    pub peers: bool,
     only: Option<String>,
     threads: Option<usize>,
 }
@@ -143,7 +170,7 @@ impl Options {
             }
         }
         if self.peers {
-            runners.extend(peers(self.quick));
+            runners.extend(reading_peers(self.quick));
         }
         runners
     }
@@ -157,15 +184,15 @@ impl Options {
     }
 }
 
-/// Every runner on one file. After the first round only the best way of each label goes on.
-pub fn race(runners: &[Runner], path: &Path, threads: usize, options: &Options) -> Vec<Outcome> {
-    let mut outcomes: Vec<Outcome> = Vec::new();
+/// Every contestant on one file. After the first round only the best way of each label goes on.
+pub fn race<C: Contestant>(runners: &[C], path: &Path, threads: usize, options: &Options) -> Vec<Outcome<C>> {
+    let mut outcomes: Vec<Outcome<C>> = Vec::new();
     for runner in runners.iter().filter(|runner| runner.is_there()) {
         if let Some(outcome) = run(runner, path, threads, options.repetitions()) {
             outcomes.push(outcome);
         }
     }
-    let mut kept: Vec<Outcome> = Vec::new();
+    let mut kept: Vec<Outcome<C>> = Vec::new();
     for outcome in outcomes {
         match kept.iter_mut().find(|other| other.runner.label() == outcome.runner.label()) {
             Some(other) if outcome.best() < other.best() => *other = outcome,
@@ -184,13 +211,13 @@ pub fn race(runners: &[Runner], path: &Path, threads: usize, options: &Options) 
     kept
 }
 
-fn run(runner: &Runner, path: &Path, threads: usize, repetitions: usize) -> Option<Outcome> {
-    let output = runner.command(path, threads, repetitions).stderr(Stdio::piped()).output().expect("reader starts");
+fn run<C: Contestant>(runner: &C, path: &Path, threads: usize, repetitions: usize) -> Option<Outcome<C>> {
+    let output = runner.command(path, threads, repetitions).stderr(Stdio::piped()).output().expect("contestant starts");
     if !output.status.success() {
         eprintln!("{} failed on {}: {}", runner.label(), path.display(), String::from_utf8_lossy(&output.stderr));
         return None;
     }
-    let report: Value = serde_json::from_slice(&output.stdout).expect("reader prints a line of JSON");
+    let report: Value = serde_json::from_slice(&output.stdout).expect("contestant prints a line of JSON");
     let numbers =
         |key: &str| -> Vec<f64> { report[key].as_array().into_iter().flatten().filter_map(Value::as_f64).collect() };
     Some(Outcome {
@@ -202,7 +229,7 @@ fn run(runner: &Runner, path: &Path, threads: usize, repetitions: usize) -> Opti
 }
 
 /// Every peer, in the ways that suit it; in the usual way only when it has to be quick.
-fn peers(quick: bool) -> Vec<Runner> {
+fn reading_peers(quick: bool) -> Vec<Runner> {
     let mut runners = own(super::Library::Parquet, if quick { &[8_192] } else { &[1_024, 8_192, 65_536] });
     if !quick {
         runners.extend(["pyarrow-16k", "pyarrow-1m", "pyarrow-mapped"].map(Runner::Python));
