@@ -24,8 +24,8 @@ pub(crate) struct AlignedBytes {
 struct Returned(Mutex<Vec<Vec<u128>>>);
 
 impl Returned {
-    /// More than the batches that are usually in flight would only hold memory.
-    const MOST: usize = 4;
+    /// More than the batches that are usually in flight (most where several threads share a column) would only hold memory.
+    const MOST: usize = 16;
 }
 
 /// A buffer on loan to Arrow.

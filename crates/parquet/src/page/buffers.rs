@@ -1,7 +1,8 @@
 use arrow_buffer::Buffer;
 
-/// Most buffers that are kept for use again: the page in decode, and the one before that a batch may still hold.
-const MAX_LENT: usize = 2;
+/// Most buffers that are kept for use again. Two are in use where the caller drops each batch before it asks for the next: the
+/// page in decode, and the one before that a batch may still hold; more where batches of views are decoded ahead.
+const MAX_LENT: usize = 8;
 
 /// Buffers for decompressed pages, used again as soon as nobody else refers to them.
 ///

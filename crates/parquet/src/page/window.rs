@@ -9,6 +9,13 @@ use crate::source::ByteRanges;
 /// Bytes read at once where pages are smaller.
 const WINDOW_BYTES: usize = 1 << 15;
 
+/// Most earlier windows that are kept for use again. One is in use where the caller drops each batch before it asks for the
+/// next; more where batches of views are decoded ahead.
+const MAX_RETIRED: usize = 8;
+
+/// Read for a header where pages are so large that each is read by itself, or passed over.
+const LONE_HEADER_BYTES: usize = 4096;
+
 /// Read beyond a page that does not fit, so that the next page's header comes with it.
 const HEADER_BYTES: usize = 256;
 
@@ -22,8 +29,8 @@ pub(super) struct Window {
     buffer: Buffer,
     /// The same memory, to be taken back when no page refers to it any more.
     owner: Option<Bytes>,
-    /// The window before, if pages of it were still in use when it was replaced.
-    retired: Option<Bytes>,
+    /// Windows before, pages of which were still in use when they were replaced.
+    retired: Vec<Bytes>,
     /// Whether the source puts its bytes into the buffers that it is offered.
     source_reuses: bool,
     /// Length of the page before, to end windows where pages are likely to end.
@@ -37,7 +44,7 @@ impl Window {
             start: 0,
             buffer: Buffer::from_vec(Vec::<u8>::new()),
             owner: None,
-            retired: None,
+            retired: Vec::new(),
             source_reuses: true,
             page_len: 0,
         }
@@ -134,26 +141,30 @@ impl Window {
             return len.saturating_add(HEADER_BYTES);
         }
         let page_len = self.page_len.max(len) + HEADER_BYTES / 4;
-        if page_len >= WINDOW_BYTES { WINDOW_BYTES } else { WINDOW_BYTES / page_len * page_len + HEADER_BYTES }
+        if page_len >= WINDOW_BYTES {
+            return LONE_HEADER_BYTES.max(len + HEADER_BYTES);
+        }
+        WINDOW_BYTES / page_len * page_len + HEADER_BYTES
     }
 
     /// Memory of at least `len` bytes for the source to read into, if the source does that.
     fn scratch(&mut self, len: usize) -> Vec<u8> {
         self.buffer = Buffer::from_vec(Vec::<u8>::new());
-        let (owner, retired) = (self.owner.take(), self.retired.take());
+        self.retired.extend(self.owner.take());
         if !self.source_reuses {
+            self.retired.clear();
             return Vec::new();
         }
-        // Neither too short nor so long that it would only hold memory.
-        let fits = |bytes: &Bytes| bytes.len() >= len && bytes.len() / 4 <= len;
-        let mut free = None;
-        for bytes in [owner, retired].into_iter().flatten() {
-            if free.is_none() && bytes.is_unique() && fits(&bytes) {
-                free = Some(bytes);
-            } else if fits(&bytes) {
-                self.retired.get_or_insert(bytes);
-            }
+        if len <= LONE_HEADER_BYTES {
+            // Large buffers wait for the page.
+            return vec![0; len];
         }
+        // Neither too short nor so long that it would only hold memory.
+        self.retired.retain(|bytes| bytes.len() >= len && bytes.len() / 4 <= len);
+        if self.retired.len() > MAX_RETIRED {
+            self.retired.remove(0);
+        }
+        let free = self.retired.iter().position(Bytes::is_unique).map(|free| self.retired.swap_remove(free));
         // A little more than asked for, since the page after a long one may be a little longer.
         let spare = if len > WINDOW_BYTES + HEADER_BYTES { len / 16 } else { 0 };
         free.map_or_else(|| vec![0; len + spare], Vec::from)

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::SchemaRef;
 
-use super::leaf_stream::{LeafStream, stream_ended};
+use super::leaf_stream::{Lane, LeafStream, stream_ended};
 use super::plan::ReadPlan;
 use super::scheduler::Scheduler;
 use super::selection::{BatchCursor, Step};
@@ -15,7 +15,8 @@ use crate::error::{Error, Result};
 /// The batches of a read, in file order. After an error there are no more.
 ///
 /// At any time it holds the pages being decoded (one for each leaf column), the batch being built, and with several
-/// threads up to [`Batches::MOST_BATCHES_AHEAD`] decoded batches of each column.
+/// threads up to [`Batches::MOST_BATCHES_AHEAD`] decoded batches of each column. Where columns are fewer than would keep the
+/// threads busy, several threads share each, and then every one of these holds pages of its own and up to 262,144 decoded rows.
 pub struct Batches {
     plan: Arc<ReadPlan>,
     columns: Columns,
@@ -31,16 +32,14 @@ enum Columns {
 }
 
 impl Batches {
-    /// With several threads, a column is decoded at most so many batches before it is asked for.
+    /// With several threads, a column that is not shared is decoded at most so many batches before it is asked for.
     pub const MOST_BATCHES_AHEAD: usize = 4;
 
     pub(super) fn new(plan: Arc<ReadPlan>, threads: usize) -> Self {
-        let streams = (0..plan.leaves.len()).map(|leaf| LeafStream::new(Arc::clone(&plan), leaf)).collect();
-        let columns = if threads > 1 && plan.leaves.len() > 1 {
-            Columns::Parallel(Scheduler::new(streams, threads, Self::MOST_BATCHES_AHEAD))
-        } else {
-            Columns::Serial(streams)
-        };
+        let serial =
+            || (0..plan.leaves.len()).map(|leaf| LeafStream::new(Arc::clone(&plan), leaf, Lane::ONLY)).collect();
+        let scheduler = if threads > 1 { Scheduler::new(&plan, threads) } else { None };
+        let columns = scheduler.map_or_else(|| Columns::Serial(serial()), Columns::Parallel);
         Self { plan, columns, row_group: 0, cursor: BatchCursor::default(), steps: Vec::new(), ended: false }
     }
 

@@ -9,12 +9,35 @@ use super::selection::{BatchCursor, Step};
 use crate::decode::{LeafBatch, LeafReader};
 use crate::error::{Error, Result};
 
+/// The batches of a leaf that one stream decodes, where several streams share the leaf: in turn, each takes `segment` batches.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Lane {
+    pub(super) index: usize,
+    pub(super) count: usize,
+    pub(super) segment: usize,
+}
+
+impl Lane {
+    /// The lane of a leaf that is decoded by one stream.
+    pub(super) const ONLY: Self = Self { index: 0, count: 1, segment: 1 };
+
+    /// The index of the lane that decodes a leaf's `batch`, counted from 0 over the whole read.
+    pub(super) fn of(self, batch: usize) -> usize {
+        batch / self.segment % self.count
+    }
+}
+
 /// Decodes one leaf batch by batch, going from row group to row group.
 #[derive(Debug)]
 pub(super) struct LeafStream {
     plan: Arc<ReadPlan>,
     /// Index among the plan's leaves.
     leaf: usize,
+    lane: Lane,
+    /// Number of the next batch of the leaf, whichever lane it is in.
+    batch: usize,
+    /// Rows of other lanes to pass over before the next batch.
+    skip: usize,
     /// Index among the plan's row groups.
     row_group: usize,
     cursor: BatchCursor,
@@ -25,10 +48,13 @@ pub(super) struct LeafStream {
 }
 
 impl LeafStream {
-    pub(super) fn new(plan: Arc<ReadPlan>, leaf: usize) -> Self {
+    pub(super) fn new(plan: Arc<ReadPlan>, leaf: usize, lane: Lane) -> Self {
         Self {
             plan,
             leaf,
+            lane,
+            batch: 0,
+            skip: 0,
             row_group: 0,
             cursor: BatchCursor::default(),
             reader: None,
@@ -37,13 +63,20 @@ impl LeafStream {
         }
     }
 
-    /// The next batch; `None` after the last.
+    /// The lane's next batch; `None` after the last.
     pub(super) fn next(&mut self) -> Result<Option<LeafBatch>> {
         while let Some(rows) = self.plan.rows.get(self.row_group) {
             if self.cursor.next(rows, self.plan.batch_size, &mut self.steps) == 0 {
                 self.cursor = BatchCursor::default();
                 self.row_group += 1;
                 self.is_open = false;
+                self.skip = 0;
+                continue;
+            }
+            let is_mine = self.lane.of(self.batch) == self.lane.index;
+            self.batch += 1;
+            if !is_mine {
+                self.skip += self.steps.iter().map(|step| step.skip + step.read).sum::<usize>();
                 continue;
             }
             let reader = match &mut self.reader {
@@ -57,8 +90,9 @@ impl LeafStream {
             };
             self.is_open = true;
             for step in &self.steps {
-                if step.skip > 0 {
-                    reader.skip(step.skip)?;
+                let skip = std::mem::take(&mut self.skip) + step.skip;
+                if skip > 0 {
+                    reader.skip(skip)?;
                 }
                 reader.append(step.read)?;
             }

@@ -9,3 +9,6 @@ mod selection;
 
 pub use batches::Batches;
 pub use builder::ReadBuilder;
+
+#[cfg(test)]
+mod tests;

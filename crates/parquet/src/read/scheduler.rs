@@ -1,22 +1,39 @@
 //! Decoding the leaves of a read on several threads.
 //!
-//! A task is the next few batches of one leaf. A thread that is free takes the leaf that is furthest behind, so that wide
-//! and narrow columns, cheap and dear ones, share the threads without being assigned to any. The thread that asks for
-//! batches works as well while what it needs is not there. Several batches at once, because one takes some microseconds
-//! to decode, about what waking a thread costs.
+//! A task is the next few batches of one leaf, or of one of the lanes that share a leaf where there are fewer leaves than
+//! would keep the threads busy: lanes take stretches of rows in turn, each passing over the pages of the others. A thread
+//! that is free takes the leaf that is furthest behind, so that wide and narrow columns, cheap and dear ones, share the
+//! threads without being assigned to any. The thread that asks for batches works as well while what it needs is not
+//! there. Several batches at once, because one takes some microseconds to decode, about what waking a thread costs.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
-use super::leaf_stream::LeafStream;
+use super::batches::Batches;
+use super::leaf_stream::{Lane, LeafStream};
+use super::plan::ReadPlan;
 use crate::decode::LeafBatch;
 use crate::error::{Error, Result};
 
 pub(super) struct Scheduler {
     shared: Arc<Shared>,
     workers: Vec<JoinHandle<()>>,
+    leaves: Vec<LeafLanes>,
 }
+
+/// Where the batches of one leaf come from.
+struct LeafLanes {
+    /// Index of the first lane among all.
+    first: usize,
+    lane: Lane,
+    /// Batches taken so far.
+    taken: usize,
+}
+
+/// Rows of a lane's turn, if batches are not larger. A page in which two turns meet is read for both, so that short turns
+/// cost, and long ones hold memory.
+const LANE_ROWS: usize = 1 << 17;
 
 struct Shared {
     state: Mutex<State>,
@@ -24,7 +41,6 @@ struct Shared {
     work: Condvar,
     /// Signalled when a batch is there.
     ready: Condvar,
-    most_ahead: usize,
 }
 
 struct State {
@@ -36,6 +52,8 @@ struct State {
 }
 
 struct Column {
+    /// Most batches in stock.
+    most_ahead: usize,
     /// Absent while a thread works on it, and after its end or an error.
     stream: Option<LeafStream>,
     working: bool,
@@ -44,14 +62,40 @@ struct Column {
 }
 
 impl Scheduler {
-    pub(super) fn new(streams: Vec<LeafStream>, threads: usize, most_ahead: usize) -> Self {
-        let column = |stream| Column { stream: Some(stream), working: false, decoded: VecDeque::new(), produced: 0 };
-        let columns = streams.into_iter().map(column).collect();
+    /// A scheduler for all leaves of `plan`; `None` if there is nothing to share among threads.
+    pub(super) fn new(plan: &Arc<ReadPlan>, threads: usize) -> Option<Self> {
+        let leaf_count = plan.leaves.len();
+        // Only where threads would have nothing to do: a lane costs a quarter to a half more than a leaf that is not shared,
+        // for pages read twice and batches that have left the cache when they are handed out.
+        let lane_count = threads.div_ceil(leaf_count.max(1));
+        let mut columns = Vec::new();
+        let mut leaves = Vec::with_capacity(leaf_count);
+        for (leaf, planned) in plan.leaves.iter().enumerate() {
+            // Where rows are of several entries, pages do not always say how many rows they have to be passed over by.
+            let lane = match lane_count {
+                2.. if planned.leaf.max_rep_level == 0 => {
+                    Lane { index: 0, count: lane_count, segment: (LANE_ROWS / plan.batch_size).max(1) }
+                }
+                _ => Lane::ONLY,
+            };
+            // A lane that is ahead has to have room for its whole turn, and some to go on with.
+            let most_ahead = if lane.count > 1 { lane.segment * 2 } else { 0 }.max(Batches::MOST_BATCHES_AHEAD);
+            leaves.push(LeafLanes { first: columns.len(), lane, taken: 0 });
+            columns.extend((0..lane.count).map(|index| Column {
+                most_ahead,
+                stream: Some(LeafStream::new(Arc::clone(plan), leaf, Lane { index, ..lane })),
+                working: false,
+                decoded: VecDeque::new(),
+                produced: 0,
+            }));
+        }
+        if threads < 2 || columns.len() < 2 {
+            return None;
+        }
         let shared = Arc::new(Shared {
             state: Mutex::new(State { columns, idle_workers: 0, caller_waits: false, stop: false }),
             work: Condvar::new(),
             ready: Condvar::new(),
-            most_ahead,
         });
         let spawn = |_| {
             let shared = Arc::clone(&shared);
@@ -59,17 +103,20 @@ impl Scheduler {
             thread::Builder::new().name("lath-decode".into()).spawn(move || work(&shared)).ok()
         };
         let workers = (1..threads).filter_map(spawn).collect();
-        Self { shared, workers }
+        Some(Self { shared, workers, leaves })
     }
 
     /// The next batch of a leaf; `None` after its last.
-    pub(super) fn take(&self, column: usize) -> Result<Option<LeafBatch>> {
+    pub(super) fn take(&mut self, leaf: usize) -> Result<Option<LeafBatch>> {
+        let LeafLanes { first, lane, taken } = &mut self.leaves[leaf];
+        let column = *first + lane.of(*taken);
+        *taken += 1;
         let shared = &*self.shared;
         let mut state = shared.lock();
         loop {
             let wanted = &mut state.columns[column];
             if let Some(batch) = wanted.decoded.pop_front() {
-                let can_be_worked_on = wanted.stream.is_some() && wanted.decoded.len() <= shared.most_ahead / 2;
+                let can_be_worked_on = wanted.stream.is_some() && wanted.decoded.len() <= wanted.most_ahead / 2;
                 if can_be_worked_on && state.idle_workers > 0 {
                     shared.work.notify_one();
                 }
@@ -79,7 +126,7 @@ impl Scheduler {
                 return Ok(None);
             }
             // The leaf that is waited for comes first, unless a worker has it already.
-            let next = if wanted.stream.is_some() { Some(column) } else { state.furthest_behind(shared.most_ahead) };
+            let next = if wanted.stream.is_some() { Some(column) } else { state.furthest_behind() };
             state = match next {
                 Some(column) => shared.decode(state, column),
                 None => {
@@ -107,7 +154,7 @@ impl Drop for Scheduler {
 fn work(shared: &Shared) {
     let mut state = shared.lock();
     while !state.stop {
-        state = match state.furthest_behind(shared.most_ahead) {
+        state = match state.furthest_behind() {
             Some(column) => shared.decode(state, column),
             None => {
                 state.idle_workers += 1;
@@ -122,8 +169,8 @@ fn work(shared: &Shared) {
 impl State {
     /// The leaf with the fewest batches so far among those that nobody works on and that have no more than half of what
     /// they may have in stock.
-    fn furthest_behind(&self, most_ahead: usize) -> Option<usize> {
-        let free = |column: &Column| column.stream.is_some() && column.decoded.len() <= most_ahead / 2;
+    fn furthest_behind(&self) -> Option<usize> {
+        let free = |column: &Column| column.stream.is_some() && column.decoded.len() <= column.most_ahead / 2;
         let columns = self.columns.iter().enumerate().filter(|(_, column)| free(column));
         columns.min_by_key(|(_, column)| column.produced).map(|(index, _)| index)
     }
@@ -134,12 +181,13 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Decodes batches of `column` until its stock is full, without holding the lock.
+    /// Decodes a few batches of `column`, no more than its stock has room for, without holding the lock.
     fn decode<'a>(&'a self, mut state: MutexGuard<'a, State>, column: usize) -> MutexGuard<'a, State> {
         let slot = &mut state.columns[column];
         let Some(mut stream) = slot.stream.take() else { return state };
         slot.working = true;
-        let mut missing = self.most_ahead.saturating_sub(slot.decoded.len()).max(1);
+        let room = slot.most_ahead.saturating_sub(slot.decoded.len());
+        let mut missing = room.clamp(1, Batches::MOST_BATCHES_AHEAD);
         drop(state);
 
         let mut decoded = VecDeque::with_capacity(missing);
