@@ -9,7 +9,7 @@
 //! | encoding | from [`ByteStrings`](crate::ByteStrings) |
 //! | --- | --- |
 //! | PLAIN | [`encode_plain`] |
-//! | DELTA_LENGTH_BYTE_ARRAY | [`lengths`], to be delta-encoded, then [`concat`] |
+//! | DELTA_LENGTH_BYTE_ARRAY | [`lengths`], to be delta-encoded, then [`concat()`] |
 //! | DELTA_BYTE_ARRAY | [`prefix_split`], its lengths to be delta-encoded |
 //!
 //! A view is 16 bytes, here a `u128`. It holds a value of up to twelve bytes itself, and points to a longer one:

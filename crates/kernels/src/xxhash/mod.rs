@@ -15,7 +15,10 @@
 //! [Parquet](https://parquet.apache.org/docs/file-format/bloomfilter/),
 //! [XXH64](https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md#xxh64-algorithm-description).
 
-#![expect(unsafe_code, reason = "dispatch to functions that need the features of their tier")]
+#![cfg_attr(
+    target_arch = "x86_64",
+    expect(unsafe_code, reason = "dispatch to functions that need the features of their tier")
+)]
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;

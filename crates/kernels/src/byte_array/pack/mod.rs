@@ -7,7 +7,10 @@
 //! PLAIN     05 00 00 00 h e l l o 02 00 00 00 h i 03 …
 //! ```
 
-#![expect(unsafe_code, reason = "dispatch to functions that need the features of their tier")]
+#![cfg_attr(
+    target_arch = "x86_64",
+    expect(unsafe_code, reason = "dispatch to functions that need the features of their tier")
+)]
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -59,7 +62,7 @@ pub fn concat(strings: ByteStrings<'_>, out: &mut [u8]) -> Result<usize, KernelE
 /// Bytes of `out` behind them may be overwritten.
 ///
 /// # Errors
-/// As [`concat`]; [`KernelError::OffsetOverflow`] where a length is over `i32::MAX`.
+/// As [`concat()`]; [`KernelError::OffsetOverflow`] where a length is over `i32::MAX`.
 pub fn encode_plain(strings: ByteStrings<'_>, out: &mut [u8]) -> Result<usize, KernelError> {
     with_source!(strings, |source| encode_plain_of(source, out))
 }

@@ -8,7 +8,10 @@
 //!
 //! [Specification](https://parquet.apache.org/docs/file-format/data-pages/encodings/#delta-strings-delta_byte_array--7).
 
-#![expect(unsafe_code, reason = "dispatch to functions that need the features of their tier")]
+#![cfg_attr(
+    target_arch = "x86_64",
+    expect(unsafe_code, reason = "dispatch to functions that need the features of their tier")
+)]
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;

@@ -9,7 +9,10 @@
 //! as many as the longest string of the call asks for: hash and compare have no branch on the length. What has the same
 //! hash and length is compared with the page, so equal codes are equal strings.
 
-#![expect(unsafe_code, reason = "dispatch to functions that need the features of their tier")]
+#![cfg_attr(
+    target_arch = "x86_64",
+    expect(unsafe_code, reason = "dispatch to functions that need the features of their tier")
+)]
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
