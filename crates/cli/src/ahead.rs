@@ -56,9 +56,8 @@ mod tests {
     #[test]
     fn work_that_nobody_wants_ends() {
         let (done, ended) = sync_channel::<()>(0);
-        let mut ahead = Ahead::new((0..).map(move |number| {
+        let mut ahead = Ahead::new((0..).inspect(move |_| {
             let _alive = &done;
-            number
         }));
         assert_eq!(ahead.next(), Some(0));
         drop(ahead);

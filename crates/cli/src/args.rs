@@ -14,7 +14,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) use convert::{ConvertArgs, FileFormat, TextArgs};
 pub(crate) use destination::{DestinationArgs, ReportArgs};
 pub(crate) use generate::{EventsArgs, Generate, TpchArgs};
-pub(crate) use rewrite::RewriteArgs;
+pub(crate) use rewrite::{MergeArgs, RewriteArgs, SplitArgs};
 pub(crate) use write::{Choice, ProfileName, SortArgs, WriteArgs};
 
 const ABOUT: &str = "Look into Parquet files, find rows in them, write, convert and check them";
@@ -80,6 +80,12 @@ pub(crate) enum Command {
     /// Write Parquet files again: with other encodings, codecs, indexes, columns, rows or order
     #[command(after_help = rewrite::REWRITE_HELP)]
     Rewrite(Box<RewriteArgs>),
+    /// Write several Parquet files as one: sorted ones in order, others one after the other
+    #[command(after_help = rewrite::MERGE_HELP)]
+    Merge(Box<MergeArgs>),
+    /// Write a Parquet file as several, by rows, row groups or bytes
+    #[command(after_help = rewrite::SPLIT_HELP)]
+    Split(Box<SplitArgs>),
     /// Convert between Parquet, CSV, JSON lines and Arrow IPC
     #[command(after_help = convert::HELP)]
     Convert(Box<ConvertArgs>),

@@ -11,6 +11,7 @@ mod inputs;
 mod output;
 mod page_index;
 mod parquet_type;
+mod partition;
 mod predicate;
 mod progress;
 mod quantity;

@@ -106,7 +106,7 @@ pub(crate) fn threads(args: &DecodeArgs) -> usize {
 }
 
 /// Keeps the columns of several files in the order, and of the types, of the first.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Alignment {
     schema: SchemaRef,
     first_file: String,

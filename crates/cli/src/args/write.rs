@@ -51,7 +51,7 @@ pub(crate) struct WriteArgs {
 /// Sorting, for commands that can.
 #[derive(Debug, Default, Args)]
 pub(crate) struct SortArgs {
-    /// Sort rows by these columns, the most significant first; :desc after a column is largest first, :nulls-first puts nulls
+    /// Columns by which rows are sorted, the most significant first; :desc after a column is largest first, :nulls-first puts nulls
     /// before values
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',', value_parser = parse_sort_key)]
     pub(crate) sort_by: Vec<SortingColumn>,

@@ -3,7 +3,7 @@
 //! <https://parquet.apache.org/docs/file-format/metadata/#size-statistics>
 
 use parquet::basic::Type as PhysicalType;
-use parquet::file::metadata::ParquetMetaData;
+use parquet::file::metadata::{LevelHistogram, ParquetMetaData};
 use parquet::file::page_index::column_index::ColumnIndexMetaData;
 use parquet::schema::types::ColumnDescriptor;
 
@@ -26,8 +26,8 @@ pub(super) fn compare_chunk(
 ) {
     let chunk = metadata.row_group(row_group).column(column);
     let claim = Claim {
-        def_levels: chunk.definition_level_histogram().map(|histogram| histogram.values()),
-        rep_levels: chunk.repetition_level_histogram().map(|histogram| histogram.values()),
+        def_levels: chunk.definition_level_histogram().map(LevelHistogram::values),
+        rep_levels: chunk.repetition_level_histogram().map(LevelHistogram::values),
         string_bytes: chunk.unencoded_byte_array_data_bytes(),
     };
     claim.compare(tally, chunk.column_descr(), report);

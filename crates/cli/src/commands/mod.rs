@@ -5,10 +5,12 @@ mod convert;
 mod count;
 mod find;
 mod generate;
+mod merge;
 mod meta;
 mod rewrite;
 mod rows;
 mod schema;
+mod split;
 
 use std::io::Write;
 
@@ -31,6 +33,8 @@ pub(crate) fn run(command: Command) -> Result<Outcome> {
         Command::Check(args) => check::run(&args),
         Command::Find(args) => find::run(&args),
         Command::Rewrite(args) => rewrite::run(&args),
+        Command::Merge(args) => merge::run(&args),
+        Command::Split(args) => split::run(&args),
         Command::Convert(args) => convert::run(&args),
         Command::Gen { what } => generate::run(&what),
         Command::Completions { shell } => {

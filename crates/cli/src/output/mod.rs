@@ -115,6 +115,14 @@ impl<'a> Output<'a> {
         self.path.is_none() && io::stdout().is_terminal()
     }
 
+    /// The destination, for bytes.
+    pub(crate) fn target(&self) -> Result<Target> {
+        match self.path {
+            Some(path) => Target::file(path),
+            None => Target::stdout(),
+        }
+    }
+
     /// Creates the output for rows of `schema`, which are sorted if that was asked for.
     pub(crate) fn open(&self, schema: &SchemaRef) -> Result<Box<dyn Rows>> {
         let rows = self.open_for_ordered(schema)?;
@@ -132,10 +140,7 @@ impl<'a> Output<'a> {
 
     /// Creates the output for rows of `schema` that come in the order that was asked for.
     pub(crate) fn open_for_ordered(&self, schema: &SchemaRef) -> Result<Box<dyn Rows>> {
-        let target = match self.path {
-            Some(path) => Target::file(path)?,
-            None => Target::stdout()?,
-        };
+        let target = self.target()?;
         let terminal = if self.path.is_some() { Terminal::PLAIN } else { Terminal::stdout() };
         Ok(match self.format {
             Format::Table => Box::new(table::TableRows::new(target, schema.clone(), terminal)),

@@ -4,7 +4,7 @@ mod columns;
 
 use std::fs;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use lath_parquet::{ParquetFile, WriteSummary};
@@ -21,6 +21,8 @@ use crate::terminal::Terminal;
 #[derive(Debug)]
 pub(crate) struct Summary {
     output: String,
+    /// Where there may be several.
+    outputs: Vec<String>,
     start: Instant,
     pub(crate) rows: u64,
     /// Size of the inputs, where they are files.
@@ -36,6 +38,7 @@ impl Summary {
         let output = output.map_or_else(|| "standard output".to_owned(), |path| path.display().to_string());
         Self {
             output,
+            outputs: Vec::new(),
             start: Instant::now(),
             rows: 0,
             bytes_before: None,
@@ -65,6 +68,14 @@ impl Summary {
         if let Some(size) = size {
             *self.bytes_after.get_or_insert(0) += size;
         }
+    }
+
+    /// Says that there were several outputs.
+    pub(crate) fn set_outputs(&mut self, paths: &[PathBuf]) {
+        if let [first, .., last] = paths {
+            self.output = format!("{} to {} ({})", first.display(), last.display(), plural(paths.len() as u64, "file"));
+        }
+        self.outputs = paths.iter().map(|path| path.display().to_string()).collect();
     }
 
     /// Tells a person on standard error, or a program on standard output.
@@ -106,8 +117,14 @@ impl Summary {
             "bytes_after": self.bytes_after,
             "seconds": self.start.elapsed().as_secs_f64(),
         });
-        if let (Some(columns), Some(summary)) = (self.columns.json(), summary.as_object_mut()) {
-            summary.insert("columns".to_owned(), columns);
+        if let Some(summary) = summary.as_object_mut() {
+            if let Some(columns) = self.columns.json() {
+                summary.insert("columns".to_owned(), columns);
+            }
+            if !self.outputs.is_empty() {
+                summary.remove("output");
+                summary.insert("outputs".to_owned(), json!(self.outputs));
+            }
         }
         summary
     }

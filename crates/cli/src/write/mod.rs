@@ -1,5 +1,7 @@
 //! From what was asked for to a Parquet file.
 
+mod copy;
 mod options;
 
+pub(crate) use copy::{CopiedFile, are_alike, are_in_file_order};
 pub(crate) use options::write_options;

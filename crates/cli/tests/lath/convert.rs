@@ -55,7 +55,7 @@ fn every_format_comes_back_from_every_other() {
 fn types_of_csv_are_inferred() {
     let csv = "id,price,when,day,paid,note\n1,1.5,2025-01-31 08:30:00,2025-01-31,true,a\n2,2,2025-01-31 08:30:00.25,2025-02-01,false,\n,,,,,\n";
     let run = lath_with_input(&["convert", "-", "--from", "csv", "--format", "arrow"], csv.as_bytes());
-    run.stderr.is_empty().then_some(()).unwrap_or_else(|| panic!("{}", run.stderr));
+    assert_eq!(run.stderr, "");
     let rows = ipc(run.stdout);
     let types: Vec<_> = rows.schema().fields().iter().map(|field| field.data_type().clone()).collect();
     assert_eq!(

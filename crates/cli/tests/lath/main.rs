@@ -11,6 +11,7 @@ mod formats;
 mod generate;
 mod inputs;
 mod invocation;
+mod merge;
 mod metadata;
 mod rewrite;
 mod rows;

@@ -113,6 +113,8 @@ fn every_command_has_help_with_an_example() {
         "check",
         "find",
         "rewrite",
+        "merge",
+        "split",
         "convert",
         "gen",
         "completions",

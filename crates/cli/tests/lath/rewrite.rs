@@ -53,7 +53,16 @@ fn rows_stay_as_they_are_whatever_the_options() {
         &["--profile", "lookup", "--bloom", "trip,from", "--bloom-fpp", "0.001"],
         &["--codec", "none", "--page-version", "2", "--page-rows", "100", "--dictionary", "off"],
         &["--codec", "snappy", "--codec", "price=gzip:9", "--row-group-rows", "777", "--threads", "3"],
-        &["--encoding", "minutes=plain", "--dictionary", "minutes=off"],
+        &[
+            "--encoding",
+            "minutes=delta",
+            "--dictionary",
+            "off",
+            "--encoding",
+            "kilometres=byte-stream-split",
+            "--encoding",
+            "note=delta-strings",
+        ],
         &["--memory", "1MiB", "--batch-size", "100"],
     ]
     .into_iter()
@@ -79,7 +88,7 @@ fn options_are_found_in_the_file() {
         "--codec",
         "price=zstd:3",
         "--encoding",
-        "minutes=plain",
+        "minutes=delta",
         "--dictionary",
         "minutes=off",
         "--bloom",
@@ -97,9 +106,9 @@ fn options_are_found_in_the_file() {
         let is_price = path == "price";
         assert_eq!(matches!(column.compression(), Compression::ZSTD(_)), is_price, "{path}: {}", column.compression());
         assert_eq!(column.compression() == Compression::SNAPPY, !is_price, "{path}");
-        if path == "minutes" {
-            assert!(!column.encodings().any(|encoding| encoding == Encoding::RLE_DICTIONARY), "{path}");
-        }
+        assert_eq!(column.bloom_filter_offset().is_some(), path.starts_with("rider."), "{path}");
+        let has_delta = column.encodings().any(|encoding| encoding == Encoding::DELTA_BINARY_PACKED);
+        assert_eq!(has_delta, path == "minutes", "{path}");
         assert!(column.offset_index_offset().is_some() && column.column_index_offset().is_some(), "{path}");
     }
     let meta = lath(["meta", &output, "--columns", "minutes", "--json"]);

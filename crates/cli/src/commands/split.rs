@@ -1,0 +1,142 @@
+//! `split`: one table as several Parquet files.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use lath_parquet::{ParquetFile, Strings, WriteSummary};
+
+use crate::ahead::Ahead;
+use crate::args::{Format, SplitArgs};
+use crate::failure::{Failure, Outcome, Result};
+use crate::inputs::Inputs;
+use crate::output::target::Target;
+use crate::output::{Output, ParquetWish};
+use crate::partition::{Part, Size, partition};
+use crate::progress::Progress;
+use crate::scan::{Alignment, Scan};
+use crate::summary::Summary;
+use crate::write::{CopiedFile, are_alike};
+use crate::{destination, summary};
+
+/// Writes the inputs' rows to numbered files.
+pub(super) fn run(args: &SplitArgs) -> Result<Outcome> {
+    let mut inputs = Inputs::find(&args.inputs)?;
+    let size = match (args.rows, args.row_groups, args.bytes) {
+        (Some(rows), _, _) => Size::Rows(rows as u64),
+        (_, Some(row_groups), _) => Size::RowGroups(row_groups),
+        (_, _, Some(bytes)) => Size::Bytes(bytes as u64),
+        _ => return Err(Failure::Usage("add --rows, --row-groups or --bytes".to_owned())),
+    };
+    let files = (0..inputs.len()).map(|index| inputs.open(index)).collect::<Result<Vec<_>>>()?;
+    let parts = partition(&files, size);
+    let names = Names::new(&args.output, inputs.path(0))?;
+    let paths: Vec<PathBuf> = (0..parts.len()).map(|number| names.path(number)).collect();
+    for path in &paths {
+        destination::check(path, args.report.force, Some(&inputs))?;
+    }
+    let splitting = Splitting {
+        args,
+        scan: Scan::new(&args.decode, Strings::Offsets),
+        may_copy: !args.write.is_set() && !inputs.are_decrypted() && are_alike(&files),
+        names: (0..inputs.len()).map(|index| inputs.name(index)).collect(),
+        files,
+    };
+    summary::check(&args.report, Some(&args.output))?;
+    let mut summary = Summary::new(Some(&names.path(0)));
+    summary.bytes_before = (0..inputs.len()).map(|index| inputs.byte_len(index)).sum();
+    splitting.files.iter().for_each(|file| summary.add_input(file));
+    let mut progress = Progress::new("rows", splitting.files.iter().map(ParquetFile::row_count).sum(), false);
+    for (number, (part, path)) in parts.iter().zip(&paths).enumerate() {
+        match splitting.write(part, path, &mut progress) {
+            Ok(written) => {
+                summary.rows += written.rows;
+                summary.add_output(Some(path), Some(&written));
+            }
+            Err(failure) => {
+                // Half of the files are no use to anyone.
+                for path in &paths[..number] {
+                    let _ = fs::remove_file(path);
+                }
+                return Err(failure);
+            }
+        }
+    }
+    progress.clear();
+    summary.set_outputs(&paths);
+    summary.report(&args.report)?;
+    Ok(Outcome::Done)
+}
+
+/// What is split.
+struct Splitting<'a> {
+    args: &'a SplitArgs,
+    scan: Scan,
+    files: Vec<ParquetFile>,
+    names: Vec<String>,
+    /// Whether row groups can be taken over as they are.
+    may_copy: bool,
+}
+
+impl Splitting<'_> {
+    fn write(&self, part: &Part, path: &Path, progress: &mut Progress) -> Result<WriteSummary> {
+        if self.may_copy && part.has_whole_row_groups() {
+            return self.copy(part, path, progress);
+        }
+        let wish = ParquetWish { write: &self.args.write, sorted_by: &[], threads: self.scan.threads };
+        let output = Output::settle(Some(Format::Parquet), Some(path))?.with_parquet(wish)?;
+        let first = self.scan.read(&self.files[0], &self.names[0], Some(Vec::new()))?;
+        let alignment = Alignment::new(&first.schema(), None, &self.names[0], self.files.len() > 1);
+        let mut rows = output.open(alignment.schema())?;
+        for (file, ranges) in part.row_ranges() {
+            let name = &self.names[file];
+            let batches = self.scan.read(&self.files[file], name, Some(ranges))?;
+            let sources = alignment.sources(&batches.schema(), name)?;
+            for batch in Ahead::new(batches) {
+                let batch = batch.map_err(|error| Failure::reading(name, error))?;
+                rows.write(&alignment.align(&batch, &sources)?)?;
+                progress.advance(batch.num_rows() as u64);
+            }
+        }
+        let written = rows.finish()?;
+        written.ok_or_else(|| Failure::Io(format!("{}: was not written as Parquet", path.display())))
+    }
+
+    fn copy(&self, part: &Part, path: &Path, progress: &mut Progress) -> Result<WriteSummary> {
+        let mut copied = CopiedFile::like(Target::file(path)?, &self.files[0], None)?;
+        for piece in &part.0 {
+            copied.row_group(&self.files[piece.file], &self.names[piece.file], piece.row_group)?;
+            progress.advance(piece.rows.end - piece.rows.start);
+        }
+        copied.finish()
+    }
+}
+
+/// How the files are called.
+struct Names {
+    folder: PathBuf,
+    stem: String,
+    extension: String,
+}
+
+impl Names {
+    /// `output` with numbers, or the name of the first input with numbers in the directory `output`.
+    fn new(output: &Path, input: Option<&Path>) -> Result<Self> {
+        let ends_as_directory = output.as_os_str().as_encoded_bytes().last() == Some(&b'/');
+        let (folder, named) = if output.is_dir() || ends_as_directory {
+            fs::create_dir_all(output).map_err(|error| Failure::reaching(output, &error))?;
+            (output, input.unwrap_or(Path::new("part.parquet")))
+        } else {
+            (output.parent().unwrap_or(Path::new("")), output)
+        };
+        let text = |part: Option<&std::ffi::OsStr>| part.map(|part| part.to_string_lossy().into_owned());
+        let stem = text(named.file_stem()).ok_or_else(|| {
+            Failure::Usage(format!("{}: give -o a name such as part.parquet, or a directory", output.display()))
+        })?;
+        let extension = text(named.extension()).unwrap_or_else(|| "parquet".to_owned());
+        Ok(Self { folder: folder.to_owned(), stem, extension })
+    }
+
+    fn path(&self, number: usize) -> PathBuf {
+        self.folder.join(format!("{}-{number:05}.{}", self.stem, self.extension))
+    }
+}

@@ -1,0 +1,202 @@
+//! Which rows go to which file when a table is split.
+
+use std::ops::Range;
+
+use lath_parquet::ParquetFile;
+
+/// How large a file becomes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Size {
+    Rows(u64),
+    RowGroups(usize),
+    /// Compressed bytes of pages.
+    Bytes(u64),
+}
+
+/// The rows of one file, in order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Part(pub(crate) Vec<Piece>);
+
+/// A row group, or some of its rows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Piece {
+    /// Which of the inputs.
+    pub(crate) file: usize,
+    pub(crate) row_group: usize,
+    /// Row numbers in that input.
+    pub(crate) rows: Range<u64>,
+    pub(crate) is_whole: bool,
+}
+
+impl Part {
+    /// Whether no row group is cut.
+    pub(crate) fn has_whole_row_groups(&self) -> bool {
+        self.0.iter().all(|piece| piece.is_whole)
+    }
+
+    /// The rows of each input.
+    pub(crate) fn row_ranges(&self) -> Vec<(usize, Vec<Range<u64>>)> {
+        let mut all: Vec<(usize, Vec<Range<u64>>)> = Vec::new();
+        for piece in &self.0 {
+            match all.last_mut().filter(|(file, _)| *file == piece.file) {
+                Some((_, ranges)) => ranges.push(piece.rows.clone()),
+                None => all.push((piece.file, vec![piece.rows.clone()])),
+            }
+        }
+        all
+    }
+}
+
+/// A row group of an input.
+#[derive(Debug, Clone, Copy)]
+struct RowGroup {
+    file: usize,
+    index: usize,
+    first_row: u64,
+    rows: u64,
+    bytes: u64,
+}
+
+/// Shares out the rows of `files`. There is at least one part, if only an empty one.
+pub(crate) fn partition(files: &[ParquetFile], size: Size) -> Vec<Part> {
+    let mut row_groups = Vec::new();
+    for (file, input) in files.iter().enumerate() {
+        let mut first_row = 0;
+        for (index, row_group) in input.metadata().row_groups().iter().enumerate() {
+            let rows = u64::try_from(row_group.num_rows()).unwrap_or(0);
+            let bytes = u64::try_from(row_group.compressed_size()).unwrap_or(0);
+            row_groups.push(RowGroup { file, index, first_row, rows, bytes });
+            first_row += rows;
+        }
+    }
+    share(&row_groups, size)
+}
+
+fn share(row_groups: &[RowGroup], size: Size) -> Vec<Part> {
+    let mut parts = vec![Part::default()];
+    // What the last part has, in the unit of the size.
+    let mut filled = 0;
+    for group in row_groups {
+        match size {
+            Size::RowGroups(most) => add(&mut parts, &mut filled, most as u64, group, 0..group.rows, 1),
+            // As many row groups as fit.
+            Size::Bytes(most) if group.bytes <= most => {
+                let left = most.saturating_sub(filled);
+                if group.bytes > left {
+                    filled = most;
+                }
+                add(&mut parts, &mut filled, most, group, 0..group.rows, group.bytes);
+            }
+            // The bytes are taken to be spread evenly over the rows.
+            Size::Bytes(most) => {
+                let each = (u128::from(group.rows) * u128::from(most) / u128::from(group.bytes)).max(1);
+                cut(&mut parts, &mut filled, most, group, u64::try_from(each).unwrap_or(1), |_| most);
+            }
+            Size::Rows(most) => {
+                let mut start = 0;
+                while start < group.rows {
+                    let room = if filled >= most { most } else { most - filled };
+                    let end = group.rows.min(start + room);
+                    add(&mut parts, &mut filled, most, group, start..end, end - start);
+                    start = end;
+                }
+            }
+        }
+    }
+    parts
+}
+
+/// Gives a row group files of its own, of `each` rows.
+fn cut(parts: &mut Vec<Part>, filled: &mut u64, most: u64, group: &RowGroup, each: u64, weight: impl Fn(u64) -> u64) {
+    let mut start = 0;
+    while start < group.rows {
+        let end = group.rows.min(start + each);
+        *filled = most;
+        add(parts, filled, most, group, start..end, weight(end - start));
+        start = end;
+    }
+}
+
+/// Adds rows of a row group to the last part, or to a new one if that is full.
+fn add(parts: &mut Vec<Part>, filled: &mut u64, most: u64, group: &RowGroup, rows: Range<u64>, weight: u64) {
+    if *filled >= most && parts.last().is_some_and(|part| !part.0.is_empty()) {
+        parts.push(Part::default());
+    }
+    if *filled >= most {
+        *filled = 0;
+    }
+    *filled += weight;
+    let is_whole = rows == (0..group.rows);
+    let rows = group.first_row + rows.start..group.first_row + rows.end;
+    if let Some(part) = parts.last_mut() {
+        part.0.push(Piece { file: group.file, row_group: group.index, rows, is_whole });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Row groups of 10 rows and 100 bytes, 3 in a file of 2 files; the last one has 4 rows and 40 bytes.
+    fn row_groups() -> Vec<RowGroup> {
+        (0..6)
+            .map(|n| RowGroup {
+                file: n / 3,
+                index: n % 3,
+                first_row: (n % 3 * 10) as u64,
+                rows: if n == 5 { 4 } else { 10 },
+                bytes: if n == 5 { 40 } else { 100 },
+            })
+            .collect()
+    }
+
+    /// Rows and whether row groups are whole, of each part.
+    fn shape(size: Size) -> Vec<(Vec<u64>, bool)> {
+        let parts = share(&row_groups(), size);
+        let mut next = (0, 0);
+        for piece in parts.iter().flat_map(|part| &part.0) {
+            if piece.file != next.0 {
+                next = (piece.file, 0);
+            }
+            assert_eq!(piece.rows.start, next.1, "no row is lost or doubled");
+            next.1 = piece.rows.end;
+        }
+        assert_eq!(next, (1, 24));
+        let rows = |part: &Part| part.0.iter().map(|piece| piece.rows.end - piece.rows.start).collect();
+        parts.iter().map(|part| (rows(part), part.has_whole_row_groups())).collect()
+    }
+
+    #[test]
+    fn rows_are_counted_exactly() {
+        assert_eq!(shape(Size::Rows(25)), [(vec![10, 10, 5], false), (vec![5, 10, 10], false), (vec![4], true)]);
+        assert_eq!(shape(Size::Rows(20)), [(vec![10, 10], true), (vec![10, 10], true), (vec![10, 4], true)]);
+        assert_eq!(shape(Size::Rows(100)), [(vec![10, 10, 10, 10, 10, 4], true)]);
+        assert_eq!(shape(Size::Rows(4)).len(), 14);
+    }
+
+    #[test]
+    fn row_groups_stay_whole() {
+        assert_eq!(shape(Size::RowGroups(4)), [(vec![10, 10, 10, 10], true), (vec![10, 4], true)]);
+        assert_eq!(shape(Size::RowGroups(1)).len(), 6);
+    }
+
+    #[test]
+    fn files_hold_as_many_row_groups_as_fit_their_bytes() {
+        assert_eq!(shape(Size::Bytes(250)), [(vec![10, 10], true), (vec![10, 10], true), (vec![10, 4], true)]);
+        assert_eq!(shape(Size::Bytes(100)).iter().map(|part| part.0.len()).collect::<Vec<_>>(), [1; 6]);
+        assert_eq!(shape(Size::Bytes(1000)).len(), 1);
+    }
+
+    #[test]
+    fn row_groups_that_do_not_fit_are_cut() {
+        let cut = shape(Size::Bytes(50));
+        assert_eq!(cut.len(), 11);
+        assert_eq!(cut[0], (vec![5], false));
+        assert_eq!(cut[10], (vec![4], true));
+    }
+
+    #[test]
+    fn no_rows_make_one_empty_part() {
+        assert_eq!(share(&[], Size::Rows(5)), [Part::default()]);
+    }
+}
