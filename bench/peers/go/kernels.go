@@ -78,6 +78,27 @@ func kernel(name string, page, values []byte, total time.Duration) [2]float64 {
 		newline, found := []byte{'\n'}, 0
 		result = measure(total, func() { found = bytes.Count(page, newline) })
 		decoded = []byte(strconv.Itoa(found))
+	case kind("encode-indices"):
+		src, encoded := cast[int32](page), []byte(nil)
+		result = measure(total, func() { encoded, err = new(rle.DictionaryEncoding).EncodeInt32(encoded[:0], src) })
+		check(err)
+		var out []int32
+		out, err = new(rle.DictionaryEncoding).DecodeInt32(make([]int32, count), encoded)
+		decoded = raw(out[:count])
+	case kind("encode-delta-i32"):
+		src, encoded := cast[int32](page), []byte(nil)
+		result = measure(total, func() { encoded, err = new(delta.BinaryPackedEncoding).EncodeInt32(encoded[:0], src) })
+		check(err)
+		var out []int32
+		out, err = new(delta.BinaryPackedEncoding).DecodeInt32(make([]int32, count), encoded)
+		decoded = raw(out)
+	case kind("encode-delta-i64"):
+		src, encoded := cast[int64](page), []byte(nil)
+		result = measure(total, func() { encoded, err = new(delta.BinaryPackedEncoding).EncodeInt64(encoded[:0], src) })
+		check(err)
+		var out []int64
+		out, err = new(delta.BinaryPackedEncoding).DecodeInt64(make([]int64, count), encoded)
+		decoded = raw(out)
 	default:
 		err = fmt.Errorf("no decoder for %s", name)
 	}
@@ -90,6 +111,13 @@ func kernel(name string, page, values []byte, total time.Duration) [2]float64 {
 
 func raw[T int32 | int64 | float32 | float64](values []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(values))), len(values)*int(unsafe.Sizeof(values[0])))
+}
+
+// cast copies, so that the values are aligned.
+func cast[T int32 | int64](bytes []byte) []T {
+	values := make([]T, count)
+	copy(raw(values), bytes)
+	return values
 }
 
 // measure takes many short samples, as the Rust side does.

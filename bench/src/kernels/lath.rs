@@ -1,10 +1,13 @@
-//! Lath's kernels, called as the reader calls them: once per page, indices in chunks that stay in L1.
+//! Lath's kernels, called as the reader and the writer call them: once per page, indices in chunks that stay in L1.
+//! What they encode is decoded by the `parquet` crate.
 
 use std::hint::black_box;
 use std::time::Duration;
 
 use lath_kernels::{KernelError, byte_array, byte_stream_split, bytes, delta, gather, rle};
+use parquet::data_type::{Int32Type, Int64Type};
 
+use super::peers;
 use super::timing::{Timing, time};
 use super::workload::{COUNT, Page};
 
@@ -86,6 +89,27 @@ pub fn measure(page: &Page, total: Duration) -> Timing {
         }
         Page::ByteCount { text, needle, count } => {
             time(total, || assert_eq!(bytes::count_byte(black_box(text), *needle), *count))
+        }
+        Page::EncodeIndices { width, values, .. } => {
+            let width = u32::from(*width);
+            let (mut out, mut len) = (vec![0; rle::max_encoded_len(COUNT, width)], 0);
+            let timing = time(total, || {
+                len = rle::encode_u32(black_box(values), width, &mut out).expect("there is room");
+            });
+            peers::assert_indices(width as u8, &out[..len], values);
+            timing
+        }
+        Page::EncodeI32 { values, .. } => {
+            let (mut out, mut len) = (vec![0; delta::max_encoded_len::<i32>(COUNT)], 0);
+            let timing = time(total, || len = delta::encode_i32(black_box(values), &mut out).expect("there is room"));
+            peers::assert_delta::<Int32Type>(&out[..len], values);
+            timing
+        }
+        Page::EncodeI64 { values, .. } => {
+            let (mut out, mut len) = (vec![0; delta::max_encoded_len::<i64>(COUNT)], 0);
+            let timing = time(total, || len = delta::encode_i64(black_box(values), &mut out).expect("there is room"));
+            peers::assert_delta::<Int64Type>(&out[..len], values);
+            timing
         }
     }
 }

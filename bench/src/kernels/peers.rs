@@ -1,4 +1,4 @@
-//! The `parquet` crate's decoders, through its public low-level API, and the byte counters.
+//! The `parquet` crate's decoders and encoders, through its public low-level API, and the byte counters.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -8,10 +8,11 @@ use parquet::data_type::{
     ByteArray, ByteArrayType, DataType, DoubleType, FloatType, Int32Type, Int64Type, SliceAsBytes,
 };
 use parquet::encodings::decoding::get_decoder;
+use parquet::encodings::encoding::get_encoder;
 use parquet::encodings::rle::RleDecoder;
 
 use super::timing::{Timing, time};
-use super::workload::{COUNT, Page, descriptor};
+use super::workload::{COUNT, Page, descriptor, encode_indices};
 use ::bytes::Bytes;
 
 /// Name of the peer and its time; each checked once.
@@ -56,6 +57,14 @@ pub fn measure(page: &Page, total: Duration) -> Vec<(&'static str, Timing)> {
             let by_memchr = time(total, || assert_eq!(memchr::memchr_iter(*needle, black_box(text)).count(), *count));
             return vec![("bytecount", by_bytecount), ("memchr", by_memchr)];
         }
+        Page::EncodeIndices { width, values, .. } => {
+            let mut encoded = Bytes::new();
+            let timing = time(total, || encoded = encode_indices(*width, black_box(values)));
+            assert_indices(*width, &encoded[1..], values);
+            timing
+        }
+        Page::EncodeI32 { values, .. } => encode::<Int32Type>(values, total),
+        Page::EncodeI64 { values, .. } => encode::<Int64Type>(values, total),
     };
     vec![("parquet", timing)]
 }
@@ -74,6 +83,35 @@ fn decode<T: DataType>(encoding: Encoding, encoded: &Bytes, total: Duration, che
     });
     check(&out);
     timing
+}
+
+fn encode<T: DataType>(values: &[T::T], total: Duration) -> Timing {
+    let mut encoder = get_encoder::<T>(Encoding::DELTA_BINARY_PACKED, &descriptor::<T>()).expect("encoding exists");
+    let mut encoded = Bytes::new();
+    let timing = time(total, || {
+        encoder.put(black_box(values)).expect("values can be encoded");
+        encoded = encoder.flush_buffer().expect("values can be encoded");
+    });
+    assert_delta::<T>(&encoded, values);
+    timing
+}
+
+/// Whether DELTA_BINARY_PACKED `encoded` are `values`.
+pub fn assert_delta<T: DataType>(encoded: &[u8], values: &[T::T]) {
+    let mut decoder = get_decoder::<T>(descriptor::<T>(), Encoding::DELTA_BINARY_PACKED).expect("encoding exists");
+    let mut out = vec![T::T::default(); COUNT];
+    decoder.set_data(Bytes::copy_from_slice(encoded), COUNT).expect("page is sound");
+    assert_eq!(decoder.get(&mut out).ok(), Some(COUNT));
+    assert!(out == values);
+}
+
+/// Whether the runs `encoded` are `values`.
+pub fn assert_indices(width: u8, encoded: &[u8], values: &[u32]) {
+    let mut page = vec![width];
+    page.extend(encoded);
+    let mut out = vec![0_i32; COUNT];
+    assert_eq!(rle_decoder(&page.into()).get_batch(&mut out).ok(), Some(COUNT));
+    assert!(out.iter().zip(values).all(|(&a, &b)| a as u32 == b));
 }
 
 fn rle_decoder(encoded: &Bytes) -> RleDecoder {

@@ -1,4 +1,5 @@
-//! What the kernels are measured on: pages of 65,536 values, encoded by the `parquet` crate, with what they decode to.
+//! What the kernels are measured on: pages of 65,536 values, encoded by the `parquet` crate, with what they decode to; and
+//! values to encode.
 
 use std::sync::Arc;
 
@@ -66,9 +67,24 @@ pub enum Page {
         needle: u8,
         count: usize,
     },
+    /// To be encoded; `bytes` are the values, little-endian, for peers in other languages. So for the next two.
+    EncodeIndices {
+        width: u8,
+        values: Vec<u32>,
+        bytes: Bytes,
+    },
+    EncodeI32 {
+        values: Vec<i32>,
+        bytes: Bytes,
+    },
+    EncodeI64 {
+        values: Vec<i64>,
+        bytes: Bytes,
+    },
 }
 
 impl Page {
+    /// What the work reads.
     pub fn encoded(&self) -> &Bytes {
         match self {
             Page::DeltaI32 { encoded, .. }
@@ -80,6 +96,7 @@ impl Page {
             | Page::LengthStrings { encoded, .. }
             | Page::PrefixStrings { encoded, .. } => encoded,
             Page::ByteCount { text, .. } => text,
+            Page::EncodeIndices { bytes, .. } | Page::EncodeI32 { bytes, .. } | Page::EncodeI64 { bytes, .. } => bytes,
         }
     }
 }
@@ -95,7 +112,7 @@ fn encode<T: DataType>(encoding: Encoding, values: &[T::T]) -> Bytes {
     encoder.flush_buffer().expect("values can be encoded")
 }
 
-fn encode_indices(width: u8, values: &[u32]) -> Bytes {
+pub fn encode_indices(width: u8, values: &[u32]) -> Bytes {
     let mut encoder = RleEncoder::new(width, values.len() * 8);
     for &value in values {
         encoder.put(value.into());
@@ -175,6 +192,7 @@ pub fn all() -> Vec<Workload> {
         },
     });
     all.extend(strings());
+    all.extend(encoding());
     let text: Vec<u8> = (0..4096).map(|_| random.below(64) as u8).collect();
     let count = text.iter().filter(|&&byte| byte == b'\n').count();
     all.push(Workload {
@@ -200,8 +218,43 @@ fn walk(width: u32) -> impl Iterator<Item = u64> {
     })
 }
 
-/// Runs of one value and runs of random values by turns, of lengths that `len` chooses.
+/// Values to encode: random indices, runs of them, and walks.
+fn encoding() -> Vec<Workload> {
+    let mut all = Vec::new();
+    let mut indices = |name: &str, what: &str, goal, width: u8, values: Vec<u32>| {
+        let bytes = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        let page = Page::EncodeIndices { width, values, bytes };
+        let what = format!("encode RLE/bit-packed, {what}, w = {width}");
+        all.push(Workload { name: format!("encode-indices-{name}"), what, goal, page });
+    };
+    for width in [1, 8, 20] {
+        let mut random = Random(width.into());
+        let values = (0..COUNT).map(|_| random.below(1 << width) as u32).collect();
+        indices(&width.to_string(), "random", 0.25, width, values);
+    }
+    indices("repeated", "runs of 1,000", 0.25, 8, values_in_runs(8, |_, _| 1_000));
+    let mixed = values_in_runs(8, |random, repeated| if repeated { 8 + random.below(17) } else { 1 });
+    indices("mixed", "mixed runs of 8 to 24", 1.0, 8, mixed);
+    for width in [1, 8, 20, 32] {
+        let values: Vec<i32> = walk(width).map(|value| value as i32).collect();
+        let bytes = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        all.push(named("encode-delta-i32", width, "encode DELTA i32", 0.6, Page::EncodeI32 { values, bytes }));
+    }
+    for width in [1, 8, 20, 48, 64] {
+        let values: Vec<i64> = walk(width).map(|value| value as i64).collect();
+        let bytes = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        all.push(named("encode-delta-i64", width, "encode DELTA i64", 0.8, Page::EncodeI64 { values, bytes }));
+    }
+    all
+}
+
 fn runs(width: u8, len: impl Fn(&mut Random, bool) -> u64) -> Page {
+    let values = values_in_runs(width, len);
+    Page::Indices { encoded: encode_indices(width, &values), values }
+}
+
+/// Runs of one value and runs of random values by turns, of lengths that `len` chooses.
+fn values_in_runs(width: u8, len: impl Fn(&mut Random, bool) -> u64) -> Vec<u32> {
     let mut random = Random(77);
     let mut values = Vec::with_capacity(COUNT);
     let mut repeated = true;
@@ -217,7 +270,7 @@ fn runs(width: u8, len: impl Fn(&mut Random, bool) -> u64) -> Page {
         repeated = !repeated;
     }
     values.truncate(COUNT);
-    Page::Indices { encoded: encode_indices(width, &values), values }
+    values
 }
 
 /// Strings of 10 to 20 bytes: random ones, and sorted ones of four letters, which share about eight bytes.

@@ -363,9 +363,10 @@ avx2! {
     #[inline]
     fn pack_words(load: impl Fn(usize) -> __m256i, groups: usize, width: usize, out: &mut [u8]) -> usize {
         let missing = _mm256_set1_epi64x(64 - width as i64);
-        let lower = [_mm256_setr_epi64x(0, 1, 2, 3), _mm256_setr_epi64x(4, 5, 6, 7)]
-            .map(|word| _mm256_mul_epu32(word, missing));
-        let raise = lower.map(|lower| _mm256_sub_epi64(_mm256_set1_epi64x(width as i64), lower));
+        let lower_low = _mm256_mul_epu32(_mm256_setr_epi64x(0, 1, 2, 3), missing);
+        let lower_high = _mm256_mul_epu32(_mm256_setr_epi64x(4, 5, 6, 7), missing);
+        let raise_low = _mm256_sub_epi64(_mm256_set1_epi64x(width as i64), lower_low);
+        let raise_high = _mm256_sub_epi64(_mm256_set1_epi64x(width as i64), lower_high);
         let groups = blocks_within(out.len(), width, 64, groups);
         let mut to = out.as_mut_ptr();
         for group in 0..groups {
@@ -373,16 +374,14 @@ avx2! {
             let next_low = _mm256_permute4x64_epi64::<0b00_11_10_01>(_mm256_blend_epi32::<0b0000_0011>(low, high));
             // Of the last word these raise what nobody asks for above the group's bytes.
             let next_high = _mm256_permute4x64_epi64::<0b00_11_10_01>(high);
-            let word = |half: usize, these: __m256i, next: __m256i| {
-                _mm256_or_si256(_mm256_srlv_epi64(these, lower[half]), _mm256_sllv_epi64(next, raise[half]))
-            };
-            let words = [word(0, low, next_low), word(1, high, next_high)];
+            let low_words = _mm256_or_si256(_mm256_srlv_epi64(low, lower_low), _mm256_sllv_epi64(next_low, raise_low));
+            let high_words = _mm256_or_si256(_mm256_srlv_epi64(high, lower_high), _mm256_sllv_epi64(next_high, raise_high));
             // SAFETY: `blocks_within` counted the groups whose stores, of 64 bytes, are within the output.
-            unsafe { _mm256_storeu_si256(to.cast(), words[0]) };
+            unsafe { _mm256_storeu_si256(to.cast(), low_words) };
             // SAFETY: as above.
             let second = unsafe { to.add(32) };
             // SAFETY: as above.
-            unsafe { _mm256_storeu_si256(second.cast(), words[1]) };
+            unsafe { _mm256_storeu_si256(second.cast(), high_words) };
             to = to.wrapping_add(width);
         }
         groups

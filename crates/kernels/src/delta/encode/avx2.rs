@@ -71,15 +71,15 @@ avx2! {
     #[inline]
     fn measure_i32(values: &Values<i32>) -> Shape<i32> {
         let mut min = _mm256_set1_epi32(i32::MAX);
-        let [a, b, c, d] = [0, 1, 2, 3].map(|miniblock| {
-            let mut max = _mm256_set1_epi32(i32::MIN);
+        let mut maxima = [_mm256_set1_epi32(i32::MIN); MINIBLOCKS];
+        for (miniblock, max) in maxima.iter_mut().enumerate() {
             for group in 0..MINIBLOCK / 8 {
                 let deltas = deltas_i32(values, miniblock * (MINIBLOCK / 8) + group);
                 min = _mm256_min_epi32(min, deltas);
-                max = _mm256_max_epi32(max, deltas);
+                *max = _mm256_max_epi32(*max, deltas);
             }
-            max
-        });
+        }
+        let [a, b, c, d] = maxima;
         let min = _mm_min_epi32(_mm256_castsi256_si128(min), _mm256_extracti128_si256::<1>(min));
         let min = _mm_min_epi32(min, _mm_shuffle_epi32::<0b01_00_11_10>(min));
         let min = _mm_min_epi32(min, _mm_shuffle_epi32::<0b10_11_00_01>(min));
@@ -92,14 +92,19 @@ avx2! {
         let mut above = [0_u32; MINIBLOCKS];
         // SAFETY: the array is 16 bytes.
         unsafe { _mm_storeu_si128(above.as_mut_ptr().cast(), difference) };
-        Shape { min_delta: _mm_cvtsi128_si32(min), widths: above.map(|above| u32::BITS - above.leading_zeros()) }
+        let mut widths = [0; MINIBLOCKS];
+        for (width, above) in widths.iter_mut().zip(above) {
+            *width = u32::BITS - above.leading_zeros();
+        }
+        Shape { min_delta: _mm_cvtsi128_si32(min), widths }
     }
 
     #[inline]
     fn measure_i64(values: &Values<i64>) -> Shape<i64> {
         // Two minima, since a comparison and a blend take three cycles.
         let mut min = [_mm256_set1_epi64x(i64::MAX); 2];
-        let [a, b, c, d] = [0, 1, 2, 3].map(|miniblock| {
+        let mut maxima = [_mm256_set1_epi64x(i64::MIN); MINIBLOCKS];
+        for (miniblock, greatest) in maxima.iter_mut().enumerate() {
             let mut max = [_mm256_set1_epi64x(i64::MIN); 2];
             for pair in 0..MINIBLOCK / 8 {
                 for half in 0..2 {
@@ -108,8 +113,9 @@ avx2! {
                     max[half] = greater(max[half], deltas);
                 }
             }
-            greater(max[0], max[1])
-        });
+            *greatest = greater(max[0], max[1]);
+        }
+        let [a, b, c, d] = maxima;
         let min = lesser(min[0], min[1]);
         let min = lesser(min, _mm256_permute4x64_epi64::<0b01_00_11_10>(min));
         let min = lesser(min, _mm256_permute4x64_epi64::<0b10_11_00_01>(min));
@@ -123,7 +129,11 @@ avx2! {
         // SAFETY: the array is 32 bytes.
         unsafe { _mm256_storeu_si256(above.as_mut_ptr().cast(), difference) };
         let min_delta = _mm_cvtsi128_si64(_mm256_castsi256_si128(min));
-        Shape { min_delta, widths: above.map(|above| u64::BITS - above.leading_zeros()) }
+        let mut widths = [0; MINIBLOCKS];
+        for (width, above) in widths.iter_mut().zip(above) {
+            *width = u64::BITS - above.leading_zeros();
+        }
+        Shape { min_delta, widths }
     }
 
     #[inline]
