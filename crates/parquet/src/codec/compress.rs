@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 /// Compresses the pages of a column chunk; keeps what a codec can use again.
 pub(crate) enum Compressor {
     Uncompressed,
-    Snappy(snap::raw::Encoder),
+    Snappy(Box<snap::raw::Encoder>),
     Gzip(libdeflater::Compressor),
     Brotli {
         params: Box<BrotliEncoderParams>,
@@ -30,7 +30,7 @@ impl Compressor {
     pub(crate) fn new(codec: Compression) -> Result<Self> {
         Ok(match codec {
             Compression::UNCOMPRESSED => Self::Uncompressed,
-            Compression::SNAPPY => Self::Snappy(snap::raw::Encoder::new()),
+            Compression::SNAPPY => Self::Snappy(Box::new(snap::raw::Encoder::new())),
             Compression::GZIP(level) => {
                 let level =
                     i32::try_from(level.compression_level()).ok().and_then(|level| CompressionLvl::new(level).ok());

@@ -115,10 +115,10 @@ mod tests {
         };
         match array.data_type() {
             arrow_schema::DataType::Int32 => {
-                array.as_primitive::<Int32Type>().values().iter().for_each(|v| filter.insert(v))
+                array.as_primitive::<Int32Type>().values().iter().for_each(|v| filter.insert(v));
             }
             arrow_schema::DataType::Int64 => {
-                array.as_primitive::<Int64Type>().values().iter().for_each(|v| filter.insert(v))
+                array.as_primitive::<Int64Type>().values().iter().for_each(|v| filter.insert(v));
             }
             arrow_schema::DataType::Float64 => {
                 array.as_primitive::<Float64Type>().values().iter().for_each(|v| filter.insert(v));

@@ -1,6 +1,8 @@
 //! One column chunk: leaf slots in, pages and metadata out.
 
 #[cfg(test)]
+mod statistics_tests;
+#[cfg(test)]
 pub(super) mod tests;
 
 use std::sync::Arc;
@@ -345,7 +347,7 @@ impl ChunkWriter {
                 self.encoding = choice.encoding;
                 self.choice.insert(choice).with_dictionary
             }
-            _ => trial.is_some_and(|trial| trial.pays()),
+            _ => trial.is_some_and(DictionaryTrial::pays),
         };
         if !pays && self.trial == Trial::Open {
             self.give_dictionary_up();
@@ -364,7 +366,9 @@ impl ChunkWriter {
         let entry = self.index.new_page(page.entries, page.value_count, page.rows);
         page.def_levels.count(entry.def_histogram);
         page.rep_levels.count(entry.rep_histogram);
-        let unencoded: Option<usize> = page.pieces.iter().map(Values::byte_array_len).sum();
+        // A page of nulls has no pieces that could tell.
+        let is_byte_array = self.column.physical_type() == Type::BYTE_ARRAY;
+        let unencoded = is_byte_array.then(|| page.pieces.iter().filter_map(Values::byte_array_len).sum());
         let keeps_statistics = self.options.statistics > StatisticsLevel::None;
         let mut statistics = std::mem::take(&mut page.statistics);
         let mut data_page = DataPage {
@@ -438,35 +442,24 @@ impl ChunkWriter {
             self.trial = Trial::Open;
         }
         (self.rows, self.page_count, self.dictionary_pages) = (0, 0, 0);
-        self.choice = None;
         Ok(EncodedChunk { pages, metadata, column_index, offset_index, bloom_filter, nan_counts, choice })
     }
 
     fn choice(&mut self) -> EncodingChoice {
         let own = self.encoding.id();
         let entries = self.dictionary.as_ref().map_or(0, Dictionary::len);
-        let (encoding, reason) = match self.trial {
-            Trial::Open if self.dictionary_pages > 0 && self.choice.is_some() => {
-                (Encoding::RLE_DICTIONARY, String::new())
+        let (with, all) = (self.dictionary_pages, self.page_count);
+        let encoding = if 2 * with > all { Encoding::RLE_DICTIONARY } else { own };
+        let reason = match (self.trial, self.choice.take()) {
+            (Trial::Closed, _) => {
+                format!("dictionary full after {with} of {all} pages, with {entries} values; then {own}")
             }
-            Trial::GivenUp { .. } if self.choice.is_some() => (own, String::new()),
-            Trial::None if self.choice.is_some() => (own, String::new()),
-            Trial::Open if self.dictionary_pages > 0 => {
-                (Encoding::RLE_DICTIONARY, format!("{entries} distinct values"))
+            (_, Some(choice)) => choice.reason,
+            (Trial::Open, None) if with > 0 => format!("{entries} distinct values"),
+            (Trial::GivenUp { distinct, values }, None) => {
+                format!("a dictionary does not pay: {distinct} distinct among the first {values} values")
             }
-            Trial::Closed => {
-                let (with, all) = (self.dictionary_pages, self.page_count);
-                let most = if 2 * with > all { Encoding::RLE_DICTIONARY } else { own };
-                (most, format!("dictionary full after {with} of {all} pages, with {entries} values; then {own}"))
-            }
-            Trial::GivenUp { distinct, values } => {
-                (own, format!("a dictionary does not pay: {distinct} distinct among the first {values} values"))
-            }
-            Trial::None | Trial::Open => (own, "as the options say".to_owned()),
-        };
-        let reason = match &self.choice {
-            Some(choice) if reason.is_empty() => choice.reason.clone(),
-            _ => reason,
+            (Trial::None | Trial::Open, None) => "as the options say".to_owned(),
         };
         EncodingChoice { encoding, reason, arrow_bytes: std::mem::take(&mut self.arrow_bytes) }
     }

@@ -192,7 +192,11 @@ impl ChunkIndex {
             match counts.iter_mut().find(same) {
                 Some(of) => of.count += 1,
                 None => {
-                    counts.push(PageEncodingStats { page_type: PageType::DATA_PAGE, encoding: page.encoding, count: 1 })
+                    counts.push(PageEncodingStats {
+                        page_type: PageType::DATA_PAGE,
+                        encoding: page.encoding,
+                        count: 1,
+                    });
                 }
             }
         }

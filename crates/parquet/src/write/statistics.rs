@@ -341,9 +341,12 @@ fn raise_utf8(prefix: &[u8]) -> Option<Vec<u8>> {
     let Ok(text) = std::str::from_utf8(prefix) else { return raise_bytes(prefix) };
     text.char_indices().rev().find_map(|(at, last)| {
         let next = char::from_u32(if last == '\u{D7FF}' { 0xE000 } else { last as u32 + 1 })?;
-        let mut raised = prefix[..at].to_vec();
-        raised.extend_from_slice(next.encode_utf8(&mut [0; 4]).as_bytes());
-        (raised.len() <= prefix.len()).then_some(raised)
+        // A longer character would make a longer bound.
+        (next.len_utf8() == last.len_utf8()).then(|| {
+            let mut raised = prefix[..at].to_vec();
+            raised.extend_from_slice(next.encode_utf8(&mut [0; 4]).as_bytes());
+            raised
+        })
     })
 }
 

@@ -54,7 +54,7 @@ impl<'a> ThriftWriter<'a> {
     }
 
     pub(crate) fn i64s(&mut self, id: i16, values: impl ExactSizeIterator<Item = i64>) {
-        self.list(id, I64, values, |writer, value| writer.integer(value));
+        self.list(id, I64, values, ThriftWriter::integer);
     }
 
     pub(crate) fn byte_strings<'b>(&mut self, id: i16, values: impl ExactSizeIterator<Item = &'b [u8]>) {

@@ -33,7 +33,7 @@ fn leaf_types(data_type: &DataType, out: &mut Vec<DataType>) {
 }
 
 /// A file of one row group for each batch, its envelope by the `parquet` crate, and the chunks in it.
-fn write_file(
+pub(super) fn write_file(
     schema: &SchemaRef,
     row_groups: &[Vec<RecordBatch>],
     options: &WriteOptions,
@@ -190,7 +190,7 @@ fn random_batches_are_read_back_whatever_the_options() {
 }
 
 /// Every leaf type that is read, and some forms of dictionaries.
-fn leaf_types_of_all_kinds() -> Vec<DataType> {
+pub(super) fn leaf_types_of_all_kinds() -> Vec<DataType> {
     use DataType as D;
     let units = [TimeUnit::Second, TimeUnit::Millisecond, TimeUnit::Microsecond, TimeUnit::Nanosecond];
     let mut types = vec![D::Null, D::Boolean];
@@ -216,7 +216,7 @@ fn leaf_types_of_all_kinds() -> Vec<DataType> {
 }
 
 /// Values of any type, those of dictionaries by keys of any type.
-fn leaf_array(random: &mut fastrand::Rng, field: &Field, len: usize) -> ArrayRef {
+pub(super) fn leaf_array(random: &mut fastrand::Rng, field: &Field, len: usize) -> ArrayRef {
     let DataType::Dictionary(_, values) = field.data_type() else { return random::array(random, field, len) };
     let entries = random::array(random, &Field::new("values", (**values).clone(), false), 60);
     let key = |_| if field.is_nullable() && random.u8(..4) == 0 { None } else { Some(random.i32(0..60)) };
