@@ -128,10 +128,6 @@ impl Change {
         } else {
             cells.push(size(&self.after));
         }
-        let chosen = |text: fn(&ChosenEncoding) -> String| {
-            let texts: Vec<String> = self.chosen.iter().map(text).collect();
-            texts.join("; ")
-        };
         let (codecs, encoding, why) = match &self.after {
             None => (String::new(), String::new(), "left out".to_owned()),
             Some(after) if self.chosen.is_empty() => {
@@ -140,11 +136,23 @@ impl Change {
             }
             Some(after) => {
                 let distinct: BTreeSet<String> = self.chosen.iter().map(|chosen| chosen.encoding.to_string()).collect();
-                (join(&after.codecs), join(&distinct), chosen(|chosen| chosen.reason.clone()))
+                (join(&after.codecs), join(&distinct), self.why())
             }
         };
         cells.extend([codecs.into(), encoding.into(), printable(why).into()]);
         cells
+    }
+
+    /// The reason that holds for most row groups.
+    fn why(&self) -> String {
+        // Of equals the first, which `max_by_key` would not give.
+        let Some(most) = self.chosen.iter().rev().max_by_key(|chosen| chosen.row_groups) else {
+            return String::new();
+        };
+        match self.chosen.len() {
+            1 => most.reason.clone(),
+            count => format!("{} (and {} in other row groups)", most.reason, plural(count as u64 - 1, "other reason")),
+        }
     }
 
     fn json(&self) -> Value {
@@ -181,4 +189,28 @@ impl Stored {
 
 fn join(words: &BTreeSet<String>) -> String {
     words.iter().map(String::as_str).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use parquet::basic::Encoding;
+
+    use super::*;
+
+    #[test]
+    fn the_reason_of_most_row_groups_is_told() {
+        let chosen = |reason: &str, row_groups| ChosenEncoding {
+            encoding: Encoding::PLAIN,
+            reason: reason.to_owned(),
+            row_groups,
+        };
+        let why = |chosen| Change { path: "a".to_owned(), before: None, after: None, chosen }.why();
+        assert_eq!(why(vec![]), "");
+        assert_eq!(why(vec![chosen("x", 2)]), "x");
+        assert_eq!(why(vec![chosen("x", 2), chosen("y", 2)]), "x (and 1 other reason in other row groups)");
+        assert_eq!(
+            why(vec![chosen("x", 1), chosen("y", 2), chosen("z", 1)]),
+            "y (and 2 other reasons in other row groups)"
+        );
+    }
 }
