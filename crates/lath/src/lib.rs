@@ -1,7 +1,7 @@
 //! Lath is an embedded storage engine for Parquet, with SIMD in every hot path.
 //!
-//! This crate is the door to it: everything of [`lath_parquet`], and [`rows`], which turns record batches into values of
-//! Rust types.
+//! This crate is the door to it: everything of [`lath_parquet`], [`rows`], which turns record batches into values of Rust
+//! types, and [`RowWriter`], which writes such values.
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -19,4 +19,4 @@
 mod rows;
 
 pub use lath_parquet::*;
-pub use rows::{RowError, Rows, rows};
+pub use rows::{RowError, RowWriter, Rows, WriteRowError, rows};

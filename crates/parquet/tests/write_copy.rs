@@ -180,6 +180,7 @@ fn rows_are_written_between_row_groups_that_are_copied() {
     let (first, second) = (file(0), file(2_000));
     let middle = table(1_000);
     let mut writer = ParquetWriter::new(Vec::new(), &middle.schema(), WriteOptions::default()).unwrap();
+    writer.can_copy(&first).unwrap();
     writer.copy_row_group(&first, 0).unwrap();
     writer.write(&middle).unwrap();
     writer.copy_row_group(&second, 2).unwrap();
@@ -196,7 +197,9 @@ fn files_of_other_schemas_are_refused() {
     let refused = |fields: Vec<Field>| {
         let mut writer =
             ParquetWriter::new(Vec::new(), &Arc::new(Schema::new(fields)), WriteOptions::default()).unwrap();
-        writer.copy_row_group(&source, 0).unwrap_err().to_string()
+        let refusal = writer.can_copy(&source).unwrap_err().to_string();
+        assert_eq!(writer.copy_row_group(&source, 0).unwrap_err().to_string(), refusal);
+        refusal
     };
     let id = |data_type, nullable| Field::new("id", data_type, nullable);
     assert!(refused(vec![Field::new("other", DataType::Int32, false)]).contains("no column other"));

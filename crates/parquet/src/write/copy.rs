@@ -14,6 +14,7 @@ use super::row_group::{Chunk, Index, RowGroup, moved, signed};
 use super::schema::{WriteSchema, is_encoded_alike};
 use crate::error::{Error, Result};
 use crate::file::ParquetFile;
+use crate::page::ChunkSpec;
 use crate::page::thrift::{ThriftError, ThriftReader, WireType};
 
 /// Chunks are copied in pieces of this size.
@@ -50,6 +51,23 @@ pub(super) fn copy_row_group<W: Write>(
     let rows = usize::try_from(rows).map_err(|_| Error::invalid("a row group of more rows than memory can hold"))?;
     let sorting = file.metadata().row_group(row_group).sorting_columns();
     Ok(RowGroup { rows, chunks, sorting: sorting.and_then(|sorting| renumbered(sorting, &columns)) })
+}
+
+/// Whether [`copy_row_group`] does not refuse the columns of `schema` in `file`.
+///
+/// # Errors
+/// As [`copy_row_group`].
+pub(super) fn check(file: &ParquetFile, schema: &WriteSchema) -> Result<()> {
+    let columns = columns(file, schema)?;
+    if file.metadata().num_row_groups() == 0 {
+        return Ok(());
+    }
+    columns.into_iter().try_for_each(|column| readable(file, 0, column).map(drop))
+}
+
+fn readable(file: &ParquetFile, row_group: usize, column: usize) -> Result<ChunkSpec> {
+    let spec = file.chunk_spec(row_group, column)?;
+    if spec.decryptor.is_some() { Err(Error::unsupported("copying encrypted column chunks")) } else { Ok(spec) }
 }
 
 /// The columns of the file that are those of the schema.
@@ -95,10 +113,7 @@ fn copy_chunk<W: Write>(
     keeps_bounds: bool,
     output: &mut Output<W>,
 ) -> Result<Chunk> {
-    let spec = file.chunk_spec(row_group, column)?;
-    if spec.decryptor.is_some() {
-        return Err(Error::unsupported("copying encrypted column chunks"));
-    }
+    let spec = readable(file, row_group, column)?;
     let metadata = file.metadata().row_group(row_group).column(column);
     let start = output.position();
     let mut position = spec.start;

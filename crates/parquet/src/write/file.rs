@@ -7,7 +7,7 @@ use std::path::Path;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
-use super::copy::copy_row_group;
+use super::copy::{self, copy_row_group};
 use super::footer::{self, MAGIC};
 use super::footprint::{batch_bytes, slice_bytes};
 use super::options::{SortingColumn, WriteOptions};
@@ -75,6 +75,8 @@ pub struct ParquetWriter<W: Write = AtomicFile> {
     counted_bytes: usize,
     /// Bytes of Arrow data handed to the leaves since.
     uncounted_bytes: usize,
+    /// Bytes of the Bloom filters that wait, when the current row group began.
+    bloom_bytes: usize,
     /// Whether something went wrong.
     has_failed: bool,
 }
@@ -168,10 +170,19 @@ impl<W: Write> ParquetWriter<W> {
         self.attempt(|writer| {
             writer.end_row_group()?;
             writer.settle()?;
+            writer.write_large_bloom_filters()?;
             let copied = copy_row_group(file, row_group, &writer.schema, &mut writer.output)?;
             writer.row_groups.push(copied);
-            writer.write_large_bloom_filters()
+            Ok(())
         })
+    }
+
+    /// Whether [`copy_row_group`](Self::copy_row_group) takes the row groups of `file`, as far as its footer tells.
+    ///
+    /// # Errors
+    /// Those of [`copy_row_group`](Self::copy_row_group).
+    pub fn can_copy(&self, file: &ParquetFile) -> Result<()> {
+        copy::check(file, &self.schema)
     }
 
     /// Ends the current row group, if it has rows.
@@ -276,7 +287,7 @@ impl<W: Write> ParquetWriter<W> {
     /// Whether the row group has as many bytes as it may have. What the leaves hold is counted only when it could be, and with
     /// nothing left to encode: so it does not depend on the number of threads.
     fn is_full(&mut self) -> Result<bool> {
-        let budget = self.options.memory_budget().saturating_sub(self.row_groups.bloom_bytes()).max(1);
+        let budget = self.options.memory_budget().saturating_sub(self.bloom_bytes).max(1);
         let limit = self.options.row_group_byte_limit().min(budget);
         if self.counted_bytes + self.uncounted_bytes < limit {
             return Ok(false);
@@ -293,26 +304,24 @@ impl<W: Write> ParquetWriter<W> {
         if self.rows == 0 {
             return Ok(());
         }
-        // Only one row group at a time waits besides the current one.
-        self.write_finished()?;
-        if self.row_groups.has_unfinished() {
-            self.settle()?;
-        }
+        self.write_large_bloom_filters()?;
         self.pool.finish_chunks();
         self.row_groups.begin(self.rows);
         (self.rows, self.counted_bytes, self.uncounted_bytes) = (0, 0, 0);
-        if !self.pool.has_workers() {
-            self.settle()?;
-        }
-        self.write_large_bloom_filters()
+        if self.pool.has_workers() { Ok(()) } else { self.settle() }
     }
 
-    /// Writes the Bloom filters so far, if they have become too large to wait for the end of the file.
+    /// Writes the Bloom filters of the row groups before the current one, if they have become too large to wait for the end of
+    /// the file. Those row groups are finished first: only one at a time waits besides the current one, and what is counted
+    /// does not depend on the number of threads.
     fn write_large_bloom_filters(&mut self) -> Result<()> {
-        if self.row_groups.bloom_bytes() > self.options.memory_budget() / BLOOM_SHARE {
+        if self.row_groups.has_unfinished() {
             self.settle()?;
+        }
+        if self.row_groups.bloom_bytes() > self.options.memory_budget() / BLOOM_SHARE {
             self.row_groups.write_bloom_filters(&mut self.output)?;
         }
+        self.bloom_bytes = self.row_groups.bloom_bytes();
         Ok(())
     }
 
@@ -391,6 +400,7 @@ impl Plan {
             rows: 0,
             counted_bytes: 0,
             uncounted_bytes: 0,
+            bloom_bytes: 0,
             has_failed: false,
         })
     }

@@ -8,7 +8,8 @@ use std::io::Write;
 use std::sync::Arc;
 
 use parquet::file::metadata::{
-    FileMetaData, ParquetMetaData, ParquetMetaDataWriter, RowGroupMetaData, SortingColumn as SortingColumnMetaData,
+    ColumnChunkMetaData, FileMetaData, ParquetMetaData, ParquetMetaDataWriter, RowGroupMetaData,
+    SortingColumn as SortingColumnMetaData,
 };
 
 use super::options::{PageVersion, WriteOptions};
@@ -76,7 +77,7 @@ fn describe(
     sorting: &Option<Vec<SortingColumnMetaData>>,
 ) -> Result<RowGroupMetaData> {
     let chunks = || row_group.chunks.iter().map(|chunk| &chunk.metadata);
-    let uncompressed: i64 = chunks().map(|chunk| chunk.uncompressed_size()).sum();
+    let uncompressed: i64 = chunks().map(ColumnChunkMetaData::uncompressed_size).sum();
     let mut builder = RowGroupMetaData::builder(Arc::clone(&schema.descr))
         .set_num_rows(signed(row_group.rows as u64)?)
         .set_total_byte_size(uncompressed)

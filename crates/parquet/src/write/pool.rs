@@ -30,7 +30,7 @@ struct Shared {
 struct State {
     leaves: Vec<Leaf>,
     /// Leaves that have jobs and that nobody works on.
-    ready: VecDeque<usize>,
+    ready: Vec<usize>,
     busy_count: usize,
     /// Bytes of what is not encoded yet.
     waiting_bytes: usize,
@@ -45,6 +45,8 @@ struct Leaf {
     /// `None` while a thread has it, and after an error.
     writer: Option<ChunkWriter>,
     jobs: VecDeque<Job>,
+    /// Bytes of the jobs.
+    waiting_bytes: usize,
     finished: VecDeque<EncodedChunk>,
     buffered_bytes: usize,
 }
@@ -63,11 +65,11 @@ impl Pool {
             let writer = ChunkWriter::new(&leaf.column, &leaf.arrow_type, Arc::clone(&leaf.options))?;
             let path = leaf.column.path().string().into();
             let (jobs, finished) = (VecDeque::new(), VecDeque::new());
-            Ok(Leaf { path, writer: Some(writer), jobs, finished, buffered_bytes: 0 })
+            Ok(Leaf { path, writer: Some(writer), jobs, waiting_bytes: 0, finished, buffered_bytes: 0 })
         };
         let state = State {
             leaves: leaves.iter().map(leaf).collect::<Result<_>>()?,
-            ready: VecDeque::new(),
+            ready: Vec::new(),
             busy_count: 0,
             waiting_bytes: 0,
             error: None,
@@ -92,7 +94,6 @@ impl Pool {
     pub(super) fn write(&self, leaves: impl IntoIterator<Item = (Striped, usize)>) {
         let mut state = self.shared.lock();
         for (leaf, (striped, bytes)) in leaves.into_iter().enumerate() {
-            state.waiting_bytes += bytes;
             state.push(leaf, Job::Write(striped, bytes));
         }
         self.shared.work.notify_all();
@@ -146,10 +147,19 @@ impl Drop for Pool {
 impl State {
     fn push(&mut self, index: usize, job: Job) {
         let Some(leaf) = self.leaves.get_mut(index) else { return };
+        leaf.waiting_bytes += job.waiting_bytes();
+        self.waiting_bytes += job.waiting_bytes();
         leaf.jobs.push_back(job);
         if leaf.writer.is_some() && leaf.jobs.len() == 1 {
-            self.ready.push_back(index);
+            self.ready.push(index);
         }
+    }
+
+    /// The ready leaf with the most to do: so that no long job is left for the end, when other threads have nothing to do.
+    fn next_leaf(&mut self) -> Option<usize> {
+        let most = |place: &usize| self.leaves[self.ready[*place]].waiting_bytes;
+        let place = (0..self.ready.len()).rev().max_by_key(most)?;
+        Some(self.ready.remove(place))
     }
 }
 
@@ -162,7 +172,7 @@ impl Shared {
     fn work_on(&self) {
         let mut state = self.lock();
         while !state.stop {
-            state = match state.ready.pop_front() {
+            state = match state.next_leaf() {
                 Some(leaf) => self.encode(state, leaf),
                 None => self.work.wait(state).unwrap_or_else(PoisonError::into_inner),
             };
@@ -178,7 +188,7 @@ impl Shared {
             if is_enough(&state) {
                 return Ok(());
             }
-            state = match state.ready.pop_front() {
+            state = match state.next_leaf() {
                 Some(leaf) => self.encode(state, leaf),
                 None => self.done.wait(state).unwrap_or_else(PoisonError::into_inner),
             };
@@ -190,10 +200,10 @@ impl Shared {
         let leaf = &mut state.leaves[index];
         let Some(mut writer) = leaf.writer.take() else { return state };
         let jobs = std::mem::take(&mut leaf.jobs);
+        let done_bytes = std::mem::take(&mut leaf.waiting_bytes);
         state.busy_count += 1;
         drop(state);
 
-        let done_bytes: usize = jobs.iter().map(Job::waiting_bytes).sum();
         let mut finished = VecDeque::new();
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             jobs.into_iter().try_for_each(|job| match job {
@@ -217,7 +227,7 @@ impl Shared {
                 leaf.buffered_bytes = writer.buffered_bytes();
                 leaf.writer = Some(writer);
                 if !leaf.jobs.is_empty() {
-                    state.ready.push_back(index);
+                    state.ready.push(index);
                 }
             }
             Err(error) => {

@@ -2,12 +2,16 @@
 #![allow(dead_code, reason = "not every test uses everything")]
 
 use arrow_array::RecordBatch;
-use arrow_schema::{DataType, SchemaRef};
+use arrow_schema::SchemaRef;
 use bytes::Bytes;
 use lath_parquet::{
-    BloomFilter, Codec, ColumnOptions, PageVersion, ParquetWriter, StatisticsLevel, ValueEncoding, WriteOptions,
-    WriteSummary,
+    BloomFilter, Codec, ColumnOptions, PageVersion, ParquetFile, ParquetWriter, StatisticsLevel, ValueEncoding,
+    WriteOptions, WriteSummary,
 };
+use lath_testkit::equality::{check_sound, same_values};
+use parquet::arrow::arrow_reader::ArrowReaderOptions;
+
+use crate::reading::{collect, read_with_crate};
 
 /// A file of `batches`.
 pub(crate) fn write(
@@ -135,7 +139,20 @@ impl Choices {
     }
 }
 
-/// Whether a type holds floating-point numbers.
-pub(crate) fn is_floating(data_type: &DataType) -> bool {
-    matches!(data_type, DataType::Float16 | DataType::Float32 | DataType::Float64)
+/// Writes `batches` and reads them by Lath and by the `parquet` crate.
+pub(crate) fn check(schema: &SchemaRef, batches: &[RecordBatch], options: &Choices) -> Result<(), String> {
+    let (bytes, summary) =
+        write(schema, batches, options.options(schema)).map_err(|error| format!("write: {error}"))?;
+    let row_count: usize = batches.iter().map(RecordBatch::num_rows).sum();
+    if summary.rows != row_count as u64 || summary.bytes != bytes.len() as u64 {
+        return Err(format!("{} rows in {} bytes, says {summary:?}", row_count, bytes.len()));
+    }
+    let file = ParquetFile::from_bytes(bytes.clone()).map_err(|error| format!("open: {error}"))?;
+    file.page_index().map_err(|error| format!("page index: {error}"))?;
+    let own = file.read().build().and_then(collect).map_err(|error| format!("read: {error}"))?;
+    check_sound(&own.1)?;
+    same_values((schema, batches), (&own.0, &own.1)).map_err(|what| format!("by Lath: {what}"))?;
+    let by_crate =
+        read_with_crate(&bytes, ArrowReaderOptions::new(), None).map_err(|error| format!("crate: {error}"))?;
+    same_values((schema, batches), (&by_crate.0, &by_crate.1)).map_err(|what| format!("by the crate: {what}"))
 }

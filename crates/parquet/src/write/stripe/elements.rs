@@ -81,10 +81,17 @@ impl Elements {
         if let Some(present) = present {
             lengths.iter_mut().zip(present.iter()).for_each(|(length, is_valid)| *length *= usize::from(is_valid));
         }
-        let ranges = merged((0..count).zip(&lengths).map(|(i, length)| {
-            let start = range(i).start;
-            start..start + length
-        }));
+        // Nothing lies between lists that have as many elements as there are from the first to the last: the usual case.
+        let all = if count == 0 { 0..0 } else { range(0).start..range(count - 1).end };
+        let is_ascending = || (1..count).all(|i| range(i - 1).end == range(i).start);
+        let ranges = if all.end.checked_sub(all.start) == Some(lengths.iter().sum()) && is_ascending() {
+            vec![all]
+        } else {
+            merged((0..count).zip(&lengths).map(|(i, length)| {
+                let start = range(i).start;
+                start..start + length
+            }))
+        };
         let array = match ranges.as_slice() {
             [] => values.slice(0, 0),
             [range] => values.slice(range.start, range.len()),

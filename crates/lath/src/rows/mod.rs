@@ -1,11 +1,15 @@
 //! Rows as values of Rust types.
 
+mod write;
+
 use std::error::Error;
 use std::fmt;
 use std::vec;
 
 use arrow_array::RecordBatch;
 use serde::de::DeserializeOwned;
+
+pub use write::{RowWriter, WriteRowError};
 
 /// Turns record batches into values of `T`, one for each row.
 ///
