@@ -1,5 +1,6 @@
 //! Kernels alone: 65,536 values in L2, every tier in a process of its own, peers beside.
 
+mod encode;
 mod lath;
 mod peers;
 mod timing;
@@ -41,6 +42,11 @@ pub fn measure(side: &str, milliseconds: u64, options: &Options) {
             report.insert(format!("{} {who}", workload.name), json!([timing.best, timing.median]));
         }
     }
+    for row in encode::rows().iter().filter(|row| options.wants(&row.name)) {
+        for (who, timing) in encode::measure(row, side, total) {
+            report.insert(format!("{} {who}", row.name), json!([timing.best, timing.median]));
+        }
+    }
     println!("{}", Value::Object(report));
 }
 
@@ -72,6 +78,8 @@ pub fn run(record: &mut Record, options: &Options) {
         }
     }
     report(record, &workloads, &timings);
+    let rows: Vec<encode::Row> = encode::rows().into_iter().filter(|row| options.wants(&row.name)).collect();
+    encode::report(record, &rows, &timings);
 }
 
 fn collect(timings: &mut Timings, mut command: Command, name: impl Fn(&str) -> String) {
