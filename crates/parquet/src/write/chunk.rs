@@ -292,7 +292,7 @@ impl ChunkWriter {
             return Ok(());
         }
         if self.options.statistics > StatisticsLevel::None && !self.order.is_of_bytes() {
-            page.statistics.merge(self.order, &ValueStatistics::of(self.order, &values));
+            page.statistics.merge(self.order, &ValueStatistics::of(self.order, &values)?);
         }
         page.value_count += values.len();
         page.plain_bytes += values.plain_len();
@@ -364,8 +364,8 @@ impl ChunkWriter {
             }
         }
         let entry = self.index.new_page(page.entries, page.value_count, page.rows);
-        page.def_levels.count(entry.def_histogram);
-        page.rep_levels.count(entry.rep_histogram);
+        page.def_levels.count(entry.def_histogram)?;
+        page.rep_levels.count(entry.rep_histogram)?;
         // A page of nulls has no pieces that could tell.
         let is_byte_array = self.column.physical_type() == Type::BYTE_ARRAY;
         let unencoded = is_byte_array.then(|| page.pieces.iter().filter_map(Values::byte_array_len).sum());
@@ -390,7 +390,7 @@ impl ChunkWriter {
             }
             _ => {
                 for piece in page.pieces.iter().filter(|_| keeps_statistics && self.order.is_of_bytes()) {
-                    statistics.merge(self.order, &ValueStatistics::of(self.order, piece));
+                    statistics.merge(self.order, &ValueStatistics::of(self.order, piece)?);
                 }
                 if let Some(bloom) = &mut self.bloom {
                     page.pieces.iter().try_for_each(|piece| bloom.add(piece))?;

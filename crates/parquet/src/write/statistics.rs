@@ -1,13 +1,17 @@
-//! Minima and maxima of pages and chunks in the order of the column's type, counts of nulls and NaNs, histograms of levels.
+//! Minima and maxima of pages and chunks in the order of the column's type, counts of NaNs.
 //!
 //! <https://github.com/apache/parquet-format/blob/master/src/main/thrift/parquet.thrift> (`Statistics`, `ColumnOrder`)
 
 use std::cmp::Ordering;
 
+use bytemuck::cast_slice;
+use lath_kernels::ByteStrings;
+use lath_kernels::statistics;
 use parquet::basic::{ColumnOrder, ConvertedType, LogicalType, SortOrder, Type as PhysicalType};
 use parquet::schema::types::ColumnDescriptor;
 
-use super::physical::{Strings, Values};
+use super::physical::Values;
+use crate::error::Result;
 
 /// How values of a column compare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -139,54 +143,52 @@ pub(super) struct ValueStatistics {
 
 impl ValueStatistics {
     /// Of values in `order`.
-    pub(super) fn of(order: Order, values: &Values) -> Self {
-        match values {
-            Values::Booleans(bits) => Self::exact(booleans(bits)),
-            Values::Words32(words) => match order {
-                Order::Signed32 => Self::exact(extremes(words, |&w| w.cast_signed(), |w| w.to_le_bytes().to_vec())),
-                Order::Unsigned32 => Self::exact(extremes(words, |&w| w, |w| w.to_le_bytes().to_vec())),
-                Order::Float32 | Order::Total32 => floats(
-                    order,
-                    words,
-                    |&w| (key32(w), f32::from_bits(w).is_nan()),
-                    |k| (key32(k.cast_unsigned()) as u32).to_le_bytes().to_vec(),
-                ),
-                _ => Self::default(),
-            },
-            Values::Words64(words) => match order {
-                Order::Signed64 => Self::exact(extremes(words, |&w| w.cast_signed(), |w| w.to_le_bytes().to_vec())),
-                Order::Unsigned64 => Self::exact(extremes(words, |&w| w, |w| w.to_le_bytes().to_vec())),
-                Order::Float64 | Order::Total64 => floats(
-                    order,
-                    words,
-                    |&w| (key64(w), f64::from_bits(w).is_nan()),
-                    |k| (key64(k.cast_unsigned()) as u64).to_le_bytes().to_vec(),
-                ),
-                _ => Self::default(),
-            },
-            Values::Fixed { width, bytes, .. } => match order {
-                Order::Float16 | Order::Total16 => floats(
-                    order,
-                    bytes.as_chunks::<2>().0,
-                    |&v| {
-                        let bits = u16::from_le_bytes(v);
-                        (key16(bits), bits & 0x7FFF > 0x7C00)
-                    },
-                    |k| (key16(k.cast_unsigned()) as u16).to_le_bytes().to_vec(),
-                ),
-                Order::Undefined => Self::default(),
-                _ => Self::of_bytes(order, bytes.chunks_exact((*width).max(1))),
-            },
-            Values::Strings(strings) => Self::of_strings(order, strings),
-            Values::Codes { .. } | Values::Nothing => Self::default(),
+    pub(super) fn of(order: Order, values: &Values) -> Result<Self> {
+        fn words<T, const N: usize>(range: Option<(T, T)>, bytes: impl Fn(T) -> [u8; N]) -> ValueStatistics {
+            let extremes = range.map(|(min, max)| Extremes { min: bytes(min).into(), max: bytes(max).into() });
+            ValueStatistics::exact(extremes)
         }
-    }
-
-    fn of_strings(order: Order, strings: &Strings) -> Self {
-        match order {
-            Order::Undefined => Self::default(),
-            _ => Self::of_bytes(order, strings.iter()),
+        macro_rules! floats {
+            ($range:expr, $bytes:expr, $count:expr) => {{
+                let range = $range;
+                let extremes = if order.is_total() { range.in_total_order() } else { range.in_type_order() };
+                let nans = range.nan_count as u64;
+                Self { nan_only: range.nan_count == $count, nans, ..words(extremes, $bytes) }
+            }};
         }
+        Ok(match (values, order) {
+            (_, Order::Undefined) => Self::default(),
+            (Values::Booleans(bits), _) => Self::exact(booleans(bits)),
+            (Values::Words32(w), Order::Signed32) => words(statistics::min_max_i32(cast_slice(w)), i32::to_le_bytes),
+            (Values::Words32(w), Order::Unsigned32) => words(statistics::min_max_u32(w), u32::to_le_bytes),
+            (Values::Words32(w), Order::Float32 | Order::Total32) => {
+                floats!(statistics::float_range_f32(cast_slice(w)), f32::to_le_bytes, w.len())
+            }
+            (Values::Words64(w), Order::Signed64) => words(statistics::min_max_i64(cast_slice(w)), i64::to_le_bytes),
+            (Values::Words64(w), Order::Unsigned64) => words(statistics::min_max_u64(w), u64::to_le_bytes),
+            (Values::Words64(w), Order::Float64 | Order::Total64) => {
+                floats!(statistics::float_range_f64(cast_slice(w)), f64::to_le_bytes, w.len())
+            }
+            (Values::Fixed { bytes, len, .. }, Order::Float16 | Order::Total16) => {
+                floats!(statistics::float_range_f16(bytes.as_chunks().0), |bytes| bytes, *len)
+            }
+            (Values::Fixed { width, bytes, .. }, _) => {
+                let positions = match order {
+                    Order::BigEndian => statistics::min_max_big_endian(bytes, *width)?,
+                    _ => statistics::min_max_strings(ByteStrings::Fixed { data: bytes, width: *width })?,
+                };
+                Self::exact(positions.map(|(min, max)| {
+                    let value = |at: usize| bytes[at * width..(at + 1) * width].to_vec();
+                    Extremes { min: value(min), max: value(max) }
+                }))
+            }
+            (Values::Strings(strings), _) => Self::exact(
+                strings
+                    .with(statistics::min_max_strings)?
+                    .map(|(min, max)| Extremes { min: strings.get(min).to_vec(), max: strings.get(max).to_vec() }),
+            ),
+            _ => Self::default(),
+        })
     }
 
     /// Of byte strings.
@@ -236,56 +238,6 @@ fn booleans(bits: &arrow_buffer::BooleanBuffer) -> Option<Extremes> {
     }
     let set = bits.count_set_bits();
     Some(Extremes { min: vec![u8::from(set == bits.len())], max: vec![u8::from(set > 0)] })
-}
-
-fn extremes<T, K: Ord + Copy>(values: &[T], key: impl Fn(&T) -> K, bytes: impl Fn(K) -> Vec<u8>) -> Option<Extremes> {
-    let first = key(values.first()?);
-    let (min, max) = values.iter().fold((first, first), |(min, max), value| {
-        let value = key(value);
-        (min.min(value), max.max(value))
-    });
-    Some(Extremes { min: bytes(min), max: bytes(max) })
-}
-
-/// NaNs stand aside; in total order they are the extremes where there is nothing else. Else the smallest zero counts as
-/// -0.0 and the largest as +0.0, since readers may not tell them apart.
-fn floats<T, K: Ord + Copy + Default>(
-    order: Order,
-    values: &[T],
-    key: impl Fn(&T) -> (K, bool),
-    bytes: impl Fn(K) -> Vec<u8>,
-) -> ValueStatistics {
-    let mut nans = 0;
-    let mut range: Option<(K, K)> = None;
-    for value in values {
-        let (key, is_nan) = key(value);
-        if is_nan {
-            nans += 1;
-            continue;
-        }
-        range = Some(range.map_or((key, key), |(min, max)| (min.min(key), max.max(key))));
-    }
-    if let Some((min, max)) = range {
-        let (mut min, mut max) = (bytes(min), bytes(max));
-        if !order.is_total() {
-            // All bits but the sign are clear: a zero.
-            let is_zero =
-                |v: &[u8]| v.iter().rev().enumerate().all(|(i, byte)| byte & if i == 0 { 0x7F } else { 0xFF } == 0);
-            if is_zero(&min)
-                && let Some(last) = min.last_mut()
-            {
-                *last = 0x80;
-            }
-            if is_zero(&max)
-                && let Some(last) = max.last_mut()
-            {
-                *last = 0;
-            }
-        }
-        return ValueStatistics { extremes: Some(Extremes { min, max }), nan_only: false, nans };
-    }
-    let nans_alone = order.is_total().then(|| extremes(values, |value| key(value).0, bytes)).flatten();
-    ValueStatistics { nan_only: nans_alone.is_some(), extremes: nans_alone, nans }
 }
 
 /// A minimum cut to at most `len` bytes, and whether it is exact still: a prefix is no larger than the value.
@@ -348,25 +300,4 @@ fn raise_utf8(prefix: &[u8]) -> Option<Vec<u8>> {
             raised
         })
     })
-}
-
-/// Adds to `histogram` how often each level occurs.
-pub(super) fn count_levels(levels: &[u8], histogram: &mut [i64]) {
-    // Four counters a level, so that a run of one level does not wait for itself.
-    let mut counts = [[0u32; 256]; 4];
-    for chunk in levels.chunks(1 << 30) {
-        let (fours, rest) = chunk.as_chunks::<4>();
-        for four in fours {
-            for (counts, &level) in counts.iter_mut().zip(four) {
-                counts[usize::from(level)] += 1;
-            }
-        }
-        for &level in rest {
-            counts[0][usize::from(level)] += 1;
-        }
-        for (level, count) in histogram.iter_mut().enumerate() {
-            *count += counts.iter().map(|counts| i64::from(counts[level])).sum::<i64>();
-        }
-        counts = [[0; 256]; 4];
-    }
 }

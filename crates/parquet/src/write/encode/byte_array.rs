@@ -5,10 +5,10 @@
 //! DELTA_BYTE_ARRAY          | prefix lengths, DELTA_BINARY_PACKED | suffixes, DELTA_LENGTH_BYTE_ARRAY |
 //! ```
 
-use lath_kernels::{bytes, delta};
+use lath_kernels::{ByteStrings, byte_array, delta};
 
 use super::not_encoded;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::write::physical::Values;
 
 /// Lengths on their way to a page.
@@ -37,58 +37,64 @@ impl Lengths {
     }
 
     pub(super) fn encode_delta_length(&mut self, pieces: &[Values], out: &mut [u8]) -> Result<usize> {
-        self.lengths.clear();
+        self.lengths.resize(count(pieces), 0);
+        let mut first = 0;
         for piece in pieces {
             let Values::Strings(strings) = piece else { return Err(not_encoded("DELTA_LENGTH_BYTE_ARRAY")) };
-            for string in strings.iter() {
-                self.lengths.push(length(string.len())?);
-            }
+            let lengths = &mut self.lengths[first..first + piece.len()];
+            strings.with(|strings| byte_array::lengths(strings, lengths))?;
+            first += piece.len();
         }
         let mut at = delta::encode_i32(&self.lengths, out)?;
         for piece in pieces {
             if let Values::Strings(strings) = piece {
-                strings.append_data(out, &mut at);
+                at += strings.with(|strings| byte_array::concat(strings, &mut out[at..]))?;
             }
         }
         Ok(at)
     }
 
     pub(super) fn encode_delta_byte_array(&mut self, pieces: &[Values], out: &mut [u8]) -> Result<usize> {
-        self.prefixes.clear();
-        self.lengths.clear();
+        let count = count(pieces);
+        self.prefixes.resize(count, 0);
+        self.lengths.resize(count, 0);
+        // Suffixes wait where they leave room for any lengths.
+        let wait_at = 2 * delta::max_encoded_len::<i32>(count);
+        let mut end = wait_at;
+        let mut first = 0;
         let mut previous: &[u8] = &[];
         for piece in pieces {
-            for value in values(piece)? {
-                let prefix = bytes::common_prefix_len(previous, value);
-                self.prefixes.push(length(prefix)?);
-                self.lengths.push(length(value.len() - prefix)?);
-                previous = value;
-            }
+            let range = first..first + piece.len();
+            let (prefixes, lengths) = (&mut self.prefixes[range.clone()], &mut self.lengths[range]);
+            let suffixes = &mut out[end..];
+            end += match piece {
+                // Strings of no bytes, which kernels cannot count.
+                Values::Fixed { width: 0, .. } => {
+                    prefixes.fill(0);
+                    lengths.fill(0);
+                    0
+                }
+                Values::Fixed { width, bytes, .. } => {
+                    let strings = ByteStrings::Fixed { data: bytes, width: *width };
+                    let len = byte_array::prefix_split(strings, previous, prefixes, lengths, suffixes)?;
+                    previous = bytes.rchunks(*width).next().unwrap_or(previous);
+                    len
+                }
+                Values::Strings(strings) => {
+                    let split = |strings: ByteStrings<'_>| {
+                        byte_array::prefix_split(strings, previous, prefixes, lengths, suffixes)
+                    };
+                    let len = strings.with(split)?;
+                    previous = strings.len().checked_sub(1).map_or(previous, |last| strings.get(last));
+                    len
+                }
+                _ => return Err(not_encoded("DELTA_BYTE_ARRAY")),
+            };
+            first += piece.len();
         }
         let mut at = delta::encode_i32(&self.prefixes, out)?;
-        at += delta::encode_i32(&self.lengths, &mut out[at..])?;
-        let mut prefixes = self.prefixes.iter();
-        for piece in pieces {
-            for (value, prefix) in values(piece)?.zip(&mut prefixes) {
-                let suffix = &value[*prefix as usize..];
-                out[at..at + suffix.len()].copy_from_slice(suffix);
-                at += suffix.len();
-            }
-        }
-        Ok(at)
+        at += delta::encode_i32(&self.lengths, &mut out[at..wait_at])?;
+        out.copy_within(wait_at..end, at);
+        Ok(at + end - wait_at)
     }
-}
-
-/// The values of a BYTE_ARRAY or FIXED_LEN_BYTE_ARRAY column.
-fn values(piece: &Values) -> Result<Box<dyn Iterator<Item = &[u8]> + '_>> {
-    match piece {
-        Values::Strings(strings) => Ok(Box::new(strings.iter())),
-        Values::Fixed { width: 0, len, .. } => Ok(Box::new(std::iter::repeat_n(&[][..], *len))),
-        Values::Fixed { width, bytes, .. } => Ok(Box::new(bytes.chunks_exact(*width))),
-        _ => Err(not_encoded("DELTA_BYTE_ARRAY")),
-    }
-}
-
-fn length(len: usize) -> Result<i32> {
-    i32::try_from(len).map_err(|_| Error::limit("bytes of a BYTE_ARRAY value", i32::MAX as u64, len as u64))
 }

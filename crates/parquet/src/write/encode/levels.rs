@@ -1,7 +1,6 @@
-use lath_kernels::rle;
+use lath_kernels::{levels, rle};
 
 use crate::error::Result;
-use crate::write::statistics::count_levels;
 
 /// The levels of one kind of a page, while it grows.
 #[derive(Debug, Default)]
@@ -36,12 +35,11 @@ impl Levels {
         self.levels.capacity() + self.encoded.capacity()
     }
 
-    /// Adds to `histogram` how often each level occurs.
-    pub(crate) fn count(&self, histogram: &mut [i64]) {
-        count_levels(&self.levels, histogram);
-        if let Some(count) = histogram.get_mut(usize::from(self.max_level)) {
-            *count += self.full as i64;
-        }
+    /// Adds to `histogram`, unless it is empty, how often each level occurs.
+    pub(crate) fn count(&self, histogram: &mut [i64]) -> Result<()> {
+        let Some(at_maximum) = histogram.get_mut(usize::from(self.max_level)) else { return Ok(()) };
+        *at_maximum += self.full as i64;
+        Ok(levels::histogram(&self.levels, histogram)?)
     }
 
     /// The levels in the RLE/bit-packing hybrid; `None` where the maximum is 0.

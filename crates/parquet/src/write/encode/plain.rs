@@ -1,8 +1,8 @@
-use lath_kernels::select;
+use lath_kernels::{byte_array, select};
 
 use super::not_encoded;
-use crate::error::{Error, Result};
-use crate::write::physical::{Strings, Values};
+use crate::error::Result;
+use crate::write::physical::Values;
 
 /// Bytes that the values take up.
 pub(super) fn len(pieces: &[Values]) -> usize {
@@ -33,7 +33,9 @@ pub(super) fn encode(pieces: &[Values], out: &mut [u8]) -> Result<usize> {
             Values::Words32(words) => copy(bytemuck::cast_slice(words), out, &mut at),
             Values::Words64(words) => copy(bytemuck::cast_slice(words), out, &mut at),
             Values::Fixed { bytes, .. } => copy(bytes, out, &mut at),
-            Values::Strings(strings) => copy_strings(strings, out, &mut at)?,
+            Values::Strings(strings) => {
+                at += strings.with(|strings| byte_array::encode_plain(strings, &mut out[at..]))?;
+            }
             Values::Codes { .. } => return Err(not_encoded("PLAIN")),
             Values::Nothing => {}
         }
@@ -44,17 +46,4 @@ pub(super) fn encode(pieces: &[Values], out: &mut [u8]) -> Result<usize> {
 fn copy(bytes: &[u8], out: &mut [u8], at: &mut usize) {
     out[*at..*at + bytes.len()].copy_from_slice(bytes);
     *at += bytes.len();
-}
-
-fn copy_strings(strings: &Strings, out: &mut [u8], at: &mut usize) -> Result<()> {
-    for string in strings.iter() {
-        let len = u32::try_from(string.len()).map_err(|_| too_long(string))?;
-        copy(&len.to_le_bytes(), out, at);
-        copy(string, out, at);
-    }
-    Ok(())
-}
-
-fn too_long(string: &[u8]) -> Error {
-    Error::limit("bytes of a BYTE_ARRAY value", i32::MAX as u64, string.len() as u64)
 }

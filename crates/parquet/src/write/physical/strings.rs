@@ -138,25 +138,6 @@ impl Strings {
         }
     }
 
-    /// Copies the bytes of all strings to `out` from `at` on.
-    pub(in crate::write) fn append_data(&self, out: &mut [u8], at: &mut usize) {
-        let mut append = |bytes: &[u8]| {
-            out[*at..*at + bytes.len()].copy_from_slice(bytes);
-            *at += bytes.len();
-        };
-        match (self, self.data_len()) {
-            (Self::Offsets32 { offsets, data }, len) => {
-                let start = offsets.first().map_or(0, |start| *start as usize);
-                append(&data[start..start + len]);
-            }
-            (Self::Offsets64 { offsets, data }, len) => {
-                let start = offsets.first().map_or(0, |start| *start as usize);
-                append(&data[start..start + len]);
-            }
-            (Self::Views { .. }, _) => self.iter().for_each(append),
-        }
-    }
-
     /// Copies of `strings`.
     pub(in crate::write) fn from_slices<'a>(strings: impl Iterator<Item = &'a [u8]>) -> Self {
         let (mut offsets, mut data) = (vec![0], Vec::new());
