@@ -79,7 +79,10 @@ fn statistics_and_indexes_are_those_of_the_crate() {
                 assert_eq!(ours.metadata.unencoded_byte_array_data_bytes(), chunk.unencoded_byte_array_data_bytes());
                 let index = &theirs.column_index().expect("an index")[0][0];
                 match (&ours.column_index, index) {
-                    (Some(ColumnIndexMetaData::BYTE_ARRAY(own)), ColumnIndexMetaData::BYTE_ARRAY(their)) => {
+                    (
+                        Some(ColumnIndexMetaData::BYTE_ARRAY(own) | ColumnIndexMetaData::FIXED_LEN_BYTE_ARRAY(own)),
+                        ColumnIndexMetaData::BYTE_ARRAY(their) | ColumnIndexMetaData::FIXED_LEN_BYTE_ARRAY(their),
+                    ) => {
                         // The crate orders pages by bounds before they are cut, and so finds less order.
                         assert_eq!(own.num_pages(), their.num_pages());
                         for page in 0..own.num_pages() as usize {
