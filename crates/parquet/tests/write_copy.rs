@@ -17,6 +17,7 @@ use lath_parquet::{
 use lath_testkit::equality::same_values;
 use lath_testkit::random::{FileShape, RandomFile};
 use lath_testkit::{Seeded, parquet_test_data};
+use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::serialized_reader::ReadOptionsBuilder;
 
@@ -102,7 +103,7 @@ fn files_of_the_corpus_are_copied() {
         let bytes = Bytes::from(fs::read(&path).unwrap());
         let Ok(file) = ParquetFile::from_bytes(bytes.clone()) else { continue };
         // Some come to gigabytes.
-        let byte_count: i64 = file.metadata().row_groups().iter().map(|group| group.total_byte_size()).sum();
+        let byte_count: i64 = file.metadata().row_groups().iter().map(RowGroupMetaData::total_byte_size).sum();
         if byte_count > 1 << 20 {
             continue;
         }

@@ -164,7 +164,7 @@ impl Thrift<'_> {
                 (0..len).for_each(|_| self.value(header & 15, true, path));
             }
             12 => self.structure(path),
-            other => panic!("type {other}"),
+            other => unreachable!("no column of type {other}"),
         }
     }
 }

@@ -140,7 +140,7 @@ fn an_input_that_is_not_sorted_is_an_error_that_names_it() {
     for second in [vec![vec![1, 3, 2]], vec![vec![1, 2], vec![0]]] {
         let inputs = [vec![Ok(one(vec![1, 2]))], second.into_iter().map(|values| Ok(one(values))).collect()];
         let merged = MergedBatches::new(&schema, &[SortingColumn::ascending("n")], inputs.map(Vec::into_iter));
-        let error = merged.and_then(|merged| merged.collect::<Result<Vec<_>>>()).unwrap_err();
+        let error = merged.and_then(Iterator::collect::<Result<Vec<_>>>).unwrap_err();
         assert_eq!(error.to_string(), "input 1 is not sorted");
     }
 }
