@@ -124,7 +124,7 @@ impl ChunkWriter {
             sampler: (options.encoding == ValueEncoding::Sampled).then(|| Sampler::new(codec)).transpose()?,
             choice: None,
             bloom: options.bloom_filter.filter(|_| column.physical_type() != Type::BOOLEAN).map(BloomBuilder::new),
-            pages: PageWriter::new(codec, options.page_version, options.crc)?,
+            pages: PageWriter::new(codec, options.page_version, options.crc, options.segments.clone())?,
             page: PendingPage {
                 def_levels: levels(column.max_def_level())?,
                 rep_levels: levels(column.max_rep_level())?,

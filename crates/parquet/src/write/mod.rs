@@ -25,6 +25,7 @@ mod prune;
 mod row_group;
 mod sample;
 mod schema;
+mod segments;
 mod sort;
 mod statistics;
 mod stripe;

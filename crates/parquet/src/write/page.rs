@@ -9,6 +9,7 @@ use bytes::Bytes;
 use parquet::basic::{Compression, Encoding, PageType};
 
 use super::options::PageVersion;
+use super::segments::{SEGMENT_BYTES, Segments};
 use super::thrift::ThriftWriter;
 use crate::codec::Compressor;
 use crate::error::{Error, Result};
@@ -16,8 +17,8 @@ use crate::error::{Error, Result};
 /// Bytes kept free before a page for its header: sixteen fields of at most six bytes.
 const HEADER_ROOM: usize = 96;
 
-/// Bytes of a segment, unless a page needs more.
-const SEGMENT_BYTES: usize = 1 << 20;
+/// Bytes of a chunk's first segment; a file may have thousands of small chunks.
+const FIRST_SEGMENT_BYTES: usize = 64 << 10;
 
 /// What is particular to a data page.
 #[derive(Debug, Clone, Copy)]
@@ -49,16 +50,19 @@ pub(super) struct PageWriter {
     /// Body of a page before it is compressed.
     body: Vec<u8>,
     header: Vec<u8>,
-    /// The segment at hand, all of it initialised; pages end at `used`.
+    segments: Segments,
+    /// The segment at hand; pages end at `used`.
     segment: Vec<u8>,
     used: usize,
     open: Vec<Range<usize>>,
     pages: Vec<Bytes>,
     stored_len: usize,
+    /// Bytes of the chunk before.
+    last_len: usize,
 }
 
 impl PageWriter {
-    pub(super) fn new(codec: Compression, version: PageVersion, crc: bool) -> Result<Self> {
+    pub(super) fn new(codec: Compression, version: PageVersion, crc: bool, segments: Segments) -> Result<Self> {
         Ok(Self {
             codec,
             compressor: Compressor::new(codec)?,
@@ -66,11 +70,13 @@ impl PageWriter {
             crc,
             body: Vec::new(),
             header: Vec::with_capacity(HEADER_ROOM),
+            segments,
             segment: Vec::new(),
             used: 0,
             open: Vec::new(),
             pages: Vec::new(),
             stored_len: 0,
+            last_len: 0,
         })
     }
 
@@ -167,7 +173,7 @@ impl PageWriter {
     /// Hands out the pages and is ready for the next chunk.
     pub(super) fn finish(&mut self) -> Vec<Bytes> {
         self.seal();
-        self.stored_len = 0;
+        self.last_len = std::mem::take(&mut self.stored_len);
         std::mem::take(&mut self.pages)
     }
 
@@ -218,7 +224,11 @@ impl PageWriter {
         to_i32(len)?;
         if self.segment.len() - self.used < HEADER_ROOM + len {
             self.seal();
-            self.segment = vec![0; SEGMENT_BYTES.max(HEADER_ROOM + len)];
+            let needed = HEADER_ROOM + len;
+            // As much as the chunk has already, or the one before had.
+            let expected = self.stored_len.max(self.last_len).clamp(FIRST_SEGMENT_BYTES, SEGMENT_BYTES);
+            let len = needed.max(expected.next_power_of_two());
+            self.segment = if len == SEGMENT_BYTES { self.segments.take() } else { vec![0; len] };
         }
         Ok(self.used + HEADER_ROOM)
     }
@@ -256,12 +266,7 @@ impl PageWriter {
         if self.open.is_empty() {
             return;
         }
-        let mut segment = std::mem::take(&mut self.segment);
-        segment.truncate(self.used);
-        if segment.len() < segment.capacity() / 2 {
-            segment.shrink_to_fit();
-        }
-        let segment = Bytes::from(segment);
+        let segment = self.segments.lend(std::mem::take(&mut self.segment), self.used);
         self.pages.extend(self.open.drain(..).map(|range| segment.slice(range)));
         self.used = 0;
     }

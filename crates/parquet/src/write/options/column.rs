@@ -1,5 +1,6 @@
 use super::{BloomFilter, Codec, PageVersion, StatisticsLevel, ValueEncoding};
 use crate::error::{Error, Result};
+use crate::write::segments::Segments;
 
 /// Options of one column, or of all: those that are not set are left to what stands behind.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -41,6 +42,8 @@ pub(crate) struct LeafOptions {
     pub(crate) total_order: bool,
     /// Rows that a row group may come to, by which a dictionary's worth is judged.
     pub(crate) row_group_rows: usize,
+    /// Memory for pages, which the writer's columns share.
+    pub(crate) segments: Segments,
 }
 
 impl ColumnOptions {
@@ -224,6 +227,7 @@ impl ColumnOptions {
             crc: self.crc.unwrap_or(Self::DEFAULT_CRC),
             total_order: self.total_order.unwrap_or(Self::DEFAULT_TOTAL_ORDER),
             row_group_rows: super::WriteOptions::DEFAULT_ROW_GROUP_ROWS,
+            segments: Segments::default(),
         }
     }
 }

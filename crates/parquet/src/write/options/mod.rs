@@ -12,6 +12,7 @@ pub use profile::Profile;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 
+use super::segments::Segments;
 use crate::error::{Error, Result};
 
 /// How a file is written. Every option has a documented default; what is set for a column overrides what is set for all.
@@ -36,6 +37,7 @@ pub struct WriteOptions {
     created_by: Option<String>,
     threads: Option<NonZeroUsize>,
     memory_budget_bytes: Option<usize>,
+    segments: Segments,
 }
 
 impl WriteOptions {
@@ -194,6 +196,7 @@ impl WriteOptions {
         let mut leaf = own.unwrap_or(&ColumnOptions::new()).over(&self.all).resolve();
         leaf.encoding_is_own = own.is_some_and(ColumnOptions::has_encoding);
         leaf.row_group_rows = self.row_group_row_limit();
+        leaf.segments = self.segments.clone();
         leaf
     }
 

@@ -35,10 +35,13 @@ impl<T: Number + bytemuck::Pod> NumberMemory<T> {
 
     /// Bytes of memory.
     pub(super) fn capacity(&self) -> usize {
-        size_of_val(self.slots.as_slice()) + size_of_val(self.entries.as_slice())
+        self.slots.capacity() * size_of::<NumberSlot<T>>() + self.entries.capacity() * size_of::<T>()
     }
 
+    /// Forgets all values. The memory stays, but few slots are cleared: as many as there are at first.
     pub(super) fn clear(&mut self) -> Result<()> {
+        self.slots.truncate(slot_count(FIRST_CAPACITY));
+        self.entries.truncate(FIRST_CAPACITY);
         self.len = Numbers::new(&mut self.slots, &mut self.entries)?.len();
         Ok(())
     }
@@ -65,9 +68,7 @@ impl<T: Number + bytemuck::Pod> NumberMemory<T> {
         if self.slots.len() * GROWTH > MAX_SLOTS || self.len < self.entries.len() / GROWTH {
             return false;
         }
-        let slots = self.slots.len() * GROWTH;
-        // A new vector: what the old slots hold is not copied.
-        self.slots = vec![NumberSlot::EMPTY; slots];
+        self.slots.resize(self.slots.len() * GROWTH, NumberSlot::EMPTY);
         self.entries.resize(self.entries.len() * GROWTH, T::zeroed());
         Numbers::rebuild(&mut self.slots, &mut self.entries, self.len).is_ok()
     }
@@ -105,12 +106,15 @@ impl StringMemory {
     }
 
     pub(super) fn capacity(&self) -> usize {
-        size_of_val(self.slots.as_slice()) + self.page.len() + size_of_val(self.starts.as_slice())
+        self.slots.capacity() * size_of::<StringSlot>()
+            + self.page.capacity()
+            + self.starts.capacity() * size_of::<u32>()
     }
 
     pub(super) fn clear(&mut self) -> Result<()> {
         self.starts.clear();
         (self.len, self.page_len) = (0, 0);
+        self.slots.truncate(slot_count(FIRST_CAPACITY));
         StringTable::new(&mut self.slots, &mut self.page)?;
         Ok(())
     }
@@ -140,8 +144,7 @@ impl StringMemory {
             if self.slots.len() * GROWTH > MAX_SLOTS {
                 return false;
             }
-            let slots = self.slots.len() * GROWTH;
-            self.slots = vec![StringSlot::EMPTY; slots];
+            self.slots.resize(self.slots.len() * GROWTH, StringSlot::EMPTY);
             return StringTable::rebuild(&mut self.slots, &mut self.page, self.len, self.page_len).is_ok();
         }
         let next_len = match next {

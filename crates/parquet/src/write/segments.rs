@@ -1,0 +1,97 @@
+//! Memory in which finished pages stand, used again once they are written.
+//!
+//! Fresh memory costs a fault for every 4 KiB of it, which for uncompressed pages is more than encoding them.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+
+/// Bytes of a segment.
+pub(crate) const SEGMENT_BYTES: usize = 2 << 20;
+
+/// Most bytes that wait to be used again.
+const MAX_SPARE_BYTES: usize = 64 << 20;
+
+/// Segments that the columns of a writer share.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Segments {
+    spare: Arc<Mutex<Vec<Vec<u8>>>>,
+}
+
+impl Segments {
+    /// A segment of [`SEGMENT_BYTES`], whatever it holds.
+    pub(crate) fn take(&self) -> Vec<u8> {
+        let spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        spare.unwrap_or_else(|| vec![0; SEGMENT_BYTES])
+    }
+
+    /// The first `len` bytes of `segment`, of any size. One of [`SEGMENT_BYTES`] comes back when nobody holds them any more.
+    pub(crate) fn lend(&self, segment: Vec<u8>, len: usize) -> Bytes {
+        if len < segment.len() / 2 {
+            // Not worth the whole segment until it is written.
+            let bytes = Bytes::copy_from_slice(&segment[..len]);
+            self.give_back(segment);
+            return bytes;
+        }
+        Bytes::from_owner(Lent { segment, len, home: self.clone() })
+    }
+
+    fn give_back(&self, segment: Vec<u8>) {
+        if segment.len() != SEGMENT_BYTES {
+            return;
+        }
+        let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
+        if spare.len() < MAX_SPARE_BYTES / SEGMENT_BYTES {
+            spare.push(segment);
+        }
+    }
+}
+
+/// A segment in use.
+struct Lent {
+    segment: Vec<u8>,
+    len: usize,
+    home: Segments,
+}
+
+impl AsRef<[u8]> for Lent {
+    fn as_ref(&self) -> &[u8] {
+        &self.segment[..self.len]
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        self.home.give_back(std::mem::take(&mut self.segment));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{SEGMENT_BYTES, Segments};
+
+    #[test]
+    fn a_segment_comes_back_when_its_last_slice_is_dropped() {
+        let segments = Segments::default();
+        let mut segment = segments.take();
+        segment[7] = 7;
+        let address = segment.as_ptr();
+        let bytes = segments.lend(segment, SEGMENT_BYTES - 1);
+        let slice = bytes.slice(7..8);
+        drop(bytes);
+        assert_ne!(segments.take().as_ptr(), address, "it is in use");
+        assert_eq!(slice[..], [7]);
+        drop(slice);
+        assert_eq!(segments.take().as_ptr(), address);
+    }
+
+    #[test]
+    fn little_is_copied_so_that_the_segment_is_free_at_once() {
+        let segments = Segments::default();
+        let segment = segments.take();
+        let address = segment.as_ptr();
+        let bytes = segments.lend(segment, 10);
+        assert_eq!(segments.take().as_ptr(), address);
+        assert_eq!(bytes.len(), 10);
+    }
+}
