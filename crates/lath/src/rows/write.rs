@@ -201,13 +201,13 @@ mod tests {
     fn rows(count: u64) -> Vec<Row> {
         let part = |id: u64| Part {
             weight: id as f32 / 3.0,
-            tags: (id % 2 == 0).then(|| (0..id % 4).map(|tag| format!("tag {tag}")).collect()),
+            tags: id.is_multiple_of(2).then(|| (0..id % 4).map(|tag| format!("tag {tag}")).collect()),
         };
         let row = |id: u64| Row {
             id,
-            name: (id % 3 > 0).then(|| format!("the row with number {id}")),
+            name: (!id.is_multiple_of(3)).then(|| format!("the row with number {id}")),
             parts: (0..id % 5).map(part).collect(),
-            plan: if id % 7 == 0 { Plan::Year } else { Plan::Day },
+            plan: if id.is_multiple_of(7) { Plan::Year } else { Plan::Day },
         };
         (0..count).map(row).collect()
     }

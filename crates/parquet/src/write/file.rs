@@ -30,6 +30,10 @@ const PIECE_SHARE: usize = 8;
 const AHEAD_BYTES: usize = 64 << 20;
 /// They are at most this share of the memory budget.
 const AHEAD_SHARE: usize = 4;
+/// What leaves hold of values that were not counted is taken for so many times their size in Arrow, as the tables of
+/// dictionaries are larger than what they hold, and for so many bytes for each leaf.
+const GROWTH: usize = 3;
+const LEAF_BYTES: usize = 48 << 10;
 /// Bloom filters wait for the end of the file up to this share of the memory budget.
 const BLOOM_SHARE: usize = 4;
 
@@ -287,16 +291,31 @@ impl<W: Write> ParquetWriter<W> {
     /// Whether the row group has as many bytes as it may have. What the leaves hold is counted only when it could be, and with
     /// nothing left to encode: so it does not depend on the number of threads.
     fn is_full(&mut self) -> Result<bool> {
-        let budget = self.options.memory_budget().saturating_sub(self.bloom_bytes).max(1);
-        let limit = self.options.row_group_byte_limit().min(budget);
-        if self.counted_bytes + self.uncounted_bytes < limit {
+        let (limit, budget) = (self.options.row_group_byte_limit(), self.memory_left());
+        if self.counted_bytes + self.uncounted_bytes < limit && self.held_bytes() < budget {
             return Ok(false);
         }
-        self.pool.work_off()?;
-        self.write_finished()?;
+        self.count()?;
+        Ok(self.counted_bytes >= limit.min(budget))
+    }
+
+    /// Counts what the leaves hold.
+    fn count(&mut self) -> Result<()> {
+        self.settle()?;
         self.counted_bytes = self.pool.buffered_bytes();
         self.uncounted_bytes = 0;
-        Ok(self.counted_bytes >= limit)
+        Ok(())
+    }
+
+    /// The memory budget, less what waits to be written.
+    fn memory_left(&self) -> usize {
+        self.options.memory_budget().saturating_sub(self.bloom_bytes).max(1)
+    }
+
+    /// The most that the leaves hold, as far as is known without waiting for them.
+    fn held_bytes(&self) -> usize {
+        let least = if self.uncounted_bytes == 0 { 0 } else { self.schema.leaves.len() * LEAF_BYTES };
+        self.counted_bytes.saturating_add(self.uncounted_bytes.saturating_mul(GROWTH)).saturating_add(least)
     }
 
     /// Has the chunks of the current row group ended; they are written as they come.
@@ -305,10 +324,22 @@ impl<W: Write> ParquetWriter<W> {
             return Ok(());
         }
         self.write_large_bloom_filters()?;
-        self.pool.finish_chunks();
+        // Leaves keep buffers for the next chunk: no more than they hold now.
+        let most_kept = self.memory_left() / 2;
+        if self.held_bytes() >= most_kept {
+            self.count()?;
+        }
+        let is_tight = self.held_bytes() >= most_kept;
+        self.pool.finish_chunks(is_tight);
         self.row_groups.begin(self.rows);
-        (self.rows, self.counted_bytes, self.uncounted_bytes) = (0, 0, 0);
-        if self.pool.has_workers() { Ok(()) } else { self.settle() }
+        (self.rows, self.counted_bytes, self.uncounted_bytes) = (0, self.held_bytes(), 0);
+        if is_tight {
+            self.count()
+        } else if self.pool.has_workers() {
+            Ok(())
+        } else {
+            self.settle()
+        }
     }
 
     /// Writes the Bloom filters of the row groups before the current one, if they have become too large to wait for the end of

@@ -8,7 +8,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
+use arrow_schema::DataType;
+use parquet::schema::types::ColumnDescPtr;
+
 use super::chunk::ChunkWriter;
+use super::options::LeafOptions;
 use super::schema::LeafSchema;
 use super::{EncodedChunk, Striped};
 use crate::error::{Error, Result};
@@ -42,6 +46,7 @@ struct State {
 struct Leaf {
     /// Dotted path, for errors.
     path: Arc<str>,
+    make: Arc<Make>,
     /// `None` while a thread has it, and after an error.
     writer: Option<ChunkWriter>,
     jobs: VecDeque<Job>,
@@ -51,21 +56,30 @@ struct Leaf {
     buffered_bytes: usize,
 }
 
+/// What the writer of a leaf is made from.
+struct Make {
+    column: ColumnDescPtr,
+    arrow_type: DataType,
+    options: Arc<LeafOptions>,
+}
+
 enum Job {
     /// Encode this, which takes up so many bytes.
     Write(Striped, usize),
-    /// End the column chunk.
-    Finish,
+    /// End the column chunk; with `release`, keep no buffers for the next.
+    Finish { release: bool },
 }
 
 impl Pool {
     /// Threads in all are `threads`, the caller's included.
     pub(super) fn new(leaves: &[LeafSchema], threads: usize) -> Result<Self> {
         let leaf = |leaf: &LeafSchema| {
-            let writer = ChunkWriter::new(&leaf.column, &leaf.arrow_type, Arc::clone(&leaf.options))?;
+            let (column, arrow_type) = (Arc::clone(&leaf.column), leaf.arrow_type.clone());
+            let make = Arc::new(Make { column, arrow_type, options: Arc::clone(&leaf.options) });
+            let writer = make.chunk_writer()?;
             let path = leaf.column.path().string().into();
             let (jobs, finished) = (VecDeque::new(), VecDeque::new());
-            Ok(Leaf { path, writer: Some(writer), jobs, waiting_bytes: 0, finished, buffered_bytes: 0 })
+            Ok(Leaf { path, make, writer: Some(writer), jobs, waiting_bytes: 0, finished, buffered_bytes: 0 })
         };
         let state = State {
             leaves: leaves.iter().map(leaf).collect::<Result<_>>()?,
@@ -99,10 +113,10 @@ impl Pool {
         self.shared.work.notify_all();
     }
 
-    /// Has every leaf end its column chunk.
-    pub(super) fn finish_chunks(&self) {
+    /// Has every leaf end its column chunk; with `release`, they keep no buffers for the next one.
+    pub(super) fn finish_chunks(&self, release: bool) {
         let mut state = self.shared.lock();
-        (0..state.leaves.len()).for_each(|leaf| state.push(leaf, Job::Finish));
+        (0..state.leaves.len()).for_each(|leaf| state.push(leaf, Job::Finish { release }));
         self.shared.work.notify_all();
     }
 
@@ -200,6 +214,7 @@ impl Shared {
         let leaf = &mut state.leaves[index];
         let Some(mut writer) = leaf.writer.take() else { return state };
         let jobs = std::mem::take(&mut leaf.jobs);
+        let make = Arc::clone(&leaf.make);
         let done_bytes = std::mem::take(&mut leaf.waiting_bytes);
         state.busy_count += 1;
         drop(state);
@@ -208,8 +223,11 @@ impl Shared {
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             jobs.into_iter().try_for_each(|job| match job {
                 Job::Write(striped, _) => writer.write(&striped),
-                Job::Finish => {
+                Job::Finish { release } => {
                     finished.push_back(writer.finish()?);
+                    if release {
+                        writer = make.chunk_writer()?;
+                    }
                     Ok(())
                 }
             })
@@ -244,11 +262,17 @@ impl Shared {
     }
 }
 
+impl Make {
+    fn chunk_writer(&self) -> Result<ChunkWriter> {
+        ChunkWriter::new(&self.column, &self.arrow_type, Arc::clone(&self.options))
+    }
+}
+
 impl Job {
     fn waiting_bytes(&self) -> usize {
         match self {
             Self::Write(_, bytes) => *bytes,
-            Self::Finish => 0,
+            Self::Finish { .. } => 0,
         }
     }
 }

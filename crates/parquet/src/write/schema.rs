@@ -16,6 +16,9 @@ use crate::file::{ParquetFile, collect_columns};
 use crate::options::Strings;
 use crate::schema::{Projection, SchemaOptions};
 
+/// Dictionaries take up at most this share of the memory budget.
+const DICTIONARY_SHARE: usize = 16;
+
 /// The two schemas of a file that is written, and what is asked for each leaf.
 #[derive(Debug)]
 pub(super) struct WriteSchema {
@@ -92,9 +95,12 @@ impl WriteSchema {
         if arrow_types.len() != descr.num_columns() {
             return Err(Error::invalid("the schema cannot be written: its leaves do not match"));
         }
+        // All dictionaries together, with the tables by which values are found in them, leave room for pages.
+        let most_dictionary_bytes = (options.memory_budget() / DICTIONARY_SHARE / arrow_types.len().max(1)).max(1);
         let leaf = |(column, arrow_type): (&ColumnDescPtr, _)| {
-            let options = Arc::new(options.leaf(&column.path().string()));
-            LeafSchema { column: Arc::clone(column), arrow_type, options }
+            let mut options = options.leaf(&column.path().string());
+            options.dictionary_bytes = options.dictionary_bytes.min(most_dictionary_bytes);
+            LeafSchema { column: Arc::clone(column), arrow_type, options: Arc::new(options) }
         };
         let leaves: Vec<_> = descr.columns().iter().zip(arrow_types).map(leaf).collect();
         let schema = Self { arrow, descr, leaves, inherited, is_encodable };
