@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use bytes::Bytes;
 use lath_parquet::{DecryptionKeys, OpenOptions, ParquetFile};
@@ -85,7 +86,7 @@ impl Inputs {
             _ if self.decryption.is_some() => None,
             Input::Path(path) => {
                 let file = fs::File::open(path).map_err(|error| Failure::reaching(path, &error))?;
-                Some(FileBytes::File(file))
+                Some(FileBytes::File(Mutex::new(file)))
             }
             Input::Stdin => self.stdin.clone().map(FileBytes::Memory),
         })

@@ -1,6 +1,7 @@
 //! Bloom filters: every value of a column chunk has to be found in its filter.
 
 use std::fs::File;
+use std::sync::{Mutex, PoisonError};
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrowPrimitiveType, PrimitiveArray, downcast_primitive_array};
@@ -19,7 +20,8 @@ use crate::statistic::{Statistic, is_decimal};
 /// A file's bytes, as the `parquet` crate reads Bloom filters from them.
 #[derive(Debug)]
 pub(crate) enum FileBytes {
-    File(File),
+    /// One filter at a time: whoever reads moves the position that all handles of the file share.
+    File(Mutex<File>),
     Memory(Bytes),
 }
 
@@ -27,7 +29,7 @@ impl FileBytes {
     /// The filter of a column chunk; `None` if it has none.
     pub(super) fn filter(&self, chunk: &ColumnChunkMetaData) -> Result<Option<Sbbf>, ParquetError> {
         match self {
-            Self::File(file) => read(chunk, file),
+            Self::File(file) => read(chunk, &*file.lock().unwrap_or_else(PoisonError::into_inner)),
             Self::Memory(bytes) => read(chunk, bytes),
         }
     }
