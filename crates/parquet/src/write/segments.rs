@@ -79,10 +79,12 @@ mod tests {
         let bytes = segments.lend(segment, SEGMENT_BYTES - 1);
         let slice = bytes.slice(7..8);
         drop(bytes);
-        assert_ne!(segments.take().as_ptr(), address, "it is in use");
+        let other = segments.take();
+        assert_ne!(other.as_ptr(), address, "it is in use");
         assert_eq!(slice[..], [7]);
         drop(slice);
-        assert_eq!(segments.take().as_ptr(), address);
+        let again = segments.take();
+        assert_eq!(again.as_ptr(), address);
     }
 
     #[test]
@@ -91,7 +93,8 @@ mod tests {
         let segment = segments.take();
         let address = segment.as_ptr();
         let bytes = segments.lend(segment, 10);
-        assert_eq!(segments.take().as_ptr(), address);
+        let again = segments.take();
+        assert_eq!(again.as_ptr(), address);
         assert_eq!(bytes.len(), 10);
     }
 }

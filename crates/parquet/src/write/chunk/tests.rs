@@ -1,6 +1,9 @@
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, Decimal128Array, DictionaryArray, Int32Array, RecordBatch};
+use arrow_array::types::IntervalMonthDayNano;
+use arrow_array::{
+    Array, ArrayRef, Decimal128Array, DictionaryArray, Int32Array, IntervalMonthDayNanoArray, RecordBatch,
+};
 use arrow_schema::{DataType, Field, IntervalUnit, Schema, SchemaRef, TimeUnit};
 use bytes::Bytes;
 use lath_testkit::Seeded;
@@ -315,4 +318,54 @@ fn a_value_that_does_not_fit_is_named_by_column_and_row() {
     let error = write(&mut writer, vec![None, Some(5), None, Some(1 << 40)]).expect_err("a value that does not fit");
     assert!(error.to_string().contains("column price, row 6 "), "{error}");
     assert!(error.to_string().contains("1099511627776"), "{error}");
+}
+
+/// What the `parquet` crate does not write, so that only the reader of Lath tells.
+#[test]
+fn types_that_the_crate_does_not_write_are_read_back() {
+    use DataType as D;
+    let mut random = Seeded::new("types_that_the_crate_does_not_write_are_read_back");
+    let dictionary = |values: D| D::Dictionary(Box::new(D::Int32), Box::new(values));
+    let values =
+        [D::Utf8View, D::BinaryView, D::FixedSizeBinary(5), D::Float16, D::Decimal128(20, 2), D::Boolean, D::UInt64];
+    let mut types: Vec<DataType> = values.map(dictionary).into();
+    types.push(D::Decimal32(1, 0));
+    for data_type in types {
+        for has_dictionary in [false, true] {
+            let field = Field::new("c", data_type.clone(), true);
+            let schema: SchemaRef = Arc::new(Schema::new(vec![field.clone()]));
+            let batches: Vec<RecordBatch> = (0..3)
+                .map(|_| {
+                    let column = leaf_array(&mut random, &field, 300);
+                    RecordBatch::try_new(Arc::clone(&schema), vec![column]).expect("a batch")
+                })
+                .collect();
+            let options = WriteOptions::default().dictionary(has_dictionary);
+            let (bytes, _) = write_file(&schema, std::slice::from_ref(&batches), &options);
+            let read = read_with_lath(&bytes).unwrap_or_else(|what| panic!("{data_type}: {what}"));
+            same_values((&schema, &batches), (&read.0, &read.1)).unwrap_or_else(|what| panic!("{data_type}: {what}"));
+        }
+    }
+}
+
+#[test]
+fn intervals_of_whole_milliseconds_are_written_and_others_refused() {
+    let data_type = DataType::Interval(IntervalUnit::MonthDayNano);
+    let schema: SchemaRef = Arc::new(Schema::new(vec![Field::new("c", data_type.clone(), false)]));
+    let array = |nanos: i64| -> ArrayRef {
+        let value = |at: i32| IntervalMonthDayNano::new(at, -at, nanos + i64::from(at) * 5_000_000);
+        Arc::new((0..100).map(|at| Some(value(at))).collect::<IntervalMonthDayNanoArray>())
+    };
+    let batch = RecordBatch::try_new(Arc::clone(&schema), vec![array(0)]).expect("a batch");
+    let (bytes, _) = write_file(&schema, &[vec![batch.clone()]], &WriteOptions::default());
+    let read = read_with_lath(&bytes).expect("what was written");
+    same_values((&schema, &[batch]), (&read.0, &read.1)).expect("the same");
+
+    let descriptor = ArrowSchemaConverter::new().convert(&schema).expect("a schema");
+    let leaf = Arc::new(WriteOptions::default().leaf("c"));
+    let mut writer = ChunkWriter::new(&descriptor.column(0), &data_type, leaf).expect("a type that is written");
+    let mut striped = Vec::new();
+    stripe(schema.field(0), &array(1), &mut striped).expect("a batch of the schema");
+    let error = writer.write(&striped[0]).expect_err("a nanosecond over");
+    assert!(error.to_string().contains("column c, row 0 "), "{error}");
 }
