@@ -31,7 +31,7 @@ pub use file::{ChunkRange, DecryptionKeys, OpenOptions, ParquetFile, Plan};
 pub use options::{Limits, Strings};
 pub use read::{Batches, ReadBuilder};
 pub use schema::Projection;
-pub use source::{ByteRanges, LocalFile, MappedFile};
+pub use source::{ByteRanges, Counted, LocalFile, MappedFile, Traffic};
 pub use write::{
     AtomicFile, BloomFilter, ChosenEncoding, Codec, ColumnOptions, ColumnSummary, MergedBatches, PageVersion,
     ParquetWriter, Profile, SortOptions, SortedBatches, Sorter, SortingColumn, SortingWriter, StatisticsLevel,

@@ -1,8 +1,10 @@
 //! Where a file's bytes come from: anything that gives byte ranges.
 
+mod counted;
 mod local_file;
 mod mapped_file;
 
+pub use counted::{Counted, Traffic};
 pub use local_file::LocalFile;
 pub use mapped_file::MappedFile;
 
@@ -43,6 +45,22 @@ pub trait ByteRanges: Send + Sync + Debug {
     fn read_reusing(&self, range: Range<u64>, buffer: Vec<u8>) -> io::Result<Bytes> {
         drop(buffer);
         self.read(range)
+    }
+
+    /// The bytes of each of `ranges`, in their order, which is any; ranges may overlap. By default they are read one by
+    /// one; a source where a request takes long joins ranges that are near each other and reads several at a time.
+    ///
+    /// # Errors
+    ///
+    /// As [`ByteRanges::read`], for the first range that fails.
+    fn read_many(&self, ranges: &[Range<u64>]) -> io::Result<Vec<Bytes>> {
+        ranges.iter().map(|range| self.read(range.clone())).collect()
+    }
+
+    /// The requests that [`ByteRanges::read_many`] makes of the storage for `ranges`, for those who count them; by default one
+    /// for each range.
+    fn requests(&self, ranges: &[Range<u64>]) -> Vec<Range<u64>> {
+        ranges.to_vec()
     }
 }
 
