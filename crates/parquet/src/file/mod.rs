@@ -26,7 +26,7 @@ use crate::options::Limits;
 use crate::page::ChunkSpec;
 use crate::read::ReadBuilder;
 use crate::schema::{self, Node, Projection, SchemaOptions};
-use crate::source::ByteRanges;
+use crate::source::{ByteRanges, Counted, Traffic};
 
 pub use keys::DecryptionKeys;
 pub use options::OpenOptions;
@@ -36,11 +36,12 @@ pub use plan::{ChunkRange, Plan};
 /// An open Parquet file, whose footer has been read. Clones are handles of the same file.
 #[derive(Clone)]
 pub struct ParquetFile {
+    source: Arc<dyn ByteRanges>,
     shared: Arc<Shared>,
 }
 
+/// What is known of a file once its footer has been read, wherever its bytes come from.
 struct Shared {
-    source: Arc<dyn ByteRanges>,
     metadata: Arc<ParquetMetaData>,
     /// The metadata with column and offset indexes, once they were asked for.
     indexed: OnceLock<Arc<ParquetMetaData>>,
@@ -90,7 +91,8 @@ impl ParquetFile {
         let (schema, _) = build_schema(&metadata, &schema_options, None)?;
         let metadata = Arc::new(metadata);
         let indexed = OnceLock::new();
-        Ok(Self { shared: Arc::new(Shared { source, metadata, indexed, schema, row_counts, decryptor, options }) })
+        let shared = Arc::new(Shared { metadata, indexed, schema, row_counts, decryptor, options });
+        Ok(Self { source, shared })
     }
 
     /// What the footer says.
@@ -105,11 +107,11 @@ impl ParquetFile {
     /// [`Error::Io`](crate::Error::Io) if they cannot be read, [`Error::Corrupt`](crate::Error::Corrupt) if they are malformed,
     /// [`Error::Limit`](crate::Error::Limit) if they are larger than a footer may be.
     pub fn page_index(&self) -> Result<&Arc<ParquetMetaData>> {
-        let Shared { source, metadata, indexed, options, .. } = &*self.shared;
+        let Shared { metadata, indexed, options, .. } = &*self.shared;
         if let Some(metadata) = indexed.get() {
             return Ok(metadata);
         }
-        let loaded = index::load(&**source, metadata, &options.limits)
+        let loaded = index::load(&*self.source, metadata, &options.limits)
             .map_err(|error| error.locate(|at| at.file = at.file.take().or_else(|| options.name.clone())))?;
         Ok(indexed.get_or_init(|| Arc::new(loaded)))
     }
@@ -129,6 +131,17 @@ impl ParquetFile {
         self.shared.options.name.as_deref()
     }
 
+    /// The same file, with every read through this handle (and what is made of it) added to `traffic`.
+    #[must_use]
+    pub fn counted(&self, traffic: &Arc<Traffic>) -> Self {
+        self.over(Arc::new(Counted::new(Arc::clone(&self.source), Arc::clone(traffic))))
+    }
+
+    /// The same file, its bytes taken from another source.
+    pub(crate) fn over(&self, source: Arc<dyn ByteRanges>) -> Self {
+        Self { source, shared: Arc::clone(&self.shared) }
+    }
+
     /// Starts to say what to read.
     pub fn read(&self) -> ReadBuilder {
         ReadBuilder::new(self.clone())
@@ -139,7 +152,7 @@ impl ParquetFile {
     }
 
     pub(crate) fn source(&self) -> &Arc<dyn ByteRanges> {
-        &self.shared.source
+        &self.source
     }
 
     /// Number of rows of each row group.
@@ -167,9 +180,9 @@ impl ParquetFile {
 
     /// Where the pages of a column chunk are.
     pub(crate) fn chunk_spec(&self, row_group: usize, column: usize) -> Result<ChunkSpec> {
-        let Shared { source, metadata, decryptor, options, .. } = &*self.shared;
+        let Shared { metadata, decryptor, options, .. } = &*self.shared;
         let spec = ChunkSpec::new(metadata, row_group, column, options.name.clone(), decryptor.as_ref())?;
-        check::check_range(&spec, source.len()).map_err(|error| spec.locate(error))?;
+        check::check_range(&spec, self.source.len()).map_err(|error| spec.locate(error))?;
         Ok(spec)
     }
 

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use super::{Watched, written};
 use crate::error::Error;
 use crate::file::{ChunkRange, ParquetFile, Plan};
@@ -37,4 +39,22 @@ fn ranges_that_are_near_are_joined() {
     assert_eq!(plan.joined(5), [0..30, 50..60]);
     assert_eq!(plan.joined(u64::MAX), vec![0..60]);
     assert_eq!(Plan::default().joined(1), []);
+}
+
+#[test]
+fn a_counted_handle_counts_its_own_reads_and_shares_the_footer() {
+    let source = Watched::new(written(250));
+    let file = ParquetFile::from_source(source.clone()).unwrap();
+    let reads_before = source.reads().len();
+    let traffic = Arc::default();
+    let counted = file.counted(&traffic);
+    assert!(Arc::ptr_eq(file.metadata(), counted.metadata()));
+    file.read().build().unwrap().for_each(|batch| assert!(batch.is_ok()));
+    assert_eq!((traffic.requests(), traffic.bytes()), (0, 0));
+    let reads_between = source.reads().len();
+    counted.read().columns(["id"]).build().unwrap().for_each(|batch| assert!(batch.is_ok()));
+    let counted = source.reads().split_off(reads_between);
+    assert!(reads_between > reads_before && !counted.is_empty());
+    assert_eq!(traffic.requests(), counted.len() as u64);
+    assert_eq!(traffic.bytes(), counted.iter().map(|range| range.end - range.start).sum::<u64>());
 }
