@@ -57,10 +57,10 @@ pub(crate) enum Command {
     Count(CountArgs),
     /// Show the first rows
     #[command(after_help = "Example:\n  lath head -n 3 trips.parquet --columns id,rider.plan")]
-    Head(HeadArgs),
+    Head(RowsArgs),
     /// Show the last rows
     #[command(after_help = "Example:\n  lath tail -n 3 trips.parquet")]
-    Tail(TailArgs),
+    Tail(RowsArgs),
     /// Show rows drawn at random, each row equally likely, in file order
     #[command(after_help = "Example:\n  lath sample -n 100 --seed 7 data/ --format csv")]
     Sample(SampleArgs),
@@ -159,21 +159,9 @@ pub(crate) struct CountArgs {
     pub(crate) decode: DecodeArgs,
 }
 
+/// How many rows, and of what.
 #[derive(Debug, Args)]
-pub(crate) struct HeadArgs {
-    #[command(flatten)]
-    pub(crate) inputs: InputArgs,
-    /// How many rows
-    #[arg(short = 'n', long, default_value_t = 10, value_name = "ROWS")]
-    pub(crate) rows: u64,
-    #[command(flatten)]
-    pub(crate) read: ReadArgs,
-    #[command(flatten)]
-    pub(crate) output: OutputArgs,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct TailArgs {
+pub(crate) struct RowsArgs {
     #[command(flatten)]
     pub(crate) inputs: InputArgs,
     /// How many rows
@@ -188,17 +176,10 @@ pub(crate) struct TailArgs {
 #[derive(Debug, Args)]
 pub(crate) struct SampleArgs {
     #[command(flatten)]
-    pub(crate) inputs: InputArgs,
-    /// How many rows
-    #[arg(short = 'n', long, default_value_t = 10, value_name = "ROWS")]
-    pub(crate) rows: u64,
+    pub(crate) rows: RowsArgs,
     /// Draw the same rows every time
     #[arg(long)]
     pub(crate) seed: Option<u64>,
-    #[command(flatten)]
-    pub(crate) read: ReadArgs,
-    #[command(flatten)]
-    pub(crate) output: OutputArgs,
 }
 
 #[derive(Debug, Args)]

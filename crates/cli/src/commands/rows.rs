@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use lath_parquet::{Batches, ParquetFile};
 
-use crate::args::{CatArgs, HeadArgs, InputArgs, OutputArgs, ReadArgs, SampleArgs, TailArgs};
+use crate::args::{CatArgs, InputArgs, OutputArgs, ReadArgs, RowsArgs, SampleArgs};
 use crate::failure::{Failure, Outcome, Result};
 use crate::inputs::Inputs;
 use crate::output::{Output, Rows};
@@ -15,7 +15,7 @@ use crate::random::Random;
 use crate::scan::{Alignment, Scan};
 
 /// Shows the first rows.
-pub(super) fn head(args: &HeadArgs) -> Result<Outcome> {
+pub(super) fn head(args: &RowsArgs) -> Result<Outcome> {
     let mut stream = Stream::new(&args.inputs, &args.read, &args.output)?.of_few_rows(&args.read);
     let mut left = args.rows;
     for index in 0..stream.inputs.len() {
@@ -31,7 +31,7 @@ pub(super) fn head(args: &HeadArgs) -> Result<Outcome> {
 }
 
 /// Shows the last rows.
-pub(super) fn tail(args: &TailArgs) -> Result<Outcome> {
+pub(super) fn tail(args: &RowsArgs) -> Result<Outcome> {
     let mut stream = Stream::new(&args.inputs, &args.read, &args.output)?.of_few_rows(&args.read);
     let mut left = args.rows;
     let mut chosen = Vec::new();
@@ -52,6 +52,7 @@ pub(super) fn tail(args: &TailArgs) -> Result<Outcome> {
 
 /// Shows rows drawn at random.
 pub(super) fn sample(args: &SampleArgs) -> Result<Outcome> {
+    let SampleArgs { rows: args, seed } = args;
     let mut stream = Stream::new(&args.inputs, &args.read, &args.output)?.of_few_rows(&args.read);
     let mut files = Vec::new();
     let mut total = 0;
@@ -62,7 +63,7 @@ pub(super) fn sample(args: &SampleArgs) -> Result<Outcome> {
         total += row_count(&ranges);
         files.push((file, name, ranges, start..total));
     }
-    let seed = args.seed.unwrap_or_else(|| RandomState::new().hash_one("sample"));
+    let seed = seed.unwrap_or_else(|| RandomState::new().hash_one("sample"));
     let drawn = draw(total, args.rows, &mut Random::new(seed));
     for (file, name, ranges, place) in files {
         let rows = drawn.range(place.clone()).map(|row| row - place.start);

@@ -10,6 +10,7 @@ use arrow_schema::DataType;
 use lath_kernels::{byte_array, delta, gather, rle, select};
 
 use super::aligned::AlignedBytes;
+use super::chunk_dictionary::ChunkDictionary;
 use super::contiguous::{self, Contiguous};
 use super::fixed::values_missing;
 use super::strings::{self, check_utf8_values, check_utf8_whole};
@@ -62,18 +63,8 @@ pub(crate) struct ByteArrayColumn {
     joined_lengths: Vec<i32>,
     /// The buffers that the views point into. The dictionary, where there is one, is the first.
     buffers: Vec<Buffer>,
-    dictionary: Dictionary,
+    dictionary: ChunkDictionary<DictionaryValues>,
     page: PageState,
-}
-
-#[derive(Debug, Default)]
-enum Dictionary {
-    #[default]
-    None,
-    Here(DictionaryValues),
-    /// Given up once; read again where pages want it, and kept from then on. An empty buffer keeps its place.
-    Released,
-    Restored(DictionaryValues),
 }
 
 #[derive(Debug)]
@@ -82,14 +73,7 @@ struct DictionaryValues {
     bytes: Buffer,
 }
 
-impl Dictionary {
-    fn values(&self) -> Option<&DictionaryValues> {
-        match self {
-            Self::Here(values) | Self::Restored(values) => Some(values),
-            Self::None | Self::Released => None,
-        }
-    }
-
+impl ChunkDictionary<DictionaryValues> {
     fn views(&self) -> &[u128] {
         self.values().map_or(&[], |values| &values.views)
     }
@@ -116,25 +100,25 @@ impl ByteArrayColumn {
             contiguous: Contiguous::default(),
             joined_lengths: Vec::new(),
             buffers: Vec::new(),
-            dictionary: Dictionary::None,
+            dictionary: ChunkDictionary::None,
             page: PageState::Pending(None),
         }
     }
 
     pub(crate) fn reset(&mut self) {
-        self.dictionary = Dictionary::None;
+        self.dictionary = ChunkDictionary::None;
         self.page = PageState::Pending(None);
         self.reset_buffers();
     }
 
     pub(crate) fn start_dictionary(&mut self, page: &DictionaryPage) -> Result<()> {
-        self.dictionary = Dictionary::Here(self.open_dictionary(page)?);
+        self.dictionary = ChunkDictionary::Here(self.open_dictionary(page)?);
         self.reset_buffers();
         Ok(())
     }
 
     pub(crate) fn dictionary_is_released(&self) -> bool {
-        matches!(self.dictionary, Dictionary::Released)
+        self.dictionary.is_released()
     }
 
     /// Only after [`ByteArrayColumn::dictionary_is_released`]: the batch may have views already, but none of the dictionary.
@@ -144,7 +128,7 @@ impl ByteArrayColumn {
             Some(place) => *place = values.bytes.clone(),
             None => self.buffers.push(values.bytes.clone()),
         }
-        self.dictionary = Dictionary::Restored(values);
+        self.dictionary = ChunkDictionary::Restored(values);
         Ok(())
     }
 
@@ -267,8 +251,8 @@ impl ByteArrayColumn {
             PageState::Dictionary { .. } => true,
             _ => false,
         };
-        if !uses_dictionary && matches!(self.dictionary, Dictionary::Here(_)) {
-            self.dictionary = Dictionary::Released;
+        if !uses_dictionary {
+            self.dictionary.release();
         }
         if !self.contiguous.is_empty() {
             // Skipping may have entered some.
@@ -309,9 +293,10 @@ impl ByteArrayColumn {
     fn reset_buffers(&mut self) {
         self.buffers.clear();
         self.buffers.extend(match &self.dictionary {
-            Dictionary::None => None,
-            Dictionary::Here(values) | Dictionary::Restored(values) => Some(values.bytes.clone()),
-            Dictionary::Released => Some(Buffer::from_vec(Vec::<u8>::new())),
+            ChunkDictionary::None => None,
+            ChunkDictionary::Here(values) | ChunkDictionary::Restored(values) => Some(values.bytes.clone()),
+            // An empty buffer keeps its place.
+            ChunkDictionary::Released => Some(Buffer::from_vec(Vec::<u8>::new())),
         });
         if let PageState::Plain { buffer_index, .. } | PageState::DeltaLength { buffer_index, .. } = &mut self.page {
             *buffer_index = None;

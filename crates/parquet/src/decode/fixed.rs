@@ -9,6 +9,7 @@ use parquet::basic::Type as PhysicalType;
 
 use super::aligned::AlignedBytes;
 use super::byte_array::PrefixStream;
+use super::chunk_dictionary::ChunkDictionary;
 use super::convert::FixedLayout;
 use super::values::{EncodedValues, INDEX_CHUNK, Slots, dictionary_indices};
 use crate::error::{Error, Result};
@@ -22,20 +23,10 @@ pub(crate) struct FixedColumn {
     layout: FixedLayout,
     out: AlignedBytes,
     slot_count: usize,
-    dictionary: Dictionary,
+    dictionary: ChunkDictionary<DictionaryValues>,
     page: PageState,
     /// Stored values on their way to a conversion.
     scratch: AlignedBytes,
-}
-
-#[derive(Debug, Default)]
-enum Dictionary {
-    #[default]
-    None,
-    Here(DictionaryValues),
-    /// Given up once; read again where pages want it, and kept from then on.
-    Released,
-    Restored(DictionaryValues),
 }
 
 #[derive(Debug)]
@@ -92,28 +83,28 @@ impl FixedColumn {
             layout,
             out: AlignedBytes::default(),
             slot_count: 0,
-            dictionary: Dictionary::None,
+            dictionary: ChunkDictionary::None,
             page: PageState::Pending(None),
             scratch: AlignedBytes::default(),
         }
     }
 
     pub(crate) fn reset(&mut self) {
-        self.dictionary = Dictionary::None;
+        self.dictionary = ChunkDictionary::None;
         self.page = PageState::Pending(None);
     }
 
     pub(crate) fn start_dictionary(&mut self, page: &DictionaryPage) -> Result<()> {
-        self.dictionary = Dictionary::Here(self.open_dictionary(page)?);
+        self.dictionary = ChunkDictionary::Here(self.open_dictionary(page)?);
         Ok(())
     }
 
     pub(crate) fn dictionary_is_released(&self) -> bool {
-        matches!(self.dictionary, Dictionary::Released)
+        self.dictionary.is_released()
     }
 
     pub(crate) fn restore_dictionary(&mut self, page: &DictionaryPage) -> Result<()> {
-        self.dictionary = Dictionary::Restored(self.open_dictionary(page)?);
+        self.dictionary = ChunkDictionary::Restored(self.open_dictionary(page)?);
         Ok(())
     }
 
@@ -184,8 +175,8 @@ impl FixedColumn {
             PageState::Dictionary { .. } => true,
             _ => false,
         };
-        if !uses_dictionary && matches!(self.dictionary, Dictionary::Here(_)) {
-            self.dictionary = Dictionary::Released;
+        if !uses_dictionary {
+            self.dictionary.release();
         }
         build(&self.data_type, std::mem::take(&mut self.slot_count), self.out.finish(), nulls)
     }
@@ -275,15 +266,6 @@ impl FixedColumn {
                 return Err(Error::unsupported(format!("encoding {encoding} of {physical_type} values")));
             }
         })
-    }
-}
-
-impl Dictionary {
-    fn values(&self) -> Option<&DictionaryValues> {
-        match self {
-            Self::Here(values) | Self::Restored(values) => Some(values),
-            Self::None | Self::Released => None,
-        }
     }
 }
 

@@ -4,6 +4,7 @@ mod aligned;
 mod bitmap;
 mod boolean;
 mod byte_array;
+mod chunk_dictionary;
 mod contiguous;
 mod convert;
 mod dictionary;

@@ -4,6 +4,7 @@
 //! list where `bloom_filter_length` is now.
 
 use crate::page::thrift::{ThriftError, ThriftReader, WireType};
+use crate::write::ThriftWriter;
 
 /// A copy of a `FileMetaData` without the optional fields of column chunks whose type is not the one that the format gives
 /// their number.
@@ -58,7 +59,7 @@ impl<'a> Copy<'a> {
             if level.is_mistyped(field.id, field.wire_type) {
                 return reader.skip(field);
             }
-            self.field_header(previous, field.id, field.wire_type);
+            ThriftWriter::after(&mut self.kept, previous).begin(field.id, field.wire_type.nibble());
             previous = field.id;
             let start = reader.position();
             match level.next() {
@@ -80,22 +81,6 @@ impl<'a> Copy<'a> {
         })?;
         self.kept.push(0);
         Ok(())
-    }
-
-    /// Numbers are written as the difference to the one before, if that is positive and fits four bits.
-    fn field_header(&mut self, previous: i16, id: i16, wire_type: WireType) {
-        match id.checked_sub(previous) {
-            Some(delta @ 1..=15) => self.kept.push((delta as u8) << 4 | wire_type.nibble()),
-            _ => {
-                self.kept.push(wire_type.nibble());
-                let mut zigzag = (id << 1 ^ id >> 15).cast_unsigned();
-                while zigzag >= 0x80 {
-                    self.kept.push(zigzag as u8 | 0x80);
-                    zigzag >>= 7;
-                }
-                self.kept.push(zigzag as u8);
-            }
-        }
     }
 }
 

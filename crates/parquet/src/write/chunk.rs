@@ -2,16 +2,17 @@
 
 #[cfg(test)]
 mod statistics_tests;
+mod stretch;
 #[cfg(test)]
 pub(super) mod tests;
 
 use std::sync::Arc;
 
 use arrow_schema::DataType;
-use lath_kernels::select;
 use parquet::basic::{Encoding, Type};
 use parquet::schema::types::ColumnDescPtr;
 
+use self::stretch::{Room, Stretch};
 use super::bloom::BloomBuilder;
 use super::encode::dictionary::Dictionary;
 use super::encode::levels::Levels;
@@ -80,14 +81,6 @@ struct PendingPage {
     statistics: ValueStatistics,
 }
 
-/// Entries of a batch that go to one page.
-#[derive(Debug, Clone, Copy)]
-struct Stretch {
-    entries: usize,
-    rows: usize,
-    values: usize,
-}
-
 impl ChunkWriter {
     /// For `column`, whose slots come as arrays of `arrow_type`.
     ///
@@ -152,12 +145,12 @@ impl ChunkWriter {
         let values = match self.conversion.convert(&striped.values, striped.present.as_ref()) {
             Ok(values) => values,
             Err(ConvertError::Misfit(misfit)) => {
-                let row = self.rows + row_of_value(striped, misfit.index);
+                let row = self.rows + striped.row_of_value(misfit.index);
                 return Err(self.invalid(&format!("row {row} of the row group: {}", misfit.what)));
             }
             Err(ConvertError::Other(error)) => return Err(self.locate(error)),
         };
-        self.arrow_bytes += striped.values.get_array_memory_size().min(striped_bytes(striped, &values)) as u64;
+        self.arrow_bytes += striped.values.get_array_memory_size().min(striped.byte_count(&values)) as u64;
         let result = self.append(striped, &values);
         result.map_err(|error| self.locate(error))?;
         self.rows += striped.rows;
@@ -179,16 +172,13 @@ impl ChunkWriter {
     }
 
     fn append(&mut self, striped: &Striped, values: &Values) -> Result<()> {
-        let entry_count = match (&striped.rep_levels, &striped.def_levels) {
-            (Some(levels), _) => levels.len(),
-            _ => striped.rows,
-        };
+        let entry_count = striped.entry_count();
         if striped.def_levels.as_ref().is_some_and(|levels| levels.len() != entry_count) {
             return Err(Error::invalid("levels of two lengths"));
         }
         let (mut entry, mut value) = (0, 0);
         while entry < entry_count {
-            let stretch = self.next_stretch(striped, values, entry, entry_count, value)?;
+            let stretch = self.room().stretch(striped, values, entry, value)?;
             if stretch.entries == 0 {
                 self.cut_page(false)?;
                 continue;
@@ -212,59 +202,18 @@ impl ChunkWriter {
             || self.page.value_bytes >= self.options.page_bytes - self.options.page_bytes / 16
     }
 
-    /// The entries from `entry` on that the pending page has room for, whole rows; at least one row if it is empty.
-    fn next_stretch(
-        &self,
-        striped: &Striped,
-        values: &Values,
-        entry: usize,
-        entry_count: usize,
-        value: usize,
-    ) -> Result<Stretch> {
-        let rows_left = self.options.page_rows.saturating_sub(self.page.rows);
-        let bytes_left = match self.trial {
-            // Codes are small; values go to the dictionary by as many bytes as a page would have.
-            Trial::Open => self.options.page_bytes,
-            _ => self.options.page_bytes.saturating_sub(self.page.value_bytes),
-        };
-        let values_left = values.len() - value;
-        let is_empty = self.page.entries == 0;
-        let Some(rep_levels) = &striped.rep_levels else {
-            let mut rows = rows_left.min(entry_count - entry);
-            let Some(present) = striped.present.as_ref().filter(|present| present.null_count() > 0) else {
-                rows = values.fitting(value, rows.min(values_left), bytes_left).max(usize::from(is_empty));
-                return Ok(Stretch { entries: rows, rows, values: rows });
-            };
-            // Values are no more than rows; those that fit may leave room, and then there is another stretch.
-            let fitting = values.fitting(value, rows.min(values_left), bytes_left);
-            let selection = present.inner();
-            let count_in = |rows| select::count_ones(selection.values(), selection.offset() + entry, rows);
-            if count_in(rows)? > fitting {
-                rows = rows.min(fitting).max(usize::from(is_empty));
-            }
-            return Ok(Stretch { entries: rows, rows, values: count_in(rows)? });
-        };
-        let max_def = self.column.max_def_level() as u8;
-        let fitting = values.fitting(value, values_left, bytes_left);
-        let def_levels = striped.def_levels.as_deref();
-        let mut stretch = Stretch { entries: 0, rows: 0, values: 0 };
-        let (mut rows, mut count) = (0, 0);
-        for at in entry..entry_count {
-            if rep_levels[at] == 0 {
-                if rows > 0 && (count <= fitting || (is_empty && stretch.rows == 0)) {
-                    stretch = Stretch { entries: at - entry, rows, values: count };
-                }
-                if rows >= rows_left || count > fitting {
-                    return Ok(stretch);
-                }
-                rows += 1;
-            }
-            count += usize::from(def_levels.is_none_or(|levels| levels[at] == max_def));
+    /// What the pending page has room for.
+    fn room(&self) -> Room {
+        Room {
+            rows: self.options.page_rows.saturating_sub(self.page.rows),
+            bytes: match self.trial {
+                // Codes are small; values go to the dictionary by as many bytes as a page would have.
+                Trial::Open => self.options.page_bytes,
+                _ => self.options.page_bytes.saturating_sub(self.page.value_bytes),
+            },
+            is_empty: self.page.entries == 0,
+            max_def_level: self.column.max_def_level() as u8,
         }
-        if count <= fitting || (is_empty && stretch.rows == 0) {
-            stretch = Stretch { entries: entry_count - entry, rows, values: count };
-        }
-        Ok(stretch)
     }
 
     fn append_stretch(&mut self, striped: &Striped, entry: usize, stretch: Stretch, mut values: Values) -> Result<()> {
@@ -475,31 +424,5 @@ impl ChunkWriter {
         error.locate(|at| {
             at.column.get_or_insert_with(|| self.column.path().string().into());
         })
-    }
-}
-
-/// The row of the batch in which present slot `index` stands.
-fn row_of_value(striped: &Striped, index: usize) -> usize {
-    let slot = match &striped.present {
-        Some(present) => present.inner().set_indices().nth(index).unwrap_or(0),
-        None => index,
-    };
-    let Some(rep_levels) = &striped.rep_levels else { return slot };
-    let Some(def_levels) = &striped.def_levels else {
-        return rep_levels.iter().take(slot + 1).filter(|&&level| level == 0).count().saturating_sub(1);
-    };
-    // The value is the so-manieth entry at the maximal definition level.
-    let max_def = def_levels.iter().copied().max().unwrap_or(0);
-    let entry =
-        def_levels.iter().enumerate().filter(|(_, level)| **level == max_def).nth(index).map_or(0, |(at, _)| at);
-    rep_levels[..=entry].iter().filter(|&&level| level == 0).count().saturating_sub(1)
-}
-
-/// Bytes of the slots as Arrow has them, shared buffers counted for their part.
-fn striped_bytes(striped: &Striped, values: &Values) -> usize {
-    let slots = striped.values.len();
-    match striped.values.data_type().primitive_width() {
-        Some(width) => slots * width,
-        None => values.plain_len() + slots.div_ceil(8),
     }
 }

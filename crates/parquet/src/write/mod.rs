@@ -29,6 +29,7 @@ mod segments;
 mod sort;
 mod statistics;
 mod stripe;
+mod striped;
 mod summary;
 mod target;
 mod thrift;
@@ -43,32 +44,14 @@ pub use sort::{MergedBatches, SortOptions, SortedBatches, Sorter, SortingWriter}
 pub use summary::{ChosenEncoding, ColumnSummary, WriteSummary};
 pub use target::AtomicFile;
 
-use arrow_array::ArrayRef;
-use arrow_buffer::NullBuffer;
+pub(crate) use striped::Striped;
+pub(crate) use thrift::ThriftWriter;
+
 use bytes::Bytes;
 use parquet::basic::Encoding;
 use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::page_index::column_index::ColumnIndexMetaData;
 use parquet::file::page_index::offset_index::OffsetIndexMetaData;
-
-/// The part of a batch that one leaf column stores: its levels and its slots.
-///
-/// An *entry* is a pair of levels, as the file has them; a *slot* is an entry whose definition level reaches the innermost
-/// repeated ancestor's element (every entry, where nothing repeats).
-#[derive(Debug, Clone)]
-pub(crate) struct Striped {
-    /// Rows of the batch.
-    pub(crate) rows: usize,
-    /// Definition level of each entry; `None` if all entries of a column that does not repeat are at its maximum.
-    pub(crate) def_levels: Option<Vec<u8>>,
-    /// Repetition level of each entry; `None` if nothing repeats: then every row is an entry.
-    pub(crate) rep_levels: Option<Vec<u8>>,
-    /// One element for each slot, in order.
-    pub(crate) values: ArrayRef,
-    /// Which slots hold a value: neither the leaf nor a struct above it, within the innermost repetition, is null. `None`
-    /// if all do.
-    pub(crate) present: Option<NullBuffer>,
-}
 
 /// A column chunk, ready to be written.
 #[derive(Debug)]

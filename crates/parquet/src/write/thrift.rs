@@ -28,22 +28,22 @@ impl<'a> ThriftWriter<'a> {
     }
 
     pub(crate) fn bool(&mut self, id: i16, value: bool) {
-        self.header(id, if value { TRUE } else { FALSE });
+        self.begin(id, if value { TRUE } else { FALSE });
     }
 
     pub(crate) fn i32(&mut self, id: i16, value: i32) {
-        self.header(id, I32);
+        self.begin(id, I32);
         self.integer(value.into());
     }
 
     pub(crate) fn i64(&mut self, id: i16, value: i64) {
-        self.header(id, I64);
+        self.begin(id, I64);
         self.integer(value);
     }
 
     /// A structure within this one, whose fields `write` appends.
     pub(crate) fn structure(&mut self, id: i16, write: impl FnOnce(&mut ThriftWriter<'_>)) {
-        self.header(id, STRUCT);
+        self.begin(id, STRUCT);
         let mut inner = ThriftWriter::new(self.out);
         write(&mut inner);
         inner.end();
@@ -85,7 +85,7 @@ impl<'a> ThriftWriter<'a> {
         values: impl ExactSizeIterator<Item = T>,
         write: impl Fn(&mut Self, T),
     ) {
-        self.header(id, LIST);
+        self.begin(id, LIST);
         match values.len() {
             len @ ..15 => self.out.push((len as u8) << 4 | wire_type),
             len => {
@@ -100,7 +100,9 @@ impl<'a> ThriftWriter<'a> {
         self.out.push(0);
     }
 
-    fn header(&mut self, id: i16, wire_type: u8) {
+    /// Begins a field, whose value is to follow. Numbers are written as the difference to the one before, if that is
+    /// positive and fits four bits.
+    pub(crate) fn begin(&mut self, id: i16, wire_type: u8) {
         match id.checked_sub(self.previous).and_then(|delta| u8::try_from(delta).ok()) {
             Some(delta @ 1..=15) => self.out.push(delta << 4 | wire_type),
             _ => {

@@ -1,0 +1,72 @@
+//! How much of a batch the next page takes.
+
+use lath_kernels::select;
+
+use crate::error::Result;
+use crate::write::Striped;
+use crate::write::physical::Values;
+
+/// Entries of a batch that go to one page.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Stretch {
+    pub(super) entries: usize,
+    pub(super) rows: usize,
+    pub(super) values: usize,
+}
+
+/// What a page has room for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Room {
+    pub(super) rows: usize,
+    /// Of values, as they are counted against the page.
+    pub(super) bytes: usize,
+    /// The page has nothing yet.
+    pub(super) is_empty: bool,
+    /// Of the column: the definition level of its values.
+    pub(super) max_def_level: u8,
+}
+
+impl Room {
+    /// The entries from `entry` on, whose first value is `value`, that there is room for: whole rows, at least one if the page is
+    /// empty.
+    pub(super) fn stretch(&self, striped: &Striped, values: &Values, entry: usize, value: usize) -> Result<Stretch> {
+        let &Self { rows: rows_left, bytes: bytes_left, is_empty, max_def_level } = self;
+        let entry_count = striped.entry_count();
+        let values_left = values.len() - value;
+        let Some(rep_levels) = &striped.rep_levels else {
+            let mut rows = rows_left.min(entry_count - entry);
+            let Some(present) = striped.present.as_ref().filter(|present| present.null_count() > 0) else {
+                rows = values.fitting(value, rows.min(values_left), bytes_left).max(usize::from(is_empty));
+                return Ok(Stretch { entries: rows, rows, values: rows });
+            };
+            // Values are no more than rows; those that fit may leave room, and then there is another stretch.
+            let fitting = values.fitting(value, rows.min(values_left), bytes_left);
+            let selection = present.inner();
+            let count_in = |rows| select::count_ones(selection.values(), selection.offset() + entry, rows);
+            if count_in(rows)? > fitting {
+                rows = rows.min(fitting).max(usize::from(is_empty));
+            }
+            return Ok(Stretch { entries: rows, rows, values: count_in(rows)? });
+        };
+        let fitting = values.fitting(value, values_left, bytes_left);
+        let def_levels = striped.def_levels.as_deref();
+        let mut stretch = Stretch { entries: 0, rows: 0, values: 0 };
+        let (mut rows, mut count) = (0, 0);
+        for at in entry..entry_count {
+            if rep_levels[at] == 0 {
+                if rows > 0 && (count <= fitting || (is_empty && stretch.rows == 0)) {
+                    stretch = Stretch { entries: at - entry, rows, values: count };
+                }
+                if rows >= rows_left || count > fitting {
+                    return Ok(stretch);
+                }
+                rows += 1;
+            }
+            count += usize::from(def_levels.is_none_or(|levels| levels[at] == max_def_level));
+        }
+        if count <= fitting || (is_empty && stretch.rows == 0) {
+            stretch = Stretch { entries: entry_count - entry, rows, values: count };
+        }
+        Ok(stretch)
+    }
+}
