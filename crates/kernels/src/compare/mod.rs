@@ -1,0 +1,133 @@
+//! Values compared with literals, sets and each other, whole slices at a time, to bitmaps.
+//!
+//! Bit `i % 64` of word `i / 64` (least significant first) is the answer for value `i`; bits behind the last value are
+//! zeros. What a null's slot holds is compared like any value: the caller takes nulls out of the bitmap, once.
+//!
+//! ```text
+//! values     3  9  4  7  1  5  …
+//! < 5        1  0  1  0  1  0  …   →  word 0 = 0b…010101
+//! ```
+//!
+//! Floating point numbers compare as SQL orders them: there is one zero (−0 = 0), and one NaN, equal to itself and above
+//! everything else.
+//!
+//! All six comparisons and the range are one test, whether a value lies between two bounds, and perhaps the answer turned
+//! round: `x < 5` is `MIN ≤ x ≤ 4`. For integers of either sign that is one subtraction and one comparison,
+//! `x − low ≤ high − low` without sign.
+#![expect(unsafe_code, reason = "calls the tier that the processor has; sees signed integers as unsigned ones")]
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+mod bits;
+mod blocks;
+mod codes;
+mod number;
+#[cfg(test)]
+mod reference;
+mod scalar;
+#[cfg(test)]
+mod tests;
+
+pub use crate::levels::count;
+pub use bits::{and, and_not, or};
+pub use codes::{Truth, codes};
+pub use number::Number;
+
+use crate::KernelError;
+
+/// How two values compare.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Comparison {
+    /// `=`
+    Equal,
+    /// `<>`
+    NotEqual,
+    /// `<`
+    Less,
+    /// `<=`
+    LessOrEqual,
+    /// `>`
+    Greater,
+    /// `>=`
+    GreaterOrEqual,
+}
+
+/// Which of `values` compare with `literal` as `op` says.
+///
+/// ```
+/// use lath_kernels::compare::{Comparison, compare};
+///
+/// let mut bits = [0];
+/// compare(&[3, 9, 4, 7, 1], Comparison::Less, 5, &mut bits)?;
+/// assert_eq!(bits, [0b10101]);
+/// compare(&[f64::NAN, -0.0, 1.5], Comparison::GreaterOrEqual, 0.0, &mut bits)?;
+/// assert_eq!(bits, [0b111]);
+/// # Ok::<(), lath_kernels::KernelError>(())
+/// ```
+///
+/// # Errors
+/// If `out` is not one word for every 64 values.
+pub fn compare<T: Number>(values: &[T], op: Comparison, literal: T, out: &mut [u64]) -> Result<(), KernelError> {
+    check_words(values.len(), out)?;
+    let (bounds, inverted) = match op {
+        Comparison::Equal => (literal.exactly(), false),
+        Comparison::NotEqual => (literal.exactly(), true),
+        Comparison::Less => (literal.below(), false),
+        Comparison::GreaterOrEqual => (literal.below(), true),
+        Comparison::LessOrEqual => (literal.up_to(), false),
+        Comparison::Greater => (literal.up_to(), true),
+    };
+    T::within(values, if inverted { bounds.inverted() } else { bounds }, out);
+    Ok(())
+}
+
+/// Which of `values` are neither below `low` nor above `high`; none if `low` is above `high`.
+///
+/// # Errors
+/// If `out` is not one word for every 64 values.
+pub fn between<T: Number>(values: &[T], low: T, high: T, out: &mut [u64]) -> Result<(), KernelError> {
+    check_words(values.len(), out)?;
+    T::within(values, T::between(low, high), out);
+    Ok(())
+}
+
+/// For which positions `left` and `right` compare as `op` says.
+///
+/// # Errors
+/// If the slices differ in length, or `out` is not one word for every 64 values.
+pub fn compare_slices<T: Number>(left: &[T], op: Comparison, right: &[T], out: &mut [u64]) -> Result<(), KernelError> {
+    if left.len() != right.len() {
+        return Err(KernelError::LengthMismatch { expected: left.len(), actual: right.len() });
+    }
+    check_words(left.len(), out)?;
+    match op {
+        Comparison::Equal => T::equal(left, right, false, out),
+        Comparison::NotEqual => T::equal(left, right, true, out),
+        Comparison::Less => T::less(left, right, false, out),
+        Comparison::GreaterOrEqual => T::less(left, right, true, out),
+        Comparison::Greater => T::less(right, left, false, out),
+        Comparison::LessOrEqual => T::less(right, left, true, out),
+    }
+    Ok(())
+}
+
+/// Which of `values` equal one of `set`, by comparing each with each: for sets of up to about 16.
+///
+/// # Errors
+/// If `out` is not one word for every 64 values.
+pub fn any_of<T: Number>(values: &[T], set: &[T], out: &mut [u64]) -> Result<(), KernelError> {
+    check_words(values.len(), out)?;
+    T::any_of(values, set, out);
+    Ok(())
+}
+
+/// Words of a bitmap over `count` values.
+#[inline]
+pub fn word_count(count: usize) -> usize {
+    count.div_ceil(64)
+}
+
+fn check_words(count: usize, out: &[u64]) -> Result<(), KernelError> {
+    let expected = word_count(count);
+    if out.len() == expected { Ok(()) } else { Err(KernelError::LengthMismatch { expected, actual: out.len() }) }
+}
