@@ -1,44 +1,152 @@
-//! A block is one register: a multiplication by all salts, a shift to bit numbers, a shift to bits.
+//! A block is one register: a multiplication by all salts, a shift to bit numbers, a shift by them.
 //!
 //! Nothing is looked at, so no branch waits for a block, and the processor fetches as many blocks at a time as it can.
-#![expect(unsafe_code, reason = "vector loads and stores, and indices that the choice of blocks proves")]
+//!
+//! One check makes the bits and tests them (`vptest`). Eight checks shift each word instead, so that the bit in question
+//! comes to be its lowest, and reduce the eight registers to one by a transposition whose every step halves their number:
+//!
+//! ```text
+//! a₀ a₁ a₂ a₃ │ a₄ a₅ a₆ a₇       words of check a, by halves of the register
+//! b₀ b₁ b₂ b₃ │ b₄ b₅ b₆ b₇
+//!   a₀∧a₂  b₀∧b₂  a₁∧a₃  b₁∧b₃ │ …             two registers to one
+//!   a  b  c  d │ a  b  c  d                    four to one: each lane still half of a check
+//!   a  b  c  d │ e  f  g  h                    eight to one
+//! ```
+#![expect(unsafe_code, reason = "vector loads and stores")]
 
 use std::arch::x86_64::{
-    __m256i, _mm256_loadu_si256, _mm256_mullo_epi32, _mm256_or_si256, _mm256_set1_epi32, _mm256_sllv_epi32,
-    _mm256_srli_epi32, _mm256_storeu_si256,
+    __m256i, _mm256_and_si256, _mm256_castsi256_ps, _mm256_loadu_si256, _mm256_movemask_ps, _mm256_mullo_epi32,
+    _mm256_or_si256, _mm256_permute2x128_si256, _mm256_set1_epi32, _mm256_setzero_si256, _mm256_slli_epi32,
+    _mm256_sllv_epi32, _mm256_srli_epi32, _mm256_srlv_epi32, _mm256_storeu_si256, _mm256_testc_si256,
+    _mm256_unpackhi_epi32, _mm256_unpackhi_epi64, _mm256_unpacklo_epi32, _mm256_unpacklo_epi64,
 };
 
-use super::{BLOCK_LEN, SALT, block_of};
+use super::blocks::{Blocks, BlocksMut};
+use super::{Block, SALT, WORD};
 use crate::tier::avx2;
 
+/// Checks that are reduced together.
+const GROUP: usize = 8;
+
+/// Filters of more bytes than a second-level cache holds have their blocks fetched early.
+const LARGE: usize = 1 << 20;
+
+/// How many checks early.
+const AHEAD: usize = 64;
+
 avx2! {
-    pub(super) fn insert_all(blocks: &mut [[u8; BLOCK_LEN]], hashes: &[u64]) {
-        let count = blocks.len();
-        // SAFETY: the array is 32 readable bytes, and this load takes any alignment.
-        let salt = unsafe { _mm256_loadu_si256(SALT.as_ptr().cast()) };
+    pub(super) fn insert_all(mut blocks: BlocksMut<'_>, hashes: &[u64]) {
+        let salt = salt();
         for &hash in hashes {
-            // SAFETY: the choice of a block is below the count of blocks.
-            let block = unsafe { blocks.get_unchecked_mut(block_of(hash, count)) };
-            let inserted = _mm256_or_si256(load(block), bits(hash, salt));
+            let block = blocks.of(hash);
+            let bits = _mm256_sllv_epi32(_mm256_set1_epi32(1), bit_numbers(hash, salt));
+            let inserted = _mm256_or_si256(load(block), bits);
             store(block, inserted);
         }
     }
 
-    /// The bit of a hash in each word.
     #[inline]
-    fn bits(hash: u64, salt: __m256i) -> __m256i {
-        let product = _mm256_mullo_epi32(_mm256_set1_epi32((hash as u32).cast_signed()), salt);
-        _mm256_sllv_epi32(_mm256_set1_epi32(1), _mm256_srli_epi32::<27>(product))
+    pub(super) fn check(block: &Block, hash: u64) -> bool {
+        let bits = _mm256_sllv_epi32(_mm256_set1_epi32(1), bit_numbers(hash, salt()));
+        _mm256_testc_si256(load(block), bits) != 0
     }
 
     #[inline]
-    fn load(from: &[u8; BLOCK_LEN]) -> __m256i {
+    pub(super) fn check_hashes(blocks: Blocks<'_>, hashes: &[u64], take: impl FnMut(u64)) {
+        if blocks.len_bytes() > LARGE {
+            hashes_by_word::<true>(blocks, hashes, take);
+        } else {
+            hashes_by_word::<false>(blocks, hashes, take);
+        }
+    }
+
+    #[inline]
+    fn hashes_by_word<const LARGE: bool>(blocks: Blocks<'_>, hashes: &[u64], mut take: impl FnMut(u64)) {
+        let salt = salt();
+        let (words, rest) = hashes.as_chunks::<WORD>();
+        for (i, word) in words.iter().enumerate() {
+            let mut answers = 0;
+            for (j, group) in word.as_chunks::<GROUP>().0.iter().enumerate() {
+                if LARGE {
+                    for &hash in hashes.get(i * WORD + j * GROUP + AHEAD..).unwrap_or_default().iter().take(GROUP) {
+                        blocks.prefetch(hash);
+                    }
+                }
+                let shifted = group.map(|hash| _mm256_srlv_epi32(load(blocks.of(hash)), bit_numbers(hash, salt)));
+                answers |= u64::from(all_lowest(shifted)) << (j * GROUP);
+            }
+            take(answers);
+        }
+        if !rest.is_empty() {
+            let answers = rest.iter().enumerate().fold(0, |answers, (i, &hash)| {
+                answers | u64::from(check(blocks.of(hash), hash)) << i
+            });
+            take(answers);
+        }
+    }
+
+    #[inline]
+    pub(super) fn check_refs(blocks: &[&Block], hash: u64) -> u64 {
+        let numbers = bit_numbers(hash, salt());
+        let (groups, rest) = blocks.as_chunks::<GROUP>();
+        let mut answers = 0;
+        for (i, group) in groups.iter().enumerate() {
+            let shifted = group.map(|block| _mm256_srlv_epi32(load(block), numbers));
+            answers |= u64::from(all_lowest(shifted)) << (i * GROUP);
+        }
+        if !rest.is_empty() {
+            let mut shifted = [_mm256_setzero_si256(); GROUP];
+            for (to, block) in shifted.iter_mut().zip(rest) {
+                *to = _mm256_srlv_epi32(load(block), numbers);
+            }
+            answers |= u64::from(all_lowest(shifted)) << (groups.len() * GROUP);
+        }
+        answers
+    }
+
+    /// Bit `i` of the answer says whether all words of register `i` have their lowest bit set.
+    #[inline]
+    fn all_lowest(words: [__m256i; GROUP]) -> u8 {
+        let [a, b, c, d, e, f, g, h] = words;
+        let low = and_fours(and_pairs(a, b), and_pairs(c, d));
+        let high = and_fours(and_pairs(e, f), and_pairs(g, h));
+        let all = _mm256_and_si256(
+            _mm256_permute2x128_si256::<0x20>(low, high),
+            _mm256_permute2x128_si256::<0x31>(low, high),
+        );
+        _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_slli_epi32::<31>(all))) as u8
+    }
+
+    #[inline]
+    fn and_pairs(a: __m256i, b: __m256i) -> __m256i {
+        _mm256_and_si256(_mm256_unpacklo_epi32(a, b), _mm256_unpackhi_epi32(a, b))
+    }
+
+    #[inline]
+    fn and_fours(a: __m256i, b: __m256i) -> __m256i {
+        _mm256_and_si256(_mm256_unpacklo_epi64(a, b), _mm256_unpackhi_epi64(a, b))
+    }
+
+    /// The number of a hash's bit in each word.
+    #[inline]
+    fn bit_numbers(hash: u64, salt: __m256i) -> __m256i {
+        _mm256_srli_epi32::<27>(_mm256_mullo_epi32(_mm256_set1_epi32((hash as u32).cast_signed()), salt))
+    }
+
+    #[inline]
+    fn salt() -> __m256i {
+        // SAFETY: the array is 32 readable bytes, and this load takes any alignment.
+        unsafe { _mm256_loadu_si256(SALT.as_ptr().cast()) }
+    }
+
+    #[inline]
+    fn load(from: &Block) -> __m256i {
         // SAFETY: the reference is to 32 readable bytes, and this load takes any alignment.
         unsafe { _mm256_loadu_si256(from.as_ptr().cast()) }
     }
 
     #[inline]
-    fn store(to: &mut [u8; BLOCK_LEN], value: __m256i) {
+    fn store(to: &mut Block, value: __m256i) {
         // SAFETY: the reference is to 32 writable bytes, and this store takes any alignment.
         unsafe { _mm256_storeu_si256(to.as_mut_ptr().cast(), value) }
     }

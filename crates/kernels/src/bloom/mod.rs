@@ -18,8 +18,10 @@
 //! A value that is in the filter finds all its bits set; one that is not finds them set by chance only. In a file a header
 //! stands before the bitset, which is the caller's to read and write.
 //!
-//! A filter of half the blocks is this one with every two neighbouring blocks united, because half the number of blocks
-//! halves the choice; so a filter that turned out too large can be folded.
+//! Many checks at once go through one filter ([`check_many`], [`count_many`]), one key through many filters
+//! ([`check_filters`]), or one key through blocks that were read by themselves ([`check_blocks`], each the block that
+//! [`block_index`] names). Nothing branches on what a block holds, so that blocks which no cache has are fetched many at
+//! a time. Answers are bitmaps: check `i` is bit `i mod 64` of word `i / 64`, and the bits behind the last check are zero.
 //!
 //! [Specification](https://parquet.apache.org/docs/file-format/bloomfilter/).
 
@@ -27,20 +29,32 @@
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod blocks;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 mod scalar;
+#[cfg(target_arch = "x86_64")]
+mod sse41;
 
 #[cfg(test)]
 mod reference;
 #[cfg(test)]
 mod tests;
 
+use blocks::{Blocks, BlocksMut, prefetch};
+
 use crate::KernelError;
 use crate::tier::dispatch;
 
 /// Bytes of a block.
 pub const BLOCK_LEN: usize = 32;
+
+type Block = [u8; BLOCK_LEN];
+
+/// Checks whose answers are one word of a bitmap.
+const WORD: usize = 64;
 
 /// What a key is multiplied with for each word of a block.
 const SALT: [u32; 8] =
@@ -59,8 +73,7 @@ pub fn insert(bitset: &mut [u8], hash: u64) -> Result<(), KernelError> {
 /// # Errors
 /// As [`insert`].
 pub fn insert_many(bitset: &mut [u8], hashes: &[u64]) -> Result<(), KernelError> {
-    check_len(bitset.len())?;
-    insert_all(bitset.as_chunks_mut().0, hashes);
+    insert_all(BlocksMut::new(bitset)?, hashes);
     Ok(())
 }
 
@@ -68,42 +81,132 @@ pub fn insert_many(bitset: &mut [u8], hashes: &[u64]) -> Result<(), KernelError>
 ///
 /// # Errors
 /// As [`insert`].
+#[inline]
 pub fn check(bitset: &[u8], hash: u64) -> Result<bool, KernelError> {
-    check_len(bitset.len())?;
-    Ok(scalar::check(bitset.as_chunks().0, hash))
+    Ok(check_one(Blocks::new(bitset)?.of(hash), hash))
 }
 
-/// Unites every two neighbouring blocks, so that the first half of the bitset is the filter of the same hashes with half
-/// as many blocks. Returns the length of that half in bytes.
+/// Checks each hash: bit `i` of the bitmap `out` says whether all bits of hash `i` are set.
 ///
 /// # Errors
-/// As [`insert`], and where the number of blocks is odd.
-pub fn fold(bitset: &mut [u8]) -> Result<usize, KernelError> {
-    check_len(bitset.len())?;
-    let blocks = bitset.len() / BLOCK_LEN;
-    if !blocks.is_multiple_of(2) {
-        return Err(KernelError::LengthMismatch { expected: (blocks + 1) * BLOCK_LEN, actual: bitset.len() });
-    }
-    scalar::fold(bitset.as_chunks_mut().0);
-    Ok(bitset.len() / 2)
+/// As [`insert`]; also where `out` has not one word for every 64 hashes or part of them.
+pub fn check_many(bitset: &[u8], hashes: &[u64], out: &mut [u64]) -> Result<(), KernelError> {
+    let blocks = Blocks::new(bitset)?;
+    check_out(hashes.len(), out)?;
+    let mut words = out.iter_mut();
+    check_hashes(blocks, hashes, |answers| {
+        if let Some(word) = words.next() {
+            *word = answers;
+        }
+    });
+    Ok(())
 }
 
-fn insert_all(blocks: &mut [[u8; BLOCK_LEN]], hashes: &[u64]) {
-    dispatch!(insert_all(blocks, hashes): avx2 neon);
+/// Number of hashes of which all bits are set.
+///
+/// # Errors
+/// As [`insert`].
+pub fn count_many(bitset: &[u8], hashes: &[u64]) -> Result<usize, KernelError> {
+    let mut count = 0;
+    check_hashes(Blocks::new(bitset)?, hashes, |answers| count += answers.count_ones() as usize);
+    Ok(count)
 }
 
-/// Refuses what is no bitset.
-fn check_len(len: usize) -> Result<(), KernelError> {
-    if len == 0 || !len.is_multiple_of(BLOCK_LEN) || (len / BLOCK_LEN) as u64 > 1 << 32 {
-        let expected = len.clamp(1, BLOCK_LEN << 24).next_multiple_of(BLOCK_LEN);
-        return Err(KernelError::LengthMismatch { expected, actual: len });
+/// Checks one hash against many filters of any sizes: bit `i` of the bitmap `out` says whether filter `i` has all bits set.
+///
+/// # Errors
+/// As [`insert`], for each filter; also where `out` has not one word for every 64 filters or part of them.
+pub fn check_filters(filters: &[&[u8]], hash: u64, out: &mut [u64]) -> Result<(), KernelError> {
+    check_out(filters.len(), out)?;
+    let mut words = out.iter_mut();
+    each_word_of_filters(filters, hash, |answers| {
+        if let Some(word) = words.next() {
+            *word = answers;
+        }
+    })
+}
+
+/// Number of filters that have all bits of a hash set.
+///
+/// # Errors
+/// As [`insert`], for each filter.
+pub fn count_filters(filters: &[&[u8]], hash: u64) -> Result<usize, KernelError> {
+    let mut count = 0;
+    each_word_of_filters(filters, hash, |answers| count += answers.count_ones() as usize)?;
+    Ok(count)
+}
+
+/// Checks one hash against blocks, each the one of its filter that [`block_index`] names: bit `i` of the bitmap `out` says
+/// whether block `i` has all bits set.
+///
+/// # Errors
+/// [`KernelError::LengthMismatch`] where `out` has not one word for every 64 blocks or part of them.
+pub fn check_blocks(blocks: &[[u8; BLOCK_LEN]], hash: u64, out: &mut [u64]) -> Result<(), KernelError> {
+    check_out(blocks.len(), out)?;
+    let mut refs = [const { &[0; BLOCK_LEN] }; WORD];
+    for (blocks, word) in blocks.chunks(WORD).zip(out) {
+        for (to, block) in refs.iter_mut().zip(blocks) {
+            *to = block;
+        }
+        *word = check_refs(&refs[..blocks.len()], hash);
     }
     Ok(())
 }
 
-/// The block of a hash: below `block_count`, which is no more than 2³².
-#[inline(always)]
-fn block_of(hash: u64, block_count: usize) -> usize {
-    // Less than 2³² times 2³² at most is less than 2⁶⁴.
-    (((hash >> 32) * block_count as u64) >> 32) as usize
+/// The block in which a filter of so many blocks has the bits of a hash; 0 for a filter of none.
+#[inline]
+pub fn block_index(hash: u64, block_count: usize) -> usize {
+    // Below the count, which fits.
+    (u128::from(hash >> 32) * block_count as u128 >> 32) as usize
+}
+
+/// Hands the answers to `take`, 64 at a time.
+fn each_word_of_filters<'a>(filters: &[&'a [u8]], hash: u64, mut take: impl FnMut(u64)) -> Result<(), KernelError> {
+    // While one group is checked, the blocks of the next are under way.
+    let mut groups = [[const { &[0; BLOCK_LEN] }; WORD]; 2];
+    let mut under_way = 0;
+    let mut turn = 0;
+    for filters in filters.chunks(WORD) {
+        for (to, filter) in groups[turn].iter_mut().zip(filters) {
+            *to = Blocks::new(filter)?.of(hash);
+            prefetch(to);
+        }
+        turn = 1 - turn;
+        if under_way > 0 {
+            take(check_refs(&groups[turn][..under_way], hash));
+        }
+        under_way = filters.len();
+    }
+    if under_way > 0 {
+        take(check_refs(&groups[1 - turn][..under_way], hash));
+    }
+    Ok(())
+}
+
+fn insert_all(blocks: BlocksMut<'_>, hashes: &[u64]) {
+    dispatch!(insert_all(blocks, hashes): avx2 sse41 neon);
+}
+
+#[inline]
+fn check_one(block: &Block, hash: u64) -> bool {
+    dispatch!(check(block, hash): avx2 sse41 neon)
+}
+
+/// Hands the answers to `take`, 64 at a time.
+fn check_hashes(blocks: Blocks<'_>, hashes: &[u64], take: impl FnMut(u64)) {
+    dispatch!(check_hashes(blocks, hashes, take): avx512 avx2 sse41 neon);
+}
+
+/// The answers of up to 64 blocks.
+fn check_refs(blocks: &[&Block], hash: u64) -> u64 {
+    dispatch!(check_refs(blocks, hash): avx512 avx2 sse41 neon)
+}
+
+/// Refuses a bitmap that is not one for so many answers.
+fn check_out(checks: usize, out: &[u64]) -> Result<(), KernelError> {
+    let expected = checks.div_ceil(WORD);
+    if out.len() != expected {
+        return Err(KernelError::LengthMismatch { expected, actual: out.len() });
+    }
+    Ok(())
 }

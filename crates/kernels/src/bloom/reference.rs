@@ -1,4 +1,5 @@
-//! The specification transliterated: blocks of eight words, and one value at a time.
+//! The specification transliterated, and the two other shapes in which readers have it: a loop over the words that ends
+//! at the first bit missing, and a mask of a whole block that is compared with it. One value at a time.
 
 const SALT: [u32; 8] = [0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7289d, 0x705495c7, 0x2df1424b, 0x9efc4947, 0x5c6bfb31];
 
@@ -24,10 +25,38 @@ pub(super) fn filter(block_count: usize, hashes: &[u64]) -> Vec<[u32; 8]> {
     blocks
 }
 
-/// `filter_check`.
+/// `filter_check`, with `block_check` as the specification writes it: bit by bit.
 pub(super) fn check(blocks: &[[u32; 8]], hash: u64) -> bool {
     let block = (u128::from(hash >> 32) * blocks.len() as u128) >> 32;
-    blocks[block as usize].iter().zip(mask(hash as u32)).all(|(&word, bit)| word & bit != 0)
+    let masked = mask(hash as u32);
+    let mut all = true;
+    for i in 0..8 {
+        for j in 0..32 {
+            let in_mask = masked[i] >> j & 1 == 1;
+            let in_block = blocks[block as usize][i] >> j & 1 == 1;
+            all &= !in_mask || in_block;
+        }
+    }
+    all
+}
+
+/// The words one after the other, until one lacks its bit.
+pub(super) fn check_until_missing(blocks: &[[u32; 8]], hash: u64) -> bool {
+    let block = &blocks[((hash >> 32) * blocks.len() as u64 >> 32) as usize];
+    for (word, salt) in block.iter().zip(SALT) {
+        if word & 1 << ((hash as u32).wrapping_mul(salt) >> 27) == 0 {
+            return false;
+        }
+    }
+    true
+}
+
+/// The mask of the whole block, then what of it the block has.
+pub(super) fn check_by_mask(blocks: &[[u32; 8]], hash: u64) -> bool {
+    let mask = mask(hash as u32);
+    let mut common = blocks[((hash >> 32) * blocks.len() as u64 >> 32) as usize];
+    common.iter_mut().zip(mask).for_each(|(word, bit)| *word &= bit);
+    common == mask
 }
 
 /// The blocks as a file has them.

@@ -1,21 +1,39 @@
 //! Portable filters, word by word.
 
-use super::{BLOCK_LEN, SALT, block_of};
+use super::blocks::{Blocks, BlocksMut};
+use super::{Block, SALT, WORD};
 
-pub(super) fn insert_all(blocks: &mut [[u8; BLOCK_LEN]], hashes: &[u64]) {
-    let count = blocks.len();
+pub(super) fn insert_all(mut blocks: BlocksMut<'_>, hashes: &[u64]) {
     for &hash in hashes {
-        let words = blocks[block_of(hash, count)].as_chunks_mut::<4>().0;
+        let words = blocks.of(hash).as_chunks_mut::<4>().0;
         for (word, bit) in words.iter_mut().zip(bits(hash)) {
             *word = (u32::from_le_bytes(*word) | bit).to_le_bytes();
         }
     }
 }
 
-pub(super) fn check(blocks: &[[u8; BLOCK_LEN]], hash: u64) -> bool {
-    let words = blocks[block_of(hash, blocks.len())].as_chunks::<4>().0;
-    let missing =
-        words.iter().zip(bits(hash)).fold(0, |missing, (word, bit)| missing | bit & !u32::from_le_bytes(*word));
+#[inline]
+pub(super) fn check(block: &Block, hash: u64) -> bool {
+    check_bits(block, &bits(hash))
+}
+
+pub(super) fn check_hashes(blocks: Blocks<'_>, hashes: &[u64], mut take: impl FnMut(u64)) {
+    for hashes in hashes.chunks(WORD) {
+        let answers = hashes.iter().map(|&hash| check(blocks.of(hash), hash));
+        take(answers.enumerate().fold(0, |word, (i, answer)| word | u64::from(answer) << i));
+    }
+}
+
+pub(super) fn check_refs(blocks: &[&Block], hash: u64) -> u64 {
+    let bits = bits(hash);
+    let answers = blocks.iter().map(|block| check_bits(block, &bits));
+    answers.enumerate().fold(0, |word, (i, answer)| word | u64::from(answer) << i)
+}
+
+#[inline(always)]
+fn check_bits(block: &Block, bits: &[u32; 8]) -> bool {
+    let words = block.as_chunks::<4>().0;
+    let missing = words.iter().zip(bits).fold(0, |missing, (word, bit)| missing | bit & !u32::from_le_bytes(*word));
     missing == 0
 }
 
@@ -23,11 +41,4 @@ pub(super) fn check(blocks: &[[u8; BLOCK_LEN]], hash: u64) -> bool {
 #[inline(always)]
 fn bits(hash: u64) -> [u32; 8] {
     SALT.map(|salt| 1 << ((hash as u32).wrapping_mul(salt) >> 27))
-}
-
-pub(super) fn fold(blocks: &mut [[u8; BLOCK_LEN]]) {
-    for i in 0..blocks.len() / 2 {
-        let (left, right) = (blocks[2 * i], blocks[2 * i + 1]);
-        blocks[i] = std::array::from_fn(|byte| left[byte] | right[byte]);
-    }
 }

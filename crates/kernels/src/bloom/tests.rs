@@ -1,14 +1,47 @@
-use lath_testkit::{GuardedBytes, Seeded};
+use lath_testkit::{Guarded, GuardedBytes, Seeded, lengths};
 
-use super::{BLOCK_LEN, check, fold, insert, insert_many, reference};
+use super::{
+    BLOCK_LEN, block_index, check, check_blocks, check_filters, check_many, count_filters, count_many, insert,
+    insert_many, reference,
+};
 use crate::{KernelError, Tier};
 
 const BLOCK_COUNTS: [usize; 9] = [1, 2, 3, 7, 8, 32, 100, 1000, 4096];
+
+/// More blocks than the second-level cache of any processor has room for.
+const MANY_BLOCKS: usize = 1 << 17;
 
 /// Hashes at the ends of their range among others.
 fn hashes(random: &mut Seeded, count: usize) -> Vec<u64> {
     let ends = [0, u64::MAX, 0xFFFF_FFFF, 0xFFFF_FFFF_0000_0000, 1, 1 << 63, 0x7FFF_FFFF_FFFF_FFFF];
     (0..count).map(|i| if i % 5 == 3 { ends[i / 5 % ends.len()] } else { random.u64(..) }).collect()
+}
+
+/// A filter of `block_count` blocks, in which `share` of the bits are set at random.
+fn filled(random: &mut Seeded, block_count: usize, share: f64) -> Vec<[u32; 8]> {
+    let word = |random: &mut Seeded| (0..32).fold(0, |word, bit| word | u32::from(random.f64() < share) << bit);
+    (0..block_count).map(|_| std::array::from_fn(|_| word(random))).collect()
+}
+
+/// A bitmap of answers, as the functions write it.
+fn bitmap(answers: impl IntoIterator<Item = bool>) -> Vec<u64> {
+    let answers: Vec<bool> = answers.into_iter().collect();
+    let word = |answers: &[bool]| answers.iter().rev().fold(0, |word, &answer| word << 1 | u64::from(answer));
+    answers.chunks(64).map(word).collect()
+}
+
+/// The answer that all shapes of the reference give.
+fn expected(blocks: &[[u32; 8]], hash: u64) -> bool {
+    let answer = reference::check(blocks, hash);
+    assert_eq!(reference::check_until_missing(blocks, hash), answer);
+    assert_eq!(reference::check_by_mask(blocks, hash), answer);
+    answer
+}
+
+/// Something that is not a bitmap of answers, where one is to be written.
+fn garbage(random: &mut Seeded, answers: usize) -> Guarded<u64> {
+    let words: Vec<u64> = (0..answers.div_ceil(64)).map(|_| random.u64(..)).collect();
+    Guarded::ending_at_guard(&words)
 }
 
 #[test]
@@ -35,30 +68,146 @@ fn the_bits_are_those_of_the_specification() {
 }
 
 #[test]
-fn what_is_in_the_filter_is_found_and_most_of_the_rest_is_not() {
-    let mut random = Seeded::new("what is in the filter is found");
-    for block_count in BLOCK_COUNTS {
-        let inside = hashes(&mut random, 16 * block_count);
-        let blocks = reference::filter(block_count, &inside);
+fn many_keys_are_found_in_a_filter_where_the_specification_finds_them() {
+    let mut random = Seeded::new("many keys are found in a filter where the specification finds them");
+    for block_count in BLOCK_COUNTS.into_iter().chain([MANY_BLOCKS]) {
+        let mut blocks = filled(&mut random, block_count, 0.85);
+        let inside = hashes(&mut random, 50);
+        for (to, from) in blocks.iter_mut().zip(reference::filter(block_count, &inside)) {
+            to.iter_mut().zip(from).for_each(|(to, from)| *to |= from);
+        }
         let bitset = reference::bitset(&blocks);
-        assert!(inside.iter().all(|&hash| check(&bitset, hash) == Ok(true)));
-        let others = hashes(&mut random, 10_000);
-        assert!(others.iter().all(|&hash| check(&bitset, hash) == Ok(reference::check(&blocks, hash))));
-        // 16 hashes a block are 16 bits a hash: one in some hundreds is found by chance.
-        let found = others.iter().filter(|hash| check(&bitset, **hash) == Ok(true)).count();
-        assert!(block_count < 100 || found < 2000 + 200, "{found} of 10,000, of which 2,000 are not random");
+        let bitsets = [GuardedBytes::ending_at_guard(&bitset), GuardedBytes::starting_at_guard(&bitset)];
+        for count in lengths().filter(|&count| count <= 1100) {
+            let mut keys = hashes(&mut random, count);
+            keys.iter_mut().step_by(3).for_each(|key| *key = inside[random.usize(..inside.len())]);
+            let answers = bitmap(keys.iter().map(|&key| expected(&blocks, key)));
+            let keys = Guarded::ending_at_guard(&keys);
+            Tier::for_each_available(|tier| {
+                for bitset in &bitsets {
+                    let mut out = garbage(&mut random, count);
+                    check_many(bitset, &keys, &mut out).unwrap();
+                    assert_eq!(*out, *answers, "{tier} {block_count} blocks, {count} keys");
+                    let ones: u32 = answers.iter().map(|word| word.count_ones()).sum();
+                    assert_eq!(
+                        count_many(bitset, &keys),
+                        Ok(ones as usize),
+                        "{tier} {block_count} blocks, {count} keys"
+                    );
+                    if count <= 200 {
+                        let single = bitmap(keys.iter().map(|&key| check(bitset, key).unwrap()));
+                        assert_eq!(single, answers, "{tier} {block_count} blocks, {count} keys one by one");
+                    }
+                }
+            });
+        }
     }
 }
 
 #[test]
-fn half_a_filter_is_the_filter_of_half_the_blocks() {
-    let mut random = Seeded::new("half a filter is the filter of half the blocks");
-    for block_count in BLOCK_COUNTS.into_iter().filter(|count| count % 2 == 0) {
-        let hashes = hashes(&mut random, 500);
-        let mut bitset = reference::bitset(&reference::filter(block_count, &hashes));
-        let half = fold(&mut bitset).unwrap();
-        assert_eq!(bitset[..half], reference::bitset(&reference::filter(block_count / 2, &hashes)));
+fn one_key_is_found_in_many_filters_where_the_specification_finds_it() {
+    let mut random = Seeded::new("one key is found in many filters where the specification finds it");
+    for count in lengths().filter(|&count| count <= 600) {
+        let key = hashes(&mut random, 4)[3 * random.usize(..2)];
+        let filters: Vec<Vec<[u32; 8]>> = (0..count)
+            .map(|_| {
+                let block_count = BLOCK_COUNTS[random.usize(..BLOCK_COUNTS.len() - 2)];
+                let mut filter = filled(&mut random, block_count, 0.8);
+                if random.bool() {
+                    let block = block_index(key, block_count);
+                    filter[block] = reference::filter(1, &[key])[0];
+                }
+                filter
+            })
+            .collect();
+        let answers = bitmap(filters.iter().map(|filter| expected(filter, key)));
+        let bitsets: Vec<GuardedBytes> = filters
+            .iter()
+            .map(|filter| match random.bool() {
+                true => GuardedBytes::ending_at_guard(&reference::bitset(filter)),
+                false => GuardedBytes::starting_at_guard(&reference::bitset(filter)),
+            })
+            .collect();
+        let slices: Vec<&[u8]> = bitsets.iter().map(|bitset| &**bitset).collect();
+        let blocks = slices.iter().map(|bitset| {
+            let blocks = bitset.as_chunks::<BLOCK_LEN>().0;
+            blocks[block_index(key, blocks.len())]
+        });
+        let blocks: Vec<[u8; BLOCK_LEN]> = blocks.collect();
+        Tier::for_each_available(|tier| {
+            let mut out = garbage(&mut random, count);
+            check_filters(&slices, key, &mut out).unwrap();
+            assert_eq!(*out, *answers, "{tier} {count} filters");
+            let ones: u32 = answers.iter().map(|word| word.count_ones()).sum();
+            assert_eq!(count_filters(&slices, key), Ok(ones as usize), "{tier} {count} filters");
+            let mut out = garbage(&mut random, count);
+            check_blocks(&blocks, key, &mut out).unwrap();
+            assert_eq!(*out, *answers, "{tier} {count} blocks");
+        });
     }
+}
+
+#[test]
+fn every_bit_that_is_missing_is_noticed() {
+    let mut random = Seeded::new("every bit that is missing is noticed");
+    Tier::for_each_available(|tier| {
+        for _ in 0..20 {
+            let hash = random.u64(..);
+            let needed = reference::filter(1, &[hash])[0];
+            let mut filters = vec![needed];
+            for word in 0..8 {
+                for bit in 0..32 {
+                    let mut filter = [u32::MAX; 8];
+                    filter[word] ^= 1 << bit;
+                    filters.push(filter);
+                }
+                let mut filter = needed;
+                filter[word] = 0;
+                filters.push(filter);
+            }
+            for filter in filters {
+                let answer = (0..8).all(|word| filter[word] & needed[word] == needed[word]);
+                let bitset = reference::bitset(&[filter]);
+                assert_eq!(check(&bitset, hash), Ok(answer), "{tier} {hash:x} {filter:x?}");
+                assert_eq!(
+                    count_many(&bitset, &[hash; 70]),
+                    Ok(70 * usize::from(answer)),
+                    "{tier} {hash:x} {filter:x?}"
+                );
+                assert_eq!(
+                    count_filters(&[bitset.as_slice(); 70], hash),
+                    Ok(70 * usize::from(answer)),
+                    "{tier} {hash:x} {filter:x?}"
+                );
+            }
+        }
+    });
+}
+
+#[test]
+fn what_is_in_the_filter_is_found_and_most_of_the_rest_is_not() {
+    let mut random = Seeded::new("what is in the filter is found");
+    for block_count in BLOCK_COUNTS {
+        let inside = hashes(&mut random, 16 * block_count);
+        let bitset = reference::bitset(&reference::filter(block_count, &inside));
+        assert_eq!(count_many(&bitset, &inside), Ok(inside.len()));
+        // 16 hashes a block are 16 bits a hash: one in some hundreds is found by chance.
+        let others: Vec<u64> = (0..10_000).map(|_| random.u64(..)).collect();
+        let found = count_many(&bitset, &others).unwrap();
+        assert!(block_count < 100 || found < 200, "{found} of 10,000");
+    }
+}
+
+#[test]
+fn the_block_of_a_hash_is_below_their_number_whatever_that_is() {
+    for count in [1, 2, 3, 1000, 1 << 32, (1 << 32) + 1, usize::MAX] {
+        assert_eq!(block_index(0, count), 0);
+        assert_eq!(block_index(u64::from(u32::MAX), count), 0);
+        assert_eq!(block_index(1 << 63, count), count / 2);
+        assert!(block_index(u64::MAX, count) < count);
+    }
+    assert_eq!(block_index(u64::MAX, 0), 0);
+    assert_eq!(block_index(u64::MAX, 1000), 999);
 }
 
 #[test]
@@ -69,7 +218,24 @@ fn what_is_no_whole_number_of_blocks_is_refused() {
         assert_eq!(insert_many(&mut bitset, &[1, 2]), Err(expected));
         assert_eq!(insert(&mut bitset, 1), Err(expected));
         assert_eq!(check(&bitset, 1), Err(expected));
-        assert_eq!(fold(&mut bitset), Err(expected));
+        assert_eq!(check_many(&bitset, &[1, 2], &mut [0]), Err(expected));
+        assert_eq!(count_many(&bitset, &[]), Err(expected));
+        for place in [0, 1, 63, 64, 99] {
+            let mut filters: Vec<&[u8]> = vec![&[0; 64]; 100];
+            filters[place] = &bitset;
+            assert_eq!(check_filters(&filters, 1, &mut [0; 2]), Err(expected));
+            assert_eq!(count_filters(&filters, 1), Err(expected));
+        }
     }
-    assert!(fold(&mut [0; 96]).is_err());
+}
+
+#[test]
+fn a_bitmap_that_is_too_short_or_too_long_is_refused() {
+    for (answers, words) in [(0, 1), (1, 0), (1, 2), (64, 2), (65, 1), (200, 3)] {
+        let expected = Err(KernelError::LengthMismatch { expected: usize::div_ceil(answers, 64), actual: words });
+        let mut out = vec![0; words];
+        assert_eq!(check_many(&[0; 32], &vec![0; answers], &mut out), expected);
+        assert_eq!(check_filters(&vec![[0; 32].as_slice(); answers], 1, &mut out), expected);
+        assert_eq!(check_blocks(&vec![[0; 32]; answers], 1, &mut out), expected);
+    }
 }

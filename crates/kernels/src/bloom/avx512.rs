@@ -1,0 +1,121 @@
+//! Two blocks a register, and their words tested to mask bits: eight checks are eight bytes of a mask, each to be all ones.
+//!
+//! One check, and inserting, are as at AVX2: a block is half a register.
+#![expect(unsafe_code, reason = "vector loads")]
+
+use std::arch::x86_64::{
+    __m512i, _mm_cmpeq_epi8_mask, _mm_cvtsi64_si128, _mm_set1_epi8, _mm256_loadu_si256, _mm512_broadcast_i32x8,
+    _mm512_castsi256_si512, _mm512_inserti64x4, _mm512_loadu_si512, _mm512_mullo_epi32, _mm512_permutexvar_epi32,
+    _mm512_set1_epi32, _mm512_setr_epi32, _mm512_sllv_epi32, _mm512_srli_epi32, _mm512_test_epi32_mask,
+};
+
+use super::blocks::Blocks;
+use super::{Block, SALT, WORD, avx2};
+use crate::tier::avx512;
+
+/// Checks that are reduced together.
+const GROUP: usize = 8;
+
+/// Filters of more bytes than a second-level cache holds have their blocks fetched early.
+const LARGE: usize = 1 << 20;
+
+/// How many checks early.
+const AHEAD: usize = 64;
+
+avx512! {
+    #[inline]
+    pub(super) fn check_hashes(blocks: Blocks<'_>, hashes: &[u64], take: impl FnMut(u64)) {
+        if blocks.len_bytes() > LARGE {
+            hashes_by_word::<true>(blocks, hashes, take);
+        } else {
+            hashes_by_word::<false>(blocks, hashes, take);
+        }
+    }
+
+    #[inline]
+    fn hashes_by_word<const LARGE: bool>(blocks: Blocks<'_>, hashes: &[u64], mut take: impl FnMut(u64)) {
+        let salt = salt();
+        let (words, rest) = hashes.as_chunks::<WORD>();
+        for (i, word) in words.iter().enumerate() {
+            let mut answers = 0;
+            for (j, group) in word.as_chunks::<GROUP>().0.iter().enumerate() {
+                if LARGE {
+                    for &hash in hashes.get(i * WORD + j * GROUP + AHEAD..).unwrap_or_default().iter().take(GROUP) {
+                        blocks.prefetch(hash);
+                    }
+                }
+                let [a, b, c, d, e, f, g, h] = group.map(|hash| blocks.of(hash));
+                let keys = load_hashes(group);
+                let found = [
+                    found(a, b, bits(keys, 0, salt)),
+                    found(c, d, bits(keys, 4, salt)),
+                    found(e, f, bits(keys, 8, salt)),
+                    found(g, h, bits(keys, 12, salt)),
+                ];
+                answers |= u64::from(all_words(found)) << (j * GROUP);
+            }
+            take(answers);
+        }
+        if !rest.is_empty() {
+            let answers = rest.iter().enumerate();
+            take(answers.fold(0, |answers, (i, &hash)| {
+                answers | u64::from(avx2::check(blocks.of(hash), hash)) << i
+            }));
+        }
+    }
+
+    #[inline]
+    pub(super) fn check_refs(blocks: &[&Block], hash: u64) -> u64 {
+        let bits = bits(load_hashes(&[hash; GROUP]), 0, salt());
+        let (groups, rest) = blocks.as_chunks::<GROUP>();
+        let mut answers = 0;
+        for (i, &[a, b, c, d, e, f, g, h]) in groups.iter().enumerate() {
+            let found = [found(a, b, bits), found(c, d, bits), found(e, f, bits), found(g, h, bits)];
+            answers |= u64::from(all_words(found)) << (i * GROUP);
+        }
+        for (i, &block) in rest.iter().enumerate() {
+            answers |= u64::from(avx2::check(block, hash)) << (groups.len() * GROUP + i);
+        }
+        answers
+    }
+
+    /// A bit for each word of two blocks that has its bit set.
+    #[inline]
+    fn found(a: &Block, b: &Block, bits: __m512i) -> u16 {
+        // SAFETY: the reference is to 32 readable bytes, and this load takes any alignment.
+        let a = unsafe { _mm256_loadu_si256(a.as_ptr().cast()) };
+        // SAFETY: as above.
+        let b = unsafe { _mm256_loadu_si256(b.as_ptr().cast()) };
+        _mm512_test_epi32_mask(_mm512_inserti64x4::<1>(_mm512_castsi256_si512(a), b), bits)
+    }
+
+    /// Bit `i` of the answer says whether byte `i` of the masks is all ones.
+    #[inline]
+    fn all_words([a, b, c, d]: [u16; GROUP / 2]) -> u8 {
+        let masks = u64::from(a) | u64::from(b) << 16 | u64::from(c) << 32 | u64::from(d) << 48;
+        _mm_cmpeq_epi8_mask(_mm_cvtsi64_si128(masks.cast_signed()), _mm_set1_epi8(-1)) as u8
+    }
+
+    /// The bits of two neighbouring hashes in each word, the first of them at word `at` of their register.
+    #[inline]
+    fn bits(hashes: __m512i, at: i32, salt: __m512i) -> __m512i {
+        let choice = _mm512_setr_epi32(
+            at, at, at, at, at, at, at, at, at + 2, at + 2, at + 2, at + 2, at + 2, at + 2, at + 2, at + 2,
+        );
+        let keys = _mm512_permutexvar_epi32(choice, hashes);
+        _mm512_sllv_epi32(_mm512_set1_epi32(1), _mm512_srli_epi32::<27>(_mm512_mullo_epi32(keys, salt)))
+    }
+
+    /// The salts twice.
+    #[inline]
+    fn salt() -> __m512i {
+        // SAFETY: the array is 32 readable bytes, and this load takes any alignment.
+        _mm512_broadcast_i32x8(unsafe { _mm256_loadu_si256(SALT.as_ptr().cast()) })
+    }
+
+    #[inline]
+    fn load_hashes(from: &[u64; GROUP]) -> __m512i {
+        // SAFETY: the reference is to 64 readable bytes, and this load takes any alignment.
+        unsafe { _mm512_loadu_si512(from.as_ptr().cast()) }
+    }
+}

@@ -1,0 +1,92 @@
+//! The blocks of a filter, of which the one of a hash always exists.
+#![expect(unsafe_code, reason = "an index that the choice of blocks proves, and hints to the processor")]
+
+use super::{BLOCK_LEN, Block};
+use crate::KernelError;
+
+/// From one block on and up to 2³².
+#[derive(Clone, Copy)]
+pub(super) struct Blocks<'a>(&'a [Block]);
+
+impl<'a> Blocks<'a> {
+    #[inline(always)]
+    pub(super) fn new(bitset: &'a [u8]) -> Result<Self, KernelError> {
+        check_len(bitset.len())?;
+        Ok(Self(bitset.as_chunks().0))
+    }
+
+    pub(super) fn len_bytes(self) -> usize {
+        self.0.len() * BLOCK_LEN
+    }
+
+    /// The block of a hash.
+    #[inline(always)]
+    pub(super) fn of(self, hash: u64) -> &'a Block {
+        // SAFETY: the number is below the count of blocks, as both constructors see to its range.
+        unsafe { self.0.get_unchecked(block_number(hash, self.0.len())) }
+    }
+
+    /// Begins to fetch the block of a hash; no more than a hint.
+    #[inline(always)]
+    pub(super) fn prefetch(self, hash: u64) {
+        prefetch(self.of(hash));
+    }
+}
+
+/// The same, to be changed.
+pub(super) struct BlocksMut<'a>(&'a mut [Block]);
+
+impl<'a> BlocksMut<'a> {
+    pub(super) fn new(bitset: &'a mut [u8]) -> Result<Self, KernelError> {
+        check_len(bitset.len())?;
+        Ok(Self(bitset.as_chunks_mut().0))
+    }
+
+    /// The block of a hash.
+    #[inline(always)]
+    pub(super) fn of(&mut self, hash: u64) -> &mut Block {
+        let number = block_number(hash, self.0.len());
+        // SAFETY: the number is below the count of blocks, as both constructors see to its range.
+        unsafe { self.0.get_unchecked_mut(number) }
+    }
+}
+
+/// Refuses what is no bitset.
+#[inline(always)]
+fn check_len(len: usize) -> Result<(), KernelError> {
+    if len == 0 || !len.is_multiple_of(BLOCK_LEN) || (len / BLOCK_LEN) as u64 > 1 << 32 {
+        return Err(no_bitset(len));
+    }
+    Ok(())
+}
+
+#[cold]
+fn no_bitset(len: usize) -> KernelError {
+    let expected = len.clamp(1, BLOCK_LEN << 24).next_multiple_of(BLOCK_LEN);
+    KernelError::LengthMismatch { expected, actual: len }
+}
+
+/// The number of a hash's block: below `block_count`, which is from 1 to 2³².
+#[inline(always)]
+fn block_number(hash: u64, block_count: usize) -> usize {
+    // Less than 2³² times 2³² at most is less than 2⁶⁴.
+    (((hash >> 32) * block_count as u64) >> 32) as usize
+}
+
+/// Begins to fetch a block; no more than a hint.
+#[inline(always)]
+pub(super) fn prefetch(block: &Block) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: the instruction is of SSE, which every x86-64 processor has, and the address is that of a reference.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(block.as_ptr().cast()) };
+    }
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: a hint, which changes neither registers nor memory.
+    unsafe {
+        std::arch::asm!("prfm pldl1keep, [{}]", in(reg) block.as_ptr(), options(nostack, preserves_flags, readonly));
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    let _ = block;
+}
