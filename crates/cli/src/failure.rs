@@ -84,6 +84,14 @@ impl Failure {
         }
     }
 
+    /// A predicate that is not understood, or does not fit the columns.
+    pub(crate) fn filtering(error: Error) -> Self {
+        match error {
+            Error::Invalid { what } => Self::Usage(format!("--where: {what}")),
+            other => Self::Corrupt(format!("--where: {other}")),
+        }
+    }
+
     /// A failure to sort rows.
     pub(crate) fn sorting(error: Error) -> Self {
         match error {

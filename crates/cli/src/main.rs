@@ -12,7 +12,6 @@ mod output;
 mod page_index;
 mod parquet_type;
 mod partition;
-mod predicate;
 mod progress;
 mod quantity;
 mod random;

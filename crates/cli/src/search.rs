@@ -8,14 +8,13 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::thread;
 
-use arrow_array::{BooleanArray, RecordBatch, RecordBatchOptions};
+use arrow_array::{Array, BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, Schema, SchemaRef};
 use arrow_select::concat::concat_batches;
-use arrow_select::filter::filter_record_batch;
-use lath_parquet::{ParquetFile, ReadBuilder};
+use arrow_select::filter::{filter_record_batch, prep_null_mask_filter};
+use lath_parquet::{BatchFilter, ParquetFile, Predicate, ReadBuilder};
 
 use crate::failure::{Failure, Result};
-use crate::predicate::{BoundPredicate, Predicate};
 use crate::progress::Progress;
 use crate::scan::{Scan, is_at_or_below};
 
@@ -38,8 +37,7 @@ impl<'a> Search<'a> {
     pub(crate) fn new(file: &'a ParquetFile, name: &'a str, predicate: &'a Predicate, scan: &'a Scan) -> Result<Self> {
         let schema = file.schema();
         // A mistake in the expression is reported even if no row is ever read.
-        predicate.bind(schema)?;
-        let tested = predicate.columns(schema)?;
+        let tested = predicate.filter(schema).map_err(Failure::filtering)?.columns();
         let selected = schema.fields().iter().map(|field| field.name().clone()).collect();
         let mut search = Self { file, name, scan, predicate, tested, selected, fetched: Vec::new() };
         search.split();
@@ -89,8 +87,8 @@ impl<'a> Search<'a> {
         for row_groups in self.row_groups(progress)?.chunks(self.scan.threads) {
             let counts = self.on_each(row_groups, |row_group, threads| {
                 let mut count = 0;
-                self.test(row_group, threads, |batch, _, predicate| {
-                    count += predicate.rows(batch)?.true_count() as u64;
+                self.test(row_group, threads, |batch, _, filter| {
+                    count += rows(filter, batch)?.true_count() as u64;
                     Ok(true)
                 })?;
                 Ok(count)
@@ -118,8 +116,8 @@ impl<'a> Search<'a> {
             }
             let survivors = self.on_each(row_groups, |row_group, threads| {
                 let mut survivors = Survivors::default();
-                self.test(row_group, threads, |batch, row, predicate| {
-                    survivors.add(batch, row, &predicate.rows(batch)?, left).map_err(|error| self.failed(&error))?;
+                self.test(row_group, threads, |batch, row, filter| {
+                    survivors.add(batch, row, &rows(filter, batch)?, left).map_err(|error| self.failed(&error))?;
                     Ok(survivors.count < left)
                 })?;
                 Ok(survivors)
@@ -163,20 +161,20 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// Hands the tested columns of a row group to `take` in batches, each with its first row and the predicate, as long as
+    /// Hands the tested columns of a row group to `take` in batches, each with its first row and the filter, as long as
     /// it asks for more.
     fn test(
         &self,
         row_group: &RowGroup,
         threads: usize,
-        mut take: impl FnMut(&RecordBatch, u64, &BoundPredicate) -> Result<bool>,
+        mut take: impl FnMut(&RecordBatch, u64, &BatchFilter) -> Result<bool>,
     ) -> Result<()> {
         let batches = self.build(self.builder(&self.tested).row_groups([row_group.index]).threads(threads))?;
-        let predicate = self.predicate.bind(&batches.schema())?;
+        let filter = self.predicate.filter(&batches.schema()).map_err(Failure::filtering)?;
         let mut row = row_group.rows.start;
         for batch in batches {
             let batch = batch.map_err(|error| Failure::reading(self.name, error))?;
-            if !take(&batch, row, &predicate)? {
+            if !take(&batch, row, &filter)? {
                 break;
             }
             row += batch.num_rows() as u64;
@@ -238,6 +236,12 @@ impl<'a> Search<'a> {
     fn failed(&self, error: &ArrowError) -> Failure {
         Failure::Corrupt(format!("{}: columns do not fit together: {error}", self.name))
     }
+}
+
+/// The rows for which the filter is true, which excludes those for which it is null.
+fn rows(filter: &BatchFilter, batch: &RecordBatch) -> Result<BooleanArray> {
+    let truths = filter.evaluate(batch).map_err(Failure::filtering)?;
+    Ok(if truths.null_count() > 0 { prep_null_mask_filter(&truths) } else { truths })
 }
 
 /// A row group to search.

@@ -1,17 +1,18 @@
 //! `count`: how many rows, by the footers, or by an expression.
 
+use lath_parquet::Predicate;
+
 use crate::args::CountArgs;
 use crate::commands::print;
-use crate::failure::{Outcome, Result};
+use crate::failure::{Failure, Outcome, Result};
 use crate::inputs::Inputs;
-use crate::predicate::Predicate;
 use crate::progress::Progress;
 use crate::scan::Scan;
 use crate::search::Search;
 
 /// Prints the number of rows of all files together.
 pub(super) fn run(args: &CountArgs) -> Result<Outcome> {
-    let predicate = args.predicate.as_deref().map(Predicate::parse).transpose()?;
+    let predicate = args.predicate.as_deref().map(Predicate::parse).transpose().map_err(Failure::filtering)?;
     let mut inputs = Inputs::find(&args.inputs)?;
     let mut progress = Progress::new(if predicate.is_some() { "rows" } else { "files" }, 0, false);
     let mut count = 0;

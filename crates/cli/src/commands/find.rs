@@ -1,17 +1,18 @@
 //! `find`: the rows for which an expression holds.
 
+use lath_parquet::Predicate;
+
 use crate::args::FindArgs;
-use crate::failure::{Outcome, Result};
+use crate::failure::{Failure, Outcome, Result};
 use crate::inputs::Inputs;
 use crate::output::{Output, Rows};
-use crate::predicate::Predicate;
 use crate::progress::Progress;
 use crate::scan::{Alignment, Scan};
 use crate::search::Search;
 
 /// Writes the rows that are found, up to the limit.
 pub(super) fn run(args: &FindArgs) -> Result<Outcome> {
-    let predicate = Predicate::parse(&args.predicate)?;
+    let predicate = Predicate::parse(&args.predicate).map_err(Failure::filtering)?;
     let output = Output::new(&args.output)?;
     let mut inputs = Inputs::find(&args.inputs)?;
     let strings = output.strings(args.decode.strings);

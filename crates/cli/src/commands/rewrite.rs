@@ -4,14 +4,13 @@ use std::ops::Range;
 use std::path::Path;
 
 use arrow_schema::SchemaRef;
-use lath_parquet::{ParquetFile, SortingColumn, Strings, WriteSummary};
+use lath_parquet::{ParquetFile, Predicate, SortingColumn, Strings, WriteSummary};
 
 use crate::ahead::Ahead;
 use crate::args::{Format, ReportArgs, RewriteArgs, WriteArgs};
 use crate::failure::{Failure, Outcome, Result};
 use crate::inputs::Inputs;
 use crate::output::{Output, ParquetWish, Rows};
-use crate::predicate::Predicate;
 use crate::progress::Progress;
 use crate::scan::{Alignment, Scan};
 use crate::search::Search;
@@ -23,7 +22,7 @@ use crate::{destination, summary};
 pub(super) fn run(args: &RewriteArgs) -> Result<Outcome> {
     let mut rewriting = Rewriting {
         inputs: Inputs::find(&args.inputs)?,
-        predicate: args.predicate.as_deref().map(Predicate::parse).transpose()?,
+        predicate: args.predicate.as_deref().map(Predicate::parse).transpose().map_err(Failure::filtering)?,
         scan: Scan::of(&args.read, Strings::Offsets),
         write: &args.write,
         sort_by: &args.sort.sort_by,

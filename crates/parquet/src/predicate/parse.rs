@@ -1,14 +1,16 @@
 //! From SQL text to a [`Condition`].
 
-use sqlparser::ast::{BinaryOperator, DataType, Expr, Ident, UnaryOperator, Value};
+use sqlparser::ast::{
+    AccessExpr, BinaryOperator, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident,
+    Subscript, UnaryOperator, Value,
+};
 use sqlparser::dialect::GenericDialect;
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::Token;
 
 use super::moment;
 use super::number::Number;
-use super::syntax::{ColumnName, Comparison, Condition, Literal, Name, Operand};
-use crate::inputs::parse_hex;
+use super::syntax::{ColumnName, Comparison, Condition, Literal, Name, Operand, Step};
 
 /// Why an expression is not understood.
 pub(super) type Result<T, E = String> = std::result::Result<T, E>;
@@ -58,21 +60,17 @@ fn condition(expr: &Expr) -> Result<Condition> {
         Expr::IsNotFalse(inner) => negated(true, is(inner, Some(false))?),
         Expr::IsUnknown(inner) => is(inner, None)?,
         Expr::IsNotUnknown(inner) => negated(true, is(inner, None)?),
-        Expr::IsDistinctFrom(left, right) => negated(true, same(operand(left)?, operand(right)?)),
-        Expr::IsNotDistinctFrom(left, right) => same(operand(left)?, operand(right)?),
+        Expr::IsDistinctFrom(left, right) => negated(true, Condition::Same(operand(left)?, operand(right)?)),
+        Expr::IsNotDistinctFrom(left, right) => Condition::Same(operand(left)?, operand(right)?),
         Expr::Between { expr, negated: not, low, high } => {
-            let value = operand(expr)?;
-            let low = Condition::Compare { left: value.clone(), op: Comparison::GreaterOrEqual, right: operand(low)? };
-            let high = Condition::Compare { left: value, op: Comparison::LessOrEqual, right: operand(high)? };
-            negated(*not, Condition::And(vec![low, high]))
+            negated(*not, between(operand(expr)?, operand(low)?, operand(high)?))
         }
-        Expr::InList { expr, list, negated: not } => {
-            let left = operand(expr)?;
-            let equal = |item: &Expr| {
-                Ok(Condition::Compare { left: left.clone(), op: Comparison::Equal, right: operand(item)? })
-            };
-            negated(*not, Condition::Or(list.iter().map(equal).collect::<Result<_>>()?))
-        }
+        Expr::InList { expr, list, negated: not } => negated(*not, in_list(operand(expr)?, list)?),
+        Expr::AnyOp { left, compare_op: BinaryOperator::Eq, right, .. } => match (operand(left)?, operand(right)?) {
+            (Operand::Literal(element), list) => Condition::Contains { operand: list, element },
+            _ => return Err("= ANY needs a literal on its left and a list on its right".to_owned()),
+        },
+        Expr::Function(function) => contains(function)?,
         Expr::Like { negated: not, any: false, expr, pattern, escape_char } => {
             negated(*not, like(expr, pattern, escape_char.as_deref(), false)?)
         }
@@ -113,11 +111,47 @@ fn is(inner: &Expr, truth: Option<bool>) -> Result<Condition> {
     Ok(Condition::Is(Box::new(condition(inner)?), truth))
 }
 
-/// `left` and `right` are equal, or both null.
-fn same(left: Operand, right: Operand) -> Condition {
-    let nulls = Condition::And(vec![Condition::IsNull(left.clone()), Condition::IsNull(right.clone())]);
-    let equal = Condition::Compare { left, op: Comparison::Equal, right };
-    Condition::Or(vec![Condition::Is(Box::new(equal), Some(true)), nulls])
+fn between(value: Operand, low: Operand, high: Operand) -> Condition {
+    match (value, low, high) {
+        (operand, Operand::Literal(low), Operand::Literal(high)) if !matches!(operand, Operand::Literal(_)) => {
+            Condition::Between { operand, low, high }
+        }
+        (value, low, high) => Condition::And(vec![
+            Condition::Compare { left: value.clone(), op: Comparison::GreaterOrEqual, right: low },
+            Condition::Compare { left: value, op: Comparison::LessOrEqual, right: high },
+        ]),
+    }
+}
+
+/// A list of literals stays one; a list with columns in it is as many comparisons.
+fn in_list(value: Operand, items: &[Expr]) -> Result<Condition> {
+    let items: Vec<Operand> = items.iter().map(operand).collect::<Result<_>>()?;
+    let is_literal = |operand: &Operand| matches!(operand, Operand::Literal(_));
+    if is_literal(&value) || !items.iter().all(is_literal) {
+        let equal = |right| Condition::Compare { left: value.clone(), op: Comparison::Equal, right };
+        return Ok(Condition::Or(items.into_iter().map(equal).collect()));
+    }
+    let literal = |operand| if let Operand::Literal(literal) = operand { Some(literal) } else { None };
+    Ok(Condition::In { operand: value, list: items.into_iter().filter_map(literal).collect() })
+}
+
+/// `list_contains(list, element)`, by any of its names.
+fn contains(function: &Function) -> Result<Condition> {
+    let name = function.name.to_string().to_lowercase();
+    let unsupported = || format!("functions such as {} are not supported", function.name);
+    if !matches!(name.as_str(), "list_contains" | "array_contains" | "list_has" | "array_has") {
+        return Err(unsupported());
+    }
+    let FunctionArguments::List(arguments) = &function.args else { return Err(unsupported()) };
+    let [FunctionArg::Unnamed(FunctionArgExpr::Expr(list)), FunctionArg::Unnamed(FunctionArgExpr::Expr(element))] =
+        arguments.args.as_slice()
+    else {
+        return Err(format!("{name} takes a list and an element"));
+    };
+    match operand(element)? {
+        Operand::Literal(element) => Ok(Condition::Contains { operand: operand(list)?, element }),
+        _ => Err(format!("{name} needs a literal as its element, not {element}")),
+    }
 }
 
 fn comparison(op: &BinaryOperator) -> Result<Comparison> {
@@ -170,8 +204,9 @@ fn escape_pattern(pattern: &str, escape: Option<char>) -> Result<String> {
 fn operand(expr: &Expr) -> Result<Operand> {
     Ok(match expr {
         Expr::Nested(inner) => operand(inner)?,
-        Expr::Identifier(ident) => Operand::Column(column(std::slice::from_ref(ident))),
-        Expr::CompoundIdentifier(idents) => Operand::Column(column(idents)),
+        Expr::Identifier(ident) => Operand::Column(column(std::slice::from_ref(ident))?),
+        Expr::CompoundIdentifier(idents) => Operand::Column(column(idents)?),
+        Expr::CompoundFieldAccess { root, access_chain } => Operand::Column(within(root, access_chain)?),
         Expr::Value(value) => Operand::Literal(literal(&value.value)?),
         Expr::UnaryOp { op: UnaryOperator::Minus, expr } => match operand(expr)? {
             Operand::Literal(Literal::Number(number)) => Operand::Literal(Literal::Number(number.negated())),
@@ -192,9 +227,32 @@ fn operand(expr: &Expr) -> Result<Operand> {
     })
 }
 
-fn column(idents: &[Ident]) -> ColumnName {
-    let name = |ident: &Ident| Name { text: ident.value.clone(), quoted: ident.quote_style.is_some() };
-    ColumnName { parts: idents.iter().map(name).collect() }
+fn column(idents: &[Ident]) -> Result<ColumnName> {
+    let (first, rest) = idents.split_first().ok_or("a column needs a name")?;
+    Ok(ColumnName { name: name(first), steps: rest.iter().map(|ident| Step::Field(name(ident))).collect() })
+}
+
+fn name(ident: &Ident) -> Name {
+    Name { text: ident.value.clone(), quoted: ident.quote_style.is_some() }
+}
+
+/// A column with fields and keys after it.
+fn within(root: &Expr, chain: &[AccessExpr]) -> Result<ColumnName> {
+    let Operand::Column(mut column) = operand(root)? else {
+        return Err(format!("{root} is not a column and has nothing within it"));
+    };
+    for access in chain {
+        let unsupported = || format!("{root}{access} is not supported; write column.field or column['key']");
+        column.steps.push(match access {
+            AccessExpr::Dot(Expr::Identifier(ident)) => Step::Field(name(ident)),
+            AccessExpr::Subscript(Subscript::Index { index }) => match operand(index)? {
+                Operand::Literal(key) => Step::Key(key),
+                _ => return Err(unsupported()),
+            },
+            _ => return Err(unsupported()),
+        });
+    }
+    Ok(column)
 }
 
 fn literal(value: &Value) -> Result<Literal> {
@@ -206,7 +264,8 @@ fn literal(value: &Value) -> Result<Literal> {
         }
         Value::SingleQuotedString(text) => Literal::String(text.clone()),
         Value::HexStringLiteral(hex) => Literal::Bytes(
-            parse_hex(hex).ok_or_else(|| format!("X'{hex}' needs pairs of hexadecimal digits between its quotes"))?,
+            moment::parse_hex(hex)
+                .ok_or_else(|| format!("X'{hex}' needs pairs of hexadecimal digits between its quotes"))?,
         ),
         other => return Err(format!("the literal {other} is not supported; strings stand in single quotes")),
     })
@@ -237,7 +296,7 @@ mod tests {
     use super::*;
 
     fn column(text: &str) -> Operand {
-        Operand::Column(ColumnName { parts: vec![Name { text: text.to_owned(), quoted: false }] })
+        Operand::Column(ColumnName { name: Name { text: text.to_owned(), quoted: false }, steps: Vec::new() })
     }
 
     #[test]
@@ -261,7 +320,7 @@ mod tests {
         let chain = vec!["a = 1"; 5000].join(" OR ");
         assert!(matches!(parse(&chain), Ok(Condition::Or(links)) if links.len() == 5000));
         let list = format!("a IN ({})", vec!["1"; 5000].join(","));
-        assert!(matches!(parse(&list), Ok(Condition::Or(links)) if links.len() == 5000));
+        assert!(matches!(parse(&list), Ok(Condition::In { list, .. }) if list.len() == 5000));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Numbers as they are written: exact, whatever their size.
 
+use std::cmp::Ordering;
 use std::fmt;
 
 use arrow_buffer::i256;
@@ -83,6 +84,30 @@ impl Number {
         Floor { steps, exact, negative: self.negative }
     }
 
+    /// Whether it is written with digits alone.
+    pub(super) fn is_written_as_integer(&self) -> bool {
+        !self.text.contains(['.', 'e', 'E'])
+    }
+
+    /// How it compares with a float that has no fraction.
+    pub(super) fn compare_whole(&self, float: f64) -> Ordering {
+        Self::parse(&format!("{float:.0}")).map_or(Ordering::Equal, |other| self.compare(&other))
+    }
+
+    fn compare(&self, other: &Self) -> Ordering {
+        let sign = |number: &Self| match (number.digits.is_empty(), number.negative) {
+            (true, _) => 0,
+            (false, true) => -1,
+            (false, false) => 1,
+        };
+        let magnitude = || self.point.cmp(&other.point).then_with(|| self.digits.cmp(&other.digits));
+        sign(self).cmp(&sign(other)).then_with(|| match sign(self) {
+            0 => Ordering::Equal,
+            1 => magnitude(),
+            _ => magnitude().reverse(),
+        })
+    }
+
     /// The nearest `f64`.
     pub(super) fn to_f64(&self) -> f64 {
         self.text.parse().unwrap_or(f64::NAN)
@@ -91,6 +116,33 @@ impl Number {
     /// The nearest `f32`.
     pub(super) fn to_f32(&self) -> f32 {
         self.text.parse().unwrap_or(f32::NAN)
+    }
+}
+
+/// How `steps` · 10⁻ˢ, where `s` is `scale`, compares with a float; NaN is above all numbers.
+pub(super) fn compare_with_float(steps: i256, scale: i8, float: f64) -> Ordering {
+    if float.is_nan() || float == f64::INFINITY {
+        return Ordering::Less;
+    }
+    if float == f64::NEG_INFINITY {
+        return Ordering::Greater;
+    }
+    // Far apart, roundings do not matter.
+    let nearly = match (steps.to_i128(), steps.to_parts()) {
+        (Some(steps), _) => steps as f64,
+        (None, (low, high)) => high as f64 * 2f64.powi(128) + low as f64,
+    };
+    let near = nearly / 10f64.powi(scale.into());
+    let tolerance = near.abs() * 1e-12;
+    if near.is_finite() && (near - float).abs() > tolerance + f64::MIN_POSITIVE {
+        return near.total_cmp(&float);
+    }
+    // The shortest text of a float is not its value; all its binary places in decimal are.
+    let exact = Number::parse(&format!("{float:.1074}"));
+    let steps = Number::parse(&format!("{steps}e{}", -i32::from(scale)));
+    match (steps, exact) {
+        (Some(steps), Some(exact)) => steps.compare(&exact),
+        _ => near.total_cmp(&float),
     }
 }
 

@@ -1,5 +1,7 @@
 //! What an expression says, before it is known which columns a file has.
 
+use std::cmp::Ordering;
+
 use super::number::Number;
 
 /// A condition in SQL's three-valued logic.
@@ -13,8 +15,27 @@ pub(super) enum Condition {
         op: Comparison,
         right: Operand,
     },
+    /// A column between two literals, both included.
+    Between {
+        operand: Operand,
+        low: Literal,
+        high: Literal,
+    },
+    /// A column that is one of a list; a null in the list is equal to nothing, and unequal to nothing.
+    In {
+        operand: Operand,
+        list: Vec<Literal>,
+    },
+    /// `IS NOT DISTINCT FROM`: equal, or both null.
+    Same(Operand, Operand),
+    /// A list that has an element.
+    Contains {
+        operand: Operand,
+        element: Literal,
+    },
     Like {
         operand: Operand,
+        /// With `\` as its escape character.
         pattern: String,
         ignore_case: bool,
     },
@@ -27,24 +48,42 @@ pub(super) enum Condition {
 
 /// A comparison of two values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Comparison {
+pub(crate) enum Comparison {
+    /// `=`
     Equal,
+    /// `<>`
     NotEqual,
+    /// `<`
     Less,
+    /// `<=`
     LessOrEqual,
+    /// `>`
     Greater,
+    /// `>=`
     GreaterOrEqual,
 }
 
 impl Comparison {
     /// The comparison that says the same with its sides exchanged.
-    pub(super) fn exchanged(self) -> Self {
+    pub(crate) fn exchanged(self) -> Self {
         match self {
             Self::Less => Self::Greater,
             Self::LessOrEqual => Self::GreaterOrEqual,
             Self::Greater => Self::Less,
             Self::GreaterOrEqual => Self::LessOrEqual,
             same => same,
+        }
+    }
+
+    /// Whether it holds for two values that stand so.
+    pub(crate) fn holds(self, order: Ordering) -> bool {
+        match self {
+            Self::Equal => order.is_eq(),
+            Self::NotEqual => order.is_ne(),
+            Self::Less => order.is_lt(),
+            Self::LessOrEqual => order.is_le(),
+            Self::Greater => order.is_gt(),
+            Self::GreaterOrEqual => order.is_ge(),
         }
     }
 }
@@ -56,10 +95,20 @@ pub(super) enum Operand {
     Literal(Literal),
 }
 
-/// A column as it was written: the names from the top-level column down to a field.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A column as it was written: the steps from the top-level column down to a field.
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct ColumnName {
-    pub(super) parts: Vec<Name>,
+    pub(super) name: Name,
+    pub(super) steps: Vec<Step>,
+}
+
+/// A step from a column to what is within it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Step {
+    /// `.name`: a field of a struct.
+    Field(Name),
+    /// `['key']`: the value that a map has for a key.
+    Key(Literal),
 }
 
 /// One name. Without quotes, letters may differ in case.
@@ -84,6 +133,8 @@ pub(super) enum Literal {
     /// Nanoseconds since 1970-01-01T00:00:00Z.
     Timestamp(i128),
     Uuid([u8; 16]),
+    /// NaN or an infinity.
+    Float(f64),
 }
 
 impl Literal {
@@ -100,6 +151,7 @@ impl Literal {
             Self::Time(_) => "a TIME".to_owned(),
             Self::Timestamp(_) => "a TIMESTAMP".to_owned(),
             Self::Uuid(_) => "a UUID".to_owned(),
+            Self::Float(value) => format!("the float {value}"),
         }
     }
 }

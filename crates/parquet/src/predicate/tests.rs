@@ -14,7 +14,7 @@ use arrow_schema::extension::Uuid;
 use arrow_schema::{DataType, Field, FieldRef, Schema};
 
 use super::Predicate;
-use crate::failure::Failure;
+use crate::error::Error;
 
 /// Four rows; the last is null in every column that may be.
 fn rows() -> RecordBatch {
@@ -65,13 +65,10 @@ fn rows() -> RecordBatch {
 
 fn find(expression: &str) -> Result<Vec<usize>, String> {
     let rows = rows();
-    let bound = Predicate::parse(expression).and_then(|predicate| predicate.bind(&rows.schema()));
-    match bound.and_then(|bound| bound.rows(&rows)) {
-        Ok(found) => {
-            assert_eq!(found.null_count(), 0);
-            Ok((0..rows.num_rows()).filter(|&row| found.value(row)).collect())
-        }
-        Err(Failure::Usage(message)) => Err(message),
+    let filter = Predicate::parse(expression).and_then(|predicate| predicate.filter(&rows.schema()));
+    match filter.and_then(|filter| filter.evaluate(&rows)) {
+        Ok(truths) => Ok((0..rows.num_rows()).filter(|&row| truths.is_valid(row) && truths.value(row)).collect()),
+        Err(Error::Invalid { what }) => Err(what),
         Err(other) => panic!("{expression}: {other}"),
     }
 }
@@ -290,7 +287,7 @@ fn a_mismatch_of_types_names_the_column_and_its_type() {
 #[test]
 fn the_columns_of_an_expression_are_known_before_it_is_evaluated() {
     let predicate = Predicate::parse("RIDER.age > 1 AND (n IS NULL OR rider.age < small)").unwrap();
-    assert_eq!(predicate.columns(&rows().schema()).unwrap(), ["n", "rider.age", "small"]);
+    assert_eq!(predicate.filter(&rows().schema()).unwrap().columns(), ["n", "rider.age", "small"]);
 }
 
 #[test]
@@ -299,6 +296,8 @@ fn dictionaries_of_small_keys_are_compared_by_value() {
     values.extend([Some("a"), None, Some("b"), Some("a")]);
     let column: ArrayRef = Arc::new(values.finish());
     let rows = RecordBatch::try_from_iter_with_nullable([("d", column, true)]).unwrap();
-    let bound = Predicate::parse("d <> 'b'").unwrap().bind(&rows.schema()).unwrap();
-    assert_eq!(bound.rows(&rows).unwrap(), BooleanArray::from(vec![true, false, false, true]));
+    let filter = Predicate::parse("d <> 'b'").unwrap().filter(&rows.schema()).unwrap();
+    let expected = BooleanArray::from(vec![Some(true), None, Some(false), Some(true)]);
+    assert_eq!(filter.evaluate(&rows).unwrap(), expected);
+    assert_eq!(filter.evaluate(&rows).unwrap(), expected, "the second time from memory");
 }
