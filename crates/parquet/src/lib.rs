@@ -15,6 +15,7 @@
 mod assemble;
 mod codec;
 mod crypto;
+mod dataset;
 mod decode;
 mod envelope;
 mod error;
@@ -27,6 +28,7 @@ mod schema;
 mod source;
 mod write;
 
+pub use dataset::{Dataset, DatasetFile, DatasetOptions, FooterCache, PartitionColumn};
 pub use error::{Error, Location, Result};
 pub use file::{ChunkRange, DecryptionKeys, OpenOptions, ParquetFile, Plan};
 pub use options::{Limits, Strings};

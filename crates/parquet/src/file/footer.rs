@@ -28,9 +28,6 @@ use crate::source::ByteRanges;
 const TAIL_BYTES: u64 = 8;
 /// Magic, footer length and magic: what a file has at the least.
 const LEAST_FILE_BYTES: u64 = 12;
-/// What is read first: most footers are within it.
-const FIRST_READ_BYTES: u64 = 64 << 10;
-
 /// A footer's bytes, and where they are.
 #[derive(Debug)]
 pub(super) struct Footer {
@@ -43,13 +40,13 @@ pub(super) struct Footer {
 }
 
 impl Footer {
-    /// Reads the footer in one read, or in two if it is long.
-    pub(super) fn read(source: &dyn ByteRanges, limits: &Limits) -> Result<Self> {
+    /// Reads the last `guess_bytes`, and once more if the footer is longer.
+    pub(super) fn read(source: &dyn ByteRanges, guess_bytes: u64, limits: &Limits) -> Result<Self> {
         let file_bytes = source.len();
         if file_bytes < LEAST_FILE_BYTES {
             return Err(Error::corrupt(format!("a file of {file_bytes} bytes is too short for Parquet")));
         }
-        let first_start = file_bytes.saturating_sub(FIRST_READ_BYTES);
+        let first_start = file_bytes.saturating_sub(guess_bytes.max(TAIL_BYTES));
         let first = read(source, first_start..file_bytes)?;
         let tail_start = file_bytes - TAIL_BYTES;
         let at_tail = |error: Error| error.locate(|at| at.offset = Some(tail_start));

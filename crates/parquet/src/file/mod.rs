@@ -13,6 +13,7 @@ mod tests;
 
 use std::fmt;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use arrow_schema::SchemaRef;
@@ -43,6 +44,9 @@ pub struct ParquetFile {
 /// What is known of a file once its footer has been read, wherever its bytes come from.
 struct Shared {
     metadata: Arc<ParquetMetaData>,
+    metadata_bytes: usize,
+    /// Bytes of memory of what has been read since and is kept here.
+    kept_bytes: AtomicUsize,
     /// The metadata with column and offset indexes, once they were asked for.
     indexed: OnceLock<Arc<ParquetMetaData>>,
     schema: SchemaRef,
@@ -78,7 +82,7 @@ impl ParquetFile {
 
     fn new(source: Arc<dyn ByteRanges>, options: OpenOptions) -> Result<Self> {
         let properties = options.decryption.as_ref().map(DecryptionKeys::properties).transpose()?;
-        let footer = Footer::read(&*source, &options.limits)?;
+        let footer = Footer::read(&*source, options.footer_guess_bytes, &options.limits)?;
         let metadata = footer.parse(properties.as_ref(), &options.limits)?;
         let row_counts = check::row_counts(&metadata)?;
         check::check_chunks(&metadata)?;
@@ -89,9 +93,19 @@ impl ParquetFile {
         let schema_options =
             SchemaOptions { use_hint: options.use_hint, limits: options.limits.clone(), ..SchemaOptions::default() };
         let (schema, _) = build_schema(&metadata, &schema_options, None)?;
+        let metadata_bytes = metadata.memory_size();
         let metadata = Arc::new(metadata);
         let indexed = OnceLock::new();
-        let shared = Arc::new(Shared { metadata, indexed, schema, row_counts, decryptor, options });
+        let shared = Arc::new(Shared {
+            metadata,
+            metadata_bytes,
+            kept_bytes: AtomicUsize::new(0),
+            indexed,
+            schema,
+            row_counts,
+            decryptor,
+            options,
+        });
         Ok(Self { source, shared })
     }
 
@@ -113,7 +127,10 @@ impl ParquetFile {
         }
         let loaded = index::load(&*self.source, metadata, &options.limits)
             .map_err(|error| error.locate(|at| at.file = at.file.take().or_else(|| options.name.clone())))?;
-        Ok(indexed.get_or_init(|| Arc::new(loaded)))
+        Ok(indexed.get_or_init(|| {
+            self.shared.kept_bytes.fetch_add(loaded.memory_size(), Ordering::Relaxed);
+            Arc::new(loaded)
+        }))
     }
 
     /// The Arrow schema that the whole file is read as by default; strings are views.
@@ -140,6 +157,16 @@ impl ParquetFile {
     /// The same file, its bytes taken from another source.
     pub(crate) fn over(&self, source: Arc<dyn ByteRanges>) -> Self {
         Self { source, shared: Arc::clone(&self.shared) }
+    }
+
+    /// Whether the file would be the same if it were opened with `options`.
+    pub(crate) fn is_opened_like(&self, options: &OpenOptions) -> bool {
+        self.shared.options.are_like(options)
+    }
+
+    /// Bytes of memory that is held for the file while nothing of it is read.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.shared.metadata_bytes + self.shared.kept_bytes.load(Ordering::Relaxed)
     }
 
     /// Starts to say what to read.

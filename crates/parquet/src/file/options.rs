@@ -30,14 +30,28 @@ pub struct OpenOptions {
     pub(super) decryption: Option<DecryptionKeys>,
     pub(super) name: Option<Arc<str>>,
     pub(super) use_hint: bool,
+    pub(super) footer_guess_bytes: u64,
     memory_map: bool,
 }
+
+/// What is read first of a file in a store, or of any source: most footers are within it, and asking again costs a request.
+const FOOTER_GUESS_BYTES: u64 = 64 << 10;
+
+/// What is read first of a local file: asking again costs less than copying what is not needed.
+const LOCAL_FOOTER_GUESS_BYTES: u64 = 8 << 10;
 
 impl OpenOptions {
     /// The defaults: [`Limits::default`], no keys, a file's path as its name, the Arrow schema hint followed, no
     /// memory map.
     pub fn new() -> Self {
-        Self { limits: Limits::default(), decryption: None, name: None, use_hint: true, memory_map: false }
+        Self {
+            limits: Limits::default(),
+            decryption: None,
+            name: None,
+            use_hint: true,
+            footer_guess_bytes: FOOTER_GUESS_BYTES,
+            memory_map: false,
+        }
     }
 
     /// Sets bounds on what the file may make the reader do.
@@ -90,7 +104,32 @@ impl OpenOptions {
             LocalFile::open(path).map(|file| Arc::new(file) as _)
         };
         let source = source.map_err(|error| Error::io("open", error).locate(|at| at.file = Some(Arc::clone(name))))?;
+        self.from_local_source(source)
+    }
+
+    /// As [`OpenOptions::from_source`], where a read costs little.
+    pub(crate) fn from_local_source(mut self, source: Arc<dyn ByteRanges>) -> Result<ParquetFile> {
+        self.footer_guess_bytes = LOCAL_FOOTER_GUESS_BYTES;
         self.from_source(source)
+    }
+
+    /// Whether there are keys.
+    pub(crate) fn has_keys(&self) -> bool {
+        self.decryption.is_some()
+    }
+
+    /// Whether files are mapped into memory.
+    pub(crate) fn maps(&self) -> bool {
+        self.memory_map
+    }
+
+    /// Whether a file is the same whichever of the two it is opened with, but for its name; not if there are keys.
+    pub(super) fn are_like(&self, other: &Self) -> bool {
+        !self.has_keys()
+            && !other.has_keys()
+            && self.use_hint == other.use_hint
+            && self.memory_map == other.memory_map
+            && self.limits == other.limits
     }
 
     /// Opens a file that is in memory.
@@ -101,7 +140,8 @@ impl OpenOptions {
         self.from_source(Arc::new(bytes))
     }
 
-    /// Opens whatever gives byte ranges, and reads the footer: the last 64 KiB, and once more if it is longer.
+    /// Opens whatever gives byte ranges, and reads the footer: the last 64 KiB (of local files 8 KiB), and once more if it is
+    /// longer.
     ///
     /// # Errors
     /// [`Error::Corrupt`] for something that is no Parquet file or has a malformed footer, [`Error::Limit`] for a footer over

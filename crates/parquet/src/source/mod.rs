@@ -3,10 +3,14 @@
 mod counted;
 mod local_file;
 mod mapped_file;
+mod pool;
+mod version;
 
 pub use counted::{Counted, Traffic};
 pub use local_file::LocalFile;
 pub use mapped_file::MappedFile;
+pub(crate) use pool::{FilePool, PooledFile};
+pub(crate) use version::Version;
 
 use std::fmt::Debug;
 use std::io;

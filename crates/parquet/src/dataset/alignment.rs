@@ -1,0 +1,272 @@
+//! The batches of one file in the schema of all.
+
+use std::sync::Arc;
+
+use arrow_array::{
+    Array, ArrayRef, FixedSizeListArray, GenericListArray, MapArray, OffsetSizeTrait, RecordBatch, RecordBatchOptions,
+    StructArray, UInt32Array, cast::AsArray, new_null_array,
+};
+use arrow_cast::{CastOptions, cast_with_options};
+use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
+use arrow_select::take::take;
+
+use super::partition::PartitionColumn;
+use super::schema::list_element;
+use crate::error::{Error, Result};
+
+/// How the columns of a file become those that are asked for: order, layout, wider types, nulls for what the file lacks, and
+/// the constants of its partition.
+#[derive(Debug, Clone)]
+pub(crate) struct Alignment {
+    target: SchemaRef,
+    sources: Vec<Source>,
+    paths: Option<Vec<String>>,
+}
+
+/// Where a column comes from.
+#[derive(Debug, Clone)]
+enum Source {
+    /// The column at this place of the batches.
+    Column(usize),
+    /// A value for all rows, as an array of one.
+    Constant(ArrayRef),
+}
+
+/// Why a file does not have the schema of the first.
+#[derive(Debug)]
+pub(super) struct Difference(String);
+
+impl Difference {
+    pub(super) fn into_error(self, file: &str, first: &str) -> Error {
+        Error::invalid(format!(
+            "{file}: {}, unlike in {first}; choose columns that they share, or unite the schemas",
+            self.0
+        ))
+    }
+}
+
+impl Alignment {
+    /// The way from a file of schema `file`, whose partition is `constants` (columns and rows of their values), to `target`.
+    /// Unless schemas are united, the file has to have the columns of the target, with the same values in them.
+    pub(super) fn new(
+        target: &SchemaRef,
+        file: &Schema,
+        constants: &[(&PartitionColumn, usize)],
+        is_united: bool,
+        is_whole: bool,
+    ) -> Result<Self, Difference> {
+        let constant = |name: &str| constants.iter().find(|(column, _)| column.field().name() == name);
+        let mut sources = Vec::with_capacity(target.fields().len());
+        let mut paths = Vec::new();
+        let mut roots = Vec::new();
+        for (position, field) in target.fields().iter().enumerate() {
+            if let Some((column, row)) = constant(field.name()) {
+                let value = column.values().slice(*row, 1);
+                sources.push(Source::Constant(
+                    conform(&value, field.data_type()).map_err(|error| Difference(error.to_string()))?,
+                ));
+                continue;
+            }
+            // Names may occur twice; then the order decides.
+            let here = file.fields().get(position).filter(|here| here.name() == field.name());
+            let found = here.map(|here| (position, here)).or_else(|| file.fields().find(field.name()));
+            let Some((at, here)) = found else {
+                if !is_united {
+                    return Err(Difference(format!("there is no column {:?}", field.name())));
+                }
+                sources.push(Source::Constant(new_null_array(field.data_type(), 1)));
+                continue;
+            };
+            if !is_united && !is_same_but_layout(here.data_type(), field.data_type()) {
+                let (name, here, there) = (field.name(), here.data_type(), field.data_type());
+                return Err(Difference(format!("column {name:?} is {here} here and {there} there")));
+            }
+            collect_paths(here, field, &mut Vec::new(), &mut paths);
+            sources.push(Source::Column(at));
+            roots.push(at);
+        }
+        if is_whole && !is_united {
+            let is_known = |field: &&FieldRef| target.fields().find(field.name()).is_some();
+            if let Some(field) = file.fields().iter().find(|field| !is_known(field)) {
+                return Err(Difference(format!("there is a column {:?}", field.name())));
+            }
+        }
+        // What is read has the columns in the order of the file, all of those with a name that is chosen.
+        let is_read = |field: &FieldRef| roots.iter().any(|&root| file.field(root).name() == field.name());
+        let mut rank = 0;
+        let mut ranks = vec![usize::MAX; file.fields().len()];
+        for (at, field) in file.fields().iter().enumerate() {
+            if is_read(field) {
+                ranks[at] = rank;
+                rank += 1;
+            }
+        }
+        for source in &mut sources {
+            if let Source::Column(at) = source {
+                *at = ranks[*at];
+            }
+        }
+        let reads_all = rank == file.fields().len()
+            && paths.len() == roots.len()
+            && paths.iter().all(|path| file.fields().find(path).is_some());
+        Ok(Self { target: Arc::clone(target), sources, paths: (!reads_all).then_some(paths) })
+    }
+
+    /// The schema of the batches that come out.
+    pub(crate) fn schema(&self) -> &SchemaRef {
+        &self.target
+    }
+
+    /// The paths to read of the file: those that it has of the target. `None` for all of its columns.
+    pub(crate) fn paths(&self) -> Option<&[String]> {
+        self.paths.as_deref()
+    }
+
+    /// A batch read of [`Alignment::paths`], in the schema of the target.
+    pub(crate) fn apply(&self, batch: &RecordBatch) -> Result<RecordBatch> {
+        let row_count = batch.num_rows();
+        let failed = |error| Error::invalid(format!("columns do not fit the schema of the dataset: {error}"));
+        let columns = self.sources.iter().zip(self.target.fields()).map(|(source, field)| match source {
+            Source::Constant(value) => repeat(value, row_count).map_err(failed),
+            Source::Column(at) => {
+                let column = batch.columns().get(*at).ok_or_else(|| Error::invalid("a batch lacks a column"))?;
+                conform(column, field.data_type()).map_err(|error| {
+                    Error::invalid(format!(
+                        "column {:?}: a value of type {} does not fit {}: {error}",
+                        field.name(),
+                        column.data_type(),
+                        field.data_type()
+                    ))
+                })
+            }
+        });
+        let columns: Vec<ArrayRef> = columns.collect::<Result<_>>()?;
+        let options = RecordBatchOptions::new().with_row_count(Some(row_count));
+        RecordBatch::try_new_with_options(Arc::clone(&self.target), columns, &options).map_err(failed)
+    }
+}
+
+/// The paths of what both `file` and `target` have, which are fields of the same name; a field that the target has whole is one.
+fn collect_paths<'a>(file: &'a Field, target: &Field, above: &mut Vec<&'a str>, paths: &mut Vec<String>) {
+    above.push(file.name());
+    if !has_more(file.data_type(), target.data_type()) {
+        paths.push(above.join("."));
+    } else {
+        match (file.data_type(), target.data_type()) {
+            (DataType::Struct(fields), DataType::Struct(wanted)) => {
+                let before = paths.len();
+                for field in fields {
+                    if let Some((_, wanted)) = wanted.find(field.name()) {
+                        collect_paths(field, wanted, above, paths);
+                    }
+                }
+                if paths.len() == before {
+                    // Nothing is wanted but where the struct is null: its first field has that too.
+                    above.extend(fields.first().map(|field| field.name().as_str()));
+                    paths.push(above.join("."));
+                    above.truncate(above.len() - usize::from(!fields.is_empty()));
+                }
+            }
+            (DataType::Map(entries, _), DataType::Map(wanted, _)) => collect_paths(entries, wanted, above, paths),
+            (here, there) => match (list_element(here), list_element(there)) {
+                (Some(element), Some(wanted)) => collect_paths(element, wanted, above, paths),
+                _ => paths.push(above.join(".")),
+            },
+        }
+    }
+    above.pop();
+}
+
+/// Whether the type of a file has a field that the target lacks.
+fn has_more(file: &DataType, target: &DataType) -> bool {
+    match (file, target) {
+        (DataType::Struct(fields), DataType::Struct(wanted)) => fields.iter().any(|field| {
+            wanted.find(field.name()).is_none_or(|(_, wanted)| has_more(field.data_type(), wanted.data_type()))
+        }),
+        (DataType::Map(entries, _), DataType::Map(wanted, _)) => has_more(entries.data_type(), wanted.data_type()),
+        (here, there) => match (list_element(here), list_element(there)) {
+            (Some(element), Some(wanted)) => has_more(element.data_type(), wanted.data_type()),
+            _ => false,
+        },
+    }
+}
+
+/// Whether two types hold the same values, maybe in other layouts of text, with the target's struct fields among the file's.
+fn is_same_but_layout(file: &DataType, target: &DataType) -> bool {
+    match (file, target) {
+        (left, right) if left == right => true,
+        (DataType::Dictionary(_, value), other) | (other, DataType::Dictionary(_, value)) => {
+            is_same_but_layout(value, other)
+        }
+        (left, right) if left.is_string() && right.is_string() || left.is_binary() && right.is_binary() => true,
+        (DataType::Struct(fields), DataType::Struct(wanted)) => wanted.iter().all(|wanted| {
+            fields
+                .find(wanted.name())
+                .is_some_and(|(_, field)| is_same_but_layout(field.data_type(), wanted.data_type()))
+        }),
+        (DataType::Map(entries, _), DataType::Map(wanted, _)) => {
+            is_same_but_layout(entries.data_type(), wanted.data_type())
+        }
+        (left, right) if std::mem::discriminant(left) == std::mem::discriminant(right) => {
+            match (list_element(left), list_element(right)) {
+                (Some(element), Some(wanted)) => is_same_but_layout(element.data_type(), wanted.data_type()),
+                _ => false,
+            }
+        }
+        _ => false,
+    }
+}
+
+/// The one value of `value`, `row_count` times.
+fn repeat(value: &ArrayRef, row_count: usize) -> Result<ArrayRef, arrow_schema::ArrowError> {
+    if value.is_null(0) || value.data_type() == &DataType::Null {
+        return Ok(new_null_array(value.data_type(), row_count));
+    }
+    take(value, &UInt32Array::from(vec![0; row_count]), None)
+}
+
+/// The array as `target`: structs field by field by name, lists by their elements, leaves cast; a value that does not fit is an
+/// error.
+fn conform(array: &ArrayRef, target: &DataType) -> Result<ArrayRef, arrow_schema::ArrowError> {
+    if array.data_type() == target {
+        return Ok(Arc::clone(array));
+    }
+    match (array.data_type(), target) {
+        (DataType::Struct(_), DataType::Struct(fields)) => {
+            let array = array.as_struct();
+            let children = fields.iter().map(|field| match array.column_by_name(field.name()) {
+                Some(child) => conform(child, field.data_type()),
+                None => Ok(new_null_array(field.data_type(), array.len())),
+            });
+            let children = children.collect::<Result<Vec<_>, _>>()?;
+            let nulls = array.nulls().cloned();
+            Ok(Arc::new(StructArray::try_new_with_length(fields.clone(), children, nulls, array.len())?))
+        }
+        (DataType::List(_), DataType::List(element)) => conform_list::<i32>(array, element),
+        (DataType::LargeList(_), DataType::LargeList(element)) => conform_list::<i64>(array, element),
+        (DataType::FixedSizeList(_, len), DataType::FixedSizeList(element, target_len)) if len == target_len => {
+            let array = array.as_fixed_size_list();
+            let values = conform(array.values(), element.data_type())?;
+            let list = FixedSizeListArray::try_new(Arc::clone(element), *len, values, array.nulls().cloned())?;
+            Ok(Arc::new(list))
+        }
+        (DataType::Map(_, _), DataType::Map(entries, is_sorted)) => {
+            let array = array.as_map();
+            let pairs: ArrayRef = Arc::new(array.entries().clone());
+            let pairs = conform(&pairs, entries.data_type())?.as_struct().clone();
+            let (offsets, nulls) = (array.offsets().clone(), array.nulls().cloned());
+            Ok(Arc::new(MapArray::try_new(Arc::clone(entries), offsets, pairs, nulls, *is_sorted)?))
+        }
+        _ => cast_with_options(array, target, &CastOptions { safe: false, ..CastOptions::default() }),
+    }
+}
+
+fn conform_list<O: OffsetSizeTrait>(
+    array: &ArrayRef,
+    element: &FieldRef,
+) -> Result<ArrayRef, arrow_schema::ArrowError> {
+    let array = array.as_list::<O>();
+    let values = conform(array.values(), element.data_type())?;
+    let (offsets, nulls) = (array.offsets().clone(), array.nulls().cloned());
+    Ok(Arc::new(GenericListArray::<O>::try_new(Arc::clone(element), offsets, values, nulls)?))
+}

@@ -1,0 +1,127 @@
+use std::fmt;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::address::is_store;
+use super::listing::Found;
+use super::options::DatasetOptions;
+use crate::error::{Error, Result};
+use crate::file::ParquetFile;
+use crate::source::{FilePool, PooledFile, Version};
+
+/// A file of a dataset, open or not.
+#[derive(Clone)]
+pub struct DatasetFile {
+    location: Arc<str>,
+    odd_path: Option<Box<Path>>,
+    len: Option<u64>,
+    partition: Box<[u32]>,
+    options: Arc<DatasetOptions>,
+    /// The file itself, where it was given instead of found.
+    opened: Option<ParquetFile>,
+}
+
+impl DatasetFile {
+    pub(super) fn new(found: Found, partition: Box<[u32]>, options: Arc<DatasetOptions>) -> Self {
+        let Found { location, odd_path, len, .. } = found;
+        Self { location, odd_path, len, partition, options, opened: None }
+    }
+
+    pub(super) fn opened(file: ParquetFile, options: Arc<DatasetOptions>) -> Self {
+        Self {
+            location: file.name().unwrap_or_default().into(),
+            odd_path: None,
+            len: Some(file.source().len()),
+            partition: Box::default(),
+            options,
+            opened: Some(file),
+        }
+    }
+
+    /// Path or URL of the file, which is also what errors call it.
+    pub fn location(&self) -> &str {
+        &self.location
+    }
+
+    /// The path of a local file.
+    pub fn path(&self) -> Option<&Path> {
+        let is_local = self.opened.is_none() && !is_store(&self.location);
+        is_local.then(|| self.odd_path.as_deref().unwrap_or(Path::new(&*self.location)))
+    }
+
+    /// Length in bytes, where finding the file told it.
+    pub fn size(&self) -> Option<u64> {
+        self.len
+    }
+
+    /// For each of [`Dataset::partitions`](super::Dataset::partitions), the row of
+    /// [`PartitionColumn::values`](super::PartitionColumn::values) that all rows of the file have.
+    pub fn partition(&self) -> &[u32] {
+        &self.partition
+    }
+
+    /// Opens the file, with a footer from the cache if it has one that is current; see
+    /// [`DatasetOptions::revalidate`](super::DatasetOptions::revalidate).
+    ///
+    /// The file has a descriptor only while it is read and afterwards as long as others do not need it. If it is replaced or
+    /// changed, reads through what was opened before may fail with [`Error::Io`]; what is opened then is the new one.
+    ///
+    /// # Errors
+    /// As [`OpenOptions::open`](crate::OpenOptions::open).
+    pub fn open(&self) -> Result<ParquetFile> {
+        if let Some(file) = &self.opened {
+            return Ok(file.clone());
+        }
+        match self.path() {
+            Some(path) => self.open_local(path),
+            None => self.open_in_store(),
+        }
+    }
+
+    fn open_local(&self, path: &Path) -> Result<ParquetFile> {
+        let options = &*self.options;
+        let may_be_cached = !options.open.has_keys();
+        if may_be_cached && let Some((file, version)) = options.footers.get(&self.location) {
+            let is_current = || fs::metadata(path).is_ok_and(|metadata| Version::of_local(&metadata) == version);
+            if file.is_opened_like(&options.open) && (!options.revalidates || is_current()) {
+                return Ok(file);
+            }
+            options.footers.remove(&self.location);
+        }
+        let failed = |error| Error::io("open", error).locate(|at| at.file = Some(Arc::clone(&self.location)));
+        let open = options.open_options_for(&self.location);
+        let (file, version) = if open.maps() {
+            let version = Version::of_local(&fs::metadata(path).map_err(failed)?);
+            (open.open(path)?, version)
+        } else {
+            let source = PooledFile::open(path, &FilePool::of_process()).map_err(failed)?;
+            let version = source.version().clone();
+            (open.from_local_source(Arc::new(source))?, version)
+        };
+        if may_be_cached {
+            options.footers.insert(&self.location, version, file.clone());
+        }
+        Ok(file)
+    }
+
+    fn open_in_store(&self) -> Result<ParquetFile> {
+        Err(Error::unsupported("object stores: this build is without the feature object-store")
+            .locate(|at| at.file = Some(Arc::clone(&self.location))))
+    }
+
+    /// As [`Dataset::concurrency`](super::Dataset::concurrency), for this file.
+    pub(super) fn concurrency(&self) -> usize {
+        1
+    }
+}
+
+impl fmt::Debug for DatasetFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DatasetFile")
+            .field("location", &self.location)
+            .field("len", &self.len)
+            .field("partition", &self.partition)
+            .finish_non_exhaustive()
+    }
+}

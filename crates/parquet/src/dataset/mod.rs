@@ -1,0 +1,152 @@
+//! Many files as one table: which files, what they have in common, and how they are opened at little cost.
+
+mod address;
+mod alignment;
+mod cache;
+mod file;
+mod listing;
+mod options;
+mod partition;
+mod schema;
+#[cfg(test)]
+mod tests;
+mod union;
+
+use std::ffi::OsStr;
+use std::fmt;
+use std::sync::Arc;
+
+use arrow_schema::SchemaRef;
+
+use self::partition::Partitions;
+use self::schema::DatasetSchema;
+use crate::error::Result;
+use crate::file::ParquetFile;
+
+pub(crate) use alignment::Alignment;
+pub use cache::FooterCache;
+pub use file::DatasetFile;
+pub use options::DatasetOptions;
+pub use partition::PartitionColumn;
+
+/// Files that are read as one table, in order. Clones are handles of the same dataset.
+///
+/// ```no_run
+/// # fn main() -> lath_parquet::Result<()> {
+/// use lath_parquet::{Dataset, DatasetOptions};
+///
+/// let orders = Dataset::open(["orders/", "late/*.parquet", "@more.txt"], DatasetOptions::new())?;
+/// println!("{} files with the columns {}", orders.files().len(), orders.schema());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Dataset {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    files: Vec<DatasetFile>,
+    partitions: Vec<PartitionColumn>,
+    schema: DatasetSchema,
+    concurrency: usize,
+}
+
+impl Dataset {
+    /// Finds the files that `locations` name, and reads the footer of the first, or of all where schemas are to be united.
+    ///
+    /// A location is one of
+    /// - the path of a file, whatever its name ends in;
+    /// - a directory, which stands for the files below it whose names end in `.parquet`, in the order of their names; names
+    ///   that start with `.` or `_` are passed over, and links to directories are not followed;
+    /// - a glob with `*`, `?`, `[…]` or `**`, if no file has that very name;
+    /// - `@` and the path of a text file with a location on each line; empty lines and those that start with `#` do not count;
+    /// - a URL: `file://`, and with the feature `object-store` `s3://`, `gs://`, `az://`, `http://` and `https://`.
+    ///
+    /// Directories called `key=value` on the way to a file are partition columns: [`PartitionColumn`] has the rules.
+    ///
+    /// # Errors
+    /// [`Error::Io`](crate::Error::Io) for what cannot be reached and for locations without any file,
+    /// [`Error::Invalid`](crate::Error::Invalid) for malformed locations and for schemas that cannot be united; else as
+    /// [`OpenOptions::open`](crate::OpenOptions::open).
+    pub fn open<L: AsRef<OsStr>>(locations: impl IntoIterator<Item = L>, options: DatasetOptions) -> Result<Self> {
+        let mut found = Vec::new();
+        for location in locations {
+            listing::expand(location.as_ref(), &options, &mut found)?;
+        }
+        let partitions = Partitions::of(&found, &options)?;
+        let opener = Arc::new(options);
+        let rows = partitions.rows;
+        let files: Vec<DatasetFile> = found
+            .into_iter()
+            .zip(rows)
+            .map(|(found, partition)| DatasetFile::new(found, partition, Arc::clone(&opener)))
+            .collect();
+        Self::new(files, partitions.columns, opener.unites_schemas)
+    }
+
+    /// Takes files that are open already: in memory, or from any other source. They have no partition columns.
+    ///
+    /// # Errors
+    /// As [`Dataset::open`], for the schema.
+    pub fn of(files: impl IntoIterator<Item = ParquetFile>) -> Result<Self> {
+        let opener = Arc::new(DatasetOptions::new());
+        let files = files.into_iter().map(|file| DatasetFile::opened(file, Arc::clone(&opener))).collect();
+        Self::new(files, Vec::new(), false)
+    }
+
+    fn new(files: Vec<DatasetFile>, partitions: Vec<PartitionColumn>, unites: bool) -> Result<Self> {
+        let concurrency = files.iter().map(DatasetFile::concurrency).max().unwrap_or(1);
+        let schema = DatasetSchema::of(&files, &partitions, unites, concurrency)?;
+        Ok(Self { shared: Arc::new(Shared { files, partitions, schema, concurrency }) })
+    }
+
+    /// The files, in the order of the locations and of their names.
+    pub fn files(&self) -> &[DatasetFile] {
+        &self.shared.files
+    }
+
+    /// The columns of the files, then those of the partitions. Strings are views; where there are several files, every column
+    /// may have nulls.
+    pub fn schema(&self) -> &SchemaRef {
+        self.shared.schema.whole()
+    }
+
+    /// The columns that come from the names of directories.
+    pub fn partitions(&self) -> &[PartitionColumn] {
+        &self.shared.partitions
+    }
+
+    /// How many files to work on at a time to keep the storage busy: 1 for local files, which are waited for little; for those
+    /// in stores as many as may have requests in flight. Calls block, so that this is a number of threads.
+    pub fn concurrency(&self) -> usize {
+        self.shared.concurrency
+    }
+
+    /// The schema of `paths` (all columns if `None`), in the order of the paths, strings in the form of `strings`: what the
+    /// batches of every file are aligned to.
+    pub(crate) fn project(&self, paths: Option<&[String]>, strings: crate::Strings) -> Result<SchemaRef> {
+        self.shared.schema.project(paths, strings)
+    }
+
+    /// How the columns of `file`, which is open as `open`, become those of `target`.
+    pub(crate) fn align(&self, target: &SchemaRef, file: &DatasetFile, open: &ParquetFile) -> Result<Alignment> {
+        let partitions = self.shared.partitions.iter().zip(file.partition());
+        let constants = partitions.map(|(column, &row)| (column, row as usize)).collect::<Vec<_>>();
+        let is_united = self.shared.schema.is_united();
+        let is_whole = target.fields().len() == self.schema().fields().len();
+        Alignment::new(target, open.schema(), &constants, is_united, is_whole).map_err(|difference| {
+            difference.into_error(file.location(), self.shared.files.first().map_or("", DatasetFile::location))
+        })
+    }
+}
+
+impl fmt::Debug for Dataset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Dataset")
+            .field("files", &self.files().len())
+            .field("partitions", &self.partitions().len())
+            .field("schema", self.schema())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,92 @@
+use std::sync::Arc;
+
+use arrow_schema::DataType;
+
+use super::cache::FooterCache;
+use crate::file::OpenOptions;
+
+/// How the files of a dataset are found, opened and made one table.
+#[derive(Debug, Clone)]
+pub struct DatasetOptions {
+    pub(super) open: OpenOptions,
+    pub(super) unites_schemas: bool,
+    pub(super) finds_partitions: bool,
+    pub(super) partition_types: Vec<(String, DataType)>,
+    pub(super) footers: FooterCache,
+    pub(super) revalidates: bool,
+}
+
+impl DatasetOptions {
+    /// The defaults: the schema of the first file, partitions found, the footer cache of the process, local files looked at
+    /// again before each use of a cached footer.
+    pub fn new() -> Self {
+        Self {
+            open: OpenOptions::new(),
+            unites_schemas: false,
+            finds_partitions: true,
+            partition_types: Vec::new(),
+            footers: FooterCache::of_process(),
+            revalidates: true,
+        }
+    }
+
+    /// How each file is opened; its name is the file's location, whatever is set here.
+    #[must_use]
+    pub fn open_options(mut self, options: OpenOptions) -> Self {
+        self.open = options;
+        self
+    }
+
+    /// Whether the schema is that of all files together instead of the first one's.
+    ///
+    /// Columns and the fields of structs are joined by name, and a file that lacks one has nulls there. Where types differ, the
+    /// narrowest type that holds every value of both is taken: of integers, of floats, of integers and floats or decimals, of
+    /// decimals, of timestamps, times and durations of different units, of dates and timestamps without a zone, of strings and
+    /// binary in their several layouts; timestamps of different zones become those of UTC. Types without such a type are an
+    /// error when the dataset is opened, as is a file with two columns of the same name.
+    #[must_use]
+    pub fn union_schemas(mut self, unite: bool) -> Self {
+        self.unites_schemas = unite;
+        self
+    }
+
+    /// Whether directories called `key=value` are partition columns (on by default).
+    #[must_use]
+    pub fn partitions(mut self, find: bool) -> Self {
+        self.finds_partitions = find;
+        self
+    }
+
+    /// Sets the type of a partition column, instead of the one that its values suggest. Anything that Arrow parses from text.
+    #[must_use]
+    pub fn partition_type(mut self, column: impl Into<String>, data_type: DataType) -> Self {
+        self.partition_types.push((column.into(), data_type));
+        self
+    }
+
+    /// Sets the cache that footers are kept in, instead of the one of the process.
+    #[must_use]
+    pub fn footer_cache(mut self, cache: FooterCache) -> Self {
+        self.footers = cache;
+        self
+    }
+
+    /// Whether a local file is looked at (size, time of change and identity, by one system call) before its cached footer is
+    /// used (on by default). Where nothing changes files while the process runs, that can be saved.
+    #[must_use]
+    pub fn revalidate(mut self, look: bool) -> Self {
+        self.revalidates = look;
+        self
+    }
+
+    /// The options for a file called `name`.
+    pub(super) fn open_options_for(&self, name: &Arc<str>) -> OpenOptions {
+        self.open.clone().name(Arc::clone(name))
+    }
+}
+
+impl Default for DatasetOptions {
+    fn default() -> Self {
+        Self::new()
+    }
+}

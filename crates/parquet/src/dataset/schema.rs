@@ -1,0 +1,271 @@
+//! The columns that the files of a dataset have in common, or all together.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use arrow_schema::{DataType, Field, FieldRef, Fields, Schema, SchemaRef};
+
+use super::file::DatasetFile;
+use super::partition::PartitionColumn;
+use super::union::Union;
+use crate::error::{Error, Result};
+use crate::file::ParquetFile;
+use crate::options::Strings;
+use crate::schema::{Projection, SchemaOptions};
+
+/// The schema of a dataset, and how parts of it are chosen.
+pub(super) struct DatasetSchema {
+    whole: SchemaRef,
+    /// Number of columns that come from the files; those of partitions follow.
+    file_columns: usize,
+    /// The file whose schema it is; `None` if it is that of all.
+    first: Option<ParquetFile>,
+    several_files: bool,
+}
+
+impl DatasetSchema {
+    pub(super) fn of(
+        files: &[DatasetFile],
+        partitions: &[PartitionColumn],
+        unites: bool,
+        concurrency: usize,
+    ) -> Result<Self> {
+        let several_files = files.len() > 1;
+        let (schema, first) = if unites {
+            (unite(files, concurrency)?, None)
+        } else {
+            let first = files.first().map(DatasetFile::open).transpose()?;
+            let schema = first.as_ref().map_or_else(|| Arc::new(Schema::empty()), |first| Arc::clone(first.schema()));
+            (schema, first)
+        };
+        let is_partition = |field: &&FieldRef| partitions.iter().any(|column| column.field().name() == field.name());
+        let mut fields: Vec<FieldRef> = schema.fields().iter().filter(|field| !is_partition(field)).cloned().collect();
+        let file_columns = fields.len();
+        if several_files {
+            fields.iter_mut().for_each(set_nullable);
+        }
+        fields.extend(partitions.iter().map(|column| Arc::clone(column.field())));
+        let whole = Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()));
+        Ok(Self { whole, file_columns, first, several_files })
+    }
+
+    pub(super) fn whole(&self) -> &SchemaRef {
+        &self.whole
+    }
+
+    pub(super) fn is_united(&self) -> bool {
+        self.first.is_none()
+    }
+
+    /// The schema of `paths`, in their order, or all of it.
+    pub(super) fn project(&self, paths: Option<&[String]>, strings: Strings) -> Result<SchemaRef> {
+        let (file_fields, partition_fields) = self.whole.fields().split_at(self.file_columns);
+        let is_partition = |path: &str| partition_fields.iter().any(|field| field.name() == path);
+        let of_files: Option<Vec<String>> =
+            paths.map(|paths| paths.iter().filter(|path| !is_partition(path)).cloned().collect());
+        let mut fields = match &self.first {
+            Some(first) => self.fields_of_first(first, of_files, strings)?,
+            None => {
+                let chosen = match of_files {
+                    Some(paths) => choose(file_fields, &paths)?,
+                    None => file_fields.to_vec(),
+                };
+                chosen.iter().map(|field| with_strings(field, strings)).collect()
+            }
+        };
+        let wanted = |field: &&FieldRef| paths.is_none_or(|paths| paths.iter().any(|path| path == field.name()));
+        fields.extend(partition_fields.iter().filter(wanted).map(|field| with_strings(field, strings)));
+        if let Some(paths) = paths {
+            let position = |field: &FieldRef| paths.iter().position(|path| is_at_or_below(path, field.name()));
+            fields.sort_by_cached_key(|field| position(field).unwrap_or(usize::MAX));
+        }
+        Ok(Arc::new(Schema::new_with_metadata(fields, self.whole.metadata().clone())))
+    }
+
+    fn fields_of_first(
+        &self,
+        first: &ParquetFile,
+        paths: Option<Vec<String>>,
+        strings: Strings,
+    ) -> Result<Vec<FieldRef>> {
+        let options = SchemaOptions { strings, ..first.schema_options() };
+        let projection = paths.map(Projection::from_paths);
+        let (schema, _) = first.build_schema(&options, projection.as_ref())?;
+        let partitions = &self.whole.fields()[self.file_columns..];
+        let is_partition = |field: &&FieldRef| partitions.iter().any(|column| column.name() == field.name());
+        let mut fields: Vec<FieldRef> = schema.fields().iter().filter(|field| !is_partition(field)).cloned().collect();
+        if self.several_files {
+            fields.iter_mut().for_each(set_nullable);
+        }
+        Ok(fields)
+    }
+}
+
+/// A required column may be followed by an optional one in another file.
+fn set_nullable(field: &mut FieldRef) {
+    if !field.is_nullable() {
+        *field = Arc::new(field.as_ref().clone().with_nullable(true));
+    }
+}
+
+/// Whether the dotted `path` names the top-level column `name`, or something in it.
+fn is_at_or_below(path: &str, name: &str) -> bool {
+    path.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+/// The schema of all files together.
+fn unite(files: &[DatasetFile], concurrency: usize) -> Result<SchemaRef> {
+    let mut union = Union::default();
+    // Files written alike share their schema, which is then looked at once.
+    let mut last: Option<SchemaRef> = None;
+    for (file, schema) in files.iter().zip(schemas(files, concurrency)) {
+        let schema = schema?;
+        if last.as_ref().is_none_or(|last| !Arc::ptr_eq(last, &schema)) {
+            union.add(&schema).map_err(|what| Error::invalid(format!("{}: {what}", file.location())))?;
+            last = Some(schema);
+        }
+    }
+    Ok(union.finish())
+}
+
+/// The schema of each file, or why it could not be opened; several are opened at a time.
+fn schemas(files: &[DatasetFile], concurrency: usize) -> Vec<Result<SchemaRef>> {
+    let threads = thread::available_parallelism().map_or(1, usize::from).max(concurrency).min(files.len());
+    let open = |file: &DatasetFile| file.open().map(|open| Arc::clone(open.schema()));
+    if threads < 2 {
+        return files.iter().map(open).collect();
+    }
+    let next = AtomicUsize::new(0);
+    let schemas = Mutex::new(Vec::with_capacity(files.len()));
+    let work = || {
+        while let at = next.fetch_add(1, Ordering::Relaxed)
+            && let Some(file) = files.get(at)
+        {
+            let schema = open(file);
+            schemas.lock().unwrap_or_else(PoisonError::into_inner).push((at, schema));
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 1..threads {
+            // A thread that cannot be had is done without.
+            let _ = thread::Builder::new().name("lath-open".into()).spawn_scoped(scope, work);
+        }
+        work();
+    });
+    let mut schemas = schemas.into_inner().unwrap_or_else(PoisonError::into_inner);
+    schemas.sort_unstable_by_key(|(at, _)| *at);
+    schemas.into_iter().map(|(_, schema)| schema).collect()
+}
+
+/// The fields that `paths` lead to, in the order of `fields`, structs cut down to what is asked for.
+fn choose(fields: &[FieldRef], paths: &[String]) -> Result<Vec<FieldRef>> {
+    let mut used = vec![false; paths.len()];
+    let is_root = |path: &str| fields.iter().any(|field| field.name() == path);
+    // A root column whose name is the whole path wins over nested fields.
+    let (roots, nested): (Vec<usize>, Vec<usize>) = (0..paths.len()).partition(|&at| is_root(&paths[at]));
+    let mut chosen = Vec::new();
+    for field in fields {
+        let here: Vec<(usize, &str)> = nested.iter().map(|&at| (at, paths[at].as_str())).collect();
+        let part = cut(field, &here, &mut used);
+        if roots.iter().any(|&at| paths[at] == *field.name()) {
+            chosen.push(Arc::clone(field));
+        } else {
+            chosen.extend(part);
+        }
+    }
+    match nested.iter().find(|&&at| !used[at]) {
+        None => Ok(chosen),
+        Some(&at) => {
+            let names: Vec<String> = fields.iter().take(12).map(|field| format!("'{}'", field.name())).collect();
+            let more = fields.len().saturating_sub(12);
+            let tail = if more > 0 { format!(" and {more} more") } else { String::new() };
+            Err(Error::invalid(format!("no column '{}'; the files have {}{tail}", paths[at], names.join(", "))))
+        }
+    }
+}
+
+/// What is left of `field` where only `paths`, which start at the field's own name, are wanted.
+fn cut(field: &FieldRef, paths: &[(usize, &str)], used: &mut [bool]) -> Option<FieldRef> {
+    let mut below = Vec::new();
+    for &(at, path) in paths {
+        match path.strip_prefix(field.name().as_str()) {
+            Some("") => {
+                used[at] = true;
+                return Some(Arc::clone(field));
+            }
+            Some(rest) => below.extend(rest.strip_prefix('.').map(|rest| (at, rest))),
+            None => {}
+        }
+    }
+    if below.is_empty() {
+        return None;
+    }
+    let data_type = match field.data_type() {
+        DataType::Struct(fields) => {
+            let kept: Fields = fields.iter().filter_map(|field| cut(field, &below, used)).collect();
+            (!kept.is_empty()).then_some(DataType::Struct(kept))
+        }
+        DataType::Map(entries, is_sorted) => match entries.data_type() {
+            DataType::Struct(pair) if pair.len() == 2 => {
+                let inside: Vec<(usize, &str)> = below
+                    .iter()
+                    .filter_map(|&(at, path)| {
+                        Some((at, path.strip_prefix(entries.name().as_str())?.strip_prefix('.')?))
+                    })
+                    .collect();
+                let key = cut(&pair[0], &inside, used);
+                let value = cut(&pair[1], &inside, used);
+                let value_field = value.clone().unwrap_or_else(|| Arc::clone(&pair[1]));
+                let entries_type = DataType::Struct(vec![Arc::clone(&pair[0]), value_field].into());
+                let entries = Arc::new(entries.as_ref().clone().with_data_type(entries_type));
+                (key.is_some() || value.is_some()).then_some(DataType::Map(entries, *is_sorted))
+            }
+            _ => None,
+        },
+        other => list_element(other).and_then(|element| Some(with_element(other, cut(element, &below, used)?))),
+    }?;
+    Some(Arc::new(field.as_ref().clone().with_data_type(data_type)))
+}
+
+/// The element field of any list type.
+pub(super) fn list_element(data_type: &DataType) -> Option<&FieldRef> {
+    match data_type {
+        DataType::List(element)
+        | DataType::LargeList(element)
+        | DataType::FixedSizeList(element, _)
+        | DataType::ListView(element)
+        | DataType::LargeListView(element) => Some(element),
+        _ => None,
+    }
+}
+
+/// The list type `like`, with another element.
+pub(super) fn with_element(like: &DataType, element: FieldRef) -> DataType {
+    match like {
+        DataType::LargeList(_) => DataType::LargeList(element),
+        DataType::FixedSizeList(_, len) => DataType::FixedSizeList(element, *len),
+        DataType::ListView(_) => DataType::ListView(element),
+        DataType::LargeListView(_) => DataType::LargeListView(element),
+        _ => DataType::List(element),
+    }
+}
+
+/// The field with strings in the form of `strings`, at any depth.
+fn with_strings(field: &FieldRef, strings: Strings) -> FieldRef {
+    if strings == Strings::Views {
+        return Arc::clone(field);
+    }
+    let inner = |field: &FieldRef| with_strings(field, strings);
+    let data_type = match field.data_type() {
+        DataType::Utf8View => DataType::Utf8,
+        DataType::BinaryView => DataType::Binary,
+        DataType::Struct(fields) => DataType::Struct(fields.iter().map(inner).collect()),
+        DataType::Map(entries, is_sorted) => DataType::Map(inner(entries), *is_sorted),
+        other => match list_element(other) {
+            Some(element) => with_element(other, inner(element)),
+            None => return Arc::clone(field),
+        },
+    };
+    Arc::new(Field::clone(field).with_data_type(data_type))
+}

@@ -1,0 +1,105 @@
+use std::fs;
+use std::sync::Arc;
+
+use super::{directory, int64, options, write};
+use crate::dataset::{Dataset, DatasetOptions, FooterCache};
+use crate::file::{DecryptionKeys, OpenOptions};
+
+fn cached(cache: &FooterCache) -> DatasetOptions {
+    DatasetOptions::new().footer_cache(cache.clone())
+}
+
+#[test]
+fn datasets_share_footers_and_drop_those_of_files_that_changed() {
+    let (_guard, path) = directory();
+    let (a, b) = (path.join("a.parquet"), path.join("b.parquet"));
+    write(&a, vec![("x", int64(0..10))]);
+    write(&b, vec![("x", int64(0..20))]);
+    let cache = FooterCache::new(1 << 20);
+    let dataset = Dataset::open([&path], cached(&cache)).unwrap();
+    let first = dataset.files()[0].open().unwrap();
+    assert_eq!(cache.len(), 1);
+    let again = Dataset::open([&path], cached(&cache)).unwrap().files()[0].open().unwrap();
+    assert!(Arc::ptr_eq(first.metadata(), again.metadata()));
+
+    write(&path.join("new"), vec![("x", int64(0..30))]);
+    fs::rename(path.join("new"), &a).unwrap();
+    assert_eq!(dataset.files()[0].open().unwrap().row_count(), 30);
+    write(&a, vec![("x", int64(0..40))]);
+    assert_eq!(dataset.files()[0].open().unwrap().row_count(), 40);
+    fs::remove_file(&a).unwrap();
+    assert!(dataset.files()[0].open().is_err());
+    assert_eq!(dataset.files()[1].open().unwrap().row_count(), 20);
+}
+
+#[test]
+fn without_revalidation_a_cached_footer_is_used_as_it_is() {
+    let (_guard, path) = directory();
+    write(&path.join("a.parquet"), vec![("x", int64(0..10))]);
+    let dataset = Dataset::open([&path], cached(&FooterCache::new(1 << 20)).revalidate(false)).unwrap();
+    let file = dataset.files()[0].open().unwrap();
+    write(&path.join("new"), vec![("x", int64(0..30))]);
+    fs::rename(path.join("new"), path.join("a.parquet")).unwrap();
+    let again = dataset.files()[0].open().unwrap();
+    assert!(Arc::ptr_eq(file.metadata(), again.metadata()));
+    // The descriptor is still that of the old file.
+    assert_eq!(again.read().build().unwrap().map(|batch| batch.unwrap().num_rows()).sum::<usize>(), 10);
+}
+
+#[test]
+fn the_budget_bounds_what_is_kept_and_the_oldest_goes_first() {
+    let (_guard, path) = directory();
+    for file in 0..40 {
+        write(&path.join(format!("{file:02}.parquet")), vec![("x", int64(0..10))]);
+    }
+    let probe = FooterCache::new(1 << 20);
+    Dataset::open([path.join("00.parquet")], cached(&probe)).unwrap();
+    let one = probe.byte_count();
+    assert!(one > 500, "{one}");
+
+    let cache = FooterCache::new(one * 16);
+    let dataset = Dataset::open([&path], cached(&cache)).unwrap();
+    for file in dataset.files() {
+        // The first is used all the time, and stays.
+        let kept = dataset.files()[0].open().unwrap();
+        file.open().unwrap();
+        assert!(Arc::ptr_eq(kept.metadata(), dataset.files()[0].open().unwrap().metadata()));
+        assert!(cache.byte_count() <= one * 16 + 64, "{} of {}", cache.byte_count(), one * 16);
+    }
+    assert!((10..=16).contains(&cache.len()), "{cache:?}");
+    cache.clear();
+    assert!(cache.is_empty() && cache.byte_count() == 0);
+
+    let nothing = FooterCache::new(0);
+    let dataset = Dataset::open([&path], cached(&nothing)).unwrap();
+    assert_eq!(dataset.files()[0].open().unwrap().row_count(), 10);
+    assert!(nothing.is_empty());
+}
+
+#[test]
+fn page_indexes_that_are_read_later_count() {
+    let (_guard, path) = directory();
+    write(&path.join("a.parquet"), vec![("x", int64(0..10))]);
+    let cache = FooterCache::new(1 << 20);
+    let dataset = Dataset::open([&path], cached(&cache)).unwrap();
+    let before = cache.byte_count();
+    dataset.files()[0].open().unwrap().page_index().unwrap();
+    dataset.files()[0].open().unwrap();
+    assert!(cache.byte_count() > before);
+}
+
+#[test]
+fn options_that_change_what_is_read_do_not_share() {
+    let (_guard, path) = directory();
+    write(&path.join("a.parquet"), vec![("x", int64(0..10))]);
+    let cache = FooterCache::new(1 << 20);
+    let open = |open: OpenOptions| Dataset::open([&path], cached(&cache).open_options(open)).unwrap();
+    let first = open(OpenOptions::new()).files()[0].open().unwrap();
+    let other = open(OpenOptions::new().arrow_schema_hint(false)).files()[0].open().unwrap();
+    assert!(!Arc::ptr_eq(first.metadata(), other.metadata()));
+    let mapped = open(OpenOptions::new().memory_map(true)).files()[0].open().unwrap();
+    assert_eq!(mapped.read().build().unwrap().map(|batch| batch.unwrap().num_rows()).sum::<usize>(), 10);
+    let len = cache.len();
+    open(OpenOptions::new().decryption(DecryptionKeys::new(vec![0; 16])));
+    assert_eq!(cache.len(), len);
+}

@@ -1,0 +1,293 @@
+//! Files of the local file system that share a bounded number of descriptors.
+
+use std::fs::{self, File};
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+
+use bytes::Bytes;
+
+use super::local_file::read_exact_at;
+use super::{ByteRanges, Version, check_range};
+
+/// Descriptors that files share: a file that has none opens one when it is read, and the pool, when it is full, closes that
+/// of a file drawn at random. (The one used longest ago would be the worst choice: a scan of more files than there are
+/// descriptors, over and over, would find none of them open.)
+#[derive(Debug)]
+pub(crate) struct FilePool {
+    most: usize,
+    open: Mutex<Open>,
+}
+
+#[derive(Debug)]
+struct Open {
+    slots: Vec<Weak<Slot>>,
+    /// Insertions until dropped files are looked for.
+    until_sweep: usize,
+    random: u64,
+}
+
+/// A file of the local file system, open or not, that is always the one that it was when it was first opened.
+#[derive(Debug)]
+pub(crate) struct PooledFile {
+    slot: Arc<Slot>,
+    pool: Arc<FilePool>,
+}
+
+#[derive(Debug)]
+struct Slot {
+    path: PathBuf,
+    len: u64,
+    version: Version,
+    file: Mutex<Option<Arc<File>>>,
+}
+
+impl FilePool {
+    /// A pool of at most so many descriptors; at least one.
+    pub(crate) fn new(most: usize) -> Self {
+        let most = most.max(1);
+        let open = Open { slots: Vec::new(), until_sweep: most, random: 0x9e37_79b9_7f4a_7c15 };
+        Self { most, open: Mutex::new(open) }
+    }
+
+    /// The pool of the process: three quarters of the descriptors that it may have.
+    pub(crate) fn of_process() -> Arc<Self> {
+        static POOL: OnceLock<Arc<FilePool>> = OnceLock::new();
+        Arc::clone(POOL.get_or_init(|| Arc::new(Self::new(descriptor_limit() / 4 * 3))))
+    }
+
+    /// Takes note that the file of `slot` is open.
+    fn add(&self, slot: &Arc<Slot>) {
+        let mut open = lock(&self.open);
+        if open.slots.len() < self.most {
+            open.slots.push(Arc::downgrade(slot));
+            return;
+        }
+        open.until_sweep -= 1;
+        if open.until_sweep == 0 {
+            open.until_sweep = self.most;
+            open.slots.retain(|slot| slot.strong_count() > 0);
+            if open.slots.len() < self.most {
+                open.slots.push(Arc::downgrade(slot));
+                return;
+            }
+        }
+        // One that is being opened just now cannot be closed; that several in a row are is not to be expected.
+        for _ in 0..8 {
+            let at = open.draw();
+            let is_closed = match open.slots[at].upgrade() {
+                None => true,
+                Some(slot) => slot.file.try_lock().is_ok_and(|mut file| {
+                    *file = None;
+                    true
+                }),
+            };
+            if is_closed {
+                open.slots[at] = Arc::downgrade(slot);
+                return;
+            }
+        }
+        open.slots.push(Arc::downgrade(slot));
+    }
+
+    /// Opens the file at `path`; where the process has no descriptor left, after closing half of those in the pool.
+    fn open_file(&self, path: &Path) -> io::Result<File> {
+        match File::open(path) {
+            Err(error) if is_out_of_descriptors(&error) => {
+                let mut open = lock(&self.open);
+                let half = open.slots.len().div_ceil(2);
+                for slot in open.slots.drain(..half).filter_map(|slot| slot.upgrade()) {
+                    if let Ok(mut file) = slot.file.try_lock() {
+                        *file = None;
+                    }
+                }
+                drop(open);
+                File::open(path)
+            }
+            opened => opened,
+        }
+    }
+}
+
+impl Open {
+    /// A place drawn at random (xorshift).
+    fn draw(&mut self) -> usize {
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        // Fits: the remainder is below a length.
+        (self.random % self.slots.len() as u64) as usize
+    }
+}
+
+impl PooledFile {
+    /// Opens the file at `path`.
+    pub(crate) fn open(path: &Path, pool: &Arc<FilePool>) -> io::Result<Self> {
+        let file = pool.open_file(path)?;
+        let metadata = file.metadata()?;
+        if metadata.is_dir() {
+            return Err(io::Error::from(io::ErrorKind::IsADirectory));
+        }
+        let (len, version) = (metadata.len(), Version::of_local(&metadata));
+        let slot = Slot { path: path.to_owned(), len, version, file: Mutex::new(Some(Arc::new(file))) };
+        let slot = Arc::new(slot);
+        pool.add(&slot);
+        Ok(Self { slot, pool: Arc::clone(pool) })
+    }
+
+    /// The state of the file when it was first opened.
+    pub(crate) fn version(&self) -> &Version {
+        &self.slot.version
+    }
+
+    /// Whether the path still leads to the file as it was first opened.
+    pub(crate) fn is_current(&self) -> bool {
+        fs::metadata(&self.slot.path).is_ok_and(|metadata| Version::of_local(&metadata) == self.slot.version)
+    }
+
+    /// The open file.
+    fn file(&self) -> io::Result<Arc<File>> {
+        let slot = &*self.slot;
+        let mut held = lock(&slot.file);
+        if let Some(file) = &*held {
+            return Ok(Arc::clone(file));
+        }
+        let file = self.pool.open_file(&slot.path)?;
+        if Version::of_local(&file.metadata()?) != slot.version {
+            return Err(io::Error::other("the file has been replaced or changed since it was opened; open it again"));
+        }
+        let file = Arc::new(file);
+        *held = Some(Arc::clone(&file));
+        // The pool takes the locks of files while it has its own.
+        drop(held);
+        self.pool.add(&self.slot);
+        Ok(file)
+    }
+}
+
+impl ByteRanges for PooledFile {
+    fn len(&self) -> u64 {
+        self.slot.len
+    }
+
+    fn read(&self, range: Range<u64>) -> io::Result<Bytes> {
+        self.read_reusing(range, Vec::new())
+    }
+
+    fn read_reusing(&self, range: Range<u64>, mut buffer: Vec<u8>) -> io::Result<Bytes> {
+        let len = check_range(&range, self.slot.len)?;
+        if buffer.len() < len {
+            buffer = vec![0; len];
+        }
+        read_exact_at(&*self.file()?, &mut buffer[..len], range.start)?;
+        Ok(Bytes::from(buffer))
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(unix)]
+fn is_out_of_descriptors(error: &io::Error) -> bool {
+    // EMFILE and ENFILE, which are the same numbers on every Unix.
+    matches!(error.raw_os_error(), Some(24 | 23))
+}
+
+#[cfg(not(unix))]
+fn is_out_of_descriptors(_: &io::Error) -> bool {
+    false
+}
+
+/// How many descriptors the process may have; 256, as on systems that give little, where that cannot be told.
+fn descriptor_limit() -> usize {
+    let limits = fs::read_to_string("/proc/self/limits").unwrap_or_default();
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"));
+    let soft = line.and_then(|line| line.split_whitespace().next());
+    match soft {
+        Some("unlimited") => 1 << 16,
+        Some(number) => number.parse().map_or(256, |number: usize| number.min(1 << 16)),
+        None => 256,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn directory(name: &str, files: usize) -> (tempfile::TempDir, Vec<PathBuf>) {
+        let directory = tempfile::Builder::new().prefix(name).tempdir().expect("a directory");
+        let paths: Vec<PathBuf> = (0..files).map(|file| directory.path().join(format!("{file}"))).collect();
+        for (file, path) in paths.iter().enumerate() {
+            fs::write(path, format!("this is file {file}")).expect("a file");
+        }
+        (directory, paths)
+    }
+
+    fn open_count(pool: &FilePool, files: &[PooledFile]) -> (usize, usize) {
+        (lock(&pool.open).slots.len(), files.iter().filter(|file| lock(&file.slot.file).is_some()).count())
+    }
+
+    #[test]
+    fn more_files_than_descriptors_are_read_again_and_again() {
+        let (_directory, paths) = directory("pool", 50);
+        let pool = Arc::new(FilePool::new(7));
+        let files: Vec<PooledFile> =
+            paths.iter().map(|path| PooledFile::open(path, &pool).expect("a file just written")).collect();
+        for _ in 0..5 {
+            for (at, file) in files.iter().enumerate() {
+                assert_eq!(file.read(0..file.len()).expect("the whole file"), format!("this is file {at}"));
+                assert_eq!(open_count(&pool, &files), (7, 7));
+            }
+        }
+    }
+
+    #[test]
+    fn threads_share_a_pool_of_one_descriptor() {
+        let (_directory, paths) = directory("pool-threads", 8);
+        let pool = Arc::new(FilePool::new(1));
+        let files: Vec<PooledFile> =
+            paths.iter().map(|path| PooledFile::open(path, &pool).expect("a file just written")).collect();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for at in (0..8).cycle().take(400) {
+                        assert_eq!(files[at].read(13..14).expect("a byte of the file"), format!("{at}"));
+                    }
+                });
+            }
+        });
+    }
+
+    #[test]
+    fn descriptors_of_dropped_files_are_given_back() {
+        let (_directory, paths) = directory("pool-dropped", 20);
+        let pool = Arc::new(FilePool::new(4));
+        for path in &paths {
+            drop(PooledFile::open(path, &pool));
+        }
+        let kept = PooledFile::open(&paths[0], &pool).expect("a file just written");
+        assert!(open_count(&pool, &[kept]).0 <= 4);
+    }
+
+    #[test]
+    fn a_file_that_was_replaced_is_refused_when_it_has_to_be_opened_again() {
+        let (_directory, paths) = directory("pool-replaced", 2);
+        let pool = Arc::new(FilePool::new(1));
+        let first = PooledFile::open(&paths[0], &pool).expect("a file just written");
+        assert!(first.is_current());
+        let second = PooledFile::open(&paths[1], &pool).expect("a file just written");
+        fs::write(paths[0].with_extension("new"), b"something else").expect("a file");
+        fs::rename(paths[0].with_extension("new"), &paths[0]).expect("a file just written");
+        assert!(!first.is_current());
+        let error = first.read(0..4).expect_err("a file that is another");
+        assert!(error.to_string().contains("replaced or changed"), "{error}");
+        assert_eq!(second.read(0..4).expect("a file as it was"), "this");
+    }
+
+    #[test]
+    fn the_limit_of_the_process_is_known() {
+        assert!(descriptor_limit() >= 64);
+    }
+}
