@@ -18,3 +18,4 @@ mod values;
 mod tests;
 
 pub(crate) use leaf::{LeafBatch, LeafReader};
+pub(crate) use values::dictionary_values;

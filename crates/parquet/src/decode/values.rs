@@ -201,3 +201,10 @@ pub(super) fn dictionary_indices(values: Buffer) -> Result<(rle::Decoder, Buffer
     }
     Ok((rle::Decoder::new(u32::from(width))?, values.slice(1)))
 }
+
+/// The values of a dictionary page, read as `data_type`, which is no dictionary; `None` where the type has none.
+pub(crate) fn dictionary_values(leaf: &Leaf, data_type: &DataType, page: &DictionaryPage) -> Result<Option<ArrayRef>> {
+    let mut column = ValueColumn::new(leaf, data_type)?;
+    column.start_dictionary(page)?;
+    column.dictionary_values()
+}

@@ -16,6 +16,7 @@ use parquet::file::metadata::{
     PageIndexPolicy, ParquetMetaData, ParquetMetaDataOptions, ParquetMetaDataPushDecoder, ParquetStatisticsPolicy,
 };
 
+use super::orders::TotalOrders;
 use super::outline::check_outline;
 use super::repair::without_mistyped_fields;
 use crate::crypto::FileDecryptor;
@@ -93,6 +94,14 @@ impl Footer {
     pub(super) fn decryptor(&self, properties: Arc<FileDecryptionProperties>) -> Result<Option<FileDecryptor>> {
         FileDecryptor::new(self.content(), self.is_encrypted, properties)
             .map_err(|error| error.locate(|at| at.offset = at.offset.or(Some(self.start))))
+    }
+
+    /// The columns whose statistics are in IEEE 754 total order.
+    pub(super) fn total_orders(&self, metadata: &ParquetMetaData) -> TotalOrders {
+        if self.is_encrypted {
+            return TotalOrders::default();
+        }
+        TotalOrders::read(self.content(), metadata)
     }
 
     fn content(&self) -> &[u8] {

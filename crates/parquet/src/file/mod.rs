@@ -5,6 +5,7 @@ mod footer;
 mod index;
 mod keys;
 mod options;
+mod orders;
 mod outline;
 mod plan;
 mod repair;
@@ -25,12 +26,14 @@ use crate::crypto::FileDecryptor;
 use crate::error::Result;
 use crate::options::Limits;
 use crate::page::ChunkSpec;
+use crate::prune::FilterStore;
 use crate::read::ReadBuilder;
 use crate::schema::{self, Node, Projection, SchemaOptions};
 use crate::source::{ByteRanges, Counted, Traffic};
 
 pub use keys::DecryptionKeys;
 pub use options::OpenOptions;
+pub(crate) use orders::StatisticsOrder;
 pub(crate) use plan::collect_columns;
 pub use plan::{ChunkRange, Plan};
 
@@ -49,8 +52,10 @@ struct Shared {
     kept_bytes: AtomicUsize,
     /// The metadata with column and offset indexes, once they were asked for.
     indexed: OnceLock<Arc<ParquetMetaData>>,
+    filters: FilterStore,
     schema: SchemaRef,
     row_counts: Vec<u64>,
+    orders: orders::TotalOrders,
     decryptor: Option<FileDecryptor>,
     options: OpenOptions,
 }
@@ -86,6 +91,7 @@ impl ParquetFile {
         let metadata = footer.parse(properties.as_ref(), &options.limits)?;
         let row_counts = check::row_counts(&metadata)?;
         check::check_chunks(&metadata)?;
+        let orders = footer.total_orders(&metadata);
         let decryptor = match properties {
             Some(properties) => footer.decryptor(properties)?,
             None => None,
@@ -95,14 +101,16 @@ impl ParquetFile {
         let (schema, _) = build_schema(&metadata, &schema_options, None)?;
         let metadata_bytes = metadata.memory_size();
         let metadata = Arc::new(metadata);
-        let indexed = OnceLock::new();
+        let (indexed, filters) = (OnceLock::new(), FilterStore::default());
         let shared = Arc::new(Shared {
             metadata,
             metadata_bytes,
             kept_bytes: AtomicUsize::new(0),
             indexed,
+            filters,
             schema,
             row_counts,
+            orders,
             decryptor,
             options,
         });
@@ -185,6 +193,21 @@ impl ParquetFile {
     /// Number of rows of each row group.
     pub(crate) fn row_group_row_counts(&self) -> &[u64] {
         &self.shared.row_counts
+    }
+
+    /// What has been learnt of Bloom filters.
+    pub(crate) fn filters(&self) -> &FilterStore {
+        &self.shared.filters
+    }
+
+    /// Which order the statistics of a leaf are in.
+    pub(crate) fn statistics_order(&self, leaf: usize) -> StatisticsOrder {
+        self.shared.orders.order(&self.shared.metadata, leaf)
+    }
+
+    /// Number of NaNs in a column chunk, if it is known.
+    pub(crate) fn nan_count(&self, row_group: usize, leaf: usize) -> Option<u64> {
+        self.shared.orders.nan_count(row_group, leaf)
     }
 
     /// The options that the file was opened with, as far as they decide its schema.

@@ -122,6 +122,11 @@ impl<'a> ThriftReader<'a> {
         self.integer()
     }
 
+    /// A boolean that is an element of a list, a byte by itself: 1 is true, 2 is false, and 0 too for some writers.
+    pub(crate) fn bool_element(&mut self) -> Result<bool, ThriftError> {
+        self.byte().map(|byte| byte == 1)
+    }
+
     /// A byte string.
     pub(crate) fn binary(&mut self) -> Result<&'a [u8], ThriftError> {
         let len = self.len()?;

@@ -32,11 +32,12 @@ use crate::error::{Error, Result};
 
 pub use batch_filter::BatchFilter;
 pub(crate) use bind::{BindContext, Constant};
+pub(crate) use evaluate::test_values;
 pub(crate) use pattern::Pattern;
 pub(crate) use set::ValueSet;
 pub(crate) use syntax::Comparison;
 pub(crate) use test::{BoundColumn, BoundPredicate, Test, ValueTest};
-pub(crate) use value::Value;
+pub(crate) use value::{Value, compare_floats};
 
 /// A condition on rows, in SQL's three-valued logic: true, false or null for each.
 #[derive(Debug, Clone, PartialEq)]

@@ -113,7 +113,7 @@ impl Evaluation<'_> {
 }
 
 /// A test of the values of one array.
-pub(super) fn test_values(test: &ValueTest, array: &dyn Array) -> Result<BooleanArray> {
+pub(crate) fn test_values(test: &ValueTest, array: &dyn Array) -> Result<BooleanArray> {
     match test {
         ValueTest::IsNull => return Ok(BooleanArray::new(!&validity(array), None)),
         ValueTest::Always(truth) => return Ok(BooleanArray::new(bits(*truth, array.len()), array.logical_nulls())),

@@ -1,0 +1,188 @@
+//! The hashes by which values are looked up in a filter: those of their PLAIN bytes.
+//!
+//! A value is looked up only where one value has one sequence of bytes:
+//! - BOOLEAN and INT96 columns have no filter that could be used; INTERVAL has no values that compare.
+//! - Decimals in BYTE_ARRAY may be written with more bytes than they need; in FIXED_LEN_BYTE_ARRAY there is one way.
+//! - Of floats, 0 stands for −0 and +0, so that both are looked up; NaN has many bit patterns and is always let pass.
+//! - A literal that the physical type cannot hold is not looked up either: it lets pass.
+
+use arrow_array::types::{ArrowPrimitiveType, Float16Type};
+use arrow_schema::DataType;
+use lath_kernels::{ByteStrings, xxhash};
+use parquet::basic::Type as PhysicalType;
+use parquet::schema::types::ColumnDescriptor;
+
+use super::super::bounds::value_type;
+use crate::predicate::{Comparison, Value, ValueTest};
+
+/// How the values of a column are stored, for those that can be looked up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum KeyKind {
+    /// Four bytes, of an integer divided by so many.
+    Int32(i128),
+    Int64,
+    Float,
+    Double,
+    Half,
+    Bytes,
+    /// Big-endian two's complement of so many bytes.
+    BigEndian(usize),
+    /// Byte strings of this length.
+    Fixed(usize),
+}
+
+impl KeyKind {
+    /// For a column that is read as `data_type`; `None` where nothing can be looked up.
+    pub(crate) fn new(column: &ColumnDescriptor, data_type: &DataType) -> Option<Self> {
+        use DataType as D;
+        let data_type = value_type(data_type);
+        let len = usize::try_from(column.type_length()).ok();
+        Some(match (column.physical_type(), data_type) {
+            (PhysicalType::INT32, D::Date64) => Self::Int32(86_400_000),
+            (PhysicalType::INT32, _) if is_integer(data_type) => Self::Int32(1),
+            (PhysicalType::INT64, _) if is_integer(data_type) => Self::Int64,
+            (PhysicalType::FLOAT, D::Float32) => Self::Float,
+            (PhysicalType::DOUBLE, D::Float64) => Self::Double,
+            (PhysicalType::BYTE_ARRAY, _) if data_type.is_string() || data_type.is_binary() => Self::Bytes,
+            (PhysicalType::FIXED_LEN_BYTE_ARRAY, D::Float16) if len == Some(2) => Self::Half,
+            (PhysicalType::FIXED_LEN_BYTE_ARRAY, D::FixedSizeBinary(_)) => Self::Fixed(len?),
+            (PhysicalType::FIXED_LEN_BYTE_ARRAY, D::Decimal32(..)) if len? <= 4 => Self::BigEndian(len?),
+            (PhysicalType::FIXED_LEN_BYTE_ARRAY, D::Decimal64(..)) if len? <= 8 => Self::BigEndian(len?),
+            (PhysicalType::FIXED_LEN_BYTE_ARRAY, D::Decimal128(..)) if len? <= 16 => Self::BigEndian(len?),
+            (PhysicalType::FIXED_LEN_BYTE_ARRAY, D::Decimal256(..)) if len? <= 32 => Self::BigEndian(len?),
+            _ => return None,
+        })
+    }
+
+    /// Writes the bytes of a value that is stored in one way; `None` if it is not.
+    fn write(self, value: &Value, out: &mut Vec<u8>) -> Option<()> {
+        match (self, value) {
+            (Self::Int32(factor), Value::Int(value)) if value % factor == 0 => {
+                let value = value / factor;
+                let bytes =
+                    i32::try_from(value).map(i32::to_le_bytes).or_else(|_| u32::try_from(value).map(u32::to_le_bytes));
+                out.extend_from_slice(&bytes.ok()?);
+            }
+            (Self::Int64, Value::Int(value)) => {
+                let value = *value;
+                let bytes =
+                    i64::try_from(value).map(i64::to_le_bytes).or_else(|_| u64::try_from(value).map(u64::to_le_bytes));
+                out.extend_from_slice(&bytes.ok()?);
+            }
+            (Self::Float, Value::Float(value)) => {
+                let narrow = *value as f32;
+                (f64::from(narrow) == *value).then(|| out.extend_from_slice(&narrow.to_le_bytes()))?;
+            }
+            (Self::Double, Value::Float(value)) => {
+                (!value.is_nan()).then(|| out.extend_from_slice(&value.to_le_bytes()))?;
+            }
+            (Self::Half, Value::Float(value)) => {
+                let narrow = <Float16Type as ArrowPrimitiveType>::Native::from_f64(*value);
+                (f64::from(narrow) == *value).then(|| out.extend_from_slice(&narrow.to_le_bytes()))?;
+            }
+            (Self::Bytes, Value::Bytes(bytes)) => out.extend_from_slice(bytes),
+            (Self::Fixed(len), Value::Bytes(bytes)) if bytes.len() == len => out.extend_from_slice(bytes),
+            (Self::BigEndian(len), Value::Int(value)) => tail(&value.to_be_bytes(), len, out)?,
+            (Self::BigEndian(len), Value::Wide(value)) => tail(&value.to_be_bytes(), len, out)?,
+            _ => return None,
+        }
+        Some(())
+    }
+}
+
+/// Writes the last `len` bytes of a big-endian number, if those before say no more than its sign, or zeros before it if there
+/// are fewer.
+fn tail(bytes: &[u8], len: usize, out: &mut Vec<u8>) -> Option<()> {
+    let sign = if *bytes.first()? & 0x80 != 0 { 0xFF } else { 0 };
+    let Some(cut) = bytes.len().checked_sub(len) else {
+        out.resize(out.len() + len - bytes.len(), sign);
+        out.extend_from_slice(bytes);
+        return Some(());
+    };
+    let (before, kept) = bytes.split_at(cut);
+    let keeps_sign = kept.first().is_some_and(|first| first & 0x80 == sign & 0x80);
+    (before.iter().all(|byte| *byte == sign) && keeps_sign).then(|| out.extend_from_slice(kept))
+}
+
+/// What a test looks up: its keys by number, those of an IN list in its order.
+#[derive(Debug, Clone)]
+pub(crate) struct Keys {
+    /// Hash by hash.
+    pub(super) hashes: Vec<u64>,
+    /// The number of the key that each hash is of; a key has one, or two that are each enough.
+    pub(super) of: Vec<u32>,
+    /// Number of keys.
+    pub(super) count: usize,
+}
+
+impl Keys {
+    /// The values that `test` is true for, if they can be looked up; if only some of them can, the test is none for a filter
+    /// unless they are of an IN list.
+    pub(crate) fn new(kind: KeyKind, test: &ValueTest) -> Option<Self> {
+        match test {
+            ValueTest::Compare(Comparison::Equal, value) | ValueTest::Contains(value) => {
+                Self::of_values(kind, std::slice::from_ref(value))
+            }
+            ValueTest::In(set) => Self::of_values(kind, set.values()),
+            ValueTest::Like(pattern) => Self::of_values(kind, &[Value::Bytes(pattern.exact()?.clone())]),
+            _ => None,
+        }
+    }
+
+    fn of_values(kind: KeyKind, values: &[Value]) -> Option<Self> {
+        let mut keys = Self {
+            hashes: Vec::with_capacity(values.len()),
+            of: Vec::with_capacity(values.len()),
+            count: values.len(),
+        };
+        let (mut bytes, mut ends) = (Vec::new(), vec![0u64]);
+        for (number, value) in values.iter().enumerate() {
+            let number = u32::try_from(number).ok()?;
+            let is_zero = matches!(value, Value::Float(value) if *value == 0.0);
+            let signed = [Value::Float(0.0), Value::Float(-0.0)];
+            for value in if is_zero { &signed[..] } else { std::slice::from_ref(value) } {
+                let start = bytes.len();
+                if kind.write(value, &mut bytes).is_none() {
+                    bytes.truncate(start);
+                    continue;
+                }
+                ends.push(bytes.len() as u64);
+                keys.of.push(number);
+            }
+        }
+        keys.hashes.resize(keys.of.len(), 0);
+        keys.hash(&bytes, &ends)?;
+        (!keys.hashes.is_empty()).then_some(keys)
+    }
+
+    /// Fills in the hashes of byte strings that end at `ends`.
+    fn hash(&mut self, bytes: &[u8], ends: &[u64]) -> Option<()> {
+        let lens = || ends.windows(2).map(|pair| pair[1] - pair[0]);
+        let width = lens().next().unwrap_or(0) as usize;
+        if width > 0 && lens().all(|len| len as usize == width) {
+            xxhash::hash_strings(ByteStrings::Fixed { data: bytes, width }, 0, &mut self.hashes).ok()?;
+            return Some(());
+        }
+        for (hash, pair) in self.hashes.iter_mut().zip(ends.windows(2)) {
+            *hash = xxhash::xxh64(&bytes[pair[0] as usize..pair[1] as usize]);
+        }
+        Some(())
+    }
+}
+
+fn is_integer(data_type: &DataType) -> bool {
+    use DataType as D;
+    data_type.is_integer()
+        || matches!(
+            data_type,
+            D::Date32
+                | D::Date64
+                | D::Time32(_)
+                | D::Time64(_)
+                | D::Timestamp(..)
+                | D::Duration(_)
+                | D::Decimal32(..)
+                | D::Decimal64(..)
+                | D::Decimal128(..)
+        )
+}

@@ -1,0 +1,19 @@
+//! What Bloom filters know: that a value is not in a column chunk.
+//!
+//! A filter proves absence and nothing else, so that it helps equality, IN lists, patterns without wildcards and elements of
+//! lists, where such a test alone decides. Of an IN list, the keys that a filter rules out are not looked for in the rows.
+//!
+//! It is passed over (nothing is ruled out) where a value could be stored in several ways ([`keys`]), where the filter is
+//! encrypted, does not lie within the file, or has a header that is malformed, of another kind, or at odds with the
+//! footer. A key costs the 32 bytes of its block; the whole filter is read where that costs no more, or to be kept
+//! ([`FilterMemory`]).
+
+mod header;
+mod keys;
+mod probe;
+mod store;
+
+pub(crate) use keys::{KeyKind, Keys};
+pub(crate) use probe::{Answer, Lookup, probe};
+pub use store::FilterMemory;
+pub(crate) use store::FilterStore;

@@ -1,0 +1,285 @@
+//! Looking keys up in the filters of row groups, with as few bytes and requests as it takes.
+//!
+//! The footer says where a filter is and, if the writer is not old, how long it is with its header, which tells where the
+//! bitset probably starts: header and blocks are asked for together. A header that says otherwise costs a second round,
+//! as does a footer without lengths; headers are remembered with the file, so that later probes read blocks alone.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use lath_kernels::bloom::{self, BLOCK_LEN};
+use parquet::file::metadata::ColumnChunkMetaData;
+
+use super::header::{MAX_HEADER_LEN, Place};
+use super::keys::Keys;
+use super::store::{Claim, ColumnFilters, FilterMemory, Known};
+use crate::error::Result;
+use crate::file::ParquetFile;
+use crate::prune::fetch;
+
+/// What reading a block costs, in bytes of a filter that is read whole: a read of a file's 32 cached bytes takes about as long
+/// as copying so many.
+const BLOCK_COST: usize = 4096;
+
+/// Keys that are looked up in the filters of a leaf.
+#[derive(Debug)]
+pub(crate) struct Lookup {
+    /// Index among the Parquet leaves.
+    pub(crate) leaf: usize,
+    pub(crate) keys: Keys,
+}
+
+/// What a filter says of keys.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// Any may be there, or there is no filter to ask.
+    Possible,
+    /// None is there.
+    Absent,
+    /// Only these may be there, by number.
+    Narrowed(Vec<u32>),
+}
+
+/// The answers to each lookup, row group by row group, one lookup after the other.
+pub(crate) fn probe(
+    file: &ParquetFile,
+    lookups: &[Lookup],
+    row_groups: &[usize],
+    memory: Option<&Arc<FilterMemory>>,
+) -> Result<Vec<Answer>> {
+    let mut answers = vec![Answer::Possible; lookups.len() * row_groups.len()];
+    let mut pending = Vec::new();
+    let all = file.metadata().row_groups();
+    for (lookup, answers) in lookups.iter().zip(answers.chunks_mut(row_groups.len().max(1))) {
+        let leaf_count = file.metadata().file_metadata().schema_descr().num_columns();
+        let Some(filters) = file.filters().column(lookup.leaf, leaf_count, all.len()) else { continue };
+        let mut in_memory = InMemory::default();
+        for (answer, &row_group) in answers.iter_mut().zip(row_groups) {
+            if let Some(bitset) = filters.kept(row_group) {
+                in_memory.add(bitset, answer);
+            } else if let Some(chunk) = all.get(row_group).and_then(|group| group.columns().get(lookup.leaf))
+                && let Some(filter) = Filter::new(chunk, filters, row_group, file.source().len())
+            {
+                pending.push(Pending { lookup, answer, filter, body: Body::None, first_range: 0 });
+            }
+        }
+        in_memory.look_up(&lookup.keys)?;
+    }
+    let mut ranges = Vec::new();
+    while !pending.is_empty() {
+        ranges.clear();
+        for item in &mut pending {
+            item.ask(memory, &mut ranges);
+        }
+        let read = fetch::read_many(file, &ranges)?;
+        let mut rest = Vec::new();
+        for mut item in pending {
+            if item.take(&read)? {
+                rest.push(item);
+            }
+        }
+        pending = rest;
+    }
+    Ok(answers)
+}
+
+/// Filters that need not be read.
+#[derive(Default)]
+struct InMemory<'a> {
+    bitsets: Vec<&'a [u8]>,
+    answers: Vec<&'a mut Answer>,
+}
+
+impl<'a> InMemory<'a> {
+    fn add(&mut self, bitset: &'a Bytes, answer: &'a mut Answer) {
+        self.bitsets.push(bitset);
+        self.answers.push(answer);
+    }
+
+    fn look_up(self, keys: &Keys) -> Result<()> {
+        if let ([hash], 1) = (keys.hashes.as_slice(), keys.count) {
+            let mut present = vec![0; self.bitsets.len().div_ceil(64)];
+            bloom::check_filters(&self.bitsets, *hash, &mut present)?;
+            for (number, answer) in self.answers.into_iter().enumerate() {
+                if present[number / 64] >> (number % 64) & 1 == 0 {
+                    *answer = Answer::Absent;
+                }
+            }
+            return Ok(());
+        }
+        for (bitset, answer) in self.bitsets.into_iter().zip(self.answers) {
+            *answer = in_bitset(bitset, keys)?;
+        }
+        Ok(())
+    }
+}
+
+fn in_bitset(bitset: &[u8], keys: &Keys) -> Result<Answer> {
+    let mut present = vec![0; keys.hashes.len().div_ceil(64)];
+    bloom::check_many(bitset, &keys.hashes, &mut present)?;
+    Ok(keys.answer(|number| present[number / 64] >> (number % 64) & 1 != 0))
+}
+
+impl Keys {
+    /// The answer, by whether each hash is there.
+    fn answer(&self, is_present: impl Fn(usize) -> bool) -> Answer {
+        let mut possible = Vec::new();
+        let mut next = 0;
+        for (number, &key) in self.of.iter().enumerate() {
+            // Keys without a hash are possible.
+            possible.extend(next..key);
+            next = next.max(key + 1);
+            if is_present(number) && possible.last() != Some(&key) {
+                possible.push(key);
+            }
+        }
+        possible.extend(next..self.count as u32);
+        match possible.len() {
+            0 => Answer::Absent,
+            all if all == self.count => Answer::Possible,
+            _ => Answer::Narrowed(possible),
+        }
+    }
+}
+
+/// A filter of the file.
+struct Filter<'a> {
+    filters: &'a ColumnFilters,
+    row_group: usize,
+    offset: u64,
+    /// Bytes that header and bitset have by the footer, or may have by the file's length.
+    len: u64,
+    is_len_stated: bool,
+    place: Option<Place>,
+    /// The header says so.
+    is_known: bool,
+}
+
+impl<'a> Filter<'a> {
+    /// `None` if there is none, or none that can be used: one that is encrypted, or does not lie within the file.
+    fn new(chunk: &ColumnChunkMetaData, filters: &'a ColumnFilters, row_group: usize, file_len: u64) -> Option<Self> {
+        let offset = u64::try_from(chunk.bloom_filter_offset()?).ok()?;
+        if offset == 0 || chunk.crypto_metadata().is_some() {
+            return None;
+        }
+        let left = file_len.checked_sub(offset)?;
+        let len = match chunk.bloom_filter_length() {
+            Some(len) => u64::try_from(len).ok().filter(|len| *len <= left)?,
+            None => left,
+        };
+        let is_len_stated = chunk.bloom_filter_length().is_some();
+        let (place, is_known) = match filters.known(row_group) {
+            Known::Unusable => return None,
+            Known::At(place) => (Some(place), true),
+            Known::Nothing => (Place::guess(len).filter(|_| is_len_stated), false),
+        };
+        Some(Self { filters, row_group, offset, len, is_len_stated, place, is_known })
+    }
+
+    /// Takes what the header says; returns whether it is as expected, `None` if the filter cannot be used.
+    fn learn(&mut self, header: &[u8]) -> Option<bool> {
+        let fits = |place: &Place| match self.is_len_stated {
+            true => place.filter_len() == self.len,
+            false => place.filter_len() <= self.len,
+        };
+        let place = Place::read(header).filter(fits);
+        self.filters.learn(self.row_group, place);
+        let is_expected = place == self.place;
+        self.place = place;
+        self.is_known = true;
+        place.map(|_| is_expected)
+    }
+}
+
+/// What is read of a bitset.
+enum Body {
+    None,
+    /// The filter with its header, to be kept if there is room for it.
+    Whole(Option<Claim>),
+    /// Blocks by their numbers, ascending.
+    Blocks(Vec<usize>),
+}
+
+struct Pending<'a> {
+    lookup: &'a Lookup,
+    answer: &'a mut Answer,
+    filter: Filter<'a>,
+    body: Body,
+    /// Index of the first of its ranges.
+    first_range: usize,
+}
+
+impl Pending<'_> {
+    /// Adds what has to be read next to `ranges`.
+    fn ask(&mut self, memory: Option<&Arc<FilterMemory>>, ranges: &mut Vec<Range<u64>>) {
+        self.first_range = ranges.len();
+        let filter = &self.filter;
+        self.body = filter.place.map_or(Body::None, |place| self.body_of(place, memory));
+        if !matches!(self.body, Body::Whole(_)) && !filter.is_known {
+            ranges.push(filter.offset..filter.offset + filter.len.min(MAX_HEADER_LEN));
+        }
+        match (&self.body, filter.place) {
+            (Body::Whole(_), Some(place)) => ranges.push(filter.offset..filter.offset + place.filter_len()),
+            (Body::Blocks(blocks), Some(place)) => {
+                ranges.extend(blocks.iter().map(|&block| place.block(filter.offset, block)));
+            }
+            _ => {}
+        }
+    }
+
+    fn body_of(&self, place: Place, memory: Option<&Arc<FilterMemory>>) -> Body {
+        if let Some(claim) = memory.and_then(|memory| memory.claim(place.len.into())) {
+            return Body::Whole(Some(claim));
+        }
+        let hashes = &self.lookup.keys.hashes;
+        // Most lists are much shorter than a filter, or much longer.
+        if hashes.len() * BLOCK_COST >= place.len as usize {
+            return Body::Whole(None);
+        }
+        let mut blocks: Vec<usize> = hashes.iter().map(|hash| bloom::block_index(*hash, place.block_count())).collect();
+        blocks.sort_unstable();
+        blocks.dedup();
+        Body::Blocks(blocks)
+    }
+
+    /// Takes what was read; returns whether more is needed.
+    fn take(&mut self, read: &[Bytes]) -> Result<bool> {
+        let Some(mut read) = read.get(self.first_range..) else { return Ok(false) };
+        if !self.filter.is_known {
+            let Some(header) = read.first() else { return Ok(false) };
+            match self.filter.learn(header) {
+                None => return Ok(false),
+                Some(false) => return Ok(true),
+                Some(true) => {}
+            }
+            if !matches!(self.body, Body::Whole(_)) {
+                read = &read[1..];
+            }
+        }
+        let (keys, Some(place)) = (&self.lookup.keys, self.filter.place) else { return Ok(false) };
+        match std::mem::replace(&mut self.body, Body::None) {
+            Body::None => return Ok(true),
+            Body::Whole(claim) => {
+                let whole =
+                    read.first().and_then(|whole| whole.get(place.header_len.into()..place.filter_len() as usize));
+                let Some(bitset) = whole else { return Ok(false) };
+                *self.answer = in_bitset(bitset, keys)?;
+                if let Some(claim) = claim {
+                    self.filter.filters.keep(self.filter.row_group, Bytes::copy_from_slice(bitset), claim);
+                }
+            }
+            Body::Blocks(blocks) => {
+                let is_present = |number: usize| {
+                    let hash = keys.hashes[number];
+                    let block = blocks.binary_search(&bloom::block_index(hash, place.block_count())).ok();
+                    let block = block.and_then(|block| read.get(block)?.get(..BLOCK_LEN));
+                    // A filter of one block is that block.
+                    block.is_none_or(|block| bloom::check(block, hash).unwrap_or(true))
+                };
+                *self.answer = keys.answer(is_present);
+            }
+        }
+        Ok(false)
+    }
+}

@@ -1,0 +1,175 @@
+//! What is remembered of a file's filters, so that a probe of an open file reads blocks and nothing else.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use bytes::Bytes;
+
+use super::header::Place;
+
+/// Memory for whole Bloom filters, shared by any number of files: a filter that is needed is read whole and kept with its
+/// file as long as the budget has room, so that later probes read nothing.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use lath_parquet::{FilterMemory, Pruning};
+///
+/// let mut pruning = Pruning::default();
+/// pruning.filter_memory = Some(Arc::new(FilterMemory::new(256 << 20)));
+/// ```
+#[derive(Debug)]
+pub struct FilterMemory {
+    budget: u64,
+    used: AtomicU64,
+}
+
+impl FilterMemory {
+    /// Memory of at most `budget` bytes.
+    pub fn new(budget: u64) -> Self {
+        Self { budget, used: AtomicU64::new(0) }
+    }
+
+    /// Bytes of the filters that are kept. They are let go when the last handle of their file is dropped.
+    pub fn used(&self) -> u64 {
+        self.used.load(Ordering::Relaxed)
+    }
+
+    /// Takes `len` bytes, if there are so many left.
+    pub(super) fn claim(self: &Arc<Self>, len: u64) -> Option<Claim> {
+        let within = |used: u64| used.checked_add(len).filter(|used| *used <= self.budget);
+        self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, within).ok()?;
+        Some(Claim { memory: Arc::clone(self), len })
+    }
+}
+
+/// Bytes of a [`FilterMemory`], given back when they are dropped.
+#[derive(Debug)]
+pub(super) struct Claim {
+    memory: Arc<FilterMemory>,
+    len: u64,
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        self.memory.used.fetch_sub(self.len, Ordering::Relaxed);
+    }
+}
+
+/// A bitset in memory.
+#[derive(Debug)]
+struct Kept {
+    bitset: Bytes,
+    _claim: Claim,
+}
+
+/// The filters of a file, column by column; nothing is allocated for columns that are not asked for.
+#[derive(Default)]
+pub(crate) struct FilterStore {
+    columns: OnceLock<Box<[OnceLock<ColumnFilters>]>>,
+}
+
+impl FilterStore {
+    /// Those of a leaf; `None` where the file has no such leaf.
+    pub(super) fn column(&self, leaf: usize, leaf_count: usize, row_groups: usize) -> Option<&ColumnFilters> {
+        let columns = self.columns.get_or_init(|| (0..leaf_count).map(|_| OnceLock::new()).collect());
+        Some(columns.get(leaf)?.get_or_init(|| ColumnFilters::new(row_groups)))
+    }
+}
+
+impl fmt::Debug for FilterStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FilterStore").finish_non_exhaustive()
+    }
+}
+
+/// The filters of one column, row group by row group.
+pub(super) struct ColumnFilters {
+    /// What the headers that have been read say, packed.
+    places: Box<[AtomicU64]>,
+    kept: OnceLock<Box<[OnceLock<Kept>]>>,
+}
+
+/// Packed: nothing has been read.
+const UNREAD: u64 = 0;
+/// Packed: what was read is no filter that can be used.
+const UNUSABLE: u64 = u64::MAX;
+
+/// What is known of where a filter is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Known {
+    /// Nothing yet.
+    Nothing,
+    /// That it cannot be used.
+    Unusable,
+    At(Place),
+}
+
+impl ColumnFilters {
+    fn new(row_groups: usize) -> Self {
+        Self { places: (0..row_groups).map(|_| AtomicU64::new(UNREAD)).collect(), kept: OnceLock::new() }
+    }
+
+    pub(super) fn known(&self, row_group: usize) -> Known {
+        match self.places.get(row_group).map_or(UNUSABLE, |place| place.load(Ordering::Relaxed)) {
+            UNREAD => Known::Nothing,
+            UNUSABLE => Known::Unusable,
+            packed => Known::At(Place { header_len: (packed >> 32) as u8, len: packed as u32 }),
+        }
+    }
+
+    /// Remembers what a header says; `None` if it cannot be used.
+    pub(super) fn learn(&self, row_group: usize, place: Option<Place>) {
+        let packed = place.map_or(UNUSABLE, |place| u64::from(place.header_len) << 32 | u64::from(place.len));
+        if let Some(slot) = self.places.get(row_group) {
+            slot.store(packed, Ordering::Relaxed);
+        }
+    }
+
+    /// The bitset, if it is in memory.
+    pub(super) fn kept(&self, row_group: usize) -> Option<&Bytes> {
+        Some(&self.kept.get()?.get(row_group)?.get()?.bitset)
+    }
+
+    pub(super) fn keep(&self, row_group: usize, bitset: Bytes, claim: Claim) {
+        let kept = self.kept.get_or_init(|| (0..self.places.len()).map(|_| OnceLock::new()).collect());
+        if let Some(slot) = kept.get(row_group) {
+            // One that another thread has kept in the meantime is the same.
+            let _ = slot.set(Kept { bitset, _claim: claim });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_and_bitsets_are_remembered_row_group_by_row_group() {
+        let store = FilterStore::default();
+        let column = store.column(1, 2, 3).unwrap();
+        assert_eq!(column.known(0), Known::Nothing);
+        let place = Place { header_len: 17, len: 1 << 27 };
+        column.learn(0, Some(place));
+        column.learn(1, None);
+        let column = store.column(1, 2, 3).unwrap();
+        let known = [Known::At(place), Known::Unusable, Known::Nothing, Known::Unusable];
+        assert_eq!([0, 1, 2, 3].map(|row_group| column.known(row_group)), known);
+        assert!(store.column(2, 2, 3).is_none());
+    }
+
+    #[test]
+    fn memory_is_given_back_with_the_file() {
+        let memory = Arc::new(FilterMemory::new(100));
+        let store = FilterStore::default();
+        let column = store.column(0, 1, 2).unwrap();
+        column.keep(1, Bytes::from_static(&[7; 60]), memory.claim(60).unwrap());
+        assert_eq!(column.kept(1).unwrap().len(), 60);
+        assert!(column.kept(0).is_none());
+        assert!(memory.claim(41).is_none() && memory.claim(u64::MAX).is_none());
+        assert_eq!(memory.used(), 60);
+        drop(store);
+        assert_eq!(memory.used(), 0);
+    }
+}

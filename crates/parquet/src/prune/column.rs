@@ -1,0 +1,63 @@
+//! The columns of a predicate, prepared for one file.
+
+use arrow_schema::DataType;
+use parquet::schema::types::ColumnDescriptor;
+
+use super::bloom::KeyKind;
+use super::bounds::BoundReader;
+use crate::file::ParquetFile;
+use crate::predicate::{BoundColumn, ValueTest};
+
+/// What is computed once for a column of a file.
+#[derive(Debug)]
+pub(super) struct PreparedColumn<'a> {
+    pub(super) column: &'a BoundColumn,
+    /// Of the leaf; `None` where no metadata is about the operand's values.
+    pub(super) descriptor: Option<&'a ColumnDescriptor>,
+    /// `None` where bounds say nothing.
+    pub(super) bounds: Option<BoundReader>,
+    /// `None` where nothing can be looked up in a filter.
+    pub(super) keys: Option<KeyKind>,
+}
+
+impl<'a> PreparedColumn<'a> {
+    pub(super) fn new(file: &'a ParquetFile, column: &'a BoundColumn) -> Self {
+        let leaves = file.metadata().file_metadata().schema_descr().columns();
+        let leaf = column.leaf.and_then(|leaf| Some((leaf, leaves.get(leaf)?)));
+        let Some((leaf, descriptor)) = leaf else { return Self { column, descriptor: None, bounds: None, keys: None } };
+        let data_type = element_type(column);
+        let order = file.statistics_order(leaf);
+        Self {
+            column,
+            descriptor: Some(descriptor),
+            bounds: data_type.and_then(|data_type| BoundReader::new(descriptor, data_type, order)),
+            keys: data_type.and_then(|data_type| KeyKind::new(descriptor, data_type)),
+        }
+    }
+
+    /// The Arrow type of the leaf's values.
+    pub(super) fn element_type(&self) -> Option<&'a DataType> {
+        element_type(self.column)
+    }
+
+    /// Whether what is known of the leaf's values answers `test`: of those within a list, only whether one is there.
+    pub(super) fn is_about_values(&self, test: &ValueTest) -> bool {
+        self.descriptor.is_some() && self.column.repeated == matches!(test, ValueTest::Contains(_))
+    }
+}
+
+/// The type of the values of a leaf: the operand's, or that of its elements.
+fn element_type(column: &BoundColumn) -> Option<&DataType> {
+    let data_type = column.field.data_type();
+    if !column.repeated {
+        return Some(data_type);
+    }
+    match data_type {
+        DataType::List(element)
+        | DataType::LargeList(element)
+        | DataType::ListView(element)
+        | DataType::LargeListView(element)
+        | DataType::FixedSizeList(element, _) => Some(element.data_type()),
+        _ => None,
+    }
+}

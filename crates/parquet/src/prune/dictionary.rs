@@ -1,0 +1,105 @@
+//! What dictionary pages know: every value that a chunk can have.
+//!
+//! A chunk all of whose data pages refer to its dictionary has no other values than the dictionary's, some of which may not
+//! occur: a test that is true for none of them is true for no row, and one that is true for all, and where there are no
+//! nulls, is true for every row.
+//!
+//! That pages refer to the dictionary is believed of the footer's page encoding statistics only. The page has to be first
+//! in its chunk, at most [`dictionary_bytes`](super::Pruning::dictionary_bytes) long and less than a quarter of the chunk, so
+//! that reading it is cheap beside reading the chunk. A page that cannot be read rules out nothing.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_array::Array;
+use bytes::Bytes;
+use parquet::basic::{Encoding, PageType};
+use parquet::file::metadata::ColumnChunkMetaData;
+
+use super::bounds::value_type;
+use super::column::PreparedColumn;
+use super::options::Pruning;
+use super::outcomes::Outcomes;
+use crate::decode::dictionary_values;
+use crate::error::Result;
+use crate::file::ParquetFile;
+use crate::page::{Page, PageOptions, PageReader};
+use crate::predicate::{Comparison, ValueTest, test_values};
+use crate::schema::Leaf;
+
+/// Where the dictionary page of a chunk is; `None` where it cannot say what the chunk's values are, or is too long.
+pub(super) fn locate(chunk: &ColumnChunkMetaData, pruning: &Pruning) -> Option<Range<u64>> {
+    let start = u64::try_from(chunk.dictionary_page_offset()?).ok().filter(|start| *start > 0)?;
+    let end = u64::try_from(chunk.data_page_offset()).ok()?;
+    let len = end.checked_sub(start).filter(|len| *len > 0 && *len <= pruning.dictionary_bytes)?;
+    let is_cheap = len < u64::try_from(chunk.compressed_size()).ok()? / pruning.dictionary_share.max(1);
+    (is_cheap && is_in_dictionary_throughout(chunk)).then_some(start..end)
+}
+
+fn is_in_dictionary_throughout(chunk: &ColumnChunkMetaData) -> bool {
+    let is_of_dictionary = |encoding| matches!(encoding, Encoding::PLAIN_DICTIONARY | Encoding::RLE_DICTIONARY);
+    if let Some(mask) = chunk.page_encoding_stats_mask() {
+        return mask.encodings().next().is_some() && mask.encodings().all(is_of_dictionary);
+    }
+    let is_data = |page_type| matches!(page_type, PageType::DATA_PAGE | PageType::DATA_PAGE_V2);
+    chunk.page_encoding_stats().is_some_and(|stats| {
+        let mut of_data = stats.iter().filter(|stats| is_data(stats.page_type)).peekable();
+        of_data.peek().is_some() && of_data.all(|stats| is_of_dictionary(stats.encoding))
+    })
+}
+
+/// The values of a dictionary.
+#[derive(Debug)]
+pub(super) struct DictionaryValues(arrow_array::ArrayRef);
+
+impl DictionaryValues {
+    /// Decodes the dictionary page `bytes` of a chunk; `None` if that is not possible.
+    pub(super) fn decode(
+        file: &ParquetFile,
+        row_group: usize,
+        column: &PreparedColumn<'_>,
+        bytes: Bytes,
+    ) -> Option<Self> {
+        let (descriptor, data_type) = (column.descriptor?, column.element_type()?);
+        let mut spec = file.chunk_spec(row_group, column.column.leaf?).ok()?;
+        // The page alone is in memory, as a file of its own.
+        (spec.start, spec.len) = (0, bytes.len() as u64);
+        let options = PageOptions { verify_crc: true, limits: file.limits().clone() };
+        let leaf = Leaf {
+            column: column.column.leaf?,
+            physical_type: descriptor.physical_type(),
+            type_length: usize::try_from(descriptor.type_length()).unwrap_or(0),
+            max_def_level: spec.max_def_level,
+            max_rep_level: spec.max_rep_level,
+        };
+        let read = || -> Result<_> {
+            let mut pages = PageReader::new(Arc::new(bytes), spec, options)?;
+            let Some(Page::Dictionary(page)) = pages.next_page()? else { return Ok(None) };
+            let value_count = page.value_count;
+            let values = dictionary_values(&leaf, value_type(data_type), &page)?;
+            Ok(values.filter(|values| values.len() == value_count))
+        };
+        read().ok().flatten().map(Self)
+    }
+
+    /// What `test` may give for the chunk's values.
+    pub(super) fn outcomes(&self, test: &ValueTest, has_nulls: bool) -> Outcomes {
+        let nulls = if has_nulls { Outcomes::NULL } else { Outcomes::NONE };
+        if let ValueTest::Contains(value) = test {
+            let element = ValueTest::Compare(Comparison::Equal, value.clone());
+            let can_be_true = self.of_values(&element).can_be_true();
+            return Outcomes::of(can_be_true, true) | Outcomes::NULL;
+        }
+        self.of_values(test) | nulls
+    }
+
+    fn of_values(&self, test: &ValueTest) -> Outcomes {
+        match test_values(test, &self.0) {
+            Ok(truths) if truths.null_count() == 0 => {
+                let count = truths.true_count();
+                Outcomes::of(count > 0, count < truths.len())
+            }
+            _ => Outcomes::ANY,
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Which rows of a file need not be looked at.
+//!
+//! Evidence is asked for from the cheapest kind to the dearest, each for the row groups that are left:
+//!
+//! | evidence | what it proves | what it costs |
+//! | --- | --- | --- |
+//! | [`statistics`] of column chunks | values lie between bounds; how many are null | nothing, it is in the footer |
+//! | [`bloom`] filters | a value is not in the chunk | 32 bytes a key |
+//! | [`dictionary`] pages | the chunk's values are among these | the page |
+//! | [`page_index`] | the same as statistics, page by page | the two indexes of the column |
+//!
+//! Each module says when its evidence is passed over. What is malformed, encrypted or of a kind that is not known rules out
+//! nothing, and is left for `lath check` to report; only storage that fails is an error. That a file tells the truth is
+//! taken for granted: a smallest value that is not the smallest hides rows.
+//!
+//! A test has three truths, and evidence is the set of those that it may have ([`Outcomes`](outcomes::Outcomes)). A row group or page is ruled
+//! out when the whole test cannot be true there. Parts of a test that are settled are not asked of the rows again, nor are
+//! keys of an IN list that are not there.
+
+mod bloom;
+mod bound;
+mod bounds;
+mod column;
+mod dictionary;
+mod domain;
+mod fetch;
+mod options;
+mod outcomes;
+mod page_index;
+mod positive;
+mod report;
+mod stages;
+mod statistics;
+
+#[cfg(test)]
+mod tests;
+
+use std::ops::Range;
+use std::sync::Arc;
+
+pub use self::bloom::FilterMemory;
+pub(crate) use self::bloom::FilterStore;
+use self::column::PreparedColumn;
+pub use self::options::Pruning;
+pub use self::report::{PruneReport, Pruned};
+use self::stages::Stages;
+use crate::error::{Error, Result};
+use crate::file::ParquetFile;
+use crate::predicate::{BoundPredicate, Test};
+
+/// What is left of a row group.
+#[derive(Debug, Clone)]
+pub(crate) struct Surviving {
+    pub(crate) row_group: usize,
+    /// Rows that may pass, counted from the row group's first: sorted, disjoint, not empty.
+    pub(crate) rows: Vec<Range<u64>>,
+    /// What still has to be asked of the rows. It is true for the same ones as the predicate's test, and may be null where
+    /// that is false. [`Test::Constant`] with true: all of them pass.
+    pub(crate) test: Arc<Test>,
+}
+
+/// The row groups of `row_groups`, and the rows in them, for which `predicate` may be true, in the order given.
+///
+/// # Errors
+/// [`Error::Io`] if filters, indexes or dictionaries cannot be read, [`Error::Invalid`] for a row group that the file does not
+/// have.
+pub(crate) fn prune(
+    file: &ParquetFile,
+    predicate: &BoundPredicate,
+    row_groups: &[usize],
+    pruning: &Pruning,
+    report: &mut PruneReport,
+) -> Result<Vec<Surviving>> {
+    let count = file.row_group_row_counts().len();
+    if let Some(row_group) = row_groups.iter().find(|row_group| **row_group >= count) {
+        return Err(Error::invalid(format!("no row group {row_group} in a file of {count}")));
+    }
+    let columns: Vec<PreparedColumn<'_>> =
+        predicate.columns.iter().map(|column| PreparedColumn::new(file, column)).collect();
+    let mut stages = Stages { file, columns: &columns, pruning, report, left: Vec::new() };
+    stages.statistics(predicate, row_groups);
+    stages.bloom()?;
+    stages.dictionary()?;
+    stages.page_index()?;
+    Ok(stages.left)
+}

@@ -1,0 +1,61 @@
+//! What a caller can choose about pruning.
+
+use std::sync::Arc;
+
+use super::bloom::FilterMemory;
+
+/// Which evidence is used to pass over row groups and pages. The rows found are the same whatever is chosen.
+///
+/// ```
+/// use lath_parquet::Pruning;
+///
+/// let mut pruning = Pruning::default();
+/// pruning.bloom = false;
+/// assert!(pruning.statistics && pruning.dictionary && pruning.page_index);
+/// ```
+#[non_exhaustive]
+#[derive(Debug, Clone)]
+pub struct Pruning {
+    /// Whether statistics of column chunks, which are in the footer, are used.
+    pub statistics: bool,
+    /// Whether Bloom filters are used.
+    pub bloom: bool,
+    /// Whether dictionary pages of chunks that are dictionary-encoded throughout are used.
+    pub dictionary: bool,
+    /// Whether column and offset indexes are used.
+    pub page_index: bool,
+    /// Most bytes of a dictionary page, as it is stored, that is read to rule out its column chunk. It also has to be less
+    /// than a quarter of the chunk.
+    pub dictionary_bytes: u64,
+    /// How many times as long as its dictionary page a chunk has to be.
+    pub(super) dictionary_share: u64,
+    /// Where Bloom filters are kept that have been read; `None` keeps none.
+    pub filter_memory: Option<Arc<FilterMemory>>,
+}
+
+impl Pruning {
+    /// Default for [`Pruning::dictionary_bytes`]: 1 MiB, as much as most writers let a dictionary have.
+    pub const DEFAULT_DICTIONARY_BYTES: u64 = 1 << 20;
+
+    const DEFAULT_DICTIONARY_SHARE: u64 = 4;
+
+    /// No evidence at all: every row is tested.
+    pub fn none() -> Self {
+        Self { statistics: false, bloom: false, dictionary: false, page_index: false, ..Self::default() }
+    }
+}
+
+impl Default for Pruning {
+    /// All kinds of evidence, no Bloom filters kept.
+    fn default() -> Self {
+        Self {
+            statistics: true,
+            bloom: true,
+            dictionary: true,
+            page_index: true,
+            dictionary_bytes: Self::DEFAULT_DICTIONARY_BYTES,
+            dictionary_share: Self::DEFAULT_DICTIONARY_SHARE,
+            filter_memory: None,
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! What the page index knows: which pages of a column chunk have rows that may pass.
+//!
+//! The column index has a smallest and largest value, a flag for pages of nulls alone, and counts of nulls and NaNs for each
+//! page, which prove what the statistics of a chunk do; the offset index has the pages' first rows. Pages of different
+//! columns do not line up: what each column rules out is put together row by row, as AND, OR and NOT have it.
+//!
+//! Only the indexes of columns in the test are read and decoded. One is passed over (its column rules out nothing) where the
+//! other is missing, where it is encrypted, does not lie within the file, is longer than
+//! [`footer_bytes`](crate::Limits::footer_bytes), or is malformed, counts of pages and rows that do not agree included.
+//! The boundary order is not made use of: telling the pages apart takes less than decoding their bounds, and an index whose
+//! order is not the one that it claims does no harm.
+
+mod column_index;
+mod offset_index;
+mod pieces;
+
+use std::ops::Range;
+
+use arrow_schema::DataType;
+use bytes::Bytes;
+
+use self::column_index::ColumnIndex;
+use self::pieces::Pieces;
+use super::column::PreparedColumn;
+use super::fetch;
+use super::outcomes::{Evidence, Outcomes};
+use crate::error::Result;
+use crate::file::ParquetFile;
+use crate::predicate::{Comparison, Test, ValueTest};
+
+/// The indexes of a chunk, as they are in the file.
+#[derive(Debug)]
+pub(super) struct ChunkIndexes {
+    pub(super) row_group: usize,
+    /// Index in the predicate's columns.
+    pub(super) column: usize,
+    column_index: Bytes,
+    offset_index: Bytes,
+}
+
+/// Where the indexes of a chunk are; `None` if they cannot be used.
+pub(super) fn locate(file: &ParquetFile, row_group: usize, leaf: usize) -> Option<[Range<u64>; 2]> {
+    let chunk = file.metadata().row_groups().get(row_group)?.columns().get(leaf)?;
+    if chunk.crypto_metadata().is_some() {
+        return None;
+    }
+    let range = |offset: Option<i64>, len: Option<i32>| {
+        let (start, len) = (u64::try_from(offset?).ok()?, u64::try_from(len?).ok()?);
+        let end = start.checked_add(len)?;
+        let is_sound = start > 0 && len > 0 && len <= file.limits().footer_bytes && end <= file.source().len();
+        is_sound.then_some(start..end)
+    };
+    Some([
+        range(chunk.column_index_offset(), chunk.column_index_length())?,
+        range(chunk.offset_index_offset(), chunk.offset_index_length())?,
+    ])
+}
+
+/// Reads the indexes of `chunks`, which are pairs of a row group and a column of the predicate with its leaf; those that
+/// cannot be used are left out.
+pub(super) fn read(file: &ParquetFile, chunks: &[(usize, usize, usize)]) -> Result<Vec<ChunkIndexes>> {
+    let located = |&(row_group, column, leaf): &(usize, usize, usize)| {
+        locate(file, row_group, leaf).map(|ranges| ((row_group, column), ranges))
+    };
+    let (places, ranges): (Vec<_>, Vec<_>) = chunks.iter().filter_map(located).unzip();
+    let ranges: Vec<Range<u64>> = ranges.into_iter().flatten().collect();
+    if ranges.is_empty() {
+        return Ok(Vec::new());
+    }
+    let read = fetch::read_many(file, &ranges)?;
+    let indexes = places.into_iter().zip(read.as_chunks::<2>().0).map(|((row_group, column), [first, second])| {
+        ChunkIndexes { row_group, column, column_index: first.clone(), offset_index: second.clone() }
+    });
+    Ok(indexes.collect())
+}
+
+/// What the indexes of a row group leave of its rows.
+#[derive(Debug)]
+pub(super) struct PossibleRows {
+    pub(super) rows: Vec<Range<u64>>,
+    /// Pages that no row is left of, of all columns with an index.
+    pub(super) pruned_pages: u64,
+    /// The test with what is settled for all of `rows`, if anything is.
+    pub(super) test: Option<Test>,
+}
+
+/// The rows of a row group for which `test` may be true.
+pub(super) fn possible_rows(
+    test: &Test,
+    columns: &[PreparedColumn<'_>],
+    indexes: &[ChunkIndexes],
+    row_count: u64,
+) -> Option<PossibleRows> {
+    let pages: Vec<Pages<'_>> = indexes.iter().filter_map(|index| Pages::read(index, columns, row_count)).collect();
+    if pages.is_empty() {
+        return None;
+    }
+    let indexed = Indexed { pages: &pages, columns, row_count };
+    let rows = indexed.pieces(test).possible_rows();
+    let pruned_pages = pages.iter().map(|pages| pages.count_outside(&rows, row_count)).sum();
+    let test = super::outcomes::settle(test, &Within { indexed: &indexed, rows: &rows });
+    Some(PossibleRows { rows, pruned_pages, test })
+}
+
+/// The pages of one chunk.
+struct Pages<'a> {
+    column: usize,
+    first_rows: Vec<u64>,
+    index: ColumnIndex<'a>,
+}
+
+impl<'a> Pages<'a> {
+    fn read(indexes: &'a ChunkIndexes, columns: &[PreparedColumn<'_>], row_count: u64) -> Option<Self> {
+        let first_rows = offset_index::first_rows(&indexes.offset_index, row_count)?;
+        let index = ColumnIndex::read(&indexes.column_index, first_rows.len())?;
+        columns.get(indexes.column)?;
+        Some(Self { column: indexes.column, first_rows, index })
+    }
+
+    /// The rows of each page.
+    fn rows(&self, row_count: u64) -> impl Iterator<Item = Range<u64>> {
+        let ends = self.first_rows.iter().skip(1).copied().chain([row_count]);
+        self.first_rows.iter().copied().zip(ends).map(|(start, end)| start..end)
+    }
+
+    fn count_outside(&self, rows: &[Range<u64>], row_count: u64) -> u64 {
+        let mut rows = rows.iter().peekable();
+        let is_outside = |page: &Range<u64>| {
+            while rows.next_if(|range| range.end <= page.start).is_some() {}
+            rows.peek().is_none_or(|range| range.start >= page.end)
+        };
+        self.rows(row_count).filter(is_outside).count() as u64
+    }
+}
+
+/// All that is known of the pages of a row group.
+struct Indexed<'a> {
+    pages: &'a [Pages<'a>],
+    columns: &'a [PreparedColumn<'a>],
+    row_count: u64,
+}
+
+impl Indexed<'_> {
+    fn pieces(&self, test: &Test) -> Pieces {
+        let fold = |tests: &[Test], start: Outcomes, f: fn(Outcomes, Outcomes) -> Outcomes| {
+            let whole = Pieces::whole(self.row_count, start);
+            tests.iter().fold(whole, |all, test| all.zip(&self.pieces(test), f))
+        };
+        match test {
+            Test::Constant(truth) => Pieces::whole(self.row_count, Outcomes::only(*truth)),
+            Test::All(tests) => fold(tests, Outcomes::TRUE, Outcomes::and),
+            Test::Any(tests) => fold(tests, Outcomes::FALSE, Outcomes::or),
+            Test::Not(test) => self.pieces(test).map(Outcomes::not),
+            Test::Is(test, truth) => self.pieces(test).map(|outcomes| outcomes.is(*truth)),
+            Test::Values { column, test } => self.of_values(*column, test),
+            Test::Columns { .. } => Pieces::whole(self.row_count, Outcomes::ANY),
+        }
+    }
+
+    fn of_values(&self, column: usize, test: &ValueTest) -> Pieces {
+        let prepared = self.columns.get(column);
+        let pages = self.pages.iter().find(|pages| pages.column == column);
+        let (Some(pages), Some(prepared)) = (pages, prepared.filter(|prepared| prepared.is_about_values(test))) else {
+            return Pieces::whole(self.row_count, Outcomes::ANY);
+        };
+        let Some(descriptor) = prepared.descriptor else { return Pieces::whole(self.row_count, Outcomes::ANY) };
+        Pieces::new(pages.rows(self.row_count).enumerate().map(|(page, rows)| {
+            let row_count = rows.end - rows.start;
+            let domain = pages.index.domain(prepared.bounds.as_ref(), descriptor, page, row_count);
+            (rows.end, domain.outcomes(test))
+        }))
+    }
+}
+
+/// What is known of the rows that are left.
+struct Within<'a> {
+    indexed: &'a Indexed<'a>,
+    rows: &'a [Range<u64>],
+}
+
+impl Evidence for Within<'_> {
+    fn values(&self, column: usize, test: &ValueTest) -> Outcomes {
+        self.indexed.of_values(column, test).within(self.rows)
+    }
+
+    fn columns(&self, _: usize, _: Comparison, _: usize, _: &DataType) -> Outcomes {
+        Outcomes::ANY
+    }
+}

@@ -1,0 +1,59 @@
+//! What pruning has ruled out, stage by stage.
+
+use std::ops::AddAssign;
+
+/// What one kind of evidence has ruled out.
+#[non_exhaustive]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Pruned {
+    /// Row groups of which no row is left.
+    pub row_groups: u64,
+    /// Pages of which no row is left, within row groups of which some are; of all columns that were looked at.
+    pub pages: u64,
+    /// Rows, in row groups and in pages.
+    pub rows: u64,
+}
+
+/// What pruning has ruled out, in the order in which evidence is asked for.
+#[non_exhaustive]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PruneReport {
+    /// Row groups that were looked at.
+    pub row_groups: u64,
+    /// Their rows.
+    pub rows: u64,
+    /// By statistics of column chunks, and by what is false for any row.
+    pub statistics: Pruned,
+    /// By Bloom filters.
+    pub bloom: Pruned,
+    /// By dictionary pages.
+    pub dictionary: Pruned,
+    /// By the page index.
+    pub page_index: Pruned,
+}
+
+impl Pruned {
+    pub(super) fn add_row_group(&mut self, rows: u64) {
+        self.row_groups += 1;
+        self.rows += rows;
+    }
+}
+
+impl AddAssign for Pruned {
+    fn add_assign(&mut self, other: Self) {
+        self.row_groups += other.row_groups;
+        self.pages += other.pages;
+        self.rows += other.rows;
+    }
+}
+
+impl AddAssign for PruneReport {
+    fn add_assign(&mut self, other: Self) {
+        self.row_groups += other.row_groups;
+        self.rows += other.rows;
+        self.statistics += other.statistics;
+        self.bloom += other.bloom;
+        self.dictionary += other.dictionary;
+        self.page_index += other.page_index;
+    }
+}

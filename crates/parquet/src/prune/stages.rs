@@ -1,0 +1,314 @@
+//! The kinds of evidence, one after the other, each on the row groups that the one before has left.
+
+use std::sync::Arc;
+
+use arrow_schema::DataType;
+
+use super::Surviving;
+use super::bloom::{self, Answer, Keys, Lookup};
+use super::column::PreparedColumn;
+use super::dictionary::{self, DictionaryValues};
+use super::fetch;
+use super::options::Pruning;
+use super::outcomes::{Evidence, Outcomes, outcomes, settle};
+use super::page_index;
+use super::positive::{self, Leaf};
+use super::report::{PruneReport, Pruned};
+use super::statistics::RowGroupStatistics;
+use crate::error::Result;
+use crate::file::ParquetFile;
+use crate::predicate::{BoundPredicate, Comparison, Test, ValueTest};
+
+/// Row groups whose dictionaries and indexes are read at a time.
+const ROW_GROUPS_AT_ONCE: usize = 64;
+
+pub(super) struct Stages<'a> {
+    pub(super) file: &'a ParquetFile,
+    pub(super) columns: &'a [PreparedColumn<'a>],
+    pub(super) pruning: &'a Pruning,
+    pub(super) report: &'a mut PruneReport,
+    pub(super) left: Vec<Surviving>,
+}
+
+impl Stages<'_> {
+    /// Begins with the row groups in which something may pass.
+    pub(super) fn statistics(&mut self, predicate: &BoundPredicate, row_groups: &[usize]) {
+        let test = Arc::new(predicate.test.clone().simplify());
+        let (metadata, row_counts) = (self.file.metadata().row_groups(), self.file.row_group_row_counts());
+        for &row_group in row_groups {
+            let rows = row_counts[row_group];
+            self.report.row_groups += 1;
+            self.report.rows += rows;
+            let statistics = RowGroupStatistics {
+                file: self.file,
+                columns: self.columns,
+                row_group,
+                metadata: &metadata[row_group],
+            };
+            let (possible, settled) = if self.pruning.statistics {
+                let possible = outcomes(&test, &statistics).can_be_true();
+                (possible, if possible { settle(&test, &statistics) } else { None })
+            } else {
+                (outcomes(&test, &Nothing).can_be_true(), None)
+            };
+            if !possible || rows == 0 {
+                self.report.statistics.add_row_group(rows);
+                continue;
+            }
+            let test = settled.map_or_else(|| Arc::clone(&test), Arc::new);
+            self.left.push(Surviving { row_group, rows: std::iter::once(0..rows).collect(), test });
+        }
+    }
+
+    /// Looks up the keys of tests that decide alone.
+    pub(super) fn bloom(&mut self) -> Result<()> {
+        if !self.pruning.bloom || self.columns.iter().all(|column| column.keys.is_none()) {
+            return Ok(());
+        }
+        let left = std::mem::take(&mut self.left);
+        // Row groups share their test unless statistics have settled parts of it.
+        for group in left.chunk_by(|one, next| Arc::ptr_eq(&one.test, &next.test)) {
+            self.look_up(group)?;
+        }
+        Ok(())
+    }
+
+    fn look_up(&mut self, group: &[Surviving]) -> Result<()> {
+        let Some(Surviving { test, .. }) = group.first() else { return Ok(()) };
+        let has_filter = |leaf: usize| {
+            let of_leaf = |surviving: &Surviving| self.chunk(surviving.row_group, leaf)?.bloom_filter_offset();
+            group.iter().any(|surviving| of_leaf(surviving).is_some())
+        };
+        let mut leaves = Vec::new();
+        positive::deciding(
+            test,
+            &|column, test| self.can_be_looked_up(column, test).is_some_and(has_filter),
+            &mut leaves,
+        );
+        let (tests, lookups): (Vec<&ValueTest>, Vec<Lookup>) =
+            leaves.into_iter().filter_map(|leaf| Some((leaf.1, self.lookup(leaf)?))).unzip();
+        if lookups.is_empty() {
+            self.left.extend_from_slice(group);
+            return Ok(());
+        }
+        let row_groups: Vec<usize> = group.iter().map(|surviving| surviving.row_group).collect();
+        let answers = bloom::probe(self.file, &lookups, &row_groups, self.pruning.filter_memory.as_ref())?;
+        for (number, surviving) in group.iter().enumerate() {
+            let answer = |leaf: &ValueTest| {
+                let lookup = tests.iter().position(|test| std::ptr::eq(*test, leaf))?;
+                answers.get(lookup * group.len() + number)
+            };
+            if positive::fails(test, &|leaf| answer(leaf) == Some(&Answer::Absent)) {
+                self.report.bloom.add_row_group(row_count(surviving));
+                continue;
+            }
+            let mut surviving = surviving.clone();
+            let is_possible = |leaf: &&ValueTest| answer(leaf) == Some(&Answer::Possible);
+            if !tests.iter().all(|leaf| is_possible(leaf)) {
+                surviving.test =
+                    Arc::new(positive::narrowed(test, &|column, leaf| narrow(column, leaf, answer(leaf)?)));
+            }
+            self.left.push(surviving);
+        }
+        Ok(())
+    }
+
+    fn lookup(&self, (column, test): Leaf<'_>) -> Option<Lookup> {
+        let column = self.columns.get(column)?;
+        Some(Lookup { leaf: column.column.leaf?, keys: Keys::new(column.keys?, test)? })
+    }
+
+    /// The leaf whose filters answer a test.
+    fn can_be_looked_up(&self, column: usize, test: &ValueTest) -> Option<usize> {
+        let column = self.columns.get(column).filter(|column| column.is_about_values(test))?;
+        let is_of_keys = match test {
+            ValueTest::Compare(Comparison::Equal, _) | ValueTest::In(_) | ValueTest::Contains(_) => true,
+            ValueTest::Like(pattern) => pattern.exact().is_some(),
+            _ => false,
+        };
+        column.column.leaf.filter(|_| is_of_keys && column.keys.is_some())
+    }
+
+    /// Tests the values of dictionaries.
+    pub(super) fn dictionary(&mut self) -> Result<()> {
+        if !self.pruning.dictionary {
+            return Ok(());
+        }
+        let left = std::mem::take(&mut self.left);
+        for batch in left.chunks(ROW_GROUPS_AT_ONCE) {
+            self.test_dictionaries(batch)?;
+        }
+        Ok(())
+    }
+
+    fn test_dictionaries(&mut self, batch: &[Surviving]) -> Result<()> {
+        let (mut ranges, mut wanted) = (Vec::new(), Vec::new());
+        for (number, surviving) in batch.iter().enumerate() {
+            let place = |column: usize, test: &ValueTest| self.dictionary_of(surviving.row_group, column, test);
+            let mut leaves = Vec::new();
+            positive::deciding(&surviving.test, &|column, test| place(column, test).is_some(), &mut leaves);
+            for (column, test) in leaves {
+                if let Some(range) = place(column, test) {
+                    ranges.push(range);
+                    wanted.push((number, column, test));
+                }
+            }
+        }
+        if ranges.is_empty() {
+            self.left.extend_from_slice(batch);
+            return Ok(());
+        }
+        let pages = fetch::read_many(self.file, &ranges)?;
+        let mut said: Vec<Said<'_>> = batch.iter().map(|_| Said::default()).collect();
+        for ((number, column, test), page) in wanted.into_iter().zip(pages) {
+            let (row_group, Some(prepared)) = (batch[number].row_group, self.columns.get(column)) else { continue };
+            if let Some(values) = DictionaryValues::decode(self.file, row_group, prepared, page) {
+                let outcomes = values.outcomes(test, self.may_have_nulls(row_group, prepared));
+                said[number].leaves.push((test, outcomes));
+            }
+        }
+        for (surviving, said) in batch.iter().zip(said) {
+            if !outcomes(&surviving.test, &said).can_be_true() {
+                self.report.dictionary.add_row_group(row_count(surviving));
+                continue;
+            }
+            let mut surviving = surviving.clone();
+            if let Some(test) = settle(&surviving.test, &said) {
+                surviving.test = Arc::new(test);
+            }
+            self.left.push(surviving);
+        }
+        Ok(())
+    }
+
+    /// Where the dictionary page is that answers a test, unless a filter has.
+    fn dictionary_of(&self, row_group: usize, column: usize, test: &ValueTest) -> Option<std::ops::Range<u64>> {
+        let prepared = self.columns.get(column).filter(|prepared| prepared.is_about_values(test))?;
+        let chunk = self.chunk(row_group, prepared.column.leaf?)?;
+        let has_answered = self.pruning.bloom
+            && chunk.bloom_filter_offset().is_some()
+            && self.can_be_looked_up(column, test).is_some();
+        if has_answered || matches!(test, ValueTest::IsNull | ValueTest::Always(_)) {
+            return None;
+        }
+        dictionary::locate(chunk, self.pruning).filter(|range| range.end <= self.file.source().len())
+    }
+
+    fn may_have_nulls(&self, row_group: usize, column: &PreparedColumn<'_>) -> bool {
+        let is_required = column.descriptor.is_some_and(|descriptor| descriptor.max_def_level() == 0);
+        let statistics = column.column.leaf.and_then(|leaf| self.chunk(row_group, leaf)?.statistics());
+        !is_required && statistics.and_then(|statistics| statistics.null_count_opt()) != Some(0)
+    }
+
+    /// Passes over pages.
+    pub(super) fn page_index(&mut self) -> Result<()> {
+        if !self.pruning.page_index {
+            return Ok(());
+        }
+        let left = std::mem::take(&mut self.left);
+        for batch in left.chunks(ROW_GROUPS_AT_ONCE) {
+            self.test_pages(batch)?;
+        }
+        Ok(())
+    }
+
+    fn test_pages(&mut self, batch: &[Surviving]) -> Result<()> {
+        let mut chunks = Vec::new();
+        let mut columns = Vec::new();
+        for surviving in batch {
+            columns.clear();
+            self.collect(&surviving.test, &mut columns);
+            chunks.extend(columns.iter().map(|&(column, leaf)| (surviving.row_group, column, leaf)));
+        }
+        let indexes = page_index::read(self.file, &chunks)?;
+        let mut indexes = indexes.as_slice();
+        for surviving in batch {
+            let of_row_group = indexes.iter().take_while(|index| index.row_group == surviving.row_group).count();
+            let (own, rest) = indexes.split_at(of_row_group);
+            indexes = rest;
+            let rows = row_count(surviving);
+            let mut surviving = surviving.clone();
+            if let Some(possible) = page_index::possible_rows(&surviving.test, self.columns, own, rows) {
+                let left: u64 = possible.rows.iter().map(|range| range.end - range.start).sum();
+                let pruned = match left {
+                    0 => Pruned { row_groups: 1, pages: 0, rows },
+                    _ => Pruned { row_groups: 0, pages: possible.pruned_pages, rows: rows - left },
+                };
+                self.report.page_index += pruned;
+                if left == 0 {
+                    continue;
+                }
+                surviving.rows = possible.rows;
+                if let Some(test) = possible.test {
+                    surviving.test = Arc::new(test);
+                }
+            }
+            self.left.push(surviving);
+        }
+        Ok(())
+    }
+
+    /// Adds the columns, with their leaves, whose indexes can say something about `test`.
+    fn collect(&self, test: &Test, columns: &mut Vec<(usize, usize)>) {
+        match test {
+            Test::All(tests) | Test::Any(tests) => tests.iter().for_each(|test| self.collect(test, columns)),
+            Test::Not(test) | Test::Is(test, _) => self.collect(test, columns),
+            Test::Values { column, test } => {
+                let prepared = self.columns.get(*column).filter(|prepared| prepared.is_about_values(test));
+                if let Some(leaf) = prepared.and_then(|prepared| prepared.column.leaf)
+                    && !columns.contains(&(*column, leaf))
+                {
+                    columns.push((*column, leaf));
+                }
+            }
+            Test::Constant(_) | Test::Columns { .. } => {}
+        }
+    }
+
+    fn chunk(&self, row_group: usize, leaf: usize) -> Option<&parquet::file::metadata::ColumnChunkMetaData> {
+        self.file.metadata().row_groups().get(row_group)?.columns().get(leaf)
+    }
+}
+
+fn row_count(surviving: &Surviving) -> u64 {
+    surviving.rows.iter().map(|range| range.end - range.start).sum()
+}
+
+/// A leaf with what a filter leaves of it.
+fn narrow(column: usize, test: &ValueTest, answer: &Answer) -> Option<Test> {
+    match (answer, test) {
+        (Answer::Absent, _) => Some(Test::Constant(Some(false))),
+        (Answer::Narrowed(keys), ValueTest::In(set)) => {
+            let values = keys.iter().filter_map(|&key| set.values().get(key as usize));
+            let set = crate::predicate::ValueSet::new(values.cloned().collect());
+            Some(Test::Values { column, test: ValueTest::In(set) })
+        }
+        _ => None,
+    }
+}
+
+/// No evidence: what is settled is settled by itself.
+struct Nothing;
+
+impl Evidence for Nothing {
+    fn values(&self, _: usize, _: &ValueTest) -> Outcomes {
+        Outcomes::ANY
+    }
+}
+
+/// What is known of some leaves of a test, told apart by their address.
+#[derive(Default)]
+struct Said<'t> {
+    leaves: Vec<(&'t ValueTest, Outcomes)>,
+}
+
+impl Evidence for Said<'_> {
+    fn values(&self, _: usize, test: &ValueTest) -> Outcomes {
+        let leaf = self.leaves.iter().find(|(leaf, _)| std::ptr::eq(*leaf, test));
+        leaf.map_or(Outcomes::ANY, |(_, outcomes)| *outcomes)
+    }
+
+    fn columns(&self, _: usize, _: Comparison, _: usize, _: &DataType) -> Outcomes {
+        Outcomes::ANY
+    }
+}

@@ -1,0 +1,68 @@
+//! What the footer knows: the statistics of column chunks.
+//!
+//! Smallest and largest value and the number of nulls prove that no row passes, or that all do; what is believed of them is
+//! said in [`bounds`](super::bounds). Counts that cannot be (more nulls than values, values that are not one a row) prove
+//! nothing.
+
+use arrow_schema::DataType;
+use parquet::file::metadata::RowGroupMetaData;
+
+use super::bounds::{Read, value_type};
+use super::column::PreparedColumn;
+use super::domain::Domain;
+use super::outcomes::{Evidence, Outcomes};
+use crate::file::ParquetFile;
+use crate::predicate::{Comparison, ValueTest};
+
+/// The statistics of a row group.
+pub(super) struct RowGroupStatistics<'a> {
+    pub(super) file: &'a ParquetFile,
+    pub(super) columns: &'a [PreparedColumn<'a>],
+    pub(super) row_group: usize,
+    pub(super) metadata: &'a RowGroupMetaData,
+}
+
+impl RowGroupStatistics<'_> {
+    fn domain(&self, column: &PreparedColumn<'_>) -> Domain<'_> {
+        let (Some(leaf), Some(descriptor)) = (column.column.leaf, column.descriptor) else { return Domain::ANY };
+        let Some(chunk) = self.metadata.columns().get(leaf) else { return Domain::ANY };
+        let Ok(value_count) = u64::try_from(chunk.num_values()) else { return Domain::ANY };
+        if descriptor.max_rep_level() == 0 && chunk.num_values() != self.metadata.num_rows() {
+            return Domain::ANY;
+        }
+        let statistics = chunk.statistics();
+        let null_count = match descriptor.max_def_level() {
+            0 => Some(0),
+            _ => statistics.and_then(|statistics| statistics.null_count_opt()),
+        };
+        let Some(bounds) = &column.bounds else {
+            // Without bounds, whether there may be NaNs makes no difference.
+            return Read::UNKNOWN.domain(true, value_count, null_count, None);
+        };
+        let read = statistics.map_or(Read::UNKNOWN, |statistics| bounds.of_statistics(statistics));
+        let nan_count = if bounds.is_float() { self.file.nan_count(self.row_group, leaf) } else { None };
+        read.domain(bounds.is_float(), value_count, null_count, nan_count)
+    }
+}
+
+impl Evidence for RowGroupStatistics<'_> {
+    fn values(&self, column: usize, test: &ValueTest) -> Outcomes {
+        match self.columns.get(column) {
+            Some(column) if column.is_about_values(test) => self.domain(column).outcomes(test),
+            _ => Outcomes::ANY,
+        }
+    }
+
+    fn columns(&self, left: usize, op: Comparison, right: usize, common: &DataType) -> Outcomes {
+        let prepared = |column: usize| {
+            let column = self.columns.get(column).filter(|column| !column.column.repeated)?;
+            // Values of other types are converted before they are compared.
+            let is_common = value_type(column.column.field.data_type()) == value_type(common);
+            (is_common && column.bounds.is_some()).then_some(column)
+        };
+        match (prepared(left), prepared(right)) {
+            (Some(left), Some(right)) => self.domain(left).compared_with(op, &self.domain(right)),
+            _ => Outcomes::ANY,
+        }
+    }
+}
