@@ -157,11 +157,11 @@ pub fn check_blocks(blocks: &[[u8; BLOCK_LEN]], hash: u64, out: &mut [u64]) -> R
 #[inline]
 pub fn block_index(hash: u64, block_count: usize) -> usize {
     // Below the count, which fits.
-    (u128::from(hash >> 32) * block_count as u128 >> 32) as usize
+    ((u128::from(hash >> 32) * block_count as u128) >> 32) as usize
 }
 
 /// Hands the answers to `take`, 64 at a time.
-fn each_word_of_filters<'a>(filters: &[&'a [u8]], hash: u64, mut take: impl FnMut(u64)) -> Result<(), KernelError> {
+fn each_word_of_filters(filters: &[&[u8]], hash: u64, mut take: impl FnMut(u64)) -> Result<(), KernelError> {
     // While one group is checked, the blocks of the next are under way.
     let mut groups = [[const { &[0; BLOCK_LEN] }; WORD]; 2];
     let mut under_way = 0;

@@ -42,7 +42,7 @@ pub(super) fn check(blocks: &[[u32; 8]], hash: u64) -> bool {
 
 /// The words one after the other, until one lacks its bit.
 pub(super) fn check_until_missing(blocks: &[[u32; 8]], hash: u64) -> bool {
-    let block = &blocks[((hash >> 32) * blocks.len() as u64 >> 32) as usize];
+    let block = &blocks[(((hash >> 32) * blocks.len() as u64) >> 32) as usize];
     for (word, salt) in block.iter().zip(SALT) {
         if word & 1 << ((hash as u32).wrapping_mul(salt) >> 27) == 0 {
             return false;
@@ -54,7 +54,7 @@ pub(super) fn check_until_missing(blocks: &[[u32; 8]], hash: u64) -> bool {
 /// The mask of the whole block, then what of it the block has.
 pub(super) fn check_by_mask(blocks: &[[u32; 8]], hash: u64) -> bool {
     let mask = mask(hash as u32);
-    let mut common = blocks[((hash >> 32) * blocks.len() as u64 >> 32) as usize];
+    let mut common = blocks[(((hash >> 32) * blocks.len() as u64) >> 32) as usize];
     common.iter_mut().zip(mask).for_each(|(word, bit)| *word &= bit);
     common == mask
 }

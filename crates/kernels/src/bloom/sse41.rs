@@ -24,8 +24,9 @@ sse41! {
             let block = blocks.of(hash);
             let (before, bits) = (load(block), bits(hash, salt));
             for ((half, before), bits) in block.as_chunks_mut::<16>().0.iter_mut().zip(before).zip(bits) {
+                let after = _mm_or_si128(before, bits);
                 // SAFETY: the reference is to 16 writable bytes, and this store takes any alignment.
-                unsafe { _mm_storeu_si128(half.as_mut_ptr().cast(), _mm_or_si128(before, bits)) };
+                unsafe { _mm_storeu_si128(half.as_mut_ptr().cast(), after) };
             }
         }
     }
