@@ -24,6 +24,10 @@ neon *FILTER:
 avx512 *FILTER:
     scripts/avx512-emulated.sh {{FILTER}}
 
+# Every Bloom function at every tier against the specification: 167 million pairs of a key and a filter
+bloom-pairs:
+    cargo test --release -p lath-kernels --lib bloom::tests::many_millions -- --ignored --nocapture
+
 # Fuzz targets over their seeds, or for a number of seconds each: `just fuzz 60 TARGET`
 fuzz *ARGS:
     scripts/fuzz-seeds.sh {{ARGS}}

@@ -25,53 +25,41 @@ use super::blocks::{Blocks, BlocksMut};
 use super::{Block, SALT, WORD};
 use crate::tier::avx2;
 
+/// Hashes whose bits are made before the first of them is inserted.
+const INSERTED: usize = 8;
+
 /// Checks that are reduced together.
 const GROUP: usize = 8;
 
-/// Filters of more bytes than a second-level cache holds have their blocks fetched early.
-const LARGE: usize = 1 << 20;
-
-/// How many checks early.
-const AHEAD: usize = 64;
-
 avx2! {
-    pub(super) fn insert_all(mut blocks: BlocksMut<'_>, hashes: &[u64]) {
+    pub(super) fn insert_all(blocks: &mut BlocksMut<'_>, hashes: &[u64]) {
         let salt = salt();
-        for &hash in hashes {
+        let (groups, rest) = hashes.as_chunks::<INSERTED>();
+        for group in groups {
+            let bits = group.map(|hash| bits(hash, salt));
+            for (&hash, bits) in group.iter().zip(bits) {
+                let block = blocks.of(hash);
+                store(block, _mm256_or_si256(load(block), bits));
+            }
+        }
+        for &hash in rest {
             let block = blocks.of(hash);
-            let bits = _mm256_sllv_epi32(_mm256_set1_epi32(1), bit_numbers(hash, salt));
-            let inserted = _mm256_or_si256(load(block), bits);
-            store(block, inserted);
+            store(block, _mm256_or_si256(load(block), bits(hash, salt)));
         }
     }
 
     #[inline]
     pub(super) fn check(block: &Block, hash: u64) -> bool {
-        let bits = _mm256_sllv_epi32(_mm256_set1_epi32(1), bit_numbers(hash, salt()));
-        _mm256_testc_si256(load(block), bits) != 0
+        _mm256_testc_si256(load(block), bits(hash, salt())) != 0
     }
 
     #[inline]
-    pub(super) fn check_hashes(blocks: Blocks<'_>, hashes: &[u64], take: impl FnMut(u64)) {
-        if blocks.len_bytes() > LARGE {
-            hashes_by_word::<true>(blocks, hashes, take);
-        } else {
-            hashes_by_word::<false>(blocks, hashes, take);
-        }
-    }
-
-    #[inline]
-    fn hashes_by_word<const LARGE: bool>(blocks: Blocks<'_>, hashes: &[u64], mut take: impl FnMut(u64)) {
+    pub(super) fn check_hashes(blocks: Blocks<'_>, hashes: &[u64], mut take: impl FnMut(u64)) {
         let salt = salt();
         let (words, rest) = hashes.as_chunks::<WORD>();
-        for (i, word) in words.iter().enumerate() {
+        for word in words {
             let mut answers = 0;
             for (j, group) in word.as_chunks::<GROUP>().0.iter().enumerate() {
-                if LARGE {
-                    for &hash in hashes.get(i * WORD + j * GROUP + AHEAD..).unwrap_or_default().iter().take(GROUP) {
-                        blocks.prefetch(hash);
-                    }
-                }
                 let shifted = group.map(|hash| _mm256_srlv_epi32(load(blocks.of(hash)), bit_numbers(hash, salt)));
                 answers |= u64::from(all_lowest(shifted)) << (j * GROUP);
             }
@@ -125,6 +113,12 @@ avx2! {
     #[inline]
     fn and_fours(a: __m256i, b: __m256i) -> __m256i {
         _mm256_and_si256(_mm256_unpacklo_epi64(a, b), _mm256_unpackhi_epi64(a, b))
+    }
+
+    /// The bit of a hash in each word.
+    #[inline]
+    fn bits(hash: u64, salt: __m256i) -> __m256i {
+        _mm256_sllv_epi32(_mm256_set1_epi32(1), bit_numbers(hash, salt))
     }
 
     /// The number of a hash's bit in each word.

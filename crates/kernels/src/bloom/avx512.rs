@@ -16,34 +16,14 @@ use crate::tier::avx512;
 /// Checks that are reduced together.
 const GROUP: usize = 8;
 
-/// Filters of more bytes than a second-level cache holds have their blocks fetched early.
-const LARGE: usize = 1 << 20;
-
-/// How many checks early.
-const AHEAD: usize = 64;
-
 avx512! {
     #[inline]
-    pub(super) fn check_hashes(blocks: Blocks<'_>, hashes: &[u64], take: impl FnMut(u64)) {
-        if blocks.len_bytes() > LARGE {
-            hashes_by_word::<true>(blocks, hashes, take);
-        } else {
-            hashes_by_word::<false>(blocks, hashes, take);
-        }
-    }
-
-    #[inline]
-    fn hashes_by_word<const LARGE: bool>(blocks: Blocks<'_>, hashes: &[u64], mut take: impl FnMut(u64)) {
+    pub(super) fn check_hashes(blocks: Blocks<'_>, hashes: &[u64], mut take: impl FnMut(u64)) {
         let salt = salt();
         let (words, rest) = hashes.as_chunks::<WORD>();
-        for (i, word) in words.iter().enumerate() {
+        for word in words {
             let mut answers = 0;
             for (j, group) in word.as_chunks::<GROUP>().0.iter().enumerate() {
-                if LARGE {
-                    for &hash in hashes.get(i * WORD + j * GROUP + AHEAD..).unwrap_or_default().iter().take(GROUP) {
-                        blocks.prefetch(hash);
-                    }
-                }
                 let [a, b, c, d, e, f, g, h] = group.map(|hash| blocks.of(hash));
                 let keys = load_hashes(group);
                 let found = [

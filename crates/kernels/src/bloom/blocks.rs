@@ -25,12 +25,6 @@ impl<'a> Blocks<'a> {
         // SAFETY: the number is below the count of blocks, as both constructors see to its range.
         unsafe { self.0.get_unchecked(block_number(hash, self.0.len())) }
     }
-
-    /// Begins to fetch the block of a hash; no more than a hint.
-    #[inline(always)]
-    pub(super) fn prefetch(self, hash: u64) {
-        prefetch(self.of(hash));
-    }
 }
 
 /// The same, to be changed.
@@ -40,6 +34,10 @@ impl<'a> BlocksMut<'a> {
     pub(super) fn new(bitset: &'a mut [u8]) -> Result<Self, KernelError> {
         check_len(bitset.len())?;
         Ok(Self(bitset.as_chunks_mut().0))
+    }
+
+    pub(super) fn len_bytes(&self) -> usize {
+        self.0.len() * BLOCK_LEN
     }
 
     /// The block of a hash.
@@ -73,19 +71,20 @@ fn block_number(hash: u64, block_count: usize) -> usize {
     (((hash >> 32) * block_count as u64) >> 32) as usize
 }
 
-/// Begins to fetch a block; no more than a hint.
+/// Begins to fetch a block, no nearer than the second-level cache: what waits to get into the first takes up one of a few
+/// places, which the loads that are under way need.
 #[inline(always)]
 pub(super) fn prefetch(block: &Block) {
     #[cfg(target_arch = "x86_64")]
     {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
         // SAFETY: the instruction is of SSE, which every x86-64 processor has, and the address is that of a reference.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(block.as_ptr().cast()) };
+        unsafe { _mm_prefetch::<_MM_HINT_T1>(block.as_ptr().cast()) };
     }
     #[cfg(target_arch = "aarch64")]
     // SAFETY: a hint, which changes neither registers nor memory.
     unsafe {
-        std::arch::asm!("prfm pldl1keep, [{}]", in(reg) block.as_ptr(), options(nostack, preserves_flags, readonly));
+        std::arch::asm!("prfm pldl2keep, [{}]", in(reg) block.as_ptr(), options(nostack, preserves_flags, readonly));
     }
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     let _ = block;

@@ -46,6 +46,8 @@ mod tests;
 use blocks::{Blocks, BlocksMut, prefetch};
 
 use crate::KernelError;
+#[cfg(target_arch = "x86_64")]
+use crate::Tier;
 use crate::tier::dispatch;
 
 /// Bytes of a block.
@@ -55,6 +57,9 @@ type Block = [u8; BLOCK_LEN];
 
 /// Checks whose answers are one word of a bitmap.
 const WORD: usize = 64;
+
+/// Filters of more bytes have their blocks fetched early: a second-level cache holds no more.
+const LARGE: usize = 1 << 20;
 
 /// What a key is multiplied with for each word of a block.
 const SALT: [u32; 8] =
@@ -73,7 +78,18 @@ pub fn insert(bitset: &mut [u8], hash: u64) -> Result<(), KernelError> {
 /// # Errors
 /// As [`insert`].
 pub fn insert_many(bitset: &mut [u8], hashes: &[u64]) -> Result<(), KernelError> {
-    insert_all(BlocksMut::new(bitset)?, hashes);
+    let mut blocks = BlocksMut::new(bitset)?;
+    if blocks.len_bytes() <= LARGE {
+        insert_all(&mut blocks, hashes);
+        return Ok(());
+    }
+    let mut groups = hashes.chunks(WORD).peekable();
+    while let Some(group) = groups.next() {
+        for &hash in groups.peek().copied().unwrap_or_default() {
+            prefetch(blocks.of(hash));
+        }
+        insert_all(&mut blocks, group);
+    }
     Ok(())
 }
 
@@ -183,17 +199,41 @@ fn each_word_of_filters(filters: &[&[u8]], hash: u64, mut take: impl FnMut(u64))
     Ok(())
 }
 
-fn insert_all(blocks: BlocksMut<'_>, hashes: &[u64]) {
+fn insert_all(blocks: &mut BlocksMut<'_>, hashes: &[u64]) {
     dispatch!(insert_all(blocks, hashes): avx2 sse41 neon);
 }
 
 #[inline]
 fn check_one(block: &Block, hash: u64) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    if Tier::Avx2.is_reached() {
+        // SAFETY: a tier is reached where its gate has tested every feature that the callee enables.
+        return unsafe { avx2::check(block, hash) };
+    }
+    check_at_any(block, hash)
+}
+
+#[inline(never)]
+fn check_at_any(block: &Block, hash: u64) -> bool {
     dispatch!(check(block, hash): avx2 sse41 neon)
 }
 
 /// Hands the answers to `take`, 64 at a time.
-fn check_hashes(blocks: Blocks<'_>, hashes: &[u64], take: impl FnMut(u64)) {
+fn check_hashes(blocks: Blocks<'_>, hashes: &[u64], mut take: impl FnMut(u64)) {
+    if blocks.len_bytes() <= LARGE {
+        return check_all(blocks, hashes, take);
+    }
+    // While one group is checked, the blocks of the next are under way.
+    let mut groups = hashes.chunks(WORD).peekable();
+    while let Some(group) = groups.next() {
+        for &hash in groups.peek().copied().unwrap_or_default() {
+            prefetch(blocks.of(hash));
+        }
+        check_all(blocks, group, &mut take);
+    }
+}
+
+fn check_all(blocks: Blocks<'_>, hashes: &[u64], take: impl FnMut(u64)) {
     dispatch!(check_hashes(blocks, hashes, take): avx512 avx2 sse41 neon);
 }
 

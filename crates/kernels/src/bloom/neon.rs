@@ -17,7 +17,7 @@ use crate::tier::neon;
 const GROUP: usize = 4;
 
 neon! {
-    pub(super) fn insert_all(mut blocks: BlocksMut<'_>, hashes: &[u64]) {
+    pub(super) fn insert_all(blocks: &mut BlocksMut<'_>, hashes: &[u64]) {
         let salt = salt();
         for &hash in hashes {
             let bits = bits(hash, salt);

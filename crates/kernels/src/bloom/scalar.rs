@@ -3,7 +3,7 @@
 use super::blocks::{Blocks, BlocksMut};
 use super::{Block, SALT, WORD};
 
-pub(super) fn insert_all(mut blocks: BlocksMut<'_>, hashes: &[u64]) {
+pub(super) fn insert_all(blocks: &mut BlocksMut<'_>, hashes: &[u64]) {
     for &hash in hashes {
         let words = blocks.of(hash).as_chunks_mut::<4>().0;
         for (word, bit) in words.iter_mut().zip(bits(hash)) {

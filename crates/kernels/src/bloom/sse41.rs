@@ -18,7 +18,7 @@ use crate::tier::sse41;
 const GROUP: usize = 4;
 
 sse41! {
-    pub(super) fn insert_all(mut blocks: BlocksMut<'_>, hashes: &[u64]) {
+    pub(super) fn insert_all(blocks: &mut BlocksMut<'_>, hashes: &[u64]) {
         let salt = salt();
         for &hash in hashes {
             let block = blocks.of(hash);

@@ -147,6 +147,68 @@ fn one_key_is_found_in_many_filters_where_the_specification_finds_it() {
     }
 }
 
+/// Checks `64 · batches · keys` pairs of a key and a filter, with every function at every tier; returns how many there are.
+fn check_pairs(random: &mut Seeded, batches: usize, keys: usize) -> usize {
+    for batch in 0..batches {
+        let filters: Vec<Vec<[u32; 8]>> = (0..64)
+            .map(|_| {
+                let most = [1, 10, 300, 4096][random.usize(..4)];
+                let block_count = random.usize(1..=most);
+                let inside: Vec<u64> = (0..block_count * random.usize(..40)).map(|_| random.u64(..)).collect();
+                reference::filter(block_count, &inside)
+            })
+            .collect();
+        let keys = hashes(random, keys);
+        let expected: Vec<Vec<u64>> =
+            filters.iter().map(|filter| bitmap(keys.iter().map(|&key| expected(filter, key)))).collect();
+        let bitsets: Vec<Vec<u8>> = filters.iter().map(|filter| reference::bitset(filter)).collect();
+        let slices: Vec<&[u8]> = bitsets.iter().map(Vec::as_slice).collect();
+        Tier::for_each_available(|tier| {
+            let mut out = vec![0; keys.len().div_ceil(64)];
+            for (bitset, expected) in slices.iter().zip(&expected) {
+                check_many(bitset, &keys, &mut out).unwrap();
+                assert_eq!(out, *expected, "{tier} batch {batch}");
+                let ones: u32 = expected.iter().map(|word| word.count_ones()).sum();
+                assert_eq!(count_many(bitset, &keys), Ok(ones as usize), "{tier} batch {batch}");
+                let single = bitmap(keys.iter().map(|&key| check(bitset, key) == Ok(true)));
+                assert_eq!(single, *expected, "{tier} batch {batch}");
+            }
+            for (i, &key) in keys.iter().enumerate() {
+                let column = expected.iter().rev().fold(0, |word, row| word << 1 | row[i / 64] >> (i % 64) & 1);
+                let mut out = [0];
+                check_filters(&slices, key, &mut out).unwrap();
+                assert_eq!(out, [column], "{tier} batch {batch}");
+                assert_eq!(count_filters(&slices, key), Ok(column.count_ones() as usize), "{tier} batch {batch}");
+                let blocks: [[u8; BLOCK_LEN]; 64] = std::array::from_fn(|filter| {
+                    let blocks = slices[filter].as_chunks().0;
+                    blocks[block_index(key, blocks.len())]
+                });
+                check_blocks(&blocks, key, &mut out).unwrap();
+                assert_eq!(out, [column], "{tier} batch {batch}");
+            }
+        });
+    }
+    64 * batches * keys
+}
+
+#[test]
+fn pairs_of_keys_and_filters_are_answered_as_by_the_specification() {
+    let mut random = Seeded::new("pairs of keys and filters are answered as by the specification");
+    check_pairs(&mut random, 2, 200);
+}
+
+/// `just bloom-pairs`
+#[test]
+#[ignore = "half a minute where optimised, many without"]
+fn many_millions_of_pairs_are_answered_as_by_the_specification() {
+    let mut random = Seeded::new("many millions of pairs are answered as by the specification");
+    let started = std::time::Instant::now();
+    let pairs = check_pairs(&mut random, 640, 4096);
+    assert!(pairs > 167_000_000);
+    let tiers: Vec<String> = Tier::under_test().iter().map(Tier::to_string).collect();
+    println!("{pairs} pairs without a mismatch at {} in {:.0?}", tiers.join(", "), started.elapsed());
+}
+
 #[test]
 fn every_bit_that_is_missing_is_noticed() {
     let mut random = Seeded::new("every bit that is missing is noticed");
