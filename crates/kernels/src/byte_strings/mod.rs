@@ -45,7 +45,38 @@ pub enum ByteStrings<'a> {
     },
 }
 
-impl ByteStrings<'_> {
+impl<'a> ByteStrings<'a> {
+    /// String `index`.
+    #[inline]
+    pub(crate) fn get(&self, index: usize) -> Result<&'a [u8], KernelError> {
+        macro_rules! between {
+            ($data:expr, $offsets:expr) => {{
+                let [start, end] = *$offsets.get(index..).and_then(<[_]>::first_chunk).ok_or_else(astray)?;
+                let place = |offset| usize::try_from(offset).ok();
+                place(start).zip(place(end)).and_then(|(start, end)| $data.get(start..end)).ok_or_else(astray)
+            }};
+        }
+        match *self {
+            Self::Offsets32 { data, offsets } => between!(data, offsets),
+            Self::Offsets64 { data, offsets } => between!(data, offsets),
+            Self::Views { views, buffers } => {
+                let view = views.get(index).ok_or_else(astray)?;
+                let word = u128::from_le(*view);
+                let len = word as u32 as usize;
+                let (home, start) = if len <= 12 {
+                    (bytes_of(views), 16 * index + 4)
+                } else {
+                    (*buffers.get((word >> 64) as u32 as usize).ok_or_else(astray)?, (word >> 96) as usize)
+                };
+                home.get(start..start.saturating_add(len)).ok_or_else(astray)
+            }
+            Self::Fixed { data, width } => {
+                let start = index.saturating_mul(width);
+                data.get(start..start.saturating_add(width)).ok_or_else(astray)
+            }
+        }
+    }
+
     /// The number of strings.
     pub fn len(&self) -> usize {
         match *self {

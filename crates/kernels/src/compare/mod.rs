@@ -25,6 +25,7 @@ mod number;
 #[cfg(test)]
 mod reference;
 mod scalar;
+mod strings;
 #[cfg(test)]
 mod tests;
 
@@ -32,6 +33,7 @@ pub use crate::levels::count;
 pub use bits::{and, and_not, or};
 pub use codes::{Truth, codes};
 pub use number::Number;
+pub use strings::{compare_strings, strings_any_of, strings_start_with};
 
 use crate::KernelError;
 
@@ -123,7 +125,7 @@ pub fn any_of<T: Number>(values: &[T], set: &[T], out: &mut [u64]) -> Result<(),
 
 /// Words of a bitmap over `count` values.
 #[inline]
-pub fn word_count(count: usize) -> usize {
+pub const fn word_count(count: usize) -> usize {
     count.div_ceil(64)
 }
 

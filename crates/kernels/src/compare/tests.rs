@@ -3,8 +3,12 @@ use std::fmt::Debug;
 use lath_testkit::{Guarded, Plain, Seeded, lengths};
 
 use super::reference::{Ordered, bitmap, holds};
-use super::{Comparison, Number, Truth, any_of, between, codes, compare, compare_slices};
-use crate::{KernelError, Tier};
+use super::{
+    Comparison, Number, Truth, any_of, between, codes, compare, compare_slices, compare_strings, strings_any_of,
+    strings_start_with,
+};
+use crate::byte_strings::layouts::Layouts;
+use crate::{ByteStrings, KernelError, Tier};
 
 const COMPARISONS: [Comparison; 6] = [
     Comparison::Equal,
@@ -172,4 +176,81 @@ fn lengths_that_disagree_are_errors() {
     assert_eq!(any_of(&[1; 64], &[1], &mut [0, 0]), wrong(1, 2));
     assert_eq!(compare_slices(&[1, 2], Comparison::Less, &[1], &mut [0]), wrong(2, 1));
     assert_eq!(codes(&[0], Truth::new(&[1], 1).unwrap(), &mut []), wrong(1, 0));
+}
+
+/// Strings of few letters, so that many share their first bytes, zeros among them; all of one length if `fixed`.
+fn strings(random: &mut Seeded, count: usize, longest: usize, fixed: bool) -> Vec<Vec<u8>> {
+    let string = |random: &mut Seeded| {
+        let len = if fixed { longest } else { random.usize(..=longest) };
+        let same = random.usize(..=len);
+        (0..len).map(|at| if at < same { b'p' } else { random.u8(..3) * 127 }).collect()
+    };
+    (0..count).map(|_| string(random)).collect()
+}
+
+#[test]
+fn strings_in_every_layout_compare_by_their_bytes() {
+    for seed in 0..120 {
+        let mut random = Seeded::with_seed("compare::strings", seed);
+        let longest = [1, 2, 3, 4, 5, 8, 11, 12, 13, 16, 20, 40][seed as usize % 12];
+        let fixed = seed % 5 < 2;
+        let count = [0, 1, 63, 64, 65, 511, 512, 513, 1100][random.usize(..9)];
+        let all = strings(&mut random, count, longest, fixed);
+        let others_fixed = random.bool();
+        let others = strings(&mut random, 50, longest, others_fixed);
+        let pick = |random: &mut Seeded| {
+            let from = if all.is_empty() || random.u8(..4) == 0 { &others } else { &all };
+            let mut picked = from[random.usize(..from.len())].clone();
+            match random.u8(..8) {
+                0 => picked.truncate(random.usize(..=picked.len())),
+                1 => picked.push(random.u8(..2)),
+                _ => {}
+            }
+            picked
+        };
+        let literal = pick(&mut random);
+        let mut set: Vec<Vec<u8>> = (0..random.usize(..40)).map(|_| pick(&mut random)).collect();
+        set.sort();
+        let set: Vec<&[u8]> = set.iter().map(Vec::as_slice).collect();
+        let layouts = Layouts::new(&all);
+        Tier::for_each_available(|tier| {
+            layouts.for_each(|strings| {
+                let context = || format!("{tier} seed {seed} {strings:?}");
+                // Without strings, what is of fixed length has none to show it by.
+                let mut out = Guarded::ending_at_guard(&vec![GARBAGE; all.len().div_ceil(64)]);
+                for op in COMPARISONS {
+                    let order = |string: &Vec<u8>| holds(string.as_slice().cmp(&literal) as i8, op, 0);
+                    compare_strings(strings, op, &literal, &mut out).unwrap();
+                    assert_eq!(*out, bitmap(all.iter().map(order)), "{} {op:?} {literal:?}", context());
+                }
+                strings_any_of(strings, &set, &mut out).unwrap();
+                let expected = bitmap(all.iter().map(|string| set.contains(&string.as_slice())));
+                assert_eq!(*out, expected, "{} {set:?}", context());
+                strings_start_with(strings, &literal, &mut out).unwrap();
+                let expected = bitmap(all.iter().map(|string| string.starts_with(&literal)));
+                assert_eq!(*out, expected, "{} {literal:?}", context());
+            });
+        });
+    }
+}
+
+#[test]
+fn strings_that_leave_their_bytes_are_errors_where_they_are_met() {
+    let mut out = [GARBAGE];
+    // Its length and first bytes are those of the literal, its place is none.
+    let mut view = [0; 16];
+    view[..8].copy_from_slice(b"\x10\0\0\0long");
+    view[12] = 5;
+    let views = [u128::from_le_bytes(view)];
+    for buffers in [&[][..], &[&b"long enough to be so"[..8]]] {
+        let strings = ByteStrings::Views { views: &views, buffers };
+        assert!(compare_strings(strings, Comparison::Equal, b"long enough to b", &mut out).is_err());
+        assert!(compare_strings(strings, Comparison::Less, b"long", &mut out).is_err());
+        compare_strings(strings, Comparison::Less, b"lomg", &mut out).unwrap();
+        assert_eq!(out, [0]);
+    }
+    for offsets in [[0, 9], [-1, 1], [3, 2]] {
+        let strings = ByteStrings::Offsets32 { data: b"abcd", offsets: &offsets };
+        assert!(compare_strings(strings, Comparison::Less, b"b", &mut out).is_err(), "{offsets:?}");
+    }
 }
