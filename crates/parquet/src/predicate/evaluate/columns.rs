@@ -14,13 +14,19 @@ use super::super::syntax::Comparison;
 use super::super::type_name::data_type_name;
 use super::super::value::compare_floats;
 use super::bytes::with_bytes;
-use super::{failed, integer};
+use super::{failed, float, integer};
 use crate::error::{Error, Result};
 
 /// `left op right` for each row; null where either is.
 pub(super) fn compare(left: &ArrayRef, op: Comparison, right: &ArrayRef) -> Result<BooleanArray> {
     let (left, right) = (unpacked(left)?, unpacked(right)?);
     let nulls = NullBuffer::union(left.logical_nulls().as_ref(), right.logical_nulls().as_ref());
+    if let Some(truths) = integer::compare_alike(&left, op, &right)? {
+        return Ok(BooleanArray::new(truths, nulls));
+    }
+    if let Some(truths) = float::compare_alike(&left, op, &right)? {
+        return Ok(BooleanArray::new(truths, nulls));
+    }
     let truths = match (left.data_type(), right.data_type()) {
         (DataType::Boolean, DataType::Boolean) => {
             let (left, right) = (left.as_boolean(), right.as_boolean());

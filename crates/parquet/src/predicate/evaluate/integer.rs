@@ -11,26 +11,33 @@ use arrow_array::types::{
 };
 use arrow_buffer::{BooleanBuffer, i256};
 use arrow_schema::{DataType, TimeUnit};
+use lath_kernels::compare;
 
 use super::super::syntax::Comparison;
 use super::super::test::ValueTest;
 use super::super::value::Value;
+use super::bitmap::filled;
+use crate::error::Result;
+
+/// Longest IN list that each value is compared with throughout.
+const MOST_COMPARED: usize = 32;
 
 /// An integer type of Arrow.
 pub(super) trait Integer: Copy + Ord {
-    const LEAST: Self;
-    const GREATEST: Self;
     /// The literal as this type has it; `None` if it is no integer or this type does not reach there.
     fn from_value(value: &Value) -> Option<Self>;
     fn into_value(self) -> Value;
+    fn compare(values: &[Self], op: Comparison, literal: Self) -> Result<BooleanBuffer>;
+    fn between(values: &[Self], low: Self, high: Self) -> Result<BooleanBuffer>;
+    /// `set` is in ascending order.
+    fn any_of(values: &[Self], set: &[Self]) -> Result<BooleanBuffer>;
+    /// The slices are of one length.
+    fn compare_slices(left: &[Self], op: Comparison, right: &[Self]) -> Result<BooleanBuffer>;
 }
 
 macro_rules! integer {
     ($($native:ty),*) => {$(
         impl Integer for $native {
-            const LEAST: Self = <$native>::MIN;
-            const GREATEST: Self = <$native>::MAX;
-
             fn from_value(value: &Value) -> Option<Self> {
                 if let Value::Int(value) = value { Self::try_from(*value).ok() } else { None }
             }
@@ -38,15 +45,28 @@ macro_rules! integer {
             fn into_value(self) -> Value {
                 Value::Int(self.into())
             }
+
+            fn compare(values: &[Self], op: Comparison, literal: Self) -> Result<BooleanBuffer> {
+                filled(values.len(), |out| compare::compare(values, op.into(), literal, out))
+            }
+
+            fn between(values: &[Self], low: Self, high: Self) -> Result<BooleanBuffer> {
+                filled(values.len(), |out| compare::between(values, low, high, out))
+            }
+
+            fn any_of(values: &[Self], set: &[Self]) -> Result<BooleanBuffer> {
+                filled(values.len(), |out| compare::any_of(values, set, out))
+            }
+
+            fn compare_slices(left: &[Self], op: Comparison, right: &[Self]) -> Result<BooleanBuffer> {
+                filled(left.len(), |out| compare::compare_slices(left, op.into(), right, out))
+            }
         }
     )*};
 }
 integer!(i8, i16, i32, i64, i128, u8, u16, u32, u64);
 
 impl Integer for i256 {
-    const LEAST: Self = i256::MIN;
-    const GREATEST: Self = i256::MAX;
-
     fn from_value(value: &Value) -> Option<Self> {
         match value {
             Value::Wide(value) => Some(*value),
@@ -58,18 +78,35 @@ impl Integer for i256 {
     fn into_value(self) -> Value {
         Value::Wide(self)
     }
+
+    fn compare(values: &[Self], op: Comparison, literal: Self) -> Result<BooleanBuffer> {
+        Ok(each(values, |value| op.holds(value.cmp(&literal))))
+    }
+
+    fn between(values: &[Self], low: Self, high: Self) -> Result<BooleanBuffer> {
+        Ok(each(values, |value| (low <= value) & (value <= high)))
+    }
+
+    fn any_of(values: &[Self], set: &[Self]) -> Result<BooleanBuffer> {
+        Ok(each(values, |value| set.binary_search(&value).is_ok()))
+    }
+
+    fn compare_slices(left: &[Self], op: Comparison, right: &[Self]) -> Result<BooleanBuffer> {
+        Ok(BooleanBuffer::collect_bool(left.len(), |row| op.holds(left[row].cmp(&right[row]))))
+    }
 }
 
-/// Calls `$function::<T>` with the values of an array of integers, whatever their type; `None` for other arrays.
+/// Evaluates `$body` with the values of arrays of integers of one type, whatever it is; `None` for other arrays.
 macro_rules! with_integers {
-    ($array:expr, $values:ident => $body:expr) => {{
+    ($first:expr => $first_values:ident $(, $array:expr => $values:ident)*; $body:expr) => {{
         macro_rules! of {
             ($t:ty) => {{
-                let $values: &[<$t as ArrowPrimitiveType>::Native] = $array.as_primitive::<$t>().values();
-                $body
+                let $first_values: &[<$t as ArrowPrimitiveType>::Native] = $first.as_primitive::<$t>().values();
+                $(let $values: &[<$t as ArrowPrimitiveType>::Native] = $array.as_primitive::<$t>().values();)*
+                Some($body)
             }};
         }
-        match $array.data_type() {
+        match $first.data_type() {
             DataType::Int8 => of!(Int8Type),
             DataType::Int16 => of!(Int16Type),
             DataType::Int32 => of!(Int32Type),
@@ -102,40 +139,40 @@ macro_rules! with_integers {
 }
 
 /// `None` if the test is not one of integers, or these are none.
-pub(super) fn test(test: &ValueTest, array: &dyn Array) -> Option<BooleanBuffer> {
-    with_integers!(array, values => of(test, values))
+pub(super) fn test(test: &ValueTest, array: &dyn Array) -> Result<Option<BooleanBuffer>> {
+    with_integers!(array => values; of(test, values)).unwrap_or(Ok(None))
+}
+
+/// Compares two arrays of one type and length; `None` for others.
+pub(super) fn compare_alike(left: &dyn Array, op: Comparison, right: &dyn Array) -> Result<Option<BooleanBuffer>> {
+    if left.data_type() != right.data_type() || left.len() != right.len() {
+        return Ok(None);
+    }
+    with_integers!(left => left, right => right; Integer::compare_slices(left, op, right)).transpose()
 }
 
 /// The values of an array of integers, widened.
 pub(super) fn widened(array: &dyn Array) -> Option<Vec<i256>> {
-    with_integers!(array, values => values.iter().map(|&value| i256::from_value(&value.into_value())).collect())
+    let widen = |value: Value| i256::from_value(&value);
+    with_integers!(array => values; values.iter().map(|&value| widen(value.into_value())).collect::<Option<_>>())?
 }
 
-fn of<T: Integer>(test: &ValueTest, values: &[T]) -> Option<BooleanBuffer> {
-    Some(match test {
-        ValueTest::Compare(op, literal) => {
-            let literal = T::from_value(literal)?;
-            match op {
-                Comparison::Equal => each(values, |value| value == literal),
-                Comparison::NotEqual => each(values, |value| value != literal),
-                Comparison::Less => each(values, |value| value < literal),
-                Comparison::LessOrEqual => each(values, |value| value <= literal),
-                Comparison::Greater => each(values, |value| value > literal),
-                Comparison::GreaterOrEqual => each(values, |value| value >= literal),
-            }
-        }
-        ValueTest::Between(low, high) => {
-            let (low, high) = (T::from_value(low)?, T::from_value(high)?);
-            each(values, |value| (low <= value) & (value <= high))
-        }
-        ValueTest::In(set) => {
-            let list: Vec<T> = set.values().iter().map(T::from_value).collect::<Option<_>>()?;
-            match list.len() {
-                ..=16 => each(values, |value| list.iter().fold(false, |found, item| found | (*item == value))),
-                _ => each(values, |value| list.binary_search(&value).is_ok()),
-            }
-        }
-        _ => return None,
+fn of<T: Integer>(test: &ValueTest, values: &[T]) -> Result<Option<BooleanBuffer>> {
+    Ok(match test {
+        ValueTest::Compare(op, literal) => match T::from_value(literal) {
+            Some(literal) => Some(T::compare(values, *op, literal)?),
+            None => None,
+        },
+        ValueTest::Between(low, high) => match (T::from_value(low), T::from_value(high)) {
+            (Some(low), Some(high)) => Some(T::between(values, low, high)?),
+            _ => None,
+        },
+        ValueTest::In(set) => match set.values().iter().map(T::from_value).collect::<Option<Vec<_>>>() {
+            Some(list) if list.len() <= MOST_COMPARED => Some(T::any_of(values, &list)?),
+            Some(list) => Some(each(values, |value| list.binary_search(&value).is_ok())),
+            None => None,
+        },
+        _ => None,
     })
 }
 

@@ -2,12 +2,15 @@
 //!
 //! One file for each kind of operand. What an array holds is settled before its values are looped over, never within the loop.
 
+mod bitmap;
 mod boolean;
 mod bytes;
 mod columns;
 mod float;
 mod integer;
 mod list;
+#[cfg(test)]
+mod tests;
 mod truth_cache;
 
 use arrow_arith::boolean::{and_kleene, not, or_kleene};
@@ -124,10 +127,10 @@ pub(crate) fn test_values(test: &ValueTest, array: &dyn Array) -> Result<Boolean
         DataType::Dictionary(..) => return TruthCache::default().test_dictionary(test, array),
         DataType::Null => return Ok(BooleanArray::new_null(array.len())),
         DataType::Boolean => boolean::test(test, array.as_boolean()),
-        other if other.is_string() || other.is_binary() => bytes::test(test, array),
-        DataType::FixedSizeBinary(_) => bytes::test(test, array),
-        other if other.is_floating() => float::test(test, array),
-        _ => integer::test(test, array),
+        other if other.is_string() || other.is_binary() => bytes::test(test, array)?,
+        DataType::FixedSizeBinary(_) => bytes::test(test, array)?,
+        other if other.is_floating() => float::test(test, array)?,
+        _ => integer::test(test, array)?,
     };
     let truths = truths.ok_or_else(|| {
         Error::invalid(format!("{} cannot be tested as it was bound", data_type_name(array.data_type())))
