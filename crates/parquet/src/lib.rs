@@ -33,7 +33,7 @@ pub use dataset::{Dataset, DatasetFile, DatasetOptions, FooterCache, PartitionCo
 pub use error::{Error, Location, Result};
 pub use file::{ChunkRange, DecryptionKeys, OpenOptions, ParquetFile, Plan};
 pub use options::{Limits, Strings};
-pub use predicate::{BatchFilter, Predicate};
+pub use predicate::{BatchFilter, Column, Literal, Predicate, column};
 pub use prune::{FilterMemory, PruneReport, Pruned, Pruning};
 pub use read::{Batches, ReadBuilder};
 pub use schema::Projection;

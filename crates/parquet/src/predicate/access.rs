@@ -87,7 +87,13 @@ pub(super) fn resolve(name: &ColumnName, context: &BindContext<'_>) -> Result<Bo
         leaf,
         repeated,
         access,
+        casts: Vec::new(),
     })
+}
+
+/// Whether the first name, or all names with dots between, is that of a root column.
+pub(super) fn is_known(name: &ColumnName, fields: &Fields) -> bool {
+    split_root(name, fields).is_ok()
 }
 
 /// The root column that a name means, and the steps that follow. A root column whose name is all names with dots between

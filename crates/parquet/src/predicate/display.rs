@@ -3,7 +3,7 @@
 use std::fmt::{self, Display, Formatter};
 
 use super::moment;
-use super::syntax::{ColumnName, Comparison, Condition, Literal, Name, Operand, Step};
+use super::syntax::{ColumnName, Comparison, Condition, Literal, Name, Operand, Special, Step};
 
 impl Display for Condition {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -101,6 +101,10 @@ impl Display for Operand {
         match self {
             Self::Column(name) => name.fmt(f),
             Self::Literal(literal) => literal.fmt(f),
+            Self::Cast { operand, to, or_null } => {
+                let word = if *or_null { "TRY_CAST" } else { "CAST" };
+                write!(f, "{word}({operand} AS {to})")
+            }
         }
     }
 }
@@ -145,9 +149,9 @@ impl Display for Literal {
                 }
                 f.write_str("'")
             }
-            Self::Float(value) if value.is_nan() => f.write_str("DOUBLE 'NaN'"),
-            Self::Float(value) if *value > 0.0 => f.write_str("DOUBLE 'Infinity'"),
-            Self::Float(_) => f.write_str("DOUBLE '-Infinity'"),
+            Self::Float(Special::NotANumber) => f.write_str("DOUBLE 'NaN'"),
+            Self::Float(Special::Infinity) => f.write_str("DOUBLE 'Infinity'"),
+            Self::Float(Special::NegativeInfinity) => f.write_str("DOUBLE '-Infinity'"),
         }
     }
 }

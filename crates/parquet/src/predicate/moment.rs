@@ -5,7 +5,7 @@ use std::fmt::{self, Display, Formatter};
 const SECOND: i128 = 1_000_000_000;
 const DAY: i128 = 86_400 * SECOND;
 
-/// Days since 1970-01-01, of `YYYY-MM-DD`. Years may have a sign and up to six digits.
+/// Days since 1970-01-01, of `YYYY-MM-DD`. Years may have a sign and up to seven digits.
 pub(super) fn parse_date(text: &str) -> Option<i32> {
     let (negative, digits) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
@@ -13,10 +13,10 @@ pub(super) fn parse_date(text: &str) -> Option<i32> {
     };
     let mut parts = digits.split('-');
     let (year, month, day) = (parts.next()?, parts.next()?, parts.next()?);
-    if parts.next().is_some() || !(4..=6).contains(&year.len()) {
+    if parts.next().is_some() || !(4..=7).contains(&year.len()) {
         return None;
     }
-    let year = number(year, 6)?;
+    let year = number(year, 7)?;
     let (year, month, day) = (if negative { -year } else { year }, number(month, 2)?, number(day, 2)?);
     let is_valid = (1..=12).contains(&month) && (1..=days_of_month(year, month)).contains(&day);
     is_valid.then(|| days_from_civil(year, month, day)).and_then(|days| i32::try_from(days).ok())
@@ -42,6 +42,11 @@ pub(super) fn parse_time(text: &str) -> Option<i64> {
         Some(digits) => number(digits, 9)? * 10i64.pow(9 - digits.len() as u32),
     };
     Some((hours * 3600 + minutes * 60 + seconds) * 1_000_000_000 + nanos)
+}
+
+/// Whether so many nanoseconds after midnight it is still the same day.
+pub(super) fn is_time(nanos: i64) -> bool {
+    (0..86_400_000_000_000).contains(&nanos)
 }
 
 /// Nanoseconds since 1970-01-01T00:00:00Z, of a date, or a date and a time with an offset or without, where UTC is meant.

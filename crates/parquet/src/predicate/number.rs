@@ -54,6 +54,20 @@ impl Number {
         Some(Self { negative: negative && !digits.is_empty(), digits, point, text: text.to_owned() })
     }
 
+    /// So many steps of 10⁻ˢ, where `s` is `scale`, as it is usually written.
+    pub(super) fn of_steps(steps: &str, scale: i8) -> Option<Self> {
+        let (sign, digits) = steps.strip_prefix('-').map_or(("", steps), |digits| ("-", digits));
+        match usize::try_from(scale) {
+            Ok(0) => Self::parse(steps),
+            Ok(scale) => {
+                let digits = format!("{digits:0>width$}", width = scale + 1);
+                let (whole, fraction) = digits.split_at(digits.len() - scale);
+                Self::parse(&format!("{sign}{whole}.{fraction}"))
+            }
+            Err(_) => Self::parse(&format!("{sign}{digits}{}", "0".repeat(scale.unsigned_abs().into()))),
+        }
+    }
+
     /// The number with its sign changed.
     pub(super) fn negated(&self) -> Self {
         let text = match self.text.strip_prefix('-') {

@@ -9,7 +9,7 @@ use half::f16;
 
 use super::moment;
 use super::number::{Floor, Number};
-use super::syntax::Literal;
+use super::syntax::{Literal, Special};
 use super::type_name::{is_uuid, value_type};
 use super::value::Value;
 
@@ -65,7 +65,7 @@ fn string(text: &str, field: &Field, data_type: &DataType) -> Option<Place> {
         DataType::Timestamp(..) => instant(moment::parse_timestamp(text)?, data_type),
         DataType::Time32(_) | DataType::Time64(_) => time(moment::parse_time(text)?, data_type),
         // What number literals have no way to say.
-        other if other.is_floating() => special(special_float(text)?, data_type),
+        other if other.is_floating() => special(Special::parse(text)?, data_type),
         // Files without the annotation of strings are common: there the bytes of the text are meant.
         other if other.is_binary() || matches!(other, DataType::FixedSizeBinary(_)) => {
             binary(text.as_bytes(), data_type)
@@ -74,21 +74,14 @@ fn string(text: &str, field: &Field, data_type: &DataType) -> Option<Place> {
     }
 }
 
-/// The floats that are not numbers one can write with digits.
-pub(super) fn special_float(text: &str) -> Option<f64> {
-    match text.to_ascii_lowercase().as_str() {
-        "nan" => Some(f64::NAN),
-        "inf" | "infinity" | "+inf" | "+infinity" => Some(f64::INFINITY),
-        "-inf" | "-infinity" => Some(f64::NEG_INFINITY),
-        _ => None,
-    }
-}
-
 /// NaN or an infinity. Numbers that are not floats lie between the infinities.
-fn special(value: f64, data_type: &DataType) -> Option<Place> {
+fn special(special: Special, data_type: &DataType) -> Option<Place> {
     match data_type {
-        other if other.is_floating() => Some(Place::At(Value::Float(value))),
-        other if other.is_numeric() => Some(if value < 0.0 { Place::Below } else { Place::Above }),
+        other if other.is_floating() => Some(Place::At(Value::Float(special.value()))),
+        other if other.is_numeric() => Some(match special {
+            Special::NegativeInfinity => Place::Below,
+            Special::Infinity | Special::NotANumber => Place::Above,
+        }),
         _ => None,
     }
 }

@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 
 use super::number::Number;
+use super::sql_type::SqlType;
 
 /// A condition in SQL's three-valued logic.
 #[derive(Debug, Clone, PartialEq)]
@@ -93,6 +94,12 @@ impl Comparison {
 pub(super) enum Operand {
     Column(ColumnName),
     Literal(Literal),
+    Cast {
+        operand: Box<Operand>,
+        to: SqlType,
+        /// Whether a value that cannot be cast becomes null (`TRY_CAST`) instead of an error.
+        or_null: bool,
+    },
 }
 
 /// A column as it was written: the steps from the top-level column down to a field.
@@ -133,8 +140,45 @@ pub(super) enum Literal {
     /// Nanoseconds since 1970-01-01T00:00:00Z.
     Timestamp(i128),
     Uuid([u8; 16]),
-    /// NaN or an infinity.
-    Float(f64),
+    Float(Special),
+}
+
+/// The floats that cannot be written with digits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Special {
+    NotANumber,
+    Infinity,
+    NegativeInfinity,
+}
+
+impl Special {
+    /// NaN or an infinity by its name, whatever the case of its letters.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        match text.to_ascii_lowercase().as_str() {
+            "nan" => Some(Self::NotANumber),
+            "inf" | "infinity" | "+inf" | "+infinity" => Some(Self::Infinity),
+            "-inf" | "-infinity" => Some(Self::NegativeInfinity),
+            _ => None,
+        }
+    }
+
+    /// What `value` is, if it is none of the finite ones.
+    pub(super) fn of(value: f64) -> Option<Self> {
+        match value {
+            _ if value.is_nan() => Some(Self::NotANumber),
+            f64::INFINITY => Some(Self::Infinity),
+            f64::NEG_INFINITY => Some(Self::NegativeInfinity),
+            _ => None,
+        }
+    }
+
+    pub(super) fn value(self) -> f64 {
+        match self {
+            Self::NotANumber => f64::NAN,
+            Self::Infinity => f64::INFINITY,
+            Self::NegativeInfinity => f64::NEG_INFINITY,
+        }
+    }
 }
 
 impl Literal {
@@ -151,7 +195,7 @@ impl Literal {
             Self::Time(_) => "a TIME".to_owned(),
             Self::Timestamp(_) => "a TIMESTAMP".to_owned(),
             Self::Uuid(_) => "a UUID".to_owned(),
-            Self::Float(value) => format!("the float {value}"),
+            Self::Float(special) => format!("the float {}", special.value()),
         }
     }
 }

@@ -1,12 +1,17 @@
 //! What a predicate asks of the columns of one schema, with all names and types settled.
 
-use arrow_schema::{DataType, FieldRef};
+use std::borrow::Cow;
+
+use arrow_array::ArrayRef;
+use arrow_schema::{DataType, Field, FieldRef};
 
 use super::access::Access;
+use super::cast::Cast;
 use super::pattern::Pattern;
 use super::set::ValueSet;
 use super::syntax::Comparison;
 use super::value::Value;
+use crate::error::Result;
 
 /// A predicate for files of one schema: pruning asks it of statistics, a scan of batches.
 #[derive(Debug, Clone)]
@@ -34,6 +39,8 @@ pub(crate) struct BoundColumn {
     pub(crate) repeated: bool,
     /// The way from the root column to the operand.
     pub(super) access: Vec<Access>,
+    /// What its values are cast to, one after the other.
+    pub(super) casts: Vec<Cast>,
 }
 
 /// A condition in SQL's three-valued logic: true, false or null for each row.
@@ -89,6 +96,27 @@ pub(crate) enum ValueTest {
     Truth,
     /// Whether a list has this element. Elements that are null are passed over.
     Contains(Value),
+}
+
+impl BoundColumn {
+    /// The field that is tested: that of the operand, or what it is cast to.
+    pub(super) fn tested_field(&self) -> Cow<'_, Field> {
+        match self.casts.last() {
+            None => Cow::Borrowed(&self.field),
+            Some(cast) => Cow::Owned(cast.to.field()),
+        }
+    }
+
+    /// The values that are tested.
+    pub(super) fn cast(&self, operand: &ArrayRef) -> Result<ArrayRef> {
+        let mut array = ArrayRef::clone(operand);
+        let mut field = Cow::Borrowed(self.field.as_ref());
+        for cast in &self.casts {
+            array = cast.apply(&array, &field, &self.name)?;
+            field = Cow::Owned(cast.to.field());
+        }
+        Ok(array)
+    }
 }
 
 impl Test {

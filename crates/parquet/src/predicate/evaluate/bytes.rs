@@ -109,6 +109,11 @@ fn by_kernels(test: &ValueTest, strings: ByteStrings<'_>, array: &dyn Array) -> 
     }
 }
 
+/// The value at an index; `None` if the array is not one of bytes.
+pub(in super::super) fn bytes_at(array: &dyn Array, index: usize) -> Option<&[u8]> {
+    with_bytes!(array, at => Some(at(index)))
+}
+
 fn one_by_one<'a>(test: &ValueTest, len: usize, at: impl Fn(usize) -> &'a [u8]) -> Option<BooleanBuffer> {
     Some(match test {
         ValueTest::Compare(op, Value::Bytes(literal)) => {

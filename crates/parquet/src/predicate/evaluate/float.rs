@@ -46,6 +46,16 @@ pub(super) fn compare_alike(left: &dyn Array, op: Comparison, right: &dyn Array)
     }
 }
 
+/// The value at an index; `None` if the array is not one of floats.
+pub(in super::super) fn float_at(array: &dyn Array, index: usize) -> Option<f64> {
+    match array.data_type() {
+        DataType::Float16 => Some(array.as_primitive::<Float16Type>().value(index).into()),
+        DataType::Float32 => Some(array.as_primitive::<Float32Type>().value(index).into()),
+        DataType::Float64 => Some(array.as_primitive::<Float64Type>().value(index)),
+        _ => None,
+    }
+}
+
 /// A literal among the values of a type.
 enum Literal<T> {
     Is(T),

@@ -23,7 +23,7 @@ use crate::error::Result;
 const MOST_COMPARED: usize = 32;
 
 /// An integer type of Arrow.
-pub(super) trait Integer: Copy + Ord {
+pub(in super::super) trait Integer: Copy + Ord {
     /// The literal as this type has it; `None` if it is no integer or this type does not reach there.
     fn from_value(value: &Value) -> Option<Self>;
     fn into_value(self) -> Value;
@@ -155,6 +155,11 @@ pub(super) fn compare_alike(left: &dyn Array, op: Comparison, right: &dyn Array)
 pub(super) fn widened(array: &dyn Array) -> Option<Vec<i256>> {
     let widen = |value: Value| i256::from_value(&value);
     with_integers!(array => values; values.iter().map(|&value| widen(value.into_value())).collect::<Option<_>>())?
+}
+
+/// The value at an index; `None` if the array is not one of integers.
+pub(in super::super) fn integer_at(array: &dyn Array, index: usize) -> Option<Value> {
+    with_integers!(array => values; values[index].into_value())
 }
 
 fn of<T: Integer>(test: &ValueTest, values: &[T]) -> Result<Option<BooleanBuffer>> {

@@ -19,9 +19,12 @@ use arrow_array::{Array, ArrayRef, BooleanArray};
 use arrow_buffer::BooleanBuffer;
 use arrow_schema::{ArrowError, DataType};
 
+pub(super) use bytes::bytes_at;
+pub(super) use float::float_at;
+pub(super) use integer::{Integer, integer_at};
 pub(super) use truth_cache::TruthCache;
 
-use super::test::{BoundPredicate, Test, ValueTest};
+use super::test::{BoundColumn, BoundPredicate, Test, ValueTest};
 use super::type_name::data_type_name;
 use crate::error::{Error, Result};
 
@@ -31,7 +34,9 @@ impl BoundPredicate {
         if operands.len() != self.columns.len() || operands.iter().any(|operand| operand.len() != row_count) {
             return Err(Error::invalid("a predicate needs an array of each of its columns, one value a row"));
         }
-        Evaluation { operands, row_count, truths: &self.truths }.test(&self.test)
+        let cast = |(column, operand): (&BoundColumn, &ArrayRef)| column.cast(operand);
+        let operands: Vec<ArrayRef> = self.columns.iter().zip(operands).map(cast).collect::<Result<_>>()?;
+        Evaluation { operands: &operands, row_count, truths: &self.truths }.test(&self.test)
     }
 }
 
