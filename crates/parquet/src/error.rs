@@ -90,6 +90,8 @@ pub enum Error {
         /// What is wrong with the request.
         what: String,
     },
+    /// The work was stopped by [`Cancel::cancel`](crate::Cancel::cancel).
+    Cancelled,
 }
 
 impl Error {
@@ -124,7 +126,7 @@ impl Error {
             Self::Corrupt { at, .. } | Self::Unsupported { at, .. } | Self::Limit { at, .. } | Self::Io { at, .. } => {
                 Some(at)
             }
-            Self::Invalid { .. } => None,
+            Self::Invalid { .. } | Self::Cancelled => None,
         }
     }
 
@@ -134,7 +136,7 @@ impl Error {
             Self::Corrupt { at, .. } | Self::Unsupported { at, .. } | Self::Limit { at, .. } | Self::Io { at, .. } => {
                 fill(at);
             }
-            Self::Invalid { .. } => {}
+            Self::Invalid { .. } | Self::Cancelled => {}
         }
         self
     }
@@ -148,6 +150,7 @@ impl fmt::Display for Error {
             Self::Limit { what, limit, needed, .. } => write!(f, "{what}: {needed} needed, limit is {limit}")?,
             Self::Io { op, source, .. } => write!(f, "cannot {op}: {source}")?,
             Self::Invalid { what } => return f.write_str(what),
+            Self::Cancelled => return f.write_str("cancelled"),
         }
         match self.location() {
             Some(at) if !at.is_empty() => write!(f, " ({at})"),

@@ -25,6 +25,7 @@ mod page;
 mod predicate;
 mod prune;
 mod read;
+mod scan;
 mod schema;
 mod source;
 mod write;
@@ -36,6 +37,7 @@ pub use options::{Limits, Strings};
 pub use predicate::{BatchFilter, Column, Literal, Predicate, column};
 pub use prune::{FilterMemory, PruneReport, Pruned, Pruning};
 pub use read::{Batches, ReadBuilder};
+pub use scan::{Cancel, Scan, ScanBatches, ScanReport};
 pub use schema::Projection;
 pub use source::{ByteRanges, Counted, LocalFile, MappedFile, Traffic};
 pub use write::{

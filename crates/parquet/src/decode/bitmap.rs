@@ -38,6 +38,13 @@ impl Validity {
         Ok(())
     }
 
+    /// Forgets the bits, keeps the memory.
+    pub(crate) fn clear(&mut self) {
+        self.bits.clear();
+        self.len = 0;
+        self.null_count = 0;
+    }
+
     /// The bitmap so far.
     pub(crate) fn bits(&self) -> &[u8] {
         &self.bits

@@ -12,7 +12,7 @@ use lath_kernels::{byte_array, delta, gather, rle, select};
 use super::aligned::AlignedBytes;
 use super::chunk_dictionary::ChunkDictionary;
 use super::contiguous::{self, Contiguous};
-use super::fixed::values_missing;
+use super::fixed::{dictionary_codes, values_missing};
 use super::strings::{self, check_utf8_values, check_utf8_whole};
 use super::values::{EncodedValues, INDEX_CHUNK, Slots, dictionary_indices};
 use crate::error::{Error, Result};
@@ -235,14 +235,73 @@ impl ByteArrayColumn {
         Ok(())
     }
 
+    /// Passes over the next values of the page, of which nothing is checked but that they are there.
     pub(crate) fn skip(&mut self, mut value_count: usize) -> Result<()> {
-        let mut sink = [0u128; INDEX_CHUNK];
-        while value_count > 0 {
-            let n = value_count.min(sink.len());
-            self.decode(&mut sink[..n])?;
-            value_count -= n;
+        if value_count == 0 {
+            return Ok(());
+        }
+        self.open_page()?;
+        match &mut self.page {
+            PageState::Pending(_) => return Err(values_missing()),
+            PageState::Dictionary { src, indices } => {
+                if indices.skip(src, value_count)? < value_count {
+                    return Err(values_missing());
+                }
+            }
+            PageState::Plain { src, position, .. } => {
+                for _ in 0..value_count {
+                    let rest = src.get(*position..).unwrap_or_default();
+                    let len = rest.first_chunk::<4>().ok_or_else(values_missing)?;
+                    let len = (u32::from_le_bytes(*len) as usize).saturating_add(4);
+                    if len > rest.len() {
+                        return Err(values_missing());
+                    }
+                    *position += len;
+                }
+            }
+            PageState::DeltaLength { lengths, next, bytes, position, .. } => {
+                let lengths =
+                    lengths.get(*next..).and_then(|rest| rest.get(..value_count)).ok_or_else(values_missing)?;
+                let end = position.saturating_add(contiguous::sum(lengths)?);
+                if end > bytes.len() {
+                    return Err(values_missing());
+                }
+                *position = end;
+                *next += value_count;
+            }
+            PageState::DeltaByteArray(stream) => {
+                while value_count > 0 {
+                    value_count -= stream.next(value_count)?.1.len();
+                }
+            }
         }
         Ok(())
+    }
+
+    /// The dictionary indices of the next values, which `out` has room for exactly; they are not checked against it.
+    pub(crate) fn decode_codes(&mut self, out: &mut [u32]) -> Result<()> {
+        self.open_page()?;
+        let PageState::Dictionary { src, indices } = &mut self.page else { return Err(values_missing()) };
+        dictionary_codes(src, indices, out)
+    }
+
+    /// As [`ByteArrayColumn::append`], with the dictionary's values for `codes` instead of the page's.
+    pub(crate) fn append_codes(&mut self, codes: &[u32], slots: Slots<'_>) -> Result<()> {
+        self.view_contiguous()?;
+        let region: &mut [u128] = bytemuck::cast_slice_mut(self.views.grow(slots.count * 16));
+        gather::gather_u128(self.dictionary.views(), codes, &mut region[slots.count - slots.value_count..])?;
+        match slots.validity {
+            Some((bits, at)) => Ok(select::expand_in_place_u128(region, slots.value_count, bits, at)?),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether the page holds dictionary indices.
+    pub(crate) fn holds_codes(&self) -> bool {
+        match &self.page {
+            PageState::Pending(Some(values)) => values.encoding.is_dictionary(),
+            page => matches!(page, PageState::Dictionary { .. }),
+        }
     }
 
     pub(crate) fn finish(&mut self, nulls: Option<NullBuffer>) -> Result<ArrayRef> {

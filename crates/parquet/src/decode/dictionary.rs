@@ -13,7 +13,7 @@ use lath_kernels::{gather, rle, select};
 
 use super::aligned::AlignedBytes;
 use super::fixed::values_missing;
-use super::values::{EncodedValues, Slots, ValueColumn, dictionary_indices};
+use super::values::{EncodedValues, INDEX_CHUNK, Slots, ValueColumn, dictionary_indices};
 use crate::error::{Error, Result};
 use crate::page::{DictionaryPage, Encoding};
 
@@ -97,8 +97,14 @@ impl DictionaryColumn {
         if let PageState::Plain = self.page {
             return self.values.skip(value_count);
         }
-        let mut keys = vec![0; value_count];
-        self.decode(&mut keys)
+        let mut keys = [0; INDEX_CHUNK];
+        let mut left = value_count;
+        while left > 0 {
+            let n = left.min(keys.len());
+            self.decode(&mut keys[..n])?;
+            left -= n;
+        }
+        Ok(())
     }
 
     fn decode(&mut self, out: &mut [u32]) -> Result<()> {

@@ -158,13 +158,81 @@ impl FixedColumn {
         result
     }
 
+    /// Passes over the next values of the page, decoding only what cannot be passed over otherwise.
     pub(crate) fn skip(&mut self, mut value_count: usize) -> Result<()> {
-        let mut sink = AlignedBytes::default();
-        while value_count > 0 {
-            let n = value_count.min(INDEX_CHUNK);
-            sink.clear();
-            self.decode(sink.grow(n * self.layout.width), n)?;
-            value_count -= n;
+        if value_count == 0 {
+            return Ok(());
+        }
+        self.open_page()?;
+        let skipped = match &mut self.page {
+            PageState::Plain { src, position } => {
+                let len = value_count.saturating_mul(self.layout.stored_width);
+                take(src, position, len).map(|_| value_count)?
+            }
+            PageState::ByteStreamSplit { value_count: all, next, .. } => {
+                let left = *all - *next;
+                *next += value_count.min(left);
+                value_count.min(left)
+            }
+            PageState::DeltaI32 { src, decoder } => decoder.skip(src, value_count)?,
+            PageState::DeltaI64 { src, decoder } => decoder.skip(src, value_count)?,
+            PageState::Dictionary { src, indices } => indices.skip(src, value_count)?,
+            PageState::DeltaByteArray(stream) => {
+                let wanted = value_count;
+                while value_count > 0 {
+                    value_count -= stream.next(value_count)?.1.len();
+                }
+                value_count = wanted;
+                wanted
+            }
+            PageState::Pending(_) => 0,
+        };
+        if skipped < value_count { Err(values_missing()) } else { Ok(()) }
+    }
+
+    /// The dictionary indices of the next values, which `out` has room for exactly; they are not checked against it.
+    pub(crate) fn decode_codes(&mut self, out: &mut [u32]) -> Result<()> {
+        self.open_page()?;
+        let PageState::Dictionary { src, indices } = &mut self.page else { return Err(values_missing()) };
+        dictionary_codes(src, indices, out)
+    }
+
+    /// As [`FixedColumn::append`], with the dictionary's values for `codes` instead of the page's.
+    pub(crate) fn append_codes(&mut self, codes: &[u32], slots: Slots<'_>) -> Result<()> {
+        let FixedLayout { stored_width, width, convert } = self.layout;
+        let dictionary = self.dictionary.values().ok_or_else(values_missing)?;
+        self.slot_count += slots.count;
+        let region = self.out.grow(slots.count * width);
+        let tail = &mut region[(slots.count - slots.value_count) * width..];
+        match convert.filter(|_| dictionary.is_stored) {
+            None => gather_values(dictionary.as_slice(), width, codes, tail)?,
+            Some(convert) => {
+                for (codes, out) in codes.chunks(INDEX_CHUNK).zip(tail.chunks_mut(INDEX_CHUNK * width)) {
+                    self.scratch.clear();
+                    let stored = self.scratch.grow(codes.len() * stored_width);
+                    gather_values(dictionary.as_slice(), stored_width, codes, stored)?;
+                    convert(stored, stored_width, out);
+                }
+            }
+        }
+        match slots.validity {
+            Some((bits, at)) => expand(region, width, slots.value_count, bits, at),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether the page holds dictionary indices.
+    pub(crate) fn holds_codes(&self) -> bool {
+        match &self.page {
+            PageState::Pending(Some(values)) => values.encoding.is_dictionary(),
+            page => matches!(page, PageState::Dictionary { .. }),
+        }
+    }
+
+    fn open_page(&mut self) -> Result<()> {
+        if let PageState::Pending(pending) = &mut self.page {
+            let values = pending.take().ok_or_else(|| Error::corrupt("values are asked for before any data page"))?;
+            self.page = self.open(values)?;
         }
         Ok(())
     }
@@ -199,10 +267,7 @@ impl FixedColumn {
         if count == 0 {
             return Ok(());
         }
-        if let PageState::Pending(pending) = &mut self.page {
-            let values = pending.take().ok_or_else(|| Error::corrupt("values are asked for before any data page"))?;
-            self.page = self.open(values)?;
-        }
+        self.open_page()?;
         if let PageState::Dictionary { src, indices } = &mut self.page
             && let Some(dictionary) = self.dictionary.values()
             && !dictionary.is_stored
@@ -332,16 +397,25 @@ fn decode_dictionary(
         if indices.decode_u32(src, chunk)? < n {
             return Err(values_missing());
         }
-        let out = &mut out[done * width..(done + n) * width];
-        match width {
-            4 => gather::gather_u32(bytemuck::cast_slice(dictionary), chunk, bytemuck::cast_slice_mut(out))?,
-            8 => gather::gather_u64(bytemuck::cast_slice(dictionary), chunk, bytemuck::cast_slice_mut(out))?,
-            16 => gather::gather_u128(bytemuck::cast_slice(dictionary), chunk, bytemuck::cast_slice_mut(out))?,
-            _ => gather::gather_bytes(dictionary, width, chunk, out)?,
-        }
+        gather_values(dictionary, width, chunk, &mut out[done * width..(done + n) * width])?;
         done += n;
     }
     Ok(())
+}
+
+fn gather_values(dictionary: &[u8], width: usize, codes: &[u32], out: &mut [u8]) -> Result<()> {
+    match width {
+        4 => gather::gather_u32(bytemuck::cast_slice(dictionary), codes, bytemuck::cast_slice_mut(out))?,
+        8 => gather::gather_u64(bytemuck::cast_slice(dictionary), codes, bytemuck::cast_slice_mut(out))?,
+        16 => gather::gather_u128(bytemuck::cast_slice(dictionary), codes, bytemuck::cast_slice_mut(out))?,
+        _ => gather::gather_bytes(dictionary, width, codes, out)?,
+    }
+    Ok(())
+}
+
+/// Decodes as many indices as `out` has room for. Whoever looks something up by them has to check them.
+pub(super) fn dictionary_codes(src: &[u8], indices: &mut rle::Decoder, out: &mut [u32]) -> Result<()> {
+    if indices.decode_u32(src, out)? < out.len() { Err(values_missing()) } else { Ok(()) }
 }
 
 /// The next `len` bytes of a page.

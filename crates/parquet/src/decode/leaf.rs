@@ -4,7 +4,9 @@ use arrow_array::ArrayRef;
 use arrow_schema::DataType;
 use lath_kernels::{levels, select};
 
+use super::batch::LeafBatch;
 use super::bitmap::Validity;
+use super::codes::Codes;
 use super::levels::LevelDecoder;
 use super::values::{EncodedValues, Slots, ValueColumn};
 use crate::error::{Error, Result};
@@ -13,17 +15,6 @@ use crate::schema::Leaf;
 
 /// Level entries are decoded this many at a time where rows have to be told apart.
 const LEVEL_CHUNK: usize = 4096;
-
-/// What a leaf gives for a batch of rows.
-#[derive(Debug)]
-pub(crate) struct LeafBatch {
-    /// A value or null for every slot of the leaf.
-    pub(crate) array: ArrayRef,
-    /// Definition level of every entry; empty unless the leaf was asked to keep levels.
-    pub(crate) def_levels: Vec<u8>,
-    /// Repetition level of every entry; empty unless the leaf was asked to keep levels and has repetition.
-    pub(crate) rep_levels: Vec<u8>,
-}
 
 /// Reads one column chunk in steps of rows.
 #[derive(Debug)]
@@ -125,6 +116,92 @@ impl LeafReader {
         self.walk_flat(row_count, false)
     }
 
+    /// Appends the dictionary indices of the next `row_count` rows to `codes`, up to the first page that holds values instead,
+    /// if the leaf has no repetition. Returns how many rows it took.
+    pub(crate) fn read_codes(&mut self, row_count: usize, codes: &mut Codes) -> Result<usize> {
+        let mut done = 0;
+        while done < row_count && self.leaf.max_rep_level == 0 {
+            if self.page_remaining == 0 && !self.next_page()? {
+                return Err(self.ends_early(row_count - done));
+            }
+            if !self.values.holds_codes() {
+                break;
+            }
+            let n = (row_count - done).min(self.page_remaining);
+            self.codes_of_page(n, codes).map_err(|error| self.pages.locate(error))?;
+            self.page_remaining -= n;
+            done += n;
+        }
+        Ok(done)
+    }
+
+    fn codes_of_page(&mut self, n: usize, codes: &mut Codes) -> Result<()> {
+        let value_count = match self.def_decoder.as_mut().filter(|_| self.leaf.max_def_level > 0) {
+            None => {
+                if self.keep_levels {
+                    codes.def_levels.resize(codes.def_levels.len() + n, 0);
+                }
+                n
+            }
+            Some(decoder) => {
+                let (bits, at) = codes.validity.room(n);
+                let value_count = if self.keep_levels {
+                    let start = codes.def_levels.len();
+                    codes.def_levels.resize(start + n, 0);
+                    let levels = &mut codes.def_levels[start..];
+                    decode_levels_and_bits(decoder, levels, self.leaf.max_def_level, &mut self.masks.valid, bits, at)?
+                } else {
+                    decoder.decode_bits(bits, at, n)?
+                };
+                codes.validity.advance(n, value_count);
+                value_count
+            }
+        };
+        codes.row_count += n;
+        let start = codes.keys.len();
+        codes.keys.resize(start + value_count, 0);
+        self.values.decode_codes(&mut codes.keys[start..])
+    }
+
+    /// Appends to the batch the values of those rows of `codes` that `selection` has bits for, or of all.
+    pub(crate) fn append_codes(&mut self, codes: &Codes, selection: Option<&[u64]>) -> Result<()> {
+        let chosen;
+        let codes = match selection {
+            Some(selection) => {
+                chosen = codes.select(selection)?;
+                &chosen
+            }
+            None => codes,
+        };
+        self.batch.def.extend_from_slice(&codes.def_levels);
+        let n = codes.row_count;
+        let result = if self.leaf.max_def_level == 0 {
+            self.values.append_codes(&codes.keys, Slots::all_valid(n))
+        } else {
+            let (bits, at) = self.validity.room(n);
+            select::copy_bits(codes.validity.bits(), 0, bits, at, n)?;
+            self.validity.advance(n, codes.keys.len());
+            let validity = (codes.keys.len() < n).then_some((self.validity.bits(), at));
+            self.values.append_codes(&codes.keys, Slots { count: n, value_count: codes.keys.len(), validity })
+        };
+        result.map_err(|error| self.pages.locate(error))
+    }
+
+    /// The dictionary of the chunk, once one of its pages was read, as an array of the leaf's type.
+    pub(crate) fn dictionary(&mut self) -> Result<Option<ArrayRef>> {
+        self.values.dictionary_values().map_err(|error| self.pages.locate(error))
+    }
+
+    /// The leaf that is read.
+    pub(crate) fn leaf(&self) -> &Leaf {
+        &self.leaf
+    }
+
+    /// Definition level from which the leaf has a slot.
+    pub(crate) fn slot_def_level(&self) -> u8 {
+        self.slot_def_level
+    }
+
     /// Hands out the batch.
     pub(crate) fn finish(&mut self) -> Result<LeafBatch> {
         self.slot_count = 0;
@@ -167,11 +244,9 @@ impl LeafReader {
         if self.keep_levels {
             let start = self.batch.def.len();
             self.batch.def.resize(start + n, 0);
-            decoder.decode(&mut self.batch.def[start..])?;
-            let mask = resized(&mut self.masks.valid, n.div_ceil(64));
-            levels::ge_mask(&self.batch.def[start..], self.leaf.max_def_level, mask)?;
-            value_count = levels::count(mask);
-            select::copy_bits(bytemuck::cast_slice(mask), 0, bits, at, n)?;
+            let levels = &mut self.batch.def[start..];
+            let max_def_level = self.leaf.max_def_level;
+            value_count = decode_levels_and_bits(decoder, levels, max_def_level, &mut self.masks.valid, bits, at)?;
         } else {
             value_count = decoder.decode_bits(bits, at, n)?;
         }
@@ -365,6 +440,23 @@ impl LeafReader {
         self.pages
             .locate(Error::corrupt(format!("the column chunk ends {missing_rows} rows before its row group does")))
     }
+}
+
+/// Decodes as many levels as `levels` has room for, and which of them are `max_level` into `bits` from bit `at` on; returns
+/// how many are.
+fn decode_levels_and_bits(
+    decoder: &mut LevelDecoder,
+    levels: &mut [u8],
+    max_level: u8,
+    mask: &mut Vec<u64>,
+    bits: &mut [u8],
+    at: usize,
+) -> Result<usize> {
+    decoder.decode(levels)?;
+    let mask = resized(mask, levels.len().div_ceil(64));
+    levels::ge_mask(levels, max_level, mask)?;
+    select::copy_bits(bytemuck::cast_slice(mask), 0, bits, at, levels.len())?;
+    Ok(levels::count(mask))
 }
 
 /// The first `words` words of a scratch mask.

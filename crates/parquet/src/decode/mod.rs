@@ -1,10 +1,12 @@
 //! From the pages of a column chunk to Arrow arrays with the levels that nest them.
 
 mod aligned;
+mod batch;
 mod bitmap;
 mod boolean;
 mod byte_array;
 mod chunk_dictionary;
+mod codes;
 mod contiguous;
 mod convert;
 mod dictionary;
@@ -17,5 +19,7 @@ mod values;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use leaf::{LeafBatch, LeafReader};
+pub(crate) use batch::LeafBatch;
+pub(crate) use codes::Codes;
+pub(crate) use leaf::LeafReader;
 pub(crate) use values::dictionary_values;

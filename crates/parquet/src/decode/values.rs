@@ -12,7 +12,7 @@ use super::boolean::BooleanColumn;
 use super::byte_array::{ByteArrayColumn, ByteArrayOutput};
 use super::convert::FixedLayout;
 use super::dictionary::DictionaryColumn;
-use super::fixed::FixedColumn;
+use super::fixed::{FixedColumn, values_missing};
 use crate::error::{Error, Result};
 use crate::page::{DictionaryPage, Encoding};
 use crate::schema::Leaf;
@@ -172,6 +172,34 @@ impl ValueColumn {
         }
     }
 
+    /// Whether the page holds indices of a dictionary that the column keeps.
+    pub(crate) fn holds_codes(&self) -> bool {
+        match self {
+            Self::Fixed(column) => column.holds_codes(),
+            Self::ByteArray(column) => column.holds_codes(),
+            Self::Boolean(_) | Self::Dictionary(_) | Self::Null { .. } => false,
+        }
+    }
+
+    /// The dictionary indices of the next values, which `out` has room for exactly; they are not checked against it.
+    pub(crate) fn decode_codes(&mut self, out: &mut [u32]) -> Result<()> {
+        match self {
+            _ if out.is_empty() => Ok(()),
+            Self::Fixed(column) => column.decode_codes(out),
+            Self::ByteArray(column) => column.decode_codes(out),
+            Self::Boolean(_) | Self::Dictionary(_) | Self::Null { .. } => Err(values_missing()),
+        }
+    }
+
+    /// As [`ValueColumn::append`], with the dictionary's values for `codes` instead of the page's.
+    pub(crate) fn append_codes(&mut self, codes: &[u32], slots: Slots<'_>) -> Result<()> {
+        match self {
+            Self::Fixed(column) => column.append_codes(codes, slots),
+            Self::ByteArray(column) => column.append_codes(codes, slots),
+            Self::Boolean(_) | Self::Dictionary(_) | Self::Null { .. } => Err(values_missing()),
+        }
+    }
+
     /// Hands out the slots appended since the last call.
     pub(crate) fn finish(&mut self, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
         match self {
@@ -184,7 +212,7 @@ impl ValueColumn {
     }
 
     /// The chunk's dictionary as an array of the column's type; `None` where the type has none.
-    pub(super) fn dictionary_values(&mut self) -> Result<Option<ArrayRef>> {
+    pub(crate) fn dictionary_values(&mut self) -> Result<Option<ArrayRef>> {
         match self {
             Self::Fixed(column) => column.dictionary_values().map(Some),
             Self::ByteArray(column) => column.dictionary_values().map(Some),

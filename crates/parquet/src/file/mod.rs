@@ -28,6 +28,7 @@ use crate::options::Limits;
 use crate::page::ChunkSpec;
 use crate::prune::FilterStore;
 use crate::read::ReadBuilder;
+use crate::scan::Scan;
 use crate::schema::{self, Node, Projection, SchemaOptions};
 use crate::source::{ByteRanges, Counted, Traffic};
 
@@ -175,6 +176,11 @@ impl ParquetFile {
     /// Bytes of memory that is held for the file while nothing of it is read.
     pub(crate) fn memory_bytes(&self) -> usize {
         self.shared.metadata_bytes + self.shared.kept_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Starts to say which rows to find.
+    pub fn scan(&self) -> Scan {
+        Scan::of(vec![self.clone()])
     }
 
     /// Starts to say what to read.

@@ -210,6 +210,13 @@ impl BoundPredicate {
         self.columns.retain(|_| used.next().unwrap_or(false));
     }
 
+    /// The predicate with another test, which is part of its own, and only the columns of that, in the same order.
+    pub(crate) fn part(&self, test: Test) -> Self {
+        let mut part = self.with_test(test);
+        part.drop_unused();
+        part
+    }
+
     /// The same columns with another test: what is left to ask of some rows.
     pub(crate) fn with_test(&self, test: Test) -> Self {
         Self { test, columns: self.columns.clone(), truths: self.truths.clone() }

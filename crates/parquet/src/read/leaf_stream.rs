@@ -8,6 +8,8 @@ use super::plan::ReadPlan;
 use super::selection::{BatchCursor, Step};
 use crate::decode::{LeafBatch, LeafReader};
 use crate::error::{Error, Result};
+use crate::file::ParquetFile;
+use crate::page::{PageOptions, PageReader};
 
 /// The batches of a leaf that one stream decodes, where several streams share the leaf: in turn, each takes `segment` batches.
 #[derive(Debug, Clone, Copy)]
@@ -103,18 +105,18 @@ impl LeafStream {
 }
 
 /// A leaf that a plan reads.
-#[derive(Debug)]
-pub(super) struct PlannedLeaf {
-    pub(super) leaf: crate::schema::Leaf,
-    pub(super) data_type: DataType,
-    pub(super) slot_def_level: u8,
+#[derive(Debug, Clone)]
+pub(crate) struct PlannedLeaf {
+    pub(crate) leaf: crate::schema::Leaf,
+    pub(crate) data_type: DataType,
+    pub(crate) slot_def_level: u8,
     /// A struct or list above the leaf needs its levels.
-    pub(super) keep_levels: bool,
+    pub(crate) keep_levels: bool,
 }
 
 impl PlannedLeaf {
     /// The leaves below `node`, in file order.
-    pub(super) fn collect(node: &crate::schema::Node, keep_levels: bool, out: &mut Vec<Self>) {
+    pub(crate) fn collect(node: &crate::schema::Node, keep_levels: bool, out: &mut Vec<Self>) {
         use crate::schema::NodeKind;
         match &node.kind {
             NodeKind::Leaf(leaf) => out.push(Self {
@@ -131,6 +133,16 @@ impl PlannedLeaf {
             }
             NodeKind::List { element, .. } => Self::collect(element, true, out),
         }
+    }
+
+    /// Opens the leaf's column chunk in `row_group` of `file`.
+    pub(crate) fn open(&self, file: &ParquetFile, row_group: usize, verify_crc: bool) -> Result<LeafReader> {
+        let spec = file.chunk_spec(row_group, self.leaf.column)?;
+        let limits = file.limits();
+        let max_slots = usize::try_from(limits.batch_elements).unwrap_or(usize::MAX);
+        let options = PageOptions { verify_crc, limits: limits.clone() };
+        let pages = PageReader::new(Arc::clone(file.source()), spec, options)?;
+        LeafReader::new(pages, &self.leaf, &self.data_type, self.slot_def_level, self.keep_levels, max_slots)
     }
 }
 

@@ -9,6 +9,8 @@ mod selection;
 
 pub use batches::Batches;
 pub use builder::ReadBuilder;
+pub(crate) use leaf_stream::PlannedLeaf;
+pub(crate) use selection::split as split_rows;
 
 #[cfg(test)]
 mod tests;

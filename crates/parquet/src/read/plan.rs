@@ -1,7 +1,5 @@
 //! What a read does, fixed before it starts.
 
-use std::sync::Arc;
-
 use arrow_schema::SchemaRef;
 
 use super::leaf_stream::PlannedLeaf;
@@ -9,7 +7,7 @@ use super::selection::RowGroupRows;
 use crate::decode::LeafReader;
 use crate::error::Result;
 use crate::file::ParquetFile;
-use crate::page::{ChunkSpec, PageOptions, PageReader};
+use crate::page::ChunkSpec;
 use crate::schema::Node;
 
 /// A read of some columns and rows of one file.
@@ -32,19 +30,6 @@ impl ReadPlan {
 
     /// Opens the column chunk of the plan's `leaf` in `row_group`.
     pub(super) fn open_leaf(&self, leaf: usize, row_group: usize) -> Result<LeafReader> {
-        let planned = &self.leaves[leaf];
-        let spec = self.chunk_spec(leaf, row_group)?;
-        let limits = self.file.limits();
-        let max_slots = usize::try_from(limits.batch_elements).unwrap_or(usize::MAX);
-        let options = PageOptions { verify_crc: self.verify_crc, limits: limits.clone() };
-        let pages = PageReader::new(Arc::clone(self.file.source()), spec, options)?;
-        LeafReader::new(
-            pages,
-            &planned.leaf,
-            &planned.data_type,
-            planned.slot_def_level,
-            planned.keep_levels,
-            max_slots,
-        )
+        self.leaves[leaf].open(&self.file, row_group, self.verify_crc)
     }
 }

@@ -6,14 +6,14 @@ use crate::error::{Error, Result};
 
 /// The rows chosen of one row group: sorted, disjoint, non-empty ranges counted from the row group's first row.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct RowGroupRows {
-    pub(super) row_group: usize,
-    pub(super) ranges: Vec<Range<u64>>,
+pub(crate) struct RowGroupRows {
+    pub(crate) row_group: usize,
+    pub(crate) ranges: Vec<Range<u64>>,
 }
 
 /// Cuts absolute row `ranges` at the borders of the chosen row groups. `row_counts` are those of all row groups of the
 /// file; row groups without a chosen row are left out.
-pub(super) fn split(
+pub(crate) fn split(
     row_counts: &[u64],
     row_groups: Option<&[usize]>,
     ranges: Option<&[Range<u64>]>,

@@ -1,0 +1,61 @@
+//! Rows of a dictionary-encoded column as indices into its dictionary.
+
+use lath_kernels::{levels, select};
+
+use super::bitmap::Validity;
+use crate::error::Result;
+
+/// The dictionary indices of some rows of a leaf without repetition.
+#[derive(Debug, Default)]
+pub(crate) struct Codes {
+    /// An index for every row that is not null.
+    pub(crate) keys: Vec<u32>,
+    /// Which rows are not null; empty for a required leaf.
+    pub(super) validity: Validity,
+    /// Definition level of every row; empty unless the leaf was asked to keep levels.
+    pub(crate) def_levels: Vec<u8>,
+    pub(crate) row_count: usize,
+}
+
+impl Codes {
+    /// Forgets the rows, keeps the memory.
+    pub(crate) fn clear(&mut self) {
+        self.keys.clear();
+        self.validity.clear();
+        self.def_levels.clear();
+        self.row_count = 0;
+    }
+
+    /// Which rows are not null; `None` if all are.
+    pub(crate) fn nulls(&self) -> Option<&[u8]> {
+        (self.keys.len() < self.row_count).then(|| self.validity.bits())
+    }
+
+    /// The rows that have a bit in `selection`.
+    pub(super) fn select(&self, selection: &[u64]) -> Result<Self> {
+        let mut chosen = Self { row_count: levels::count(selection), ..Self::default() };
+        let bytes: &[u8] = bytemuck::cast_slice(selection);
+        if !self.def_levels.is_empty() {
+            chosen.def_levels.resize(chosen.row_count, 0);
+            select::compress_u8(&self.def_levels, bytes, 0, &mut chosen.def_levels)?;
+        }
+        let Some(valid) = self.nulls() else {
+            chosen.keys.resize(chosen.row_count, 0);
+            select::compress_u32(&self.keys, bytes, 0, &mut chosen.keys)?;
+            if !self.validity.bits().is_empty() {
+                chosen.validity.append_valid(chosen.row_count)?;
+            }
+            return Ok(chosen);
+        };
+        // Of the rows that are not null, those that are selected.
+        let mut of_values = vec![0; self.keys.len().div_ceil(8)];
+        select::compress_bits(bytes, 0, valid, 0, self.row_count, &mut of_values, 0)?;
+        let value_count = select::count_ones(&of_values, 0, self.keys.len())?;
+        chosen.keys.resize(value_count, 0);
+        select::compress_u32(&self.keys, &of_values, 0, &mut chosen.keys)?;
+        let (bits, at) = chosen.validity.room(chosen.row_count);
+        select::compress_bits(valid, 0, bytes, 0, self.row_count, bits, at)?;
+        chosen.validity.advance(chosen.row_count, value_count);
+        Ok(chosen)
+    }
+}

@@ -1,0 +1,238 @@
+use std::ops::Range;
+use std::sync::{Arc, Mutex};
+
+use arrow_schema::{FieldRef, Schema};
+
+use super::batches::ScanBatches;
+use super::cancel::Cancel;
+use super::count;
+use super::counters::Counters;
+use super::file_plan::FilePlan;
+use super::job::{Job, PlannedSchema};
+use super::target::{Target, VirtualColumns};
+use crate::error::{Error, Result};
+use crate::file::ParquetFile;
+use crate::options::Strings;
+use crate::predicate::Predicate;
+use crate::read::ReadBuilder;
+
+/// Says which rows to find, and what of them to read.
+///
+/// ```no_run
+/// # fn main() -> lath_parquet::Result<()> {
+/// use lath_parquet::ParquetFile;
+///
+/// let file = ParquetFile::open("trips.parquet")?;
+/// let scan = file.scan().filter("city = 'Oslo' AND price > 10")?.select(["id", "price"]).limit(100);
+/// for batch in scan.build()? {
+///     println!("{} rows", batch?.num_rows());
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+#[must_use = "nothing is read before `build`, `into_stream` or `count`"]
+pub struct Scan {
+    files: Vec<ParquetFile>,
+    predicate: Option<Predicate>,
+    paths: Option<Vec<String>>,
+    virtual_columns: VirtualColumns,
+    row_groups: Option<Vec<usize>>,
+    row_ranges: Option<Vec<Range<u64>>>,
+    limit: u64,
+    batch_size: usize,
+    threads: usize,
+    strings: Strings,
+    verify_crc: bool,
+    unordered: bool,
+    memory_limit: usize,
+    cancel: Cancel,
+}
+
+impl Scan {
+    /// Default for [`Scan::memory_limit`]: 256 MiB.
+    pub const DEFAULT_MEMORY_LIMIT: usize = 256 << 20;
+
+    /// A scan of `files`, which have the same columns, one after the other.
+    pub fn of(files: Vec<ParquetFile>) -> Self {
+        Self {
+            files,
+            predicate: None,
+            paths: None,
+            virtual_columns: VirtualColumns::default(),
+            row_groups: None,
+            row_ranges: None,
+            limit: u64::MAX,
+            batch_size: ReadBuilder::DEFAULT_BATCH_SIZE,
+            threads: 1,
+            strings: Strings::default(),
+            verify_crc: true,
+            unordered: false,
+            memory_limit: Self::DEFAULT_MEMORY_LIMIT,
+            cancel: Cancel::default(),
+        }
+    }
+
+    /// Finds only rows for which an SQL expression is true; see [`Predicate::parse`].
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if the text is not understood.
+    pub fn filter(self, text: &str) -> Result<Self> {
+        Predicate::parse(text).map(|predicate| self.predicate(predicate))
+    }
+
+    /// Finds only rows for which `predicate` is true, instead of what was set before.
+    pub fn predicate(mut self, predicate: Predicate) -> Self {
+        self.predicate = Some(predicate);
+        self
+    }
+
+    /// Reads only these columns or nested fields, named by dotted path; a path stands for everything below it. Columns come in
+    /// the order of the paths, what is within one in file order.
+    pub fn select<S: Into<String>>(mut self, paths: impl IntoIterator<Item = S>) -> Self {
+        self.paths = Some(paths.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Adds a column of this name that says which file a row is from. It comes where [`Scan::select`] names it, else last.
+    pub fn file_name_column(mut self, name: impl Into<String>) -> Self {
+        self.virtual_columns.file_name = Some(name.into());
+        self
+    }
+
+    /// Adds a column of this name with the row's number within its file, counted from 0. It comes where [`Scan::select`] names
+    /// it, else last.
+    pub fn row_number_column(mut self, name: impl Into<String>) -> Self {
+        self.virtual_columns.row_number = Some(name.into());
+        self
+    }
+
+    /// Looks only at these row groups of every file, counted from 0, in the order given.
+    pub fn row_groups(mut self, row_groups: impl IntoIterator<Item = usize>) -> Self {
+        self.row_groups = Some(row_groups.into_iter().collect());
+        self
+    }
+
+    /// Looks only at the rows of every file in these ranges, which have to be sorted and must not overlap. Rows are numbered
+    /// from 0 over the whole file.
+    pub fn row_ranges(mut self, ranges: impl IntoIterator<Item = Range<u64>>) -> Self {
+        self.row_ranges = Some(ranges.into_iter().collect());
+        self
+    }
+
+    /// Ends after this many rows, and all work with it.
+    pub fn limit(mut self, rows: u64) -> Self {
+        self.limit = rows;
+        self
+    }
+
+    /// Most rows of a batch. Batches also end where row groups end.
+    pub fn batch_size(mut self, rows: usize) -> Self {
+        self.batch_size = rows;
+        self
+    }
+
+    /// Threads that work. With one, it is the caller's.
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = threads;
+        self
+    }
+
+    /// The form of string and binary columns.
+    pub fn strings(mut self, strings: Strings) -> Self {
+        self.strings = strings;
+        self
+    }
+
+    /// Whether pages that carry a CRC are checked against it (on by default).
+    pub fn verify_crc(mut self, verify: bool) -> Self {
+        self.verify_crc = verify;
+        self
+    }
+
+    /// Whether batches may come in any order, as soon as they are there; by default they come in the order of files and rows.
+    pub fn unordered(mut self, unordered: bool) -> Self {
+        self.unordered = unordered;
+        self
+    }
+
+    /// Bounds the bytes of batches that are decoded before they are asked for; see [`Scan::DEFAULT_MEMORY_LIMIT`]. Besides,
+    /// every thread holds the pages that it decodes and the batch that it makes.
+    pub fn memory_limit(mut self, bytes: usize) -> Self {
+        self.memory_limit = bytes;
+        self
+    }
+
+    /// A handle that stops the scan from elsewhere.
+    pub fn cancel(mut self, cancel: &Cancel) -> Self {
+        self.cancel = cancel.clone();
+        self
+    }
+
+    /// Plans the scan. No page is read before the first batch is asked for, if there is one thread.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for columns, row groups or ranges that files do not have, for a predicate that does not fit their
+    /// columns, and for a batch size or number of threads of 0; [`Error::Unsupported`] for a schema that cannot be read.
+    pub fn build(self) -> Result<ScanBatches> {
+        let threads = self.threads;
+        ScanBatches::new(Arc::new(self.job()?), threads)
+    }
+
+    /// The number of rows that the scan finds, up to its limit. No batch is made: of row groups all of whose rows are wanted
+    /// nothing is read, of others the columns of the predicate.
+    ///
+    /// # Errors
+    /// As [`Scan::build`], and whatever goes wrong while reading.
+    pub fn count(mut self) -> Result<u64> {
+        self.paths = Some(Vec::new());
+        self.virtual_columns = VirtualColumns::default();
+        let threads = self.threads;
+        count::count(&self.job()?, threads)
+    }
+
+    fn job(self) -> Result<Job> {
+        if self.batch_size == 0 {
+            return Err(Error::invalid("the batch size must be at least 1 row"));
+        }
+        if self.threads == 0 {
+            return Err(Error::invalid("the number of threads must be at least 1"));
+        }
+        let paths = self.paths.as_deref();
+        let of_files: Option<Vec<String>> = paths.map(|paths| self.virtual_columns.without(paths).cloned().collect());
+        // A mistake is reported even if no row is ever read.
+        let mut plans = Vec::new();
+        let mut common = Arc::new(Schema::empty());
+        if let Some(first) = self.files.first() {
+            let plan = FilePlan::new(first, of_files.as_deref(), self.strings, self.predicate.as_ref(), &[])
+                .map_err(|error| first.locate(error))?;
+            common = Arc::clone(&plan.schema);
+            if self.files.len() > 1 {
+                // A required column may be followed by an optional one in another file.
+                let nullable = |field: &FieldRef| Arc::new(field.as_ref().clone().with_nullable(true));
+                let fields: Vec<FieldRef> = common.fields().iter().map(nullable).collect();
+                common = Arc::new(Schema::new_with_metadata(fields, common.metadata().clone()));
+            }
+            plans.push(Arc::new(PlannedSchema::new(first, plan)));
+        }
+        let target = Target::new(&common, paths, &self.virtual_columns, self.strings)?;
+        Ok(Job {
+            files: self.files,
+            predicate: self.predicate,
+            paths: of_files,
+            row_groups: self.row_groups,
+            row_ranges: self.row_ranges,
+            strings: self.strings,
+            batch_size: self.batch_size,
+            limit: self.limit,
+            verify_crc: self.verify_crc,
+            unordered: self.unordered,
+            memory_limit: self.memory_limit,
+            cancel: self.cancel,
+            target: Arc::new(target),
+            common,
+            plans: Mutex::new(plans),
+            counters: Counters::default(),
+        })
+    }
+}

@@ -1,0 +1,34 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::error::{Error, Result};
+
+/// Stops scans from elsewhere: another thread, or a signal handler. Clones are handles of the same thing.
+///
+/// A scan that is cancelled gives [`Error::Cancelled`] as its next batch, and its threads end within the window of rows that
+/// they are at.
+#[derive(Debug, Clone, Default)]
+pub struct Cancel {
+    is_cancelled: Arc<AtomicBool>,
+}
+
+impl Cancel {
+    /// A handle that cancels nothing yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Stops every scan that has this handle. It allocates nothing and takes no lock, so that a signal handler may call it.
+    pub fn cancel(&self) {
+        self.is_cancelled.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether [`Cancel::cancel`] was called.
+    pub fn is_cancelled(&self) -> bool {
+        self.is_cancelled.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn check(&self) -> Result<()> {
+        if self.is_cancelled() { Err(Error::Cancelled) } else { Ok(()) }
+    }
+}

@@ -1,0 +1,103 @@
+//! The parts of a predicate that all have to be true, and the order in which they are asked.
+
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::time::Duration;
+
+use crate::predicate::{BoundPredicate, Test};
+
+/// A part of a predicate: all that is asked of the same columns.
+#[derive(Debug)]
+pub(super) struct Conjunct {
+    pub(super) predicate: BoundPredicate,
+    /// Indices among the operands of the whole predicate, ascending.
+    pub(super) operands: Vec<usize>,
+}
+
+/// Splits `predicate` into parts about different columns; `None` if it is true of no row at all.
+pub(super) fn split(predicate: &BoundPredicate) -> Option<Vec<Conjunct>> {
+    let tests = match &predicate.test {
+        Test::All(tests) => tests.as_slice(),
+        test => std::slice::from_ref(test),
+    };
+    let mut groups: Vec<(Vec<usize>, Vec<Test>)> = Vec::new();
+    for test in tests {
+        match test {
+            Test::Constant(Some(true)) => continue,
+            Test::Constant(_) => return None,
+            _ => {}
+        }
+        let mut marks = vec![false; predicate.columns.len()];
+        test.mark_columns(&mut marks);
+        let columns: Vec<usize> = (0..marks.len()).filter(|&column| marks[column]).collect();
+        match groups.iter_mut().find(|(others, _)| *others == columns) {
+            Some((_, tests)) => tests.push(test.clone()),
+            None => groups.push((columns, vec![test.clone()])),
+        }
+    }
+    let conjunct = |(operands, mut tests): (Vec<usize>, Vec<Test>)| {
+        let test = if tests.len() == 1 { tests.remove(0) } else { Test::All(tests) };
+        Conjunct { predicate: predicate.part(test), operands }
+    };
+    Some(groups.into_iter().map(conjunct).collect())
+}
+
+/// What asking each part has cost and brought so far, over all row groups of a scan.
+#[derive(Debug, Default)]
+pub(super) struct Experience(Mutex<Vec<Entry>>);
+
+#[derive(Debug)]
+struct Entry {
+    operands: Vec<usize>,
+    seconds: f64,
+    /// Rows of the windows that it was asked in, and those that it was asked of.
+    window_rows: f64,
+    rows_asked: f64,
+    rows_passed: f64,
+}
+
+/// What one part did in a row group.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Tally {
+    pub(super) time: Duration,
+    pub(super) window_rows: u64,
+    pub(super) rows_asked: u64,
+    pub(super) rows_passed: u64,
+}
+
+impl Experience {
+    /// Indices of `conjuncts` in the order to ask them: first what drops the most rows for its time. Where nothing is known,
+    /// `guess` says the time, and half of the rows are taken to pass.
+    pub(super) fn order(&self, conjuncts: &[Conjunct], guess: impl Fn(&Conjunct) -> f64) -> Vec<usize> {
+        let entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = |conjunct: &Conjunct| entries.iter().find(|entry| entry.operands == conjunct.operands);
+        let rank = |conjunct: &Conjunct| match known(conjunct) {
+            Some(entry) if entry.rows_asked > 0.0 => {
+                let dropped = 1.0 - entry.rows_passed / entry.rows_asked;
+                entry.seconds / entry.window_rows / dropped.max(1e-3)
+            }
+            _ => guess(conjunct) / 0.5,
+        };
+        let mut ranked: Vec<(f64, usize)> =
+            conjuncts.iter().enumerate().map(|(index, conjunct)| (rank(conjunct), index)).collect();
+        ranked.sort_by(|left, right| left.0.total_cmp(&right.0));
+        ranked.into_iter().map(|(_, index)| index).collect()
+    }
+
+    /// Takes in what the parts did in a row group.
+    pub(super) fn learn(&self, conjuncts: &[Conjunct], tallies: &[Tally]) {
+        let mut entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for (conjunct, tally) in conjuncts.iter().zip(tallies).filter(|(_, tally)| tally.rows_asked > 0) {
+            let index = entries.iter().position(|entry| entry.operands == conjunct.operands).unwrap_or_else(|| {
+                let operands = conjunct.operands.clone();
+                entries.push(Entry { operands, seconds: 0.0, window_rows: 0.0, rows_asked: 0.0, rows_passed: 0.0 });
+                entries.len() - 1
+            });
+            let entry = &mut entries[index];
+            entry.seconds += tally.time.as_secs_f64();
+            entry.window_rows += tally.window_rows as f64;
+            entry.rows_asked += tally.rows_asked as f64;
+            entry.rows_passed += tally.rows_passed as f64;
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! What a scan reads of the files of one schema.
+
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_schema::{Schema, SchemaRef};
+
+use super::conjuncts::Experience;
+use crate::assemble::assemble;
+use crate::decode::LeafBatch;
+use crate::error::{Error, Result};
+use crate::file::ParquetFile;
+use crate::options::{Limits, Strings};
+use crate::predicate::{BindContext, BoundPredicate, Constant, Predicate};
+use crate::read::PlannedLeaf;
+use crate::schema::{Node, Projection, SchemaOptions};
+
+/// The columns that a scan reads of files of one schema, and the predicate bound to them.
+#[derive(Debug)]
+pub(super) struct FilePlan {
+    /// The leaves of operands and of the result, each once.
+    pub(super) leaves: Vec<PlannedLeaf>,
+    pub(super) predicate: Option<BoundPredicate>,
+    /// Where the operands of the predicate come from, in the order of its columns.
+    pub(super) operands: Vec<Operand>,
+    /// The columns of the result.
+    pub(super) columns: Vec<PlannedColumn>,
+    /// The schema of the result's columns, in file order.
+    pub(super) schema: SchemaRef,
+    /// What asking the parts of the predicate has cost and brought.
+    pub(super) experience: Experience,
+    limits: Limits,
+}
+
+/// A column that is assembled of leaves.
+#[derive(Debug)]
+pub(super) struct PlannedColumn {
+    node: Node,
+    /// Indices among [`FilePlan::leaves`].
+    pub(super) leaves: Vec<usize>,
+}
+
+/// Where the values of an operand come from.
+#[derive(Debug)]
+pub(super) enum Operand {
+    /// They are those of a leaf without repetition.
+    Leaf(usize),
+    /// They lie within a column.
+    Within(PlannedColumn),
+}
+
+impl Operand {
+    /// The leaves that the operand needs.
+    pub(super) fn leaves(&self) -> &[usize] {
+        match self {
+            Self::Leaf(leaf) => std::slice::from_ref(leaf),
+            Self::Within(column) => &column.leaves,
+        }
+    }
+}
+
+impl FilePlan {
+    /// Plans to read the columns at `paths` (all, if `None`) of files like `file`, for rows for which `predicate` holds.
+    pub(super) fn new(
+        file: &ParquetFile,
+        paths: Option<&[String]>,
+        strings: Strings,
+        predicate: Option<&Predicate>,
+        constants: &[Constant],
+    ) -> Result<Self> {
+        let options = SchemaOptions { strings, ..file.schema_options() };
+        let projection = paths.map(|paths| Projection::from_paths(paths.iter().cloned()));
+        let (schema, nodes) = file.build_schema(&options, projection.as_ref())?;
+        let mut leaves = Vec::new();
+        let columns: Vec<PlannedColumn> = nodes.into_iter().map(|node| PlannedColumn::new(node, &mut leaves)).collect();
+
+        let mut operands = Vec::new();
+        let predicate = match predicate {
+            None => None,
+            Some(predicate) => {
+                let (schema, nodes) = file.build_schema(&options, None)?;
+                let bound = predicate.bind(&BindContext { schema: &schema, nodes: &nodes, constants })?;
+                for column in &bound.columns {
+                    let projection = Projection::from_paths([column.path.clone()]);
+                    let (_, nodes) = file.build_schema(&options, Some(&projection))?;
+                    let [node] = <[Node; 1]>::try_from(nodes)
+                        .map_err(|_| Error::invalid(format!("{:?} means several columns", column.path)))?;
+                    let within = PlannedColumn::new(node, &mut leaves);
+                    operands.push(match (column.leaf, within.leaves.as_slice()) {
+                        (Some(leaf), &[index]) if !column.repeated && leaves[index].leaf.column == leaf => {
+                            Operand::Leaf(index)
+                        }
+                        _ => Operand::Within(within),
+                    });
+                }
+                Some(bound)
+            }
+        };
+        Ok(Self {
+            leaves,
+            predicate,
+            operands,
+            columns,
+            schema,
+            experience: Experience::default(),
+            limits: file.limits().clone(),
+        })
+    }
+}
+
+impl PlannedColumn {
+    /// Adds the leaves of `node` to `leaves`, but for those that are there already.
+    fn new(node: Node, leaves: &mut Vec<PlannedLeaf>) -> Self {
+        let mut own = Vec::new();
+        PlannedLeaf::collect(&node, false, &mut own);
+        let enter = |leaf: PlannedLeaf| match leaves.iter().position(|other| other.leaf.column == leaf.leaf.column) {
+            Some(index) => {
+                leaves[index].keep_levels |= leaf.keep_levels;
+                index
+            }
+            None => {
+                leaves.push(leaf);
+                leaves.len() - 1
+            }
+        };
+        Self { node, leaves: own.into_iter().map(enter).collect() }
+    }
+
+    /// What errors call the column.
+    pub(super) fn name(&self) -> &str {
+        self.node.field.name()
+    }
+
+    /// The column's array for `row_count` rows, of the batches of its leaves.
+    pub(super) fn assemble(
+        &self,
+        plan: &FilePlan,
+        leaves: impl IntoIterator<Item = LeafBatch>,
+        row_count: usize,
+    ) -> Result<ArrayRef> {
+        assemble(&self.node, &mut leaves.into_iter(), row_count, &plan.limits)
+            .map_err(|error| error.locate(|at| at.column = at.column.take().or_else(|| Some(self.name().into()))))
+    }
+
+    /// A batch of this column alone.
+    pub(super) fn batch(&self, array: ArrayRef) -> Result<RecordBatch> {
+        let schema = Arc::new(Schema::new(vec![Arc::clone(&self.node.field)]));
+        let options = RecordBatchOptions::new().with_row_count(Some(array.len()));
+        RecordBatch::try_new_with_options(schema, vec![array], &options)
+            .map_err(|error| Error::corrupt(error.to_string()))
+    }
+}

@@ -1,0 +1,39 @@
+//! Finding rows: what a predicate lets pass of files, as batches.
+//!
+//! Of every row group the columns of the predicate are read first, a window of rows at a time, part by part of the predicate
+//! as long as rows are left. Other columns are read where rows survive. Dictionary-encoded pages are tested by their indices.
+//!
+//! | module | the question |
+//! | --- | --- |
+//! | `builder` | What can be asked? |
+//! | `job`, `work` | What is settled before a scan starts, and what is there to do in a row group? |
+//! | `file_plan`, `target` | Which columns are read of files of one schema, and how do they become those of the result? |
+//! | `row_group` | Which rows of a row group survive, and what are their values? |
+//! | `conjuncts` | Which part of the predicate is asked first? |
+//! | `leaf_column`, `window`, `mask` | Which rows of a leaf are decoded? |
+//! | `truth` | What does a dictionary say of its rows? |
+//! | `producer`, `serial`, `parallel`, `count` | Which thread makes which batch, and in which order do they come? |
+
+mod batches;
+mod builder;
+mod cancel;
+mod conjuncts;
+mod count;
+mod counters;
+mod file_plan;
+mod job;
+mod leaf_column;
+mod mask;
+mod parallel;
+mod producer;
+mod row_group;
+mod serial;
+mod target;
+mod truth;
+mod window;
+mod work;
+
+pub use batches::ScanBatches;
+pub use builder::Scan;
+pub use cancel::Cancel;
+pub use counters::ScanReport;

@@ -1,0 +1,83 @@
+//! The batches of one row group.
+
+use arrow_array::RecordBatch;
+use arrow_select::concat::concat_batches;
+
+use super::job::Job;
+use super::row_group::RowGroupScan;
+use super::work::{Planned, Reader};
+use crate::error::{Error, Result};
+
+/// Makes batches of the rows that survive in a row group: few survivors of many windows become one batch.
+#[derive(Debug)]
+pub(super) struct Producer {
+    scan: RowGroupScan,
+    pending: Vec<RecordBatch>,
+    pending_rows: usize,
+    /// Rows that were looked at for those that are pending.
+    windows: usize,
+    /// Rows that may still be taken.
+    left: u64,
+    ended: bool,
+}
+
+impl Producer {
+    pub(super) fn new(planned: Planned, reader: &mut Reader, job: &Job) -> Self {
+        Self {
+            scan: RowGroupScan::new(planned, reader, job.batch_size),
+            pending: Vec::new(),
+            pending_rows: 0,
+            windows: 0,
+            left: job.limit,
+            ended: false,
+        }
+    }
+
+    /// The next batch, of at most the job's batch size.
+    pub(super) fn next(&mut self, reader: &mut Reader, job: &Job) -> Result<Option<RecordBatch>> {
+        // Not until a batch is full: that would cut the next one's rows in two and copy both parts.
+        while (self.pending.is_empty() || self.pending_rows < job.batch_size / 2) && !self.ended {
+            if self.left == 0 {
+                self.ended = true;
+                break;
+            }
+            let Some(survivors) = self.scan.next(reader, &job.counters)? else {
+                self.ended = true;
+                break;
+            };
+            let most = usize::try_from(self.left).unwrap_or(usize::MAX);
+            let target = &self.scan.planned().target;
+            let row_numbers = job.target.has_row_numbers().then(|| self.scan.row_numbers(&survivors, most));
+            let target = std::sync::Arc::clone(target);
+            let batch = self.scan.batch(survivors, most, reader)?;
+            let batch = target.apply(&batch, row_numbers)?;
+            self.left -= batch.num_rows() as u64;
+            self.pending_rows += batch.num_rows();
+            self.windows += 1;
+            self.pending.push(batch);
+        }
+        self.flush(job.batch_size)
+    }
+
+    /// Leaves what is of use to the next row group.
+    pub(super) fn finish(self, reader: &mut Reader) {
+        self.scan.finish(reader);
+    }
+
+    fn flush(&mut self, most: usize) -> Result<Option<RecordBatch>> {
+        let Some(first) = self.pending.first() else { return Ok(None) };
+        let joined = match self.pending.as_slice() {
+            [batch] => batch.clone(),
+            batches => concat_batches(&first.schema(), batches).map_err(|error| Error::invalid(error.to_string()))?,
+        };
+        self.pending.clear();
+        self.pending_rows = 0;
+        if joined.num_rows() <= most {
+            return Ok(Some(joined));
+        }
+        let rest = joined.slice(most, joined.num_rows() - most);
+        self.pending_rows = rest.num_rows();
+        self.pending.push(rest);
+        Ok(Some(joined.slice(0, most)))
+    }
+}

@@ -1,0 +1,344 @@
+//! One row group: the columns of the predicate window by window, the others where rows survive.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use arrow_array::{Array, Int64Array, RecordBatch, RecordBatchOptions};
+
+use super::conjuncts::{self, Conjunct, Tally};
+use super::counters::Counters;
+use super::file_plan::Operand;
+use super::leaf_column::{Filters, LeafColumn, Rows};
+use super::mask::Mask;
+use super::truth::Truth;
+use super::window::{Stretch, Window, Windows};
+use super::work::{Planned, Reader};
+use crate::error::{Error, Result};
+
+/// Reads the surviving rows of one row group.
+#[derive(Debug)]
+pub(super) struct RowGroupScan {
+    planned: Planned,
+    windows: Windows,
+    window_rows: usize,
+    columns: Vec<Option<LeafColumn>>,
+    filters: Filters,
+    conjuncts: Vec<Conjunct>,
+    /// The conjuncts in the order that they are asked.
+    order: Vec<usize>,
+    truths: Vec<Option<Truth>>,
+    tallies: Vec<Tally>,
+    /// Nothing is left, or the predicate is true of no row.
+    ended: bool,
+}
+
+/// Rows of a window that survive.
+#[derive(Debug)]
+pub(super) struct Survivors {
+    window: Window,
+    pub(super) kept: Arc<Mask>,
+}
+
+/// Windows that are tested have at most so many rows: what is decoded of them stays in the cache.
+const MOST_TESTED_ROWS: usize = 8192;
+/// And at least so many, however few rows the batches of the result may have.
+const FEWEST_TESTED_ROWS: usize = 1024;
+/// Rows that survive are taken out of what was decoded for more, before more is done with them, where they are less than one
+/// in so many.
+const SPARSE: usize = 4;
+
+impl RowGroupScan {
+    /// Starts at the first row. `reader` has what earlier row groups of the same plan left.
+    pub(super) fn new(planned: Planned, reader: &mut Reader, batch_size: usize) -> Self {
+        let plan = &planned.plan;
+        let split = match &planned.predicate {
+            Some(predicate) => conjuncts::split(predicate),
+            None => Some(Vec::new()),
+        };
+        let ended = split.is_none();
+        let conjuncts = split.unwrap_or_default();
+        let order = plan.experience.order(&conjuncts, |conjunct| guess(conjunct, &planned));
+        let window_rows =
+            if conjuncts.is_empty() { batch_size } else { batch_size.clamp(FEWEST_TESTED_ROWS, MOST_TESTED_ROWS) };
+        reader.turn_to(&planned);
+        Self {
+            windows: Windows::new(planned.rows.clone()),
+            window_rows,
+            columns: (0..plan.leaves.len()).map(|_| None).collect(),
+            filters: Filters::default(),
+            order,
+            truths: conjuncts.iter().map(|_| None).collect(),
+            tallies: vec![Tally::default(); conjuncts.len()],
+            conjuncts,
+            planned,
+            ended,
+        }
+    }
+
+    /// The rows that survive in the next window that has any; `None` at the end.
+    pub(super) fn next(&mut self, reader: &mut Reader, counters: &Counters) -> Result<Option<Survivors>> {
+        while !self.ended {
+            reader.check()?;
+            let Some(window) = self.windows.next(self.window_rows) else { break };
+            self.filters.clear();
+            self.columns.iter_mut().flatten().for_each(LeafColumn::start_window);
+            let kept = self.test(&window, reader).map_err(|error| self.planned.locate(error))?;
+            counters.add_window(window.len(), kept.count());
+            if kept.count() > 0 {
+                return Ok(Some(Survivors { window, kept }));
+            }
+        }
+        self.ended = true;
+        Ok(None)
+    }
+
+    /// Leaves column readers to the next row group, and what was learned.
+    pub(super) fn finish(self, reader: &mut Reader) {
+        self.planned.plan.experience.learn(&self.conjuncts, &self.tallies);
+        for (index, column) in self.columns.into_iter().enumerate() {
+            if let Some(column) = column {
+                reader.put(index, column.into_reader());
+            }
+        }
+    }
+
+    /// The row group's place.
+    pub(super) fn planned(&self) -> &Planned {
+        &self.planned
+    }
+
+    /// The columns of the result for the survivors, of which at most `most` are taken.
+    pub(super) fn batch(&mut self, mut survivors: Survivors, most: usize, reader: &mut Reader) -> Result<RecordBatch> {
+        if survivors.kept.count() > most {
+            let mut first = (*survivors.kept).clone();
+            first.truncate(most);
+            survivors.kept = Arc::new(first);
+        }
+        self.materialise(&survivors, reader).map_err(|error| self.planned.locate(error))
+    }
+
+    fn materialise(&mut self, survivors: &Survivors, reader: &mut Reader) -> Result<RecordBatch> {
+        let Survivors { window, kept } = survivors;
+        let plan = Arc::clone(&self.planned.plan);
+        let mut stretch = None;
+        let mut arrays = Vec::with_capacity(plan.columns.len());
+        for planned in &plan.columns {
+            for &leaf in &planned.leaves {
+                self.load_kept(leaf, window, kept, &mut stretch, reader)?;
+            }
+            let leaves: Option<Vec<_>> =
+                planned.leaves.iter().map(|&leaf| self.columns[leaf].as_mut().and_then(LeafColumn::take)).collect();
+            arrays.push(planned.assemble(&plan, leaves.ok_or_else(not_held)?, kept.count())?);
+        }
+        let options = RecordBatchOptions::new().with_row_count(Some(kept.count()));
+        let batch = RecordBatch::try_new_with_options(Arc::clone(&plan.schema), arrays, &options)
+            .map_err(|error| Error::corrupt(error.to_string()))?;
+        Ok(batch)
+    }
+
+    /// Numbers within the file of the rows that survive.
+    pub(super) fn row_numbers(&self, survivors: &Survivors, most: usize) -> Int64Array {
+        let first = self.planned.first_row;
+        let numbers = survivors.window.row_numbers(&survivors.kept).take(most);
+        Int64Array::from_iter_values(numbers.map(|row| (first + row).cast_signed()))
+    }
+
+    /// Asks the conjuncts of a window, one after the other, until no row is left.
+    fn test(&mut self, window: &Window, reader: &mut Reader) -> Result<Arc<Mask>> {
+        let mut kept = Arc::new(Mask::all(window.len()));
+        let mut stretch = None;
+        for position in 0..self.order.len() {
+            let index = self.order[position];
+            let start = Instant::now();
+            let asked = kept.count();
+            let passed = self.ask(index, window, &kept, &mut stretch, reader)?;
+            if passed.count() < passed.len() {
+                let mut both = passed;
+                both.and(&kept)?;
+                if both.count() < asked {
+                    kept = Arc::new(both);
+                    stretch = None;
+                }
+            }
+            let tally = &mut self.tallies[index];
+            tally.time += start.elapsed();
+            tally.window_rows += window.len() as u64;
+            tally.rows_asked += asked as u64;
+            tally.rows_passed += kept.count() as u64;
+            if kept.count() == 0 {
+                break;
+            }
+        }
+        Ok(kept)
+    }
+
+    /// The rows of the window for which a conjunct is true. Nothing is known of those that are not in `kept`.
+    fn ask(
+        &mut self,
+        index: usize,
+        window: &Window,
+        kept: &Arc<Mask>,
+        stretch: &mut Option<Stretch>,
+        reader: &mut Reader,
+    ) -> Result<Mask> {
+        let plan = Arc::clone(&self.planned.plan);
+        if let &[operand] = self.conjuncts[index].operands.as_slice()
+            && let Operand::Leaf(leaf) = plan.operands[operand]
+        {
+            return self.ask_leaf(index, leaf, window, kept, stretch, reader);
+        }
+        let operands = self.conjuncts[index].operands.clone();
+        let leaves: Vec<usize> =
+            operands.iter().flat_map(|&operand| plan.operands[operand].leaves().iter().copied()).collect();
+        // All of them with the rows that they have, if those are the same; else just the rows in question.
+        let domain = match self.common_domain(&leaves, window, kept, stretch, reader)? {
+            Some(domain) => domain,
+            None => {
+                for &leaf in &leaves {
+                    self.load_kept(leaf, window, kept, stretch, reader)?;
+                }
+                Arc::clone(kept)
+            }
+        };
+        let conjunct = &self.conjuncts[index];
+        let mut arrays = Vec::with_capacity(operands.len());
+        for (&operand, bound) in operands.iter().zip(&conjunct.predicate.columns) {
+            let batches = || {
+                let leaves = plan.operands[operand].leaves().iter();
+                leaves
+                    .map(|&leaf| self.columns[leaf].as_ref().and_then(LeafColumn::batch).cloned().ok_or_else(not_held))
+            };
+            arrays.push(match &plan.operands[operand] {
+                Operand::Leaf(_) => batches().next().ok_or_else(not_held)??.array,
+                Operand::Within(column) => {
+                    let array = column.assemble(&plan, batches().collect::<Result<Vec<_>>>()?, domain.count())?;
+                    bound.operand(&column.batch(array)?)?
+                }
+            });
+        }
+        let truth = conjunct.predicate.evaluate(&arrays, domain.count())?;
+        Mask::of_truth(&truth).spread(&domain)
+    }
+
+    /// The rows that all of `leaves` hold, or hold now, if they are the same and not many more than are asked for.
+    fn common_domain(
+        &mut self,
+        leaves: &[usize],
+        window: &Window,
+        kept: &Arc<Mask>,
+        stretch: &mut Option<Stretch>,
+        reader: &mut Reader,
+    ) -> Result<Option<Arc<Mask>>> {
+        let stretch = stretch_of(window, kept, stretch)?;
+        if is_sparse(kept, &stretch.domain) {
+            return Ok(None);
+        }
+        for &leaf in leaves {
+            let column = self.column(leaf, reader)?;
+            if column.held().is_some_and(|domain| *domain != stretch.domain) {
+                return Ok(None);
+            }
+        }
+        for &leaf in leaves {
+            let column = self.column(leaf, reader)?;
+            column.load(stretch)?;
+            if column.batch().is_none() {
+                column.narrow(&stretch.domain, &mut Filters::default())?;
+            }
+        }
+        Ok(Some(Arc::clone(&stretch.domain)))
+    }
+
+    fn ask_leaf(
+        &mut self,
+        index: usize,
+        leaf: usize,
+        window: &Window,
+        kept: &Arc<Mask>,
+        stretch: &mut Option<Stretch>,
+        reader: &mut Reader,
+    ) -> Result<Mask> {
+        let most_entries = usize::try_from(self.planned.row_count().saturating_mul(2)).unwrap_or(usize::MAX);
+        self.column(leaf, reader)?;
+        let Self { columns, conjuncts, truths, filters, .. } = self;
+        let column = columns[leaf].as_mut().ok_or_else(not_held)?;
+        if column.held().is_none() {
+            column.load_codes(stretch_of(window, kept, stretch)?, most_entries)?;
+        }
+        if let Some(Rows::Values { domain, .. }) = column.rows()
+            && is_sparse(kept, domain)
+        {
+            column.narrow(kept, filters)?;
+        }
+        let predicate = &conjuncts[index].predicate;
+        match column.rows().ok_or_else(not_held)? {
+            Rows::Codes { codes, dictionary, domain } => {
+                let truth = match &mut truths[index] {
+                    Some(truth) => truth,
+                    none => none.insert(Truth::new(predicate, dictionary)?),
+                };
+                truth.of(codes)?.spread(domain)
+            }
+            Rows::Values { array, domain } => {
+                let truth = predicate.evaluate(std::slice::from_ref(array), array.len())?;
+                Mask::of_truth(&truth).spread(domain)
+            }
+        }
+    }
+
+    /// Sees to it that a leaf holds the values of the rows in `kept` and no others.
+    fn load_kept(
+        &mut self,
+        leaf: usize,
+        window: &Window,
+        kept: &Arc<Mask>,
+        stretch: &mut Option<Stretch>,
+        reader: &mut Reader,
+    ) -> Result<()> {
+        self.column(leaf, reader)?;
+        let column = self.columns[leaf].as_mut().ok_or_else(not_held)?;
+        if column.held().is_none() {
+            let stretch = stretch_of(window, kept, stretch)?;
+            if stretch.domain.count() > kept.count() {
+                // Indices are dropped more cheaply than values.
+                column.load_codes(stretch, usize::MAX)?;
+            } else {
+                column.load(stretch)?;
+            }
+        }
+        column.narrow(kept, &mut self.filters)
+    }
+
+    /// The column of a leaf, opened if it is not yet.
+    fn column(&mut self, leaf: usize, reader: &mut Reader) -> Result<&mut LeafColumn> {
+        match &mut self.columns[leaf] {
+            Some(column) => Ok(column),
+            none => Ok(none.insert(LeafColumn::new(reader.open(&self.planned, leaf)?))),
+        }
+    }
+}
+
+/// What it takes to ask a conjunct, as far as the footer tells: bytes a row of its columns.
+fn guess(conjunct: &Conjunct, planned: &Planned) -> f64 {
+    let metadata = planned.file.metadata();
+    let row_group = metadata.row_group(planned.row_group);
+    let leaves = conjunct.operands.iter().flat_map(|&operand| planned.plan.operands[operand].leaves());
+    let bytes =
+        leaves.map(|&leaf| row_group.column(planned.plan.leaves[leaf].leaf.column).uncompressed_size()).sum::<i64>();
+    1.0 + bytes.max(0) as f64 / row_group.num_rows().max(1) as f64
+}
+
+fn stretch_of<'a>(window: &Window, kept: &Mask, stretch: &'a mut Option<Stretch>) -> Result<&'a Stretch> {
+    match stretch {
+        Some(stretch) => Ok(stretch),
+        none => Ok(none.insert(window.stretch(kept)?)),
+    }
+}
+
+fn is_sparse(kept: &Mask, domain: &Mask) -> bool {
+    kept.count() * SPARSE < domain.count()
+}
+
+fn not_held() -> Error {
+    Error::corrupt("a column was not decoded where it is needed")
+}

@@ -1,0 +1,51 @@
+//! A scan on the caller's thread.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use arrow_array::RecordBatch;
+
+use super::job::Job;
+use super::producer::Producer;
+use super::work::{Planned, Reader};
+use crate::error::Result;
+
+/// Goes from file to file and row group to row group.
+#[derive(Debug)]
+pub(super) struct Serial {
+    job: Arc<Job>,
+    reader: Reader,
+    next_file: usize,
+    row_groups: VecDeque<Planned>,
+    producer: Option<Producer>,
+}
+
+impl Serial {
+    pub(super) fn new(job: Arc<Job>) -> Self {
+        let reader = Reader::new(job.verify_crc, job.cancel.clone(), Arc::new(AtomicBool::new(false)));
+        Self { job, reader, next_file: 0, row_groups: VecDeque::new(), producer: None }
+    }
+
+    /// The next batch; `None` after the last.
+    pub(super) fn next(&mut self) -> Result<Option<RecordBatch>> {
+        loop {
+            if let Some(producer) = &mut self.producer {
+                if let Some(batch) = producer.next(&mut self.reader, &self.job)? {
+                    return Ok(Some(batch));
+                }
+                if let Some(producer) = self.producer.take() {
+                    producer.finish(&mut self.reader);
+                }
+            }
+            if let Some(planned) = self.row_groups.pop_front() {
+                self.producer = Some(Producer::new(planned, &mut self.reader, &self.job));
+            } else if self.next_file < self.job.files.len() {
+                self.row_groups = self.job.plan_file(self.next_file)?.into();
+                self.next_file += 1;
+            } else {
+                return Ok(None);
+            }
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! The rows of a row group, a window at a time.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::mask::Mask;
+use crate::error::Result;
+
+/// Rows that are worked on together: some of a row group, numbered from 0 on within the window.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Window {
+    /// Rows of the row group, sorted and disjoint.
+    ranges: Vec<Range<u64>>,
+    len: usize,
+}
+
+/// Rows of a window that are decoded, without those between that nothing is asked of where skipping them pays.
+#[derive(Debug, Clone)]
+pub(super) struct Stretch {
+    /// Rows of the row group.
+    pub(super) rows: Vec<Range<u64>>,
+    /// The same rows, of the window.
+    pub(super) domain: Arc<Mask>,
+}
+
+/// Rows of a window that nothing is asked of are passed over where at least so many are together. Passing over rows costs a
+/// few calls, as much as decoding some dozens of values.
+const PASSED_OVER: usize = 64;
+
+impl Window {
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// What to decode where the rows of `wanted` are.
+    pub(super) fn stretch(&self, wanted: &Mask) -> Result<Stretch> {
+        if wanted.is_all() {
+            return Ok(Stretch { rows: self.ranges.clone(), domain: Arc::new(Mask::all(self.len)) });
+        }
+        let ranges = wanted.ranges(PASSED_OVER);
+        let domain = Mask::of_ranges(&ranges, self.len)?;
+        Ok(Stretch { rows: self.rows(&ranges), domain: Arc::new(domain) })
+    }
+
+    /// Rows of the row group that are at `ranges` of the window.
+    fn rows(&self, ranges: &[Range<usize>]) -> Vec<Range<u64>> {
+        let mut rows: Vec<Range<u64>> = Vec::with_capacity(ranges.len());
+        let mut own = self.ranges.iter();
+        let mut current = 0..0;
+        // Position in the window of the first row of `current`.
+        let mut start = 0u64;
+        for range in ranges {
+            let (mut from, to) = (range.start as u64, range.end as u64);
+            while from < to {
+                let len = current.end - current.start;
+                if from >= start + len {
+                    start += len;
+                    let Some(next) = own.next() else { return rows };
+                    current = next.clone();
+                    continue;
+                }
+                let until = to.min(start + len);
+                rows.push(current.start + (from - start)..current.start + (until - start));
+                from = until;
+            }
+        }
+        rows
+    }
+
+    /// The row of the row group of every row in `mask`.
+    pub(super) fn row_numbers<'a>(&self, mask: &'a Mask) -> impl Iterator<Item = u64> + use<'a> {
+        self.rows(&mask.ranges(1)).into_iter().flatten()
+    }
+}
+
+/// Cuts rows of a row group into windows.
+#[derive(Debug)]
+pub(super) struct Windows {
+    ranges: std::vec::IntoIter<Range<u64>>,
+    current: Range<u64>,
+}
+
+impl Windows {
+    /// Windows over `ranges`, which are sorted and disjoint.
+    pub(super) fn new(ranges: Vec<Range<u64>>) -> Self {
+        Self { ranges: ranges.into_iter(), current: 0..0 }
+    }
+
+    /// The next window, of at most `most` rows; `None` after the last.
+    pub(super) fn next(&mut self, most: usize) -> Option<Window> {
+        let mut window = Window { ranges: Vec::new(), len: 0 };
+        while window.len < most {
+            if self.current.is_empty() {
+                let Some(next) = self.ranges.next() else { break };
+                self.current = next;
+                continue;
+            }
+            let end = self.current.end.min(self.current.start.saturating_add((most - window.len) as u64));
+            window.len += (end - self.current.start) as usize;
+            window.ranges.push(self.current.start..end);
+            self.current.start = end;
+        }
+        (window.len > 0).then_some(window)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[expect(clippy::single_range_in_vec_init, reason = "a list of one range is meant")]
+    fn windows_cut_and_gather_ranges() {
+        let mut windows = Windows::new(vec![2..4, 4..4, 8..14]);
+        let first = windows.next(5).unwrap();
+        assert_eq!((first.ranges.as_slice(), first.len()), ([2..4, 8..11].as_slice(), 5));
+        assert_eq!(windows.next(5).unwrap().ranges, [11..14]);
+        assert_eq!(windows.next(5), None);
+    }
+
+    #[test]
+    fn positions_of_a_window_are_rows_of_the_row_group() {
+        let window = Windows::new(vec![2..4, 8..11, 20..1000]).next(500).unwrap();
+        let mask = Mask::of_ranges(&[1..3, 4..6, 300..310], 500).unwrap();
+        assert_eq!(
+            window.row_numbers(&mask).collect::<Vec<_>>(),
+            [3, 8, 10, 20].into_iter().chain(315..325).collect::<Vec<_>>()
+        );
+        let stretch = window.stretch(&mask).unwrap();
+        assert_eq!(stretch.rows, [3..4, 8..11, 20..21, 315..325]);
+        assert_eq!(stretch.domain.ranges(1), [1..6, 300..310]);
+        let all = window.stretch(&Mask::all(500)).unwrap();
+        assert_eq!(all.rows, [2..4, 8..11, 20..515]);
+        assert!(all.domain.is_all());
+    }
+}

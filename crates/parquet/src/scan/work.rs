@@ -1,0 +1,98 @@
+//! What there is to do in a row group, and what a thread keeps from one to the next.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::cancel::Cancel;
+use super::file_plan::FilePlan;
+use super::target::FileTarget;
+use crate::decode::LeafReader;
+use crate::error::{Error, Result};
+use crate::file::ParquetFile;
+use crate::predicate::BoundPredicate;
+use crate::source::ByteRanges;
+
+/// A row group, some rows of which are to be looked at.
+#[derive(Debug, Clone)]
+pub(super) struct Planned {
+    pub(super) file: ParquetFile,
+    pub(super) plan: Arc<FilePlan>,
+    pub(super) target: Arc<FileTarget>,
+    pub(super) row_group: usize,
+    /// Number within the file of the row group's first row.
+    pub(super) first_row: u64,
+    /// Rows of the row group, sorted and disjoint.
+    pub(super) rows: Vec<Range<u64>>,
+    /// What is asked of them; `None` if all of them are wanted.
+    pub(super) predicate: Option<Arc<BoundPredicate>>,
+}
+
+impl Planned {
+    /// Number of rows to look at.
+    pub(super) fn row_count(&self) -> u64 {
+        self.rows.iter().map(|range| range.end - range.start).sum()
+    }
+
+    /// Adds file and row group to an error.
+    pub(super) fn locate(&self, error: Error) -> Error {
+        self.file.locate(error).locate(|at| at.row_group = at.row_group.or(Some(self.row_group)))
+    }
+}
+
+/// What one thread keeps while it goes from row group to row group: open column readers with their buffers.
+#[derive(Debug)]
+pub(super) struct Reader {
+    verify_crc: bool,
+    cancel: Cancel,
+    stop: Arc<AtomicBool>,
+    plan: Option<Arc<FilePlan>>,
+    source: Option<Arc<dyn ByteRanges>>,
+    leaves: Vec<Option<LeafReader>>,
+}
+
+impl Reader {
+    /// A reader without anything open. It gives up where `cancel` or `stop` say so.
+    pub(super) fn new(verify_crc: bool, cancel: Cancel, stop: Arc<AtomicBool>) -> Self {
+        Self { verify_crc, cancel, stop, plan: None, source: None, leaves: Vec::new() }
+    }
+
+    /// An error if the work is to end.
+    pub(super) fn check(&self) -> Result<()> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(Error::Cancelled);
+        }
+        self.cancel.check()
+    }
+
+    /// Closes what is open of other files.
+    pub(super) fn turn_to(&mut self, planned: &Planned) {
+        let is_same = self.plan.as_ref().is_some_and(|plan| Arc::ptr_eq(plan, &planned.plan))
+            && self.source.as_ref().is_some_and(|source| Arc::ptr_eq(source, planned.file.source()));
+        if !is_same {
+            self.plan = Some(Arc::clone(&planned.plan));
+            self.source = Some(Arc::clone(planned.file.source()));
+            self.leaves.clear();
+            self.leaves.resize_with(planned.plan.leaves.len(), || None);
+        }
+    }
+
+    /// Opens a leaf of the row group.
+    pub(super) fn open(&mut self, planned: &Planned, leaf: usize) -> Result<LeafReader> {
+        let planned_leaf = &planned.plan.leaves[leaf];
+        match self.leaves[leaf].take() {
+            Some(mut reader) => {
+                reader.turn_to(planned.file.chunk_spec(planned.row_group, planned_leaf.leaf.column)?)?;
+                Ok(reader)
+            }
+            None => planned_leaf.open(&planned.file, planned.row_group, self.verify_crc),
+        }
+    }
+
+    /// Takes a leaf's reader back.
+    pub(super) fn put(&mut self, leaf: usize, reader: LeafReader) {
+        if let Some(place) = self.leaves.get_mut(leaf) {
+            *place = Some(reader);
+        }
+    }
+}
