@@ -77,10 +77,9 @@ pub(crate) fn prune(
     }
     let columns: Vec<PreparedColumn<'_>> =
         predicate.columns.iter().map(|column| PreparedColumn::new(file, column)).collect();
-    let mut stages = Stages { file, columns: &columns, pruning, report, left: Vec::new() };
-    stages.statistics(predicate, row_groups);
+    let mut stages = Stages::new(file, &columns, predicate, pruning, report);
+    stages.statistics(row_groups);
     stages.bloom()?;
     stages.dictionary()?;
-    stages.page_index()?;
-    Ok(stages.left)
+    stages.page_index()
 }

@@ -1,11 +1,12 @@
 //! The kinds of evidence, one after the other, each on the row groups that the one before has left.
 
+use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_schema::DataType;
+use parquet::file::metadata::ColumnChunkMetaData;
 
 use super::Surviving;
-use super::bloom::{self, Answer, Keys, Lookup};
+use super::bloom::{self, Answers, Keys, Lookup};
 use super::column::PreparedColumn;
 use super::dictionary::{self, DictionaryValues};
 use super::fetch;
@@ -17,7 +18,7 @@ use super::report::{PruneReport, Pruned};
 use super::statistics::RowGroupStatistics;
 use crate::error::Result;
 use crate::file::ParquetFile;
-use crate::predicate::{BoundPredicate, Comparison, Test, ValueTest};
+use crate::predicate::{BoundPredicate, Comparison, Test, ValueSet, ValueTest};
 
 /// Row groups whose dictionaries and indexes are read at a time.
 const ROW_GROUPS_AT_ONCE: usize = 64;
@@ -27,13 +28,34 @@ pub(super) struct Stages<'a> {
     pub(super) columns: &'a [PreparedColumn<'a>],
     pub(super) pruning: &'a Pruning,
     pub(super) report: &'a mut PruneReport,
-    pub(super) left: Vec<Surviving>,
+    /// The tests of row groups, the predicate's first.
+    tests: Vec<Arc<Test>>,
+    left: Vec<Candidate>,
 }
 
-impl Stages<'_> {
-    /// Begins with the row groups in which something may pass.
-    pub(super) fn statistics(&mut self, predicate: &BoundPredicate, row_groups: &[usize]) {
+/// A row group that nothing has ruled out so far. There may be thousands, so that one is small.
+#[derive(Debug, Clone, Copy)]
+struct Candidate {
+    row_group: usize,
+    /// Index in [`Stages::tests`].
+    test: usize,
+}
+
+impl<'a> Stages<'a> {
+    pub(super) fn new(
+        file: &'a ParquetFile,
+        columns: &'a [PreparedColumn<'a>],
+        predicate: &BoundPredicate,
+        pruning: &'a Pruning,
+        report: &'a mut PruneReport,
+    ) -> Self {
         let test = Arc::new(predicate.test.clone().simplify());
+        Self { file, columns, pruning, report, tests: vec![test], left: Vec::new() }
+    }
+
+    /// Begins with the row groups in which something may pass.
+    pub(super) fn statistics(&mut self, row_groups: &[usize]) {
+        let test = Arc::clone(&self.tests[0]);
         let (metadata, row_counts) = (self.file.metadata().row_groups(), self.file.row_group_row_counts());
         for &row_group in row_groups {
             let rows = row_counts[row_group];
@@ -55,9 +77,21 @@ impl Stages<'_> {
                 self.report.statistics.add_row_group(rows);
                 continue;
             }
-            let test = settled.map_or_else(|| Arc::clone(&test), Arc::new);
-            self.left.push(Surviving { row_group, rows: std::iter::once(0..rows).collect(), test });
+            self.leave(Candidate { row_group, test: 0 }, settled);
         }
+    }
+
+    /// Keeps a row group, with another test if part of its own is settled.
+    fn leave(&mut self, candidate: Candidate, settled: Option<Test>) {
+        let test = match settled {
+            None => candidate.test,
+            Some(test) if self.tests.last().is_some_and(|last| **last == test) => self.tests.len() - 1,
+            Some(test) => {
+                self.tests.push(Arc::new(test));
+                self.tests.len() - 1
+            }
+        };
+        self.left.push(Candidate { test, ..candidate });
     }
 
     /// Looks up the keys of tests that decide alone.
@@ -66,49 +100,51 @@ impl Stages<'_> {
             return Ok(());
         }
         let left = std::mem::take(&mut self.left);
-        // Row groups share their test unless statistics have settled parts of it.
-        for group in left.chunk_by(|one, next| Arc::ptr_eq(&one.test, &next.test)) {
+        // Row groups share their test unless statistics have settled different parts of it.
+        for group in left.chunk_by(|one, next| one.test == next.test) {
             self.look_up(group)?;
         }
         Ok(())
     }
 
-    fn look_up(&mut self, group: &[Surviving]) -> Result<()> {
-        let Some(Surviving { test, .. }) = group.first() else { return Ok(()) };
+    fn look_up(&mut self, group: &[Candidate]) -> Result<()> {
+        let Some(first) = group.first() else { return Ok(()) };
+        let test = Arc::clone(&self.tests[first.test]);
         let has_filter = |leaf: usize| {
-            let of_leaf = |surviving: &Surviving| self.chunk(surviving.row_group, leaf)?.bloom_filter_offset();
-            group.iter().any(|surviving| of_leaf(surviving).is_some())
+            let of_leaf = |candidate: &Candidate| self.chunk(candidate.row_group, leaf)?.bloom_filter_offset();
+            group.iter().any(|candidate| of_leaf(candidate).is_some())
         };
         let mut leaves = Vec::new();
         positive::deciding(
-            test,
+            &test,
             &|column, test| self.can_be_looked_up(column, test).is_some_and(has_filter),
             &mut leaves,
         );
+        // By address, to be found again.
+        leaves.sort_unstable_by_key(|(_, test)| std::ptr::from_ref(*test));
         let (tests, lookups): (Vec<&ValueTest>, Vec<Lookup>) =
             leaves.into_iter().filter_map(|leaf| Some((leaf.1, self.lookup(leaf)?))).unzip();
         if lookups.is_empty() {
             self.left.extend_from_slice(group);
             return Ok(());
         }
-        let row_groups: Vec<usize> = group.iter().map(|surviving| surviving.row_group).collect();
+        let row_groups: Vec<usize> = group.iter().map(|candidate| candidate.row_group).collect();
         let answers = bloom::probe(self.file, &lookups, &row_groups, self.pruning.filter_memory.as_ref())?;
-        for (number, surviving) in group.iter().enumerate() {
-            let answer = |leaf: &ValueTest| {
-                let lookup = tests.iter().position(|test| std::ptr::eq(*test, leaf))?;
-                answers.get(lookup * group.len() + number)
-            };
-            if positive::fails(test, &|leaf| answer(leaf) == Some(&Answer::Absent)) {
-                self.report.bloom.add_row_group(row_count(surviving));
+        let of_leaf = |leaf: &ValueTest| {
+            let found = tests.binary_search_by_key(&std::ptr::from_ref(leaf), |test| std::ptr::from_ref(*test));
+            answers.get(found.ok()?)
+        };
+        for (number, &candidate) in group.iter().enumerate() {
+            if positive::fails(&test, &|leaf| of_leaf(leaf).is_some_and(|answers| answers.is_absent(number))) {
+                self.report.bloom.add_row_group(self.row_count(candidate));
                 continue;
             }
-            let mut surviving = surviving.clone();
-            let is_possible = |leaf: &&ValueTest| answer(leaf) == Some(&Answer::Possible);
-            if !tests.iter().all(|leaf| is_possible(leaf)) {
-                surviving.test =
-                    Arc::new(positive::narrowed(test, &|column, leaf| narrow(column, leaf, answer(leaf)?)));
-            }
-            self.left.push(surviving);
+            let is_narrower = |answers: &Answers| answers.is_absent(number) || answers.narrowed(number).is_some();
+            let narrower = answers
+                .iter()
+                .any(is_narrower)
+                .then(|| positive::narrowed(&test, &|column, leaf| narrow(column, leaf, of_leaf(leaf)?, number)));
+            self.leave(candidate, narrower);
         }
         Ok(())
     }
@@ -141,12 +177,13 @@ impl Stages<'_> {
         Ok(())
     }
 
-    fn test_dictionaries(&mut self, batch: &[Surviving]) -> Result<()> {
+    fn test_dictionaries(&mut self, batch: &[Candidate]) -> Result<()> {
+        let tests: Vec<Arc<Test>> = batch.iter().map(|candidate| Arc::clone(&self.tests[candidate.test])).collect();
         let (mut ranges, mut wanted) = (Vec::new(), Vec::new());
-        for (number, surviving) in batch.iter().enumerate() {
-            let place = |column: usize, test: &ValueTest| self.dictionary_of(surviving.row_group, column, test);
+        for (number, candidate) in batch.iter().enumerate() {
+            let place = |column: usize, test: &ValueTest| self.dictionary_of(candidate.row_group, column, test);
             let mut leaves = Vec::new();
-            positive::deciding(&surviving.test, &|column, test| place(column, test).is_some(), &mut leaves);
+            positive::deciding(&tests[number], &|column, test| place(column, test).is_some(), &mut leaves);
             for (column, test) in leaves {
                 if let Some(range) = place(column, test) {
                     ranges.push(range);
@@ -167,22 +204,18 @@ impl Stages<'_> {
                 said[number].leaves.push((test, outcomes));
             }
         }
-        for (surviving, said) in batch.iter().zip(said) {
-            if !outcomes(&surviving.test, &said).can_be_true() {
-                self.report.dictionary.add_row_group(row_count(surviving));
-                continue;
+        for ((&candidate, said), test) in batch.iter().zip(said).zip(&tests) {
+            if outcomes(test, &said).can_be_true() {
+                self.leave(candidate, settle(test, &said));
+            } else {
+                self.report.dictionary.add_row_group(self.row_count(candidate));
             }
-            let mut surviving = surviving.clone();
-            if let Some(test) = settle(&surviving.test, &said) {
-                surviving.test = Arc::new(test);
-            }
-            self.left.push(surviving);
         }
         Ok(())
     }
 
     /// Where the dictionary page is that answers a test, unless a filter has.
-    fn dictionary_of(&self, row_group: usize, column: usize, test: &ValueTest) -> Option<std::ops::Range<u64>> {
+    fn dictionary_of(&self, row_group: usize, column: usize, test: &ValueTest) -> Option<Range<u64>> {
         let prepared = self.columns.get(column).filter(|prepared| prepared.is_about_values(test))?;
         let chunk = self.chunk(row_group, prepared.column.leaf?)?;
         let has_answered = self.pruning.bloom
@@ -200,50 +233,48 @@ impl Stages<'_> {
         !is_required && statistics.and_then(|statistics| statistics.null_count_opt()) != Some(0)
     }
 
-    /// Passes over pages.
-    pub(super) fn page_index(&mut self) -> Result<()> {
-        if !self.pruning.page_index {
-            return Ok(());
-        }
+    /// Passes over pages, and ends with what is left.
+    pub(super) fn page_index(mut self) -> Result<Vec<Surviving>> {
         let left = std::mem::take(&mut self.left);
+        let mut surviving = Vec::with_capacity(left.len());
         for batch in left.chunks(ROW_GROUPS_AT_ONCE) {
-            self.test_pages(batch)?;
+            self.test_pages(batch, &mut surviving)?;
         }
-        Ok(())
+        Ok(surviving)
     }
 
-    fn test_pages(&mut self, batch: &[Surviving]) -> Result<()> {
+    fn test_pages(&mut self, batch: &[Candidate], surviving: &mut Vec<Surviving>) -> Result<()> {
         let mut chunks = Vec::new();
-        let mut columns = Vec::new();
-        for surviving in batch {
-            columns.clear();
-            self.collect(&surviving.test, &mut columns);
-            chunks.extend(columns.iter().map(|&(column, leaf)| (surviving.row_group, column, leaf)));
+        if self.pruning.page_index {
+            let mut columns = Vec::new();
+            for candidate in batch {
+                columns.clear();
+                self.collect(&self.tests[candidate.test], &mut columns);
+                chunks.extend(columns.iter().map(|&(column, leaf)| (candidate.row_group, column, leaf)));
+            }
         }
         let indexes = page_index::read(self.file, &chunks)?;
         let mut indexes = indexes.as_slice();
-        for surviving in batch {
-            let of_row_group = indexes.iter().take_while(|index| index.row_group == surviving.row_group).count();
+        for &candidate in batch {
+            let of_row_group = indexes.iter().take_while(|index| index.row_group == candidate.row_group).count();
             let (own, rest) = indexes.split_at(of_row_group);
             indexes = rest;
-            let rows = row_count(surviving);
-            let mut surviving = surviving.clone();
-            if let Some(possible) = page_index::possible_rows(&surviving.test, self.columns, own, rows) {
-                let left: u64 = possible.rows.iter().map(|range| range.end - range.start).sum();
-                let pruned = match left {
-                    0 => Pruned { row_groups: 1, pages: 0, rows },
-                    _ => Pruned { row_groups: 0, pages: possible.pruned_pages, rows: rows - left },
+            let (row_group, row_count) = (candidate.row_group, self.row_count(candidate));
+            let mut test = Arc::clone(&self.tests[candidate.test]);
+            let mut rows: Vec<Range<u64>> = std::iter::once(0..row_count).collect();
+            if let Some(possible) = page_index::possible_rows(&test, self.columns, own, row_count) {
+                rows = possible.rows;
+                let left: u64 = rows.iter().map(|range| range.end - range.start).sum();
+                self.report.page_index += match left {
+                    0 => Pruned { row_groups: 1, pages: 0, rows: row_count },
+                    _ => Pruned { row_groups: 0, pages: possible.pruned_pages, rows: row_count - left },
                 };
-                self.report.page_index += pruned;
                 if left == 0 {
                     continue;
                 }
-                surviving.rows = possible.rows;
-                if let Some(test) = possible.test {
-                    surviving.test = Arc::new(test);
-                }
+                test = possible.test.map_or(test, Arc::new);
             }
-            self.left.push(surviving);
+            surviving.push(Surviving { row_group, rows, test });
         }
         Ok(())
     }
@@ -265,26 +296,23 @@ impl Stages<'_> {
         }
     }
 
-    fn chunk(&self, row_group: usize, leaf: usize) -> Option<&parquet::file::metadata::ColumnChunkMetaData> {
+    fn chunk(&self, row_group: usize, leaf: usize) -> Option<&ColumnChunkMetaData> {
         self.file.metadata().row_groups().get(row_group)?.columns().get(leaf)
     }
-}
 
-fn row_count(surviving: &Surviving) -> u64 {
-    surviving.rows.iter().map(|range| range.end - range.start).sum()
+    fn row_count(&self, candidate: Candidate) -> u64 {
+        self.file.row_group_row_counts()[candidate.row_group]
+    }
 }
 
 /// A leaf with what a filter leaves of it.
-fn narrow(column: usize, test: &ValueTest, answer: &Answer) -> Option<Test> {
-    match (answer, test) {
-        (Answer::Absent, _) => Some(Test::Constant(Some(false))),
-        (Answer::Narrowed(keys), ValueTest::In(set)) => {
-            let values = keys.iter().filter_map(|&key| set.values().get(key as usize));
-            let set = crate::predicate::ValueSet::new(values.cloned().collect());
-            Some(Test::Values { column, test: ValueTest::In(set) })
-        }
-        _ => None,
+fn narrow(column: usize, test: &ValueTest, answers: &Answers, number: usize) -> Option<Test> {
+    if answers.is_absent(number) {
+        return Some(Test::Constant(Some(false)));
     }
+    let (Some(keys), ValueTest::In(set)) = (answers.narrowed(number), test) else { return None };
+    let values = keys.iter().filter_map(|&key| set.values().get(key as usize));
+    Some(Test::Values { column, test: ValueTest::In(ValueSet::new(values.cloned().collect())) })
 }
 
 /// No evidence: what is settled is settled by itself.
@@ -306,9 +334,5 @@ impl Evidence for Said<'_> {
     fn values(&self, _: usize, test: &ValueTest) -> Outcomes {
         let leaf = self.leaves.iter().find(|(leaf, _)| std::ptr::eq(*leaf, test));
         leaf.map_or(Outcomes::ANY, |(_, outcomes)| *outcomes)
-    }
-
-    fn columns(&self, _: usize, _: Comparison, _: usize, _: &DataType) -> Outcomes {
-        Outcomes::ANY
     }
 }

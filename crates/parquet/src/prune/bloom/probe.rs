@@ -30,10 +30,51 @@ pub(crate) struct Lookup {
     pub(crate) keys: Keys,
 }
 
+/// What the filters of a leaf say of keys, row group by row group.
+#[derive(Debug)]
+pub(crate) struct Answers {
+    /// Number of row groups.
+    count: usize,
+    /// A bit for each row group: whether any key may be there, or there is no filter to ask.
+    possible: Vec<u64>,
+    /// The keys that may be there, by number, where some but not all may; ascending by row group.
+    narrowed: Vec<(usize, Vec<u32>)>,
+}
+
+impl Answers {
+    /// Everything is possible.
+    fn new(row_groups: usize) -> Self {
+        Self { count: row_groups, possible: vec![u64::MAX; row_groups.div_ceil(64)], narrowed: Vec::new() }
+    }
+
+    /// Whether none of the keys is in the row group that is the `number`th of those asked for.
+    pub(crate) fn is_absent(&self, number: usize) -> bool {
+        self.possible.get(number / 64).is_some_and(|word| word >> (number % 64) & 1 == 0)
+    }
+
+    /// The keys that may be in a row group, unless it is all or none of them.
+    pub(crate) fn narrowed(&self, number: usize) -> Option<&[u32]> {
+        let at = self.narrowed.binary_search_by_key(&number, |(number, _)| *number).ok()?;
+        self.narrowed.get(at).map(|(_, keys)| keys.as_slice())
+    }
+
+    fn set(&mut self, number: usize, answer: Answer) {
+        match answer {
+            Answer::Possible => {}
+            Answer::Absent => {
+                if let Some(word) = self.possible.get_mut(number / 64) {
+                    *word &= !(1 << (number % 64));
+                }
+            }
+            Answer::Narrowed(keys) => self.narrowed.push((number, keys)),
+        }
+    }
+}
+
 /// What a filter says of keys.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Answer {
-    /// Any may be there, or there is no filter to ask.
+#[derive(Debug)]
+enum Answer {
+    /// Any may be there.
     Possible,
     /// None is there.
     Absent,
@@ -41,30 +82,36 @@ pub(crate) enum Answer {
     Narrowed(Vec<u32>),
 }
 
-/// The answers to each lookup, row group by row group, one lookup after the other.
+/// The answers to each lookup for `row_groups`.
 pub(crate) fn probe(
     file: &ParquetFile,
     lookups: &[Lookup],
     row_groups: &[usize],
     memory: Option<&Arc<FilterMemory>>,
-) -> Result<Vec<Answer>> {
-    let mut answers = vec![Answer::Possible; lookups.len() * row_groups.len()];
+) -> Result<Vec<Answers>> {
+    let mut answers: Vec<Answers> = lookups.iter().map(|_| Answers::new(row_groups.len())).collect();
     let mut pending = Vec::new();
     let all = file.metadata().row_groups();
-    for (lookup, answers) in lookups.iter().zip(answers.chunks_mut(row_groups.len().max(1))) {
-        let leaf_count = file.metadata().file_metadata().schema_descr().num_columns();
+    let leaf_count = file.metadata().file_metadata().schema_descr().num_columns();
+    for (number, (lookup, answers)) in lookups.iter().zip(&mut answers).enumerate() {
         let Some(filters) = file.filters().column(lookup.leaf, leaf_count, all.len()) else { continue };
-        let mut in_memory = InMemory::default();
-        for (answer, &row_group) in answers.iter_mut().zip(row_groups) {
+        let mut in_memory = InMemory::with_capacity(if filters.keeps_any() { row_groups.len() } else { 0 });
+        for (at, &row_group) in row_groups.iter().enumerate() {
             if let Some(bitset) = filters.kept(row_group) {
-                in_memory.add(bitset, answer);
+                in_memory.add(bitset, at);
             } else if let Some(chunk) = all.get(row_group).and_then(|group| group.columns().get(lookup.leaf))
                 && let Some(filter) = Filter::new(chunk, filters, row_group, file.source().len())
             {
-                pending.push(Pending { lookup, answer, filter, body: Body::None, first_range: 0 });
+                pending.push(Pending {
+                    keys: &lookup.keys,
+                    answer: (number, at),
+                    filter,
+                    body: Body::None,
+                    first_range: 0,
+                });
             }
         }
-        in_memory.look_up(&lookup.keys)?;
+        in_memory.look_up(&lookup.keys, answers)?;
     }
     let mut ranges = Vec::new();
     while !pending.is_empty() {
@@ -75,41 +122,51 @@ pub(crate) fn probe(
         let read = fetch::read_many(file, &ranges)?;
         let mut rest = Vec::new();
         for mut item in pending {
-            if item.take(&read)? {
-                rest.push(item);
+            match item.take(&read)? {
+                Taken::Answer(answer) => answers[item.answer.0].set(item.answer.1, answer),
+                Taken::Nothing => rest.push(item),
             }
         }
         pending = rest;
     }
+    answers.iter_mut().for_each(|answers| answers.narrowed.sort_unstable_by_key(|(number, _)| *number));
     Ok(answers)
 }
 
-/// Filters that need not be read.
-#[derive(Default)]
+/// Filters that need not be read, with the numbers of their row groups.
 struct InMemory<'a> {
     bitsets: Vec<&'a [u8]>,
-    answers: Vec<&'a mut Answer>,
+    numbers: Vec<usize>,
 }
 
 impl<'a> InMemory<'a> {
-    fn add(&mut self, bitset: &'a Bytes, answer: &'a mut Answer) {
-        self.bitsets.push(bitset);
-        self.answers.push(answer);
+    fn with_capacity(capacity: usize) -> Self {
+        Self { bitsets: Vec::with_capacity(capacity), numbers: Vec::with_capacity(capacity) }
     }
 
-    fn look_up(self, keys: &Keys) -> Result<()> {
+    fn add(&mut self, bitset: &'a Bytes, number: usize) {
+        self.bitsets.push(bitset);
+        self.numbers.push(number);
+    }
+
+    fn look_up(self, keys: &Keys, answers: &mut Answers) -> Result<()> {
         if let ([hash], 1) = (keys.hashes.as_slice(), keys.count) {
             let mut present = vec![0; self.bitsets.len().div_ceil(64)];
             bloom::check_filters(&self.bitsets, *hash, &mut present)?;
-            for (number, answer) in self.answers.into_iter().enumerate() {
-                if present[number / 64] >> (number % 64) & 1 == 0 {
-                    *answer = Answer::Absent;
+            if self.bitsets.len() == answers.count {
+                // One for each row group.
+                answers.possible = present;
+                return Ok(());
+            }
+            for (at, number) in self.numbers.into_iter().enumerate() {
+                if present[at / 64] >> (at % 64) & 1 == 0 {
+                    answers.set(number, Answer::Absent);
                 }
             }
             return Ok(());
         }
-        for (bitset, answer) in self.bitsets.into_iter().zip(self.answers) {
-            *answer = in_bitset(bitset, keys)?;
+        for (bitset, number) in self.bitsets.into_iter().zip(self.numbers) {
+            answers.set(number, in_bitset(bitset, keys)?);
         }
         Ok(())
     }
@@ -202,12 +259,24 @@ enum Body {
 }
 
 struct Pending<'a> {
-    lookup: &'a Lookup,
-    answer: &'a mut Answer,
+    keys: &'a Keys,
+    /// Numbers of the lookup and of the row group.
+    answer: (usize, usize),
     filter: Filter<'a>,
     body: Body,
     /// Index of the first of its ranges.
     first_range: usize,
+}
+
+/// What came of what was read.
+enum Taken {
+    Answer(Answer),
+    /// More has to be read.
+    Nothing,
+}
+
+impl Taken {
+    const POSSIBLE: Self = Self::Answer(Answer::Possible);
 }
 
 impl Pending<'_> {
@@ -232,7 +301,7 @@ impl Pending<'_> {
         if let Some(claim) = memory.and_then(|memory| memory.claim(place.len.into())) {
             return Body::Whole(Some(claim));
         }
-        let hashes = &self.lookup.keys.hashes;
+        let hashes = &self.keys.hashes;
         // Most lists are much shorter than a filter, or much longer.
         if hashes.len() * BLOCK_COST >= place.len as usize {
             return Body::Whole(None);
@@ -243,43 +312,39 @@ impl Pending<'_> {
         Body::Blocks(blocks)
     }
 
-    /// Takes what was read; returns whether more is needed.
-    fn take(&mut self, read: &[Bytes]) -> Result<bool> {
-        let Some(mut read) = read.get(self.first_range..) else { return Ok(false) };
+    fn take(&mut self, read: &[Bytes]) -> Result<Taken> {
+        let Some(mut read) = read.get(self.first_range..) else { return Ok(Taken::POSSIBLE) };
         if !self.filter.is_known {
-            let Some(header) = read.first() else { return Ok(false) };
+            let Some(header) = read.first() else { return Ok(Taken::POSSIBLE) };
             match self.filter.learn(header) {
-                None => return Ok(false),
-                Some(false) => return Ok(true),
+                None => return Ok(Taken::POSSIBLE),
+                Some(false) => return Ok(Taken::Nothing),
                 Some(true) => {}
             }
             if !matches!(self.body, Body::Whole(_)) {
                 read = &read[1..];
             }
         }
-        let (keys, Some(place)) = (&self.lookup.keys, self.filter.place) else { return Ok(false) };
-        match std::mem::replace(&mut self.body, Body::None) {
-            Body::None => return Ok(true),
+        let (keys, Some(place)) = (self.keys, self.filter.place) else { return Ok(Taken::POSSIBLE) };
+        let answer = match std::mem::replace(&mut self.body, Body::None) {
+            Body::None => return Ok(Taken::Nothing),
             Body::Whole(claim) => {
                 let whole =
                     read.first().and_then(|whole| whole.get(place.header_len.into()..place.filter_len() as usize));
-                let Some(bitset) = whole else { return Ok(false) };
-                *self.answer = in_bitset(bitset, keys)?;
+                let Some(bitset) = whole else { return Ok(Taken::POSSIBLE) };
                 if let Some(claim) = claim {
                     self.filter.filters.keep(self.filter.row_group, Bytes::copy_from_slice(bitset), claim);
                 }
+                in_bitset(bitset, keys)?
             }
-            Body::Blocks(blocks) => {
-                let is_present = |number: usize| {
-                    let hash = keys.hashes[number];
-                    let block = blocks.binary_search(&bloom::block_index(hash, place.block_count())).ok();
-                    let block = block.and_then(|block| read.get(block)?.get(..BLOCK_LEN));
-                    // A filter of one block is that block.
-                    block.is_none_or(|block| bloom::check(block, hash).unwrap_or(true))
-                };
-                *self.answer = keys.answer(is_present);
-            }
-        }
-        Ok(false)
+            Body::Blocks(blocks) => keys.answer(|number| {
+                let hash = keys.hashes[number];
+                let block = blocks.binary_search(&bloom::block_index(hash, place.block_count())).ok();
+                let block = block.and_then(|block| read.get(block)?.get(..BLOCK_LEN));
+                // A filter of one block is that block.
+                block.is_none_or(|block| bloom::check(block, hash).unwrap_or(true))
+            }),
+        };
+        Ok(Taken::Answer(answer))
     }
 }

@@ -119,12 +119,17 @@ impl ColumnFilters {
         }
     }
 
-    /// Remembers what a header says; `None` if it cannot be used.
+    /// Remembers what a header says: `None` if the filter cannot be used.
     pub(super) fn learn(&self, row_group: usize, place: Option<Place>) {
         let packed = place.map_or(UNUSABLE, |place| u64::from(place.header_len) << 32 | u64::from(place.len));
         if let Some(slot) = self.places.get(row_group) {
             slot.store(packed, Ordering::Relaxed);
         }
+    }
+
+    /// Whether any bitset is in memory.
+    pub(super) fn keeps_any(&self) -> bool {
+        self.kept.get().is_some()
     }
 
     /// The bitset, if it is in memory.

@@ -16,7 +16,6 @@ mod pieces;
 
 use std::ops::Range;
 
-use arrow_schema::DataType;
 use bytes::Bytes;
 
 use self::column_index::ColumnIndex;
@@ -26,7 +25,7 @@ use super::fetch;
 use super::outcomes::{Evidence, Outcomes};
 use crate::error::Result;
 use crate::file::ParquetFile;
-use crate::predicate::{Comparison, Test, ValueTest};
+use crate::predicate::{Test, ValueTest};
 
 /// The indexes of a chunk, as they are in the file.
 #[derive(Debug)]
@@ -181,9 +180,5 @@ struct Within<'a> {
 impl Evidence for Within<'_> {
     fn values(&self, column: usize, test: &ValueTest) -> Outcomes {
         self.indexed.of_values(column, test).within(self.rows)
-    }
-
-    fn columns(&self, _: usize, _: Comparison, _: usize, _: &DataType) -> Outcomes {
-        Outcomes::ANY
     }
 }

@@ -2,6 +2,8 @@
 
 mod bounds;
 mod columns;
+mod corpus;
+mod hostile;
 mod oracle;
 mod probes;
 
