@@ -10,6 +10,7 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use lath_parquet::Pruning;
 
 pub(crate) use convert::{ConvertArgs, FileFormat, TextArgs};
 pub(crate) use destination::{DestinationArgs, ReportArgs};
@@ -30,7 +31,8 @@ Examples:
 FILES are Parquet files, directories (searched for *.parquet; names that start with . or _ are passed over),
 globs in quotes, or - for standard input. A terminal gets a table, a pipe gets JSON lines.
 
-Exit codes: 0 done, 1 nothing found or a mismatch, 2 wrong usage, 3 corrupt input, 4 input or output failed.";
+Exit codes: 0 done, 1 nothing found or a mismatch, 2 wrong usage, 3 corrupt input, 4 input or output failed,
+130 interrupted.";
 
 /// The whole command line.
 #[derive(Debug, Parser)]
@@ -52,7 +54,7 @@ pub(crate) enum Command {
     Meta(MetaArgs),
     /// Count the rows
     #[command(
-        after_help = "Examples:\n  lath count data/\n  lath count 'data/2025-*.parquet' --where \"price IS NULL\""
+        after_help = "Examples:\n  lath count data/\n  lath count 'data/2025-*.parquet' --where \"price IS NULL\"\n  lath count data/ --where \"price IS NULL\" --explain"
     )]
     Count(CountArgs),
     /// Show the first rows
@@ -119,7 +121,9 @@ A string stands for a date, time, timestamp or UUID where the column is one.
 Examples:
   lath find trips.parquet --where \"price > 20 AND rider.plan = 'day'\"
   lath find data/ --where \"id = '6f1c1e7e-4a6b-4c1e-9f57-1f1f6b0a7a11'\" --limit 1
-  lath find data/ --where \"started >= '2025-02-01' AND note LIKE '%rain%'\" --select id,started,note --format csv";
+  lath find data/ --where \"started >= '2025-02-01' AND note LIKE '%rain%'\" --select id,started,note --format csv
+  lath find data/ --where \"price > 20\" --file-name file --row-number row --unordered
+  lath find data/ --where \"price > 20\" --explain";
 
 #[derive(Debug, Args)]
 pub(crate) struct SchemaArgs {
@@ -155,6 +159,11 @@ pub(crate) struct CountArgs {
     /// Count only the rows for which this SQL expression holds
     #[arg(short = 'w', long = "where", value_name = "EXPR")]
     pub(crate) predicate: Option<String>,
+    /// Write what --explain says as JSON
+    #[arg(long, requires = "explain")]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) pruning: PruningArgs,
     #[command(flatten)]
     pub(crate) decode: DecodeArgs,
 }
@@ -222,10 +231,76 @@ pub(crate) struct FindArgs {
     /// Only these row groups: numbers from 0 and ranges such as 0,2-4
     #[arg(long, value_name = "LIST", value_parser = parse_row_groups)]
     pub(crate) row_groups: Option<RowGroupList>,
+    /// Add a column of this name with the file of each row
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) file_name: Option<String>,
+    /// Add a column of this name with the number of each row in its file, from 0
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) row_number: Option<String>,
+    /// Write rows as they are found, in any order
+    #[arg(long)]
+    pub(crate) unordered: bool,
+    #[command(flatten)]
+    pub(crate) pruning: PruningArgs,
     #[command(flatten)]
     pub(crate) decode: DecodeArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+}
+
+/// How rows are searched for.
+#[derive(Debug, Args)]
+pub(crate) struct PruningArgs {
+    /// Search, and show what was ruled out by what, what was read and how long it took, instead of the rows
+    #[arg(long, help_heading = "Search")]
+    pub(crate) explain: bool,
+    /// Do not rule out row groups and pages, or not by these kinds of evidence
+    #[arg(long, value_name = "KINDS", help_heading = "Search", num_args = 0.., require_equals = true, value_delimiter = ',', default_missing_value = "all")]
+    pub(crate) no_prune: Vec<Evidence>,
+    /// Columns of several files
+    #[arg(long, value_name = "CHOICE", help_heading = "Search", default_value = "first")]
+    pub(crate) schema: SchemaChoice,
+}
+
+impl PruningArgs {
+    /// What may rule out row groups and pages.
+    pub(crate) fn pruning(&self) -> Pruning {
+        let mut pruning = Pruning::default();
+        for evidence in &self.no_prune {
+            match evidence {
+                Evidence::All => pruning = Pruning::none(),
+                Evidence::Statistics => pruning.statistics = false,
+                Evidence::Bloom => pruning.bloom = false,
+                Evidence::Dictionary => pruning.dictionary = false,
+                Evidence::PageIndex => pruning.page_index = false,
+            }
+        }
+        pruning
+    }
+}
+
+/// What rules out row groups and pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Evidence {
+    /// Every kind
+    All,
+    /// Statistics of column chunks
+    Statistics,
+    /// Bloom filters
+    Bloom,
+    /// Dictionary pages
+    Dictionary,
+    /// The page index
+    PageIndex,
+}
+
+/// The columns of several files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SchemaChoice {
+    /// Those of the first file, which the others have as well
+    First,
+    /// Those of all files, by name; types are widened where no value changes, missing columns are null
+    Union,
 }
 
 /// Which files, and the keys to those that are encrypted.

@@ -41,6 +41,8 @@ pub(crate) enum Failure {
     Corrupt(String),
     /// The operating system said no.
     Io(String),
+    /// Ctrl-C.
+    Interrupted,
     /// Whoever read our output has stopped reading: there is nothing left to do, and nothing to complain about.
     ClosedPipe,
 }
@@ -50,6 +52,7 @@ impl Failure {
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Self::ClosedPipe => 0,
+            Self::Interrupted => 130,
             Self::Usage(_) => 2,
             Self::Corrupt(_) => 3,
             Self::Io(_) => 4,
@@ -122,6 +125,7 @@ impl Failure {
             }
             Error::Io { op, source, .. } => Self::Io(format!("{name}: cannot {op}: {source}")),
             Error::Invalid { what } => Self::Usage(format!("{name}: {what}")),
+            Error::Cancelled => Self::Interrupted,
             other => Self::Corrupt(format!("{name}: {other}")),
         }
     }
@@ -131,6 +135,7 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Usage(message) | Self::Corrupt(message) | Self::Io(message) => f.write_str(message),
+            Self::Interrupted => f.write_str("interrupted"),
             Self::ClosedPipe => f.write_str("the reader of the output has gone"),
         }
     }

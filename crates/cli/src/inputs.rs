@@ -128,7 +128,7 @@ fn read_stdin() -> Result<Bytes> {
 }
 
 /// Adds what a look at the file's first bytes tells about why it could not be opened.
-fn explain_open(failure: Failure, head: Option<impl Read>) -> Failure {
+pub(crate) fn explain_open(failure: Failure, head: Option<impl Read>) -> Failure {
     let Failure::Corrupt(message) = failure else { return failure };
     let mut magic = Vec::new();
     if let Some(head) = head {
@@ -224,7 +224,7 @@ fn walk(directory: &Path, files: &mut Vec<Input>) -> Result<()> {
     Ok(())
 }
 
-fn decryption(args: &InputArgs) -> Result<Option<DecryptionKeys>> {
+pub(crate) fn decryption(args: &InputArgs) -> Result<Option<DecryptionKeys>> {
     let Some(footer_key) = &args.footer_key else {
         if args.column_key.is_empty() && args.aad_prefix.is_none() {
             return Ok(None);

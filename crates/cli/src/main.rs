@@ -5,9 +5,11 @@ mod args;
 mod check;
 mod commands;
 mod destination;
+mod explain;
 mod failure;
 mod generate;
 mod inputs;
+mod interrupt;
 mod output;
 mod page_index;
 mod parquet_type;
@@ -20,7 +22,9 @@ mod search;
 mod source;
 mod statistic;
 mod summary;
+mod table;
 mod terminal;
+mod watch;
 mod write;
 
 use std::io::{self, IsTerminal, Write};
@@ -35,7 +39,7 @@ fn main() -> ExitCode {
     match commands::run(Cli::parse().command) {
         Ok(outcome) => ExitCode::from(outcome.exit_code()),
         Err(failure) => {
-            if !matches!(failure, Failure::ClosedPipe) {
+            if !matches!(failure, Failure::ClosedPipe | Failure::Interrupted) {
                 let colour = io::stderr().is_terminal() && terminal::wants_colour();
                 let (start, end) = if colour { ("\x1b[1;31m", "\x1b[0m") } else { ("", "") };
                 // Where standard error is closed too, the exit code has to say it alone.

@@ -61,6 +61,11 @@ impl Progress {
         Self { unit, total, done: 0, start, next: visible.then(|| start + PATIENCE), drawn: false }
     }
 
+    /// Whether anything is ever drawn.
+    pub(crate) fn is_visible(&self) -> bool {
+        self.next.is_some()
+    }
+
     /// Makes `total` larger, when more work is found.
     pub(crate) fn grow(&mut self, more: u64) {
         self.total += more;

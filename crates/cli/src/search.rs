@@ -5,6 +5,7 @@ use arrow_schema::SchemaRef;
 use lath_parquet::{ParquetFile, Predicate};
 
 use crate::failure::{Failure, Result};
+use crate::interrupt;
 use crate::progress::Progress;
 use crate::scan::Scan;
 
@@ -29,7 +30,8 @@ impl<'a> Search<'a> {
             .threads(options.threads)
             .batch_size(options.batch_size)
             .verify_crc(options.verify_crc)
-            .strings(options.strings);
+            .strings(options.strings)
+            .cancel(&interrupt::cancel());
         if let Some(row_groups) = options.row_groups_of(file, name)? {
             scan = scan.row_groups(row_groups);
         }
@@ -55,14 +57,6 @@ impl<'a> Search<'a> {
     pub(crate) fn schema(&self) -> Result<SchemaRef> {
         let batches = self.scan.clone().threads(1).build();
         Ok(batches.map_err(|error| Failure::reading(self.name, error))?.schema())
-    }
-
-    /// How many rows there are for which the predicate holds.
-    pub(crate) fn count(self, progress: &mut Progress) -> Result<u64> {
-        progress.grow(self.row_count);
-        let count = self.scan.count().map_err(|error| Failure::reading(self.name, error))?;
-        progress.advance(self.row_count);
-        Ok(count)
     }
 
     /// Hands the rows that are found, at most `limit`, to `take`, in file order. Returns how many there were.

@@ -37,7 +37,7 @@ pub use options::{Limits, Strings};
 pub use predicate::{BatchFilter, Column, Literal, Predicate, column};
 pub use prune::{FilterMemory, PruneReport, Pruned, Pruning};
 pub use read::{Batches, ReadBuilder};
-pub use scan::{Cancel, Scan, ScanBatches, ScanReport};
+pub use scan::{Cancel, Scan, ScanBatches, ScanProgress, ScanReport, ScanStream, ScanTimes};
 pub use schema::Projection;
 pub use source::{ByteRanges, Counted, LocalFile, MappedFile, Traffic};
 pub use write::{

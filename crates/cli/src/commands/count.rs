@@ -4,33 +4,44 @@ use lath_parquet::Predicate;
 
 use crate::args::CountArgs;
 use crate::commands::print;
+use crate::explain;
 use crate::failure::{Failure, Outcome, Result};
 use crate::inputs::Inputs;
 use crate::progress::Progress;
 use crate::scan::Scan;
-use crate::search::Search;
+use crate::table::{Table, explain as failed};
+use crate::watch::Watch;
 
 /// Prints the number of rows of all files together.
 pub(super) fn run(args: &CountArgs) -> Result<Outcome> {
-    let predicate = args.predicate.as_deref().map(Predicate::parse).transpose().map_err(Failure::filtering)?;
+    if let Some(text) = &args.predicate {
+        return count_found(args, text);
+    }
     let mut inputs = Inputs::find(&args.inputs)?;
-    let mut progress = Progress::new(if predicate.is_some() { "rows" } else { "files" }, 0, false);
+    let mut progress = Progress::new("files", inputs.len() as u64, false);
     let mut count = 0;
     for index in 0..inputs.len() {
-        let file = inputs.open(index)?;
-        match &predicate {
-            None => {
-                count += file.row_count();
-                progress.grow((inputs.len() as u64) * u64::from(index == 0));
-                progress.advance(1);
-            }
-            Some(predicate) => {
-                let name = inputs.name(index);
-                let scan = Scan::new(&args.decode, lath_parquet::Strings::Views);
-                count += Search::new(&file, &name, predicate, &scan)?.count(&mut progress)?;
-            }
-        }
+        count += inputs.open(index)?.row_count();
+        progress.advance(1);
     }
     progress.clear();
+    print(&format!("{count}\n"))
+}
+
+/// Prints how many rows there are for which an expression holds, or how that was found out.
+fn count_found(args: &CountArgs, text: &str) -> Result<Outcome> {
+    let predicate = Predicate::parse(text).map_err(Failure::filtering)?;
+    let table = Table::open(&args.inputs, args.pruning.schema)?;
+    let options = Scan::new(&args.decode, lath_parquet::Strings::Views);
+    let scan = table.scan(&predicate, &options, &args.pruning)?.select(Vec::<String>::new());
+    let batches = scan.build().map_err(failed)?;
+    let progress = batches.progress();
+    let watch = Watch::new(progress.clone(), false);
+    let count = batches.count_rows().map_err(failed)?;
+    drop(watch);
+    if args.pruning.explain {
+        let report = progress.report();
+        return print(&if args.json { explain::as_json(&report) } else { explain::as_text(&report) });
+    }
     print(&format!("{count}\n"))
 }

@@ -2,47 +2,57 @@
 
 use lath_parquet::Predicate;
 
-use crate::args::FindArgs;
+use super::print;
+use crate::args::{FindArgs, Format};
+use crate::explain;
 use crate::failure::{Failure, Outcome, Result};
-use crate::inputs::Inputs;
-use crate::output::{Output, Rows};
-use crate::progress::Progress;
-use crate::scan::{Alignment, Scan};
-use crate::search::Search;
+use crate::output::Output;
+use crate::scan::Scan;
+use crate::table::{Table, explain as failed};
+use crate::watch::Watch;
 
 /// Writes the rows that are found, up to the limit.
 pub(super) fn run(args: &FindArgs) -> Result<Outcome> {
     let predicate = Predicate::parse(&args.predicate).map_err(Failure::filtering)?;
-    let output = Output::new(&args.output)?;
-    let mut inputs = Inputs::find(&args.inputs)?;
-    let strings = output.strings(args.decode.strings);
-    let scan = Scan { row_groups: args.row_groups.clone(), ..Scan::new(&args.decode, strings) };
-    let mut progress = Progress::new("rows", 0, output.is_terminal());
-    let mut sink: Option<(Box<dyn Rows>, Alignment)> = None;
-    let mut left = args.limit.unwrap_or(u64::MAX);
+    // What is explained is not written, so that any form of it will do.
+    let output = (!args.pruning.explain).then(|| Output::new(&args.output)).transpose()?;
+    let strings = output.as_ref().map_or_else(Default::default, |output| output.strings(args.decode.strings));
+    let table = Table::open(&args.inputs, args.pruning.schema)?;
+    let options = Scan { row_groups: args.row_groups.clone(), ..Scan::new(&args.decode, strings) };
+    let mut scan = table.scan(&predicate, &options, &args.pruning)?.unordered(args.unordered);
+    if let Some(paths) = &args.select {
+        scan = scan.select(paths);
+    }
+    if let Some(name) = &args.file_name {
+        scan = scan.file_name_column(name);
+    }
+    if let Some(name) = &args.row_number {
+        scan = scan.row_number_column(name);
+    }
+    if let Some(limit) = args.limit {
+        scan = scan.limit(limit);
+    }
+    let mut batches = scan.build().map_err(failed)?;
+    let watch = Watch::new(batches.progress(), output.as_ref().is_some_and(Output::is_terminal));
+    let mut sink = output.as_ref().map(|output| output.open(&batches.schema())).transpose()?;
     let mut found = 0;
-    for index in 0..inputs.len() {
-        let (file, name) = (inputs.open(index)?, inputs.name(index));
-        let search = Search::new(&file, &name, &predicate, &scan)?.select(args.select.as_deref());
-        let schema = search.schema()?;
-        let (sink, alignment) = match &mut sink {
-            Some(sink) => sink,
-            None => {
-                let alignment = Alignment::new(&schema, Some(search.selected()), &name, inputs.len() > 1);
-                sink.insert((output.open(alignment.schema())?, alignment))
-            }
-        };
-        let sources = alignment.sources(&schema, &name)?;
-        let here = search.run(left, &mut progress, |batch| sink.write(&alignment.align(batch, &sources)?))?;
-        found += here;
-        left -= here;
-        if left == 0 {
-            break;
+    for batch in batches.by_ref() {
+        let batch = batch.map_err(failed)?;
+        found += batch.num_rows() as u64;
+        if let Some(sink) = &mut sink {
+            sink.write(&batch)?;
         }
     }
-    progress.clear();
-    if let Some((sink, _)) = sink {
-        sink.finish()?;
+    drop(watch);
+    match sink {
+        Some(sink) => {
+            sink.finish()?;
+        }
+        None => {
+            let report = batches.report();
+            let is_json = matches!(args.output.format, Some(Format::Json | Format::Jsonl));
+            print(&if is_json { explain::as_json(&report) } else { explain::as_text(&report) })?;
+        }
     }
     Ok(if found == 0 { Outcome::Nothing } else { Outcome::Done })
 }

@@ -22,6 +22,7 @@ use self::partition::Partitions;
 use self::schema::DatasetSchema;
 use crate::error::Result;
 use crate::file::ParquetFile;
+use crate::scan::Scan;
 
 pub(crate) use alignment::Alignment;
 pub use cache::FooterCache;
@@ -121,6 +122,11 @@ impl Dataset {
     /// in stores as many as may have requests in flight. Calls block, so that this is a number of threads.
     pub fn concurrency(&self) -> usize {
         self.shared.concurrency
+    }
+
+    /// Starts to say which rows to find.
+    pub fn scan(&self) -> Scan {
+        Scan::of_dataset(self.clone())
     }
 
     /// The schema of `paths` (all columns if `None`), in the order of the paths, strings in the form of `strings`: what the

@@ -26,6 +26,7 @@ use crate::crypto::FileDecryptor;
 use crate::error::Result;
 use crate::options::Limits;
 use crate::page::ChunkSpec;
+use crate::predicate::Literal;
 use crate::prune::FilterStore;
 use crate::read::ReadBuilder;
 use crate::scan::Scan;
@@ -180,7 +181,27 @@ impl ParquetFile {
 
     /// Starts to say which rows to find.
     pub fn scan(&self) -> Scan {
-        Scan::of(vec![self.clone()])
+        Scan::of_file(self.clone())
+    }
+
+    /// Finds the rows that have one of `values` in the column at `path`.
+    ///
+    /// ```no_run
+    /// # fn main() -> lath_parquet::Result<()> {
+    /// let file = lath_parquet::ParquetFile::open("trips.parquet")?;
+    /// for batch in file.lookup("id", [17, 4711]).select(["id", "price"]).build()? {
+    ///     println!("{} rows", batch?.num_rows());
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn lookup<V: Into<Literal>>(&self, path: &str, values: impl IntoIterator<Item = V>) -> Scan {
+        self.scan().lookup(path, values)
+    }
+
+    /// Finds the rows from number `row` on, counted from 0.
+    pub fn seek(&self, row: u64) -> Scan {
+        self.scan().seek(row)
     }
 
     /// Starts to say what to read.

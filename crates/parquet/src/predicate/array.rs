@@ -21,7 +21,7 @@ use super::evaluate::{Integer, bytes_at, float_at, integer_at};
 use super::value::Value;
 
 /// The value of an array at an index; `None` for a null, and for types that have no [`Value`].
-pub(super) fn value_at(array: &dyn Array, index: usize) -> Option<Value> {
+pub(crate) fn value_at(array: &dyn Array, index: usize) -> Option<Value> {
     if array.is_null(index) {
         return None;
     }

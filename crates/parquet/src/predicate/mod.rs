@@ -34,6 +34,7 @@ use arrow_schema::Schema;
 use self::syntax::Condition;
 use crate::error::{Error, Result};
 
+pub(crate) use array::value_at;
 pub use batch_filter::BatchFilter;
 pub(crate) use bind::{BindContext, Constant};
 pub(crate) use evaluate::test_values;

@@ -1,12 +1,14 @@
 use std::fmt;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
-use super::counters::ScanReport;
+use super::count::count;
 use super::job::Job;
 use super::parallel::Parallel;
+use super::report::{ScanProgress, ScanReport};
 use super::serial::Serial;
 use crate::error::Result;
 
@@ -15,25 +17,23 @@ use crate::error::Result;
 /// Dropped before its end, it stops all work: threads end within the window of rows that they are at, and are not waited for.
 pub struct ScanBatches {
     job: Arc<Job>,
+    threads: usize,
     source: Source,
     /// Rows that may still be handed out.
     left: u64,
 }
 
 enum Source {
+    /// Nothing was asked for yet.
+    Idle,
     Serial(Box<Serial>),
     Parallel(Parallel),
     Ended,
 }
 
 impl ScanBatches {
-    pub(super) fn new(job: Arc<Job>, threads: usize) -> Result<Self> {
-        let source = if threads > 1 {
-            Source::Parallel(Parallel::new(Arc::clone(&job), threads)?)
-        } else {
-            Source::Serial(Box::new(Serial::new(Arc::clone(&job))))
-        };
-        Ok(Self { left: job.limit, source, job })
+    pub(super) fn new(job: Job, threads: usize) -> Self {
+        Self { left: job.limit, source: Source::Idle, job: Arc::new(job), threads }
     }
 
     /// The schema of the batches.
@@ -45,20 +45,52 @@ impl ScanBatches {
     pub fn report(&self) -> ScanReport {
         self.job.counters.report()
     }
-}
 
-impl Iterator for ScanBatches {
-    type Item = Result<RecordBatch>;
+    /// A handle that tells what the scan has done, which other threads can ask and which outlives the scan.
+    pub fn progress(&self) -> ScanProgress {
+        ScanProgress { counters: Arc::clone(&self.job.counters) }
+    }
 
-    fn next(&mut self) -> Option<Self::Item> {
+    /// The number of rows that the scan finds, up to its limit, without making batches; only before one was asked for. Of row
+    /// groups all of whose rows are wanted nothing is read, of others the columns of the predicate.
+    ///
+    /// # Errors
+    /// Whatever goes wrong while reading.
+    pub fn count_rows(self) -> Result<u64> {
+        count(&self.job, self.threads)
+    }
+
+    /// As [`Iterator::next`], without waiting.
+    pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<RecordBatch>>> {
+        if let Err(error) = self.start(true) {
+            return Poll::Ready(self.hand_out(Err(error)));
+        }
+        match &mut self.source {
+            Source::Parallel(parallel) => match parallel.poll(context.waker()) {
+                Poll::Ready(batch) => Poll::Ready(self.hand_out(batch)),
+                Poll::Pending => Poll::Pending,
+            },
+            _ => Poll::Ready(None),
+        }
+    }
+
+    /// Starts the work when the first batch is asked for.
+    fn start(&mut self, has_threads: bool) -> Result<()> {
         if self.left == 0 {
             self.source = Source::Ended;
         }
-        let batch = match &mut self.source {
-            Source::Serial(serial) => serial.next(),
-            Source::Parallel(parallel) => parallel.next(),
-            Source::Ended => Ok(None),
-        };
+        if let Source::Idle = self.source {
+            let job = Arc::clone(&self.job);
+            self.source = if has_threads {
+                Source::Parallel(Parallel::new(job, self.threads)?)
+            } else {
+                Source::Serial(Box::new(Serial::new(job)))
+            };
+        }
+        Ok(())
+    }
+
+    fn hand_out(&mut self, batch: Result<Option<RecordBatch>>) -> Option<Result<RecordBatch>> {
         match batch {
             Ok(Some(batch)) => {
                 let most = usize::try_from(self.left).unwrap_or(usize::MAX);
@@ -75,6 +107,19 @@ impl Iterator for ScanBatches {
                 Some(Err(error))
             }
         }
+    }
+}
+
+impl Iterator for ScanBatches {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let batch = self.start(self.threads > 1).and_then(|()| match &mut self.source {
+            Source::Serial(serial) => serial.next(),
+            Source::Parallel(parallel) => parallel.next(),
+            Source::Idle | Source::Ended => Ok(None),
+        });
+        self.hand_out(batch)
     }
 }
 

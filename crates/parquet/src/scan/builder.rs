@@ -1,19 +1,18 @@
 use std::ops::Range;
-use std::sync::{Arc, Mutex};
-
-use arrow_schema::{FieldRef, Schema};
+use std::sync::Arc;
 
 use super::batches::ScanBatches;
 use super::cancel::Cancel;
-use super::count;
 use super::counters::Counters;
-use super::file_plan::FilePlan;
-use super::job::{Job, PlannedSchema};
+use super::job::{Job, Plans};
+use super::stream::ScanStream;
 use super::target::{Target, VirtualColumns};
+use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::file::ParquetFile;
 use crate::options::Strings;
-use crate::predicate::Predicate;
+use crate::predicate::{Literal, Predicate, column};
+use crate::prune::Pruning;
 use crate::read::ReadBuilder;
 
 /// Says which rows to find, and what of them to read.
@@ -33,7 +32,8 @@ use crate::read::ReadBuilder;
 #[derive(Debug, Clone)]
 #[must_use = "nothing is read before `build`, `into_stream` or `count`"]
 pub struct Scan {
-    files: Vec<ParquetFile>,
+    source: Source,
+    pruning: Pruning,
     predicate: Option<Predicate>,
     paths: Option<Vec<String>>,
     virtual_columns: VirtualColumns,
@@ -49,14 +49,29 @@ pub struct Scan {
     cancel: Cancel,
 }
 
+/// What is scanned.
+#[derive(Debug, Clone)]
+enum Source {
+    File(ParquetFile),
+    Dataset(Dataset),
+}
+
 impl Scan {
     /// Default for [`Scan::memory_limit`]: 256 MiB.
     pub const DEFAULT_MEMORY_LIMIT: usize = 256 << 20;
 
-    /// A scan of `files`, which have the same columns, one after the other.
-    pub fn of(files: Vec<ParquetFile>) -> Self {
+    pub(crate) fn of_file(file: ParquetFile) -> Self {
+        Self::new(Source::File(file))
+    }
+
+    pub(crate) fn of_dataset(dataset: Dataset) -> Self {
+        Self::new(Source::Dataset(dataset))
+    }
+
+    fn new(source: Source) -> Self {
         Self {
-            files,
+            source,
+            pruning: Pruning::default(),
             predicate: None,
             paths: None,
             virtual_columns: VirtualColumns::default(),
@@ -85,6 +100,21 @@ impl Scan {
     pub fn predicate(mut self, predicate: Predicate) -> Self {
         self.predicate = Some(predicate);
         self
+    }
+
+    /// Finds only rows that have one of `values` in the column at `path`, beside what was set before.
+    pub fn lookup<V: Into<Literal>>(self, path: &str, values: impl IntoIterator<Item = V>) -> Self {
+        let found = column(path).is_in(values);
+        let predicate = match self.predicate.clone() {
+            Some(before) => before.and(found),
+            None => found,
+        };
+        self.predicate(predicate)
+    }
+
+    /// Looks only at the rows of every file from number `row` on, counted from 0.
+    pub fn seek(self, row: u64) -> Self {
+        self.row_ranges([row..u64::MAX])
     }
 
     /// Reads only these columns or nested fields, named by dotted path; a path stands for everything below it. Columns come in
@@ -120,6 +150,12 @@ impl Scan {
         self
     }
 
+    /// Which kinds of evidence may rule out row groups and pages; all of them by default.
+    pub fn pruning(mut self, pruning: Pruning) -> Self {
+        self.pruning = pruning;
+        self
+    }
+
     /// Ends after this many rows, and all work with it.
     pub fn limit(mut self, rows: u64) -> Self {
         self.limit = rows;
@@ -132,7 +168,7 @@ impl Scan {
         self
     }
 
-    /// Threads that work. With one, it is the caller's.
+    /// Threads that work. With one, it is the caller's, unless the scan becomes a stream.
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = threads;
         self
@@ -169,14 +205,23 @@ impl Scan {
         self
     }
 
-    /// Plans the scan. No page is read before the first batch is asked for, if there is one thread.
+    /// Plans the scan. No page is read before the first batch is asked for.
     ///
     /// # Errors
     /// [`Error::Invalid`] for columns, row groups or ranges that files do not have, for a predicate that does not fit their
     /// columns, and for a batch size or number of threads of 0; [`Error::Unsupported`] for a schema that cannot be read.
     pub fn build(self) -> Result<ScanBatches> {
         let threads = self.threads;
-        ScanBatches::new(Arc::new(self.job()?), threads)
+        Ok(ScanBatches::new(self.job()?, threads))
+    }
+
+    /// As [`Scan::build`], as a stream. Files are opened and rows decoded by threads of the scan's own, of which there is at
+    /// least one.
+    ///
+    /// # Errors
+    /// As [`Scan::build`].
+    pub fn into_stream(self) -> Result<ScanStream> {
+        self.build().map(ScanStream::new)
     }
 
     /// The number of rows that the scan finds, up to its limit. No batch is made: of row groups all of whose rows are wanted
@@ -187,8 +232,7 @@ impl Scan {
     pub fn count(mut self) -> Result<u64> {
         self.paths = Some(Vec::new());
         self.virtual_columns = VirtualColumns::default();
-        let threads = self.threads;
-        count::count(&self.job()?, threads)
+        self.build()?.count_rows()
     }
 
     fn job(self) -> Result<Job> {
@@ -198,28 +242,19 @@ impl Scan {
         if self.threads == 0 {
             return Err(Error::invalid("the number of threads must be at least 1"));
         }
+        let dataset = match self.source {
+            Source::File(file) => Dataset::of([file])?,
+            Source::Dataset(dataset) => dataset,
+        };
         let paths = self.paths.as_deref();
         let of_files: Option<Vec<String>> = paths.map(|paths| self.virtual_columns.without(paths).cloned().collect());
-        // A mistake is reported even if no row is ever read.
-        let mut plans = Vec::new();
-        let mut common = Arc::new(Schema::empty());
-        if let Some(first) = self.files.first() {
-            let plan = FilePlan::new(first, of_files.as_deref(), self.strings, self.predicate.as_ref(), &[])
-                .map_err(|error| first.locate(error))?;
-            common = Arc::clone(&plan.schema);
-            if self.files.len() > 1 {
-                // A required column may be followed by an optional one in another file.
-                let nullable = |field: &FieldRef| Arc::new(field.as_ref().clone().with_nullable(true));
-                let fields: Vec<FieldRef> = common.fields().iter().map(nullable).collect();
-                common = Arc::new(Schema::new_with_metadata(fields, common.metadata().clone()));
-            }
-            plans.push(Arc::new(PlannedSchema::new(first, plan)));
-        }
-        let target = Target::new(&common, paths, &self.virtual_columns, self.strings)?;
-        Ok(Job {
-            files: self.files,
+        let of_files = dataset.project(of_files.as_deref(), self.strings)?;
+        let target = Target::new(of_files, paths, &self.virtual_columns, self.strings)?;
+        let counters = Arc::new(Counters::new(dataset.files().len()));
+        let job = Job {
+            dataset,
             predicate: self.predicate,
-            paths: of_files,
+            pruning: self.pruning,
             row_groups: self.row_groups,
             row_ranges: self.row_ranges,
             strings: self.strings,
@@ -230,9 +265,10 @@ impl Scan {
             memory_limit: self.memory_limit,
             cancel: self.cancel,
             target: Arc::new(target),
-            common,
-            plans: Mutex::new(plans),
-            counters: Counters::default(),
-        })
+            plans: Plans::default(),
+            counters,
+        };
+        job.check()?;
+        Ok(job)
     }
 }

@@ -1,56 +1,122 @@
 //! What a scan has done so far, counted by all its threads.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use super::report::{ScanReport, ScanTimes};
+use crate::prune::PruneReport;
+use crate::source::Traffic;
 
 /// Counters that every thread of a scan adds to.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Counters {
-    pub(super) files: AtomicU64,
-    pub(super) row_groups: AtomicU64,
-    pub(super) rows: AtomicU64,
-    pub(super) rows_tested: AtomicU64,
-    pub(super) rows_found: AtomicU64,
+    start: Instant,
+    files: u64,
+    files_opened: AtomicU64,
+    files_pruned: AtomicU64,
+    row_groups: AtomicU64,
+    rows: AtomicU64,
+    rows_tested: AtomicU64,
+    rows_found: AtomicU64,
+    pruned: Mutex<PruneReport>,
+    pub(super) traffic: Arc<Traffic>,
+    nanos: [AtomicU64; 4],
+}
+
+/// What a thread spends time on.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Stage {
+    Open,
+    Prune,
+    Test,
+    Fetch,
 }
 
 impl Counters {
+    /// Nothing yet of a scan of so many files.
+    pub(super) fn new(files: usize) -> Self {
+        Self {
+            start: Instant::now(),
+            files: files as u64,
+            files_opened: AtomicU64::default(),
+            files_pruned: AtomicU64::default(),
+            row_groups: AtomicU64::default(),
+            rows: AtomicU64::default(),
+            rows_tested: AtomicU64::default(),
+            rows_found: AtomicU64::default(),
+            pruned: Mutex::default(),
+            traffic: Arc::default(),
+            nanos: Default::default(),
+        }
+    }
+
+    /// Does `work` and adds its time to that of `stage`.
+    pub(super) fn timed<T>(&self, stage: Stage, work: impl FnOnce() -> T) -> T {
+        let start = Instant::now();
+        let result = work();
+        let nanos = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        add(&self.nanos[stage as usize], nanos);
+        result
+    }
+
+    /// Adds a file that was not opened.
+    pub(super) fn add_pruned_file(&self) {
+        add(&self.files_pruned, 1);
+    }
+
+    /// Adds a file that was opened, and what is left of it after pruning.
+    pub(super) fn add_file(&self, row_groups: usize, rows: u64) {
+        add(&self.files_opened, 1);
+        add(&self.row_groups, row_groups as u64);
+        add(&self.rows, rows);
+    }
+
+    /// Adds what pruning did in a file.
+    pub(super) fn add_pruned(&self, report: PruneReport) {
+        *self.pruned.lock().unwrap_or_else(PoisonError::into_inner) += report;
+    }
+
     /// Adds a window of `rows`, of which `found` survived.
     pub(super) fn add_window(&self, rows: usize, found: usize) {
-        self.rows_tested.fetch_add(rows as u64, Ordering::Relaxed);
-        self.rows_found.fetch_add(found as u64, Ordering::Relaxed);
+        self.add_rows(rows as u64, found as u64);
     }
 
-    /// Adds rows that are all wanted, of which nothing has to be read to know it.
+    /// Adds rows of which nothing has to be read to know that all are wanted.
     pub(super) fn add_settled(&self, rows: u64) {
-        self.rows_tested.fetch_add(rows, Ordering::Relaxed);
-        self.rows_found.fetch_add(rows, Ordering::Relaxed);
+        self.add_rows(rows, rows);
     }
-}
 
-/// What a scan has done.
-#[non_exhaustive]
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ScanReport {
-    /// Files that were opened.
-    pub files: u64,
-    /// Row groups in them that were chosen.
-    pub row_groups: u64,
-    /// Rows in these.
-    pub rows: u64,
-    /// Rows that were looked at so far.
-    pub rows_tested: u64,
-    /// Rows of these for which the predicate is true.
-    pub rows_found: u64,
-}
+    fn add_rows(&self, rows: u64, found: u64) {
+        add(&self.rows_tested, rows);
+        add(&self.rows_found, found);
+    }
 
-impl Counters {
     pub(super) fn report(&self) -> ScanReport {
         let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let time = |stage: Stage| std::time::Duration::from_nanos(get(&self.nanos[stage as usize]));
         ScanReport {
-            files: get(&self.files),
+            files: self.files,
+            files_pruned: get(&self.files_pruned),
+            files_opened: get(&self.files_opened),
+            pruned: *self.pruned.lock().unwrap_or_else(PoisonError::into_inner),
             row_groups: get(&self.row_groups),
             rows: get(&self.rows),
             rows_tested: get(&self.rows_tested),
             rows_found: get(&self.rows_found),
+            bytes_read: self.traffic.bytes(),
+            requests: self.traffic.requests(),
+            times: ScanTimes {
+                open: time(Stage::Open),
+                prune: time(Stage::Prune),
+                test: time(Stage::Test),
+                fetch: time(Stage::Fetch),
+                elapsed: self.start.elapsed(),
+            },
         }
     }
+}
+
+fn add(counter: &AtomicU64, count: u64) {
+    counter.fetch_add(count, Ordering::Relaxed);
 }

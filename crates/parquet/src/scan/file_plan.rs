@@ -7,6 +7,7 @@ use arrow_schema::{Schema, SchemaRef};
 
 use super::conjuncts::Experience;
 use crate::assemble::assemble;
+use crate::dataset::Alignment;
 use crate::decode::LeafBatch;
 use crate::error::{Error, Result};
 use crate::file::ParquetFile;
@@ -20,13 +21,15 @@ use crate::schema::{Node, Projection, SchemaOptions};
 pub(super) struct FilePlan {
     /// The leaves of operands and of the result, each once.
     pub(super) leaves: Vec<PlannedLeaf>,
-    pub(super) predicate: Option<BoundPredicate>,
+    pub(super) predicate: Option<Arc<BoundPredicate>>,
     /// Where the operands of the predicate come from, in the order of its columns.
     pub(super) operands: Vec<Operand>,
     /// The columns of the result.
     pub(super) columns: Vec<PlannedColumn>,
-    /// The schema of the result's columns, in file order.
+    /// The schema of the columns, in file order.
     pub(super) schema: SchemaRef,
+    /// How they become those of the result.
+    pub(super) alignment: Alignment,
     /// What asking the parts of the predicate has cost and brought.
     pub(super) experience: Experience,
     limits: Limits,
@@ -60,16 +63,16 @@ impl Operand {
 }
 
 impl FilePlan {
-    /// Plans to read the columns at `paths` (all, if `None`) of files like `file`, for rows for which `predicate` holds.
+    /// Plans to read the columns that `alignment` asks for of files like `file`, for rows for which `predicate` holds.
     pub(super) fn new(
         file: &ParquetFile,
-        paths: Option<&[String]>,
+        alignment: Alignment,
         strings: Strings,
         predicate: Option<&Predicate>,
         constants: &[Constant],
     ) -> Result<Self> {
         let options = SchemaOptions { strings, ..file.schema_options() };
-        let projection = paths.map(|paths| Projection::from_paths(paths.iter().cloned()));
+        let projection = alignment.paths().map(|paths| Projection::from_paths(paths.iter().cloned()));
         let (schema, nodes) = file.build_schema(&options, projection.as_ref())?;
         let mut leaves = Vec::new();
         let columns: Vec<PlannedColumn> = nodes.into_iter().map(|node| PlannedColumn::new(node, &mut leaves)).collect();
@@ -93,18 +96,11 @@ impl FilePlan {
                         _ => Operand::Within(within),
                     });
                 }
-                Some(bound)
+                Some(Arc::new(bound))
             }
         };
-        Ok(Self {
-            leaves,
-            predicate,
-            operands,
-            columns,
-            schema,
-            experience: Experience::default(),
-            limits: file.limits().clone(),
-        })
+        let experience = Experience::default();
+        Ok(Self { leaves, predicate, operands, columns, schema, alignment, experience, limits: file.limits().clone() })
     }
 }
 

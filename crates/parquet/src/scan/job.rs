@@ -1,26 +1,30 @@
 //! What a scan is to do, and the steps of it that any thread can take.
 
+use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use arrow_array::Array;
+use parquet::schema::types::SchemaDescPtr;
+
 use super::cancel::Cancel;
-use super::counters::Counters;
+use super::counters::{Counters, Stage};
 use super::file_plan::FilePlan;
 use super::target::{FileTarget, Target};
 use super::work::Planned;
+use crate::dataset::{Dataset, DatasetFile};
 use crate::error::{Error, Result};
 use crate::file::ParquetFile;
 use crate::options::Strings;
-use crate::predicate::{Predicate, Test};
+use crate::predicate::{BindContext, BoundPredicate, Constant, Predicate, Test, value_at};
+use crate::prune::{PruneReport, Pruning, prune};
 
 /// Everything that is settled before a scan starts.
 #[derive(Debug)]
 pub(super) struct Job {
-    pub(super) files: Vec<ParquetFile>,
+    pub(super) dataset: Dataset,
     pub(super) predicate: Option<Predicate>,
-    /// The columns of files that are read; `None` for all.
-    pub(super) paths: Option<Vec<String>>,
+    pub(super) pruning: Pruning,
     pub(super) row_groups: Option<Vec<usize>>,
     pub(super) row_ranges: Option<Vec<Range<u64>>>,
     pub(super) strings: Strings,
@@ -31,30 +35,30 @@ pub(super) struct Job {
     pub(super) memory_limit: usize,
     pub(super) cancel: Cancel,
     pub(super) target: Arc<Target>,
-    /// What all files have in common.
-    pub(super) common: arrow_schema::SchemaRef,
-    pub(super) plans: Mutex<Vec<Arc<PlannedSchema>>>,
-    pub(super) counters: Counters,
+    pub(super) plans: Plans,
+    pub(super) counters: Arc<Counters>,
 }
 
-/// The plan for files of one schema.
+/// The plans made so far, and which partitions are ruled out.
+#[derive(Debug, Default)]
+pub(super) struct Plans {
+    of_schemas: Mutex<Vec<PlannedSchema>>,
+    partitions: Mutex<HashMap<Box<[u32]>, bool>>,
+}
+
+/// The plan for files of one schema and partition.
 #[derive(Debug)]
-pub(super) struct PlannedSchema {
+struct PlannedSchema {
     schema: arrow_schema::SchemaRef,
-    columns: parquet::schema::types::SchemaDescPtr,
-    pub(super) plan: Arc<FilePlan>,
+    columns: SchemaDescPtr,
+    partition: Box<[u32]>,
+    plan: Arc<FilePlan>,
 }
 
 impl PlannedSchema {
-    /// Plans for files like `file`.
-    pub(super) fn new(file: &ParquetFile, plan: FilePlan) -> Self {
-        let columns = file.metadata().file_metadata().schema_descr_ptr();
-        Self { schema: Arc::clone(file.schema()), columns, plan: Arc::new(plan) }
-    }
-
-    fn is_of(&self, file: &ParquetFile) -> bool {
+    fn is_of(&self, file: &ParquetFile, partition: &[u32]) -> bool {
         let is_same_schema = Arc::ptr_eq(&self.schema, file.schema()) || self.schema == *file.schema();
-        is_same_schema && {
+        is_same_schema && *self.partition == *partition && {
             let columns = file.metadata().file_metadata().schema_descr();
             std::ptr::eq(&raw const *self.columns, columns) || self.columns.root_schema() == columns.root_schema()
         }
@@ -62,62 +66,183 @@ impl PlannedSchema {
 }
 
 impl Job {
+    /// Number of files.
+    pub(super) fn file_count(&self) -> usize {
+        self.dataset.files().len()
+    }
+
+    /// Plans the first file, so that a mistake is reported even if no row is ever read.
+    pub(super) fn check(&self) -> Result<()> {
+        match self.dataset.files().first() {
+            Some(first) => self.plan_of(first, &first.open()?).map(|_| ()),
+            None => Ok(()),
+        }
+    }
+
     /// What there is to do in a file.
     pub(super) fn plan_file(&self, index: usize) -> Result<Vec<Planned>> {
         self.cancel.check()?;
-        let file = &self.files[index];
-        self.counters.files.fetch_add(1, Ordering::Relaxed);
-        self.plan_open(file).map_err(|error| file.locate(error))
-    }
-
-    fn plan_open(&self, file: &ParquetFile) -> Result<Vec<Planned>> {
-        let plan = self.plan_of(file)?;
-        if plan.predicate.as_ref().is_some_and(|bound| matches!(bound.test, Test::Constant(Some(false) | None))) {
+        let entry = &self.dataset.files()[index];
+        if !self.may_be_in_partition(entry.partition())? {
+            self.counters.add_pruned_file();
             return Ok(Vec::new());
         }
-        let predicate = plan
-            .predicate
-            .as_ref()
-            .filter(|bound| bound.test != Test::Constant(Some(true)))
-            .map(|bound| Arc::new(bound.clone()));
-        let name = file.name().unwrap_or_default().into();
-        let target = Arc::new(FileTarget::new(&self.target, &self.common, &plan.schema, name)?);
-        let row_counts = file.row_group_row_counts();
-        let rows = crate::read::split_rows(row_counts, self.row_groups.as_deref(), self.row_ranges.as_deref())?;
-        let starts: Vec<u64> = row_counts
-            .iter()
-            .scan(0u64, |start, count| Some(std::mem::replace(start, start.saturating_add(*count))))
-            .collect();
-        let planned = rows.into_iter().map(|rows| Planned {
-            file: file.clone(),
-            plan: Arc::clone(&plan),
-            target: Arc::clone(&target),
-            row_group: rows.row_group,
-            first_row: starts[rows.row_group],
-            rows: rows.ranges,
-            predicate: predicate.clone(),
-        });
-        let planned: Vec<Planned> = planned.collect();
-        self.counters.row_groups.fetch_add(planned.len() as u64, Ordering::Relaxed);
-        self.counters.rows.fetch_add(planned.iter().map(Planned::row_count).sum(), Ordering::Relaxed);
+        let file = self.counters.timed(Stage::Open, || entry.open())?.counted(&self.counters.traffic);
+        let planned = self.plan_open(entry, &file).map_err(|error| file.locate(error))?;
+        self.counters.add_file(planned.len(), planned.iter().map(Planned::row_count).sum());
         Ok(planned)
     }
 
-    /// The plan for files like `file`, made once for each schema.
-    fn plan_of(&self, file: &ParquetFile) -> Result<Arc<FilePlan>> {
-        let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(found) = plans.iter().find(|planned| planned.is_of(file)) {
+    fn plan_open(&self, entry: &DatasetFile, file: &ParquetFile) -> Result<Vec<Planned>> {
+        let plan = self.plan_of(entry, file)?;
+        let row_counts = file.row_group_row_counts();
+        let chosen = crate::read::split_rows(row_counts, self.row_groups.as_deref(), self.row_ranges.as_deref())?;
+        let mut rows: Vec<(usize, Vec<Range<u64>>, Option<Arc<BoundPredicate>>)> = Vec::new();
+        match &plan.predicate {
+            None => rows.extend(chosen.into_iter().map(|rows| (rows.row_group, rows.ranges, None))),
+            Some(predicate) => {
+                let row_groups: Vec<usize> = chosen.iter().map(|rows| rows.row_group).collect();
+                let mut report = PruneReport::default();
+                let pruned = self
+                    .counters
+                    .timed(Stage::Prune, || prune(file, predicate, &row_groups, &self.pruning, &mut report));
+                self.counters.add_pruned(report);
+                let mut chosen = chosen.into_iter();
+                for surviving in pruned? {
+                    // They come in the order that was asked for.
+                    let Some(wanted) = chosen.find(|wanted| wanted.row_group == surviving.row_group) else { break };
+                    let rows_left = match self.row_ranges {
+                        Some(_) => intersection(&surviving.rows, &wanted.ranges),
+                        None => surviving.rows,
+                    };
+                    let left = match &*surviving.test {
+                        Test::Constant(Some(true)) => None,
+                        test if *test == predicate.test => Some(Arc::clone(predicate)),
+                        test => Some(Arc::new(predicate.with_test(test.clone()))),
+                    };
+                    if !rows_left.is_empty() {
+                        rows.push((surviving.row_group, rows_left, left));
+                    }
+                }
+            }
+        }
+        if rows.is_empty() {
+            return Ok(Vec::new());
+        }
+        let target = Arc::new(FileTarget::new(&self.target, &plan, entry.location()));
+        let mut starts = Vec::with_capacity(row_counts.len());
+        row_counts.iter().fold(0u64, |start, count| {
+            starts.push(start);
+            start.saturating_add(*count)
+        });
+        let planned = rows.into_iter().map(|(row_group, rows, predicate)| Planned {
+            file: file.clone(),
+            plan: Arc::clone(&plan),
+            target: Arc::clone(&target),
+            row_group,
+            first_row: starts[row_group],
+            rows,
+            predicate,
+        });
+        Ok(planned.collect())
+    }
+
+    /// The plan for files like `file`, made once for each schema and partition.
+    fn plan_of(&self, entry: &DatasetFile, file: &ParquetFile) -> Result<Arc<FilePlan>> {
+        let mut plans = self.plans.of_schemas.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = plans.iter().rev().find(|planned| planned.is_of(file, entry.partition())) {
             return Ok(Arc::clone(&found.plan));
         }
-        let plan = FilePlan::new(file, self.paths.as_deref(), self.strings, self.predicate.as_ref(), &[])?;
-        let planned = Arc::new(PlannedSchema::new(file, plan));
-        let plan = Arc::clone(&planned.plan);
-        plans.push(planned);
+        let alignment = self.dataset.align(&self.target.of_files, entry, file)?;
+        let constants = self.constants(entry.partition(), Some(file));
+        let plan = FilePlan::new(file, alignment, self.strings, self.predicate.as_ref(), &constants)
+            .map_err(|error| file.locate(error))?;
+        let plan = Arc::new(plan);
+        if plans.len() == MOST_PLANS {
+            plans.remove(0);
+        }
+        plans.push(PlannedSchema {
+            schema: Arc::clone(file.schema()),
+            columns: file.metadata().file_metadata().schema_descr_ptr(),
+            partition: entry.partition().into(),
+            plan: Arc::clone(&plan),
+        });
         Ok(plan)
     }
+
+    /// Whether the predicate may be true of rows in files of a partition, as far as its values tell.
+    fn may_be_in_partition(&self, partition: &[u32]) -> Result<bool> {
+        let Some(predicate) = self.predicate.as_ref().filter(|_| !partition.is_empty()) else { return Ok(true) };
+        let mut known = self.plans.partitions.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(&may_be) = known.get(partition) {
+            return Ok(may_be);
+        }
+        let constants = self.constants(partition, None);
+        let schema = self.dataset.schema();
+        let bound = predicate.bind(&BindContext { schema, nodes: &[], constants: &constants })?;
+        let may_be = !matches!(bound.test, Test::Constant(Some(false) | None));
+        known.insert(partition.into(), may_be);
+        Ok(may_be)
+    }
+
+    /// The columns that have one value for all rows of a file: those of its partition, and those that it lacks.
+    fn constants(&self, partition: &[u32], file: Option<&ParquetFile>) -> Vec<Constant> {
+        let partitions = self.dataset.partitions();
+        let mut constants: Vec<Constant> = partitions
+            .iter()
+            .zip(partition)
+            .map(|(column, &row)| Constant {
+                name: column.field().name().clone(),
+                field: Arc::clone(column.field()),
+                value: if column.values().is_null(row as usize) {
+                    None
+                } else {
+                    value_at(column.values(), row as usize)
+                },
+            })
+            .collect();
+        let Some(file) = file else { return constants };
+        for field in self.dataset.schema().fields() {
+            let is_partition = partitions.iter().any(|column| column.field().name() == field.name());
+            if !is_partition && file.schema().column_with_name(field.name()).is_none() {
+                constants.push(Constant { name: field.name().clone(), field: Arc::clone(field), value: None });
+            }
+        }
+        constants
+    }
+}
+
+/// Most plans that are kept: files of one schema usually come together.
+const MOST_PLANS: usize = 64;
+
+/// The rows that are in both lists of sorted, disjoint ranges.
+fn intersection(left: &[Range<u64>], right: &[Range<u64>]) -> Vec<Range<u64>> {
+    let mut both = Vec::new();
+    let (mut i, mut j) = (0, 0);
+    while let (Some(a), Some(b)) = (left.get(i), right.get(j)) {
+        let range = a.start.max(b.start)..a.end.min(b.end);
+        if !range.is_empty() {
+            both.push(range);
+        }
+        if a.end < b.end { i += 1 } else { j += 1 }
+    }
+    both
 }
 
 /// What a worker says that panicked: a bug of ours, of which the caller must learn instead of waiting for ever.
 pub(super) fn panicked() -> Error {
     Error::corrupt("a scanning thread panicked")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[expect(clippy::single_range_in_vec_init, reason = "a list of one range is meant")]
+    fn ranges_intersect() {
+        assert_eq!(intersection(&[0..10, 20..30], &[5..25, 29..40]), [5..10, 20..25, 29..30]);
+        assert_eq!(intersection(&[0..10], &[10..20]), []);
+        assert_eq!(intersection(&[3..4], &[0..100]), [3..4]);
+    }
 }

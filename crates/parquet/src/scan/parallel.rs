@@ -147,8 +147,8 @@ impl Drop for Parallel {
     fn drop(&mut self) {
         self.shared.stop.store(true, Ordering::Relaxed);
         let mut state = self.shared.lock();
-        *state = State { workers: state.workers, ..State::default() };
-        state.next_file = self.shared.job.files.len();
+        *state = State { workers: state.workers, idle: state.idle, ..State::default() };
+        state.next_file = self.shared.job.file_count();
         drop(state);
         self.shared.work.notify_all();
     }
@@ -245,7 +245,7 @@ impl Shared {
         if let Some(error) = state.error.take() {
             return Poll::Ready(Err(error));
         }
-        if state.files.is_empty() && state.next_file >= self.job.files.len() {
+        if state.files.is_empty() && state.next_file >= self.job.file_count() {
             return Poll::Ready(Ok(None));
         }
         if state.workers == 0 {
@@ -261,13 +261,13 @@ impl Shared {
             if self.is_stopped() {
                 return None;
             }
-            if let Some(task) = state.next_task(self.job.files.len()) {
+            if let Some(task) = state.next_task(self.job.file_count()) {
                 return Some(task);
             }
-            if state.files.is_empty() && state.next_file >= self.job.files.len() {
+            if state.files.is_empty() && state.next_file >= self.job.file_count() {
                 return None;
             }
-            if !state.can_give_work(self.job.files.len()) {
+            if !state.can_give_work(self.job.file_count()) {
                 return None;
             }
             state = self.wait(state);

@@ -1,5 +1,7 @@
 //! The batches of one row group.
 
+use std::sync::Arc;
+
 use arrow_array::RecordBatch;
 use arrow_select::concat::concat_batches;
 
@@ -14,8 +16,6 @@ pub(super) struct Producer {
     scan: RowGroupScan,
     pending: Vec<RecordBatch>,
     pending_rows: usize,
-    /// Rows that were looked at for those that are pending.
-    windows: usize,
     /// Rows that may still be taken.
     left: u64,
     ended: bool,
@@ -27,7 +27,6 @@ impl Producer {
             scan: RowGroupScan::new(planned, reader, job.batch_size),
             pending: Vec::new(),
             pending_rows: 0,
-            windows: 0,
             left: job.limit,
             ended: false,
         }
@@ -36,7 +35,8 @@ impl Producer {
     /// The next batch, of at most the job's batch size.
     pub(super) fn next(&mut self, reader: &mut Reader, job: &Job) -> Result<Option<RecordBatch>> {
         // Not until a batch is full: that would cut the next one's rows in two and copy both parts.
-        while (self.pending.is_empty() || self.pending_rows < job.batch_size / 2) && !self.ended {
+        let enough = if job.target.can_be_joined() { job.batch_size / 2 } else { 0 };
+        while (self.pending.is_empty() || self.pending_rows < enough) && !self.ended {
             if self.left == 0 {
                 self.ended = true;
                 break;
@@ -48,12 +48,11 @@ impl Producer {
             let most = usize::try_from(self.left).unwrap_or(usize::MAX);
             let target = &self.scan.planned().target;
             let row_numbers = job.target.has_row_numbers().then(|| self.scan.row_numbers(&survivors, most));
-            let target = std::sync::Arc::clone(target);
-            let batch = self.scan.batch(survivors, most, reader)?;
+            let target = Arc::clone(target);
+            let batch = self.scan.batch(survivors, most, reader, &job.counters)?;
             let batch = target.apply(&batch, row_numbers)?;
             self.left -= batch.num_rows() as u64;
             self.pending_rows += batch.num_rows();
-            self.windows += 1;
             self.pending.push(batch);
         }
         self.flush(job.batch_size)

@@ -6,7 +6,7 @@ use std::time::Instant;
 use arrow_array::{Array, Int64Array, RecordBatch, RecordBatchOptions};
 
 use super::conjuncts::{self, Conjunct, Tally};
-use super::counters::Counters;
+use super::counters::{Counters, Stage};
 use super::file_plan::Operand;
 use super::leaf_column::{Filters, LeafColumn, Rows};
 use super::mask::Mask;
@@ -82,7 +82,9 @@ impl RowGroupScan {
             let Some(window) = self.windows.next(self.window_rows) else { break };
             self.filters.clear();
             self.columns.iter_mut().flatten().for_each(LeafColumn::start_window);
-            let kept = self.test(&window, reader).map_err(|error| self.planned.locate(error))?;
+            let kept = counters
+                .timed(Stage::Test, || self.test(&window, reader))
+                .map_err(|error| self.planned.locate(error))?;
             counters.add_window(window.len(), kept.count());
             if kept.count() > 0 {
                 return Ok(Some(Survivors { window, kept }));
@@ -108,13 +110,21 @@ impl RowGroupScan {
     }
 
     /// The columns of the result for the survivors, of which at most `most` are taken.
-    pub(super) fn batch(&mut self, mut survivors: Survivors, most: usize, reader: &mut Reader) -> Result<RecordBatch> {
+    pub(super) fn batch(
+        &mut self,
+        mut survivors: Survivors,
+        most: usize,
+        reader: &mut Reader,
+        counters: &Counters,
+    ) -> Result<RecordBatch> {
         if survivors.kept.count() > most {
             let mut first = (*survivors.kept).clone();
             first.truncate(most);
             survivors.kept = Arc::new(first);
         }
-        self.materialise(&survivors, reader).map_err(|error| self.planned.locate(error))
+        counters
+            .timed(Stage::Fetch, || self.materialise(&survivors, reader))
+            .map_err(|error| self.planned.locate(error))
     }
 
     fn materialise(&mut self, survivors: &Survivors, reader: &mut Reader) -> Result<RecordBatch> {

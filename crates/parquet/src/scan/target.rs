@@ -5,6 +5,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, RecordBatchOptions, StringArray, StringViewArray};
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 
+use super::file_plan::FilePlan;
 use crate::error::{Error, Result};
 use crate::options::Strings;
 
@@ -12,7 +13,10 @@ use crate::options::Strings;
 #[derive(Debug)]
 pub(super) struct Target {
     pub(super) schema: SchemaRef,
+    /// The columns that come from files and their partitions.
+    pub(super) of_files: SchemaRef,
     places: Vec<Place>,
+    can_be_joined: bool,
 }
 
 /// What a column of the result is.
@@ -43,40 +47,55 @@ impl VirtualColumns {
 }
 
 impl Target {
-    /// The columns of `files`, whose order is settled, with virtual ones where `paths` have their names, else at the end.
+    /// The columns `of_files`, which are in the order of `paths`, with virtual ones where `paths` have their names, else last.
     pub(super) fn new(
-        files: &Schema,
+        of_files: SchemaRef,
         paths: Option<&[String]>,
         columns: &VirtualColumns,
         strings: Strings,
     ) -> Result<Self> {
-        let mut fields: Vec<(usize, FieldRef, Place)> = Vec::new();
-        let position = |name: &str| {
-            let is_at =
-                |path: &String| path.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
-            paths.and_then(|paths| paths.iter().position(is_at)).unwrap_or(usize::MAX)
-        };
-        for (index, field) in files.fields().iter().enumerate() {
-            fields.push((position(field.name()), Arc::clone(field), Place::Column(index)));
-        }
-        let text = match strings {
+        let of_text = match strings {
             Strings::Views => DataType::Utf8View,
             Strings::Offsets => DataType::Utf8,
         };
         let virtual_columns =
-            [(&columns.file_name, text, Place::FileName), (&columns.row_number, DataType::Int64, Place::RowNumber)];
+            [(&columns.file_name, of_text, Place::FileName), (&columns.row_number, DataType::Int64, Place::RowNumber)];
+        let mut fields: Vec<(FieldRef, Place)> = Vec::with_capacity(of_files.fields().len() + virtual_columns.len());
+        fields.extend(of_files.fields().iter().enumerate().map(|(at, field)| (Arc::clone(field), Place::Column(at))));
+        let position_of = |name: &str| paths.and_then(|paths| paths.iter().position(|path| path == name));
+        let mut asked: Vec<(usize, (FieldRef, Place))> = Vec::new();
         for (name, data_type, place) in virtual_columns {
             let Some(name) = name else { continue };
-            if files.column_with_name(name).is_some() || fields.iter().any(|(_, field, _)| field.name() == name) {
+            if fields.iter().any(|(field, _)| field.name() == name) {
                 return Err(Error::invalid(format!("there is a column {name:?} already; choose another name")));
             }
-            fields.push((position(name), Arc::new(Field::new(name, data_type, false)), place));
+            let field: FieldRef = Arc::new(Field::new(name, data_type, false));
+            match position_of(name) {
+                Some(position) => asked.push((position, (field, place))),
+                None => fields.push((field, place)),
+            }
         }
-        // Stable, so that columns keep their order where the paths say nothing.
-        fields.sort_by_key(|(position, ..)| *position);
-        let places = fields.iter().map(|(.., place)| *place).collect();
-        let fields: Vec<FieldRef> = fields.into_iter().map(|(_, field, _)| field).collect();
-        Ok(Self { schema: Arc::new(Schema::new_with_metadata(fields, files.metadata().clone())), places })
+        asked.sort_by_key(|(position, _)| *position);
+        for (position, column) in asked {
+            // Behind the columns of the paths before; several paths may be of one column.
+            let is_before = |(field, place): &(FieldRef, Place)| match (place, paths) {
+                (Place::Column(_), Some(paths)) => {
+                    paths.iter().position(|path| is_at_or_below(path, field.name())).is_some_and(|at| at < position)
+                }
+                _ => position_of(field.name()).is_some_and(|at| at < position),
+            };
+            let at = fields.iter().take_while(|column| is_before(column)).count();
+            fields.insert(at, column);
+        }
+        let (fields, places): (Vec<FieldRef>, Vec<Place>) = fields.into_iter().unzip();
+        let schema = Arc::new(Schema::new_with_metadata(fields, of_files.metadata().clone()));
+        let can_be_joined = !schema.fields().iter().any(|field| has_narrow_keys(field.data_type()));
+        Ok(Self { schema, of_files, places, can_be_joined })
+    }
+
+    /// Whether batches of one row group can be joined: Arrow panics where keys of dictionaries within columns run out.
+    pub(super) fn can_be_joined(&self) -> bool {
+        self.can_be_joined
     }
 
     /// Whether rows have to know their numbers.
@@ -89,44 +108,58 @@ impl Target {
 #[derive(Debug)]
 pub(super) struct FileTarget {
     target: Arc<Target>,
-    /// For each column that files have, its place in the batches of this file.
-    sources: Vec<usize>,
+    plan: Arc<FilePlan>,
     name: Arc<str>,
 }
 
 impl FileTarget {
-    /// For a file called `name` whose batches have `schema`; `files` is what all files have in common.
-    pub(super) fn new(target: &Arc<Target>, files: &Schema, schema: &Schema, name: Arc<str>) -> Result<Self> {
-        let source = |(position, field): (usize, &FieldRef)| {
-            // Names may occur twice; then the order decides.
-            let here = schema.fields().get(position).filter(|here| here.name() == field.name());
-            let index = if here.is_some() { Some(position) } else { schema.index_of(field.name()).ok() };
-            index.filter(|&index| schema.field(index).data_type() == field.data_type()).ok_or_else(|| {
-                Error::invalid(format!("there is no column {:?} of type {}", field.name(), field.data_type()))
-            })
-        };
-        let sources = files.fields().iter().enumerate().map(source).collect::<Result<_>>()?;
-        Ok(Self { target: Arc::clone(target), sources, name })
+    /// For a file called `name`.
+    pub(super) fn new(target: &Arc<Target>, plan: &Arc<FilePlan>, name: &str) -> Self {
+        let name = if target.places.iter().any(|place| matches!(place, Place::FileName)) { name } else { "" };
+        Self { target: Arc::clone(target), plan: Arc::clone(plan), name: name.into() }
     }
 
     /// The batch as the result has it. `row_numbers` are those of its rows, if they are wanted.
     pub(super) fn apply(&self, batch: &RecordBatch, row_numbers: Option<Int64Array>) -> Result<RecordBatch> {
-        let Target { schema, places } = &*self.target;
+        let Target { schema, places, of_files, .. } = &*self.target;
         let row_count = batch.num_rows();
+        let aligned = self.plan.alignment.apply(batch)?;
+        if places.len() == of_files.fields().len() {
+            return Ok(aligned);
+        }
         let row_numbers: Option<ArrayRef> = row_numbers.map(|numbers| Arc::new(numbers) as _);
         let columns = places.iter().zip(schema.fields()).map(|(place, field)| match place {
-            Place::Column(index) => Ok(Arc::clone(batch.column(self.sources[*index]))),
+            Place::Column(index) => Ok(Arc::clone(aligned.column(*index))),
             Place::FileName => Ok(repeated(&self.name, row_count, field.data_type())),
-            Place::RowNumber => row_numbers
-                .as_ref()
-                .map(Arc::clone)
-                .ok_or_else(|| Error::corrupt("rows that do not know their numbers")),
+            Place::RowNumber => {
+                row_numbers.as_ref().map(Arc::clone).ok_or_else(|| Error::invalid("row numbers are missing"))
+            }
         });
         let columns: Vec<ArrayRef> = columns.collect::<Result<_>>()?;
         let options = RecordBatchOptions::new().with_row_count(Some(row_count));
         RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options)
             .map_err(|error| Error::corrupt(error.to_string()))
     }
+}
+
+/// Whether a dictionary with keys of fewer than 32 bits is in the type.
+fn has_narrow_keys(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Dictionary(keys, _) => keys.primitive_width().is_none_or(|width| width < 4),
+        DataType::Struct(fields) => fields.iter().any(|field| has_narrow_keys(field.data_type())),
+        DataType::List(element)
+        | DataType::LargeList(element)
+        | DataType::FixedSizeList(element, _)
+        | DataType::ListView(element)
+        | DataType::LargeListView(element)
+        | DataType::Map(element, _) => has_narrow_keys(element.data_type()),
+        _ => false,
+    }
+}
+
+/// Whether the dotted `path` names the root column `name`, or something in it.
+fn is_at_or_below(path: &str, name: &str) -> bool {
+    path.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
 fn repeated(text: &str, count: usize, data_type: &DataType) -> ArrayRef {
