@@ -122,17 +122,24 @@ impl Mask {
         Ok(Self { words, len: domain.len, count: self.count })
     }
 
-    /// The rows as ranges, joined where fewer than `gap` rows lie between.
-    pub(super) fn ranges(&self, gap: usize) -> Vec<Range<usize>> {
-        if self.is_all() {
-            return if self.len > 0 { vec![0..self.len] } else { Vec::new() };
-        }
+    /// The rows as ranges.
+    pub(super) fn ranges(&self) -> Vec<Range<usize>> {
+        BitSliceIterator::new(self.bytes(), 0, self.len).map(|(start, end)| start..end).collect()
+    }
+
+    /// The rows as ranges, joined unless 64 rows between, which start at a multiple of 64, are not meant.
+    pub(super) fn joined_ranges(&self) -> Vec<Range<usize>> {
         let mut ranges: Vec<Range<usize>> = Vec::new();
-        for (start, end) in BitSliceIterator::new(self.bytes(), 0, self.len) {
-            match ranges.last_mut() {
-                Some(last) if start - last.end < gap => last.end = end,
-                _ => ranges.push(start..end),
+        let mut joins = false;
+        for (index, &word) in self.words.iter().enumerate() {
+            if word != 0 {
+                let end = 64 * (index + 1) - word.leading_zeros() as usize;
+                match ranges.last_mut() {
+                    Some(last) if joins => last.end = end,
+                    _ => ranges.push(64 * index + word.trailing_zeros() as usize..end),
+                }
             }
+            joins = word != 0;
         }
         ranges
     }
@@ -199,23 +206,28 @@ mod tests {
                     assert_eq!(first.count(), domain.count().min(most));
                 }
 
-                let ranges = domain.ranges(1);
-                assert_eq!(Mask::of_ranges(&ranges, len).unwrap(), domain);
-                for gap in [2, 8, 1000] {
-                    let joined = domain.ranges(gap);
-                    assert!(joined.windows(2).all(|pair| pair[1].start - pair[0].end >= gap));
-                    let mut all = Mask::of_ranges(&joined, len).unwrap();
-                    all.and(&domain).unwrap();
-                    assert_eq!(all, domain);
-                }
+                assert_eq!(Mask::of_ranges(&domain.ranges(), len).unwrap(), domain);
+                let joined = domain.joined_ranges();
+                assert!(joined.windows(2).all(|pair| pair[1].start - pair[0].end >= 64));
+                assert!(joined.iter().all(|range| domain_bits[range.start] && domain_bits[range.end - 1]));
+                let mut all = Mask::of_ranges(&joined, len).unwrap();
+                all.and(&domain).unwrap();
+                assert_eq!(all, domain);
             }
         }
     }
 
     #[test]
+    fn ranges_are_joined_unless_a_whole_word_lies_between() {
+        let mask = Mask::of_ranges(&[3..5, 60..61, 127..130, 257..258], 300).unwrap();
+        assert_eq!(mask.joined_ranges(), [3..130, 257..258]);
+        assert_eq!(mask.ranges(), [3..5, 60..61, 127..130, 257..258]);
+    }
+
+    #[test]
     fn null_is_not_true() {
         let truth = BooleanArray::from(vec![Some(true), None, Some(false), Some(true)]);
-        assert_eq!(Mask::of_truth(&truth.slice(1, 3)).ranges(1), [2..3]);
+        assert_eq!(Mask::of_truth(&truth.slice(1, 3)).ranges(), [2..3]);
         assert_eq!(Mask::of_truth(&truth).count(), 2);
     }
 }

@@ -23,21 +23,18 @@ pub(super) struct Stretch {
     pub(super) domain: Arc<Mask>,
 }
 
-/// Rows of a window that nothing is asked of are passed over where at least so many are together. Passing over rows costs a
-/// few calls, as much as decoding some dozens of values.
-const PASSED_OVER: usize = 64;
-
 impl Window {
     pub(super) fn len(&self) -> usize {
         self.len
     }
 
-    /// What to decode where the rows of `wanted` are.
+    /// What to decode where the rows of `wanted` are. Passing over rows costs a few calls, as much as decoding some dozens of
+    /// values, so that those between are left out where they are a word's bits together.
     pub(super) fn stretch(&self, wanted: &Mask) -> Result<Stretch> {
         if wanted.is_all() {
             return Ok(Stretch { rows: self.ranges.clone(), domain: Arc::new(Mask::all(self.len)) });
         }
-        let ranges = wanted.ranges(PASSED_OVER);
+        let ranges = wanted.joined_ranges();
         let domain = Mask::of_ranges(&ranges, self.len)?;
         Ok(Stretch { rows: self.rows(&ranges), domain: Arc::new(domain) })
     }
@@ -69,7 +66,7 @@ impl Window {
 
     /// The row of the row group of every row in `mask`.
     pub(super) fn row_numbers<'a>(&self, mask: &'a Mask) -> impl Iterator<Item = u64> + use<'a> {
-        self.rows(&mask.ranges(1)).into_iter().flatten()
+        self.rows(&mask.ranges()).into_iter().flatten()
     }
 }
 
@@ -128,7 +125,7 @@ mod tests {
         );
         let stretch = window.stretch(&mask).unwrap();
         assert_eq!(stretch.rows, [3..4, 8..11, 20..21, 315..325]);
-        assert_eq!(stretch.domain.ranges(1), [1..6, 300..310]);
+        assert_eq!(stretch.domain.ranges(), [1..6, 300..310]);
         let all = window.stretch(&Mask::all(500)).unwrap();
         assert_eq!(all.rows, [2..4, 8..11, 20..515]);
         assert!(all.domain.is_all());
