@@ -2,9 +2,14 @@
 
 #![cfg_attr(unix, expect(unsafe_code, reason = "signal handlers are set by a call of the C library"))]
 
+use std::process::exit;
 use std::sync::OnceLock;
+use std::thread;
+use std::time::Duration;
 
 use lath_parquet::Cancel;
+
+use crate::failure::Failure;
 
 static CANCEL: OnceLock<Cancel> = OnceLock::new();
 
@@ -16,6 +21,22 @@ pub(crate) fn cancel() -> Cancel {
             Cancel::new()
         })
         .clone()
+}
+
+/// Ends the process some time after an interrupt, even if it waits for who reads its output. Only for commands that leave no
+/// file behind.
+pub(crate) fn end_soon_after() {
+    const INTERVAL: Duration = Duration::from_millis(50);
+    const PATIENCE: Duration = Duration::from_millis(300);
+    let cancel = cancel();
+    // Without the thread a second interrupt does it.
+    let _ = thread::Builder::new().spawn(move || {
+        while !cancel.is_cancelled() {
+            thread::sleep(INTERVAL);
+        }
+        thread::sleep(PATIENCE);
+        exit(Failure::Interrupted.exit_code().into());
+    });
 }
 
 #[cfg(unix)]

@@ -7,6 +7,7 @@ use crate::commands::print;
 use crate::explain;
 use crate::failure::{Failure, Outcome, Result};
 use crate::inputs::Inputs;
+use crate::interrupt;
 use crate::progress::Progress;
 use crate::scan::Scan;
 use crate::table::{Table, explain as failed};
@@ -31,6 +32,7 @@ pub(super) fn run(args: &CountArgs) -> Result<Outcome> {
 /// Prints how many rows there are for which an expression holds, or how that was found out.
 fn count_found(args: &CountArgs, text: &str) -> Result<Outcome> {
     let predicate = Predicate::parse(text).map_err(Failure::filtering)?;
+    interrupt::end_soon_after();
     let table = Table::open(&args.inputs, args.pruning.schema)?;
     let options = Scan::new(&args.decode, lath_parquet::Strings::Views);
     let scan = table.scan(&predicate, &options, &args.pruning)?.select(Vec::<String>::new());

@@ -6,6 +6,7 @@ use super::print;
 use crate::args::{FindArgs, Format};
 use crate::explain;
 use crate::failure::{Failure, Outcome, Result};
+use crate::interrupt;
 use crate::output::Output;
 use crate::scan::Scan;
 use crate::table::{Table, explain as failed};
@@ -17,6 +18,9 @@ pub(super) fn run(args: &FindArgs) -> Result<Outcome> {
     // What is explained is not written, so that any form of it will do.
     let output = (!args.pruning.explain).then(|| Output::new(&args.output)).transpose()?;
     let strings = output.as_ref().map_or_else(Default::default, |output| output.strings(args.decode.strings));
+    if args.output.output.is_none() {
+        interrupt::end_soon_after();
+    }
     let table = Table::open(&args.inputs, args.pruning.schema)?;
     let options = Scan { row_groups: args.row_groups.clone(), ..Scan::new(&args.decode, strings) };
     let mut scan = table.scan(&predicate, &options, &args.pruning)?.unordered(args.unordered);

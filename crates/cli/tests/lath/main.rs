@@ -15,4 +15,5 @@ mod merge;
 mod metadata;
 mod rewrite;
 mod rows;
+mod search;
 mod terminal;

@@ -8,8 +8,9 @@ use crate::error::Result;
 /// The dictionary indices of some rows of a leaf without repetition.
 #[derive(Debug, Default)]
 pub(crate) struct Codes {
-    /// An index for every row that is not null.
-    pub(crate) keys: Vec<u32>,
+    /// An index for every row that is not null; what is behind the first `key_count` is left of an earlier use.
+    keys: Vec<u32>,
+    key_count: usize,
     /// Which rows are not null; empty for a required leaf.
     pub(super) validity: Validity,
     /// Definition level of every row; empty unless the leaf was asked to keep levels.
@@ -20,15 +21,30 @@ pub(crate) struct Codes {
 impl Codes {
     /// Forgets the rows, keeps the memory.
     pub(crate) fn clear(&mut self) {
-        self.keys.clear();
+        self.key_count = 0;
         self.validity.clear();
         self.def_levels.clear();
         self.row_count = 0;
     }
 
+    /// An index for every row that is not null.
+    pub(crate) fn keys(&self) -> &[u32] {
+        &self.keys[..self.key_count]
+    }
+
+    /// Room for the indices of more rows.
+    pub(super) fn grow(&mut self, count: usize) -> &mut [u32] {
+        let start = self.key_count;
+        self.key_count += count;
+        if self.key_count > self.keys.len() {
+            self.keys.resize(self.key_count, 0);
+        }
+        &mut self.keys[start..self.key_count]
+    }
+
     /// Which rows are not null; `None` if all are.
     pub(crate) fn nulls(&self) -> Option<&[u8]> {
-        (self.keys.len() < self.row_count).then(|| self.validity.bits())
+        (self.key_count < self.row_count).then(|| self.validity.bits())
     }
 
     /// The rows that have a bit in `selection`.
@@ -40,19 +56,18 @@ impl Codes {
             select::compress_u8(&self.def_levels, bytes, 0, &mut chosen.def_levels)?;
         }
         let Some(valid) = self.nulls() else {
-            chosen.keys.resize(chosen.row_count, 0);
-            select::compress_u32(&self.keys, bytes, 0, &mut chosen.keys)?;
+            let count = chosen.row_count;
+            select::compress_u32(self.keys(), bytes, 0, chosen.grow(count))?;
             if !self.validity.bits().is_empty() {
                 chosen.validity.append_valid(chosen.row_count)?;
             }
             return Ok(chosen);
         };
         // Of the rows that are not null, those that are selected.
-        let mut of_values = vec![0; self.keys.len().div_ceil(8)];
+        let mut of_values = vec![0; self.key_count.div_ceil(8)];
         select::compress_bits(bytes, 0, valid, 0, self.row_count, &mut of_values, 0)?;
-        let value_count = select::count_ones(&of_values, 0, self.keys.len())?;
-        chosen.keys.resize(value_count, 0);
-        select::compress_u32(&self.keys, &of_values, 0, &mut chosen.keys)?;
+        let value_count = select::count_ones(&of_values, 0, self.key_count)?;
+        select::compress_u32(self.keys(), &of_values, 0, chosen.grow(value_count))?;
         let (bits, at) = chosen.validity.room(chosen.row_count);
         select::compress_bits(valid, 0, bytes, 0, self.row_count, bits, at)?;
         chosen.validity.advance(chosen.row_count, value_count);

@@ -158,9 +158,7 @@ impl LeafReader {
             }
         };
         codes.row_count += n;
-        let start = codes.keys.len();
-        codes.keys.resize(start + value_count, 0);
-        self.values.decode_codes(&mut codes.keys[start..])
+        self.values.decode_codes(codes.grow(value_count))
     }
 
     /// Appends to the batch the values of those rows of `codes` that `selection` has bits for, or of all.
@@ -174,15 +172,15 @@ impl LeafReader {
             None => codes,
         };
         self.batch.def.extend_from_slice(&codes.def_levels);
-        let n = codes.row_count;
+        let (n, keys) = (codes.row_count, codes.keys());
         let result = if self.leaf.max_def_level == 0 {
-            self.values.append_codes(&codes.keys, Slots::all_valid(n))
+            self.values.append_codes(keys, Slots::all_valid(n))
         } else {
             let (bits, at) = self.validity.room(n);
             select::copy_bits(codes.validity.bits(), 0, bits, at, n)?;
-            self.validity.advance(n, codes.keys.len());
-            let validity = (codes.keys.len() < n).then_some((self.validity.bits(), at));
-            self.values.append_codes(&codes.keys, Slots { count: n, value_count: codes.keys.len(), validity })
+            self.validity.advance(n, keys.len());
+            let validity = (keys.len() < n).then_some((self.validity.bits(), at));
+            self.values.append_codes(keys, Slots { count: n, value_count: keys.len(), validity })
         };
         result.map_err(|error| self.pages.locate(error))
     }

@@ -50,8 +50,6 @@ pub(super) struct Experience(Mutex<Vec<Entry>>);
 struct Entry {
     operands: Vec<usize>,
     seconds: f64,
-    /// Rows of the windows that it was asked in, and those that it was asked of.
-    window_rows: f64,
     rows_asked: f64,
     rows_passed: f64,
 }
@@ -60,7 +58,6 @@ struct Entry {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Tally {
     pub(super) time: Duration,
-    pub(super) window_rows: u64,
     pub(super) rows_asked: u64,
     pub(super) rows_passed: u64,
 }
@@ -74,7 +71,8 @@ impl Experience {
         let rank = |conjunct: &Conjunct| match known(conjunct) {
             Some(entry) if entry.rows_asked > 0.0 => {
                 let dropped = 1.0 - entry.rows_passed / entry.rows_asked;
-                entry.seconds / entry.window_rows / dropped.max(1e-3)
+                // By rows asked, not by rows decoded for it: asked of few, a part is not as cheap as it looks.
+                entry.seconds / entry.rows_asked / dropped.max(1e-3)
             }
             _ => guess(conjunct) / 0.5,
         };
@@ -90,12 +88,11 @@ impl Experience {
         for (conjunct, tally) in conjuncts.iter().zip(tallies).filter(|(_, tally)| tally.rows_asked > 0) {
             let index = entries.iter().position(|entry| entry.operands == conjunct.operands).unwrap_or_else(|| {
                 let operands = conjunct.operands.clone();
-                entries.push(Entry { operands, seconds: 0.0, window_rows: 0.0, rows_asked: 0.0, rows_passed: 0.0 });
+                entries.push(Entry { operands, seconds: 0.0, rows_asked: 0.0, rows_passed: 0.0 });
                 entries.len() - 1
             });
             let entry = &mut entries[index];
             entry.seconds += tally.time.as_secs_f64();
-            entry.window_rows += tally.window_rows as f64;
             entry.rows_asked += tally.rows_asked as f64;
             entry.rows_passed += tally.rows_passed as f64;
         }

@@ -1,5 +1,6 @@
 //! One leaf of a row group, read window by window, as much of it as is asked for.
 
+use std::cell::OnceCell;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use arrow_select::filter::{FilterBuilder, FilterPredicate};
 use super::mask::Mask;
 use super::window::Stretch;
 use crate::decode::{Codes, LeafBatch, LeafReader};
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// Reads one leaf. Rows are asked for in ascending order, and those of a window at most once: what was decoded of a window is
 /// held until the next.
@@ -149,7 +150,7 @@ impl LeafColumn {
                     batch.filter_repeated(kept.within(&domain)?.words(), self.reader.slot_def_level())?
                 } else {
                     let filter = filters.get(&domain, kept)?;
-                    batch.filter_flat(filter.mask.bytes(), &filter.predicate)?
+                    batch.filter_flat(filter.mask.bytes(), filter.mask.count(), |array| filter.filter(array))?
                 };
                 self.held = Held::Values { batch, domain: Arc::clone(kept) };
             }
@@ -212,7 +213,15 @@ struct Filter {
     domain: Arc<Mask>,
     kept: Arc<Mask>,
     mask: Mask,
-    predicate: FilterPredicate,
+    /// For arrays that have no way of their own.
+    predicate: OnceCell<FilterPredicate>,
+}
+
+impl Filter {
+    fn filter(&self, array: &ArrayRef) -> Result<ArrayRef> {
+        let predicate = self.predicate.get_or_init(|| FilterBuilder::new(&self.mask.to_array()).optimize().build());
+        predicate.filter(array).map_err(|error| Error::invalid(error.to_string()))
+    }
 }
 
 impl Filters {
@@ -222,8 +231,8 @@ impl Filters {
             Some(index) => index,
             None => {
                 let mask = kept.within(domain)?;
-                let predicate = FilterBuilder::new(&mask.to_array()).optimize().build();
-                self.0.push(Filter { domain: Arc::clone(domain), kept: Arc::clone(kept), mask, predicate });
+                let (domain, kept) = (Arc::clone(domain), Arc::clone(kept));
+                self.0.push(Filter { domain, kept, mask, predicate: OnceCell::new() });
                 self.0.len() - 1
             }
         };

@@ -172,7 +172,6 @@ impl RowGroupScan {
             }
             let tally = &mut self.tallies[index];
             tally.time += start.elapsed();
-            tally.window_rows += window.len() as u64;
             tally.rows_asked += asked as u64;
             tally.rows_passed += kept.count() as u64;
             if kept.count() == 0 {

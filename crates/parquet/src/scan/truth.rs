@@ -37,11 +37,11 @@ impl Truth {
         if let Some(truth) = self.constant {
             return if truth { Ok(Mask::all(codes.row_count)) } else { Mask::of_ranges(&[], codes.row_count) };
         }
-        let of_values = self.of_keys(&codes.keys)?;
+        let of_values = self.of_keys(codes.keys())?;
         let Some(valid) = codes.nulls() else { return Ok(Mask::of_words(of_values, codes.row_count)) };
         let mut words = vec![0u64; codes.row_count.div_ceil(64)];
         let (values, out) = (bytemuck::cast_slice(&of_values), bytemuck::cast_slice_mut(&mut words));
-        select::expand_bits(values, 0, codes.keys.len(), valid, 0, codes.row_count, out, 0)?;
+        select::expand_bits(values, 0, codes.keys().len(), valid, 0, codes.row_count, out, 0)?;
         if self.of_null {
             let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut words);
             bytes.iter_mut().zip(valid).for_each(|(byte, valid)| *byte |= !valid);

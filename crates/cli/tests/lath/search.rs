@@ -1,0 +1,136 @@
+//! How `find` and `count --where` search: what they rule out and say of it, where rows are from, and how they are stopped.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use crate::files::{numbered, write};
+use crate::invocation::{command, lath};
+
+/// Three files of 1,000 rows each in row groups of 100, in a folder for each.
+fn folders(root: &Path) {
+    for (index, name) in ["kind=a", "kind=b", "kind=c"].iter().enumerate() {
+        let folder = root.join(name);
+        std::fs::create_dir(&folder).unwrap();
+        let start = index as i64 * 1000;
+        write(&folder.join("part.parquet"), &numbered(start..start + 1000), 100);
+    }
+}
+
+#[test]
+fn what_was_ruled_out_is_explained_for_people_and_programs() {
+    let root = tempfile::tempdir().unwrap();
+    folders(root.path());
+    let root = root.path().to_str().unwrap();
+    let find = ["find", root, "--where", "kind <> 'c' AND id BETWEEN 250 AND 259", "--explain"];
+    let text = lath(find);
+    let text = text.text(0);
+    for part in
+        ["pruned by partition", "pruned by statistics", "pruned by Bloom filters", "pruned by page index", "read in"]
+    {
+        assert!(text.contains(part), "{text}");
+    }
+    let report = lath(find.iter().copied().chain(["--format", "json"])).json_lines(0).remove(0);
+    let files = &report["files"];
+    assert_eq!((&files["all"], &files["pruned_by_partition"], &files["opened"]), (&3.into(), &1.into(), &2.into()));
+    assert_eq!(report["row_groups"]["all"], 20);
+    assert_eq!(report["row_groups"]["left"], 1);
+    assert_eq!(report["pruned"]["statistics"]["row_groups"], 19);
+    assert_eq!(report["rows"]["found"], 10);
+    assert!(report["rows"]["tested"].as_u64().unwrap() < 100, "{report}");
+    assert!(report["bytes_read"].as_u64().unwrap() > 0 && report["requests"].as_u64().unwrap() > 0);
+    assert!(report["seconds"]["elapsed"].as_f64().unwrap() > 0.0);
+
+    let count = ["count", root, "--where", "id BETWEEN 250 AND 259", "--explain", "--json"];
+    assert_eq!(lath(count).json_lines(0)[0]["rows"]["found"], 10);
+    let unpruned = lath(count.iter().copied().chain(["--no-prune"])).json_lines(0).remove(0);
+    assert_eq!((&unpruned["rows"]["found"], &unpruned["rows"]["tested"]), (&10.into(), &3000.into()));
+    let partly = lath(count.iter().copied().chain(["--no-prune=page-index,bloom"])).json_lines(0).remove(0);
+    assert_eq!((&partly["rows"]["found"], &partly["rows"]["tested"]), (&10.into(), &100.into()));
+    assert_eq!(lath(["count", root, "--where", "id > 1", "--no-prune=magic"]).code, 2);
+}
+
+#[test]
+fn rows_say_where_they_are_from() {
+    let root = tempfile::tempdir().unwrap();
+    folders(root.path());
+    let root = root.path().to_str().unwrap();
+    let find = ["find", root, "--where", "id % 1 = 0"];
+    assert_eq!(lath(find).code, 2);
+    let find = ["find", root, "--where", "id IN (5, 1005, 2999)", "--file-name", "file", "--row-number", "row"];
+    let rows = lath(find.iter().copied().chain(["--select", "file,id,row,kind"])).json_lines(0);
+    let keys: Vec<&String> = rows[0].as_object().unwrap().keys().collect();
+    assert_eq!(keys.into_iter().collect::<BTreeSet<_>>().len(), 4);
+    let found: Vec<(i64, i64, &str)> = rows
+        .iter()
+        .map(|row| (row["id"].as_i64().unwrap(), row["row"].as_i64().unwrap(), row["kind"].as_str().unwrap()))
+        .collect();
+    assert_eq!(found, [(5, 5, "a"), (1005, 5, "b"), (2999, 999, "c")]);
+    assert!(rows[2]["file"].as_str().unwrap().ends_with("kind=c/part.parquet"));
+    let unordered = lath(find.iter().copied().chain(["--unordered", "--threads", "3"])).json_lines(0);
+    assert_eq!(unordered.len(), 3);
+}
+
+#[test]
+fn schemas_are_those_of_the_first_file_or_united() {
+    let folder = tempfile::tempdir().unwrap();
+    let one = write(&folder.path().join("one.parquet"), &numbered(0..10), 100);
+    let other = write(&folder.path().join("other.parquet"), &numbered(10..20).project(&[0]).unwrap(), 100);
+    let (one, other) = (one.to_str().unwrap(), other.to_str().unwrap());
+    assert_eq!(lath(["find", one, other, "--where", "id >= 9"]).code, 2);
+    let united = lath(["find", one, other, "--where", "id >= 9", "--schema", "union"]).json_lines(0);
+    assert_eq!(united.len(), 11);
+    assert!(united[1]["name"].is_null() && united[0]["name"] == "name 9");
+    assert_eq!(lath(["count", one, other, "--where", "name IS NULL", "--schema", "union"]).text(0), "11\n");
+}
+
+#[cfg(unix)]
+fn interrupt(child: &std::process::Child) {
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_leaves_no_output_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let input = write(&folder.path().join("in.parquet"), &numbered(0..20_000), 20_000);
+    let output = folder.path().join("out.csv");
+    // Minutes of work.
+    let inputs = std::iter::repeat_n(input.to_str().unwrap(), 20_000);
+    let args = ["find"].into_iter().chain(inputs).chain(["--where", "id >= 0", "-o", output.to_str().unwrap()]);
+    let mut child = command(args).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let start = Instant::now();
+    // The file that will be renamed at the end is being written.
+    while std::fs::read_dir(folder.path()).unwrap().count() < 2 {
+        assert!(start.elapsed() < Duration::from_secs(60) && child.try_wait().unwrap().is_none());
+        sleep(Duration::from_millis(5));
+    }
+    interrupt(&child);
+    let interrupted = Instant::now();
+    let code = child.wait().unwrap().code();
+    assert_eq!(code, Some(130));
+    assert!(interrupted.elapsed() < Duration::from_secs(20));
+    let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left, ["in.parquet"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_ends_a_search_whose_output_nobody_reads() {
+    let folder = tempfile::tempdir().unwrap();
+    let input = write(&folder.path().join("in.parquet"), &numbered(0..100_000), 10_000);
+    let args = ["find", input.to_str().unwrap(), "--where", "id >= 0"];
+    let mut child = command(args).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    // Until the pipe is full.
+    sleep(Duration::from_secs(1));
+    assert!(child.try_wait().unwrap().is_none());
+    interrupt(&child);
+    let start = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        assert!(start.elapsed() < Duration::from_secs(20), "it is still there");
+        sleep(Duration::from_millis(10));
+    }
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+}
