@@ -19,7 +19,7 @@ use crate::record::{Record, against_goal};
 
 /// How a row's goal is meant.
 #[derive(Clone, Copy)]
-enum Goal {
+pub enum Goal {
     NanosecondsPerValue(f64),
     /// Of a copy of the same bytes.
     OfMemcpy(f64),
@@ -29,15 +29,15 @@ enum Goal {
 }
 
 /// Times one side for about as long as is given.
-type Side = Box<dyn Fn(Duration) -> Timing>;
+pub type Side = Box<dyn Fn(Duration) -> Timing>;
 
 pub struct Row {
     pub name: String,
-    what: String,
-    goal: Goal,
-    lath: Side,
+    pub what: String,
+    pub goal: Goal,
+    pub lath: Side,
     /// The first peer is the one that ratios are formed with, if it is not memcpy.
-    peers: Vec<(&'static str, Side)>,
+    pub peers: Vec<(&'static str, Side)>,
 }
 
 /// Times one side of a row and returns who took how long.
@@ -58,7 +58,7 @@ pub fn rows() -> Vec<Row> {
     rows
 }
 
-fn side(work: impl Fn(Duration) -> Timing + 'static) -> Side {
+pub fn side(work: impl Fn(Duration) -> Timing + 'static) -> Side {
     Box::new(work)
 }
 
@@ -409,11 +409,12 @@ fn string_dictionaries() -> Vec<Row> {
     .into()
 }
 
-pub fn report(record: &mut Record, rows: &[Row], timings: &Timings) {
+/// One table; `note` says what it has to be read with.
+pub fn report(record: &mut Record, heading: &str, rows: &[Row], timings: &Timings, note: &str) {
     if rows.is_empty() {
         return;
     }
-    record.heading("Kernels that encode, 65,536 values: ns per value, best (median)");
+    record.heading(&format!("{heading}: ns per value, best (median)"));
     let mut head = vec!["kernel".to_owned(), "goal".to_owned()];
     head.extend(TIERS.map(|tier| tier.to_string()));
     head.extend(["peers", "best tier / goal", "best tier / best peer"].map(str::to_owned));
@@ -455,7 +456,5 @@ pub fn report(record: &mut Record, rows: &[Row], timings: &Timings) {
         cells.push(row);
     }
     record.table(&head, &cells);
-    record.line(
-        "Every output was compared with the `parquet` crate's, or decoded by it. Strings stand behind 32-bit offsets.",
-    );
+    record.line(note);
 }

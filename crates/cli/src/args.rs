@@ -1,5 +1,6 @@
 //! The command line: every subcommand, option and help text.
 
+mod bench;
 mod convert;
 mod destination;
 mod generate;
@@ -12,6 +13,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use lath_parquet::Pruning;
 
+pub(crate) use bench::{Benchmark, BloomArgs};
 pub(crate) use convert::{ConvertArgs, FileFormat, TextArgs};
 pub(crate) use destination::{DestinationArgs, ReportArgs};
 pub(crate) use generate::{EventsArgs, Generate, TpchArgs};
@@ -98,6 +100,12 @@ pub(crate) enum Command {
     Gen {
         #[command(subcommand)]
         what: Generate,
+    },
+    /// Measure Lath on this machine
+    #[command(after_help = "Examples:\n  lath bench bloom\n  lath bench bloom --sizes 1MiB,64MiB --svg bloom.svg")]
+    Bench {
+        #[command(subcommand)]
+        what: Benchmark,
     },
     /// Write a completion script for a shell
     #[command(

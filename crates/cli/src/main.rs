@@ -2,6 +2,7 @@
 
 mod ahead;
 mod args;
+mod bench;
 mod check;
 mod commands;
 mod destination;

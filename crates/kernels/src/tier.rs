@@ -76,6 +76,15 @@ impl Tier {
         }
     }
 
+    /// Has all kernels of this process run at this tier from now on, or at the best below it that the processor has; returns
+    /// which. The results are the same: this is for measurements, and may raise again what was lowered.
+    pub fn select(self) -> Self {
+        let available = Self::available().iter().copied();
+        let tier = available.filter(|&tier| tier <= self).last().unwrap_or(Self::Scalar);
+        CURRENT.store(tier as u8, Ordering::Relaxed);
+        tier
+    }
+
     /// Whether [`Tier::current`] is known to be this tier or a higher one: false also as long as nobody has asked for it.
     ///
     /// One comparison, for functions that are over in a nanosecond.

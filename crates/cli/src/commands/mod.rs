@@ -1,5 +1,6 @@
 //! One module a command.
 
+mod bench;
 mod check;
 mod convert;
 mod count;
@@ -37,6 +38,7 @@ pub(crate) fn run(command: Command) -> Result<Outcome> {
         Command::Split(args) => split::run(&args),
         Command::Convert(args) => convert::run(&args),
         Command::Gen { what } => generate::run(&what),
+        Command::Bench { what } => bench::run(&what),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "lath", &mut script);

@@ -199,7 +199,7 @@ fn pairs_of_keys_and_filters_are_answered_as_by_the_specification() {
 
 /// `just bloom-pairs`
 #[test]
-#[ignore = "half a minute where optimised, many without"]
+#[ignore = "minutes, even where it is optimised"]
 fn many_millions_of_pairs_are_answered_as_by_the_specification() {
     let mut random = Seeded::new("many millions of pairs are answered as by the specification");
     let started = std::time::Instant::now();

@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 use bytes::Bytes;
 
 use super::header::Place;
+use crate::huge_pages::HugePages;
 
 /// Memory for whole Bloom filters, shared by any number of files: a filter that is needed is read whole and kept with its
 /// file as long as the budget has room, so that later probes read nothing.
@@ -141,8 +142,25 @@ impl ColumnFilters {
         let kept = self.kept.get_or_init(|| (0..self.places.len()).map(|_| OnceLock::new()).collect());
         if let Some(slot) = kept.get(row_group) {
             // One that another thread has kept in the meantime is the same.
-            let _ = slot.set(Kept { bitset, _claim: claim });
+            let _ = slot.set(Kept { bitset: settled(bitset), _claim: claim });
         }
+    }
+}
+
+/// Filters from so many bytes on are worth huge pages of their own.
+const LARGE: usize = 4 << 20;
+
+/// The bitset where probes of it are cheapest.
+fn settled(bitset: Bytes) -> Bytes {
+    if bitset.len() < LARGE {
+        return bitset;
+    }
+    match HugePages::zeroed(bitset.len()) {
+        Ok(mut memory) => {
+            memory.copy_from_slice(&bitset);
+            Bytes::from_owner(memory)
+        }
+        Err(_) => bitset,
     }
 }
 
@@ -162,6 +180,16 @@ mod tests {
         let known = [Known::At(place), Known::Unusable, Known::Nothing, Known::Unusable];
         assert_eq!([0, 1, 2, 3].map(|row_group| column.known(row_group)), known);
         assert!(store.column(2, 2, 3).is_none());
+    }
+
+    #[test]
+    fn large_bitsets_are_kept_byte_for_byte() {
+        let memory = Arc::new(FilterMemory::new(u64::MAX));
+        let store = FilterStore::default();
+        let column = store.column(0, 1, 1).unwrap();
+        let bitset: Vec<u8> = (0..LARGE + 32).map(|i| (i / 7) as u8).collect();
+        column.keep(0, bitset.clone().into(), memory.claim(bitset.len() as u64).unwrap());
+        assert!(column.kept(0).unwrap() == &bitset);
     }
 
     #[test]
