@@ -402,7 +402,7 @@ avx2! {
     /// Up to 32 entries: the table shifted left by the code, its bits in reverse, has the entry's in the sign. Up to 256: so
     /// does the word that a permute chooses. More: words by loads.
     pub(super) fn codes(codes: &[u32], truth: Truth<'_>, out: &mut [u64]) -> Result<(), KernelError> {
-        let table = truth.table().map(u32::reverse_bits);
+        let table = truth.table::<8>().map(u32::reverse_bits);
         let largest = std::cell::Cell::new(_mm256_setzero_si256());
         if truth.len() <= 32 {
             let word = _mm256_set1_epi32(table[0].cast_signed());

@@ -1,7 +1,7 @@
 //! Dictionary codes to bits, by a bitmap that says which entries of the dictionary pass.
 
 #[cfg(target_arch = "x86_64")]
-use super::avx2;
+use super::{avx2, avx512};
 use super::{check_words, scalar};
 use crate::KernelError;
 use crate::tier::dispatch;
@@ -47,10 +47,10 @@ impl<'a> Truth<'a> {
         self.words.get(code as usize / 64).is_some_and(|word| word >> (code % 64) & 1 == 1)
     }
 
-    /// The bits of the first eight 32-bit words, zeros behind the last entry.
+    /// The first 32-bit words, zeros behind the last entry's.
     #[cfg(target_arch = "x86_64")]
-    pub(super) fn table(self) -> [u32; 8] {
-        let mut table = [0; 8];
+    pub(super) fn table<const WORDS: usize>(self) -> [u32; WORDS] {
+        let mut table = [0; WORDS];
         for (halves, word) in table.as_chunks_mut::<2>().0.iter_mut().zip(self.words) {
             *halves = [*word as u32, (word >> 32) as u32];
         }
@@ -75,7 +75,7 @@ impl<'a> Truth<'a> {
 /// If a code is not below the number of entries, or `out` is not one word for every 64 codes.
 pub fn codes(codes: &[u32], truth: Truth<'_>, out: &mut [u64]) -> Result<(), KernelError> {
     check_words(codes.len(), out)?;
-    dispatch!(codes(codes, truth, out): avx2)
+    dispatch!(codes(codes, truth, out): avx512 avx2)
 }
 
 /// Judges codes by the largest of them, which of no codes is anything.

@@ -18,13 +18,18 @@
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 mod bits;
 mod blocks;
 mod codes;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 mod number;
 #[cfg(test)]
 mod reference;
 mod scalar;
+mod set;
 mod strings;
 #[cfg(test)]
 mod tests;
@@ -33,6 +38,7 @@ pub use crate::levels::count;
 pub use bits::{and, and_not, or};
 pub use codes::{Truth, codes};
 pub use number::Number;
+pub use set::{NumberSet, set_slot_count};
 pub use strings::{compare_strings, strings_any_of, strings_start_with};
 
 use crate::KernelError;

@@ -1,12 +1,14 @@
 //! The types that compare, and comparisons with literals as bounds.
 
-#[cfg(target_arch = "x86_64")]
-use super::avx2;
+#[cfg(target_arch = "aarch64")]
+use super::neon;
 use super::scalar;
+#[cfg(target_arch = "x86_64")]
+use super::{avx2, avx512};
 use crate::tier::dispatch;
 
 /// A type whose slices can be compared: `i8` to `i128`, `u8` to `u128`, `f32` and `f64`.
-pub trait Number: private::Number {}
+pub trait Number: Copy + Default + private::Number {}
 
 /// The values that pass: those from `low` to `high`, or all others if `inverted`.
 ///
@@ -47,6 +49,9 @@ pub(super) mod private {
         fn less(left: &[Self], right: &[Self], inverted: bool, out: &mut [u64]);
         fn equal(left: &[Self], right: &[Self], inverted: bool, out: &mut [u64]);
         fn any_of(values: &[Self], set: &[Self], out: &mut [u64]);
+
+        /// The bits, those of equal values alike: the lower and the upper 64.
+        fn halves(self) -> (u64, u64);
     }
 }
 
@@ -96,6 +101,12 @@ macro_rules! integer {
                 let (values, set): (&[$bits], &[$bits]) = (bits(values), bits(set));
                 tiers!($any_of(values, set, out): $tiers)
             }
+
+            #[inline(always)]
+            fn halves(self) -> (u64, u64) {
+                let bits = self as $bits as u128;
+                (bits as u64, (bits >> 64) as u64)
+            }
         }
 
         impl Bits<$bits> for $integer {}
@@ -118,16 +129,16 @@ fn bits<T: Bits<U>, U>(values: &[T]) -> &[U] {
 }
 
 integer! {
-    i8 as u8, 1 << 7, (avx2): within_u8 less_u8 equal_u8 any_of_u8;
-    i16 as u16, 1 << 15, (avx2): within_u16 less_u16 equal_u16 any_of_u16;
-    i32 as u32, 1 << 31, (avx2): within_u32 less_u32 equal_u32 any_of_u32;
-    i64 as u64, 1 << 63, (avx2): within_u64 less_u64 equal_u64 any_of_u64;
-    i128 as u128, 1 << 127, (avx2): within_u128 less_u128 equal_u128 any_of_u128;
-    u8 as u8, 0, (avx2): within_u8 less_u8 equal_u8 any_of_u8;
-    u16 as u16, 0, (avx2): within_u16 less_u16 equal_u16 any_of_u16;
-    u32 as u32, 0, (avx2): within_u32 less_u32 equal_u32 any_of_u32;
-    u64 as u64, 0, (avx2): within_u64 less_u64 equal_u64 any_of_u64;
-    u128 as u128, 0, (avx2): within_u128 less_u128 equal_u128 any_of_u128;
+    i8 as u8, 1 << 7, (avx512 avx2 neon): within_u8 less_u8 equal_u8 any_of_u8;
+    i16 as u16, 1 << 15, (avx512 avx2 neon): within_u16 less_u16 equal_u16 any_of_u16;
+    i32 as u32, 1 << 31, (avx512 avx2 neon): within_u32 less_u32 equal_u32 any_of_u32;
+    i64 as u64, 1 << 63, (avx512 avx2 neon): within_u64 less_u64 equal_u64 any_of_u64;
+    i128 as u128, 1 << 127, (avx512 avx2): within_u128 less_u128 equal_u128 any_of_u128;
+    u8 as u8, 0, (avx512 avx2 neon): within_u8 less_u8 equal_u8 any_of_u8;
+    u16 as u16, 0, (avx512 avx2 neon): within_u16 less_u16 equal_u16 any_of_u16;
+    u32 as u32, 0, (avx512 avx2 neon): within_u32 less_u32 equal_u32 any_of_u32;
+    u64 as u64, 0, (avx512 avx2 neon): within_u64 less_u64 equal_u64 any_of_u64;
+    u128 as u128, 0, (avx512 avx2): within_u128 less_u128 equal_u128 any_of_u128;
 }
 
 macro_rules! float {
@@ -171,19 +182,26 @@ macro_rules! float {
 
             fn within(values: &[Self], bounds: Bounds<Self>, out: &mut [u64]) {
                 let Bounds { low, high, inverted } = bounds;
-                dispatch!($within(values, low, high, inverted, out): avx2)
+                dispatch!($within(values, low, high, inverted, out): avx512 avx2 neon)
             }
 
             fn less(left: &[Self], right: &[Self], inverted: bool, out: &mut [u64]) {
-                dispatch!($less(left, right, inverted, out): avx2)
+                dispatch!($less(left, right, inverted, out): avx512 avx2 neon)
             }
 
             fn equal(left: &[Self], right: &[Self], inverted: bool, out: &mut [u64]) {
-                dispatch!($equal(left, right, inverted, out): avx2)
+                dispatch!($equal(left, right, inverted, out): avx512 avx2 neon)
             }
 
             fn any_of(values: &[Self], set: &[Self], out: &mut [u64]) {
-                dispatch!($any_of(values, set, out): avx2)
+                dispatch!($any_of(values, set, out): avx512 avx2 neon)
+            }
+
+            #[inline(always)]
+            fn halves(self) -> (u64, u64) {
+                // The sum makes of −0 a 0, and of any other number itself.
+                let one = if self.is_nan() { Self::NAN } else { self + 0.0 };
+                (one.to_bits().into(), 0)
             }
         }
     )* };

@@ -4,8 +4,8 @@ use lath_testkit::{Guarded, Plain, Seeded, lengths};
 
 use super::reference::{Ordered, bitmap, holds};
 use super::{
-    Comparison, Number, Truth, any_of, between, codes, compare, compare_slices, compare_strings, strings_any_of,
-    strings_start_with,
+    Comparison, Number, NumberSet, Truth, any_of, between, codes, compare, compare_slices, compare_strings,
+    set_slot_count, strings_any_of, strings_start_with,
 };
 use crate::byte_strings::layouts::Layouts;
 use crate::{ByteStrings, KernelError, Tier};
@@ -66,6 +66,13 @@ fn conforms<T: Number + Ordered + Plain + Debug>(tier: Tier, from: fn(u128) -> T
         let set: Vec<T> = (0..random.usize(..20)).map(|_| pick(&mut random)).collect();
         let in_set = |value| set.iter().any(|&wanted| holds(value, Comparison::Equal, wanted));
         let found = answers(&values, |values, out| any_of(values, &set, out));
+        assert_eq!(found, bitmap(values.iter().map(|&value| in_set(value))), "{tier} {len} {set:?}");
+
+        let set: Vec<T> = (0..random.usize(..200)).map(|_| pick(&mut random)).collect();
+        let in_set = |value| set.iter().any(|&wanted| holds(value, Comparison::Equal, wanted));
+        let mut slots = Guarded::ending_at_guard(&vec![from(u128::MAX); set_slot_count(set.len())]);
+        let numbers = NumberSet::new(&set, &mut slots).unwrap();
+        let found = answers(&values, |values, out| numbers.find(values, out));
         assert_eq!(found, bitmap(values.iter().map(|&value| in_set(value))), "{tier} {len} {set:?}");
     }
     // Every pair of special values, in every lane of a block that is whole and of one that is not.
@@ -253,4 +260,27 @@ fn strings_that_leave_their_bytes_are_errors_where_they_are_met() {
         let strings = ByteStrings::Offsets32 { data: b"abcd", offsets: &offsets };
         assert!(compare_strings(strings, Comparison::Less, b"b", &mut out).is_err(), "{offsets:?}");
     }
+}
+
+#[test]
+fn large_sets_are_found_whatever_their_values() {
+    let multiples: Vec<u64> = (0..50_000).map(|value| value << 40).collect();
+    let dense: Vec<u64> = (0..50_000).collect();
+    let mut random = Seeded::new("compare::large_sets");
+    let loose: Vec<u64> = (0..50_000).map(|_| random.u64(..)).collect();
+    for wanted in [multiples, dense, loose] {
+        let mut slots = vec![0; set_slot_count(wanted.len())];
+        let set = NumberSet::new(&wanted, &mut slots).unwrap();
+        let mut out = vec![0; wanted.len().div_ceil(64)];
+        set.find(&wanted, &mut out).unwrap();
+        assert_eq!(super::count(&out), wanted.len());
+        let others: Vec<u64> = wanted.iter().map(|value| !value).collect();
+        set.find(&others, &mut out).unwrap();
+        assert_eq!(super::count(&out), others.iter().filter(|other| wanted.contains(other)).count());
+    }
+    assert!(NumberSet::new(&[1, 2], &mut [0; 3]).is_err());
+    let mut slots = [0; 8];
+    let mut out = [GARBAGE];
+    NumberSet::<i32>::new(&[], &mut slots).unwrap().find(&[0, 1], &mut out).unwrap();
+    assert_eq!(out, [0]);
 }
