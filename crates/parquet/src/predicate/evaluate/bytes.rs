@@ -17,7 +17,7 @@ use super::bitmap::filled;
 use crate::error::Result;
 
 /// Longest IN list that each string is compared with throughout.
-const MOST_COMPARED: usize = 32;
+const MOST_COMPARED: usize = 128;
 
 /// Calls `$body` with a closure that gives the bytes at an index of an array, whatever its type; `None` for other arrays.
 macro_rules! with_bytes {

@@ -12,7 +12,7 @@ use lath_kernels::compare::{self, Number};
 use super::super::syntax::Comparison;
 use super::super::test::ValueTest;
 use super::super::value::Value;
-use super::bitmap::filled;
+use super::bitmap::{among, filled};
 use super::bits;
 use crate::error::Result;
 
@@ -110,7 +110,7 @@ fn of<T: Number>(test: &ValueTest, values: &[T], place: fn(f64) -> Literal<T>) -
                     |value| if let Some(Literal::Is(value)) = place_of(value, place) { Some(value) } else { None },
                 )
                 .collect();
-            filled(len, |out| compare::any_of(values, &list, out))?
+            among(values, &list)?
         }
         _ => return Ok(None),
     }))

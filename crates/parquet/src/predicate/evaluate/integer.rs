@@ -16,11 +16,8 @@ use lath_kernels::compare;
 use super::super::syntax::Comparison;
 use super::super::test::ValueTest;
 use super::super::value::Value;
-use super::bitmap::filled;
+use super::bitmap::{among, filled};
 use crate::error::Result;
-
-/// Longest IN list that each value is compared with throughout.
-const MOST_COMPARED: usize = 32;
 
 /// An integer type of Arrow.
 pub(in super::super) trait Integer: Copy + Ord {
@@ -55,7 +52,7 @@ macro_rules! integer {
             }
 
             fn any_of(values: &[Self], set: &[Self]) -> Result<BooleanBuffer> {
-                filled(values.len(), |out| compare::any_of(values, set, out))
+                among(values, set)
             }
 
             fn compare_slices(left: &[Self], op: Comparison, right: &[Self]) -> Result<BooleanBuffer> {
@@ -173,8 +170,7 @@ fn of<T: Integer>(test: &ValueTest, values: &[T]) -> Result<Option<BooleanBuffer
             _ => None,
         },
         ValueTest::In(set) => match set.values().iter().map(T::from_value).collect::<Option<Vec<_>>>() {
-            Some(list) if list.len() <= MOST_COMPARED => Some(T::any_of(values, &list)?),
-            Some(list) => Some(each(values, |value| list.binary_search(&value).is_ok())),
+            Some(list) => Some(T::any_of(values, &list)?),
             None => None,
         },
         _ => None,
