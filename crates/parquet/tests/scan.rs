@@ -448,3 +448,32 @@ fn a_damaged_page_is_an_error_that_says_where() {
         assert!(file.scan().filter("key = 1").unwrap().select(["number"]).count().is_ok());
     }
 }
+
+#[test]
+fn damaged_bytes_are_an_error_or_other_rows_but_no_panic() {
+    let mut random = Seeded::new("damaged_bytes_are_an_error_or_other_rows_but_no_panic");
+    let whole = numbered_bytes(2500).to_vec();
+    let (mut failed, mut passed) = (0, 0);
+    for _ in 0..cases() * 4 {
+        let mut damaged = whole.clone();
+        for _ in 0..random.usize(1..4) {
+            let at = random.usize(..damaged.len());
+            damaged[at] = random.u8(..);
+        }
+        let Ok(file) = ParquetFile::from_bytes(damaged.into()) else { continue };
+        let text =
+            ["key = 3", "number > 700 AND key < 4", "text LIKE '%9' OR key IS NULL", "number = 7"][random.usize(..4)];
+        let Ok(scan) = file.scan().filter(text) else { continue };
+        for scan in [scan.clone().select(["text"]), scan.threads(2)] {
+            let Ok(batches) = scan.build() else { continue };
+            match batches.collect::<Result<Vec<_>, _>>() {
+                Ok(_) => passed += 1,
+                Err(error) => {
+                    failed += 1;
+                    assert!(!error.to_string().contains("panicked"), "{error}");
+                }
+            }
+        }
+    }
+    assert!(failed > 0 && passed > 0, "{failed} errors, {passed} without");
+}

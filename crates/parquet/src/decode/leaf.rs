@@ -1,5 +1,7 @@
 //! One leaf of one row group: rows in steps, arrays and levels out.
 
+use std::sync::Arc;
+
 use arrow_array::ArrayRef;
 use arrow_schema::DataType;
 use lath_kernels::{levels, select};
@@ -12,6 +14,7 @@ use super::values::{EncodedValues, Slots, ValueColumn};
 use crate::error::{Error, Result};
 use crate::page::{ChunkSpec, Page, PageReader, PageSummary};
 use crate::schema::Leaf;
+use crate::source::ByteRanges;
 
 /// Level entries are decoded this many at a time where rows have to be told apart.
 const LEVEL_CHUNK: usize = 4096;
@@ -93,11 +96,24 @@ impl LeafReader {
 
     /// Turns to the same leaf of another row group, keeping buffers.
     pub(crate) fn turn_to(&mut self, chunk: ChunkSpec) -> Result<()> {
+        self.rewind();
+        self.pages.turn_to(chunk)
+    }
+
+    /// Turns to the same leaf of another file with the same schema, keeping buffers.
+    pub(crate) fn turn_to_file(&mut self, source: Arc<dyn ByteRanges>, chunk: ChunkSpec) -> Result<()> {
+        self.rewind();
+        self.pages.turn_to_file(source, chunk)
+    }
+
+    fn rewind(&mut self) {
         self.values.reset();
         self.page_remaining = 0;
         self.chunk = LevelChunk::default();
         self.row_begun = false;
-        self.pages.turn_to(chunk)
+        self.batch = Levels::default();
+        self.validity.clear();
+        self.slot_count = 0;
     }
 
     /// Appends the next `row_count` rows to the batch.

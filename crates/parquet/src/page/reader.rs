@@ -103,6 +103,12 @@ impl PageReader {
         self.rewind()
     }
 
+    /// Turns to a chunk of another file, keeping buffers and codec contexts.
+    pub(crate) fn turn_to_file(&mut self, source: Arc<dyn ByteRanges>, chunk: ChunkSpec) -> Result<()> {
+        self.window.turn_to(source);
+        self.turn_to(chunk)
+    }
+
     fn rewind(&mut self) -> Result<()> {
         let chunk = &self.chunk;
         let file_len = self.window.file_len();

@@ -50,6 +50,16 @@ impl Window {
         }
     }
 
+    /// Turns to another file, keeping memory.
+    pub(super) fn turn_to(&mut self, source: Arc<dyn ByteRanges>) {
+        self.buffer = Buffer::from_vec(Vec::<u8>::new());
+        self.retired.extend(self.owner.take());
+        self.start = 0;
+        self.source = source;
+        // Asked again of each: another file may be of another kind.
+        self.source_reuses = true;
+    }
+
     /// Length of the file.
     pub(super) fn file_len(&self) -> u64 {
         self.source.len()

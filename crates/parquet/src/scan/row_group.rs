@@ -99,7 +99,7 @@ impl RowGroupScan {
         self.planned.plan.experience.learn(&self.conjuncts, &self.tallies);
         for (index, column) in self.columns.into_iter().enumerate() {
             if let Some(column) = column {
-                reader.put(index, column.into_reader());
+                reader.put(index, column.into_reader(), self.planned.file.source());
             }
         }
     }

@@ -10,6 +10,7 @@ use super::target::FileTarget;
 use crate::decode::LeafReader;
 use crate::error::{Error, Result};
 use crate::file::ParquetFile;
+use crate::options::Limits;
 use crate::predicate::BoundPredicate;
 use crate::source::ByteRanges;
 
@@ -47,14 +48,21 @@ pub(super) struct Reader {
     cancel: Cancel,
     stop: Arc<AtomicBool>,
     plan: Option<Arc<FilePlan>>,
-    source: Option<Arc<dyn ByteRanges>>,
-    leaves: Vec<Option<LeafReader>>,
+    limits: Option<Limits>,
+    leaves: Vec<Option<Left>>,
+}
+
+/// The reader of a leaf, and the file that it was used for.
+#[derive(Debug)]
+struct Left {
+    reader: LeafReader,
+    source: Arc<dyn ByteRanges>,
 }
 
 impl Reader {
     /// A reader without anything open. It gives up where `cancel` or `stop` say so.
     pub(super) fn new(verify_crc: bool, cancel: Cancel, stop: Arc<AtomicBool>) -> Self {
-        Self { verify_crc, cancel, stop, plan: None, source: None, leaves: Vec::new() }
+        Self { verify_crc, cancel, stop, plan: None, limits: None, leaves: Vec::new() }
     }
 
     /// An error if the work is to end.
@@ -65,13 +73,13 @@ impl Reader {
         self.cancel.check()
     }
 
-    /// Closes what is open of other files.
+    /// Closes what is open of files of another plan.
     pub(super) fn turn_to(&mut self, planned: &Planned) {
         let is_same = self.plan.as_ref().is_some_and(|plan| Arc::ptr_eq(plan, &planned.plan))
-            && self.source.as_ref().is_some_and(|source| Arc::ptr_eq(source, planned.file.source()));
+            && self.limits.as_ref() == Some(planned.file.limits());
         if !is_same {
             self.plan = Some(Arc::clone(&planned.plan));
-            self.source = Some(Arc::clone(planned.file.source()));
+            self.limits = Some(planned.file.limits().clone());
             self.leaves.clear();
             self.leaves.resize_with(planned.plan.leaves.len(), || None);
         }
@@ -81,8 +89,13 @@ impl Reader {
     pub(super) fn open(&mut self, planned: &Planned, leaf: usize) -> Result<LeafReader> {
         let planned_leaf = &planned.plan.leaves[leaf];
         match self.leaves[leaf].take() {
-            Some(mut reader) => {
-                reader.turn_to(planned.file.chunk_spec(planned.row_group, planned_leaf.leaf.column)?)?;
+            Some(Left { mut reader, source }) => {
+                let chunk = planned.file.chunk_spec(planned.row_group, planned_leaf.leaf.column)?;
+                if Arc::ptr_eq(&source, planned.file.source()) {
+                    reader.turn_to(chunk)?;
+                } else {
+                    reader.turn_to_file(Arc::clone(planned.file.source()), chunk)?;
+                }
                 Ok(reader)
             }
             None => planned_leaf.open(&planned.file, planned.row_group, self.verify_crc),
@@ -90,9 +103,9 @@ impl Reader {
     }
 
     /// Takes a leaf's reader back.
-    pub(super) fn put(&mut self, leaf: usize, reader: LeafReader) {
+    pub(super) fn put(&mut self, leaf: usize, reader: LeafReader, source: &Arc<dyn ByteRanges>) {
         if let Some(place) = self.leaves.get_mut(leaf) {
-            *place = Some(reader);
+            *place = Some(Left { reader, source: Arc::clone(source) });
         }
     }
 }
