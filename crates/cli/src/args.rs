@@ -31,7 +31,8 @@ Examples:
   lath check data/                             decode everything, compare it with the metadata
 
 FILES are Parquet files, directories (searched for *.parquet; names that start with . or _ are passed over),
-globs in quotes, or - for standard input. A terminal gets a table, a pipe gets JSON lines.
+globs in quotes, URLs (s3://, gs://, az://, http://, https://), @ and a file with a location on each line, or - for
+standard input. A terminal gets a table, a pipe gets JSON lines.
 
 Exit codes: 0 done, 1 nothing found or a mismatch, 2 wrong usage, 3 corrupt input, 4 input or output failed,
 130 interrupted.";
@@ -314,7 +315,7 @@ pub(crate) enum SchemaChoice {
 /// Which files, and the keys to those that are encrypted.
 #[derive(Debug, Args)]
 pub(crate) struct InputArgs {
-    /// Parquet files, directories, globs, or - for standard input
+    /// Parquet files, directories, globs, URLs, @ and a list of these, or - for standard input
     #[arg(required = true, value_name = "FILES")]
     pub(crate) files: Vec<PathBuf>,
     /// Key of an encrypted footer, in hexadecimal

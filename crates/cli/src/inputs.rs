@@ -2,14 +2,12 @@
 
 use std::fs;
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::path::Path;
 
 use bytes::Bytes;
-use lath_parquet::{DecryptionKeys, OpenOptions, ParquetFile};
+use lath_parquet::{DatasetFile, DatasetOptions, DecryptionKeys, Error, OpenOptions, ParquetFile};
 
 use crate::args::InputArgs;
-use crate::check::FileBytes;
 use crate::failure::{Failure, Result};
 
 /// The files that a command works on, in order.
@@ -23,16 +21,22 @@ pub(crate) struct Inputs {
 /// One file, not yet open.
 #[derive(Debug, Clone)]
 enum Input {
-    Path(PathBuf),
+    File(DatasetFile),
     Stdin,
 }
 
 impl Inputs {
     /// Finds the files that `args` name. Directories and globs are expanded in the order of their names.
     pub(crate) fn find(args: &InputArgs) -> Result<Self> {
+        let options = DatasetOptions::new();
         let mut files = Vec::new();
         for name in &args.files {
-            expand(name, &mut files)?;
+            if name == Path::new("-") {
+                files.push(Input::Stdin);
+            } else {
+                let found = DatasetFile::find(name, &options).map_err(|error| unfound(name, error))?;
+                files.extend(found.into_iter().map(Input::File));
+            }
         }
         let stdin_count = files.iter().filter(|file| matches!(file, Input::Stdin)).count();
         if stdin_count > 1 {
@@ -49,17 +53,22 @@ impl Inputs {
     /// The name of the file at `index`, as messages show it.
     pub(crate) fn name(&self, index: usize) -> String {
         match &self.files[index] {
-            Input::Path(path) => path.display().to_string(),
+            Input::File(file) => file.location().to_owned(),
             Input::Stdin => "standard input".to_owned(),
         }
     }
 
-    /// The path of the file at `index`; `None` for standard input.
+    /// The path of the file at `index`; `None` for standard input and for URLs.
     pub(crate) fn path(&self, index: usize) -> Option<&Path> {
         match &self.files[index] {
-            Input::Path(path) => Some(path),
+            Input::File(file) => file.path(),
             Input::Stdin => None,
         }
+    }
+
+    /// Whether the file at `index` was named by a URL.
+    pub(crate) fn is_remote(&self, index: usize) -> bool {
+        matches!(&self.files[index], Input::File(file) if file.path().is_none())
     }
 
     /// The paths of all files.
@@ -70,7 +79,10 @@ impl Inputs {
     /// Size in bytes of the file at `index`, where it is known.
     pub(crate) fn byte_len(&self, index: usize) -> Option<u64> {
         match &self.files[index] {
-            Input::Path(path) => fs::metadata(path).map(|metadata| metadata.len()).ok(),
+            Input::File(file) => match file.path() {
+                Some(path) => fs::metadata(path).map(|metadata| metadata.len()).ok(),
+                None => file.size(),
+            },
             Input::Stdin => self.stdin.as_ref().map(|bytes| bytes.len() as u64),
         }
     }
@@ -78,18 +90,6 @@ impl Inputs {
     /// Whether keys were given.
     pub(crate) fn are_decrypted(&self) -> bool {
         self.decryption.is_some()
-    }
-
-    /// The bytes of the file at `index`, which has been opened; `None` if they are encrypted.
-    pub(crate) fn bytes(&self, index: usize) -> Result<Option<FileBytes>> {
-        Ok(match &self.files[index] {
-            _ if self.decryption.is_some() => None,
-            Input::Path(path) => {
-                let file = fs::File::open(path).map_err(|error| Failure::reaching(path, &error))?;
-                Some(FileBytes::File(Mutex::new(file)))
-            }
-            Input::Stdin => self.stdin.clone().map(FileBytes::Memory),
-        })
     }
 
     /// Opens the file at `index`: reads its footer.
@@ -105,9 +105,12 @@ impl Inputs {
             options = options.decryption(keys.clone());
         }
         match &self.files[index] {
-            Input::Path(path) => {
-                let opened = options.open(path);
-                opened.map_err(|error| explain_open(Failure::reading(&name, error), fs::File::open(path).ok()))
+            Input::File(file) => {
+                let opened = file.open_with(options).map_err(|error| Failure::reading(&name, error));
+                opened.map_err(|failure| match file.path() {
+                    Some(path) => explain_open(failure, fs::File::open(path).ok()),
+                    None => failure,
+                })
             }
             Input::Stdin => {
                 let bytes = match &self.stdin {
@@ -152,76 +155,16 @@ pub(crate) fn explain_open(failure: Failure, head: Option<impl Read>) -> Failure
     Failure::Corrupt(format!("{message}; {hint}"))
 }
 
-fn expand(name: &Path, files: &mut Vec<Input>) -> Result<()> {
-    if name == Path::new("-") {
-        files.push(Input::Stdin);
-        return Ok(());
-    }
-    match fs::metadata(name) {
-        Ok(metadata) if metadata.is_dir() => {
-            let before = files.len();
-            walk(name, files)?;
-            if files.len() == before {
-                return Err(Failure::Io(format!(
-                    "{}: no *.parquet file in this directory or below; give a glob if the names end otherwise",
-                    name.display()
-                )));
-            }
-            Ok(())
+/// Why there is nothing to read at `name`.
+fn unfound(name: &Path, error: Error) -> Failure {
+    match error {
+        Error::Io { at, source, .. } => {
+            let place = at.file.map_or_else(|| name.display().to_string(), |file| file.to_string());
+            Failure::Io(format!("{place}: {source}"))
         }
-        Ok(_) => {
-            files.push(Input::Path(name.to_owned()));
-            Ok(())
-        }
-        Err(error) => match name.to_str() {
-            Some(pattern) if pattern.contains(['*', '?', '[']) => expand_glob(pattern, files),
-            _ => Err(Failure::reaching(name, &error)),
-        },
+        Error::Invalid { what } => Failure::Usage(what),
+        other => Failure::reading(&name.display().to_string(), other),
     }
-}
-
-fn expand_glob(pattern: &str, files: &mut Vec<Input>) -> Result<()> {
-    let options = glob::MatchOptions { require_literal_leading_dot: true, ..glob::MatchOptions::new() };
-    let paths = glob::glob_with(pattern, options).map_err(|error| {
-        Failure::Usage(format!("{pattern}: not a glob: {error}; write for example 'data/**/*.parquet'"))
-    })?;
-    let before = files.len();
-    for path in paths {
-        let path = path.map_err(|error| Failure::reaching(error.path(), error.error()))?;
-        match fs::metadata(&path) {
-            Ok(metadata) if metadata.is_dir() => walk(&path, files)?,
-            Ok(_) => files.push(Input::Path(path)),
-            Err(error) => return Err(Failure::reaching(&path, &error)),
-        }
-    }
-    if files.len() == before {
-        return Err(Failure::Io(format!("{pattern}: no file has such a name")));
-    }
-    Ok(())
-}
-
-/// Adds the Parquet files below `directory`, in the order of their names.
-fn walk(directory: &Path, files: &mut Vec<Input>) -> Result<()> {
-    let mut entries = fs::read_dir(directory)
-        .and_then(Iterator::collect::<io::Result<Vec<_>>>)
-        .map_err(|error| Failure::reaching(directory, &error))?;
-    entries.sort_by_key(fs::DirEntry::file_name);
-    for entry in entries {
-        let file_name = entry.file_name();
-        if matches!(file_name.as_encoded_bytes().first(), Some(b'.' | b'_')) {
-            continue;
-        }
-        let path = entry.path();
-        // A symbolic link to a file is followed; one to a directory is not, so that no loop can arise.
-        let kind = entry.file_type().map_err(|error| Failure::reaching(&path, &error))?;
-        if kind.is_dir() {
-            walk(&path, files)?;
-        } else if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("parquet")) && path.is_file()
-        {
-            files.push(Input::Path(path));
-        }
-    }
-    Ok(())
 }
 
 pub(crate) fn decryption(args: &InputArgs) -> Result<Option<DecryptionKeys>> {

@@ -1,13 +1,14 @@
 //! Bloom filters: every value of a column chunk has to be found in its filter.
 
-use std::fs::File;
-use std::sync::{Mutex, PoisonError};
+use std::io;
+use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrowPrimitiveType, PrimitiveArray, downcast_primitive_array};
 use arrow_buffer::ToByteSlice;
 use arrow_schema::DataType;
 use bytes::Bytes;
+use lath_parquet::{ByteRanges, ParquetFile};
 use parquet::basic::Type as PhysicalType;
 use parquet::bloom_filter::Sbbf;
 use parquet::errors::ParquetError;
@@ -19,30 +20,44 @@ use crate::statistic::{Statistic, is_decimal};
 
 /// A file's bytes, as the `parquet` crate reads Bloom filters from them.
 #[derive(Debug)]
-pub(crate) enum FileBytes {
-    /// One filter at a time: whoever reads moves the position that all handles of the file share.
-    File(Mutex<File>),
-    Memory(Bytes),
-}
+pub(crate) struct FileBytes(Arc<dyn ByteRanges>);
 
 impl FileBytes {
+    pub(crate) fn of(file: &ParquetFile) -> Self {
+        Self(Arc::clone(file.source()))
+    }
+
     /// The filter of a column chunk; `None` if it has none.
     pub(super) fn filter(&self, chunk: &ColumnChunkMetaData) -> Result<Option<Sbbf>, ParquetError> {
-        match self {
-            Self::File(file) => read(chunk, &*file.lock().unwrap_or_else(PoisonError::into_inner)),
-            Self::Memory(bytes) => read(chunk, bytes),
+        let Some(offset) = chunk.bloom_filter_offset() else { return Ok(None) };
+        let end = i64::from(chunk.bloom_filter_length().unwrap_or(0)).checked_add(offset);
+        // The reader makes room for as many bytes as the metadata says.
+        if offset < 0 || end.is_none_or(|end| end < offset || u64::try_from(end).is_ok_and(|end| end > self.len())) {
+            return Err(ParquetError::General("it does not lie within the file".to_owned()));
         }
+        Sbbf::read_from_column_chunk(chunk, self)
     }
 }
 
-fn read<R: ChunkReader + Length>(chunk: &ColumnChunkMetaData, reader: &R) -> Result<Option<Sbbf>, ParquetError> {
-    let Some(offset) = chunk.bloom_filter_offset() else { return Ok(None) };
-    let end = i64::from(chunk.bloom_filter_length().unwrap_or(0)).checked_add(offset);
-    // The reader makes room for as many bytes as the metadata says.
-    if offset < 0 || end.is_none_or(|end| end < offset || u64::try_from(end).is_ok_and(|end| end > reader.len())) {
-        return Err(ParquetError::General("it does not lie within the file".to_owned()));
+impl Length for FileBytes {
+    fn len(&self) -> u64 {
+        self.0.len()
     }
-    Sbbf::read_from_column_chunk(chunk, reader)
+}
+
+impl ChunkReader for FileBytes {
+    type T = io::Cursor<Bytes>;
+
+    fn get_read(&self, start: u64) -> Result<Self::T, ParquetError> {
+        let len = usize::try_from(self.len().saturating_sub(start)).unwrap_or(usize::MAX);
+        self.get_bytes(start, len).map(io::Cursor::new)
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes, ParquetError> {
+        let mut bytes = self.0.read(start..start.saturating_add(length as u64))?;
+        bytes.truncate(length);
+        Ok(bytes)
+    }
 }
 
 /// A filter, and what of the data is not in it.

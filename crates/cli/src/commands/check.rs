@@ -6,7 +6,7 @@ use lath_parquet::{OpenOptions, Strings};
 
 use super::meta::chosen_columns;
 use crate::args::CheckArgs;
-use crate::check::{Kind, check};
+use crate::check::{FileBytes, Kind, check};
 use crate::failure::{Failure, Outcome, Result};
 use crate::inputs::Inputs;
 use crate::output::layout::printable;
@@ -68,7 +68,8 @@ fn check_file(
     let file = inputs.open_with(index, OpenOptions::new().arrow_schema_hint(false))?;
     let metadata = file.page_index().map_err(|error| Failure::reading(&name, error))?;
     let columns = chosen_columns(metadata, args.columns.as_deref(), &name)?;
-    let bytes = inputs.bytes(index)?;
+    // What is encrypted, filters included, is not looked at but by the reader.
+    let bytes = (!inputs.are_decrypted()).then(|| FileBytes::of(&file));
     let findings = check(&file, &name, metadata, &columns, bytes.as_ref(), scan, progress)?;
     let sound = format!(
         "{}, {}, {}",

@@ -84,8 +84,12 @@ impl Conversion<'_> {
         let name = self.inputs.name(index);
         let path = self.inputs.path(index).map(Path::to_owned);
         let by_name = self.args.from.or_else(|| path.as_deref().and_then(format_of));
-        if by_name == Some(FileFormat::Parquet) {
+        let is_remote = self.inputs.is_remote(index);
+        if by_name == Some(FileFormat::Parquet) || by_name.is_none() && is_remote {
             return self.open_parquet(index, &name, summary);
+        }
+        if is_remote {
+            return Err(Failure::Usage(format!("{name}: only Parquet is read from a URL; download the file first")));
         }
         let mut opened = Opened::open(path.as_deref(), name.clone())?;
         let format = match by_name {

@@ -62,7 +62,9 @@ impl Rewriting<'_> {
 
     fn check_in_place(&self) -> Result<()> {
         if (0..self.inputs.len()).any(|index| self.inputs.path(index).is_none()) {
-            return Err(Failure::Usage("standard input has no place; add -o OUT instead of --in-place".to_owned()));
+            return Err(Failure::Usage(
+                "standard input and URLs have no place to write to; add -o OUT instead of --in-place".to_owned(),
+            ));
         }
         if self.inputs.are_decrypted() {
             return Err(Failure::Usage(

@@ -1,14 +1,15 @@
+use std::ffi::OsStr;
 use std::fmt;
 use std::fs;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use super::address::is_store;
-use super::listing::Found;
+use super::cache::FooterCache;
+use super::listing::{self, Found};
 use super::options::DatasetOptions;
 use crate::error::{Error, Result};
-use crate::file::ParquetFile;
-use crate::source::{FilePool, PooledFile, Version};
+use crate::file::{OpenOptions, ParquetFile};
+use crate::source::{FilePool, PooledFile, Store, Version};
 
 /// A file of a dataset, open or not.
 #[derive(Clone)]
@@ -16,6 +17,9 @@ pub struct DatasetFile {
     location: Arc<str>,
     odd_path: Option<Box<Path>>,
     len: Option<u64>,
+    store: Option<Store>,
+    /// The state of an object: as it was listed, or else when it was first opened.
+    version: OnceLock<Version>,
     partition: Box<[u32]>,
     options: Arc<DatasetOptions>,
     /// The file itself, where it was given instead of found.
@@ -24,8 +28,9 @@ pub struct DatasetFile {
 
 impl DatasetFile {
     pub(super) fn new(found: Found, partition: Box<[u32]>, options: Arc<DatasetOptions>) -> Self {
-        let Found { location, odd_path, len, .. } = found;
-        Self { location, odd_path, len, partition, options, opened: None }
+        let Found { location, odd_path, len, version, store } = found;
+        let version = version.map_or_else(OnceLock::new, OnceLock::from);
+        Self { location, odd_path, len, store, version, partition, options, opened: None }
     }
 
     pub(super) fn opened(file: ParquetFile, options: Arc<DatasetOptions>) -> Self {
@@ -33,10 +38,24 @@ impl DatasetFile {
             location: file.name().unwrap_or_default().into(),
             odd_path: None,
             len: Some(file.source().len()),
+            store: None,
+            version: OnceLock::new(),
             partition: Box::default(),
             options,
             opened: Some(file),
         }
+    }
+
+    /// Finds the files that a location stands for, as [`Dataset::open`](super::Dataset::open) does, and opens none of them. They
+    /// have no partitions: those are a dataset's.
+    ///
+    /// # Errors
+    /// [`Error::Io`] for what cannot be reached and for locations without any file, [`Error::Invalid`] for malformed locations.
+    pub fn find(location: impl AsRef<OsStr>, options: &DatasetOptions) -> Result<Vec<Self>> {
+        let mut found = Vec::new();
+        listing::expand(location.as_ref(), options, &mut found)?;
+        let options = Arc::new(options.clone());
+        Ok(found.into_iter().map(|found| Self::new(found, Box::default(), Arc::clone(&options))).collect())
     }
 
     /// Path or URL of the file, which is also what errors call it.
@@ -46,7 +65,7 @@ impl DatasetFile {
 
     /// The path of a local file.
     pub fn path(&self) -> Option<&Path> {
-        let is_local = self.opened.is_none() && !is_store(&self.location);
+        let is_local = self.opened.is_none() && self.store.is_none();
         is_local.then(|| self.odd_path.as_deref().unwrap_or(Path::new(&*self.location)))
     }
 
@@ -73,10 +92,20 @@ impl DatasetFile {
         if let Some(file) = &self.opened {
             return Ok(file.clone());
         }
-        match self.path() {
-            Some(path) => self.open_local(path),
-            None => self.open_in_store(),
+        match &self.store {
+            Some(store) => self.open_in_store(store),
+            None => self.open_local(self.odd_path.as_deref().unwrap_or(Path::new(&*self.location))),
         }
+    }
+
+    /// Opens the file with other options than those of the dataset, past the cache.
+    ///
+    /// # Errors
+    /// As [`OpenOptions::open`].
+    pub fn open_with(&self, options: OpenOptions) -> Result<ParquetFile> {
+        let open =
+            DatasetOptions { open: options, footers: FooterCache::new(0), ..DatasetOptions::clone(&self.options) };
+        Self { options: Arc::new(open), ..self.clone() }.open()
     }
 
     fn open_local(&self, path: &Path) -> Result<ParquetFile> {
@@ -105,14 +134,33 @@ impl DatasetFile {
         Ok(file)
     }
 
-    fn open_in_store(&self) -> Result<ParquetFile> {
-        Err(Error::unsupported("object stores: this build is without the feature object-store")
-            .locate(|at| at.file = Some(Arc::clone(&self.location))))
+    fn open_in_store(&self, store: &Store) -> Result<ParquetFile> {
+        let options = &*self.options;
+        let failed = |error| Error::io("open", error).locate(|at| at.file = Some(Arc::clone(&self.location)));
+        let may_be_cached = !options.open.has_keys();
+        if may_be_cached && let Some((file, version)) = options.footers.get(&self.location) {
+            let is_current = match self.version.get() {
+                Some(known) => *known == version,
+                None => !options.revalidates || store.version().map_err(failed)? == version,
+            };
+            if is_current && file.is_opened_like(&options.open) {
+                self.version.get_or_init(|| version);
+                return Ok(file);
+            }
+            options.footers.remove(&self.location);
+        }
+        let (source, version) = store.open(self.version.get()).map_err(failed)?;
+        let file = options.open_options_for(&self.location).from_store_source(Arc::new(source))?;
+        self.version.get_or_init(|| version.clone());
+        if may_be_cached {
+            options.footers.insert(&self.location, version, file.clone());
+        }
+        Ok(file)
     }
 
     /// As [`Dataset::concurrency`](super::Dataset::concurrency), for this file.
     pub(super) fn concurrency(&self) -> usize {
-        1
+        if self.store.is_some() { self.options.store.requests_in_flight } else { 1 }
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::address::Address;
 use super::options::DatasetOptions;
 use crate::error::{Error, Result};
-use crate::source::Version;
+use crate::source::{Listed, Store, Version};
 
 /// A file that a location stands for.
 #[derive(Debug)]
@@ -22,17 +22,26 @@ pub(super) struct Found {
     pub(super) len: Option<u64>,
     /// The state of the file, where finding it told it.
     pub(super) version: Option<Version>,
+    /// The object that the file is, if it is in a store.
+    pub(super) store: Option<Store>,
 }
 
 impl Found {
     fn local(path: PathBuf) -> Self {
         match path.into_os_string().into_string() {
-            Ok(location) => Self { location: location.into(), odd_path: None, len: None, version: None },
+            Ok(location) => Self { location: location.into(), odd_path: None, len: None, version: None, store: None },
             Err(path) => {
                 let location = path.to_string_lossy().into();
-                Self { location, odd_path: Some(PathBuf::from(path).into()), len: None, version: None }
+                Self { location, odd_path: Some(PathBuf::from(path).into()), len: None, version: None, store: None }
             }
         }
+    }
+}
+
+impl Found {
+    fn in_store(url: &str, known: Option<(u64, Version)>, store: Store) -> Self {
+        let (len, version) = known.unzip();
+        Self { location: url.into(), odd_path: None, len, version, store: Some(store) }
     }
 }
 
@@ -63,9 +72,78 @@ fn expand_one(location: &OsStr, options: &DatasetOptions, found: &mut Vec<Found>
     }
 }
 
-fn expand_store(url: &str, _options: &DatasetOptions, _found: &mut Vec<Found>) -> Result<()> {
-    Err(Error::unsupported("object stores: this build is without the feature object-store")
-        .locate(|at| at.file = Some(url.into())))
+/// Adds the objects that a URL stands for: one, those below a directory, or those whose names fit a glob.
+fn expand_store(url: &str, options: &DatasetOptions, found: &mut Vec<Found>) -> Result<()> {
+    let failed = |error: io::Error| match error.kind() {
+        io::ErrorKind::InvalidInput => Error::invalid(format!("{url}: {error}")),
+        _ => Error::io("find files", error).locate(|at| at.file = Some(url.into())),
+    };
+    let store = Store::of(url, &options.store).map_err(failed)?;
+    let key = store.key();
+    let glob_start = key.find(['*', '?', '[']);
+    if store.is_web() {
+        if glob_start.is_some() || key.is_empty() || key.ends_with('/') {
+            let what =
+                "a web server cannot be asked what it has; name each file, or give their URLs in a list (@urls.txt)";
+            return Err(Error::invalid(format!("{url}: {what}")));
+        }
+        found.push(Found::in_store(url, None, store));
+        return Ok(());
+    }
+    let below = |start: usize| key[..start].rfind('/').map_or(0, |slash| slash + 1);
+    let (prefix, pattern) = match glob_start {
+        Some(start) => {
+            let pattern =
+                glob::Pattern::new(key).map_err(|error| Error::invalid(format!("{url}: not a glob: {error}")))?;
+            (&key[..below(start)], Some(pattern))
+        }
+        None if is_parquet(OsStr::new(key)) => {
+            found.push(Found::in_store(url, None, store));
+            return Ok(());
+        }
+        None => (key, None),
+    };
+    let base = &url[..url.len() - key.len()];
+    let directory = prefix.trim_end_matches('/');
+    let mut listed = store.list(directory).map_err(failed)?;
+    let wanted = |object: &Listed| {
+        let Some(path) = object.url.strip_prefix(base) else { return false };
+        match &pattern {
+            Some(pattern) => {
+                let exactly = glob::MatchOptions {
+                    require_literal_separator: true,
+                    require_literal_leading_dot: true,
+                    ..glob::MatchOptions::new()
+                };
+                pattern.matches_with(path, exactly)
+            }
+            None => {
+                let below = path.strip_prefix(directory).unwrap_or(path).trim_start_matches('/');
+                let names = || below.split('/');
+                is_parquet(OsStr::new(below)) && !names().any(|name| is_passed_over(name.as_bytes()))
+            }
+        }
+    };
+    listed.retain(wanted);
+    // As in a directory: the names at each level in order, where a slash is before any letter.
+    listed.sort_by(|left, right| left.url.split('/').cmp(right.url.split('/')));
+    if listed.is_empty() {
+        if glob_start.is_none() && !key.is_empty() && !key.ends_with('/') {
+            // Not a directory, then: an object whose name does not end in .parquet.
+            found.push(Found::in_store(url, None, store));
+            return Ok(());
+        }
+        let what = match pattern {
+            Some(_) => "no object has such a name",
+            None => "no *.parquet object below this; give a glob if the names end otherwise",
+        };
+        return Err(nothing(Path::new(url), what));
+    }
+    for object in listed {
+        let store = store.sibling(&object.url[base.len()..]);
+        found.push(Found::in_store(&object.url, Some((object.len, object.version)), store));
+    }
+    Ok(())
 }
 
 fn expand_path(path: PathBuf, found: &mut Vec<Found>) -> Result<()> {

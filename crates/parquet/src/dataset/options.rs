@@ -1,9 +1,11 @@
 use std::sync::Arc;
+use std::time::Duration;
 
 use arrow_schema::DataType;
 
 use super::cache::FooterCache;
 use crate::file::OpenOptions;
+use crate::source::StoreOptions;
 
 /// How the files of a dataset are found, opened and made one table.
 #[derive(Debug, Clone)]
@@ -14,9 +16,17 @@ pub struct DatasetOptions {
     pub(super) partition_types: Vec<(String, DataType)>,
     pub(super) footers: FooterCache,
     pub(super) revalidates: bool,
+    pub(super) store: StoreOptions,
 }
 
 impl DatasetOptions {
+    /// Default for [`DatasetOptions::requests_in_flight`].
+    pub const DEFAULT_REQUESTS_IN_FLIGHT: usize = 64;
+    /// Default for [`DatasetOptions::retries`].
+    pub const DEFAULT_RETRIES: usize = 5;
+    /// Default for [`DatasetOptions::request_timeout`]: 30 seconds.
+    pub const DEFAULT_REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
+
     /// The defaults: the schema of the first file, partitions found, the footer cache of the process, local files looked at
     /// again before each use of a cached footer.
     pub fn new() -> Self {
@@ -27,6 +37,11 @@ impl DatasetOptions {
             partition_types: Vec::new(),
             footers: FooterCache::of_process(),
             revalidates: true,
+            store: StoreOptions {
+                requests_in_flight: Self::DEFAULT_REQUESTS_IN_FLIGHT,
+                retries: Self::DEFAULT_RETRIES,
+                timeout: Self::DEFAULT_REQUEST_TIMEOUT,
+            },
         }
     }
 
@@ -73,9 +88,35 @@ impl DatasetOptions {
 
     /// Whether a local file is looked at (size, time of change and identity, by one system call) before its cached footer is
     /// used (on by default). Where nothing changes files while the process runs, that can be saved.
+    ///
+    /// An object of a store is what the listing found, and one that was named by its URL what it was when the dataset first
+    /// opened it; whether a footer that another dataset has cached is still that of the object, one request asks, unless this
+    /// is off. An answer that comes from a later state of the object is an error, whatever is set here.
     #[must_use]
     pub fn revalidate(mut self, look: bool) -> Self {
         self.revalidates = look;
+        self
+    }
+
+    /// Sets how many requests to a store may wait for answers at the same time.
+    #[must_use]
+    pub fn requests_in_flight(mut self, most: usize) -> Self {
+        self.store.requests_in_flight = most.max(1);
+        self
+    }
+
+    /// Sets how often a request that failed is made again: one that was not answered, was answered with a server's error (500
+    /// and above, 408, 429), or whose answer ended early. The pause is a tenth of a second at first, and doubles.
+    #[must_use]
+    pub fn retries(mut self, retries: usize) -> Self {
+        self.store.retries = retries;
+        self
+    }
+
+    /// Sets how long one request to a store may take.
+    #[must_use]
+    pub fn request_timeout(mut self, timeout: Duration) -> Self {
+        self.store.timeout = timeout;
         self
     }
 

@@ -16,6 +16,7 @@ use parquet::file::metadata::{
     PageIndexPolicy, ParquetMetaData, ParquetMetaDataOptions, ParquetMetaDataPushDecoder, ParquetStatisticsPolicy,
 };
 
+use super::known_schemas::{self, KnownSchema, SchemaBytes};
 use super::orders::TotalOrders;
 use super::outline::check_outline;
 use super::repair::without_mistyped_fields;
@@ -23,6 +24,7 @@ use crate::crypto::FileDecryptor;
 use crate::envelope::guard;
 use crate::error::{Error, Result};
 use crate::options::Limits;
+use crate::schema::{self, SchemaOptions};
 use crate::source::ByteRanges;
 
 /// Footer length and magic, at the file's end.
@@ -84,9 +86,9 @@ impl Footer {
     pub(super) fn parse(
         &self,
         decryption: Option<&Arc<FileDecryptionProperties>>,
-        limits: &Limits,
-    ) -> Result<ParquetMetaData> {
-        self.parse_unlocated(decryption, limits)
+        options: &SchemaOptions,
+    ) -> Result<(ParquetMetaData, Arc<KnownSchema>)> {
+        self.parse_unlocated(decryption, options)
             .map_err(|error| error.locate(|at| at.offset = at.offset.or(Some(self.start))))
     }
 
@@ -111,15 +113,43 @@ impl Footer {
     fn parse_unlocated(
         &self,
         decryption: Option<&Arc<FileDecryptionProperties>>,
-        limits: &Limits,
-    ) -> Result<ParquetMetaData> {
+        options: &SchemaOptions,
+    ) -> Result<(ParquetMetaData, Arc<KnownSchema>)> {
         // An encrypted footer is authenticated when it is decrypted: it is what the holder of the key wrote.
-        if !self.is_encrypted {
-            check_outline(self.content(), limits)?;
+        let outline = if !self.is_encrypted {
+            Some(check_outline(self.content(), &options.limits)?)
         } else if decryption.is_none() {
             return Err(Error::invalid("the file's footer is encrypted, and no keys were given"));
+        } else {
+            None
+        };
+        let schema_bytes = outline.map(|outline| SchemaBytes {
+            schema: &self.content()[outline.schema],
+            key_values: &self.content()[outline.key_values],
+            use_hint: options.use_hint,
+            depth: options.limits.schema_depth,
+        });
+        let known = schema_bytes.and_then(known_schemas::find);
+        let metadata = self.decode(decryption, known.as_deref())?;
+        if let Some(known) = known {
+            return Ok((metadata, known));
         }
-        let error = match decode(self.file_bytes, self.bytes.clone(), decryption, None) {
+        let file = metadata.file_metadata();
+        let key_values = file.key_value_metadata().map(Vec::as_slice);
+        let converted = schema::convert(file.schema_descr(), key_values, options)?;
+        let (arrow, _) = schema::refine(&converted, file.schema_descr(), options, None)?;
+        let source = schema_bytes.and_then(SchemaBytes::to_source);
+        let schema = KnownSchema { source, descr: file.schema_descr_ptr(), converted, arrow };
+        Ok((metadata, known_schemas::keep(Arc::new(schema))))
+    }
+
+    fn decode(
+        &self,
+        decryption: Option<&Arc<FileDecryptionProperties>>,
+        known: Option<&KnownSchema>,
+    ) -> Result<ParquetMetaData> {
+        let options = known.map(|known| ParquetMetaDataOptions::new().with_schema(Arc::clone(&known.descr)));
+        let error = match decode(self.file_bytes, self.bytes.clone(), decryption, options) {
             Ok(metadata) => return Ok(metadata),
             Err(error) => error,
         };

@@ -4,6 +4,7 @@ mod check;
 mod footer;
 mod index;
 mod keys;
+mod known_schemas;
 mod options;
 mod orders;
 mod outline;
@@ -22,6 +23,7 @@ use bytes::Bytes;
 use parquet::file::metadata::ParquetMetaData;
 
 use self::footer::Footer;
+use self::known_schemas::KnownSchema;
 use crate::crypto::FileDecryptor;
 use crate::error::Result;
 use crate::options::Limits;
@@ -55,7 +57,7 @@ struct Shared {
     /// The metadata with column and offset indexes, once they were asked for.
     indexed: OnceLock<Arc<ParquetMetaData>>,
     filters: FilterStore,
-    schema: SchemaRef,
+    schema: Arc<KnownSchema>,
     row_counts: Vec<u64>,
     orders: orders::TotalOrders,
     decryptor: Option<FileDecryptor>,
@@ -90,7 +92,9 @@ impl ParquetFile {
     fn new(source: Arc<dyn ByteRanges>, options: OpenOptions) -> Result<Self> {
         let properties = options.decryption.as_ref().map(DecryptionKeys::properties).transpose()?;
         let footer = Footer::read(&*source, options.footer_guess_bytes, &options.limits)?;
-        let metadata = footer.parse(properties.as_ref(), &options.limits)?;
+        let schema_options =
+            SchemaOptions { use_hint: options.use_hint, limits: options.limits.clone(), ..SchemaOptions::default() };
+        let (metadata, schema) = footer.parse(properties.as_ref(), &schema_options)?;
         let row_counts = check::row_counts(&metadata)?;
         check::check_chunks(&metadata)?;
         let orders = footer.total_orders(&metadata);
@@ -98,9 +102,6 @@ impl ParquetFile {
             Some(properties) => footer.decryptor(properties)?,
             None => None,
         };
-        let schema_options =
-            SchemaOptions { use_hint: options.use_hint, limits: options.limits.clone(), ..SchemaOptions::default() };
-        let (schema, _) = build_schema(&metadata, &schema_options, None)?;
         let metadata_bytes = metadata.memory_size();
         let metadata = Arc::new(metadata);
         let (indexed, filters) = (OnceLock::new(), FilterStore::default());
@@ -145,7 +146,7 @@ impl ParquetFile {
 
     /// The Arrow schema that the whole file is read as by default; strings are views.
     pub fn schema(&self) -> &SchemaRef {
-        &self.shared.schema
+        &self.shared.schema.arrow
     }
 
     /// Number of rows in all row groups.
@@ -176,7 +177,7 @@ impl ParquetFile {
 
     /// Bytes of memory that is held for the file while nothing of it is read.
     pub(crate) fn memory_bytes(&self) -> usize {
-        self.shared.metadata_bytes + self.shared.kept_bytes.load(Ordering::Relaxed)
+        self.shared.metadata_bytes + self.shared.kept_bytes.load(Ordering::Relaxed) + self.source.memory_bytes()
     }
 
     /// Starts to say which rows to find.
@@ -213,7 +214,8 @@ impl ParquetFile {
         &self.shared.options.limits
     }
 
-    pub(crate) fn source(&self) -> &Arc<dyn ByteRanges> {
+    /// Where the file's bytes come from.
+    pub fn source(&self) -> &Arc<dyn ByteRanges> {
         &self.source
     }
 
@@ -252,7 +254,8 @@ impl ParquetFile {
         options: &SchemaOptions,
         projection: Option<&Projection>,
     ) -> Result<(SchemaRef, Vec<Node>)> {
-        build_schema(&self.shared.metadata, options, projection).map_err(|error| self.locate(error))
+        let KnownSchema { converted, descr, .. } = &*self.shared.schema;
+        schema::refine(converted, descr, options, projection).map_err(|error| self.locate(error))
     }
 
     /// Where the pages of a column chunk are.
@@ -266,15 +269,6 @@ impl ParquetFile {
     pub(crate) fn locate(&self, error: crate::Error) -> crate::Error {
         error.locate(|at| at.file = at.file.take().or_else(|| self.shared.options.name.clone()))
     }
-}
-
-fn build_schema(
-    metadata: &ParquetMetaData,
-    options: &SchemaOptions,
-    projection: Option<&Projection>,
-) -> Result<(SchemaRef, Vec<Node>)> {
-    let file = metadata.file_metadata();
-    schema::build(file.schema_descr(), file.key_value_metadata().map(Vec::as_slice), options, projection)
 }
 
 impl fmt::Debug for ParquetFile {

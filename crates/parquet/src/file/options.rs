@@ -10,7 +10,7 @@ use super::ParquetFile;
 use super::keys::DecryptionKeys;
 use crate::error::{Error, Result};
 use crate::options::Limits;
-use crate::source::{ByteRanges, LocalFile, MappedFile};
+use crate::source::{ByteRanges, LocalFile, MappedFile, STORE_TAIL_BYTES};
 
 /// How a file is opened.
 ///
@@ -34,7 +34,7 @@ pub struct OpenOptions {
     memory_map: bool,
 }
 
-/// What is read first of a file in a store, or of any source: most footers are within it, and asking again costs a request.
+/// What is read first of a source: most footers are within it, and asking again may cost a request.
 const FOOTER_GUESS_BYTES: u64 = 64 << 10;
 
 /// What is read first of a local file: asking again costs less than copying what is not needed.
@@ -110,6 +110,12 @@ impl OpenOptions {
     /// As [`OpenOptions::from_source`], where a read costs little.
     pub(crate) fn from_local_source(mut self, source: Arc<dyn ByteRanges>) -> Result<ParquetFile> {
         self.footer_guess_bytes = LOCAL_FOOTER_GUESS_BYTES;
+        self.from_source(source)
+    }
+
+    /// As [`OpenOptions::from_source`], where the source has the end of the file already.
+    pub(crate) fn from_store_source(mut self, source: Arc<dyn ByteRanges>) -> Result<ParquetFile> {
+        self.footer_guess_bytes = STORE_TAIL_BYTES;
         self.from_source(source)
     }
 

@@ -3,6 +3,8 @@
 //! The `parquet` crate reserves memory for as many row groups and children as a footer claims, and walks the schema
 //! recursively. A claim that is out of proportion ends the process, or its stack, where no error can be returned.
 
+use std::ops::Range;
+
 use crate::error::{Error, Result};
 use crate::options::Limits;
 use crate::page::thrift::{ThriftError, ThriftReader, WireType};
@@ -14,19 +16,34 @@ const MOST_ROW_GROUPS: usize = i16::MAX as usize + 1;
 /// Fields of `FileMetaData` and `SchemaElement`, by number.
 const SCHEMA: i16 = 2;
 const ROW_GROUPS: i16 = 4;
+const KEY_VALUES: i16 = 5;
 const CHILD_COUNT: i16 = 5;
+
+/// Where in a footer the parts are that decide its schema.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Outline {
+    pub(super) schema: Range<usize>,
+    pub(super) key_values: Range<usize>,
+}
 
 /// Checks that the Thrift structures of a `FileMetaData` are whole, that it has no more row groups than can be read, and
 /// that its schema is one tree that is not too deep.
-pub(super) fn check_outline(footer: &[u8], limits: &Limits) -> Result<()> {
+pub(super) fn check_outline(footer: &[u8], limits: &Limits) -> Result<Outline> {
     let mut reader = ThriftReader::new(footer);
     let mut refusal = None;
+    let mut outline = Outline::default();
     let walk = reader.each_field(|reader, field| {
+        let start = reader.position();
         match (field.id, field.wire_type) {
             (SCHEMA, WireType::List) => {
                 if let Err(error) = check_schema(reader, limits)? {
                     refusal.get_or_insert(error);
                 }
+                outline.schema = start..reader.position();
+            }
+            (KEY_VALUES, WireType::List) => {
+                reader.skip(field)?;
+                outline.key_values = start..reader.position();
             }
             (ROW_GROUPS, WireType::List) => {
                 let (element, count) = reader.list()?;
@@ -46,7 +63,7 @@ pub(super) fn check_outline(footer: &[u8], limits: &Limits) -> Result<()> {
         ThriftError::Incomplete(_) => Error::corrupt("the footer ends within a structure"),
         ThriftError::Malformed(what) => Error::corrupt(format!("malformed footer: {what}")),
     })?;
-    refusal.map_or(Ok(()), Err)
+    refusal.map_or(Ok(outline), Err)
 }
 
 /// The outer result is that of the walk, which has to go on to the list's end whatever the inner one says.

@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::file::ParquetFile;
 use crate::options::Strings;
 use crate::schema::{Projection, SchemaOptions};
+use crate::source::ReadAhead;
 
 /// Says what to read of a file: columns, rows, and the form they come in.
 ///
@@ -134,7 +135,7 @@ impl ReadBuilder {
         let row_counts = self.file.row_group_row_counts();
         let rows = selection::split(row_counts, self.row_groups.as_deref(), self.row_ranges.as_deref())?;
         let plan = ReadPlan {
-            file: self.file,
+            file: self.file.over(ReadAhead::of(Arc::clone(self.file.source()))),
             schema,
             nodes,
             leaves,

@@ -31,6 +31,7 @@ mod storage;
 mod tests;
 mod tree;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_schema::{FieldRef, Schema, SchemaRef};
@@ -68,14 +69,19 @@ impl Default for SchemaOptions {
 /// parses the footer, and threads have stacks of 2 MiB.
 pub(crate) const DEEPEST_SCHEMA: usize = 512;
 
-/// Builds the Arrow schema of a file, or of the part of it that `projection` chooses, and the tree that its columns are
-/// assembled by: a node for each field of the schema.
-pub(crate) fn build(
+/// The whole schema of a file, converted: what every choice of columns and layouts is made from.
+#[derive(Debug)]
+pub(crate) struct Converted {
+    nodes: Vec<Node>,
+    metadata: HashMap<String, String>,
+}
+
+/// Converts the whole schema of a file. Of the options, those count that a file is opened with.
+pub(crate) fn convert(
     descr: &SchemaDescriptor,
     key_value: Option<&[KeyValue]>,
     options: &SchemaOptions,
-    projection: Option<&Projection>,
-) -> Result<(SchemaRef, Vec<Node>)> {
+) -> Result<Converted> {
     let deepest = options.limits.schema_depth.min(DEEPEST_SCHEMA);
     let depth = tree::depth(descr.root_schema(), deepest + 1);
     if depth > deepest {
@@ -83,20 +89,42 @@ pub(crate) fn build(
     }
     let (schema, root) = convert::convert(descr, key_value, options.use_hint)?;
     let nodes = tree::nodes(descr, &root, schema.fields())?;
+    Ok(Converted { nodes, metadata: schema.metadata })
+}
 
+/// Builds the Arrow schema of a file, or of the part of it that `projection` chooses, and the tree that its columns are
+/// assembled by: a node for each field of the schema.
+pub(crate) fn refine(
+    converted: &Converted,
+    descr: &SchemaDescriptor,
+    options: &SchemaOptions,
+    projection: Option<&Projection>,
+) -> Result<(SchemaRef, Vec<Node>)> {
+    let nodes = &converted.nodes;
     let mut refinement = Refinement { descr, selected: None, dictionaries: Vec::new(), strings: options.strings };
     if let Some(projection) = projection {
-        refinement.selected = Some(projection.select(&nodes, descr)?);
+        refinement.selected = Some(projection.select(nodes, descr)?);
     }
     if !options.dictionary_columns.is_empty() {
-        refinement.dictionaries = Paths::new(&nodes, descr).select(&options.dictionary_columns)?;
+        refinement.dictionaries = Paths::new(nodes, descr).select(&options.dictionary_columns)?;
     }
     let mut kept = Vec::with_capacity(nodes.len());
     for node in nodes {
         kept.extend(refinement.apply(node)?);
     }
     let fields: Vec<FieldRef> = kept.iter().map(|node| FieldRef::clone(&node.field)).collect();
-    Ok((Arc::new(Schema::new_with_metadata(fields, schema.metadata)), kept))
+    Ok((Arc::new(Schema::new_with_metadata(fields, converted.metadata.clone())), kept))
+}
+
+/// Converts and refines at once.
+#[cfg(test)]
+pub(crate) fn build(
+    descr: &SchemaDescriptor,
+    key_value: Option<&[KeyValue]>,
+    options: &SchemaOptions,
+    projection: Option<&Projection>,
+) -> Result<(SchemaRef, Vec<Node>)> {
+    refine(&convert(descr, key_value, options)?, descr, options, projection)
 }
 
 /// One Arrow field to be produced, with what is needed to build it from levels and values.

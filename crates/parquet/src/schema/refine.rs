@@ -22,8 +22,8 @@ pub(super) struct Refinement<'a> {
 
 impl Refinement<'_> {
     /// The node with what remains below it; `None` if nothing does.
-    pub(super) fn apply(&self, node: Node) -> Result<Option<Node>> {
-        if self.keeps_any(&node) { self.keep(node, false).map(Some) } else { Ok(None) }
+    pub(super) fn apply(&self, node: &Node) -> Result<Option<Node>> {
+        if self.keeps_any(node) { self.keep(node.clone(), false).map(Some) } else { Ok(None) }
     }
 
     /// `whole` keeps everything below, whatever is selected.

@@ -74,6 +74,14 @@ impl ByteRanges for Counted {
     fn requests(&self, ranges: &[Range<u64>]) -> Vec<Range<u64>> {
         self.source.requests(ranges)
     }
+
+    fn request_cost_bytes(&self) -> u64 {
+        self.source.request_cost_bytes()
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.source.memory_bytes()
+    }
 }
 
 fn byte_count(range: &Range<u64>) -> u64 {

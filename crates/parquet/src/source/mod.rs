@@ -1,15 +1,27 @@
 //! Where a file's bytes come from: anything that gives byte ranges.
 
+#[cfg(not(feature = "object-store"))]
+mod absent;
 mod counted;
 mod local_file;
 mod mapped_file;
+#[cfg(feature = "object-store")]
+mod object;
 mod pool;
+mod read_ahead;
+mod store_options;
 mod version;
 
+#[cfg(not(feature = "object-store"))]
+pub(crate) use absent::{Listed, Store};
 pub use counted::{Counted, Traffic};
 pub use local_file::LocalFile;
 pub use mapped_file::MappedFile;
+#[cfg(feature = "object-store")]
+pub(crate) use object::{Listed, Store};
 pub(crate) use pool::{FilePool, PooledFile};
+pub(crate) use read_ahead::ReadAhead;
+pub(crate) use store_options::StoreOptions;
 pub(crate) use version::Version;
 
 use std::fmt::Debug;
@@ -17,6 +29,9 @@ use std::io;
 use std::ops::Range;
 
 use bytes::Bytes;
+
+/// What is read first of an object in a store, and kept: its footer, as a rule, and often what lies before it.
+pub(crate) const STORE_TAIL_BYTES: u64 = 32 << 10;
 
 /// Something that gives ranges of a file's bytes: a local file, memory, an object in a store.
 ///
@@ -65,6 +80,17 @@ pub trait ByteRanges: Send + Sync + Debug {
     /// for each range.
     fn requests(&self, ranges: &[Range<u64>]) -> Vec<Range<u64>> {
         ranges.to_vec()
+    }
+
+    /// How many bytes the storage sends in the time that it takes to answer a request: so many are read for nothing where that
+    /// saves a request. 0, the default, for storage that answers at once.
+    fn request_cost_bytes(&self) -> u64 {
+        0
+    }
+
+    /// Bytes of memory that the source holds on to, such as parts of the file that it has read before they were asked for.
+    fn memory_bytes(&self) -> usize {
+        0
     }
 }
 

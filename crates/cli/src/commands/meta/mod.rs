@@ -30,7 +30,7 @@ pub(super) fn run(args: &MetaArgs) -> Result<Outcome> {
     let mut inputs = Inputs::find(&args.inputs)?;
     for index in 0..inputs.len() {
         let (file, name) = (inputs.open(index)?, inputs.name(index));
-        let subject = Subject::new(&file, name, inputs.byte_len(index), args)?;
+        let subject = Subject::new(&file, name, Some(file.source().len()), args)?;
         let text = if args.json {
             json_text(&json::describe(&subject))
         } else {

@@ -1,0 +1,91 @@
+//! Schemas of files opened lately. Files of one table have the same bytes there, which are then converted once; and what is
+//! made for one file's schema (a predicate bound to it, say) can be used for the next.
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use arrow_schema::SchemaRef;
+use parquet::schema::types::SchemaDescPtr;
+
+use crate::schema::Converted;
+
+/// A schema, and what it was made from.
+#[derive(Debug)]
+pub(super) struct KnownSchema {
+    pub(super) source: Option<SchemaSource>,
+    pub(super) descr: SchemaDescPtr,
+    pub(super) converted: Converted,
+    /// The schema of the whole file, strings as views.
+    pub(super) arrow: SchemaRef,
+}
+
+/// What decides a file's schema: two lists of its footer, as they are stored, and the options that it is opened with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct SchemaSource {
+    pub(super) schema: Box<[u8]>,
+    pub(super) key_values: Box<[u8]>,
+    pub(super) use_hint: bool,
+    pub(super) depth: usize,
+}
+
+/// What a [`SchemaSource`] is made of, borrowed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SchemaBytes<'a> {
+    pub(super) schema: &'a [u8],
+    pub(super) key_values: &'a [u8],
+    pub(super) use_hint: bool,
+    pub(super) depth: usize,
+}
+
+/// Most schemas that are kept.
+const MOST_SCHEMAS: usize = 16;
+
+/// The largest schema that is kept, in bytes of a footer.
+const MOST_BYTES: usize = 1 << 20;
+
+impl SchemaBytes<'_> {
+    fn are_of(self, source: &SchemaSource) -> bool {
+        self.use_hint == source.use_hint
+            && self.depth == source.depth
+            && self.schema == &*source.schema
+            && self.key_values == &*source.key_values
+    }
+
+    pub(super) fn to_source(self) -> Option<SchemaSource> {
+        let is_kept = self.schema.len() + self.key_values.len() <= MOST_BYTES;
+        is_kept.then(|| SchemaSource {
+            schema: self.schema.into(),
+            key_values: self.key_values.into(),
+            use_hint: self.use_hint,
+            depth: self.depth,
+        })
+    }
+}
+
+/// The schema made from these bytes, if it is known.
+pub(super) fn find(bytes: SchemaBytes<'_>) -> Option<Arc<KnownSchema>> {
+    let mut known = known().lock().unwrap_or_else(PoisonError::into_inner);
+    let is_it = |schema: &Arc<KnownSchema>| schema.source.as_ref().is_some_and(|source| bytes.are_of(source));
+    let at = known.iter().position(is_it)?;
+    known[..=at].rotate_right(1);
+    known.first().cloned()
+}
+
+/// Keeps `schema`; gives the one that is kept, which is another's if that was faster.
+pub(super) fn keep(schema: Arc<KnownSchema>) -> Arc<KnownSchema> {
+    if schema.source.is_none() {
+        return schema;
+    }
+    let mut known = known().lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(same) = known.iter().find(|other| other.source == schema.source) {
+        return Arc::clone(same);
+    }
+    known.truncate(MOST_SCHEMAS - 1);
+    known.insert(0, Arc::clone(&schema));
+    schema
+}
+
+/// Those used last come first.
+fn known() -> &'static Mutex<Vec<Arc<KnownSchema>>> {
+    static KNOWN: OnceLock<Mutex<Vec<Arc<KnownSchema>>>> = OnceLock::new();
+    KNOWN.get_or_init(Mutex::default)
+}

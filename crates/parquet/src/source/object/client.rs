@@ -1,0 +1,143 @@
+//! Requests to one store: bounded in number, tried again, and checked for being whole.
+
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::StreamExt;
+use object_store::path::Path;
+use object_store::{Error, GetOptions, GetRange, ObjectMeta, ObjectStore};
+use tokio::sync::Semaphore;
+
+use super::failure;
+use super::runtime::wait;
+
+/// A store, and how requests are made of it.
+#[derive(Debug)]
+pub(super) struct Client {
+    store: Arc<dyn ObjectStore>,
+    /// What stands before a path to make it a URL.
+    base: Arc<str>,
+    in_flight: Arc<Semaphore>,
+    retries: usize,
+}
+
+type Answer = Result<(Bytes, ObjectMeta), Error>;
+
+impl Client {
+    pub(super) fn new(store: Arc<dyn ObjectStore>, base: Arc<str>, in_flight: usize, retries: usize) -> Self {
+        Self { store, base, in_flight: Arc::new(Semaphore::new(in_flight.max(1))), retries }
+    }
+
+    pub(super) fn url(&self, path: &Path) -> String {
+        format!("{}/{path}", self.base)
+    }
+
+    /// The bytes of `range`, all of them, and what the store says of the object.
+    pub(super) fn get(self: &Arc<Self>, path: &Path, range: GetRange) -> io::Result<(Bytes, ObjectMeta)> {
+        let (client, object) = (Arc::clone(self), path.clone());
+        wait(async move { client.fetch(&object, range).await })?.map_err(|error| self.explain(path, error))
+    }
+
+    /// The bytes of each of `ranges`, asked for at the same time.
+    pub(super) fn get_all(
+        self: &Arc<Self>,
+        path: &Path,
+        ranges: &[Range<u64>],
+    ) -> io::Result<Vec<(Bytes, ObjectMeta)>> {
+        if let [range] = ranges {
+            return Ok(vec![self.get(path, GetRange::Bounded(range.clone()))?]);
+        }
+        if ranges.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (client, object, ranges) = (Arc::clone(self), path.clone(), ranges.to_vec());
+        let work = async move {
+            let fetches = ranges.into_iter().map(|range| client.fetch(&object, GetRange::Bounded(range)));
+            futures_util::future::try_join_all(fetches).await
+        };
+        wait(work)?.map_err(|error| self.explain(path, error))
+    }
+
+    /// What the store says of the object at `path`.
+    pub(super) fn head(self: &Arc<Self>, path: &Path) -> io::Result<ObjectMeta> {
+        let (client, object) = (Arc::clone(self), path.clone());
+        let work = async move {
+            let _permit = client.in_flight.acquire().await;
+            let options = GetOptions { head: true, ..GetOptions::default() };
+            client.store.get_opts(&object, options).await.map(|answer| answer.meta)
+        };
+        wait(work)?.map_err(|error| self.explain(path, error))
+    }
+
+    /// The objects whose path is below `prefix`.
+    pub(super) fn list(self: &Arc<Self>, prefix: Path) -> io::Result<Vec<ObjectMeta>> {
+        let (client, below) = (Arc::clone(self), prefix.clone());
+        let work = async move {
+            let _permit = client.in_flight.acquire().await;
+            let mut objects = client.store.list(Some(&below));
+            let mut found = Vec::new();
+            while let Some(object) = objects.next().await {
+                found.push(object?);
+            }
+            Ok(found)
+        };
+        wait(work)?.map_err(|error| self.explain(&prefix, error))
+    }
+
+    /// One answer. Errors before it begins are tried again by the store; those of a body that ends early are tried again here.
+    async fn fetch(&self, path: &Path, range: GetRange) -> Answer {
+        let mut pause = Duration::from_millis(100);
+        let mut left = self.retries;
+        loop {
+            let cut_short = match self.fetch_once(path, range.clone()).await {
+                Ok(answer) => return Ok(answer),
+                Err(Fetch::Refused(error)) => return Err(error),
+                Err(Fetch::CutShort(error)) => error,
+            };
+            if left == 0 {
+                return Err(cut_short);
+            }
+            left -= 1;
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(Duration::from_secs(5));
+        }
+    }
+
+    async fn fetch_once(&self, path: &Path, range: GetRange) -> Result<(Bytes, ObjectMeta), Fetch> {
+        let _permit = self.in_flight.acquire().await;
+        let options = GetOptions { range: Some(range), ..GetOptions::default() };
+        let answer = self.store.get_opts(path, options).await.map_err(Fetch::Refused)?;
+        let (meta, expected) = (answer.meta.clone(), answer.range.end - answer.range.start);
+        let bytes = answer.bytes().await.map_err(Fetch::CutShort)?;
+        if bytes.len() as u64 != expected {
+            let what = format!("{} of {expected} bytes came", bytes.len());
+            return Err(Fetch::CutShort(Error::Generic { store: "lath", source: what.into() }));
+        }
+        Ok((bytes, meta))
+    }
+
+    /// Whether a request that failed may go well once the object's length is known.
+    pub(super) fn may_know_length(&self, error: &io::Error) -> bool {
+        error.kind() == io::ErrorKind::Unsupported
+    }
+
+    /// The object is not what it was.
+    pub(super) fn changed(&self) -> io::Error {
+        io::Error::other("the object has been replaced since it was opened or listed; open it again")
+    }
+
+    fn explain(&self, path: &Path, error: Error) -> io::Error {
+        failure::explain(&self.url(path), error)
+    }
+}
+
+/// Why a request gave nothing.
+enum Fetch {
+    /// The store did not answer, or answered with an error, as often as it was asked.
+    Refused(Error),
+    /// The answer ended before it was whole.
+    CutShort(Error),
+}

@@ -1,0 +1,96 @@
+//! What is said of a request that failed: what happened, and what to do. Where, the callers add.
+
+use std::error::Error as _;
+use std::io::{self, ErrorKind};
+
+use object_store::Error;
+
+/// The error of the `object_store` crate as one of input; `url` says which store it is of.
+pub(super) fn explain(url: &str, error: Error) -> io::Error {
+    let (kind, what, advice) = match &error {
+        Error::NotFound { .. } => (
+            ErrorKind::NotFound,
+            "there is no such object".to_owned(),
+            "look at the spelling, and at the bucket's region",
+        ),
+        Error::PermissionDenied { .. } => {
+            (ErrorKind::PermissionDenied, "access is denied".to_owned(), credentials(url))
+        }
+        Error::Unauthenticated { .. } => {
+            (ErrorKind::PermissionDenied, "the credentials are missing or wrong".to_owned(), credentials(url))
+        }
+        Error::NotSupported { .. } => (ErrorKind::Unsupported, root(&error), ""),
+        Error::InvalidPath { .. } => (ErrorKind::InvalidInput, root(&error), "look at the spelling"),
+        other => {
+            let what = root(other);
+            let chain = chain(other);
+            if chain.contains("non-partial response") || chain.contains("Content-Range") || chain.contains("416") {
+                let advice = "if it does not answer range requests, download the file first";
+                (ErrorKind::Unsupported, "the server did not answer with the range asked for".to_owned(), advice)
+            } else if chain.contains("configured region") || chain.contains("301") || chain.contains("307") {
+                (
+                    ErrorKind::Other,
+                    "the store answers from another place".to_owned(),
+                    "set AWS_REGION to the bucket's region",
+                )
+            } else if chain.contains("169.254.169.254")
+                || chain.contains("169.254.170.2")
+                || chain.contains("metadata.google")
+            {
+                (ErrorKind::PermissionDenied, "no credentials were found".to_owned(), credentials(url))
+            } else if chain.contains("timed out") || chain.contains("Timeout") {
+                (ErrorKind::TimedOut, what, "the store did not answer in time, as often as it was asked")
+            } else if chain.contains("onnection refused")
+                || chain.contains("dns error")
+                || chain.contains("failed to lookup")
+            {
+                (ErrorKind::NotConnected, what, "look at the host's name and the endpoint")
+            } else {
+                (ErrorKind::Other, what, "")
+            }
+        }
+    };
+    let advice = if advice.is_empty() { String::new() } else { format!("; {advice}") };
+    io::Error::new(kind, format!("{what}{advice}"))
+}
+
+/// The variables that a store takes credentials from.
+fn credentials(url: &str) -> &'static str {
+    match url.split("://").next() {
+        Some("s3" | "s3a") => {
+            "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (and AWS_SESSION_TOKEN for temporary ones), or AWS_SKIP_SIGNATURE=true for public data"
+        }
+        Some("gs") => {
+            "set GOOGLE_APPLICATION_CREDENTIALS to a file of credentials, or GOOGLE_SKIP_SIGNATURE=true for public data"
+        }
+        Some("az" | "azure" | "adl" | "abfs" | "abfss") => {
+            "set AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY (or AZURE_STORAGE_SAS_KEY), or AZURE_SKIP_SIGNATURE=true for public data"
+        }
+        _ => "the server wants credentials, which are not sent over HTTP",
+    }
+}
+
+/// What is at the root of an error, in its own words.
+fn root(error: &Error) -> String {
+    let mut innermost: &dyn std::error::Error = error;
+    while let Some(source) = innermost.source() {
+        innermost = source;
+    }
+    let text = innermost.to_string();
+    // An answer's body can be a page of XML.
+    match text.char_indices().nth(300) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
+
+fn chain(error: &Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(inner) = source {
+        text.push('\n');
+        text.push_str(&inner.to_string());
+        source = inner.source();
+    }
+    text
+}

@@ -1,0 +1,172 @@
+//! Objects of stores, by way of the `object_store` crate: S3, Google Cloud Storage, Azure, HTTP.
+//!
+//! Calls block; requests run on a small runtime of the process, so that callers may be on any thread, a runtime's included.
+
+mod client;
+mod failure;
+mod runtime;
+mod store;
+
+use std::fmt;
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use object_store::path::Path;
+use object_store::{GetRange, ObjectMeta};
+
+use self::client::Client;
+use super::{ByteRanges, STORE_TAIL_BYTES as TAIL_BYTES, Version, check_range};
+
+pub(crate) use store::{Listed, Store};
+
+/// Ranges that are at most so far apart are read by one request: what a store sends in the time that it takes to answer one.
+const GAP_BYTES: u64 = 128 << 10;
+
+/// An object of a store, always the one that it was when it was opened.
+pub(crate) struct ObjectFile {
+    client: Arc<Client>,
+    path: Path,
+    len: u64,
+    tag: Arc<str>,
+    /// The object's last bytes, which came when it was opened.
+    tail: Bytes,
+}
+
+impl ObjectFile {
+    /// Reads the end of the object at `path`: one request, unless `known` is nothing and the store does not answer requests
+    /// for the end of an object whose length is not known.
+    fn open(client: &Arc<Client>, path: &Path, known: Option<&Version>) -> io::Result<Self> {
+        let (tail, meta) = match known {
+            Some(Version::Store { len, .. }) => {
+                let range = len.saturating_sub(TAIL_BYTES)..*len;
+                if range.is_empty() {
+                    return Ok(Self::of(client, path, known.cloned(), 0, Bytes::new()));
+                }
+                client.get(path, GetRange::Bounded(range))?
+            }
+            _ => match client.get(path, GetRange::Suffix(TAIL_BYTES)) {
+                Ok(answer) => answer,
+                Err(error) if client.may_know_length(&error) => {
+                    let meta = client.head(path)?;
+                    let range = meta.size.saturating_sub(TAIL_BYTES)..meta.size;
+                    if range.is_empty() {
+                        return Ok(Self::of(client, path, Some(version(&meta)), 0, Bytes::new()));
+                    }
+                    client.get(path, GetRange::Bounded(range))?
+                }
+                Err(error) => return Err(error),
+            },
+        };
+        let file = Self::of(client, path, Some(version(&meta)), meta.size, tail);
+        match known {
+            Some(known) if *known != file.version() => Err(client.changed()),
+            _ => Ok(file),
+        }
+    }
+
+    fn of(client: &Arc<Client>, path: &Path, version: Option<Version>, len: u64, tail: Bytes) -> Self {
+        let tag = match version {
+            Some(Version::Store { tag, .. }) => tag,
+            _ => "".into(),
+        };
+        Self { client: Arc::clone(client), path: path.clone(), len, tag, tail }
+    }
+
+    /// The state of the object when it was opened.
+    fn version(&self) -> Version {
+        Version::Store { len: self.len, tag: Arc::clone(&self.tag) }
+    }
+
+    fn tail_start(&self) -> u64 {
+        self.len - self.tail.len() as u64
+    }
+
+    /// The bytes of `range`, if they came with the end of the object.
+    fn from_tail(&self, range: &Range<u64>) -> Option<Bytes> {
+        let start = range.start.checked_sub(self.tail_start())?;
+        // Fits: both ends are within what is in memory.
+        Some(self.tail.slice(start as usize..(range.end - self.tail_start()) as usize))
+    }
+}
+
+impl ByteRanges for ObjectFile {
+    fn len(&self) -> u64 {
+        self.len
+    }
+
+    fn read(&self, range: Range<u64>) -> io::Result<Bytes> {
+        check_range(&range, self.len)?;
+        if range.is_empty() {
+            return Ok(Bytes::new());
+        }
+        if let Some(bytes) = self.from_tail(&range) {
+            return Ok(bytes);
+        }
+        let (bytes, meta) = self.client.get(&self.path, GetRange::Bounded(range))?;
+        if version(&meta) == self.version() { Ok(bytes) } else { Err(self.client.changed()) }
+    }
+
+    fn read_many(&self, ranges: &[Range<u64>]) -> io::Result<Vec<Bytes>> {
+        for range in ranges {
+            check_range(range, self.len)?;
+        }
+        let requests = self.requests(ranges);
+        let answers = self.client.get_all(&self.path, &requests)?;
+        if answers.iter().any(|(_, meta)| version(meta) != self.version()) {
+            return Err(self.client.changed());
+        }
+        let part = |range: &Range<u64>| {
+            if range.is_empty() {
+                return Ok(Bytes::new());
+            }
+            if let Some(bytes) = self.from_tail(range) {
+                return Ok(bytes);
+            }
+            let at = requests.partition_point(|request| request.end < range.end);
+            let covering = requests.get(at).filter(|request| request.start <= range.start).zip(answers.get(at));
+            let (request, (bytes, _)) = covering.ok_or_else(|| io::Error::from(io::ErrorKind::UnexpectedEof))?;
+            // Fits: the request's bytes are in memory.
+            Ok(bytes.slice((range.start - request.start) as usize..(range.end - request.start) as usize))
+        };
+        ranges.iter().map(part).collect()
+    }
+
+    fn requests(&self, ranges: &[Range<u64>]) -> Vec<Range<u64>> {
+        let mut wanted: Vec<Range<u64>> =
+            ranges.iter().filter(|range| !range.is_empty() && range.start < self.tail_start()).cloned().collect();
+        wanted.sort_unstable_by_key(|range| range.start);
+        let mut requests: Vec<Range<u64>> = Vec::with_capacity(wanted.len());
+        for range in wanted {
+            match requests.last_mut() {
+                Some(last) if range.start <= last.end.saturating_add(GAP_BYTES) => last.end = last.end.max(range.end),
+                _ => requests.push(range),
+            }
+        }
+        requests
+    }
+
+    fn request_cost_bytes(&self) -> u64 {
+        GAP_BYTES
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.tail.len()
+    }
+}
+
+impl fmt::Debug for ObjectFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ObjectFile").field("url", &self.client.url(&self.path)).field("len", &self.len).finish()
+    }
+}
+
+/// The state of an object, as the store tells it. A store that tells neither an entity tag nor a time has the length alone.
+fn version(meta: &ObjectMeta) -> Version {
+    let tag = match &meta.e_tag {
+        Some(tag) => tag.as_str().into(),
+        None => meta.last_modified.timestamp_micros().to_string().into(),
+    };
+    Version::Store { len: meta.size, tag }
+}

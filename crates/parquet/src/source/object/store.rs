@@ -1,0 +1,171 @@
+//! Which store a URL is of, how it is reached, and what it has.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
+use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
+use object_store::gcp::GoogleCloudStorageBuilder;
+use object_store::http::HttpBuilder;
+use object_store::path::Path;
+use object_store::{BackoffConfig, ClientOptions, ObjectStore, RetryConfig};
+
+use super::client::Client;
+use super::{ObjectFile, version};
+use crate::source::{StoreOptions, Version};
+
+/// An object of a store: its URL taken apart, and who makes requests for it.
+#[derive(Debug, Clone)]
+pub(crate) struct Store {
+    client: Arc<Client>,
+    /// Path of an object or of what is above objects, as it was written.
+    key: String,
+    is_web: bool,
+}
+
+/// An object that a store has.
+#[derive(Debug)]
+pub(crate) struct Listed {
+    pub(crate) url: String,
+    pub(crate) len: u64,
+    pub(crate) version: Version,
+}
+
+impl Store {
+    /// Finds the store of `url`. Stores are kept, with their connections and credentials, for as long as the variables that
+    /// configure them stay as they are.
+    pub(crate) fn of(url: &str, options: &StoreOptions) -> io::Result<Self> {
+        let invalid = |what: &str| io::Error::new(io::ErrorKind::InvalidInput, what);
+        let (scheme, rest) = url.split_once("://").ok_or_else(|| invalid("not a URL"))?;
+        let scheme = scheme.to_ascii_lowercase();
+        let (authority, key) = rest.split_once('/').unwrap_or((rest, ""));
+        let is_web = matches!(scheme.as_str(), "http" | "https");
+        if authority.is_empty() {
+            return Err(invalid(if is_web { "the host is missing" } else { "the bucket is missing" }));
+        }
+        if is_web && key.contains(['?', '#']) {
+            return Err(invalid("URLs with a query are not supported"));
+        }
+        type Key = (String, StoreOptions, Vec<(String, String)>);
+        static CLIENTS: OnceLock<Mutex<HashMap<Key, Arc<Client>>>> = OnceLock::new();
+        let base = format!("{scheme}://{authority}");
+        let kept = (base.clone(), options.clone(), variables(&scheme));
+        let mut clients = CLIENTS.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
+        let client = match clients.get(&kept) {
+            Some(client) => Arc::clone(client),
+            None => {
+                let store = build(&scheme, authority, options).map_err(|error| invalid(&error.to_string()))?;
+                let client = Client::new(store, base.into(), options.requests_in_flight, options.retries);
+                let client = Arc::new(client);
+                clients.insert(kept, Arc::clone(&client));
+                client
+            }
+        };
+        Ok(Self { client, key: key.to_owned(), is_web })
+    }
+
+    /// Another object of the same store.
+    pub(crate) fn sibling(&self, key: &str) -> Self {
+        Self { client: Arc::clone(&self.client), key: key.to_owned(), is_web: self.is_web }
+    }
+
+    /// The path below the bucket or host.
+    pub(crate) fn key(&self) -> &str {
+        &self.key
+    }
+
+    /// Whether this is a web server, which cannot say what it has.
+    pub(crate) fn is_web(&self) -> bool {
+        self.is_web
+    }
+
+    /// Opens the object; if it is not in the state `known`, that is an error.
+    pub(crate) fn open(&self, known: Option<&Version>) -> io::Result<(ObjectFile, Version)> {
+        let file = ObjectFile::open(&self.client, &self.path(&self.key)?, known)?;
+        let version = file.version();
+        Ok((file, version))
+    }
+
+    /// The state of the object now.
+    pub(crate) fn version(&self) -> io::Result<Version> {
+        self.client.head(&self.path(&self.key)?).map(|meta| version(&meta))
+    }
+
+    /// The objects below the directory `prefix`, in no particular order.
+    pub(crate) fn list(&self, prefix: &str) -> io::Result<Vec<Listed>> {
+        let objects = self.client.list(self.path(prefix)?)?;
+        let listed = objects.into_iter().map(|meta| Listed {
+            url: self.client.url(&meta.location),
+            len: meta.size,
+            version: version(&meta),
+        });
+        Ok(listed.collect())
+    }
+
+    /// Keys of buckets are taken as they are written, those of web servers as URLs.
+    fn path(&self, key: &str) -> io::Result<Path> {
+        let path = if self.is_web { Path::from_url_path(key) } else { Path::parse(key) };
+        path.map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error.to_string()))
+    }
+}
+
+/// The environment variables that configure the stores of a scheme.
+fn variables(scheme: &str) -> Vec<(String, String)> {
+    let prefix = match scheme {
+        "s3" | "s3a" => "AWS_",
+        "gs" => "GOOGLE_",
+        "http" | "https" => return Vec::new(),
+        _ => "AZURE_",
+    };
+    let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
+        Some((name.into_string().ok()?, value.into_string().ok()?))
+    };
+    let mut variables: Vec<(String, String)> =
+        std::env::vars_os().filter_map(text).filter(|(name, _)| name.starts_with(prefix)).collect();
+    variables.sort_unstable();
+    variables
+}
+
+fn build(scheme: &str, authority: &str, options: &StoreOptions) -> Result<Arc<dyn ObjectStore>, object_store::Error> {
+    let retry = RetryConfig {
+        backoff: BackoffConfig {
+            init_backoff: Duration::from_millis(100),
+            max_backoff: Duration::from_secs(5),
+            base: 2.0,
+        },
+        max_retries: options.retries,
+        retry_timeout: Duration::from_secs(180),
+    };
+    let client = ClientOptions::new()
+        .with_timeout(options.timeout)
+        .with_connect_timeout(options.timeout.min(Duration::from_secs(5)))
+        .with_pool_max_idle_per_host(options.requests_in_flight);
+    let url = format!("{scheme}://{authority}");
+    Ok(match scheme {
+        "s3" | "s3a" => {
+            let mut builder = AmazonS3Builder::from_env().with_bucket_name(authority);
+            let endpoint = [AmazonS3ConfigKey::S3Endpoint, AmazonS3ConfigKey::Endpoint]
+                .iter()
+                .find_map(|key| builder.get_config_value(key));
+            let is_plain = endpoint.is_some_and(|endpoint| endpoint.starts_with("http://"));
+            builder = builder.with_client_options(client.with_allow_http(is_plain)).with_retry(retry);
+            Arc::new(builder.build()?)
+        }
+        "gs" => {
+            let builder = GoogleCloudStorageBuilder::from_env().with_bucket_name(authority);
+            Arc::new(builder.with_client_options(client).with_retry(retry).build()?)
+        }
+        "http" | "https" => {
+            let client = client.with_allow_http(scheme == "http");
+            Arc::new(HttpBuilder::new().with_url(url).with_client_options(client).with_retry(retry).build()?)
+        }
+        _ => {
+            let builder = MicrosoftAzureBuilder::from_env().with_url(url);
+            let endpoint = builder.get_config_value(&AzureConfigKey::Endpoint);
+            let is_plain = endpoint.is_some_and(|endpoint| endpoint.starts_with("http://"));
+            Arc::new(builder.with_client_options(client.with_allow_http(is_plain)).with_retry(retry).build()?)
+        }
+    })
+}

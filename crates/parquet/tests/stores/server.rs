@@ -1,0 +1,228 @@
+//! A web server for tests: files from memory, ranges, keep-alive, and faults on request.
+
+use std::collections::HashMap;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use bytes::Bytes;
+
+/// A request as it came.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Request {
+    pub(crate) method: String,
+    pub(crate) path: String,
+    /// The value of the header `Range`.
+    pub(crate) range: Option<String>,
+}
+
+/// What is done to an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// The answer as it should be.
+    None,
+    /// It comes later.
+    Delay(Duration),
+    /// Another status, without a body.
+    Status(u16),
+    /// The connection is closed instead.
+    Reset,
+    /// The body ends after so many bytes, though more were announced.
+    Truncate(usize),
+    /// The body ends after so many bytes, and nothing was announced but the range.
+    Short(usize),
+    /// The whole file is sent, as if no range had been asked for.
+    Whole,
+}
+
+type Choose = dyn Fn(&Request, usize) -> Fault + Send + Sync;
+
+/// A server on loopback; it stops when it is dropped.
+pub(crate) struct Server {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    files: Mutex<HashMap<String, (Bytes, String)>>,
+    requests: Mutex<Vec<Request>>,
+    choose: Box<Choose>,
+    sent: AtomicUsize,
+    now: AtomicUsize,
+    most: AtomicUsize,
+    is_stopped: AtomicUsize,
+}
+
+impl Server {
+    /// A server without faults.
+    pub(crate) fn of(files: impl IntoIterator<Item = (String, Bytes)>) -> Self {
+        Self::with_faults(files, |_, _| Fault::None)
+    }
+
+    /// A server that does to each answer what `choose` says of the request and its number.
+    pub(crate) fn with_faults(
+        files: impl IntoIterator<Item = (String, Bytes)>,
+        choose: impl Fn(&Request, usize) -> Fault + Send + Sync + 'static,
+    ) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let files = files.into_iter().map(|(path, bytes)| (path, (bytes, "\"1\"".to_owned()))).collect();
+        let shared = Arc::new(Shared {
+            files: Mutex::new(files),
+            requests: Mutex::default(),
+            choose: Box::new(choose),
+            sent: AtomicUsize::new(0),
+            now: AtomicUsize::new(0),
+            most: AtomicUsize::new(0),
+            is_stopped: AtomicUsize::new(0),
+        });
+        let serving = Arc::clone(&shared);
+        thread::spawn(move || {
+            for connection in listener.incoming() {
+                if serving.is_stopped.load(Ordering::Relaxed) == 1 {
+                    break;
+                }
+                let (Ok(connection), shared) = (connection, Arc::clone(&serving)) else { continue };
+                // A connection that the client closes is no failure.
+                thread::spawn(move || drop(shared.serve(connection)));
+            }
+        });
+        Self { address, shared }
+    }
+
+    pub(crate) fn url(&self, path: &str) -> String {
+        format!("http://{}/{path}", self.address)
+    }
+
+    /// The requests so far.
+    pub(crate) fn requests(&self) -> Vec<Request> {
+        self.shared.requests.lock().unwrap().clone()
+    }
+
+    /// Bytes of bodies sent so far.
+    pub(crate) fn sent(&self) -> usize {
+        self.shared.sent.load(Ordering::Relaxed)
+    }
+
+    /// Most requests that were being answered at the same time.
+    pub(crate) fn most_at_once(&self) -> usize {
+        self.shared.most.load(Ordering::Relaxed)
+    }
+
+    /// Puts another file in place of one.
+    pub(crate) fn replace(&self, path: &str, bytes: Bytes) {
+        self.shared.files.lock().unwrap().insert(path.to_owned(), (bytes, "\"2\"".to_owned()));
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.shared.is_stopped.store(1, Ordering::Relaxed);
+        // Wakes the thread that accepts.
+        drop(TcpStream::connect(self.address));
+    }
+}
+
+impl Shared {
+    fn serve(&self, connection: TcpStream) -> io::Result<()> {
+        connection.set_nodelay(true)?;
+        let mut reader = BufReader::new(connection.try_clone()?);
+        let mut writer = connection;
+        while let Some(request) = read_request(&mut reader)? {
+            let number = {
+                let mut requests = self.requests.lock().unwrap();
+                requests.push(request.clone());
+                requests.len() - 1
+            };
+            if !self.answer(&mut writer, &request, number)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the connection stays open.
+    fn answer(&self, writer: &mut TcpStream, request: &Request, number: usize) -> io::Result<bool> {
+        let now = self.now.fetch_add(1, Ordering::SeqCst) + 1;
+        self.most.fetch_max(now, Ordering::SeqCst);
+        let fault = (self.choose)(request, number);
+        if let Fault::Delay(time) = fault {
+            thread::sleep(time);
+        }
+        // Before the client can know of the answer, and ask again.
+        self.now.fetch_sub(1, Ordering::SeqCst);
+        match fault {
+            Fault::Status(status) => {
+                write!(writer, "HTTP/1.1 {status} Fault\r\nContent-Length: 0\r\n\r\n")?;
+                return Ok(true);
+            }
+            Fault::Reset => return Ok(false),
+            _ => {}
+        }
+        let path = request.path.trim_start_matches('/');
+        let Some((file, tag)) = self.files.lock().unwrap().get(path).cloned() else {
+            write!(writer, "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")?;
+            return Ok(true);
+        };
+        let range =
+            request.range.as_deref().filter(|_| fault != Fault::Whole).and_then(|range| parse_range(range, file.len()));
+        let (status, body) = match &range {
+            Some(range) => ("206 Partial Content", file.slice(range.clone())),
+            None => ("200 OK", file.clone()),
+        };
+        write!(writer, "HTTP/1.1 {status}\r\nETag: {tag}\r\nAccept-Ranges: bytes\r\n")?;
+        if let Some(range) = &range {
+            write!(writer, "Content-Range: bytes {}-{}/{}\r\n", range.start, range.end - 1, file.len())?;
+        }
+        let announced = match fault {
+            Fault::Short(len) => len.min(body.len()),
+            _ => body.len(),
+        };
+        write!(writer, "Content-Length: {announced}\r\n\r\n")?;
+        if request.method == "HEAD" {
+            return Ok(true);
+        }
+        let sent = match fault {
+            Fault::Truncate(len) | Fault::Short(len) => len.min(body.len()),
+            _ => body.len(),
+        };
+        writer.write_all(&body[..sent])?;
+        self.sent.fetch_add(sent, Ordering::Relaxed);
+        Ok(!matches!(fault, Fault::Truncate(_)))
+    }
+}
+
+fn read_request(reader: &mut impl BufRead) -> io::Result<Option<Request>> {
+    let mut line = String::new();
+    if reader.read_line(&mut line)? == 0 {
+        return Ok(None);
+    }
+    let mut words = line.split_whitespace().map(str::to_owned);
+    let (Some(method), Some(path)) = (words.next(), words.next()) else { return Ok(None) };
+    let (mut range, mut body_len) = (None, 0);
+    loop {
+        line.clear();
+        reader.read_line(&mut line)?;
+        let Some((name, value)) = line.trim_end().split_once(':') else { break };
+        match name.to_ascii_lowercase().as_str() {
+            "range" => range = Some(value.trim().to_owned()),
+            "content-length" => body_len = value.trim().parse().unwrap_or(0),
+            _ => {}
+        }
+    }
+    io::copy(&mut reader.take(body_len), &mut io::sink())?;
+    Ok(Some(Request { method, path, range }))
+}
+
+/// `bytes=1-5`, `bytes=5-` or `bytes=-5`.
+fn parse_range(range: &str, len: usize) -> Option<std::ops::Range<usize>> {
+    let (first, last) = range.strip_prefix("bytes=")?.split_once('-')?;
+    Some(match (first, last) {
+        ("", suffix) => len.saturating_sub(suffix.parse().ok()?)..len,
+        (first, "") => first.parse().ok()?..len,
+        (first, last) => first.parse().ok()?..len.min(last.parse::<usize>().ok()? + 1),
+    })
+}
