@@ -112,11 +112,6 @@ impl Alignment {
         Ok(Self { target: Arc::clone(target), sources, paths: (!reads_all).then_some(paths) })
     }
 
-    /// The schema of the batches that come out.
-    pub(crate) fn schema(&self) -> &SchemaRef {
-        &self.target
-    }
-
     /// The paths to read of the file: those that it has of the target. `None` for all of its columns.
     pub(crate) fn paths(&self) -> Option<&[String]> {
         self.paths.as_deref()

@@ -141,11 +141,6 @@ impl PooledFile {
         &self.slot.version
     }
 
-    /// Whether the path still leads to the file as it was first opened.
-    pub(crate) fn is_current(&self) -> bool {
-        fs::metadata(&self.slot.path).is_ok_and(|metadata| Version::of_local(&metadata) == self.slot.version)
-    }
-
     /// The open file.
     fn file(&self) -> io::Result<Arc<File>> {
         let slot = &*self.slot;
@@ -276,11 +271,9 @@ mod tests {
         let (_directory, paths) = directory("pool-replaced", 2);
         let pool = Arc::new(FilePool::new(1));
         let first = PooledFile::open(&paths[0], &pool).expect("a file just written");
-        assert!(first.is_current());
         let second = PooledFile::open(&paths[1], &pool).expect("a file just written");
         fs::write(paths[0].with_extension("new"), b"something else").expect("a file");
         fs::rename(paths[0].with_extension("new"), &paths[0]).expect("a file just written");
-        assert!(!first.is_current());
         let error = first.read(0..4).expect_err("a file that is another");
         assert!(error.to_string().contains("replaced or changed"), "{error}");
         assert_eq!(second.read(0..4).expect("a file as it was"), "this");

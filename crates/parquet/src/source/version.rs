@@ -1,6 +1,7 @@
 //! What tells whether a file is still the one whose footer was read.
 
 use std::fs::Metadata;
+#[cfg(feature = "object-store")]
 use std::sync::Arc;
 
 /// A state of a file. Two that are equal have the same bytes, as far as can be told without reading them.
@@ -10,6 +11,7 @@ pub(crate) enum Version {
     /// has them, device and inode number, and the time of the last change of any kind.
     Local { len: u64, modified: (i64, i64), identity: (u64, u64), changed: (i64, i64) },
     /// An object of a store: length in bytes, and what the store says of its contents.
+    #[cfg(feature = "object-store")]
     Store { len: u64, tag: Arc<str> },
 }
 

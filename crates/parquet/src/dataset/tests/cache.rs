@@ -1,7 +1,7 @@
 use std::fs;
 use std::sync::Arc;
 
-use super::{directory, int64, options, write};
+use super::{directory, int64, write};
 use crate::dataset::{Dataset, DatasetOptions, FooterCache};
 use crate::file::{DecryptionKeys, OpenOptions};
 
