@@ -133,11 +133,10 @@ fn read_stdin() -> Result<Bytes> {
 /// Adds what a look at the file's first bytes tells about why it could not be opened.
 pub(crate) fn explain_open(failure: Failure, head: Option<impl Read>) -> Failure {
     let Failure::Corrupt(message) = failure else { return failure };
+    let Some(head) = head else { return Failure::Corrupt(message) };
     let mut magic = Vec::new();
-    if let Some(head) = head {
-        // What cannot be read cannot be explained; the failure itself has been found already.
-        let _ = head.take(8).read_to_end(&mut magic);
-    }
+    // What cannot be read cannot be explained; the failure itself has been found already.
+    let _ = head.take(8).read_to_end(&mut magic);
     let hint = match magic.as_slice() {
         [] => "the file is empty",
         [b'P', b'A', b'R', b'E', ..] => "the file is encrypted: give the keys with --footer-key and --column-key",

@@ -70,3 +70,29 @@ fn commands_join_in_a_pipe() {
     assert_eq!(first.code, 0, "{BINARY}: {}", first.stderr);
     assert_eq!(lath_with_input(&["count", "-"], &first.stdout).text(0), "10000\n");
 }
+
+#[test]
+fn lists_and_urls_name_files_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    fs::create_dir_all(root.join("year=2026")).unwrap();
+    write(&root.join("a.parquet"), &numbered(0..10), 10);
+    write(&root.join("year=2026/b.parquet"), &numbered(0..20), 10);
+    let url = format!("file://{}", root.join("year=2026/b.parquet").display());
+    assert_eq!(lath(["count", &url]).text(0), "20\n");
+    let list = root.join("list.txt");
+    fs::write(&list, format!("# both\n{}\n{url}\n", root.join("a.parquet").display())).unwrap();
+    let list = format!("@{}", list.display());
+    assert_eq!(lath(["count", &list]).text(0), "30\n");
+    assert_eq!(lath(["cat", &list]).json_lines(0).len(), 30);
+    assert_eq!(lath(["find", &list, "--where", "year = 2026"]).json_lines(0).len(), 20);
+    for (name, code) in [("@missing.txt", 4), ("ftp://host/a.parquet", 2), ("http://host/data/", 2)] {
+        let refused = lath(["count", name]);
+        assert!(
+            refused.code == code && refused.stderr.contains(&name[1..]),
+            "{name}: {} {}",
+            refused.code,
+            refused.stderr
+        );
+    }
+}

@@ -130,7 +130,7 @@ fn within_the_environment_of_a_bucket() {
     }
     assert_eq!(names(&open("s3://lath/t/*/*.parquet").unwrap()), ["t/_temporary/x.parquet", all[0], all[1]]);
     assert_eq!(names(&open("s3://lath/t/year=202[6-9]/**/*.parquet").unwrap()), all[1..]);
-    assert_eq!(names(&open("s3://lath").unwrap()), [&["t.parquet"], &all[..]].concat());
+    assert_eq!(names(&open("s3://lath").unwrap()), [&all[..], &["t.parquet"]].concat());
     assert_eq!(
         names(&open("s3a://lath/t.parquet").map(|_| open("s3://lath/t.parquet").unwrap()).unwrap()),
         ["t.parquet"]

@@ -19,20 +19,19 @@ pub(super) fn explain(url: &str, error: Error) -> io::Error {
         Error::Unauthenticated { .. } => {
             (ErrorKind::PermissionDenied, "the credentials are missing or wrong".to_owned(), credentials(url))
         }
-        Error::NotSupported { .. } => (ErrorKind::Unsupported, root(&error), ""),
+        Error::NotSupported { .. } => no_ranges(),
         Error::InvalidPath { .. } => (ErrorKind::InvalidInput, root(&error), "look at the spelling"),
         other => {
             let what = root(other);
             let chain = chain(other);
-            if chain.contains("non-partial response") || chain.contains("Content-Range") || chain.contains("416") {
-                let advice = "if it does not answer range requests, download the file first";
-                (ErrorKind::Unsupported, "the server did not answer with the range asked for".to_owned(), advice)
-            } else if chain.contains("configured region") || chain.contains("301") || chain.contains("307") {
-                (
-                    ErrorKind::Other,
-                    "the store answers from another place".to_owned(),
-                    "set AWS_REGION to the bucket's region",
-                )
+            if ["non-partial response", "Content-Range", "status code: 416"].iter().any(|sign| chain.contains(sign)) {
+                no_ranges()
+            } else if ["configured region", "status code: 301", "status code: 307"]
+                .iter()
+                .any(|sign| chain.contains(sign))
+            {
+                let what = "the store answers from another place".to_owned();
+                (ErrorKind::Other, what, "set AWS_REGION to the bucket's region")
             } else if chain.contains("169.254.169.254")
                 || chain.contains("169.254.170.2")
                 || chain.contains("metadata.google")
@@ -52,6 +51,12 @@ pub(super) fn explain(url: &str, error: Error) -> io::Error {
     };
     let advice = if advice.is_empty() { String::new() } else { format!("; {advice}") };
     io::Error::new(kind, format!("{what}{advice}"))
+}
+
+/// What is said of a server that sends something else than was asked for.
+fn no_ranges() -> (ErrorKind, String, &'static str) {
+    let advice = "if it does not answer range requests, download the file first";
+    (ErrorKind::Unsupported, "the server did not answer with the range asked for".to_owned(), advice)
 }
 
 /// The variables that a store takes credentials from.
