@@ -292,7 +292,10 @@ impl Shared {
         }
         state.drop_empty_files();
         self.call(&state);
-        self.tell(&mut state);
+        // Most of many files are ruled out: nobody is woken to be told that.
+        if state.has_news(self.job.file_count()) {
+            self.tell(&mut state);
+        }
     }
 
     /// Makes the batches of a row group.
@@ -387,6 +390,15 @@ impl State {
             self.files.pop_front();
             self.first_file += 1;
         }
+    }
+
+    /// Whether there is something for who waits for the next batch, or nothing any more.
+    fn has_news(&self, file_count: usize) -> bool {
+        let Some(first) = self.files.front() else {
+            return self.next_file >= file_count || self.error.is_some() || !self.loose.is_empty();
+        };
+        let is_ready = |row_group: &RowGroup| row_group.is_done || !row_group.batches.is_empty();
+        first.is_open && first.row_groups.front().is_none_or(is_ready) || self.error.is_some() || !self.loose.is_empty()
     }
 
     /// Whether a batch of this row group has to be taken whatever its size, since the reader waits for it.
