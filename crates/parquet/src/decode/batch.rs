@@ -108,12 +108,15 @@ fn compress(array: &ArrayRef, selection: &[u8], count: usize) -> Result<Option<A
     Ok(Some(make_array(data.map_err(|error| Error::invalid(error.to_string()))?)))
 }
 
+/// A kernel that moves selected values to the front of its output.
+type Compress<T> = fn(&[T], &[u8], usize, &mut [T]) -> Result<usize, KernelError>;
+
 /// The selected ones of `slots`, which are values of type `T`; `None` if they are not aligned to it.
 fn compressed<T: bytemuck::Pod + ArrowNativeType>(
     slots: &[u8],
     selection: &[u8],
     count: usize,
-    compress: fn(&[T], &[u8], usize, &mut [T]) -> Result<usize, KernelError>,
+    compress: Compress<T>,
 ) -> Result<Option<Buffer>> {
     let Ok(slots) = bytemuck::try_cast_slice::<u8, T>(slots) else { return Ok(None) };
     let mut kept = vec![T::zeroed(); count];

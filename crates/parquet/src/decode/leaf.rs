@@ -253,17 +253,16 @@ impl LeafReader {
             }
             return self.values.append(Slots::all_valid(n));
         };
-        let value_count;
         let (bits, at) = self.validity.room(n);
-        if self.keep_levels {
+        let value_count = if self.keep_levels {
             let start = self.batch.def.len();
             self.batch.def.resize(start + n, 0);
             let levels = &mut self.batch.def[start..];
             let max_def_level = self.leaf.max_def_level;
-            value_count = decode_levels_and_bits(decoder, levels, max_def_level, &mut self.masks.valid, bits, at)?;
+            decode_levels_and_bits(decoder, levels, max_def_level, &mut self.masks.valid, bits, at)?
         } else {
-            value_count = decoder.decode_bits(bits, at, n)?;
-        }
+            decoder.decode_bits(bits, at, n)?
+        };
         self.validity.advance(n, value_count);
         if value_count == n {
             return self.values.append(Slots::all_valid(n));

@@ -114,7 +114,7 @@ impl Scan {
 
     /// Looks only at the rows of every file from number `row` on, counted from 0.
     pub fn seek(self, row: u64) -> Self {
-        self.row_ranges([row..u64::MAX])
+        self.row_ranges(std::iter::once(row..u64::MAX))
     }
 
     /// Reads only these columns or nested fields, named by dotted path; a path stands for everything below it. Columns come in

@@ -97,7 +97,7 @@ impl Job {
         let plan = self.plan_of(entry, file)?;
         let row_counts = file.row_group_row_counts();
         let chosen = crate::read::split_rows(row_counts, self.row_groups.as_deref(), self.row_ranges.as_deref())?;
-        let mut rows: Vec<(usize, Vec<Range<u64>>, Option<Arc<BoundPredicate>>)> = Vec::new();
+        let mut rows: Vec<RowsLeft> = Vec::new();
         match &plan.predicate {
             None => rows.extend(chosen.into_iter().map(|rows| (rows.row_group, rows.ranges, None))),
             Some(predicate) => {
@@ -211,6 +211,9 @@ impl Job {
         constants
     }
 }
+
+/// A row group, the rows of it that are left, and what is to be asked of them.
+type RowsLeft = (usize, Vec<Range<u64>>, Option<Arc<BoundPredicate>>);
 
 /// Most plans that are kept: files of one schema usually come together.
 const MOST_PLANS: usize = 64;

@@ -225,6 +225,7 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::single_range_in_vec_init, reason = "a list of one range is meant")]
     fn null_is_not_true() {
         let truth = BooleanArray::from(vec![Some(true), None, Some(false), Some(true)]);
         assert_eq!(Mask::of_truth(&truth.slice(1, 3)).ranges(), [2..3]);

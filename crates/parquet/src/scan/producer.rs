@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use arrow_array::types::ByteViewType;
+use arrow_array::{Array, ArrayRef, GenericByteViewArray, RecordBatch, RecordBatchOptions};
+use arrow_schema::DataType;
 use arrow_select::concat::concat_batches;
 
 use super::job::Job;
@@ -69,6 +72,8 @@ impl Producer {
             [batch] => batch.clone(),
             batches => concat_batches(&first.schema(), batches).map_err(|error| Error::invalid(error.to_string()))?,
         };
+        let is_sparse = self.pending.len() > 1 || joined.num_rows() < most / 4;
+        let joined = if is_sparse { compact(joined)? } else { joined };
         self.pending.clear();
         self.pending_rows = 0;
         if joined.num_rows() <= most {
@@ -79,4 +84,31 @@ impl Producer {
         self.pending.push(rest);
         Ok(Some(joined.slice(0, most)))
     }
+}
+
+/// Views that point at little of the pages that they keep in memory become views of copies.
+fn compact(batch: RecordBatch) -> Result<RecordBatch> {
+    if !batch
+        .schema()
+        .fields()
+        .iter()
+        .any(|field| matches!(field.data_type(), DataType::Utf8View | DataType::BinaryView))
+    {
+        return Ok(batch);
+    }
+    let columns = batch.columns().iter().map(|column| match column.data_type() {
+        DataType::Utf8View => compact_views(column.as_string_view()).unwrap_or_else(|| Arc::clone(column)),
+        DataType::BinaryView => compact_views(column.as_binary_view()).unwrap_or_else(|| Arc::clone(column)),
+        _ => Arc::clone(column),
+    });
+    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    RecordBatch::try_new_with_options(batch.schema(), columns.collect(), &options)
+        .map_err(|error| Error::invalid(error.to_string()))
+}
+
+fn compact_views<T: ByteViewType>(array: &GenericByteViewArray<T>) -> Option<ArrayRef> {
+    /// Not worth a copy.
+    const LITTLE: usize = 1 << 16;
+    let held = array.data_buffers().iter().map(|buffer| buffer.len()).sum::<usize>();
+    (held > LITTLE && held / 4 > array.total_buffer_bytes_used()).then(|| Arc::new(array.gc()) as ArrayRef)
 }
