@@ -2,6 +2,7 @@
 
 mod data;
 mod files;
+mod find;
 mod kernels;
 mod machine;
 mod record;
@@ -16,10 +17,12 @@ use files::writers::{Writer, encode};
 use record::Record;
 
 const USAGE: &str =
-    "usage: lath-bench [all|data|kernels|columns|lineitem|memory|write] [--quick] [--peers-only] [--lath-only]
+    "usage: lath-bench [all|data|kernels|columns|lineitem|memory|write|find] [--quick] [--peers-only] [--lath-only]
                   [--only=TEXT] [--threads=N]    TEXT is part of a column's name, or of `a none`, `b snappy`, …
        lath-bench decode READER FILE THREADS REPETITIONS
        lath-bench encode WRITER CODEC SOURCE OUT THREADS REPETITIONS
+       lath-bench find needles FOLDER THREADS
+       lath-bench find shipmodes FILE THREADS REPETITIONS
        lath-bench verify FILE
        lath-bench peak PROGRAM ARGUMENTS
        lath-bench kernel-times lath|peers MILLISECONDS";
@@ -48,6 +51,20 @@ fn main() -> ExitCode {
             };
             encode(writer, codec, Path::new(source), Path::new(out), threads, repetitions);
         }
+        ["find", "needles", folder, threads] => {
+            let Ok(threads) = threads.parse() else {
+                eprintln!("{USAGE}");
+                return ExitCode::from(2);
+            };
+            find::answer_needles(Path::new(folder), threads);
+        }
+        ["find", "shipmodes", file, threads, repetitions] => {
+            let (Ok(threads), Ok(repetitions)) = (threads.parse(), repetitions.parse()) else {
+                eprintln!("{USAGE}");
+                return ExitCode::from(2);
+            };
+            find::answer_shipmodes(Path::new(file), threads, repetitions);
+        }
         ["peak", program, ref arguments @ ..] => files::memory::peak(program, arguments),
         ["verify", path] => match files::verify(Path::new(path)) {
             Ok(_) => println!("{path}: equal"),
@@ -62,6 +79,8 @@ fn main() -> ExitCode {
         ["data"] => {
             data::lineitem::make();
             data::columns::make();
+            data::lineitem::make_large();
+            data::needles::make();
         }
         [] | ["all"] => {
             let mut record = Record::start("all", quick);
@@ -70,15 +89,17 @@ fn main() -> ExitCode {
             files::memory::run(&mut record, &options);
             files::lineitem::run(&mut record, &options);
             files::write::run(&mut record, &options);
+            find::run(&mut record, &options);
             eprintln!("record: {}", record.path().display());
         }
-        [part @ ("kernels" | "columns" | "lineitem" | "memory" | "write")] => {
+        [part @ ("kernels" | "columns" | "lineitem" | "memory" | "write" | "find")] => {
             let mut record = Record::start(part, quick);
             match part {
                 "kernels" => kernels::run(&mut record, &options),
                 "columns" => files::columns::run(&mut record, &options),
                 "lineitem" => files::lineitem::run(&mut record, &options),
                 "write" => files::write::run(&mut record, &options),
+                "find" => find::run(&mut record, &options),
                 _ => files::memory::run(&mut record, &options),
             }
             eprintln!("record: {}", record.path().display());

@@ -1,4 +1,5 @@
-//! TPC-H lineitem, scale factor 1, 6,001,215 rows, 16 required columns, in four variants:
+//! TPC-H lineitem, 16 required columns: scale factor 1, 6,001,215 rows, in four variants, and scale factor 10, 59,986,052
+//! rows, with Snappy in the first two.
 //!
 //! - `a`: dictionary with fallback to PLAIN (the writer's default); decimals (15, 2) stored as INT64.
 //! - `b`: no dictionary; DELTA_BINARY_PACKED integers, dates and decimals; DELTA_LENGTH_BYTE_ARRAY strings.
@@ -15,7 +16,7 @@ use arrow_array::{ArrayRef, Float64Array, RecordBatch};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use parquet::basic::Encoding;
 use parquet::file::properties::{WriterProperties, WriterVersion};
-use tpchgen::generators::LineItemGenerator;
+use tpchgen::generators::{LineItem, LineItemGenerator};
 
 use super::{Codec, ROW_GROUP_ROWS, folder, write};
 
@@ -44,6 +45,14 @@ pub fn path(variant: Variant, codec: Codec) -> PathBuf {
     folder().join(format!("lineitem-{}-{}.parquet", variant.name(), codec.name()))
 }
 
+/// The tables of scale factor 10.
+pub fn large_path(variant: Variant) -> PathBuf {
+    folder().join(format!("lineitem10-{}-{}.parquet", variant.name(), LARGE_CODEC.name()))
+}
+
+pub const LARGE: [Variant; 2] = [Variant::Plain, Variant::Delta];
+const LARGE_CODEC: Codec = Codec::Snappy;
+
 /// Columns 4 to 7: quantity, extended price, discount, tax.
 const DECIMALS: std::ops::Range<usize> = 4..8;
 
@@ -71,45 +80,48 @@ fn schema() -> SchemaRef {
 }
 
 /// The table in batches of 65,536 rows.
-fn generate() -> Vec<RecordBatch> {
+fn generate(scale_factor: f64) -> impl Iterator<Item = RecordBatch> {
     let schema = schema();
-    let mut rows = LineItemGenerator::new(1.0, 1, 1).iter().peekable();
-    let mut batches = Vec::new();
-    while rows.peek().is_some() {
-        let mut longs: [Int64Builder; 3] = Default::default();
-        let mut line_number = Int32Builder::new();
-        let mut decimals: [Decimal128Builder; 4] =
-            std::array::from_fn(|_| Decimal128Builder::new().with_data_type(DataType::Decimal128(15, 2)));
-        let mut dates: [Date32Builder; 3] = Default::default();
-        let mut strings: [StringBuilder; 5] = Default::default();
-        for row in rows.by_ref().take(1 << 16) {
-            for (to, value) in longs.iter_mut().zip([row.l_orderkey, row.l_partkey, row.l_suppkey]) {
-                to.append_value(value);
-            }
-            line_number.append_value(row.l_linenumber);
-            let cents = [row.l_quantity * 100, row.l_extendedprice.0, row.l_discount.0, row.l_tax.0];
-            for (to, value) in decimals.iter_mut().zip(cents) {
-                to.append_value(i128::from(value));
-            }
-            for (to, value) in dates.iter_mut().zip([row.l_shipdate, row.l_commitdate, row.l_receiptdate]) {
-                to.append_value(value.to_unix_epoch());
-            }
-            let texts = [row.l_returnflag, row.l_linestatus, row.l_shipinstruct, row.l_shipmode, row.l_comment];
-            for (to, value) in strings.iter_mut().zip(texts) {
-                to.append_value(value);
-            }
+    let mut rows = LineItemGenerator::new(scale_factor, 1, 1).iter().peekable();
+    std::iter::from_fn(move || {
+        rows.peek()?;
+        Some(batch(&schema, rows.by_ref().take(1 << 16)))
+    })
+}
+
+fn batch<'a>(schema: &SchemaRef, rows: impl Iterator<Item = LineItem<'a>>) -> RecordBatch {
+    let mut longs: [Int64Builder; 3] = Default::default();
+    let mut line_number = Int32Builder::new();
+    let mut decimals: [Decimal128Builder; 4] =
+        std::array::from_fn(|_| Decimal128Builder::new().with_data_type(DataType::Decimal128(15, 2)));
+    let mut dates: [Date32Builder; 3] = Default::default();
+    let mut strings: [StringBuilder; 5] = Default::default();
+    for row in rows {
+        for (to, value) in longs.iter_mut().zip([row.l_orderkey, row.l_partkey, row.l_suppkey]) {
+            to.append_value(value);
         }
-        let mut columns: Vec<ArrayRef> = Vec::new();
-        columns.extend(longs.iter_mut().map(|b| Arc::new(b.finish()) as ArrayRef));
-        columns.push(Arc::new(line_number.finish()));
-        columns.extend(decimals.iter_mut().map(|b| Arc::new(b.finish()) as ArrayRef));
-        let [flag, status, instruct, mode, comment] = strings.each_mut().map(|b| Arc::new(b.finish()) as ArrayRef);
-        columns.extend([flag, status]);
-        columns.extend(dates.iter_mut().map(|b| Arc::new(b.finish()) as ArrayRef));
-        columns.extend([instruct, mode, comment]);
-        batches.push(RecordBatch::try_new(Arc::clone(&schema), columns).expect("columns fit the schema"));
+        line_number.append_value(row.l_linenumber);
+        let cents = [row.l_quantity * 100, row.l_extendedprice.0, row.l_discount.0, row.l_tax.0];
+        for (to, value) in decimals.iter_mut().zip(cents) {
+            to.append_value(i128::from(value));
+        }
+        for (to, value) in dates.iter_mut().zip([row.l_shipdate, row.l_commitdate, row.l_receiptdate]) {
+            to.append_value(value.to_unix_epoch());
+        }
+        let texts = [row.l_returnflag, row.l_linestatus, row.l_shipinstruct, row.l_shipmode, row.l_comment];
+        for (to, value) in strings.iter_mut().zip(texts) {
+            to.append_value(value);
+        }
     }
-    batches
+    let mut columns: Vec<ArrayRef> = Vec::new();
+    columns.extend(longs.iter_mut().map(|b| Arc::new(b.finish()) as ArrayRef));
+    columns.push(Arc::new(line_number.finish()));
+    columns.extend(decimals.iter_mut().map(|b| Arc::new(b.finish()) as ArrayRef));
+    let [flag, status, instruct, mode, comment] = strings.each_mut().map(|b| Arc::new(b.finish()) as ArrayRef);
+    columns.extend([flag, status]);
+    columns.extend(dates.iter_mut().map(|b| Arc::new(b.finish()) as ArrayRef));
+    columns.extend([instruct, mode, comment]);
+    RecordBatch::try_new(Arc::clone(schema), columns).expect("columns fit the schema")
 }
 
 /// Decimals as doubles.
@@ -167,12 +179,23 @@ pub fn make() {
         return;
     }
     eprintln!("generating lineitem, scale factor 1");
-    let batches = generate();
+    let batches: Vec<RecordBatch> = generate(1.0).collect();
     for (variant, codec) in missing {
         let path = path(variant, codec);
         eprintln!("writing {}", path.display());
         let doubles = variant == Variant::Split;
         let batches = batches.iter().map(|batch| if doubles { with_doubles(batch) } else { batch.clone() });
         write(&path, properties(variant, codec), batches);
+    }
+}
+
+/// Writes those of the large files that are missing.
+pub fn make_large() {
+    for variant in LARGE {
+        let path = large_path(variant);
+        if !path.exists() {
+            eprintln!("writing {}", path.display());
+            write(&path, properties(variant, LARGE_CODEC), generate(10.0));
+        }
     }
 }

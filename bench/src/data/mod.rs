@@ -3,6 +3,7 @@
 
 pub mod columns;
 pub mod lineitem;
+pub mod needles;
 
 use std::fs::{self, File};
 use std::io;
@@ -55,7 +56,7 @@ impl Codec {
 
 /// Writes `batches` to `path`, through a temporary name so that an interrupted run leaves no half file.
 fn write(path: &Path, properties: WriterProperties, batches: impl Iterator<Item = RecordBatch>) {
-    fs::create_dir_all(folder()).expect("data folder can be made");
+    fs::create_dir_all(path.parent().expect("a file lies in a folder")).expect("data folder can be made");
     let partial = path.with_extension("partial");
     let file = File::create(&partial).expect("data folder is writable");
     let mut batches = batches.peekable();

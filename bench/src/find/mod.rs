@@ -1,0 +1,96 @@
+//! Finding rows: a few by key out of many files, and a selective scan of one large file.
+
+mod engines;
+mod needles;
+mod shipmodes;
+
+pub use engines::{needles as answer_needles, shipmodes as answer_shipmodes};
+
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use crate::files::race::{has_python, python};
+
+/// Who finds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Engine {
+    /// Inside this program.
+    Lath,
+    /// `peers/python/find.py`, by the name it knows.
+    Python(&'static str),
+}
+
+impl Engine {
+    const PEERS: [Engine; 3] = [Engine::Python("duckdb"), Engine::Python("polars"), Engine::Python("datafusion")];
+
+    fn label(self) -> &'static str {
+        match self {
+            Engine::Lath => "Lath",
+            Engine::Python(name) => name,
+        }
+    }
+
+    fn is_there(self) -> bool {
+        self == Engine::Lath || has_python()
+    }
+
+    /// Its process, to which the work is still to be named.
+    fn command(self) -> Command {
+        match self {
+            Engine::Lath => {
+                let mut command = Command::new(std::env::current_exe().expect("this program has a path"));
+                command.arg("find");
+                command
+            }
+            Engine::Python(name) => {
+                let mut command = python("find.py");
+                command.arg(name);
+                command
+            }
+        }
+    }
+}
+
+/// What a process that found something says: a figure for each query.
+#[derive(Clone, Debug)]
+struct Answers {
+    answers: Vec<u64>,
+    seconds: Vec<f64>,
+    cpu_seconds: Vec<f64>,
+}
+
+impl Answers {
+    /// Runs `command` with `input`; `None` where it fails, which is said.
+    fn of(engine: Engine, mut command: Command, input: &str) -> Option<Answers> {
+        use std::io::Write;
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("engine starts");
+        child.stdin.take().expect("standard input is a pipe").write_all(input.as_bytes()).expect("engine reads");
+        let output = child.wait_with_output().expect("engine ends");
+        if !output.status.success() {
+            eprintln!("{} failed: {}", engine.label(), String::from_utf8_lossy(&output.stderr));
+            return None;
+        }
+        let report: Value = serde_json::from_slice(&output.stdout).expect("engine prints a line of JSON");
+        let numbers = |key: &str| -> Vec<f64> {
+            report[key].as_array().into_iter().flatten().filter_map(Value::as_f64).collect()
+        };
+        Some(Answers {
+            answers: report["answers"].as_array().into_iter().flatten().filter_map(Value::as_u64).collect(),
+            seconds: numbers("seconds"),
+            cpu_seconds: numbers("cpu_seconds"),
+        })
+    }
+}
+
+fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+pub fn run(record: &mut crate::record::Record, options: &crate::files::race::Options) {
+    needles::run(record, options);
+    shipmodes::run(record, options);
+}

@@ -1,0 +1,137 @@
+//! A few rows by key out of 1,000 files.
+
+use super::{Answers, Engine, median};
+use crate::data::Random;
+use crate::data::needles::{FILE_ROWS, FILES, Kind, key, make};
+use crate::files::race::Options;
+use crate::record::{Record, against_goal};
+
+/// A list of keys, and the sum of the ids that have them.
+struct Query {
+    keys: Vec<[u8; 16]>,
+    answer: u64,
+}
+
+impl Query {
+    fn present(random: &mut Random, count: usize) -> Query {
+        let ids: Vec<u64> = (0..count).map(|_| random.below(FILES as u64 * FILE_ROWS)).collect();
+        let mut distinct = ids.clone();
+        distinct.sort_unstable();
+        distinct.dedup();
+        Query { keys: ids.iter().map(|&id| key(id)).collect(), answer: distinct.iter().sum() }
+    }
+
+    /// Keys of rows that no file has.
+    fn absent(random: &mut Random) -> Query {
+        Query { keys: vec![key(FILES as u64 * FILE_ROWS + random.below(1 << 40))], answer: 0 }
+    }
+
+    fn line(&self) -> String {
+        let hex = |key: &[u8; 16]| key.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        self.keys.iter().map(hex).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// A row of the table.
+struct Work {
+    name: &'static str,
+    kind: Kind,
+    /// The first query of a fresh process counts, not the others.
+    cold: bool,
+    queries: Vec<Query>,
+    /// Milliseconds that Lath may take, or the part of the best peer's.
+    goal: Goal,
+}
+
+impl Work {
+    fn new(name: &'static str, kind: Kind, queries: Vec<Query>, goal: Goal) -> Work {
+        Work { name, kind, cold: false, queries, goal }
+    }
+
+    fn of_fresh_processes(self) -> Work {
+        Work { cold: true, ..self }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Goal {
+    Milliseconds(f64),
+    Times(f64),
+}
+
+pub fn run(record: &mut Record, options: &Options) {
+    make();
+    record.heading("Needles: 1,000 files of 100,000 rows, ms a query, median");
+    let count = if options.quick { 7 } else { 21 };
+    let mut random = Random(7);
+    let mut hits = |kind_keys: usize, count: usize| -> Vec<Query> {
+        (0..count).map(|_| Query::present(&mut random, kind_keys)).collect()
+    };
+    let (one, many) = (hits(1, count), hits(100, count.min(7)));
+    let (cold, bare, bare_many) = (hits(1, 3), hits(1, 5), hits(100, 3));
+    let misses = || -> Vec<Query> {
+        let mut random = Random(8);
+        (0..count).map(|_| Query::absent(&mut random)).collect()
+    };
+    let works = [
+        Work::new("fresh process, hit", Kind::Bloom, cold, Goal::Milliseconds(30.0)).of_fresh_processes(),
+        Work::new("fresh process, miss", Kind::Bloom, misses(), Goal::Milliseconds(30.0)).of_fresh_processes(),
+        Work::new("warm, hit", Kind::Bloom, one, Goal::Milliseconds(6.0)),
+        Work::new("warm, miss", Kind::Bloom, misses(), Goal::Milliseconds(4.0)),
+        Work::new("warm, 100 keys", Kind::Bloom, many, Goal::Milliseconds(450.0)),
+        Work::new("no Bloom filters, warm, hit", Kind::Bare, bare, Goal::Times(2.0)),
+        Work::new("no Bloom filters, warm, 100 keys", Kind::Bare, bare_many, Goal::Times(2.0)),
+    ];
+    let mut engines = vec![];
+    if options.lath {
+        engines.push(Engine::Lath);
+    }
+    if options.peers {
+        engines.extend(Engine::PEERS);
+    }
+    engines.retain(|engine| engine.is_there());
+    for threads in [1, 2].into_iter().filter(|&threads| options.wants_threads(threads)) {
+        let mut head = vec![format!("{threads} threads")];
+        head.extend(engines.iter().map(|engine| engine.label().to_owned()));
+        head.push("best peer / Lath".to_owned());
+        head.push("goal".to_owned());
+        let mut rows = Vec::new();
+        for work in works.iter().filter(|work| options.wants(work.name)) {
+            let times: Vec<f64> = engines.iter().map(|&engine| measure(engine, work, threads)).collect();
+            let cells = times.iter().map(|time| if time.is_nan() { "–".to_owned() } else { format!("{time:.2}") });
+            let mut row = vec![work.name.to_owned()];
+            row.extend(cells);
+            let lath = if options.lath { times[0] } else { f64::NAN };
+            let peer = times[usize::from(options.lath)..].iter().copied().fold(f64::NAN, f64::min);
+            row.push(format!("{:.1} ×", peer / lath));
+            row.push(match work.goal {
+                Goal::Milliseconds(goal) if lath <= goal => format!("{goal} ms: reached"),
+                Goal::Milliseconds(goal) => format!("{goal} ms: **missed**"),
+                Goal::Times(goal) => against_goal(peer / lath, goal),
+            });
+            rows.push(row);
+        }
+        record.table(&head, &rows);
+    }
+}
+
+/// Milliseconds, after the answers have been compared; NaN for an engine that failed.
+fn measure(engine: Engine, work: &Work, threads: usize) -> f64 {
+    let folder = work.kind.folder();
+    let ask = |queries: &[Query]| {
+        let mut command = engine.command();
+        command.arg("needles").arg(&folder).arg(threads.to_string());
+        let lines: Vec<String> = queries.iter().map(Query::line).collect();
+        let answers = Answers::of(engine, command, &lines.join("\n"))?;
+        let expected: Vec<u64> = queries.iter().map(|query| query.answer).collect();
+        assert_eq!(answers.answers, expected, "{} finds other rows: {}", engine.label(), work.name);
+        Some(answers.seconds)
+    };
+    let seconds: Option<Vec<f64>> = if work.cold {
+        work.queries.iter().take(5).map(|query| ask(std::slice::from_ref(query)).map(|seconds| seconds[0])).collect()
+    } else {
+        // The first query warms up.
+        ask(&work.queries).map(|seconds| seconds[1..].to_vec())
+    };
+    seconds.map_or(f64::NAN, |seconds| median(&seconds) * 1e3)
+}
