@@ -82,7 +82,7 @@ fn properties(kind: Kind) -> WriterProperties {
         Kind::Bloom => properties
             .set_column_bloom_filter_enabled("key".into(), true)
             .set_column_bloom_filter_fpp("key".into(), 0.01)
-            .set_column_bloom_filter_ndv("key".into(), ROW_GROUP_ROWS as u64),
+            .set_column_bloom_filter_max_ndv("key".into(), ROW_GROUP_ROWS as u64),
     }
     .build()
 }
