@@ -47,7 +47,7 @@ pub(crate) use value::{Value, compare_floats};
 
 /// A condition on rows, in SQL's three-valued logic: true, false or null for each.
 ///
-/// It is read from text by [`Predicate::parse`], or put together from [`column`]s. As text it reads back as the same predicate.
+/// It is read from text by [`Predicate::parse`], or put together from what [`column()`] gives. As text it reads back as the same predicate.
 ///
 /// ```
 /// use lath_parquet::{Predicate, column};
