@@ -39,7 +39,29 @@ fn main() -> std::io::Result<()> {
     };
     pages(&folder)?;
     column_chunks(&folder)?;
+    predicates(&folder)?;
     whole_files(&folder)
+}
+
+/// Expressions that use all that there is to them.
+const PREDICATES: [&str; 10] = [
+    "a = 1 AND b OR NOT c >= 18446744073709551615",
+    "d BETWEEN -2.495 AND 1e60 AND d <> 10.050",
+    "e = 'NaN' OR f > DOUBLE '-Infinity' OR f = 9007199254740993",
+    "s LIKE 'a%_' ESCAPE '!' OR v NOT ILIKE '%ER%'",
+    "g IN ('x', 'y', NULL) AND a NOT IN (1, 2, 3)",
+    "t >= DATE '2025-01-31' AND u < TIMESTAMP '2025-01-31 08:30:00+01:00' AND x = TIME '08:30:00.25'",
+    "(a = 1) IS NOT TRUE AND b IS UNKNOWN AND s IS NULL AND i = UUID '11111111-1111-1111-1111-111111111111'",
+    "m['k'] = 1 AND r.age IS DISTINCT FROM NULL AND list_contains(l, 2) AND 1 = ANY(l)",
+    "CAST(v AS INTEGER) = 12 OR TRY_CAST(v AS DATE) > '2024-01-01' OR d::DECIMAL(38, 10) = 0.5 OR w::DATE = t",
+    r#"y < X'ff00' AND "a" <= c AND f <> d AND u = w AND CAST(i AS VARCHAR) LIKE '0%'"#,
+];
+
+fn predicates(folder: &Path) -> std::io::Result<()> {
+    PREDICATES
+        .iter()
+        .enumerate()
+        .try_for_each(|(index, text)| write(folder, "predicate", &index.to_string(), &[text.as_bytes()]))
 }
 
 fn write(folder: &Path, target: &str, name: &str, parts: &[&[u8]]) -> std::io::Result<()> {

@@ -29,8 +29,8 @@ pub(crate) fn value_at(array: &dyn Array, index: usize) -> Option<Value> {
         DataType::Boolean => Some(Value::Boolean(array.as_boolean().value(index))),
         DataType::Dictionary(..) => {
             let dictionary = array.as_any_dictionary();
-            let code = *dictionary.normalized_keys().get(index)?;
-            value_at(dictionary.values(), code)
+            let Some(Value::Int(code)) = integer_at(dictionary.keys(), index) else { return None };
+            value_at(dictionary.values(), usize::try_from(code).ok()?)
         }
         other if other.is_floating() => float_at(array, index).map(Value::Float),
         _ => integer_at(array, index).or_else(|| bytes_at(array, index).map(Bytes::copy_from_slice).map(Value::Bytes)),

@@ -1,7 +1,8 @@
 //! The patterns of LIKE.
 //!
 //! A pattern is cut at its `%` into pieces. The first piece has to stand at the start of a value and the last one at its
-//! end; those between are looked for from left to right, which finds a match if there is one.
+//! end; those between are looked for from left to right, which finds a match if there is one. All of it goes over bytes:
+//! where `_` stands, a character of UTF-8 is passed over.
 
 use bytes::Bytes;
 
@@ -9,46 +10,51 @@ use bytes::Bytes;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Pattern {
     /// What stands between the `%`; at least one piece.
-    pieces: Vec<Vec<Item>>,
+    pieces: Vec<Piece>,
     ignore_case: bool,
     prefix: Bytes,
 }
 
+/// Bytes, and places where any character may stand.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Piece {
+    items: Vec<Item>,
+    /// The bytes of `items`, if there is no [`Item::Any`] among them.
+    literal: Option<Vec<u8>>,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Item {
-    Char(char),
+    Byte(u8),
     Any,
 }
 
 impl Pattern {
     /// Reads a pattern in which `\` makes an ordinary character of `%`, `_` and itself.
     pub(crate) fn new(pattern: &str, ignore_case: bool) -> Self {
-        let mut pieces = vec![Vec::new()];
+        let mut pieces = Vec::new();
+        let mut items = Vec::new();
         let mut chars = pattern.chars();
         while let Some(c) = chars.next() {
-            let item = match c {
+            let c = match c {
                 '%' => {
-                    pieces.push(Vec::new());
+                    pieces.push(Piece::new(std::mem::take(&mut items)));
                     continue;
                 }
-                '_' => Item::Any,
-                '\\' => Item::Char(chars.next().unwrap_or('\\')),
-                other => Item::Char(other),
-            };
-            if let Some(piece) = pieces.last_mut() {
-                match item {
-                    Item::Char(c) if ignore_case => piece.extend(c.to_lowercase().map(Item::Char)),
-                    other => piece.push(other),
+                '_' => {
+                    items.push(Item::Any);
+                    continue;
                 }
-            }
+                '\\' => chars.next().unwrap_or('\\'),
+                other => other,
+            };
+            let mut buffer = [0; 4];
+            let mut push = |c: char| items.extend(c.encode_utf8(&mut buffer).bytes().map(Item::Byte));
+            if ignore_case { c.to_lowercase().for_each(push) } else { push(c) }
         }
-        let prefix: String = match ignore_case {
-            true => String::new(),
-            false => {
-                pieces[0].iter().map_while(|item| if let Item::Char(c) = item { Some(*c) } else { None }).collect()
-            }
-        };
-        Self { pieces, ignore_case, prefix: prefix.into() }
+        pieces.push(Piece::new(items));
+        let prefix = if ignore_case { Bytes::new() } else { pieces[0].leading_bytes() };
+        Self { pieces, ignore_case, prefix }
     }
 
     /// What every value that matches starts with, unless that is nothing.
@@ -58,65 +64,132 @@ impl Pattern {
 
     /// Whether the values that match are those that start with the prefix.
     pub(crate) fn is_prefix_only(&self) -> bool {
-        matches!(self.pieces.as_slice(), [first, rest] if rest.is_empty() && self.is_literal(first))
+        !self.ignore_case
+            && matches!(self.pieces.as_slice(), [first, rest] if rest.items.is_empty() && first.literal.is_some())
     }
 
     /// The one value that matches, if the pattern has neither `%` nor `_`.
     pub(crate) fn exact(&self) -> Option<&Bytes> {
-        matches!(self.pieces.as_slice(), [only] if self.is_literal(only)).then_some(&self.prefix)
-    }
-
-    fn is_literal(&self, piece: &[Item]) -> bool {
-        !self.ignore_case && piece.iter().all(|item| matches!(item, Item::Char(_)))
+        let is_exact = matches!(self.pieces.as_slice(), [only] if only.literal.is_some());
+        (is_exact && !self.ignore_case).then_some(&self.prefix)
     }
 
     /// Whether a string or byte string matches. In what is not UTF-8, each byte that belongs to no character is one.
     pub(crate) fn matches(&self, value: &[u8]) -> bool {
-        if !value.starts_with(&self.prefix) {
-            return false;
-        }
-        if self.is_prefix_only() {
-            return true;
-        }
-        let mut chars: Vec<Option<char>> = Vec::with_capacity(value.len());
-        for chunk in value.utf8_chunks() {
-            for c in chunk.valid().chars() {
-                match self.ignore_case {
-                    true => chars.extend(c.to_lowercase().map(Some)),
-                    false => chars.push(Some(c)),
-                }
+        if self.ignore_case {
+            if value.is_ascii() {
+                return self.matches_utf8(&value.to_ascii_lowercase());
             }
-            chars.extend(chunk.invalid().iter().map(|_| None));
+            let lower = |text: &str| text.chars().flat_map(char::to_lowercase).collect::<String>();
+            return self.matches_utf8(&repaired(value, lower));
         }
-        self.match_chars(&chars)
+        let has_any = self.pieces.iter().any(|piece| piece.literal.is_none());
+        if has_any && str::from_utf8(value).is_err() {
+            return self.matches_utf8(&repaired(value, str::to_owned));
+        }
+        self.matches_utf8(value)
     }
 
-    fn match_chars(&self, chars: &[Option<char>]) -> bool {
-        let fits = |piece: &[Item], at: &[Option<char>]| {
-            piece.iter().zip(at).all(|(item, c)| match item {
-                Item::Any => true,
-                Item::Char(expected) => *c == Some(*expected),
-            })
-        };
-        let (Some(first), Some(last)) = (self.pieces.first(), self.pieces.last()) else { return false };
-        if self.pieces.len() == 1 {
-            return chars.len() == first.len() && fits(first, chars);
-        }
-        if chars.len() < first.len() + last.len()
-            || !fits(first, chars)
-            || !fits(last, &chars[chars.len() - last.len()..])
-        {
-            return false;
-        }
-        let mut rest = &chars[first.len()..chars.len() - last.len()];
-        for piece in &self.pieces[1..self.pieces.len() - 1] {
-            if piece.is_empty() {
-                continue;
+    fn matches_utf8(&self, value: &[u8]) -> bool {
+        let Some((first, rest)) = self.pieces.split_first() else { return false };
+        let Some(mut at) = first.match_at(value, 0) else { return false };
+        let Some((last, between)) = rest.split_last() else { return at == value.len() };
+        let Some(end) = last.match_end(value, at) else { return false };
+        for piece in between {
+            match piece.find(&value[..end], at) {
+                Some(after) => at = after,
+                None => return false,
             }
-            let Some(at) = rest.windows(piece.len()).position(|window| fits(piece, window)) else { return false };
-            rest = &rest[at + piece.len()..];
         }
         true
+    }
+}
+
+/// `value` with characters that no pattern has where its bytes are not UTF-8.
+fn repaired(value: &[u8], valid: impl Fn(&str) -> String) -> Vec<u8> {
+    let mut text = Vec::with_capacity(value.len());
+    for chunk in value.utf8_chunks() {
+        text.extend(valid(chunk.valid()).into_bytes());
+        // 0xF8 starts no character, and so is one by itself.
+        text.extend(chunk.invalid().iter().map(|_| 0xF8));
+    }
+    text
+}
+
+/// Whether a byte goes on with the character before it.
+fn is_continuation(byte: u8) -> bool {
+    byte & 0xC0 == 0x80
+}
+
+impl Piece {
+    fn new(items: Vec<Item>) -> Self {
+        let byte = |item: &Item| if let Item::Byte(byte) = item { Some(*byte) } else { None };
+        let literal = items.iter().map(byte).collect();
+        Self { items, literal }
+    }
+
+    fn leading_bytes(&self) -> Bytes {
+        self.items.iter().map_while(|item| if let Item::Byte(byte) = item { Some(*byte) } else { None }).collect()
+    }
+
+    /// Where the piece ends that starts at `at`.
+    fn match_at(&self, value: &[u8], mut at: usize) -> Option<usize> {
+        if let Some(literal) = &self.literal {
+            return value[at..].starts_with(literal).then_some(at + literal.len());
+        }
+        for item in &self.items {
+            let byte = *value.get(at)?;
+            at += 1;
+            match item {
+                Item::Byte(expected) if *expected != byte => return None,
+                Item::Byte(_) => {}
+                Item::Any => at += value[at..].iter().take_while(|byte| is_continuation(**byte)).count(),
+            }
+        }
+        Some(at)
+    }
+
+    /// Where the piece starts that ends with `value`, if it does so at `least` or after it.
+    fn match_end(&self, value: &[u8], least: usize) -> Option<usize> {
+        let value = &value[least..];
+        if let Some(literal) = &self.literal {
+            return value.ends_with(literal).then(|| least + value.len() - literal.len());
+        }
+        let mut at = value.len();
+        for item in self.items.iter().rev() {
+            at = at.checked_sub(1)?;
+            match item {
+                Item::Byte(expected) if *expected != value[at] => return None,
+                Item::Byte(_) => {}
+                Item::Any => {
+                    while is_continuation(value[at]) {
+                        at = at.checked_sub(1)?;
+                    }
+                }
+            }
+        }
+        Some(least + at)
+    }
+
+    /// Where the first piece ends that starts at `from` or after it.
+    fn find(&self, value: &[u8], from: usize) -> Option<usize> {
+        let Some(first) = self.items.first() else { return Some(from) };
+        let mut at = from;
+        loop {
+            if let Item::Byte(first) = first {
+                at += value[at..].iter().position(|byte| byte == first)?;
+            }
+            if let Some(end) = self.match_at(value, at) {
+                return Some(end);
+            }
+            at += 1;
+            while value.get(at).is_some_and(|byte| is_continuation(*byte)) {
+                at += 1;
+            }
+            if at >= value.len() {
+                return None;
+            }
+        }
     }
 }
 

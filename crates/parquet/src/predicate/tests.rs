@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::builder::{ListBuilder, StringDictionaryBuilder};
+use arrow_array::builder::{ListBuilder, MapBuilder, StringBuilder, StringDictionaryBuilder};
 use arrow_array::types::{Int8Type, Int32Type};
 use arrow_array::{
     Array, ArrayRef, BinaryArray, BooleanArray, Date32Array, Decimal128Array, FixedSizeBinaryArray, Float32Array,
@@ -13,7 +13,9 @@ use arrow_buffer::NullBuffer;
 use arrow_schema::extension::Uuid;
 use arrow_schema::{DataType, Field, FieldRef, Schema};
 
-use super::Predicate;
+mod oracle;
+
+use super::{BindContext, Comparison, Constant, Literal, Predicate, Test, Value, ValueTest, column};
 use crate::error::Error;
 
 /// Four rows; the last is null in every column that may be.
@@ -47,6 +49,14 @@ fn rows() -> RecordBatch {
     let mut tags = ListBuilder::new(arrow_array::builder::Int32Builder::new());
     tags.extend([Some(vec![Some(1)]), Some(vec![]), Some(vec![None]), None]);
     add("tags", Arc::new(tags.finish()));
+    let mut ages = MapBuilder::new(None, StringBuilder::new(), arrow_array::builder::Int32Builder::new());
+    for (key, value, is_valid) in [("x", Some(1), true), ("y", Some(2), true), ("x", None, true), ("x", Some(1), false)]
+    {
+        ages.keys().append_value(key);
+        ages.values().append_option(value);
+        ages.append(is_valid).unwrap();
+    }
+    add("ages", Arc::new(ages.finish()));
     add("nothing", Arc::new(arrow_array::NullArray::new(4)));
     let age = Int32Array::from(vec![Some(30), None, Some(50), Some(60)]);
     let age_field = Arc::new(Field::new("age", DataType::Int32, true));
@@ -258,6 +268,181 @@ fn columns_compare_with_columns_of_kindred_types() {
 }
 
 #[test]
+fn maps_are_looked_into_and_lists_are_searched() {
+    check(&[
+        ("ages['x'] = 1", &[0]),
+        ("ages['x'] IS NULL", &[1, 2, 3]),
+        ("ages['z'] IS NOT NULL", &[]),
+        ("AGES['y'] IN (1, 2)", &[1]),
+        ("list_contains(tags, 1)", &[0]),
+        ("NOT array_contains(tags, 1)", &[1, 2]),
+        ("1 = ANY(tags)", &[0]),
+        ("list_contains(tags, 1.5) IS FALSE", &[0, 1, 2]),
+        ("list_contains(tags, NULL) IS NULL", &[0, 1, 2, 3]),
+    ]);
+}
+
+#[test]
+fn casts_keep_their_promises() {
+    check(&[
+        ("CAST(n AS SMALLINT) = 2", &[2]),
+        ("n::DECIMAL(20, 2) >= 1.5", &[2, 3]),
+        ("CAST(price AS INTEGER) = 10", &[0, 1]),
+        // 10.05 is 10.1, and -2.5 is -3: halves go away from zero.
+        ("CAST(price AS DECIMAL(5, 1)) = 10.1", &[1]),
+        ("CAST(price AS INTEGER) = -3", &[2]),
+        // Of floats they go to the even one.
+        ("TRY_CAST(ratio AS INTEGER) = 2", &[2]),
+        ("TRY_CAST(ratio AS INTEGER) IS NULL", &[1, 3]),
+        ("CAST(n AS VARCHAR) LIKE '2%'", &[2]),
+        ("CAST(id AS VARCHAR) = '11111111-1111-1111-1111-111111111111'", &[1]),
+        ("CAST(local AS DATE) = DATE '1969-12-31'", &[2]),
+        ("CAST(moment AS TIMESTAMP(0)) = TIMESTAMP '2025-01-01'", &[1]),
+        ("day::TIMESTAMP < TIMESTAMP '1970-01-01 12:00:00'", &[0, 2]),
+        ("TRY_CAST(name AS BOOLEAN) IS NULL", &[0, 1, 2, 3]),
+        ("n = CAST('2' AS INTEGER)", &[2]),
+        ("day = CAST('2025-01-01' AS DATE)", &[1]),
+        ("TRY_CAST('x' AS INTEGER) = n", &[]),
+        ("CAST(flag AS INTEGER) = 1", &[0, 2]),
+        ("CAST(bytes AS VARCHAR) = 'ab' OR TRUE", &[0, 1, 2, 3]),
+        ("TRY_CAST(bytes AS VARCHAR) = 'ab'", &[1]),
+        ("CAST(large AS DOUBLE) > 1e19", &[2]),
+    ]);
+    assert!(find("CAST(large AS BIGINT) > 0").unwrap_err().contains("cannot be cast to BIGINT"));
+}
+
+#[test]
+fn casts_that_change_nothing_leave_the_column_to_pruning() {
+    let schema = rows().schema();
+    let context = BindContext { schema: &schema, nodes: &[], constants: &[] };
+    let casts = |expression: &str| {
+        let bound = Predicate::parse(expression).unwrap().bind(&context).unwrap();
+        bound.columns.iter().map(|column| column.tested_field().data_type().clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(casts("CAST(small AS BIGINT) = 1 AND small::DECIMAL(10, 2) > 0.5"), [DataType::Int8]);
+    assert_eq!(casts("CAST(n AS SMALLINT) = 1"), [DataType::Int16]);
+    assert_eq!(casts("CAST(single AS DOUBLE) = 0.1"), [DataType::Float64]);
+    assert_eq!(casts("CAST(local AS TIMESTAMP(9)) = '2025-01-01'").len(), 1);
+}
+
+#[test]
+fn columns_that_are_constant_fold_into_the_test() {
+    let schema = rows().schema();
+    let constant = |name: &str, data_type: DataType, value: Option<Value>| Constant {
+        name: name.to_owned(),
+        field: Arc::new(Field::new(name, data_type, true)),
+        value,
+    };
+    let constants = [
+        constant("year", DataType::Int32, Some(Value::Int(2025))),
+        constant("land", DataType::Utf8, Some(Value::Bytes("no".into()))),
+        constant("lost", DataType::Date32, None),
+        constant("price", DataType::Decimal128(9, 2), Some(Value::Int(1005))),
+    ];
+    let context = BindContext { schema: &schema, nodes: &[], constants: &constants };
+    let bind = |expression: &str| Predicate::parse(expression).unwrap().bind(&context);
+    for (expression, truth) in [
+        ("year = 2025", Some(true)),
+        ("YEAR IN (1, 2)", Some(false)),
+        ("land LIKE 'n%' AND year < 2025.5", Some(true)),
+        ("lost > '2025-01-01'", None),
+        ("lost IS NULL AND NOT land IS NULL", Some(true)),
+        ("price > year", Some(false)),
+        ("CAST(year AS VARCHAR) = '2025'", Some(true)),
+        ("year = 2024 AND n = 1", Some(false)),
+        ("lost = day", None),
+    ] {
+        let bound = bind(expression).unwrap();
+        assert_eq!((bound.test, bound.columns.len()), (Test::Constant(truth), 0), "{expression}");
+    }
+    let bound = bind("n < year AND n > 1").unwrap();
+    assert_eq!(bound.columns.len(), 1);
+    let Test::All(tests) = bound.test else { panic!() };
+    let compare = |op, value| Test::Values { column: 0, test: ValueTest::Compare(op, Value::Int(value)) };
+    assert_eq!(tests, [compare(Comparison::Less, 2025), compare(Comparison::Greater, 1)]);
+    assert!(bind("year = 'x'").unwrap_err().to_string().contains("column \"year\" is a 32-bit integer"));
+    assert!(bind("land = n").unwrap_err().to_string().contains("cannot be compared"));
+}
+
+#[test]
+fn a_list_of_a_hundred_thousand_is_read_bound_and_asked_at_once() {
+    let rows = rows();
+    let list: Vec<String> = (0..100_000).map(|i| (i * 3).to_string()).collect();
+    let predicate = Predicate::parse(&format!("n IN ({})", list.join(", "))).unwrap();
+    let filter = predicate.filter(&rows.schema()).unwrap();
+    assert_eq!(filter.evaluate(&rows).unwrap(), BooleanArray::from(vec![true, false, false, true]));
+    let chain = Predicate::parse(&vec!["n = 2"; 100_000].join(" OR ")).unwrap();
+    assert_eq!(chain.filter(&rows.schema()).unwrap().evaluate(&rows).unwrap().true_count(), 1);
+    let chain = Predicate::parse(&vec!["n >= 2"; 100_000].join(" AND ")).unwrap();
+    assert_eq!(chain.filter(&rows.schema()).unwrap().evaluate(&rows).unwrap().true_count(), 2);
+}
+
+#[test]
+fn predicates_built_in_rust_are_those_that_are_read() {
+    let at = |text: &str| text.parse::<Literal>().unwrap();
+    for (built, read) in [
+        (column("n").eq(5), "\"n\" = 5"),
+        (column("rider.age").gt(-3) & column("flag").is_true(), "\"rider\".\"age\" > -3 AND (\"flag\") IS TRUE"),
+        (column("n").is_in([1, 2]) | !column("n").is_null(), "\"n\" IN (1, 2) OR \"n\" IS NOT NULL"),
+        (column("ages").at("x").between(at("0.5"), 2u64), "\"ages\"['x'] BETWEEN 0.5 AND 2"),
+        (
+            column("name").like("a\\%").or(column("name").starts_with("50%")),
+            r#""name" LIKE 'a\\%' ESCAPE '\' OR "name" LIKE '50\%%' ESCAPE '\'"#,
+        ),
+        (column("ratio").lt(f64::NAN), "\"ratio\" < DOUBLE 'NaN'"),
+        (column("ratio").lt(0.1), "\"ratio\" < 0.1"),
+        (column("bytes").not_eq([0u8, 255]), "\"bytes\" <> X'00FF'"),
+        (
+            column("day").is_distinct_from(Literal::date(2025, 1, 31).unwrap()),
+            "\"day\" IS DISTINCT FROM DATE '2025-01-31'",
+        ),
+        (column("name").eq("it's"), "\"name\" = 'it''s'"),
+        (column("name").eq(None::<&str>), "\"name\" = NULL"),
+        (column("n").lt_column(column("small")), "\"n\" < \"small\""),
+        (column("tags").contains(1), "list_contains(\"tags\", 1)"),
+        (
+            column("moment").ge(Literal::timestamp_micros(1_500_000)),
+            "\"moment\" >= TIMESTAMP '1970-01-01 00:00:01.500000000'",
+        ),
+        (column("n").is_in(Vec::<i32>::new()), "\"n\" IN ()"),
+    ] {
+        assert_eq!(built, Predicate::parse(read).unwrap(), "{read}");
+        assert_eq!(built, Predicate::parse(&built.to_string()).unwrap(), "{built}");
+        built.filter(&rows().schema()).unwrap();
+    }
+}
+
+#[test]
+fn constants_fold_by_the_rules_of_three_values() {
+    let constants = [Some(true), Some(false), None];
+    let column = || Test::Values { column: 0, test: ValueTest::Truth };
+    for left in constants {
+        assert_eq!(Test::Not(Box::new(Test::Constant(left))).simplify(), Test::Constant(left.map(|truth| !truth)));
+        for right in constants {
+            let pair = || vec![Test::Constant(left), Test::Constant(right)];
+            let and = if left == Some(false) || right == Some(false) { Some(false) } else { left.and(right) };
+            let or = if left == Some(true) || right == Some(true) {
+                Some(true)
+            } else if left.is_none() {
+                None
+            } else {
+                right
+            };
+            assert_eq!(Test::All(pair()).simplify(), Test::Constant(and), "{left:?} AND {right:?}");
+            assert_eq!(Test::Any(pair()).simplify(), Test::Constant(or), "{left:?} OR {right:?}");
+            assert_eq!(Test::Is(Box::new(Test::Constant(left)), right).simplify(), Test::Constant(Some(left == right)));
+        }
+        let with_column = |truth| vec![column(), Test::Constant(truth)];
+        let expected = match left {
+            Some(true) => column(),
+            Some(false) => Test::Constant(Some(false)),
+            None => Test::All(with_column(None)),
+        };
+        assert_eq!(Test::All(with_column(left)).simplify(), expected);
+    }
+}
+
+#[test]
 fn a_mismatch_of_types_names_the_column_and_its_type() {
     for (expression, parts) in [
         ("price = 'abc'", ["column \"price\" is a decimal(9, 2)", "the string 'abc'"]),
@@ -268,6 +453,14 @@ fn a_mismatch_of_types_names_the_column_and_its_type() {
         ("moment = TIME '10:00'", ["a timestamp in nanoseconds, time zone UTC", "a TIME"]),
         ("id = 'xyz'", ["column \"id\" is a UUID", "the string 'xyz'"]),
         ("tags = 1", ["column \"tags\" is a list", "IS NULL"]),
+        ("list_contains(n, 1)", ["column \"n\" is a 64-bit integer", "only lists contain"]),
+        ("list_contains(tags, 'x')", ["column \"tags\" is a list whose element is a 32-bit integer", "the string 'x'"]),
+        ("name['x'] = 1", ["column \"name\" is a string", "only maps have keys"]),
+        ("ages[1] = 1", ["column \"ages\" is a map whose key is a string", "the number 1"]),
+        ("CAST(tags AS INTEGER) = 1", ["column \"tags\" is a list", "cannot be cast to INTEGER"]),
+        ("CAST(n AS DATE) = '2025-01-01'", ["column \"n\" is a 64-bit integer", "cannot be cast to DATE"]),
+        ("CAST(name AS INTEGER) = 1", ["column \"name\" cannot be cast to INTEGER: 'Oslo'", "TRY_CAST"]),
+        ("CAST(n AS GEOMETRY) = 1", ["the type GEOMETRY", "not supported"]),
         ("rider = 1", ["column \"rider\" is a struct", "the number 1"]),
         ("n", ["column \"n\" is a 64-bit integer", "neither true nor false"]),
         ("n LIKE '1%'", ["column \"n\" is a 64-bit integer", "LIKE is for strings"]),
