@@ -53,7 +53,7 @@ fn probe_count(len: usize) -> usize {
 const TURNS: u32 = 4;
 
 /// Absent keys of which the share that passes is taken.
-const CHANCES: u64 = 1 << 24;
+const CHANCES: u64 = 1 << 22;
 
 /// Keys of the filter that are looked for.
 const PRESENT: u64 = 1 << 20;

@@ -76,7 +76,7 @@ fn to_text(all: &[Measured], svg: Option<&Path>) -> String {
         let _ = writeln!(text, "; raw load {:.2} ({:.2})", measured.raw_load.best, measured.raw_load.median);
         let (found, expected) = (measured.false_positive_rate, measured.expected_false_positive_rate);
         let _ = writeln!(text, "false positives {:.3} %, {:.3} % expected", 100.0 * found, 100.0 * expected);
-        let filters = format!("{} filters", grouped(measured.filters as u64));
+        let filters = plural(measured.filters as u64, "filter");
         let _ = writeln!(text, "{:8}{:>16}{:>16}{:>16}{filters:>16}", "", "single", "bulk", "count");
         for (tier, timings) in &measured.tiers {
             let _ = write!(text, "{:8}", tier.name());
@@ -129,7 +129,7 @@ fn chart(all: &[Measured]) -> Chart {
             .enumerate()
             .map(|(at, way)| Group {
                 name: match way {
-                    Way::Filters => format!("{} filters", grouped(measured.filters as u64)),
+                    Way::Filters => plural(measured.filters as u64, "filter"),
                     _ => way.name().to_owned(),
                 },
                 values: measured.tiers.iter().map(|(_, timings)| timings[at].best).collect(),
