@@ -18,6 +18,7 @@ use crate::file::ParquetFile;
 use crate::options::Strings;
 use crate::predicate::{BindContext, BoundPredicate, Constant, Predicate, Test, value_at};
 use crate::prune::{PruneReport, Pruning, prune};
+use crate::source::ReadAhead;
 
 /// Everything that is settled before a scan starts.
 #[derive(Debug)]
@@ -135,6 +136,7 @@ impl Job {
             starts.push(start);
             start.saturating_add(*count)
         });
+        let file = &file.over(ReadAhead::of(Arc::clone(file.source())));
         let planned = rows.into_iter().map(|(row_group, rows, predicate)| Planned {
             file: file.clone(),
             plan: Arc::clone(&plan),
