@@ -1,6 +1,7 @@
 //! Kernels alone: 65,536 values in L2, every tier in a process of its own, peers beside.
 
 mod bloom;
+mod compare;
 mod encode;
 mod lath;
 mod peers;
@@ -43,7 +44,8 @@ pub fn measure(side: &str, milliseconds: u64, options: &Options) {
             report.insert(format!("{} {who}", workload.name), json!([timing.best, timing.median]));
         }
     }
-    for row in encode::rows().iter().chain(&bloom::rows()).filter(|row| options.wants(&row.name)) {
+    let rows = [encode::rows(), bloom::rows(), compare::rows()];
+    for row in rows.iter().flatten().filter(|row| options.wants(&row.name)) {
         for (who, timing) in encode::measure(row, side, total) {
             report.insert(format!("{} {who}", row.name), json!([timing.best, timing.median]));
         }
@@ -94,6 +96,13 @@ pub fn run(record: &mut Record, options: &Options) {
         &timings,
         "Every answer was compared with a check by the specification. Filters lie on huge pages where the system gives them, for \
          Lath and sbbf-rs; `parquet` has memory of its own.",
+    );
+    encode::report(
+        record,
+        "Kernels that compare, 65,536 values",
+        &wanted(compare::rows()),
+        &timings,
+        "Every bitmap was compared with arrow-ord's; where that has no IN, an equality for each value, joined.",
     );
 }
 

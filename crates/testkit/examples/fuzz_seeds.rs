@@ -104,6 +104,10 @@ fn pages(folder: &Path) -> std::io::Result<()> {
         ("wide", |i| i.wrapping_mul(0x9E37_79B9_7F4A_7C15_u64 as i64)),
     ];
     for (name, value) in walks {
+        let bytes: Vec<u8> = (0..100).flat_map(|i| value(i).to_le_bytes()).collect();
+        for what in 0..12 {
+            write(folder, "compare", &format!("{name}-{what}"), &[&[what, what % 6, 5], &bytes])?;
+        }
         for len in [1, 33, 300] {
             let name = format!("{name}-{len}");
             let wide: ArrayRef = Arc::new(Int64Array::from_iter_values((0..len).map(value)));
