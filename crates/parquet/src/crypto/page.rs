@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 const LENGTH_LEN: usize = 4;
 const TAG_LEN: usize = 16;
 
-/// Which part of a page is to be decrypted; the numbers are the specification's module types.
+/// Which part of a chunk's pages is to be decrypted; the numbers are the specification's module types.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PageModule {
     /// The body of the data page that is the n-th of its chunk.
@@ -19,6 +19,10 @@ pub(crate) enum PageModule {
     DataHeader(usize),
     /// The header of the dictionary page.
     DictionaryHeader,
+    /// The column index of the chunk.
+    ColumnIndex,
+    /// The offset index of the chunk.
+    OffsetIndex,
 }
 
 /// Decrypts the pages of one column chunk.
@@ -78,6 +82,8 @@ impl PageDecryptor {
             PageModule::Dictionary => (3, None),
             PageModule::DataHeader(page) => (4, Some(page)),
             PageModule::DictionaryHeader => (5, None),
+            PageModule::ColumnIndex => (6, None),
+            PageModule::OffsetIndex => (7, None),
         };
         let mut aad = self.file_aad.clone();
         aad.push(id);

@@ -281,7 +281,6 @@ fn is_bytes(data_type: &DataType) -> bool {
 
 /// What an integer has to lie within, if it is read into fewer bytes than it is stored in; `None` for types that are no
 /// integers.
-#[expect(clippy::option_option, reason = "whether it is an integer, and whether it is bounded, are two questions")]
 fn narrow_range(data_type: &DataType, stored: PhysicalType) -> Option<Option<RangeInclusive<i128>>> {
     Some(match data_type {
         DataType::Int8 => Some(range::<i8>()),

@@ -191,7 +191,6 @@ fn settle_parts(test: &Test, evidence: &impl Evidence, matter: Matter, is_change
 }
 
 /// The truth that may stand for all that are possible.
-#[expect(clippy::option_option, reason = "whether there is one, and whether it is null, are two questions")]
 fn constant(possible: Outcomes, matter: Matter) -> Option<Option<bool>> {
     possible.settled().or(match matter {
         Matter::True if !possible.can_be_true() => Some(Some(false)),

@@ -89,3 +89,69 @@ fn list<'a, T>(
     }
     (0..len).map(|_| element(reader)).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_schema::DataType;
+    use parquet::schema::parser::parse_message_type;
+    use parquet::schema::types::SchemaDescriptor;
+
+    use super::super::super::bound::{Bound, Interval};
+    use super::*;
+    use crate::file::StatisticsOrder;
+    use crate::write::ThriftWriter;
+
+    /// Two pages of integers, the second of nulls alone, written by hand from the specification.
+    fn index(null_counts: Option<[i64; 2]>) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let mut writer = ThriftWriter::new(&mut bytes);
+        writer.bools(1, [false, true].into_iter());
+        writer.byte_strings(2, [&[1, 0, 0, 0][..], &[]].into_iter());
+        writer.byte_strings(3, [&[9, 0, 0, 0][..], &[]].into_iter());
+        writer.i32(4, 1);
+        if let Some(counts) = null_counts {
+            writer.i64s(5, counts.into_iter());
+        }
+        writer.end();
+        bytes
+    }
+
+    fn column(text: &str) -> SchemaDescriptor {
+        SchemaDescriptor::new(Arc::new(parse_message_type(&format!("message m {{ {text}; }}")).unwrap()))
+    }
+
+    fn domains<'a>(bytes: &'a [u8], text: &str) -> [Domain<'a>; 2] {
+        let schema = column(text);
+        let column = schema.column(0);
+        let bounds = BoundReader::new(&column, &DataType::Int32, StatisticsOrder::ByType);
+        let index = ColumnIndex::read(bytes, 2).unwrap();
+        [0, 1].map(|page| index.domain(bounds.as_ref(), &column, page, 10))
+    }
+
+    const VALUES: Option<Interval<'static>> = Some(Interval { lower: Some(Bound::Int(1)), upper: Some(Bound::Int(9)) });
+    const NULLS: Domain<'static> = Domain { values: None, nans: false, nulls: true };
+
+    #[test]
+    fn pages_are_of_values_between_bounds_or_of_nulls() {
+        let values = |nulls| Domain { values: VALUES, nans: false, nulls };
+        assert_eq!(domains(&index(Some([0, 10])), "optional int32 a"), [values(false), NULLS]);
+        assert_eq!(domains(&index(Some([3, 10])), "optional int32 a"), [values(true), NULLS]);
+        assert_eq!(domains(&index(None), "optional int32 a"), [values(true), NULLS]);
+    }
+
+    #[test]
+    fn pages_of_nulls_are_not_believed_against_their_count_or_of_lists() {
+        assert_eq!(domains(&index(Some([0, 9])), "optional int32 a")[1], Domain::ANY);
+        assert_eq!(domains(&index(Some([0, 10])), "required int32 a")[1], Domain::ANY);
+        assert_eq!(domains(&index(Some([0, 10])), "repeated int32 a")[1], Domain::ANY);
+    }
+
+    #[test]
+    fn an_index_of_other_pages_or_cut_short_is_none() {
+        let bytes = index(Some([0, 10]));
+        assert!(ColumnIndex::read(&bytes, 1).is_none() && ColumnIndex::read(&bytes, 3).is_none());
+        assert!((0..bytes.len()).all(|len| ColumnIndex::read(&bytes[..len], 2).is_none()));
+    }
+}

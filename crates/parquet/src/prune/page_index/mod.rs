@@ -5,8 +5,8 @@
 //! columns do not line up: what each column rules out is put together row by row, as AND, OR and NOT have it.
 //!
 //! Only the indexes of columns in the test are read and decoded. One is passed over (its column rules out nothing) where the
-//! other is missing, where it is encrypted, does not lie within the file, is longer than
-//! [`footer_bytes`](crate::Limits::footer_bytes), or is malformed, counts of pages and rows that do not agree included.
+//! other is missing, where it does not lie within the file, is longer than [`footer_bytes`](crate::Limits::footer_bytes),
+//! cannot be decrypted, or is malformed: where counts of pages and rows do not agree, too.
 //! The boundary order is not made use of: telling the pages apart takes less than decoding their bounds, and an index whose
 //! order is not the one that it claims does no harm.
 
@@ -23,6 +23,7 @@ use self::pieces::Pieces;
 use super::column::PreparedColumn;
 use super::fetch;
 use super::outcomes::{Evidence, Outcomes};
+use crate::crypto::PageModule;
 use crate::error::Result;
 use crate::file::ParquetFile;
 use crate::predicate::{Test, ValueTest};
@@ -40,9 +41,6 @@ pub(super) struct ChunkIndexes {
 /// Where the indexes of a chunk are; `None` if they cannot be used.
 pub(super) fn locate(file: &ParquetFile, row_group: usize, leaf: usize) -> Option<[Range<u64>; 2]> {
     let chunk = file.metadata().row_groups().get(row_group)?.columns().get(leaf)?;
-    if chunk.crypto_metadata().is_some() {
-        return None;
-    }
     let range = |offset: Option<i64>, len: Option<i32>| {
         let (start, len) = (u64::try_from(offset?).ok()?, u64::try_from(len?).ok()?);
         let end = start.checked_add(len)?;
@@ -59,7 +57,7 @@ pub(super) fn locate(file: &ParquetFile, row_group: usize, leaf: usize) -> Optio
 /// cannot be used are left out.
 pub(super) fn read(file: &ParquetFile, chunks: &[(usize, usize, usize)]) -> Result<Vec<ChunkIndexes>> {
     let located = |&(row_group, column, leaf): &(usize, usize, usize)| {
-        locate(file, row_group, leaf).map(|ranges| ((row_group, column), ranges))
+        locate(file, row_group, leaf).map(|ranges| ((row_group, column, leaf), ranges))
     };
     let (places, ranges): (Vec<_>, Vec<_>) = chunks.iter().filter_map(located).unzip();
     let ranges: Vec<Range<u64>> = ranges.into_iter().flatten().collect();
@@ -67,10 +65,30 @@ pub(super) fn read(file: &ParquetFile, chunks: &[(usize, usize, usize)]) -> Resu
         return Ok(Vec::new());
     }
     let read = fetch::read_many(file, &ranges)?;
-    let indexes = places.into_iter().zip(read.as_chunks::<2>().0).map(|((row_group, column), [first, second])| {
-        ChunkIndexes { row_group, column, column_index: first.clone(), offset_index: second.clone() }
-    });
+    let indexes =
+        places.into_iter().zip(read.as_chunks::<2>().0).filter_map(|(place, [column_index, offset_index])| {
+            let (row_group, column, leaf) = place;
+            let [column_index, offset_index] = opened(file, row_group, leaf, column_index, offset_index)?;
+            Some(ChunkIndexes { row_group, column, column_index, offset_index })
+        });
     Ok(indexes.collect())
+}
+
+/// The indexes of a chunk, decrypted if they are encrypted; `None` if that fails.
+fn opened(
+    file: &ParquetFile,
+    row_group: usize,
+    leaf: usize,
+    column_index: &Bytes,
+    offset_index: &Bytes,
+) -> Option<[Bytes; 2]> {
+    let chunk = file.metadata().row_groups().get(row_group)?.columns().get(leaf)?;
+    if chunk.crypto_metadata().is_none() {
+        return Some([column_index.clone(), offset_index.clone()]);
+    }
+    let decryptor = file.chunk_spec(row_group, leaf).ok()?.decryptor?;
+    let open = |bytes: &[u8], module| Some(Bytes::from(decryptor.decrypt(bytes, module).ok()?));
+    Some([open(column_index, PageModule::ColumnIndex)?, open(offset_index, PageModule::OffsetIndex)?])
 }
 
 /// What the indexes of a row group leave of its rows.

@@ -3,6 +3,7 @@
 mod bounds;
 mod columns;
 mod corpus;
+mod encryption;
 mod hostile;
 mod oracle;
 mod probes;
