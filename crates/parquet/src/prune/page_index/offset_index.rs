@@ -21,7 +21,7 @@ pub(super) fn first_rows(bytes: &[u8], row_count: u64) -> Option<Vec<u64>> {
     });
     read.ok()?;
     let ascend = rows.windows(2).all(|pair| pair[0] <= pair[1]);
-    let fit = *rows.first()? == 0 && *rows.last()? <= row_count.max(1) - 1;
+    let fit = *rows.first()? == 0 && *rows.last()? < row_count.max(1);
     (ascend && fit).then_some(rows)
 }
 
