@@ -26,7 +26,7 @@ pub(super) fn test(test: &ValueTest, array: &dyn Array) -> Result<Option<Boolean
             of(test, &values, narrowed)
         }
         DataType::Float32 => of(test, array.as_primitive::<Float32Type>().values(), narrowed),
-        DataType::Float64 => of(test, array.as_primitive::<Float64Type>().values(), |literal| Literal::Is(literal)),
+        DataType::Float64 => of(test, array.as_primitive::<Float64Type>().values(), Literal::Is),
         _ => Ok(None),
     }
 }

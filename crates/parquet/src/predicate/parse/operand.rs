@@ -213,7 +213,7 @@ impl Parser<'_> {
             loop {
                 match self.take() {
                     Some(Token::Number(text)) => {
-                        arguments.push(text.parse().map_err(|_| format!("{word}({text}) is no type"))?)
+                        arguments.push(text.parse().map_err(|_| format!("{word}({text}) is no type"))?);
                     }
                     _ => return Err(format!("{word}(…) needs numbers in its parentheses")),
                 }

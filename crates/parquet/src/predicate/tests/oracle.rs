@@ -28,7 +28,7 @@ enum Number {
     NegativeInfinity,
     Thousandths(i128),
     Infinity,
-    NotANumber,
+    Nan,
 }
 
 /// A value that is not null.
@@ -79,7 +79,7 @@ fn whole(value: impl Into<i128>) -> Plain {
 
 fn float(value: f64) -> Plain {
     Plain::Number(match value {
-        _ if value.is_nan() => Number::NotANumber,
+        _ if value.is_nan() => Number::Nan,
         f64::INFINITY => Number::Infinity,
         f64::NEG_INFINITY => Number::NegativeInfinity,
         // All floats of these tests are multiples of an eighth.
@@ -127,7 +127,7 @@ fn primitive<T: ArrowPrimitiveType>(data_type: DataType) -> impl Fn(Vec<Option<T
 macro_rules! integers {
     ($build:expr, $($name:literal $array:ty, $native:ty;)*) => {$(
         let near: Vec<$native> = vec![<$native>::MIN, <$native>::MAX, 0, 1, 2, 3, 7, 100, <$native>::MAX - 1, <$native>::MIN + 1];
-        $build.add($name, Family::Exact, &near, |values| Arc::new(<$array>::from(values)), |value| whole(value));
+        $build.add($name, Family::Exact, &near, |values| Arc::new(<$array>::from(values)), whole);
     )*};
 }
 
@@ -319,8 +319,7 @@ fn texts(build: &mut Build<'_>) {
 fn nested(build: &mut Build<'_>) {
     let values: Vec<Option<i32>> = (0..ROWS).map(|_| choose(build.random, &[1, 2, 3])).collect();
     let valid: Vec<bool> = (0..ROWS).map(|_| build.random.u8(..4) > 0).collect();
-    let cells =
-        values.iter().zip(&valid).map(|(value, &valid)| value.filter(|_| valid).map(|value| whole(value))).collect();
+    let cells = values.iter().zip(&valid).map(|(value, &valid)| value.filter(|_| valid).map(whole)).collect();
     let child = Field::new("x", DataType::Int32, true);
     let array = Arc::new(PrimitiveArray::<Int32Type>::from_iter(values));
     let array = StructArray::new(vec![child].into(), vec![array], Some(NullBuffer::from(valid)));
@@ -342,7 +341,7 @@ fn nested(build: &mut Build<'_>) {
         }
         let is_valid = build.random.u8(..5) > 0;
         map.append(is_valid).unwrap();
-        cells.push(found.flatten().filter(|_| is_valid).map(|value| whole(value)));
+        cells.push(found.flatten().filter(|_| is_valid).map(whole));
     }
     build.push("m", Arc::new(map.finish()));
     build.columns.push(TestColumn { name: "m['b']".to_owned(), family: Family::Exact, cells });
@@ -353,9 +352,7 @@ fn nested(build: &mut Build<'_>) {
         let list: Vec<Option<i64>> = (0..build.random.usize(..4)).map(|_| choose(build.random, &[1, 2, 3])).collect();
         let list = (build.random.u8(..5) > 0).then_some(list);
         numbers.append_option(list.clone());
-        number_cells.push(
-            list.map(|list| Plain::List(list.into_iter().map(|value| value.map(|value| whole(value))).collect())),
-        );
+        number_cells.push(list.map(|list| Plain::List(list.into_iter().map(|value| value.map(whole)).collect())));
         let list: Vec<Option<&str>> = (0..build.random.usize(..4)).map(|_| choose(build.random, &TEXTS)).collect();
         let list = (build.random.u8(..5) > 0).then_some(list);
         texts.append_option(list.clone());
@@ -385,7 +382,7 @@ fn literal(random: &mut Rng, family: Family) -> (String, Plain) {
             (number_text(thousandths), Plain::Number(Number::Thousandths(thousandths)))
         }
         Family::Float => match random.u8(..6) {
-            0 => ("'NaN'".to_owned(), Plain::Number(Number::NotANumber)),
+            0 => ("'NaN'".to_owned(), Plain::Number(Number::Nan)),
             1 => ("DOUBLE '-Infinity'".to_owned(), Plain::Number(Number::NegativeInfinity)),
             2 => ("'inf'".to_owned(), Plain::Number(Number::Infinity)),
             3 => {
@@ -468,7 +465,10 @@ struct Said {
     truths: Vec<Option<bool>>,
 }
 
-const OPS: [(&str, fn(Ordering) -> bool); 6] = [
+/// The sign of a comparison, and the orders that it holds for.
+type Op = (&'static str, fn(Ordering) -> bool);
+
+const OPS: [Op; 6] = [
     ("=", Ordering::is_eq),
     ("<>", Ordering::is_ne),
     ("<", Ordering::is_lt),
@@ -602,7 +602,11 @@ fn in_list(random: &mut Rng, column: &TestColumn) -> Said {
         let cell = cell.as_ref()?;
         // IN is a chain of = with OR between.
         let equal = list.iter().map(|(_, value)| value.as_ref().map(|value| value == cell));
-        equal.fold(Some(false), |all, one| kleene([all, one], true)).map(|found| found != not)
+        let mut all = Some(false);
+        for one in equal {
+            all = kleene([all, one], true);
+        }
+        all.map(|found| found != not)
     };
     let texts: Vec<&str> = list.iter().map(|(text, _)| text.as_str()).collect();
     let text = format!("{} {}IN ({})", column.name, if not { "NOT " } else { "" }, texts.join(", "));
