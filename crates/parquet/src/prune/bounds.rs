@@ -90,8 +90,8 @@ impl BoundReader {
                 let len = len.filter(|_| column.physical_type() == PhysicalType::FIXED_LEN_BYTE_ARRAY);
                 let fits = |bytes: usize| len.is_some_and(|len| len <= bytes);
                 match data_type {
-                    DataType::Decimal32(..) => Kind::Decimal { len, range: (!fits(4)).then(|| range::<i32>()) },
-                    DataType::Decimal64(..) => Kind::Decimal { len, range: (!fits(8)).then(|| range::<i64>()) },
+                    DataType::Decimal32(..) => Kind::Decimal { len, range: (!fits(4)).then(range::<i32>) },
+                    DataType::Decimal64(..) => Kind::Decimal { len, range: (!fits(8)).then(range::<i64>) },
                     DataType::Decimal128(..) => {
                         Kind::Decimal { len, range: (!fits(16)).then_some(i128::MIN..=i128::MAX) }
                     }

@@ -21,8 +21,13 @@ pub(super) fn deciding<'t>(
             out.push((*column, test));
             true
         }
-        // Not `any`, which would stop at the first.
-        Test::All(tests) => tests.iter().fold(false, |any, test| deciding(test, can_fail, out) || any),
+        Test::All(tests) => {
+            let mut any = false;
+            for test in tests {
+                any |= deciding(test, can_fail, out);
+            }
+            any
+        }
         Test::Any(tests) => {
             let all = tests.iter().all(|test| deciding(test, can_fail, out));
             if !all {

@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use parquet::file::metadata::ColumnChunkMetaData;
+use parquet::file::statistics::Statistics;
 
 use super::Surviving;
 use super::bloom::{self, Answers, Keys, Lookup};
@@ -230,7 +231,7 @@ impl<'a> Stages<'a> {
     fn may_have_nulls(&self, row_group: usize, column: &PreparedColumn<'_>) -> bool {
         let is_required = column.descriptor.is_some_and(|descriptor| descriptor.max_def_level() == 0);
         let statistics = column.column.leaf.and_then(|leaf| self.chunk(row_group, leaf)?.statistics());
-        !is_required && statistics.and_then(|statistics| statistics.null_count_opt()) != Some(0)
+        !is_required && statistics.and_then(Statistics::null_count_opt) != Some(0)
     }
 
     /// Passes over pages, and ends with what is left.

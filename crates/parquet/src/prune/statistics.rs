@@ -6,6 +6,7 @@
 
 use arrow_schema::DataType;
 use parquet::file::metadata::RowGroupMetaData;
+use parquet::file::statistics::Statistics;
 
 use super::bounds::{Read, value_type};
 use super::column::PreparedColumn;
@@ -33,7 +34,7 @@ impl RowGroupStatistics<'_> {
         let statistics = chunk.statistics();
         let null_count = match descriptor.max_def_level() {
             0 => Some(0),
-            _ => statistics.and_then(|statistics| statistics.null_count_opt()),
+            _ => statistics.and_then(Statistics::null_count_opt),
         };
         let Some(bounds) = &column.bounds else {
             // Without bounds, whether there may be NaNs makes no difference.

@@ -29,7 +29,7 @@ impl<'a> ColumnIndex<'a> {
         ThriftReader::new(bytes).each_field(|reader, field| {
             match (field.id, field.wire_type) {
                 (1, WireType::List) => {
-                    self.null_pages = list(reader, page_count, &BOOLEANS, ThriftReader::bool_element)?
+                    self.null_pages = list(reader, page_count, &BOOLEANS, ThriftReader::bool_element)?;
                 }
                 (2, WireType::List) => self.mins = list(reader, page_count, &[WireType::Binary], ThriftReader::binary)?,
                 (3, WireType::List) => self.maxs = list(reader, page_count, &[WireType::Binary], ThriftReader::binary)?,

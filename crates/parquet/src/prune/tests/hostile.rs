@@ -7,7 +7,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use bytes::Bytes;
 use lath_testkit::Seeded;
-use parquet::file::metadata::{ColumnChunkMetaDataBuilder, ParquetMetaData, ParquetMetaDataWriter};
+use parquet::file::metadata::{ColumnChunkMetaDataBuilder, ParquetMetaData, ParquetMetaDataWriter, RowGroupMetaData};
 
 use super::super::{PruneReport, Pruning, prune};
 use super::{bound, check, prunings};
@@ -104,7 +104,7 @@ fn changed_bytes_are_no_panic_and_no_error() {
     let bytes = written();
     let file = ParquetFile::from_bytes(bytes.clone()).unwrap();
     let mut ranges: Vec<Range<usize>> = Vec::new();
-    for chunk in file.metadata().row_groups().iter().flat_map(|group| group.columns()) {
+    for chunk in file.metadata().row_groups().iter().flat_map(RowGroupMetaData::columns) {
         let places = [
             (chunk.bloom_filter_offset(), Some(20)),
             (chunk.column_index_offset(), chunk.column_index_length()),
