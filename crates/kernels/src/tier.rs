@@ -79,8 +79,7 @@ impl Tier {
     /// Has all kernels of this process run at this tier from now on, or at the best below it that the processor has; returns
     /// which. The results are the same: this is for measurements, and may raise again what was lowered.
     pub fn select(self) -> Self {
-        let available = Self::available().iter().copied();
-        let tier = available.filter(|&tier| tier <= self).last().unwrap_or(Self::Scalar);
+        let tier = Self::available().iter().copied().rfind(|&tier| tier <= self).unwrap_or(Self::Scalar);
         CURRENT.store(tier as u8, Ordering::Relaxed);
         tier
     }

@@ -126,7 +126,7 @@ impl DatasetFile {
         } else {
             let source = PooledFile::open(path, &FilePool::of_process()).map_err(failed)?;
             let version = source.version().clone();
-            (open.from_local_source(Arc::new(source))?, version)
+            (open.open_local_source(Arc::new(source))?, version)
         };
         if may_be_cached {
             options.footers.insert(&self.location, version, file.clone());
@@ -150,7 +150,7 @@ impl DatasetFile {
             options.footers.remove(&self.location);
         }
         let (source, version) = store.open(self.version.get()).map_err(failed)?;
-        let file = options.open_options_for(&self.location).from_store_source(Arc::new(source))?;
+        let file = options.open_options_for(&self.location).open_store_source(Arc::new(source))?;
         self.version.get_or_init(|| version.clone());
         if may_be_cached {
             options.footers.insert(&self.location, version, file.clone());

@@ -248,10 +248,10 @@ fn widen_decimals((precision, scale): (u8, i8), (other_precision, other_scale): 
     let common_scale = max(scale, other_scale);
     let digits = max(whole(precision, scale), whole(other_precision, other_scale)) + i16::from(common_scale);
     let digits = u8::try_from(digits.max(1)).ok()?;
-    match digits {
-        ..=DECIMAL128_MAX_PRECISION => Some(DataType::Decimal128(digits, common_scale)),
-        ..=DECIMAL256_MAX_PRECISION => Some(DataType::Decimal256(digits, common_scale)),
-        _ => None,
+    if digits <= DECIMAL128_MAX_PRECISION {
+        Some(DataType::Decimal128(digits, common_scale))
+    } else {
+        (digits <= DECIMAL256_MAX_PRECISION).then_some(DataType::Decimal256(digits, common_scale))
     }
 }
 

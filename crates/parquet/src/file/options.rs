@@ -104,17 +104,17 @@ impl OpenOptions {
             LocalFile::open(path).map(|file| Arc::new(file) as _)
         };
         let source = source.map_err(|error| Error::io("open", error).locate(|at| at.file = Some(Arc::clone(name))))?;
-        self.from_local_source(source)
+        self.open_local_source(source)
     }
 
     /// As [`OpenOptions::from_source`], where a read costs little.
-    pub(crate) fn from_local_source(mut self, source: Arc<dyn ByteRanges>) -> Result<ParquetFile> {
+    pub(crate) fn open_local_source(mut self, source: Arc<dyn ByteRanges>) -> Result<ParquetFile> {
         self.footer_guess_bytes = LOCAL_FOOTER_GUESS_BYTES;
         self.from_source(source)
     }
 
     /// As [`OpenOptions::from_source`], where the source has the end of the file already.
-    pub(crate) fn from_store_source(mut self, source: Arc<dyn ByteRanges>) -> Result<ParquetFile> {
+    pub(crate) fn open_store_source(mut self, source: Arc<dyn ByteRanges>) -> Result<ParquetFile> {
         self.footer_guess_bytes = STORE_TAIL_BYTES;
         self.from_source(source)
     }

@@ -23,6 +23,7 @@ pub(super) fn deciding<'t>(
         }
         Test::All(tests) => {
             let mut any = false;
+            // All of them are asked for what they need, whatever the first says.
             for test in tests {
                 any |= deciding(test, can_fail, out);
             }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::ByteViewType;
 use arrow_array::{Array, ArrayRef, GenericByteViewArray, RecordBatch, RecordBatchOptions};
+use arrow_buffer::Buffer;
 use arrow_schema::DataType;
 use arrow_select::concat::concat_batches;
 
@@ -109,6 +110,6 @@ fn compact(batch: RecordBatch) -> Result<RecordBatch> {
 fn compact_views<T: ByteViewType>(array: &GenericByteViewArray<T>) -> Option<ArrayRef> {
     /// Not worth a copy.
     const LITTLE: usize = 1 << 16;
-    let held = array.data_buffers().iter().map(|buffer| buffer.len()).sum::<usize>();
+    let held = array.data_buffers().iter().map(Buffer::len).sum::<usize>();
     (held > LITTLE && held / 4 > array.total_buffer_bytes_used()).then(|| Arc::new(array.gc()) as ArrayRef)
 }

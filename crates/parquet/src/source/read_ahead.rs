@@ -138,7 +138,7 @@ mod tests {
     }
 
     fn slow(len: usize) -> (Arc<Slow>, Arc<dyn ByteRanges>) {
-        let bytes: Vec<u8> = (0..len).map(|at| (at * 31 >> 3) as u8).collect();
+        let bytes: Vec<u8> = (0..len).map(|at| ((at * 31) >> 3) as u8).collect();
         let source = Arc::new(Slow(Bytes::from(bytes), Mutex::default()));
         let ahead = ReadAhead::of(Arc::clone(&source) as _);
         (source, ahead)

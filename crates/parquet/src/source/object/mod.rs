@@ -84,7 +84,7 @@ impl ObjectFile {
     }
 
     /// The bytes of `range`, if they came with the end of the object.
-    fn from_tail(&self, range: &Range<u64>) -> Option<Bytes> {
+    fn within_tail(&self, range: &Range<u64>) -> Option<Bytes> {
         let start = range.start.checked_sub(self.tail_start())?;
         // Fits: both ends are within what is in memory.
         Some(self.tail.slice(start as usize..(range.end - self.tail_start()) as usize))
@@ -101,7 +101,7 @@ impl ByteRanges for ObjectFile {
         if range.is_empty() {
             return Ok(Bytes::new());
         }
-        if let Some(bytes) = self.from_tail(&range) {
+        if let Some(bytes) = self.within_tail(&range) {
             return Ok(bytes);
         }
         let (bytes, meta) = self.client.get(&self.path, GetRange::Bounded(range))?;
@@ -121,7 +121,7 @@ impl ByteRanges for ObjectFile {
             if range.is_empty() {
                 return Ok(Bytes::new());
             }
-            if let Some(bytes) = self.from_tail(range) {
+            if let Some(bytes) = self.within_tail(range) {
                 return Ok(bytes);
             }
             let at = requests.partition_point(|request| request.end < range.end);
