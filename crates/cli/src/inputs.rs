@@ -21,7 +21,7 @@ pub(crate) struct Inputs {
 /// One file, not yet open.
 #[derive(Debug, Clone)]
 enum Input {
-    File(DatasetFile),
+    File(Box<DatasetFile>),
     Stdin,
 }
 
@@ -35,7 +35,7 @@ impl Inputs {
                 files.push(Input::Stdin);
             } else {
                 let found = DatasetFile::find(name, &options).map_err(|error| unfound(name, error))?;
-                files.extend(found.into_iter().map(Input::File));
+                files.extend(found.into_iter().map(|file| Input::File(Box::new(file))));
             }
         }
         let stdin_count = files.iter().filter(|file| matches!(file, Input::Stdin)).count();
