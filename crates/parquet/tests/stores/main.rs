@@ -1,4 +1,5 @@
 //! Datasets behind real servers: one of our own that speaks HTTP, with faults, and moto's S3.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 
 mod faults;
 mod http;

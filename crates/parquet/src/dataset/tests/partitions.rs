@@ -1,10 +1,11 @@
+use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_schema::{DataType, TimeUnit};
 
 use super::{directory, int64, options, read, table, write};
 use crate::Strings;
-use crate::dataset::{Dataset, DatasetOptions};
+use crate::dataset::{Dataset, DatasetFile, DatasetOptions};
 use crate::error::Result;
 
 /// A dataset of a file of one row for each path.
@@ -26,14 +27,14 @@ fn directories_give_columns_to_every_row() {
     let (_guard, dataset) = of(&paths, options()).unwrap();
     assert_eq!(types(&dataset), [("year", &DataType::Int64), ("month", &DataType::Int64)]);
     assert_eq!(dataset.partitions()[0].values().as_primitive::<Int64Type>().values(), &[2025, 2026]);
-    let rows: Vec<&[u32]> = dataset.files().iter().map(|file| file.partition()).collect();
+    let rows: Vec<&[u32]> = dataset.files().iter().map(DatasetFile::partition).collect();
     assert_eq!(rows, [[0, 0], [0, 0], [1, 1]]);
     let expected = ["x|year|month", "0|2025|12", "1|2025|12", "2|2026|1"];
     assert_eq!(table(&read(&dataset, None, Strings::Views).unwrap()), expected);
     let expected = ["month|x", "12|0", "12|1", "1|2"];
     assert_eq!(table(&read(&dataset, Some(&["month", "x"]), Strings::Views).unwrap()), expected);
     let only = read(&dataset, Some(&["year"]), Strings::Offsets).unwrap();
-    assert_eq!(only.iter().map(|batch| batch.num_rows()).sum::<usize>(), 3);
+    assert_eq!(only.iter().map(RecordBatch::num_rows).sum::<usize>(), 3);
 }
 
 #[test]
