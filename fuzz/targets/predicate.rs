@@ -36,7 +36,15 @@ static ROWS: LazyLock<RecordBatch> = LazyLock::new(|| {
         ("e", Arc::new(Float32Array::from(vec![Some(-0.0), Some(f32::NAN), Some(f32::INFINITY), None]))),
         ("f", Arc::new(Float64Array::from(vec![Some(0.1), Some(-f64::NAN), Some(1e300), None]))),
         ("s", Arc::new(StringArray::from(vec![Some(""), Some("Öl"), Some("abc"), None]))),
-        ("v", Arc::new(StringViewArray::from(vec![Some("12"), Some("2025-01-31"), Some("longer than a view holds"), None]))),
+        (
+            "v",
+            Arc::new(StringViewArray::from(vec![
+                Some("12"),
+                Some("2025-01-31"),
+                Some("longer than a view holds"),
+                None,
+            ])),
+        ),
         ("y", Arc::new(BinaryArray::from(vec![Some(&b""[..]), Some(b"\xff\xfe"), Some(b"abc"), None]))),
         ("g", Arc::new(dictionary.finish())),
         ("t", Arc::new(Date32Array::from(vec![Some(0), Some(i32::MAX), Some(i32::MIN), None]))),
@@ -44,7 +52,8 @@ static ROWS: LazyLock<RecordBatch> = LazyLock::new(|| {
         (
             "w",
             Arc::new(
-                TimestampNanosecondArray::from(vec![Some(0), Some(i64::MAX), Some(i64::MIN), None]).with_timezone("+01:00"),
+                TimestampNanosecondArray::from(vec![Some(0), Some(i64::MAX), Some(i64::MIN), None])
+                    .with_timezone("+01:00"),
             ),
         ),
         ("x", Arc::new(Time64MicrosecondArray::from(vec![Some(0), Some(i64::MAX), Some(-1), None]))),
