@@ -15,6 +15,9 @@ use super::{expected, open, options, parquet, rows, table};
 /// Says to the process that tests where the server is.
 const PORT: &str = "LATH_TEST_S3_PORT";
 
+const SIGNATURE: &str =
+    "AWS4-HMAC-SHA256 Credential=test/20260101/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=0";
+
 /// moto's server; it ends when it is dropped.
 struct Moto {
     process: Child,
@@ -55,11 +58,11 @@ impl Moto {
 }
 
 impl Bucket {
-    /// The status of the answer to a request, which is not signed: moto does not look.
+    /// The status of the answer to a request. moto wants a signature to replace an object, but does not look at it.
     fn send(&self, method: &str, path: &str, body: &[u8]) -> u16 {
         let mut connection = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
         let head = format!(
-            "{method} /{path} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nConnection: close\r\nContent-Length: {}\r\n\r\n",
+            "{method} /{path} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nAuthorization: {SIGNATURE}\r\nConnection: close\r\nContent-Length: {}\r\n\r\n",
             self.port,
             body.len()
         );
