@@ -10,7 +10,8 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use crate::files::race::{has_python, python};
+use crate::files::race::{Options, has_python, python};
+use crate::record::Record;
 
 /// Who finds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,6 +24,13 @@ enum Engine {
 
 impl Engine {
     const PEERS: [Engine; 3] = [Engine::Python("duckdb"), Engine::Python("polars"), Engine::Python("datafusion")];
+
+    /// Those that are to be measured, Lath first.
+    fn chosen(options: &Options) -> Vec<Engine> {
+        let lath = options.lath.then_some(Engine::Lath);
+        let peers = Engine::PEERS.into_iter().filter(|_| options.peers);
+        lath.into_iter().chain(peers).filter(|engine| engine.is_there()).collect()
+    }
 
     fn label(self) -> &'static str {
         match self {
@@ -90,7 +98,7 @@ fn median(values: &[f64]) -> f64 {
     sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-pub fn run(record: &mut crate::record::Record, options: &crate::files::race::Options) {
+pub fn run(record: &mut Record, options: &Options) {
     needles::run(record, options);
     shipmodes::run(record, options);
 }

@@ -82,14 +82,7 @@ pub fn run(record: &mut Record, options: &Options) {
         Work::new("no Bloom filters, warm, hit", Kind::Bare, bare, Goal::Times(2.0)),
         Work::new("no Bloom filters, warm, 100 keys", Kind::Bare, bare_many, Goal::Times(2.0)),
     ];
-    let mut engines = vec![];
-    if options.lath {
-        engines.push(Engine::Lath);
-    }
-    if options.peers {
-        engines.extend(Engine::PEERS);
-    }
-    engines.retain(|engine| engine.is_there());
+    let engines = Engine::chosen(options);
     for threads in [1, 2].into_iter().filter(|&threads| options.wants_threads(threads)) {
         let mut head = vec![format!("{threads} threads")];
         head.extend(engines.iter().map(|engine| engine.label().to_owned()));

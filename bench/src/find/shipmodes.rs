@@ -9,14 +9,7 @@ pub fn run(record: &mut Record, options: &Options) {
     make_large();
     record.heading("TPC-H Q12's filter on lineitem, scale factor 10, Snappy: rows that pass, seconds, best / median / best processor time");
     let repetitions = if options.quick { 3 } else { 7 };
-    let mut engines = Vec::new();
-    if options.lath {
-        engines.push(Engine::Lath);
-    }
-    if options.peers {
-        engines.extend(Engine::PEERS);
-    }
-    engines.retain(|engine| engine.is_there());
+    let engines = Engine::chosen(options);
     for threads in [1, 2].into_iter().filter(|&threads| options.wants_threads(threads)) {
         let mut head = vec![format!("{threads} threads")];
         head.extend(LARGE.map(|variant| match variant {

@@ -68,7 +68,7 @@ impl TotalOrders {
 
     fn read_orders(&mut self, footer: &[u8]) -> Result<(), ThriftError> {
         ThriftReader::new(footer).each_field(|reader, field| match (field.id, field.wire_type) {
-            (7, WireType::List) => each(reader, |reader, _| {
+            (7, WireType::List) => reader.each_structure(|reader, _| {
                 let mut place = None;
                 reader.each_field(|reader, field| {
                     if field.id == TOTAL_ORDER {
@@ -88,10 +88,10 @@ impl TotalOrders {
         self.nan_counts = vec![None; row_groups.saturating_mul(self.count)];
         ThriftReader::new(footer).each_field(|reader, field| match (field.id, field.wire_type) {
             // row_groups
-            (4, WireType::List) => each(reader, |reader, row_group| {
+            (4, WireType::List) => reader.each_structure(|reader, row_group| {
                 reader.each_field(|reader, field| match (field.id, field.wire_type) {
                     // columns
-                    (1, WireType::List) => each(reader, |reader, leaf| {
+                    (1, WireType::List) => reader.each_structure(|reader, leaf| {
                         let Some(place) = self.place(leaf) else { return reader.skip_element(WireType::Struct) };
                         let count = nan_count(reader)?.and_then(|count| u64::try_from(count).ok());
                         if let Some(slot) = self.nan_counts.get_mut(row_group * self.count + place) {
@@ -126,18 +126,6 @@ fn nan_count(reader: &mut ThriftReader<'_>) -> Result<Option<i64>, ThriftError> 
         _ => reader.skip(field),
     })?;
     Ok(count)
-}
-
-/// Calls `read` for the structures of a list.
-fn each<'a>(
-    reader: &mut ThriftReader<'a>,
-    mut read: impl FnMut(&mut ThriftReader<'a>, usize) -> Result<(), ThriftError>,
-) -> Result<(), ThriftError> {
-    let (element, len) = reader.list()?;
-    if element != WireType::Struct && len > 0 {
-        return Err(ThriftError::Malformed("list of structures"));
-    }
-    (0..len).try_for_each(|index| read(reader, index))
 }
 
 #[cfg(test)]

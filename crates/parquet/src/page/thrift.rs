@@ -99,6 +99,18 @@ impl<'a> ThriftReader<'a> {
         Ok(Some(Field { id, wire_type }))
     }
 
+    /// Calls `read` for every structure of a list, with its place in it.
+    pub(crate) fn each_structure(
+        &mut self,
+        mut read: impl FnMut(&mut Self, usize) -> Result<(), ThriftError>,
+    ) -> Result<(), ThriftError> {
+        let (element, len) = self.list()?;
+        if element != WireType::Struct && len > 0 {
+            return Err(ThriftError::Malformed("list of structures"));
+        }
+        (0..len).try_for_each(|index| read(self, index))
+    }
+
     /// Calls `read` for every field of a structure; it has to take or skip the field's value.
     pub(crate) fn each_field(
         &mut self,

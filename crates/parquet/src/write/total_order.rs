@@ -52,17 +52,17 @@ fn walk(
 ) -> Result<(), ThriftError> {
     ThriftReader::new(footer).each_field(|reader, field| match (field.id, field.wire_type) {
         // row_groups
-        (4, WireType::List) => each(reader, |reader, row_group| {
+        (4, WireType::List) => reader.each_structure(|reader, row_group| {
             reader.each_field(|reader, field| match (field.id, field.wire_type) {
                 // columns
                 (1, WireType::List) => {
-                    each(reader, |reader, column| column_chunk(reader, nan_count(row_group, column), splices))
+                    reader.each_structure(|reader, column| column_chunk(reader, nan_count(row_group, column), splices))
                 }
                 _ => reader.skip(field),
             })
         }),
         // column_orders
-        (7, WireType::List) => each(reader, |reader, column| {
+        (7, WireType::List) => reader.each_structure(|reader, column| {
             let start = reader.position();
             reader.skip_element(WireType::Struct)?;
             if has_total_order(column) {
@@ -76,18 +76,6 @@ fn walk(
         }),
         _ => reader.skip(field),
     })
-}
-
-/// Calls `read` for the structures of a list.
-fn each<'a>(
-    reader: &mut ThriftReader<'a>,
-    mut read: impl FnMut(&mut ThriftReader<'a>, usize) -> Result<(), ThriftError>,
-) -> Result<(), ThriftError> {
-    let (element, len) = reader.list()?;
-    if element != WireType::Struct && len > 0 {
-        return Err(ThriftError::Malformed("list of structures"));
-    }
-    (0..len).try_for_each(|index| read(reader, index))
 }
 
 fn column_chunk(
