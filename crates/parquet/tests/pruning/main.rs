@@ -13,7 +13,7 @@ use arrow_select::filter::filter_record_batch;
 use bytes::Bytes;
 use lath_parquet::{ParquetFile, Pruning, ScanReport};
 use lath_testkit::Seeded;
-use lath_testkit::random::writer_properties;
+use lath_testkit::random::{until_written, writer_properties};
 use parquet::arrow::ArrowWriter;
 use parquet::file::properties::EnabledStatistics;
 
@@ -40,7 +40,10 @@ fn rows_are_the_same_whatever_is_ruled_out() {
     for _ in 0..files {
         let row_count = random.usize(..400);
         let table = Table::random(&mut random, row_count);
-        let bytes = if random.bool() { by_the_crate(&mut random, &table) } else { by_lath(&mut random, &table) };
+        let bytes = match random.bool() {
+            true => until_written(|| by_the_crate(&mut random, &table)),
+            false => by_lath(&mut random, &table),
+        };
         let file = ParquetFile::from_bytes(bytes).expect("a sound file");
         let whole: Vec<RecordBatch> =
             file.read().build().expect("all columns").map(|batch| batch.expect("sound pages")).collect();

@@ -46,16 +46,7 @@ impl RandomFile {
     /// # Panics
     /// If the `parquet` crate cannot write it.
     pub fn new(random: &mut fastrand::Rng, shape: FileShape) -> Self {
-        // The crate's encoder for booleans as RLE panics on a page of nothing but nulls; another file is as good.
-        for _ in 0..100 {
-            let attempt = catch_unwind(AssertUnwindSafe(|| Self::write(random, shape)));
-            match attempt {
-                Ok(file) => return file,
-                Err(panic) if panic_text(&panic).contains("RLE value encoder is not initialized") => {}
-                Err(panic) => resume_unwind(panic),
-            }
-        }
-        unreachable!("a hundred files that the parquet crate cannot write")
+        until_written(|| Self::write(random, shape))
     }
 
     fn write(random: &mut fastrand::Rng, shape: FileShape) -> Self {
@@ -91,6 +82,22 @@ impl RandomFile {
     pub fn row_count(&self) -> usize {
         self.batches.iter().map(RecordBatch::num_rows).sum()
     }
+}
+
+/// Calls `write`, which uses the `parquet` crate's writer with random options, until it succeeds: the crate's encoder for
+/// booleans as RLE panics on a page of nothing but nulls, and another file is as good.
+///
+/// # Panics
+/// If `write` panics for another reason, or always.
+pub fn until_written<T>(mut write: impl FnMut() -> T) -> T {
+    for _ in 0..100 {
+        match catch_unwind(AssertUnwindSafe(&mut write)) {
+            Ok(written) => return written,
+            Err(panic) if panic_text(&panic).contains("RLE value encoder is not initialized") => {}
+            Err(panic) => resume_unwind(panic),
+        }
+    }
+    unreachable!("a hundred files that the parquet crate cannot write")
 }
 
 fn panic_text(panic: &Box<dyn Any + Send>) -> &str {

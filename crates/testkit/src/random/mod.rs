@@ -9,7 +9,7 @@ mod schema;
 mod text;
 
 pub use column::{array, record_batch};
-pub use file::{FileShape, RandomFile};
+pub use file::{FileShape, RandomFile, until_written};
 pub use properties::{leaf_columns, writer_properties};
 pub use schema::{SchemaShape, leaf_type, schema};
 
