@@ -1,0 +1,85 @@
+//! Where the bytes of a store lie: files, memory, or whatever a test makes of them.
+//!
+//! A store has one data area, which is mapped and written through the mapping, two logs, which are written by calls, and a
+//! table of readers, which is mapped and never synced.
+
+use std::fmt;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use crate::error::Result;
+
+/// The files of a store.
+pub trait Storage: fmt::Debug + Send + Sync {
+    /// The data area.
+    fn data(&self) -> Result<Arc<dyn Data>>;
+
+    /// One of the two logs, 0 or 1; created empty if it is not there.
+    fn log(&self, index: usize) -> Result<Arc<dyn LogFile>>;
+
+    /// At least `len` bytes of zeroed memory that all processes with this store open share, and that need not survive a
+    /// restart of the machine.
+    fn shared(&self, len: usize) -> Result<Arc<dyn Shared>>;
+}
+
+/// The data area: bytes at addresses that do not move.
+///
+/// What is written through [`base`](Self::base) may become durable at any time and in any order, sector by sector, and is
+/// durable for certain once a [`sync`](Self::sync) that began later has returned.
+pub trait Data: fmt::Debug + Send + Sync {
+    /// The first byte. The first [`len`](Self::len) bytes from here can be read, and written unless the store was opened for
+    /// reading only, as long as the area lives and is not made shorter.
+    fn base(&self) -> NonNull<u8>;
+
+    /// How many bytes there are.
+    fn len(&self) -> u64;
+
+    /// How far the area can grow.
+    fn capacity(&self) -> u64;
+
+    /// Grows the area by zeroed bytes that the disk has room for, or shortens it.
+    fn set_len(&self, len: u64) -> Result<()>;
+
+    /// Makes durable what was written before the call.
+    fn sync(&self) -> Result<()>;
+}
+
+/// An append-mostly file, written by calls.
+pub trait LogFile: fmt::Debug + Send + Sync {
+    /// How many bytes there are.
+    fn len(&self) -> Result<u64>;
+
+    /// Fills `bytes` from `offset` on.
+    fn read_at(&self, offset: u64, bytes: &mut [u8]) -> Result<()>;
+
+    /// Writes `bytes` at `offset`, growing the file where that lies past its end. A killed process does not undo it.
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<()>;
+
+    /// Shortens or grows the file.
+    fn set_len(&self, len: u64) -> Result<()>;
+
+    /// Makes durable what was written before the call (`fdatasync`).
+    fn sync(&self) -> Result<()>;
+}
+
+/// Memory that several processes share.
+pub trait Shared: fmt::Debug + Send + Sync {
+    /// The first byte, aligned to 64.
+    fn base(&self) -> NonNull<u8>;
+
+    /// How many bytes there are.
+    fn len(&self) -> usize;
+
+    /// Takes the right to write, which one process has at a time and loses when it ends; whether it was to be had. Waits
+    /// for it if asked to.
+    fn lock_writer(&self, wait: bool) -> Result<bool>;
+
+    /// Gives the right to write back.
+    fn unlock_writer(&self) -> Result<()>;
+
+    /// Says that this process lives as number `process`, below 1,024, until it ends; `false` where another one does.
+    fn lock_process(&self, process: u32) -> Result<bool>;
+
+    /// Whether the process with this number lives.
+    fn is_process_alive(&self, process: u32) -> Result<bool>;
+}
