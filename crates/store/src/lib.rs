@@ -6,4 +6,6 @@ mod extent;
 mod storage;
 
 pub use error::{Error, Result};
-pub use storage::{Data, LogFile, Shared, Storage};
+#[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+pub use storage::{DEFAULT_CAPACITY_BYTES, FileStorage};
+pub use storage::{Data, LogFile, MAX_PROCESSES, MemoryStorage, Shared, Storage};

@@ -3,11 +3,29 @@
 //! A store has one data area, which is mapped and written through the mapping, two logs, which are written by calls, and a
 //! table of readers, which is mapped and never synced.
 
+#![expect(
+    clippy::len_without_is_empty,
+    reason = "areas and files have lengths, and nobody asks whether they are empty"
+)]
+
 use std::fmt;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
+
+#[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+mod file;
+mod memory;
+#[cfg(test)]
+mod tests;
+
+#[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+pub use self::file::{DEFAULT_CAPACITY_BYTES, FileStorage};
+pub use self::memory::MemoryStorage;
+
+/// How many processes [`Shared`] can tell apart.
+pub const MAX_PROCESSES: u32 = 1024;
 
 /// The files of a store.
 pub trait Storage: fmt::Debug + Send + Sync {
@@ -17,8 +35,8 @@ pub trait Storage: fmt::Debug + Send + Sync {
     /// One of the two logs, 0 or 1; created empty if it is not there.
     fn log(&self, index: usize) -> Result<Arc<dyn LogFile>>;
 
-    /// At least `len` bytes of zeroed memory that all processes with this store open share, and that need not survive a
-    /// restart of the machine.
+    /// At least `len` bytes of memory that all who have it share: other processes, and other calls of this function, each
+    /// of which counts as a process. It is all zeros when nobody else has it, whatever was in it before.
     fn shared(&self, len: usize) -> Result<Arc<dyn Shared>>;
 }
 
@@ -31,13 +49,14 @@ pub trait Data: fmt::Debug + Send + Sync {
     /// reading only, as long as the area lives and is not made shorter.
     fn base(&self) -> NonNull<u8>;
 
-    /// How many bytes there are.
+    /// How many bytes there are now, also where another process changed that. For files this is a system call.
     fn len(&self) -> u64;
 
     /// How far the area can grow.
     fn capacity(&self) -> u64;
 
-    /// Grows the area by zeroed bytes that the disk has room for, or shortens it.
+    /// Grows the area by zeroed bytes that the disk has room for, or shortens it, which must not happen while somebody
+    /// uses the bytes that go. One call at a time.
     fn set_len(&self, len: u64) -> Result<()>;
 
     /// Makes durable what was written before the call.
@@ -70,16 +89,24 @@ pub trait Shared: fmt::Debug + Send + Sync {
     /// How many bytes there are.
     fn len(&self) -> usize;
 
-    /// Takes the right to write, which one process has at a time and loses when it ends; whether it was to be had. Waits
-    /// for it if asked to.
+    /// Takes the right to write, which one process, and in it one call, has at a time, and which ends with the process;
+    /// whether it was to be had. Waits for it if asked to.
     fn lock_writer(&self, wait: bool) -> Result<bool>;
 
     /// Gives the right to write back.
     fn unlock_writer(&self) -> Result<()>;
 
-    /// Says that this process lives as number `process`, below 1,024, until it ends; `false` where another one does.
+    /// Says that this process lives as number `process`, below [`MAX_PROCESSES`], until it ends or drops this; `false` where
+    /// another one does.
     fn lock_process(&self, process: u32) -> Result<bool>;
 
     /// Whether the process with this number lives.
     fn is_process_alive(&self, process: u32) -> Result<bool>;
+}
+
+fn check_process(process: u32) -> Result<()> {
+    if process < MAX_PROCESSES {
+        return Ok(());
+    }
+    Err(Error::Limit { what: "the number of a process", limit: u64::from(MAX_PROCESSES) - 1 })
 }

@@ -1,0 +1,157 @@
+#![cfg_attr(target_os = "linux", expect(unsafe_code, reason = "fallocate is a call into the C library"))]
+//! The data file, mapped shared.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::ptr::NonNull;
+
+use memmap2::{MmapOptions, MmapRaw};
+
+use crate::error::{Error, Result};
+use crate::storage::Data;
+
+/// The least address space that is tried before giving up.
+const LEAST_CAPACITY_BYTES: u64 = 1 << 24;
+
+/// Bytes of zeros written by one call where the file system cannot reserve space.
+const ZEROS_BYTES: usize = 1 << 20;
+
+/// A file mapped whole, and far past its end, so that it can grow without moving.
+#[derive(Debug)]
+pub(super) struct DataFile {
+    map: MmapRaw,
+    file: File,
+    path: PathBuf,
+    read_only: bool,
+}
+
+impl DataFile {
+    pub(super) fn new(file: File, path: &Path, read_only: bool, capacity_bytes: u64) -> Result<Self> {
+        let metadata = file.metadata().map_err(Error::io("read the length of", path))?;
+        let map = map_file(&file, read_only, capacity_bytes, metadata.len()).map_err(Error::io("map", path))?;
+        let data = Self { map, file, path: path.to_owned(), read_only };
+        if !read_only && metadata.blocks() * 512 < metadata.len() {
+            data.fill_holes(metadata.len()).map_err(Error::io("reserve space for", path))?;
+        }
+        Ok(data)
+    }
+
+    /// Reserves space for the holes that copying may have made: writing to one through the map, on a full disk, would
+    /// end the process.
+    fn fill_holes(&self, len: u64) -> io::Result<()> {
+        match reserve(&self.file, len) {
+            Err(error) if !is_unsupported(&error) => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    fn grow(&self, old_len: u64, len: u64) -> io::Result<()> {
+        let grown = match reserve(&self.file, len) {
+            Ok(()) => self.file.set_len(len),
+            Err(error) if is_unsupported(&error) => write_zeros(&self.file, old_len, len),
+            Err(error) => Err(error),
+        };
+        if grown.is_err() {
+            // What was reserved is given back; if that fails too, the first error is the one to tell.
+            let _ = self.file.set_len(old_len);
+        }
+        grown
+    }
+}
+
+impl Data for DataFile {
+    fn base(&self) -> NonNull<u8> {
+        NonNull::new(self.map.as_mut_ptr()).unwrap_or(NonNull::dangling())
+    }
+
+    fn len(&self) -> u64 {
+        // The file is asked each time, because another process may have changed its length. Asking fails for no open
+        // file; if it did, an empty area would be the safe answer.
+        self.file.metadata().map_or(0, |metadata| metadata.len().min(self.capacity()))
+    }
+
+    fn capacity(&self) -> u64 {
+        self.map.len() as u64
+    }
+
+    fn set_len(&self, len: u64) -> Result<()> {
+        if self.read_only {
+            return Err(Error::ReadOnly);
+        }
+        if len > self.capacity() {
+            return Err(Error::Limit { what: "the length of the store", limit: self.capacity() });
+        }
+        let metadata = self.file.metadata().map_err(Error::io("read the length of", &self.path))?;
+        if len > metadata.len() {
+            self.grow(metadata.len(), len).map_err(Error::io("grow", &self.path))
+        } else {
+            self.file.set_len(len).map_err(Error::io("shorten", &self.path))
+        }
+    }
+
+    fn sync(&self) -> Result<()> {
+        // On Linux this writes pages dirtied through the map too; elsewhere they are pushed to the file first.
+        if cfg!(not(target_os = "linux")) {
+            let len = usize::try_from(self.len()).unwrap_or(usize::MAX);
+            self.map.flush_range(0, len).map_err(Error::io("sync", &self.path))?;
+        }
+        self.file.sync_data().map_err(Error::io("sync", &self.path))
+    }
+}
+
+fn map_file(file: &File, read_only: bool, capacity_bytes: u64, file_len: u64) -> io::Result<MmapRaw> {
+    let least = file_len.max(LEAST_CAPACITY_BYTES);
+    let mut capacity = capacity_bytes.max(file_len).max(1);
+    loop {
+        let len = usize::try_from(capacity).unwrap_or(isize::MAX as usize);
+        let mut options = MmapOptions::new();
+        options.len(len).no_reserve_swap();
+        let mapped = if read_only { options.map_raw_read_only(file) } else { options.map_raw(file) };
+        match mapped {
+            Err(_) if capacity > least => capacity = (capacity / 2).max(least),
+            mapped => return mapped,
+        }
+    }
+}
+
+/// Takes space on the disk for the first `len` bytes of the file without changing its length.
+#[cfg(target_os = "linux")]
+fn reserve(file: &File, len: u64) -> io::Result<()> {
+    use std::os::fd::AsRawFd;
+
+    let len = libc::off_t::try_from(len).map_err(|_| io::Error::from(io::ErrorKind::FileTooLarge))?;
+    loop {
+        // SAFETY: the call takes no pointers, and the descriptor is open for as long as `file` is borrowed.
+        let status = unsafe { libc::fallocate(file.as_raw_fd(), libc::FALLOC_FL_KEEP_SIZE, 0, len) };
+        if status == 0 {
+            return Ok(());
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn reserve(_file: &File, _len: u64) -> io::Result<()> {
+    Err(io::Error::from(io::ErrorKind::Unsupported))
+}
+
+fn is_unsupported(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::Unsupported
+        || matches!(error.raw_os_error(), Some(libc::EOPNOTSUPP | libc::ENOSYS | libc::EINVAL))
+}
+
+/// Writes zeros from the end of the file up to `len`, so that the disk has room for them.
+fn write_zeros(file: &File, mut from: u64, len: u64) -> io::Result<()> {
+    let zeros = vec![0; ZEROS_BYTES];
+    while from < len {
+        let count = (len - from).min(ZEROS_BYTES as u64);
+        file.write_all_at(&zeros[..count as usize], from)?;
+        from += count;
+    }
+    Ok(())
+}

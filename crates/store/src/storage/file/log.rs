@@ -1,0 +1,53 @@
+//! A log file, read and written by calls.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+
+use crate::error::{Error, Result};
+use crate::storage::LogFile;
+
+/// A log, or none where a store that has none was opened for reading.
+#[derive(Debug)]
+pub(super) struct FileLog {
+    file: Option<File>,
+    path: PathBuf,
+    read_only: bool,
+}
+
+impl FileLog {
+    pub(super) fn new(file: Option<File>, path: PathBuf, read_only: bool) -> Self {
+        Self { file, path, read_only }
+    }
+
+    fn to_write(&self) -> Result<&File> {
+        self.file.as_ref().filter(|_| !self.read_only).ok_or(Error::ReadOnly)
+    }
+}
+
+impl LogFile for FileLog {
+    fn len(&self) -> Result<u64> {
+        let Some(file) = &self.file else { return Ok(0) };
+        Ok(file.metadata().map_err(Error::io("read the length of", &self.path))?.len())
+    }
+
+    fn read_at(&self, offset: u64, bytes: &mut [u8]) -> Result<()> {
+        match &self.file {
+            Some(file) => file.read_exact_at(bytes, offset).map_err(Error::io("read", &self.path)),
+            None if bytes.is_empty() => Ok(()),
+            None => Err(Error::io("read", &self.path)(std::io::ErrorKind::UnexpectedEof.into())),
+        }
+    }
+
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<()> {
+        self.to_write()?.write_all_at(bytes, offset).map_err(Error::io("write to", &self.path))
+    }
+
+    fn set_len(&self, len: u64) -> Result<()> {
+        self.to_write()?.set_len(len).map_err(Error::io("change the length of", &self.path))
+    }
+
+    fn sync(&self) -> Result<()> {
+        self.to_write()?.sync_data().map_err(Error::io("sync", &self.path))
+    }
+}

@@ -1,0 +1,158 @@
+//! A store in files: the data file at a path, and beside it `-log0`, `-log1` and `-lock`.
+
+mod data;
+mod lock;
+mod log;
+mod shared;
+#[cfg(test)]
+mod tests;
+
+use std::ffi::OsString;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use self::data::DataFile;
+use self::log::FileLog;
+use self::shared::SharedFile;
+use super::{Data, LogFile, Shared, Storage};
+use crate::error::{Error, Result};
+
+/// Address space that a data file is mapped into, unless said otherwise: 1 TiB.
+pub const DEFAULT_CAPACITY_BYTES: u64 = 1 << 40;
+
+/// The files of a store at a path of the local file system.
+///
+/// The data file is at the path itself; `-log0`, `-log1` and `-lock` are added to its name. Locks are tied to open files,
+/// so that they end with the process, however it ends; a child made by `fork` without `exec` keeps them.
+#[derive(Debug, Clone)]
+pub struct FileStorage {
+    path: PathBuf,
+    read_only: bool,
+    create: bool,
+    capacity_bytes: u64,
+}
+
+impl FileStorage {
+    /// The store at `path`, to be read and written, and created where it is not there. Nothing is opened yet.
+    ///
+    /// Symbolic links are followed, so that all names of a store lead to the same logs and locks.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`] where the folder is not there, [`Error::Invalid`] for a path without a file name.
+    pub fn new(path: impl AsRef<Path>) -> Result<Self> {
+        let path = resolve(path.as_ref())?;
+        Ok(Self { path, read_only: false, create: true, capacity_bytes: DEFAULT_CAPACITY_BYTES })
+    }
+
+    /// Whether data and logs are opened for reading only. The lock file is written in any case: readers are counted there.
+    #[must_use]
+    pub fn read_only(mut self, read_only: bool) -> Self {
+        self.read_only = read_only;
+        self
+    }
+
+    /// Whether a data file that is not there is created (it is, unless said otherwise) or an error.
+    #[must_use]
+    pub fn create(mut self, create: bool) -> Self {
+        self.create = create;
+        self
+    }
+
+    /// How far the data file can grow: address space to map it into, [`DEFAULT_CAPACITY_BYTES`] unless said otherwise.
+    /// Where the system has not that much, half is tried, and half of that, down to what the file needs.
+    #[must_use]
+    pub fn capacity_bytes(mut self, bytes: u64) -> Self {
+        self.capacity_bytes = bytes;
+        self
+    }
+
+    /// Where the data file is, with links resolved.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn sibling(&self, suffix: &str) -> PathBuf {
+        let mut name = OsString::from(&self.path);
+        name.push(suffix);
+        PathBuf::from(name)
+    }
+}
+
+impl Storage for FileStorage {
+    fn data(&self) -> Result<Arc<dyn Data>> {
+        let file = if self.read_only {
+            OpenOptions::new().read(true).open(&self.path).map_err(Error::io("open", &self.path))?
+        } else {
+            open_for_writing(&self.path, self.create)?
+        };
+        Ok(Arc::new(DataFile::new(file, &self.path, self.read_only, self.capacity_bytes)?))
+    }
+
+    fn log(&self, index: usize) -> Result<Arc<dyn LogFile>> {
+        let path = self.sibling(&format!("-log{index}"));
+        if !self.read_only {
+            return Ok(Arc::new(FileLog::new(Some(open_for_writing(&path, true)?), path, false)));
+        }
+        let file = match File::open(&path) {
+            Ok(file) => Some(file),
+            // A store that was never written to has no log, and reading creates none.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(Error::io("open", &path)(error)),
+        };
+        Ok(Arc::new(FileLog::new(file, path, true)))
+    }
+
+    fn shared(&self, len: usize) -> Result<Arc<dyn Shared>> {
+        let path = self.sibling("-lock");
+        let file = open_for_writing(&path, true)?;
+        Ok(Arc::new(SharedFile::new(file, &path, len)?))
+    }
+}
+
+/// The path with its links resolved, also where the file itself is still to be created.
+fn resolve(path: &Path) -> Result<PathBuf> {
+    match path.canonicalize() {
+        Ok(path) => return Ok(path),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(Error::io("open", path)(error)),
+    }
+    let Some(name) = path.file_name() else {
+        return Err(Error::Invalid(format!("{} is no name for a store", path.display())));
+    };
+    let folder = folder_of(path);
+    let folder = folder.canonicalize().map_err(Error::io("find the folder of", path))?;
+    Ok(folder.join(name))
+}
+
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
+/// Opens the file for reading and writing. One that had to be created is in its folder for good when this returns.
+fn open_for_writing(path: &Path, create: bool) -> Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true);
+    loop {
+        match options.open(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound && create => {}
+            opened => return opened.map_err(Error::io("open", path)),
+        }
+        match options.clone().create_new(true).open(path) {
+            // Another process was faster.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(Error::io("create", path)(error)),
+            Ok(file) => {
+                let folder = folder_of(path);
+                let opened = File::open(folder).map_err(Error::io("open", folder))?;
+                opened.sync_all().map_err(Error::io("sync", folder))?;
+                return Ok(file);
+            }
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! The lock file: memory that the processes share, and the locks that say who lives and who writes.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::ptr::NonNull;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use memmap2::{MmapOptions, MmapRaw};
+
+use super::lock::{self, Kind};
+use crate::error::{Error, Result};
+use crate::storage::{Shared, check_process};
+
+/// Held while the memory is being set up.
+const SETUP_BYTE: u64 = 0;
+/// Held shared by everyone who has the memory; who gets it alone is the first.
+const USERS_BYTE: u64 = 1;
+/// Held by the writer.
+const WRITER_BYTE: u64 = 2;
+/// The byte of process 0; those of the others follow.
+const PROCESS_BYTE: u64 = 1024;
+
+/// The lock file, mapped.
+#[derive(Debug)]
+pub(super) struct SharedFile {
+    // Before the file, so that it is unmapped before the locks end.
+    map: MmapRaw,
+    file: File,
+    path: PathBuf,
+    len: usize,
+    own: Mutex<Own>,
+    writer_left: Condvar,
+}
+
+/// What this opening has locked: the system does not tell an opening of its own locks.
+#[derive(Debug, Default)]
+struct Own {
+    is_writing: bool,
+    processes: BTreeSet<u32>,
+}
+
+impl SharedFile {
+    pub(super) fn new(file: File, path: &Path, len: usize) -> Result<Self> {
+        lock::lock(&file, SETUP_BYTE, Kind::Exclusive).map_err(Error::io("lock", path))?;
+        let map = Self::set_up(&file, len).map_err(Error::io("set up", path))?;
+        lock::unlock(&file, SETUP_BYTE).map_err(Error::io("unlock", path))?;
+        Ok(Self { map, file, path: path.to_owned(), len, own: Mutex::default(), writer_left: Condvar::new() })
+    }
+
+    /// Zeroes the memory if nobody else has it, and takes part in having it.
+    fn set_up(file: &File, len: usize) -> io::Result<MmapRaw> {
+        if lock::try_lock(file, USERS_BYTE, Kind::Exclusive)? {
+            file.set_len(0)?;
+        }
+        lock::lock(file, USERS_BYTE, Kind::Shared)?;
+        // Written rather than left as a hole: on a full disk this is an error, where a store to a hole is a signal.
+        let old_len = file.metadata()?.len();
+        if let Some(missing) = (len as u64).checked_sub(old_len) {
+            file.write_all_at(&vec![0; missing as usize], old_len)?;
+        }
+        MmapOptions::new().len(len).map_raw(file)
+    }
+
+    fn own(&self) -> MutexGuard<'_, Own> {
+        self.own.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn try_lock(&self, byte: u64) -> Result<bool> {
+        lock::try_lock(&self.file, byte, Kind::Exclusive).map_err(Error::io("lock", &self.path))
+    }
+
+    fn end_writing(&self) {
+        self.own().is_writing = false;
+        self.writer_left.notify_one();
+    }
+}
+
+impl Shared for SharedFile {
+    fn base(&self) -> NonNull<u8> {
+        NonNull::new(self.map.as_mut_ptr()).unwrap_or(NonNull::dangling())
+    }
+
+    fn len(&self) -> usize {
+        self.len
+    }
+
+    fn lock_writer(&self, wait: bool) -> Result<bool> {
+        let mut own = self.own();
+        while own.is_writing {
+            if !wait {
+                return Ok(false);
+            }
+            own = self.writer_left.wait(own).unwrap_or_else(PoisonError::into_inner);
+        }
+        own.is_writing = true;
+        drop(own);
+        let locked = if wait {
+            lock::lock(&self.file, WRITER_BYTE, Kind::Exclusive).map(|()| true).map_err(Error::io("lock", &self.path))
+        } else {
+            self.try_lock(WRITER_BYTE)
+        };
+        if !matches!(locked, Ok(true)) {
+            self.end_writing();
+        }
+        locked
+    }
+
+    fn unlock_writer(&self) -> Result<()> {
+        let unlocked = lock::unlock(&self.file, WRITER_BYTE).map_err(Error::io("unlock", &self.path));
+        self.end_writing();
+        unlocked
+    }
+
+    fn lock_process(&self, process: u32) -> Result<bool> {
+        check_process(process)?;
+        let mut own = self.own();
+        let locked = own.processes.contains(&process) || self.try_lock(PROCESS_BYTE + u64::from(process))?;
+        if locked {
+            own.processes.insert(process);
+        }
+        Ok(locked)
+    }
+
+    fn is_process_alive(&self, process: u32) -> Result<bool> {
+        check_process(process)?;
+        if self.own().processes.contains(&process) {
+            return Ok(true);
+        }
+        let byte = PROCESS_BYTE + u64::from(process);
+        lock::is_locked_by_another(&self.file, byte).map_err(Error::io("ask for the locks of", &self.path))
+    }
+}

@@ -1,0 +1,93 @@
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+
+use super::FileStorage;
+use crate::error::Error;
+use crate::storage::Storage;
+use crate::storage::tests::{read, write};
+
+#[test]
+fn a_reader_sees_that_the_writer_grew_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let writer = FileStorage::new(folder.path().join("store")).unwrap();
+    let data = writer.data().unwrap();
+    data.set_len(4096).unwrap();
+    let reader = writer.clone().read_only(true).data().unwrap();
+    data.set_len(1 << 20).unwrap();
+    write(&*data, (1 << 20) - 4, b"last");
+    assert_eq!(reader.len(), 1 << 20);
+    assert_eq!(read(&*reader, (1 << 20) - 4, 4), b"last");
+    assert!(matches!(reader.set_len(0), Err(Error::ReadOnly)));
+}
+
+#[test]
+fn a_grown_file_has_its_space_on_the_disk() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store");
+    let storage = FileStorage::new(&path).unwrap();
+    let data = storage.data().unwrap();
+    data.set_len(3 << 20).unwrap();
+    assert!(fs::metadata(&path).unwrap().blocks() * 512 >= 3 << 20);
+    drop(data);
+    // A copy with holes is filled before anything is written to it.
+    fs::File::options().write(true).open(&path).unwrap().set_len(8 << 20).unwrap();
+    let data = storage.data().unwrap();
+    assert_eq!(data.len(), 8 << 20);
+    if cfg!(target_os = "linux") {
+        assert!(fs::metadata(&path).unwrap().blocks() * 512 >= 8 << 20);
+    }
+}
+
+#[test]
+fn a_capacity_that_no_machine_has_is_halved() {
+    let folder = tempfile::tempdir().unwrap();
+    let storage = FileStorage::new(folder.path().join("store")).unwrap().capacity_bytes(1 << 60);
+    let capacity = storage.data().unwrap().capacity();
+    assert!((1 << 24..1 << 60).contains(&capacity), "{capacity}");
+    let short = FileStorage::new(folder.path().join("store")).unwrap().capacity_bytes(1);
+    storage.data().unwrap().set_len(5 << 20).unwrap();
+    assert_eq!(short.data().unwrap().capacity(), 5 << 20, "what is there can be reached whatever the option says");
+}
+
+#[test]
+fn reading_creates_no_files_but_the_lock() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store");
+    let reader = FileStorage::new(&path).unwrap().read_only(true);
+    assert!(matches!(reader.data(), Err(Error::Io { .. })));
+    let log = reader.log(1).unwrap();
+    assert_eq!(log.len().unwrap(), 0);
+    assert!(matches!(log.write_at(0, b"x"), Err(Error::ReadOnly)));
+    assert!(matches!(log.sync(), Err(Error::ReadOnly)));
+    assert!(matches!(FileStorage::new(&path).unwrap().create(false).data(), Err(Error::Io { .. })));
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    reader.shared(64).unwrap();
+    assert!(folder.path().join("store-lock").exists());
+}
+
+#[test]
+fn all_names_of_a_store_lead_to_the_same_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store");
+    FileStorage::new(&path).unwrap().data().unwrap();
+    std::os::unix::fs::symlink(&path, folder.path().join("alias")).unwrap();
+    let alias = FileStorage::new(folder.path().join("alias")).unwrap();
+    let locked = FileStorage::new(&path).unwrap().shared(64).unwrap();
+    assert!(locked.lock_writer(false).unwrap());
+    assert!(!alias.shared(64).unwrap().lock_writer(false).unwrap());
+    assert!(matches!(FileStorage::new(folder.path().join("nowhere/store")), Err(Error::Io { .. })));
+    assert!(FileStorage::new("/").unwrap().data().is_err(), "a folder is no store");
+}
+
+#[test]
+fn a_lock_file_left_longer_or_with_old_contents_is_zeroed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store");
+    fs::write(folder.path().join("store-lock"), vec![9; 100_000]).unwrap();
+    let storage = FileStorage::new(&path).unwrap();
+    let shared = storage.shared(4096).unwrap();
+    assert_eq!(fs::read(folder.path().join("store-lock")).unwrap(), vec![0; 4096]);
+    let longer = storage.shared(8192).unwrap();
+    assert_eq!((shared.len(), longer.len()), (4096, 8192));
+    assert_eq!(fs::metadata(folder.path().join("store-lock")).unwrap().len(), 8192);
+}

@@ -1,0 +1,257 @@
+#![expect(unsafe_code, reason = "memory is zeroed through the addresses that storage gives out")]
+//! A store in memory, gone with its last handle.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::Path;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, Weak};
+
+use memmap2::{MmapMut, MmapOptions, MmapRaw};
+
+use super::{Data, LogFile, Shared, Storage, check_process};
+use crate::error::{Error, Result};
+
+/// What errors name in place of a file.
+const MEMORY: &str = "memory";
+
+/// A store in the memory of this process. All stores opened on one value, or on clones of it, are the same store, as if
+/// each were a process of its own.
+#[derive(Debug, Clone)]
+pub struct MemoryStorage {
+    data: Arc<MemoryData>,
+    logs: [Arc<MemoryLog>; 2],
+    table: Arc<Mutex<Weak<Table>>>,
+}
+
+impl MemoryStorage {
+    /// An empty store that can grow to `capacity_bytes`. Only what is written to takes memory.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`] where the system has not that much address space.
+    pub fn new(capacity_bytes: u64) -> Result<Self> {
+        let map = anonymous(usize::try_from(capacity_bytes).unwrap_or(usize::MAX))?;
+        Ok(Self {
+            data: Arc::new(MemoryData { map: MmapRaw::from(map), len: AtomicU64::new(0) }),
+            logs: [Arc::default(), Arc::default()],
+            table: Arc::default(),
+        })
+    }
+}
+
+impl Storage for MemoryStorage {
+    fn data(&self) -> Result<Arc<dyn Data>> {
+        Ok(self.data.clone())
+    }
+
+    fn log(&self, index: usize) -> Result<Arc<dyn LogFile>> {
+        Ok(self.logs[index].clone())
+    }
+
+    fn shared(&self, len: usize) -> Result<Arc<dyn Shared>> {
+        let mut last = lock(&self.table);
+        let table = match last.upgrade() {
+            Some(table) if table.map.len() >= len => table,
+            Some(_) => return Err(Error::Invalid("the store is open with less shared memory".to_owned())),
+            None => {
+                let table = Arc::new(Table::new(len)?);
+                *last = Arc::downgrade(&table);
+                table
+            }
+        };
+        Ok(Arc::new(MemoryShared { table, len, processes: Mutex::default() }))
+    }
+}
+
+fn anonymous(len: usize) -> Result<MmapMut> {
+    MmapOptions::new().len(len.max(1)).no_reserve_swap().map_anon().map_err(Error::io("reserve", Path::new(MEMORY)))
+}
+
+fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[derive(Debug)]
+struct MemoryData {
+    map: MmapRaw,
+    len: AtomicU64,
+}
+
+impl Data for MemoryData {
+    fn base(&self) -> NonNull<u8> {
+        NonNull::new(self.map.as_mut_ptr()).unwrap_or(NonNull::dangling())
+    }
+
+    fn len(&self) -> u64 {
+        self.len.load(Ordering::Acquire)
+    }
+
+    fn capacity(&self) -> u64 {
+        self.map.len() as u64
+    }
+
+    fn set_len(&self, len: u64) -> Result<()> {
+        if len > self.capacity() {
+            return Err(Error::Limit { what: "the length of the store", limit: self.capacity() });
+        }
+        let old_len = self.len.swap(len, Ordering::AcqRel);
+        if len < old_len {
+            // SAFETY: `len` is below the map's length, which was checked above.
+            let from = unsafe { self.map.as_mut_ptr().add(len as usize) };
+            // SAFETY: the bytes up to `old_len` are inside the map, and the caller, who makes the area shorter, has seen to
+            // it that nobody reads or writes them any more.
+            unsafe { from.write_bytes(0, (old_len - len) as usize) };
+        }
+        Ok(())
+    }
+
+    fn sync(&self) -> Result<()> {
+        Ok(())
+    }
+}
+
+#[derive(Debug, Default)]
+struct MemoryLog {
+    bytes: RwLock<Vec<u8>>,
+}
+
+impl MemoryLog {
+    fn change(&self, change: impl FnOnce(&mut Vec<u8>)) {
+        change(&mut self.bytes.write().unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+impl LogFile for MemoryLog {
+    fn len(&self) -> Result<u64> {
+        Ok(self.bytes.read().unwrap_or_else(PoisonError::into_inner).len() as u64)
+    }
+
+    fn read_at(&self, offset: u64, bytes: &mut [u8]) -> Result<()> {
+        let all = self.bytes.read().unwrap_or_else(PoisonError::into_inner);
+        let found = usize::try_from(offset).ok().and_then(|offset| all.get(offset..)?.get(..bytes.len()));
+        let found = found
+            .ok_or_else(|| io::Error::from(io::ErrorKind::UnexpectedEof))
+            .map_err(Error::io("read", Path::new(MEMORY)))?;
+        bytes.copy_from_slice(found);
+        Ok(())
+    }
+
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<()> {
+        let offset = usize::try_from(offset).map_err(|_| Error::Limit { what: "a log", limit: usize::MAX as u64 })?;
+        self.change(|all| {
+            let end = offset + bytes.len();
+            if all.len() < end {
+                all.resize(end, 0);
+            }
+            all[offset..end].copy_from_slice(bytes);
+        });
+        Ok(())
+    }
+
+    fn set_len(&self, len: u64) -> Result<()> {
+        let len = usize::try_from(len).map_err(|_| Error::Limit { what: "a log", limit: usize::MAX as u64 })?;
+        self.change(|all| {
+            all.resize(len, 0);
+            all.shrink_to_fit();
+        });
+        Ok(())
+    }
+
+    fn sync(&self) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// What the handles of one store share.
+#[derive(Debug)]
+struct Table {
+    map: MmapRaw,
+    is_writing: Mutex<bool>,
+    writer_left: Condvar,
+    processes: Mutex<BTreeSet<u32>>,
+}
+
+impl Table {
+    fn new(len: usize) -> Result<Self> {
+        let map = MmapRaw::from(anonymous(len)?);
+        Ok(Self { map, is_writing: Mutex::new(false), writer_left: Condvar::new(), processes: Mutex::default() })
+    }
+}
+
+/// One handle: a process, as far as the table knows.
+#[derive(Debug)]
+struct MemoryShared {
+    table: Arc<Table>,
+    len: usize,
+    processes: Mutex<Own>,
+}
+
+#[derive(Debug, Default)]
+struct Own {
+    processes: BTreeSet<u32>,
+    is_writing: bool,
+}
+
+impl Shared for MemoryShared {
+    fn base(&self) -> NonNull<u8> {
+        NonNull::new(self.table.map.as_mut_ptr()).unwrap_or(NonNull::dangling())
+    }
+
+    fn len(&self) -> usize {
+        self.len
+    }
+
+    fn lock_writer(&self, wait: bool) -> Result<bool> {
+        let mut is_writing = lock(&self.table.is_writing);
+        while *is_writing {
+            if !wait {
+                return Ok(false);
+            }
+            is_writing = self.table.writer_left.wait(is_writing).unwrap_or_else(PoisonError::into_inner);
+        }
+        *is_writing = true;
+        lock(&self.processes).is_writing = true;
+        Ok(true)
+    }
+
+    fn unlock_writer(&self) -> Result<()> {
+        lock(&self.processes).is_writing = false;
+        *lock(&self.table.is_writing) = false;
+        self.table.writer_left.notify_one();
+        Ok(())
+    }
+
+    fn lock_process(&self, process: u32) -> Result<bool> {
+        check_process(process)?;
+        let mut own = lock(&self.processes);
+        if own.processes.contains(&process) {
+            return Ok(true);
+        }
+        let locked = lock(&self.table.processes).insert(process);
+        if locked {
+            own.processes.insert(process);
+        }
+        Ok(locked)
+    }
+
+    fn is_process_alive(&self, process: u32) -> Result<bool> {
+        check_process(process)?;
+        Ok(lock(&self.table.processes).contains(&process))
+    }
+}
+
+impl Drop for MemoryShared {
+    fn drop(&mut self) {
+        let was_writing = {
+            let own = lock(&self.processes);
+            lock(&self.table.processes).retain(|process| !own.processes.contains(process));
+            own.is_writing
+        };
+        if was_writing {
+            *lock(&self.table.is_writing) = false;
+            self.table.writer_left.notify_one();
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! What every kind of storage does alike.
+#![allow(unsafe_code, reason = "storage gives out addresses")]
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use super::{Data, MAX_PROCESSES, MemoryStorage, Shared, Storage};
+use crate::error::Error;
+
+/// Calls `check` with an empty store of each kind.
+fn for_each_storage(check: impl Fn(&dyn Storage)) {
+    check(&MemoryStorage::new(1 << 24).unwrap());
+    #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+    {
+        let folder = tempfile::tempdir().unwrap();
+        check(&super::FileStorage::new(folder.path().join("store")).unwrap().capacity_bytes(1 << 24));
+    }
+}
+
+pub(super) fn read(data: &dyn Data, offset: u64, len: usize) -> Vec<u8> {
+    assert!(offset + len as u64 <= data.len());
+    let from = data.base().as_ptr().wrapping_add(offset as usize);
+    let mut bytes = vec![0; len];
+    // SAFETY: the range is inside the area, and tests write to it from one thread at a time; the vector is apart from it.
+    unsafe { std::ptr::copy_nonoverlapping(from, bytes.as_mut_ptr(), len) };
+    bytes
+}
+
+pub(super) fn write(data: &dyn Data, offset: u64, bytes: &[u8]) {
+    assert!(offset + bytes.len() as u64 <= data.len());
+    let to = data.base().as_ptr().wrapping_add(offset as usize);
+    // SAFETY: the range is inside the area, and no reference to it is alive; `bytes` lies elsewhere.
+    unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len()) };
+}
+
+fn word(shared: &dyn Shared, index: usize) -> &AtomicU64 {
+    assert!(index * 8 + 8 <= shared.len());
+    let word = shared.base().as_ptr().cast::<u64>().wrapping_add(index);
+    // SAFETY: the memory is aligned to 64 bytes, long enough, lives as long as `shared` and is used as atomics only.
+    unsafe { AtomicU64::from_ptr(word) }
+}
+
+#[test]
+fn data_grows_without_moving_and_keeps_what_was_written() {
+    for_each_storage(|storage| {
+        let data = storage.data().unwrap();
+        assert_eq!(data.len(), 0);
+        assert_eq!(data.capacity(), 1 << 24);
+        let base = data.base();
+        data.set_len(10_000).unwrap();
+        assert_eq!(read(&*data, 0, 10_000), vec![0; 10_000]);
+        write(&*data, 9_000, b"here");
+        data.set_len(1 << 20).unwrap();
+        assert_eq!((data.base(), data.len()), (base, 1 << 20));
+        assert_eq!(read(&*data, 9_000, 4), b"here");
+        data.sync().unwrap();
+        drop(data);
+        let data = storage.data().unwrap();
+        assert_eq!(data.len(), 1 << 20);
+        assert_eq!(read(&*data, 9_000, 4), b"here");
+    });
+}
+
+#[test]
+fn data_that_was_shortened_grows_by_zeros() {
+    for_each_storage(|storage| {
+        let data = storage.data().unwrap();
+        data.set_len(100_000).unwrap();
+        write(&*data, 0, &[7; 100_000]);
+        data.set_len(5_000).unwrap();
+        assert_eq!(data.len(), 5_000);
+        data.set_len(100_000).unwrap();
+        assert_eq!(read(&*data, 0, 5_000), vec![7; 5_000]);
+        assert_eq!(read(&*data, 5_000, 95_000), vec![0; 95_000]);
+    });
+}
+
+#[test]
+fn data_does_not_grow_past_its_capacity() {
+    for_each_storage(|storage| {
+        let data = storage.data().unwrap();
+        data.set_len(4096).unwrap();
+        let refused = data.set_len(data.capacity() + 1);
+        assert!(matches!(refused, Err(Error::Limit { limit, .. }) if limit == data.capacity()));
+        assert_eq!(data.len(), 4096);
+    });
+}
+
+#[test]
+fn logs_read_back_what_was_written_anywhere() {
+    for_each_storage(|storage| {
+        for index in 0..2 {
+            let log = storage.log(index).unwrap();
+            assert_eq!(log.len().unwrap(), 0);
+            log.write_at(10, b"later").unwrap();
+            log.write_at(0, b"first").unwrap();
+            assert_eq!(log.len().unwrap(), 15);
+            log.sync().unwrap();
+            let mut bytes = [1; 15];
+            log.read_at(0, &mut bytes).unwrap();
+            assert_eq!(&bytes, b"first\0\0\0\0\0later");
+            assert!(matches!(log.read_at(1, &mut bytes), Err(Error::Io { .. })));
+            log.set_len(3).unwrap();
+            log.set_len(6).unwrap();
+            let log = storage.log(index).unwrap();
+            let mut bytes = [1; 6];
+            log.read_at(0, &mut bytes).unwrap();
+            assert_eq!(&bytes, b"fir\0\0\0");
+        }
+    });
+}
+
+#[test]
+fn shared_memory_is_shared_and_zero_for_the_first_one() {
+    for_each_storage(|storage| {
+        for _ in 0..2 {
+            let first = storage.shared(8192).unwrap();
+            assert!(first.len() >= 8192 && first.base().as_ptr().addr().is_multiple_of(64));
+            assert!((0..1024).all(|index| word(&*first, index).load(Ordering::Relaxed) == 0));
+            let second = storage.shared(8192).unwrap();
+            word(&*first, 1023).store(17, Ordering::Relaxed);
+            assert_eq!(word(&*second, 1023).load(Ordering::Relaxed), 17);
+            drop(first);
+            let third = storage.shared(8192).unwrap();
+            assert_eq!(word(&*third, 1023).load(Ordering::Relaxed), 17);
+        }
+    });
+}
+
+#[test]
+fn one_handle_writes_at_a_time_until_it_unlocks_or_ends() {
+    for_each_storage(|storage| {
+        let first = storage.shared(64).unwrap();
+        let second = storage.shared(64).unwrap();
+        assert!(first.lock_writer(false).unwrap());
+        assert!(!second.lock_writer(false).unwrap());
+        assert!(!first.lock_writer(false).unwrap(), "a handle that writes does not begin to write again");
+        first.unlock_writer().unwrap();
+        assert!(second.lock_writer(true).unwrap());
+        assert!(!first.lock_writer(false).unwrap());
+        drop(second);
+        assert!(first.lock_writer(false).unwrap());
+    });
+}
+
+#[test]
+fn who_waits_for_the_writer_goes_on_when_it_unlocks() {
+    for_each_storage(|storage| {
+        for same_handle in [false, true] {
+            let first = storage.shared(64).unwrap();
+            let second = if same_handle { Arc::clone(&first) } else { storage.shared(64).unwrap() };
+            let unlocked = AtomicBool::new(false);
+            assert!(first.lock_writer(true).unwrap());
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    assert!(second.lock_writer(true).unwrap());
+                    assert!(unlocked.load(Ordering::SeqCst));
+                    second.unlock_writer().unwrap();
+                });
+                std::thread::sleep(Duration::from_millis(20));
+                unlocked.store(true, Ordering::SeqCst);
+                first.unlock_writer().unwrap();
+            });
+        }
+    });
+}
+
+#[test]
+fn a_process_lives_until_its_handle_ends() {
+    for_each_storage(|storage| {
+        let first = storage.shared(64).unwrap();
+        let second = storage.shared(64).unwrap();
+        assert!(!first.is_process_alive(3).unwrap());
+        assert!(first.lock_process(3).unwrap());
+        assert!(first.is_process_alive(3).unwrap() && second.is_process_alive(3).unwrap());
+        assert!(!second.lock_process(3).unwrap());
+        assert!(second.lock_process(MAX_PROCESSES - 1).unwrap());
+        assert!(matches!(second.lock_process(MAX_PROCESSES), Err(Error::Limit { .. })));
+        drop(first);
+        assert!(!second.is_process_alive(3).unwrap());
+        assert!(second.is_process_alive(MAX_PROCESSES - 1).unwrap());
+        assert!(second.lock_process(3).unwrap());
+    });
+}
