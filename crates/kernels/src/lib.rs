@@ -9,6 +9,7 @@ pub mod bloom;
 pub mod byte_array;
 pub mod byte_stream_split;
 pub mod bytes;
+pub mod bytesearch;
 pub mod compare;
 pub mod delta;
 pub mod dictionary;

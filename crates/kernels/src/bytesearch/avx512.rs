@@ -1,0 +1,64 @@
+//! 64 bytes compared to a mask at once. Loading under a mask reads nothing but the bytes, so that their number and what
+//! surrounds them do not matter.
+#![expect(unsafe_code, reason = "vector loads")]
+
+use std::arch::x86_64::{
+    __m512i, _bzhi_u64, _mm512_loadu_si512, _mm512_mask_cmpeq_epu8_mask, _mm512_mask_cmple_epu8_mask,
+    _mm512_mask_cmplt_epu8_mask, _mm512_maskz_loadu_epi8, _mm512_set1_epi8,
+};
+
+use super::comparison::{Comparison, Kind};
+use super::{BLOCK_LEN, scalar};
+use crate::tier::avx512;
+
+avx512! {
+    pub(super) fn mask<C: Comparison>(comparison: C, bytes: &[u8], key: u8) -> u64 {
+        let bytes = &bytes[..bytes.len().min(BLOCK_LEN)];
+        let there = _bzhi_u64(u64::MAX, bytes.len() as u32);
+        // SAFETY: the mask has as many bits as the slice has bytes, and the load touches no other bytes.
+        let loaded = unsafe { _mm512_maskz_loadu_epi8(there, bytes.as_ptr().cast()) };
+        matches(comparison, there, loaded, key)
+    }
+
+    pub(super) fn mask_within<C: Comparison>(comparison: C, bytes: &[u8], start: usize, len: usize, key: u8) -> u64 {
+        mask(comparison, scalar::within(bytes, start, len), key)
+    }
+
+    pub(super) fn count<C: Comparison>(comparison: C, bytes: &[u8], key: u8) -> usize {
+        if bytes.len() <= BLOCK_LEN {
+            return mask(comparison, bytes, key).count_ones() as usize;
+        }
+        let (blocks, tail) = bytes.as_chunks::<BLOCK_LEN>();
+        let mut count = 0;
+        for block in blocks {
+            // SAFETY: the reference is to 64 readable bytes, and this load takes any alignment.
+            let loaded = unsafe { _mm512_loadu_si512(block.as_ptr().cast()) };
+            count += matches(comparison, u64::MAX, loaded, key).count_ones() as usize;
+        }
+        count + mask(comparison, tail, key).count_ones() as usize
+    }
+
+    pub(super) fn count_within<C: Comparison>(comparison: C, bytes: &[u8], start: usize, len: usize, key: u8) -> usize {
+        count(comparison, scalar::within(bytes, start, len), key)
+    }
+
+    pub(super) fn count_padded<C: Comparison>(
+        comparison: C,
+        blocks: &[[u8; BLOCK_LEN]],
+        len: usize,
+        key: u8,
+    ) -> usize {
+        count(comparison, scalar::within(blocks.as_flattened(), 0, len), key)
+    }
+
+    /// A bit for each byte that is there and for which the comparison holds.
+    #[inline]
+    fn matches<C: Comparison>(_: C, there: u64, bytes: __m512i, key: u8) -> u64 {
+        let keys = _mm512_set1_epi8(key.cast_signed());
+        match C::KIND {
+            Kind::Equal => _mm512_mask_cmpeq_epu8_mask(there, bytes, keys),
+            Kind::AtMost => _mm512_mask_cmple_epu8_mask(there, bytes, keys),
+            Kind::Below => _mm512_mask_cmplt_epu8_mask(there, bytes, keys),
+        }
+    }
+}

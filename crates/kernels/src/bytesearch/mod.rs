@@ -1,0 +1,137 @@
+//! Search in the short byte arrays of tree nodes: where a byte belongs among sorted ones, and which bytes equal one.
+//!
+//! ```text
+//! bytes              03 17 17 40 A2            lower_bound(17) = 1    upper_bound(17) = 3
+//! find_byte_mask(17)  0  1  1  0  0  = 0b00110    bit i: whether byte i is equal
+//! ```
+//!
+//! A bound is the number of bytes below (or at most) the key: where the bytes are sorted, the place at which the key would
+//! be put before (or behind) its equals. Where they are not, it is that number all the same.
+//!
+//! Each comes in three shapes. One takes the bytes alone; as it may read no others, its end depends on their number. One
+//! takes them with what surrounds them ([`find_byte_mask_within`] and so on): a node of 64 bytes or more is read at one
+//! place, without a branch on where and how many the bytes are, which is what to use where that varies from node to node.
+//! One takes blocks of 64 of which the last is padded.
+//!
+//! The functions are over in a few nanoseconds, so which tier to run is decided by one comparison at each call.
+#![expect(unsafe_code, reason = "dispatch to functions that need the features of their tier")]
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod comparison;
+#[cfg(target_arch = "aarch64")]
+mod neon;
+mod scalar;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod window;
+
+#[cfg(test)]
+mod reference;
+#[cfg(test)]
+mod tests;
+
+use comparison::{AtMost, Below, Comparison, Equal};
+
+#[cfg(target_arch = "x86_64")]
+use crate::Tier;
+use crate::tier::dispatch;
+
+/// Bytes of a block, and the most that a mask has bits for.
+pub const BLOCK_LEN: usize = 64;
+
+/// How many of `sorted` are below `key`.
+#[inline]
+pub fn lower_bound(sorted: &[u8], key: u8) -> usize {
+    count(Below, sorted, key)
+}
+
+/// How many of `sorted` are at most `key`.
+#[inline]
+pub fn upper_bound(sorted: &[u8], key: u8) -> usize {
+    count(AtMost, sorted, key)
+}
+
+/// [`lower_bound`] in the `len` bytes from `start` on, of which those behind the end of `bytes` do not count.
+#[inline]
+pub fn lower_bound_within(bytes: &[u8], start: usize, len: usize, key: u8) -> usize {
+    count_within(Below, bytes, start, len, key)
+}
+
+/// [`upper_bound`] in the `len` bytes from `start` on, of which those behind the end of `bytes` do not count.
+#[inline]
+pub fn upper_bound_within(bytes: &[u8], start: usize, len: usize, key: u8) -> usize {
+    count_within(AtMost, bytes, start, len, key)
+}
+
+/// [`lower_bound`] in the first `len` bytes of the blocks, or all where they are fewer; the rest may be anything.
+#[inline]
+pub fn lower_bound_padded(blocks: &[[u8; BLOCK_LEN]], len: usize, key: u8) -> usize {
+    count_padded(Below, blocks, len, key)
+}
+
+/// [`upper_bound`] in the first `len` bytes of the blocks, or all where they are fewer; the rest may be anything.
+#[inline]
+pub fn upper_bound_padded(blocks: &[[u8; BLOCK_LEN]], len: usize, key: u8) -> usize {
+    count_padded(AtMost, blocks, len, key)
+}
+
+/// Which of the first 64 bytes equal `needle`: bit `i` is set if byte `i` does.
+#[inline]
+pub fn find_byte_mask(bytes: &[u8], needle: u8) -> u64 {
+    mask(Equal, bytes, needle)
+}
+
+/// Which of the `len` bytes from `start` on equal `needle`: bit `i` is set if byte `start + i` does, for `i` below 64. Bytes
+/// behind the end of `bytes` do not.
+#[inline]
+pub fn find_byte_mask_within(bytes: &[u8], start: usize, len: usize, needle: u8) -> u64 {
+    mask_within(Equal, bytes, start, len, needle)
+}
+
+/// Which of the first `len` bytes of a block equal `needle`: bit `i` is set if byte `i` does.
+#[inline]
+pub fn find_byte_mask_padded(block: &[u8; BLOCK_LEN], len: usize, needle: u8) -> u64 {
+    mask_within(Equal, block, 0, len, needle)
+}
+
+/// Defines a function that runs at the best tier: on x86-64 by one comparison with each of the upper two, whose code is then
+/// called, and otherwise by `dispatch!`.
+macro_rules! short_functions {
+    ($($f:ident, $at_any:ident ($($argument:ident: $type:ty),*) -> $result:ty;)*) => { $(
+        #[inline]
+        fn $f<C: Comparison>(comparison: C, $($argument: $type),*) -> $result {
+            #[cfg(target_arch = "x86_64")]
+            {
+                if Tier::Avx512.is_reached() {
+                    // SAFETY: a tier is reached where its gate has tested every feature that the callee enables.
+                    return unsafe { avx512::$f(comparison, $($argument),*) };
+                }
+                if Tier::Avx2.is_reached() {
+                    // SAFETY: as above.
+                    return unsafe { avx2::$f(comparison, $($argument),*) };
+                }
+                $at_any(comparison, $($argument),*)
+            }
+            #[cfg(not(target_arch = "x86_64"))]
+            {
+                dispatch!($f(comparison, $($argument),*): neon)
+            }
+        }
+
+        #[cfg(target_arch = "x86_64")]
+        #[inline(never)]
+        fn $at_any<C: Comparison>(comparison: C, $($argument: $type),*) -> $result {
+            dispatch!($f(comparison, $($argument),*): avx512 avx2)
+        }
+    )* };
+}
+
+short_functions! {
+    mask, mask_at_any(bytes: &[u8], key: u8) -> u64;
+    mask_within, mask_within_at_any(bytes: &[u8], start: usize, len: usize, key: u8) -> u64;
+    count, count_at_any(bytes: &[u8], key: u8) -> usize;
+    count_within, count_within_at_any(bytes: &[u8], start: usize, len: usize, key: u8) -> usize;
+    count_padded, count_padded_at_any(blocks: &[[u8; BLOCK_LEN]], len: usize, key: u8) -> usize;
+}
