@@ -1,6 +1,6 @@
 //! Four registers of 16 bytes compared; a bit of each answer kept by its place, and neighbours added until 64 bits are left.
 //!
-//! Bytes alone are copied to a block of zeros where they are 16 or more and not a whole number of registers.
+//! Bytes alone, from 16 on, are copied to a block of zeros first.
 #![expect(unsafe_code, reason = "vector loads")]
 
 use std::arch::aarch64::{
