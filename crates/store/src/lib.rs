@@ -3,9 +3,12 @@
 
 mod error;
 mod extent;
+mod log;
 mod storage;
 
 pub use error::{Error, Result};
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
 pub use storage::{DEFAULT_CAPACITY_BYTES, FileStorage};
 pub use storage::{Data, LogFile, MAX_PROCESSES, MemoryStorage, Shared, Storage};
+#[cfg(any(test, feature = "simulation"))]
+pub use storage::{Moment, Operation, SECTOR_BYTES, SimulatedStorage};

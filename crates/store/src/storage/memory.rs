@@ -41,6 +41,20 @@ impl MemoryStorage {
     }
 }
 
+#[cfg(any(test, feature = "simulation"))]
+impl MemoryStorage {
+    /// Gives `other` shared memory with the contents of this one's, and returns the handle that keeps it; none where this
+    /// store is not open.
+    pub(super) fn survive_in(&self, other: &Self) -> Result<Option<Arc<dyn Shared>>> {
+        let Some(table) = lock(&self.table).upgrade() else { return Ok(None) };
+        let survivor = other.shared(table.map.len())?;
+        // SAFETY: both maps are that long, and alive; the other one is new, so that nobody uses it. Words that are being
+        // written just now may be torn, as they may be where a process is killed.
+        unsafe { std::ptr::copy_nonoverlapping(table.map.as_ptr(), survivor.base().as_ptr(), table.map.len()) };
+        Ok(Some(survivor))
+    }
+}
+
 impl Storage for MemoryStorage {
     fn data(&self) -> Result<Arc<dyn Data>> {
         Ok(self.data.clone())

@@ -17,12 +17,16 @@ use crate::error::{Error, Result};
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
 mod file;
 mod memory;
+#[cfg(any(test, feature = "simulation"))]
+mod simulated;
 #[cfg(test)]
 mod tests;
 
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
 pub use self::file::{DEFAULT_CAPACITY_BYTES, FileStorage};
 pub use self::memory::MemoryStorage;
+#[cfg(any(test, feature = "simulation"))]
+pub use self::simulated::{Moment, Operation, SECTOR_BYTES, SimulatedStorage};
 
 /// How many processes [`Shared`] can tell apart.
 pub const MAX_PROCESSES: u32 = 1024;

@@ -1,0 +1,331 @@
+//! The redo log: commits in the order they were made, in two files used in turn.
+//!
+//! A file is a run of records from byte 0 on, and then anything: zeros written ahead, or what an earlier use left.
+//!
+//! ```text
+//!   0          8          16         24         32
+//!   +----------+----------+----------+----------+---------------
+//!   | checksum | salt     | sequence | length   | payload …        integers of 8 bytes, little-endian
+//!   +----------+----------+----------+----------+---------------
+//!   checksum   XXH3 of the record from byte 8 on, seeded with the identity of the store
+//!   salt       random, never 0, the same for all records since the file was last begun anew
+//!   sequence   of the commit; grows from record to record
+//!   length     bytes of the payload; the next record begins after them
+//! ```
+//!
+//! Records of an earlier use of a file have another salt, so they never follow those of the present one. What lies behind
+//! the last good record when a store opens is a commit that was not finished, or a time line that ended: it is cut off,
+//! durably, before the first append, because the salt goes on.
+//!
+//! At the start of a checkpoint later records go to the other file ([`Log::switch`]); when the checkpoint is durable the
+//! first file may be overwritten ([`Log::retire`]). Files keep their length, so that in the steady state a sync writes the
+//! record's pages and no metadata.
+
+mod group;
+mod record;
+mod scan;
+#[cfg(test)]
+mod tests;
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use self::group::GroupSync;
+use self::record::{HEADER_BYTES, Header};
+use self::scan::Scan;
+use crate::error::{Error, Result};
+use crate::storage::{LogFile, Storage};
+
+/// Records up to this long are written by one call, from a buffer; longer ones part by part.
+const BUFFER_BYTES: usize = 1 << 20;
+
+/// Zeros written past the end of a file that grows: half of what is there, but within these.
+const LEAST_AHEAD_BYTES: u64 = 1 << 16;
+const MOST_AHEAD_BYTES: u64 = 1 << 22;
+
+/// What a file keeps of its length when it is retired.
+const KEPT_BYTES: u64 = 1 << 26;
+
+static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
+
+/// A record in the log, as [`Log::sync`] takes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Position(u64);
+
+/// The log of a store. Call [`replay`](Self::replay) first.
+#[derive(Debug)]
+pub(crate) struct Log {
+    files: [Arc<dyn LogFile>; 2],
+    store: u64,
+    writer: Mutex<Writer>,
+    group: GroupSync,
+}
+
+#[derive(Debug, Default)]
+struct Writer {
+    stage: Stage,
+    current: usize,
+    uses: [Use; 2],
+    last_sequence: u64,
+    buffer: Vec<u8>,
+}
+
+#[derive(Debug, Default, PartialEq, Eq)]
+enum Stage {
+    /// Nobody knows where the good records end.
+    #[default]
+    Unread,
+    /// Behind the good records there may be others, to be cut off.
+    Read,
+    Writable,
+}
+
+/// What a file is used for since it was last begun anew.
+#[derive(Debug, Default)]
+struct Use {
+    salt: u64,
+    /// Where the next record goes.
+    end: u64,
+    /// The length of the file: up to here a write needs no new space.
+    file_bytes: u64,
+    last_sequence: u64,
+    /// Whether a replay would need it. Of the file being written to this says nothing.
+    is_needed: bool,
+}
+
+impl Log {
+    /// Opens the log of the store with this identity.
+    pub(crate) fn open(storage: &dyn Storage, store: u64) -> Result<Self> {
+        let files = [storage.log(0)?, storage.log(1)?];
+        Ok(Self { files, store, writer: Mutex::default(), group: GroupSync::default() })
+    }
+
+    fn writer(&self) -> MutexGuard<'_, Writer> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gives `f` the records with the sequence numbers `after + 1`, `after + 2` and so on, up to the first that is missing
+    /// or damaged; the last number, or `after`. The next append follows it. Writes nothing.
+    pub(crate) fn replay(&self, after: u64, mut f: impl FnMut(u64, &[u8]) -> Result<()>) -> Result<u64> {
+        let mut writer = self.writer();
+        let mut order = Vec::with_capacity(2);
+        for (index, file) in self.files.iter().enumerate() {
+            let mut scan = Scan::new(&**file, self.store)?;
+            writer.uses[index] = Use { file_bytes: file.len()?, ..Use::default() };
+            if let Some(first) = scan.first_sequence()? {
+                order.push((first, index, scan));
+            }
+        }
+        order.sort_by_key(|&(first, ..)| first);
+
+        let mut last = after;
+        let mut current = 0;
+        'files: for (_, index, mut scan) in order {
+            while let Some((sequence, payload)) = scan.next()? {
+                if sequence <= after {
+                    continue;
+                }
+                if sequence != last + 1 {
+                    break 'files;
+                }
+                f(sequence, payload)?;
+                last = sequence;
+                current = index;
+                let found = &mut writer.uses[index];
+                (found.salt, found.end, found.last_sequence) = (scan.salt(), scan.end(), sequence);
+                found.is_needed = true;
+            }
+        }
+        if writer.uses[current].end == 0 {
+            writer.uses[current].salt = self.new_salt();
+        }
+        (writer.current, writer.last_sequence, writer.stage) = (current, last, Stage::Read);
+        self.group.reset(current, [writer.uses[0].last_sequence, writer.uses[1].last_sequence], after);
+        Ok(last)
+    }
+
+    /// Appends a commit's record, which consists of the parts in order. Its number must be larger than all before it; a
+    /// replay needs every number after the checkpoint's. For one caller at a time, the writer.
+    ///
+    /// After an error the record is not there, and the next append takes its place; if even that cannot be made sure of,
+    /// the log is poisoned.
+    pub(crate) fn append(&self, sequence: u64, parts: &[&[u8]]) -> Result<Position> {
+        self.group.check()?;
+        let mut writer = self.writer();
+        let writer = &mut *writer;
+        self.make_writable(writer)?;
+        if sequence <= writer.last_sequence {
+            let why = format!("commit {sequence} is logged after commit {}", writer.last_sequence);
+            return Err(Error::Invalid(why));
+        }
+        let file = &*self.files[writer.current];
+        let current = &mut writer.uses[writer.current];
+        match write_record(file, &mut writer.buffer, self.store, current, sequence, parts) {
+            Ok(end) => {
+                current.end = end;
+                current.last_sequence = sequence;
+            }
+            Err(error) => {
+                // A record that cannot be said to be absent must never be followed by another of the same number.
+                match file.set_len(current.end).and_then(|()| file.sync()) {
+                    Ok(()) => current.file_bytes = current.end,
+                    Err(_) => self.group.poison(),
+                }
+                return Err(error);
+            }
+        }
+        write_ahead(file, current);
+        writer.last_sequence = sequence;
+        self.group.appended(sequence);
+        Ok(Position(sequence))
+    }
+
+    /// Makes durable every record up to this one. For any number of threads at once; they share syncs.
+    ///
+    /// After a sync that failed nobody knows what the disk holds, so no later one succeeds.
+    pub(crate) fn sync(&self, position: Position) -> Result<()> {
+        self.group.sync(&self.files, position)
+    }
+
+    /// [`Error::Poisoned`] if a sync has failed, or a write that could not be undone.
+    pub(crate) fn check(&self) -> Result<()> {
+        self.group.check()
+    }
+
+    /// Has later records go to the other file, at the start of a checkpoint; whether they will. They do not where the other
+    /// file's records are in no durable checkpoint yet, or where there is none in this file.
+    pub(crate) fn switch(&self) -> Result<bool> {
+        self.group.check()?;
+        let mut writer = self.writer();
+        self.make_writable(&mut writer)?;
+        let (current, other) = (writer.current, 1 - writer.current);
+        if writer.uses[other].is_needed || writer.uses[current].end == 0 {
+            return Ok(false);
+        }
+        writer.uses[current].is_needed = true;
+        let file_bytes = writer.uses[other].file_bytes;
+        writer.uses[other] = Use { salt: self.new_salt(), file_bytes, ..Use::default() };
+        writer.current = other;
+        self.group.switch(other);
+        Ok(true)
+    }
+
+    /// Says that a checkpoint with all commits up to `durable` is durable, so that a file with no later ones may be
+    /// overwritten.
+    pub(crate) fn retire(&self, durable: u64) -> Result<()> {
+        self.group.retire(durable);
+        let mut writer = self.writer();
+        if writer.stage == Stage::Unread {
+            return Ok(());
+        }
+        let other = 1 - writer.current;
+        let old = &mut writer.uses[other];
+        if !old.is_needed || old.last_sequence > durable {
+            return Ok(());
+        }
+        (old.is_needed, old.end) = (false, 0);
+        if old.file_bytes > KEPT_BYTES {
+            self.files[other].set_len(KEPT_BYTES)?;
+            old.file_bytes = KEPT_BYTES;
+        }
+        Ok(())
+    }
+
+    /// Empties both files if a durable checkpoint has all that is in them, so that the next opening has nothing to read.
+    pub(crate) fn clear(&self, durable: u64) -> Result<()> {
+        self.group.check()?;
+        let mut writer = self.writer();
+        if writer.stage == Stage::Unread || writer.last_sequence > durable {
+            return Ok(());
+        }
+        for (file, used) in self.files.iter().zip(&mut writer.uses) {
+            *used = Use { salt: self.new_salt(), ..Use::default() };
+            if file.len()? > 0 {
+                file.set_len(0)?;
+            }
+        }
+        writer.current = 0;
+        self.group.reset(0, [0; 2], durable);
+        Ok(())
+    }
+
+    /// Bytes that a replay would read.
+    pub(crate) fn size_bytes(&self) -> u64 {
+        let writer = self.writer();
+        let needed = |index: &usize| *index == writer.current || writer.uses[*index].is_needed;
+        (0..2).filter(needed).map(|index| writer.uses[index].end).sum()
+    }
+
+    /// Cuts off what replay did not take, durably.
+    fn make_writable(&self, writer: &mut Writer) -> Result<()> {
+        match writer.stage {
+            Stage::Unread => return Err(Error::Invalid("the log is replayed before it is written to".to_owned())),
+            Stage::Writable => return Ok(()),
+            Stage::Read => {}
+        }
+        for (file, used) in self.files.iter().zip(&mut writer.uses) {
+            if used.file_bytes > used.end {
+                file.set_len(used.end)?;
+                used.file_bytes = used.end;
+                if let Err(error) = file.sync() {
+                    self.group.poison();
+                    return Err(error);
+                }
+            }
+        }
+        writer.stage = Stage::Writable;
+        Ok(())
+    }
+
+    /// A number that no earlier use of a file has been marked with, as far as chance allows.
+    fn new_salt(&self) -> u64 {
+        loop {
+            let salt = RandomState::new().hash_one(self.store);
+            if salt != 0 {
+                return salt;
+            }
+        }
+    }
+}
+
+/// Writes the record behind the others; where it ends.
+fn write_record(
+    file: &dyn LogFile,
+    buffer: &mut Vec<u8>,
+    store: u64,
+    used: &Use,
+    sequence: u64,
+    parts: &[&[u8]],
+) -> Result<u64> {
+    let start = used.end;
+    let record_bytes = parts.iter().fold(HEADER_BYTES, |sum, part| sum.saturating_add(part.len()));
+    if record_bytes <= BUFFER_BYTES {
+        record::assemble(buffer, store, used.salt, sequence, parts);
+        file.write_at(start, buffer)?;
+        return Ok(start + record_bytes as u64);
+    }
+    file.write_at(start, &Header::new(store, used.salt, sequence, parts).write())?;
+    let mut end = start + HEADER_BYTES as u64;
+    for part in parts {
+        file.write_at(end, part)?;
+        end += part.len() as u64;
+    }
+    Ok(end)
+}
+
+/// If the last record made the file longer, makes it longer still, by zeros. A sync after a write into space that was
+/// written before leaves the file's metadata alone.
+fn write_ahead(file: &dyn LogFile, used: &mut Use) {
+    if used.end <= used.file_bytes {
+        return;
+    }
+    used.file_bytes = used.end;
+    let ahead = (used.end / 2).clamp(LEAST_AHEAD_BYTES, MOST_AHEAD_BYTES);
+    while used.file_bytes < used.end + ahead {
+        // Only speed depends on this: a disk that is full will say so when a record needs the space.
+        if file.write_at(used.file_bytes, &ZEROS).is_err() {
+            return;
+        }
+        used.file_bytes += ZEROS.len() as u64;
+    }
+}

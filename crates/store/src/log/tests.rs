@@ -1,0 +1,463 @@
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use fastrand::Rng;
+use lath_testkit::Seeded;
+
+use super::{KEPT_BYTES, Log, Position};
+use crate::error::{Error, Result};
+use crate::storage::{MemoryStorage, Moment, Operation, SimulatedStorage, Storage};
+
+const STORE: u64 = 0x5eed;
+
+type Records = Vec<(u64, Vec<u8>)>;
+
+/// The log after a replay, and what the replay gave.
+fn open(storage: &dyn Storage, after: u64) -> (Log, Records) {
+    let log = Log::open(storage, STORE).unwrap();
+    let mut records = Records::new();
+    let last = log
+        .replay(after, |sequence, payload| {
+            records.push((sequence, payload.to_vec()));
+            Ok(())
+        })
+        .unwrap();
+    assert_eq!(last, records.last().map_or(after, |&(sequence, _)| sequence));
+    (log, records)
+}
+
+fn replayed(storage: &dyn Storage, after: u64) -> Records {
+    open(storage, after).1
+}
+
+fn simulated() -> SimulatedStorage {
+    SimulatedStorage::new(4096).unwrap()
+}
+
+/// A payload that says which record it belongs to.
+fn payload(sequence: u64, len: usize) -> Vec<u8> {
+    let mut random = Rng::with_seed(sequence);
+    (0..len).map(|_| random.u8(..)).collect()
+}
+
+fn append(log: &Log, sequence: u64, len: usize) -> Result<Position> {
+    let payload = payload(sequence, len);
+    let (head, tail) = payload.split_at(len / 3);
+    log.append(sequence, &[head, &[], tail])
+}
+
+/// Records 1 to 12 in both files, 1 to 5 in the first; with them the bytes that each file uses.
+fn small_log() -> (SimulatedStorage, Records, [usize; 2]) {
+    let storage = simulated();
+    let (log, _) = open(&storage, 0);
+    for sequence in 1..=12 {
+        append(&log, sequence, 5 + 7 * sequence as usize).unwrap();
+        if sequence == 5 {
+            assert!(log.switch().unwrap());
+        }
+    }
+    let records = replayed(&storage, 0);
+    assert_eq!(records, (1..=12).map(|n| (n, payload(n, 5 + 7 * n as usize))).collect::<Records>());
+    let used = |numbers: std::ops::RangeInclusive<usize>| numbers.map(|n| 32 + 5 + 7 * n).sum();
+    (storage, records, [used(1..=5), used(6..=12)])
+}
+
+fn contents(storage: &dyn Storage, index: usize) -> Vec<u8> {
+    let log = storage.log(index).unwrap();
+    let mut bytes = vec![0; log.len().unwrap() as usize];
+    log.read_at(0, &mut bytes).unwrap();
+    bytes
+}
+
+/// Storage with these logs.
+fn storage_of(logs: [&[u8]; 2]) -> MemoryStorage {
+    let storage = MemoryStorage::new(4096).unwrap();
+    for (index, bytes) in logs.into_iter().enumerate() {
+        storage.log(index).unwrap().write_at(0, bytes).unwrap();
+    }
+    storage
+}
+
+#[test]
+fn records_come_back_whatever_their_length_and_parts() {
+    let storage = MemoryStorage::new(4096).unwrap();
+    let (log, records) = open(&storage, 100);
+    assert!(records.is_empty());
+    let long = payload(1, 3 << 20);
+    log.append(101, &[]).unwrap();
+    log.append(102, &[b"", b"one", b"", b"two"]).unwrap();
+    log.append(103, &[&long[..1000], &long[1000..]]).unwrap();
+    let last = log.append(104, &[&long[..(1 << 20) - 32]]).unwrap();
+    log.sync(last).unwrap();
+    assert_eq!(log.size_bytes(), 4 * 32 + 6 + (3 << 20) + (1 << 20) - 32);
+    let (log, records) = open(&storage, 100);
+    let expected: [(u64, &[u8]); 4] = [(101, b""), (102, b"onetwo"), (103, &long), (104, &long[..(1 << 20) - 32])];
+    assert!(records.iter().map(|(sequence, payload)| (*sequence, &payload[..])).eq(expected));
+    log.append(105, &[b"next"]).unwrap();
+    assert_eq!(replayed(&storage, 103)[1], (105, b"next".to_vec()));
+}
+
+#[test]
+fn a_log_is_replayed_before_it_is_written_and_numbers_grow() {
+    let storage = simulated();
+    let log = Log::open(&storage, STORE).unwrap();
+    assert!(matches!(log.append(1, &[b"x"]), Err(Error::Invalid(_))));
+    assert!(matches!(log.switch(), Err(Error::Invalid(_))));
+    let (log, _) = open(&storage, 7);
+    assert!(matches!(log.append(7, &[b"x"]), Err(Error::Invalid(_))));
+    log.append(8, &[b"x"]).unwrap();
+    assert!(matches!(log.append(8, &[b"x"]), Err(Error::Invalid(_))));
+    let failed = log.replay(7, |_, _| Err(Error::corrupt("the caller's"))).unwrap_err();
+    assert!(matches!(failed, Error::Corrupt { .. }));
+}
+
+#[test]
+fn replay_writes_nothing() {
+    let (storage, ..) = small_log();
+    let before = storage.counts();
+    replayed(&storage, 3);
+    assert_eq!(storage.counts(), before);
+}
+
+#[test]
+fn replay_begins_after_the_checkpoint() {
+    let (storage, records, _) = small_log();
+    for after in 0..=12 {
+        assert_eq!(replayed(&storage, after), records[after as usize..], "after {after}");
+    }
+    assert_eq!(replayed(&storage, 13), [], "the log is older than the checkpoint");
+}
+
+#[test]
+fn a_missing_record_ends_the_replay() {
+    let storage = simulated();
+    let (log, _) = open(&storage, 0);
+    for sequence in [1, 2, 4, 5] {
+        append(&log, sequence, 10).unwrap();
+    }
+    assert_eq!(replayed(&storage, 0).len(), 2);
+    assert_eq!(replayed(&storage, 3), [(4, payload(4, 10)), (5, payload(5, 10))]);
+}
+
+#[test]
+fn every_truncation_leaves_a_prefix() {
+    let (storage, records, used) = small_log();
+    let logs = [contents(&storage, 0), contents(&storage, 1)];
+    for (index, &used_bytes) in used.iter().enumerate() {
+        for len in 0..=used_bytes {
+            let mut cut = [&logs[0][..], &logs[1][..]];
+            cut[index] = &cut[index][..len];
+            check_damaged(&storage_of(cut), &records, &format!("file {index} cut to {len} bytes"), len == used_bytes);
+        }
+    }
+}
+
+#[test]
+fn every_damaged_byte_leaves_a_prefix() {
+    let (storage, records, used) = small_log();
+    let mut random = Seeded::new("every damaged byte of a log leaves a prefix");
+    let logs = [contents(&storage, 0), contents(&storage, 1)];
+    for (index, &used_bytes) in used.iter().enumerate() {
+        for at in 0..used_bytes {
+            for change in [1, 0x80, random.u8(1..)] {
+                let mut damaged = logs.clone();
+                damaged[index][at] ^= change;
+                let what = format!("byte {at} of file {index} changed by {change:#x}");
+                check_damaged(&storage_of([&damaged[0], &damaged[1]]), &records, &what, false);
+            }
+        }
+    }
+}
+
+/// A damaged log gives a prefix, and can be gone on with: then there are the prefix and the new records, and none of those
+/// that were lost.
+fn check_damaged(storage: &MemoryStorage, records: &Records, what: &str, is_whole: bool) {
+    let (log, mut found) = open(storage, 0);
+    assert!(records.starts_with(&found), "{what}: not a prefix");
+    assert_eq!(found == *records, is_whole, "{what}: {} records", found.len());
+    for _ in 0..3 {
+        let next = (found.len() + 1) as u64;
+        // As long as the one that was lost, so that what is left of the old log follows exactly.
+        let new = vec![0xee; 5 + 7 * next as usize];
+        log.append(next, &[&new]).unwrap();
+        found.push((next, new));
+        assert_eq!(replayed(storage, 0), found, "{what}: after appending {next}");
+    }
+}
+
+#[test]
+fn a_length_that_lies_takes_no_memory() {
+    let storage = simulated();
+    let (log, _) = open(&storage, 0);
+    append(&log, 1, 10).unwrap();
+    append(&log, 2, 10).unwrap();
+    let file = storage.log(0).unwrap();
+    file.set_len(1 << 20).unwrap();
+    for lie in [(1 << 20) - 42 - 32, (1 << 20) - 42 - 31, 1 << 40, u64::MAX - 31, u64::MAX] {
+        file.write_at(42 + 24, &u64::to_le_bytes(lie)).unwrap();
+        assert_eq!(replayed(&storage, 0), [(1, payload(1, 10))], "length {lie}");
+    }
+}
+
+#[test]
+fn the_log_of_another_store_is_not_taken() {
+    let (storage, ..) = small_log();
+    let log = Log::open(&storage, STORE + 1).unwrap();
+    assert_eq!(log.replay(0, |sequence, _| panic!("took record {sequence}")).unwrap(), 0);
+}
+
+#[test]
+fn a_record_of_another_use_of_the_file_is_not_taken() {
+    let mut log = Vec::new();
+    let mut record = Vec::new();
+    for (salt, sequence) in [(1, 1), (1, 2), (2, 3)] {
+        super::record::assemble(&mut record, STORE, salt, sequence, &[b"payload"]);
+        log.extend_from_slice(&record);
+    }
+    assert_eq!(replayed(&storage_of([&log, &[]]), 0).len(), 2);
+    assert_eq!(replayed(&storage_of([&log[..78], &log[78..]]), 0).len(), 3, "at the start of a file any salt is right");
+}
+
+#[test]
+fn files_are_used_in_turn_and_keep_their_length() {
+    let storage = MemoryStorage::new(4096).unwrap();
+    let (log, _) = open(&storage, 0);
+    assert!(!log.switch().unwrap(), "nothing is logged yet");
+    let mut lens = Vec::new();
+    for round in 0..10 {
+        for sequence in 100 * round + 1..=100 * round + 100 {
+            append(&log, sequence, 1000).unwrap();
+        }
+        assert!(log.switch().unwrap());
+        let durable = 100 * round + 50;
+        log.retire(durable).unwrap();
+        assert!(!log.switch().unwrap(), "the other file has records that no checkpoint has");
+        assert_eq!(log.size_bytes(), 100 * 1032);
+        assert_eq!(replayed(&storage, durable).len(), 50);
+        log.retire(100 * round + 100).unwrap();
+        assert_eq!(log.size_bytes(), 0);
+        lens.push((storage.log(0).unwrap().len().unwrap(), storage.log(1).unwrap().len().unwrap()));
+    }
+    assert!(lens[2..].iter().all(|&pair| pair == lens[2]), "{lens:?}");
+    assert_eq!(replayed(&storage, 1000), []);
+}
+
+#[test]
+fn a_retired_file_gives_back_what_is_unusually_much() {
+    let storage = MemoryStorage::new(4096).unwrap();
+    let (log, _) = open(&storage, 0);
+    log.append(1, &[&vec![1; KEPT_BYTES as usize + 1]]).unwrap();
+    assert!(log.switch().unwrap());
+    log.retire(1).unwrap();
+    assert_eq!(storage.log(0).unwrap().len().unwrap(), KEPT_BYTES);
+}
+
+#[test]
+fn a_cleared_log_is_empty_and_goes_on() {
+    let storage = simulated();
+    let (log, _) = open(&storage, 0);
+    append(&log, 1, 10).unwrap();
+    log.switch().unwrap();
+    append(&log, 2, 10).unwrap();
+    log.clear(1).unwrap();
+    assert_eq!(replayed(&storage, 0).len(), 2, "record 2 is in no checkpoint");
+    log.clear(2).unwrap();
+    assert_eq!((contents(&storage, 0), contents(&storage, 1)), (vec![], vec![]));
+    let position = append(&log, 3, 10).unwrap();
+    log.sync(position).unwrap();
+    assert_eq!(replayed(&storage, 2), [(3, payload(3, 10))]);
+}
+
+#[test]
+fn a_failed_write_leaves_no_record_and_the_next_takes_its_place() {
+    let storage = simulated();
+    let (log, _) = open(&storage, 0);
+    append(&log, 1, 10).unwrap();
+    storage.fail_write_after(0, false);
+    assert!(matches!(log.append(2, &[b"lost"]), Err(Error::Io { .. })));
+    assert_eq!(replayed(&storage, 0).len(), 1);
+    let position = log.append(2, &[b"kept"]).unwrap();
+    log.sync(position).unwrap();
+    assert_eq!(replayed(&storage, 0)[1], (2, b"kept".to_vec()));
+
+    storage.fail_write_after(0, true);
+    assert!(matches!(log.append(3, &[b"lost"]), Err(Error::Io { .. })));
+    storage.heal();
+    assert!(matches!(log.append(3, &[b"more"]), Err(Error::Poisoned)), "not even cutting it off worked");
+}
+
+#[test]
+fn a_full_disk_is_an_error_and_not_the_end() {
+    let storage = simulated();
+    let (log, _) = open(&storage, 0);
+    storage.limit_bytes(100_000);
+    let mut sequence = 0;
+    let refused = loop {
+        match append(&log, sequence + 1, 1000) {
+            Ok(_) => sequence += 1,
+            Err(error) => break error,
+        }
+    };
+    assert!(matches!(refused, Error::Io { ref source, .. } if source.kind() == std::io::ErrorKind::StorageFull));
+    assert_eq!(sequence, 100_000 / 1032, "zeros written ahead are no reason to refuse a record");
+    assert_eq!(replayed(&storage, 0).len() as u64, sequence);
+    storage.limit_bytes(1 << 20);
+    let position = append(&log, sequence + 1, 1000).unwrap();
+    log.sync(position).unwrap();
+    assert_eq!(replayed(&storage, 0).len() as u64, sequence + 1);
+}
+
+#[test]
+fn a_failed_sync_is_the_last() {
+    let storage = simulated();
+    let (log, _) = open(&storage, 0);
+    let first = append(&log, 1, 10).unwrap();
+    log.sync(first).unwrap();
+    let second = append(&log, 2, 10).unwrap();
+    storage.fail_sync_after(0, false);
+    assert!(matches!(log.sync(second), Err(Error::Io { op: "sync", .. })));
+    assert!(matches!(log.sync(second), Err(Error::Poisoned)));
+    assert!(matches!(append(&log, 3, 10), Err(Error::Poisoned)));
+    assert!(matches!(log.switch(), Err(Error::Poisoned)));
+    assert!(matches!(log.check(), Err(Error::Poisoned)));
+    log.sync(first).unwrap();
+}
+
+#[test]
+fn the_older_file_is_synced_first() {
+    let storage = simulated();
+    let (log, _) = open(&storage, 0);
+    let operations = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&operations);
+    storage.watch(move |_, moment| {
+        if let Moment::Before(operation @ Operation::SyncLog(_)) = moment {
+            seen.lock().unwrap().push(operation);
+        }
+    });
+    append(&log, 1, 10).unwrap();
+    log.switch().unwrap();
+    let second = append(&log, 2, 10).unwrap();
+    log.sync(second).unwrap();
+    assert_eq!(*operations.lock().unwrap(), [Operation::SyncLog(0), Operation::SyncLog(1)]);
+    let third = append(&log, 3, 10).unwrap();
+    log.sync(third).unwrap();
+    log.sync(third).unwrap();
+    assert_eq!(operations.lock().unwrap()[2..], [Operation::SyncLog(1)], "what is durable is not synced again");
+    log.retire(1).unwrap();
+    log.switch().unwrap();
+    let fourth = append(&log, 4, 10).unwrap();
+    log.retire(4).unwrap();
+    log.sync(fourth).unwrap();
+    assert_eq!(operations.lock().unwrap().len(), 3, "what a checkpoint has need not be synced");
+}
+
+#[test]
+fn committers_share_syncs_and_return_when_they_are_durable() {
+    let storage = simulated();
+    let (log, _) = open(&storage, 0);
+    storage.watch(|_, moment| {
+        if let Moment::Before(Operation::SyncLog(_)) = moment {
+            std::thread::sleep(std::time::Duration::from_micros(500));
+        }
+    });
+    let next = Mutex::new(1);
+    let durable_at_least = AtomicU64::new(0);
+    let (threads, commits) = (8, 50);
+    let syncs_before = storage.counts().1;
+    std::thread::scope(|scope| {
+        for thread in 0..threads {
+            let (log, storage, next, durable_at_least) = (&log, &storage, &next, &durable_at_least);
+            scope.spawn(move || {
+                let mut random = Rng::with_seed(thread);
+                for _ in 0..commits {
+                    let (sequence, position) = {
+                        let mut next = next.lock().unwrap();
+                        let sequence = *next;
+                        *next += 1;
+                        if sequence % 37 == 0 {
+                            log.retire(durable_at_least.load(Ordering::SeqCst)).unwrap();
+                            log.switch().unwrap();
+                        }
+                        (sequence, append(log, sequence, 300).unwrap())
+                    };
+                    log.sync(position).unwrap();
+                    if random.u8(..4) == 0 {
+                        let image = storage.crash(&mut random).unwrap();
+                        let records = replayed(&image, durable_at_least.load(Ordering::SeqCst).min(sequence - 1));
+                        assert!(records.last().is_some_and(|&(last, _)| last >= sequence), "{sequence} was lost");
+                    }
+                }
+            });
+        }
+    });
+    let syncs = storage.counts().1 - syncs_before;
+    assert!(syncs < threads * commits / 2, "{syncs} syncs for {} commits", threads * commits);
+}
+
+/// Appends, syncs, switches, checkpoints, failures, crashes and reopenings, against a vector of payloads.
+#[test]
+fn random_histories_lose_nothing_that_was_synced() {
+    let mut random = Seeded::new("random histories of a log lose nothing that was synced");
+    let mut lost = 0;
+    for _ in 0..400 {
+        lost += random_history(&mut random);
+    }
+    assert!(lost > 100, "crashes lost only {lost} records: too few to prove anything");
+}
+
+fn random_history(random: &mut Rng) -> usize {
+    let mut storage = simulated();
+    let (mut log, _) = open(&storage, 0);
+    // Payload of record n + 1; how many are surely durable; what the last durable checkpoint has.
+    let mut records: Vec<Vec<u8>> = Vec::new();
+    let (mut synced, mut checkpoint, mut checkpoint_begun) = (0, 0, None);
+    let mut position = None;
+    let mut lost = 0;
+    // Payloads of few lengths make records of different uses of a file lie at the same places.
+    let lens = [0, 40, 480, 3000];
+    for _ in 0..random.usize(..80) {
+        match random.u8(..16) {
+            0..=6 => {
+                let len = lens[random.usize(..lens.len())];
+                let payload = std::iter::repeat_with(|| random.u8(..)).take(len).collect();
+                records.push(payload);
+                position = Some(log.append(records.len() as u64, &[&records[records.len() - 1]]).unwrap());
+            }
+            7 | 8 => {
+                if let Some(position) = position {
+                    log.sync(position).unwrap();
+                    synced = records.len();
+                }
+            }
+            9 | 10 => {
+                log.switch().unwrap();
+                checkpoint_begun = Some(records.len());
+            }
+            11 => {
+                if let Some(begun) = checkpoint_begun.take() {
+                    checkpoint = begun;
+                    synced = synced.max(begun);
+                    log.retire(checkpoint as u64).unwrap();
+                }
+            }
+            12 => {
+                storage.fail_write_after(0, false);
+                log.append(records.len() as u64 + 1, &[b"this one fails"]).unwrap_err();
+                storage.heal();
+            }
+            13 => log.clear(checkpoint as u64).unwrap(),
+            kind => {
+                storage = if kind == 14 { storage.kill(false).unwrap() } else { storage.crash(random).unwrap() };
+                let found;
+                (log, found) = open(&storage, checkpoint as u64);
+                let count = checkpoint + found.len();
+                assert!(count >= if kind == 14 { records.len() } else { synced }, "{count} of {synced} synced records");
+                lost += records.len() - count;
+                records.truncate(count);
+                assert!(found.iter().map(|(_, payload)| payload).eq(&records[checkpoint..]), "other records");
+                (position, checkpoint_begun) = (None, None);
+            }
+        }
+    }
+    lost
+}

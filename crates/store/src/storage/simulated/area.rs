@@ -1,0 +1,183 @@
+#![expect(unsafe_code, reason = "the data area is memory that others write to")]
+//! A data area that knows which of its sectors are durable.
+
+use std::collections::HashMap;
+use std::ptr::NonNull;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use fastrand::Rng;
+
+use super::SECTOR_BYTES;
+use super::choice::Choice;
+use crate::error::Result;
+use crate::storage::Data;
+
+/// Intermediate states kept of one sector.
+const MOST_SAMPLES: usize = 8;
+
+type Sector = [u8; SECTOR_BYTES];
+
+#[derive(Debug)]
+pub(super) struct SimulatedData {
+    memory: Arc<dyn Data>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default, Clone)]
+struct State {
+    durable: Vec<u8>,
+    /// Lengths that the area had since the last sync.
+    lens: Vec<u64>,
+    /// Sectors as they were at times since the last sync.
+    samples: HashMap<usize, Vec<Sector>>,
+    /// Sectors that a failed sync was to make durable, as they were: until they change, no sync does.
+    lost: HashMap<usize, Sector>,
+}
+
+impl SimulatedData {
+    /// An area in `memory`, which is empty, with these bytes, all durable.
+    pub(super) fn new(memory: Arc<dyn Data>, bytes: &[u8]) -> Result<Self> {
+        memory.set_len(bytes.len() as u64)?;
+        for (index, page) in bytes.chunks(4096).enumerate() {
+            // A page of zeros need not be written, which would take memory for it.
+            if page.iter().any(|&byte| byte != 0) {
+                let to = memory.base().as_ptr().wrapping_add(index * 4096);
+                // SAFETY: the range lies within the length just set, and nobody else has the new memory yet.
+                unsafe { std::ptr::copy_nonoverlapping(page.as_ptr(), to, page.len()) };
+            }
+        }
+        let state = Mutex::new(State { durable: bytes.to_vec(), ..State::default() });
+        Ok(Self { memory, state })
+    }
+
+    /// The same area in other memory, which is empty: the same bytes, of which the same are durable.
+    pub(super) fn copy(&self, memory: Arc<dyn Data>) -> Result<Self> {
+        let state = self.state();
+        let copy = Self::new(memory, &self.contents())?;
+        *copy.state() = state.clone();
+        drop(state);
+        Ok(copy)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn base(&self) -> NonNull<u8> {
+        self.memory.base()
+    }
+
+    pub(super) fn len(&self) -> u64 {
+        self.memory.len()
+    }
+
+    pub(super) fn capacity(&self) -> u64 {
+        self.memory.capacity()
+    }
+
+    pub(super) fn set_len(&self, len: u64) -> Result<()> {
+        let mut state = self.state();
+        state.lens.push(self.memory.len());
+        self.memory.set_len(len)
+    }
+
+    /// The bytes as they are, like a disk takes them: without asking whether somebody is writing just now.
+    fn contents(&self) -> Vec<u8> {
+        let len = self.memory.len() as usize;
+        let mut bytes = vec![0; len];
+        // SAFETY: the area is that long, for its length changes only under the lock that every caller holds, and lives as
+        // long as `self`; the vector is apart from it. A writer at work makes for torn words, which is what a crash is about.
+        unsafe { std::ptr::copy_nonoverlapping(self.memory.base().as_ptr(), bytes.as_mut_ptr(), len) };
+        bytes
+    }
+
+    pub(super) fn sample(&self) {
+        let mut state = self.state();
+        let now = self.contents();
+        let State { durable, samples, .. } = &mut *state;
+        for sector in changed_sectors(durable, &now) {
+            let states = samples.entry(sector).or_default();
+            let content = sector_of(&now, sector);
+            if states.last() != Some(&content) {
+                if states.len() == MOST_SAMPLES {
+                    states.remove(0);
+                }
+                states.push(content);
+            }
+        }
+    }
+
+    pub(super) fn sync(&self) {
+        let mut state = self.state();
+        let now = self.contents();
+        let State { durable, lens, samples, lost } = &mut *state;
+        let changed: Vec<usize> = changed_sectors(durable, &now).collect();
+        lost.retain(|&sector, content| sector_of(&now, sector) == *content);
+        durable.resize(now.len(), 0);
+        for sector in changed.into_iter().filter(|sector| !lost.contains_key(sector)) {
+            put_sector(durable, sector, &sector_of(&now, sector));
+        }
+        samples.clear();
+        lens.clear();
+    }
+
+    pub(super) fn fail_sync(&self) {
+        let mut state = self.state();
+        let now = self.contents();
+        let State { durable, lost, .. } = &mut *state;
+        lost.extend(changed_sectors(durable, &now).map(|sector| (sector, sector_of(&now, sector))));
+    }
+
+    pub(super) fn crash(&self, random: &mut Rng) -> Vec<u8> {
+        let state = self.state();
+        let now = self.contents();
+        let choice = Choice::new(random);
+        let mut lens = vec![state.durable.len() as u64];
+        lens.extend(&state.lens);
+        lens.push(now.len() as u64);
+        let mut bytes = state.durable.clone();
+        bytes.resize(now.len().max(bytes.len()), 0);
+        let sector_count = bytes.len().div_ceil(SECTOR_BYTES).max(1) as f64;
+        for sector in changed_sectors(&state.durable, &now) {
+            let samples = state.samples.get(&sector).map_or(&[][..], Vec::as_slice);
+            match choice.state(random, samples.len() + 2, sector as f64 / sector_count) {
+                0 => {}
+                state if state <= samples.len() => put_sector(&mut bytes, sector, &samples[state - 1]),
+                _ => put_sector(&mut bytes, sector, &sector_of(&now, sector)),
+            }
+        }
+        let place = random.f64();
+        let len = lens[choice.state(random, lens.len(), place)];
+        bytes.resize(len as usize, 0);
+        bytes
+    }
+}
+
+/// The sectors in which the two differ, the shorter one being continued by zeros.
+fn changed_sectors<'a>(old: &'a [u8], new: &'a [u8]) -> impl Iterator<Item = usize> + 'a {
+    let common = old.len().min(new.len()) / SECTOR_BYTES;
+    let all = old.len().max(new.len()).div_ceil(SECTOR_BYTES);
+    let same = move |sector: usize| {
+        let range = sector * SECTOR_BYTES..(sector + 1) * SECTOR_BYTES;
+        old[range.clone()] == new[range]
+    };
+    (0..common)
+        .filter(move |&sector| !same(sector))
+        .chain((common..all).filter(|&sector| sector_of(old, sector) != sector_of(new, sector)))
+}
+
+/// A sector of the bytes, continued by zeros.
+fn sector_of(bytes: &[u8], sector: usize) -> Sector {
+    let mut content = [0; SECTOR_BYTES];
+    let start = bytes.len().min(sector * SECTOR_BYTES);
+    let end = bytes.len().min((sector + 1) * SECTOR_BYTES);
+    content[..end - start].copy_from_slice(&bytes[start..end]);
+    content
+}
+
+/// Sets as much of the sector as the bytes have.
+fn put_sector(bytes: &mut [u8], sector: usize, content: &Sector) {
+    let start = bytes.len().min(sector * SECTOR_BYTES);
+    let end = bytes.len().min((sector + 1) * SECTOR_BYTES);
+    bytes[start..end].copy_from_slice(&content[..end - start]);
+}

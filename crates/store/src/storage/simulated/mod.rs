@@ -1,0 +1,292 @@
+//! A disk that forgets what was not synced, and fails when told to.
+//!
+//! What a store writes is kept twice: as it is now, which is what a process reads and what is left when one is killed, and
+//! as it was when it was last synced. [`SimulatedStorage::crash`] makes a third thing of the two, which a loss of power
+//! could have left: of what was written since the sync every sector may be there or not, whatever the order of writing,
+//! and so may changes of length.
+
+mod area;
+mod choice;
+mod faults;
+mod log;
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use fastrand::Rng;
+
+use self::area::SimulatedData;
+use self::faults::Faults;
+use self::log::SimulatedLog;
+use super::{Data, LogFile, MemoryStorage, Shared, Storage};
+use crate::error::Result;
+
+/// What is written whole or not at all when the power fails.
+pub const SECTOR_BYTES: usize = 512;
+
+/// What a store asked of its storage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operation {
+    /// A write to the log of this number.
+    WriteLog(usize),
+    /// A change of the length of the log of this number.
+    ResizeLog(usize),
+    /// A sync of the log of this number.
+    SyncLog(usize),
+    /// A change of the length of the data area.
+    ResizeData,
+    /// A sync of the data area.
+    SyncData,
+}
+
+/// A point in time at which the power may fail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Moment {
+    /// The operation was asked for, and has not begun.
+    Before(Operation),
+    /// The operation was done, or failed.
+    After(Operation),
+}
+
+type Watcher = dyn Fn(&SimulatedStorage, Moment) + Send + Sync;
+
+/// Storage in memory that can crash. Clones are the same storage.
+#[derive(Clone)]
+pub struct SimulatedStorage(Arc<Inner>);
+
+struct Inner {
+    memory: MemoryStorage,
+    data: SimulatedData,
+    logs: [SimulatedLog; 2],
+    faults: Faults,
+    watcher: Mutex<Option<Arc<Watcher>>>,
+    /// A process that outlived the one that was killed.
+    survivor: Option<Arc<dyn Shared>>,
+}
+
+impl SimulatedStorage {
+    /// An empty store that can grow to `capacity_bytes`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`](crate::Error::Io) where there is not that much address space.
+    pub fn new(capacity_bytes: u64) -> Result<Self> {
+        let memory = MemoryStorage::new(capacity_bytes)?;
+        let data = SimulatedData::new(memory.data()?, &[])?;
+        Ok(Self::with(memory, data, [Vec::new(), Vec::new()].map(SimulatedLog::new), None))
+    }
+
+    fn with(
+        memory: MemoryStorage,
+        data: SimulatedData,
+        logs: [SimulatedLog; 2],
+        survivor: Option<Arc<dyn Shared>>,
+    ) -> Self {
+        let (faults, watcher) = (Faults::default(), Mutex::default());
+        Self(Arc::new(Inner { memory, data, logs, faults, watcher, survivor }))
+    }
+
+    /// What may be found after a loss of power now. Chosen at random, and synced as far as the new storage is concerned.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new).
+    pub fn crash(&self, random: &mut Rng) -> Result<Self> {
+        let memory = MemoryStorage::new(self.0.data.capacity())?;
+        let logs = [self.0.logs[0].crash(random), self.0.logs[1].crash(random)];
+        let data = SimulatedData::new(memory.data()?, &self.0.data.crash(random))?;
+        Ok(Self::with(memory, data, logs.map(SimulatedLog::new), None))
+    }
+
+    /// What is found after all processes but perhaps one were killed now: everything that was written, of which no more is
+    /// durable than before. With a survivor the shared memory is as they left it, otherwise it is new.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new).
+    pub fn kill(&self, with_survivor: bool) -> Result<Self> {
+        let memory = MemoryStorage::new(self.0.data.capacity())?;
+        let survivor = if with_survivor { self.0.memory.survive_in(&memory)? } else { None };
+        let data = self.0.data.copy(memory.data()?)?;
+        let logs = [self.0.logs[0].copy(), self.0.logs[1].copy()];
+        Ok(Self::with(memory, data, logs, survivor))
+    }
+
+    /// Remembers the data area as it is now, so that a crash may find sectors of it as an intermediate state left them.
+    pub fn sample(&self) {
+        self.0.data.sample();
+    }
+
+    /// Has `watcher` called before and after every operation, by the thread that asked for it.
+    pub fn watch(&self, watcher: impl Fn(&Self, Moment) + Send + Sync + 'static) {
+        *self.0.watcher.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(watcher));
+    }
+
+    /// Ends what [`watch`](Self::watch) began.
+    pub fn unwatch(&self) {
+        *self.0.watcher.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    /// Has the write or change of length after the next `count` fail, having written half; with `for_good`, all later ones
+    /// as well.
+    pub fn fail_write_after(&self, count: u64, for_good: bool) {
+        self.0.faults.fail_write_after(count, for_good);
+    }
+
+    /// Has the sync after the next `count` fail; with `for_good`, all later ones as well. What the failed sync was for stays
+    /// readable, and no later sync makes it durable.
+    pub fn fail_sync_after(&self, count: u64, for_good: bool) {
+        self.0.faults.fail_sync_after(count, for_good);
+    }
+
+    /// How many bytes the disk has for data and logs together; endless unless said otherwise.
+    pub fn limit_bytes(&self, bytes: u64) {
+        self.0.faults.limit_bytes(bytes);
+    }
+
+    /// Ends all faults that were asked for and are still to come.
+    pub fn heal(&self) {
+        self.0.faults.heal();
+    }
+
+    /// How many writes and syncs were asked for.
+    pub fn counts(&self) -> (u64, u64) {
+        self.0.faults.counts()
+    }
+
+    fn tell(&self, moment: Moment) {
+        let watcher = self.0.watcher.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(watcher) = watcher {
+            watcher(self, moment);
+        }
+    }
+
+    fn watched<T>(&self, operation: Operation, act: impl FnOnce(&Inner) -> T) -> T {
+        self.tell(Moment::Before(operation));
+        let done = act(&self.0);
+        self.tell(Moment::After(operation));
+        done
+    }
+
+    /// The bytes that all files but this length take.
+    fn other_bytes(inner: &Inner, own: u64) -> u64 {
+        (inner.data.len() + inner.logs[0].len() + inner.logs[1].len()).saturating_sub(own)
+    }
+}
+
+impl fmt::Debug for SimulatedStorage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lens = [self.0.data.len(), self.0.logs[0].len(), self.0.logs[1].len()];
+        f.debug_struct("SimulatedStorage").field("lens", &lens).finish_non_exhaustive()
+    }
+}
+
+impl Storage for SimulatedStorage {
+    fn data(&self) -> Result<Arc<dyn Data>> {
+        Ok(Arc::new(self.clone()))
+    }
+
+    fn log(&self, index: usize) -> Result<Arc<dyn LogFile>> {
+        Ok(Arc::new(Handle { storage: self.clone(), index }))
+    }
+
+    fn shared(&self, len: usize) -> Result<Arc<dyn Shared>> {
+        self.0.memory.shared(len)
+    }
+}
+
+impl Data for SimulatedStorage {
+    fn base(&self) -> std::ptr::NonNull<u8> {
+        self.0.data.base()
+    }
+
+    fn len(&self) -> u64 {
+        self.0.data.len()
+    }
+
+    fn capacity(&self) -> u64 {
+        self.0.data.capacity()
+    }
+
+    fn set_len(&self, len: u64) -> Result<()> {
+        self.watched(Operation::ResizeData, |inner| {
+            inner.faults.write()?;
+            let old_len = inner.data.len();
+            if len > old_len {
+                inner.faults.reserve(Self::other_bytes(inner, old_len), len)?;
+            }
+            inner.data.set_len(len)
+        })
+    }
+
+    fn sync(&self) -> Result<()> {
+        self.watched(Operation::SyncData, |inner| match inner.faults.sync() {
+            Ok(()) => {
+                inner.data.sync();
+                Ok(())
+            }
+            Err(error) => {
+                inner.data.fail_sync();
+                Err(error)
+            }
+        })
+    }
+}
+
+/// One of the logs.
+#[derive(Debug)]
+struct Handle {
+    storage: SimulatedStorage,
+    index: usize,
+}
+
+impl LogFile for Handle {
+    fn len(&self) -> Result<u64> {
+        Ok(self.storage.0.logs[self.index].len())
+    }
+
+    fn read_at(&self, offset: u64, bytes: &mut [u8]) -> Result<()> {
+        self.storage.0.logs[self.index].read_at(offset, bytes)
+    }
+
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<()> {
+        self.storage.watched(Operation::WriteLog(self.index), |inner| {
+            let log = &inner.logs[self.index];
+            let end = offset + bytes.len() as u64;
+            let room = inner.faults.write().and_then(|()| {
+                if end <= log.len() {
+                    return Ok(());
+                }
+                inner.faults.reserve(SimulatedStorage::other_bytes(inner, log.len()), end)
+            });
+            let written = if room.is_ok() { bytes } else { &bytes[..bytes.len() / 2] };
+            if room.is_ok() || offset + written.len() as u64 <= log.len() {
+                log.write_at(offset, written);
+            }
+            room
+        })
+    }
+
+    fn set_len(&self, len: u64) -> Result<()> {
+        self.storage.watched(Operation::ResizeLog(self.index), |inner| {
+            inner.faults.write()?;
+            inner.logs[self.index].set_len(len);
+            Ok(())
+        })
+    }
+
+    fn sync(&self) -> Result<()> {
+        self.storage.watched(Operation::SyncLog(self.index), |inner| {
+            let synced = inner.faults.sync();
+            inner.logs[self.index].sync(synced.is_ok());
+            synced
+        })
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        // The survivor's memory lies in `memory`, so it goes first.
+        self.survivor = None;
+    }
+}
