@@ -4,6 +4,7 @@
 mod error;
 mod extent;
 mod log;
+mod space;
 mod storage;
 
 pub use error::{Error, Result};

@@ -1,0 +1,72 @@
+//! The holes of the region that is being filled, by length, so that each request finds the one that fits it best.
+
+/// Holes as they were when the region was listed, less what was taken from here since. Whoever else takes units of the region
+/// makes entries stale, so that a hole is looked at in the bitmap before it is used.
+#[derive(Debug)]
+pub(super) struct Holes {
+    /// Which region this is about.
+    pub(super) region: usize,
+    /// `exact[n]`: first units, within the region, of the holes of n units.
+    exact: [Vec<u16>; LONG as usize],
+    /// Which of `exact` have any.
+    filled: u64,
+    /// First unit and length of longer holes.
+    long: Vec<(u16, u16)>,
+}
+
+/// Holes from this many units on are kept together.
+const LONG: u32 = 64;
+
+impl Holes {
+    pub(super) fn new() -> Self {
+        Self { region: 0, exact: std::array::from_fn(|_| Vec::new()), filled: 0, long: Vec::new() }
+    }
+
+    pub(super) fn forget(&mut self) {
+        self.filled = 0;
+        self.exact.iter_mut().for_each(Vec::clear);
+        self.long.clear();
+    }
+
+    #[inline]
+    pub(super) fn add(&mut self, start: u32, len: u32) {
+        if len < LONG {
+            self.exact[len as usize].push(start as u16);
+            self.filled |= 1 << len;
+        } else {
+            self.long.push((start as u16, (len - 1) as u16));
+        }
+    }
+
+    /// Takes `units` out of the smallest hole that has them, and says where in the region they lie.
+    #[inline]
+    pub(super) fn take(&mut self, units: u32) -> Option<u32> {
+        if units < LONG {
+            let fitting = self.filled & (u64::MAX << units);
+            if fitting != 0 {
+                let len = fitting.trailing_zeros();
+                let bin = &mut self.exact[len as usize];
+                let start = u32::from(bin.pop()?);
+                if bin.is_empty() {
+                    self.filled &= !(1 << len);
+                }
+                if len > units {
+                    self.add(start + units, len - units);
+                }
+                return Some(start);
+            }
+        }
+        self.take_long(units)
+    }
+
+    fn take_long(&mut self, units: u32) -> Option<u32> {
+        // The last one first: the rest of a hole that was begun lies there, so that a run is used up before the next.
+        let at = self.long.iter().rposition(|&(_, last)| u32::from(last) + 1 >= units)?;
+        let (start, last) = self.long.swap_remove(at);
+        let left = u32::from(last) + 1 - units;
+        if left > 0 {
+            self.add(u32::from(start) + units, left);
+        }
+        Some(start.into())
+    }
+}

@@ -1,0 +1,127 @@
+//! How much is free in each region, and which has the most.
+
+/// Units of a region: 2 MiB of the file, 4 KiB of the bitmap.
+pub(super) const REGION: u32 = 1 << 15;
+
+/// Regions whose largest count of free units is kept together.
+const GROUP: usize = 256;
+
+/// How many groups a search looks into. Together they cover 2 GiB; in larger files it finds one of the freest regions.
+const GROUPS_SEARCHED: usize = 4;
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Region {
+    /// Exactly how many units are free.
+    pub(super) free: u32,
+    /// No run of free units within the region is longer.
+    pub(super) longest: u16,
+    /// Whether the bitmap has the region's bits, rather than the saved map.
+    pub(super) loaded: bool,
+    /// Whether it was last filled with large nodes.
+    pub(super) large: bool,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Regions {
+    all: Vec<Region>,
+    /// For each group, at least as many units as its freest region has free.
+    bounds: Vec<u32>,
+}
+
+impl Regions {
+    pub(super) fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    pub(super) fn get(&self, region: usize) -> Region {
+        self.all[region]
+    }
+
+    pub(super) fn push(&mut self, region: Region) {
+        let group = self.all.len() / GROUP;
+        self.all.push(region);
+        self.bounds.resize(group + 1, 0);
+        self.bounds[group] = self.bounds[group].max(region.free);
+    }
+
+    pub(super) fn truncate(&mut self, len: usize) {
+        self.all.truncate(len);
+        self.bounds.truncate(len.div_ceil(GROUP));
+    }
+
+    #[inline]
+    pub(super) fn take(&mut self, region: usize, units: u32) {
+        self.all[region].free -= units;
+    }
+
+    #[inline]
+    pub(super) fn give(&mut self, region: usize, units: u32) {
+        let entry = &mut self.all[region];
+        entry.free += units;
+        entry.longest = REGION as u16;
+        let bound = &mut self.bounds[region / GROUP];
+        *bound = (*bound).max(entry.free);
+    }
+
+    pub(super) fn set_longest(&mut self, region: usize, units: u32) {
+        self.all[region].longest = units as u16;
+    }
+
+    /// Forgets what was found of the longest runs.
+    pub(super) fn forget_longest(&mut self) {
+        self.all.iter_mut().for_each(|region| region.longest = REGION as u16);
+    }
+
+    pub(super) fn set_large(&mut self, region: usize, large: bool) {
+        self.all[region].large = large;
+    }
+
+    pub(super) fn set_loaded(&mut self, region: usize) {
+        self.all[region].loaded = true;
+    }
+
+    /// The region with the most free units of those before `end` that `suits` accepts. Looks at all of them if `thorough`,
+    /// otherwise at those of a few groups.
+    pub(super) fn freest(&mut self, end: usize, thorough: bool, suits: impl Fn(&Region) -> bool) -> Option<usize> {
+        let end = end.min(self.all.len());
+        let groups = end.div_ceil(GROUP);
+        let mut best: Option<(u32, usize)> = None;
+        if thorough {
+            for group in 0..groups {
+                self.search_group(group, end, &suits, &mut best);
+            }
+        } else {
+            let mut searched = [usize::MAX; GROUPS_SEARCHED];
+            for at in 0..GROUPS_SEARCHED.min(groups) {
+                let Some(group) =
+                    (0..groups).filter(|group| !searched.contains(group)).max_by_key(|&group| self.bounds[group])
+                else {
+                    break;
+                };
+                searched[at] = group;
+                self.search_group(group, end, &suits, &mut best);
+            }
+        }
+        best.map(|(_, region)| region)
+    }
+
+    fn search_group(
+        &mut self,
+        group: usize,
+        end: usize,
+        suits: &impl Fn(&Region) -> bool,
+        best: &mut Option<(u32, usize)>,
+    ) {
+        if best.is_some_and(|(free, _)| free >= self.bounds[group]) {
+            return;
+        }
+        let first = group * GROUP;
+        let members = &self.all[first..self.all.len().min(first + GROUP)];
+        self.bounds[group] = members.iter().map(|region| region.free).max().unwrap_or(0);
+        for (region, entry) in (first..end).zip(members) {
+            if best.is_none_or(|(free, _)| entry.free > free) && suits(entry) {
+                *best = Some((entry.free, region));
+            }
+        }
+    }
+}
