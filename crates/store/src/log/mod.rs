@@ -18,12 +18,27 @@
 //! durably, before the first append, because the salt goes on.
 //!
 //! At the start of a checkpoint later records go to the other file ([`Log::switch`]); when the checkpoint is durable the
-//! first file may be overwritten ([`Log::retire`]). Files keep their length, so that in the steady state a sync writes the
-//! record's pages and no metadata.
+//! first file may be overwritten ([`Log::retire`]).
+//!
+//! Files keep their length, and grow by zeros that are written, so that in the steady state a sync writes the record's pages
+//! and no metadata. A write and its sync, medians of all kinds taken in turn on one ext4 disk:
+//!
+//! | file | 512 bytes | 12 KiB |
+//! | --- | --- | --- |
+//! | growing with each record, `fdatasync` | 236 µs | 332 µs |
+//! | reserved by `fallocate`, `fdatasync` | 170 µs | 334 µs |
+//! | written before, `fdatasync` (this one) | 176 µs | 187 µs |
+//! | written before, `O_DSYNC` | 172 µs | 181 µs |
+//! | written before, `O_DIRECT` and `O_DSYNC` | 158 µs | 166 µs |
+//!
+//! The last two would write to the disk while the store is locked for writing, where committers could not share a sync; the
+//! last one would write whole sectors, and records that are durable again with them.
 
 mod group;
 mod record;
 mod scan;
+#[cfg(test)]
+mod speed;
 #[cfg(test)]
 mod tests;
 
