@@ -9,6 +9,7 @@
 
 mod bits;
 mod holes;
+pub(crate) mod reclaim;
 mod regions;
 mod saved;
 mod spanning;

@@ -14,33 +14,25 @@
 //! | upper nodes in regions that medium ones fill, a seventh | 475 | 595 | 442, but allocating took 27 to 117 ns |
 //! | inner nodes in regions of their own, a seventh | 499 | 595 | 451 |
 
+use super::reclaim::{Reclaimer, Retired};
 use super::*;
 use std::time::Instant;
 
 const LEAVES: usize = 700_000;
 const CHECKPOINT_EVERY: u64 = 64;
 
-#[derive(Clone, Copy)]
-struct Node {
-    extent: Extent,
-    birth: u64,
-}
-
-const ABSENT: Node = Node { extent: Extent { start: 0, units: 0 }, birth: 0 };
+const ABSENT: Retired = Retired { extent: Extent { start: 0, units: 0 }, birth: 0 };
 
 struct Trie {
     /// Upper nodes, inner nodes, leaves.
-    levels: [Vec<Node>; 3],
+    levels: [Vec<Retired>; 3],
     now: u64,
-    durable: u64,
-    /// What only the durable root reaches.
-    parked: Vec<Extent>,
 }
 
 impl Trie {
     /// Which nodes the next transaction rewrites, in the order of random descents, with their new sizes; those before are put
-    /// into `dead` or parked.
-    fn rewrite(&mut self, rng: &mut fastrand::Rng, dead: &mut Vec<Extent>) -> Vec<(usize, usize, u32)> {
+    /// into `dead`.
+    fn rewrite(&mut self, rng: &mut fastrand::Rng, dead: &mut Vec<Retired>) -> Vec<(usize, usize, u32)> {
         self.now += 1;
         let leaves = self.levels[2].len();
         let inner = (leaves / 10).clamp(1, self.levels[1].len());
@@ -54,11 +46,9 @@ impl Trie {
                 if node.birth == self.now {
                     continue;
                 }
-                let old = std::mem::replace(node, Node { birth: self.now, ..*node });
-                if old.birth <= self.durable && old.birth > 0 {
-                    self.parked.push(old.extent);
-                } else if old.birth > 0 {
-                    dead.push(old.extent);
+                let old = std::mem::replace(node, Retired { birth: self.now, ..*node });
+                if old.birth > 0 {
+                    dead.push(old);
                 }
                 match (level, old.extent.units + u32::from(rng.u8(..100) < 36)) {
                     (0, _) => rewritten.push((0, at, 36)),
@@ -66,7 +56,7 @@ impl Trie {
                     (_, 16..) => {
                         rewritten.push((2, at, 8));
                         rewritten.push((2, self.levels[2].len(), 8));
-                        self.levels[2].push(Node { birth: self.now, ..ABSENT });
+                        self.levels[2].push(Retired { birth: self.now, ..ABSENT });
                     }
                     (_, units) => rewritten.push((2, at, units.max(5))),
                 }
@@ -98,7 +88,9 @@ fn simulated_load() {
     let mut rng = fastrand::Rng::with_seed(seed);
     let mut space = Space::new(128, 128);
     let levels = [vec![ABSENT; 256], vec![ABSENT; 65_536], vec![ABSENT]];
-    let mut trie = Trie { levels, now: 0, durable: 0, parked: Vec::new() };
+    let mut trie = Trie { levels, now: 0 };
+    let mut reclaimer = Reclaimer::new();
+    let mut durable = 0;
     let (mut allocating, mut releasing) = (Vec::new(), Vec::new());
     let (mut dead, mut places) = (Vec::new(), Vec::new());
     let (mut pages, mut dirtied, mut checkpoints) = (Vec::new(), 0, 0);
@@ -121,21 +113,21 @@ fn simulated_load() {
             pages.extend(start / 64..=(start + u64::from(units) - 1) / 64);
         }
         if trie.now.is_multiple_of(CHECKPOINT_EVERY) {
-            trie.durable = trie.now;
-            dead.append(&mut trie.parked);
+            durable = trie.now;
             pages.sort_unstable();
             pages.dedup();
             dirtied = pages.len() as u64;
             checkpoints += 1;
             pages.clear();
         }
+        let count = dead.len();
         let begin = Instant::now();
-        space.release_all(dead.iter().copied());
-        releasing.push(begin.elapsed().as_nanos() as f64 / dead.len().max(1) as f64);
-        dead.clear();
+        reclaimer.retire(&mut dead, trie.now);
+        reclaimer.reclaim(&[durable], &mut space);
+        releasing.push(begin.elapsed().as_nanos() as f64 / count.max(1) as f64);
         if trie.levels[2].len() >= report_at {
             report_at += LEAVES / 7;
-            let parked: u64 = trie.parked.iter().map(|extent| u64::from(extent.units)).sum();
+            let parked = reclaimer.parked_units(durable);
             println!(
                 "{:6} leaves: {:5.1} MiB live, {:4.1} parked, file {:5.1}; allocate {} ns, release {} ns; {} pages a transaction",
                 trie.levels[2].len(),
@@ -152,7 +144,7 @@ fn simulated_load() {
     }
     assert!(checkpoints > 0);
     let live: u64 = trie.levels.iter().flatten().map(|node| u64::from(node.extent.units)).sum();
-    let parked: u64 = trie.parked.iter().map(|extent| u64::from(extent.units)).sum();
+    let parked = reclaimer.parked_units(durable);
     assert_eq!(space.used_units(), live + parked);
     let mut again = Space::new(128, space.end());
     assert!(trie.levels.iter().flatten().all(|node| node.birth == 0 || again.mark_used(node.extent)), "nodes overlap");

@@ -1,0 +1,365 @@
+//! When the units of dead nodes are free again.
+//!
+//! A node born in generation `b` and replaced by the commit of generation `d` is needed by the root of generation `p` exactly
+//! if `b <= p < d`. Of the roots that count, the pins, only the largest before `d` matters: if it is before `b`, so are the
+//! others. A node that it needs is parked under it and looked at again when that pin is gone, so that a snapshot held for long
+//! keeps what it reaches and nothing that was born later.
+//!
+//! Measured for nodes all over 512 MiB: release 9.5 ns; retire, reclaim and release 10.1 ns; retire and park 3.8 ns.
+
+use super::Space;
+use crate::extent::{Extent, Generation};
+
+/// A node that is not part of the newest root any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Retired {
+    pub(crate) extent: Extent,
+    /// When it was made.
+    pub(crate) birth: Generation,
+}
+
+/// Dead nodes in the order of their deaths.
+#[derive(Debug, Default)]
+struct Dead {
+    items: Vec<Retired>,
+    /// When they died: up to which index, in which generation.
+    deaths: Vec<(usize, Generation)>,
+    units: u64,
+}
+
+impl Dead {
+    /// The runs of items that died together.
+    fn runs(&self) -> impl Iterator<Item = (&[Retired], Generation)> {
+        let mut from = 0;
+        self.deaths.iter().map(move |&(to, death)| (&self.items[std::mem::replace(&mut from, to)..to], death))
+    }
+
+    fn close_run(&mut self, death: Generation) {
+        let to = self.items.len();
+        match self.deaths.last_mut() {
+            Some(last) if last.0 == to => {}
+            Some(last) if last.1 == death => last.0 = to,
+            None if to == 0 => {}
+            _ => self.deaths.push((to, death)),
+        }
+    }
+
+    fn clear(&mut self) {
+        self.items.clear();
+        self.deaths.clear();
+        self.units = 0;
+    }
+}
+
+/// The largest pin that could need what died in this generation.
+fn last_before(pins: &[Generation], death: Generation) -> Option<Generation> {
+    pins[..pins.partition_point(|&pin| pin < death)].last().copied()
+}
+
+/// What one pin holds back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Parked {
+    pub(crate) pin: Generation,
+    pub(crate) nodes: usize,
+    pub(crate) units: u64,
+}
+
+/// The dead nodes whose units are not free yet. Owned by the writer.
+#[derive(Debug, Default)]
+pub(crate) struct Reclaimer {
+    /// Retired since the last [`reclaim`](Self::reclaim).
+    pending: Dead,
+    /// By pin, in ascending order; each with the nodes that it needs and no larger pin does.
+    parked: Vec<(Generation, Dead)>,
+}
+
+impl Reclaimer {
+    pub(crate) fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes over the nodes that the commit of generation `death` replaced; `items` is empty afterwards.
+    pub(crate) fn retire(&mut self, items: &mut Vec<Retired>, death: Generation) {
+        if self.pending.items.is_empty() {
+            std::mem::swap(&mut self.pending.items, items);
+        } else {
+            self.pending.items.append(items);
+        }
+        self.pending.close_run(death);
+    }
+
+    /// Holds back nodes that the root of generation `pin` reaches and no newer one that counts: for building this anew by
+    /// walking the roots, where nobody knows any more when they died.
+    pub(crate) fn park(&mut self, nodes: impl IntoIterator<Item = Retired>, pin: Generation) {
+        let dead = Self::parked_under(&mut self.parked, pin);
+        let from = dead.items.len();
+        dead.items.extend(nodes);
+        dead.units += dead.items[from..].iter().map(|item| u64::from(item.extent.units)).sum::<u64>();
+        dead.close_run(pin + 1);
+    }
+
+    /// Releases what none of the pins needs. They are sorted, and the newest commit is not one of them for its own sake: it
+    /// reaches nothing that was retired.
+    pub(crate) fn reclaim(&mut self, pins: &[Generation], space: &mut Space) {
+        debug_assert!(pins.is_sorted(), "the pins are not sorted");
+        if !self.pending.items.is_empty() {
+            Self::sort_out(&self.pending, &mut self.parked, pins, space);
+            self.pending.clear();
+        }
+        // Both are sorted, so that this is one pass over each.
+        let mut next = 0;
+        let is_gone = |pin: Generation, next: &mut usize| {
+            while pins.get(*next).is_some_and(|&other| other < pin) {
+                *next += 1;
+            }
+            pins.get(*next) != Some(&pin)
+        };
+        if self.parked.iter().any(|&(pin, _)| is_gone(pin, &mut next)) {
+            let (gone, held) =
+                std::mem::take(&mut self.parked).into_iter().partition(|(pin, _)| pins.binary_search(pin).is_err());
+            self.parked = held;
+            let gone: Vec<(Generation, Dead)> = gone;
+            for (_, dead) in &gone {
+                Self::sort_out(dead, &mut self.parked, pins, space);
+            }
+        }
+    }
+
+    /// Releases what no pin needs of these, and parks the rest.
+    fn sort_out(dead: &Dead, parked: &mut Vec<(Generation, Dead)>, pins: &[Generation], space: &mut Space) {
+        for (items, death) in dead.runs() {
+            let Some(pin) = last_before(pins, death) else {
+                space.release_all(items.iter().map(|item| item.extent));
+                continue;
+            };
+            space.release_all(items.iter().filter(|item| item.birth > pin).map(|item| item.extent));
+            let needed = items.iter().filter(|item| item.birth <= pin);
+            if needed.clone().next().is_some() {
+                let list = Self::parked_under(parked, pin);
+                for item in needed {
+                    list.items.push(*item);
+                    list.units += u64::from(item.extent.units);
+                }
+                list.close_run(death);
+            }
+        }
+    }
+
+    fn parked_under(parked: &mut Vec<(Generation, Dead)>, pin: Generation) -> &mut Dead {
+        let at = match parked.binary_search_by_key(&pin, |&(pin, _)| pin) {
+            Ok(at) => at,
+            Err(at) => {
+                parked.insert(at, (pin, Dead::default()));
+                at
+            }
+        };
+        &mut parked[at].1
+    }
+
+    /// Which pins hold what back, the oldest first. A node that several need counts for the largest of them.
+    pub(crate) fn parked(&self) -> impl Iterator<Item = Parked> {
+        self.parked.iter().map(|(pin, dead)| Parked { pin: *pin, nodes: dead.items.len(), units: dead.units })
+    }
+
+    /// How many units are held back for this pin and no larger one.
+    pub(crate) fn parked_units(&self, pin: Generation) -> u64 {
+        self.parked().filter(|parked| parked.pin == pin).map(|parked| parked.units).sum()
+    }
+
+    /// The dead nodes that none of `pins`, which are sorted, needs, whatever is held back for others: what a map of the free
+    /// space leaves out if only these roots and the newest survive it. Without pins, all dead nodes.
+    pub(crate) fn unneeded<'a>(&'a self, pins: &'a [Generation]) -> impl Iterator<Item = Extent> + 'a {
+        let all = self.parked.iter().map(|(_, dead)| dead).chain([&self.pending]);
+        all.flat_map(Dead::runs).flat_map(|(items, death)| {
+            let pin = last_before(pins, death);
+            items.iter().filter(move |item| pin.is_none_or(|pin| item.birth > pin)).map(|item| item.extent)
+        })
+    }
+
+    /// The dead nodes that are held back for each pin, the oldest first.
+    pub(crate) fn parked_nodes(&self) -> impl Iterator<Item = (Generation, &[Retired])> {
+        self.parked.iter().map(|(pin, dead)| (*pin, dead.items.as_slice()))
+    }
+
+    /// Forgets all dead nodes without releasing them: when another writer has taken over what is known here.
+    pub(crate) fn forget_parked(&mut self) {
+        self.pending.clear();
+        self.parked.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Node {
+        item: Retired,
+        death: Option<Generation>,
+    }
+
+    /// What must still be used, by the definition.
+    fn is_needed(node: &Node, pins: &[Generation]) -> bool {
+        node.death.is_none_or(|death| pins.iter().any(|&pin| node.item.birth <= pin && pin < death))
+    }
+
+    fn compare(space: &mut Space, reclaimer: &Reclaimer, nodes: &mut Vec<Node>, pins: &[Generation]) {
+        nodes.retain(|node| is_needed(node, pins));
+        let units = |node: &Node| u64::from(node.item.extent.units);
+        assert_eq!(space.used_units(), nodes.iter().map(units).sum());
+        for node in &*nodes {
+            assert!(space.is_used(Extent { units: 1, ..node.item.extent }));
+        }
+        let dead: u64 = nodes.iter().filter(|node| node.death.is_some()).map(units).sum();
+        assert_eq!(reclaimer.parked().map(|parked| parked.units).sum::<u64>(), dead);
+        for parked in reclaimer.parked() {
+            let last = |node: &&Node| {
+                let needs = |&&pin: &&Generation| node.item.birth <= pin && node.death.is_some_and(|death| pin < death);
+                pins.iter().rfind(needs) == Some(&parked.pin)
+            };
+            assert_eq!(reclaimer.parked_units(parked.pin), nodes.iter().filter(last).map(units).sum());
+        }
+    }
+
+    #[test]
+    fn units_become_free_when_the_last_root_that_needs_them_is_gone() {
+        let start_seed = fastrand::u64(..);
+        for seed in (start_seed..).take(20) {
+            println!("seed {seed}");
+            let mut rng = fastrand::Rng::with_seed(seed);
+            let mut space = Space::new(128, 200_000);
+            let mut reclaimer = Reclaimer::new();
+            let mut nodes: Vec<Node> = Vec::new();
+            let mut pins: Vec<Generation> = Vec::new();
+            let mut now = 1;
+            for _ in 0..400 {
+                // A transaction of one or several generations, as savepoints make them.
+                let mut retired = Vec::new();
+                let death = now + rng.u64(1..5);
+                while now < death {
+                    now += 1;
+                    for _ in 0..rng.u32(..12) {
+                        let units = 1 + rng.u32(..40);
+                        if let Some(start) = space.allocate(units) {
+                            let item = Retired { extent: Extent { start, units }, birth: now };
+                            nodes.push(Node { item, death: None });
+                        }
+                    }
+                    for _ in 0..rng.u32(..12) {
+                        if let Some(at) = (!nodes.is_empty()).then(|| rng.usize(..nodes.len()))
+                            && nodes[at].death.is_none()
+                        {
+                            nodes[at].death = Some(death);
+                            retired.push(nodes[at].item);
+                        }
+                    }
+                }
+                reclaimer.retire(&mut retired, death);
+                assert!(retired.is_empty());
+                if rng.u8(..4) > 0 {
+                    reclaimer.reclaim(&pins, &mut space);
+                    compare(&mut space, &reclaimer, &mut nodes, &pins);
+                }
+                // Readers come to the newest root and go from any.
+                for _ in 0..rng.u32(..3) {
+                    pins.push(now);
+                }
+                while rng.u32(..10) < pins.len() as u32 {
+                    pins.remove(rng.usize(..pins.len()));
+                    if rng.bool() {
+                        reclaimer.reclaim(&pins, &mut space);
+                        compare(&mut space, &reclaimer, &mut nodes, &pins);
+                    }
+                }
+                let some: Vec<_> = pins.iter().copied().filter(|_| rng.bool()).collect();
+                let unneeded: Vec<_> = reclaimer.unneeded(&some).collect();
+                for node in &nodes {
+                    let expected = node.death.is_some() && !is_needed(node, &some);
+                    assert_eq!(unneeded.contains(&node.item.extent), expected);
+                }
+            }
+            reclaimer.reclaim(&[], &mut space);
+            compare(&mut space, &reclaimer, &mut nodes, &[]);
+        }
+    }
+
+    fn retired(space: &mut Space, birth: Generation) -> Retired {
+        Retired { extent: Extent { start: space.allocate(10).unwrap(), units: 10 }, birth }
+    }
+
+    #[test]
+    fn a_snapshot_held_for_long_does_not_hold_what_is_born_after_it() {
+        let mut space = Space::new(128, 10_000);
+        let mut reclaimer = Reclaimer::new();
+        let held: Vec<_> = (0..100).map(|_| retired(&mut space, 5)).collect();
+        reclaimer.retire(&mut held.clone(), 11);
+        for death in 12..1_000 {
+            let mut items = vec![retired(&mut space, death - 1)];
+            reclaimer.retire(&mut items, death);
+            reclaimer.reclaim(&[10], &mut space);
+            assert_eq!(space.used_units(), 1_000);
+        }
+        assert_eq!(reclaimer.parked().collect::<Vec<_>>(), [Parked { pin: 10, nodes: 100, units: 1_000 }]);
+        reclaimer.reclaim(&[4, 999], &mut space);
+        assert_eq!(space.used_units(), 0);
+    }
+
+    #[test]
+    fn nodes_found_by_walking_an_old_root_go_when_it_and_older_ones_are_gone() {
+        let mut space = Space::new(128, 10_000);
+        let mut reclaimer = Reclaimer::new();
+        let (old, young) = (retired(&mut space, 3), retired(&mut space, 15));
+        reclaimer.park([old, young], 20);
+        reclaimer.reclaim(&[10, 20, 30], &mut space);
+        assert_eq!((space.used_units(), reclaimer.parked_units(20)), (20, 20));
+        reclaimer.reclaim(&[10, 30], &mut space);
+        assert_eq!((space.used_units(), reclaimer.parked_units(10)), (10, 10));
+        reclaimer.reclaim(&[30], &mut space);
+        assert_eq!(space.used_units(), 0);
+    }
+
+    #[test]
+    #[cfg(feature = "poison")]
+    fn what_is_released_is_reported_for_overwriting() {
+        let mut space = Space::new(128, 10_000);
+        let mut reclaimer = Reclaimer::new();
+        let (kept, freed) = (retired(&mut space, 3), retired(&mut space, 15));
+        reclaimer.retire(&mut vec![kept, freed], 20);
+        reclaimer.reclaim(&[10], &mut space);
+        assert_eq!(space.take_released(), [freed.extent]);
+        assert_eq!(space.take_released(), []);
+    }
+
+    #[test]
+    #[ignore = "prints figures; run in release"]
+    fn the_cost_of_reclaiming() {
+        const NODES: usize = 1_250;
+        let mut space = Space::new(128, 8 << 20);
+        let mut rng = fastrand::Rng::with_seed(1);
+        let mut live: Vec<_> = (0..600_000).map(|_| retired(&mut space, 1)).collect();
+        rng.shuffle(&mut live);
+        let mut best = [f64::MAX; 3];
+        for (round, items) in live.chunks_exact(NODES).enumerate() {
+            let mut reclaimer = Reclaimer::new();
+            let mut items = items.to_vec();
+            let begin = std::time::Instant::now();
+            match round % 3 {
+                0 => space.release_all(items.iter().map(|item| item.extent)),
+                1 => {
+                    reclaimer.retire(&mut items, 5);
+                    reclaimer.reclaim(&[0], &mut space);
+                }
+                _ => {
+                    reclaimer.retire(&mut items, 5);
+                    reclaimer.reclaim(&[3], &mut space);
+                    assert_eq!(reclaimer.parked_units(3), 10 * NODES as u64);
+                }
+            }
+            let nanoseconds = begin.elapsed().as_nanos() as f64 / NODES as f64;
+            best[round % 3] = best[round % 3].min(nanoseconds);
+        }
+        println!(
+            "a node: release {:.1} ns, retire and release {:.1} ns, retire and park {:.1} ns",
+            best[0], best[1], best[2]
+        );
+    }
+}
