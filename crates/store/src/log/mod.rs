@@ -259,7 +259,7 @@ impl Log {
                 file.set_len(0)?;
             }
         }
-        writer.current = 0;
+        (writer.current, writer.stage) = (0, Stage::Read);
         self.group.reset(0, [0; 2], durable);
         Ok(())
     }
@@ -282,10 +282,11 @@ impl Log {
             if used.file_bytes > used.end {
                 file.set_len(used.end)?;
                 used.file_bytes = used.end;
-                if let Err(error) = file.sync() {
-                    self.group.poison();
-                    return Err(error);
-                }
+            }
+            // Even where nothing is cut off here: a process that was killed may have done it, or `clear`, and not synced.
+            if let Err(error) = file.sync() {
+                self.group.poison();
+                return Err(error);
             }
         }
         writer.stage = Stage::Writable;

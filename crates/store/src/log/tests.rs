@@ -199,6 +199,65 @@ fn a_length_that_lies_takes_no_memory() {
     }
 }
 
+/// Storage whose log has records 1, 2 | 3, 4 in its files, all durable, and record 2 damaged.
+fn log_with_a_hole() -> SimulatedStorage {
+    let storage = simulated();
+    let (log, _) = open(&storage, 0);
+    append(&log, 1, 10).unwrap();
+    append(&log, 2, 10).unwrap();
+    log.switch().unwrap();
+    append(&log, 3, 10).unwrap();
+    let last = append(&log, 4, 10).unwrap();
+    log.sync(last).unwrap();
+    let first = storage.log(0).unwrap();
+    first.write_at(42 + 20, &[0xff]).unwrap();
+    first.sync().unwrap();
+    storage
+}
+
+fn check_that_the_hole_stays(storage: &SimulatedStorage, random: &mut Rng) {
+    for _ in 0..100 {
+        let image = storage.crash(random).unwrap();
+        assert_eq!(replayed(&image, 0), [(1, payload(1, 10)), (2, b"new".to_vec())]);
+    }
+}
+
+#[test]
+fn records_behind_a_hole_stay_away_though_cutting_them_off_was_interrupted() {
+    let mut random = Seeded::new("records behind a hole stay away");
+    let images = Arc::new(Mutex::new(Vec::new()));
+    let storage = log_with_a_hole();
+    let (log, _) = open(&storage, 0);
+    let taken = Arc::clone(&images);
+    storage.watch(move |storage, _| taken.lock().unwrap().push(storage.kill(false).unwrap()));
+    log.append(2, &[b"new"]).unwrap();
+    storage.unwatch();
+    assert!(images.lock().unwrap().len() >= 8);
+    for image in images.lock().unwrap().drain(..) {
+        let (log, records) = open(&image, 0);
+        if records.len() == 1 {
+            let position = log.append(2, &[b"new"]).unwrap();
+            log.sync(position).unwrap();
+            check_that_the_hole_stays(&image, &mut random);
+        }
+    }
+}
+
+#[test]
+fn records_behind_a_hole_stay_away_after_the_log_was_cleared() {
+    let mut random = Seeded::new("records behind a hole stay away after clearing");
+    let storage = log_with_a_hole();
+    let (log, _) = open(&storage, 0);
+    log.clear(1).unwrap();
+    let storage = storage.kill(false).unwrap();
+    let (log, _) = open(&storage, 1);
+    let position = log.append(2, &[b"new"]).unwrap();
+    log.sync(position).unwrap();
+    for _ in 0..100 {
+        assert_eq!(replayed(&storage.crash(&mut random).unwrap(), 1), [(2, b"new".to_vec())]);
+    }
+}
+
 #[test]
 fn the_log_of_another_store_is_not_taken() {
     let (storage, ..) = small_log();
@@ -327,6 +386,7 @@ fn a_failed_sync_is_the_last() {
 fn the_older_file_is_synced_first() {
     let storage = simulated();
     let (log, _) = open(&storage, 0);
+    append(&log, 1, 10).unwrap();
     let operations = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&operations);
     storage.watch(move |_, moment| {
@@ -334,7 +394,6 @@ fn the_older_file_is_synced_first() {
             seen.lock().unwrap().push(operation);
         }
     });
-    append(&log, 1, 10).unwrap();
     log.switch().unwrap();
     let second = append(&log, 2, 10).unwrap();
     log.sync(second).unwrap();
