@@ -6,12 +6,13 @@
 //! within         ├──────────────── 64 ──────────────────────────────┤   mask >> before, the lowest `len` bits of it
 //! ```
 //!
-//! Bytes alone take no branch on their number from 4 on. In turns with one branch for each class of length (two loads that
-//! overlap: 32 and more, 16, 8), of 20 to 48 bytes at random: 4.9 and 7.6 ns by throughput, 13.9 and 15.1 by latency, of
-//! which about 8 are the chain around it; always 32 bytes: 5.1 and 5.4, 14.5 and 12.4. Within a node: 4.4 and 12.0,
-//! whatever the lengths. SSE2 without a dispatch and a call takes the same time there as this with both.
+//! Bytes alone take no branch on their number from 4 on. In turns with a branch for each class of length (loads that
+//! overlap: 32 and more, 16, 8), of 20 to 48 bytes at random 4.9 and 7.6 ns by throughput, 13.9 and 15.1 by latency, of which
+//! some 5 are the chain around it; always 32 bytes: 5.1 and 5.4, 14.5 and 12.4. Within a node 4.4 and 12.0, whatever the
+//! lengths. SSE2, which needs neither dispatch nor call, takes the same time there as this with both.
 //!
-//! Longer ones subtract compares from byte counters, of which none overflows within 255 registers.
+//! From 65 to 256 bytes eight registers are counted whatever their number: 9 ns by throughput where a loop takes 20, whose
+//! end cannot be foreseen, and as long as the loop where it can be.
 #![expect(unsafe_code, reason = "vector loads")]
 
 use std::arch::x86_64::{
@@ -62,11 +63,15 @@ avx2! {
         }
     }
 
+    pub(super) fn mask_padded<C: Comparison>(comparison: C, block: &[u8; BLOCK_LEN], len: usize, key: u8) -> u64 {
+        mask_of_window(comparison, &Window { block, before: 0, len: len.min(BLOCK_LEN) as u32 }, key)
+    }
+
     pub(super) fn count<C: Comparison>(comparison: C, bytes: &[u8], key: u8) -> usize {
-        if bytes.len() <= BLOCK_LEN {
-            mask(comparison, bytes, key).count_ones() as usize
-        } else {
-            count_many(comparison, bytes, key)
+        match bytes.len() {
+            0..=BLOCK_LEN => mask(comparison, bytes, key).count_ones() as usize,
+            65..=256 => count_up_to_256(comparison, bytes, key),
+            _ => count_many(comparison, bytes, key),
         }
     }
 
@@ -83,7 +88,10 @@ avx2! {
         len: usize,
         key: u8,
     ) -> usize {
-        count_within(comparison, blocks.as_flattened(), 0, len, key)
+        match blocks.first() {
+            Some(block) if len <= BLOCK_LEN => mask_padded(comparison, block, len, key).count_ones() as usize,
+            _ => count(comparison, scalar::within(blocks.as_flattened(), 0, len), key),
+        }
     }
 
     #[inline]
@@ -98,8 +106,32 @@ avx2! {
         _bzhi_u64(all >> window.before, window.len)
     }
 
-    /// The count in more than a register's bytes.
+    /// Eight registers, whatever there is: those that would reach behind the end start a register before it, and what they
+    /// have counted too often is the same each time.
     #[inline]
+    fn count_up_to_256<C: Comparison>(comparison: C, bytes: &[u8], key: u8) -> usize {
+        let Some(last) = bytes.last_chunk::<WIDTH>() else {
+            return scalar::count(comparison, bytes, key);
+        };
+        let keys = _mm256_set1_epi8(key.cast_signed());
+        let last_at = bytes.len() - WIDTH;
+        let mut counts = _mm256_setzero_si256();
+        for i in 0..8 {
+            // SAFETY: from here on there is a register's bytes in the slice, whose start is the largest of these offsets.
+            let from = unsafe { bytes.as_ptr().add(last_at.min(i * WIDTH)) };
+            // SAFETY: as above, and this load takes any alignment.
+            let vector = unsafe { _mm256_loadu_si256(from.cast()) };
+            counts = _mm256_sub_epi8(counts, compare(comparison, vector, keys));
+        }
+        let last = matches(comparison, load(last), keys);
+        let whole = bytes.len() / WIDTH;
+        // Of the last register only what no whole one has counted.
+        let tail = (u64::from(last) << (bytes.len() % WIDTH)) >> WIDTH;
+        let twice = (8 - whole) * last.count_ones() as usize;
+        sum(_mm256_sad_epu8(counts, _mm256_setzero_si256())) + tail.count_ones() as usize - twice
+    }
+
+    /// The count in any number of bytes.
     fn count_many<C: Comparison>(comparison: C, bytes: &[u8], key: u8) -> usize {
         let keys = _mm256_set1_epi8(key.cast_signed());
         let (vectors, tail) = bytes.as_chunks::<WIDTH>();
@@ -111,14 +143,14 @@ avx2! {
             }
             total = _mm256_add_epi64(total, _mm256_sad_epu8(counts, _mm256_setzero_si256()));
         }
-        let halves = _mm_add_epi64(_mm256_castsi256_si128(total), _mm256_extracti128_si256::<1>(total));
-        let in_vectors = _mm_cvtsi128_si64(_mm_add_epi64(halves, _mm_unpackhi_epi64(halves, halves)));
-        // Of the last register only what no vector has counted.
-        let in_tail = match bytes.last_chunk() {
-            Some(last) => u64::from(matches(comparison, load(last), keys)) >> (WIDTH - tail.len()),
-            None => scalar::mask(comparison, tail, key),
-        };
-        in_vectors as usize + in_tail.count_ones() as usize
+        sum(total) + scalar::count(comparison, tail, key)
+    }
+
+    /// The sum of four 64-bit lanes.
+    #[inline]
+    fn sum(lanes: __m256i) -> usize {
+        let halves = _mm_add_epi64(_mm256_castsi256_si128(lanes), _mm256_extracti128_si256::<1>(lanes));
+        _mm_cvtsi128_si64(_mm_add_epi64(halves, _mm_unpackhi_epi64(halves, halves))) as usize
     }
 
     /// Whole words of four bytes, and zeros behind them.

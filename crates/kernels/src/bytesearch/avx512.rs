@@ -24,6 +24,10 @@ avx512! {
         mask(comparison, scalar::within(bytes, start, len), key)
     }
 
+    pub(super) fn mask_padded<C: Comparison>(comparison: C, block: &[u8; BLOCK_LEN], len: usize, key: u8) -> u64 {
+        mask(comparison, scalar::within(block, 0, len), key)
+    }
+
     pub(super) fn count<C: Comparison>(comparison: C, bytes: &[u8], key: u8) -> usize {
         if bytes.len() <= BLOCK_LEN {
             return mask(comparison, bytes, key).count_ones() as usize;

@@ -1,4 +1,5 @@
-//! Search in the short byte arrays of tree nodes: where a byte belongs among sorted ones, and which bytes equal one.
+//! Search in the short arrays of tree nodes: where a byte belongs among sorted ones, which bytes equal one, and what else a
+//! node of a few slots is asked.
 //!
 //! ```text
 //! bytes              03 17 17 40 A2            lower_bound(17) = 1    upper_bound(17) = 3
@@ -16,6 +17,38 @@
 //! The functions are over in a few nanoseconds, so which tier to run is decided by one comparison at each call.
 #![expect(unsafe_code, reason = "dispatch to functions that need the features of their tier")]
 
+/// Defines functions that run at the best tier: on x86-64 by one comparison with each of the upper two, whose code is then
+/// called, and otherwise by `dispatch!`.
+macro_rules! short_functions {
+    ($($f:ident, $at_any:ident $([$c:ident: $bound:ident])? ($($argument:ident: $type:ty),*) $(-> $result:ty)?;)*) => { $(
+        #[inline]
+        fn $f$(<$c: $bound>)?($($argument: $type),*) $(-> $result)? {
+            #[cfg(target_arch = "x86_64")]
+            {
+                if $crate::Tier::Avx512.is_reached() {
+                    // SAFETY: a tier is reached where its gate has tested every feature that the callee enables.
+                    return unsafe { avx512::$f($($argument),*) };
+                }
+                if $crate::Tier::Avx2.is_reached() {
+                    // SAFETY: as above.
+                    return unsafe { avx2::$f($($argument),*) };
+                }
+                $at_any($($argument),*)
+            }
+            #[cfg(not(target_arch = "x86_64"))]
+            {
+                $crate::tier::dispatch!($f($($argument),*): neon)
+            }
+        }
+
+        #[cfg(target_arch = "x86_64")]
+        #[inline(never)]
+        fn $at_any$(<$c: $bound>)?($($argument: $type),*) $(-> $result)? {
+            $crate::tier::dispatch!($f($($argument),*): avx512 avx2)
+        }
+    )* };
+}
+
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
@@ -24,6 +57,7 @@ mod comparison;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 mod scalar;
+mod slots;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod window;
 
@@ -32,11 +66,9 @@ mod reference;
 #[cfg(test)]
 mod tests;
 
-use comparison::{AtMost, Below, Comparison, Equal};
+pub use slots::{find_u32x16, min_index_32, min_index_64, remap_branches, slot_ranks};
 
-#[cfg(target_arch = "x86_64")]
-use crate::Tier;
-use crate::tier::dispatch;
+use comparison::{AtMost, Below, Comparison, Equal};
 
 /// Bytes of a block, and the most that a mask has bits for.
 pub const BLOCK_LEN: usize = 64;
@@ -93,45 +125,18 @@ pub fn find_byte_mask_within(bytes: &[u8], start: usize, len: usize, needle: u8)
 /// Which of the first `len` bytes of a block equal `needle`: bit `i` is set if byte `i` does.
 #[inline]
 pub fn find_byte_mask_padded(block: &[u8; BLOCK_LEN], len: usize, needle: u8) -> u64 {
-    mask_within(Equal, block, 0, len, needle)
-}
-
-/// Defines a function that runs at the best tier: on x86-64 by one comparison with each of the upper two, whose code is then
-/// called, and otherwise by `dispatch!`.
-macro_rules! short_functions {
-    ($($f:ident, $at_any:ident ($($argument:ident: $type:ty),*) -> $result:ty;)*) => { $(
-        #[inline]
-        fn $f<C: Comparison>(comparison: C, $($argument: $type),*) -> $result {
-            #[cfg(target_arch = "x86_64")]
-            {
-                if Tier::Avx512.is_reached() {
-                    // SAFETY: a tier is reached where its gate has tested every feature that the callee enables.
-                    return unsafe { avx512::$f(comparison, $($argument),*) };
-                }
-                if Tier::Avx2.is_reached() {
-                    // SAFETY: as above.
-                    return unsafe { avx2::$f(comparison, $($argument),*) };
-                }
-                $at_any(comparison, $($argument),*)
-            }
-            #[cfg(not(target_arch = "x86_64"))]
-            {
-                dispatch!($f(comparison, $($argument),*): neon)
-            }
-        }
-
-        #[cfg(target_arch = "x86_64")]
-        #[inline(never)]
-        fn $at_any<C: Comparison>(comparison: C, $($argument: $type),*) -> $result {
-            dispatch!($f(comparison, $($argument),*): avx512 avx2)
-        }
-    )* };
+    mask_padded(Equal, block, len, needle)
 }
 
 short_functions! {
-    mask, mask_at_any(bytes: &[u8], key: u8) -> u64;
-    mask_within, mask_within_at_any(bytes: &[u8], start: usize, len: usize, key: u8) -> u64;
-    count, count_at_any(bytes: &[u8], key: u8) -> usize;
-    count_within, count_within_at_any(bytes: &[u8], start: usize, len: usize, key: u8) -> usize;
-    count_padded, count_padded_at_any(blocks: &[[u8; BLOCK_LEN]], len: usize, key: u8) -> usize;
+    mask, mask_at_any[C: Comparison](comparison: C, bytes: &[u8], key: u8) -> u64;
+    mask_within, mask_within_at_any[C: Comparison](
+        comparison: C, bytes: &[u8], start: usize, len: usize, key: u8) -> u64;
+    mask_padded, mask_padded_at_any[C: Comparison](
+        comparison: C, block: &[u8; BLOCK_LEN], len: usize, key: u8) -> u64;
+    count, count_at_any[C: Comparison](comparison: C, bytes: &[u8], key: u8) -> usize;
+    count_within, count_within_at_any[C: Comparison](
+        comparison: C, bytes: &[u8], start: usize, len: usize, key: u8) -> usize;
+    count_padded, count_padded_at_any[C: Comparison](
+        comparison: C, blocks: &[[u8; BLOCK_LEN]], len: usize, key: u8) -> usize;
 }

@@ -37,6 +37,10 @@ neon! {
         }
     }
 
+    pub(super) fn mask_padded<C: Comparison>(comparison: C, block: &[u8; BLOCK_LEN], len: usize, key: u8) -> u64 {
+        mask_of_block(comparison, block, key) & lowest(len.min(BLOCK_LEN) as u32)
+    }
+
     pub(super) fn count<C: Comparison>(comparison: C, bytes: &[u8], key: u8) -> usize {
         let keys = vdupq_n_u8(key);
         let (vectors, tail) = bytes.as_chunks::<WIDTH>();
@@ -65,7 +69,10 @@ neon! {
         len: usize,
         key: u8,
     ) -> usize {
-        count_within(comparison, blocks.as_flattened(), 0, len, key)
+        match blocks.first() {
+            Some(block) if len <= BLOCK_LEN => mask_padded(comparison, block, len, key).count_ones() as usize,
+            _ => count(comparison, scalar::within(blocks.as_flattened(), 0, len), key),
+        }
     }
 
     #[inline]

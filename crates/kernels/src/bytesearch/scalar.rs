@@ -26,6 +26,10 @@ pub(super) fn mask_within<C: Comparison>(comparison: C, bytes: &[u8], start: usi
     mask(comparison, within(bytes, start, len), key)
 }
 
+pub(super) fn mask_padded<C: Comparison>(comparison: C, block: &[u8; BLOCK_LEN], len: usize, key: u8) -> u64 {
+    mask(comparison, within(block, 0, len), key)
+}
+
 /// Counts in bytes, so that a vector holds as many counters as it has bytes; a byte holds the count of a block.
 pub(super) fn count<C: Comparison>(comparison: C, bytes: &[u8], key: u8) -> usize {
     let count = |block: &[u8]| block.iter().map(|&byte| u8::from(holds(comparison, byte, key))).sum::<u8>();

@@ -1,0 +1,158 @@
+//! What a search in a node takes, at every tier: `cargo run --release -p lath-kernels --example bytesearch`.
+//!
+//! Nodes of 256 bytes, 512 of them (they fit a second-level cache), each with arrays of its own and a number of bytes within
+//! the range that the row names. By latency the next node is chosen with the answer in the one before, by throughput without
+//! it. The first row is the choice alone, which the others contain. Every tier gives the same sum of answers, or this stops.
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use lath_kernels::{Tier, bytesearch};
+
+const NODES: usize = 512;
+const CALLS: usize = 100_000;
+const ROUNDS: usize = 25;
+
+/// A node as the searches see it.
+struct Node {
+    /// 16 bytes before the sorted bytes, or bytes in any order, and what follows them.
+    sorted: [u8; 320],
+    bytes: [u8; 320],
+    count: usize,
+    numbers: [u32; 16],
+    ages: [u16; 64],
+    key: u8,
+    wanted: u32,
+}
+
+/// xorshift64.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+}
+
+fn nodes(least: usize, most: usize) -> Vec<Node> {
+    let mut random = Random(0x9E37_79B9_7F4A_7C15);
+    let mut node = || {
+        let count = least + random.next() as usize % (most - least + 1);
+        let mut bytes = [0; 320];
+        bytes.fill_with(|| random.next() as u8);
+        let mut sorted = bytes;
+        sorted[16..16 + count].sort_unstable();
+        let mut numbers = [0; 16];
+        numbers.fill_with(|| random.next() as u32);
+        let mut ages = [0; 64];
+        ages.fill_with(|| random.next() as u16);
+        // Of the keys and numbers wanted most are there.
+        let key = bytes[16 + random.next() as usize % (count + count / 4 + 1).min(300)];
+        let at = random.next() as usize % 20;
+        let wanted = numbers.get(at).copied().unwrap_or(1);
+        Node { sorted, bytes, count, numbers, ages, key, wanted }
+    };
+    (0..NODES).map(|_| node()).collect()
+}
+
+/// Nanoseconds a call, and the sum of the answers.
+#[inline(never)]
+fn time<const DEPENDENT: bool>(nodes: &[Node], search: &impl Fn(&Node) -> u64) -> (f64, u64) {
+    let mut best = f64::MAX;
+    let mut sum = 0_u64;
+    for _ in 0..ROUNDS {
+        let mut random = Random(88_172_645_463_325_252);
+        let mut at = 0;
+        sum = 0;
+        let started = Instant::now();
+        for _ in 0..CALLS {
+            let answer = search(&nodes[at % NODES]);
+            sum = sum.wrapping_add(answer);
+            let next = random.next();
+            at = if DEPENDENT { next ^ (answer & 1) } else { next } as usize;
+        }
+        best = best.min(started.elapsed().as_nanos() as f64 / CALLS as f64);
+    }
+    (best, black_box(sum))
+}
+
+fn row(name: &str, [least, most]: [usize; 2], search: impl Fn(&Node) -> u64) {
+    // A name, and the least of the lengths, can be asked for.
+    let mut wanted = std::env::args().skip(1);
+    let is_wanted = wanted.next().is_none_or(|part| name.contains(&part));
+    if !is_wanted || wanted.next().is_some_and(|from| from != least.to_string()) {
+        return;
+    }
+    let nodes = nodes(least, most);
+    let mut sums = None;
+    print!("{name:28} {least:>3}..={most:<3}");
+    for &tier in Tier::available() {
+        // Nothing here has code of its own at this tier.
+        if tier == Tier::Sse41 {
+            continue;
+        }
+        assert_eq!(tier.select(), tier);
+        let (latency, dependent) = time::<true>(&nodes, &search);
+        let (throughput, independent) = time::<false>(&nodes, &search);
+        assert_eq!(*sums.get_or_insert((dependent, independent)), (dependent, independent), "{name} at {tier}");
+        print!("  {tier} {latency:6.2} {throughput:6.2}");
+    }
+    println!();
+}
+
+fn main() {
+    println!("ns a call: by latency, by throughput");
+    row("(the choice of a node)", [32, 32], |node| u64::from(node.key));
+    for lengths in [[8, 8], [20, 48], [64, 64], [1, 64], [65, 256], [255, 255]] {
+        row("lower_bound", lengths, |node| bytesearch::lower_bound(&node.sorted[16..16 + node.count], node.key) as u64);
+        row("lower_bound_within", lengths, |node| {
+            bytesearch::lower_bound_within(&node.sorted, 16, node.count, node.key) as u64
+        });
+        row("upper_bound_within", lengths, |node| {
+            bytesearch::upper_bound_within(&node.sorted, 16, node.count, node.key) as u64
+        });
+        row("upper_bound_padded", lengths, |node| {
+            let blocks = &node.sorted[16..].as_chunks().0[..node.count.div_ceil(64).min(4)];
+            bytesearch::upper_bound_padded(blocks, node.count, node.key) as u64
+        });
+        row("partition_point (std)", lengths, |node| {
+            node.sorted[16..16 + node.count].partition_point(|&byte| byte < node.key) as u64
+        });
+    }
+    for lengths in [[8, 8], [20, 48], [32, 32], [1, 64]] {
+        row("find_byte_mask", lengths, |node| {
+            bytesearch::find_byte_mask(&node.bytes[16..16 + node.count], node.key).trailing_zeros().into()
+        });
+        row("find_byte_mask_within", lengths, |node| {
+            bytesearch::find_byte_mask_within(&node.bytes, 16, node.count, node.key).trailing_zeros().into()
+        });
+        row("find_byte_mask_padded", lengths, |node| {
+            let block = node.bytes[16..].first_chunk().unwrap_or(&[0; 64]);
+            bytesearch::find_byte_mask_padded(block, node.count, node.key).trailing_zeros().into()
+        });
+        row("position (std)", lengths, |node| {
+            node.bytes[16..16 + node.count].iter().position(|&byte| byte == node.key).unwrap_or(64) as u64
+        });
+    }
+    row("find_u32x16", [16, 16], |node| bytesearch::find_u32x16(&node.numbers, node.wanted) as u64);
+    row("min_index_32", [32, 32], |node| {
+        node.ages.first_chunk().map_or(0, |ages| bytesearch::min_index_32(ages) as u64)
+    });
+    row("min_index_64", [64, 64], |node| bytesearch::min_index_64(&node.ages) as u64);
+    row("slot_ranks", [16, 16], |node| {
+        let ranks = bytesearch::slot_ranks(node.ages[0]);
+        u64::from(ranks[usize::from(node.key & 15)])
+    });
+    for lengths in [[1, 16], [16, 16], [17, 64], [64, 64], [128, 128]] {
+        row("remap_branches", lengths, |node| {
+            let table = node.bytes.first_chunk().unwrap_or(&[0; 16]);
+            let mut out = [0; 256];
+            let copied = bytesearch::remap_branches(&node.bytes[16..16 + node.count], table, &mut out[..node.count]);
+            // The last bytes, so that nothing is left out.
+            u64::from(black_box(&out)[node.count - 1]) + u64::from(copied.is_err())
+        });
+    }
+}

@@ -1,0 +1,70 @@
+//! Nodes of few slots: one of 16 numbers, references of a byte, which of 16 slots are taken, the least of some ages.
+//!
+//! ```text
+//! branch   7      4 3      0      the high nibble says in which of 16 tables entries of the node, the low one where there
+//!          │ table │ entry │
+//!
+//! bitmap (bit 0 first)   0 1 1 0 1 …      ranks   0 0 1 2 2 3 …      how many slots before each are taken
+//! ```
+//!
+//! [`slot_ranks`] is a multiplication, at all tiers: eight bytes of 0 and 1 times `0x0101…00` are the sums before each.
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+#[cfg(target_arch = "aarch64")]
+mod neon;
+mod scalar;
+
+#[cfg(test)]
+mod reference;
+#[cfg(test)]
+mod tests;
+
+use crate::KernelError;
+
+/// The place of the first of the values that is `wanted`, 16 if none is.
+#[inline]
+pub fn find_u32x16(values: &[u32; 16], wanted: u32) -> usize {
+    find(values, wanted)
+}
+
+/// The place of the first of the least of 32 values.
+#[inline]
+pub fn min_index_32(values: &[u16; 32]) -> usize {
+    least_of_32(values)
+}
+
+/// The place of the first of the least of 64 values.
+#[inline]
+pub fn min_index_64(values: &[u16; 64]) -> usize {
+    least_of_64(values)
+}
+
+/// For each of 16 slots, the number of slots before it that are taken: bit `i` of `taken` says whether slot `i` is.
+#[inline]
+pub fn slot_ranks(taken: u16) -> [u8; 16] {
+    scalar::slot_ranks(taken)
+}
+
+/// Copies references of one byte each, of which the low nibble stays as it is and the high one becomes what `table` has for
+/// it, by the low nibble of the entry.
+///
+/// # Errors
+/// [`KernelError::LengthMismatch`] where `out` is not as long as `branches`.
+#[inline]
+pub fn remap_branches(branches: &[u8], table: &[u8; 16], out: &mut [u8]) -> Result<(), KernelError> {
+    if branches.len() != out.len() {
+        return Err(KernelError::LengthMismatch { expected: branches.len(), actual: out.len() });
+    }
+    remap(branches, table, out);
+    Ok(())
+}
+
+short_functions! {
+    find, find_at_any(values: &[u32; 16], wanted: u32) -> usize;
+    least_of_32, least_of_32_at_any(values: &[u16; 32]) -> usize;
+    least_of_64, least_of_64_at_any(values: &[u16; 64]) -> usize;
+    remap, remap_at_any(branches: &[u8], table: &[u8; 16], out: &mut [u8]);
+}
