@@ -1,15 +1,54 @@
 //! An embedded, ordered key-value store: a persistent copy-on-write trie whose nodes are searched by SIMD.
+//!
+//! ```
+//! # fn main() -> lath_store::Result<()> {
+//! let store = lath_store::Options::new().open_in_memory()?;
+//!
+//! let mut transaction = store.begin()?;
+//! let mut colours = transaction.tree("colours")?;
+//! colours.put(b"grass", b"green")?;
+//! colours.put(b"sky", b"blue")?;
+//! transaction.commit()?;
+//!
+//! let snapshot = store.snapshot()?;
+//! let colours = snapshot.tree("colours")?.expect("it was made above");
+//! assert_eq!(colours.first()?, Some((b"grass".to_vec(), &b"green"[..])));
+//! # Ok(())
+//! # }
+//! ```
+
 #![allow(dead_code, reason = "the crate is being built from its parts up")]
 
+mod arena;
+mod background;
+mod checkpoint;
 mod error;
 mod extent;
+mod header;
 mod log;
+mod node;
+mod options;
+mod readers;
+mod record;
+mod recovery;
+mod root;
+mod snapshot;
 mod space;
+mod state;
 mod storage;
+mod store;
+mod transaction;
+mod tree;
+mod trie;
 
 pub use error::{Error, Result};
+pub use options::{Durability, Options};
+pub use snapshot::Snapshot;
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
 pub use storage::{DEFAULT_CAPACITY_BYTES, FileStorage};
 pub use storage::{Data, LogFile, MAX_PROCESSES, MemoryStorage, Shared, Storage};
 #[cfg(any(test, feature = "simulation"))]
 pub use storage::{Moment, Operation, SECTOR_BYTES, SimulatedStorage};
+pub use store::Store;
+pub use transaction::{Savepoint, Transaction, TreeMut};
+pub use tree::{Cursor, Entry, Range, Tree};

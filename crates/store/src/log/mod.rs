@@ -202,6 +202,11 @@ impl Log {
         self.group.sync(&self.files, position)
     }
 
+    /// The last record, unless there is none.
+    pub(crate) fn last_position(&self) -> Option<Position> {
+        Some(self.writer().last_sequence).filter(|sequence| *sequence > 0).map(Position)
+    }
+
     /// [`Error::Poisoned`] if a sync has failed, or a write that could not be undone.
     pub(crate) fn check(&self) -> Result<()> {
         self.group.check()

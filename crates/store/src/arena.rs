@@ -1,0 +1,300 @@
+//! Checked access to the nodes in the data area.
+//!
+//! Every byte that a reference leads to is checked against the length of the area before it is looked at, so that a damaged
+//! store gives errors. A node's first four bytes, its checksum, are outside of what the rest of the crate calls its body: a
+//! checkpoint writes them while readers look at the body.
+
+#![expect(unsafe_code, reason = "slices of the mapped data area")]
+
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use crate::error::{Error, Result};
+use crate::extent::{Extent, Generation, UNIT};
+use crate::header;
+use crate::node::{self, BODY_HEAD, Kind};
+use crate::storage::Data;
+
+/// Bytes of the checksum before a node's body.
+pub(crate) const CHECKSUM_LEN: usize = 4;
+
+/// The first unit that can hold a node: the header slots are before it.
+pub(crate) const FIRST_UNIT: u64 = 8192 / UNIT;
+
+/// References are below this.
+pub(crate) const REFERENCE_LIMIT: u64 = 1 << 40;
+
+/// The data area, as nodes. Shared by readers and the writer.
+#[derive(Debug)]
+pub(crate) struct Arena {
+    data: Arc<dyn Data>,
+    base: NonNull<u8>,
+    /// How many bytes may be looked at: the area's length, kept here so that looking costs no call.
+    len: AtomicU64,
+}
+
+// SAFETY: `base` is the address of `data`, which is kept alive here and is `Send`; the address does not move.
+unsafe impl Send for Arena {}
+// SAFETY: through a shared `Arena` nodes are read, which are not written while anybody can reach them, and the checksum is
+// an atomic. Writing needs the one `WriteArena`.
+unsafe impl Sync for Arena {}
+
+/// A node that was found within the data area.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Node<'a> {
+    /// The start of the body, which every node has.
+    pub(crate) head: &'a [u8; BODY_HEAD],
+    /// The whole body: all of the node but its checksum.
+    pub(crate) body: &'a [u8],
+}
+
+impl Arena {
+    pub(crate) fn new(data: Arc<dyn Data>) -> Self {
+        let len = AtomicU64::new(data.len());
+        Self { base: data.base(), data, len }
+    }
+
+    pub(crate) fn data(&self) -> &dyn Data {
+        self.data.as_ref()
+    }
+
+    /// How many bytes may be looked at.
+    #[inline]
+    pub(crate) fn len(&self) -> u64 {
+        self.len.load(Ordering::Relaxed)
+    }
+
+    /// Takes notice of a new length of the area.
+    pub(crate) fn set_len(&self, len: u64) {
+        self.len.store(len.min(self.data.capacity()), Ordering::Relaxed);
+    }
+
+    /// The node at `reference`: a leaf, an inner node or a root record.
+    #[inline]
+    pub(crate) fn node(&self, reference: u64) -> Result<Node<'_>> {
+        let head = self.head(reference)?;
+        let len = usize::from(u16::from_le_bytes([head[2], head[3]])) * UNIT as usize;
+        if len == 0 || reference * UNIT + len as u64 > self.len() {
+            return Err(outside(reference));
+        }
+        Ok(Node { head, body: self.slice(reference * UNIT + CHECKSUM_LEN as u64, len - CHECKSUM_LEN) })
+    }
+
+    /// The bytes of the value in the value node at `reference`.
+    pub(crate) fn value(&self, reference: u64) -> Result<&[u8]> {
+        let head = self.head(reference)?;
+        if Kind::of(head) != Some(Kind::Value) {
+            return Err(Error::corrupt_at(reference * UNIT, "a value node is expected here"));
+        }
+        let len = node::value::len(head);
+        let start = reference * UNIT + node::value::HEAD as u64;
+        if len > node::value::MAX_LEN || start + len > self.len() {
+            return Err(outside(reference));
+        }
+        Ok(self.slice(start, len as usize))
+    }
+
+    /// What a node of any kind takes.
+    pub(crate) fn extent(&self, reference: u64) -> Result<Extent> {
+        let head = self.head(reference)?;
+        let units = match Kind::of(head) {
+            Some(Kind::Value) => node::value::units(node::value::len(head))?,
+            Some(_) => u32::from(u16::from_le_bytes([head[2], head[3]])),
+            None => return Err(Error::corrupt_at(reference * UNIT, "no kind of node has this number")),
+        };
+        if units == 0 || (reference + u64::from(units)) * UNIT > self.len() {
+            return Err(outside(reference));
+        }
+        Ok(Extent { start: reference, units })
+    }
+
+    /// The kind and generation of the node at `reference`.
+    pub(crate) fn birth(&self, reference: u64) -> Result<Generation> {
+        Ok(node::generation(self.head(reference)?))
+    }
+
+    /// Starts loading the first `lines` lines of 64 bytes of a node that will be looked at.
+    #[inline]
+    pub(crate) fn prefetch(&self, reference: u64, lines: u64) {
+        #[cfg(target_arch = "x86_64")]
+        {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            for line in reference..reference + lines {
+                if (line + 1) * UNIT > self.len() {
+                    return;
+                }
+                let at = (line * UNIT) as usize;
+                // SAFETY: the line is within the area, which was just checked.
+                let address = unsafe { self.base.as_ptr().add(at) };
+                // SAFETY: a prefetch changes nothing that can be observed; SSE is part of x86-64.
+                unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) };
+            }
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = (reference, lines);
+    }
+
+    /// A node's checksum as it stands, and as it should be.
+    pub(crate) fn checksums(&self, reference: u64) -> Result<(u32, u32)> {
+        let extent = self.extent(reference)?;
+        let body =
+            self.slice(reference * UNIT + CHECKSUM_LEN as u64, extent.units as usize * UNIT as usize - CHECKSUM_LEN);
+        Ok((self.checksum_cell(reference).load(Ordering::Relaxed), checksum(body)))
+    }
+
+    /// Writes the checksum of a node that nobody changes any more.
+    pub(crate) fn seal(&self, reference: u64) -> Result<()> {
+        let (_, right) = self.checksums(reference)?;
+        self.checksum_cell(reference).store(right, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// The bytes of a header slot.
+    pub(crate) fn header(&self, slot: usize) -> Result<[u8; header::LEN]> {
+        let at = header::SLOTS[slot];
+        if at + header::LEN as u64 > self.len() {
+            return Err(Error::corrupt_at(at, "the file ends before its headers do"));
+        }
+        let mut bytes = [0; header::LEN];
+        bytes.copy_from_slice(self.slice(at, header::LEN));
+        Ok(bytes)
+    }
+
+    /// Whether all bytes are 0.
+    pub(crate) fn is_zero(&self) -> bool {
+        self.slice(0, self.len() as usize).iter().all(|byte| *byte == 0)
+    }
+
+    /// Writes the header slot that is not the newest. One caller at a time: the one that makes the checkpoint.
+    pub(crate) fn write_header(&self, slot: usize, bytes: &[u8; header::LEN]) -> Result<()> {
+        let at = header::SLOTS[slot];
+        if at + header::LEN as u64 > self.len() {
+            return Err(Error::corrupt_at(at, "the file ends before its headers do"));
+        }
+        // SAFETY: the slot is within the area, as was just checked.
+        let first = unsafe { self.base.add(at as usize) };
+        // SAFETY: the source is a slice of as many bytes. Nobody in this process looks at a slot after opening; another one
+        // that opens the store sees a slot written halfway as one whose checksum is wrong.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), first.as_ptr(), header::LEN) };
+        Ok(())
+    }
+
+    #[inline]
+    fn head(&self, reference: u64) -> Result<&[u8; BODY_HEAD]> {
+        if !(FIRST_UNIT..REFERENCE_LIMIT).contains(&reference) || (reference + 1) * UNIT > self.len() {
+            return Err(outside(reference));
+        }
+        let at = (reference * UNIT) as usize + CHECKSUM_LEN;
+        // SAFETY: a unit begins at `reference` and ends within the area, as was just checked.
+        let head = unsafe { self.base.add(at) };
+        // SAFETY: `BODY_HEAD` bytes from here are within that unit. Nobody writes the body of a node that can be reached.
+        Ok(unsafe { head.cast::<[u8; BODY_HEAD]>().as_ref() })
+    }
+
+    #[inline]
+    fn slice(&self, start: u64, len: usize) -> &[u8] {
+        debug_assert!(start + len as u64 <= self.len());
+        // SAFETY: callers have checked that `start..start + len` is within the area.
+        let first = unsafe { self.base.add(start as usize) };
+        // SAFETY: the same; the area lives as long as `self`, and nobody writes the body of a node that can be reached.
+        unsafe { std::slice::from_raw_parts(first.as_ptr(), len) }
+    }
+
+    fn checksum_cell(&self, reference: u64) -> &AtomicU32 {
+        // SAFETY: callers have found a node at `reference` within the area.
+        let at = unsafe { self.base.add((reference * UNIT) as usize) };
+        // SAFETY: units are aligned to 64 bytes, the area to a page; these four bytes are only ever read and written as this
+        // atomic, or by the one writer while it makes the node.
+        unsafe { AtomicU32::from_ptr(at.as_ptr().cast()) }
+    }
+}
+
+/// The checksum of a node's body. Never 0, which says that a node was not sealed.
+pub(crate) fn checksum(body: &[u8]) -> u32 {
+    (xxhash_rust::xxh3::xxh3_64(body) as u32).max(1)
+}
+
+#[cold]
+fn outside(reference: u64) -> Error {
+    Error::corrupt_at(reference.saturating_mul(UNIT), "a node that is referred to lies outside of the file")
+}
+
+/// The right to write nodes that nobody else can reach yet. There is one for each store, with the writer.
+#[derive(Debug)]
+pub(crate) struct WriteArena {
+    arena: Arc<Arena>,
+}
+
+impl WriteArena {
+    /// The caller holds the store's writer lock for as long as this lives.
+    pub(crate) fn new(arena: Arc<Arena>) -> Self {
+        Self { arena }
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<Arena> {
+        &self.arena
+    }
+
+    #[inline]
+    pub(crate) fn node(&self, reference: u64) -> Result<Node<'_>> {
+        self.arena.node(reference)
+    }
+
+    /// The body of a node that was made in generation `since` or later, and so cannot be reached by anybody but this writer.
+    #[inline]
+    pub(crate) fn own(&mut self, reference: u64, since: Generation) -> Result<&mut [u8]> {
+        let node = self.arena.node(reference)?;
+        if node::generation(node.head) < since {
+            return Err(Error::corrupt_at(reference * UNIT, "a node of an earlier commit was about to be changed"));
+        }
+        let len = node.body.len();
+        Ok(self.body_mut(reference, len))
+    }
+
+    /// A source that is only read and the body of an owned node, to copy from the one to the other.
+    pub(crate) fn pair(&mut self, from: u64, to: Extent) -> Result<(Node<'_>, &mut [u8])> {
+        let source = self.arena.extent(from)?;
+        if source.start < to.end() && to.start < source.end() {
+            return Err(Error::corrupt_at(from * UNIT, "a node lies where free space was"));
+        }
+        self.within(to)?;
+        let body: *mut [u8] = self.body_mut(to.start, to.units as usize * UNIT as usize - CHECKSUM_LEN);
+        // SAFETY: the two extents do not overlap, as was just checked, and `to` belongs to this writer alone.
+        let body = unsafe { &mut *body };
+        Ok((self.arena.node(from)?, body))
+    }
+
+    /// The body of a node about to be made in space that is free, with its head written.
+    pub(crate) fn fresh(&mut self, extent: Extent, kind: Kind, generation: Generation) -> Result<&mut [u8]> {
+        self.within(extent)?;
+        self.arena.checksum_cell(extent.start).store(0, Ordering::Relaxed);
+        let body = self.body_mut(extent.start, extent.units as usize * UNIT as usize - CHECKSUM_LEN);
+        node::write_head(body, kind, extent.units, generation);
+        Ok(body)
+    }
+
+    #[cfg(feature = "poison")]
+    /// Overwrites space that has become free, so that whoever still looks there finds no node.
+    pub(crate) fn poison(&mut self, extent: Extent) -> Result<()> {
+        self.within(extent)?;
+        self.body_mut(extent.start, extent.units as usize * UNIT as usize - CHECKSUM_LEN).fill(0xDB);
+        Ok(())
+    }
+
+    fn within(&self, extent: Extent) -> Result<()> {
+        if extent.start < FIRST_UNIT || extent.end() * UNIT > self.arena.len() || extent.units == 0 {
+            return Err(outside(extent.start));
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn body_mut(&mut self, reference: u64, len: usize) -> &mut [u8] {
+        // SAFETY: callers have checked that the node lies within the area.
+        let first = unsafe { self.arena.base.add((reference * UNIT) as usize + CHECKSUM_LEN) };
+        // SAFETY: the node is free space or was made by this writer since its last commit, so that no reader has a way to
+        // it; `&mut self` excludes the writer's other borrows.
+        unsafe { std::slice::from_raw_parts_mut(first.as_ptr(), len) }
+    }
+}

@@ -1,0 +1,147 @@
+//! Checkpoints: a commit's nodes made durable, and then the header that says so.
+
+use std::sync::PoisonError;
+
+use crate::error::{Error, Result};
+use crate::extent::UNIT;
+use crate::header::Header;
+use crate::root::Root;
+use crate::state::{State, walk_since};
+use crate::store::Inner;
+use crate::trie::Writer;
+
+impl Inner {
+    /// Makes a checkpoint of at least the commit numbered `sequence`, unless there is one.
+    pub(crate) fn checkpoint_from(&self, sequence: u64) -> Result<()> {
+        let state = self.take()?;
+        let durable = state.durable.sequence;
+        self.put_back(state);
+        if durable >= sequence { Ok(()) } else { self.checkpoint() }
+    }
+
+    /// Makes a checkpoint of the newest commit, unless there is one. Writers wait only while it begins and ends.
+    pub(crate) fn checkpoint(&self) -> Result<()> {
+        let mut number = self.checkpoints.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.is_poisoned() {
+            return Err(Error::Poisoned);
+        }
+        let mut state = self.take()?;
+        if state.root == state.durable {
+            self.put_back(state);
+            return Ok(());
+        }
+        // What is read from the old map of free space is about to be free space itself.
+        state.writer.space.load_all();
+        let (root, durable, end) = (state.root, state.durable, state.writer.space.end());
+        state.checkpointing = Some(root);
+        let switched = self.log.switch();
+        self.put_back(state);
+
+        let header =
+            Header { identity: self.identity, number: *number + 1, root, end, free_map: None, is_clean: false };
+        let written = switched.and_then(|_| self.write_checkpoint(&header, &durable));
+        let mut state = self.take()?;
+        state.checkpointing = None;
+        let result = written.and_then(|()| {
+            *number += 1;
+            self.settle_checkpoint(&mut state, root)
+        });
+        self.put_back(state);
+        if result.is_err() {
+            self.poison();
+        }
+        result
+    }
+
+    /// Has all know that a checkpoint is durable.
+    fn settle_checkpoint(&self, state: &mut State, root: Root) -> Result<()> {
+        state.durable = root;
+        state.gap = state.gap.filter(|gap| *gap > root.sequence);
+        self.log.retire(root.sequence)?;
+        state.reclaim(&self.readers)
+    }
+
+    /// Makes durable the nodes of a root that are younger than the durable one, and then the header.
+    fn write_checkpoint(&self, header: &Header, durable: &Root) -> Result<()> {
+        self.seal(&header.root, durable)?;
+        let data = self.arena.data();
+        data.sync()?;
+        self.arena.write_header((header.number % 2) as usize, &header.to_bytes())?;
+        data.sync()
+    }
+
+    /// Writes the checksums of the nodes that were made since the last checkpoint.
+    fn seal(&self, root: &Root, durable: &Root) -> Result<()> {
+        let since = durable.generation + 1;
+        let mut seal = |reference| self.arena.seal(reference);
+        for (_, tree) in root.trees(&self.arena)? {
+            walk_since(&self.arena, tree, since, &mut seal)?;
+        }
+        for (_, named) in root.named(&self.arena)? {
+            if named.generation > durable.generation {
+                for (_, tree) in named.trees(&self.arena)? {
+                    walk_since(&self.arena, tree, since, &mut seal)?;
+                }
+                walk_since(&self.arena, named.catalog, since, &mut seal)?;
+            }
+        }
+        walk_since(&self.arena, root.catalog, since, &mut seal)?;
+        walk_since(&self.arena, root.snapshots, since, &mut seal)
+    }
+
+    /// Writes the last checkpoint, with the map of free space, so that the next opening need not look for any.
+    pub(crate) fn close(&self) -> Result<()> {
+        if self.options.read_only || self.is_poisoned() {
+            return Ok(());
+        }
+        self.checkpoint()?;
+        let mut number = self.checkpoints.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(mut state) = self.take_now() else { return Ok(()) };
+        let header = self.write_free_map(&mut state, *number + 1)?;
+        *number += 1;
+        self.write_checkpoint(&header, &state.durable)?;
+        self.log.clear(header.root.sequence)
+    }
+
+    fn write_free_map(&self, state: &mut State, number: u64) -> Result<Header> {
+        let root = state.root;
+        let State { writer, reclaimer, named, published, .. } = state;
+        // Only what the newest commit and its named snapshots reach counts for who opens the store next; other processes'
+        // readers are looked at then.
+        let mut pins: Vec<u64> =
+            named.iter().filter(|named| named.dropped.is_none()).map(|named| named.root.generation).collect();
+        pins.sort_unstable();
+        pins.dedup();
+        published.clear();
+        let record = writer.shared().extent(state.record)?;
+        writer.space.load_all();
+        reclaimer.reclaim(&pins, &mut writer.space);
+        let reference = write_map(writer, record)?;
+        self.arena.seal(reference)?;
+        let end = writer.space.end();
+        Ok(Header { identity: self.identity, number, root, end, free_map: Some(reference), is_clean: true })
+    }
+}
+
+/// Writes the map of free space into a value node, which the map says is used; where that is.
+fn write_map(writer: &mut Writer, record: crate::extent::Extent) -> Result<u64> {
+    use crate::node::{Kind, value};
+
+    let room = writer.space.saved_bytes_max() as u64 + 2 * UNIT;
+    // Fresh space grows the map itself: a little more room than it needs now.
+    let extent = writer.allocate_units(value::units(room + room / 8 + (1 << 16))?)?;
+    let bytes = writer.space.save([record]);
+    let generation = writer.generation;
+    if value::units(bytes.len() as u64)? > extent.units {
+        return Err(Error::corrupt("the map of free space is larger than it can be"));
+    }
+    value::write(writer.arena.fresh(extent, Kind::Value, generation)?, &bytes);
+    Ok(extent.start)
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        // Whoever wants to know what went wrong closes the store by `Store::close`; what is in the log is safe.
+        let _ = self.close();
+    }
+}

@@ -1,0 +1,92 @@
+//! The two header slots at the start of the data file, written in turn by checkpoints.
+//!
+//! ```text
+//! 0 "LATHKV\r\n" │ 8 format version u32 │ 12 flags u32 (1: closed cleanly) │ 16 identity of the store u64
+//! 24 number of the checkpoint u64 │ 32 generation u64 │ 40 sequence number u64 │ 48 catalog word u64
+//! 56 snapshots word u64 │ 64 end of the data in units u64 │ 72 free map: value node u64, or 0
+//! 80 checksum u64, XXH3 of what is before
+//! ```
+//! Slot 0 begins at byte 0, slot 1 at byte 4,096. The valid slot with the higher number counts. A slot fits into a disk's
+//! sector, and while one is written nobody needs it.
+
+use crate::error::{Error, Result};
+use crate::node::Word;
+use crate::root::Root;
+
+pub(crate) const MAGIC: [u8; 8] = *b"LATHKV\r\n";
+
+/// The version of the format that is written, and the only one there is.
+pub(crate) const VERSION: u32 = 1;
+
+/// Bytes of a slot that have a meaning.
+pub(crate) const LEN: usize = 88;
+
+/// Where the slots begin.
+pub(crate) const SLOTS: [u64; 2] = [0, 4096];
+
+const CLEAN: u32 = 1;
+
+/// A checkpoint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Header {
+    /// Random, given when the store is made.
+    pub(crate) identity: u64,
+    pub(crate) number: u64,
+    pub(crate) root: Root,
+    /// No node of the root is at this unit or later.
+    pub(crate) end: u64,
+    /// Where a clean close left the map of free space.
+    pub(crate) free_map: Option<u64>,
+    pub(crate) is_clean: bool,
+}
+
+impl Header {
+    pub(crate) fn to_bytes(self) -> [u8; LEN] {
+        let mut bytes = [0; LEN];
+        bytes[..8].copy_from_slice(&MAGIC);
+        bytes[8..12].copy_from_slice(&VERSION.to_le_bytes());
+        bytes[12..16].copy_from_slice(&(if self.is_clean { CLEAN } else { 0 }).to_le_bytes());
+        let fields = [
+            self.identity,
+            self.number,
+            self.root.generation,
+            self.root.sequence,
+            self.root.catalog.bits(),
+            self.root.snapshots.bits(),
+            self.end,
+            self.free_map.unwrap_or(0),
+        ];
+        for (to, field) in bytes[16..80].chunks_exact_mut(8).zip(fields) {
+            to.copy_from_slice(&field.to_le_bytes());
+        }
+        let checksum = xxhash_rust::xxh3::xxh3_64(&bytes[..80]);
+        bytes[80..].copy_from_slice(&checksum.to_le_bytes());
+        bytes
+    }
+
+    /// The header in a slot; `None` if what is there is none.
+    pub(crate) fn parse(bytes: &[u8; LEN]) -> Result<Option<Self>> {
+        let field = |at: usize| {
+            let mut value = [0; 8];
+            value.copy_from_slice(&bytes[at..at + 8]);
+            u64::from_le_bytes(value)
+        };
+        if bytes[..8] != MAGIC || field(80) != xxhash_rust::xxh3::xxh3_64(&bytes[..80]) {
+            return Ok(None);
+        }
+        let version = u32::from_le_bytes([bytes[8], bytes[9], bytes[10], bytes[11]]);
+        if version != VERSION {
+            let why = format!("the store has format version {version}, and this program knows version {VERSION} only");
+            return Err(Error::Invalid(why));
+        }
+        let root = Root {
+            generation: field(32),
+            sequence: field(40),
+            catalog: Word::from_bits(field(48)),
+            snapshots: Word::from_bits(field(56)),
+        };
+        let free_map = Some(field(72)).filter(|reference| *reference != 0);
+        let is_clean = bytes[12] == CLEAN as u8;
+        Ok(Some(Self { identity: field(16), number: field(24), root, end: field(64), free_map, is_clean }))
+    }
+}

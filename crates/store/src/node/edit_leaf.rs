@@ -1,0 +1,235 @@
+//! Making and changing leaves.
+
+use super::leaf::{EXTERNAL, HASHES, INLINE_MAX, LONG};
+use super::{Leaf, Slot, put_u16, u16_at};
+use crate::error::Result;
+
+/// Bytes that an entry takes in the heap.
+pub(crate) fn entry_len(suffix_len: usize, value: Slot<'_>) -> usize {
+    let value_len = match value {
+        Slot::Inline(bytes) => bytes.len(),
+        Slot::External(_) => 8,
+    };
+    2 + if suffix_len >= usize::from(LONG) { 2 } else { 0 } + suffix_len + value_len
+}
+
+/// Bytes of the body of a leaf with so many keys, such a prefix and such a heap.
+pub(crate) fn body_len(count: usize, prefix_len: usize, heap_len: usize) -> usize {
+    HASHES + 3 * count + prefix_len + heap_len
+}
+
+/// Writes leaves from entries in order into a fresh node.
+#[derive(Debug)]
+pub(crate) struct LeafWriter<'a> {
+    body: &'a mut [u8],
+    count: usize,
+    written: usize,
+    heap_len: usize,
+}
+
+impl<'a> LeafWriter<'a> {
+    /// For `count` entries whose keys begin with `prefix`, in a body that has room for all of them.
+    pub(crate) fn new(body: &'a mut [u8], count: usize, prefix: &[u8]) -> Self {
+        put_u16(body, 12, count);
+        put_u16(body, 14, prefix.len());
+        put_u16(body, 18, 0);
+        body[HASHES + 3 * count..][..prefix.len()].copy_from_slice(prefix);
+        Self { body, count, written: 0, heap_len: 0 }
+    }
+
+    pub(crate) fn push(&mut self, hash: u8, suffix: &[u8], value: Slot<'_>) {
+        self.heap_len += entry_len(suffix.len(), value);
+        let at = self.body.len() - self.heap_len;
+        write_entry(&mut self.body[at..], suffix, value);
+        self.body[HASHES + self.written] = hash;
+        put_u16(self.body, HASHES + self.count + 2 * self.written, self.heap_len);
+        self.written += 1;
+    }
+
+    pub(crate) fn finish(self) {
+        debug_assert_eq!(self.written, self.count);
+        put_u16(self.body, 16, self.heap_len);
+    }
+}
+
+/// Makes in `body` a copy of `from` with one more key at `index`. The body has room for it.
+pub(crate) fn copy_with(from: &Leaf<'_>, body: &mut [u8], index: usize, hash: u8, suffix: &[u8], value: Slot<'_>) {
+    let count = from.count() + 1;
+    let (hashes, places, prefix, heap) = (from.hashes(), from.places(), from.prefix(), from.heap());
+    put_u16(body, 12, count);
+    put_u16(body, 14, prefix.len());
+    put_u16(body, 18, from.dead_len());
+    body[HASHES..][..index].copy_from_slice(&hashes[..index]);
+    body[HASHES + index] = hash;
+    body[HASHES + index + 1..][..count - 1 - index].copy_from_slice(&hashes[index..]);
+    let at = HASHES + count;
+    body[at..][..2 * index].copy_from_slice(&places[..2 * index]);
+    body[at + 2 * index + 2..][..2 * (count - 1 - index)].copy_from_slice(&places[2 * index..]);
+    body[HASHES + 3 * count..][..prefix.len()].copy_from_slice(prefix);
+    let end = body.len();
+    body[end - heap.len()..].copy_from_slice(heap);
+    let heap_len = heap.len() + entry_len(suffix.len(), value);
+    write_entry(&mut body[end - heap_len..], suffix, value);
+    put_u16(body, at + 2 * index, heap_len);
+    put_u16(body, 16, heap_len);
+}
+
+/// Makes in `body`, which is as long as what is in use or longer, a copy of `from`.
+pub(crate) fn copy(from: &Leaf<'_>, body: &mut [u8]) {
+    let head_len = body_len(from.count(), from.prefix().len(), 0);
+    let heap = from.heap();
+    put_u16(body, 12, from.count());
+    put_u16(body, 14, from.prefix().len());
+    put_u16(body, 16, heap.len());
+    put_u16(body, 18, from.dead_len());
+    body[HASHES..HASHES + from.count()].copy_from_slice(from.hashes());
+    body[HASHES + from.count()..HASHES + 3 * from.count()].copy_from_slice(from.places());
+    body[head_len - from.prefix().len()..head_len].copy_from_slice(from.prefix());
+    let end = body.len();
+    body[end - heap.len()..].copy_from_slice(heap);
+}
+
+/// Puts one more key at `index` into a leaf that has `entry_len + 3` bytes to spare.
+pub(crate) fn insert(body: &mut [u8], index: usize, hash: u8, suffix: &[u8], value: Slot<'_>) {
+    let count = usize::from(u16_at(body, 12));
+    let prefix_len = usize::from(u16_at(body, 14));
+    let heap_len = usize::from(u16_at(body, 16)) + entry_len(suffix.len(), value);
+    let places = HASHES + count;
+    // From the back: the prefix and the places behind the new one move by a hash and a place, the places before by a hash.
+    body.copy_within(places + 2 * index..places + 2 * count + prefix_len, places + 2 * index + 3);
+    body.copy_within(HASHES + index..places + 2 * index, HASHES + index + 1);
+    body[HASHES + index] = hash;
+    put_u16(body, places + 1 + 2 * index, heap_len);
+    let at = body.len() - heap_len;
+    write_entry(&mut body[at..], suffix, value);
+    put_u16(body, 12, count + 1);
+    put_u16(body, 16, heap_len);
+}
+
+/// Takes the key at `index` out of a leaf; its entry stays in the heap as dead bytes.
+pub(crate) fn remove(body: &mut [u8], index: usize, entry_len: usize) {
+    let count = usize::from(u16_at(body, 12));
+    let prefix_len = usize::from(u16_at(body, 14));
+    let dead = usize::from(u16_at(body, 18)) + entry_len;
+    let places = HASHES + count;
+    body.copy_within(HASHES + index + 1..places + 2 * index, HASHES + index);
+    body.copy_within(places + 2 * index + 2..places + 2 * count + prefix_len, places + 2 * index - 1);
+    put_u16(body, 12, count - 1);
+    put_u16(body, 18, dead);
+}
+
+/// Overwrites the value at `index` by one that takes as many bytes and is of the same kind.
+pub(crate) fn overwrite(body: &mut [u8], index: usize, suffix_len: usize, value: Slot<'_>) {
+    let count = usize::from(u16_at(body, 12));
+    let place = usize::from(u16_at(body, HASHES + count + 2 * index));
+    let len = entry_len(suffix_len, value);
+    let at = body.len() - place;
+    let entry = &mut body[at..at + len];
+    match value {
+        Slot::Inline(bytes) => entry[len - bytes.len()..].copy_from_slice(bytes),
+        Slot::External(reference) => entry[len - 8..].copy_from_slice(&reference.to_le_bytes()),
+    }
+}
+
+fn write_entry(to: &mut [u8], suffix: &[u8], value: Slot<'_>) {
+    let mut at = 2;
+    if suffix.len() >= usize::from(LONG) {
+        to[0] = LONG;
+        put_u16(to, 2, suffix.len());
+        at = 4;
+    } else {
+        to[0] = suffix.len() as u8;
+    }
+    to[at..at + suffix.len()].copy_from_slice(suffix);
+    at += suffix.len();
+    match value {
+        Slot::Inline(bytes) => {
+            debug_assert!(bytes.len() <= INLINE_MAX);
+            to[1] = bytes.len() as u8;
+            to[at..at + bytes.len()].copy_from_slice(bytes);
+        }
+        Slot::External(reference) => {
+            to[1] = EXTERNAL;
+            to[at..at + 8].copy_from_slice(&reference.to_le_bytes());
+        }
+    }
+}
+
+/// Entries taken out of leaves, to be put into others.
+#[derive(Debug, Default)]
+pub(crate) struct Entries {
+    bytes: Vec<u8>,
+    items: Vec<Item>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Item {
+    hash: u8,
+    key: (u32, u32),
+    /// The end of an inline value, which begins where the key ends.
+    value_end: u32,
+    /// The value node, or 0.
+    external: u64,
+}
+
+impl Entries {
+    pub(crate) fn clear(&mut self) {
+        self.bytes.clear();
+        self.items.clear();
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    /// Adds a key, given in two parts, behind the others.
+    pub(crate) fn push(&mut self, hash: u8, key: [&[u8]; 2], value: Slot<'_>) {
+        let start = self.bytes.len() as u32;
+        self.bytes.extend_from_slice(key[0]);
+        self.bytes.extend_from_slice(key[1]);
+        let end = self.bytes.len() as u32;
+        let external = match value {
+            Slot::Inline(bytes) => {
+                self.bytes.extend_from_slice(bytes);
+                0
+            }
+            Slot::External(reference) => reference,
+        };
+        self.items.push(Item { hash, key: (start, end), value_end: self.bytes.len() as u32, external });
+    }
+
+    /// Adds the keys of `leaf` in `range`, with what is before them on the way from the place of the first byte that counts.
+    pub(crate) fn push_leaf(&mut self, leaf: &Leaf<'_>, range: std::ops::Range<usize>, path: &[u8]) -> Result<()> {
+        for index in range {
+            let entry = leaf.entry(index)?;
+            if path.is_empty() {
+                self.push(leaf.hash_at(index), [leaf.prefix(), entry.suffix], entry.value);
+            } else {
+                let start = self.bytes.len();
+                self.bytes.extend_from_slice(path);
+                self.push(leaf.hash_at(index), [leaf.prefix(), entry.suffix], entry.value);
+                if let Some(item) = self.items.last_mut() {
+                    item.key.0 = start as u32;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn hash(&self, index: usize) -> u8 {
+        self.items[index].hash
+    }
+
+    pub(crate) fn key(&self, index: usize) -> &[u8] {
+        let (start, end) = self.items[index].key;
+        &self.bytes[start as usize..end as usize]
+    }
+
+    pub(crate) fn value(&self, index: usize) -> Slot<'_> {
+        let item = &self.items[index];
+        match item.external {
+            0 => Slot::Inline(&self.bytes[item.key.1 as usize..item.value_end as usize]),
+            reference => Slot::External(reference),
+        }
+    }
+}

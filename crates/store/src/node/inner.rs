@@ -1,0 +1,95 @@
+//! Inner nodes: which child has the keys whose next byte is this one.
+//!
+//! ```text
+//! body   12 keys below u64 │ 20 prefix length u16 │ 22 dividers u16 │ 24 prefix │ dividers, one byte each │ padding to
+//!        a multiple of 8 from the node's start │ children, one word each, one more than there are dividers
+//! ```
+//! Below a child are the keys that have, behind the path to the node, the prefix and then a byte that is at least the divider
+//! before the child and less than the one after it; a key that ends there belongs to the first child. A child that is an inner
+//! node has that byte as the first of its own prefix: so every inner node below the root has a prefix.
+
+use lath_kernels::bytesearch;
+
+use super::{Node, Word};
+use crate::arena::CHECKSUM_LEN;
+use crate::error::{Error, Result};
+
+/// Where the prefix begins.
+pub(super) const PREFIX: usize = 24;
+
+/// More dividers than this have no different bytes.
+pub(super) const MAX_DIVIDERS: usize = 256;
+
+/// An inner node whose parts were found within the node.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Inner<'a> {
+    body: &'a [u8],
+    prefix_len: usize,
+    dividers: usize,
+    children: usize,
+}
+
+/// Where the children begin.
+pub(super) fn children_at(prefix_len: usize, dividers: usize) -> usize {
+    (CHECKSUM_LEN + PREFIX + prefix_len + dividers).next_multiple_of(8) - CHECKSUM_LEN
+}
+
+/// Bytes of the body of a node with such a prefix and so many dividers.
+pub(crate) fn body_len(prefix_len: usize, dividers: usize) -> usize {
+    children_at(prefix_len, dividers) + 8 * (dividers + 1)
+}
+
+impl<'a> Inner<'a> {
+    #[inline]
+    pub(crate) fn parse(node: Node<'a>) -> Result<Self> {
+        let head = node.head;
+        let prefix_len = usize::from(u16::from_le_bytes([head[20], head[21]]));
+        let dividers = usize::from(u16::from_le_bytes([head[22], head[23]]));
+        let children = children_at(prefix_len, dividers);
+        if dividers > MAX_DIVIDERS || children + 8 * (dividers + 1) > node.body.len() {
+            return Err(Error::corrupt("the parts of an inner node do not fit into it"));
+        }
+        Ok(Self { body: node.body, prefix_len, dividers, children })
+    }
+
+    /// How many keys are below.
+    pub(crate) fn total(&self) -> u64 {
+        let mut total = [0; 8];
+        total.copy_from_slice(&self.body[12..20]);
+        u64::from_le_bytes(total)
+    }
+
+    #[inline]
+    pub(crate) fn prefix(&self) -> &'a [u8] {
+        &self.body[PREFIX..PREFIX + self.prefix_len]
+    }
+
+    #[inline]
+    pub(crate) fn dividers(&self) -> &'a [u8] {
+        &self.body[PREFIX + self.prefix_len..PREFIX + self.prefix_len + self.dividers]
+    }
+
+    /// How many children there are, at least 1.
+    #[inline]
+    pub(crate) fn count(&self) -> usize {
+        self.dividers + 1
+    }
+
+    /// The child at `index`, below [`count`](Self::count).
+    #[inline]
+    pub(crate) fn child(&self, index: usize) -> Word {
+        let mut bits = [0; 8];
+        bits.copy_from_slice(&self.body[self.children + 8 * index..][..8]);
+        Word::from_bits(u64::from_le_bytes(bits))
+    }
+
+    pub(super) fn words(&self) -> &'a [u8] {
+        &self.body[self.children..self.children + 8 * (self.dividers + 1)]
+    }
+
+    /// Which child has the keys that go on with `byte`, or end.
+    #[inline]
+    pub(crate) fn index_of(&self, byte: Option<u8>) -> usize {
+        byte.map_or(0, |byte| bytesearch::upper_bound(self.dividers(), byte))
+    }
+}

@@ -1,0 +1,217 @@
+//! Leaves: sorted keys with their values.
+//!
+//! ```text
+//! body   12 keys u16 │ 14 prefix length u16 │ 16 heap length u16 │ 18 dead bytes u16
+//!        20 hash u8 of each key │ place u16 of each entry │ prefix │ free … │ heap, to the end of the node
+//! entry  0 suffix length u8 (255: a u16 follows both length bytes) │ 1 value length u8 (253: a reference u64 follows the suffix)
+//!        suffix │ value
+//! ```
+//! Keys are in order. Each is the path to the leaf, the leaf's prefix and the entry's suffix. An entry's place counts from
+//! the end of the node back to the entry's first byte, so that it holds wherever the node is copied to. The hash is of the
+//! whole key.
+
+use lath_kernels::bytesearch;
+
+use super::{Node, u16_at};
+use crate::error::{Error, Result};
+
+/// Where the hashes begin.
+pub(super) const HASHES: usize = 20;
+
+/// Values up to this length are in the leaf.
+pub(crate) const INLINE_MAX: usize = 252;
+
+/// In the place of a value's length: a reference to a value node.
+pub(super) const EXTERNAL: u8 = 253;
+
+/// In the place of a suffix's length: it stands in the two bytes behind.
+pub(super) const LONG: u8 = 255;
+
+/// A leaf whose parts were found within the node.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Leaf<'a> {
+    body: &'a [u8],
+    count: usize,
+    prefix_len: usize,
+    heap_len: usize,
+}
+
+/// Where the value of an entry is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Slot<'a> {
+    /// In the leaf.
+    Inline(&'a [u8]),
+    /// In the value node at this reference.
+    External(u64),
+}
+
+/// A key's suffix and its value.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Entry<'a> {
+    pub(crate) suffix: &'a [u8],
+    pub(crate) value: Slot<'a>,
+}
+
+/// One byte of a key's identity: equal keys have equal hashes. Keys longer than 64 bytes are hashed by their ends.
+#[inline]
+pub(crate) fn hash(key: &[u8]) -> u8 {
+    const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
+    let step = |hash: u64, bytes: u64| (hash ^ bytes).wrapping_mul(MULTIPLIER).rotate_left(29);
+    let mut hash = key.len() as u64;
+    let mut fold = |part: &[u8]| {
+        let (chunks, rest) = part.as_chunks::<8>();
+        for chunk in chunks {
+            hash = step(hash, u64::from_le_bytes(*chunk));
+        }
+        if !rest.is_empty() {
+            let mut last = [0; 8];
+            last[..rest.len()].copy_from_slice(rest);
+            hash = step(hash, u64::from_le_bytes(last));
+        }
+    };
+    if key.len() <= 64 {
+        fold(key);
+    } else {
+        fold(&key[..32]);
+        fold(&key[key.len() - 32..]);
+    }
+    (hash.wrapping_mul(MULTIPLIER) >> 56) as u8
+}
+
+impl<'a> Leaf<'a> {
+    #[inline]
+    pub(crate) fn parse(node: Node<'a>) -> Result<Self> {
+        let head = node.head;
+        let count = usize::from(u16::from_le_bytes([head[12], head[13]]));
+        let prefix_len = usize::from(u16::from_le_bytes([head[14], head[15]]));
+        let heap_len = usize::from(u16::from_le_bytes([head[16], head[17]]));
+        if HASHES + 3 * count + prefix_len + heap_len > node.body.len() || count == 0 {
+            return Err(Error::corrupt("the parts of a leaf do not fit into it"));
+        }
+        Ok(Self { body: node.body, count, prefix_len, heap_len })
+    }
+
+    #[inline]
+    pub(crate) fn count(&self) -> usize {
+        self.count
+    }
+
+    /// What all keys have behind the path to the leaf.
+    #[inline]
+    pub(crate) fn prefix(&self) -> &'a [u8] {
+        let at = HASHES + 3 * self.count;
+        &self.body[at..at + self.prefix_len]
+    }
+
+    #[inline]
+    pub(super) fn hashes(&self) -> &'a [u8] {
+        &self.body[HASHES..HASHES + self.count]
+    }
+
+    pub(super) fn places(&self) -> &'a [u8] {
+        &self.body[HASHES + self.count..HASHES + 3 * self.count]
+    }
+
+    pub(super) fn heap(&self) -> &'a [u8] {
+        &self.body[self.body.len() - self.heap_len..]
+    }
+
+    /// Bytes of the heap that belong to no entry any more.
+    pub(crate) fn dead_len(&self) -> usize {
+        usize::from(u16_at(self.body, 18))
+    }
+
+    /// Bytes of the body that are in use.
+    pub(crate) fn used_len(&self) -> usize {
+        HASHES + 3 * self.count + self.prefix_len + self.heap_len
+    }
+
+    pub(crate) fn capacity(&self) -> usize {
+        self.body.len()
+    }
+
+    /// The hash of the key at `index`.
+    pub(crate) fn hash_at(&self, index: usize) -> u8 {
+        self.hashes()[index]
+    }
+
+    /// The entry at `index`, below [`count`](Self::count).
+    #[inline]
+    pub(crate) fn entry(&self, index: usize) -> Result<Entry<'a>> {
+        let (suffix, value_len, rest) = self.split(index)?;
+        let value = if value_len == EXTERNAL {
+            let Some((reference, _)) = rest.split_first_chunk::<8>() else { return Err(overrun()) };
+            Slot::External(u64::from_le_bytes(*reference))
+        } else {
+            Slot::Inline(rest.get(..usize::from(value_len)).ok_or_else(overrun)?)
+        };
+        Ok(Entry { suffix, value })
+    }
+
+    #[inline]
+    pub(crate) fn suffix(&self, index: usize) -> Result<&'a [u8]> {
+        Ok(self.split(index)?.0)
+    }
+
+    /// The suffix of an entry, the byte for its value's length, and what follows the suffix.
+    #[inline]
+    fn split(&self, index: usize) -> Result<(&'a [u8], u8, &'a [u8])> {
+        let place = usize::from(u16_at(self.body, HASHES + self.count + 2 * index));
+        if place > self.heap_len {
+            return Err(overrun());
+        }
+        let bytes = &self.body[self.body.len() - place..];
+        let [suffix_len, value_len, rest @ ..] = bytes else { return Err(overrun()) };
+        let (suffix_len, rest) = if *suffix_len == LONG {
+            let [low, high, rest @ ..] = rest else { return Err(overrun()) };
+            (usize::from(u16::from_le_bytes([*low, *high])), rest)
+        } else {
+            (usize::from(*suffix_len), rest)
+        };
+        if *value_len > EXTERNAL {
+            return Err(Error::corrupt("no value has the length that an entry of a leaf says"));
+        }
+        let (suffix, rest) = rest.split_at_checked(suffix_len).ok_or_else(overrun)?;
+        Ok((suffix, *value_len, rest))
+    }
+
+    /// The index of the key whose bytes behind the path to the leaf are `rest`.
+    #[inline]
+    pub(crate) fn find(&self, hash: u8, rest: &[u8]) -> Result<Option<usize>> {
+        let Some(wanted) = rest.strip_prefix(self.prefix()) else { return Ok(None) };
+        for (block, hashes) in self.hashes().chunks(64).enumerate() {
+            let mut candidates = bytesearch::find_byte_mask(hashes, hash);
+            while candidates != 0 {
+                let index = 64 * block + candidates.trailing_zeros() as usize;
+                if self.suffix(index)? == wanted {
+                    return Ok(Some(index));
+                }
+                candidates &= candidates - 1;
+            }
+        }
+        Ok(None)
+    }
+
+    /// How many keys are before the one whose bytes behind the path are `rest`, and whether that one is here.
+    pub(crate) fn lower_bound(&self, rest: &[u8]) -> Result<(usize, bool)> {
+        let prefix = self.prefix();
+        let Some(wanted) = rest.strip_prefix(prefix) else {
+            return Ok((if rest < prefix { 0 } else { self.count }, false));
+        };
+        let (mut low, mut high) = (0, self.count);
+        while low < high {
+            let middle = (low + high) / 2;
+            match self.suffix(middle)?.cmp(wanted) {
+                std::cmp::Ordering::Less => low = middle + 1,
+                std::cmp::Ordering::Equal => return Ok((middle, true)),
+                std::cmp::Ordering::Greater => high = middle,
+            }
+        }
+        Ok((low, false))
+    }
+}
+
+#[cold]
+fn overrun() -> Error {
+    Error::corrupt("an entry of a leaf is outside of its heap")
+}

@@ -1,0 +1,132 @@
+//! What can be chosen when a store is opened.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::error::Result;
+use crate::storage::{DEFAULT_CAPACITY_BYTES, FileStorage, MemoryStorage, Storage};
+use crate::store::Store;
+
+/// What a commit has survived when it returns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Durability {
+    /// The loss of power: the commit is in the log, and the log is synced.
+    #[default]
+    Sync,
+    /// The end of the process. The loss of power only after a later sync: of a commit, of [`Store::sync`] or of a
+    /// checkpoint.
+    Deferred,
+    /// Nothing, until a checkpoint.
+    Off,
+}
+
+/// How a store is opened.
+///
+/// ```
+/// # fn main() -> lath_store::Result<()> {
+/// # let folder = std::env::temp_dir().join(format!("lath-options-{}", std::process::id()));
+/// # std::fs::create_dir_all(&folder).expect("makes a folder");
+/// # let path = folder.join("words");
+/// use lath_store::{Durability, Options};
+///
+/// let store = Options::new().durability(Durability::Deferred).open(&path)?;
+/// # drop(store);
+/// # std::fs::remove_dir_all(&folder).expect("removes it");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct Options {
+    pub(crate) durability: Durability,
+    pub(crate) create: bool,
+    pub(crate) read_only: bool,
+    pub(crate) capacity_bytes: u64,
+    pub(crate) log_limit_bytes: u64,
+    pub(crate) background: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            durability: Durability::Sync,
+            create: true,
+            read_only: false,
+            capacity_bytes: DEFAULT_CAPACITY_BYTES,
+            log_limit_bytes: Self::LOG_LIMIT_BYTES,
+            background: true,
+        }
+    }
+}
+
+impl Options {
+    /// What [`log_limit_bytes`](Self::log_limit_bytes) is unless it is set: 256 MiB.
+    pub const LOG_LIMIT_BYTES: u64 = 256 << 20;
+
+    /// The defaults.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// What commits survive unless they say otherwise; [`Durability::Sync`] unless it is set.
+    pub fn durability(mut self, durability: Durability) -> Self {
+        self.durability = durability;
+        self
+    }
+
+    /// Whether a store that is not there is made; it is unless this is set to `false`.
+    pub fn create(mut self, create: bool) -> Self {
+        self.create = create;
+        self
+    }
+
+    /// Opens the store for reading only, beside whichever process writes.
+    pub fn read_only(mut self, read_only: bool) -> Self {
+        self.read_only = read_only;
+        self
+    }
+
+    /// How many bytes of address space are set aside, beyond which the store cannot grow: 1 TiB unless this is set.
+    pub fn capacity_bytes(mut self, capacity_bytes: u64) -> Self {
+        self.capacity_bytes = capacity_bytes;
+        self
+    }
+
+    /// How long the log grows before a checkpoint is made in the background. A longer log makes for fewer checkpoints and
+    /// a slower opening after a crash.
+    pub fn log_limit_bytes(mut self, log_limit_bytes: u64) -> Self {
+        self.log_limit_bytes = log_limit_bytes;
+        self
+    }
+
+    /// Whether a thread makes checkpoints when they are due; it does unless this is set to `false`, and then they are made
+    /// by [`Store::checkpoint`] and when the store is closed.
+    pub fn background(mut self, background: bool) -> Self {
+        self.background = background;
+        self
+    }
+
+    /// Opens the store at `path`, beside which its log and lock files are.
+    ///
+    /// # Errors
+    /// [`Error::Busy`](crate::Error::Busy) if another process has it open for writing, [`Error::Corrupt`](crate::Error::Corrupt) if it is damaged, [`Error::Io`](crate::Error::Io).
+    pub fn open(&self, path: impl AsRef<Path>) -> Result<Store> {
+        let storage = FileStorage::new(path)?.read_only(self.read_only).create(self.create);
+        self.open_storage(Arc::new(storage.capacity_bytes(self.capacity_bytes)))
+    }
+
+    /// A new store in memory, gone when the last handle to it is.
+    ///
+    /// # Errors
+    /// [`Error::Io`](crate::Error::Io) if the memory cannot be had.
+    pub fn open_in_memory(&self) -> Result<Store> {
+        self.open_storage(Arc::new(MemoryStorage::new(self.capacity_bytes.min(DEFAULT_CAPACITY_BYTES))?))
+    }
+
+    /// Opens the store whose bytes are in `storage`.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_storage(&self, storage: Arc<dyn Storage>) -> Result<Store> {
+        Store::open_with(storage, self.clone())
+    }
+}

@@ -1,0 +1,230 @@
+//! Opening a store: the newest header, the free space, and then the log.
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+
+use crate::arena::{Arena, FIRST_UNIT, WriteArena};
+use crate::error::{Error, Result};
+use crate::extent::{Extent, UNIT};
+use crate::header::Header;
+use crate::log::Log;
+use crate::options::{Durability, Options};
+use crate::readers::{self, Readers};
+use crate::record;
+use crate::root::Root;
+use crate::space::Space;
+use crate::space::reclaim::{Reclaimer, Retired};
+use crate::state::{Named, Published, State, walk_root, write_record};
+use crate::storage::Storage;
+use crate::store::{Inner, Store};
+use crate::transaction::Transaction;
+use crate::trie::Writer;
+
+/// The length of the data area of a store that was just made.
+const FIRST_LEN: u64 = 1 << 16;
+
+/// So many commits of the log are done again as one.
+const REPLAY_BATCH: u64 = 256;
+
+impl Store {
+    pub(crate) fn open_with(storage: Arc<dyn Storage>, options: Options) -> Result<Self> {
+        let shared = storage.shared(readers::SHARED_LEN)?;
+        if options.read_only {
+            let readers = Readers::new(Arc::clone(&shared))?;
+            if readers.current().is_none() {
+                let why = "no process has written to the store since it was last used: open it for writing once";
+                return Err(Error::Invalid(why.to_owned()));
+            }
+            let arena = Arc::new(Arena::new(storage.data()?));
+            let header = newest_header(&arena)?;
+            let log = Log::open(storage.as_ref(), header.identity)?;
+            let inner = Inner::new(storage, arena, readers, log, options, header.identity, header.number);
+            return Ok(Self::new(Arc::new(inner)));
+        }
+        if !shared.lock_writer(false)? {
+            return Err(Error::Busy);
+        }
+        let readers = Readers::new(shared)?;
+        let arena = Arc::new(Arena::new(storage.data()?));
+        if is_new(&arena) {
+            make(&arena)?;
+        }
+        let header = newest_header(&arena)?;
+        if header.end * UNIT > arena.len() || header.end < FIRST_UNIT {
+            let what =
+                format!("the file has {} bytes, and {} are in use", arena.len(), header.end.saturating_mul(UNIT));
+            return Err(Error::corrupt(what));
+        }
+        let log = Log::open(storage.as_ref(), header.identity)?;
+        let state = first_state(&arena, &readers, &header)?;
+        let inner = Inner::new(storage, arena, readers, log, options, header.identity, header.number);
+        let inner = Arc::new(inner);
+        replay(&inner, state)?;
+        Ok(Self::new(inner))
+    }
+}
+
+/// Whether nothing was ever written.
+fn is_new(arena: &Arena) -> bool {
+    arena.len() == 0 || (arena.len() <= FIRST_LEN && arena.is_zero())
+}
+
+fn make(arena: &Arena) -> Result<()> {
+    let data = arena.data();
+    data.set_len(FIRST_LEN)?;
+    arena.set_len(FIRST_LEN);
+    let identity = RandomState::new().hash_one(std::process::id());
+    let header =
+        Header { identity, number: 0, root: Root::EMPTY, end: FIRST_LEN / UNIT, free_map: None, is_clean: false };
+    arena.write_header(0, &header.to_bytes())?;
+    data.sync()
+}
+
+/// The newest valid header.
+pub(crate) fn newest_header(arena: &Arena) -> Result<Header> {
+    let slots = [Header::parse(&arena.header(0)?)?, Header::parse(&arena.header(1)?)?];
+    let newest = slots.into_iter().flatten().max_by_key(|header| header.number);
+    newest.ok_or_else(|| Error::corrupt_at(0, "neither of the two headers is one"))
+}
+
+/// The state of the checkpoint that the header describes.
+fn first_state(arena: &Arc<Arena>, readers: &Readers, header: &Header) -> Result<Box<State>> {
+    let root = header.root;
+    let named = root.named(arena)?;
+    let named: Vec<Named> =
+        named.into_iter().map(|(_, root)| Named { root, created: root.generation, dropped: None }).collect();
+    // Readers of other processes may hold commits of a writer that is gone.
+    let mut held = Vec::new();
+    readers.pinned(&mut held);
+    held.sort_unstable();
+    held.dedup();
+    let mut published = Vec::new();
+    for value in held {
+        let root = Root::read(arena.node(Published::reference(value))?)?;
+        published.push(Published { value, root });
+    }
+    let newest = published.iter().map(|published| published.root.generation).max();
+    let generation = root.generation.max(newest.unwrap_or(0)) + 1;
+
+    let mut retired = Vec::new();
+    let mut reclaimer = Reclaimer::new();
+    let space = match header.free_map.filter(|_| header.is_clean && published.is_empty()) {
+        Some(reference) => {
+            let extent = arena.extent(reference)?;
+            retired.push(Retired { extent, birth: root.generation });
+            Space::lazy(MappedValue::new(arena, reference)?)?
+        }
+        None => find_free(arena, header, &root, &named, &published, &mut reclaimer)?,
+    };
+    let mut writer = Writer::new(WriteArena::new(Arc::clone(arena)), space, generation);
+    writer.retired = retired;
+    let record = write_record(&mut writer, &root)?;
+    published.push(Published { value: Published::value_of(record, root.sequence), root });
+    Ok(Box::new(State {
+        writer,
+        reclaimer,
+        root,
+        record,
+        durable: root,
+        checkpointing: None,
+        named,
+        published,
+        opened: generation,
+        gap: None,
+        held: Vec::new(),
+    }))
+}
+
+/// The free space, found by visiting all that is used.
+fn find_free(
+    arena: &Arc<Arena>,
+    header: &Header,
+    root: &Root,
+    named: &[Named],
+    published: &[Published],
+    reclaimer: &mut Reclaimer,
+) -> Result<Space> {
+    let end = (arena.len() / UNIT).max(header.end);
+    let mut space = Space::new(FIRST_UNIT, end);
+    for root in [root].into_iter().chain(named.iter().map(|named| &named.root)) {
+        walk_root(arena, root, &mut |extent| Ok(space.mark_used(extent)))?;
+    }
+    // What only readers of other processes hold is free when they have let go.
+    for published in published {
+        let mut held = Vec::new();
+        let mut hold = |extent: Extent| {
+            let is_new = space.mark_used(extent);
+            if is_new {
+                held.push(Retired { extent, birth: arena.birth(extent.start)? });
+            }
+            Ok(is_new)
+        };
+        hold(arena.extent(Published::reference(published.value))?)?;
+        walk_root(arena, &published.root, &mut hold)?;
+        reclaimer.park(held, published.root.generation);
+    }
+    Ok(space)
+}
+
+/// Does the commits of the log again, and has readers see the last of them.
+fn replay(inner: &Arc<Inner>, state: Box<State>) -> Result<()> {
+    let durable = state.durable.sequence;
+    let (record, end) = (state.record, state.writer.space.end());
+    inner.readers.initialise()?;
+    let mut idle = Some(state);
+    let mut open: Option<Transaction> = None;
+    let mut done = durable;
+    let last = inner.log.replay(durable, |sequence, bytes| {
+        // A snapshot that is kept is one of the commit before.
+        let mut keeps = false;
+        record::replay(bytes, |operation| {
+            keeps |= matches!(operation, record::Operation::KeepSnapshot(_));
+            Ok(())
+        })?;
+        if (keeps || sequence.is_multiple_of(REPLAY_BATCH))
+            && let Some(transaction) = open.take()
+        {
+            idle = Some(transaction.commit_replayed(done)?);
+        }
+        let mut transaction = match (open.take(), idle.take()) {
+            (Some(transaction), _) => transaction,
+            (None, Some(state)) => Transaction::new(Arc::clone(inner), state, Durability::Off),
+            (None, None) => return Err(Error::corrupt("the writer's state is gone")),
+        };
+        record::replay(bytes, |operation| transaction.apply(operation))?;
+        done = sequence;
+        open = Some(transaction);
+        Ok(())
+    })?;
+    debug_assert_eq!(last, done);
+    let state = match (open, idle) {
+        (Some(transaction), _) => transaction.commit_replayed(done)?,
+        (None, Some(state)) => {
+            inner.readers.publish(Published::value_of(record, durable), end * UNIT);
+            state
+        }
+        (None, None) => return Err(Error::corrupt("the writer's state is gone")),
+    };
+    inner.put_back(state);
+    Ok(())
+}
+
+/// The bytes of a value node, kept mapped.
+#[derive(Debug)]
+struct MappedValue {
+    arena: Arc<Arena>,
+    reference: u64,
+}
+
+impl MappedValue {
+    fn new(arena: &Arc<Arena>, reference: u64) -> Result<Self> {
+        arena.value(reference)?;
+        Ok(Self { arena: Arc::clone(arena), reference })
+    }
+}
+
+impl AsRef<[u8]> for MappedValue {
+    fn as_ref(&self) -> &[u8] {
+        self.arena.value(self.reference).unwrap_or_default()
+    }
+}

@@ -1,0 +1,114 @@
+//! What a commit leaves: the roots of all trees.
+//!
+//! A root record is a node of one unit, by which readers find the trees of a commit:
+//!
+//! ```text
+//! body   12 catalog word u64 │ 20 sequence number u64 │ 28 snapshots word u64 │ 36 zeros
+//! ```
+//! The catalog is a tree from the names of trees to their root words; the snapshots are one from the names of snapshots to
+//! the generation, sequence number and catalog word of each.
+
+use crate::arena::{Arena, Node};
+use crate::error::{Error, Result};
+use crate::extent::Generation;
+use crate::node::{self, Kind, Word};
+use crate::trie::{Cursor, find};
+
+/// A commit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Root {
+    pub(crate) generation: Generation,
+    /// Commits are numbered from 1 on; 0 is the store as it was made.
+    pub(crate) sequence: u64,
+    pub(crate) catalog: Word,
+    pub(crate) snapshots: Word,
+}
+
+impl Root {
+    pub(crate) const EMPTY: Self = Self { generation: 1, sequence: 0, catalog: Word::NONE, snapshots: Word::NONE };
+
+    /// Writes the root into the body of a fresh node, whose generation is the root's.
+    pub(crate) fn write(&self, body: &mut [u8]) {
+        body[12..20].copy_from_slice(&self.catalog.bits().to_le_bytes());
+        body[20..28].copy_from_slice(&self.sequence.to_le_bytes());
+        body[28..36].copy_from_slice(&self.snapshots.bits().to_le_bytes());
+        body[36..].fill(0);
+    }
+
+    pub(crate) fn read(node: Node<'_>) -> Result<Self> {
+        if Kind::of(node.head) != Some(Kind::Root) {
+            return Err(Error::corrupt("the record of a commit is expected"));
+        }
+        Ok(Self {
+            generation: node::generation(node.head),
+            catalog: Word::from_bits(u64_at(node.head, 12)),
+            sequence: u64_at(node.head, 20),
+            snapshots: Word::from_bits(u64_at(node.head, 28)),
+        })
+    }
+
+    /// The root word of the tree with this name.
+    pub(crate) fn tree(&self, arena: &Arena, name: &str) -> Result<Option<Word>> {
+        find::get(arena, self.catalog, name.as_bytes())?.map(word_of).transpose()
+    }
+
+    /// The names of all trees and their root words.
+    pub(crate) fn trees(&self, arena: &Arena) -> Result<Vec<(String, Word)>> {
+        let mut trees = Vec::new();
+        let mut cursor = Cursor::new(arena, self.catalog);
+        while cursor.next()? {
+            let (Some(name), Some(value)) = (cursor.key(), cursor.value()?) else { break };
+            trees.push((name_of(name)?, word_of(value)?));
+        }
+        Ok(trees)
+    }
+
+    /// The roots that named snapshots hold.
+    pub(crate) fn named(&self, arena: &Arena) -> Result<Vec<(String, Self)>> {
+        let mut snapshots = Vec::new();
+        let mut cursor = Cursor::new(arena, self.snapshots);
+        while cursor.next()? {
+            let (Some(name), Some(value)) = (cursor.key(), cursor.value()?) else { break };
+            snapshots.push((name_of(name)?, Self::of_snapshot(value)?));
+        }
+        Ok(snapshots)
+    }
+
+    /// What a named snapshot of this root is kept as.
+    pub(crate) fn to_snapshot(self) -> [u8; 24] {
+        let mut bytes = [0; 24];
+        bytes[..8].copy_from_slice(&self.generation.to_le_bytes());
+        bytes[8..16].copy_from_slice(&self.sequence.to_le_bytes());
+        bytes[16..].copy_from_slice(&self.catalog.bits().to_le_bytes());
+        bytes
+    }
+
+    pub(crate) fn of_snapshot(bytes: &[u8]) -> Result<Self> {
+        let Some(bytes) = bytes.as_array::<24>() else {
+            return Err(Error::corrupt("the record of a named snapshot has not 24 bytes"));
+        };
+        Ok(Self {
+            generation: u64_at(bytes, 0),
+            sequence: u64_at(bytes, 8),
+            catalog: Word::from_bits(u64_at(bytes, 16)),
+            snapshots: Word::NONE,
+        })
+    }
+}
+
+pub(crate) fn word_of(value: &[u8]) -> Result<Word> {
+    match value.as_array::<8>() {
+        Some(bits) => Ok(Word::from_bits(u64::from_le_bytes(*bits))),
+        None => Err(Error::corrupt("the record of a tree has not 8 bytes")),
+    }
+}
+
+fn name_of(name: &[u8]) -> Result<String> {
+    String::from_utf8(name.to_vec()).map_err(|_| Error::corrupt("a name is not UTF-8"))
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    let mut value = [0; 8];
+    value.copy_from_slice(&bytes[at..at + 8]);
+    u64::from_le_bytes(value)
+}

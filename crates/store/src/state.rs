@@ -1,0 +1,192 @@
+//! What the writer knows: the newest commit, and which older ones still count.
+
+use std::sync::Arc;
+
+use crate::arena::Arena;
+use crate::error::Result;
+use crate::extent::{Extent, Generation};
+use crate::node::{Kind, Word};
+use crate::readers::Readers;
+use crate::root::Root;
+use crate::space::Space;
+use crate::space::reclaim::Reclaimer;
+use crate::trie::Writer;
+use crate::trie::walk::walk;
+
+/// A commit that readers may hold, and how the readers' table calls it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Published {
+    pub(crate) value: u64,
+    pub(crate) root: Root,
+}
+
+impl Published {
+    /// How the readers' table calls the commit whose root record is at `reference`.
+    pub(crate) fn value_of(reference: u64, sequence: u64) -> u64 {
+        reference | sequence << 40
+    }
+
+    pub(crate) fn reference(value: u64) -> u64 {
+        value & (crate::arena::REFERENCE_LIMIT - 1)
+    }
+}
+
+/// A named snapshot: from which commit on it is there and, once it is dropped, from which on it is not.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Named {
+    pub(crate) root: Root,
+    pub(crate) created: Generation,
+    pub(crate) dropped: Option<Generation>,
+}
+
+/// Everything that one writer at a time has.
+#[derive(Debug)]
+pub(crate) struct State {
+    pub(crate) writer: Writer,
+    /// Dead nodes that earlier commits reach.
+    pub(crate) reclaimer: Reclaimer,
+    pub(crate) root: Root,
+    /// The node with the record of `root`.
+    pub(crate) record: u64,
+    /// The commit that would be found after a crash, before the log is replayed.
+    pub(crate) durable: Root,
+    /// The commit that a checkpoint is being made of.
+    pub(crate) checkpointing: Option<Root>,
+    pub(crate) named: Vec<Named>,
+    /// Commits that readers may hold, the newest last.
+    pub(crate) published: Vec<Published>,
+    /// The first generation since the store was opened: what died earlier is on no list.
+    pub(crate) opened: Generation,
+    /// The last commit that is not in the log. Until a checkpoint has it, later ones in the log are of no use.
+    pub(crate) gap: Option<u64>,
+    /// Space for the list of what readers hold.
+    pub(crate) held: Vec<u64>,
+}
+
+impl State {
+    /// The commits that count beside the newest one, without the named snapshots.
+    fn pinned_roots(&self) -> impl Iterator<Item = Root> + '_ {
+        let readers = self.published.iter().map(|published| published.root);
+        readers.chain([self.durable]).chain(self.checkpointing)
+    }
+
+    /// Whether a commit that counts has this named snapshot.
+    fn is_named_by_any(&self, named: &Named) -> bool {
+        let Some(dropped) = named.dropped else { return true };
+        self.pinned_roots().any(|root| (named.created..dropped).contains(&root.generation))
+    }
+
+    /// Frees what no commit that counts needs any more. `items` died with the newest one.
+    pub(crate) fn reclaim(&mut self, readers: &Readers) -> Result<()> {
+        self.held.clear();
+        readers.pinned(&mut self.held);
+        let (held, newest) = (&self.held, self.root.generation);
+        self.published.retain(|published| published.root.generation == newest || held.contains(&published.value));
+        self.reclaimer.retire(&mut self.writer.retired, newest);
+
+        let gone: Vec<Named> = self.named.iter().filter(|named| !self.is_named_by_any(named)).copied().collect();
+        if !gone.is_empty() {
+            let mut named = std::mem::take(&mut self.named);
+            named.retain(|named| self.is_named_by_any(named));
+            self.named = named;
+        }
+        let mut pins: Vec<Generation> = self.pinned_roots().map(|root| root.generation).collect();
+        pins.extend(self.named.iter().map(|named| named.root.generation));
+        pins.retain(|pin| *pin != newest);
+        pins.sort_unstable();
+        pins.dedup();
+        self.reclaimer.reclaim(&pins, &mut self.writer.space);
+        self.writer.poison_freed()?;
+        for named in gone {
+            if named.root.generation < self.opened {
+                self.sweep(named.root)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Calls `visit` with every node that a commit which counts reaches, as often as they reach it; it says whether to go
+    /// on below.
+    pub(crate) fn walk_all(&self, visit: &mut dyn FnMut(Extent) -> Result<bool>) -> Result<()> {
+        let arena = self.writer.shared();
+        if self.record != 0 {
+            visit(arena.extent(self.record)?)?;
+        }
+        let mut roots = vec![self.root];
+        for published in &self.published {
+            let reference = Published::reference(published.value);
+            if reference != self.record {
+                visit(arena.extent(reference)?)?;
+            }
+            roots.push(published.root);
+        }
+        roots.extend([self.durable].into_iter().chain(self.checkpointing));
+        roots.extend(self.named.iter().map(|named| named.root));
+        for root in roots {
+            walk_root(arena, &root, visit)?;
+        }
+        Ok(())
+    }
+
+    /// Frees what only a dropped snapshot of an earlier opening reached: nobody listed what died under it.
+    fn sweep(&mut self, dropped: Root) -> Result<()> {
+        let end = self.writer.space.end();
+        let mut reached = Space::new(crate::arena::FIRST_UNIT, end);
+        self.walk_all(&mut |extent| Ok(reached.mark_used(extent)))?;
+        let mut free = Vec::new();
+        walk_root(self.writer.shared(), &dropped, &mut |extent| {
+            let is_new = reached.mark_used(extent);
+            if is_new {
+                free.push(extent);
+            }
+            Ok(is_new)
+        })?;
+        for extent in free {
+            self.writer.release(extent)?;
+        }
+        Ok(())
+    }
+
+    /// Makes the list of free space anew from what the commits reach, after a transaction that failed halfway.
+    pub(crate) fn rebuild_space(&mut self) -> Result<()> {
+        let end = self.writer.space.end();
+        let mut space = Space::new(crate::arena::FIRST_UNIT, end);
+        self.walk_all(&mut |extent| Ok(space.mark_used(extent)))?;
+        self.writer.space = space;
+        self.writer.retired.clear();
+        Ok(())
+    }
+}
+
+/// Visits all nodes of all trees of a commit, its catalogs among them.
+pub(crate) fn walk_root(arena: &Arc<Arena>, root: &Root, visit: &mut dyn FnMut(Extent) -> Result<bool>) -> Result<()> {
+    let mut visit_node = |reference: u64, _| visit(arena.extent(reference)?);
+    for (_, tree) in root.trees(arena)? {
+        walk(arena, tree, &mut visit_node)?;
+    }
+    walk(arena, root.catalog, &mut visit_node)?;
+    walk(arena, root.snapshots, &mut visit_node)
+}
+
+/// Visits the nodes below `word` that were made in generation `since` or later.
+pub(crate) fn walk_since(
+    arena: &Arena,
+    word: Word,
+    since: Generation,
+    visit: &mut dyn FnMut(u64) -> Result<()>,
+) -> Result<()> {
+    walk(arena, word, &mut |reference, _| {
+        let is_young = arena.birth(reference)? >= since;
+        if is_young {
+            visit(reference)?;
+        }
+        Ok(is_young)
+    })
+}
+
+/// Writes the record of a commit; where it is.
+pub(crate) fn write_record(writer: &mut Writer, root: &Root) -> Result<u64> {
+    let extent = writer.allocate_units(1)?;
+    root.write(writer.arena.fresh(extent, Kind::Root, root.generation)?);
+    Ok(extent.start)
+}

@@ -1,0 +1,358 @@
+//! A store, and what all its handles share.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use crate::arena::Arena;
+use crate::background::Background;
+use crate::error::{Error, Result};
+use crate::extent::UNIT;
+use crate::log::{Log, Position};
+use crate::node::Word;
+use crate::options::{Durability, Options};
+use crate::readers::Readers;
+use crate::record::Operations;
+use crate::root::Root;
+use crate::snapshot::Snapshot;
+use crate::state::{Named, Published, State, write_record};
+use crate::storage::Storage;
+use crate::transaction::{OpenTree, Transaction};
+use crate::trie::Mode;
+
+/// A checkpoint is due when the last one keeps more bytes from being used again than this, and than a quarter of the data.
+const PARKED_MIN_BYTES: u64 = 64 << 20;
+
+/// An ordered key-value store in a file: named trees, transactions over all of them, snapshots.
+///
+/// Handles are cheap to clone; the store closes with the last of them and the last snapshot and transaction.
+///
+/// ```
+/// # fn main() -> lath_store::Result<()> {
+/// # let folder = std::env::temp_dir().join(format!("lath-store-{}", std::process::id()));
+/// # std::fs::create_dir_all(&folder).expect("makes a folder");
+/// # let path = folder.join("words");
+/// use lath_store::Store;
+///
+/// let store = Store::open(&path)?;
+/// let mut transaction = store.begin()?;
+/// transaction.tree("colours")?.put(b"sky", b"blue")?;
+/// transaction.commit()?;
+///
+/// let snapshot = store.snapshot()?;
+/// let colours = snapshot.tree("colours")?.expect("it was made above");
+/// assert_eq!(colours.get(b"sky")?, Some(&b"blue"[..]));
+/// # drop((snapshot, store));
+/// # std::fs::remove_dir_all(&folder).expect("removes it");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct Store {
+    pub(crate) inner: Arc<Inner>,
+    /// Ends the thread with the last handle.
+    _background: Option<Arc<Background>>,
+}
+
+/// What all handles, snapshots and transactions share.
+#[derive(Debug)]
+pub(crate) struct Inner {
+    pub(crate) storage: Arc<dyn Storage>,
+    pub(crate) arena: Arc<Arena>,
+    pub(crate) readers: Readers,
+    pub(crate) log: Log,
+    pub(crate) options: Options,
+    pub(crate) identity: u64,
+    /// What the writer has: here unless a transaction has it. Never here in a store opened for reading only.
+    state: Mutex<Option<Box<State>>>,
+    is_back: Condvar,
+    is_poisoned: AtomicBool,
+    /// Held while a checkpoint is made: the number of the last one.
+    pub(crate) checkpoints: Mutex<u64>,
+    pub(crate) is_due: Arc<crate::background::Signal>,
+}
+
+/// A commit that others see and whose durability has yet to be seen to.
+#[derive(Debug)]
+pub(crate) struct Committed {
+    sync: Option<Position>,
+    /// A checkpoint of at least this commit has to be made first.
+    gap: Option<u64>,
+}
+
+impl Store {
+    /// Opens the store at `path` with the default options, and makes it if it is not there.
+    ///
+    /// # Errors
+    /// As [`Options::open`].
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Options::new().open(path)
+    }
+
+    pub(crate) fn new(inner: Arc<Inner>) -> Self {
+        let background = inner.options.background.then(|| Arc::new(Background::start(&inner)));
+        Self { inner, _background: background }
+    }
+
+    /// Begins a write transaction, once the one before it has ended.
+    ///
+    /// # Errors
+    /// [`Error::ReadOnly`], [`Error::Poisoned`].
+    pub fn begin(&self) -> Result<Transaction> {
+        self.inner.check_writable()?;
+        let state = self.inner.take()?;
+        Ok(Transaction::new(Arc::clone(&self.inner), state, self.inner.options.durability))
+    }
+
+    /// Begins a write transaction if there is no other.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] if there is one; otherwise as [`begin`](Self::begin).
+    pub fn try_begin(&self) -> Result<Transaction> {
+        self.inner.check_writable()?;
+        let state = self.inner.slot().take().ok_or(Error::Busy)?;
+        Ok(Transaction::new(Arc::clone(&self.inner), state, self.inner.options.durability))
+    }
+
+    /// The store as the last commit left it.
+    ///
+    /// # Errors
+    /// [`Error::Limit`] if there are too many snapshots already, [`Error::Corrupt`].
+    pub fn snapshot(&self) -> Result<Snapshot> {
+        let pin = self.inner.readers.pin()?;
+        self.inner.see_growth();
+        let root = Root::read(self.inner.arena.node(Published::reference(pin.value()))?)?;
+        Ok(Snapshot::new(Arc::clone(&self.inner), Arc::new(pin), root))
+    }
+
+    /// Makes durable all that was committed, whatever its durability.
+    ///
+    /// # Errors
+    /// [`Error::Io`], after which the store is poisoned.
+    pub fn sync(&self) -> Result<()> {
+        self.inner.check_writable()?;
+        let state = self.inner.take()?;
+        let (root, durable, gap) = (state.root, state.durable, state.gap);
+        let log = self.inner.log.last_position();
+        self.inner.put_back(state);
+        if root == durable {
+            return Ok(());
+        }
+        self.inner.finish_commit(Committed { sync: log, gap })
+    }
+
+    /// Writes a checkpoint: all that was committed is then in the data file, and the log can begin anew.
+    ///
+    /// Must not be called by a thread that has a transaction open, for which it would wait.
+    ///
+    /// # Errors
+    /// [`Error::Io`], after which the store is poisoned.
+    pub fn checkpoint(&self) -> Result<()> {
+        self.inner.check_writable()?;
+        self.inner.checkpoint()
+    }
+}
+
+impl Inner {
+    pub(crate) fn new(
+        storage: Arc<dyn Storage>,
+        arena: Arc<Arena>,
+        readers: Readers,
+        log: Log,
+        options: Options,
+        identity: u64,
+        checkpoint: u64,
+    ) -> Self {
+        Self {
+            storage,
+            arena,
+            readers,
+            log,
+            options,
+            identity,
+            state: Mutex::new(None),
+            is_back: Condvar::new(),
+            is_poisoned: AtomicBool::new(false),
+            checkpoints: Mutex::new(checkpoint),
+            is_due: Arc::default(),
+        }
+    }
+
+    fn slot(&self) -> MutexGuard<'_, Option<Box<State>>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What the writer has, once no transaction has it.
+    pub(crate) fn take(&self) -> Result<Box<State>> {
+        if self.options.read_only {
+            return Err(Error::ReadOnly);
+        }
+        let mut slot = self.slot();
+        loop {
+            if let Some(state) = slot.take() {
+                return Ok(state);
+            }
+            slot = self.is_back.wait(slot).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// What the writer has, if it is not with a transaction.
+    pub(crate) fn take_now(&self) -> Option<Box<State>> {
+        self.slot().take()
+    }
+
+    pub(crate) fn put_back(&self, state: Box<State>) {
+        *self.slot() = Some(state);
+        self.is_back.notify_one();
+    }
+
+    pub(crate) fn poison(&self) {
+        self.is_poisoned.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn is_poisoned(&self) -> bool {
+        self.is_poisoned.load(Ordering::Acquire)
+    }
+
+    fn check_writable(&self) -> Result<()> {
+        if self.options.read_only {
+            return Err(Error::ReadOnly);
+        }
+        if self.is_poisoned() {
+            return Err(Error::Poisoned);
+        }
+        Ok(())
+    }
+
+    /// Takes notice of the data that another process has added.
+    fn see_growth(&self) {
+        if self.options.read_only {
+            let len = self.readers.data_len();
+            if len > self.arena.len() {
+                self.arena.set_len(len);
+            }
+        }
+    }
+
+    /// Makes a transaction's changes the newest commit.
+    pub(crate) fn commit(
+        &self,
+        state: &mut State,
+        trees: &[OpenTree],
+        snapshots: Word,
+        operations: &Operations,
+        durability: Durability,
+    ) -> Result<Committed> {
+        if self.is_poisoned() {
+            return Err(Error::Poisoned);
+        }
+        if snapshots == state.root.snapshots && !trees.iter().any(has_changed) {
+            return Ok(Committed { sync: None, gap: None });
+        }
+        let sequence = state.root.sequence + 1;
+        let (root, record) = new_root(state, trees, snapshots, sequence)?;
+        let recorded = operations.bytes().filter(|_| durability != Durability::Off);
+        let position = recorded.map(|bytes| self.log.append(sequence, &[bytes])).transpose()?;
+        if position.is_none() {
+            state.gap = Some(sequence);
+        }
+        // From here on nothing fails: the commit is made.
+        self.make_newest(state, root, record);
+        if self.is_checkpoint_due(state) {
+            self.is_due.raise();
+        }
+        let gap = if durability == Durability::Off { None } else { state.gap };
+        Ok(Committed { sync: position.filter(|_| durability == Durability::Sync), gap })
+    }
+
+    /// Makes the changes that the log says were made, up to the commit numbered `sequence`, the newest commit.
+    pub(crate) fn commit_replayed(
+        &self,
+        state: &mut State,
+        trees: &[OpenTree],
+        snapshots: Word,
+        sequence: u64,
+    ) -> Result<()> {
+        let (root, record) = new_root(state, trees, snapshots, sequence)?;
+        self.make_newest(state, root, record);
+        Ok(())
+    }
+
+    fn make_newest(&self, state: &mut State, root: Root, record: u64) {
+        let snapshots_differ = root.snapshots != state.root.snapshots;
+        (state.root, state.record) = (root, record);
+        let value = Published::value_of(record, root.sequence);
+        state.published.push(Published { value, root });
+        self.readers.publish(value, state.writer.space.end() * UNIT);
+        let mut settled = Ok(());
+        if snapshots_differ {
+            settled = note_named(state);
+        }
+        // The commit stands. If what is damaged keeps space from being told free, no more is written.
+        if settled.and_then(|()| state.reclaim(&self.readers)).is_err() {
+            self.poison();
+        }
+    }
+
+    fn is_checkpoint_due(&self, state: &State) -> bool {
+        let parked = state.reclaimer.parked_units(state.durable.generation) * UNIT;
+        let used = state.writer.space.used_units() * UNIT;
+        self.log.size_bytes() > self.options.log_limit_bytes || (parked > PARKED_MIN_BYTES && parked > used / 4)
+    }
+
+    /// Waits until a commit is as durable as was asked for.
+    pub(crate) fn finish_commit(&self, committed: Committed) -> Result<()> {
+        let mut result = Ok(());
+        if let Some(gap) = committed.gap {
+            result = self.checkpoint_from(gap);
+        }
+        if let Some(position) = committed.sync {
+            result = result.and_then(|()| self.log.sync(position));
+        }
+        if result.is_err() {
+            self.poison();
+        }
+        result
+    }
+}
+
+fn has_changed(tree: &OpenTree) -> bool {
+    let now = tree.exists.then_some(tree.root);
+    now != tree.committed
+}
+
+/// Writes the trees' roots into the catalog, and the record of the commit.
+fn new_root(state: &mut State, trees: &[OpenTree], snapshots: Word, sequence: u64) -> Result<(Root, u64)> {
+    let mut catalog = state.root.catalog;
+    for tree in trees.iter().filter(|tree| has_changed(tree)) {
+        let name = tree.name.as_bytes();
+        if tree.exists {
+            state.writer.put(&mut catalog, name, &tree.root.bits().to_le_bytes(), Mode::Replace)?;
+        } else {
+            state.writer.remove(&mut catalog, name)?;
+        }
+    }
+    let root = Root { generation: state.writer.generation, sequence, catalog, snapshots };
+    let record = write_record(&mut state.writer, &root)?;
+    state.writer.retire(state.record)?;
+    Ok((root, record))
+}
+
+/// Takes notice of the named snapshots that the newest commit added and dropped.
+fn note_named(state: &mut State) -> Result<()> {
+    let newest = state.root.generation;
+    let named = state.root.named(state.writer.shared())?;
+    let is_named = |generation| named.iter().any(|(_, root)| root.generation == generation);
+    for old in &mut state.named {
+        if old.dropped.is_none() && !is_named(old.root.generation) {
+            old.dropped = Some(newest);
+        }
+    }
+    for (_, root) in &named {
+        let is_known = |old: &Named| old.dropped.is_none() && old.root.generation == root.generation;
+        if !state.named.iter().any(is_known) {
+            state.named.push(Named { root: *root, created: newest, dropped: None });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,493 @@
+//! Write transactions.
+
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::extent::Generation;
+use crate::node::Word;
+use crate::options::Durability;
+use crate::record::{Operation, Operations, OperationsMark};
+use crate::root::word_of;
+use crate::state::{State, walk_since};
+use crate::store::Inner;
+use crate::tree::Tree;
+use crate::trie::{Mode, find};
+
+/// A tree that a transaction has looked at.
+#[derive(Debug, Clone)]
+pub(crate) struct OpenTree {
+    pub(crate) name: String,
+    pub(crate) root: Word,
+    /// Whether there is a tree of this name now, and whether the last commit had one and where.
+    pub(crate) exists: bool,
+    pub(crate) committed: Option<Word>,
+}
+
+/// Where a transaction can go back to.
+#[derive(Debug)]
+pub struct Savepoint {
+    transaction: Generation,
+    index: usize,
+    id: u64,
+}
+
+#[derive(Debug)]
+struct Mark {
+    id: u64,
+    /// Nodes made since are of this generation or later ones.
+    since: Generation,
+    trees: Vec<OpenTree>,
+    snapshots: Word,
+    retired: usize,
+    operations: OperationsMark,
+}
+
+/// Changes that become visible to others all at once, or not at all.
+///
+/// One transaction at a time is open; it sees its own changes. Dropping it without [`commit`](Self::commit) undoes them.
+///
+/// ```
+/// # fn main() -> lath_store::Result<()> {
+/// # let store = lath_store::Options::new().open_in_memory()?;
+/// let mut transaction = store.begin()?;
+/// let mut people = transaction.tree("people")?;
+/// people.put(b"ada", b"1815")?;
+/// people.put(b"grace", b"1906")?;
+/// assert_eq!(people.get(b"ada")?, Some(&b"1815"[..]));
+/// transaction.commit()?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Transaction {
+    pub(crate) inner: Arc<Inner>,
+    /// There until the transaction ends.
+    state: Option<Box<State>>,
+    first: Generation,
+    trees: Vec<OpenTree>,
+    snapshots: Word,
+    operations: Operations,
+    durability: Durability,
+    marks: Vec<Mark>,
+    next_mark: u64,
+    /// Whether an operation failed halfway, so that all that is left is to undo everything.
+    has_failed: bool,
+}
+
+impl Transaction {
+    pub(crate) fn new(inner: Arc<Inner>, mut state: Box<State>, durability: Durability) -> Self {
+        state.writer.generation += 1;
+        Self {
+            first: state.writer.generation,
+            trees: Vec::new(),
+            snapshots: state.root.snapshots,
+            operations: Operations::new(durability != Durability::Off),
+            durability,
+            marks: Vec::new(),
+            next_mark: 0,
+            has_failed: false,
+            inner,
+            state: Some(state),
+        }
+    }
+
+    fn state(&self) -> Result<&State> {
+        self.state.as_deref().ok_or_else(ended)
+    }
+
+    /// The tree with this name, which is made if it is not there.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`], [`Error::Limit`] for a name longer than 1,024 bytes.
+    pub fn tree(&mut self, name: &str) -> Result<TreeMut<'_>> {
+        let index = self.look_up(name)?;
+        if !self.trees[index].exists {
+            self.trees[index].exists = true;
+            self.operations.create(name);
+        }
+        Ok(TreeMut { transaction: self, index })
+    }
+
+    /// The tree with this name, if there is one.
+    ///
+    /// # Errors
+    /// As [`tree`](Self::tree).
+    pub fn existing_tree(&mut self, name: &str) -> Result<Option<TreeMut<'_>>> {
+        let index = self.look_up(name)?;
+        Ok(self.trees[index].exists.then_some(TreeMut { transaction: self, index }))
+    }
+
+    /// Removes a tree and all that is in it; whether it was there.
+    ///
+    /// # Errors
+    /// As [`tree`](Self::tree).
+    pub fn drop_tree(&mut self, name: &str) -> Result<bool> {
+        let index = self.look_up(name)?;
+        if !self.trees[index].exists {
+            return Ok(false);
+        }
+        let root = self.trees[index].root;
+        if !root.is_none() {
+            self.change(|state| state.writer.drop_subtree(root).map(drop))?;
+        }
+        self.trees[index].root = Word::NONE;
+        self.trees[index].exists = false;
+        self.operations.drop_tree(name);
+        Ok(true)
+    }
+
+    /// The names of all trees, in order.
+    ///
+    /// # Errors
+    /// As [`tree`](Self::tree).
+    pub fn trees(&self) -> Result<Vec<String>> {
+        let state = self.state()?;
+        let mut names: std::collections::BTreeSet<String> =
+            state.root.trees(state.writer.shared())?.into_iter().map(|(name, _)| name).collect();
+        for tree in &self.trees {
+            if tree.exists {
+                names.insert(tree.name.clone());
+            } else {
+                names.remove(&tree.name);
+            }
+        }
+        Ok(names.into_iter().collect())
+    }
+
+    /// Keeps the last commit, as it was before this transaction, under a name until [`drop_snapshot`](Self::drop_snapshot).
+    ///
+    /// # Errors
+    /// [`Error::Exists`] if there is a snapshot with this name.
+    pub fn keep_snapshot(&mut self, name: &str) -> Result<()> {
+        check_name(name)?;
+        let state = self.state()?;
+        if find::get(state.writer.shared(), self.snapshots, name.as_bytes())?.is_some() {
+            return Err(Error::Exists(name.to_owned()));
+        }
+        let kept = state.root.to_snapshot();
+        let mut snapshots = self.snapshots;
+        self.change(|state| state.writer.put(&mut snapshots, name.as_bytes(), &kept, Mode::Replace).map(drop))?;
+        self.snapshots = snapshots;
+        self.operations.keep_snapshot(name);
+        Ok(())
+    }
+
+    /// Drops a snapshot that was kept under a name; whether there was one.
+    ///
+    /// # Errors
+    /// As [`tree`](Self::tree).
+    pub fn drop_snapshot(&mut self, name: &str) -> Result<bool> {
+        let mut snapshots = self.snapshots;
+        let mut was_there = false;
+        self.change(|state| {
+            was_there = state.writer.remove(&mut snapshots, name.as_bytes())?;
+            Ok(())
+        })?;
+        self.snapshots = snapshots;
+        if was_there {
+            self.operations.drop_snapshot(name);
+        }
+        Ok(was_there)
+    }
+
+    /// Remembers the present state, for [`rollback`](Self::rollback).
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if an operation has failed halfway, so that the transaction can only end.
+    pub fn savepoint(&mut self) -> Result<Savepoint> {
+        self.check()?;
+        let (trees, snapshots, operations) = (self.trees.clone(), self.snapshots, self.operations.mark());
+        let state = self.state.as_deref_mut().ok_or_else(ended)?;
+        state.writer.generation += 1;
+        let (since, retired) = (state.writer.generation, state.writer.retired.len());
+        let id = self.next_mark;
+        self.next_mark += 1;
+        self.marks.push(Mark { id, since, trees, snapshots, retired, operations });
+        Ok(Savepoint { transaction: self.first, index: self.marks.len() - 1, id })
+    }
+
+    /// Undoes all that was done since the savepoint, which stays. Savepoints made later are gone.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchSnapshot`] if the savepoint is gone or another transaction's.
+    pub fn rollback(&mut self, savepoint: &Savepoint) -> Result<()> {
+        self.check()?;
+        let is_known = savepoint.transaction == self.first
+            && self.marks.get(savepoint.index).is_some_and(|mark| mark.id == savepoint.id);
+        if !is_known {
+            return Err(Error::NoSuchSnapshot("the savepoint".to_owned()));
+        }
+        self.marks.truncate(savepoint.index + 1);
+        let mark = &self.marks[savepoint.index];
+        let words: Vec<Word> = self.trees.iter().map(|tree| tree.root).chain([self.snapshots]).collect();
+        let (since, retired) = (mark.since, mark.retired);
+        self.trees = mark.trees.clone();
+        self.snapshots = mark.snapshots;
+        self.operations.go_back(mark.operations);
+        self.change(|state| {
+            release_since(state, &words, since)?;
+            state.writer.retired.truncate(retired);
+            Ok(())
+        })
+    }
+
+    /// Makes the changes visible to others, with the store's durability.
+    ///
+    /// # Errors
+    /// After [`Error::Io`] the changes are undone, unless syncing failed: then the store is poisoned, and whether they
+    /// survive is not known.
+    pub fn commit(self) -> Result<()> {
+        let durability = self.durability;
+        self.commit_with(durability)
+    }
+
+    /// Makes the changes visible to others, with this durability.
+    ///
+    /// # Errors
+    /// As [`commit`](Self::commit).
+    pub fn commit_with(mut self, durability: Durability) -> Result<()> {
+        self.check()?;
+        let Some(mut state) = self.state.take() else { return Err(ended()) };
+        match self.inner.commit(&mut state, &self.trees, self.snapshots, &self.operations, durability) {
+            Ok(committed) => {
+                self.inner.put_back(state);
+                self.inner.finish_commit(committed)
+            }
+            Err(error) => {
+                self.state = Some(state);
+                self.has_failed = true;
+                Err(error)
+            }
+        }
+    }
+
+    /// Does again what the log says was done.
+    pub(crate) fn apply(&mut self, operation: Operation<'_>) -> Result<()> {
+        match operation {
+            Operation::Put { tree, key, value } => self.tree(tree)?.put(key, value).map(drop),
+            Operation::Remove { tree, key } => self.tree(tree)?.remove(key).map(drop),
+            Operation::RemoveRange { tree, low, high } => self.tree(tree)?.remove_range(low, high).map(drop),
+            Operation::Create(name) => self.tree(name).map(drop),
+            Operation::Drop(name) => self.drop_tree(name).map(drop),
+            Operation::KeepSnapshot(name) => self.keep_snapshot(name),
+            Operation::DropSnapshot(name) => self.drop_snapshot(name).map(drop),
+        }
+    }
+
+    /// Ends a transaction that did again the commits up to `sequence`.
+    pub(crate) fn commit_replayed(mut self, sequence: u64) -> Result<Box<State>> {
+        let Some(mut state) = self.state.take() else { return Err(ended()) };
+        self.inner.commit_replayed(&mut state, &self.trees, self.snapshots, sequence)?;
+        Ok(state)
+    }
+
+    /// Undoes all changes. Dropping the transaction does the same.
+    pub fn abort(self) {
+        drop(self);
+    }
+
+    fn look_up(&mut self, name: &str) -> Result<usize> {
+        if let Some(index) = self.trees.iter().position(|tree| tree.name == name) {
+            return Ok(index);
+        }
+        check_name(name)?;
+        let state = self.state()?;
+        let committed = find::get(state.writer.shared(), state.root.catalog, name.as_bytes())?;
+        let committed = committed.map(word_of).transpose()?;
+        let root = committed.unwrap_or(Word::NONE);
+        self.trees.push(OpenTree { name: name.to_owned(), root, exists: committed.is_some(), committed });
+        Ok(self.trees.len() - 1)
+    }
+
+    fn check(&self) -> Result<()> {
+        if self.has_failed {
+            let why = "an operation of this transaction failed halfway: it can only be undone";
+            return Err(Error::Invalid(why.to_owned()));
+        }
+        Ok(())
+    }
+
+    /// Has an operation change nodes. If it fails, the transaction can only be undone.
+    #[inline]
+    fn change<T>(&mut self, operation: impl FnOnce(&mut State) -> Result<T>) -> Result<T> {
+        self.check()?;
+        let state = self.state.as_deref_mut().ok_or_else(ended)?;
+        let result = operation(state);
+        // What was too large was refused before anything was changed.
+        self.has_failed = matches!(&result, Err(error) if !matches!(error, Error::Limit { .. } | Error::Invalid(_)));
+        result
+    }
+}
+
+impl Drop for Transaction {
+    fn drop(&mut self) {
+        let Some(mut state) = self.state.take() else { return };
+        let words: Vec<Word> = self.trees.iter().map(|tree| tree.root).chain([self.snapshots]).collect();
+        let mut undone = Ok(());
+        if !self.has_failed {
+            undone = release_since(&mut state, &words, self.first);
+            state.writer.retired.clear();
+        }
+        if self.has_failed || undone.is_err() {
+            undone = state.rebuild_space();
+        }
+        if undone.is_err() {
+            self.inner.poison();
+        }
+        self.inner.put_back(state);
+    }
+}
+
+/// Frees the nodes below `words` that were made in generation `since` or later. Nobody else ever reached them.
+fn release_since(state: &mut State, words: &[Word], since: Generation) -> Result<()> {
+    let arena = Arc::clone(state.writer.shared());
+    let mut extents = Vec::new();
+    for word in words {
+        walk_since(&arena, *word, since, &mut |reference| {
+            extents.push(arena.extent(reference)?);
+            Ok(())
+        })?;
+    }
+    extents.into_iter().try_for_each(|extent| state.writer.release(extent))
+}
+
+fn check_name(name: &str) -> Result<()> {
+    const LIMIT: usize = 1024;
+    if name.len() > LIMIT {
+        return Err(Error::Limit { what: "the length of a name", limit: LIMIT as u64 });
+    }
+    Ok(())
+}
+
+#[cold]
+fn ended() -> Error {
+    Error::Invalid("the transaction has ended".to_owned())
+}
+
+/// A tree within a transaction: what [`Tree`] has, and changes.
+#[derive(Debug)]
+pub struct TreeMut<'t> {
+    transaction: &'t mut Transaction,
+    index: usize,
+}
+
+impl TreeMut<'_> {
+    /// The tree as it is now, to read from.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if the transaction has ended.
+    pub fn as_tree(&self) -> Result<Tree<'_>> {
+        let state = self.transaction.state()?;
+        Ok(Tree::new(state.writer.shared(), self.transaction.trees[self.index].root))
+    }
+
+    /// The value of `key`.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`], as for all that reads.
+    pub fn get(&self, key: &[u8]) -> Result<Option<&[u8]>> {
+        self.as_tree()?.get(key)
+    }
+
+    /// How many keys there are.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get).
+    pub fn len(&self) -> Result<u64> {
+        self.as_tree()?.len()
+    }
+
+    /// Whether there is no key.
+    pub fn is_empty(&self) -> bool {
+        self.transaction.trees[self.index].root.is_none()
+    }
+
+    /// Puts `value` at `key`, in the place of what was there; whether the key is new.
+    ///
+    /// # Errors
+    /// [`Error::Limit`] for a key of more than 32 KiB or a value of more than 4 GiB, which leaves all as it was. After
+    /// another error the transaction can only be undone.
+    #[inline]
+    pub fn put(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
+        self.put_mode(key, value, Mode::Replace)
+    }
+
+    /// Puts `value` at `key` if nothing is there; whether nothing was.
+    ///
+    /// # Errors
+    /// As [`put`](Self::put).
+    pub fn insert(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
+        self.put_mode(key, value, Mode::Keep)
+    }
+
+    fn put_mode(&mut self, key: &[u8], value: &[u8], mode: Mode) -> Result<bool> {
+        let mut root = self.root();
+        let is_new = self.transaction.change(|state| state.writer.put(&mut root, key, value, mode))?;
+        self.set_root(root);
+        if is_new || mode == Mode::Replace {
+            self.transaction.operations.put(&self.transaction.trees[self.index].name, key, value);
+        }
+        Ok(is_new)
+    }
+
+    /// Removes `key`; whether it was there.
+    ///
+    /// # Errors
+    /// As [`put`](Self::put).
+    pub fn remove(&mut self, key: &[u8]) -> Result<bool> {
+        let mut root = self.root();
+        let was_there = self.transaction.change(|state| state.writer.remove(&mut root, key))?;
+        self.set_root(root);
+        if was_there {
+            self.transaction.operations.remove(&self.transaction.trees[self.index].name, key);
+        }
+        Ok(was_there)
+    }
+
+    /// Removes the keys from `low` on and, if there is a `high`, before that; how many there were. Whole subtrees go at
+    /// once.
+    ///
+    /// # Errors
+    /// As [`put`](Self::put).
+    pub fn remove_range(&mut self, low: &[u8], high: Option<&[u8]>) -> Result<u64> {
+        if high.is_some_and(|high| high <= low) {
+            return Ok(0);
+        }
+        let mut root = self.root();
+        let removed = self.transaction.change(|state| state.writer.remove_range(&mut root, low, high))?;
+        self.set_root(root);
+        if removed > 0 {
+            self.transaction.operations.remove_range(&self.transaction.trees[self.index].name, low, high);
+        }
+        Ok(removed)
+    }
+
+    /// Puts keys in ascending order behind all that are there; how many.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if a key is not greater than the one before it; those before it are in the tree. Otherwise as
+    /// [`put`](Self::put).
+    pub fn append<K: AsRef<[u8]>, V: AsRef<[u8]>>(&mut self, entries: impl IntoIterator<Item = (K, V)>) -> Result<u64> {
+        let mut last = self.as_tree()?.last()?.map(|(key, _)| key);
+        let mut count = 0;
+        for (key, value) in entries {
+            let key = key.as_ref();
+            if last.as_ref().is_some_and(|last| key <= &last[..]) {
+                return Err(Error::Invalid("keys to append are not in ascending order".to_owned()));
+            }
+            self.put(key, value.as_ref())?;
+            last.get_or_insert_default().clear();
+            last.get_or_insert_default().extend_from_slice(key);
+            count += 1;
+        }
+        Ok(count)
+    }
+
+    fn root(&self) -> Word {
+        self.transaction.trees[self.index].root
+    }
+
+    fn set_root(&mut self, root: Word) {
+        self.transaction.trees[self.index].root = root;
+    }
+}

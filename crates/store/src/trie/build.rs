@@ -1,0 +1,126 @@
+//! Subtrees from sorted keys.
+
+use std::ops::Range;
+
+use super::LEAF_MAX;
+use super::writer::Writer;
+use crate::error::Result;
+use crate::node::edit_leaf::{Entries, LeafWriter, body_len, entry_len};
+use crate::node::{Kind, Word, edit_inner, inner};
+
+/// Children with a divider before each but the first.
+#[derive(Debug, Default)]
+pub(super) struct Parts {
+    pub(super) dividers: Vec<u8>,
+    pub(super) children: Vec<Word>,
+}
+
+/// How many bytes the keys in `range` have in common behind their first `skip`.
+pub(super) fn common_len(entries: &Entries, range: &Range<usize>, skip: usize) -> usize {
+    let (first, last) = (entries.key(range.start), entries.key(range.end - 1));
+    lath_kernels::bytes::common_prefix_len(&first[skip..], &last[skip..])
+}
+
+/// The prefix that a leaf of these keys has, and the length of its body.
+fn leaf_shape(entries: &Entries, range: &Range<usize>, skip: usize) -> (usize, usize) {
+    // One key alone has no prefix: the next one would most likely not share it.
+    let prefix_len = if range.len() > 1 { common_len(entries, range, skip) } else { 0 };
+    let heap: usize =
+        range.clone().map(|index| entry_len(entries.key(index).len() - skip - prefix_len, entries.value(index))).sum();
+    (prefix_len, body_len(range.len(), prefix_len, heap))
+}
+
+impl Writer {
+    /// A subtree of the keys in `range`, of which the first `skip` bytes are the path to it. `appending` keys are expected to
+    /// be followed by larger ones.
+    pub(super) fn build(
+        &mut self,
+        entries: &Entries,
+        range: Range<usize>,
+        skip: usize,
+        appending: bool,
+    ) -> Result<Word> {
+        let (prefix_len, len) = leaf_shape(entries, &range, skip);
+        if range.len() == 1 || len <= LEAF_MAX {
+            return self.build_leaf(entries, range, skip, prefix_len, len);
+        }
+        let common = common_len(entries, &range, skip);
+        let total = range.len() as u64;
+        let prefix = entries.key(range.start)[skip..skip + common].to_vec();
+        let parts = self.partition(entries, range, skip + common, appending)?;
+        let extent = self.allocate(inner::body_len(prefix.len(), parts.dividers.len()))?;
+        let body = self.arena.fresh(extent, Kind::Inner, self.generation)?;
+        edit_inner::write(body, total, &prefix, &parts.dividers, &parts.children);
+        Ok(Word::new(extent.start, total))
+    }
+
+    fn build_leaf(
+        &mut self,
+        entries: &Entries,
+        range: Range<usize>,
+        skip: usize,
+        prefix_len: usize,
+        len: usize,
+    ) -> Result<Word> {
+        let extent = self.allocate(len)?;
+        let body = self.arena.fresh(extent, Kind::Leaf, self.generation)?;
+        let count = range.len();
+        let prefix = &entries.key(range.start)[skip..skip + prefix_len];
+        let mut writer = LeafWriter::new(body, count, prefix);
+        for index in range {
+            writer.push(entries.hash(index), &entries.key(index)[skip + prefix_len..], entries.value(index));
+        }
+        writer.finish();
+        Ok(Word::new(extent.start, count as u64))
+    }
+
+    /// Children for keys that are alike in their first `at` bytes and not all in the next.
+    pub(super) fn partition(
+        &mut self,
+        entries: &Entries,
+        range: Range<usize>,
+        at: usize,
+        appending: bool,
+    ) -> Result<Parts> {
+        let mut parts = Parts::default();
+        let start = range.start;
+        let mut pieces = vec![range];
+        while let Some(piece) = pieces.pop() {
+            let byte = |index: usize| entries.key(index).get(at).copied();
+            let one_byte = byte(piece.start) == byte(piece.end - 1);
+            if one_byte || leaf_shape(entries, &piece, at).1 <= LEAF_MAX {
+                if piece.start != start {
+                    parts.dividers.push(byte(piece.start).unwrap_or(0));
+                }
+                let child = self.build(entries, piece, at, appending)?;
+                parts.children.push(child);
+            } else {
+                let cut = cut(entries, &piece, at, appending);
+                pieces.push(cut..piece.end);
+                pieces.push(piece.start..cut);
+            }
+        }
+        Ok(parts)
+    }
+}
+
+/// Where to divide keys that are not all alike in the byte at `at`: between two that differ in it, and so that both halves
+/// take the same number of bytes; after as many as possible if larger keys are expected to follow.
+fn cut(entries: &Entries, piece: &Range<usize>, at: usize, appending: bool) -> usize {
+    let size = |index: usize| 3 + entry_len(entries.key(index).len() - at, entries.value(index));
+    let all: usize = piece.clone().map(size).sum();
+    let target = if appending { LEAF_MAX * 15 / 16 } else { all / 2 };
+    let (mut best, mut best_distance) = (piece.start + 1, usize::MAX);
+    let mut before = 0;
+    for index in piece.start + 1..piece.end {
+        before += size(index - 1);
+        if entries.key(index).get(at) == entries.key(index - 1).get(at) {
+            continue;
+        }
+        let distance = before.abs_diff(target);
+        if distance < best_distance {
+            (best, best_distance) = (index, distance);
+        }
+    }
+    best
+}

@@ -1,0 +1,312 @@
+//! Moving over the keys of a tree in order.
+
+use super::MAX_KEY_LEN;
+use super::count::{self, Ranked};
+use super::find::{Branch, locate, no_progress, value};
+use crate::arena::Arena;
+use crate::error::{Error, Result};
+use crate::node::{Inner, Leaf, Slot, Word};
+
+/// How many lines of the next leaf are loaded while this one is read.
+const LEAF_LINES: u64 = 12;
+
+#[derive(Debug, Clone, Copy)]
+struct Step<'a> {
+    inner: Inner<'a>,
+    index: usize,
+}
+
+/// Where a cursor is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Before,
+    At,
+    After,
+}
+
+/// A place among the keys of a tree that does not change: at a key, before the first or after the last.
+#[derive(Debug, Clone)]
+pub(crate) struct Cursor<'a> {
+    arena: &'a Arena,
+    root: Word,
+    place: Place,
+    steps: Vec<Step<'a>>,
+    leaf: Option<Leaf<'a>>,
+    position: usize,
+    value: Slot<'a>,
+    /// The key, of which the first `base` bytes are those of all keys of the leaf.
+    key: Vec<u8>,
+    base: usize,
+}
+
+impl<'a> Cursor<'a> {
+    /// Before the first key.
+    pub(crate) fn new(arena: &'a Arena, root: Word) -> Self {
+        Self {
+            arena,
+            root,
+            place: Place::Before,
+            steps: Vec::new(),
+            leaf: None,
+            position: 0,
+            value: Slot::Inline(&[]),
+            key: Vec::new(),
+            base: 0,
+        }
+    }
+
+    /// The key here.
+    #[inline]
+    pub(crate) fn key(&self) -> Option<&[u8]> {
+        (self.place == Place::At).then_some(&self.key[..])
+    }
+
+    /// The value here.
+    #[inline]
+    pub(crate) fn value(&self) -> Result<Option<&'a [u8]>> {
+        if self.place != Place::At {
+            return Ok(None);
+        }
+        value(self.arena, self.value).map(Some)
+    }
+
+    pub(crate) fn seek_before(&mut self) {
+        self.place = Place::Before;
+    }
+
+    pub(crate) fn seek_after(&mut self) {
+        self.place = Place::After;
+    }
+
+    /// Goes to the first key that is not less than `key`; whether there is one.
+    pub(crate) fn seek(&mut self, key: &[u8]) -> Result<bool> {
+        self.reset();
+        if self.root.is_none() {
+            self.place = Place::After;
+            return Ok(false);
+        }
+        let mut reference = self.root.reference();
+        let mut rest = key;
+        loop {
+            match self.branch(reference)? {
+                Branch::Inner(inner) => {
+                    let prefix = inner.prefix();
+                    let Some(behind) = rest.strip_prefix(prefix) else {
+                        return if rest < prefix { self.first_below(reference) } else { self.next_leaf() };
+                    };
+                    rest = behind;
+                    let index = inner.index_of(rest.first().copied());
+                    self.enter(inner, index, reference)?;
+                    reference = inner.child(index).reference();
+                    self.arena.prefetch(reference, LEAF_LINES);
+                }
+                Branch::Leaf(leaf) => {
+                    let (position, _) = leaf.lower_bound(rest).map_err(|error| locate(error, reference))?;
+                    if position == leaf.count() {
+                        return self.next_leaf();
+                    }
+                    self.settle(leaf, position)?;
+                    return Ok(true);
+                }
+            }
+        }
+    }
+
+    /// Goes to the key that has `rank` keys before it; whether there are so many.
+    pub(crate) fn seek_rank(&mut self, rank: u64) -> Result<bool> {
+        let Some(Ranked { indexes, position }) = count::select(self.arena, self.root, rank)? else {
+            self.place = Place::After;
+            return Ok(false);
+        };
+        self.reset();
+        let mut reference = self.root.reference();
+        for index in indexes {
+            let Branch::Inner(inner) = self.branch(reference)? else { return Err(changed()) };
+            self.enter(inner, index, reference)?;
+            reference = inner.child(index).reference();
+        }
+        let Branch::Leaf(leaf) = self.branch(reference)? else { return Err(changed()) };
+        self.settle(leaf, position)?;
+        Ok(true)
+    }
+
+    /// Goes to the next key; whether there is one.
+    #[inline]
+    pub(crate) fn next(&mut self) -> Result<bool> {
+        match self.place {
+            Place::At => {
+                if let Some(leaf) = self.leaf
+                    && self.position + 1 < leaf.count()
+                {
+                    self.position += 1;
+                    self.load(&leaf)?;
+                    return Ok(true);
+                }
+                self.next_leaf()
+            }
+            Place::Before => {
+                self.reset();
+                if self.root.is_none() {
+                    self.place = Place::After;
+                    return Ok(false);
+                }
+                self.first_below(self.root.reference())
+            }
+            Place::After => Ok(false),
+        }
+    }
+
+    /// Goes to the key before; whether there is one.
+    pub(crate) fn prev(&mut self) -> Result<bool> {
+        match self.place {
+            Place::At => {
+                if let Some(leaf) = self.leaf
+                    && self.position > 0
+                {
+                    self.position -= 1;
+                    self.load(&leaf)?;
+                    return Ok(true);
+                }
+                self.previous_leaf()
+            }
+            Place::After => {
+                self.reset();
+                if self.root.is_none() {
+                    self.place = Place::Before;
+                    return Ok(false);
+                }
+                self.last_below(self.root.reference())
+            }
+            Place::Before => Ok(false),
+        }
+    }
+
+    fn reset(&mut self) {
+        self.steps.clear();
+        self.key.clear();
+        self.leaf = None;
+    }
+
+    fn branch(&self, reference: u64) -> Result<Branch<'a>> {
+        Branch::parse(self.arena.node(reference)?, reference)
+    }
+
+    /// Goes on below an inner node.
+    fn enter(&mut self, inner: Inner<'a>, index: usize, reference: u64) -> Result<()> {
+        if inner.prefix().is_empty() && !self.steps.is_empty() {
+            return Err(no_progress(reference));
+        }
+        self.key.extend_from_slice(inner.prefix());
+        if self.key.len() > MAX_KEY_LEN {
+            return Err(too_deep(reference));
+        }
+        self.steps.push(Step { inner, index });
+        Ok(())
+    }
+
+    fn first_below(&mut self, mut reference: u64) -> Result<bool> {
+        loop {
+            match self.branch(reference)? {
+                Branch::Inner(inner) => {
+                    self.enter(inner, 0, reference)?;
+                    reference = inner.child(0).reference();
+                }
+                Branch::Leaf(leaf) => {
+                    self.settle(leaf, 0)?;
+                    return Ok(true);
+                }
+            }
+        }
+    }
+
+    fn last_below(&mut self, mut reference: u64) -> Result<bool> {
+        loop {
+            match self.branch(reference)? {
+                Branch::Inner(inner) => {
+                    let index = inner.count() - 1;
+                    self.enter(inner, index, reference)?;
+                    reference = inner.child(index).reference();
+                }
+                Branch::Leaf(leaf) => {
+                    self.settle(leaf, leaf.count() - 1)?;
+                    return Ok(true);
+                }
+            }
+        }
+    }
+
+    /// Goes to the first key of the leaf behind where the steps lead.
+    fn next_leaf(&mut self) -> Result<bool> {
+        self.leave();
+        while let Some(step) = self.steps.last_mut() {
+            if step.index + 1 < step.inner.count() {
+                step.index += 1;
+                let reference = step.inner.child(step.index).reference();
+                // While this one is read, the next two are on their way.
+                for ahead in step.index + 1..(step.index + 3).min(step.inner.count()) {
+                    self.arena.prefetch(step.inner.child(ahead).reference(), LEAF_LINES);
+                }
+                return self.first_below(reference);
+            }
+            self.climb();
+        }
+        self.place = Place::After;
+        Ok(false)
+    }
+
+    fn previous_leaf(&mut self) -> Result<bool> {
+        self.leave();
+        while let Some(step) = self.steps.last_mut() {
+            if step.index > 0 {
+                step.index -= 1;
+                let reference = step.inner.child(step.index).reference();
+                return self.last_below(reference);
+            }
+            self.climb();
+        }
+        self.place = Place::Before;
+        Ok(false)
+    }
+
+    /// Takes the leaf's part off the key.
+    fn leave(&mut self) {
+        self.leaf = None;
+        let path_len = self.steps.iter().map(|step| step.inner.prefix().len()).sum();
+        self.key.truncate(path_len);
+    }
+
+    fn climb(&mut self) {
+        if let Some(step) = self.steps.pop() {
+            self.key.truncate(self.key.len() - step.inner.prefix().len());
+        }
+    }
+
+    fn settle(&mut self, leaf: Leaf<'a>, position: usize) -> Result<()> {
+        self.key.extend_from_slice(leaf.prefix());
+        self.base = self.key.len();
+        self.position = position;
+        self.load(&leaf)?;
+        self.leaf = Some(leaf);
+        self.place = Place::At;
+        Ok(())
+    }
+
+    #[inline]
+    fn load(&mut self, leaf: &Leaf<'a>) -> Result<()> {
+        let entry = leaf.entry(self.position)?;
+        self.key.truncate(self.base);
+        self.key.extend_from_slice(entry.suffix);
+        self.value = entry.value;
+        Ok(())
+    }
+}
+
+#[cold]
+fn changed() -> Error {
+    Error::corrupt("a node is not what it was a moment ago")
+}
+
+#[cold]
+fn too_deep(reference: u64) -> Error {
+    locate(Error::corrupt("the way to a key is longer than any key"), reference)
+}

@@ -1,0 +1,91 @@
+//! Looking up one key.
+
+use crate::arena::{Arena, Node};
+use crate::error::{Error, Result};
+use crate::extent::UNIT;
+use crate::node::leaf::hash;
+use crate::node::{Inner, Kind, Leaf, Slot, Word};
+
+/// How many lines of a leaf are loaded before it is known which: all of most leaves.
+const LEAF_LINES: u64 = 12;
+
+/// A node that is on the way to keys.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Branch<'a> {
+    Leaf(Leaf<'a>),
+    Inner(Inner<'a>),
+}
+
+impl<'a> Branch<'a> {
+    #[inline]
+    pub(crate) fn parse(node: Node<'a>, reference: u64) -> Result<Self> {
+        match Kind::of(node.head) {
+            Some(Kind::Leaf) => Leaf::parse(node).map(Self::Leaf),
+            Some(Kind::Inner) => Inner::parse(node).map(Self::Inner),
+            _ => Err(Error::corrupt("a leaf or an inner node is expected")),
+        }
+        .map_err(|error| locate(error, reference))
+    }
+
+    /// How many keys are here and below.
+    pub(crate) fn total(&self) -> u64 {
+        match self {
+            Self::Leaf(leaf) => leaf.count() as u64,
+            Self::Inner(inner) => inner.total(),
+        }
+    }
+}
+
+/// Adds to an error about a damaged node where that is.
+#[cold]
+pub(crate) fn locate(error: Error, reference: u64) -> Error {
+    match error {
+        Error::Corrupt { what, offset: None } => Error::corrupt_at(reference * UNIT, what),
+        other => other,
+    }
+}
+
+#[cold]
+pub(crate) fn no_progress(reference: u64) -> Error {
+    Error::corrupt_at(reference * UNIT, "an inner node below the root has no prefix")
+}
+
+/// The value of `key` below `root`.
+pub(crate) fn get<'a>(arena: &'a Arena, root: Word, key: &[u8]) -> Result<Option<&'a [u8]>> {
+    if root.is_none() {
+        return Ok(None);
+    }
+    let hash = hash(key);
+    let mut rest = key;
+    let mut reference = root.reference();
+    let mut at_root = true;
+    loop {
+        match Branch::parse(arena.node(reference)?, reference)? {
+            Branch::Inner(inner) => {
+                let prefix = inner.prefix();
+                if prefix.is_empty() && !at_root {
+                    return Err(no_progress(reference));
+                }
+                at_root = false;
+                let Some(behind) = rest.strip_prefix(prefix) else { return Ok(None) };
+                rest = behind;
+                reference = inner.child(inner.index_of(rest.first().copied())).reference();
+                arena.prefetch(reference, LEAF_LINES);
+            }
+            Branch::Leaf(leaf) => {
+                let located = |error| locate(error, reference);
+                let Some(index) = leaf.find(hash, rest).map_err(located)? else { return Ok(None) };
+                return value(arena, leaf.entry(index).map_err(located)?.value).map(Some);
+            }
+        }
+    }
+}
+
+/// The bytes of a value.
+#[inline]
+pub(crate) fn value<'a>(arena: &'a Arena, slot: Slot<'a>) -> Result<&'a [u8]> {
+    match slot {
+        Slot::Inline(bytes) => Ok(bytes),
+        Slot::External(reference) => arena.value(reference),
+    }
+}

@@ -1,0 +1,261 @@
+//! Putting a key and its value into a tree.
+
+use super::build::{Parts, common_len};
+use super::path::End;
+use super::writer::{Writer, external};
+use super::{LEAF_MAX, MAX_KEY_LEN};
+use crate::error::{Error, Result};
+use crate::node::edit_leaf::{self, Entries, entry_len};
+use crate::node::leaf::hash;
+use crate::node::{Inner, Kind, Leaf, Slot, Word, edit_inner, inner, value};
+
+/// What to do about a key that is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// Its value is replaced.
+    Replace,
+    /// Nothing.
+    Keep,
+}
+
+/// A leaf that grows while its writer owns it gets this many bytes more than it needs.
+const SLACK: usize = 192;
+
+impl Writer {
+    /// Puts `bytes` at `key`; whether the key is new.
+    pub(crate) fn put(&mut self, root: &mut Word, key: &[u8], bytes: &[u8], mode: Mode) -> Result<bool> {
+        if key.len() > MAX_KEY_LEN {
+            return Err(Error::Limit { what: "the length of a key", limit: MAX_KEY_LEN as u64 });
+        }
+        value::units(bytes.len() as u64)?;
+        match self.descend(*root, key)? {
+            End::Empty => {
+                let slot = self.place(bytes)?;
+                *root = self.leaf_of_one(key, key, slot)?;
+                Ok(true)
+            }
+            End::Leaf { reference, depth } => self.put_in_leaf(root, reference, depth, key, bytes, mode),
+            End::Inner { reference, depth, matched } => {
+                let slot = self.place(bytes)?;
+                self.own_path()?;
+                self.divide_prefix(root, reference, depth, matched, key, slot)?;
+                Ok(true)
+            }
+        }
+    }
+
+    fn put_in_leaf(
+        &mut self,
+        root: &mut Word,
+        reference: u64,
+        depth: usize,
+        key: &[u8],
+        bytes: &[u8],
+        mode: Mode,
+    ) -> Result<bool> {
+        let rest = &key[depth..];
+        let leaf = Leaf::parse(self.arena.node(reference)?)?;
+        let (index, is_there) = leaf.lower_bound(rest)?;
+        if is_there {
+            if mode == Mode::Replace {
+                self.replace(root, reference, depth, index, bytes)?;
+            }
+            return Ok(false);
+        }
+        let (count, capacity, used, dead) = (leaf.count(), leaf.capacity(), leaf.used_len(), leaf.dead_len());
+        let prefix_len = leaf.prefix().len();
+        let fits_prefix = rest.starts_with(leaf.prefix());
+        let owned = self.owns(reference)?;
+        let slot = self.place(bytes)?;
+        self.own_path()?;
+        let hash = hash(key);
+        let more = 3 + if fits_prefix { entry_len(rest.len() - prefix_len, slot) } else { 0 };
+        if !fits_prefix || used + more > LEAF_MAX || (dead > 0 && !owned) {
+            self.rebuild(root, reference, Some((index, hash, rest, slot)), index == count)?;
+            return Ok(true);
+        }
+        let suffix = &rest[prefix_len..];
+        if owned && used + more <= capacity {
+            edit_leaf::insert(self.arena.own(reference, self.generation)?, index, hash, suffix, slot);
+            self.finish(root, Some(Word::new(reference, count as u64 + 1)), 1)?;
+            return Ok(true);
+        }
+        let wanted = if owned { (used + more + SLACK).min(LEAF_MAX) } else { used + more };
+        let extent = self.allocate(wanted)?;
+        self.arena.fresh(extent, Kind::Leaf, self.generation)?;
+        let (node, body) = self.arena.pair(reference, extent)?;
+        edit_leaf::copy_with(&Leaf::parse(node)?, body, index, hash, suffix, slot);
+        self.retire(reference)?;
+        self.finish(root, Some(Word::new(extent.start, count as u64 + 1)), 1)?;
+        Ok(true)
+    }
+
+    /// Replaces the value at `index` of a leaf.
+    fn replace(&mut self, root: &mut Word, reference: u64, depth: usize, index: usize, bytes: &[u8]) -> Result<()> {
+        let _ = depth;
+        let slot = self.place(bytes)?;
+        self.own_path()?;
+        let leaf = Leaf::parse(self.arena.node(reference)?)?;
+        let entry = leaf.entry(index)?;
+        let (old, suffix_len, count) = (external(entry.value), entry.suffix.len(), leaf.count());
+        let same = match (entry.value, slot) {
+            (Slot::Inline(a), Slot::Inline(b)) => a.len() == b.len(),
+            (a, b) => external(a).is_some() == external(b).is_some(),
+        };
+        if !same {
+            self.rebuild_replacing(root, reference, index, slot)?;
+        } else if self.owns(reference)? {
+            edit_leaf::overwrite(self.arena.own(reference, self.generation)?, index, suffix_len, slot);
+            self.finish(root, Some(Word::new(reference, count as u64)), 0)?;
+        } else {
+            let used = leaf.used_len();
+            let extent = self.allocate(used)?;
+            self.arena.fresh(extent, Kind::Leaf, self.generation)?;
+            let (node, body) = self.arena.pair(reference, extent)?;
+            edit_leaf::copy(&Leaf::parse(node)?, body);
+            edit_leaf::overwrite(body, index, suffix_len, slot);
+            self.retire(reference)?;
+            self.finish(root, Some(Word::new(extent.start, count as u64)), 0)?;
+        }
+        self.retire_value(old)
+    }
+
+    /// Makes a leaf anew with one more key, as several if they do not fit into one.
+    fn rebuild(
+        &mut self,
+        root: &mut Word,
+        reference: u64,
+        new: Option<(usize, u8, &[u8], Slot<'_>)>,
+        appending: bool,
+    ) -> Result<()> {
+        let mut entries = std::mem::take(&mut self.entries);
+        entries.clear();
+        let leaf = Leaf::parse(self.arena.node(reference)?)?;
+        match new {
+            Some((index, hash, rest, slot)) => {
+                entries.push_leaf(&leaf, 0..index, &[])?;
+                entries.push(hash, [rest, &[]], slot);
+                entries.push_leaf(&leaf, index..leaf.count(), &[])?;
+            }
+            None => entries.push_leaf(&leaf, 0..leaf.count(), &[])?,
+        }
+        self.retire(reference)?;
+        let result = self.put_entries(root, &entries, i64::from(new.is_some()), appending);
+        self.entries = entries;
+        result
+    }
+
+    fn rebuild_replacing(&mut self, root: &mut Word, reference: u64, index: usize, slot: Slot<'_>) -> Result<()> {
+        let mut entries = std::mem::take(&mut self.entries);
+        entries.clear();
+        let leaf = Leaf::parse(self.arena.node(reference)?)?;
+        entries.push_leaf(&leaf, 0..index, &[])?;
+        entries.push(leaf.hash_at(index), [leaf.prefix(), leaf.suffix(index)?], slot);
+        entries.push_leaf(&leaf, index + 1..leaf.count(), &[])?;
+        self.retire(reference)?;
+        let result = self.put_entries(root, &entries, 0, false);
+        self.entries = entries;
+        result
+    }
+
+    /// Puts all of `entries`, which begin where the way ends, in the place of the child that it leads to.
+    pub(super) fn put_entries(
+        &mut self,
+        root: &mut Word,
+        entries: &Entries,
+        delta: i64,
+        appending: bool,
+    ) -> Result<()> {
+        let all = 0..entries.len();
+        let alike = common_len(entries, &all, 0) > 0 || entries.len() == 1;
+        if alike || self.path.steps.is_empty() {
+            let word = self.build(entries, all, 0, appending)?;
+            return self.finish(root, Some(word), delta);
+        }
+        let parts = self.partition(entries, all, 0, appending)?;
+        if let [child] = parts.children[..] {
+            return self.finish(root, Some(child), delta);
+        }
+        let step = self.path.steps[self.path.steps.len() - 1];
+        self.replace_children(root, step.index..step.index + 1, parts, delta)
+    }
+
+    /// Replaces children of the lowest step by others, which begin with the same divider. More than one is left.
+    pub(super) fn replace_children(
+        &mut self,
+        root: &mut Word,
+        replaced: std::ops::Range<usize>,
+        parts: Parts,
+        delta: i64,
+    ) -> Result<()> {
+        let at = self.path.steps.len() - 1;
+        let reference = self.path.steps[at].reference;
+        let parent = Inner::parse(self.arena.node(reference)?)?;
+        let mut dividers = parts.dividers;
+        if replaced.start > 0 && !parts.children.is_empty() {
+            dividers.insert(0, parent.dividers()[replaced.start - 1]);
+        }
+        let children = parent.count() - replaced.len() + parts.children.len();
+        let extent = self.allocate(inner::body_len(parent.prefix().len(), children - 1))?;
+        self.arena.fresh(extent, Kind::Inner, self.generation)?;
+        let (node, body) = self.arena.pair(reference, extent)?;
+        edit_inner::copy_with(&Inner::parse(node)?, body, replaced, &dividers, &parts.children);
+        self.retire(reference)?;
+        self.path.steps[at].reference = extent.start;
+        self.finish(root, None, delta)
+    }
+
+    /// A leaf with one key, whose bytes behind the path are `rest`.
+    fn leaf_of_one(&mut self, key: &[u8], rest: &[u8], slot: Slot<'_>) -> Result<Word> {
+        let extent = self.allocate(edit_leaf::body_len(1, 0, entry_len(rest.len(), slot)))?;
+        let body = self.arena.fresh(extent, Kind::Leaf, self.generation)?;
+        let mut writer = edit_leaf::LeafWriter::new(body, 1, &[]);
+        writer.push(hash(key), rest, slot);
+        writer.finish();
+        Ok(Word::new(extent.start, 1))
+    }
+
+    /// Puts a new key beside an inner node of whose prefix it has only the first `matched` bytes.
+    fn divide_prefix(
+        &mut self,
+        root: &mut Word,
+        reference: u64,
+        depth: usize,
+        matched: usize,
+        key: &[u8],
+        slot: Slot<'_>,
+    ) -> Result<()> {
+        let rest = &key[depth + matched..];
+        let leaf = self.leaf_of_one(key, rest, slot)?;
+        let old = Inner::parse(self.arena.node(reference)?)?;
+        let (total, prefix) = (old.total(), old.prefix().to_vec());
+        let branch = prefix[matched];
+        // A key that ends here, or goes on with a lower byte, is before all that is below the node.
+        let (first_is_new, divider) = match rest.first() {
+            Some(byte) if *byte > branch => (false, *byte),
+            _ => (true, branch),
+        };
+        let node = if matched == 0 {
+            Word::new(reference, total)
+        } else {
+            let extent = self.allocate(inner::body_len(prefix.len() - matched, old.count() - 1))?;
+            self.arena.fresh(extent, Kind::Inner, self.generation)?;
+            let (node, body) = self.arena.pair(reference, extent)?;
+            edit_inner::copy(&Inner::parse(node)?, body, &[&prefix[matched..], &[]]);
+            self.retire(reference)?;
+            Word::new(extent.start, total)
+        };
+        let children = if first_is_new { vec![leaf, node] } else { vec![node, leaf] };
+        let parts = Parts { dividers: vec![divider], children };
+        if matched == 0
+            && let Some(step) = self.path.steps.last()
+        {
+            let index = step.index;
+            return self.replace_children(root, index..index + 1, parts, 1);
+        }
+        let extent = self.allocate(inner::body_len(matched, 1))?;
+        let body = self.arena.fresh(extent, Kind::Inner, self.generation)?;
+        edit_inner::write(body, total + 1, &prefix[..matched], &parts.dividers, &parts.children);
+        self.finish(root, Some(Word::new(extent.start, total + 1)), 1)
+    }
+}

@@ -1,0 +1,183 @@
+//! The operations of the trie against a `BTreeMap`.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::collections::BTreeMap;
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::{Cursor, Mode, Writer, count, find, walk};
+use crate::arena::{Arena, FIRST_UNIT, WriteArena};
+use crate::error::Result;
+use crate::extent::UNIT;
+use crate::node::Word;
+use crate::space::Space;
+use crate::storage::Data;
+
+#[derive(Debug)]
+struct Anonymous {
+    map: memmap2::MmapMut,
+    len: AtomicU64,
+}
+
+impl Data for Anonymous {
+    fn base(&self) -> NonNull<u8> {
+        NonNull::new(self.map.as_ptr().cast_mut()).expect("a map has an address")
+    }
+    fn len(&self) -> u64 {
+        self.len.load(Ordering::Relaxed)
+    }
+    fn capacity(&self) -> u64 {
+        self.map.len() as u64
+    }
+    fn set_len(&self, len: u64) -> Result<()> {
+        self.len.store(len, Ordering::Relaxed);
+        Ok(())
+    }
+    fn sync(&self) -> Result<()> {
+        Ok(())
+    }
+}
+
+fn writer() -> Writer {
+    let map = memmap2::MmapOptions::new().len(1 << 34).no_reserve_swap().map_anon().expect("maps");
+    let data = Arc::new(Anonymous { map, len: AtomicU64::new(FIRST_UNIT * UNIT) });
+    let arena = WriteArena::new(Arc::new(Arena::new(data)));
+    Writer::new(arena, Space::new(FIRST_UNIT, FIRST_UNIT), 1)
+}
+
+/// Ends a transaction: nothing is owned any more, and what it retired is free.
+fn commit(writer: &mut Writer) {
+    writer.generation += 1;
+    for item in std::mem::take(&mut writer.retired) {
+        writer.release(item.extent).expect("releases");
+    }
+}
+
+fn verify(writer: &Writer, root: Word, model: &BTreeMap<Vec<u8>, Vec<u8>>) {
+    let arena = writer.shared();
+    assert_eq!(count::total(arena, root).unwrap(), model.len() as u64);
+    let mut cursor = Cursor::new(arena, root);
+    for (key, value) in model {
+        assert!(cursor.next().unwrap());
+        assert_eq!(cursor.key().unwrap(), key);
+        assert_eq!(cursor.value().unwrap().unwrap(), value);
+    }
+    assert!(!cursor.next().unwrap());
+    for (key, value) in model.iter().rev() {
+        assert!(cursor.prev().unwrap());
+        assert_eq!((cursor.key().unwrap(), cursor.value().unwrap().unwrap()), (&key[..], &value[..]));
+    }
+    assert!(!cursor.prev().unwrap());
+    let mut units = 0;
+    if !root.is_none() {
+        walk::walk(arena, root, &mut |reference, _| {
+            units += u64::from(arena.extent(reference)?.units);
+            Ok(true)
+        })
+        .unwrap();
+    }
+    assert_eq!(units, writer.space.used_units(), "no node leaks");
+}
+
+fn random_key(rng: &mut fastrand::Rng, shape: u32) -> Vec<u8> {
+    match shape {
+        0 => rng.u16(..2000).to_be_bytes().to_vec(),
+        1 => {
+            let len = rng.usize(..12);
+            (0..len).map(|_| rng.u8(..3) * 100).collect()
+        }
+        2 => {
+            let mut key = b"a/rather/long/path/that/all/keys/have/".repeat(rng.usize(..3));
+            key.extend(rng.u16(..500).to_string().bytes());
+            key
+        }
+        3 => vec![b'x'; rng.usize(..700)],
+        4 => rng.u64(..).to_be_bytes()[..rng.usize(..9)].to_vec(),
+        _ => (0..rng.usize(..2) * rng.usize(..20_000) + rng.usize(..4)).map(|i| (i / 3) as u8).collect(),
+    }
+}
+
+fn random_value(rng: &mut fastrand::Rng) -> Vec<u8> {
+    let len = match rng.u8(..20) {
+        0 => rng.usize(..3000),
+        1..4 => rng.usize(..300),
+        _ => 8,
+    };
+    vec![rng.u8(..); len]
+}
+
+fn history(seed: u64, shape: u32, steps: usize) {
+    println!("seed {seed}, shape {shape}");
+    let mut rng = fastrand::Rng::with_seed(seed);
+    let mut writer = writer();
+    let mut root = Word::NONE;
+    let mut model = BTreeMap::new();
+    let mut growing = 8;
+    for step in 0..steps {
+        let key = random_key(&mut rng, shape);
+        match rng.u8(..20) {
+            0 => {
+                let mut bounds = [key, random_key(&mut rng, shape)];
+                bounds.sort();
+                let [low, high] = bounds;
+                let high = if rng.u8(..30) == 0 { None } else { Some(high) };
+                if growing < 10 || rng.u8(..10) == 0 {
+                    let removed = writer.remove_range(&mut root, &low, high.as_deref()).unwrap();
+                    let before = model.len();
+                    model.retain(|key: &Vec<u8>, _| *key < low || high.as_ref().is_some_and(|high| key >= high));
+                    assert_eq!(removed, (before - model.len()) as u64);
+                }
+            }
+            1 => {
+                let arena = writer.shared();
+                let rank = count::rank(arena, root, &key).unwrap();
+                assert_eq!(rank, model.range(..key.clone()).count() as u64);
+                let mut cursor = Cursor::new(arena, root);
+                assert_eq!(cursor.seek_rank(rank).unwrap(), rank < model.len() as u64);
+                let mut other = Cursor::new(arena, root);
+                other.seek(&key).unwrap();
+                assert_eq!(cursor.key(), other.key());
+                let mut expected = model.range(key.clone()..);
+                for _ in 0..5 {
+                    assert_eq!(other.key(), expected.next().map(|(key, _)| &key[..]));
+                    other.next().unwrap();
+                }
+            }
+            n if n < growing => {
+                let value = random_value(&mut rng);
+                let mode = if rng.bool() { Mode::Replace } else { Mode::Keep };
+                let new = writer.put(&mut root, &key, &value, mode).unwrap();
+                assert_eq!(new, !model.contains_key(&key));
+                if new || mode == Mode::Replace {
+                    model.insert(key, value);
+                }
+            }
+            n if n < 18 => assert_eq!(writer.remove(&mut root, &key).unwrap(), model.remove(&key).is_some()),
+            _ => {
+                let found = find::get(writer.shared(), root, &key).unwrap();
+                assert_eq!(found, model.get(&key).map(Vec::as_slice));
+            }
+        }
+        if rng.u8(..10) == 0 {
+            commit(&mut writer);
+        }
+        if step % 500 == 499 {
+            growing = rng.u8(4..18);
+            commit(&mut writer);
+            verify(&writer, root, &model);
+        }
+    }
+    commit(&mut writer);
+    verify(&writer, root, &model);
+}
+
+#[test]
+fn agrees_with_a_btreemap() {
+    for shape in 0..6 {
+        for _ in 0..12 {
+            history(fastrand::u64(..), shape, 4000);
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! The writer's means: space for nodes, and which nodes are its own.
+
+use std::sync::Arc;
+
+use super::path::Path;
+use crate::arena::{Arena, WriteArena};
+use crate::error::{Error, Result};
+use crate::extent::{Extent, Generation, UNIT};
+use crate::node::edit_leaf::Entries;
+use crate::node::{Kind, Slot, generation, leaf::INLINE_MAX, units_for, value};
+use crate::space::Space;
+use crate::space::reclaim::Retired;
+
+/// The data area grows by at least this much at a time, and by this fraction of what it is.
+const GROWTH_MIN: u64 = 1 << 20;
+const GROWTH_FRACTION: u64 = 32;
+const GROWTH_MAX: u64 = 64 << 20;
+
+/// Makes, changes and retires nodes.
+#[derive(Debug)]
+pub(crate) struct Writer {
+    pub(crate) arena: WriteArena,
+    pub(crate) space: Space,
+    /// What nodes made now are born in. Nodes born in it or later are changed in place, others are copied.
+    pub(crate) generation: Generation,
+    /// Nodes that this transaction no longer reaches, and which an earlier root or savepoint may.
+    pub(crate) retired: Vec<Retired>,
+    pub(super) path: Path,
+    pub(super) entries: Entries,
+}
+
+impl Writer {
+    pub(crate) fn new(arena: WriteArena, space: Space, generation: Generation) -> Self {
+        Self { arena, space, generation, retired: Vec::new(), path: Path::default(), entries: Entries::default() }
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<Arena> {
+        self.arena.shared()
+    }
+
+    /// Space for a node whose body has `len` bytes.
+    pub(super) fn allocate(&mut self, body_len: usize) -> Result<Extent> {
+        self.allocate_units(units_for(body_len))
+    }
+
+    pub(crate) fn allocate_units(&mut self, units: u32) -> Result<Extent> {
+        loop {
+            if let Some(start) = self.space.allocate(units) {
+                return Ok(Extent { start, units });
+            }
+            self.grow(units)?;
+        }
+    }
+
+    /// Makes the data area long enough for a node of `units` at its end.
+    fn grow(&mut self, units: u32) -> Result<()> {
+        let arena = self.arena.shared();
+        let data = arena.data();
+        let len = self.space.end() * UNIT;
+        let step = (len / GROWTH_FRACTION).clamp(GROWTH_MIN, GROWTH_MAX).next_multiple_of(GROWTH_MIN);
+        let wanted = len + step.max((u64::from(units) * UNIT).next_multiple_of(GROWTH_MIN));
+        let wanted = wanted.min(data.capacity());
+        if wanted < len + u64::from(units) * UNIT {
+            return Err(Error::Limit { what: "the size of the store", limit: data.capacity() });
+        }
+        if data.len() < wanted {
+            data.set_len(wanted)?;
+        }
+        arena.set_len(wanted);
+        self.space.grow(wanted / UNIT);
+        Ok(())
+    }
+
+    /// Whether the node at `reference` is changed in place.
+    #[inline]
+    pub(super) fn owns(&self, reference: u64) -> Result<bool> {
+        Ok(generation(self.arena.node(reference)?.head) >= self.generation)
+    }
+
+    /// Says that this transaction no longer reaches a node.
+    pub(crate) fn retire(&mut self, reference: u64) -> Result<()> {
+        let birth = self.shared().birth(reference)?;
+        let extent = self.shared().extent(reference)?;
+        self.path.forget(reference);
+        if birth >= self.generation {
+            self.release(extent)
+        } else {
+            self.retired.push(Retired { extent, birth });
+            Ok(())
+        }
+    }
+
+    /// Frees a node that nobody but this transaction ever reached.
+    pub(crate) fn release(&mut self, extent: Extent) -> Result<()> {
+        self.space.release(extent);
+        self.poison_freed()
+    }
+
+    /// Overwrites what has just become free, before it can be used again.
+    #[cfg(feature = "poison")]
+    pub(crate) fn poison_freed(&mut self) -> Result<()> {
+        self.space.take_released().into_iter().try_for_each(|extent| self.arena.poison(extent))
+    }
+
+    #[cfg(not(feature = "poison"))]
+    #[expect(clippy::unnecessary_wraps, clippy::unused_self, reason = "the debugging build can fail here")]
+    pub(crate) fn poison_freed(&mut self) -> Result<()> {
+        Ok(())
+    }
+
+    /// Puts a value where it belongs: in the leaf if it is small, in a node of its own otherwise.
+    pub(super) fn place<'v>(&mut self, bytes: &'v [u8]) -> Result<Slot<'v>> {
+        if bytes.len() <= INLINE_MAX {
+            return Ok(Slot::Inline(bytes));
+        }
+        let extent = self.allocate_units(value::units(bytes.len() as u64)?)?;
+        value::write(self.arena.fresh(extent, Kind::Value, self.generation)?, bytes);
+        Ok(Slot::External(extent.start))
+    }
+
+    /// Retires the node of a value that has one.
+    pub(super) fn retire_value(&mut self, external: Option<u64>) -> Result<()> {
+        external.map_or(Ok(()), |reference| self.retire(reference))
+    }
+}
+
+/// The value node of a slot.
+pub(super) fn external(slot: Slot<'_>) -> Option<u64> {
+    match slot {
+        Slot::External(reference) => Some(reference),
+        Slot::Inline(_) => None,
+    }
+}
