@@ -28,6 +28,10 @@ avx512 *FILTER:
 bloom-pairs:
     cargo test --release -p lath-kernels --lib bloom::tests::many_millions -- --ignored --nocapture
 
+# The store's table of readers in every order of steps that threads can take
+loom:
+    cargo test --release -p lath-store --features loom --lib readers::model
+
 # Fuzz targets over their seeds, or for a number of seconds each: `just fuzz 60 TARGET`
 fuzz *ARGS:
     scripts/fuzz-seeds.sh {{ARGS}}

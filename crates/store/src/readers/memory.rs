@@ -1,0 +1,56 @@
+#![expect(unsafe_code, reason = "sees memory that processes share as a table of atomics")]
+//! The table in shared memory.
+
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use super::protocol::{Header, SLOTS_AT, Slot, Table};
+use crate::error::{Error, Result};
+use crate::storage::Shared;
+
+/// Shared memory that has room for the header and for at least one slot.
+#[derive(Debug)]
+pub(super) struct Memory {
+    header: NonNull<Header<AtomicU64>>,
+    slots: NonNull<Slot<AtomicU64>>,
+    slot_count: usize,
+    /// Keeps the memory where it is.
+    shared: Arc<dyn Shared>,
+}
+
+// SAFETY: the pointers are used for shared references to atomics only, in memory that lives as long as this value, and what
+// keeps it alive can be sent.
+unsafe impl Send for Memory {}
+// SAFETY: as above; all that is done to the memory through this value is done to atomics.
+unsafe impl Sync for Memory {}
+
+impl Memory {
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] if the memory is too small or not aligned.
+    pub(super) fn new(shared: Arc<dyn Shared>) -> Result<Self> {
+        let base = shared.base();
+        let slot_count = shared.len().saturating_sub(SLOTS_AT) / size_of::<Slot<AtomicU64>>();
+        if slot_count == 0 || !base.cast::<Header<AtomicU64>>().is_aligned() {
+            return Err(Error::Invalid("the shared memory has no room for the table of readers".to_owned()));
+        }
+        // SAFETY: the memory is longer than that, as there is room for a slot behind.
+        let slots = unsafe { base.add(SLOTS_AT) };
+        Ok(Self { header: base.cast(), slots: slots.cast(), slot_count, shared })
+    }
+
+    pub(super) fn table(&self) -> Table<'_, AtomicU64> {
+        // SAFETY: the memory is aligned and long enough for a header, which was checked, and stays there as long as
+        // `self.shared`, which the reference borrows. A header is nothing but atomics, for which all bits are values, and
+        // which other threads and processes touch as atomics only.
+        let header = unsafe { self.header.as_ref() };
+        // SAFETY: as above: behind the header there is room for so many slots, aligned as it is, and of atomics too.
+        let slots = unsafe { std::slice::from_raw_parts(self.slots.as_ptr(), self.slot_count) };
+        Table::new(header, slots)
+    }
+
+    pub(super) fn shared(&self) -> &dyn Shared {
+        &*self.shared
+    }
+}

@@ -1,0 +1,337 @@
+//! Which root is current, and which roots somebody still reads: a table in memory that all processes with the store open
+//! share.
+//!
+//! ```text
+//! byte     0  magic         "LathRdr1"; 0 in memory that nobody has used
+//!          8  incarnations  how many owners have been told apart
+//!         16  high water    slots from this number on were never owned
+//!         64  current       the published root; 0 = none yet
+//!         72  data length   bytes of the data area that readers of the published root may look at
+//!        256  slot 0
+//!        320  slot 1, and so on
+//!
+//! slot     0  value         the published root that this slot pins; 0 = none
+//!          8  owner         who has the slot; 0 = nobody
+//!         16  system id     the owner's process number in its operating system, for people
+//!
+//! root    63            40 39                                  0
+//!         │  sequence     │  reference of the root's record      │
+//! owner   63                                          10 9      0
+//!         │  incarnation, counted from 1                │ process │
+//! ```
+//!
+//! All words are of 64 bits in the machine's byte order; slots and the published root have cache lines of their own. The
+//! memory does not outlive the last process that has it, so nothing in it was left by an earlier start of the machine.
+//!
+//! Readers pin without a lock ([`protocol`] has the argument): a slot that a thread has had is kept for its next pin. A process
+//! that ends without releasing its slots leaves its pins behind. They go when the writer notices that they stay, and asks the
+//! system whether that process lives, or when another process takes its number. An incarnation never comes again, so that what
+//! was once found dead can be told from a slot's next owner.
+
+mod cache;
+mod memory;
+#[cfg(all(test, feature = "loom"))]
+mod model;
+mod protocol;
+#[cfg(test)]
+mod speed;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::ops::Deref;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use self::cache::FreeSlots;
+use self::memory::Memory;
+use self::protocol::{INCARNATION_SHIFT, Table, process_of};
+use crate::error::{Error, Result};
+use crate::storage::{MAX_PROCESSES, Shared};
+
+/// Slots of a table of [`LEN_BYTES`]: pins that there can be at a time, over all processes.
+pub(crate) const SLOTS: usize = 4096;
+
+/// Bytes of shared memory to ask for.
+pub(crate) const LEN_BYTES: usize = protocol::SLOTS_AT + SLOTS * size_of::<protocol::Slot<AtomicU64>>();
+
+/// The system is asked at most every so many scans whether the owners of pins that stay are alive.
+const SCANS_BETWEEN_QUESTIONS: u32 = 256;
+
+/// Told apart from all other tables of this process, for what threads keep.
+static NEXT_ID: AtomicU64 = AtomicU64::new(1);
+
+/// The published root as it stands in the table: a reference below 2^40 and, above it, the lowest 24 bits of the sequence
+/// number of its commit.
+pub(crate) fn root_value(reference: u64, sequence: u64) -> u64 {
+    debug_assert!(reference != 0 && reference < 1 << 40);
+    reference | sequence << 40
+}
+
+/// The reference in a published root.
+pub(crate) fn reference_of(value: u64) -> u64 {
+    value & ((1 << 40) - 1)
+}
+
+/// A pin as statistics show it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Holder {
+    /// The process's number in its operating system.
+    pub(crate) system_id: u32,
+    /// The published root that it pins.
+    pub(crate) value: u64,
+}
+
+/// One process's part in the table of readers.
+pub(crate) struct Readers {
+    memory: Memory,
+    owner: u64,
+    id: u64,
+    free: Arc<FreeSlots>,
+    owned: Mutex<Vec<u32>>,
+    watch: Mutex<Watch>,
+}
+
+/// What the writer has seen of other processes' pins.
+#[derive(Default)]
+struct Watch {
+    scans: u32,
+    /// Pins that were there at the last question, by slot.
+    seen: Vec<Seen>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Seen {
+    slot: usize,
+    owner: u64,
+    value: u64,
+}
+
+impl Readers {
+    /// Takes part under a process number that nobody else has. Takes over `shared`, of which there must be no other part:
+    /// the system does not tell an opening of its own locks.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Limit`] if all process numbers are taken, [`Error::Invalid`] if the memory is too small or of another
+    /// version, or what locking comes to.
+    pub(crate) fn new(shared: Arc<dyn Shared>) -> Result<Self> {
+        let memory = Memory::new(Arc::clone(&shared))?;
+        let table = memory.table();
+        if !table.is_ours() {
+            return Err(Error::Invalid("another version of this program has the store open".to_owned()));
+        }
+        let mut process = 0;
+        while !shared.lock_process(process)? {
+            process += 1;
+            if process == MAX_PROCESSES {
+                return Err(Error::Limit { what: "the number of processes", limit: MAX_PROCESSES.into() });
+            }
+        }
+        let owner = table.new_owner(process);
+        // Whoever else had this number has ended: what it left is nobody's.
+        table.each_owned(|slot, other| {
+            if process_of(other) == process {
+                table.take_over(slot, other, owner);
+            }
+        });
+        let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
+        Ok(Self { memory, owner, id, free: Arc::default(), owned: Mutex::default(), watch: Mutex::default() })
+    }
+
+    /// Makes a root the current one. For the writer only, who has written all that the root reaches, within the first
+    /// `data_len` bytes of the data area. These may become fewer only when no pinned root needs more.
+    pub(crate) fn publish(&self, value: u64, data_len: u64) {
+        self.table().publish(value, data_len);
+    }
+
+    /// The published root, if there is one.
+    pub(crate) fn current(&self) -> Option<u64> {
+        Some(self.table().current()).filter(|&value| value != 0)
+    }
+
+    /// Bytes of the data area that readers may look at: at least those that any pinned root needs, for who has pinned it.
+    pub(crate) fn data_len(&self) -> u64 {
+        self.table().data_len()
+    }
+
+    /// Pins the current root.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] if none was published, [`Error::Limit`] if there are as many pins as there can be.
+    pub(crate) fn pin(&self) -> Result<Pin<&Self>> {
+        Self::pin_in(self)
+    }
+
+    /// [`pin`](Self::pin), for pins that outlive the borrow.
+    ///
+    /// # Errors
+    ///
+    /// As [`pin`](Self::pin).
+    pub(crate) fn pin_shared(self: &Arc<Self>) -> Result<Pin<Arc<Self>>> {
+        Self::pin_in(Arc::clone(self))
+    }
+
+    fn pin_in<R: Deref<Target = Self>>(readers: R) -> Result<Pin<R>> {
+        let slot = readers.take_slot()?;
+        let value = readers.table().pin(slot as usize);
+        // From here on the slot goes back in any case.
+        let pin = Pin { readers, slot, value };
+        if value == 0 { Err(Error::Invalid("the store has no root yet".to_owned())) } else { Ok(pin) }
+    }
+
+    /// Replaces `out` by the roots that are pinned, some perhaps several times, in no order.
+    ///
+    /// For the writer, after it published: a root that is neither current nor among them is read by nobody, and nobody will
+    /// get it. Pins of processes that have ended are released once they were noticed, which asks the system only about those
+    /// that stay for hundreds of calls; [`release_dead`](Self::release_dead) does not wait for that.
+    pub(crate) fn pinned(&self, out: &mut Vec<u64>) {
+        out.clear();
+        let table = self.table();
+        let mut watch = lock(&self.watch);
+        watch.scans += 1;
+        if watch.scans < SCANS_BETWEEN_QUESTIONS {
+            table.each_pin(|_, _, value| out.push(value));
+            return;
+        }
+        watch.scans = 0;
+        let mut seen = Vec::new();
+        let mut questions = Questions::default();
+        table.each_pin(|slot, owner, value| {
+            let pin = Seen { slot, owner, value };
+            let is_old = owner != self.owner && owner != 0 && watch.seen.contains(&pin);
+            // A system that does not answer leaves the pin where it is.
+            if is_old && questions.is_dead(self.memory.shared(), owner).unwrap_or(false) {
+                table.take_over(slot, owner, self.owner);
+            } else {
+                out.push(value);
+                seen.push(pin);
+            }
+        });
+        watch.seen = seen;
+    }
+
+    /// Releases the slots of all processes that have ended; how many.
+    ///
+    /// # Errors
+    ///
+    /// If the system does not say who lives.
+    pub(crate) fn release_dead(&self) -> Result<usize> {
+        let table = self.table();
+        let mut questions = Questions::default();
+        let mut released = 0;
+        let mut failed = None;
+        table.each_owned(|slot, owner| {
+            if owner != self.owner && failed.is_none() {
+                match questions.is_dead(self.memory.shared(), owner) {
+                    Ok(true) => released += usize::from(table.take_over(slot, owner, self.owner)),
+                    Ok(false) => {}
+                    Err(error) => failed = Some(error),
+                }
+            }
+        });
+        failed.map_or(Ok(released), Err)
+    }
+
+    /// All pins, with the processes that have them.
+    pub(crate) fn holders(&self) -> Vec<Holder> {
+        let mut holders = Vec::new();
+        let table = self.table();
+        table.each_pin(|slot, _, value| holders.push(Holder { system_id: table.system_id(slot), value }));
+        holders
+    }
+
+    fn table(&self) -> Table<'_, AtomicU64> {
+        self.memory.table()
+    }
+
+    /// A slot of this process: one that this thread or another has had, or a new one.
+    fn take_slot(&self) -> Result<u32> {
+        if let Some(slot) = cache::take(self.id).or_else(|| self.free.pop()) {
+            return Ok(slot);
+        }
+        self.claim_slot()
+    }
+
+    #[cold]
+    fn claim_slot(&self) -> Result<u32> {
+        let table = self.table();
+        let mut claimed = table.claim(self.owner);
+        if claimed.is_none() && self.release_dead()? > 0 {
+            claimed = table.claim(self.owner);
+        }
+        let limit = table.slot_count() as u64;
+        let slot = claimed.ok_or(Error::Limit { what: "the number of readers at a time", limit })? as u32;
+        table.set_system_id(slot as usize, std::process::id());
+        lock(&self.owned).push(slot);
+        Ok(slot)
+    }
+}
+
+impl fmt::Debug for Readers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Readers").field("owner", &self.owner).field("current", &self.current()).finish_non_exhaustive()
+    }
+}
+
+impl Drop for Readers {
+    fn drop(&mut self) {
+        // No pin is left, as each has this value.
+        for slot in lock(&self.owned).drain(..) {
+            self.memory.table().release(slot as usize);
+        }
+    }
+}
+
+/// A root that stays as it is, with all that it reaches, as long as this lives.
+pub(crate) struct Pin<R: Deref<Target = Readers>> {
+    readers: R,
+    slot: u32,
+    value: u64,
+}
+
+impl<R: Deref<Target = Readers>> Pin<R> {
+    /// The published root.
+    pub(crate) fn value(&self) -> u64 {
+        self.value
+    }
+}
+
+impl<R: Deref<Target = Readers>> fmt::Debug for Pin<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pin").field("value", &self.value).field("slot", &self.slot).finish_non_exhaustive()
+    }
+}
+
+impl<R: Deref<Target = Readers>> Drop for Pin<R> {
+    fn drop(&mut self) {
+        self.readers.table().unpin(self.slot as usize);
+        cache::give(self.readers.id, self.slot, &self.readers.free);
+    }
+}
+
+/// Each owner is asked about once.
+#[derive(Default)]
+struct Questions {
+    /// Not by process number: one that was found dead may have been given away since.
+    answers: Vec<(u64, bool)>,
+}
+
+impl Questions {
+    /// Whether the owner, whom the caller has seen have a slot before, has ended.
+    fn is_dead(&mut self, shared: &dyn Shared, owner: u64) -> Result<bool> {
+        if let Some(&(_, is_dead)) = self.answers.iter().find(|answer| answer.0 == owner) {
+            return Ok(is_dead);
+        }
+        let is_dead = !shared.is_process_alive(process_of(owner))?;
+        self.answers.push((owner, is_dead));
+        Ok(is_dead)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+const _: () = assert!(MAX_PROCESSES == 1 << INCARNATION_SHIFT);

@@ -1,0 +1,238 @@
+#![expect(unsafe_code, reason = "nodes are cells that the protocol under test protects")]
+//! The protocol in every order of steps, and with every store that a load may see: `just loom`.
+//!
+//! Nodes are cells. Loom stops where one is read while it is written, or where nothing orders both; and a node that was freed
+//! is overwritten, so that who got it too late reads something else than its root.
+
+use std::sync::atomic::Ordering;
+
+use loom::cell::UnsafeCell;
+use loom::model::Builder;
+use loom::sync::Arc;
+use loom::sync::atomic::{AtomicU64, fence};
+use loom::thread;
+
+use super::protocol::{Header, Slot, Table, Word};
+
+/// A word of the protocol as it is, or without its fences, or without the order between its stores and what came before.
+#[derive(Debug, Default)]
+struct Modelled<const FENCES: bool, const ORDER: bool>(AtomicU64);
+
+type Right = Modelled<true, true>;
+type WithoutFences = Modelled<false, true>;
+type WithoutOrder = Modelled<true, false>;
+
+impl<const FENCES: bool, const ORDER: bool> Word for Modelled<FENCES, ORDER> {
+    fn load(&self, order: Ordering) -> u64 {
+        self.0.load(order)
+    }
+
+    fn store(&self, value: u64, order: Ordering) {
+        self.0.store(value, if ORDER { order } else { Ordering::Relaxed });
+    }
+
+    fn compare_exchange(&self, current: u64, new: u64, success: Ordering, failure: Ordering) -> Result<u64, u64> {
+        self.0.compare_exchange(current, new, success, failure)
+    }
+
+    fn fetch_add(&self, value: u64, order: Ordering) -> u64 {
+        self.0.fetch_add(value, order)
+    }
+
+    fn fetch_max(&self, value: u64, order: Ordering) -> u64 {
+        self.0.fetch_max(value, order)
+    }
+
+    fn fence() {
+        if FENCES {
+            fence(Ordering::SeqCst);
+        }
+    }
+}
+
+/// What stands in a node that was freed.
+const FREED: u64 = u64::MAX;
+
+const WRITER: u64 = 1 << 10;
+const DEAD: u64 = 2 << 10 | 1;
+
+/// The memory of a store whose roots are nodes of no children: root `n << 8 | i` is node `i`, which holds that number.
+struct Store<W> {
+    header: Header<W>,
+    slots: Vec<Slot<W>>,
+    nodes: Vec<UnsafeCell<u64>>,
+}
+
+// SAFETY: cells are touched by what has pinned their root, and by the writer where nobody has; loom stops where that is not so.
+unsafe impl<W: Sync> Sync for Store<W> {}
+// SAFETY: nothing in it belongs to a thread.
+unsafe impl<W: Send> Send for Store<W> {}
+
+impl<W: Word + Default> Store<W> {
+    fn new(slots: usize, nodes: usize) -> Self {
+        Self {
+            header: Header::default(),
+            slots: (0..slots).map(|_| Slot::default()).collect(),
+            nodes: (0..nodes).map(|_| UnsafeCell::new(FREED)).collect(),
+        }
+    }
+
+    fn table(&self) -> Table<'_, W> {
+        Table::new(&self.header, &self.slots)
+    }
+
+    fn write(&self, root: u64, value: u64) {
+        self.nodes[(root & 0xFF) as usize].with_mut(|node| {
+            // SAFETY: loom has checked that nobody else touches the node.
+            unsafe { *node = value }
+        });
+    }
+
+    /// Pins the current root, reads it, and lets it go.
+    fn read(&self, slot: usize) {
+        let root = self.table().pin(slot);
+        let found = self.nodes[(root & 0xFF) as usize].with(|node| {
+            // SAFETY: loom has checked that nobody writes the node.
+            unsafe { *node }
+        });
+        assert_eq!(found, root, "a reader got a node that was freed");
+        self.table().unpin(slot);
+    }
+
+    /// Reads in a slot that is first claimed and then released, if one is free.
+    fn read_in_any(&self, owner: u64) {
+        let table = self.table();
+        if let Some(slot) = table.claim(owner) {
+            self.read(slot);
+            table.release(slot);
+        }
+    }
+}
+
+/// The one thread that publishes.
+struct Writer {
+    /// Roots whose nodes are not free, the current one last.
+    live: Vec<u64>,
+    free: Vec<u64>,
+    published: u64,
+}
+
+impl Writer {
+    fn new(nodes: u64) -> Self {
+        Self { live: Vec::new(), free: (0..nodes).rev().collect(), published: 0 }
+    }
+
+    /// Publishes a new root, and frees what nobody needs from then on.
+    fn commit<W: Word + Default>(&mut self, store: &Store<W>) {
+        let Some(node) = self.free.pop() else { return };
+        self.published += 1;
+        let root = self.published << 8 | node;
+        store.write(root, root);
+        store.table().publish(root, self.published);
+        self.live.push(root);
+        let mut pinned = vec![root];
+        store.table().each_pin(|_, _, value| pinned.push(value));
+        let (kept, dead) = self.live.iter().partition(|root| pinned.contains(root));
+        self.live = kept;
+        for root in dead {
+            store.write(root, FREED);
+            self.free.push(root & 0xFF);
+        }
+    }
+}
+
+fn check(preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
+    let mut builder = Builder::new();
+    builder.preemption_bound = Some(preemptions);
+    builder.check(model);
+}
+
+/// Two readers in slots of their own, and a writer that reuses nodes.
+fn two_readers_and_a_writer<W: Word + Default + Send + Sync + 'static>(commits: usize) {
+    let mut writer = Writer::new(3);
+    let store = Arc::new(Store::<W>::new(2, 3));
+    for owner in [1, 2] {
+        assert!(store.table().claim(owner << 10).is_some());
+    }
+    writer.commit(&store);
+    let readers: Vec<_> = (0..2)
+        .map(|slot| {
+            let store = Arc::clone(&store);
+            thread::spawn(move || store.read(slot))
+        })
+        .collect();
+    for _ in 0..commits {
+        writer.commit(&store);
+    }
+    readers.into_iter().for_each(|reader| reader.join().unwrap());
+}
+
+#[test]
+fn a_pinned_root_is_never_reused() {
+    check(3, || two_readers_and_a_writer::<Right>(2));
+}
+
+#[test]
+#[should_panic]
+fn without_fences_it_would_be() {
+    check(3, || two_readers_and_a_writer::<WithoutFences>(2));
+}
+
+#[test]
+#[should_panic]
+fn without_the_order_of_stores_it_would_be() {
+    check(3, || two_readers_and_a_writer::<WithoutOrder>(2));
+}
+
+#[test]
+fn a_slot_goes_from_one_reader_to_the_next() {
+    check(3, || {
+        let mut writer = Writer::new(3);
+        let store = Arc::new(Store::<Right>::new(2, 3));
+        writer.commit(&store);
+        let readers: Vec<_> = (2..4)
+            .map(|owner| {
+                let store = Arc::clone(&store);
+                thread::spawn(move || store.read_in_any(owner << 10))
+            })
+            .collect();
+        writer.commit(&store);
+        readers.into_iter().for_each(|reader| reader.join().unwrap());
+        // Whoever has read is gone: one root is left.
+        writer.commit(&store);
+        assert_eq!(writer.live.len(), 1);
+    });
+}
+
+#[test]
+fn a_dead_pin_is_cleared_once_and_a_living_one_never() {
+    check(3, || {
+        let mut writer = Writer::new(3);
+        let store = Arc::new(Store::<Right>::new(1, 3));
+        writer.commit(&store);
+        let slot = store.table().claim(DEAD).unwrap();
+        assert_eq!(store.table().pin(slot), writer.live[0]);
+        writer.commit(&store);
+        assert_eq!(writer.live.len(), 2);
+        // The heir of the process number clears the slot and reads in it, while the writer clears it too.
+        let heir = {
+            let store = Arc::clone(&store);
+            thread::spawn(move || {
+                store.table().take_over(slot, DEAD, 3 << 10 | 1);
+                store.read_in_any(3 << 10 | 1);
+            })
+        };
+        let mut found = Vec::new();
+        store.table().each_pin(|slot, owner, _| found.push((slot, owner)));
+        for (slot, owner) in found {
+            if owner == DEAD {
+                store.table().take_over(slot, owner, WRITER);
+            }
+        }
+        writer.commit(&store);
+        writer.commit(&store);
+        heir.join().unwrap();
+        writer.commit(&store);
+        assert_eq!(writer.live.len(), 1);
+    });
+}

@@ -1,0 +1,253 @@
+//! What is done to the words of the table, in which order, and why nobody reads what the writer reuses.
+//!
+//! ```text
+//! writer                                      reader
+//! W0  nodes of `new`: plain writes            R1  v := current                     acquire
+//! W1  current := new             release      R2  slot := v                        release
+//! WF  fence                      SeqCst       RF  fence                            SeqCst
+//! W2  s := each slot             acquire      R3  current = v? if not: R1          acquire
+//! W3  reuses nodes that only roots need       R4  reads the nodes of v
+//!     which are neither `new` nor an s        R5  slot := 0                        release
+//! ```
+//!
+//! Claim: if W2 does not find `v ≠ new` in a slot, nobody reads the nodes of `v` any more and nobody ever will.
+//!
+//! Take a reader that gets to R4 with `v`. Fences are in one order S that all threads agree on.
+//!
+//! - WF before RF in S: what was stored before WF is seen by loads after RF, so R3 loads `new` or a later root, not `v`: the
+//!   reader does not get to R4. (A root that was published again is current again, and may be read.)
+//! - RF before WF in S: what was stored before RF is seen by loads after WF, so W2 loads this reader's `v`, and the writer
+//!   keeps its nodes, or what the slot held later. Then R5 has stored 0, after all of R4. What the slot holds from then on is
+//!   stored by this thread, later, or by one that got the slot from it (by `owner`, released by the one and acquired by the
+//!   other, or by a lock of their process), and always by a release: so W2, which acquires, comes after all of R4, and W3
+//!   disturbs nothing.
+//!
+//! Later publications only have a later WF. R3 acquires what W1 released, so R4 sees W0. The high-water mark is raised before
+//! R2 and read after WF, so for RF before WF no slot that counts lies behind it.
+//!
+//! Owners: `value` is stored by who is named in `owner` alone. A slot of nobody is claimed by exchanging 0 for the claimer.
+//! One of an owner who has ended is taken over by exchanging that very owner for the cleaner, who then clears value and
+//! owner: of several cleaners one succeeds, and if that one ends in between, the slot is one of a dead owner again. As no owner
+//! comes twice, an exchange never hits a slot that has changed hands meanwhile.
+
+use std::sync::atomic::Ordering;
+
+/// Stands in tables of this layout.
+const MAGIC: u64 = u64::from_le_bytes(*b"LathRdr1");
+
+/// Where the slots begin, in bytes.
+pub(super) const SLOTS_AT: usize = 256;
+
+/// Bits of an owner that are the process number.
+pub(super) const INCARNATION_SHIFT: u32 = 10;
+
+/// A word that threads share: `AtomicU64`, or what a model of memory has for it.
+pub(super) trait Word {
+    fn load(&self, order: Ordering) -> u64;
+    fn store(&self, value: u64, order: Ordering);
+    fn compare_exchange(&self, current: u64, new: u64, success: Ordering, failure: Ordering) -> Result<u64, u64>;
+    fn fetch_add(&self, value: u64, order: Ordering) -> u64;
+    fn fetch_max(&self, value: u64, order: Ordering) -> u64;
+    /// A sequentially consistent fence.
+    fn fence();
+}
+
+impl Word for std::sync::atomic::AtomicU64 {
+    #[inline]
+    fn load(&self, order: Ordering) -> u64 {
+        self.load(order)
+    }
+
+    #[inline]
+    fn store(&self, value: u64, order: Ordering) {
+        self.store(value, order);
+    }
+
+    #[inline]
+    fn compare_exchange(&self, current: u64, new: u64, success: Ordering, failure: Ordering) -> Result<u64, u64> {
+        self.compare_exchange(current, new, success, failure)
+    }
+
+    #[inline]
+    fn fetch_add(&self, value: u64, order: Ordering) -> u64 {
+        self.fetch_add(value, order)
+    }
+
+    #[inline]
+    fn fetch_max(&self, value: u64, order: Ordering) -> u64 {
+        self.fetch_max(value, order)
+    }
+
+    #[inline]
+    fn fence() {
+        std::sync::atomic::fence(Ordering::SeqCst);
+    }
+}
+
+/// Read by all who open the store, and rarely written.
+#[derive(Debug, Default)]
+#[repr(C, align(64))]
+struct Identity<W> {
+    magic: W,
+    incarnations: W,
+    high_water: W,
+}
+
+/// Written by the writer only.
+#[derive(Debug, Default)]
+#[repr(C, align(64))]
+struct Published<W> {
+    current: W,
+    data_len: W,
+}
+
+#[derive(Debug, Default)]
+#[repr(C)]
+pub(super) struct Header<W> {
+    identity: Identity<W>,
+    published: Published<W>,
+}
+
+#[derive(Debug, Default)]
+#[repr(C, align(64))]
+pub(super) struct Slot<W> {
+    value: W,
+    owner: W,
+    system_id: W,
+}
+
+/// The table as one process sees it.
+#[derive(Debug)]
+pub(super) struct Table<'a, W> {
+    header: &'a Header<W>,
+    slots: &'a [Slot<W>],
+}
+
+/// The process number in an owner.
+pub(super) fn process_of(owner: u64) -> u32 {
+    (owner & ((1 << INCARNATION_SHIFT) - 1)) as u32
+}
+
+impl<'a, W: Word> Table<'a, W> {
+    pub(super) fn new(header: &'a Header<W>, slots: &'a [Slot<W>]) -> Self {
+        Self { header, slots }
+    }
+
+    /// Marks memory that nobody has used; whether the memory is of this layout.
+    pub(super) fn is_ours(&self) -> bool {
+        let marked = self.header.identity.magic.compare_exchange(0, MAGIC, Ordering::AcqRel, Ordering::Acquire);
+        marked.is_ok() || marked == Err(MAGIC)
+    }
+
+    /// An owner that never was before, of the process with this number.
+    pub(super) fn new_owner(&self, process: u32) -> u64 {
+        let incarnation = self.header.identity.incarnations.fetch_add(1, Ordering::Relaxed) + 1;
+        incarnation << INCARNATION_SHIFT | u64::from(process)
+    }
+
+    pub(super) fn slot_count(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// W1.
+    pub(super) fn publish(&self, value: u64, data_len: u64) {
+        self.header.published.data_len.store(data_len, Ordering::Relaxed);
+        self.header.published.current.store(value, Ordering::Release);
+    }
+
+    pub(super) fn current(&self) -> u64 {
+        self.header.published.current.load(Ordering::Acquire)
+    }
+
+    pub(super) fn data_len(&self) -> u64 {
+        self.header.published.data_len.load(Ordering::Relaxed)
+    }
+
+    /// R1 to R3, in a slot of the caller that holds nothing: the current root, which the slot now pins, or 0 if there is none.
+    pub(super) fn pin(&self, slot: usize) -> u64 {
+        let word = &self.slots[slot].value;
+        let mut value = self.current();
+        while value != 0 {
+            word.store(value, Ordering::Release);
+            W::fence();
+            // Only a publication in between makes this another round.
+            let now = self.current();
+            if now == value {
+                return value;
+            }
+            value = now;
+        }
+        word.store(0, Ordering::Release);
+        0
+    }
+
+    /// R5.
+    pub(super) fn unpin(&self, slot: usize) {
+        self.slots[slot].value.store(0, Ordering::Release);
+    }
+
+    /// WF and W2: each slot that pins something, with its owner and the root it pins. The owner is read after the root: if he
+    /// has ended when he is asked for later, nobody has the pin.
+    pub(super) fn each_pin(&self, mut each: impl FnMut(usize, u64, u64)) {
+        W::fence();
+        for (number, slot) in self.used().iter().enumerate() {
+            let value = slot.value.load(Ordering::Acquire);
+            if value != 0 {
+                each(number, slot.owner.load(Ordering::Acquire), value);
+            }
+        }
+    }
+
+    /// Each slot that has an owner, and him.
+    pub(super) fn each_owned(&self, mut each: impl FnMut(usize, u64)) {
+        for (number, slot) in self.used().iter().enumerate() {
+            let owner = slot.owner.load(Ordering::Acquire);
+            if owner != 0 {
+                each(number, owner);
+            }
+        }
+    }
+
+    /// Gives the owner a slot that is nobody's, the first, so that the used ones stay together.
+    pub(super) fn claim(&self, owner: u64) -> Option<usize> {
+        let is_claimed = |slot: &Slot<W>| {
+            slot.owner.load(Ordering::Relaxed) == 0
+                && slot.owner.compare_exchange(0, owner, Ordering::Acquire, Ordering::Relaxed).is_ok()
+        };
+        let number = self.slots.iter().position(is_claimed)?;
+        self.header.identity.high_water.fetch_max(number as u64 + 1, Ordering::AcqRel);
+        Some(number)
+    }
+
+    /// Makes a slot of the caller, which holds nothing, nobody's.
+    pub(super) fn release(&self, slot: usize) {
+        self.slots[slot].owner.store(0, Ordering::Release);
+    }
+
+    /// Clears a slot of an owner who has ended and makes it nobody's; whether it was still his.
+    pub(super) fn take_over(&self, slot: usize, dead: u64, cleaner: u64) -> bool {
+        let slot = &self.slots[slot];
+        let is_his = slot.owner.compare_exchange(dead, cleaner, Ordering::AcqRel, Ordering::Relaxed).is_ok();
+        if is_his {
+            slot.value.store(0, Ordering::Release);
+            slot.owner.store(0, Ordering::Release);
+        }
+        is_his
+    }
+
+    pub(super) fn set_system_id(&self, slot: usize, id: u32) {
+        self.slots[slot].system_id.store(id.into(), Ordering::Relaxed);
+    }
+
+    pub(super) fn system_id(&self, slot: usize) -> u32 {
+        self.slots[slot].system_id.load(Ordering::Relaxed) as u32
+    }
+
+    /// The slots below the high-water mark, which is taken for no more than there are.
+    fn used(&self) -> &'a [Slot<W>] {
+        let count = self.header.identity.high_water.load(Ordering::Acquire);
+        &self.slots[..self.slots.len().min(count as usize)]
+    }
+}
+
+const _: () = assert!(size_of::<Header<u64>>() <= SLOTS_AT && size_of::<Slot<u64>>() == 64);

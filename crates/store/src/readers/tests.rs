@@ -1,0 +1,366 @@
+use std::collections::BTreeSet;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use lath_testkit::Seeded;
+
+use super::protocol::SLOTS_AT;
+use super::{LEN_BYTES, Readers, SCANS_BETWEEN_QUESTIONS, SLOTS, lock, reference_of, root_value};
+use crate::error::{Error, Result};
+use crate::storage::{MemoryStorage, Shared, Storage};
+
+/// A machine whose processes can be killed: their numbers become free, and what they wrote stays.
+#[derive(Debug, Clone)]
+struct Machine {
+    storage: MemoryStorage,
+    len: usize,
+    killed: Arc<Mutex<BTreeSet<u32>>>,
+    questions: Arc<AtomicUsize>,
+}
+
+impl Machine {
+    fn new(slots: usize) -> Self {
+        let storage = MemoryStorage::new(1 << 20).unwrap();
+        Self { storage, len: SLOTS_AT + slots * 64, killed: Arc::default(), questions: Arc::default() }
+    }
+
+    /// A new process.
+    fn start(&self) -> Arc<Readers> {
+        let shared = self.storage.shared(self.len).unwrap();
+        Arc::new(Readers::new(Arc::new(Process { shared, machine: self.clone() })).unwrap())
+    }
+
+    /// Ends a process that has no time to clean up.
+    fn kill(&self, readers: Arc<Readers>) {
+        lock(&self.killed).insert(process(&readers));
+        std::mem::forget(readers);
+    }
+}
+
+fn process(readers: &Readers) -> u32 {
+    super::process_of(readers.owner)
+}
+
+#[derive(Debug)]
+struct Process {
+    shared: Arc<dyn Shared>,
+    machine: Machine,
+}
+
+impl Shared for Process {
+    fn base(&self) -> NonNull<u8> {
+        self.shared.base()
+    }
+
+    fn len(&self) -> usize {
+        self.shared.len()
+    }
+
+    fn lock_writer(&self, wait: bool) -> Result<bool> {
+        self.shared.lock_writer(wait)
+    }
+
+    fn unlock_writer(&self) -> Result<()> {
+        self.shared.unlock_writer()
+    }
+
+    fn lock_process(&self, process: u32) -> Result<bool> {
+        Ok(lock(&self.machine.killed).remove(&process) || self.shared.lock_process(process)?)
+    }
+
+    fn is_process_alive(&self, process: u32) -> Result<bool> {
+        self.machine.questions.fetch_add(1, Ordering::Relaxed);
+        Ok(!lock(&self.machine.killed).contains(&process) && self.shared.is_process_alive(process)?)
+    }
+}
+
+fn pinned(readers: &Readers) -> Vec<u64> {
+    let mut out = vec![u64::MAX; 3];
+    readers.pinned(&mut out);
+    out.sort_unstable();
+    out
+}
+
+#[test]
+fn a_root_has_its_reference_and_the_end_of_its_sequence() {
+    let value = root_value((1 << 40) - 1, 0x0123_4567_89AB_CDEF);
+    assert_eq!(reference_of(value), (1 << 40) - 1);
+    assert_eq!(value >> 40, 0xAB_CDEF);
+}
+
+#[test]
+fn there_is_nothing_to_pin_until_a_root_is_published() {
+    let machine = Machine::new(4);
+    let readers = machine.start();
+    assert_eq!(readers.current(), None);
+    assert!(matches!(readers.pin(), Err(Error::Invalid(_))));
+    assert_eq!(pinned(&readers), []);
+    readers.publish(root_value(128, 1), 9000);
+    assert_eq!((readers.current(), readers.data_len()), (Some(root_value(128, 1)), 9000));
+    assert_eq!(readers.pin().unwrap().value(), root_value(128, 1));
+}
+
+#[test]
+fn pins_are_listed_as_long_as_they_live() {
+    let machine = Machine::new(8);
+    let (writer, reader) = (machine.start(), machine.start());
+    writer.publish(1, 100);
+    let (first, second) = (reader.pin().unwrap(), writer.pin_shared().unwrap());
+    writer.publish(2, 200);
+    assert_eq!((reader.current(), reader.data_len()), (Some(2), 200));
+    let third = reader.pin_shared().unwrap();
+    assert_eq!([first.value(), second.value(), third.value()], [1, 1, 2]);
+    assert_eq!(pinned(&writer), [1, 1, 2]);
+    drop(first);
+    assert_eq!(pinned(&writer), [1, 2]);
+    // Where a pin is dropped does not matter.
+    std::thread::spawn(move || drop(second)).join().unwrap();
+    assert_eq!(pinned(&writer), [2]);
+    assert_eq!(reader.holders(), [super::Holder { system_id: std::process::id(), value: 2 }]);
+    drop(third);
+    assert_eq!(pinned(&writer), []);
+}
+
+#[test]
+fn no_more_than_there_are_slots_can_be_pinned() {
+    let machine = Machine::new(5);
+    let (a, b) = (machine.start(), machine.start());
+    a.publish(7, 0);
+    let mut pins: Vec<_> = (0..3).map(|_| a.pin().unwrap()).collect();
+    pins.extend((0..2).map(|_| b.pin().unwrap()));
+    for readers in [&a, &b] {
+        assert!(matches!(readers.pin(), Err(Error::Limit { limit: 5, .. })));
+    }
+    pins.remove(0);
+    assert!(matches!(b.pin(), Err(Error::Limit { .. })), "the slot is kept by the other process");
+    pins.push(a.pin().unwrap());
+    assert_eq!(pinned(&b), [7; 5]);
+    drop(pins);
+    drop(a);
+    let pins: Vec<_> = (0..5).map(|_| b.pin().expect("a process that ends in order leaves nothing")).collect();
+    assert_eq!(pinned(&b), [7; 5]);
+    drop(pins);
+}
+
+#[test]
+fn slots_are_used_again() {
+    let machine = Machine::new(64);
+    let readers = machine.start();
+    readers.publish(1, 0);
+    for _ in 0..1000 {
+        let _pins = [readers.pin().unwrap(), readers.pin().unwrap(), readers.pin().unwrap()];
+    }
+    // Threads leave theirs to those that come.
+    for _ in 0..100 {
+        let readers = Arc::clone(&readers);
+        std::thread::spawn(move || drop([readers.pin().unwrap(), readers.pin().unwrap()])).join().unwrap();
+    }
+    let claimed = lock(&readers.owned).len();
+    assert!(claimed <= 5, "{claimed} slots");
+}
+
+#[test]
+fn what_a_killed_process_pinned_is_released_once_it_stays() {
+    let machine = Machine::new(16);
+    let (writer, victim, other) = (machine.start(), machine.start(), machine.start());
+    writer.publish(1, 0);
+    std::mem::forget([victim.pin().unwrap(), victim.pin().unwrap()]);
+    let kept = other.pin().unwrap();
+    machine.kill(victim);
+    writer.publish(2, 0);
+    for _ in 0..2 * SCANS_BETWEEN_QUESTIONS - 1 {
+        assert_eq!(pinned(&writer), [1, 1, 1]);
+        assert_eq!(machine.questions.load(Ordering::Relaxed), 0, "nobody asks the system in every commit");
+    }
+    assert_eq!(pinned(&writer), [1], "a living process keeps its pin");
+    assert_eq!(machine.questions.load(Ordering::Relaxed), 2, "once for each process");
+    assert_eq!(pinned(&writer), [1]);
+    drop(kept);
+    assert_eq!(pinned(&writer), []);
+}
+
+#[test]
+fn dead_pins_are_released_at_once_where_that_is_asked_for() {
+    let machine = Machine::new(16);
+    let (writer, victim) = (machine.start(), machine.start());
+    writer.publish(1, 0);
+    let own = writer.pin().unwrap();
+    // A slot that pins nothing counts too.
+    drop(victim.pin().unwrap());
+    std::mem::forget([victim.pin().unwrap(), victim.pin().unwrap()]);
+    machine.kill(victim);
+    assert_eq!(writer.release_dead().unwrap(), 2);
+    assert_eq!(writer.release_dead().unwrap(), 0);
+    assert_eq!(pinned(&writer), [1]);
+    drop(own);
+}
+
+#[test]
+fn a_full_table_is_cleared_of_the_dead_before_a_reader_is_refused() {
+    let machine = Machine::new(4);
+    let (writer, victim) = (machine.start(), machine.start());
+    writer.publish(1, 0);
+    (0..4).for_each(|_| std::mem::forget(victim.pin().unwrap()));
+    assert!(matches!(writer.pin(), Err(Error::Limit { .. })));
+    machine.kill(victim);
+    assert_eq!(writer.pin().unwrap().value(), 1);
+}
+
+#[test]
+fn who_gets_the_number_of_a_killed_process_clears_its_slots() {
+    let machine = Machine::new(16);
+    let (writer, victim) = (machine.start(), machine.start());
+    writer.publish(1, 0);
+    std::mem::forget([victim.pin().unwrap(), victim.pin().unwrap()]);
+    let number = process(&victim);
+    machine.kill(victim);
+    let heir = machine.start();
+    assert_eq!(process(&heir), number);
+    assert_eq!(pinned(&writer), []);
+    let pin = heir.pin().unwrap();
+    // A number that lives again says nothing about the incarnation before, and the other way round.
+    assert_eq!(writer.release_dead().unwrap(), 0);
+    assert_eq!(pinned(&writer), [1]);
+    drop(pin);
+}
+
+#[test]
+fn memory_that_is_too_small_or_of_another_version_is_refused() {
+    let storage = MemoryStorage::new(1 << 20).unwrap();
+    let small = storage.shared(SLOTS_AT + 63).unwrap();
+    assert!(matches!(Readers::new(small), Err(Error::Invalid(_))));
+    let machine = Machine::new(4);
+    let shared = machine.storage.shared(machine.len).unwrap();
+    {
+        let memory = super::memory::Memory::new(Arc::clone(&shared)).unwrap();
+        assert!(memory.table().is_ours() && memory.table().is_ours());
+    }
+    let other = MemoryStorage::new(1 << 20).unwrap().shared(machine.len).unwrap();
+    write_magic(&*other, 0x0102_0304_0506_0708);
+    assert!(matches!(Readers::new(other), Err(Error::Invalid(_))));
+}
+
+#[expect(unsafe_code, reason = "writes to memory that nobody else has")]
+fn write_magic(shared: &dyn Shared, magic: u64) {
+    // SAFETY: the memory is longer and aligned, and nobody else touches it.
+    unsafe { shared.base().cast::<u64>().write(magic) }
+}
+
+#[test]
+fn the_table_has_its_length() {
+    assert_eq!(LEN_BYTES, 256 + SLOTS * 64);
+}
+
+/// What stands in a node that was freed.
+const FREED: u64 = u64::MAX;
+
+/// Roots are nodes that hold their own value. The writer frees a root's node as soon as nobody pins it, and uses it again;
+/// readers of two processes must only ever see what they pinned.
+#[test]
+fn readers_never_see_a_freed_node() {
+    let machine = Machine::new(64);
+    let writer = machine.start();
+    let nodes: Arc<Vec<AtomicU64>> = Arc::new((0..40).map(|_| AtomicU64::new(FREED)).collect());
+    let is_over = Arc::new(AtomicBool::new(false));
+    nodes[1].store(root_value(1, 0), Ordering::Relaxed);
+    writer.publish(root_value(1, 0), 0);
+    let threads: Vec<_> = (0..6)
+        .map(|thread| {
+            let readers = if thread % 2 == 0 { Arc::clone(&writer) } else { machine.start() };
+            let (nodes, is_over) = (Arc::clone(&nodes), Arc::clone(&is_over));
+            std::thread::spawn(move || {
+                let mut random = Seeded::new(format!("readers never see a freed node, reader {thread}"));
+                let mut pins = Vec::new();
+                let mut count = 0_u64;
+                while !is_over.load(Ordering::Relaxed) {
+                    let pin = readers.pin().unwrap();
+                    let node = &nodes[reference_of(pin.value()) as usize];
+                    for _ in 0..random.usize(..20) {
+                        assert_eq!(node.load(Ordering::Relaxed), pin.value());
+                    }
+                    // Some stay for long.
+                    if random.u8(..) == 0 && pins.len() < 3 {
+                        pins.push(pin);
+                    } else if random.u8(..) == 0 {
+                        pins.clear();
+                    }
+                    for pin in &pins {
+                        assert_eq!(nodes[reference_of(pin.value()) as usize].load(Ordering::Relaxed), pin.value());
+                    }
+                    count += 1;
+                }
+                count
+            })
+        })
+        .collect();
+    let mut live = vec![root_value(1, 0)];
+    let mut free: Vec<u64> = (2..40).collect();
+    let mut out = Vec::new();
+    for sequence in 1..60_000 {
+        let reference = free.pop().expect("there are more nodes than pins");
+        let value = root_value(reference, sequence);
+        nodes[reference as usize].store(value, Ordering::Relaxed);
+        writer.publish(value, 0);
+        live.push(value);
+        writer.pinned(&mut out);
+        live.retain(|&root| {
+            let is_needed = root == value || out.contains(&root);
+            if !is_needed {
+                nodes[reference_of(root) as usize].store(FREED, Ordering::Relaxed);
+                free.insert(0, reference_of(root));
+            }
+            is_needed
+        });
+    }
+    is_over.store(true, Ordering::Relaxed);
+    let counts: Vec<u64> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
+    assert!(counts.iter().all(|&count| count > 0), "{counts:?}");
+}
+
+/// A child pins a root in the file's memory, and is killed.
+#[cfg(unix)]
+#[test]
+fn a_killed_reader_process_lets_go() {
+    use std::io::{BufRead, BufReader, Write};
+    use std::process::{Command, Stdio};
+
+    use crate::storage::FileStorage;
+
+    const NAME: &str = "readers::tests::a_killed_reader_process_lets_go";
+    let open = |path: &std::path::Path| {
+        let storage = FileStorage::new(path).unwrap();
+        Readers::new(storage.shared(LEN_BYTES).unwrap()).unwrap()
+    };
+    if let Some(path) = std::env::var_os("LATH_PINNED_STORE") {
+        let readers = open(path.as_ref());
+        let pin = readers.pin().unwrap();
+        println!("\npinned {}", pin.value());
+        std::io::stdout().flush().unwrap();
+        // Until the parent kills this, or ends itself.
+        std::io::stdin().read_line(&mut String::new()).unwrap();
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store");
+    let writer = open(&path);
+    writer.publish(5, 0);
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", NAME, "--nocapture"])
+        .env("LATH_PINNED_STORE", &path)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    assert!(lines.map_while(std::result::Result::ok).any(|line| line == "pinned 5"));
+    writer.publish(6, 0);
+    assert_eq!(pinned(&writer), [5]);
+    assert_eq!(writer.release_dead().unwrap(), 0);
+    assert_eq!(writer.holders()[0].system_id, child.id());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(pinned(&writer), [5]);
+    assert_eq!(writer.release_dead().unwrap(), 1);
+    assert_eq!(pinned(&writer), []);
+}
