@@ -164,7 +164,7 @@ fn two_readers_and_a_writer<W: Word + Default + Send + Sync + 'static>(commits: 
     for _ in 0..commits {
         writer.commit(&store);
     }
-    readers.into_iter().for_each(|reader| reader.join().unwrap());
+    readers.into_iter().for_each(|reader| reader.join().expect("readers stop the test themselves"));
 }
 
 #[test]
@@ -173,13 +173,13 @@ fn a_pinned_root_is_never_reused() {
 }
 
 #[test]
-#[should_panic]
+#[should_panic(expected = "Causality violation")]
 fn without_fences_it_would_be() {
     check(3, || two_readers_and_a_writer::<WithoutFences>(2));
 }
 
 #[test]
-#[should_panic]
+#[should_panic(expected = "Causality violation")]
 fn without_the_order_of_stores_it_would_be() {
     check(3, || two_readers_and_a_writer::<WithoutOrder>(2));
 }
@@ -197,7 +197,7 @@ fn a_slot_goes_from_one_reader_to_the_next() {
             })
             .collect();
         writer.commit(&store);
-        readers.into_iter().for_each(|reader| reader.join().unwrap());
+        readers.into_iter().for_each(|reader| reader.join().expect("readers stop the test themselves"));
         // Whoever has read is gone: one root is left.
         writer.commit(&store);
         assert_eq!(writer.live.len(), 1);
@@ -210,7 +210,7 @@ fn a_dead_pin_is_cleared_once_and_a_living_one_never() {
         let mut writer = Writer::new(3);
         let store = Arc::new(Store::<Right>::new(1, 3));
         writer.commit(&store);
-        let slot = store.table().claim(DEAD).unwrap();
+        let slot = store.table().claim(DEAD).expect("the slot is free");
         assert_eq!(store.table().pin(slot), writer.live[0]);
         writer.commit(&store);
         assert_eq!(writer.live.len(), 2);
@@ -231,7 +231,7 @@ fn a_dead_pin_is_cleared_once_and_a_living_one_never() {
         }
         writer.commit(&store);
         writer.commit(&store);
-        heir.join().unwrap();
+        heir.join().expect("readers stop the test themselves");
         writer.commit(&store);
         assert_eq!(writer.live.len(), 1);
     });
