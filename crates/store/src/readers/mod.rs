@@ -15,7 +15,7 @@
 //!         16  system id     the owner's process number in its operating system, for people
 //!
 //! root    63            40 39                                  0
-//!         │  sequence     │  reference of the root's record      │
+//!         │  sequence     │  reference of the root's record      │    of the sequence the lowest 24 bits
 //! owner   63                                          10 9      0
 //!         │  incarnation, counted from 1                │ process │
 //! ```
@@ -39,7 +39,6 @@ mod speed;
 mod tests;
 
 use std::fmt;
-use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -49,29 +48,17 @@ use self::protocol::{INCARNATION_SHIFT, Table, process_of};
 use crate::error::{Error, Result};
 use crate::storage::{MAX_PROCESSES, Shared};
 
-/// Slots of a table of [`LEN_BYTES`]: pins that there can be at a time, over all processes.
+/// Slots of a table of [`SHARED_LEN`]: pins that there can be at a time, over all processes.
 pub(crate) const SLOTS: usize = 4096;
 
 /// Bytes of shared memory to ask for.
-pub(crate) const LEN_BYTES: usize = protocol::SLOTS_AT + SLOTS * size_of::<protocol::Slot<AtomicU64>>();
+pub(crate) const SHARED_LEN: usize = protocol::SLOTS_AT + SLOTS * size_of::<protocol::Slot<AtomicU64>>();
 
 /// The system is asked at most every so many scans whether the owners of pins that stay are alive.
 const SCANS_BETWEEN_QUESTIONS: u32 = 256;
 
 /// Told apart from all other tables of this process, for what threads keep.
 static NEXT_ID: AtomicU64 = AtomicU64::new(1);
-
-/// The published root as it stands in the table: a reference below 2^40 and, above it, the lowest 24 bits of the sequence
-/// number of its commit.
-pub(crate) fn root_value(reference: u64, sequence: u64) -> u64 {
-    debug_assert!(reference != 0 && reference < 1 << 40);
-    reference | sequence << 40
-}
-
-/// The reference in a published root.
-pub(crate) fn reference_of(value: u64) -> u64 {
-    value & ((1 << 40) - 1)
-}
 
 /// A pin as statistics show it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,7 +70,13 @@ pub(crate) struct Holder {
 }
 
 /// One process's part in the table of readers.
+#[derive(Debug)]
 pub(crate) struct Readers {
+    part: Arc<Part>,
+}
+
+/// What pins keep.
+struct Part {
     memory: Memory,
     owner: u64,
     id: u64,
@@ -136,7 +129,17 @@ impl Readers {
             }
         });
         let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
-        Ok(Self { memory, owner, id, free: Arc::default(), owned: Mutex::default(), watch: Mutex::default() })
+        let (free, owned, watch) = (Arc::default(), Mutex::default(), Mutex::default());
+        Ok(Self { part: Arc::new(Part { memory, owner, id, free, owned, watch }) })
+    }
+
+    /// For the writer, once it has the right to write: releases what ended processes have left.
+    ///
+    /// # Errors
+    ///
+    /// As [`release_dead`](Self::release_dead).
+    pub(crate) fn initialise(&self) -> Result<()> {
+        self.release_dead().map(drop)
     }
 
     /// Makes a root the current one. For the writer only, who has written all that the root reaches, within the first
@@ -160,35 +163,52 @@ impl Readers {
     /// # Errors
     ///
     /// [`Error::Invalid`] if none was published, [`Error::Limit`] if there are as many pins as there can be.
-    pub(crate) fn pin(&self) -> Result<Pin<&Self>> {
-        Self::pin_in(self)
-    }
-
-    /// [`pin`](Self::pin), for pins that outlive the borrow.
-    ///
-    /// # Errors
-    ///
-    /// As [`pin`](Self::pin).
-    pub(crate) fn pin_shared(self: &Arc<Self>) -> Result<Pin<Arc<Self>>> {
-        Self::pin_in(Arc::clone(self))
-    }
-
-    fn pin_in<R: Deref<Target = Self>>(readers: R) -> Result<Pin<R>> {
-        let slot = readers.take_slot()?;
-        let value = readers.table().pin(slot as usize);
+    pub(crate) fn pin(&self) -> Result<Pin> {
+        let slot = self.part.take_slot()?;
+        let value = self.table().pin(slot as usize);
         // From here on the slot goes back in any case.
-        let pin = Pin { readers, slot, value };
+        let pin = Pin { part: Arc::clone(&self.part), slot, value };
         if value == 0 { Err(Error::Invalid("the store has no root yet".to_owned())) } else { Ok(pin) }
     }
 
-    /// Replaces `out` by the roots that are pinned, some perhaps several times, in no order.
+    /// Replaces `out` by all roots that are read by somebody or that somebody may yet get: the current one and those that are
+    /// pinned, some perhaps several times, in no order.
     ///
-    /// For the writer, after it published: a root that is neither current nor among them is read by nobody, and nobody will
-    /// get it. Pins of processes that have ended are released once they were noticed, which asks the system only about those
-    /// that stay for hundreds of calls; [`release_dead`](Self::release_dead) does not wait for that.
+    /// For the one process that may publish. The proof is in [`protocol`]. Pins of processes that have ended are released once
+    /// they were noticed, which asks the system only about those that stay for hundreds of calls;
+    /// [`release_dead`](Self::release_dead) does not wait for that.
     pub(crate) fn pinned(&self, out: &mut Vec<u64>) {
         out.clear();
+        out.extend(self.current());
+        self.part.scan(out);
+    }
+
+    /// Releases the slots of all processes that have ended; how many.
+    ///
+    /// # Errors
+    ///
+    /// If the system does not say who lives.
+    pub(crate) fn release_dead(&self) -> Result<usize> {
+        self.part.release_dead()
+    }
+
+    /// All pins, with the processes that have them.
+    pub(crate) fn holders(&self) -> Vec<Holder> {
+        let mut holders = Vec::new();
         let table = self.table();
+        table.each_pin(|slot, _, value| holders.push(Holder { system_id: table.system_id(slot), value }));
+        holders
+    }
+
+    fn table(&self) -> Table<'_, AtomicU64> {
+        self.part.memory.table()
+    }
+}
+
+impl Part {
+    /// Appends all pins.
+    fn scan(&self, out: &mut Vec<u64>) {
+        let table = self.memory.table();
         let mut watch = lock(&self.watch);
         watch.scans += 1;
         if watch.scans < SCANS_BETWEEN_QUESTIONS {
@@ -212,13 +232,8 @@ impl Readers {
         watch.seen = seen;
     }
 
-    /// Releases the slots of all processes that have ended; how many.
-    ///
-    /// # Errors
-    ///
-    /// If the system does not say who lives.
-    pub(crate) fn release_dead(&self) -> Result<usize> {
-        let table = self.table();
+    fn release_dead(&self) -> Result<usize> {
+        let table = self.memory.table();
         let mut questions = Questions::default();
         let mut released = 0;
         let mut failed = None;
@@ -234,18 +249,6 @@ impl Readers {
         failed.map_or(Ok(released), Err)
     }
 
-    /// All pins, with the processes that have them.
-    pub(crate) fn holders(&self) -> Vec<Holder> {
-        let mut holders = Vec::new();
-        let table = self.table();
-        table.each_pin(|slot, _, value| holders.push(Holder { system_id: table.system_id(slot), value }));
-        holders
-    }
-
-    fn table(&self) -> Table<'_, AtomicU64> {
-        self.memory.table()
-    }
-
     /// A slot of this process: one that this thread or another has had, or a new one.
     fn take_slot(&self) -> Result<u32> {
         if let Some(slot) = cache::take(self.id).or_else(|| self.free.pop()) {
@@ -256,7 +259,7 @@ impl Readers {
 
     #[cold]
     fn claim_slot(&self) -> Result<u32> {
-        let table = self.table();
+        let table = self.memory.table();
         let mut claimed = table.claim(self.owner);
         if claimed.is_none() && self.release_dead()? > 0 {
             claimed = table.claim(self.owner);
@@ -269,13 +272,14 @@ impl Readers {
     }
 }
 
-impl fmt::Debug for Readers {
+impl fmt::Debug for Part {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Readers").field("owner", &self.owner).field("current", &self.current()).finish_non_exhaustive()
+        let current = self.memory.table().current();
+        f.debug_struct("Part").field("owner", &self.owner).field("current", &current).finish_non_exhaustive()
     }
 }
 
-impl Drop for Readers {
+impl Drop for Part {
     fn drop(&mut self) {
         // No pin is left, as each has this value.
         for slot in lock(&self.owned).drain(..) {
@@ -285,29 +289,29 @@ impl Drop for Readers {
 }
 
 /// A root that stays as it is, with all that it reaches, as long as this lives.
-pub(crate) struct Pin<R: Deref<Target = Readers>> {
-    readers: R,
+pub(crate) struct Pin {
+    part: Arc<Part>,
     slot: u32,
     value: u64,
 }
 
-impl<R: Deref<Target = Readers>> Pin<R> {
+impl Pin {
     /// The published root.
     pub(crate) fn value(&self) -> u64 {
         self.value
     }
 }
 
-impl<R: Deref<Target = Readers>> fmt::Debug for Pin<R> {
+impl fmt::Debug for Pin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Pin").field("value", &self.value).field("slot", &self.slot).finish_non_exhaustive()
     }
 }
 
-impl<R: Deref<Target = Readers>> Drop for Pin<R> {
+impl Drop for Pin {
     fn drop(&mut self) {
-        self.readers.table().unpin(self.slot as usize);
-        cache::give(self.readers.id, self.slot, &self.readers.free);
+        self.part.memory.table().unpin(self.slot as usize);
+        cache::give(self.part.id, self.slot, &self.part.free);
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use lath_testkit::Seeded;
 
 use super::protocol::SLOTS_AT;
-use super::{LEN_BYTES, Readers, SCANS_BETWEEN_QUESTIONS, SLOTS, lock, reference_of, root_value};
+use super::{Readers, SCANS_BETWEEN_QUESTIONS, SHARED_LEN, SLOTS, lock};
 use crate::error::{Error, Result};
 use crate::storage::{MemoryStorage, Shared, Storage};
 
@@ -39,7 +39,7 @@ impl Machine {
 }
 
 fn process(readers: &Readers) -> u32 {
-    super::process_of(readers.owner)
+    super::process_of(readers.part.owner)
 }
 
 #[derive(Debug)]
@@ -75,18 +75,22 @@ impl Shared for Process {
     }
 }
 
+/// What slots pin, in order; the current root, which is always listed once more, stands first there.
 fn pinned(readers: &Readers) -> Vec<u64> {
     let mut out = vec![u64::MAX; 3];
     readers.pinned(&mut out);
+    let current = readers.current().map(|_| out.remove(0));
+    assert_eq!(current, readers.current());
     out.sort_unstable();
     out
 }
 
-#[test]
-fn a_root_has_its_reference_and_the_end_of_its_sequence() {
-    let value = root_value((1 << 40) - 1, 0x0123_4567_89AB_CDEF);
-    assert_eq!(reference_of(value), (1 << 40) - 1);
-    assert_eq!(value >> 40, 0xAB_CDEF);
+fn root_value(reference: u64, sequence: u64) -> u64 {
+    reference | sequence << 40
+}
+
+fn reference_of(value: u64) -> u64 {
+    value & ((1 << 40) - 1)
 }
 
 #[test]
@@ -106,10 +110,10 @@ fn pins_are_listed_as_long_as_they_live() {
     let machine = Machine::new(8);
     let (writer, reader) = (machine.start(), machine.start());
     writer.publish(1, 100);
-    let (first, second) = (reader.pin().unwrap(), writer.pin_shared().unwrap());
+    let (first, second) = (reader.pin().unwrap(), writer.pin().unwrap());
     writer.publish(2, 200);
     assert_eq!((reader.current(), reader.data_len()), (Some(2), 200));
-    let third = reader.pin_shared().unwrap();
+    let third = reader.pin().unwrap();
     assert_eq!([first.value(), second.value(), third.value()], [1, 1, 2]);
     assert_eq!(pinned(&writer), [1, 1, 2]);
     drop(first);
@@ -156,7 +160,7 @@ fn slots_are_used_again() {
         let readers = Arc::clone(&readers);
         std::thread::spawn(move || drop([readers.pin().unwrap(), readers.pin().unwrap()])).join().unwrap();
     }
-    let claimed = lock(&readers.owned).len();
+    let claimed = lock(&readers.part.owned).len();
     assert!(claimed <= 5, "{claimed} slots");
 }
 
@@ -249,7 +253,7 @@ fn write_magic(shared: &dyn Shared, magic: u64) {
 
 #[test]
 fn the_table_has_its_length() {
-    assert_eq!(LEN_BYTES, 256 + SLOTS * 64);
+    assert_eq!(SHARED_LEN, 256 + SLOTS * 64);
 }
 
 /// What stands in a node that was freed.
@@ -330,7 +334,7 @@ fn a_killed_reader_process_lets_go() {
     const NAME: &str = "readers::tests::a_killed_reader_process_lets_go";
     let open = |path: &std::path::Path| {
         let storage = FileStorage::new(path).unwrap();
-        Readers::new(storage.shared(LEN_BYTES).unwrap()).unwrap()
+        Readers::new(storage.shared(SHARED_LEN).unwrap()).unwrap()
     };
     if let Some(path) = std::env::var_os("LATH_PINNED_STORE") {
         let readers = open(path.as_ref());
