@@ -28,6 +28,7 @@ mod header;
 mod log;
 mod node;
 mod options;
+mod pending;
 mod readers;
 mod record;
 mod recovery;

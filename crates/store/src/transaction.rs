@@ -6,12 +6,16 @@ use crate::error::{Error, Result};
 use crate::extent::Generation;
 use crate::node::Word;
 use crate::options::Durability;
+use crate::pending::Pending;
 use crate::record::{Operation, Operations, OperationsMark};
 use crate::root::word_of;
 use crate::state::{State, walk_since};
 use crate::store::Inner;
 use crate::tree::Tree;
-use crate::trie::{Mode, find};
+use crate::trie::{self, Mode, find};
+
+/// Values longer than this are put at once: it is not the way to the key that takes the time.
+const PUT_OFF_MAX: usize = 4096;
 
 /// A tree that a transaction has looked at.
 #[derive(Debug, Clone)]
@@ -67,6 +71,7 @@ pub struct Transaction {
     trees: Vec<OpenTree>,
     snapshots: Word,
     operations: Operations,
+    pending: Pending,
     durability: Durability,
     marks: Vec<Mark>,
     next_mark: u64,
@@ -82,6 +87,7 @@ impl Transaction {
             trees: Vec::new(),
             snapshots: state.root.snapshots,
             operations: Operations::new(durability != Durability::Off),
+            pending: Pending::default(),
             durability,
             marks: Vec::new(),
             next_mark: 0,
@@ -101,6 +107,9 @@ impl Transaction {
     /// [`Error::Corrupt`], [`Error::Limit`] for a name longer than 1,024 bytes.
     pub fn tree(&mut self, name: &str) -> Result<TreeMut<'_>> {
         let index = self.look_up(name)?;
+        if index != self.pending.tree {
+            self.settle()?;
+        }
         if !self.trees[index].exists {
             self.trees[index].exists = true;
             self.operations.create(name);
@@ -122,6 +131,7 @@ impl Transaction {
     /// # Errors
     /// As [`tree`](Self::tree).
     pub fn drop_tree(&mut self, name: &str) -> Result<bool> {
+        self.settle()?;
         let index = self.look_up(name)?;
         if !self.trees[index].exists {
             return Ok(false);
@@ -196,6 +206,7 @@ impl Transaction {
     /// [`Error::Invalid`] if an operation has failed halfway, so that the transaction can only end.
     pub fn savepoint(&mut self) -> Result<Savepoint> {
         self.check()?;
+        self.settle()?;
         let (trees, snapshots, operations) = (self.trees.clone(), self.snapshots, self.operations.mark());
         let state = self.state.as_deref_mut().ok_or_else(ended)?;
         state.writer.generation += 1;
@@ -212,6 +223,7 @@ impl Transaction {
     /// [`Error::NoSuchSnapshot`] if the savepoint is gone or another transaction's.
     pub fn rollback(&mut self, savepoint: &Savepoint) -> Result<()> {
         self.check()?;
+        self.settle()?;
         let is_known = savepoint.transaction == self.first
             && self.marks.get(savepoint.index).is_some_and(|mark| mark.id == savepoint.id);
         if !is_known {
@@ -247,6 +259,7 @@ impl Transaction {
     /// As [`commit`](Self::commit).
     pub fn commit_with(mut self, durability: Durability) -> Result<()> {
         self.check()?;
+        self.settle()?;
         let Some(mut state) = self.state.take() else { return Err(ended()) };
         match self.inner.commit(&mut state, &self.trees, self.snapshots, &self.operations, durability) {
             Ok(committed) => {
@@ -264,7 +277,7 @@ impl Transaction {
     /// Does again what the log says was done.
     pub(crate) fn apply(&mut self, operation: Operation<'_>) -> Result<()> {
         match operation {
-            Operation::Put { tree, key, value } => self.tree(tree)?.put(key, value).map(drop),
+            Operation::Put { tree, key, value } => self.tree(tree)?.set(key, value),
             Operation::Remove { tree, key } => self.tree(tree)?.remove(key).map(drop),
             Operation::RemoveRange { tree, low, high } => self.tree(tree)?.remove_range(low, high).map(drop),
             Operation::Create(name) => self.tree(name).map(drop),
@@ -276,6 +289,7 @@ impl Transaction {
 
     /// Ends a transaction that did again the commits up to `sequence`.
     pub(crate) fn commit_replayed(mut self, sequence: u64) -> Result<Box<State>> {
+        self.settle()?;
         let Some(mut state) = self.state.take() else { return Err(ended()) };
         self.inner.commit_replayed(&mut state, &self.trees, self.snapshots, sequence)?;
         Ok(state)
@@ -284,6 +298,23 @@ impl Transaction {
     /// Undoes all changes. Dropping the transaction does the same.
     pub fn abort(self) {
         drop(self);
+    }
+
+    /// Carries out the puts that were put off.
+    #[inline]
+    fn settle(&mut self) -> Result<()> {
+        if self.pending.is_empty() { Ok(()) } else { self.apply_pending() }
+    }
+
+    fn apply_pending(&mut self) -> Result<()> {
+        let mut pending = std::mem::take(&mut self.pending);
+        let index = pending.tree;
+        let mut root = self.trees[index].root;
+        let applied = self.change(|state| pending.apply(&mut state.writer, &mut root));
+        self.trees[index].root = root;
+        self.pending = pending;
+        self.pending.clear();
+        applied
     }
 
     fn look_up(&mut self, name: &str) -> Result<usize> {
@@ -376,7 +407,8 @@ impl TreeMut<'_> {
     ///
     /// # Errors
     /// [`Error::Invalid`] if the transaction has ended.
-    pub fn as_tree(&self) -> Result<Tree<'_>> {
+    pub fn as_tree(&mut self) -> Result<Tree<'_>> {
+        self.transaction.settle()?;
         let state = self.transaction.state()?;
         Ok(Tree::new(state.writer.shared(), self.transaction.trees[self.index].root))
     }
@@ -385,7 +417,7 @@ impl TreeMut<'_> {
     ///
     /// # Errors
     /// [`Error::Corrupt`], as for all that reads.
-    pub fn get(&self, key: &[u8]) -> Result<Option<&[u8]>> {
+    pub fn get(&mut self, key: &[u8]) -> Result<Option<&[u8]>> {
         self.as_tree()?.get(key)
     }
 
@@ -393,13 +425,35 @@ impl TreeMut<'_> {
     ///
     /// # Errors
     /// As [`get`](Self::get).
-    pub fn len(&self) -> Result<u64> {
+    pub fn len(&mut self) -> Result<u64> {
         self.as_tree()?.len()
     }
 
     /// Whether there is no key.
     pub fn is_empty(&self) -> bool {
-        self.transaction.trees[self.index].root.is_none()
+        self.transaction.trees[self.index].root.is_none() && self.transaction.pending.is_empty()
+    }
+
+    /// Puts `value` at `key`, in the place of what was there.
+    ///
+    /// As it does not say whether something was, it may be carried out later, together with others and in the order of
+    /// their keys, before the transaction reads or ends: several times as quick as [`put`](Self::put) where keys come in no
+    /// order.
+    ///
+    /// # Errors
+    /// As [`put`](Self::put).
+    #[inline]
+    pub fn set(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        trie::check_lengths(key, value)?;
+        let transaction = &mut *self.transaction;
+        if value.len() > PUT_OFF_MAX {
+            return self.put(key, value).map(drop);
+        }
+        transaction.check()?;
+        transaction.pending.tree = self.index;
+        transaction.pending.push(key, value);
+        transaction.operations.put(&transaction.trees[self.index].name, key, value);
+        if transaction.pending.is_full() { transaction.apply_pending() } else { Ok(()) }
     }
 
     /// Puts `value` at `key`, in the place of what was there; whether the key is new.
@@ -421,6 +475,7 @@ impl TreeMut<'_> {
     }
 
     fn put_mode(&mut self, key: &[u8], value: &[u8], mode: Mode) -> Result<bool> {
+        self.transaction.settle()?;
         let mut root = self.root();
         let is_new = self.transaction.change(|state| state.writer.put(&mut root, key, value, mode))?;
         self.set_root(root);
@@ -435,6 +490,7 @@ impl TreeMut<'_> {
     /// # Errors
     /// As [`put`](Self::put).
     pub fn remove(&mut self, key: &[u8]) -> Result<bool> {
+        self.transaction.settle()?;
         let mut root = self.root();
         let was_there = self.transaction.change(|state| state.writer.remove(&mut root, key))?;
         self.set_root(root);
@@ -453,6 +509,7 @@ impl TreeMut<'_> {
         if high.is_some_and(|high| high <= low) {
             return Ok(0);
         }
+        self.transaction.settle()?;
         let mut root = self.root();
         let removed = self.transaction.change(|state| state.writer.remove_range(&mut root, low, high))?;
         self.set_root(root);
@@ -475,7 +532,7 @@ impl TreeMut<'_> {
             if last.as_ref().is_some_and(|last| key <= &last[..]) {
                 return Err(Error::Invalid("keys to append are not in ascending order".to_owned()));
             }
-            self.put(key, value.as_ref())?;
+            self.set(key, value.as_ref())?;
             last.get_or_insert_default().clear();
             last.get_or_insert_default().extend_from_slice(key);
             count += 1;

@@ -7,7 +7,7 @@ use crate::node::leaf::hash;
 use crate::node::{Inner, Kind, Leaf, Slot, Word};
 
 /// How many lines of a leaf are loaded before it is known which: all of most leaves.
-const LEAF_LINES: u64 = 12;
+pub(super) const LEAF_LINES: u64 = 12;
 
 /// A node that is on the way to keys.
 #[derive(Debug, Clone, Copy)]

@@ -11,10 +11,11 @@ pub(crate) mod remove_range;
 #[cfg(test)]
 mod tests;
 pub(crate) mod walk;
+pub(crate) mod warm;
 pub(crate) mod writer;
 
 pub(crate) use cursor::Cursor;
-pub(crate) use put::Mode;
+pub(crate) use put::{Mode, check_lengths};
 pub(crate) use writer::Writer;
 
 /// The longest key.

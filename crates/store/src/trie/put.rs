@@ -18,16 +18,22 @@ pub(crate) enum Mode {
     Keep,
 }
 
+/// Says whether a key or its value is too long.
+#[inline]
+pub(crate) fn check_lengths(key: &[u8], bytes: &[u8]) -> Result<()> {
+    if key.len() > MAX_KEY_LEN {
+        return Err(Error::Limit { what: "the length of a key", limit: MAX_KEY_LEN as u64 });
+    }
+    value::units(bytes.len() as u64).map(drop)
+}
+
 /// A leaf that grows while its writer owns it gets this many bytes more than it needs.
 const SLACK: usize = 192;
 
 impl Writer {
     /// Puts `bytes` at `key`; whether the key is new.
     pub(crate) fn put(&mut self, root: &mut Word, key: &[u8], bytes: &[u8], mode: Mode) -> Result<bool> {
-        if key.len() > MAX_KEY_LEN {
-            return Err(Error::Limit { what: "the length of a key", limit: MAX_KEY_LEN as u64 });
-        }
-        value::units(bytes.len() as u64)?;
+        check_lengths(key, bytes)?;
         match self.descend(*root, key)? {
             End::Empty => {
                 let slot = self.place(bytes)?;

@@ -1,0 +1,81 @@
+//! Puts that a transaction has yet to carry out: many together are quicker than each by itself.
+
+use crate::error::Result;
+use crate::node::Word;
+use crate::trie::{Mode, Writer, warm};
+
+/// So many puts are carried out together.
+const MOST: usize = 1024;
+
+/// Or as many as have so many bytes of keys and values.
+const MOST_BYTES: usize = 1 << 18;
+
+#[derive(Debug, Clone, Copy)]
+struct Put {
+    /// The first eight bytes of the key, which decide about the order of most.
+    head: u64,
+    key: (u32, u32),
+    value_end: u32,
+}
+
+/// Puts into one tree, in the order they were asked for.
+#[derive(Debug, Default)]
+pub(crate) struct Pending {
+    /// Which of the transaction's trees.
+    pub(crate) tree: usize,
+    bytes: Vec<u8>,
+    puts: Vec<Put>,
+}
+
+impl Pending {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.puts.is_empty()
+    }
+
+    pub(crate) fn is_full(&self) -> bool {
+        self.puts.len() >= MOST || self.bytes.len() >= MOST_BYTES
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.bytes.clear();
+        self.puts.clear();
+    }
+
+    pub(crate) fn push(&mut self, key: &[u8], value: &[u8]) {
+        let start = self.bytes.len() as u32;
+        self.bytes.extend_from_slice(key);
+        let end = self.bytes.len() as u32;
+        self.bytes.extend_from_slice(value);
+        let mut head = [0; 8];
+        let len = key.len().min(8);
+        head[..len].copy_from_slice(&key[..len]);
+        let value_end = self.bytes.len() as u32;
+        self.puts.push(Put { head: u64::from_be_bytes(head), key: (start, end), value_end });
+    }
+
+    fn key(&self, put: &Put) -> &[u8] {
+        &self.bytes[put.key.0 as usize..put.key.1 as usize]
+    }
+
+    /// Carries all out, in the order of the keys: neighbours share most of their way, and of equal keys the last one wins.
+    pub(crate) fn apply(&mut self, writer: &mut Writer, root: &mut Word) -> Result<()> {
+        let mut puts = std::mem::take(&mut self.puts);
+        puts.sort_unstable_by(|a, b| {
+            a.head.cmp(&b.head).then_with(|| self.key(a).cmp(self.key(b))).then_with(|| a.key.0.cmp(&b.key.0))
+        });
+        let mut result = Ok(());
+        for group in puts.chunks(64) {
+            warm::warm(writer.shared(), *root, group.iter().map(|put| self.key(put)));
+            result = group.iter().try_for_each(|put| {
+                let value = &self.bytes[put.key.1 as usize..put.value_end as usize];
+                writer.put(root, self.key(put), value, Mode::Replace).map(drop)
+            });
+            if result.is_err() {
+                break;
+            }
+        }
+        self.puts = puts;
+        self.clear();
+        result
+    }
+}

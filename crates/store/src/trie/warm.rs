@@ -1,0 +1,54 @@
+//! Loading the ways to many keys at once.
+//!
+//! The way to a key is a chain of loads, each of which waits for the one before. The ways to sixteen keys are sixteen such
+//! chains, which wait at the same time.
+
+use super::MAX_KEY_LEN;
+use super::find::{Branch, LEAF_LINES};
+use crate::arena::Arena;
+use crate::node::Word;
+
+/// How many ways are followed at a time: as many as there are loads in flight on most processors.
+const GROUP: usize = 16;
+
+/// Has the nodes on the way to each key loaded into the cache. Finds nothing and reports nothing: who comes after does.
+pub(crate) fn warm<'k>(arena: &Arena, root: Word, keys: impl Iterator<Item = &'k [u8]>) {
+    let mut keys = keys.fuse();
+    loop {
+        let mut ways = [(0_u64, &[][..]); GROUP];
+        let mut count = 0;
+        for key in keys.by_ref().take(GROUP) {
+            ways[count] = (root.reference(), key);
+            count += 1;
+        }
+        if count == 0 || root.is_none() {
+            return;
+        }
+        // Every step but the first takes a byte of the key or ends the way.
+        for _ in 0..MAX_KEY_LEN {
+            let mut is_done = true;
+            for (reference, rest) in &mut ways[..count] {
+                if *reference != 0 {
+                    *reference = step(arena, *reference, rest);
+                    is_done &= *reference == 0;
+                }
+            }
+            if is_done {
+                break;
+            }
+        }
+    }
+}
+
+/// The child on the way, which is being loaded, or 0 at its end.
+#[inline]
+fn step(arena: &Arena, reference: u64, rest: &mut &[u8]) -> u64 {
+    let Ok(Ok(Branch::Inner(inner))) = arena.node(reference).map(|node| Branch::parse(node, reference)) else {
+        return 0;
+    };
+    let Some(behind) = rest.strip_prefix(inner.prefix()) else { return 0 };
+    *rest = behind;
+    let child = inner.child(inner.index_of(behind.first().copied()));
+    arena.prefetch(child.reference(), if child.count().is_some_and(|count| count < 128) { LEAF_LINES } else { 2 });
+    child.reference()
+}
