@@ -11,7 +11,7 @@ mod faults;
 mod log;
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use fastrand::Rng;
 
@@ -60,6 +60,8 @@ struct Inner {
     logs: [SimulatedLog; 2],
     faults: Faults,
     watcher: Mutex<Option<Arc<Watcher>>>,
+    /// Held by whatever is done, and while an image is made, so that an image shows all files at one point in time.
+    gate: Mutex<()>,
     /// A process that outlived the one that was killed.
     survivor: Option<Arc<dyn Shared>>,
 }
@@ -82,8 +84,8 @@ impl SimulatedStorage {
         logs: [SimulatedLog; 2],
         survivor: Option<Arc<dyn Shared>>,
     ) -> Self {
-        let (faults, watcher) = (Faults::default(), Mutex::default());
-        Self(Arc::new(Inner { memory, data, logs, faults, watcher, survivor }))
+        let (faults, watcher, gate) = (Faults::default(), Mutex::default(), Mutex::default());
+        Self(Arc::new(Inner { memory, data, logs, faults, watcher, gate, survivor }))
     }
 
     /// What may be found after a loss of power now. Chosen at random, and synced as far as the new storage is concerned.
@@ -93,6 +95,7 @@ impl SimulatedStorage {
     /// As [`new`](Self::new).
     pub fn crash(&self, random: &mut Rng) -> Result<Self> {
         let memory = MemoryStorage::new(self.0.data.capacity())?;
+        let _gate = self.0.pass();
         let logs = [self.0.logs[0].crash(random), self.0.logs[1].crash(random)];
         let data = SimulatedData::new(memory.data()?, &self.0.data.crash(random))?;
         Ok(Self::with(memory, data, logs.map(SimulatedLog::new), None))
@@ -106,6 +109,7 @@ impl SimulatedStorage {
     /// As [`new`](Self::new).
     pub fn kill(&self, with_survivor: bool) -> Result<Self> {
         let memory = MemoryStorage::new(self.0.data.capacity())?;
+        let _gate = self.0.pass();
         let survivor = if with_survivor { self.0.memory.survive_in(&memory)? } else { None };
         let data = self.0.data.copy(memory.data()?)?;
         let logs = [self.0.logs[0].copy(), self.0.logs[1].copy()];
@@ -163,7 +167,10 @@ impl SimulatedStorage {
 
     fn watched<T>(&self, operation: Operation, act: impl FnOnce(&Inner) -> T) -> T {
         self.tell(Moment::Before(operation));
-        let done = act(&self.0);
+        let done = {
+            let _gate = self.0.pass();
+            act(&self.0)
+        };
         self.tell(Moment::After(operation));
         done
     }
@@ -171,6 +178,12 @@ impl SimulatedStorage {
     /// The bytes that all files but this length take.
     fn other_bytes(inner: &Inner, own: u64) -> u64 {
         (inner.data.len() + inner.logs[0].len() + inner.logs[1].len()).saturating_sub(own)
+    }
+}
+
+impl Inner {
+    fn pass(&self) -> MutexGuard<'_, ()> {
+        self.gate.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
