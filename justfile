@@ -44,6 +44,10 @@ interop *CASES:
 mutation:
     LATH_FULL=1 cargo test --release -p lath-parquet --test mutation -- --nocapture
 
+# A million images of a store whose power failed, each opened and compared: a quarter of an hour or so
+crashes:
+    LATH_FULL=1 cargo test --release -p lath-store --test crash -- --nocapture
+
 # Measure beside the peers and write a record
 bench *ARGS:
     bench/run {{ARGS}}

@@ -48,6 +48,10 @@ impl Store {
         let arena = Arc::new(Arena::new(storage.data()?));
         if is_new(&arena) {
             make(&arena)?;
+        } else {
+            // A process that was killed may have written the newest header and not synced it. What only older ones need is
+            // written over from here on, in the data and in the log.
+            arena.data().sync()?;
         }
         let header = newest_header(&arena)?;
         if header.end * UNIT > arena.len() || header.end < FIRST_UNIT {

@@ -95,11 +95,16 @@ impl State {
         pins.retain(|pin| *pin != newest);
         pins.sort_unstable();
         pins.dedup();
+        let mut swept = Vec::new();
+        for named in gone.iter().filter(|named| named.root.generation < self.opened) {
+            swept.extend(self.only_reached_by(named.root)?);
+        }
         self.reclaimer.reclaim(&pins, &mut self.writer.space);
         self.writer.poison_freed()?;
-        for named in gone {
-            if named.root.generation < self.opened {
-                self.sweep(named.root)?;
+        for extent in swept {
+            // Those that died since the store was opened are on a list, and may be free by now.
+            if self.writer.space.is_used(extent) {
+                self.writer.release(extent)?;
             }
         }
         Ok(())
@@ -128,23 +133,19 @@ impl State {
         Ok(())
     }
 
-    /// Frees what only a dropped snapshot of an earlier opening reached: nobody listed what died under it.
-    fn sweep(&mut self, dropped: Root) -> Result<()> {
-        let end = self.writer.space.end();
-        let mut reached = Space::new(crate::arena::FIRST_UNIT, end);
+    /// What only a dropped snapshot of an earlier opening reaches: nobody listed what died under it.
+    fn only_reached_by(&self, dropped: Root) -> Result<Vec<Extent>> {
+        let mut reached = Space::new(crate::arena::FIRST_UNIT, self.writer.space.end());
         self.walk_all(&mut |extent| Ok(reached.mark_used(extent)))?;
-        let mut free = Vec::new();
+        let mut only = Vec::new();
         walk_root(self.writer.shared(), &dropped, &mut |extent| {
             let is_new = reached.mark_used(extent);
             if is_new {
-                free.push(extent);
+                only.push(extent);
             }
             Ok(is_new)
         })?;
-        for extent in free {
-            self.writer.release(extent)?;
-        }
-        Ok(())
+        Ok(only)
     }
 
     /// Makes the list of free space anew from what the commits reach, after a transaction that failed halfway.
@@ -152,6 +153,12 @@ impl State {
         let end = self.writer.space.end();
         let mut space = Space::new(crate::arena::FIRST_UNIT, end);
         self.walk_all(&mut |extent| Ok(space.mark_used(extent)))?;
+        // No commit reaches the map of free space that the last checkpoint may have; it is on this list.
+        for (_, nodes) in self.reclaimer.parked_nodes() {
+            for node in nodes {
+                space.mark_used(node.extent);
+            }
+        }
         self.writer.space = space;
         self.writer.retired.clear();
         Ok(())

@@ -1,0 +1,166 @@
+//! Random histories of a store, and what every commit of one left, kept in `BTreeMap`s.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use fastrand::Rng;
+use lath_store::{Durability, Result, Savepoint, Snapshot, Store, Transaction, Tree};
+
+pub(crate) type Entries = BTreeMap<Vec<u8>, Vec<u8>>;
+pub(crate) type Trees = BTreeMap<String, Arc<Entries>>;
+
+/// What a commit left.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Version {
+    pub(crate) trees: Trees,
+    pub(crate) snapshots: BTreeMap<String, Arc<Trees>>,
+}
+
+const TREES: [&str; 3] = ["apples", "pears", "quinces"];
+const SNAPSHOTS: [&str; 2] = ["monday", "tuesday"];
+
+/// Does something random to `transaction` and the same to `version`. Versions before it are in `last`.
+pub(crate) fn change(
+    random: &mut Rng,
+    transaction: &mut Transaction,
+    version: &mut Version,
+    last: &Version,
+) -> Result<()> {
+    let name = TREES[random.usize(..TREES.len())];
+    match random.u8(..40) {
+        0 => {
+            let dropped = transaction.drop_tree(name)?;
+            assert_eq!(dropped, version.trees.remove(name).is_some());
+        }
+        1 | 2 => {
+            let mut bounds = [key(random), key(random)];
+            bounds.sort();
+            let [low, high] = bounds;
+            let high = Some(high).filter(|_| random.u8(..8) > 0);
+            let entries = entries_of(version, name);
+            let inside = |key: &Vec<u8>| *key >= low && high.as_ref().is_none_or(|high| key < high);
+            let before = entries.len();
+            entries.retain(|key, _| !inside(key));
+            let removed = transaction.tree(name)?.remove_range(&low, high.as_deref())?;
+            assert_eq!(removed as usize, before - entries.len());
+        }
+        3 => {
+            let snapshot = SNAPSHOTS[random.usize(..SNAPSHOTS.len())];
+            if version.snapshots.contains_key(snapshot) {
+                assert!(transaction.drop_snapshot(snapshot)?);
+                version.snapshots.remove(snapshot);
+            } else {
+                transaction.keep_snapshot(snapshot)?;
+                version.snapshots.insert(snapshot.to_owned(), Arc::new(last.trees.clone()));
+            }
+        }
+        4..=12 => {
+            let entries = entries_of(version, name);
+            // Most keys at random are not there.
+            let key = match random.bool().then(|| random.usize(..entries.len().max(1))) {
+                Some(index) => entries.keys().nth(index).cloned().unwrap_or_default(),
+                None => key(random),
+            };
+            let was_there = transaction.tree(name)?.remove(&key)?;
+            assert_eq!(was_there, entries.remove(&key).is_some());
+        }
+        _ => {
+            let (key, value) = (key(random), value(random));
+            let is_new = transaction.tree(name)?.put(&key, &value)?;
+            assert_eq!(is_new, entries_of(version, name).insert(key, value).is_none());
+        }
+    }
+    Ok(())
+}
+
+/// A few changes, some of them undone by savepoints.
+pub(crate) fn change_often(
+    random: &mut Rng,
+    transaction: &mut Transaction,
+    version: &mut Version,
+    last: &Version,
+    mut between: impl FnMut(),
+) -> Result<()> {
+    let mut savepoint: Option<(Savepoint, Version)> = None;
+    for _ in 0..1 + random.usize(..12) {
+        change(random, transaction, version, last)?;
+        match random.u8(..16) {
+            0 => savepoint = Some((transaction.savepoint()?, version.clone())),
+            1 => {
+                if let Some((savepoint, then)) = &savepoint {
+                    transaction.rollback(savepoint)?;
+                    *version = then.clone();
+                }
+            }
+            _ => {}
+        }
+        between();
+    }
+    Ok(())
+}
+
+pub(crate) fn durability(random: &mut Rng) -> Durability {
+    match random.u8(..8) {
+        0..=4 => Durability::Sync,
+        5 | 6 => Durability::Deferred,
+        _ => Durability::Off,
+    }
+}
+
+fn entries_of<'v>(version: &'v mut Version, name: &str) -> &'v mut Entries {
+    Arc::make_mut(version.trees.entry(name.to_owned()).or_default())
+}
+
+/// One of about 300 keys, with prefixes in common, some of them long.
+fn key(random: &mut Rng) -> Vec<u8> {
+    let number = random.u32(..300);
+    match number % 10 {
+        0..=4 => number.to_be_bytes().to_vec(),
+        5..=7 => format!("key-{number:05}").into_bytes(),
+        8 => vec![number as u8; 1 + number as usize / 4],
+        _ => [vec![b'p'; 600], number.to_le_bytes().to_vec()].concat(),
+    }
+}
+
+fn value(random: &mut Rng) -> Vec<u8> {
+    let len = match random.u8(..32) {
+        0 => 4000 + random.usize(..3000),
+        1..=4 => random.usize(..700),
+        _ => random.usize(..24),
+    };
+    let first = random.u8(..);
+    (0..len).map(|index| first.wrapping_add(index as u8)).collect()
+}
+
+/// Panics unless the snapshot has what the version has, all of it and nothing else.
+pub(crate) fn assert_same(snapshot: &Snapshot, version: &Version, what: &str) {
+    assert_same_trees(snapshot, &version.trees, what);
+    let names: Vec<&String> = version.snapshots.keys().collect();
+    assert_eq!(snapshot.snapshots().unwrap().iter().collect::<Vec<_>>(), names, "{what}: named snapshots");
+    for (name, trees) in &version.snapshots {
+        let snapshot = snapshot.snapshot(name).unwrap().unwrap_or_else(|| panic!("{what}: snapshot {name} is lost"));
+        assert_same_trees(&snapshot, trees, &format!("{what}, snapshot {name}"));
+    }
+}
+
+pub(crate) fn assert_same_trees(snapshot: &Snapshot, trees: &Trees, what: &str) {
+    assert_eq!(snapshot.trees().unwrap().iter().collect::<Vec<_>>(), trees.keys().collect::<Vec<_>>(), "{what}: trees");
+    for (name, entries) in trees {
+        let tree = snapshot.tree(name).unwrap().unwrap_or_else(|| panic!("{what}: tree {name} is lost"));
+        assert_same_entries(&tree, entries, &format!("{what}, tree {name}"));
+    }
+}
+
+fn assert_same_entries(tree: &Tree<'_>, entries: &Entries, what: &str) {
+    assert_eq!(tree.len().unwrap(), entries.len() as u64, "{what}: number of keys");
+    let mut cursor = tree.cursor();
+    for (key, value) in entries {
+        assert!(cursor.next().unwrap(), "{what}: ends before {key:?}");
+        assert_eq!(cursor.key().unwrap(), key, "{what}: key");
+        assert!(cursor.value().unwrap().unwrap() == value, "{what}: value of {key:?}");
+    }
+    assert!(!cursor.next().unwrap(), "{what}: has more keys");
+}
+
+/// Has the store be sound as far as it can tell.
+pub(crate) fn assert_sound(_store: &Store, _what: &str) {}
