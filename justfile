@@ -28,7 +28,7 @@ avx512 *FILTER:
 bloom-pairs:
     cargo test --release -p lath-kernels --lib bloom::tests::many_millions -- --ignored --nocapture
 
-# The store's table of readers in every order of steps that threads can take
+# The store's table of readers in every order of steps; more of them with `LOOM_MAX_PREEMPTIONS=4 just loom`
 loom:
     cargo test --release -p lath-store --features loom --lib readers::model
 
