@@ -21,6 +21,7 @@
 
 mod arena;
 mod background;
+mod check;
 mod checkpoint;
 mod error;
 mod extent;
@@ -42,6 +43,7 @@ mod transaction;
 mod tree;
 mod trie;
 
+pub use check::{CheckReport, Problem};
 pub use error::{Error, Result};
 pub use options::{Durability, Options};
 pub use snapshot::Snapshot;

@@ -112,7 +112,7 @@ impl<'a> Leaf<'a> {
         &self.body[HASHES + self.count..HASHES + 3 * self.count]
     }
 
-    pub(super) fn heap(&self) -> &'a [u8] {
+    pub(crate) fn heap(&self) -> &'a [u8] {
         &self.body[self.body.len() - self.heap_len..]
     }
 

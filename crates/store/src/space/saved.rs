@@ -228,7 +228,7 @@ impl Space {
     }
 
     /// Which of a region's units lie between the first and the last, counted within it.
-    fn range(&self, region: usize) -> (u64, u64) {
+    pub(super) fn range(&self, region: usize) -> (u64, u64) {
         range(self.first, self.end, region)
     }
 }

@@ -303,3 +303,19 @@ fn damage_to_a_saved_map_is_an_error_or_costs_space_only() {
         }
     }
 }
+
+#[test]
+fn what_one_map_has_and_another_lacks_is_listed() {
+    let mut space = Space::new(128, 3 * u64::from(REGION));
+    let mut other = Space::new(128, 2 * u64::from(REGION));
+    let both = Extent { start: 200, units: 50 };
+    let leaks = [Extent { start: 250, units: 3 }, Extent { start: 2 * u64::from(REGION) + 5, units: 70 }];
+    for extent in [both, leaks[0], leaks[1]] {
+        assert!(space.mark_used(extent));
+    }
+    assert!(other.mark_used(both));
+    assert!(other.mark_used(Extent { start: 5000, units: 9 }));
+    assert_eq!(space.used_outside(&mut other, 10), (73, leaks.to_vec()));
+    assert_eq!(space.used_outside(&mut other, 1), (73, vec![leaks[0]]));
+    assert_eq!(other.used_outside(&mut space, 10), (9, vec![Extent { start: 5000, units: 9 }]));
+}

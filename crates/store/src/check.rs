@@ -1,0 +1,434 @@
+//! Whether a store is what it should be: every node of every root, and every unit of the file.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use crate::arena::{Arena, FIRST_UNIT};
+use crate::error::{Error, Result};
+use crate::extent::{Extent, Generation, UNIT};
+use crate::header::{self, Header};
+use crate::node::edit_leaf::entry_len;
+use crate::node::leaf::hash;
+use crate::node::{Inner, Leaf, Slot, Word};
+use crate::root::Root;
+use crate::space::Space;
+use crate::state::{Published, State};
+use crate::store::Store;
+use crate::trie::find::Branch;
+use crate::trie::{MAX_KEY_LEN, count};
+
+/// More problems than this are counted and not described.
+const PROBLEMS_MAX: usize = 1000;
+
+/// Something in a store that is not as it should be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// The byte of the data file at which it was found, where that is known: the start of a node, of a header, or of space.
+    pub offset: Option<u64>,
+    /// What is wrong.
+    pub what: String,
+}
+
+impl std::fmt::Display for Problem {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.offset {
+            Some(offset) => write!(f, "byte {offset}: {}", self.what),
+            None => f.write_str(&self.what),
+        }
+    }
+}
+
+/// What [`Store::check`] found.
+#[derive(Debug, Clone, Default)]
+pub struct CheckReport {
+    /// What is wrong, in the order in which it was found; the first 1,000 problems.
+    pub problems: Vec<Problem>,
+    /// How many more there are.
+    pub omitted: u64,
+    /// How many nodes were looked at, those of values among them.
+    pub nodes: u64,
+    /// How many keys the newest commit has, in all trees.
+    pub keys: u64,
+    /// How many bytes the nodes take that were looked at.
+    pub node_bytes: u64,
+}
+
+impl CheckReport {
+    /// Whether nothing is wrong.
+    pub fn is_sound(&self) -> bool {
+        self.problems.is_empty()
+    }
+
+    fn add(&mut self, offset: Option<u64>, what: impl Into<String>) {
+        if self.problems.len() < PROBLEMS_MAX {
+            self.problems.push(Problem { offset, what: what.into() });
+        } else {
+            self.omitted += 1;
+        }
+    }
+
+    fn add_error(&mut self, error: Error) {
+        match error {
+            Error::Corrupt { what, offset } => self.add(offset, what),
+            other => self.add(None, other.to_string()),
+        }
+    }
+}
+
+impl Store {
+    /// Looks at everything that can be reached, from the newest commit, named snapshots and commits that readers hold: every
+    /// checksum, the order of keys, all counts, and that no two nodes overlap; then that the space that counts as used is what
+    /// is reached, and no other. Waits for a transaction that is open, and lets none begin.
+    ///
+    /// Nodes written since the last checkpoint have no checksum yet. A store opened for reading only is checked as its
+    /// newest commit has it, without its space.
+    ///
+    /// # Errors
+    /// What keeps it from looking at all; what is found wrong is no error but in the report.
+    pub fn check(&self) -> Result<CheckReport> {
+        if self.inner.options.read_only {
+            let snapshot = self.snapshot()?;
+            let mut checker = Checker::new(&self.inner.arena, 0);
+            checker.check_root(&snapshot.root, true);
+            return Ok(checker.report);
+        }
+        let mut state = self.inner.take()?;
+        let report = check_state(&self.inner.arena, &mut state);
+        self.inner.put_back(state);
+        Ok(report)
+    }
+}
+
+fn check_state(arena: &Arc<Arena>, state: &mut State) -> CheckReport {
+    let mut checker = Checker::new(arena, state.durable.generation);
+    checker.check_headers();
+    checker.check_root(&state.root, true);
+    let older = state.published.iter().map(|published| published.root).chain([state.durable]);
+    let named = state.named.iter().map(|named| named.root);
+    let mut roots: Vec<Root> = older.chain(state.checkpointing).chain(named).collect();
+    // The newest first: of nodes that several reach, the newest root has most.
+    roots.sort_unstable_by_key(|root| std::cmp::Reverse(root.generation));
+    roots.dedup();
+    for root in roots.iter().filter(|root| **root != state.root) {
+        checker.check_root(root, false);
+    }
+    let mut records: Vec<u64> =
+        state.published.iter().map(|published| Published::reference(published.value)).chain([state.record]).collect();
+    records.sort_unstable();
+    records.dedup();
+    for record in records {
+        checker.check_record(record);
+    }
+    checker.check_space(state);
+    checker.report
+}
+
+/// A node still to be looked at.
+struct Visit {
+    word: Word,
+    /// The path to it.
+    path: Arc<[u8]>,
+    /// The next byte of its keys is at least the first, and less than the second. A key may end here if there is no first.
+    bounds: (Option<u8>, Option<u8>),
+    /// No node is younger than the one that refers to it.
+    birth_max: Generation,
+    is_root: bool,
+}
+
+impl Visit {
+    fn has(&self, byte: Option<u8>) -> bool {
+        match byte {
+            None => self.bounds.0.is_none(),
+            Some(byte) => self.bounds.0.is_none_or(|low| byte >= low) && self.bounds.1.is_none_or(|high| byte < high),
+        }
+    }
+}
+
+struct Checker<'a> {
+    arena: &'a Arena,
+    /// Nodes up to this generation have been sealed.
+    durable: Generation,
+    /// The units of all nodes that were found, and their first units.
+    reached: Space,
+    starts: Space,
+    /// Whether nothing was reached from an earlier root.
+    is_first_root: bool,
+    /// Where this root led to nodes that earlier ones have.
+    shared: HashSet<u64>,
+    /// Whether all that is reached was.
+    is_complete: bool,
+    report: CheckReport,
+}
+
+impl<'a> Checker<'a> {
+    fn new(arena: &'a Arena, durable: Generation) -> Self {
+        let end = (arena.len() / UNIT).max(FIRST_UNIT);
+        Self {
+            arena,
+            durable,
+            reached: Space::new(FIRST_UNIT, end),
+            starts: Space::new(FIRST_UNIT, end),
+            is_first_root: true,
+            shared: HashSet::new(),
+            is_complete: true,
+            report: CheckReport::default(),
+        }
+    }
+
+    fn problem(&mut self, reference: u64, what: impl Into<String>) {
+        self.report.add(Some(reference.saturating_mul(UNIT)), what);
+    }
+
+    /// Says that a node cannot be looked into, so that what is below it is not reached.
+    fn dead_end(&mut self, reference: u64, error: Error) {
+        self.is_complete = false;
+        match error {
+            Error::Corrupt { what, offset: None } => self.problem(reference, what),
+            other => self.report.add_error(other),
+        }
+    }
+
+    /// A slot was never used, or holds a header: it is written in one sector.
+    fn check_headers(&mut self) {
+        for slot in 0..header::SLOTS.len() {
+            let at = header::SLOTS[slot];
+            match self.arena.header(slot).and_then(|bytes| Ok((bytes, Header::parse(&bytes)?))) {
+                Ok((bytes, None)) if bytes.iter().any(|byte| *byte != 0) => {
+                    self.report.add(Some(at), "a header is damaged");
+                }
+                Ok(_) => {}
+                Err(error) => self.report.add(Some(at), error.to_string()),
+            }
+        }
+    }
+
+    fn check_root(&mut self, root: &Root, is_newest: bool) {
+        self.shared.clear();
+        self.check_tree(root.catalog, root.generation);
+        self.check_tree(root.snapshots, root.generation);
+        let mut keys = 0;
+        match root.trees(self.arena) {
+            Ok(trees) => {
+                for (_, tree) in trees {
+                    keys += self.check_tree(tree, root.generation);
+                }
+            }
+            Err(error) => self.dead_end(root.catalog.reference(), error),
+        }
+        if is_newest {
+            self.report.keys = keys;
+        }
+        if let Err(error) = root.named(self.arena) {
+            self.dead_end(root.snapshots.reference(), error);
+        }
+        self.is_first_root = false;
+    }
+
+    fn check_record(&mut self, reference: u64) {
+        let found = self.arena.extent(reference).and_then(|extent| {
+            Root::read(self.arena.node(reference)?)?;
+            Ok(extent)
+        });
+        match found {
+            Ok(extent) => {
+                if !self.reached.mark_used(extent) || !self.starts.mark_used(extent) {
+                    self.problem(reference, "the record of a commit overlaps another node");
+                }
+            }
+            Err(error) => self.dead_end(reference, error),
+        }
+    }
+
+    /// Looks at all nodes of a tree, and says how many keys it has that no root before had in the same node.
+    fn check_tree(&mut self, root: Word, birth_max: Generation) -> u64 {
+        let path: Arc<[u8]> = Arc::from([]);
+        let mut pending = Vec::new();
+        if !root.is_none() {
+            pending.push(Visit { word: root, path, bounds: (None, None), birth_max, is_root: true });
+        }
+        let mut keys = 0;
+        while let Some(visit) = pending.pop() {
+            let reference = visit.word.reference();
+            let Some((birth, is_new)) = self.enter(reference, visit.birth_max) else { continue };
+            let node = self.arena.node(reference);
+            match node.and_then(|node| Branch::parse(node, reference)) {
+                Ok(Branch::Leaf(leaf)) => {
+                    if is_new {
+                        keys += leaf.count() as u64;
+                    }
+                    if let Err(error) = self.check_leaf(&visit, &leaf, birth, is_new) {
+                        self.dead_end(reference, error);
+                    }
+                }
+                Ok(Branch::Inner(inner)) => {
+                    if let Err(error) = self.check_inner(&visit, &inner) {
+                        self.dead_end(reference, error);
+                    } else if is_new {
+                        push_children(&visit, &inner, birth, &mut pending);
+                    }
+                }
+                Err(error) => self.dead_end(reference, error),
+            }
+        }
+        keys
+    }
+
+    /// Looks at what all nodes have; the node's generation, and whether it has not been looked at before.
+    fn enter(&mut self, reference: u64, birth_max: Generation) -> Option<(Generation, bool)> {
+        let found = self.arena.extent(reference).and_then(|extent| Ok((extent, self.arena.birth(reference)?)));
+        let (extent, birth) = match found {
+            Ok(found) => found,
+            Err(error) => {
+                self.dead_end(reference, error);
+                return None;
+            }
+        };
+        if birth > birth_max {
+            self.problem(reference, "a node is younger than what refers to it");
+        }
+        let start = Extent { start: reference, units: 1 };
+        if self.starts.is_used(start) {
+            if self.is_first_root || !self.shared.insert(reference) {
+                self.problem(reference, "two references of one commit lead to this node");
+                self.is_complete = false;
+                return None;
+            }
+            return Some((birth, false));
+        }
+        if !self.reached.mark_used(extent) {
+            self.problem(reference, "a node overlaps another one");
+            self.is_complete = false;
+        }
+        self.starts.mark_used(start);
+        self.report.nodes += 1;
+        self.report.node_bytes += u64::from(extent.units) * UNIT;
+        match self.arena.checksums(reference) {
+            Ok((stored, right)) if stored == right || (stored == 0 && birth > self.durable) => Some((birth, true)),
+            Ok(_) => {
+                self.problem(reference, "the checksum of a node is wrong");
+                self.is_complete = false;
+                None
+            }
+            Err(error) => {
+                self.dead_end(reference, error);
+                None
+            }
+        }
+    }
+
+    fn check_leaf(&mut self, visit: &Visit, leaf: &Leaf<'_>, birth: Generation, is_new: bool) -> Result<()> {
+        let reference = visit.word.reference();
+        if visit.word.count() != Some(leaf.count() as u64) {
+            self.problem(reference, "a leaf has not as many keys as its parent says");
+        }
+        let mut key = [&visit.path[..], leaf.prefix()].concat();
+        let base = key.len();
+        let mut last = Vec::new();
+        let mut heap_len = leaf.dead_len();
+        for index in 0..leaf.count() {
+            let entry = leaf.entry(index)?;
+            heap_len += entry_len(entry.suffix.len(), entry.value);
+            key.truncate(base);
+            key.extend_from_slice(entry.suffix);
+            if index > 0 && key <= last {
+                self.problem(reference, "the keys of a leaf are not in order");
+            }
+            if key.len() > MAX_KEY_LEN {
+                self.problem(reference, "a key is longer than keys can be");
+            }
+            if !visit.has(key.get(visit.path.len()).copied()) {
+                self.problem(reference, "a key belongs into another leaf");
+            }
+            if leaf.hash_at(index) != hash(&key) {
+                self.problem(reference, "the hash of a key is wrong");
+            }
+            if let Slot::External(value) = entry.value
+                && is_new
+            {
+                self.check_value(value, birth);
+            }
+            last.clone_from(&key);
+        }
+        if heap_len != leaf.heap().len() {
+            self.problem(reference, "the entries of a leaf do not fill its heap");
+        }
+        Ok(())
+    }
+
+    fn check_value(&mut self, reference: u64, birth_max: Generation) {
+        if let Some((_, true)) = self.enter(reference, birth_max)
+            && let Err(error) = self.arena.value(reference)
+        {
+            self.dead_end(reference, error);
+        }
+    }
+
+    fn check_inner(&mut self, visit: &Visit, inner: &Inner<'_>) -> Result<()> {
+        let reference = visit.word.reference();
+        if visit.word.count() != Word::new(reference, inner.total()).count() {
+            self.problem(reference, "an inner node has not as many keys as its parent says");
+        }
+        let mut total = 0_u64;
+        for index in 0..inner.count() {
+            total = total.saturating_add(count::total(self.arena, inner.child(index))?);
+            if inner.child(index).is_none() {
+                return Err(Error::corrupt("an inner node has a child that is not there"));
+            }
+        }
+        if total != inner.total() {
+            self.problem(reference, "an inner node counts not as many keys as its children have");
+        }
+        if inner.dividers().windows(2).any(|pair| pair[0] >= pair[1]) {
+            self.problem(reference, "the dividers of an inner node are not in order");
+        }
+        if !visit.is_root {
+            match inner.prefix().first() {
+                None => return Err(Error::corrupt("an inner node below the root has no prefix")),
+                Some(&byte) if !visit.has(Some(byte)) => {
+                    self.problem(reference, "an inner node belongs below another one");
+                }
+                Some(_) => {}
+            }
+        }
+        if visit.path.len() + inner.prefix().len() > MAX_KEY_LEN {
+            return Err(Error::corrupt("the path to a node is longer than keys can be"));
+        }
+        Ok(())
+    }
+
+    /// Whether what counts as used is what was reached, and what waits to be free.
+    fn check_space(&mut self, state: &mut State) {
+        let space = &mut state.writer.space;
+        for run in self.reached.used_outside(space, 10).1 {
+            self.problem(run.start, format!("{} bytes of nodes lie in free space", u64::from(run.units) * UNIT));
+        }
+        for region in space.damaged_regions() {
+            self.report.add(None, format!("the map of free space is damaged for the {region}th 2 MiB of the file"));
+        }
+        if !self.is_complete || !space.damaged_regions().is_empty() {
+            return;
+        }
+        let retired = state.writer.retired.iter().map(|item| item.extent);
+        for extent in state.reclaimer.unneeded(&[]).chain(retired) {
+            // A commit that counts may reach it.
+            if !self.starts.is_used(Extent { units: 1, ..extent }) && !self.reached.mark_used(extent) {
+                self.problem(extent.start, "space that is to become free overlaps a node");
+            }
+        }
+        for run in space.used_outside(&mut self.reached, 10).1 {
+            let what = format!("{} bytes count as used, and nothing refers to them", u64::from(run.units) * UNIT);
+            self.problem(run.start, what);
+        }
+    }
+}
+
+fn push_children(visit: &Visit, inner: &Inner<'_>, birth: Generation, pending: &mut Vec<Visit>) {
+    let path: Arc<[u8]> = [&visit.path[..], inner.prefix()].concat().into();
+    let dividers = inner.dividers();
+    for index in (0..inner.count()).rev() {
+        let low = index.checked_sub(1).map(|index| dividers[index]);
+        let bounds = (low, dividers.get(index).copied());
+        let word = inner.child(index);
+        pending.push(Visit { word, path: Arc::clone(&path), bounds, birth_max: birth, is_root: false });
+    }
+}
