@@ -102,15 +102,20 @@ impl Store {
 fn check_state(arena: &Arc<Arena>, state: &mut State) -> CheckReport {
     let mut checker = Checker::new(arena, state.durable.generation);
     checker.check_headers();
+    // First what has been sealed as far as it is as old as the durable commit, then what only readers hold; each from the
+    // newest on, which has most of the nodes that several reach.
+    let named = |is_there: bool| {
+        state.named.iter().filter(move |named| named.dropped.is_none() == is_there).map(|named| named.root)
+    };
+    let mut kept: Vec<Root> = named(true).chain([state.durable]).collect();
+    let readers = state.published.iter().map(|published| published.root);
+    let mut held: Vec<Root> = readers.chain(state.checkpointing).chain(named(false)).collect();
     checker.check_root(&state.root, true);
-    let older = state.published.iter().map(|published| published.root).chain([state.durable]);
-    let named = state.named.iter().map(|named| named.root);
-    let mut roots: Vec<Root> = older.chain(state.checkpointing).chain(named).collect();
-    // The newest first: of nodes that several reach, the newest root has most.
-    roots.sort_unstable_by_key(|root| std::cmp::Reverse(root.generation));
-    roots.dedup();
-    for root in roots.iter().filter(|root| **root != state.root) {
-        checker.check_root(root, false);
+    for roots in [&mut kept, &mut held] {
+        roots.sort_unstable_by_key(|root| std::cmp::Reverse(root.generation));
+        roots.dedup();
+        roots.iter().filter(|root| **root != state.root).for_each(|root| checker.check_root(root, false));
+        checker.durable = 0;
     }
     let mut records: Vec<u64> =
         state.published.iter().map(|published| Published::reference(published.value)).chain([state.record]).collect();
@@ -408,8 +413,9 @@ impl<'a> Checker<'a> {
         if !self.is_complete || !space.damaged_regions().is_empty() {
             return;
         }
-        let retired = state.writer.retired.iter().map(|item| item.extent);
-        for extent in state.reclaimer.unneeded(&[]).chain(retired) {
+        let retired = state.writer.retired.iter().chain(&state.writer.retired_records).map(|item| item.extent);
+        let dead = state.reclaimer.unneeded(&[]).chain(state.records.unneeded(&[]));
+        for extent in dead.chain(retired).chain(state.free_map) {
             // A commit that counts may reach it.
             if !self.starts.is_used(Extent { units: 1, ..extent }) && !self.reached.mark_used(extent) {
                 self.problem(extent.start, "space that is to become free overlaps a node");

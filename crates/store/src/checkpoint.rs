@@ -3,8 +3,9 @@
 use std::sync::PoisonError;
 
 use crate::error::{Error, Result};
-use crate::extent::UNIT;
+use crate::extent::{Extent, UNIT};
 use crate::header::Header;
+use crate::node::{Kind, value};
 use crate::root::Root;
 use crate::state::{State, walk_since};
 use crate::store::Inner;
@@ -57,6 +58,9 @@ impl Inner {
     fn settle_checkpoint(&self, state: &mut State, root: Root) -> Result<()> {
         state.durable = root;
         state.gap = state.gap.filter(|gap| *gap > root.sequence);
+        if let Some(map) = state.free_map.take() {
+            state.writer.release(map)?;
+        }
         self.log.retire(root.sequence)?;
         state.reclaim(&self.readers)
     }
@@ -105,36 +109,36 @@ impl Inner {
 
     fn write_free_map(&self, state: &mut State, number: u64) -> Result<Header> {
         let root = state.root;
-        let State { writer, reclaimer, named, published, .. } = state;
         // Only what the newest commit and its named snapshots reach counts for who opens the store next; other processes'
         // readers are looked at then.
-        let mut pins: Vec<u64> =
-            named.iter().filter(|named| named.dropped.is_none()).map(|named| named.root.generation).collect();
-        pins.sort_unstable();
-        pins.dedup();
-        published.clear();
-        let record = writer.shared().extent(state.record)?;
-        writer.space.load_all();
-        reclaimer.reclaim(&pins, &mut writer.space);
-        let reference = write_map(writer, record)?;
+        state.published.clear();
+        state.writer.space.load_all();
+        state.reclaim(&self.readers)?;
+        let State { writer, free_map, record, .. } = state;
+        let record = writer.shared().extent(*record)?;
+        // The old map is in use until the new header is there.
+        let unneeded: Vec<Extent> = [record].into_iter().chain(free_map.take()).collect();
+        let reference = write_map(writer, unneeded)?;
         self.arena.seal(reference)?;
         let end = writer.space.end();
         Ok(Header { identity: self.identity, number, root, end, free_map: Some(reference), is_clean: true })
     }
 }
 
-/// Writes the map of free space into a value node, which the map says is used; where that is.
-fn write_map(writer: &mut Writer, record: crate::extent::Extent) -> Result<u64> {
-    use crate::node::{Kind, value};
-
+/// Writes the map of free space into a value node, which the map says is used; where that is. What is unneeded counts as
+/// free there.
+fn write_map(writer: &mut Writer, unneeded: Vec<Extent>) -> Result<u64> {
     let room = writer.space.saved_bytes_max() as u64 + 2 * UNIT;
     // Fresh space grows the map itself: a little more room than it needs now.
     let extent = writer.allocate_units(value::units(room + room / 8 + (1 << 16))?)?;
-    let bytes = writer.space.save([record]);
+    let mut bytes = writer.space.save(unneeded);
     let generation = writer.generation;
-    if value::units(bytes.len() as u64)? > extent.units {
+    let len = extent.units as usize * UNIT as usize - value::HEAD;
+    if bytes.len() > len {
         return Err(Error::corrupt("the map of free space is larger than it can be"));
     }
+    // The node's length is all that says later what it takes.
+    bytes.resize(len, 0);
     value::write(writer.arena.fresh(extent, Kind::Value, generation)?, &bytes);
     Ok(extent.start)
 }

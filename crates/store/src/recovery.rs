@@ -110,23 +110,22 @@ fn first_state(arena: &Arc<Arena>, readers: &Readers, header: &Header) -> Result
     let newest = published.iter().map(|published| published.root.generation).max();
     let generation = root.generation.max(newest.unwrap_or(0)) + 1;
 
-    let mut retired = Vec::new();
+    let mut free_map = None;
     let mut reclaimer = Reclaimer::new();
     let space = match header.free_map.filter(|_| header.is_clean && published.is_empty()) {
         Some(reference) => {
-            let extent = arena.extent(reference)?;
-            retired.push(Retired { extent, birth: root.generation });
+            free_map = Some(arena.extent(reference)?);
             Space::lazy(MappedValue::new(arena, reference)?)?
         }
         None => find_free(arena, header, &root, &named, &published, &mut reclaimer)?,
     };
     let mut writer = Writer::new(WriteArena::new(Arc::clone(arena)), space, generation);
-    writer.retired = retired;
     let record = write_record(&mut writer, &root)?;
     published.push(Published { value: Published::value_of(record, root.sequence), root });
     Ok(Box::new(State {
         writer,
         reclaimer,
+        records: Reclaimer::new(),
         root,
         record,
         durable: root,
@@ -134,6 +133,7 @@ fn first_state(arena: &Arc<Arena>, readers: &Readers, header: &Header) -> Result
         named,
         published,
         opened: generation,
+        free_map,
         gap: None,
         held: Vec::new(),
     }))

@@ -45,6 +45,8 @@ pub(crate) struct State {
     pub(crate) writer: Writer,
     /// Dead nodes that earlier commits reach.
     pub(crate) reclaimer: Reclaimer,
+    /// The same of nodes that are no part of a named snapshot.
+    pub(crate) records: Reclaimer,
     pub(crate) root: Root,
     /// The node with the record of `root`.
     pub(crate) record: u64,
@@ -57,6 +59,8 @@ pub(crate) struct State {
     pub(crate) published: Vec<Published>,
     /// The first generation since the store was opened: what died earlier is on no list.
     pub(crate) opened: Generation,
+    /// The map of free space that the durable header refers to, kept until another header is durable.
+    pub(crate) free_map: Option<Extent>,
     /// The last commit that is not in the log. Until a checkpoint has it, later ones in the log are of no use.
     pub(crate) gap: Option<u64>,
     /// Space for the list of what readers hold.
@@ -83,6 +87,7 @@ impl State {
         let (held, newest) = (&self.held, self.root.generation);
         self.published.retain(|published| published.root.generation == newest || held.contains(&published.value));
         self.reclaimer.retire(&mut self.writer.retired, newest);
+        self.records.retire(&mut self.writer.retired_records, newest);
 
         let gone: Vec<Named> = self.named.iter().filter(|named| !self.is_named_by_any(named)).copied().collect();
         if !gone.is_empty() {
@@ -91,6 +96,10 @@ impl State {
             self.named = named;
         }
         let mut pins: Vec<Generation> = self.pinned_roots().map(|root| root.generation).collect();
+        pins.retain(|pin| *pin != newest);
+        pins.sort_unstable();
+        pins.dedup();
+        self.records.reclaim(&pins, &mut self.writer.space);
         pins.extend(self.named.iter().map(|named| named.root.generation));
         pins.retain(|pin| *pin != newest);
         pins.sort_unstable();
@@ -153,14 +162,18 @@ impl State {
         let end = self.writer.space.end();
         let mut space = Space::new(crate::arena::FIRST_UNIT, end);
         self.walk_all(&mut |extent| Ok(space.mark_used(extent)))?;
-        // No commit reaches the map of free space that the last checkpoint may have; it is on this list.
-        for (_, nodes) in self.reclaimer.parked_nodes() {
+        // These are on lists already, whether a commit reaches them or not.
+        for (_, nodes) in self.reclaimer.parked_nodes().chain(self.records.parked_nodes()) {
             for node in nodes {
                 space.mark_used(node.extent);
             }
         }
+        if let Some(map) = self.free_map {
+            space.mark_used(map);
+        }
         self.writer.space = space;
         self.writer.retired.clear();
+        self.writer.retired_records.clear();
         Ok(())
     }
 }

@@ -334,7 +334,8 @@ fn new_root(state: &mut State, trees: &[OpenTree], snapshots: Word, sequence: u6
     }
     let root = Root { generation: state.writer.generation, sequence, catalog, snapshots };
     let record = write_record(&mut state.writer, &root)?;
-    state.writer.retire(state.record)?;
+    let old_record = state.record;
+    state.writer.retiring_records(|writer| writer.retire(old_record))?;
     Ok((root, record))
 }
 

@@ -12,7 +12,7 @@ use crate::root::word_of;
 use crate::state::{State, walk_since};
 use crate::store::Inner;
 use crate::tree::Tree;
-use crate::trie::{self, Mode, find};
+use crate::trie::{self, Mode, Writer, find};
 
 /// Values longer than this are put at once: it is not the way to the key that takes the time.
 const PUT_OFF_MAX: usize = 4096;
@@ -42,7 +42,8 @@ struct Mark {
     since: Generation,
     trees: Vec<OpenTree>,
     snapshots: Word,
-    retired: usize,
+    /// How many nodes were retired, and how many that are no part of a named snapshot.
+    retired: [usize; 2],
     operations: OperationsMark,
 }
 
@@ -176,7 +177,10 @@ impl Transaction {
         }
         let kept = state.root.to_snapshot();
         let mut snapshots = self.snapshots;
-        self.change(|state| state.writer.put(&mut snapshots, name.as_bytes(), &kept, Mode::Replace).map(drop))?;
+        self.change(|state| {
+            let put = |writer: &mut Writer| writer.put(&mut snapshots, name.as_bytes(), &kept, Mode::Replace);
+            state.writer.retiring_records(put).map(drop)
+        })?;
         self.snapshots = snapshots;
         self.operations.keep_snapshot(name);
         Ok(())
@@ -190,7 +194,8 @@ impl Transaction {
         let mut snapshots = self.snapshots;
         let mut was_there = false;
         self.change(|state| {
-            was_there = state.writer.remove(&mut snapshots, name.as_bytes())?;
+            let remove = |writer: &mut Writer| writer.remove(&mut snapshots, name.as_bytes());
+            was_there = state.writer.retiring_records(remove)?;
             Ok(())
         })?;
         self.snapshots = snapshots;
@@ -210,7 +215,8 @@ impl Transaction {
         let (trees, snapshots, operations) = (self.trees.clone(), self.snapshots, self.operations.mark());
         let state = self.state.as_deref_mut().ok_or_else(ended)?;
         state.writer.generation += 1;
-        let (since, retired) = (state.writer.generation, state.writer.retired.len());
+        let since = state.writer.generation;
+        let retired = [state.writer.retired.len(), state.writer.retired_records.len()];
         let id = self.next_mark;
         self.next_mark += 1;
         self.marks.push(Mark { id, since, trees, snapshots, retired, operations });
@@ -238,7 +244,8 @@ impl Transaction {
         self.operations.go_back(mark.operations);
         self.change(|state| {
             release_since(state, &words, since)?;
-            state.writer.retired.truncate(retired);
+            state.writer.retired.truncate(retired[0]);
+            state.writer.retired_records.truncate(retired[1]);
             Ok(())
         })
     }
@@ -358,6 +365,7 @@ impl Drop for Transaction {
         if !self.has_failed {
             undone = release_since(&mut state, &words, self.first);
             state.writer.retired.clear();
+            state.writer.retired_records.clear();
         }
         if self.has_failed || undone.is_err() {
             undone = state.rebuild_space();

@@ -25,13 +25,23 @@ pub(crate) struct Writer {
     pub(crate) generation: Generation,
     /// Nodes that this transaction no longer reaches, and which an earlier root or savepoint may.
     pub(crate) retired: Vec<Retired>,
+    /// The same of what is no part of a named snapshot: records of commits, and the tree of the snapshots' names.
+    pub(crate) retired_records: Vec<Retired>,
     pub(super) path: Path,
     pub(super) entries: Entries,
 }
 
 impl Writer {
     pub(crate) fn new(arena: WriteArena, space: Space, generation: Generation) -> Self {
-        Self { arena, space, generation, retired: Vec::new(), path: Path::default(), entries: Entries::default() }
+        Self {
+            arena,
+            space,
+            generation,
+            retired: Vec::new(),
+            retired_records: Vec::new(),
+            path: Path::default(),
+            entries: Entries::default(),
+        }
     }
 
     pub(crate) fn shared(&self) -> &Arc<Arena> {
@@ -88,6 +98,14 @@ impl Writer {
             self.retired.push(Retired { extent, birth });
             Ok(())
         }
+    }
+
+    /// Has `operation` retire nodes that are no part of a named snapshot.
+    pub(crate) fn retiring_records<T>(&mut self, operation: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        let from = self.retired.len();
+        let result = operation(self);
+        self.retired_records.extend(self.retired.drain(from..));
+        result
     }
 
     /// Frees a node that nobody but this transaction ever reached.
