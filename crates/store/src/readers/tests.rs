@@ -267,16 +267,16 @@ fn readers_never_see_a_freed_node() {
     let writer = machine.start();
     let nodes: Arc<Vec<AtomicU64>> = Arc::new((0..40).map(|_| AtomicU64::new(FREED)).collect());
     let is_over = Arc::new(AtomicBool::new(false));
+    let pin_counts: Arc<[AtomicU64; 6]> = Arc::default();
     nodes[1].store(root_value(1, 0), Ordering::Relaxed);
     writer.publish(root_value(1, 0), 0);
     let threads: Vec<_> = (0..6)
         .map(|thread| {
             let readers = if thread % 2 == 0 { Arc::clone(&writer) } else { machine.start() };
-            let (nodes, is_over) = (Arc::clone(&nodes), Arc::clone(&is_over));
+            let (nodes, is_over, pin_counts) = (Arc::clone(&nodes), Arc::clone(&is_over), Arc::clone(&pin_counts));
             std::thread::spawn(move || {
                 let mut random = Seeded::new(format!("readers never see a freed node, reader {thread}"));
                 let mut pins = Vec::new();
-                let mut count = 0_u64;
                 while !is_over.load(Ordering::Relaxed) {
                     let pin = readers.pin().unwrap();
                     let node = &nodes[reference_of(pin.value()) as usize];
@@ -292,16 +292,21 @@ fn readers_never_see_a_freed_node() {
                     for pin in &pins {
                         assert_eq!(nodes[reference_of(pin.value()) as usize].load(Ordering::Relaxed), pin.value());
                     }
-                    count += 1;
+                    pin_counts[thread].fetch_add(1, Ordering::Relaxed);
                 }
-                count
             })
         })
         .collect();
     let mut live = vec![root_value(1, 0)];
     let mut free: Vec<u64> = (2..40).collect();
     let mut out = Vec::new();
-    for sequence in 1..60_000 {
+    // However the system shares its time out, all have their turns; who fails ends at once.
+    let has_turns_left = || pin_counts.iter().any(|count| count.load(Ordering::Relaxed) < 2000);
+    for sequence in 1.. {
+        let is_enough = sequence > 30_000 && !has_turns_left();
+        if is_enough || threads.iter().any(std::thread::JoinHandle::is_finished) {
+            break;
+        }
         let reference = free.pop().expect("there are more nodes than pins");
         let value = root_value(reference, sequence);
         nodes[reference as usize].store(value, Ordering::Relaxed);
@@ -318,8 +323,8 @@ fn readers_never_see_a_freed_node() {
         });
     }
     is_over.store(true, Ordering::Relaxed);
-    let counts: Vec<u64> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
-    assert!(counts.iter().all(|&count| count > 0), "{counts:?}");
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    assert!(!has_turns_left());
 }
 
 /// A child pins a root in the file's memory, and is killed.
