@@ -25,6 +25,8 @@ mod check;
 mod checkpoint;
 mod error;
 mod extent;
+#[cfg(test)]
+mod format_document;
 mod header;
 mod log;
 mod node;

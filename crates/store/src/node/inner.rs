@@ -15,10 +15,10 @@ use crate::arena::CHECKSUM_LEN;
 use crate::error::{Error, Result};
 
 /// Where the prefix begins.
-pub(super) const PREFIX: usize = 24;
+pub(crate) const PREFIX: usize = 24;
 
 /// More dividers than this have no different bytes.
-pub(super) const MAX_DIVIDERS: usize = 256;
+pub(crate) const MAX_DIVIDERS: usize = 256;
 
 /// An inner node whose parts were found within the node.
 #[derive(Debug, Clone, Copy)]

@@ -22,10 +22,10 @@ pub(super) const HASHES: usize = 20;
 pub(crate) const INLINE_MAX: usize = 252;
 
 /// In the place of a value's length: a reference to a value node.
-pub(super) const EXTERNAL: u8 = 253;
+pub(crate) const EXTERNAL: u8 = 253;
 
 /// In the place of a suffix's length: it stands in the two bytes behind.
-pub(super) const LONG: u8 = 255;
+pub(crate) const LONG: u8 = 255;
 
 /// A leaf whose parts were found within the node.
 #[derive(Debug, Clone, Copy)]

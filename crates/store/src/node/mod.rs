@@ -10,7 +10,7 @@ pub(crate) mod edit_leaf;
 pub(crate) mod inner;
 pub(crate) mod leaf;
 pub(crate) mod value;
-mod word;
+pub(crate) mod word;
 
 pub(crate) use inner::Inner;
 pub(crate) use leaf::{Leaf, Slot};

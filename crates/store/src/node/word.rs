@@ -1,7 +1,7 @@
 //! A reference to a child and how many keys are below it, in eight bytes.
 
 /// How many keys are below is kept up to here; a larger number stands in the child itself, an inner node.
-const COUNT_LIMIT: u64 = (1 << 24) - 1;
+pub(crate) const COUNT_LIMIT: u64 = (1 << 24) - 1;
 
 /// ```text
 /// 63      40 39                   0

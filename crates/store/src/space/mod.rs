@@ -11,7 +11,7 @@ mod bits;
 mod difference;
 mod holes;
 pub(crate) mod reclaim;
-mod regions;
+pub(crate) mod regions;
 mod saved;
 mod spanning;
 

@@ -1,7 +1,7 @@
 //! How much is free in each region, and which has the most.
 
 /// Units of a region: 2 MiB of the file, 4 KiB of the bitmap.
-pub(super) const REGION: u32 = 1 << 15;
+pub(crate) const REGION: u32 = 1 << 15;
 
 /// Regions whose largest count of free units is kept together.
 const GROUP: usize = 256;

@@ -1,0 +1,75 @@
+//! What the fixtures hold, without asking a store.
+
+use std::collections::BTreeMap;
+
+pub(crate) type Tree = BTreeMap<Vec<u8>, Vec<u8>>;
+pub(crate) type Trees = BTreeMap<String, Tree>;
+
+fn trees(all: impl IntoIterator<Item = (&'static str, Tree)>) -> Trees {
+    all.into_iter().map(|(name, tree)| (name.to_owned(), tree)).collect()
+}
+
+/// Keys in which every byte counts: 2,000 numbers, the highest byte first, and their squares, the lowest first.
+pub(crate) fn squares() -> Tree {
+    (0..2000_u32).map(|n| (n.to_be_bytes().to_vec(), (u64::from(n) * u64::from(n)).to_le_bytes().to_vec())).collect()
+}
+
+/// Keys with much in common, and values of all lengths around that of the longest in a leaf, 252.
+pub(crate) fn words() -> Tree {
+    const LENGTHS: [usize; 8] = [0, 1, 39, 251, 252, 253, 300, 5000];
+    let key = |n: usize| format!("what all of these begin with/{n:03}/{}", "x".repeat(n % 5)).into_bytes();
+    (0..300).map(|n| (key(n), vec![n as u8; LENGTHS[n % 8]])).collect()
+}
+
+/// An inner node with as many children as there can be: every byte, and something behind it.
+pub(crate) fn bytes() -> Tree {
+    let alone = (0..=255_u8).map(|byte| (vec![byte], vec![byte; 150]));
+    let pairs = (0..=255_u8).flat_map(|byte| (0..4).map(move |n| (vec![byte, n * 60], vec![n; 150])));
+    alone.chain(pairs).collect()
+}
+
+/// The empty key, and long ones, each the start of the next.
+pub(crate) fn long() -> Tree {
+    let lengths = [0, 1, 63, 64, 65, 254, 255, 256, 1000, 32_767, 32_768];
+    lengths.into_iter().map(|len| (vec![b'k'; len], (len as u32).to_le_bytes().to_vec())).collect()
+}
+
+/// The first commit of the clean store.
+pub(crate) fn first() -> Trees {
+    let squares = squares().into_iter().take(1000).map(|(key, _)| (key, b"old".to_vec())).collect();
+    let gone = [(b"key".to_vec(), b"value".to_vec()), (b"long".to_vec(), vec![9; 3000])].into();
+    trees([("squares", squares), ("gone", gone)])
+}
+
+/// The clean store as it was closed.
+pub(crate) fn clean() -> Trees {
+    let names =
+        [("squares", squares()), ("words", words()), ("bytes", bytes()), ("long", long()), ("empty", Tree::new())];
+    trees(names)
+}
+
+/// The checkpoint of the killed store.
+pub(crate) fn checkpointed() -> Trees {
+    trees([("squares", squares()), ("words", words()), ("gone", [(b"a".to_vec(), b"b".to_vec())].into())])
+}
+
+/// Its first commit behind the checkpoint.
+pub(crate) fn second() -> Trees {
+    let mut trees = checkpointed();
+    let words = trees.get_mut("words").unwrap();
+    words.insert(b"new".to_vec(), vec![7; 10_000]);
+    words.insert(b"empty".to_vec(), Vec::new());
+    trees.insert("empty".to_owned(), Tree::new());
+    trees
+}
+
+/// Its last one.
+pub(crate) fn killed() -> Trees {
+    let mut trees = second();
+    trees.remove("gone");
+    trees.get_mut("words").unwrap().remove(&b"new"[..]);
+    let squares = trees.get_mut("squares").unwrap();
+    // All from 100 to before 200, and from 1,900 on.
+    squares.retain(|key, _| !(100..200).chain(1900..2000).any(|n: u32| key[..] == n.to_be_bytes()));
+    trees
+}
