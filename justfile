@@ -48,6 +48,10 @@ mutation:
 crashes:
     LATH_FULL=1 cargo test --release -p lath-store --test crash -- --nocapture
 
+# Five hundred processes killed while they write to a store
+kills:
+    LATH_FULL=1 cargo test --release -p lath-store --test kill -- --nocapture
+
 # Measure beside the peers and write a record
 bench *ARGS:
     bench/run {{ARGS}}

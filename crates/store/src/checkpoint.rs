@@ -109,15 +109,18 @@ impl Inner {
 
     fn write_free_map(&self, state: &mut State, number: u64) -> Result<Header> {
         let root = state.root;
-        // Only what the newest commit and its named snapshots reach counts for who opens the store next; other processes'
-        // readers are looked at then.
-        state.published.clear();
         state.writer.space.load_all();
         state.reclaim(&self.readers)?;
-        let State { writer, free_map, record, .. } = state;
+        let named = state.named.iter().filter(|named| named.dropped.is_none());
+        let mut pins: Vec<u64> = named.map(|named| named.root.generation).collect();
+        pins.sort_unstable();
+        pins.dedup();
+        let State { writer, reclaimer, records, free_map, record, .. } = state;
         let record = writer.shared().extent(*record)?;
-        // The old map is in use until the new header is there.
-        let unneeded: Vec<Extent> = [record].into_iter().chain(free_map.take()).collect();
+        // Only what the newest commit and its named snapshots reach counts for who opens the store next; readers of other
+        // processes are looked at then. Until the new header is there, they and the old map are in use.
+        let unneeded = reclaimer.unneeded(&pins).chain(records.unneeded(&[])).chain([record]).chain(free_map.take());
+        let unneeded: Vec<Extent> = unneeded.collect();
         let reference = write_map(writer, unneeded)?;
         self.arena.seal(reference)?;
         let end = writer.space.end();

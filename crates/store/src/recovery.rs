@@ -110,15 +110,17 @@ fn first_state(arena: &Arc<Arena>, readers: &Readers, header: &Header) -> Result
     let newest = published.iter().map(|published| published.root.generation).max();
     let generation = root.generation.max(newest.unwrap_or(0)) + 1;
 
-    let mut free_map = None;
+    let map = header.free_map.filter(|_| header.is_clean);
+    let free_map = map.map(|reference| arena.extent(reference)).transpose()?;
     let mut reclaimer = Reclaimer::new();
-    let space = match header.free_map.filter(|_| header.is_clean && published.is_empty()) {
-        Some(reference) => {
-            free_map = Some(arena.extent(reference)?);
-            Space::lazy(MappedValue::new(arena, reference)?)?
-        }
+    let mut space = match map.filter(|_| published.is_empty()) {
+        Some(reference) => Space::lazy(MappedValue::new(arena, reference)?)?,
         None => find_free(arena, header, &root, &named, &published, &mut reclaimer)?,
     };
+    if let Some(map) = free_map {
+        // It is not used here where readers hold more than it says; the header refers to it all the same.
+        space.mark_used(map);
+    }
     let mut writer = Writer::new(WriteArena::new(Arc::clone(arena)), space, generation);
     let record = write_record(&mut writer, &root)?;
     published.push(Published { value: Published::value_of(record, root.sequence), root });

@@ -252,7 +252,11 @@ impl Inner {
         let sequence = state.root.sequence + 1;
         let (root, record) = new_root(state, trees, snapshots, sequence)?;
         let recorded = operations.bytes().filter(|_| durability != Durability::Off);
-        let position = recorded.map(|bytes| self.log.append(sequence, &[bytes])).transpose()?;
+        let position = recorded.map(|bytes| self.log.append(sequence, &[bytes])).transpose().inspect_err(|_| {
+            if self.log.check().is_err() {
+                self.poison();
+            }
+        })?;
         if position.is_none() {
             state.gap = Some(sequence);
         }

@@ -162,5 +162,8 @@ fn assert_same_entries(tree: &Tree<'_>, entries: &Entries, what: &str) {
     assert!(!cursor.next().unwrap(), "{what}: has more keys");
 }
 
-/// Has the store be sound as far as it can tell.
-pub(crate) fn assert_sound(_store: &Store, _what: &str) {}
+/// Panics if a check finds anything.
+pub(crate) fn assert_sound(store: &Store, what: &str) {
+    let report = store.check().unwrap();
+    assert!(report.is_sound(), "{what}: {:#?}", report.problems);
+}

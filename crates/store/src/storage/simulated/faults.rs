@@ -19,6 +19,7 @@ struct Plan {
     failing_write: Option<Fault>,
     failing_sync: Option<Fault>,
     limit_bytes: Option<u64>,
+    has_failed_sync: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -62,6 +63,10 @@ impl Faults {
         (plan.writes, plan.syncs)
     }
 
+    pub(super) fn has_failed_sync(&self) -> bool {
+        self.plan().has_failed_sync
+    }
+
     pub(super) fn write(&self) -> Result<()> {
         let mut plan = self.plan();
         let number = plan.writes;
@@ -73,7 +78,9 @@ impl Faults {
         let mut plan = self.plan();
         let number = plan.syncs;
         plan.syncs += 1;
-        fail_if(Fault::hits(plan.failing_sync, number), "sync", io::Error::other("a fault asked for"))
+        let fails = Fault::hits(plan.failing_sync, number);
+        plan.has_failed_sync |= fails;
+        fail_if(fails, "sync", io::Error::other("a fault asked for"))
     }
 
     /// An error where a file may not get this long, because others take `other_bytes`.

@@ -143,6 +143,11 @@ impl SimulatedStorage {
         self.0.faults.fail_sync_after(count, for_good);
     }
 
+    /// Whether a sync has failed: then a process that opens the store reads what the disk does not have.
+    pub fn has_failed_sync(&self) -> bool {
+        self.0.faults.has_failed_sync()
+    }
+
     /// How many bytes the disk has for data and logs together; endless unless said otherwise.
     pub fn limit_bytes(&self, bytes: u64) {
         self.0.faults.limit_bytes(bytes);
