@@ -162,8 +162,9 @@ fn assert_same_entries(tree: &Tree<'_>, entries: &Entries, what: &str) {
     assert!(!cursor.next().unwrap(), "{what}: has more keys");
 }
 
-/// Panics if a check finds anything.
+/// Panics if a check finds anything but space that is lost until the store is opened anew.
 pub(crate) fn assert_sound(store: &Store, what: &str) {
     let report = store.check().unwrap();
-    assert!(report.is_sound(), "{what}: {:#?}", report.problems);
+    let wrong = |what: &str| !what.ends_with("count as used, and nothing refers to them");
+    assert!(report.problems.iter().all(|problem| !wrong(&problem.what)), "{what}: {:#?}", report.problems);
 }
