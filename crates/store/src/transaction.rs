@@ -244,9 +244,7 @@ impl Transaction {
         self.operations.go_back(mark.operations);
         self.change(|state| {
             release_since(state, &words, since)?;
-            state.writer.retired.truncate(retired[0]);
-            state.writer.retired_records.truncate(retired[1]);
-            Ok(())
+            take_back(state, retired, since)
         })
     }
 
@@ -363,9 +361,8 @@ impl Drop for Transaction {
         let words: Vec<Word> = self.trees.iter().map(|tree| tree.root).chain([self.snapshots]).collect();
         let mut undone = Ok(());
         if !self.has_failed {
-            undone = release_since(&mut state, &words, self.first);
-            state.writer.retired.clear();
-            state.writer.retired_records.clear();
+            undone =
+                release_since(&mut state, &words, self.first).and_then(|()| take_back(&mut state, [0, 0], self.first));
         }
         if self.has_failed || undone.is_err() {
             undone = state.rebuild_space();
@@ -388,6 +385,15 @@ fn release_since(state: &mut State, words: &[Word], since: Generation) -> Result
         })?;
     }
     extents.into_iter().try_for_each(|extent| state.writer.release(extent))
+}
+
+/// Takes back what was retired behind the first so many nodes and records: it is reached again, but for what was made in
+/// generation `since` or later and replaced after a savepoint, which nobody reaches any more.
+fn take_back(state: &mut State, first: [usize; 2], since: Generation) -> Result<()> {
+    let writer = &mut state.writer;
+    let mut items = writer.retired.split_off(first[0]);
+    items.extend(writer.retired_records.drain(first[1]..));
+    items.into_iter().filter(|item| item.birth >= since).try_for_each(|item| writer.release(item.extent))
 }
 
 fn check_name(name: &str) -> Result<()> {
