@@ -7,7 +7,7 @@ use crate::extent::UNIT;
 use crate::header::{self, Header, MAGIC};
 use crate::log::Log;
 use crate::node::{BODY_HEAD, Kind, Word, edit_leaf, inner, leaf, value, word};
-use crate::root::Root;
+use crate::root::{NAME_MAX, Root};
 use crate::space::{Space, regions::REGION};
 use crate::storage::{MemoryStorage, Storage};
 use crate::trie::MAX_KEY_LEN;
@@ -53,6 +53,7 @@ fn the_constants_are_those_of_the_code() {
         ("`INLINE_MAX`", leaf::INLINE_MAX as u64),
         ("`EXTERNAL`", leaf::EXTERNAL.into()),
         ("`LONG`", leaf::LONG.into()),
+        ("`NAME_MAX`", NAME_MAX as u64),
         ("`MAX_DIVIDERS`", inner::MAX_DIVIDERS as u64),
         ("`REGION`", REGION.into()),
     ]);

@@ -9,6 +9,7 @@
 //! Slot 0 begins at byte 0, slot 1 at byte 4,096. The valid slot with the higher number counts. A slot fits into a disk's
 //! sector, and while one is written nobody needs it.
 
+use crate::arena::REFERENCE_LIMIT;
 use crate::error::{Error, Result};
 use crate::node::Word;
 use crate::root::Root;
@@ -25,6 +26,9 @@ pub(crate) const LEN: usize = 88;
 pub(crate) const SLOTS: [u64; 2] = [0, 4096];
 
 const CLEAN: u32 = 1;
+
+/// Numbers of checkpoints and commits, and generations, are no larger.
+const LIMIT: u64 = 1 << 56;
 
 /// A checkpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,8 +89,34 @@ impl Header {
             catalog: Word::from_bits(field(48)),
             snapshots: Word::from_bits(field(56)),
         };
+        // Numbers that only ever grow by one do not get there, and could not grow on.
+        let limits = [(24, LIMIT), (32, LIMIT), (40, LIMIT), (64, REFERENCE_LIMIT)];
+        if limits.iter().any(|&(at, limit)| field(at) > limit) {
+            return Err(Error::corrupt("a header has a number that is larger than any can be"));
+        }
         let free_map = Some(field(72)).filter(|reference| *reference != 0);
         let is_clean = bytes[12] == CLEAN as u8;
         Ok(Some(Self { identity: field(16), number: field(24), root, end: field(64), free_map, is_clean }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_that_could_not_grow_on_are_refused() {
+        let root = Root::EMPTY;
+        let header = Header { identity: u64::MAX, number: LIMIT, root, end: 1 << 40, free_map: None, is_clean: false };
+        assert_eq!(Header::parse(&header.to_bytes()).unwrap(), Some(header));
+        let too_large = [
+            Header { number: u64::MAX, ..header },
+            Header { root: Root { generation: u64::MAX, ..root }, ..header },
+            Header { root: Root { sequence: LIMIT + 1, ..root }, ..header },
+            Header { end: u64::MAX / 64, ..header },
+        ];
+        for header in too_large {
+            assert!(matches!(Header::parse(&header.to_bytes()), Err(Error::Corrupt { .. })), "{header:?}");
+        }
     }
 }

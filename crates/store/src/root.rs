@@ -14,6 +14,9 @@ use crate::extent::Generation;
 use crate::node::{self, Kind, Word};
 use crate::trie::{Cursor, find};
 
+/// The longest name of a tree or of a named snapshot.
+pub(crate) const NAME_MAX: usize = 1024;
+
 /// A commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Root {
@@ -59,6 +62,7 @@ impl Root {
         while cursor.next()? {
             let (Some(name), Some(value)) = (cursor.key(), cursor.value()?) else { break };
             trees.push((name_of(name)?, word_of(value)?));
+            check_count(arena, trees.len())?;
         }
         Ok(trees)
     }
@@ -70,6 +74,7 @@ impl Root {
         while cursor.next()? {
             let (Some(name), Some(value)) = (cursor.key(), cursor.value()?) else { break };
             snapshots.push((name_of(name)?, Self::of_snapshot(value)?));
+            check_count(arena, snapshots.len())?;
         }
         Ok(snapshots)
     }
@@ -103,7 +108,18 @@ pub(crate) fn word_of(value: &[u8]) -> Result<Word> {
     }
 }
 
+/// Each entry takes more than eight bytes: if there are more, nodes are reached over and over.
+fn check_count(arena: &Arena, count: usize) -> Result<()> {
+    if count as u64 > arena.len() / 8 {
+        return Err(Error::corrupt("a catalog has more entries than the file has room for"));
+    }
+    Ok(())
+}
+
 fn name_of(name: &[u8]) -> Result<String> {
+    if name.len() > NAME_MAX {
+        return Err(Error::corrupt("a name is longer than any can be"));
+    }
     String::from_utf8(name.to_vec()).map_err(|_| Error::corrupt("a name is not UTF-8"))
 }
 

@@ -8,7 +8,7 @@ use crate::node::Word;
 use crate::options::Durability;
 use crate::pending::Pending;
 use crate::record::{Operation, Operations, OperationsMark};
-use crate::root::word_of;
+use crate::root::{NAME_MAX, word_of};
 use crate::state::{State, walk_since};
 use crate::store::Inner;
 use crate::tree::Tree;
@@ -397,9 +397,8 @@ fn take_back(state: &mut State, first: [usize; 2], since: Generation) -> Result<
 }
 
 fn check_name(name: &str) -> Result<()> {
-    const LIMIT: usize = 1024;
-    if name.len() > LIMIT {
-        return Err(Error::Limit { what: "the length of a name", limit: LIMIT as u64 });
+    if name.len() > NAME_MAX {
+        return Err(Error::Limit { what: "the length of a name", limit: NAME_MAX as u64 });
     }
     Ok(())
 }

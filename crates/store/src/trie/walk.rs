@@ -2,17 +2,21 @@
 
 use super::find::Branch;
 use crate::arena::Arena;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::extent::UNIT;
 use crate::node::{Slot, Word};
 
 /// Calls `visit` with every node below `root`, parents before their children; it says whether to go on below. Value nodes
 /// are visited too, with `false` for being one of the trie.
 pub(crate) fn walk(arena: &Arena, root: Word, visit: &mut dyn FnMut(u64, bool) -> Result<bool>) -> Result<()> {
     let mut pending = vec![root.reference()];
+    // More nodes than there are units are the same ones over and over.
+    let mut left = arena.len() / UNIT;
     while let Some(reference) = pending.pop() {
         if reference == 0 || !visit(reference, true)? {
             continue;
         }
+        left = left.checked_sub(1).ok_or_else(|| Error::corrupt("some nodes of a tree are below themselves"))?;
         match Branch::parse(arena.node(reference)?, reference)? {
             Branch::Inner(inner) => {
                 for index in (0..inner.count()).rev() {
@@ -31,4 +35,32 @@ pub(crate) fn walk(arena: &Arena, root: Word, visit: &mut dyn FnMut(u64, bool) -
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::arena::WriteArena;
+    use crate::extent::Extent;
+    use crate::node::{Kind, edit_inner};
+    use crate::storage::{MemoryStorage, Storage};
+
+    #[test]
+    fn a_walk_through_nodes_below_themselves_ends() {
+        let data = MemoryStorage::new(1 << 20).unwrap().data().unwrap();
+        data.set_len(1 << 16).unwrap();
+        let mut arena = WriteArena::new(Arc::new(Arena::new(data)));
+        let word = Word::new(200, 10);
+        let body = arena.fresh(Extent { start: 200, units: 1 }, Kind::Inner, 1).unwrap();
+        edit_inner::write(body, 20, b"p", b"q", &[word, word]);
+        let mut visits = 0;
+        let walked = walk(arena.shared(), word, &mut |_, _| {
+            visits += 1;
+            Ok(true)
+        });
+        assert!(matches!(walked, Err(Error::Corrupt { .. })));
+        assert!(visits <= 1 + (1 << 16) / UNIT);
+    }
 }
