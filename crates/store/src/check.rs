@@ -407,6 +407,9 @@ impl<'a> Checker<'a> {
         for run in self.reached.used_outside(space, 10).1 {
             self.problem(run.start, format!("{} bytes of nodes lie in free space", u64::from(run.units) * UNIT));
         }
+        if space.freed_twice() > 0 {
+            self.report.add(None, "space was told free twice");
+        }
         for region in space.damaged_regions() {
             self.report.add(None, format!("the map of free space is damaged for the {region}th 2 MiB of the file"));
         }

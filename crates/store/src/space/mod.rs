@@ -52,6 +52,7 @@ pub(crate) struct Space {
     medium: Holes,
     large: Holes,
     runs: ClearRuns,
+    freed_twice: u64,
     /// Where the next search across regions begins if it does not look at all of them.
     spanning_from: usize,
     /// What was released since the arena last asked, to be overwritten.
@@ -89,6 +90,7 @@ impl Space {
             medium: Holes::new(),
             large: Holes::new(),
             runs: ClearRuns::new(REGION_WORDS),
+            freed_twice: 0,
             spanning_from: 0,
             #[cfg(feature = "poison")]
             released: Vec::new(),
@@ -226,8 +228,8 @@ impl Space {
         true
     }
 
-    /// Makes the units of a node free, all of which must be used. Units that are not there, as of a damaged node, are left
-    /// alone.
+    /// Makes the units of a node free. Units that are free already are [counted](Self::freed_twice), and those that are not
+    /// there left alone: damaged nodes can have it come to that.
     #[inline]
     pub(crate) fn release(&mut self, extent: Extent) {
         if extent.start < self.first || extent.end() > self.end {
@@ -240,10 +242,15 @@ impl Space {
             self.regions.give(region, cleared);
             count += cleared;
         }
-        debug_assert_eq!(count, extent.units, "{extent:?} was free already, or part of it");
         self.free += u64::from(count);
+        self.freed_twice += u64::from(extent.units - count);
         #[cfg(feature = "poison")]
         self.released.push(extent);
+    }
+
+    /// How many units were released that were free: 0 unless the store is damaged or its writer wrong.
+    pub(crate) fn freed_twice(&self) -> u64 {
+        self.freed_twice
     }
 
     /// Releases many. Nodes that die together lie anywhere: their words are touched before any is changed, so that the loads
