@@ -252,13 +252,20 @@ impl WriteArena {
         Ok(self.body_mut(reference, len))
     }
 
-    /// A source that is only read and the body of an owned node, to copy from the one to the other.
-    pub(crate) fn pair(&mut self, from: u64, to: Extent) -> Result<(Node<'_>, &mut [u8])> {
-        let source = self.arena.extent(from)?;
-        if source.start < to.end() && to.start < source.end() {
+    /// A node that is only read, and the body of one about to be made in space that is free, with its head written, to copy
+    /// from the one to the other.
+    pub(crate) fn copy_to(
+        &mut self,
+        from: u64,
+        to: Extent,
+        kind: Kind,
+        generation: Generation,
+    ) -> Result<(Node<'_>, &mut [u8])> {
+        let source = self.arena.node(from)?.body.len() + CHECKSUM_LEN;
+        if from < to.end() && to.start < from + source as u64 / UNIT {
             return Err(Error::corrupt_at(from * UNIT, "a node lies where free space was"));
         }
-        self.within(to)?;
+        self.fresh(to, kind, generation)?;
         let body: *mut [u8] = self.body_mut(to.start, to.units as usize * UNIT as usize - CHECKSUM_LEN);
         // SAFETY: the two extents do not overlap, as was just checked, and `to` belongs to this writer alone.
         let body = unsafe { &mut *body };

@@ -63,12 +63,13 @@ impl Pending {
         puts.sort_unstable_by(|a, b| {
             a.head.cmp(&b.head).then_with(|| self.key(a).cmp(self.key(b))).then_with(|| a.key.0.cmp(&b.key.0))
         });
+        writer.forget_path();
         let mut result = Ok(());
         for group in puts.chunks(64) {
             warm::warm(writer.shared(), *root, group.iter().map(|put| self.key(put)));
             result = group.iter().try_for_each(|put| {
                 let value = &self.bytes[put.key.1 as usize..put.value_end as usize];
-                writer.put(root, self.key(put), value, Mode::Replace).map(drop)
+                writer.put_next(root, self.key(put), value, Mode::Replace).map(drop)
             });
             if result.is_err() {
                 break;
@@ -76,6 +77,6 @@ impl Pending {
         }
         self.puts = puts;
         self.clear();
-        result
+        result.and_then(|()| writer.settle(root))
     }
 }

@@ -10,6 +10,8 @@
 //! the end of the node back to the entry's first byte, so that it holds wherever the node is copied to. The hash is of the
 //! whole key.
 
+use std::cmp::Ordering;
+
 use lath_kernels::bytesearch;
 
 use super::{Node, u16_at};
@@ -138,14 +140,21 @@ impl<'a> Leaf<'a> {
     /// The entry at `index`, below [`count`](Self::count).
     #[inline]
     pub(crate) fn entry(&self, index: usize) -> Result<Entry<'a>> {
+        Ok(self.entry_with_room(index)?.0)
+    }
+
+    /// The entry at `index`, and its suffix with all that is behind it in the node.
+    #[inline]
+    pub(crate) fn entry_with_room(&self, index: usize) -> Result<(Entry<'a>, &'a [u8])> {
         let (suffix, value_len, rest) = self.split(index)?;
+        let room = &self.body[self.body.len() - rest.len() - suffix.len()..];
         let value = if value_len == EXTERNAL {
             let Some((reference, _)) = rest.split_first_chunk::<8>() else { return Err(overrun()) };
             Slot::External(u64::from_le_bytes(*reference))
         } else {
             Slot::Inline(rest.get(..usize::from(value_len)).ok_or_else(overrun)?)
         };
-        Ok(Entry { suffix, value })
+        Ok((Entry { suffix, value }, room))
     }
 
     #[inline]
@@ -198,17 +207,59 @@ impl<'a> Leaf<'a> {
         let Some(wanted) = rest.strip_prefix(prefix) else {
             return Ok((if rest < prefix { 0 } else { self.count }, false));
         };
+        let wanted_head = head(wanted, wanted.len());
         let (mut low, mut high) = (0, self.count);
         while low < high {
             let middle = (low + high) / 2;
-            match self.suffix(middle)?.cmp(wanted) {
-                std::cmp::Ordering::Less => low = middle + 1,
-                std::cmp::Ordering::Equal => return Ok((middle, true)),
-                std::cmp::Ordering::Greater => high = middle,
+            match self.suffix_head(middle)?.cmp(&wanted_head).then_with(|| self.compare(middle, wanted)) {
+                Ordering::Less => low = middle + 1,
+                Ordering::Equal => return Ok((middle, true)),
+                Ordering::Greater => high = middle,
             }
         }
         Ok((low, false))
     }
+
+    /// The first bytes of a suffix, as [`head`] has them: most pairs of suffixes differ there.
+    #[inline]
+    fn suffix_head(&self, index: usize) -> Result<u64> {
+        let place = usize::from(u16_at(self.body, HASHES + self.count + 2 * index));
+        if place > self.heap_len {
+            return Err(overrun());
+        }
+        let bytes = &self.body[self.body.len() - place..];
+        let [suffix_len, _, rest @ ..] = bytes else { return Err(overrun()) };
+        if *suffix_len == LONG {
+            let suffix = self.suffix(index)?;
+            return Ok(head(suffix, suffix.len()));
+        }
+        Ok(head(rest, usize::from(*suffix_len)))
+    }
+
+    /// Compares a suffix to one whose head is the same.
+    #[cold]
+    fn compare(&self, index: usize, wanted: &[u8]) -> Ordering {
+        // What is damaged has been told by `suffix_head`.
+        self.suffix(index).map_or(Ordering::Equal, |suffix| suffix.cmp(wanted))
+    }
+}
+
+/// The first eight of the `len` bytes at the start of `bytes`, as a number that is ordered as they are; zeros take the place
+/// of those that are missing.
+#[inline]
+fn head(bytes: &[u8], len: usize) -> u64 {
+    if let Some(first) = bytes.first_chunk::<8>() {
+        let head = u64::from_be_bytes(*first);
+        return match len {
+            0 => 0,
+            1..8 => head & (u64::MAX << (64 - 8 * len)),
+            _ => head,
+        };
+    }
+    let mut first = [0; 8];
+    let len = len.min(bytes.len());
+    first[..len].copy_from_slice(&bytes[..len]);
+    u64::from_be_bytes(first)
 }
 
 #[cold]

@@ -2,13 +2,16 @@
 
 use super::MAX_KEY_LEN;
 use super::count::{self, Ranked};
-use super::find::{Branch, locate, no_progress, value};
+use super::find::{Branch, lines_of, locate, no_progress, value};
 use crate::arena::Arena;
 use crate::error::{Error, Result};
 use crate::node::{Inner, Leaf, Slot, Word};
 
-/// How many lines of the next leaf are loaded while this one is read.
-const LEAF_LINES: u64 = 12;
+/// Suffixes up to this length are copied with what is behind them.
+const SHORT: usize = 16;
+
+/// How many leaves are loaded ahead of the one that is read.
+const AHEAD: usize = 2;
 
 #[derive(Debug, Clone, Copy)]
 struct Step<'a> {
@@ -34,9 +37,10 @@ pub(crate) struct Cursor<'a> {
     leaf: Option<Leaf<'a>>,
     position: usize,
     value: Slot<'a>,
-    /// The key, of which the first `base` bytes are those of all keys of the leaf.
+    /// The key and, at a leaf, room behind it. Its first `base` bytes are those of all keys of the leaf.
     key: Vec<u8>,
     base: usize,
+    key_len: usize,
 }
 
 impl<'a> Cursor<'a> {
@@ -52,13 +56,14 @@ impl<'a> Cursor<'a> {
             value: Slot::Inline(&[]),
             key: Vec::new(),
             base: 0,
+            key_len: 0,
         }
     }
 
     /// The key here.
     #[inline]
     pub(crate) fn key(&self) -> Option<&[u8]> {
-        (self.place == Place::At).then_some(&self.key[..])
+        (self.place == Place::At).then(|| &self.key[..self.key_len])
     }
 
     /// The value here.
@@ -97,8 +102,9 @@ impl<'a> Cursor<'a> {
                     rest = behind;
                     let index = inner.index_of(rest.first().copied());
                     self.enter(inner, index, reference)?;
-                    reference = inner.child(index).reference();
-                    self.arena.prefetch(reference, LEAF_LINES);
+                    let child = inner.child(index);
+                    reference = child.reference();
+                    self.arena.prefetch(reference, lines_of(child));
                 }
                 Branch::Leaf(leaf) => {
                     let (position, _) = leaf.lower_bound(rest).map_err(|error| locate(error, reference))?;
@@ -242,16 +248,43 @@ impl<'a> Cursor<'a> {
             if step.index + 1 < step.inner.count() {
                 step.index += 1;
                 let reference = step.inner.child(step.index).reference();
-                // While this one is read, the next two are on their way.
-                for ahead in step.index + 1..(step.index + 3).min(step.inner.count()) {
-                    self.arena.prefetch(step.inner.child(ahead).reference(), LEAF_LINES);
-                }
+                self.load_ahead();
                 return self.first_below(reference);
             }
             self.climb();
         }
         self.place = Place::After;
         Ok(false)
+    }
+
+    /// While the next leaf is read, those behind it are on their way, across the ends of inner nodes too.
+    fn load_ahead(&self) {
+        let [.., above, step] = &self.steps[..] else {
+            if let [step] = &self.steps[..] {
+                self.load_children(&step.inner, step.index + 1);
+            }
+            return;
+        };
+        self.load_children(&step.inner, step.index + 1);
+        let left = step.inner.count() - 1 - step.index;
+        if left >= AHEAD || above.index + 1 >= above.inner.count() {
+            return;
+        }
+        let next = above.inner.child(above.index + 1);
+        self.arena.prefetch(next.reference(), lines_of(next));
+        // Its own first children, should it have been loaded when the way came by last time.
+        if left + 1 < AHEAD
+            && let Ok(Branch::Inner(inner)) = self.branch(next.reference())
+        {
+            self.load_children(&inner, 0);
+        }
+    }
+
+    fn load_children(&self, inner: &Inner<'_>, from: usize) {
+        for index in from..(from + AHEAD).min(inner.count()) {
+            let child = inner.child(index);
+            self.arena.prefetch(child.reference(), lines_of(child));
+        }
     }
 
     fn previous_leaf(&mut self) -> Result<bool> {
@@ -284,6 +317,7 @@ impl<'a> Cursor<'a> {
     fn settle(&mut self, leaf: Leaf<'a>, position: usize) -> Result<()> {
         self.key.extend_from_slice(leaf.prefix());
         self.base = self.key.len();
+        self.key.resize(self.base + SHORT, 0);
         self.position = position;
         self.load(&leaf)?;
         self.leaf = Some(leaf);
@@ -293,10 +327,21 @@ impl<'a> Cursor<'a> {
 
     #[inline]
     fn load(&mut self, leaf: &Leaf<'a>) -> Result<()> {
-        let entry = leaf.entry(self.position)?;
+        let (entry, behind) = leaf.entry_with_room(self.position)?;
+        self.value = entry.value;
+        let len = entry.suffix.len();
+        self.key_len = self.base + len;
+        // A copy of a length that the compiler knows is a load and a store.
+        if len <= SHORT
+            && let (Some(from), Some(to)) =
+                (behind.first_chunk::<SHORT>(), self.key.get_mut(self.base..self.base + SHORT))
+        {
+            to.copy_from_slice(from);
+            return Ok(());
+        }
         self.key.truncate(self.base);
         self.key.extend_from_slice(entry.suffix);
-        self.value = entry.value;
+        self.key.resize(self.key.len().max(self.base + SHORT), 0);
         Ok(())
     }
 }

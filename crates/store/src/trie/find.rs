@@ -9,6 +9,14 @@ use crate::node::{Inner, Kind, Leaf, Slot, Word};
 /// How many lines of a leaf are loaded before it is known which: all of most leaves.
 pub(super) const LEAF_LINES: u64 = 12;
 
+/// How many lines of the node that a word refers to are worth loading.
+#[inline]
+pub(super) fn lines_of(word: Word) -> u64 {
+    // No leaf has more keys than this, except of a few bytes each.
+    const MANY: u64 = 160;
+    if word.count().is_some_and(|count| count < MANY) { LEAF_LINES } else { 2 }
+}
+
 /// A node that is on the way to keys.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Branch<'a> {
@@ -69,8 +77,9 @@ pub(crate) fn get<'a>(arena: &'a Arena, root: Word, key: &[u8]) -> Result<Option
                 at_root = false;
                 let Some(behind) = rest.strip_prefix(prefix) else { return Ok(None) };
                 rest = behind;
-                reference = inner.child(inner.index_of(rest.first().copied())).reference();
-                arena.prefetch(reference, LEAF_LINES);
+                let child = inner.child(inner.index_of(rest.first().copied()));
+                reference = child.reference();
+                arena.prefetch(reference, lines_of(child));
             }
             Branch::Leaf(leaf) => {
                 let located = |error| locate(error, reference);

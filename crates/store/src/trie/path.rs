@@ -1,9 +1,12 @@
 //! The way from a root down to where a key is or would be.
+//!
+//! The way is kept from one key to the next where keys come in order: neighbours share most of it. What changes below a node
+//! on the way is written into it when the way leaves it, once for all keys.
 
 use super::find::{Branch, no_progress};
 use super::writer::Writer;
 use crate::error::Result;
-use crate::node::{Inner, Kind, Word, edit_inner};
+use crate::node::{Inner, Kind, Word, edit_inner, inner};
 
 /// An inner node on the way, all of whose prefix the key has.
 #[derive(Debug, Clone, Copy)]
@@ -11,19 +14,23 @@ pub(super) struct Step {
     pub(super) reference: u64,
     /// The child that the way goes on with.
     pub(super) index: usize,
-    /// Bytes of the key before this node's prefix.
+    /// Bytes of the key before this node's prefix, and with it.
     pub(super) depth: usize,
+    end: usize,
+    /// Whether this writer may change the node.
+    is_owned: bool,
+    /// What that child has become. Only the lowest step has one.
+    child: Option<Word>,
+    /// How many more keys there are below than the node says.
+    delta: i64,
 }
 
 /// The inner nodes on the way, the root first.
 #[derive(Debug, Default)]
 pub(crate) struct Path {
     pub(super) steps: Vec<Step>,
-}
-
-impl Path {
-    /// A node is about to be free: no step may lead to it later.
-    pub(super) fn forget(&mut self, _reference: u64) {}
+    /// The key that the way leads to.
+    key: Vec<u8>,
 }
 
 /// Where the way ends.
@@ -38,14 +45,19 @@ pub(super) enum End {
 }
 
 impl Writer {
-    /// Finds the way to `key`, without changing anything.
-    pub(super) fn descend(&mut self, root: Word, key: &[u8]) -> Result<End> {
-        self.path.steps.clear();
-        if root.is_none() {
-            return Ok(End::Empty);
+    /// Finds the way to `key`, from the root or from where it leaves the way to the key before.
+    pub(super) fn descend(&mut self, root: &mut Word, key: &[u8]) -> Result<End> {
+        let shared = if self.path.steps.is_empty() { 0 } else { common_len(&self.path.key, key) };
+        while self.path.steps.last().is_some_and(|step| step.end > shared) {
+            self.leave_step(root)?;
         }
-        let mut reference = root.reference();
-        let mut depth = 0;
+        self.path.key.truncate(shared);
+        self.path.key.extend_from_slice(&key[shared..]);
+        let (mut reference, mut depth) = match self.path.steps.last() {
+            None if root.is_none() => return Ok(End::Empty),
+            None => (root.reference(), 0),
+            Some(_) => self.turn(key)?,
+        };
         loop {
             let arena = self.arena.shared();
             match Branch::parse(arena.node(reference)?, reference)? {
@@ -55,57 +67,122 @@ impl Writer {
                     if prefix.is_empty() && !self.path.steps.is_empty() {
                         return Err(no_progress(reference));
                     }
-                    let rest = &key[depth..];
-                    if !rest.starts_with(prefix) {
-                        let matched = rest.iter().zip(prefix).take_while(|(a, b)| a == b).count();
+                    let matched = common_len(&key[depth..], prefix);
+                    if matched < prefix.len() {
                         return Ok(End::Inner { reference, depth, matched });
                     }
-                    let index = inner.index_of(rest.get(prefix.len()).copied());
-                    self.path.steps.push(Step { reference, index, depth });
-                    depth += prefix.len();
-                    reference = inner.child(index).reference();
-                    arena.prefetch(reference, 12);
+                    let end = depth + matched;
+                    let index = inner.index_of(key.get(end).copied());
+                    let child = inner.child(index);
+                    arena.prefetch(child.reference(), super::find::lines_of(child));
+                    self.path.steps.push(Step { reference, index, depth, end, is_owned: false, child: None, delta: 0 });
+                    (reference, depth) = (child.reference(), end);
                 }
             }
         }
     }
 
-    /// Makes all nodes on the way this writer's own. Who comes after must [`finish`](Self::finish).
-    pub(super) fn own_path(&mut self) -> Result<()> {
-        for at in 0..self.path.steps.len() {
-            let old = self.path.steps[at].reference;
-            if self.owns(old)? {
-                continue;
-            }
-            let inner = Inner::parse(self.arena.node(old)?)?;
-            let extent = self.allocate(crate::node::inner::body_len(inner.prefix().len(), inner.count() - 1))?;
-            self.arena.fresh(extent, Kind::Inner, self.generation)?;
-            let (node, body) = self.arena.pair(old, extent)?;
-            let inner = Inner::parse(node)?;
-            edit_inner::copy(&inner, body, &[inner.prefix(), &[]]);
-            self.retire(old)?;
-            self.path.steps[at].reference = extent.start;
+    /// Has the lowest step lead to where `key` goes on; the child there, and the bytes of the key before it.
+    fn turn(&mut self, key: &[u8]) -> Result<(u64, usize)> {
+        self.write_child()?;
+        let Some(step) = self.path.steps.last_mut() else { return Ok((0, 0)) };
+        let inner = Inner::parse(self.arena.node(step.reference)?)?;
+        step.index = inner.index_of(key.get(step.end).copied());
+        Ok((inner.child(step.index).reference(), step.end))
+    }
+
+    /// Writes into the lowest step's node what its child has become.
+    fn write_child(&mut self) -> Result<()> {
+        let generation = self.generation;
+        if let Some(step) = self.path.steps.last_mut()
+            && let Some(child) = step.child.take()
+        {
+            edit_inner::set_child(self.arena.own(step.reference, generation)?, step.index, child);
         }
         Ok(())
     }
 
-    /// Has the lowest step lead to `child`, unless its children are right already, and counts `delta` keys more all the way
-    /// up.
-    pub(super) fn finish(&mut self, root: &mut Word, child: Option<Word>, delta: i64) -> Result<()> {
-        let mut below = child;
-        for at in (0..self.path.steps.len()).rev() {
-            let step = self.path.steps[at];
-            let total = Inner::parse(self.arena.node(step.reference)?)?.total().wrapping_add_signed(delta);
-            let body = self.arena.own(step.reference, self.generation)?;
-            if let Some(word) = below {
-                edit_inner::set_child(body, step.index, word);
-            }
-            edit_inner::set_total(body, total);
-            below = Some(Word::new(step.reference, total));
+    /// Takes the lowest step off the way, with what changed below it written down.
+    fn leave_step(&mut self, root: &mut Word) -> Result<()> {
+        self.write_child()?;
+        let Some(step) = self.path.steps.pop() else { return Ok(()) };
+        if !step.is_owned {
+            return Ok(());
         }
-        if let Some(word) = below {
-            *root = word;
+        let total = Inner::parse(self.arena.node(step.reference)?)?.total().wrapping_add_signed(step.delta);
+        if step.delta != 0 {
+            edit_inner::set_total(self.arena.own(step.reference, self.generation)?, total);
+        }
+        let word = Word::new(step.reference, total);
+        match self.path.steps.last_mut() {
+            Some(above) => {
+                above.child = Some(word);
+                above.delta += step.delta;
+            }
+            None => *root = word,
         }
         Ok(())
+    }
+
+    /// Leaves the way, with all that changed written down.
+    pub(crate) fn settle(&mut self, root: &mut Word) -> Result<()> {
+        while !self.path.steps.is_empty() {
+            self.leave_step(root)?;
+        }
+        Ok(())
+    }
+
+    /// Forgets the way of an operation that failed.
+    pub(crate) fn forget_path(&mut self) {
+        self.path.steps.clear();
+    }
+
+    /// Makes all nodes on the way this writer's own.
+    pub(super) fn own_path(&mut self) -> Result<()> {
+        // Above a node that is owned all are.
+        let owned = self.path.steps.iter().rposition(|step| step.is_owned).map_or(0, |at| at + 1);
+        for at in owned..self.path.steps.len() {
+            let old = self.path.steps[at].reference;
+            if !self.owns(old)? {
+                let inner = Inner::parse(self.arena.node(old)?)?;
+                let extent = self.allocate(inner::body_len(inner.prefix().len(), inner.count() - 1))?;
+                let (node, body) = self.arena.copy_to(old, extent, Kind::Inner, self.generation)?;
+                let inner = Inner::parse(node)?;
+                edit_inner::copy(&inner, body, &[inner.prefix(), &[]]);
+                self.retire(old)?;
+                self.path.steps[at].reference = extent.start;
+            }
+            self.path.steps[at].is_owned = true;
+        }
+        Ok(())
+    }
+
+    /// Has the lowest step lead to `child`, unless its children are right already, and counts `delta` keys more.
+    pub(super) fn finish(&mut self, root: &mut Word, child: Option<Word>, delta: i64) -> Result<()> {
+        match self.path.steps.last_mut() {
+            Some(step) => {
+                debug_assert!(step.is_owned, "a node on the way is about to be changed");
+                step.child = child;
+                step.delta += delta;
+            }
+            None => {
+                if let Some(word) = child {
+                    *root = word;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How many bytes two keys have in common. Most differ, or one of them ends, within a few.
+#[inline]
+fn common_len(a: &[u8], b: &[u8]) -> usize {
+    const FEW: usize = 16;
+    let differs = a.iter().zip(b).take(FEW).position(|(a, b)| a != b);
+    match differs {
+        Some(at) => at,
+        None if a.len().min(b.len()) <= FEW => a.len().min(b.len()),
+        None => FEW + lath_kernels::bytes::common_prefix_len(&a[FEW..], &b[FEW..]),
     }
 }

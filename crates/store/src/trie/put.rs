@@ -33,8 +33,17 @@ const SLACK: usize = 192;
 impl Writer {
     /// Puts `bytes` at `key`; whether the key is new.
     pub(crate) fn put(&mut self, root: &mut Word, key: &[u8], bytes: &[u8], mode: Mode) -> Result<bool> {
+        self.forget_path();
+        let is_new = self.put_next(root, key, bytes, mode)?;
+        self.settle(root)?;
+        Ok(is_new)
+    }
+
+    /// As [`put`](Self::put), from where the way to the key before was left. After the last key the way must be
+    /// [settled](Self::settle).
+    pub(crate) fn put_next(&mut self, root: &mut Word, key: &[u8], bytes: &[u8], mode: Mode) -> Result<bool> {
         check_lengths(key, bytes)?;
-        match self.descend(*root, key)? {
+        match self.descend(root, key)? {
             End::Empty => {
                 let slot = self.place(bytes)?;
                 *root = self.leaf_of_one(key, key, slot)?;
@@ -64,7 +73,7 @@ impl Writer {
         let (index, is_there) = leaf.lower_bound(rest)?;
         if is_there {
             if mode == Mode::Replace {
-                self.replace(root, reference, depth, index, bytes)?;
+                self.replace(root, reference, index, bytes)?;
             }
             return Ok(false);
         }
@@ -88,8 +97,7 @@ impl Writer {
         }
         let wanted = if owned { (used + more + SLACK).min(LEAF_MAX) } else { used + more };
         let extent = self.allocate(wanted)?;
-        self.arena.fresh(extent, Kind::Leaf, self.generation)?;
-        let (node, body) = self.arena.pair(reference, extent)?;
+        let (node, body) = self.arena.copy_to(reference, extent, Kind::Leaf, self.generation)?;
         edit_leaf::copy_with(&Leaf::parse(node)?, body, index, hash, suffix, slot);
         self.retire(reference)?;
         self.finish(root, Some(Word::new(extent.start, count as u64 + 1)), 1)?;
@@ -97,8 +105,7 @@ impl Writer {
     }
 
     /// Replaces the value at `index` of a leaf.
-    fn replace(&mut self, root: &mut Word, reference: u64, depth: usize, index: usize, bytes: &[u8]) -> Result<()> {
-        let _ = depth;
+    fn replace(&mut self, root: &mut Word, reference: u64, index: usize, bytes: &[u8]) -> Result<()> {
         let slot = self.place(bytes)?;
         self.own_path()?;
         let leaf = Leaf::parse(self.arena.node(reference)?)?;
@@ -116,8 +123,7 @@ impl Writer {
         } else {
             let used = leaf.used_len();
             let extent = self.allocate(used)?;
-            self.arena.fresh(extent, Kind::Leaf, self.generation)?;
-            let (node, body) = self.arena.pair(reference, extent)?;
+            let (node, body) = self.arena.copy_to(reference, extent, Kind::Leaf, self.generation)?;
             edit_leaf::copy(&Leaf::parse(node)?, body);
             edit_leaf::overwrite(body, index, suffix_len, slot);
             self.retire(reference)?;
@@ -203,8 +209,7 @@ impl Writer {
         }
         let children = parent.count() - replaced.len() + parts.children.len();
         let extent = self.allocate(inner::body_len(parent.prefix().len(), children - 1))?;
-        self.arena.fresh(extent, Kind::Inner, self.generation)?;
-        let (node, body) = self.arena.pair(reference, extent)?;
+        let (node, body) = self.arena.copy_to(reference, extent, Kind::Inner, self.generation)?;
         edit_inner::copy_with(&Inner::parse(node)?, body, replaced, &dividers, &parts.children);
         self.retire(reference)?;
         self.path.steps[at].reference = extent.start;
@@ -245,8 +250,7 @@ impl Writer {
             Word::new(reference, total)
         } else {
             let extent = self.allocate(inner::body_len(prefix.len() - matched, old.count() - 1))?;
-            self.arena.fresh(extent, Kind::Inner, self.generation)?;
-            let (node, body) = self.arena.pair(reference, extent)?;
+            let (node, body) = self.arena.copy_to(reference, extent, Kind::Inner, self.generation)?;
             edit_inner::copy(&Inner::parse(node)?, body, &[&prefix[matched..], &[]]);
             self.retire(reference)?;
             Word::new(extent.start, total)

@@ -12,12 +12,14 @@ use crate::node::{Inner, Kind, Leaf, Word, edit_inner, inner};
 impl Writer {
     /// Removes `key`; whether it was there.
     pub(crate) fn remove(&mut self, root: &mut Word, key: &[u8]) -> Result<bool> {
-        let End::Leaf { reference, depth } = self.descend(*root, key)? else { return Ok(false) };
+        self.forget_path();
+        let End::Leaf { reference, depth } = self.descend(root, key)? else { return Ok(false) };
         let leaf = Leaf::parse(self.arena.node(reference)?)?;
         let (index, true) = leaf.lower_bound(&key[depth..])? else { return Ok(false) };
         let external = external(leaf.entry(index)?.value);
         self.own_path()?;
         self.remove_entries(root, reference, index..index + 1)?;
+        self.settle(root)?;
         self.retire_value(external)?;
         Ok(true)
     }
@@ -147,8 +149,7 @@ impl Writer {
             Branch::Inner(inner) => {
                 let total = inner.total();
                 let extent = self.allocate(inner::body_len(prefix.len() + inner.prefix().len(), inner.count() - 1))?;
-                self.arena.fresh(extent, Kind::Inner, self.generation)?;
-                let (node, body) = self.arena.pair(reference, extent)?;
+                let (node, body) = self.arena.copy_to(reference, extent, Kind::Inner, self.generation)?;
                 let inner = Inner::parse(node)?;
                 edit_inner::copy(&inner, body, &[prefix, inner.prefix()]);
                 self.retire(reference)?;

@@ -24,7 +24,8 @@ impl Writer {
 
     /// Removes `key`, which is there, and what of the range behind it lies with it in a leaf or in subtrees beside it.
     fn remove_from(&mut self, root: &mut Word, key: &[u8], high: Option<&[u8]>) -> Result<u64> {
-        let End::Leaf { reference, depth } = self.descend(*root, key)? else { return Err(lost()) };
+        self.forget_path();
+        let End::Leaf { reference, depth } = self.descend(root, key)? else { return Err(lost()) };
         let leaf = Leaf::parse(self.arena.node(reference)?)?;
         let (first, true) = leaf.lower_bound(&key[depth..])? else { return Err(lost()) };
         let end = match high {
@@ -41,6 +42,7 @@ impl Writer {
             }
             self.own_path()?;
             self.remove_entries(root, reference, first..end)?;
+            self.settle(root)?;
             for value in values {
                 self.retire(value)?;
             }
@@ -82,6 +84,7 @@ impl Writer {
             return Err(lost());
         }
         self.shrink_children(root, step.index..end, None, -(removed as i64))?;
+        self.settle(root)?;
         Ok(removed)
     }
 

@@ -4,7 +4,7 @@
 //! chains, which wait at the same time.
 
 use super::MAX_KEY_LEN;
-use super::find::{Branch, LEAF_LINES};
+use super::find::{Branch, lines_of};
 use crate::arena::Arena;
 use crate::node::Word;
 
@@ -49,6 +49,6 @@ fn step(arena: &Arena, reference: u64, rest: &mut &[u8]) -> u64 {
     let Some(behind) = rest.strip_prefix(inner.prefix()) else { return 0 };
     *rest = behind;
     let child = inner.child(inner.index_of(behind.first().copied()));
-    arena.prefetch(child.reference(), if child.count().is_some_and(|count| count < 128) { LEAF_LINES } else { 2 });
+    arena.prefetch(child.reference(), lines_of(child));
     child.reference()
 }

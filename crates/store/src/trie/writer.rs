@@ -91,7 +91,6 @@ impl Writer {
     pub(crate) fn retire(&mut self, reference: u64) -> Result<()> {
         let birth = self.shared().birth(reference)?;
         let extent = self.shared().extent(reference)?;
-        self.path.forget(reference);
         if birth >= self.generation {
             self.release(extent)
         } else {
