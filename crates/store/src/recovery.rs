@@ -98,6 +98,7 @@ fn first_state(arena: &Arc<Arena>, readers: &Readers, header: &Header) -> Result
     let named: Vec<Named> =
         named.into_iter().map(|(_, root)| Named { root, created: root.generation, dropped: None }).collect();
     // Readers of other processes may hold commits of a writer that is gone.
+    readers.initialise()?;
     let mut held = Vec::new();
     readers.pinned(&mut held);
     held.sort_unstable();
@@ -107,6 +108,8 @@ fn first_state(arena: &Arc<Arena>, readers: &Readers, header: &Header) -> Result
         let root = Root::read(arena.node(Published::reference(value))?)?;
         published.push(Published { value, root });
     }
+    // What several of them reach is to be held for the newest, which is the last that needs it.
+    published.sort_unstable_by_key(|published| std::cmp::Reverse(published.root.generation));
     let newest = published.iter().map(|published| published.root.generation).max();
     let generation = root.generation.max(newest.unwrap_or(0)) + 1;
 
@@ -167,6 +170,9 @@ fn find_free(
         };
         hold(arena.extent(Published::reference(published.value))?)?;
         walk_root(arena, &published.root, &mut hold)?;
+        for (_, named) in published.root.named(arena)? {
+            walk_root(arena, &named, &mut hold)?;
+        }
         reclaimer.park(held, published.root.generation);
     }
     Ok(space)
@@ -176,7 +182,6 @@ fn find_free(
 fn replay(inner: &Arc<Inner>, state: Box<State>) -> Result<()> {
     let durable = state.durable.sequence;
     let (record, end) = (state.record, state.writer.space.end());
-    inner.readers.initialise()?;
     let mut idle = Some(state);
     let mut open: Option<Transaction> = None;
     let mut done = durable;
