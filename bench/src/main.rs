@@ -4,11 +4,11 @@ mod data;
 mod files;
 mod find;
 mod kernels;
-mod machine;
-mod record;
 
 use std::path::Path;
 use std::process::ExitCode;
+
+use lath_bench_record::{machine, record};
 
 use data::Codec;
 use files::race::Options;

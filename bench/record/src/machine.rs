@@ -12,7 +12,7 @@ pub fn parquet_version() -> String {
 }
 
 pub fn locked_version(package: &str) -> String {
-    let lock = include_str!("../Cargo.lock");
+    let lock = include_str!("../../Cargo.lock");
     let name = format!("name = \"{package}\"\nversion = \"");
     lock.split_once(&name)
         .and_then(|(_, rest)| rest.split_once('"'))
@@ -36,7 +36,7 @@ pub fn describe() -> Vec<String> {
         parquet_version(),
         locked_version("bytecount"),
         locked_version("memchr"),
-        include_str!("../peers/python/requirements.txt").trim().replace("==", " ").replace('\n', ", "),
+        include_str!("../../peers/python/requirements.txt").trim().replace("==", " ").replace('\n', ", "),
         parquet_go_version(),
     ));
     lines.push(format!("load when it began: {}", fs::read_to_string("/proc/loadavg").unwrap_or_default().trim()));
@@ -44,7 +44,7 @@ pub fn describe() -> Vec<String> {
 }
 
 fn parquet_go_version() -> &'static str {
-    include_str!("../peers/go/go.mod")
+    include_str!("../../peers/go/go.mod")
         .split_once("github.com/parquet-go/parquet-go ")
         .and_then(|(_, rest)| rest.split_whitespace().next())
         .unwrap_or("?")

@@ -15,8 +15,10 @@ impl Record {
     pub fn start(part: &str, quick: bool) -> Record {
         let stamp = machine::command_output("date", &["-u", "+%Y-%m-%d-%H%M"]);
         let name = format!("{stamp}-{}-{part}{}.md", machine::short_name(), if quick { "-quick" } else { "" });
-        let mut record =
-            Record { text: String::new(), path: Path::new(env!("CARGO_MANIFEST_DIR")).join("records").join(name) };
+        let mut record = Record {
+            text: String::new(),
+            path: Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("records").join(name),
+        };
         record.line(&format!("# Benchmark record, {stamp} UTC: {part}{}", if quick { " (quick)" } else { "" }));
         record.line("");
         for line in machine::describe() {

@@ -1,0 +1,344 @@
+//! What a child process does: one piece of work with one engine, told as a line of JSON.
+
+use std::hint::black_box;
+use std::io::Write;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+use std::{fs, thread};
+
+use serde_json::{Value, json};
+
+use crate::engine::{Batch, Engine, Mode, Reader};
+use crate::engines::Work;
+use crate::keys::{Kind, Random, value};
+
+/// Entries of a transaction.
+const BATCH: u64 = 512;
+
+/// Gets between two snapshots of a reader beside a writer.
+const GETS_A_SNAPSHOT: u64 = 1000;
+
+/// A piece of work.
+#[derive(Clone, Copy, Debug)]
+pub enum Task {
+    /// Puts entries in, round by round.
+    Load { rounds: u64 },
+    /// Reads of what was loaded.
+    Read { calls: u64 },
+    /// Readers beside a writer.
+    Beside { readers: usize, seconds: f64 },
+    /// Commits that last, by so many committers.
+    Durable { batch: u64, committers: usize, seconds: f64 },
+    /// Commits of one entry until the parent kills.
+    UntilKilled,
+    /// Opens, and finds the last entry.
+    Open,
+}
+
+impl Task {
+    /// As arguments of the child.
+    pub fn arguments(self) -> Vec<String> {
+        match self {
+            Task::Load { rounds } => vec!["load".to_owned(), rounds.to_string()],
+            Task::Read { calls } => vec!["read".to_owned(), calls.to_string()],
+            Task::Beside { readers, seconds } => vec!["beside".to_owned(), readers.to_string(), seconds.to_string()],
+            Task::Durable { batch, committers, seconds } => {
+                vec!["durable".to_owned(), batch.to_string(), committers.to_string(), seconds.to_string()]
+            }
+            Task::UntilKilled => vec!["until-killed".to_owned()],
+            Task::Open => vec!["open".to_owned()],
+        }
+    }
+
+    pub fn parse(words: &[&str]) -> Option<Task> {
+        Some(match *words {
+            ["load", rounds] => Task::Load { rounds: rounds.parse().ok()? },
+            ["read", calls] => Task::Read { calls: calls.parse().ok()? },
+            ["beside", readers, seconds] => {
+                Task::Beside { readers: readers.parse().ok()?, seconds: seconds.parse().ok()? }
+            }
+            ["durable", batch, committers, seconds] => Task::Durable {
+                batch: batch.parse().ok()?,
+                committers: committers.parse().ok()?,
+                seconds: seconds.parse().ok()?,
+            },
+            ["until-killed"] => Task::UntilKilled,
+            ["open"] => Task::Open,
+            _ => return None,
+        })
+    }
+}
+
+/// A task on a folder with `keys` entries of a kind.
+pub struct Child<'a> {
+    pub task: Task,
+    pub kind: Kind,
+    pub keys: u64,
+    pub folder: &'a Path,
+}
+
+impl Work for Child<'_> {
+    type Answer = Value;
+
+    fn on<E: Engine>(self) -> Value {
+        match self.task {
+            Task::Load { rounds } => self.load::<E>(rounds),
+            Task::Read { calls } => self.read::<E>(calls),
+            Task::Beside { readers, seconds } => self.beside::<E>(readers, seconds),
+            Task::Durable { batch, committers, seconds } => self.durable::<E>(batch, committers, seconds),
+            Task::UntilKilled => self.until_killed::<E>(),
+            Task::Open => self.open::<E>(),
+        }
+    }
+}
+
+impl Child<'_> {
+    fn load<E: Engine>(&self, rounds: u64) -> Value {
+        let engine = E::open(self.folder, Mode::NoSync);
+        let mut rates = Vec::new();
+        let mut latencies = Vec::new();
+        for round in 0..rounds {
+            latencies.clear();
+            let numbers = self.keys * round / rounds..self.keys * (round + 1) / rounds;
+            let count = numbers.end - numbers.start;
+            let start = Instant::now();
+            let mut batch = Batch::default();
+            for first in numbers.clone().step_by(BATCH as usize) {
+                let commit = Instant::now();
+                fill(&mut batch, self.kind, first..(first + BATCH).min(numbers.end));
+                engine.commit(&batch);
+                latencies.push(commit.elapsed());
+            }
+            rates.push(count as f64 / start.elapsed().as_secs_f64());
+        }
+        latencies.sort_unstable();
+        let at = |part: f64| {
+            let index = ((latencies.len() - 1) as f64 * part) as usize;
+            latencies[index].as_secs_f64() * 1e6
+        };
+        let commits = json!([at(0.5), at(0.99), at(1.0)]);
+        let closing = Instant::now();
+        engine.close();
+        json!({
+            "rates": rates,
+            "commit_micros": commits,
+            "close_seconds": closing.elapsed().as_secs_f64(),
+            "bytes": disk_bytes(self.folder),
+            "peak_bytes": peak_bytes(),
+        })
+    }
+
+    fn read<E: Engine>(&self, calls: u64) -> Value {
+        let opening = Instant::now();
+        let engine = E::open(self.folder, Mode::NoSync);
+        let open_seconds = opening.elapsed().as_secs_f64();
+        let mut answer = engine.read(|reader| self.reads::<E>(reader, calls));
+        engine.close();
+        answer["open_seconds"] = json!(open_seconds);
+        answer["peak_bytes"] = json!(peak_bytes());
+        answer
+    }
+
+    fn reads<E: Engine>(&self, reader: &E::Reader<'_>, calls: u64) -> Value {
+        let (kind, keys) = (self.kind, self.keys);
+        // Once over everything, so that no engine is charged for reading its file in.
+        let (mut count, mut sum, mut last) = (0, 0u64, Vec::new());
+        reader.scan(|key, bytes| {
+            assert!(last.as_slice() < key || count == 0, "{} scans out of order", E::NAME);
+            last.clear();
+            last.extend_from_slice(key);
+            count += 1;
+            sum = sum.wrapping_add(crate::engine::value(bytes));
+        });
+        assert_eq!(count, keys, "{} scans other entries", E::NAME);
+        let expected = (0..keys).fold(0u64, |sum, number| sum.wrapping_add(value(number)));
+        assert_eq!(sum, expected, "{} scans other values", E::NAME);
+
+        let known = per_second(calls, 1, |random| {
+            let number = random.below(keys);
+            assert_eq!(reader.get(&kind.key(number)), Some(value(number)), "{} gets another value", E::NAME);
+        });
+        let absent = per_second(calls, 2, |random| {
+            let number = random.below(keys);
+            assert_eq!(reader.get(&kind.absent(number)), None, "{} gets what is not there", E::NAME);
+        });
+        let lower_bound = per_second(calls, 3, |random| {
+            let number = random.below(keys);
+            let found = reader.lower_bound(&kind.below(number));
+            assert_eq!(found, Some(value(number)), "{} finds another bound", E::NAME);
+        });
+        let scan = best_of(3, || {
+            let mut sum = 0u64;
+            reader
+                .scan(|key, bytes| sum = sum.wrapping_add(crate::engine::value(bytes) ^ u64::from(key[key.len() - 1])));
+            black_box(sum);
+        });
+        let mut random = Random::new(4);
+        let counts: Vec<f64> = (0..5)
+            .map(|_| {
+                let (from, to, expected) = kind.range(keys, &mut random, 0.05);
+                let start = Instant::now();
+                let count = reader.count(&from, &to);
+                let seconds = start.elapsed().as_secs_f64();
+                assert_eq!(count, expected, "{} counts other keys", E::NAME);
+                seconds
+            })
+            .collect();
+        json!({
+            "known": known,
+            "absent": absent,
+            "lower_bound": lower_bound,
+            "scan": keys as f64 / scan,
+            "count_seconds": counts.iter().copied().fold(f64::INFINITY, f64::min),
+        })
+    }
+
+    fn beside<E: Engine>(&self, readers: usize, seconds: f64) -> Value {
+        let engine = E::open(self.folder, Mode::NoSync);
+        let (kind, keys) = (self.kind, self.keys);
+        let (stop, gets) = (AtomicBool::new(false), AtomicU64::new(0));
+        let start = Instant::now();
+        let inserted = thread::scope(|scope| {
+            for thread in 0..readers {
+                let (engine, stop, gets) = (&engine, &stop, &gets);
+                scope.spawn(move || {
+                    let mut random = Random::new(100 + thread as u64);
+                    while !stop.load(Ordering::Relaxed) {
+                        engine.read(|reader| {
+                            for _ in 0..GETS_A_SNAPSHOT {
+                                let number = random.below(keys);
+                                let found = reader.get(&kind.key(number));
+                                assert_eq!(found, Some(value(number)), "{} gets another value", E::NAME);
+                            }
+                        });
+                        gets.fetch_add(GETS_A_SNAPSHOT, Ordering::Relaxed);
+                    }
+                });
+            }
+            let mut batch = Batch::default();
+            let mut next = keys;
+            while start.elapsed().as_secs_f64() < seconds {
+                fill(&mut batch, kind, next..next + BATCH);
+                engine.commit(&batch);
+                next += BATCH;
+            }
+            stop.store(true, Ordering::Relaxed);
+            next - keys
+        });
+        let seconds = start.elapsed().as_secs_f64();
+        engine.read(|reader| {
+            for number in (keys..keys + inserted).step_by(97) {
+                assert_eq!(reader.get(&kind.key(number)), Some(value(number)), "{} lost an insert", E::NAME);
+            }
+        });
+        engine.close();
+        json!({ "gets": gets.into_inner() as f64 / seconds, "inserts": inserted as f64 / seconds })
+    }
+
+    fn durable<E: Engine>(&self, batch: u64, committers: usize, seconds: f64) -> Value {
+        let engine = E::open(self.folder, Mode::Durable);
+        let next = AtomicU64::new(self.keys);
+        let start = Instant::now();
+        let mut latencies: Vec<Duration> = thread::scope(|scope| {
+            let committer = || {
+                let mut latencies = Vec::new();
+                let mut entries = Batch::default();
+                while start.elapsed().as_secs_f64() < seconds {
+                    let first = next.fetch_add(batch, Ordering::Relaxed);
+                    fill(&mut entries, self.kind, first..first + batch);
+                    let commit = Instant::now();
+                    engine.commit(&entries);
+                    latencies.push(commit.elapsed());
+                }
+                latencies
+            };
+            let threads: Vec<_> = (0..committers).map(|_| scope.spawn(committer)).collect();
+            threads.into_iter().flat_map(|thread| thread.join().expect("committers end")).collect()
+        });
+        let elapsed = start.elapsed().as_secs_f64();
+        let (commits, end) = (latencies.len(), next.into_inner());
+        engine.read(|reader| {
+            for number in self.keys..end {
+                assert_eq!(reader.get(&self.kind.key(number)), Some(value(number)), "{} lost a commit", E::NAME);
+            }
+        });
+        engine.close();
+        latencies.sort_unstable();
+        let at = |part: f64| latencies[((commits - 1) as f64 * part) as usize].as_secs_f64() * 1e6;
+        json!({ "commits": commits as f64 / elapsed, "commit_micros": [at(0.5), at(0.99), at(1.0)] })
+    }
+
+    fn until_killed<E: Engine>(&self) -> Value {
+        let engine = E::open(self.folder, Mode::NoSync);
+        let mut batch = Batch::default();
+        for number in 0..self.keys {
+            fill(&mut batch, self.kind, number..number + 1);
+            engine.commit(&batch);
+        }
+        println!("committed");
+        std::io::stdout().flush().expect("the parent listens");
+        loop {
+            thread::park();
+        }
+    }
+
+    fn open<E: Engine>(&self) -> Value {
+        let start = Instant::now();
+        let engine = E::open(self.folder, Mode::NoSync);
+        let last = self.keys - 1;
+        let found = engine.read(|reader| reader.get(&self.kind.key(last)));
+        let seconds = start.elapsed().as_secs_f64();
+        engine.close();
+        json!({ "seconds": seconds, "is_complete": found == Some(value(last)) })
+    }
+}
+
+fn fill(batch: &mut Batch, kind: Kind, numbers: std::ops::Range<u64>) {
+    batch.clear();
+    for number in numbers {
+        batch.push(&kind.key(number), &value(number).to_le_bytes());
+    }
+}
+
+/// Calls a second; each call has its own input.
+fn per_second(calls: u64, seed: u64, mut call: impl FnMut(&mut Random)) -> f64 {
+    let mut random = Random::new(seed);
+    for _ in 0..calls / 10 {
+        call(&mut random);
+    }
+    let start = Instant::now();
+    for _ in 0..calls {
+        call(&mut random);
+    }
+    calls as f64 / start.elapsed().as_secs_f64()
+}
+
+fn best_of(times: usize, mut work: impl FnMut()) -> f64 {
+    let seconds = (0..times).map(|_| {
+        let start = Instant::now();
+        work();
+        start.elapsed().as_secs_f64()
+    });
+    seconds.fold(f64::INFINITY, f64::min)
+}
+
+/// What the files take on the disk: a map may be longer than what it holds.
+fn disk_bytes(folder: &Path) -> u64 {
+    use std::os::unix::fs::MetadataExt;
+    let entries = fs::read_dir(folder).expect("the folder can be listed");
+    entries
+        .map(|entry| {
+            let path = entry.expect("the folder can be listed").path();
+            let metadata = fs::symlink_metadata(&path).expect("files stay while they are measured");
+            if metadata.is_dir() { disk_bytes(&path) } else { metadata.blocks() * 512 }
+        })
+        .sum()
+}
+
+/// The most memory this process has held, pages of mapped files included.
+fn peak_bytes() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or(0) * 1024
+}

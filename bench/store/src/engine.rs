@@ -1,0 +1,81 @@
+//! What a store has to do to be measured.
+
+use std::path::Path;
+
+/// What a commit promises.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mode {
+    /// Nothing waits for the disk.
+    NoSync,
+    /// A commit has returned when it survives power loss.
+    Durable,
+}
+
+/// Entries of one transaction, as they are handed to every engine: keys and values in one buffer, none of them borrowed
+/// from the engine.
+#[derive(Default)]
+pub struct Batch {
+    bytes: Vec<u8>,
+    ends: Vec<(usize, usize)>,
+}
+
+impl Batch {
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
+    }
+
+    pub fn push(&mut self, key: &[u8], value: &[u8]) {
+        self.bytes.extend_from_slice(key);
+        let key_end = self.bytes.len();
+        self.bytes.extend_from_slice(value);
+        self.ends.push((key_end, self.bytes.len()));
+    }
+
+    pub fn entries(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+        let starts = std::iter::once(0).chain(self.ends.iter().map(|&(_, end)| end));
+        starts.zip(&self.ends).map(|(start, &(key_end, end))| (&self.bytes[start..key_end], &self.bytes[key_end..end]))
+    }
+}
+
+/// An open store.
+pub trait Engine: Sized + Sync {
+    /// A view of what was committed when it was made.
+    type Reader<'a>: Reader
+    where
+        Self: 'a;
+
+    const NAME: &'static str;
+
+    /// Opens the store in `folder`, which exists, or makes it.
+    fn open(folder: &Path, mode: Mode) -> Self;
+
+    /// One transaction, really committed.
+    fn commit(&self, batch: &Batch);
+
+    /// Does `work` on what has been committed so far.
+    fn read<T>(&self, work: impl FnOnce(&Self::Reader<'_>) -> T) -> T;
+
+    /// Brings everything to the disk and ends.
+    fn close(self);
+}
+
+/// Reads that every engine answers in its fastest way.
+pub trait Reader {
+    /// The value of a key, as a little-endian integer.
+    fn get(&self, key: &[u8]) -> Option<u64>;
+
+    /// The value of the first key that is not below `key`.
+    fn lower_bound(&self, key: &[u8]) -> Option<u64>;
+
+    /// Hands all entries to `visit` in order.
+    fn scan(&self, visit: impl FnMut(&[u8], &[u8]));
+
+    /// Number of keys from `from` on and below `to`.
+    fn count(&self, from: &[u8], to: &[u8]) -> u64;
+}
+
+/// A value as the benchmark writes it.
+pub fn value(bytes: &[u8]) -> u64 {
+    u64::from_le_bytes(bytes.try_into().expect("values have 8 bytes"))
+}
