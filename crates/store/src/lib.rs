@@ -21,6 +21,7 @@
 
 mod arena;
 mod background;
+mod backup;
 mod check;
 mod checkpoint;
 mod error;
@@ -39,6 +40,7 @@ mod root;
 mod snapshot;
 mod space;
 mod state;
+mod stats;
 mod storage;
 mod store;
 mod transaction;
@@ -49,6 +51,7 @@ pub use check::{CheckReport, Problem};
 pub use error::{Error, Result};
 pub use options::{Durability, Options};
 pub use snapshot::Snapshot;
+pub use stats::{Held, Holder, Stats};
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
 pub use storage::{DEFAULT_CAPACITY_BYTES, FileStorage};
 pub use storage::{Data, LogFile, MAX_PROCESSES, MemoryStorage, Shared, Storage};

@@ -1,0 +1,129 @@
+//! Copying a store to another place while it is written to.
+
+use std::cmp::Ordering;
+use std::path::Path;
+
+use crate::error::{Error, Result};
+use crate::options::{Durability, Options};
+use crate::snapshot::Snapshot;
+use crate::store::Store;
+use crate::tree::{Range, Tree};
+
+/// A transaction of the copy ends when it has so many bytes of keys and values.
+const BATCH_BYTES: usize = 8 << 20;
+
+impl Snapshot {
+    /// Writes a new store at `path` that has what this snapshot has: all trees, and the snapshots kept by name. Others read
+    /// and write meanwhile.
+    ///
+    /// The copy is written key by key in their order, so that it takes no more space than it needs. When this returns it is
+    /// durable; after an error what was written is of no use.
+    ///
+    /// # Errors
+    /// [`Error::Exists`] if there is a file at `path`; [`Error::Corrupt`], [`Error::Io`].
+    pub fn backup(&self, path: impl AsRef<Path>) -> Result<()> {
+        let path = path.as_ref();
+        if path.exists() {
+            return Err(Error::Exists(path.display().to_string()));
+        }
+        self.copy_into(&Options::new().durability(Durability::Off).open(path)?)
+    }
+
+    /// Has an empty store have what this snapshot has.
+    fn copy_into(&self, target: &Store) -> Result<()> {
+        let mut versions = Vec::new();
+        for name in self.snapshots()? {
+            versions.extend(self.snapshot(&name)?.map(|snapshot| (name, snapshot)));
+        }
+        versions.sort_by_key(|(_, snapshot)| snapshot.sequence());
+        let mut before = None;
+        for (name, now) in &versions {
+            copy_changes(target, before, now)?;
+            let mut transaction = target.begin()?;
+            transaction.keep_snapshot(name)?;
+            transaction.commit()?;
+            before = Some(now);
+        }
+        copy_changes(target, before, self)?;
+        target.checkpoint()
+    }
+}
+
+/// Has `target`, which has what `before` has, have what `now` has.
+fn copy_changes(target: &Store, before: Option<&Snapshot>, now: &Snapshot) -> Result<()> {
+    let names = now.trees()?;
+    let mut transaction = target.begin()?;
+    for name in before.map(Snapshot::trees).transpose()?.unwrap_or_default() {
+        if !names.contains(&name) {
+            transaction.drop_tree(&name)?;
+        }
+    }
+    for name in &names {
+        transaction.tree(name)?;
+    }
+    transaction.commit()?;
+    for name in &names {
+        let old = before.map(|before| before.tree(name)).transpose()?.flatten();
+        if let Some(new) = now.tree(name)? {
+            copy_tree(target, name, old, &new)?;
+        }
+    }
+    Ok(())
+}
+
+type Entries<'a> = std::iter::Peekable<Range<'a>>;
+
+fn copy_tree(target: &Store, name: &str, old: Option<Tree<'_>>, new: &Tree<'_>) -> Result<()> {
+    let mut old = old.map(|tree| tree.iter().peekable());
+    let mut new = new.iter().peekable();
+    while new.peek().is_some() || old.as_mut().is_some_and(|old| old.peek().is_some()) {
+        let mut transaction = target.begin()?;
+        let mut tree = transaction.tree(name)?;
+        let mut bytes = 0;
+        while bytes < BATCH_BYTES {
+            match next_change(old.as_mut(), &mut new)? {
+                Change::None => break,
+                Change::Same => {}
+                Change::Remove(key) => {
+                    bytes += key.len();
+                    tree.remove(&key)?;
+                }
+                Change::Put(key, value) => {
+                    bytes += key.len() + value.len();
+                    tree.put(&key, value)?;
+                }
+            }
+        }
+        transaction.commit()?;
+    }
+    Ok(())
+}
+
+enum Change<'a> {
+    None,
+    Same,
+    Remove(Vec<u8>),
+    Put(Vec<u8>, &'a [u8]),
+}
+
+/// What becomes of the smallest key that is left.
+fn next_change<'a>(old: Option<&mut Entries<'_>>, new: &mut Entries<'a>) -> Result<Change<'a>> {
+    let Some(old) = old else {
+        let entry = new.next().transpose()?;
+        return Ok(entry.map_or(Change::None, |(key, value)| Change::Put(key, value)));
+    };
+    let order = match (old.peek(), new.peek()) {
+        (None, None) => return Ok(Change::None),
+        (Some(Ok((old, _))), Some(Ok((new, _)))) => old.cmp(new),
+        (Some(_), None) | (Some(Err(_)), _) => Ordering::Less,
+        (None, Some(_)) | (_, Some(Err(_))) => Ordering::Greater,
+    };
+    let was = if order == Ordering::Greater { None } else { old.next().transpose()? };
+    let is = if order == Ordering::Less { None } else { new.next().transpose()? };
+    Ok(match (was, is) {
+        (Some((_, was)), Some((_, is))) if was == is => Change::Same,
+        (_, Some((key, value))) => Change::Put(key, value),
+        (Some((key, _)), None) => Change::Remove(key),
+        (None, None) => Change::None,
+    })
+}

@@ -1,0 +1,113 @@
+//! What takes a store's space, and who keeps it from becoming free.
+
+use crate::error::Result;
+use crate::extent::{Generation, UNIT};
+use crate::state::State;
+use crate::store::Store;
+
+/// Who keeps space from becoming free.
+#[non_exhaustive]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Holder {
+    /// The last checkpoint, or the one being made: until the next one.
+    Checkpoint,
+    /// A [`Snapshot`](crate::Snapshot) that somebody has: until it is dropped.
+    Reader,
+    /// The snapshot kept under this name: until it is dropped.
+    Snapshot(String),
+}
+
+/// What is kept from becoming free.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Held {
+    /// Who keeps it, the more lasting where there are several: snapshots kept by name before readers.
+    pub by: Holder,
+    /// The number of the commit that is held.
+    pub sequence: u64,
+    /// How much would be free, or held by an older commit, if nobody held this one.
+    pub bytes: u64,
+}
+
+/// What [`Store::stats`] found. All but the log is in the data file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stats {
+    /// The length of the data file that is in use, its headers and what is free among it.
+    pub file_bytes: u64,
+    /// Free, so that the next nodes are put there.
+    pub free_bytes: u64,
+    /// Free at the end of the file.
+    pub trailing_free_bytes: u64,
+    /// Not part of the newest commit and not free yet: what is in `held`, and what died since.
+    pub dead_bytes: u64,
+    /// The length of both logs.
+    pub log_bytes: u64,
+    /// The number of the newest commit.
+    pub sequence: u64,
+    /// The number of the oldest commit that a reader holds, if any is older than the newest one.
+    pub oldest_reader: Option<u64>,
+    /// What is held, from the oldest commit to the newest.
+    pub held: Vec<Held>,
+}
+
+impl Store {
+    /// What takes the store's space, and who keeps it from becoming free. Takes next to no time, and waits for a transaction
+    /// that is open.
+    ///
+    /// # Errors
+    /// [`Error::ReadOnly`](crate::Error::ReadOnly): only the process that writes knows. [`Error::Corrupt`](crate::Error::Corrupt).
+    pub fn stats(&self) -> Result<Stats> {
+        let mut state = self.inner.take()?;
+        let stats = self.stats_of(&mut state);
+        self.inner.put_back(state);
+        stats
+    }
+
+    fn stats_of(&self, state: &mut State) -> Result<Stats> {
+        let mut pinned = Vec::new();
+        self.inner.readers.pinned(&mut pinned);
+        let older = state.published.iter().filter(|published| published.root != state.root);
+        let readers = older.filter(|published| pinned.contains(&published.value));
+        let oldest_reader = readers.map(|published| published.root.sequence).min();
+        let names = state.root.named(&self.inner.arena)?;
+        let mut held: Vec<(Generation, Held)> = Vec::new();
+        for parked in state.reclaimer.parked().chain(state.records.parked()) {
+            let bytes = parked.units * UNIT;
+            match held.iter_mut().find(|(pin, _)| *pin == parked.pin) {
+                Some((_, held)) => held.bytes += bytes,
+                None => {
+                    let (by, sequence) = holder(state, &names, parked.pin);
+                    held.push((parked.pin, Held { by, sequence, bytes }));
+                }
+            }
+        }
+        held.sort_unstable_by_key(|(pin, _)| *pin);
+        let dead = state.reclaimer.unneeded(&[]).chain(state.records.unneeded(&[]));
+        let dead_units: u64 = dead.map(|extent| u64::from(extent.units)).sum();
+        let space = &mut state.writer.space;
+        Ok(Stats {
+            file_bytes: space.end() * UNIT,
+            free_bytes: space.free_units() * UNIT,
+            trailing_free_bytes: space.trailing_free_units() * UNIT,
+            dead_bytes: dead_units * UNIT,
+            log_bytes: self.inner.log.size_bytes(),
+            sequence: state.root.sequence,
+            oldest_reader,
+            held: held.into_iter().map(|(_, held)| held).collect(),
+        })
+    }
+}
+
+/// Who holds the commit of this generation, and its number.
+fn holder(state: &State, names: &[(String, crate::root::Root)], pin: Generation) -> (Holder, u64) {
+    if let Some((name, root)) = names.iter().find(|(_, root)| root.generation == pin) {
+        return (Holder::Snapshot(name.clone()), root.sequence);
+    }
+    if let Some(root) = [state.durable].into_iter().chain(state.checkpointing).find(|root| root.generation == pin) {
+        return (Holder::Checkpoint, root.sequence);
+    }
+    let readers = state.published.iter().map(|published| published.root);
+    // A snapshot that was dropped is there as long as a reader sees its name.
+    let dropped = state.named.iter().map(|named| named.root);
+    let root = readers.chain(dropped).find(|root| root.generation == pin);
+    (Holder::Reader, root.map_or(0, |root| root.sequence))
+}
