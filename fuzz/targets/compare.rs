@@ -11,15 +11,6 @@ use lath_kernels::compare::{
 };
 use libfuzzer_sys::fuzz_target;
 
-const COMPARISONS: [Comparison; 6] = [
-    Comparison::Equal,
-    Comparison::NotEqual,
-    Comparison::Less,
-    Comparison::LessOrEqual,
-    Comparison::Greater,
-    Comparison::GreaterOrEqual,
-];
-
 fn holds(order: Ordering, op: Comparison) -> bool {
     match op {
         Comparison::Equal => order.is_eq(),
@@ -107,7 +98,7 @@ macro_rules! of {
 fuzz_target!(|data: &[u8]| {
     let mut input = Input::new(data);
     let what = input.byte();
-    let op = COMPARISONS[usize::from(input.byte()) % COMPARISONS.len()];
+    let op = Comparison::ALL[usize::from(input.byte()) % Comparison::ALL.len()];
     let literal_len = usize::from(input.byte()) % 24;
     let bytes = input.rest();
     match what % 12 {

@@ -18,10 +18,10 @@
 //! A value that is in the filter finds all its bits set; one that is not finds them set by chance only. In a file a header
 //! stands before the bitset, which is the caller's to read and write.
 //!
-//! Many checks at once go through one filter ([`check_many`], [`count_many`]), one key through many filters
-//! ([`check_filters`]), or one key through blocks that were read by themselves ([`check_blocks`], each the block that
-//! [`block_index`] names). Nothing branches on what a block holds, so that blocks which no cache has are fetched many at
-//! a time. Answers are bitmaps: check `i` is bit `i mod 64` of word `i / 64`, and the bits behind the last check are zero.
+//! Many checks at once go through one filter ([`check_many`], [`count_many`]), or one key through many filters
+//! ([`check_filters`], [`count_filters`]). Nothing branches on what a block holds, so that blocks which no cache has are
+//! fetched many at a time. Answers are bitmaps: check `i` is bit `i mod 64` of word `i / 64`, and the bits behind the last
+//! check are zero. A block that was read by itself, the one that [`block_index`] names, is a filter of one block.
 //!
 //! [Specification](https://parquet.apache.org/docs/file-format/bloomfilter/).
 
@@ -150,23 +150,6 @@ pub fn count_filters(filters: &[&[u8]], hash: u64) -> Result<usize, KernelError>
     let mut count = 0;
     each_word_of_filters(filters, hash, |answers| count += answers.count_ones() as usize)?;
     Ok(count)
-}
-
-/// Checks one hash against blocks, each the one of its filter that [`block_index`] names: bit `i` of the bitmap `out` says
-/// whether block `i` has all bits set.
-///
-/// # Errors
-/// [`KernelError::LengthMismatch`] where `out` has not one word for every 64 blocks or part of them.
-pub fn check_blocks(blocks: &[[u8; BLOCK_LEN]], hash: u64, out: &mut [u64]) -> Result<(), KernelError> {
-    check_out(blocks.len(), out)?;
-    let mut refs = [const { &[0; BLOCK_LEN] }; WORD];
-    for (blocks, word) in blocks.chunks(WORD).zip(out) {
-        for (to, block) in refs.iter_mut().zip(blocks) {
-            *to = block;
-        }
-        *word = check_refs(&refs[..blocks.len()], hash);
-    }
-    Ok(())
 }
 
 /// The block in which a filter of so many blocks has the bits of a hash; 0 for a filter of none.

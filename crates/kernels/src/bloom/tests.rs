@@ -1,8 +1,7 @@
 use lath_testkit::{Guarded, GuardedBytes, Seeded, lengths};
 
 use super::{
-    BLOCK_LEN, block_index, check, check_blocks, check_filters, check_many, count_filters, count_many, insert,
-    insert_many, reference,
+    BLOCK_LEN, block_index, check, check_filters, check_many, count_filters, count_many, insert, insert_many, reference,
 };
 use crate::{KernelError, Tier};
 
@@ -129,20 +128,12 @@ fn one_key_is_found_in_many_filters_where_the_specification_finds_it() {
             })
             .collect();
         let slices: Vec<&[u8]> = bitsets.iter().map(|bitset| &**bitset).collect();
-        let blocks = slices.iter().map(|bitset| {
-            let blocks = bitset.as_chunks::<BLOCK_LEN>().0;
-            blocks[block_index(key, blocks.len())]
-        });
-        let blocks: Vec<[u8; BLOCK_LEN]> = blocks.collect();
         Tier::for_each_available(|tier| {
             let mut out = garbage(&mut random, count);
             check_filters(&slices, key, &mut out).unwrap();
             assert_eq!(*out, *answers, "{tier} {count} filters");
             let ones: u32 = answers.iter().map(|word| word.count_ones()).sum();
             assert_eq!(count_filters(&slices, key), Ok(ones as usize), "{tier} {count} filters");
-            let mut out = garbage(&mut random, count);
-            check_blocks(&blocks, key, &mut out).unwrap();
-            assert_eq!(*out, *answers, "{tier} {count} blocks");
         });
     }
 }
@@ -179,12 +170,6 @@ fn check_pairs(random: &mut Seeded, batches: usize, keys: usize) -> usize {
                 check_filters(&slices, key, &mut out).unwrap();
                 assert_eq!(out, [column], "{tier} batch {batch}");
                 assert_eq!(count_filters(&slices, key), Ok(column.count_ones() as usize), "{tier} batch {batch}");
-                let blocks: [[u8; BLOCK_LEN]; 64] = std::array::from_fn(|filter| {
-                    let blocks = slices[filter].as_chunks().0;
-                    blocks[block_index(key, blocks.len())]
-                });
-                check_blocks(&blocks, key, &mut out).unwrap();
-                assert_eq!(out, [column], "{tier} batch {batch}");
             }
         });
     }
@@ -298,6 +283,5 @@ fn a_bitmap_that_is_too_short_or_too_long_is_refused() {
         let mut out = vec![0; words];
         assert_eq!(check_many(&[0; 32], &vec![0; answers], &mut out), expected);
         assert_eq!(check_filters(&vec![[0; 32].as_slice(); answers], 1, &mut out), expected);
-        assert_eq!(check_blocks(&vec![[0; 32]; answers], 1, &mut out), expected);
     }
 }

@@ -23,6 +23,7 @@ mod avx512;
 mod bits;
 mod blocks;
 mod codes;
+mod comparison;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 mod number;
@@ -37,28 +38,12 @@ mod tests;
 pub use crate::levels::count;
 pub use bits::{and, and_not, or};
 pub use codes::{Truth, codes};
+pub use comparison::Comparison;
 pub use number::Number;
 pub use set::{NumberSet, set_slot_count};
 pub use strings::{compare_strings, strings_any_of, strings_start_with};
 
 use crate::KernelError;
-
-/// How two values compare.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Comparison {
-    /// `=`
-    Equal,
-    /// `<>`
-    NotEqual,
-    /// `<`
-    Less,
-    /// `<=`
-    LessOrEqual,
-    /// `>`
-    Greater,
-    /// `>=`
-    GreaterOrEqual,
-}
 
 /// Which of `values` compare with `literal` as `op` says.
 ///

@@ -10,15 +10,6 @@ use super::{
 use crate::byte_strings::layouts::Layouts;
 use crate::{ByteStrings, KernelError, Tier};
 
-const COMPARISONS: [Comparison; 6] = [
-    Comparison::Equal,
-    Comparison::NotEqual,
-    Comparison::Less,
-    Comparison::LessOrEqual,
-    Comparison::Greater,
-    Comparison::GreaterOrEqual,
-];
-
 const GARBAGE: u64 = 0xDEAD_BEEF_0BAD_F00D;
 
 /// Runs a kernel on slices at either side of guard pages, with garbage in what it writes to.
@@ -46,7 +37,7 @@ fn conforms<T: Number + Ordered + Plain + Debug>(tier: Tier, from: fn(u128) -> T
         let values: Vec<T> = (0..len).map(|_| pick(&mut random)).collect();
         let others: Vec<T> =
             values.iter().map(|&value| if random.bool() { value } else { pick(&mut random) }).collect();
-        for op in COMPARISONS {
+        for op in Comparison::ALL {
             let literal = pick(&mut random);
             let expected = bitmap(values.iter().map(|&value| holds(value, op, literal)));
             let found = answers(&values, |values, out| compare(values, op, literal, out));
@@ -78,7 +69,7 @@ fn conforms<T: Number + Ordered + Plain + Debug>(tier: Tier, from: fn(u128) -> T
     // Every pair of special values, in every lane of a block that is whole and of one that is not.
     for &literal in special {
         let values: Vec<T> = special.iter().copied().cycle().take(special.len() * 64 + 7).collect();
-        for op in COMPARISONS {
+        for op in Comparison::ALL {
             let expected = bitmap(values.iter().map(|&value| holds(value, op, literal)));
             let found = answers(&values, |values, out| compare(values, op, literal, out));
             assert_eq!(found, expected, "{tier} {op:?} {literal:?}");
@@ -225,7 +216,7 @@ fn strings_in_every_layout_compare_by_their_bytes() {
                 let context = || format!("{tier} seed {seed} {strings:?}");
                 // Without strings, what is of fixed length has none to show it by.
                 let mut out = Guarded::ending_at_guard(&vec![GARBAGE; all.len().div_ceil(64)]);
-                for op in COMPARISONS {
+                for op in Comparison::ALL {
                     let order = |string: &Vec<u8>| holds(string.as_slice().cmp(&literal) as i8, op, 0);
                     compare_strings(strings, op, &literal, &mut out).unwrap();
                     assert_eq!(*out, bitmap(all.iter().map(order)), "{} {op:?} {literal:?}", context());

@@ -29,6 +29,7 @@ pub use cache::FooterCache;
 pub use file::DatasetFile;
 pub use options::DatasetOptions;
 pub use partition::PartitionColumn;
+pub(crate) use schema::is_at_or_below;
 
 /// Files that are read as one table, in order. Clones are handles of the same dataset.
 ///

@@ -110,7 +110,7 @@ fn set_nullable(field: &mut FieldRef) {
 }
 
 /// Whether the dotted `path` names the top-level column `name`, or something in it.
-fn is_at_or_below(path: &str, name: &str) -> bool {
+pub(crate) fn is_at_or_below(path: &str, name: &str) -> bool {
     path.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 

@@ -7,11 +7,12 @@ use arrow_array::{Array, ArrayRef, RecordBatch, UInt32Array, make_array};
 use arrow_buffer::{NullBuffer, ScalarBuffer};
 use arrow_schema::{DataType, FieldRef, Fields};
 use arrow_select::take::take;
+use lath_kernels::compare::Comparison;
 
 use super::bind::BindContext;
 use super::evaluate::test_values;
 use super::place::{Place, place};
-use super::syntax::{ColumnName, Comparison, Literal, Name, Step};
+use super::syntax::{ColumnName, Literal, Name, Step};
 use super::test::{BoundColumn, ValueTest};
 use super::type_name::type_name;
 use super::value::Value;

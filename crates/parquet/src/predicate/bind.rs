@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, FieldRef, Schema, TimeUnit};
+use lath_kernels::compare::Comparison;
 
 use super::access::{is_known, resolve};
 use super::array::{array_of, value_at};
@@ -13,7 +14,7 @@ use super::pattern::Pattern;
 use super::place::{Place, place};
 use super::set::ValueSet;
 use super::sql_type::SqlType;
-use super::syntax::{ColumnName, Comparison, Condition, Literal, Operand, Step};
+use super::syntax::{ColumnName, Condition, Literal, Operand, Step};
 use super::test::{BoundColumn, BoundPredicate, Test, ValueTest};
 use super::type_name::{example_of, type_name, value_type};
 use super::value::Value;

@@ -3,7 +3,7 @@
 use std::fmt::{self, Display, Formatter};
 
 use super::moment;
-use super::syntax::{ColumnName, Comparison, Condition, Literal, Name, Operand, Special, Step};
+use super::syntax::{ColumnName, Condition, Literal, Name, Operand, Special, Step};
 
 impl Display for Condition {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -80,19 +80,6 @@ impl Display for Quoted<'_> {
             f.write_str(part)?;
         }
         write!(f, "{quote}")
-    }
-}
-
-impl Display for Comparison {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Equal => "=",
-            Self::NotEqual => "<>",
-            Self::Less => "<",
-            Self::LessOrEqual => "<=",
-            Self::Greater => ">",
-            Self::GreaterOrEqual => ">=",
-        })
     }
 }
 

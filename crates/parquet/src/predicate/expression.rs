@@ -2,10 +2,12 @@
 
 use std::ops::{BitAnd, BitOr, Not};
 
+use lath_kernels::compare::Comparison;
+
 use super::Predicate;
 use super::number::Number;
 use super::parse::escape_pattern;
-use super::syntax::{self, ColumnName, Comparison, Condition, Name, Operand, Special, Step};
+use super::syntax::{self, ColumnName, Condition, Name, Operand, Special, Step};
 use crate::error::{Error, Result};
 
 /// The column of this name, to be tested. Dots lead to the fields of structs; letters have to be those of the schema.

@@ -41,7 +41,6 @@ pub(crate) use evaluate::test_values;
 pub use expression::{Column, Literal, column};
 pub(crate) use pattern::Pattern;
 pub(crate) use set::ValueSet;
-pub(crate) use syntax::Comparison;
 pub(crate) use test::{BoundColumn, BoundPredicate, Test, ValueTest};
 pub(crate) use value::{Value, compare_floats};
 

@@ -1,6 +1,6 @@
 //! What an expression says, before it is known which columns a file has.
 
-use std::cmp::Ordering;
+use lath_kernels::compare::Comparison;
 
 use super::number::Number;
 use super::sql_type::SqlType;
@@ -45,48 +45,6 @@ pub(super) enum Condition {
     Is(Box<Condition>, Option<bool>),
     /// An operand that is itself true, false or null.
     Truth(Operand),
-}
-
-/// A comparison of two values.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Comparison {
-    /// `=`
-    Equal,
-    /// `<>`
-    NotEqual,
-    /// `<`
-    Less,
-    /// `<=`
-    LessOrEqual,
-    /// `>`
-    Greater,
-    /// `>=`
-    GreaterOrEqual,
-}
-
-impl Comparison {
-    /// The comparison that says the same with its sides exchanged.
-    pub(crate) fn exchanged(self) -> Self {
-        match self {
-            Self::Less => Self::Greater,
-            Self::LessOrEqual => Self::GreaterOrEqual,
-            Self::Greater => Self::Less,
-            Self::GreaterOrEqual => Self::LessOrEqual,
-            same => same,
-        }
-    }
-
-    /// Whether it holds for two values that stand so.
-    pub(crate) fn holds(self, order: Ordering) -> bool {
-        match self {
-            Self::Equal => order.is_eq(),
-            Self::NotEqual => order.is_ne(),
-            Self::Less => order.is_lt(),
-            Self::LessOrEqual => order.is_le(),
-            Self::Greater => order.is_gt(),
-            Self::GreaterOrEqual => order.is_ge(),
-        }
-    }
 }
 
 /// One side of a comparison.

@@ -4,12 +4,12 @@ use std::borrow::Cow;
 
 use arrow_array::ArrayRef;
 use arrow_schema::{DataType, Field, FieldRef};
+use lath_kernels::compare::Comparison;
 
 use super::access::Access;
 use super::cast::Cast;
 use super::pattern::Pattern;
 use super::set::ValueSet;
-use super::syntax::Comparison;
 use super::value::Value;
 use crate::error::Result;
 

@@ -12,10 +12,11 @@ use arrow_array::{
 use arrow_buffer::NullBuffer;
 use arrow_schema::extension::Uuid;
 use arrow_schema::{DataType, Field, FieldRef, Schema};
+use lath_kernels::compare::Comparison;
 
 mod oracle;
 
-use super::{BindContext, Comparison, Constant, Literal, Predicate, Test, Value, ValueTest, column};
+use super::{BindContext, Constant, Literal, Predicate, Test, Value, ValueTest, column};
 use crate::error::Error;
 
 /// Four rows; the last is null in every column that may be.

@@ -3,8 +3,9 @@
 use std::cmp::Ordering;
 
 use arrow_buffer::i256;
+use lath_kernels::compare::Comparison;
 
-use crate::predicate::{Comparison, Pattern, Value, ValueTest, compare_floats};
+use crate::predicate::{Pattern, Value, ValueTest, compare_floats};
 
 use super::outcomes::Outcomes;
 

@@ -1,6 +1,8 @@
 //! What some rows of a column can hold.
 
-use crate::predicate::{Comparison, ValueTest};
+use lath_kernels::compare::Comparison;
+
+use crate::predicate::ValueTest;
 
 use super::bound::{Bound, Interval};
 use super::outcomes::Outcomes;

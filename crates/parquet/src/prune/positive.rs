@@ -8,35 +8,37 @@ use crate::predicate::{Test, ValueTest};
 /// A test of one column's values, somewhere in a [`Test`]; it is told apart from others by its address.
 pub(super) type Leaf<'t> = (usize, &'t ValueTest);
 
-/// Adds to `out` the leaves for which `can_fail` that make the whole test fail if they do, by themselves or together with
-/// others below the same OR. Returns whether there are any.
-pub(super) fn deciding<'t>(
+/// Adds to `out` the leaves that `evidence` can rule out which make the whole test fail if it does, by themselves or together
+/// with others below the same OR, and what there is to ask for each. Returns whether there are any.
+pub(super) fn deciding<'t, T>(
     test: &'t Test,
-    can_fail: &impl Fn(usize, &ValueTest) -> bool,
-    out: &mut Vec<Leaf<'t>>,
+    evidence: &impl Fn(usize, &ValueTest) -> Option<T>,
+    out: &mut Vec<(Leaf<'t>, T)>,
 ) -> bool {
     let start = out.len();
     match test {
-        Test::Values { column, test } if can_fail(*column, test) => {
-            out.push((*column, test));
-            true
+        Test::Values { column, test } => {
+            let asked = evidence(*column, test);
+            let can_fail = asked.is_some();
+            out.extend(asked.map(|asked| ((*column, test), asked)));
+            can_fail
         }
         Test::All(tests) => {
             let mut any = false;
             // All of them are asked for what they need, whatever the first says.
             for test in tests {
-                any |= deciding(test, can_fail, out);
+                any |= deciding(test, evidence, out);
             }
             any
         }
         Test::Any(tests) => {
-            let all = tests.iter().all(|test| deciding(test, can_fail, out));
+            let all = tests.iter().all(|test| deciding(test, evidence, out));
             if !all {
                 out.truncate(start);
             }
             all
         }
-        Test::Is(test, Some(true)) => deciding(test, can_fail, out),
+        Test::Is(test, Some(true)) => deciding(test, evidence, out),
         Test::Constant(truth) => *truth != Some(true),
         _ => false,
     }
@@ -78,8 +80,8 @@ mod tests {
 
     fn columns(test: &Test, can_fail: &[usize]) -> (bool, Vec<usize>) {
         let mut leaves = Vec::new();
-        let decides = deciding(test, &|column, _| can_fail.contains(&column), &mut leaves);
-        (decides, leaves.into_iter().map(|(column, _)| column).collect())
+        let decides = deciding(test, &|column, _| can_fail.contains(&column).then_some(()), &mut leaves);
+        (decides, leaves.into_iter().map(|((column, _), ())| column).collect())
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use lath_kernels::compare::Comparison;
 use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::statistics::Statistics;
 
@@ -19,7 +20,7 @@ use super::report::{PruneReport, Pruned};
 use super::statistics::RowGroupStatistics;
 use crate::error::Result;
 use crate::file::ParquetFile;
-use crate::predicate::{BoundPredicate, Comparison, Test, ValueSet, ValueTest};
+use crate::predicate::{BoundPredicate, Test, ValueSet, ValueTest};
 
 /// Row groups whose dictionaries and indexes are read at a time.
 const ROW_GROUPS_AT_ONCE: usize = 64;
@@ -111,20 +112,17 @@ impl<'a> Stages<'a> {
     fn look_up(&mut self, group: &[Candidate]) -> Result<()> {
         let Some(first) = group.first() else { return Ok(()) };
         let test = Arc::clone(&self.tests[first.test]);
-        let has_filter = |leaf: usize| {
-            let of_leaf = |candidate: &Candidate| self.chunk(candidate.row_group, leaf)?.bloom_filter_offset();
+        let has_filter = |leaf: &usize| {
+            let of_leaf = |candidate: &Candidate| self.chunk(candidate.row_group, *leaf)?.bloom_filter_offset();
             group.iter().any(|candidate| of_leaf(candidate).is_some())
         };
         let mut leaves = Vec::new();
-        positive::deciding(
-            &test,
-            &|column, test| self.can_be_looked_up(column, test).is_some_and(has_filter),
-            &mut leaves,
-        );
+        let filter_of = |column: usize, test: &ValueTest| self.can_be_looked_up(column, test).filter(has_filter);
+        positive::deciding(&test, &filter_of, &mut leaves);
         // By address, to be found again.
-        leaves.sort_unstable_by_key(|(_, test)| std::ptr::from_ref(*test));
+        leaves.sort_unstable_by_key(|((_, test), _)| std::ptr::from_ref(*test));
         let (tests, lookups): (Vec<&ValueTest>, Vec<Lookup>) =
-            leaves.into_iter().filter_map(|leaf| Some((leaf.1, self.lookup(leaf)?))).unzip();
+            leaves.into_iter().filter_map(|(leaf, filter)| Some((leaf.1, self.lookup(leaf, filter)?))).unzip();
         if lookups.is_empty() {
             self.left.extend_from_slice(group);
             return Ok(());
@@ -150,9 +148,9 @@ impl<'a> Stages<'a> {
         Ok(())
     }
 
-    fn lookup(&self, (column, test): Leaf<'_>) -> Option<Lookup> {
-        let column = self.columns.get(column)?;
-        Some(Lookup { leaf: column.column.leaf?, keys: Keys::new(column.keys?, test)? })
+    /// Of a test's keys in the filters of the Parquet leaf `filter`.
+    fn lookup(&self, (column, test): Leaf<'_>, filter: usize) -> Option<Lookup> {
+        Some(Lookup { leaf: filter, keys: Keys::new(self.columns.get(column)?.keys?, test)? })
     }
 
     /// The leaf whose filters answer a test.
@@ -184,12 +182,10 @@ impl<'a> Stages<'a> {
         for (number, candidate) in batch.iter().enumerate() {
             let place = |column: usize, test: &ValueTest| self.dictionary_of(candidate.row_group, column, test);
             let mut leaves = Vec::new();
-            positive::deciding(&tests[number], &|column, test| place(column, test).is_some(), &mut leaves);
-            for (column, test) in leaves {
-                if let Some(range) = place(column, test) {
-                    ranges.push(range);
-                    wanted.push((number, column, test));
-                }
+            positive::deciding(&tests[number], &place, &mut leaves);
+            for ((column, test), range) in leaves {
+                ranges.push(range);
+                wanted.push((number, column, test));
             }
         }
         if ranges.is_empty() {

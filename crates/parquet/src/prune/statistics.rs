@@ -5,6 +5,7 @@
 //! nothing.
 
 use arrow_schema::DataType;
+use lath_kernels::compare::Comparison;
 use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::statistics::Statistics;
 
@@ -13,7 +14,7 @@ use super::column::PreparedColumn;
 use super::domain::Domain;
 use super::outcomes::{Evidence, Outcomes};
 use crate::file::ParquetFile;
-use crate::predicate::{Comparison, ValueTest};
+use crate::predicate::ValueTest;
 
 /// The statistics of a row group.
 pub(super) struct RowGroupStatistics<'a> {

@@ -1,15 +1,14 @@
 //! Counting rows, for which no batch is made.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use super::job::{Job, panicked};
 use super::row_group::RowGroupScan;
 use super::work::{Planned, Reader};
 use crate::error::Result;
-use std::sync::{Mutex, PoisonError};
 
 /// What the threads share.
 struct Counting<'a> {

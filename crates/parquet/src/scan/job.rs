@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use arrow_array::Array;
 use parquet::schema::types::SchemaDescPtr;
 
 use super::cancel::Cancel;
@@ -196,11 +195,7 @@ impl Job {
             .map(|(column, &row)| Constant {
                 name: column.field().name().clone(),
                 field: Arc::clone(column.field()),
-                value: if column.values().is_null(row as usize) {
-                    None
-                } else {
-                    value_at(column.values(), row as usize)
-                },
+                value: value_at(column.values(), row as usize),
             })
             .collect();
         let Some(file) = file else { return constants };

@@ -6,6 +6,7 @@ use arrow_array::{ArrayRef, Int64Array, RecordBatch, RecordBatchOptions, StringA
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 
 use super::file_plan::FilePlan;
+use crate::dataset::is_at_or_below;
 use crate::error::{Error, Result};
 use crate::options::Strings;
 
@@ -155,11 +156,6 @@ fn has_narrow_keys(data_type: &DataType) -> bool {
         | DataType::Map(element, _) => has_narrow_keys(element.data_type()),
         _ => false,
     }
-}
-
-/// Whether the dotted `path` names the root column `name`, or something in it.
-fn is_at_or_below(path: &str, name: &str) -> bool {
-    path.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
 fn repeated(text: &str, count: usize, data_type: &DataType) -> ArrayRef {

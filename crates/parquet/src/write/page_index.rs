@@ -123,27 +123,21 @@ pub(super) fn moved_offset_index(index: &[u8], distance: i64) -> Result<Vec<u8>,
     let mut pages = Vec::new();
     let mut byte_array_bytes = None;
     ThriftReader::new(index).each_field(|reader, field| match (field.id, field.wire_type) {
-        (1, WireType::List) => {
-            let (element, len) = reader.list()?;
-            if element != WireType::Struct && len > 0 {
-                return Err(ThriftError::Malformed("list of structures"));
-            }
-            (0..len).try_for_each(|_| {
-                let (mut offset, mut size, mut first_row) = (0_i64, 0, 0);
-                reader.each_field(|reader, field| {
-                    match (field.id, field.wire_type) {
-                        (1, WireType::I64) => offset = reader.i64()?,
-                        (2, WireType::I32) => size = reader.i32()?,
-                        (3, WireType::I64) => first_row = reader.i64()?,
-                        _ => reader.skip(field)?,
-                    }
-                    Ok(())
-                })?;
-                let offset = offset.checked_add(distance).ok_or(ThriftError::Malformed("offset of a page"))?;
-                pages.push((offset, size, first_row));
+        (1, WireType::List) => reader.each_structure(|reader, _| {
+            let (mut offset, mut size, mut first_row) = (0_i64, 0, 0);
+            reader.each_field(|reader, field| {
+                match (field.id, field.wire_type) {
+                    (1, WireType::I64) => offset = reader.i64()?,
+                    (2, WireType::I32) => size = reader.i32()?,
+                    (3, WireType::I64) => first_row = reader.i64()?,
+                    _ => reader.skip(field)?,
+                }
                 Ok(())
-            })
-        }
+            })?;
+            let offset = offset.checked_add(distance).ok_or(ThriftError::Malformed("offset of a page"))?;
+            pages.push((offset, size, first_row));
+            Ok(())
+        }),
         (2, WireType::List) => {
             let (element, len) = reader.list()?;
             if element != WireType::I64 && len > 0 {

@@ -4,7 +4,6 @@ use arrow_buffer::{BooleanBuffer, Buffer};
 use lath_kernels::KernelError;
 use lath_kernels::compare::{self, Number, NumberSet, set_slot_count, word_count};
 
-use super::super::syntax::Comparison;
 use crate::error::Result;
 
 /// A bit for each of `len` values, by a kernel that fills words of 64.
@@ -28,17 +27,4 @@ pub(super) fn among<T: Number>(values: &[T], set: &[T]) -> Result<BooleanBuffer>
     let mut slots = vec![T::default(); set_slot_count(set.len())];
     let set = NumberSet::new(set, &mut slots)?;
     filled(values.len(), |out| set.find(values, out))
-}
-
-impl From<Comparison> for compare::Comparison {
-    fn from(op: Comparison) -> Self {
-        match op {
-            Comparison::Equal => Self::Equal,
-            Comparison::NotEqual => Self::NotEqual,
-            Comparison::Less => Self::Less,
-            Comparison::LessOrEqual => Self::LessOrEqual,
-            Comparison::Greater => Self::Greater,
-            Comparison::GreaterOrEqual => Self::GreaterOrEqual,
-        }
-    }
 }

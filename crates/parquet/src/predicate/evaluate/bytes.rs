@@ -7,10 +7,9 @@ use arrow_schema::DataType;
 use lath_kernels::ByteStrings;
 use lath_kernels::compare::{
     self,
-    Comparison::{GreaterOrEqual, LessOrEqual},
+    Comparison::{self, GreaterOrEqual, LessOrEqual},
 };
 
-use super::super::syntax::Comparison;
 use super::super::test::ValueTest;
 use super::super::value::Value;
 use super::bitmap::filled;
@@ -83,9 +82,8 @@ fn byte_strings<'a>(array: &'a dyn Array, buffers: &'a mut Vec<&'a [u8]>) -> Opt
 
 fn by_kernels(test: &ValueTest, strings: ByteStrings<'_>, array: &dyn Array) -> Result<Option<BooleanBuffer>> {
     let len = strings.len();
-    let compared = |op: Comparison, literal| {
-        filled(len, |out| compare::compare_strings(strings, op.into(), literal, out)).map(Some)
-    };
+    let compared =
+        |op: Comparison, literal| filled(len, |out| compare::compare_strings(strings, op, literal, out)).map(Some);
     match test {
         ValueTest::Compare(op, Value::Bytes(literal)) => compared(*op, literal),
         ValueTest::Between(Value::Bytes(low), Value::Bytes(high)) => {

@@ -8,9 +8,9 @@ use arrow_array::{Array, ArrayRef, BooleanArray};
 use arrow_buffer::{BooleanBuffer, NullBuffer, i256};
 use arrow_cast::cast;
 use arrow_schema::DataType;
+use lath_kernels::compare::Comparison;
 
 use super::super::place::{NANOS_PER_DAY, nanos_per};
-use super::super::syntax::Comparison;
 use super::super::type_name::data_type_name;
 use super::super::value::compare_floats;
 use super::bytes::with_bytes;

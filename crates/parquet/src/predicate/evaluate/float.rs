@@ -7,9 +7,8 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float16Type, Float32Type, Float64Type};
 use arrow_buffer::BooleanBuffer;
 use arrow_schema::DataType;
-use lath_kernels::compare::{self, Number};
+use lath_kernels::compare::{self, Comparison, Number};
 
-use super::super::syntax::Comparison;
 use super::super::test::ValueTest;
 use super::super::value::Value;
 use super::bitmap::{among, filled};
@@ -36,7 +35,7 @@ pub(super) fn compare_alike(left: &dyn Array, op: Comparison, right: &dyn Array)
     macro_rules! slices {
         ($t:ty) => {{
             let (left, right) = (left.as_primitive::<$t>().values(), right.as_primitive::<$t>().values());
-            filled(left.len(), |out| compare::compare_slices(left, op.into(), right, out)).map(Some)
+            filled(left.len(), |out| compare::compare_slices(left, op, right, out)).map(Some)
         }};
     }
     match (left.data_type(), right.data_type()) {
@@ -75,16 +74,15 @@ fn narrowed(literal: f64) -> Literal<f32> {
 }
 
 fn of<T: Number>(test: &ValueTest, values: &[T], place: fn(f64) -> Literal<T>) -> Result<Option<BooleanBuffer>> {
-    use compare::Comparison::{Greater, LessOrEqual};
     let len = values.len();
     Ok(Some(match test {
         ValueTest::Compare(op, Value::Float(literal)) => match (place(*literal), op) {
-            (Literal::Is(literal), op) => filled(len, |out| compare::compare(values, (*op).into(), literal, out))?,
+            (Literal::Is(literal), op) => filled(len, |out| compare::compare(values, *op, literal, out))?,
             (Literal::JustAbove(below), Comparison::Less | Comparison::LessOrEqual) => {
-                filled(len, |out| compare::compare(values, LessOrEqual, below, out))?
+                filled(len, |out| compare::compare(values, Comparison::LessOrEqual, below, out))?
             }
             (Literal::JustAbove(below), Comparison::Greater | Comparison::GreaterOrEqual) => {
-                filled(len, |out| compare::compare(values, Greater, below, out))?
+                filled(len, |out| compare::compare(values, Comparison::Greater, below, out))?
             }
             (Literal::JustAbove(_), op) => bits(*op == Comparison::NotEqual, len),
         },

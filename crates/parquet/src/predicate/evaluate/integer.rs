@@ -11,9 +11,8 @@ use arrow_array::types::{
 };
 use arrow_buffer::{BooleanBuffer, i256};
 use arrow_schema::{DataType, TimeUnit};
-use lath_kernels::compare;
+use lath_kernels::compare::{self, Comparison};
 
-use super::super::syntax::Comparison;
 use super::super::test::ValueTest;
 use super::super::value::Value;
 use super::bitmap::{among, filled};
@@ -44,7 +43,7 @@ macro_rules! integer {
             }
 
             fn compare(values: &[Self], op: Comparison, literal: Self) -> Result<BooleanBuffer> {
-                filled(values.len(), |out| compare::compare(values, op.into(), literal, out))
+                filled(values.len(), |out| compare::compare(values, op, literal, out))
             }
 
             fn between(values: &[Self], low: Self, high: Self) -> Result<BooleanBuffer> {
@@ -56,7 +55,7 @@ macro_rules! integer {
             }
 
             fn compare_slices(left: &[Self], op: Comparison, right: &[Self]) -> Result<BooleanBuffer> {
-                filled(left.len(), |out| compare::compare_slices(left, op.into(), right, out))
+                filled(left.len(), |out| compare::compare_slices(left, op, right, out))
             }
         }
     )*};

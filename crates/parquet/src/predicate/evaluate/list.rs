@@ -4,8 +4,8 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, BooleanArray, OffsetSizeTrait};
 use arrow_buffer::BooleanBuffer;
 use arrow_schema::DataType;
+use lath_kernels::compare::Comparison;
 
-use super::super::syntax::Comparison;
 use super::super::test::ValueTest;
 use super::super::value::Value;
 use super::{is, test_values};

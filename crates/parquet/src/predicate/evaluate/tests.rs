@@ -14,23 +14,14 @@ use arrow_buffer::ArrowNativeType;
 use arrow_schema::DataType;
 use bytes::Bytes;
 use half::f16;
+use lath_kernels::compare::Comparison;
 use lath_testkit::Seeded;
 
 use super::super::pattern::Pattern;
 use super::super::set::ValueSet;
-use super::super::syntax::Comparison;
 use super::super::test::ValueTest;
 use super::super::value::Value;
 use super::{columns, test_values};
-
-const COMPARISONS: [Comparison; 6] = [
-    Comparison::Equal,
-    Comparison::NotEqual,
-    Comparison::Less,
-    Comparison::LessOrEqual,
-    Comparison::Greater,
-    Comparison::GreaterOrEqual,
-];
 
 fn holds(test: &ValueTest, value: &Value) -> bool {
     match test {
@@ -52,7 +43,7 @@ fn check(random: &mut Seeded, array: &ArrayRef, values: &[Option<Value>], others
         Some(Some(value)) => value.clone(),
         _ => others[random.usize(..others.len())].clone(),
     };
-    let mut tests: Vec<ValueTest> = COMPARISONS.map(|op| ValueTest::Compare(op, pick(random))).to_vec();
+    let mut tests: Vec<ValueTest> = Comparison::ALL.map(|op| ValueTest::Compare(op, pick(random))).to_vec();
     tests.push(ValueTest::Between(pick(random), pick(random)));
     for len in [0, 1, 2, 9, 60] {
         tests.push(ValueTest::In(ValueSet::new((0..len).map(|_| pick(random)).collect())));
@@ -115,7 +106,7 @@ fn check_primitive<T: ArrowPrimitiveType>(
         let of =
             |values: &[Option<T::Native>]| -> Vec<Option<Value>> { values.iter().map(|v| v.map(&value)).collect() };
         check_all(&mut random, &array(&left), &of(&left), others);
-        for op in COMPARISONS {
+        for op in Comparison::ALL {
             let pairs = of(&left).into_iter().zip(of(&right));
             let expected: BooleanArray = pairs.map(|(left, right)| Some(op.holds(left?.cmp(&right?)))).collect();
             let found = columns::compare(&array(&left), op, &array(&right)).unwrap();

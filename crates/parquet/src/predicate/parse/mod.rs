@@ -8,8 +8,10 @@ mod operand;
 mod tests;
 mod token;
 
+use lath_kernels::compare::Comparison;
+
 use self::token::{Spanned, Token, tokens};
-use super::syntax::{Comparison, Condition, Literal, Operand};
+use super::syntax::{Condition, Literal, Operand};
 
 /// Why an expression is not understood.
 pub(super) type Result<T, E = String> = std::result::Result<T, E>;

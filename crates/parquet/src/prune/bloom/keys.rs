@@ -8,12 +8,13 @@
 
 use arrow_array::types::{ArrowPrimitiveType, Float16Type};
 use arrow_schema::DataType;
+use lath_kernels::compare::Comparison;
 use lath_kernels::{ByteStrings, xxhash};
 use parquet::basic::Type as PhysicalType;
 use parquet::schema::types::ColumnDescriptor;
 
 use super::super::bounds::value_type;
-use crate::predicate::{Comparison, Value, ValueTest};
+use crate::predicate::{Value, ValueTest};
 
 /// How the values of a column are stored, for those that can be looked up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

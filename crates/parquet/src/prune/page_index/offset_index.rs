@@ -7,16 +7,10 @@ use crate::page::thrift::{ThriftError, ThriftReader, WireType};
 pub(super) fn first_rows(bytes: &[u8], row_count: u64) -> Option<Vec<u64>> {
     let mut rows = Vec::new();
     let read = ThriftReader::new(bytes).each_field(|reader, field| match (field.id, field.wire_type) {
-        (1, WireType::List) => {
-            let (element, len) = reader.list()?;
-            if element != WireType::Struct && len > 0 {
-                return Err(ThriftError::Malformed("list of structures"));
-            }
-            (0..len).try_for_each(|_| {
-                rows.push(first_row(reader)?);
-                Ok(())
-            })
-        }
+        (1, WireType::List) => reader.each_structure(|reader, _| {
+            rows.push(first_row(reader)?);
+            Ok(())
+        }),
         _ => reader.skip(field),
     });
     read.ok()?;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, TimeUnit};
 use bytes::Bytes;
+use lath_kernels::compare::Comparison;
 use parquet::data_type::{ByteArray, FixedLenByteArray, Int96};
 use parquet::file::statistics::Statistics;
 use parquet::schema::parser::parse_message_type;
@@ -14,7 +15,7 @@ use super::super::bounds::{BoundReader, Read};
 use super::super::domain::Domain;
 use super::super::outcomes::Outcomes;
 use crate::file::StatisticsOrder;
-use crate::predicate::{Comparison, Pattern, Value, ValueSet, ValueTest};
+use crate::predicate::{Pattern, Value, ValueSet, ValueTest};
 
 fn column(text: &str) -> SchemaDescriptor {
     let message = parse_message_type(&format!("message m {{ optional {text}; }}")).unwrap();
