@@ -4,7 +4,7 @@
 
 use lath_fuzz::Input;
 use lath_kernels::bloom::{
-    BLOCK_LEN, block_index, check, check_filters, check_many, count_filters, count_many, insert, insert_many,
+    BLOCK_LEN, check, check_filters, check_many, count_filters, count_many, insert, insert_many,
 };
 use libfuzzer_sys::fuzz_target;
 

@@ -78,6 +78,9 @@ pub struct Predicate {
 impl Predicate {
     /// Reads what SQL allows after WHERE.
     ///
+    /// AND and OR join at most 5,000 conditions, and parentheses, NOT and casts nest at most 200 levels deep together, so that
+    /// no text exhausts the stack; a list of IN may be of any length.
+    ///
     /// # Errors
     /// [`Error::Invalid`] if the text is not understood; the message says from where on, or what else to write.
     pub fn parse(text: &str) -> Result<Self> {

@@ -1,249 +1,165 @@
-//! Columns, literals, casts and the functions that there are.
+//! Columns, literals and casts.
+
+use sqlparser::ast::{
+    AccessExpr, CastKind, DataType, Expr, Ident, Spanned, Subscript, TypedString, UnaryOperator, Value,
+};
 
 use super::super::moment;
 use super::super::number::Number;
 use super::super::sql_type::SqlType;
-use super::super::syntax::{ColumnName, Condition, Literal, Name, Operand, Special, Step};
-use super::token::Token;
-use super::{Parsed, Parser, RESERVED, Result};
+use super::super::syntax::{ColumnName, Literal, Name, Operand, Special, Step};
+use super::{Result, at};
 
-impl Parser<'_> {
-    /// One side of a comparison, or what stands in parentheses.
-    pub(super) fn operand(&mut self) -> Result<Parsed> {
-        self.nested(Self::cast_operand)
+pub(super) fn operand(expr: &Expr) -> Result<Operand> {
+    Ok(match expr {
+        Expr::Nested(inner) => operand(inner)?,
+        Expr::Identifier(ident) => Operand::Column(ColumnName { name: name(ident)?, steps: Vec::new() }),
+        Expr::CompoundIdentifier(idents) => Operand::Column(column(idents)?),
+        Expr::CompoundFieldAccess { root, access_chain } => Operand::Column(within(root, access_chain)?),
+        Expr::Value(value) => Operand::Literal(literal(&value.value)?),
+        Expr::TypedString(typed) => typed_literal(typed)?,
+        Expr::Cast {
+            kind: kind @ (CastKind::Cast | CastKind::TryCast | CastKind::DoubleColon),
+            expr,
+            data_type,
+            format,
+        } => {
+            if let Some(format) = format {
+                return Err(format!("CAST with FORMAT {format} is not supported"));
+            }
+            let to = sql_type(data_type)?;
+            Operand::Cast { operand: Box::new(operand(expr)?), to, or_null: *kind == CastKind::TryCast }
+        }
+        Expr::UnaryOp { op: op @ (UnaryOperator::Minus | UnaryOperator::Plus), expr } => {
+            return Err(format!("{op} can stand only before a number{}", at(expr.span().start)));
+        }
+        other => return Err(unsupported(other)),
+    })
+}
+
+fn unsupported(expr: &Expr) -> String {
+    let kind = match expr {
+        Expr::BinaryOp { op, .. } => format!("the operator {op}"),
+        Expr::Subquery(_) | Expr::InSubquery { .. } | Expr::Exists { .. } => "a subquery".to_owned(),
+        other => {
+            let text: String = other.to_string().chars().take(60).collect();
+            text
+        }
+    };
+    format!("{kind} is not supported here{}; write a column or a literal", at(expr.span().start))
+}
+
+fn column(idents: &[Ident]) -> Result<ColumnName> {
+    let (first, rest) = idents.split_first().ok_or("a column needs a name")?;
+    let steps = rest.iter().map(|ident| name(ident).map(Step::Field)).collect::<Result<_>>()?;
+    Ok(ColumnName { name: name(first)?, steps })
+}
+
+fn name(ident: &Ident) -> Result<Name> {
+    if ident.quote_style == Some('\'') {
+        let (text, at) = (&ident.value, at(ident.span.start));
+        return Err(format!("'{text}' is a string, which is not supported as the name of a field{at}"));
     }
+    Ok(Name { text: ident.value.clone(), quoted: ident.quote_style.is_some() })
+}
 
-    fn cast_operand(&mut self) -> Result<Parsed> {
-        let mut parsed = self.primary()?;
-        let mut casts = 0;
-        while self.take_sign("::") {
-            casts += 1;
-            if casts > super::DEEPEST {
-                return Err("too many casts follow each other".to_owned());
-            }
-            let to = self.sql_type()?;
-            parsed = Parsed::Operand(Operand::Cast { operand: Box::new(parsed.into_operand()?), to, or_null: false });
-        }
-        Ok(parsed)
-    }
-
-    fn primary(&mut self) -> Result<Parsed> {
-        if self.take_sign("(") {
-            let inner = self.expression()?;
-            self.expect_sign(")")?;
-            return Ok(inner);
-        }
-        for sign in ["-", "+"] {
-            if self.take_sign(sign) {
-                return match self.take() {
-                    Some(Token::Number(text)) => {
-                        let number = number(text)?;
-                        let number = if sign == "-" { number.negated() } else { number };
-                        Ok(literal(Literal::Number(number)))
-                    }
-                    _ => Err(format!("{sign} can stand only before a number")),
-                };
-            }
-        }
-        let Some(token) = self.peek().cloned() else { return Err(self.unexpected("a column or a literal")) };
-        match token {
-            Token::Number(text) => {
-                self.next += 1;
-                Ok(literal(Literal::Number(number(text)?)))
-            }
-            Token::Text(text) => {
-                self.next += 1;
-                Ok(literal(Literal::String(text)))
-            }
-            Token::Hex(hex) => {
-                self.next += 1;
-                let bytes = moment::parse_hex(hex)
-                    .ok_or_else(|| format!("X'{hex}' needs pairs of hexadecimal digits between its quotes"))?;
-                Ok(literal(Literal::Bytes(bytes)))
-            }
-            Token::Quoted(text) => {
-                self.next += 1;
-                self.column(Name { text, quoted: true })
-            }
-            Token::Word(word) => self.word(word),
-            Token::Sign("*") => Err("* is not supported here; write a column or a literal".to_owned()),
-            Token::Sign(_) => Err(self.unexpected("a column or a literal")),
-        }
-    }
-
-    /// What starts with a word: a literal, a cast, a function or a column.
-    fn word(&mut self, word: &str) -> Result<Parsed> {
-        let upper = word.to_ascii_uppercase();
-        let constant = match upper.as_str() {
-            "NULL" => Some(Literal::Null),
-            "TRUE" => Some(Literal::Boolean(true)),
-            "FALSE" => Some(Literal::Boolean(false)),
-            _ => None,
-        };
-        if let Some(constant) = constant {
-            self.next += 1;
-            return Ok(literal(constant));
-        }
-        if RESERVED.contains(&upper.as_str()) {
-            return Err(match upper.as_str() {
-                "SELECT" | "CASE" => format!("{upper} is not supported"),
-                _ => self.unexpected("a column or a literal"),
-            });
-        }
-        match self.tokens.get(self.next + 1).map(|spanned| &spanned.token) {
-            Some(Token::Sign("(")) => self.function(word, &upper),
-            Some(Token::Text(_)) => self.typed_literal(word),
-            // Types of several words.
-            Some(Token::Word(second)) if upper == "DOUBLE" && second.eq_ignore_ascii_case("PRECISION") => {
-                self.typed_literal(word)
-            }
-            Some(Token::Word(second))
-                if matches!(upper.as_str(), "TIMESTAMP" | "TIME")
-                    && ["WITH", "WITHOUT"].iter().any(|with| second.eq_ignore_ascii_case(with)) =>
-            {
-                self.typed_literal(word)
-            }
-            _ => {
-                self.next += 1;
-                self.column(Name { text: word.to_owned(), quoted: false })
-            }
-        }
-    }
-
-    fn function(&mut self, word: &str, upper: &str) -> Result<Parsed> {
-        match upper {
-            "CAST" | "TRY_CAST" => {
-                self.next += 2;
-                let operand = Box::new(self.operand()?.into_operand()?);
-                self.expect_word("AS")?;
-                let to = self.sql_type()?;
-                self.expect_sign(")")?;
-                Ok(Parsed::Operand(Operand::Cast { operand, to, or_null: upper == "TRY_CAST" }))
-            }
-            "LIST_CONTAINS" | "ARRAY_CONTAINS" | "LIST_HAS" | "ARRAY_HAS" => {
-                self.next += 1;
-                let Ok([operand, element]) = <[Operand; 2]>::try_from(self.items()?) else {
-                    return Err(format!("{word} takes a list and an element"));
-                };
-                match element {
-                    Operand::Literal(element) => Ok(Parsed::Condition(Condition::Contains { operand, element })),
-                    other => Err(format!("{word} needs a literal as its element, not {other}")),
-                }
-            }
-            // `TIMESTAMP(3) '…'` and the like.
-            _ if super::super::sql_type::is_type_name(upper) && self.has_text_after_parentheses() => {
-                self.typed_literal(word)
-            }
-            _ => Err(format!("functions such as {word} are not supported")),
-        }
-    }
-
-    fn has_text_after_parentheses(&self) -> bool {
-        let close = self.tokens[self.next..].iter().position(|spanned| spanned.token == Token::Sign(")"));
-        let after = close.and_then(|close| self.tokens.get(self.next + close + 1));
-        matches!(after.map(|spanned| &spanned.token), Some(Token::Text(_)))
-    }
-
-    /// A type and a string.
-    fn typed_literal(&mut self, word: &str) -> Result<Parsed> {
-        let named = self.sql_type();
-        let Some(Token::Text(text)) = self.take() else {
-            return Err(format!("{word} needs a string in single quotes after it"));
-        };
-        let to = named.map_err(|_| {
-            format!("{word} '{text}' is not supported; there are DATE, TIME, TIMESTAMP, UUID, DOUBLE and X'…'")
-        })?;
-        Ok(match to {
-            SqlType::Date => literal(Literal::Date(
-                moment::parse_date(&text)
-                    .ok_or_else(|| format!("DATE '{text}' is not a date; write for example DATE '2025-01-31'"))?,
-            )),
-            SqlType::Time => literal(Literal::Time(
-                moment::parse_time(&text)
-                    .ok_or_else(|| format!("TIME '{text}' is not a time; write for example TIME '08:30:00.25'"))?,
-            )),
-            SqlType::Timestamp { .. } => {
-                literal(Literal::Timestamp(moment::parse_timestamp(&text).ok_or_else(|| {
-                    format!("TIMESTAMP '{text}' is not a timestamp; write for example TIMESTAMP '2025-01-31 08:30:00'")
-                })?))
-            }
-            SqlType::Uuid => literal(Literal::Uuid(moment::parse_uuid(&text).ok_or_else(|| {
-                format!("UUID '{text}' is not a UUID; write 32 hexadecimal digits in groups of 8-4-4-4-12")
-            })?)),
-            SqlType::Text => literal(Literal::String(text)),
-            to => match Special::parse(&text).filter(|_| matches!(to, SqlType::Float { .. })) {
-                Some(special) => literal(Literal::Float(special)),
-                None => Parsed::Operand(Operand::Cast {
-                    operand: Box::new(Operand::Literal(Literal::String(text))),
-                    to,
-                    or_null: false,
-                }),
+/// A column with fields and keys after it.
+fn within(root: &Expr, chain: &[AccessExpr]) -> Result<ColumnName> {
+    let Operand::Column(mut column) = operand(root)? else {
+        return Err(format!("only a column has something within it{}", at(root.span().start)));
+    };
+    for access in chain {
+        let unsupported = || format!("{column}{access} is not supported; write {column}.field or {column}['key']");
+        let step = match access {
+            AccessExpr::Dot(Expr::Identifier(ident)) => Step::Field(name(ident)?),
+            AccessExpr::Subscript(Subscript::Index { index }) => match operand(index)? {
+                Operand::Literal(key) => Step::Key(key),
+                _ => return Err(unsupported()),
             },
-        })
+            _ => return Err(unsupported()),
+        };
+        column.steps.push(step);
     }
+    Ok(column)
+}
 
-    /// What follows the name of a column: fields and keys.
-    fn column(&mut self, name: Name) -> Result<Parsed> {
-        let mut column = ColumnName { name, steps: Vec::new() };
-        loop {
-            if self.take_sign(".") {
-                column.steps.push(Step::Field(match self.take() {
-                    Some(Token::Word(word)) => Name { text: word.to_owned(), quoted: false },
-                    Some(Token::Quoted(text)) => Name { text, quoted: true },
-                    _ => return Err(format!("the name of a field should follow {column}.")),
-                }));
-            } else if self.take_sign("[") {
-                let key = self.operand()?.into_operand()?;
-                self.expect_sign("]")?;
-                match key {
-                    Operand::Literal(key) => column.steps.push(Step::Key(key)),
-                    other => return Err(format!("{column}[{other}] is not supported; write {column}['key']")),
-                }
-            } else {
-                return Ok(Parsed::Operand(Operand::Column(column)));
-            }
-        }
-    }
-
-    /// The name of a type with its arguments.
-    pub(super) fn sql_type(&mut self) -> Result<SqlType> {
-        let Some(Token::Word(word)) = self.take() else { return Err("a type should follow AS or ::".to_owned()) };
-        let mut arguments = Vec::new();
-        if self.take_sign("(") {
-            loop {
-                match self.take() {
-                    Some(Token::Number(text)) => {
-                        arguments.push(text.parse().map_err(|_| format!("{word}({text}) is no type"))?);
-                    }
-                    _ => return Err(format!("{word}(…) needs numbers in its parentheses")),
-                }
-                if self.take_sign(")") {
-                    break;
-                }
-                self.expect_sign(",")?;
-            }
-        }
-        if word.eq_ignore_ascii_case("DOUBLE") {
-            self.take_word("PRECISION");
-        }
-        let mut zoned = None;
-        if matches!(word.to_ascii_uppercase().as_str(), "TIMESTAMP" | "TIME") {
-            for (with, is_zoned) in [("WITH", true), ("WITHOUT", false)] {
-                if self.take_word(with) {
-                    self.expect_word("TIME")?;
-                    self.expect_word("ZONE")?;
-                    zoned = Some(is_zoned);
-                }
-            }
-        }
-        SqlType::named(word, &arguments, zoned)
-    }
+fn literal(value: &Value) -> Result<Literal> {
+    Ok(match value {
+        Value::Null => Literal::Null,
+        Value::Boolean(truth) => Literal::Boolean(*truth),
+        Value::Number(text, false) => Literal::Number(match text.strip_prefix('-') {
+            Some(text) => number(text)?.negated(),
+            None => number(text)?,
+        }),
+        Value::SingleQuotedString(text) => Literal::String(text.clone()),
+        Value::HexStringLiteral(hex) => Literal::Bytes(
+            moment::parse_hex(hex)
+                .ok_or_else(|| format!("X'{hex}' needs pairs of hexadecimal digits between its quotes"))?,
+        ),
+        other => return Err(format!("the literal {other} is not supported; strings stand in single quotes")),
+    })
 }
 
 fn number(text: &str) -> Result<Number> {
     Number::parse(text).ok_or_else(|| format!("{text} is not a number that can be read"))
 }
 
-fn literal(literal: Literal) -> Parsed {
-    Parsed::Operand(Operand::Literal(literal))
+/// A type and a string.
+fn typed_literal(typed: &TypedString) -> Result<Operand> {
+    let Value::SingleQuotedString(text) = &typed.value.value else {
+        return Err(format!("{} needs a string in single quotes after it", typed.data_type));
+    };
+    let to = sql_type(&typed.data_type).map_err(|_| {
+        let (data_type, at) = (&typed.data_type, at(typed.value.span.start));
+        format!("{data_type} '{text}' is not supported{at}; there are DATE, TIME, TIMESTAMP, UUID, DOUBLE and X'…'")
+    })?;
+    Ok(Operand::Literal(match to {
+        SqlType::Date => Literal::Date(
+            moment::parse_date(text)
+                .ok_or_else(|| format!("DATE '{text}' is not a date; write for example DATE '2025-01-31'"))?,
+        ),
+        SqlType::Time => Literal::Time(
+            moment::parse_time(text)
+                .ok_or_else(|| format!("TIME '{text}' is not a time; write for example TIME '08:30:00.25'"))?,
+        ),
+        SqlType::Timestamp { .. } => Literal::Timestamp(moment::parse_timestamp(text).ok_or_else(|| {
+            format!("TIMESTAMP '{text}' is not a timestamp; write for example TIMESTAMP '2025-01-31 08:30:00'")
+        })?),
+        SqlType::Uuid => Literal::Uuid(moment::parse_uuid(text).ok_or_else(|| {
+            format!("UUID '{text}' is not a UUID; write 32 hexadecimal digits in groups of 8-4-4-4-12")
+        })?),
+        SqlType::Text => Literal::String(text.clone()),
+        to => match Special::parse(text).filter(|_| matches!(to, SqlType::Float { .. })) {
+            Some(special) => Literal::Float(special),
+            None => {
+                let operand = Box::new(Operand::Literal(Literal::String(text.clone())));
+                return Ok(Operand::Cast { operand, to, or_null: false });
+            }
+        },
+    }))
+}
+
+/// The type that the parser has read, by its name, its arguments and what it says of time zones.
+fn sql_type(data_type: &DataType) -> Result<SqlType> {
+    let text = data_type.to_string();
+    let unknown = || format!("the type {text} is not supported");
+    let (name, arguments, tail) = match text.split_once('(') {
+        Some((name, rest)) => {
+            let (arguments, tail) = rest.split_once(')').ok_or_else(unknown)?;
+            let arguments: Result<Vec<u32>, _> = arguments.split(',').map(|number| number.trim().parse()).collect();
+            (name, arguments.map_err(|_| unknown())?, tail)
+        }
+        None => {
+            let (name, tail) = text.split_at(text.find(' ').unwrap_or(text.len()));
+            (name, Vec::new(), tail)
+        }
+    };
+    let zoned = match (name, tail) {
+        (_, "") => None,
+        ("TIMESTAMP" | "TIME", " WITH TIME ZONE") => Some(true),
+        ("TIMESTAMP" | "TIME", " WITHOUT TIME ZONE") => Some(false),
+        ("DOUBLE", " PRECISION") => None,
+        _ => return Err(unknown()),
+    };
+    SqlType::named(name, &arguments, zoned)
 }
