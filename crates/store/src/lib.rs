@@ -36,6 +36,8 @@ mod pending;
 mod readers;
 mod record;
 mod recovery;
+#[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+mod repair;
 mod root;
 mod snapshot;
 mod space;
@@ -50,6 +52,8 @@ mod trie;
 pub use check::{CheckReport, Problem};
 pub use error::{Error, Result};
 pub use options::{Durability, Options};
+#[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+pub use repair::{RepairReport, repair};
 pub use snapshot::Snapshot;
 pub use stats::{Held, Holder, Stats};
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
