@@ -44,7 +44,7 @@ interop *CASES:
 mutation:
     LATH_FULL=1 cargo test --release -p lath-parquet --test mutation -- --nocapture
 
-# A million images of a store whose power failed, each opened and compared: a quarter of an hour or so
+# A million images of a store whose power failed, each opened, checked and compared: half an hour or more
 crashes:
     LATH_FULL=1 cargo test --release -p lath-store --test crash -- --nocapture
 
