@@ -28,6 +28,18 @@ impl<'a> Input<'a> {
         usize::from(self.byte()) | usize::from(self.byte()) << 8
     }
 
+    /// Whether all has been taken.
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    /// Takes the next `len` bytes, or as many as there are.
+    pub fn take(&mut self, len: usize) -> &'a [u8] {
+        let (taken, rest) = self.bytes.split_at(len.min(self.bytes.len()));
+        self.bytes = rest;
+        taken
+    }
+
     /// What has not been taken, in memory of its own that ends where the bytes end.
     pub fn rest(self) -> Vec<u8> {
         self.bytes.to_vec()
