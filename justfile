@@ -52,6 +52,10 @@ crashes:
 kills:
     LATH_FULL=1 cargo test --release -p lath-store --test kill -- --nocapture
 
+# One writer and twelve readers whose snapshots must add up, for so many seconds; freed nodes are overwritten
+soak SECONDS="600":
+    cargo run --release -p lath-store --features poison --example soak -- {{SECONDS}}
+
 # Measure beside the peers and write a record
 bench *ARGS:
     bench/run {{ARGS}}
