@@ -98,7 +98,7 @@ fn first_state(arena: &Arc<Arena>, readers: &Readers, header: &Header) -> Result
     let named: Vec<Named> =
         named.into_iter().map(|(_, root)| Named { root, created: root.generation, dropped: None }).collect();
     // Readers of other processes may hold commits of a writer that is gone.
-    readers.initialise()?;
+    readers.take_over()?;
     let mut held = Vec::new();
     readers.pinned(&mut held);
     held.sort_unstable();

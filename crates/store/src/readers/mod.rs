@@ -13,6 +13,7 @@
 //! slot     0  value         the published root that this slot pins; 0 = none
 //!          8  owner         who has the slot; 0 = nobody
 //!         16  system id     the owner's process number in its operating system, for people
+//!         24  settled       the value, once the owner may read what it pins; otherwise something else
 //!
 //! root    63            40 39                                  0
 //!         │  sequence     │  reference of the root's record      │    of the sequence the lowest 24 bits
@@ -41,6 +42,7 @@ mod tests;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use self::cache::FreeSlots;
 use self::memory::Memory;
@@ -56,6 +58,10 @@ pub(crate) const SHARED_LEN: usize = protocol::SLOTS_AT + SLOTS * size_of::<prot
 
 /// The system is asked at most every so many scans whether the owners of pins that stay are alive.
 const SCANS_BETWEEN_QUESTIONS: u32 = 256;
+
+/// How long a new writer waits for readers who are in the middle of taking a snapshot, which is a matter of nanoseconds.
+const SETTLING_ROUNDS: u32 = 500;
+const SETTLING_PAUSE: Duration = Duration::from_millis(10);
 
 /// Told apart from all other tables of this process, for what threads keep.
 static NEXT_ID: AtomicU64 = AtomicU64::new(1);
@@ -133,15 +139,6 @@ impl Readers {
         Ok(Self { part: Arc::new(Part { memory, owner, id, free, owned, watch }) })
     }
 
-    /// For the writer, once it has the right to write: releases what ended processes have left.
-    ///
-    /// # Errors
-    ///
-    /// As [`release_dead`](Self::release_dead).
-    pub(crate) fn initialise(&self) -> Result<()> {
-        self.release_dead().map(drop)
-    }
-
     /// Makes a root the current one. For the writer only, who has written all that the root reaches, within the first
     /// `data_len` bytes of the data area. These may become fewer only when no pinned root needs more.
     pub(crate) fn publish(&self, value: u64, data_len: u64) {
@@ -190,6 +187,23 @@ impl Readers {
     /// If the system does not say who lives.
     pub(crate) fn release_dead(&self) -> Result<usize> {
         self.part.release_dead()
+    }
+
+    /// For a new writer: releases what ended processes have left, and waits until the others' pins are ones that hold.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Busy`] if a process has been in the middle of taking a snapshot for seconds: it must have been stopped there.
+    /// Otherwise as [`release_dead`](Self::release_dead).
+    pub(crate) fn take_over(&self) -> Result<()> {
+        for _ in 0..SETTLING_ROUNDS {
+            self.release_dead()?;
+            if !self.table().is_unsettled() {
+                return Ok(());
+            }
+            std::thread::sleep(SETTLING_PAUSE);
+        }
+        Err(Error::Busy)
     }
 
     /// All pins, with the processes that have them.

@@ -25,6 +25,10 @@
 //! Later publications only have a later WF. R3 acquires what W1 released, so R4 sees W0. The high-water mark is raised before
 //! R2 and read after WF, so for RF before WF no slot that counts lies behind it.
 //!
+//! A writer that takes over from one that ended does not know which roots that one kept. A slot whose owner is between R2 and
+//! R4 may name a root that is long gone: such a slot is told by `settled`, which is `value` only from R4 to R5 (it is cleared
+//! before `value` is), and the new writer waits for it to settle before it looks.
+//!
 //! Owners: `value` is stored by who is named in `owner` alone. A slot of nobody is claimed by exchanging 0 for the claimer.
 //! One of an owner who has ended is taken over by exchanging that very owner for the cleaner, who then clears value and
 //! owner: of several cleaners one succeeds, and if that one ends in between, the slot is one of a dead owner again. As no owner
@@ -114,6 +118,7 @@ pub(super) struct Slot<W> {
     value: W,
     owner: W,
     system_id: W,
+    settled: W,
 }
 
 /// The table as one process sees it.
@@ -173,6 +178,7 @@ impl<'a, W: Word> Table<'a, W> {
             // Only a publication in between makes this another round.
             let now = self.current();
             if now == value {
+                self.slots[slot].settled.store(value, Ordering::Release);
                 return value;
             }
             value = now;
@@ -183,7 +189,22 @@ impl<'a, W: Word> Table<'a, W> {
 
     /// R5.
     pub(super) fn unpin(&self, slot: usize) {
+        self.slots[slot].settled.store(0, Ordering::Release);
         self.slots[slot].value.store(0, Ordering::Release);
+    }
+
+    #[cfg(test)]
+    pub(super) fn unsettle(&self, slot: usize) {
+        self.slots[slot].settled.store(0, Ordering::Release);
+    }
+
+    /// Whether somebody is between R2 and R4.
+    pub(super) fn is_unsettled(&self) -> bool {
+        W::fence();
+        self.used().iter().any(|slot| {
+            let value = slot.value.load(Ordering::Acquire);
+            value != 0 && slot.settled.load(Ordering::Acquire) != value
+        })
     }
 
     /// WF and W2: each slot that pins something, with its owner and the root it pins. The owner is read after the root: if he
@@ -229,6 +250,7 @@ impl<'a, W: Word> Table<'a, W> {
         let slot = &self.slots[slot];
         let is_his = slot.owner.compare_exchange(dead, cleaner, Ordering::AcqRel, Ordering::Relaxed).is_ok();
         if is_his {
+            slot.settled.store(0, Ordering::Release);
             slot.value.store(0, Ordering::Release);
             slot.owner.store(0, Ordering::Release);
         }

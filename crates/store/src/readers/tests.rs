@@ -373,3 +373,29 @@ fn a_killed_reader_process_lets_go() {
     assert_eq!(writer.release_dead().unwrap(), 1);
     assert_eq!(pinned(&writer), []);
 }
+
+#[test]
+fn a_new_writer_waits_for_a_reader_who_is_taking_a_snapshot() {
+    let machine = Machine::new(16);
+    let (writer, reader) = (machine.start(), machine.start());
+    writer.publish(7, 64);
+    let pin = reader.pin().unwrap();
+    assert!(!writer.table().is_unsettled());
+    // As it is for the moment in which the reader has named a root and not yet seen whether it is still current.
+    writer.table().unsettle(pin.slot as usize);
+    assert!(writer.table().is_unsettled());
+    let settles = std::thread::spawn({
+        let reader = Arc::clone(&reader);
+        move || {
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            drop(pin);
+            drop(reader);
+        }
+    });
+    writer.take_over().unwrap();
+    assert!(settles.is_finished() || !writer.table().is_unsettled());
+    settles.join().unwrap();
+    let mut held = Vec::new();
+    writer.pinned(&mut held);
+    assert_eq!(held, [7]);
+}
