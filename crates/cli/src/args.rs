@@ -4,6 +4,7 @@ mod bench;
 mod convert;
 mod destination;
 mod generate;
+mod kv;
 mod rewrite;
 mod write;
 
@@ -17,6 +18,10 @@ pub(crate) use bench::{Benchmark, BloomArgs};
 pub(crate) use convert::{ConvertArgs, FileFormat, TextArgs};
 pub(crate) use destination::{DestinationArgs, ReportArgs};
 pub(crate) use generate::{EventsArgs, Generate, TpchArgs};
+pub(crate) use kv::{
+    DumpArgs, EntryFormat, FileForm, Form, GetArgs, Kv, KvCountArgs, LoadArgs, PutArgs, RangeArgs, ScanArgs, StoreArgs,
+    TreeArgs, TreesArgs,
+};
 pub(crate) use rewrite::{MergeArgs, RewriteArgs, SplitArgs};
 pub(crate) use write::{Choice, ProfileName, SortArgs, WriteArgs};
 
@@ -101,6 +106,14 @@ pub(crate) enum Command {
     Gen {
         #[command(subcommand)]
         what: Generate,
+    },
+    /// Work with an ordered store: keys and values in named trees
+    #[command(
+        after_help = "Keys are ordered by their bytes. Each command is one transaction, but for load.\n\nExamples:\n  lath kv put colours.lath sky blue\n  lath kv get colours.lath sky\n  lath kv scan colours.lath --prefix s"
+    )]
+    Kv {
+        #[command(subcommand)]
+        what: Kv,
     },
     /// Measure Lath on this machine
     #[command(after_help = "Examples:\n  lath bench bloom\n  lath bench bloom --sizes 1MiB,64MiB --svg bloom.svg")]

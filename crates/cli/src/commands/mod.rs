@@ -6,6 +6,7 @@ mod convert;
 mod count;
 mod find;
 mod generate;
+mod kv;
 mod merge;
 mod meta;
 mod rewrite;
@@ -38,6 +39,7 @@ pub(crate) fn run(command: Command) -> Result<Outcome> {
         Command::Split(args) => split::run(&args),
         Command::Convert(args) => convert::run(&args),
         Command::Gen { what } => generate::run(&what),
+        Command::Kv { what } => kv::run(&what),
         Command::Bench { what } => bench::run(&what),
         Command::Completions { shell } => {
             let mut script = Vec::new();

@@ -12,6 +12,7 @@ mod formats;
 mod generate;
 mod inputs;
 mod invocation;
+mod kv;
 mod merge;
 mod metadata;
 mod rewrite;

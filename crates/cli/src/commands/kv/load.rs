@@ -1,0 +1,107 @@
+//! Entries out of CSV and JSON lines.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
+
+use lath_store::Durability;
+use serde_json::Value;
+
+use super::form::bytes_of;
+use super::{explain, open};
+use crate::args::{FileForm, LoadArgs};
+use crate::failure::{Failure, Outcome, Result};
+use crate::quantity::plural;
+
+pub(super) fn run(args: &LoadArgs) -> Result<Outcome> {
+    let store = open(&args.tree.store, true)?;
+    let mut count = 0u64;
+    let mut batch: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
+    let flush = |batch: &mut Vec<(Vec<u8>, Vec<u8>)>| -> Result<()> {
+        let mut transaction = store.begin().map_err(explain)?;
+        let mut tree = transaction.tree(&args.tree.tree).map_err(explain)?;
+        for (key, value) in batch.drain(..) {
+            tree.set(&key, &value).map_err(explain)?;
+        }
+        // One sync at the end makes all of them last.
+        transaction.commit_with(Durability::Deferred).map_err(explain)
+    };
+    for path in &args.files {
+        let form = match args.format {
+            Some(form) => form,
+            None => form_of(path)?,
+        };
+        let name = if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() };
+        let input: Box<dyn Read> = if path == Path::new("-") {
+            Box::new(io::stdin().lock())
+        } else {
+            Box::new(File::open(path).map_err(|error| Failure::reaching(path, &error))?)
+        };
+        each_entry(input, form, &name, &mut |key, value| {
+            batch.push((bytes_of(key, args.tree.keys, "key")?, bytes_of(value, args.tree.values, "value")?));
+            count += 1;
+            if batch.len() < args.batch as usize { Ok(()) } else { flush(&mut batch) }
+        })?;
+    }
+    flush(&mut batch)?;
+    store.sync().map_err(explain)?;
+    eprintln!("{} put", plural(count, "entry").replace("entrys", "entries"));
+    Ok(Outcome::Done)
+}
+
+pub(super) fn form_of(path: &Path) -> Result<FileForm> {
+    match path.extension().and_then(|extension| extension.to_str()) {
+        Some("csv") => Ok(FileForm::Csv),
+        Some("jsonl" | "ndjson" | "json") => Ok(FileForm::Jsonl),
+        _ => Err(Failure::Usage(format!(
+            "{}: the name does not say the format; add --format csv or jsonl",
+            path.display()
+        ))),
+    }
+}
+
+fn each_entry(
+    input: Box<dyn Read>,
+    form: FileForm,
+    name: &str,
+    put: &mut dyn FnMut(&str, &str) -> Result<()>,
+) -> Result<()> {
+    match form {
+        FileForm::Csv => {
+            let mut reader = csv::Reader::from_reader(BufReader::new(input));
+            let wrong = |error: csv::Error| Failure::Corrupt(format!("{name}: cannot be read as CSV: {error}"));
+            let header = reader.headers().map_err(wrong)?;
+            let column = |wanted: &str| {
+                let found = header.iter().position(|column| column.trim() == wanted);
+                found.ok_or_else(|| {
+                    Failure::Usage(format!(
+                        "{name}: no column is called {wanted:?}; the first line has to name key and value"
+                    ))
+                })
+            };
+            let (key, value) = (column("key")?, column("value")?);
+            let mut record = csv::StringRecord::new();
+            while reader.read_record(&mut record).map_err(wrong)? {
+                put(record.get(key).unwrap_or_default(), record.get(value).unwrap_or_default())?;
+            }
+        }
+        FileForm::Jsonl => {
+            for (number, line) in BufReader::new(input).lines().enumerate() {
+                let line = line.map_err(|error| Failure::Io(format!("{name}: cannot read: {error}")))?;
+                if line.trim().is_empty() {
+                    continue;
+                }
+                let place = || format!("{name}, line {}", number + 1);
+                let object: Value = serde_json::from_str(&line)
+                    .map_err(|error| Failure::Corrupt(format!("{}: not JSON: {error}", place())))?;
+                let member = |wanted: &str| {
+                    object[wanted].as_str().ok_or_else(|| {
+                        Failure::Usage(format!("{}: an object with {wanted:?}, a string, should stand here", place()))
+                    })
+                };
+                put(member("key")?, member("value")?)?;
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,222 @@
+//! `kv`: the ordered store.
+
+mod entries;
+mod form;
+mod load;
+
+use std::ops::Bound;
+
+use lath_store::{Error, Options, Store, Tree};
+
+use self::entries::Entries;
+use self::form::{bytes_of, text_of};
+use crate::args::{
+    DumpArgs, EntryFormat, FileForm, GetArgs, Kv, KvCountArgs, PutArgs, RangeArgs, ScanArgs, StoreArgs, TreeArgs,
+    TreesArgs,
+};
+use crate::destination;
+use crate::failure::{Failure, Outcome, Result};
+use crate::output::target::Target;
+
+pub(crate) fn run(what: &Kv) -> Result<Outcome> {
+    match what {
+        Kv::Get(args) => get(args),
+        Kv::Put(args) => put(args),
+        Kv::Del(args) => del(args),
+        Kv::Scan(args) => scan(args),
+        Kv::Count(args) => count(args),
+        Kv::Trees(args) => trees(args),
+        Kv::Load(args) => load::run(args),
+        Kv::Dump(args) => dump(args),
+        Kv::Check(args) => check(args),
+    }
+}
+
+/// Opens a store, which is made only where it is asked for.
+fn open(args: &StoreArgs, create: bool) -> Result<Store> {
+    if !create && !args.store.exists() {
+        return Err(Failure::Io(format!(
+            "{}: there is no store; lath kv put and lath kv load make one",
+            args.store.display()
+        )));
+    }
+    Options::new().create(create).open(&args.store).map_err(explain)
+}
+
+fn explain(error: Error) -> Failure {
+    match error {
+        Error::Io { .. } => Failure::Io(error.to_string()),
+        Error::Corrupt { .. } => Failure::Corrupt(error.to_string()),
+        Error::Busy => Failure::Io("another process is writing to the store; try again when it has ended".to_owned()),
+        other => Failure::Usage(other.to_string()),
+    }
+}
+
+/// Does `work` with the tree as the last commit left it.
+fn with_tree<T>(args: &TreeArgs, work: impl FnOnce(&Tree<'_>) -> Result<T>) -> Result<T> {
+    let store = open(&args.store, false)?;
+    let snapshot = store.snapshot().map_err(explain)?;
+    match snapshot.tree(&args.tree).map_err(explain)? {
+        Some(tree) => work(&tree),
+        None => {
+            let trees = snapshot.trees().map_err(explain)?;
+            let there = if trees.is_empty() {
+                "the store has none".to_owned()
+            } else {
+                format!("there are {}", trees.join(", "))
+            };
+            Err(Failure::Usage(format!("there is no tree {:?}; {there}; choose one with --tree", args.tree)))
+        }
+    }
+}
+
+fn get(args: &GetArgs) -> Result<Outcome> {
+    with_tree(&args.tree, |tree| {
+        let mut values = String::new();
+        let mut outcome = Outcome::Done;
+        for key in &args.list {
+            match tree.get(&bytes_of(key, args.tree.keys, "key")?).map_err(explain)? {
+                Some(value) => values.push_str(&(text_of(value, args.tree.values, "value")? + "\n")),
+                None => outcome = Outcome::Nothing,
+            }
+        }
+        super::print(&values)?;
+        Ok(outcome)
+    })
+}
+
+fn put(args: &PutArgs) -> Result<Outcome> {
+    let (key, value) = (bytes_of(&args.key, args.tree.keys, "key")?, bytes_of(&args.value, args.tree.values, "value")?);
+    let store = open(&args.tree.store, true)?;
+    let mut transaction = store.begin().map_err(explain)?;
+    let mut tree = transaction.tree(&args.tree.tree).map_err(explain)?;
+    let is_done = if args.keep { tree.insert(&key, &value) } else { tree.put(&key, &value).map(|_| true) };
+    let is_done = is_done.map_err(explain)?;
+    transaction.commit().map_err(explain)?;
+    Ok(if is_done { Outcome::Done } else { Outcome::Nothing })
+}
+
+fn del(args: &GetArgs) -> Result<Outcome> {
+    let store = open(&args.tree.store, false)?;
+    let mut transaction = store.begin().map_err(explain)?;
+    let mut outcome = Outcome::Done;
+    match transaction.existing_tree(&args.tree.tree).map_err(explain)? {
+        None => outcome = Outcome::Nothing,
+        Some(mut tree) => {
+            for key in &args.list {
+                if !tree.remove(&bytes_of(key, args.tree.keys, "key")?).map_err(explain)? {
+                    outcome = Outcome::Nothing;
+                }
+            }
+        }
+    }
+    transaction.commit().map_err(explain)?;
+    Ok(outcome)
+}
+
+/// The bounds of the keys that are asked for.
+fn bounds(range: &RangeArgs, tree: &TreeArgs) -> Result<(Bound<Vec<u8>>, Bound<Vec<u8>>)> {
+    let key = |text: &Option<String>| text.as_ref().map(|text| bytes_of(text, tree.keys, "key")).transpose();
+    if let Some(prefix) = key(&range.prefix)? {
+        let mut end = prefix.clone();
+        // The first key behind all that begin so.
+        while end.pop_if(|last| *last == u8::MAX).is_some() {}
+        let end = match end.last_mut() {
+            Some(last) => {
+                *last += 1;
+                Bound::Excluded(end)
+            }
+            None => Bound::Unbounded,
+        };
+        return Ok((Bound::Included(prefix), end));
+    }
+    let from = key(&range.from)?.map_or(Bound::Unbounded, Bound::Included);
+    Ok((from, key(&range.to)?.map_or(Bound::Unbounded, Bound::Excluded)))
+}
+
+fn scan(args: &ScanArgs) -> Result<Outcome> {
+    let bounds = bounds(&args.range, &args.tree)?;
+    with_tree(&args.tree, |tree| {
+        let mut entries = Entries::new(Target::stdout()?, args.format, ["key", "value"]);
+        let range = tree.range(bounds);
+        let limit = args.limit.unwrap_or(usize::MAX);
+        let mut count = 0u64;
+        let mut add = |entry: lath_store::Result<lath_store::Entry<'_>>| -> Result<()> {
+            let (key, value) = entry.map_err(explain)?;
+            count += 1;
+            entries.add(text_of(&key, args.tree.keys, "key")?, text_of(value, args.tree.values, "value")?)
+        };
+        if args.reverse {
+            range.rev().take(limit).try_for_each(&mut add)?
+        } else {
+            range.take(limit).try_for_each(&mut add)?
+        }
+        entries.finish()?;
+        Ok(if count > 0 { Outcome::Done } else { Outcome::Nothing })
+    })
+}
+
+fn count(args: &KvCountArgs) -> Result<Outcome> {
+    let bounds = bounds(&args.range, &args.tree)?;
+    with_tree(&args.tree, |tree| super::print(&format!("{}\n", tree.count(bounds).map_err(explain)?)))
+}
+
+fn trees(args: &TreesArgs) -> Result<Outcome> {
+    let store = open(&args.store, false)?;
+    let snapshot = store.snapshot().map_err(explain)?;
+    let mut entries = Entries::new(Target::stdout()?, args.format, ["tree", "keys"]);
+    for name in snapshot.trees().map_err(explain)? {
+        let tree = snapshot.tree(&name).map_err(explain)?;
+        let count = tree.map(|tree| tree.len()).transpose().map_err(explain)?.unwrap_or(0);
+        entries.add(name, count.to_string())?;
+    }
+    entries.finish()?;
+    Ok(Outcome::Done)
+}
+
+fn dump(args: &DumpArgs) -> Result<Outcome> {
+    let format = match (args.format, &args.output) {
+        (Some(format), _) => format,
+        (None, Some(path)) => load::form_of(path)?,
+        (None, None) => FileForm::Jsonl,
+    };
+    let format = match format {
+        FileForm::Csv => EntryFormat::Csv,
+        FileForm::Jsonl => EntryFormat::Jsonl,
+    };
+    with_tree(&args.tree, |tree| {
+        let target = match &args.output {
+            Some(path) => {
+                destination::check(path, args.force, None)?;
+                Target::file(path)?
+            }
+            None => Target::stdout()?,
+        };
+        let mut entries = Entries::new(target, Some(format), ["key", "value"]);
+        for entry in tree.iter() {
+            let (key, value) = entry.map_err(explain)?;
+            entries.add(text_of(&key, args.tree.keys, "key")?, text_of(value, args.tree.values, "value")?)?;
+        }
+        entries.finish()?;
+        Ok(Outcome::Done)
+    })
+}
+
+fn check(args: &StoreArgs) -> Result<Outcome> {
+    let report = open(args, false)?.check().map_err(explain)?;
+    let mut text: String = report.problems.iter().map(|problem| format!("{problem}\n")).collect();
+    if report.omitted > 0 {
+        text.push_str(&format!("and {} more\n", report.omitted));
+    }
+    if report.is_sound() {
+        text = format!(
+            "{}: sound: {} keys, {} nodes of {} bytes\n",
+            args.store.display(),
+            report.keys,
+            report.nodes,
+            report.node_bytes
+        );
+    }
+    super::print(&text)?;
+    Ok(if report.is_sound() { Outcome::Done } else { Outcome::Corrupt })
+}
