@@ -19,8 +19,8 @@ pub(crate) use convert::{ConvertArgs, FileFormat, TextArgs};
 pub(crate) use destination::{DestinationArgs, ReportArgs};
 pub(crate) use generate::{EventsArgs, Generate, TpchArgs};
 pub(crate) use kv::{
-    DumpArgs, EntryFormat, FileForm, Form, GetArgs, Kv, KvCountArgs, LoadArgs, PutArgs, RangeArgs, ScanArgs, StoreArgs,
-    TreeArgs, TreesArgs,
+    CopyArgs, DumpArgs, EntryFormat, FileForm, Form, GetArgs, Kv, KvCountArgs, LoadArgs, PutArgs, RangeArgs, ScanArgs,
+    StoreArgs, TreeArgs, TreesArgs,
 };
 pub(crate) use rewrite::{MergeArgs, RewriteArgs, SplitArgs};
 pub(crate) use write::{Choice, ProfileName, SortArgs, WriteArgs};

@@ -1,7 +1,7 @@
 //! Lath is an embedded storage engine for Parquet, with SIMD in every hot path.
 //!
 //! This crate is the door to it: everything of [`lath_parquet`], [`rows`], which turns record batches into values of Rust
-//! types, and [`RowWriter`], which writes such values.
+//! types, [`RowWriter`], which writes such values, and [`store`], an ordered key-value store.
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -19,4 +19,7 @@
 mod rows;
 
 pub use lath_parquet::*;
+#[cfg(feature = "store")]
+#[doc(inline)]
+pub use lath_store as store;
 pub use rows::{RowError, RowWriter, Rows, WriteRowError, rows};

@@ -44,6 +44,17 @@ pub(crate) enum Kv {
         after_help = "Prints a line for each thing that is wrong. Exits 3 if there is one.\n\nExample:\n  lath kv check colours.lath"
     )]
     Check(StoreArgs),
+    /// Say what takes a store's space, and who keeps it from becoming free
+    #[command(after_help = "Example:\n  lath kv stats colours.lath")]
+    Stats(StoreArgs),
+    /// Copy a store as its last commit left it, while others write to it
+    #[command(after_help = "Example:\n  lath kv backup colours.lath copy.lath")]
+    Backup(CopyArgs),
+    /// Bring what is whole of a damaged store into a new one
+    #[command(
+        after_help = "The damaged store stays as it is. Prints a line for each thing that was damaged. Exits 3 if there is one.\n\nExample:\n  lath kv repair damaged.lath repaired.lath"
+    )]
+    Repair(CopyArgs),
 }
 
 const LOAD_HELP: &str = "\
@@ -61,6 +72,16 @@ pub(crate) struct StoreArgs {
     /// The store's file; others lie beside it
     #[arg(value_name = "STORE")]
     pub(crate) store: PathBuf,
+}
+
+/// A store, and where another is made of it.
+#[derive(Debug, Args)]
+pub(crate) struct CopyArgs {
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+    /// The new store's file, which must not be there
+    #[arg(value_name = "TARGET")]
+    pub(crate) target: PathBuf,
 }
 
 /// A tree of a store, and how its keys and values are written.

@@ -64,6 +64,33 @@ fn what_is_dumped_loads_again() {
 }
 
 #[test]
+fn a_store_is_copied_repaired_and_accounted_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, copy, repaired) = (path_in(&folder, "store"), path_in(&folder, "copy"), path_in(&folder, "repaired"));
+    let lines: String = (0..2000).map(|i| format!("{{\"key\":\"{i:05}\",\"value\":\"{i}\"}}\n")).collect();
+    assert_eq!(lath_with_input(["kv", "load", &store, "-", "--format", "jsonl"], lines.as_bytes()).code, 0);
+    let stats = lath(["kv", "stats", &store]).text(0);
+    assert!(stats.contains("newest commit         1\n") && stats.contains("data file"), "{stats}");
+    assert_eq!(lath(["kv", "backup", &store, &copy]).text(0), "");
+    let run = lath(["kv", "backup", &store, &copy]);
+    assert!(run.code == 2 && run.stderr.contains("is there already"), "{}", run.stderr);
+    assert_eq!(lath(["kv", "dump", &copy]).text(0), lath(["kv", "dump", &store]).text(0));
+    assert!(lath(["kv", "check", &copy]).text(0).contains("sound: 2000 keys"));
+    assert!(lath(["kv", "repair", &copy, &repaired]).text(0).contains("2,000 keys brought over"));
+    assert_eq!(lath(["kv", "dump", &repaired]).text(0), lath(["kv", "dump", &store]).text(0));
+    // A leaf that is damaged costs its own keys and no others.
+    let mut bytes = fs::read(&copy).unwrap();
+    let at = bytes.windows(5).position(|window| window == b"01999" || window == b"1999\x04").unwrap_or(20_000);
+    bytes[at] ^= 1;
+    fs::write(&copy, bytes).unwrap();
+    let again = path_in(&folder, "again");
+    let run = lath(["kv", "repair", &copy, &again]);
+    assert_eq!(run.code, 3, "{}", run.stderr);
+    let kept = lath(["kv", "dump", &again]).json_lines(0).len();
+    assert!((1500..2000).contains(&kept), "{kept} keys were brought over");
+}
+
+#[test]
 fn mistakes_are_explained() {
     let folder = tempfile::tempdir().unwrap();
     let store = path_in(&folder, "store");

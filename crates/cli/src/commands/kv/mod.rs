@@ -3,6 +3,7 @@
 mod entries;
 mod form;
 mod load;
+mod upkeep;
 
 use std::ops::Bound;
 
@@ -28,7 +29,10 @@ pub(crate) fn run(what: &Kv) -> Result<Outcome> {
         Kv::Trees(args) => trees(args),
         Kv::Load(args) => load::run(args),
         Kv::Dump(args) => dump(args),
-        Kv::Check(args) => check(args),
+        Kv::Check(args) => upkeep::check(args),
+        Kv::Stats(args) => upkeep::stats(args),
+        Kv::Backup(args) => upkeep::backup(args),
+        Kv::Repair(args) => upkeep::repair(args),
     }
 }
 
@@ -43,6 +47,17 @@ fn open(args: &StoreArgs, create: bool) -> Result<Store> {
     Options::new().create(create).open(&args.store).map_err(explain)
 }
 
+/// Opens a store to read from it, beside whichever process writes.
+fn open_for_reading(args: &StoreArgs) -> Result<Store> {
+    if args.store.exists()
+        && let Ok(store) = Options::new().read_only(true).open(&args.store)
+    {
+        return Ok(store);
+    }
+    // Nobody else has it open: its log may have to be read first.
+    open(args, false)
+}
+
 fn explain(error: Error) -> Failure {
     match error {
         Error::Io { .. } => Failure::Io(error.to_string()),
@@ -54,7 +69,7 @@ fn explain(error: Error) -> Failure {
 
 /// Does `work` with the tree as the last commit left it.
 fn with_tree<T>(args: &TreeArgs, work: impl FnOnce(&Tree<'_>) -> Result<T>) -> Result<T> {
-    let store = open(&args.store, false)?;
+    let store = open_for_reading(&args.store)?;
     let snapshot = store.snapshot().map_err(explain)?;
     match snapshot.tree(&args.tree).map_err(explain)? {
         Some(tree) => work(&tree),
@@ -114,8 +129,10 @@ fn del(args: &GetArgs) -> Result<Outcome> {
     Ok(outcome)
 }
 
-/// The bounds of the keys that are asked for.
-fn bounds(range: &RangeArgs, tree: &TreeArgs) -> Result<(Bound<Vec<u8>>, Bound<Vec<u8>>)> {
+/// Where the keys that are asked for begin and end.
+type Bounds = (Bound<Vec<u8>>, Bound<Vec<u8>>);
+
+fn bounds(range: &RangeArgs, tree: &TreeArgs) -> Result<Bounds> {
     let key = |text: &Option<String>| text.as_ref().map(|text| bytes_of(text, tree.keys, "key")).transpose();
     if let Some(prefix) = key(&range.prefix)? {
         let mut end = prefix.clone();
@@ -147,9 +164,9 @@ fn scan(args: &ScanArgs) -> Result<Outcome> {
             entries.add(text_of(&key, args.tree.keys, "key")?, text_of(value, args.tree.values, "value")?)
         };
         if args.reverse {
-            range.rev().take(limit).try_for_each(&mut add)?
+            range.rev().take(limit).try_for_each(&mut add)?;
         } else {
-            range.take(limit).try_for_each(&mut add)?
+            range.take(limit).try_for_each(&mut add)?;
         }
         entries.finish()?;
         Ok(if count > 0 { Outcome::Done } else { Outcome::Nothing })
@@ -162,7 +179,7 @@ fn count(args: &KvCountArgs) -> Result<Outcome> {
 }
 
 fn trees(args: &TreesArgs) -> Result<Outcome> {
-    let store = open(&args.store, false)?;
+    let store = open_for_reading(&args.store)?;
     let snapshot = store.snapshot().map_err(explain)?;
     let mut entries = Entries::new(Target::stdout()?, args.format, ["tree", "keys"]);
     for name in snapshot.trees().map_err(explain)? {
@@ -200,23 +217,4 @@ fn dump(args: &DumpArgs) -> Result<Outcome> {
         entries.finish()?;
         Ok(Outcome::Done)
     })
-}
-
-fn check(args: &StoreArgs) -> Result<Outcome> {
-    let report = open(args, false)?.check().map_err(explain)?;
-    let mut text: String = report.problems.iter().map(|problem| format!("{problem}\n")).collect();
-    if report.omitted > 0 {
-        text.push_str(&format!("and {} more\n", report.omitted));
-    }
-    if report.is_sound() {
-        text = format!(
-            "{}: sound: {} keys, {} nodes of {} bytes\n",
-            args.store.display(),
-            report.keys,
-            report.nodes,
-            report.node_bytes
-        );
-    }
-    super::print(&text)?;
-    Ok(if report.is_sound() { Outcome::Done } else { Outcome::Corrupt })
 }

@@ -1,0 +1,58 @@
+//! Keeps sensors' readings in an ordered store, reads them while they are written, and finds them again after reopening.
+//!
+//! `cargo run --release -p lath --example ordered-store -- readings.lath`
+
+use std::error::Error;
+
+use lath::store::{Durability, Options, Store};
+
+/// Keys are ordered byte by byte: numbers with their highest byte first are in order.
+fn key(sensor: u16, second: u32) -> [u8; 6] {
+    let mut key = [0; 6];
+    key[..2].copy_from_slice(&sensor.to_be_bytes());
+    key[2..].copy_from_slice(&second.to_be_bytes());
+    key
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let path = std::env::args().nth(1).ok_or("give the name of the store to make")?;
+    let store = Store::open(&path)?;
+
+    // Trees change together, or not at all.
+    let mut transaction = store.begin()?;
+    transaction.tree("sensors")?.put(b"roof", &7_u16.to_be_bytes())?;
+    let mut readings = transaction.tree("readings")?;
+    for second in 0..1_000 {
+        readings.set(&key(7, second), format!("{} degrees", second % 40).as_bytes())?;
+    }
+    transaction.commit()?;
+
+    // A snapshot stays as it is, whatever is committed later.
+    let before = store.snapshot()?;
+    let mut transaction = store.begin()?;
+    transaction.keep_snapshot("first thousand")?;
+    let savepoint = transaction.savepoint()?;
+    transaction.drop_tree("sensors")?;
+    transaction.rollback(&savepoint)?;
+    let removed = transaction.tree("readings")?.remove_range(&key(7, 0), Some(&key(7, 600)))?;
+    transaction.commit_with(Durability::Deferred)?;
+    let count = |readings: Option<lath::store::Tree<'_>>| readings.map_or(Ok(0), |readings| readings.len());
+    println!(
+        "{removed} removed: {} in the snapshot, {} now",
+        count(before.tree("readings")?)?,
+        count(store.snapshot()?.tree("readings")?)?
+    );
+
+    drop((before, store));
+    let store = Options::new().create(false).open(&path)?;
+    let snapshot = store.snapshot()?;
+    let readings = snapshot.tree("readings")?.ok_or("there are no readings")?;
+    println!("{} readings in the minute from 600 on", readings.count(key(7, 600)..key(7, 660))?);
+    for entry in readings.range(key(7, 997)..) {
+        let (key, value) = entry?;
+        println!("{key:?}: {}", String::from_utf8_lossy(value));
+    }
+    let kept = snapshot.snapshot("first thousand")?.ok_or("the snapshot was not kept")?;
+    println!("{} readings were kept under a name", count(kept.tree("readings")?)?);
+    Ok(())
+}
