@@ -68,8 +68,9 @@ fn a_store_is_copied_repaired_and_accounted_for() {
     let folder = tempfile::tempdir().unwrap();
     let (store, copy, repaired) = (path_in(&folder, "store"), path_in(&folder, "copy"), path_in(&folder, "repaired"));
     let lines: String = (0..2000).map(|i| format!("{{\"key\":\"{i:05}\",\"value\":\"{i}\"}}\n")).collect();
-    assert_eq!(lath_with_input(["kv", "load", &store, "-", "--format", "jsonl"], lines.as_bytes()).code, 0);
-    let stats = lath(["kv", "stats", &store]).text(0);
+    assert_eq!(lath_with_input(&["kv", "load", &store, "-", "--format", "jsonl"], lines.as_bytes()).code, 0);
+    let stats = lath(["kv", "stats", &store]);
+    let stats = stats.text(0);
     assert!(stats.contains("newest commit         1\n") && stats.contains("data file"), "{stats}");
     assert_eq!(lath(["kv", "backup", &store, &copy]).text(0), "");
     let run = lath(["kv", "backup", &store, &copy]);
