@@ -205,7 +205,7 @@ mod tests {
     fn compare(space: &mut Space, reclaimer: &Reclaimer, nodes: &mut Vec<Node>, pins: &[Generation]) {
         nodes.retain(|node| is_needed(node, pins));
         let units = |node: &Node| u64::from(node.item.extent.units);
-        assert_eq!(space.used_units(), nodes.iter().map(units).sum());
+        assert_eq!(space.used_units(), nodes.iter().map(units).sum::<u64>());
         for node in &*nodes {
             assert!(space.is_used(Extent { units: 1, ..node.item.extent }));
         }
@@ -216,7 +216,7 @@ mod tests {
                 let needs = |&&pin: &&Generation| node.item.birth <= pin && node.death.is_some_and(|death| pin < death);
                 pins.iter().rfind(needs) == Some(&parked.pin)
             };
-            assert_eq!(reclaimer.parked_units(parked.pin), nodes.iter().filter(last).map(units).sum());
+            assert_eq!(reclaimer.parked_units(parked.pin), nodes.iter().filter(last).map(units).sum::<u64>());
         }
     }
 
@@ -326,7 +326,7 @@ mod tests {
         reclaimer.retire(&mut vec![kept, freed], 20);
         reclaimer.reclaim(&[10], &mut space);
         assert_eq!(space.take_released(), [freed.extent]);
-        assert_eq!(space.take_released(), []);
+        assert!(space.take_released().is_empty());
     }
 
     #[test]
