@@ -349,8 +349,7 @@ impl Transaction {
         self.check()?;
         let state = self.state.as_deref_mut().ok_or_else(ended)?;
         let result = operation(state);
-        // What was too large was refused before anything was changed.
-        self.has_failed = matches!(&result, Err(error) if !matches!(error, Error::Limit { .. } | Error::Invalid(_)));
+        self.has_failed = result.is_err();
         result
     }
 }
@@ -444,7 +443,8 @@ impl TreeMut<'_> {
 
     /// Whether there is no key.
     pub fn is_empty(&self) -> bool {
-        self.transaction.trees[self.index].root.is_none() && self.transaction.pending.is_empty()
+        let pending = &self.transaction.pending;
+        self.transaction.trees[self.index].root.is_none() && (pending.is_empty() || pending.tree != self.index)
     }
 
     /// Puts `value` at `key`, in the place of what was there.
@@ -463,7 +463,11 @@ impl TreeMut<'_> {
             return self.put(key, value).map(drop);
         }
         transaction.check()?;
-        transaction.pending.tree = self.index;
+        if transaction.pending.tree != self.index {
+            // What is put off is so for one tree at a time.
+            transaction.settle()?;
+            transaction.pending.tree = self.index;
+        }
         transaction.pending.push(key, value);
         transaction.operations.put(&transaction.trees[self.index].name, key, value);
         if transaction.pending.is_full() { transaction.apply_pending() } else { Ok(()) }
@@ -488,6 +492,7 @@ impl TreeMut<'_> {
     }
 
     fn put_mode(&mut self, key: &[u8], value: &[u8], mode: Mode) -> Result<bool> {
+        trie::check_lengths(key, value)?;
         self.transaction.settle()?;
         let mut root = self.root();
         let is_new = self.transaction.change(|state| state.writer.put(&mut root, key, value, mode))?;

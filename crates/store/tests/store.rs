@@ -121,3 +121,55 @@ fn ranges_and_ranks_agree() {
     assert_eq!(key(both.next()).unwrap(), b"00011");
     assert_eq!((key(both.next()), key(both.next_back())), (None, None));
 }
+
+#[test]
+fn puts_that_are_put_off_go_into_the_tree_they_were_meant_for() {
+    let store = Options::new().open_in_memory().unwrap();
+    let mut transaction = store.begin().unwrap();
+    for name in ["a", "b"] {
+        transaction.tree(name).unwrap();
+    }
+    transaction.commit().unwrap();
+    let mut transaction = store.begin().unwrap();
+    for i in 0..100 {
+        transaction.existing_tree("a").unwrap().unwrap().set(&number(i), b"a").unwrap();
+        let mut b = transaction.existing_tree("b").unwrap().unwrap();
+        assert_eq!(b.is_empty(), i == 0);
+        b.set(&number(i * 2), b"b").unwrap();
+    }
+    transaction.commit().unwrap();
+    let snapshot = store.snapshot().unwrap();
+    for (name, step) in [("a", 1), ("b", 2)] {
+        let tree = snapshot.tree(name).unwrap().unwrap();
+        assert_eq!(tree.len().unwrap(), 100);
+        for entry in tree.iter() {
+            let (key, value) = entry.unwrap();
+            assert_eq!(value, name.as_bytes());
+            assert_eq!(u64::from_be_bytes(key.try_into().unwrap()) % step, 0);
+        }
+    }
+}
+
+#[test]
+fn a_store_that_is_full_undoes_the_transaction_and_goes_on() {
+    let store = Options::new().capacity_bytes(4 << 20).open_in_memory().unwrap();
+    let mut transaction = store.begin().unwrap();
+    transaction.tree("a").unwrap().append((0..1000).map(|i| (number(i), number(i)))).unwrap();
+    assert!(matches!(transaction.tree("a").unwrap().put(&[0; 40_000], b""), Err(Error::Limit { .. })));
+    transaction.commit().unwrap();
+    for _ in 0..3 {
+        let mut transaction = store.begin().unwrap();
+        let mut tree = transaction.tree("a").unwrap();
+        let full = (0..10_000).find_map(|i| tree.put(&number(5000 + i), &[1; 1000]).err());
+        assert!(matches!(full, Some(Error::Limit { what: "the size of the store", .. })), "{full:?}");
+        assert!(tree.put(b"more", b"").is_err(), "a transaction that failed halfway can only be undone");
+        assert!(transaction.commit().is_err());
+        let snapshot = store.snapshot().unwrap();
+        assert!(snapshot.tree("a").unwrap().unwrap().iter().map(|entry| entry.unwrap().0).eq((0..1000).map(number)));
+        let report = store.check().unwrap();
+        assert!(report.is_sound(), "{report:?}");
+    }
+    let mut transaction = store.begin().unwrap();
+    transaction.tree("a").unwrap().put(b"more", b"").unwrap();
+    transaction.commit().unwrap();
+}
