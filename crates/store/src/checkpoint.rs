@@ -148,7 +148,8 @@ fn write_map(writer: &mut Writer, unneeded: Vec<Extent>) -> Result<u64> {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        // Whoever wants to know what went wrong closes the store by `Store::close`; what is in the log is safe.
+        // Nobody is left to be told what went wrong: what was synced is in the log or in the last checkpoint, and whoever
+        // wants to know makes a checkpoint before.
         let _ = self.close();
     }
 }

@@ -108,9 +108,6 @@ impl Transaction {
     /// [`Error::Corrupt`], [`Error::Limit`] for a name longer than 1,024 bytes.
     pub fn tree(&mut self, name: &str) -> Result<TreeMut<'_>> {
         let index = self.look_up(name)?;
-        if index != self.pending.tree {
-            self.settle()?;
-        }
         if !self.trees[index].exists {
             self.trees[index].exists = true;
             self.operations.create(name);

@@ -1,5 +1,7 @@
 //! Putting a key and its value into a tree.
 
+use std::ops::Range;
+
 use super::build::{Parts, common_len};
 use super::path::End;
 use super::writer::{Writer, external};
@@ -73,7 +75,7 @@ impl Writer {
         let (index, is_there) = leaf.lower_bound(rest)?;
         if is_there {
             if mode == Mode::Replace {
-                self.replace(root, reference, index, bytes)?;
+                self.replace(root, reference, index, rest, bytes)?;
             }
             return Ok(false);
         }
@@ -86,7 +88,7 @@ impl Writer {
         let hash = hash(key);
         let more = 3 + if fits_prefix { entry_len(rest.len() - prefix_len, slot) } else { 0 };
         if !fits_prefix || used + more > LEAF_MAX || (dead > 0 && !owned) {
-            self.rebuild(root, reference, Some((index, hash, rest, slot)), index == count)?;
+            self.rebuild(root, reference, index..index, Some((hash, rest, slot)), index == count)?;
             return Ok(true);
         }
         let suffix = &rest[prefix_len..];
@@ -104,8 +106,8 @@ impl Writer {
         Ok(true)
     }
 
-    /// Replaces the value at `index` of a leaf.
-    fn replace(&mut self, root: &mut Word, reference: u64, index: usize, bytes: &[u8]) -> Result<()> {
+    /// Replaces the value at `index` of a leaf, where the key is whose bytes behind the path are `rest`.
+    fn replace(&mut self, root: &mut Word, reference: u64, index: usize, rest: &[u8], bytes: &[u8]) -> Result<()> {
         let slot = self.place(bytes)?;
         self.own_path()?;
         let leaf = Leaf::parse(self.arena.node(reference)?)?;
@@ -116,7 +118,8 @@ impl Writer {
             (a, b) => external(a).is_some() == external(b).is_some(),
         };
         if !same {
-            self.rebuild_replacing(root, reference, index, slot)?;
+            let hash = leaf.hash_at(index);
+            self.rebuild(root, reference, index..index + 1, Some((hash, rest, slot)), false)?;
         } else if self.owns(reference)? {
             edit_leaf::overwrite(self.arena.own(reference, self.generation)?, index, suffix_len, slot);
             self.finish(root, Some(Word::new(reference, count as u64)), 0)?;
@@ -132,40 +135,27 @@ impl Writer {
         self.retire_value(old)
     }
 
-    /// Makes a leaf anew with one more key, as several if they do not fit into one.
-    fn rebuild(
+    /// Makes a leaf anew without the keys in `gone` and, in their place, with the key whose hash, bytes behind the path and
+    /// value are `new`; as several leaves if all do not fit into one.
+    pub(super) fn rebuild(
         &mut self,
         root: &mut Word,
         reference: u64,
-        new: Option<(usize, u8, &[u8], Slot<'_>)>,
+        gone: Range<usize>,
+        new: Option<(u8, &[u8], Slot<'_>)>,
         appending: bool,
     ) -> Result<()> {
         let mut entries = std::mem::take(&mut self.entries);
         entries.clear();
         let leaf = Leaf::parse(self.arena.node(reference)?)?;
-        match new {
-            Some((index, hash, rest, slot)) => {
-                entries.push_leaf(&leaf, 0..index, &[])?;
-                entries.push(hash, [rest, &[]], slot);
-                entries.push_leaf(&leaf, index..leaf.count(), &[])?;
-            }
-            None => entries.push_leaf(&leaf, 0..leaf.count(), &[])?,
+        entries.push_leaf(&leaf, 0..gone.start, &[])?;
+        if let Some((hash, rest, slot)) = new {
+            entries.push(hash, [rest, &[]], slot);
         }
+        entries.push_leaf(&leaf, gone.end..leaf.count(), &[])?;
         self.retire(reference)?;
-        let result = self.put_entries(root, &entries, i64::from(new.is_some()), appending);
-        self.entries = entries;
-        result
-    }
-
-    fn rebuild_replacing(&mut self, root: &mut Word, reference: u64, index: usize, slot: Slot<'_>) -> Result<()> {
-        let mut entries = std::mem::take(&mut self.entries);
-        entries.clear();
-        let leaf = Leaf::parse(self.arena.node(reference)?)?;
-        entries.push_leaf(&leaf, 0..index, &[])?;
-        entries.push(leaf.hash_at(index), [leaf.prefix(), leaf.suffix(index)?], slot);
-        entries.push_leaf(&leaf, index + 1..leaf.count(), &[])?;
-        self.retire(reference)?;
-        let result = self.put_entries(root, &entries, 0, false);
+        let delta = i64::from(new.is_some()) - gone.len() as i64;
+        let result = self.put_entries(root, &entries, delta, appending);
         self.entries = entries;
         result
     }
@@ -196,7 +186,7 @@ impl Writer {
     pub(super) fn replace_children(
         &mut self,
         root: &mut Word,
-        replaced: std::ops::Range<usize>,
+        replaced: Range<usize>,
         parts: Parts,
         delta: i64,
     ) -> Result<()> {

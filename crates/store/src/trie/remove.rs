@@ -51,15 +51,7 @@ impl Writer {
             edit_leaf::remove(self.arena.own(reference, self.generation)?, range.start, gone);
             return self.finish(root, Some(Word::new(reference, count as u64 - 1)), delta);
         }
-        let mut entries = std::mem::take(&mut self.entries);
-        entries.clear();
-        let leaf = Leaf::parse(self.arena.node(reference)?)?;
-        entries.push_leaf(&leaf, 0..range.start, &[])?;
-        entries.push_leaf(&leaf, range.end..count, &[])?;
-        self.retire(reference)?;
-        let result = self.put_entries(root, &entries, delta, false);
-        self.entries = entries;
-        result
+        self.rebuild(root, reference, range, None, false)
     }
 
     /// Joins a leaf, without the keys in `range`, with a neighbour that has room for the rest; whether there was one.
