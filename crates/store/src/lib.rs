@@ -17,8 +17,6 @@
 //! # }
 //! ```
 
-#![allow(dead_code, reason = "the crate is being built from its parts up")]
-
 mod arena;
 mod background;
 mod backup;

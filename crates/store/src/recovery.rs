@@ -38,7 +38,7 @@ impl Store {
             let arena = Arc::new(Arena::new(storage.data()?));
             let header = newest_header(&arena)?;
             let log = Log::open(storage.as_ref(), header.identity)?;
-            let inner = Inner::new(storage, arena, readers, log, options, header.identity, header.number);
+            let inner = Inner::new(arena, readers, log, options, header.identity, header.number);
             return Ok(Self::new(Arc::new(inner)));
         }
         if !shared.lock_writer(false)? {
@@ -61,7 +61,7 @@ impl Store {
         }
         let log = Log::open(storage.as_ref(), header.identity)?;
         let state = first_state(&arena, &readers, &header)?;
-        let inner = Inner::new(storage, arena, readers, log, options, header.identity, header.number);
+        let inner = Inner::new(arena, readers, log, options, header.identity, header.number);
         let inner = Arc::new(inner);
         replay(&inner, state)?;
         Ok(Self::new(inner))

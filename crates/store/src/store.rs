@@ -16,7 +16,6 @@ use crate::record::Operations;
 use crate::root::Root;
 use crate::snapshot::Snapshot;
 use crate::state::{Named, Published, State, write_record};
-use crate::storage::Storage;
 use crate::transaction::{OpenTree, Transaction};
 use crate::trie::Mode;
 
@@ -57,7 +56,6 @@ pub struct Store {
 /// What all handles, snapshots and transactions share.
 #[derive(Debug)]
 pub(crate) struct Inner {
-    pub(crate) storage: Arc<dyn Storage>,
     pub(crate) arena: Arc<Arena>,
     pub(crate) readers: Readers,
     pub(crate) log: Log,
@@ -155,7 +153,6 @@ impl Store {
 
 impl Inner {
     pub(crate) fn new(
-        storage: Arc<dyn Storage>,
         arena: Arc<Arena>,
         readers: Readers,
         log: Log,
@@ -164,7 +161,6 @@ impl Inner {
         checkpoint: u64,
     ) -> Self {
         Self {
-            storage,
             arena,
             readers,
             log,

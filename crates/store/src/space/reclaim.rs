@@ -180,12 +180,6 @@ impl Reclaimer {
     pub(crate) fn parked_nodes(&self) -> impl Iterator<Item = (Generation, &[Retired])> {
         self.parked.iter().map(|(pin, dead)| (*pin, dead.items.as_slice()))
     }
-
-    /// Forgets all dead nodes without releasing them: when another writer has taken over what is known here.
-    pub(crate) fn forget_parked(&mut self) {
-        self.pending.clear();
-        self.parked.clear();
-    }
 }
 
 #[cfg(test)]
