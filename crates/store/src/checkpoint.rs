@@ -7,7 +7,7 @@ use crate::extent::{Extent, UNIT};
 use crate::header::Header;
 use crate::node::{Kind, value};
 use crate::root::Root;
-use crate::state::{State, walk_since};
+use crate::state::{State, sorted, walk_root};
 use crate::store::Inner;
 use crate::trie::Writer;
 
@@ -76,21 +76,20 @@ impl Inner {
 
     /// Writes the checksums of the nodes that were made since the last checkpoint.
     fn seal(&self, root: &Root, durable: &Root) -> Result<()> {
-        let since = durable.generation + 1;
-        let mut seal = |reference| self.arena.seal(reference);
-        for (_, tree) in root.trees(&self.arena)? {
-            walk_since(&self.arena, tree, since, &mut seal)?;
-        }
+        let mut seal_young = |node: Extent| {
+            let is_young = self.arena.birth(node.start)? > durable.generation;
+            if is_young {
+                self.arena.seal(node.start)?;
+            }
+            Ok(is_young)
+        };
+        walk_root(&self.arena, root, &mut seal_young)?;
         for (_, named) in root.named(&self.arena)? {
             if named.generation > durable.generation {
-                for (_, tree) in named.trees(&self.arena)? {
-                    walk_since(&self.arena, tree, since, &mut seal)?;
-                }
-                walk_since(&self.arena, named.catalog, since, &mut seal)?;
+                walk_root(&self.arena, &named, &mut seal_young)?;
             }
         }
-        walk_since(&self.arena, root.catalog, since, &mut seal)?;
-        walk_since(&self.arena, root.snapshots, since, &mut seal)
+        Ok(())
     }
 
     /// Writes the last checkpoint, with the map of free space, so that the next opening need not look for any.
@@ -112,9 +111,7 @@ impl Inner {
         state.writer.space.load_all();
         state.reclaim(&self.readers)?;
         let named = state.named.iter().filter(|named| named.dropped.is_none());
-        let mut pins: Vec<u64> = named.map(|named| named.root.generation).collect();
-        pins.sort_unstable();
-        pins.dedup();
+        let pins = sorted(named.map(|named| named.root.generation).collect());
         let State { writer, reclaimer, records, free_map, record, .. } = state;
         let record = writer.shared().extent(*record)?;
         // Only what the newest commit and its named snapshots reach counts for who opens the store next; readers of other

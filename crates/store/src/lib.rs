@@ -61,4 +61,4 @@ pub use storage::{Data, LogFile, MAX_PROCESSES, MemoryStorage, Shared, Storage};
 pub use storage::{Moment, Operation, SECTOR_BYTES, SimulatedStorage};
 pub use store::Store;
 pub use transaction::{Savepoint, Transaction, TreeMut};
-pub use tree::{Cursor, Entry, Range, Tree};
+pub use tree::{Cursor, Entry, Range, Tree, prefix_range};

@@ -80,7 +80,7 @@ impl State {
         self.pinned_roots().any(|root| (named.created..dropped).contains(&root.generation))
     }
 
-    /// Frees what no commit that counts needs any more. `items` died with the newest one.
+    /// Frees what no commit that counts needs any more.
     pub(crate) fn reclaim(&mut self, readers: &Readers) -> Result<()> {
         self.held.clear();
         readers.pinned(&mut self.held);
@@ -89,21 +89,14 @@ impl State {
         self.reclaimer.retire(&mut self.writer.retired, newest);
         self.records.retire(&mut self.writer.retired_records, newest);
 
-        let gone: Vec<Named> = self.named.iter().filter(|named| !self.is_named_by_any(named)).copied().collect();
-        if !gone.is_empty() {
-            let mut named = std::mem::take(&mut self.named);
-            named.retain(|named| self.is_named_by_any(named));
-            self.named = named;
-        }
-        let mut pins: Vec<Generation> = self.pinned_roots().map(|root| root.generation).collect();
-        pins.retain(|pin| *pin != newest);
-        pins.sort_unstable();
-        pins.dedup();
+        let all = std::mem::take(&mut self.named);
+        let (named, gone): (Vec<Named>, Vec<Named>) = all.into_iter().partition(|named| self.is_named_by_any(named));
+        self.named = named;
+        let roots = self.pinned_roots().map(|root| root.generation).filter(|pin| *pin != newest);
+        let mut pins = sorted(roots.collect());
         self.records.reclaim(&pins, &mut self.writer.space);
         pins.extend(self.named.iter().map(|named| named.root.generation));
-        pins.retain(|pin| *pin != newest);
-        pins.sort_unstable();
-        pins.dedup();
+        let pins = sorted(pins);
         let mut swept = Vec::new();
         for named in gone.iter().filter(|named| named.root.generation < self.opened) {
             swept.extend(self.only_reached_by(named.root)?);
@@ -176,6 +169,13 @@ impl State {
         self.writer.retired_records.clear();
         Ok(())
     }
+}
+
+/// Generations in order, each once.
+pub(crate) fn sorted(mut generations: Vec<Generation>) -> Vec<Generation> {
+    generations.sort_unstable();
+    generations.dedup();
+    generations
 }
 
 /// Visits all nodes of all trees of a commit, its catalogs among them.

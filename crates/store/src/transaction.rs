@@ -233,8 +233,8 @@ impl Transaction {
             return Err(Error::NoSuchSnapshot("the savepoint".to_owned()));
         }
         self.marks.truncate(savepoint.index + 1);
+        let words = self.roots();
         let mark = &self.marks[savepoint.index];
-        let words: Vec<Word> = self.trees.iter().map(|tree| tree.root).chain([self.snapshots]).collect();
         let (since, retired) = (mark.since, mark.retired);
         self.trees = mark.trees.clone();
         self.snapshots = mark.snapshots;
@@ -319,6 +319,11 @@ impl Transaction {
         applied
     }
 
+    /// The roots of all that it may have changed.
+    fn roots(&self) -> Vec<Word> {
+        self.trees.iter().map(|tree| tree.root).chain([self.snapshots]).collect()
+    }
+
     fn look_up(&mut self, name: &str) -> Result<usize> {
         if let Some(index) = self.trees.iter().position(|tree| tree.name == name) {
             return Ok(index);
@@ -354,7 +359,7 @@ impl Transaction {
 impl Drop for Transaction {
     fn drop(&mut self) {
         let Some(mut state) = self.state.take() else { return };
-        let words: Vec<Word> = self.trees.iter().map(|tree| tree.root).chain([self.snapshots]).collect();
+        let words = self.roots();
         let mut undone = Ok(());
         if !self.has_failed {
             undone =

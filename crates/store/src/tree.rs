@@ -132,20 +132,23 @@ impl<'a> Tree<'a> {
 
     /// The keys that begin with `prefix` and their values, in order from either end.
     pub fn prefix(&self, prefix: &[u8]) -> Range<'a> {
-        let mut end = prefix.to_vec();
-        // The first key behind all that begin so: the last byte that can be is one more, and those behind it are gone.
-        let end = loop {
-            match end.pop() {
-                None => break None,
-                Some(255) => {}
-                Some(byte) => {
-                    end.push(byte + 1);
-                    break Some(end);
-                }
-            }
-        };
-        Range { tree: *self, start: prefix.to_vec(), end, front: None, back: None, is_done: false }
+        self.range(prefix_range(prefix))
     }
+}
+
+/// The range of the keys that begin with `prefix`, for [`Tree::range`] and [`Tree::count`].
+pub fn prefix_range(prefix: &[u8]) -> (Bound<Vec<u8>>, Bound<Vec<u8>>) {
+    let mut end = prefix.to_vec();
+    // The first key behind all that begin so: the last byte that can be is one more, and those behind it are gone.
+    while end.pop_if(|last| *last == u8::MAX).is_some() {}
+    let end = match end.last_mut() {
+        Some(last) => {
+            *last += 1;
+            Bound::Excluded(end)
+        }
+        None => Bound::Unbounded,
+    };
+    (Bound::Included(prefix.to_vec()), end)
 }
 
 /// The first key that is greater than `key`.

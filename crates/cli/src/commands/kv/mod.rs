@@ -7,7 +7,7 @@ mod upkeep;
 
 use std::ops::Bound;
 
-use lath_store::{Error, Options, Store, Tree};
+use lath_store::{Error, Options, Store, Tree, prefix_range};
 
 use self::entries::Entries;
 use self::form::{bytes_of, text_of};
@@ -135,17 +135,7 @@ type Bounds = (Bound<Vec<u8>>, Bound<Vec<u8>>);
 fn bounds(range: &RangeArgs, tree: &TreeArgs) -> Result<Bounds> {
     let key = |text: &Option<String>| text.as_ref().map(|text| bytes_of(text, tree.keys, "key")).transpose();
     if let Some(prefix) = key(&range.prefix)? {
-        let mut end = prefix.clone();
-        // The first key behind all that begin so.
-        while end.pop_if(|last| *last == u8::MAX).is_some() {}
-        let end = match end.last_mut() {
-            Some(last) => {
-                *last += 1;
-                Bound::Excluded(end)
-            }
-            None => Bound::Unbounded,
-        };
-        return Ok((Bound::Included(prefix), end));
+        return Ok(prefix_range(&prefix));
     }
     let from = key(&range.from)?.map_or(Bound::Unbounded, Bound::Included);
     Ok((from, key(&range.to)?.map_or(Bound::Unbounded, Bound::Excluded)))
