@@ -3,6 +3,8 @@
 //! The way is kept from one key to the next where keys come in order: neighbours share most of it. What changes below a node
 //! on the way is written into it when the way leaves it, once for all keys.
 
+use lath_kernels::bytes::common_prefix_len;
+
 use super::find::{Branch, no_progress};
 use super::writer::Writer;
 use crate::error::Result;
@@ -47,7 +49,7 @@ pub(super) enum End {
 impl Writer {
     /// Finds the way to `key`, from the root or from where it leaves the way to the key before.
     pub(super) fn descend(&mut self, root: &mut Word, key: &[u8]) -> Result<End> {
-        let shared = if self.path.steps.is_empty() { 0 } else { common_len(&self.path.key, key) };
+        let shared = if self.path.steps.is_empty() { 0 } else { common_prefix_len(&self.path.key, key) };
         while self.path.steps.last().is_some_and(|step| step.end > shared) {
             self.leave_step(root)?;
         }
@@ -67,7 +69,7 @@ impl Writer {
                     if prefix.is_empty() && !self.path.steps.is_empty() {
                         return Err(no_progress(reference));
                     }
-                    let matched = common_len(&key[depth..], prefix);
+                    let matched = common_prefix_len(&key[depth..], prefix);
                     if matched < prefix.len() {
                         return Ok(End::Inner { reference, depth, matched });
                     }
@@ -172,17 +174,5 @@ impl Writer {
             }
         }
         Ok(())
-    }
-}
-
-/// How many bytes two keys have in common. Most differ, or one of them ends, within a few.
-#[inline]
-fn common_len(a: &[u8], b: &[u8]) -> usize {
-    const FEW: usize = 16;
-    let differs = a.iter().zip(b).take(FEW).position(|(a, b)| a != b);
-    match differs {
-        Some(at) => at,
-        None if a.len().min(b.len()) <= FEW => a.len().min(b.len()),
-        None => FEW + lath_kernels::bytes::common_prefix_len(&a[FEW..], &b[FEW..]),
     }
 }
