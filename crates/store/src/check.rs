@@ -12,7 +12,7 @@ use crate::node::leaf::hash;
 use crate::node::{Inner, Leaf, Slot, Word};
 use crate::root::Root;
 use crate::space::Space;
-use crate::state::{Published, State};
+use crate::state::{Published, State, sorted};
 use crate::store::Store;
 use crate::trie::find::Branch;
 use crate::trie::{MAX_KEY_LEN, count};
@@ -117,11 +117,8 @@ fn check_state(arena: &Arc<Arena>, state: &mut State) -> CheckReport {
         roots.iter().filter(|root| **root != state.root).for_each(|root| checker.check_root(root, false));
         checker.durable = 0;
     }
-    let mut records: Vec<u64> =
-        state.published.iter().map(|published| Published::reference(published.value)).chain([state.record]).collect();
-    records.sort_unstable();
-    records.dedup();
-    for record in records {
+    let records = state.published.iter().map(|published| Published::reference(published.value)).chain([state.record]);
+    for record in sorted(records.collect()) {
         checker.check_record(record);
     }
     checker.check_space(state);

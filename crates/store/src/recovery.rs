@@ -14,7 +14,7 @@ use crate::record;
 use crate::root::Root;
 use crate::space::Space;
 use crate::space::reclaim::{Reclaimer, Retired};
-use crate::state::{Named, Published, State, walk_root, write_record};
+use crate::state::{Named, Published, State, sorted, walk_root, write_record};
 use crate::storage::Storage;
 use crate::store::{Inner, Store};
 use crate::transaction::Transaction;
@@ -101,10 +101,8 @@ fn first_state(arena: &Arc<Arena>, readers: &Readers, header: &Header) -> Result
     readers.take_over()?;
     let mut held = Vec::new();
     readers.pinned(&mut held);
-    held.sort_unstable();
-    held.dedup();
     let mut published = Vec::new();
-    for value in held {
+    for value in sorted(held) {
         let root = Root::read(arena.node(Published::reference(value))?)?;
         published.push(Published { value, root });
     }

@@ -171,11 +171,11 @@ impl State {
     }
 }
 
-/// Generations in order, each once.
-pub(crate) fn sorted(mut generations: Vec<Generation>) -> Vec<Generation> {
-    generations.sort_unstable();
-    generations.dedup();
-    generations
+/// Numbers in order, each once.
+pub(crate) fn sorted(mut numbers: Vec<u64>) -> Vec<u64> {
+    numbers.sort_unstable();
+    numbers.dedup();
+    numbers
 }
 
 /// Visits all nodes of all trees of a commit, its catalogs among them.

@@ -17,15 +17,7 @@ pub(crate) fn total(arena: &Arena, word: Word) -> Result<u64> {
 }
 
 fn total_of(arena: &Arena, inner: &Inner<'_>, children: std::ops::Range<usize>) -> Result<u64> {
-    let mut sum = 0_u64;
-    for index in children {
-        let word = inner.child(index);
-        sum = sum.saturating_add(match word.count() {
-            Some(count) => count,
-            None => total(arena, word)?,
-        });
-    }
-    Ok(sum)
+    children.into_iter().try_fold(0_u64, |sum, index| Ok(sum.saturating_add(total(arena, inner.child(index))?)))
 }
 
 /// How many keys below `root` are less than `key`.
