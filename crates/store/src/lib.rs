@@ -46,6 +46,7 @@ mod store;
 mod transaction;
 mod tree;
 mod trie;
+mod turn;
 
 pub use check::{CheckReport, Problem};
 pub use error::{Error, Result};

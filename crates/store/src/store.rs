@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use crate::arena::Arena;
 use crate::background::Background;
@@ -18,6 +18,7 @@ use crate::snapshot::Snapshot;
 use crate::state::{Named, Published, State, write_record};
 use crate::transaction::{OpenTree, Transaction};
 use crate::trie::Mode;
+use crate::turn::Turn;
 
 /// A checkpoint is due when the last one keeps more bytes from being used again than this, and than a quarter of the data.
 const PARKED_MIN_BYTES: u64 = 64 << 20;
@@ -61,9 +62,7 @@ pub(crate) struct Inner {
     pub(crate) log: Log,
     pub(crate) options: Options,
     pub(crate) identity: u64,
-    /// What the writer has: here unless a transaction has it. Never here in a store opened for reading only.
-    state: Mutex<Option<Box<State>>>,
-    is_back: Condvar,
+    turn: Turn,
     is_poisoned: AtomicBool,
     /// Held while a checkpoint is made: the number of the last one.
     pub(crate) checkpoints: Mutex<u64>,
@@ -108,7 +107,7 @@ impl Store {
     /// [`Error::Busy`] if there is one; otherwise as [`begin`](Self::begin).
     pub fn try_begin(&self) -> Result<Transaction> {
         self.inner.check_writable()?;
-        let state = self.inner.slot().take().ok_or(Error::Busy)?;
+        let state = self.inner.turn.take_now().ok_or(Error::Busy)?;
         Ok(Transaction::new(Arc::clone(&self.inner), state, self.inner.options.durability))
     }
 
@@ -166,40 +165,25 @@ impl Inner {
             log,
             options,
             identity,
-            state: Mutex::new(None),
-            is_back: Condvar::new(),
+            turn: Turn::default(),
             is_poisoned: AtomicBool::new(false),
             checkpoints: Mutex::new(checkpoint),
             is_due: Arc::default(),
         }
     }
 
-    fn slot(&self) -> MutexGuard<'_, Option<Box<State>>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// What the writer has, once no transaction has it.
     pub(crate) fn take(&self) -> Result<Box<State>> {
-        if self.options.read_only {
-            return Err(Error::ReadOnly);
-        }
-        let mut slot = self.slot();
-        loop {
-            if let Some(state) = slot.take() {
-                return Ok(state);
-            }
-            slot = self.is_back.wait(slot).unwrap_or_else(PoisonError::into_inner);
-        }
+        if self.options.read_only { Err(Error::ReadOnly) } else { Ok(self.turn.take()) }
     }
 
     /// What the writer has, if it is not with a transaction.
     pub(crate) fn take_now(&self) -> Option<Box<State>> {
-        self.slot().take()
+        self.turn.take_now()
     }
 
     pub(crate) fn put_back(&self, state: Box<State>) {
-        *self.slot() = Some(state);
-        self.is_back.notify_one();
+        self.turn.put_back(state);
     }
 
     pub(crate) fn poison(&self) {
@@ -247,8 +231,12 @@ impl Inner {
         }
         let sequence = state.root.sequence + 1;
         let (root, record) = new_root(state, trees, snapshots, sequence)?;
-        let recorded = operations.bytes().filter(|_| durability != Durability::Off);
-        let position = recorded.map(|bytes| self.log.append(sequence, &[bytes])).transpose().inspect_err(|_| {
+        let append = |bytes| match durability {
+            Durability::Sync => self.log.append_for_sync(sequence, &[bytes]).map(Some),
+            Durability::Deferred => self.log.append(sequence, &[bytes]).map(Some),
+            Durability::Off => Ok(None),
+        };
+        let position = operations.bytes().map_or(Ok(None), append).inspect_err(|_| {
             if self.log.check().is_err() {
                 self.poison();
             }

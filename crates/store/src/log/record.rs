@@ -52,14 +52,14 @@ impl Header {
     }
 }
 
-/// Puts a whole record into `bytes`, which is cleared first.
+/// Puts a whole record behind `bytes`.
 pub(super) fn assemble(bytes: &mut Vec<u8>, store: u64, salt: u64, sequence: u64, parts: &[&[u8]]) {
     let payload_bytes = parts.iter().map(|part| part.len() as u64).sum();
-    bytes.clear();
+    let start = bytes.len();
     bytes.extend_from_slice(&Header { checksum: 0, salt, sequence, payload_bytes }.write());
     for part in parts {
         bytes.extend_from_slice(part);
     }
-    let checksum = xxh3_64_with_seed(&bytes[8..], store);
-    bytes[..8].copy_from_slice(&checksum.to_le_bytes());
+    let checksum = xxh3_64_with_seed(&bytes[start + 8..], store);
+    bytes[start..start + 8].copy_from_slice(&checksum.to_le_bytes());
 }

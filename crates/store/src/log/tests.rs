@@ -268,10 +268,8 @@ fn the_log_of_another_store_is_not_taken() {
 #[test]
 fn a_record_of_another_use_of_the_file_is_not_taken() {
     let mut log = Vec::new();
-    let mut record = Vec::new();
     for (salt, sequence) in [(1, 1), (1, 2), (2, 3)] {
-        super::record::assemble(&mut record, STORE, salt, sequence, &[b"payload"]);
-        log.extend_from_slice(&record);
+        super::record::assemble(&mut log, STORE, salt, sequence, &[b"payload"]);
     }
     assert_eq!(replayed(&storage_of([&log, &[]]), 0).len(), 2);
     assert_eq!(replayed(&storage_of([&log[..78], &log[78..]]), 0).len(), 3, "at the start of a file any salt is right");
@@ -346,13 +344,54 @@ fn a_failed_write_leaves_no_record_and_the_next_takes_its_place() {
 }
 
 #[test]
+fn what_is_left_to_a_sync_is_written_by_it_or_before_later_records() {
+    let storage = simulated();
+    let (log, _) = open(&storage, 0);
+    append(&log, 1, 10).unwrap();
+    let count = || replayed(&storage, 0).len();
+    let second = log.append_for_sync(2, &[&payload(2, 10)]).unwrap();
+    let third = log.append_for_sync(3, &[&payload(3, 10)]).unwrap();
+    assert_eq!(count(), 1);
+    let writes_before = storage.counts().0;
+    log.sync(second).unwrap();
+    assert_eq!((count(), storage.counts().0 - writes_before), (3, 1), "both by one write");
+    log.sync(third).unwrap();
+
+    log.append_for_sync(4, &[&payload(4, 10)]).unwrap();
+    append(&log, 5, 10).unwrap();
+    assert_eq!(count(), 5, "a record that is written has those before it");
+    log.append_for_sync(6, &[&payload(6, 10)]).unwrap();
+    assert!(log.switch().unwrap());
+    assert_eq!(count(), 6, "those of the other file are written first");
+    let expected: Vec<_> = (1..=6).map(|sequence| (sequence, payload(sequence, 10))).collect();
+    assert_eq!(replayed(&storage, 0), expected);
+}
+
+#[test]
+fn what_is_left_to_a_sync_and_cannot_be_written_poisons_the_log() {
+    for is_synced in [true, false] {
+        let storage = simulated();
+        let (log, _) = open(&storage, 0);
+        append(&log, 1, 10).unwrap();
+        let second = log.append_for_sync(2, &[b"lost"]).unwrap();
+        storage.fail_write_after(0, false);
+        let failed = if is_synced { log.sync(second) } else { log.append(3, &[b"not reached"]).map(drop) };
+        assert!(matches!(failed, Err(Error::Io { .. })));
+        assert!(matches!(log.sync(second), Err(Error::Poisoned)));
+        assert!(matches!(append(&log, 3, 10), Err(Error::Poisoned)));
+        assert_eq!(replayed(&storage, 0), [(1, payload(1, 10))]);
+    }
+}
+
+#[test]
 fn a_full_disk_is_an_error_and_not_the_end() {
     let storage = simulated();
     let (log, _) = open(&storage, 0);
     storage.limit_bytes(100_000);
     let mut sequence = 0;
     let refused = loop {
-        match append(&log, sequence + 1, 1000) {
+        // A record that needs new space is written at once, so that it can be refused.
+        match log.append_for_sync(sequence + 1, &[&payload(sequence + 1, 1000)]) {
             Ok(_) => sequence += 1,
             Err(error) => break error,
         }
@@ -437,7 +476,7 @@ fn committers_share_syncs_and_return_when_they_are_durable() {
                             log.retire(durable_at_least.load(Ordering::SeqCst)).unwrap();
                             log.switch().unwrap();
                         }
-                        (sequence, append(log, sequence, 300).unwrap())
+                        (sequence, log.append_for_sync(sequence, &[&payload(sequence, 300)]).unwrap())
                     };
                     log.sync(position).unwrap();
                     if random.u8(..4) == 0 {
@@ -467,9 +506,9 @@ fn random_histories_lose_nothing_that_was_synced() {
 fn random_history(random: &mut Rng) -> usize {
     let mut storage = simulated();
     let (mut log, _) = open(&storage, 0);
-    // Payload of record n + 1; how many are surely durable; what the last durable checkpoint has.
+    // Payload of record n + 1; how many are surely durable, and written; what the last durable checkpoint has.
     let mut records: Vec<Vec<u8>> = Vec::new();
-    let (mut synced, mut checkpoint, mut checkpoint_begun) = (0, 0, None);
+    let (mut synced, mut written, mut checkpoint, mut checkpoint_begun) = (0, 0, 0, None);
     let mut position = None;
     let mut lost = 0;
     // Payloads of few lengths make records of different uses of a file lie at the same places.
@@ -480,12 +519,18 @@ fn random_history(random: &mut Rng) -> usize {
                 let len = lens[random.usize(..lens.len())];
                 let payload = std::iter::repeat_with(|| random.u8(..)).take(len).collect();
                 records.push(payload);
-                position = Some(log.append(records.len() as u64, &[&records[records.len() - 1]]).unwrap());
+                let (sequence, parts) = (records.len() as u64, [&records[records.len() - 1][..]]);
+                position = Some(if random.bool() {
+                    written = records.len();
+                    log.append(sequence, &parts).unwrap()
+                } else {
+                    log.append_for_sync(sequence, &parts).unwrap()
+                });
             }
             7 | 8 => {
                 if let Some(position) = position {
                     log.sync(position).unwrap();
-                    synced = records.len();
+                    (synced, written) = (records.len(), records.len());
                 }
             }
             9 | 10 => {
@@ -499,22 +544,25 @@ fn random_history(random: &mut Rng) -> usize {
                     log.retire(checkpoint as u64).unwrap();
                 }
             }
-            12 => {
+            12 if written == records.len() => {
                 storage.fail_write_after(0, false);
                 log.append(records.len() as u64 + 1, &[b"this one fails"]).unwrap_err();
                 storage.heal();
             }
-            13 => log.clear(checkpoint as u64).unwrap(),
+            12 | 13 => log.clear(checkpoint as u64).unwrap(),
             kind => {
                 storage = if kind == 14 { storage.kill(false).unwrap() } else { storage.crash(random).unwrap() };
                 let found;
                 (log, found) = open(&storage, checkpoint as u64);
                 let count = checkpoint + found.len();
-                assert!(count >= if kind == 14 { records.len() } else { synced }, "{count} of {synced} synced records");
+                assert!(
+                    count >= if kind == 14 { written.max(checkpoint) } else { synced },
+                    "{count} of {synced} synced records"
+                );
                 lost += records.len() - count;
                 records.truncate(count);
                 assert!(found.iter().map(|(_, payload)| payload).eq(&records[checkpoint..]), "other records");
-                (position, checkpoint_begun) = (None, None);
+                (position, checkpoint_begun, written) = (None, None, count);
             }
         }
     }
