@@ -112,17 +112,11 @@ impl Child<'_> {
             }
             rates.push(count as f64 / start.elapsed().as_secs_f64());
         }
-        latencies.sort_unstable();
-        let at = |part: f64| {
-            let index = ((latencies.len() - 1) as f64 * part) as usize;
-            latencies[index].as_secs_f64() * 1e6
-        };
-        let commits = json!([at(0.5), at(0.99), at(1.0)]);
         let closing = Instant::now();
         engine.close();
         json!({
             "rates": rates,
-            "commit_micros": commits,
+            "commit_micros": latencies_micros(latencies),
             "close_seconds": closing.elapsed().as_secs_f64(),
             "bytes": disk_bytes(self.folder),
             "peak_bytes": peak_bytes(),
@@ -240,7 +234,7 @@ impl Child<'_> {
         let engine = E::open(self.folder, Mode::Durable);
         let next = AtomicU64::new(self.keys);
         let start = Instant::now();
-        let mut latencies: Vec<Duration> = thread::scope(|scope| {
+        let latencies: Vec<Duration> = thread::scope(|scope| {
             let committer = || {
                 let mut latencies = Vec::new();
                 let mut entries = Batch::default();
@@ -264,9 +258,7 @@ impl Child<'_> {
             }
         });
         engine.close();
-        latencies.sort_unstable();
-        let at = |part: f64| latencies[((commits - 1) as f64 * part) as usize].as_secs_f64() * 1e6;
-        json!({ "commits": commits as f64 / elapsed, "commit_micros": [at(0.5), at(0.99), at(1.0)] })
+        json!({ "commits": commits as f64 / elapsed, "commit_micros": latencies_micros(latencies) })
     }
 
     fn until_killed<E: Engine>(&self) -> Value {
@@ -299,6 +291,15 @@ fn fill(batch: &mut Batch, kind: Kind, numbers: std::ops::Range<u64>) {
     for number in numbers {
         batch.push(&kind.key(number), &value(number).to_le_bytes());
     }
+}
+
+/// The median, the 99th part of a hundred and the longest, in microseconds.
+pub fn latencies_micros(mut latencies: Vec<Duration>) -> [f64; 3] {
+    latencies.sort_unstable();
+    [0.5, 0.99, 1.0].map(|part| {
+        let index = (latencies.len().saturating_sub(1) as f64 * part) as usize;
+        latencies.get(index).map_or(f64::NAN, |latency| latency.as_secs_f64() * 1e6)
+    })
 }
 
 /// Calls a second; each call has its own input.

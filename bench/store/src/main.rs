@@ -1,10 +1,13 @@
 //! Lath's ordered store measured beside its peers. `bench/run store` is the way to start it; see docs/benchmarks.md.
 
 mod child;
+mod disk;
 mod engine;
 mod engines;
 mod keys;
+mod options;
 mod report;
+mod table;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -13,10 +16,11 @@ use lath_bench_record::record::Record;
 
 use child::{Child, Task};
 use keys::Kind;
-use report::Options;
+use options::Options;
 
-const USAGE: &str = "usage: lath-bench-store [--quick] [--keys=N] [--engines=NAME,…] [--folder=FOLDER]
-       lath-bench-store child ENGINE KIND KEYS FOLDER TASK…";
+const USAGE: &str = "usage: lath-bench-store [--quick] [--keys=N,…] [--engines=NAME,…] [--folder=FOLDER]
+       lath-bench-store child ENGINE KIND KEYS FOLDER TASK…
+       lath-bench-store disk FOLDER BYTES SECONDS";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -33,9 +37,17 @@ fn main() -> ExitCode {
         println!("{answer}");
         return ExitCode::SUCCESS;
     }
+    if let ["disk", folder, bytes, seconds] = &words[..] {
+        let (Ok(bytes), Ok(seconds)) = (bytes.parse(), seconds.parse()) else {
+            eprintln!("{USAGE}");
+            return ExitCode::from(2);
+        };
+        println!("{}", disk::appends(Path::new(folder), bytes, seconds));
+        return ExitCode::SUCCESS;
+    }
     match Options::parse(&arguments) {
         Ok(options) => {
-            let mut record = Record::start("store", options.keys < 20_000_000);
+            let mut record = Record::start("store", options.sizes.iter().all(|&keys| keys < 20_000_000));
             report::run(&mut record, &options);
             eprintln!("record: {}", record.path().display());
             ExitCode::SUCCESS
