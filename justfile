@@ -44,17 +44,25 @@ interop *CASES:
 mutation:
     LATH_FULL=1 cargo test --release -p lath-parquet --test mutation -- --nocapture
 
-# A million images of a store whose power failed, each opened, checked and compared: half an hour or more
-crashes:
-    LATH_FULL=1 cargo test --release -p lath-store --test crash -- --nocapture
+# A million images of a store whose power failed, each opened, checked and compared, by two processes: half an hour or more
+crashes *ARGS:
+    scripts/store-crashes.sh {{ARGS}}
 
 # Five hundred processes killed while they write to a store
 kills:
     LATH_FULL=1 cargo test --release -p lath-store --test kill -- --nocapture
 
+# Every byte of small stores changed to three others, and the files cut off at every length
+damage:
+    LATH_FULL=1 cargo test --release -p lath-store --test damage -- --nocapture
+
 # One writer and twelve readers whose snapshots must add up, for so many seconds; freed nodes are overwritten
 soak SECONDS="600":
     cargo run --release -p lath-store --features poison --example soak -- {{SECONDS}}
+
+# The same under the thread and the address sanitizer, for so many seconds each, with the tests of readers and the store
+soak-sanitized *ARGS:
+    scripts/store-soak-sanitized.sh {{ARGS}}
 
 # Measure beside the peers and write a record
 bench *ARGS:

@@ -1,7 +1,7 @@
 //! Random histories on a disk that loses power: whatever it leaves opens as the last commit that was synced, or as a later
 //! one, whole.
 //!
-//! `LATH_FULL=1` takes a million images instead of ten thousand.
+//! `LATH_FULL=1` takes a million images instead of ten thousand, `LATH_IMAGES` as many as it says.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -237,6 +237,9 @@ fn commit(random: &mut Rng, store: &Store, storage: &SimulatedStorage, witness: 
 }
 
 fn image_count() -> usize {
+    if let Ok(count) = std::env::var("LATH_IMAGES") {
+        return count.parse().unwrap();
+    }
     if std::env::var_os("LATH_FULL").is_some() { 1_000_000 } else { 10_000 }
 }
 
@@ -249,5 +252,5 @@ fn every_crash_opens_as_a_commit_that_is_not_older_than_the_last_synced() {
         let in_background = random.u8(..4) == 0;
         images += run(&mut random, commits, in_background);
     }
-    println!("{images} images in {:.1?}", start.elapsed());
+    println!("{images} images in {:.1?}, seed {}", start.elapsed(), random.seed());
 }
