@@ -15,15 +15,25 @@ test=$(cargo test --release -p lath-store --test crash --no-run --message-format
     sed -n 's/.*"executable":"\([^"]*\/crash-[^"]*\)".*/\1/p')
 cp "$test" "$folder/crash"
 
+# So many at a time, each time from a new seed, so that a failure is soon told and soon repeated.
+chunk=20000
+crash() {
+    local left=$1
+    while ((left > 0)); do
+        LATH_IMAGES=$((left < chunk ? left : chunk)) "$folder/crash" --nocapture >"$folder/$2.log" 2>&1 || {
+            cat "$folder/$2.log"
+            return 1
+        }
+        left=$((left - chunk))
+        echo "process $2: $(grep 'images in' "$folder/$2.log"), $((left > 0 ? left : 0)) left"
+    done
+}
+
 pids=()
 for ((process = 1; process <= processes; process++)); do
-    LATH_IMAGES=$(((images + processes - 1) / processes)) \
-        "$folder/crash" --nocapture >"$folder/$process.log" 2>&1 &
+    crash $(((images + processes - 1) / processes)) "$process" &
     pids+=($!)
 done
 failed=0
-for process in "${!pids[@]}"; do
-    wait "${pids[$process]}" || failed=1
-    cat "$folder/$((process + 1)).log"
-done
+for pid in "${pids[@]}"; do wait "$pid" || failed=1; done
 exit $failed

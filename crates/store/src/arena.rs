@@ -150,14 +150,13 @@ impl Arena {
         Ok(())
     }
 
-    /// The bytes of a header slot.
+    /// The bytes of a header slot. One that is being written may be found half as it was.
     pub(crate) fn header(&self, slot: usize) -> Result<[u8; header::LEN]> {
-        let at = header::SLOTS[slot];
-        if at + header::LEN as u64 > self.len() {
-            return Err(Error::corrupt_at(at, "the file ends before its headers do"));
-        }
+        let words = self.header_words(slot)?;
         let mut bytes = [0; header::LEN];
-        bytes.copy_from_slice(self.slice(at, header::LEN));
+        for (to, word) in bytes.as_chunks_mut().0.iter_mut().zip(words) {
+            *to = word.load(Ordering::Relaxed).to_ne_bytes();
+        }
         Ok(bytes)
     }
 
@@ -168,16 +167,25 @@ impl Arena {
 
     /// Writes the header slot that is not the newest. One caller at a time: the one that makes the checkpoint.
     pub(crate) fn write_header(&self, slot: usize, bytes: &[u8; header::LEN]) -> Result<()> {
+        for (from, word) in bytes.as_chunks().0.iter().zip(self.header_words(slot)?) {
+            word.store(u64::from_ne_bytes(*from), Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    /// A header slot as words: who opens the store for reading looks at it while a checkpoint writes it, and takes one written
+    /// halfway for none, as its checksum is wrong.
+    fn header_words(&self, slot: usize) -> Result<&[AtomicU64; header::LEN / 8]> {
+        const { assert!(header::LEN.is_multiple_of(8)) };
         let at = header::SLOTS[slot];
         if at + header::LEN as u64 > self.len() {
             return Err(Error::corrupt_at(at, "the file ends before its headers do"));
         }
         // SAFETY: the slot is within the area, as was just checked.
         let first = unsafe { self.base.add(at as usize) };
-        // SAFETY: the source is a slice of as many bytes. Nobody in this process looks at a slot after opening; another one
-        // that opens the store sees a slot written halfway as one whose checksum is wrong.
-        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), first.as_ptr(), header::LEN) };
-        Ok(())
+        // SAFETY: slots begin at multiples of 4096 of an area that is aligned to 64, and are only ever read and written
+        // as these atomics, but by `is_zero`, before anybody has opened the store. All bits are values.
+        Ok(unsafe { first.cast().as_ref() })
     }
 
     #[inline]

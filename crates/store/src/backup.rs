@@ -3,11 +3,11 @@
 use std::cmp::Ordering;
 use std::path::Path;
 
-use crate::error::{Error, Result};
-use crate::options::{Durability, Options};
+use crate::error::Result;
 use crate::snapshot::Snapshot;
 use crate::store::Store;
 use crate::tree::{Range, Tree};
+use crate::unfinished::Unfinished;
 
 /// A transaction of the copy ends when it has so many bytes of keys and values.
 const BATCH_BYTES: usize = 8 << 20;
@@ -17,16 +17,16 @@ impl Snapshot {
     /// and write meanwhile.
     ///
     /// The copy is written key by key in their order, so that it takes no more space than it needs. When this returns it is
-    /// durable; after an error what was written is of no use.
+    /// durable; after an error nothing of it is left.
     ///
     /// # Errors
-    /// [`Error::Exists`] if there is a file at `path`; [`Error::Corrupt`], [`Error::Io`].
+    /// [`Error::Exists`](crate::Error::Exists) if there is a file at `path`; [`Error::Corrupt`](crate::Error::Corrupt),
+    /// [`Error::Io`](crate::Error::Io).
     pub fn backup(&self, path: impl AsRef<Path>) -> Result<()> {
-        let path = path.as_ref();
-        if path.exists() {
-            return Err(Error::Exists(path.display().to_string()));
-        }
-        self.copy_into(&Options::new().durability(Durability::Off).open(path)?)
+        let target = Unfinished::new(path.as_ref())?;
+        self.copy_into(target.store()?)?;
+        target.finish();
+        Ok(())
     }
 
     /// Has an empty store have what this snapshot has.

@@ -1,7 +1,7 @@
 //! Whether a store is what it should be: every node of every root, and every unit of the file.
 
 use std::collections::HashSet;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use crate::arena::{Arena, FIRST_UNIT};
 use crate::error::{Error, Result};
@@ -78,7 +78,8 @@ impl CheckReport {
 impl Store {
     /// Looks at everything that can be reached, from the newest commit, named snapshots and commits that readers hold: every
     /// checksum, the order of keys, all counts, and that no two nodes overlap; then that the space that counts as used is what
-    /// is reached, and no other. Waits for a transaction that is open, and lets none begin.
+    /// is reached, and no other. Waits for a transaction that is open and for a checkpoint that is being made, and lets none
+    /// begin.
     ///
     /// Nodes written since the last checkpoint have no checksum yet. A store opened for reading only is checked as its
     /// newest commit has it, without its space.
@@ -92,6 +93,8 @@ impl Store {
             checker.check_root(&snapshot.root, true);
             return Ok(checker.report);
         }
+        // A checkpoint writes a header while others may write: what was half written would be called damaged.
+        let _no_checkpoint = self.inner.checkpoints.lock().unwrap_or_else(PoisonError::into_inner);
         let mut state = self.inner.take()?;
         let report = check_state(&self.inner.arena, &mut state);
         self.inner.put_back(state);

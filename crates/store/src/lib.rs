@@ -47,6 +47,7 @@ mod transaction;
 mod tree;
 mod trie;
 mod turn;
+mod unfinished;
 
 pub use check::{CheckReport, Problem};
 pub use error::{Error, Result};

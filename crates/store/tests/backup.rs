@@ -80,3 +80,33 @@ fn a_copy_has_what_its_snapshot_has_whatever_is_written_meanwhile() {
     }
     assert_ne!(contents(&store.snapshot().unwrap()), contents(&snapshot), "nothing was written meanwhile");
 }
+
+#[test]
+fn a_copy_that_fails_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store");
+    let store = Store::open(&path).unwrap();
+    let mut transaction = store.begin().unwrap();
+    transaction.tree("a").unwrap().append((0..400_000_u32).map(|i| (i.to_be_bytes(), [7; 60]))).unwrap();
+    transaction.commit().unwrap();
+    drop(store);
+    let mut bytes = std::fs::read(&path).unwrap();
+    // Leaves far behind the first batch are none any more.
+    let used = bytes.iter().rposition(|byte| *byte == 7).unwrap();
+    bytes[used / 4 * 3..][..4096].fill(9);
+    std::fs::write(&path, &bytes).unwrap();
+    let names = || -> Vec<_> {
+        let mut names: Vec<_> =
+            std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().file_name()).collect();
+        names.sort();
+        names
+    };
+    let store = Options::new().background(false).open(&path).unwrap();
+    let before = names();
+    let result = store.snapshot().unwrap().backup(folder.path().join("copy"));
+    assert!(matches!(result, Err(Error::Corrupt { .. })), "{result:?}");
+    assert_eq!(names(), before);
+    let result = store.snapshot().unwrap().backup(folder.path().join("no folder/copy"));
+    assert!(matches!(result, Err(Error::Io { .. })), "{result:?}");
+    assert_eq!(names(), before);
+}

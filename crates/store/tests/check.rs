@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use lath_store::{Durability, MemoryStorage, Options, Store};
 
@@ -99,4 +100,25 @@ fn a_reader_of_another_handle_checks_too() {
     let report = store.clone().check().unwrap();
     assert!(report.is_sound(), "{:#?}", report.problems);
     assert_eq!(report.keys, 5_000);
+}
+
+#[test]
+fn a_check_while_checkpoints_are_made_finds_whole_headers() {
+    let store = Options::new().background(false).durability(Durability::Off).open_in_memory().unwrap();
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let (writer, is_over) = (store.clone(), &is_over);
+        scope.spawn(move || {
+            for round in 0..30_000_u32 {
+                let mut transaction = writer.begin().unwrap();
+                transaction.tree("a").unwrap().put(b"round", &round.to_le_bytes()).unwrap();
+                transaction.commit().unwrap();
+                writer.checkpoint().unwrap();
+            }
+            is_over.store(true, Ordering::Relaxed);
+        });
+        while !is_over.load(Ordering::Relaxed) {
+            assert_sound(&store, "while checkpoints are made");
+        }
+    });
 }

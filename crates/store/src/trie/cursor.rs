@@ -5,7 +5,8 @@ use super::count::{self, Ranked};
 use super::find::{Branch, lines_of, locate, no_progress, value};
 use crate::arena::Arena;
 use crate::error::{Error, Result};
-use crate::node::{Inner, Leaf, Slot, Word};
+use crate::extent::UNIT;
+use crate::node::{Inner, Leaf, Slot, Word, units_for};
 
 /// Suffixes up to this length are copied with what is behind them.
 const SHORT: usize = 16;
@@ -41,6 +42,9 @@ pub(crate) struct Cursor<'a> {
     key: Vec<u8>,
     base: usize,
     key_len: usize,
+    /// How far this is behind where it began, in units of nodes: each leaf counts behind its keys, each inner node before
+    /// them. In a tree no way is longer than the file; through nodes that are reached over and over it has no end.
+    passed_units: i64,
 }
 
 impl<'a> Cursor<'a> {
@@ -57,6 +61,7 @@ impl<'a> Cursor<'a> {
             key: Vec::new(),
             base: 0,
             key_len: 0,
+            passed_units: 0,
         }
     }
 
@@ -191,6 +196,7 @@ impl<'a> Cursor<'a> {
         self.steps.clear();
         self.key.clear();
         self.leaf = None;
+        self.passed_units = 0;
     }
 
     fn branch(&self, reference: u64) -> Result<Branch<'a>> {
@@ -215,6 +221,7 @@ impl<'a> Cursor<'a> {
             match self.branch(reference)? {
                 Branch::Inner(inner) => {
                     self.enter(inner, 0, reference)?;
+                    self.passed_units += 1;
                     reference = inner.child(0).reference();
                 }
                 Branch::Leaf(leaf) => {
@@ -235,6 +242,7 @@ impl<'a> Cursor<'a> {
                 }
                 Branch::Leaf(leaf) => {
                     self.settle(leaf, leaf.count() - 1)?;
+                    self.passed_units -= units(&leaf);
                     return Ok(true);
                 }
             }
@@ -243,6 +251,10 @@ impl<'a> Cursor<'a> {
 
     /// Goes to the first key of the leaf behind where the steps lead.
     fn next_leaf(&mut self) -> Result<bool> {
+        if let Some(leaf) = &self.leaf {
+            self.passed_units += units(leaf);
+            self.check_passed()?;
+        }
         self.leave();
         while let Some(step) = self.steps.last_mut() {
             if step.index + 1 < step.inner.count() {
@@ -288,6 +300,7 @@ impl<'a> Cursor<'a> {
     }
 
     fn previous_leaf(&mut self) -> Result<bool> {
+        self.check_passed()?;
         self.leave();
         while let Some(step) = self.steps.last_mut() {
             if step.index > 0 {
@@ -295,10 +308,16 @@ impl<'a> Cursor<'a> {
                 let reference = step.inner.child(step.index).reference();
                 return self.last_below(reference);
             }
+            self.passed_units -= 1;
             self.climb();
         }
         self.place = Place::Before;
         Ok(false)
+    }
+
+    #[inline]
+    fn check_passed(&self) -> Result<()> {
+        if self.passed_units.unsigned_abs() > self.arena.len() / UNIT { Err(endless()) } else { Ok(()) }
     }
 
     /// Takes the leaf's part off the key.
@@ -346,6 +365,16 @@ impl<'a> Cursor<'a> {
     }
 }
 
+#[inline]
+fn units(leaf: &Leaf<'_>) -> i64 {
+    i64::from(units_for(leaf.capacity()))
+}
+
+#[cold]
+fn endless() -> Error {
+    Error::corrupt("a tree has more nodes than the file has room for: some are reached over and over")
+}
+
 #[cold]
 fn changed() -> Error {
     Error::corrupt("a node is not what it was a moment ago")
@@ -354,4 +383,85 @@ fn changed() -> Error {
 #[cold]
 fn too_deep(reference: u64) -> Error {
     locate(Error::corrupt("the way to a key is longer than any key"), reference)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::arena::{FIRST_UNIT, WriteArena};
+    use crate::extent::Extent;
+    use crate::node::edit_leaf::LeafWriter;
+    use crate::node::{Kind, edit_inner};
+    use crate::space::Space;
+    use crate::storage::{MemoryStorage, Storage};
+    use crate::trie::{Mode, Writer};
+
+    const LEN: u64 = 1 << 16;
+
+    fn arena() -> WriteArena {
+        let data = MemoryStorage::new(1 << 22).unwrap().data().unwrap();
+        data.set_len(LEN).unwrap();
+        WriteArena::new(Arc::new(Arena::new(data)))
+    }
+
+    #[test]
+    fn trees_in_which_nodes_are_shared_have_no_more_keys_than_the_file_has_room_for() {
+        const DEPTH: u64 = 40;
+        let mut arena = arena();
+        let leaf = Word::new(FIRST_UNIT, 1);
+        let mut writer =
+            LeafWriter::new(arena.fresh(Extent { start: FIRST_UNIT, units: 1 }, Kind::Leaf, 1).unwrap(), 1, b"");
+        writer.push(0, b"", Slot::Inline(b""));
+        writer.finish();
+        for level in 1..=DEPTH {
+            let below = if level == 1 { leaf } else { Word::new(FIRST_UNIT + level - 1, 1 << (level - 1)) };
+            let extent = Extent { start: FIRST_UNIT + level, units: 1 };
+            let body = arena.fresh(extent, Kind::Inner, 1).unwrap();
+            edit_inner::write(body, 1 << level, b"p", b"q", &[below, below]);
+        }
+        let root = Word::new(FIRST_UNIT + DEPTH, 1 << DEPTH);
+        for is_forward in [true, false] {
+            let mut cursor = Cursor::new(arena.shared(), root);
+            let mut count = 0;
+            let ended = if is_forward {
+                std::iter::repeat_with(|| cursor.next()).inspect(|_| count += 1).find_map(Result::err)
+            } else {
+                cursor.seek_after();
+                std::iter::repeat_with(|| cursor.prev()).inspect(|_| count += 1).find_map(Result::err)
+            };
+            assert!(matches!(ended, Some(Error::Corrupt { .. })), "{ended:?}");
+            assert!(count <= 1 + LEN / UNIT, "{count}");
+        }
+    }
+
+    #[test]
+    fn going_to_and_fro_is_no_way_at_all() {
+        let mut writer = Writer::new(arena(), Space::new(FIRST_UNIT, LEN / UNIT), 1);
+        let mut root = Word::NONE;
+        // Behind the first bytes are trees of different depth, with leaves of different size at their ends.
+        let keys =
+            (0..1_000_u32).map(|i| [&[(i % 3) as u8][..], &vec![7; (i % 3 * 5) as usize], &i.to_be_bytes()].concat());
+        let mut keys: Vec<Vec<u8>> = keys.collect();
+        for key in &keys {
+            writer.put(&mut root, key, b"", Mode::Replace).unwrap();
+        }
+        writer.settle(&mut root).unwrap();
+        keys.sort();
+        let mut cursor = Cursor::new(writer.shared(), root);
+        for at in 0..keys.len() - 1 {
+            assert!(cursor.seek(&keys[at]).unwrap());
+            // More turns than the file has units, so that being wrong by one at the end of a leaf adds up.
+            for _ in 0..LEN / UNIT + 100 {
+                assert!(cursor.next().unwrap() && cursor.prev().unwrap());
+            }
+            assert_eq!(cursor.key(), Some(&keys[at][..]));
+        }
+        for _ in 0..100 {
+            cursor.seek_before();
+            assert!((0..keys.len()).all(|_| cursor.next().unwrap()));
+            assert!((1..keys.len()).all(|_| cursor.prev().unwrap()));
+        }
+    }
 }

@@ -1,0 +1,80 @@
+//! The commit to begin from: a header's, or that of a record which is found among the nodes.
+
+use std::cmp::Reverse;
+
+use super::salvage::Salvage;
+use crate::arena::{Arena, FIRST_UNIT};
+use crate::error::{Error, Result};
+use crate::extent::{Generation, UNIT};
+use crate::node::Kind;
+use crate::recovery::newest_header;
+use crate::root::Root;
+
+/// Numbers of commits and generations are no larger.
+const LIMIT: u64 = 1 << 56;
+
+/// Where in a header the store's identity is.
+const IDENTITY: std::ops::Range<usize> = 16..24;
+
+#[derive(Debug)]
+pub(super) struct Beginning {
+    pub(super) root: Root,
+    /// Nodes up to this generation have checksums.
+    pub(super) sealed: Generation,
+    /// The log is the one of a store with one of these identities.
+    pub(super) identities: Vec<u64>,
+    /// Whether it is a header's.
+    pub(super) has_header: bool,
+}
+
+/// The newest checkpoint that can be found.
+pub(super) fn find(arena: &Arena) -> Result<Beginning> {
+    match newest_header(arena) {
+        Ok(header) => {
+            let (root, identities) = (header.root, vec![header.identity]);
+            Ok(Beginning { root, sealed: root.generation, identities, has_header: true })
+        }
+        Err(Error::Corrupt { .. }) => search(arena),
+        Err(other) => Err(other),
+    }
+}
+
+/// Looks at every unit for the record of a commit. The newest whose catalogs have checksums, all of them right, was a
+/// checkpoint: what is younger has none.
+fn search(arena: &Arena) -> Result<Beginning> {
+    let mut roots: Vec<Root> = (FIRST_UNIT..arena.len() / UNIT).filter_map(|unit| record_at(arena, unit)).collect();
+    roots.sort_unstable_by_key(|root| Reverse((root.sequence, root.generation)));
+    roots.dedup();
+    let root = roots.into_iter().find(|root| has_whole_catalogs(arena, root));
+    let root =
+        root.ok_or_else(|| Error::corrupt_at(0, "neither of the two headers is one, and no commit's record is"))?;
+    let mut identities = Vec::new();
+    for slot in 0..2 {
+        // Often it is another part of the header that is damaged.
+        if let Ok(bytes) = arena.header(slot)
+            && let Some(identity) = bytes[IDENTITY].as_array()
+        {
+            identities.push(u64::from_le_bytes(*identity));
+        }
+    }
+    identities.dedup();
+    Ok(Beginning { root, sealed: u64::MAX, identities, has_header: false })
+}
+
+/// What is in a unit if it can be the record of a commit.
+fn record_at(arena: &Arena, unit: u64) -> Option<Root> {
+    let node = arena.node(unit).ok().filter(|node| Kind::of(node.head) == Some(Kind::Root))?;
+    let root = Root::read(node).ok()?;
+    let is_shaped =
+        node.head[1] == 0 && node.body.len() == node.head.len() && node.head[36..].iter().all(|byte| *byte == 0);
+    let is_within = root.sequence <= LIMIT && (1..=LIMIT).contains(&root.generation);
+    let (stored, right) = arena.checksums(unit).ok()?;
+    (is_shaped && is_within && (stored == 0 || stored == right)).then_some(root)
+}
+
+fn has_whole_catalogs(arena: &Arena, root: &Root) -> bool {
+    let mut salvage = Salvage::new(arena, u64::MAX);
+    let walked =
+        [root.catalog, root.snapshots].map(|catalog| salvage.walk(catalog, root.generation, &mut |_, _| Ok(())));
+    walked.iter().all(Result::is_ok) && salvage.problems.is_empty()
+}

@@ -1,0 +1,112 @@
+//! The keys of a tree that are whole.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use crate::arena::Arena;
+use crate::check::Problem;
+use crate::error::{Error, Result};
+use crate::extent::{Generation, UNIT};
+use crate::node::{Slot, Word};
+use crate::trie::MAX_KEY_LEN;
+use crate::trie::find::{Branch, value};
+
+/// Takes a key and its value.
+pub(super) type Found<'f> = dyn FnMut(&[u8], &[u8]) -> Result<()> + 'f;
+
+#[derive(Debug)]
+pub(super) struct Salvage<'a> {
+    arena: &'a Arena,
+    /// Nodes up to this generation have checksums.
+    sealed: Generation,
+    seen: HashSet<u64>,
+    /// Of which snapshot trees are walked, if of one that is kept by name.
+    snapshot: Option<String>,
+    pub(super) problems: Vec<Problem>,
+}
+
+/// A node to be looked at: the path to it, and the generation of what refers to it.
+struct Visit {
+    reference: u64,
+    path: Arc<[u8]>,
+    birth_max: Generation,
+}
+
+impl<'a> Salvage<'a> {
+    pub(super) fn new(arena: &'a Arena, sealed: Generation) -> Self {
+        Self { arena, sealed, seen: HashSet::new(), snapshot: None, problems: Vec::new() }
+    }
+
+    /// Goes on with another commit, which may share nodes with the one before.
+    pub(super) fn begin(&mut self, snapshot: Option<&str>) {
+        self.seen.clear();
+        self.snapshot = snapshot.map(str::to_owned);
+    }
+
+    /// Calls `found` with the keys and values below `root` that are whole. No node is of a generation after `birth_max`.
+    pub(super) fn walk(&mut self, root: Word, birth_max: Generation, found: &mut Found<'_>) -> Result<()> {
+        let mut pending = vec![Visit { reference: root.reference(), path: Arc::from([]), birth_max }];
+        while let Some(Visit { reference, path, birth_max }) = pending.pop() {
+            if reference == 0 {
+                continue;
+            }
+            let node = self.verify(reference, birth_max);
+            match node.and_then(|birth| Ok((birth, Branch::parse(self.arena.node(reference)?, reference)?))) {
+                Err(error) => self.lose(reference, &path, &error),
+                Ok((birth, Branch::Inner(inner))) => {
+                    let below: Arc<[u8]> = [&path[..], inner.prefix()].concat().into();
+                    if below.len() > MAX_KEY_LEN {
+                        self.lose(reference, &path, &Error::corrupt("a path is longer than keys can be"));
+                        continue;
+                    }
+                    for index in (0..inner.count()).rev() {
+                        let (reference, path) = (inner.child(index).reference(), Arc::clone(&below));
+                        pending.push(Visit { reference, path, birth_max: birth });
+                    }
+                }
+                Ok((birth, Branch::Leaf(leaf))) => {
+                    for index in 0..leaf.count() {
+                        let entry = leaf.entry(index).and_then(|entry| {
+                            if let Slot::External(node) = entry.value {
+                                self.verify(node, birth)?;
+                            }
+                            Ok((entry.suffix, value(self.arena, entry.value)?))
+                        });
+                        match entry {
+                            Ok((suffix, value)) => found(&[&path[..], leaf.prefix(), suffix].concat(), value)?,
+                            Err(error) => self.lose(reference, &path, &error),
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a node has the right checksum and was not met before; the generation in which it was made.
+    fn verify(&mut self, reference: u64, birth_max: Generation) -> Result<Generation> {
+        let (stored, right) = self.arena.checksums(reference)?;
+        let birth = self.arena.birth(reference)?;
+        if stored != right && (stored != 0 || birth <= self.sealed) {
+            return Err(Error::corrupt_at(reference * UNIT, "the checksum of a node is wrong"));
+        }
+        if birth > birth_max {
+            return Err(Error::corrupt_at(reference * UNIT, "a node is younger than what refers to it"));
+        }
+        if !self.seen.insert(reference) {
+            return Err(Error::corrupt_at(reference * UNIT, "two references lead to this node"));
+        }
+        Ok(birth)
+    }
+
+    fn lose(&mut self, reference: u64, path: &[u8], error: &Error) {
+        let what = match error {
+            Error::Corrupt { what, .. } => what.clone(),
+            other => other.to_string(),
+        };
+        let of = self.snapshot.as_ref().map(|name| format!(" of the snapshot {name:?}")).unwrap_or_default();
+        let start = path.escape_ascii();
+        let what = format!("{what}: keys{of} that begin with \"{start}\" are lost");
+        self.problems.push(Problem { offset: Some(reference.saturating_mul(UNIT)), what });
+    }
+}
