@@ -450,13 +450,13 @@ mod tests {
         writer.settle(&mut root).unwrap();
         keys.sort();
         let mut cursor = Cursor::new(writer.shared(), root);
-        for at in 0..keys.len() - 1 {
-            assert!(cursor.seek(&keys[at]).unwrap());
+        for key in &keys[..keys.len() - 1] {
+            assert!(cursor.seek(key).unwrap());
             // More turns than the file has units, so that being wrong by one at the end of a leaf adds up.
             for _ in 0..LEN / UNIT + 100 {
                 assert!(cursor.next().unwrap() && cursor.prev().unwrap());
             }
-            assert_eq!(cursor.key(), Some(&keys[at][..]));
+            assert_eq!(cursor.key(), Some(&key[..]));
         }
         for _ in 0..100 {
             cursor.seek_before();
