@@ -1,5 +1,6 @@
 //! Checkpoints: a commit's nodes made durable, and then the header that says so.
 
+use std::ops::Range;
 use std::sync::PoisonError;
 
 use crate::error::{Error, Result};
@@ -10,6 +11,12 @@ use crate::root::Root;
 use crate::state::{State, sorted, walk_root};
 use crate::store::Inner;
 use crate::trie::Writer;
+
+/// What a checkpoint has to sync is remembered in pieces of so many bytes.
+const PIECE_BYTES: u64 = 1 << 16;
+
+/// The bytes of both headers.
+const HEADERS: Range<u64> = 0..8192;
 
 impl Inner {
     /// Makes a checkpoint of at least the commit numbered `sequence`, unless there is one.
@@ -67,19 +74,26 @@ impl Inner {
 
     /// Makes durable the nodes of a root that are younger than the durable one, and then the header.
     fn write_checkpoint(&self, header: &Header, durable: &Root) -> Result<()> {
-        self.seal(&header.root, durable)?;
+        let sealed = self.seal(&header.root, durable)?;
         let data = self.arena.data();
-        data.sync()?;
+        if header.free_map.is_some() {
+            data.sync()?;
+        } else {
+            // What writers have changed meanwhile is left to the next checkpoint.
+            data.sync_ranges(&sealed.ranges())?;
+        }
         self.arena.write_header((header.number % 2) as usize, &header.to_bytes())?;
-        data.sync()
+        data.sync_ranges(std::slice::from_ref(&HEADERS))
     }
 
-    /// Writes the checksums of the nodes that were made since the last checkpoint.
-    fn seal(&self, root: &Root, durable: &Root) -> Result<()> {
+    /// Writes the checksums of the nodes that were made since the last checkpoint; where those are.
+    fn seal(&self, root: &Root, durable: &Root) -> Result<Touched> {
+        let mut sealed = Touched::default();
         let mut seal_young = |node: Extent| {
             let is_young = self.arena.birth(node.start)? > durable.generation;
             if is_young {
                 self.arena.seal(node.start)?;
+                sealed.add(node);
             }
             Ok(is_young)
         };
@@ -89,7 +103,7 @@ impl Inner {
                 walk_root(&self.arena, &named, &mut seal_young)?;
             }
         }
-        Ok(())
+        Ok(sealed)
     }
 
     /// Writes the last checkpoint, with the map of free space, so that the next opening need not look for any.
@@ -141,6 +155,36 @@ fn write_map(writer: &mut Writer, unneeded: Vec<Extent>) -> Result<u64> {
     bytes.resize(len, 0);
     value::write(writer.arena.fresh(extent, Kind::Value, generation)?, &bytes);
     Ok(extent.start)
+}
+
+/// Where nodes lie, coarsely.
+#[derive(Debug, Default)]
+struct Touched {
+    /// For each piece of `PIECE_BYTES` from the start of the file on.
+    pieces: Vec<bool>,
+}
+
+impl Touched {
+    fn add(&mut self, node: Extent) {
+        let first = (node.start * UNIT / PIECE_BYTES) as usize;
+        let last = ((node.end() * UNIT - 1) / PIECE_BYTES) as usize;
+        if last >= self.pieces.len() {
+            self.pieces.resize(last + 1, false);
+        }
+        self.pieces[first..=last].fill(true);
+    }
+
+    fn ranges(&self) -> Vec<Range<u64>> {
+        let mut ranges: Vec<Range<u64>> = Vec::new();
+        let touched = self.pieces.iter().enumerate().filter(|(_, touched)| **touched);
+        for start in touched.map(|(piece, _)| piece as u64 * PIECE_BYTES) {
+            match ranges.last_mut() {
+                Some(last) if last.end == start => last.end += PIECE_BYTES,
+                _ => ranges.push(start..start + PIECE_BYTES),
+            }
+        }
+        ranges
+    }
 }
 
 impl Drop for Inner {

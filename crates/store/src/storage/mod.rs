@@ -9,6 +9,7 @@
 )]
 
 use std::fmt;
+use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -65,6 +66,12 @@ pub trait Data: fmt::Debug + Send + Sync {
 
     /// Makes durable what was written before the call.
     fn sync(&self) -> Result<()>;
+
+    /// Makes durable what was written to these ranges of bytes before the call, and perhaps more. They are apart, in order.
+    fn sync_ranges(&self, ranges: &[Range<u64>]) -> Result<()> {
+        let _ = ranges;
+        self.sync()
+    }
 }
 
 /// An append-mostly file, written by calls.

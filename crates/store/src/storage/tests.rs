@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use super::{Data, MAX_PROCESSES, MemoryStorage, Shared, Storage};
+use lath_testkit::Seeded;
+
+use super::{Data, MAX_PROCESSES, MemoryStorage, Shared, SimulatedStorage, Storage};
 use crate::error::Error;
 
 /// Calls `check` with an empty store of each kind.
@@ -55,11 +57,31 @@ fn data_grows_without_moving_and_keeps_what_was_written() {
         assert_eq!((data.base(), data.len()), (base, 1 << 20));
         assert_eq!(read(&*data, 9_000, 4), b"here");
         data.sync().unwrap();
+        data.sync_ranges(&[0..8192, (1 << 20) - 65_536..1 << 20, 1 << 20..2 << 20]).unwrap();
         drop(data);
         let data = storage.data().unwrap();
         assert_eq!(data.len(), 1 << 20);
         assert_eq!(read(&*data, 9_000, 4), b"here");
     });
+}
+
+#[test]
+fn a_loss_of_power_leaves_the_ranges_that_were_synced() {
+    let mut random = Seeded::new("a loss of power leaves the ranges that were synced");
+    let mut lost = 0;
+    for _ in 0..100 {
+        let storage = SimulatedStorage::new(1 << 20).unwrap();
+        let data = storage.data().unwrap();
+        data.set_len(1 << 18).unwrap();
+        data.sync().unwrap();
+        write(&*data, 0, &vec![1; 1 << 18]);
+        data.sync_ranges(&[0..4096, 65_536..131_072]).unwrap();
+        let crashed = storage.crash(&mut random).unwrap().data().unwrap();
+        assert_eq!(read(&*crashed, 0, 4096), vec![1; 4096]);
+        assert_eq!(read(&*crashed, 65_536, 65_536), vec![1; 65_536]);
+        lost += usize::from(read(&*crashed, 0, 1 << 18).contains(&0));
+    }
+    assert!(lost > 50, "{lost} of 100 losses of power lost what was not synced");
 }
 
 #[test]

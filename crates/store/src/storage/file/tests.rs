@@ -1,7 +1,11 @@
 use std::fs;
+use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
 
+use lath_testkit::Seeded;
+
 use super::FileStorage;
+use super::data::{SLICE_BYTES, slices};
 use crate::error::Error;
 use crate::storage::Storage;
 use crate::storage::tests::{read, write};
@@ -35,6 +39,29 @@ fn a_grown_file_has_its_space_on_the_disk() {
     assert_eq!(data.len(), 8 << 20);
     if cfg!(target_os = "linux") {
         assert!(fs::metadata(&path).unwrap().blocks() * 512 >= 8 << 20);
+    }
+}
+
+#[test]
+fn pieces_cover_all_ranges_and_are_neither_long_nor_many() {
+    let mut random = Seeded::new("pieces cover all ranges");
+    for _ in 0..1000 {
+        let (mut ranges, mut end) = (Vec::new(), 0);
+        for _ in 0..random.usize(..20) {
+            let start = end + (1 << random.u32(..23));
+            end = start + (1 << random.u32(..24));
+            ranges.push(start..end);
+        }
+        let pieces = slices(&ranges);
+        let mut rest = ranges.clone();
+        for piece in &pieces {
+            assert!(piece.end - piece.start <= SLICE_BYTES);
+            for range in rest.iter_mut().filter(|range| (piece.start..piece.end).contains(&range.start)) {
+                range.start = piece.end.min(range.end);
+            }
+        }
+        assert!(rest.iter().all(Range::is_empty), "{ranges:?} by {pieces:?}");
+        assert!(pieces.is_sorted_by(|a, b| a.end <= b.start) && pieces.len() as u64 <= 1 + end / SLICE_BYTES);
     }
 }
 

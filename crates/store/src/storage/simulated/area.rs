@@ -2,6 +2,7 @@
 //! A data area that knows which of its sectors are durable.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -108,16 +109,27 @@ impl SimulatedData {
     }
 
     pub(super) fn sync(&self) {
+        self.sync_some(|_| true);
+    }
+
+    pub(super) fn sync_ranges(&self, ranges: &[Range<u64>]) {
+        self.sync_some(|sector| {
+            let (start, end) = ((sector * SECTOR_BYTES) as u64, ((sector + 1) * SECTOR_BYTES) as u64);
+            ranges.iter().any(|range| range.start < end && start < range.end)
+        });
+    }
+
+    fn sync_some(&self, is_meant: impl Fn(usize) -> bool) {
         let mut state = self.state();
         let now = self.contents();
         let State { durable, lens, samples, lost } = &mut *state;
-        let changed: Vec<usize> = changed_sectors(durable, &now).collect();
+        let changed: Vec<usize> = changed_sectors(durable, &now).filter(|&sector| is_meant(sector)).collect();
         lost.retain(|&sector, content| sector_of(&now, sector) == *content);
         durable.resize(now.len(), 0);
         for sector in changed.into_iter().filter(|sector| !lost.contains_key(sector)) {
             put_sector(durable, sector, &sector_of(&now, sector));
         }
-        samples.clear();
+        samples.retain(|&sector, _| !is_meant(sector));
         lens.clear();
     }
 

@@ -11,6 +11,7 @@ mod faults;
 mod log;
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use fastrand::Rng;
@@ -241,6 +242,19 @@ impl Data for SimulatedStorage {
         self.watched(Operation::SyncData, |inner| match inner.faults.sync() {
             Ok(()) => {
                 inner.data.sync();
+                Ok(())
+            }
+            Err(error) => {
+                inner.data.fail_sync();
+                Err(error)
+            }
+        })
+    }
+
+    fn sync_ranges(&self, ranges: &[Range<u64>]) -> Result<()> {
+        self.watched(Operation::SyncData, |inner| match inner.faults.sync() {
+            Ok(()) => {
+                inner.data.sync_ranges(ranges);
                 Ok(())
             }
             Err(error) => {
