@@ -2,7 +2,7 @@
 
 use super::leaf::{EXTERNAL, HASHES, INLINE_MAX, LONG};
 use super::{Leaf, Slot, put_u16, u16_at};
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// Bytes that an entry takes in the heap.
 pub(crate) fn entry_len(suffix_len: usize, value: Slot<'_>) -> usize {
@@ -162,6 +162,9 @@ pub(crate) struct Entries {
     items: Vec<Item>,
 }
 
+/// More bytes than this no leaf has, nor two that are joined, with the longest path before every key.
+const BYTES_MAX: usize = 1 << 25;
+
 #[derive(Debug, Clone, Copy)]
 struct Item {
     hash: u8,
@@ -214,6 +217,17 @@ impl Entries {
             }
         }
         Ok(())
+    }
+
+    /// Says whether the keys are in order: those of a damaged leaf may not be, and all that makes nodes of them takes for
+    /// granted that they are.
+    pub(crate) fn check_order(&self) -> Result<()> {
+        let is_in_order = self.bytes.len() <= BYTES_MAX && (1..self.len()).all(|at| self.key(at - 1) < self.key(at));
+        if is_in_order {
+            Ok(())
+        } else {
+            Err(Error::corrupt("the keys of a leaf are not in order"))
+        }
     }
 
     pub(crate) fn hash(&self, index: usize) -> u8 {

@@ -168,6 +168,7 @@ impl Writer {
         delta: i64,
         appending: bool,
     ) -> Result<()> {
+        entries.check_order()?;
         let all = 0..entries.len();
         let alike = common_len(entries, &all, 0) > 0 || entries.len() == 1;
         if alike || self.path.steps.is_empty() {

@@ -5,7 +5,7 @@ use super::find::Branch;
 use super::path::End;
 use super::writer::{Writer, external};
 use super::{LEAF_MAX, LEAF_MIN};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::node::edit_leaf::{self, Entries, entry_len};
 use crate::node::{Inner, Kind, Leaf, Word, edit_inner, inner};
 
@@ -43,7 +43,9 @@ impl Writer {
             let entry = leaf.entry(index)?;
             gone += entry_len(entry.suffix.len(), entry.value);
         }
-        let used = leaf.used_len() - leaf.dead_len() - gone - 3 * range.len();
+        let freed = leaf.dead_len() + gone + 3 * range.len();
+        let used = leaf.used_len().checked_sub(freed);
+        let used = used.ok_or_else(|| Error::corrupt("the entries of a leaf are longer than its heap"))?;
         if used < LEAF_MIN && self.join(root, reference, &range)? {
             return Ok(());
         }
@@ -80,6 +82,7 @@ impl Writer {
             let first = neighbour.min(step.index);
             self.retire(reference)?;
             self.retire(other)?;
+            entries.check_order()?;
             let word = self.build(&entries, 0..entries.len(), 0, false)?;
             self.shrink_children(root, first..first + 2, Some(word), -(range.len() as i64))?;
             return Ok(true);
@@ -151,6 +154,7 @@ impl Writer {
                 let mut entries = Entries::default();
                 entries.push_leaf(&leaf, 0..leaf.count(), prefix)?;
                 self.retire(reference)?;
+                entries.check_order()?;
                 self.build(&entries, 0..entries.len(), 0, false)
             }
         }

@@ -1,6 +1,6 @@
 //! The operations of the trie against a `BTreeMap`.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::collections::BTreeMap;
 use std::ptr::NonNull;
@@ -9,9 +9,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{Cursor, Mode, Writer, count, find, walk};
 use crate::arena::{Arena, FIRST_UNIT, WriteArena};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::extent::UNIT;
-use crate::node::Word;
+use crate::node::edit_leaf::LeafWriter;
+use crate::node::leaf::hash;
+use crate::node::{Kind, Slot, Word};
 use crate::pending::Pending;
 use crate::space::Space;
 use crate::storage::Data;
@@ -189,5 +191,81 @@ fn agrees_with_a_btreemap() {
         for _ in 0..6 {
             history(fastrand::u64(..), shape, 3000);
         }
+    }
+}
+
+/// Keys in no order, with beginnings of different length in common.
+fn small_keys() -> impl Iterator<Item = Vec<u8>> {
+    let key = |number: u32| {
+        let start = &b"a prefix "[..usize::from(number % 60 > 20) * 9];
+        [start, &[(number * 7 % 60) as u8], &[7; 9][..number as usize % 9]].concat()
+    };
+    (0..60).map(key).chain([vec![b'x'; 400]])
+}
+
+/// A tree of a few leaves, with a value node and a long key.
+fn small_tree() -> (Writer, Word, Vec<u64>) {
+    let mut writer = writer();
+    let mut root = Word::NONE;
+    for (number, key) in small_keys().enumerate() {
+        let value = vec![number as u8; if number == 30 { 700 } else { number % 30 }];
+        writer.put(&mut root, &key, &value, Mode::Replace).unwrap();
+    }
+    commit(&mut writer);
+    let mut nodes = Vec::new();
+    walk::walk(writer.shared(), root, &mut |reference, is_trie| {
+        nodes.extend(is_trie.then_some(reference));
+        Ok(true)
+    })
+    .unwrap();
+    (writer, root, nodes)
+}
+
+#[test]
+fn changing_damaged_nodes_is_an_error_at_worst() {
+    type Change = fn(&mut Writer, &mut Word) -> Result<()>;
+    let changes: [Change; 4] = [
+        |writer, root| small_keys().try_for_each(|key| writer.put(root, &key, &[1; 40], Mode::Replace).map(drop)),
+        |writer, root| small_keys().skip(10).try_for_each(|key| writer.remove(root, &key).map(drop)),
+        |writer, root| writer.remove_range(root, &[3], Some(b"a prefix &")).map(drop),
+        |writer, root| {
+            let mut pending = Pending::default();
+            for (number, key) in small_keys().enumerate() {
+                pending.push(&[&key[..key.len().min(12)], &[number as u8; 3]].concat(), &[2; 20]);
+            }
+            pending.apply(writer, root)
+        },
+    ];
+    let mut failed = 0;
+    let (mut whole, _, nodes) = small_tree();
+    for node in nodes {
+        for at in 0..whole.arena.own(node, 0).unwrap().len() {
+            for (number, change) in changes.iter().enumerate() {
+                for way in [1, 8, 0xFF] {
+                    let (mut writer, mut root, _) = small_tree();
+                    writer.arena.own(node, 0).unwrap()[at] ^= way;
+                    let changed =
+                        std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| change(&mut writer, &mut root)));
+                    let what = format!("change {number} of the node at {node} whose byte {at} was changed by {way}");
+                    failed += usize::from(changed.unwrap_or_else(|_| panic!("{what}")).is_err());
+                }
+            }
+        }
+    }
+    assert!(failed > 1000, "{failed}");
+}
+
+#[test]
+fn leaves_whose_keys_are_in_no_order_are_not_made_anew() {
+    // The first and the last have more in common than there is of the second; or are the same.
+    for keys in [["common start 1", "common start 2", "c", "common start 9"], ["aa", "ab", "ab", "aa"]] {
+        let mut writer = writer();
+        let extent = writer.allocate_units(16).unwrap();
+        let mut leaf = LeafWriter::new(writer.arena.fresh(extent, Kind::Leaf, 1).unwrap(), keys.len(), b"");
+        keys.iter().for_each(|key| leaf.push(hash(key.as_bytes()), key.as_bytes(), Slot::Inline(&[1; 200])));
+        leaf.finish();
+        let mut root = Word::new(extent.start, keys.len() as u64);
+        let result = writer.put(&mut root, b"z", &[1; 200], Mode::Replace);
+        assert!(matches!(result, Err(Error::Corrupt { .. })), "{result:?}");
     }
 }
