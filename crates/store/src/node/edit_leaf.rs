@@ -223,11 +223,7 @@ impl Entries {
     /// granted that they are.
     pub(crate) fn check_order(&self) -> Result<()> {
         let is_in_order = self.bytes.len() <= BYTES_MAX && (1..self.len()).all(|at| self.key(at - 1) < self.key(at));
-        if is_in_order {
-            Ok(())
-        } else {
-            Err(Error::corrupt("the keys of a leaf are not in order"))
-        }
+        if is_in_order { Ok(()) } else { Err(Error::corrupt("the keys of a leaf are not in order")) }
     }
 
     pub(crate) fn hash(&self, index: usize) -> u8 {
