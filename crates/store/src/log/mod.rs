@@ -59,10 +59,10 @@ const BUFFER_BYTES: usize = 1 << 20;
 
 /// Zeros written past the end of a file that grows: half of what is there, but within these.
 const LEAST_AHEAD_BYTES: u64 = 1 << 16;
-const MOST_AHEAD_BYTES: u64 = 1 << 22;
+const MOST_AHEAD_BYTES: u64 = 1 << 20;
 
 /// What a file keeps of its length when it is retired.
-const KEPT_BYTES: u64 = 1 << 26;
+const KEPT_BYTES: u64 = 1 << 28;
 
 static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
 
