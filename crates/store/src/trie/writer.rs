@@ -13,6 +13,9 @@ use crate::space::reclaim::Retired;
 
 /// The data area grows by at least this much at a time, and by this fraction of what it is.
 const GROWTH_MIN: u64 = 1 << 20;
+
+/// The system's huge pages: a file that is longer ends with a whole one.
+const HUGE_PAGE: u64 = 2 << 20;
 const GROWTH_FRACTION: u64 = 32;
 const GROWTH_MAX: u64 = 64 << 20;
 
@@ -69,6 +72,7 @@ impl Writer {
         let len = self.space.end() * UNIT;
         let step = (len / GROWTH_FRACTION).clamp(GROWTH_MIN, GROWTH_MAX).next_multiple_of(GROWTH_MIN);
         let wanted = len + step.max((u64::from(units) * UNIT).next_multiple_of(GROWTH_MIN));
+        let wanted = if wanted > HUGE_PAGE { wanted.next_multiple_of(HUGE_PAGE) } else { wanted };
         let wanted = wanted.min(data.capacity());
         if wanted < len + u64::from(units) * UNIT {
             return Err(Error::Limit { what: "the size of the store", limit: data.capacity() });

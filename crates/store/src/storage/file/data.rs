@@ -37,6 +37,8 @@ impl DataFile {
     pub(super) fn new(file: File, path: &Path, read_only: bool, capacity_bytes: u64) -> Result<Self> {
         let metadata = file.metadata().map_err(Error::io("read the length of", path))?;
         let map = map_file(&file, read_only, capacity_bytes, metadata.len()).map_err(Error::io("map", path))?;
+        #[cfg(target_os = "linux")]
+        let _ = map.advise(memmap2::Advice::HugePage);
         let data = Self { map, file, path: path.to_owned(), read_only };
         if !read_only && metadata.blocks() * 512 < metadata.len() {
             data.fill_holes(metadata.len()).map_err(Error::io("reserve space for", path))?;
