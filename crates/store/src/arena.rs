@@ -117,9 +117,19 @@ impl Arena {
     /// Starts loading the first `lines` lines of 64 bytes of a node that will be looked at.
     #[inline]
     pub(crate) fn prefetch(&self, reference: u64, lines: u64) {
+        self.prefetch_with::<{ std::arch::x86_64::_MM_HINT_T0 }>(reference, lines);
+    }
+
+    #[inline]
+    pub(crate) fn prefetch_to_write(&self, reference: u64, lines: u64) {
+        self.prefetch_with::<{ std::arch::x86_64::_MM_HINT_ET0 }>(reference, lines);
+    }
+
+    #[inline]
+    fn prefetch_with<const HINT: i32>(&self, reference: u64, lines: u64) {
         #[cfg(target_arch = "x86_64")]
         {
-            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            use std::arch::x86_64::_mm_prefetch;
             for line in reference..reference + lines {
                 if (line + 1) * UNIT > self.len() {
                     return;
@@ -128,7 +138,7 @@ impl Arena {
                 // SAFETY: the line is within the area, which was just checked.
                 let address = unsafe { self.base.as_ptr().add(at) };
                 // SAFETY: a prefetch changes nothing that can be observed; SSE is part of x86-64.
-                unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) };
+                unsafe { _mm_prefetch::<HINT>(address.cast()) };
             }
         }
         #[cfg(not(target_arch = "x86_64"))]

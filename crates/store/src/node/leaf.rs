@@ -157,6 +157,19 @@ impl<'a> Leaf<'a> {
         Ok((Entry { suffix, value }, room))
     }
 
+    /// The length of a suffix, the suffix with an inline value behind it, and the value node if there is one instead, or 0.
+    #[inline]
+    pub(super) fn tail(&self, index: usize) -> Result<(usize, &'a [u8], u64)> {
+        let (suffix, value_len, rest) = self.split(index)?;
+        if value_len == EXTERNAL {
+            let Some((reference, _)) = rest.split_first_chunk::<8>() else { return Err(overrun()) };
+            return Ok((suffix.len(), suffix, u64::from_le_bytes(*reference)));
+        }
+        let start = self.body.len() - rest.len() - suffix.len();
+        let tail = self.body[start..].get(..suffix.len() + usize::from(value_len)).ok_or_else(overrun)?;
+        Ok((suffix.len(), tail, 0))
+    }
+
     #[inline]
     pub(crate) fn suffix(&self, index: usize) -> Result<&'a [u8]> {
         Ok(self.split(index)?.0)

@@ -158,6 +158,13 @@ impl Space {
         None
     }
 
+    /// Where the next node of so many units will likely lie.
+    #[inline]
+    pub(crate) fn expect(&self, units: u32) -> Option<u64> {
+        let holes = if units <= MEDIUM_MAX { &self.medium } else { &self.large };
+        holes.peek(units).map(|at| holes.region as u64 * u64::from(REGION) + u64::from(at))
+    }
+
     #[cold]
     fn allocate_elsewhere(&mut self, units: u32, thorough: bool) -> Option<u64> {
         if units <= WITHIN_REGION_MAX {

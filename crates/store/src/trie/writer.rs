@@ -59,6 +59,12 @@ impl Writer {
     pub(crate) fn allocate_units(&mut self, units: u32) -> Result<Extent> {
         loop {
             if let Some(start) = self.space.allocate(units) {
+                // A node takes the place of one that is long out of the cache.
+                if units <= 16
+                    && let Some(next) = self.space.expect(units)
+                {
+                    self.arena.shared().prefetch_to_write(next, units.into());
+                }
                 return Ok(Extent { start, units });
             }
             self.grow(units)?;
