@@ -25,6 +25,18 @@ pub(crate) const FIRST_UNIT: u64 = 8192 / UNIT;
 /// References are below this.
 pub(crate) const REFERENCE_LIMIT: u64 = 1 << 40;
 
+/// What a line is loaded for, as the processor is told.
+#[cfg(target_arch = "x86_64")]
+mod hint {
+    pub(super) use std::arch::x86_64::{_MM_HINT_ET0 as WRITE, _MM_HINT_T0 as READ};
+}
+#[cfg(not(target_arch = "x86_64"))]
+mod hint {
+    pub(super) const WRITE: i32 = 1;
+    pub(super) const READ: i32 = 0;
+}
+use hint::{READ, WRITE};
+
 /// The data area, as nodes. Shared by readers and the writer.
 #[derive(Debug)]
 pub(crate) struct Arena {
@@ -73,12 +85,16 @@ impl Arena {
     /// The node at `reference`: a leaf, an inner node or a root record.
     #[inline]
     pub(crate) fn node(&self, reference: u64) -> Result<Node<'_>> {
-        let head = self.head(reference)?;
+        self.peek(reference).ok_or_else(|| outside(reference))
+    }
+
+    /// As [`node`](Self::node), without a word on what is wrong.
+    #[inline]
+    pub(crate) fn peek(&self, reference: u64) -> Option<Node<'_>> {
+        let head = self.peek_head(reference)?;
         let len = usize::from(u16::from_le_bytes([head[2], head[3]])) * UNIT as usize;
-        if len == 0 || reference * UNIT + len as u64 > self.len() {
-            return Err(outside(reference));
-        }
-        Ok(Node { head, body: self.slice(reference * UNIT + CHECKSUM_LEN as u64, len - CHECKSUM_LEN) })
+        let is_within = len > 0 && reference * UNIT + len as u64 <= self.len();
+        is_within.then(|| Node { head, body: self.slice(reference * UNIT + CHECKSUM_LEN as u64, len - CHECKSUM_LEN) })
     }
 
     /// The bytes of the value in the value node at `reference`.
@@ -117,12 +133,13 @@ impl Arena {
     /// Starts loading the first `lines` lines of 64 bytes of a node that will be looked at.
     #[inline]
     pub(crate) fn prefetch(&self, reference: u64, lines: u64) {
-        self.prefetch_with::<{ std::arch::x86_64::_MM_HINT_T0 }>(reference, lines);
+        self.prefetch_with::<READ>(reference, lines);
     }
 
+    /// Starts loading lines of which all will be overwritten.
     #[inline]
     pub(crate) fn prefetch_to_write(&self, reference: u64, lines: u64) {
-        self.prefetch_with::<{ std::arch::x86_64::_MM_HINT_ET0 }>(reference, lines);
+        self.prefetch_with::<WRITE>(reference, lines);
     }
 
     #[inline]
@@ -130,13 +147,10 @@ impl Arena {
         #[cfg(target_arch = "x86_64")]
         {
             use std::arch::x86_64::_mm_prefetch;
-            for line in reference..reference + lines {
-                if (line + 1) * UNIT > self.len() {
-                    return;
-                }
-                let at = (line * UNIT) as usize;
-                // SAFETY: the line is within the area, which was just checked.
-                let address = unsafe { self.base.as_ptr().add(at) };
+            let end = (reference + lines).min(self.len() / UNIT);
+            for line in reference..end {
+                // SAFETY: the line is within the area: it ends at `end` units at the latest.
+                let address = unsafe { self.base.as_ptr().add((line * UNIT) as usize) };
                 // SAFETY: a prefetch changes nothing that can be observed; SSE is part of x86-64.
                 unsafe { _mm_prefetch::<HINT>(address.cast()) };
             }
@@ -200,14 +214,19 @@ impl Arena {
 
     #[inline]
     fn head(&self, reference: u64) -> Result<&[u8; BODY_HEAD]> {
+        self.peek_head(reference).ok_or_else(|| outside(reference))
+    }
+
+    #[inline]
+    fn peek_head(&self, reference: u64) -> Option<&[u8; BODY_HEAD]> {
         if !(FIRST_UNIT..REFERENCE_LIMIT).contains(&reference) || (reference + 1) * UNIT > self.len() {
-            return Err(outside(reference));
+            return None;
         }
         let at = (reference * UNIT) as usize + CHECKSUM_LEN;
         // SAFETY: a unit begins at `reference` and ends within the area, as was just checked.
         let head = unsafe { self.base.add(at) };
         // SAFETY: `BODY_HEAD` bytes from here are within that unit. Nobody writes the body of a node that can be reached.
-        Ok(unsafe { head.cast::<[u8; BODY_HEAD]>().as_ref() })
+        Some(unsafe { head.cast::<[u8; BODY_HEAD]>().as_ref() })
     }
 
     #[inline]
