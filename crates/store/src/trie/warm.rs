@@ -10,7 +10,7 @@ use crate::node::Word;
 use crate::node::leaf::behind;
 
 /// How many ways are followed at a time: as many as there are loads in flight on most processors.
-const GROUP: usize = 16;
+pub(crate) const GROUP: usize = 16;
 
 /// Has the nodes on the way to each key loaded into the cache. Finds nothing and reports nothing: who comes after does.
 pub(crate) fn warm<'k>(arena: &Arena, root: Word, keys: impl Iterator<Item = &'k [u8]>) {
