@@ -8,7 +8,6 @@ use lath_kernels::bytes::common_prefix_len;
 use super::find::{Branch, no_progress};
 use super::writer::Writer;
 use crate::error::Result;
-use crate::node::leaf::behind;
 use crate::node::{Inner, Kind, Word, edit_inner, inner};
 
 /// An inner node on the way, all of whose prefix the key has.
@@ -63,18 +62,18 @@ impl Writer {
         };
         loop {
             let arena = self.arena.shared();
-            match Branch::at(arena, reference)? {
+            match Branch::parse(arena.node(reference)?, reference)? {
                 Branch::Leaf(_) => return Ok(End::Leaf { reference, depth }),
                 Branch::Inner(inner) => {
                     let prefix = inner.prefix();
                     if prefix.is_empty() && !self.path.steps.is_empty() {
                         return Err(no_progress(reference));
                     }
-                    if behind(&key[depth..], prefix).is_none() {
-                        let matched = common_prefix_len(&key[depth..], prefix);
+                    let matched = common_prefix_len(&key[depth..], prefix);
+                    if matched < prefix.len() {
                         return Ok(End::Inner { reference, depth, matched });
                     }
-                    let end = depth + prefix.len();
+                    let end = depth + matched;
                     let index = inner.index_of(key.get(end).copied());
                     let child = inner.child(index);
                     arena.prefetch(child.reference(), super::find::lines_of(child));
