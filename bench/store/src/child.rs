@@ -19,6 +19,9 @@ const BATCH: u64 = 512;
 /// Gets between two snapshots of a reader beside a writer.
 const GETS_A_SNAPSHOT: u64 = 1000;
 
+/// Keys of one call that gets many.
+const GETS_TOGETHER: u64 = 64;
+
 /// A piece of work.
 #[derive(Clone, Copy, Debug)]
 pub enum Task {
@@ -157,6 +160,17 @@ impl Child<'_> {
             let number = random.below(keys);
             assert_eq!(reader.get(&kind.absent(number)), None, "{} gets what is not there", E::NAME);
         });
+        let (mut some, mut values) = (Vec::new(), Vec::new());
+        let together = GETS_TOGETHER as f64
+            * per_second(calls / GETS_TOGETHER, 4, |random| {
+                let numbers: [u64; GETS_TOGETHER as usize] = std::array::from_fn(|_| random.below(keys));
+                some.clear();
+                some.extend(numbers.iter().map(|&number| kind.key(number)));
+                values.clear();
+                reader.get_many(&some, &mut values);
+                let right = numbers.iter().map(|&number| Some(value(number)));
+                assert!(values.iter().copied().eq(right), "{} gets other values", E::NAME);
+            });
         let lower_bound = per_second(calls, 3, |random| {
             let number = random.below(keys);
             let found = reader.lower_bound(&kind.below(number));
@@ -182,6 +196,7 @@ impl Child<'_> {
         json!({
             "known": known,
             "absent": absent,
+            "together": together,
             "lower_bound": lower_bound,
             "scan": keys as f64 / scan,
             "count_seconds": counts.iter().copied().fold(f64::INFINITY, f64::min),

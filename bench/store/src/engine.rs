@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use crate::keys::Key;
+
 /// What a commit promises.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mode {
@@ -64,6 +66,11 @@ pub trait Engine: Sized + Sync {
 pub trait Reader {
     /// The value of a key, as a little-endian integer.
     fn get(&self, key: &[u8]) -> Option<u64>;
+
+    /// The values of many keys, into `values`.
+    fn get_many(&self, keys: &[Key], values: &mut Vec<Option<u64>>) {
+        values.extend(keys.iter().map(|key| self.get(key)));
+    }
 
     /// The value of the first key that is not below `key`.
     fn lower_bound(&self, key: &[u8]) -> Option<u64>;

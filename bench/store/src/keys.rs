@@ -99,6 +99,12 @@ impl std::ops::Deref for Key {
     }
 }
 
+impl AsRef<[u8]> for Key {
+    fn as_ref(&self) -> &[u8] {
+        self
+    }
+}
+
 /// The value of entry `number`.
 pub fn value(number: u64) -> u64 {
     number ^ 0x5DEE_CE66_D1CE_4E5B

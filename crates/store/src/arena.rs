@@ -25,6 +25,18 @@ pub(crate) const FIRST_UNIT: u64 = 8192 / UNIT;
 /// References are below this.
 pub(crate) const REFERENCE_LIMIT: u64 = 1 << 40;
 
+/// What a line is loaded for, as the processor is told.
+#[cfg(target_arch = "x86_64")]
+mod hint {
+    pub(super) use std::arch::x86_64::{_MM_HINT_ET0 as WRITE, _MM_HINT_T0 as READ};
+}
+#[cfg(not(target_arch = "x86_64"))]
+mod hint {
+    pub(super) const WRITE: i32 = 1;
+    pub(super) const READ: i32 = 0;
+}
+use hint::{READ, WRITE};
+
 /// The data area, as nodes. Shared by readers and the writer.
 #[derive(Debug)]
 pub(crate) struct Arena {
@@ -70,33 +82,19 @@ impl Arena {
         self.len.store(len.min(self.data.capacity()), Ordering::Relaxed);
     }
 
-    /// Whether the bytes before `end` are there.
-    #[inline]
-    fn has(&self, end: u64) -> bool {
-        end <= self.len() || self.has_grown(end)
-    }
-
-    /// The same, by asking for the length. Where another process writes, the one known here may be that of a moment ago: two
-    /// threads that take notice of a shorter and then of a longer one may do so in the other order.
-    #[cold]
-    fn has_grown(&self, end: u64) -> bool {
-        let len = self.data.len().min(self.data.capacity());
-        let has_grown = end <= len;
-        if has_grown {
-            self.len.fetch_max(len, Ordering::Relaxed);
-        }
-        has_grown
-    }
-
     /// The node at `reference`: a leaf, an inner node or a root record.
     #[inline]
     pub(crate) fn node(&self, reference: u64) -> Result<Node<'_>> {
-        let head = self.head(reference)?;
+        self.peek(reference).ok_or_else(|| outside(reference))
+    }
+
+    /// As [`node`](Self::node), without a word on what is wrong.
+    #[inline]
+    pub(crate) fn peek(&self, reference: u64) -> Option<Node<'_>> {
+        let head = self.peek_head(reference)?;
         let len = usize::from(u16::from_le_bytes([head[2], head[3]])) * UNIT as usize;
-        if len == 0 || !self.has(reference * UNIT + len as u64) {
-            return Err(outside(reference));
-        }
-        Ok(Node { head, body: self.slice(reference * UNIT + CHECKSUM_LEN as u64, len - CHECKSUM_LEN) })
+        let is_within = len > 0 && reference * UNIT + len as u64 <= self.len();
+        is_within.then(|| Node { head, body: self.slice(reference * UNIT + CHECKSUM_LEN as u64, len - CHECKSUM_LEN) })
     }
 
     /// The bytes of the value in the value node at `reference`.
@@ -107,7 +105,7 @@ impl Arena {
         }
         let len = node::value::len(head);
         let start = reference * UNIT + node::value::HEAD as u64;
-        if len > node::value::MAX_LEN || !self.has(start + len) {
+        if len > node::value::MAX_LEN || start + len > self.len() {
             return Err(outside(reference));
         }
         Ok(self.slice(start, len as usize))
@@ -121,7 +119,7 @@ impl Arena {
             Some(_) => u32::from(u16::from_le_bytes([head[2], head[3]])),
             None => return Err(Error::corrupt_at(reference * UNIT, "no kind of node has this number")),
         };
-        if units == 0 || !self.has((reference + u64::from(units)) * UNIT) {
+        if units == 0 || (reference + u64::from(units)) * UNIT > self.len() {
             return Err(outside(reference));
         }
         Ok(Extent { start: reference, units })
@@ -135,18 +133,26 @@ impl Arena {
     /// Starts loading the first `lines` lines of 64 bytes of a node that will be looked at.
     #[inline]
     pub(crate) fn prefetch(&self, reference: u64, lines: u64) {
+        self.prefetch_with::<READ>(reference, lines);
+    }
+
+    /// Starts loading lines of which all will be overwritten.
+    #[inline]
+    pub(crate) fn prefetch_to_write(&self, reference: u64, lines: u64) {
+        self.prefetch_with::<WRITE>(reference, lines);
+    }
+
+    #[inline]
+    fn prefetch_with<const HINT: i32>(&self, reference: u64, lines: u64) {
         #[cfg(target_arch = "x86_64")]
         {
-            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            for line in reference..reference + lines {
-                if (line + 1) * UNIT > self.len() {
-                    return;
-                }
-                let at = (line * UNIT) as usize;
-                // SAFETY: the line is within the area, which was just checked, or was until a moment ago: within its mapping.
-                let address = unsafe { self.base.as_ptr().add(at) };
+            use std::arch::x86_64::_mm_prefetch;
+            let end = (reference + lines).min(self.len() / UNIT);
+            for line in reference..end {
+                // SAFETY: the line is within the area: it ends at `end` units at the latest.
+                let address = unsafe { self.base.as_ptr().add((line * UNIT) as usize) };
                 // SAFETY: a prefetch changes nothing that can be observed; SSE is part of x86-64.
-                unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) };
+                unsafe { _mm_prefetch::<HINT>(address.cast()) };
             }
         }
         #[cfg(not(target_arch = "x86_64"))]
@@ -208,14 +214,19 @@ impl Arena {
 
     #[inline]
     fn head(&self, reference: u64) -> Result<&[u8; BODY_HEAD]> {
-        if !(FIRST_UNIT..REFERENCE_LIMIT).contains(&reference) || !self.has((reference + 1) * UNIT) {
-            return Err(outside(reference));
+        self.peek_head(reference).ok_or_else(|| outside(reference))
+    }
+
+    #[inline]
+    fn peek_head(&self, reference: u64) -> Option<&[u8; BODY_HEAD]> {
+        if !(FIRST_UNIT..REFERENCE_LIMIT).contains(&reference) || (reference + 1) * UNIT > self.len() {
+            return None;
         }
         let at = (reference * UNIT) as usize + CHECKSUM_LEN;
         // SAFETY: a unit begins at `reference` and ends within the area, as was just checked.
         let head = unsafe { self.base.add(at) };
         // SAFETY: `BODY_HEAD` bytes from here are within that unit. Nobody writes the body of a node that can be reached.
-        Ok(unsafe { head.cast::<[u8; BODY_HEAD]>().as_ref() })
+        Some(unsafe { head.cast::<[u8; BODY_HEAD]>().as_ref() })
     }
 
     #[inline]

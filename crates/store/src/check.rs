@@ -255,8 +255,7 @@ impl<'a> Checker<'a> {
         while let Some(visit) = pending.pop() {
             let reference = visit.word.reference();
             let Some((birth, is_new)) = self.enter(reference, visit.birth_max) else { continue };
-            let node = self.arena.node(reference);
-            match node.and_then(|node| Branch::parse(node, reference)) {
+            match Branch::at(self.arena, reference) {
                 Ok(Branch::Leaf(leaf)) => {
                     if is_new {
                         keys += leaf.count() as u64;

@@ -22,7 +22,6 @@ mod background;
 mod backup;
 mod check;
 mod checkpoint;
-mod compact;
 mod error;
 mod extent;
 #[cfg(test)]
@@ -51,7 +50,6 @@ mod turn;
 mod unfinished;
 
 pub use check::{CheckReport, Problem};
-pub use compact::{Compaction, CompactionProgress};
 pub use error::{Error, Result};
 pub use options::{Durability, Options};
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]

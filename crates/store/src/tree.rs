@@ -5,7 +5,7 @@ use std::ops::{Bound, RangeBounds};
 use crate::arena::Arena;
 use crate::error::Result;
 use crate::node::Word;
-use crate::trie::{self, count, find};
+use crate::trie::{self, count, find, warm};
 
 /// A key and its value.
 pub type Entry<'a> = (Vec<u8>, &'a [u8]);
@@ -32,6 +32,35 @@ impl<'a> Tree<'a> {
     #[inline]
     pub fn get(&self, key: &[u8]) -> Result<Option<&'a [u8]>> {
         find::get(self.arena, self.root, key)
+    }
+
+    /// The values of many keys, one for each of `keys` and in their order. The loads that they take overlap, so that this is
+    /// quicker than as many calls of [`get`](Self::get).
+    ///
+    /// ```
+    /// # fn main() -> lath_store::Result<()> {
+    /// # let store = lath_store::Options::new().open_in_memory()?;
+    /// # let mut transaction = store.begin()?;
+    /// # transaction.tree("words")?.set(b"one", b"1")?;
+    /// # transaction.commit()?;
+    /// let snapshot = store.snapshot()?;
+    /// let Some(words) = snapshot.tree("words")? else { return Ok(()) };
+    /// assert_eq!(words.get_many(&["one", "two"])?, [Some(&b"1"[..]), None]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`get`](Self::get).
+    pub fn get_many<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<Vec<Option<&'a [u8]>>> {
+        let mut values = Vec::with_capacity(keys.len());
+        for group in keys.chunks(warm::GROUP) {
+            warm::warm(self.arena, self.root, group.iter().map(AsRef::as_ref));
+            for key in group {
+                values.push(self.get(key.as_ref())?);
+            }
+        }
+        Ok(values)
     }
 
     /// Whether `key` is there.

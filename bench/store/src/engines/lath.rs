@@ -5,6 +5,7 @@ use std::path::Path;
 use lath_store::{Durability, Options, Store, Tree};
 
 use crate::engine::{Batch, Engine, Mode, Reader, value};
+use crate::keys::Key;
 
 const TREE: &str = "entries";
 
@@ -60,6 +61,11 @@ impl Engine for Lath {
 impl Reader for Tree<'_> {
     fn get(&self, key: &[u8]) -> Option<u64> {
         Tree::get(self, key).expect("Lath gets").map(value)
+    }
+
+    fn get_many(&self, keys: &[Key], values: &mut Vec<Option<u64>>) {
+        let found = Tree::get_many(self, keys).expect("Lath gets");
+        values.extend(found.into_iter().map(|bytes| bytes.map(value)));
     }
 
     fn lower_bound(&self, key: &[u8]) -> Option<u64> {

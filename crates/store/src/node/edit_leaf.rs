@@ -38,12 +38,31 @@ impl<'a> LeafWriter<'a> {
     }
 
     pub(crate) fn push(&mut self, hash: u8, suffix: &[u8], value: Slot<'_>) {
-        self.heap_len += entry_len(suffix.len(), value);
-        let at = self.body.len() - self.heap_len;
+        let at = self.place(hash, entry_len(suffix.len(), value));
         write_entry(&mut self.body[at..], suffix, value);
+    }
+
+    /// Adds an entry whose suffix and inline value lie behind each other, or whose value node is at `external`.
+    fn push_tail(&mut self, hash: u8, suffix_len: usize, tail: &[u8], external: u64) {
+        if external != 0 || suffix_len >= usize::from(LONG) {
+            let (suffix, value) = tail.split_at(suffix_len);
+            let value = if external == 0 { Slot::Inline(value) } else { Slot::External(external) };
+            return self.push(hash, suffix, value);
+        }
+        let at = self.place(hash, 2 + tail.len());
+        let entry = &mut self.body[at..at + 2 + tail.len()];
+        entry[0] = suffix_len as u8;
+        entry[1] = (tail.len() - suffix_len) as u8;
+        entry[2..].copy_from_slice(tail);
+    }
+
+    /// Makes room for an entry of `len` bytes; where it goes.
+    fn place(&mut self, hash: u8, len: usize) -> usize {
+        self.heap_len += len;
         self.body[HASHES + self.written] = hash;
         put_u16(self.body, HASHES + self.count + 2 * self.written, self.heap_len);
         self.written += 1;
+        self.body.len() - self.heap_len
     }
 
     pub(crate) fn finish(self) {
@@ -158,8 +177,11 @@ fn write_entry(to: &mut [u8], suffix: &[u8], value: Slot<'_>) {
 /// Entries taken out of leaves, to be put into others.
 #[derive(Debug, Default)]
 pub(crate) struct Entries {
+    /// Each key, and behind it its value if it is inline.
     bytes: Vec<u8>,
     items: Vec<Item>,
+    /// Whether there are keys whose length takes two bytes more.
+    has_long: bool,
 }
 
 /// More bytes than this no leaf has, nor two that are joined, with the longest path before every key.
@@ -171,6 +193,8 @@ struct Item {
     key: (u32, u32),
     /// The end of an inline value, which begins where the key ends.
     value_end: u32,
+    /// Bytes that this entry and those before it take in a leaf without a prefix.
+    size_to: u32,
     /// The value node, or 0.
     external: u64,
 }
@@ -179,6 +203,7 @@ impl Entries {
     pub(crate) fn clear(&mut self) {
         self.bytes.clear();
         self.items.clear();
+        self.has_long = false;
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -187,10 +212,10 @@ impl Entries {
 
     /// Adds a key, given in two parts, behind the others.
     pub(crate) fn push(&mut self, hash: u8, key: [&[u8]; 2], value: Slot<'_>) {
-        let start = self.bytes.len() as u32;
+        let start = self.bytes.len();
         self.bytes.extend_from_slice(key[0]);
         self.bytes.extend_from_slice(key[1]);
-        let end = self.bytes.len() as u32;
+        let end = self.bytes.len();
         let external = match value {
             Slot::Inline(bytes) => {
                 self.bytes.extend_from_slice(bytes);
@@ -198,23 +223,21 @@ impl Entries {
             }
             Slot::External(reference) => reference,
         };
-        self.items.push(Item { hash, key: (start, end), value_end: self.bytes.len() as u32, external });
+        self.close(hash, start, end, external);
     }
 
     /// Adds the keys of `leaf` in `range`, with what is before them on the way from the place of the first byte that counts.
     pub(crate) fn push_leaf(&mut self, leaf: &Leaf<'_>, range: std::ops::Range<usize>, path: &[u8]) -> Result<()> {
+        let prefix = leaf.prefix();
+        self.items.reserve(range.len() + 1);
         for index in range {
-            let entry = leaf.entry(index)?;
-            if path.is_empty() {
-                self.push(leaf.hash_at(index), [leaf.prefix(), entry.suffix], entry.value);
-            } else {
-                let start = self.bytes.len();
-                self.bytes.extend_from_slice(path);
-                self.push(leaf.hash_at(index), [leaf.prefix(), entry.suffix], entry.value);
-                if let Some(item) = self.items.last_mut() {
-                    item.key.0 = start as u32;
-                }
-            }
+            let (suffix_len, tail, external) = leaf.tail(index)?;
+            let start = self.bytes.len();
+            self.bytes.extend_from_slice(path);
+            self.bytes.extend_from_slice(prefix);
+            let end = self.bytes.len() + suffix_len;
+            self.bytes.extend_from_slice(tail);
+            self.close(leaf.hash_at(index), start, end, external);
         }
         Ok(())
     }
@@ -226,8 +249,14 @@ impl Entries {
         if is_in_order { Ok(()) } else { Err(Error::corrupt("the keys of a leaf are not in order")) }
     }
 
-    pub(crate) fn hash(&self, index: usize) -> u8 {
-        self.items[index].hash
+    /// Adds the entry whose bytes have been added.
+    fn close(&mut self, hash: u8, start: usize, end: usize, external: u64) {
+        let value_end = self.bytes.len();
+        let value_len = if external == 0 { value_end - end } else { 8 };
+        self.has_long |= end - start >= usize::from(LONG);
+        let size_to = self.items.last().map_or(0, |last| last.size_to) + (5 + end - start + value_len) as u32;
+        let (key, value_end) = ((start as u32, end as u32), value_end as u32);
+        self.items.push(Item { hash, key, value_end, size_to, external });
     }
 
     pub(crate) fn key(&self, index: usize) -> &[u8] {
@@ -235,11 +264,41 @@ impl Entries {
         &self.bytes[start as usize..end as usize]
     }
 
-    pub(crate) fn value(&self, index: usize) -> Slot<'_> {
-        let item = &self.items[index];
-        match item.external {
-            0 => Slot::Inline(&self.bytes[item.key.1 as usize..item.value_end as usize]),
-            reference => Slot::External(reference),
+    /// The byte of a key at `at`.
+    pub(crate) fn byte(&self, index: usize, at: usize) -> Option<u8> {
+        let (start, end) = self.items[index].key;
+        let place = start as usize + at;
+        (place < end as usize).then(|| self.bytes[place])
+    }
+
+    /// Bytes that the entries before `index` take in a leaf without a prefix, but for the two more that a long key takes.
+    pub(crate) fn size_before(&self, index: usize) -> usize {
+        index.checked_sub(1).map_or(0, |last| self.items[last].size_to as usize)
+    }
+
+    /// Bytes of the body of a leaf of the entries in `range`, without the first `skip` bytes of their keys and with those in a
+    /// prefix of `prefix_len` bytes.
+    pub(crate) fn leaf_len(&self, range: &std::ops::Range<usize>, skip: usize, prefix_len: usize) -> usize {
+        let left_out = skip + prefix_len;
+        let long = if self.has_long {
+            let is_long = |item: &&Item| (item.key.1 - item.key.0) as usize - left_out >= usize::from(LONG);
+            2 * self.items[range.clone()].iter().filter(is_long).count()
+        } else {
+            0
+        };
+        let all = self.size_before(range.end) - self.size_before(range.start);
+        HASHES + prefix_len + all - range.len() * left_out + long
+    }
+
+    /// Writes the entries in `range` into a leaf, as [`leaf_len`](Self::leaf_len) has it.
+    pub(crate) fn write_leaf(&self, body: &mut [u8], range: std::ops::Range<usize>, skip: usize, prefix_len: usize) {
+        let prefix = &self.key(range.start)[skip..skip + prefix_len];
+        let mut writer = LeafWriter::new(body, range.len(), prefix);
+        for item in &self.items[range] {
+            let start = item.key.0 as usize + skip + prefix_len;
+            let tail = &self.bytes[start..item.value_end as usize];
+            writer.push_tail(item.hash, item.key.1 as usize - start, tail, item.external);
         }
+        writer.finish();
     }
 }

@@ -42,14 +42,18 @@ pub(crate) fn body_len(prefix_len: usize, dividers: usize) -> usize {
 impl<'a> Inner<'a> {
     #[inline]
     pub(crate) fn parse(node: Node<'a>) -> Result<Self> {
+        Self::of(node).ok_or_else(|| Error::corrupt("the parts of an inner node do not fit into it"))
+    }
+
+    /// As [`parse`](Self::parse), without a word on what is wrong.
+    #[inline]
+    pub(crate) fn of(node: Node<'a>) -> Option<Self> {
         let head = node.head;
         let prefix_len = usize::from(u16::from_le_bytes([head[20], head[21]]));
         let dividers = usize::from(u16::from_le_bytes([head[22], head[23]]));
         let children = children_at(prefix_len, dividers);
-        if dividers > MAX_DIVIDERS || children + 8 * (dividers + 1) > node.body.len() {
-            return Err(Error::corrupt("the parts of an inner node do not fit into it"));
-        }
-        Ok(Self { body: node.body, prefix_len, dividers, children })
+        let fit = dividers <= MAX_DIVIDERS && children + 8 * (dividers + 1) <= node.body.len();
+        fit.then_some(Self { body: node.body, prefix_len, dividers, children })
     }
 
     /// How many keys are below.
@@ -90,6 +94,7 @@ impl<'a> Inner<'a> {
     /// Which child has the keys that go on with `byte`, or end.
     #[inline]
     pub(crate) fn index_of(&self, byte: Option<u8>) -> usize {
-        byte.map_or(0, |byte| bytesearch::upper_bound(self.dividers(), byte))
+        let start = PREFIX + self.prefix_len;
+        byte.map_or(0, |byte| bytesearch::upper_bound_within(self.body, start, self.dividers, byte))
     }
 }

@@ -83,14 +83,18 @@ pub(crate) fn hash(key: &[u8]) -> u8 {
 impl<'a> Leaf<'a> {
     #[inline]
     pub(crate) fn parse(node: Node<'a>) -> Result<Self> {
+        Self::of(node).ok_or_else(|| Error::corrupt("the parts of a leaf do not fit into it"))
+    }
+
+    /// As [`parse`](Self::parse), without a word on what is wrong.
+    #[inline]
+    pub(crate) fn of(node: Node<'a>) -> Option<Self> {
         let head = node.head;
         let count = usize::from(u16::from_le_bytes([head[12], head[13]]));
         let prefix_len = usize::from(u16::from_le_bytes([head[14], head[15]]));
         let heap_len = usize::from(u16::from_le_bytes([head[16], head[17]]));
-        if HASHES + 3 * count + prefix_len + heap_len > node.body.len() || count == 0 {
-            return Err(Error::corrupt("the parts of a leaf do not fit into it"));
-        }
-        Ok(Self { body: node.body, count, prefix_len, heap_len })
+        let fit = count > 0 && HASHES + 3 * count + prefix_len + heap_len <= node.body.len();
+        fit.then_some(Self { body: node.body, count, prefix_len, heap_len })
     }
 
     #[inline]
@@ -157,6 +161,19 @@ impl<'a> Leaf<'a> {
         Ok((Entry { suffix, value }, room))
     }
 
+    /// The length of a suffix, the suffix with an inline value behind it, and the value node if there is one instead, or 0.
+    #[inline]
+    pub(super) fn tail(&self, index: usize) -> Result<(usize, &'a [u8], u64)> {
+        let (suffix, value_len, rest) = self.split(index)?;
+        if value_len == EXTERNAL {
+            let Some((reference, _)) = rest.split_first_chunk::<8>() else { return Err(overrun()) };
+            return Ok((suffix.len(), suffix, u64::from_le_bytes(*reference)));
+        }
+        let start = self.body.len() - rest.len() - suffix.len();
+        let tail = self.body[start..].get(..suffix.len() + usize::from(value_len)).ok_or_else(overrun)?;
+        Ok((suffix.len(), tail, 0))
+    }
+
     #[inline]
     pub(crate) fn suffix(&self, index: usize) -> Result<&'a [u8]> {
         Ok(self.split(index)?.0)
@@ -187,16 +204,25 @@ impl<'a> Leaf<'a> {
     /// The index of the key whose bytes behind the path to the leaf are `rest`.
     #[inline]
     pub(crate) fn find(&self, hash: u8, rest: &[u8]) -> Result<Option<usize>> {
-        let Some(wanted) = rest.strip_prefix(self.prefix()) else { return Ok(None) };
-        for (block, hashes) in self.hashes().chunks(64).enumerate() {
-            let mut candidates = bytesearch::find_byte_mask(hashes, hash);
+        let Some(wanted) = behind(rest, self.prefix()) else { return Ok(None) };
+        let wanted_head = head(wanted, wanted.len());
+        let mut first = 0;
+        while first < self.count {
+            let mut candidates =
+                bytesearch::find_byte_mask_within(self.body, HASHES + first, (self.count - first).min(64), hash);
             while candidates != 0 {
-                let index = 64 * block + candidates.trailing_zeros() as usize;
-                if self.suffix(index)? == wanted {
+                let index = first + candidates.trailing_zeros() as usize;
+                // Heads that are the same, of suffixes that are as long, leave only what is behind the heads.
+                let suffix = self.suffix(index)?;
+                if suffix.len() == wanted.len()
+                    && self.suffix_head(index)? == wanted_head
+                    && (wanted.len() <= 8 || suffix[8..] == wanted[8..])
+                {
                     return Ok(Some(index));
                 }
                 candidates &= candidates - 1;
             }
+            first += 64;
         }
         Ok(None)
     }
@@ -204,7 +230,7 @@ impl<'a> Leaf<'a> {
     /// How many keys are before the one whose bytes behind the path are `rest`, and whether that one is here.
     pub(crate) fn lower_bound(&self, rest: &[u8]) -> Result<(usize, bool)> {
         let prefix = self.prefix();
-        let Some(wanted) = rest.strip_prefix(prefix) else {
+        let Some(wanted) = behind(rest, prefix) else {
             return Ok((if rest < prefix { 0 } else { self.count }, false));
         };
         let wanted_head = head(wanted, wanted.len());
@@ -241,6 +267,16 @@ impl<'a> Leaf<'a> {
     fn compare(&self, index: usize, wanted: &[u8]) -> Ordering {
         // What is damaged has been told by `suffix_head`.
         self.suffix(index).map_or(Ordering::Equal, |suffix| suffix.cmp(wanted))
+    }
+}
+
+/// What of a key is behind `prefix`, if it begins so. Most prefixes are a byte or none, for which no call is made.
+#[inline]
+pub(crate) fn behind<'k>(rest: &'k [u8], prefix: &[u8]) -> Option<&'k [u8]> {
+    match (prefix, rest) {
+        ([], _) => Some(rest),
+        ([only], [first, behind @ ..]) => (only == first).then_some(behind),
+        _ => rest.strip_prefix(prefix),
     }
 }
 

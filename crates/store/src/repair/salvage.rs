@@ -51,7 +51,7 @@ impl<'a> Salvage<'a> {
                 continue;
             }
             let node = self.verify(reference, birth_max);
-            match node.and_then(|birth| Ok((birth, Branch::parse(self.arena.node(reference)?, reference)?))) {
+            match node.and_then(|birth| Ok((birth, Branch::at(self.arena, reference)?))) {
                 Err(error) => self.lose(reference, &path, &error),
                 Ok((birth, Branch::Inner(inner))) => {
                     let below: Arc<[u8]> = [&path[..], inner.prefix()].concat().into();

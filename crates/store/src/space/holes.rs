@@ -59,6 +59,16 @@ impl Holes {
         self.take_long(units)
     }
 
+    /// Where [`take`](Self::take) would find `units` again, if it is easily told.
+    #[inline]
+    pub(super) fn peek(&self, units: u32) -> Option<u32> {
+        let fitting = self.filled & (u64::MAX << units.min(LONG - 1));
+        match fitting {
+            0 => self.long.last().map(|&(start, _)| start.into()),
+            _ => self.exact[fitting.trailing_zeros() as usize].last().map(|&start| start.into()),
+        }
+    }
+
     fn take_long(&mut self, units: u32) -> Option<u32> {
         // The last one first: the rest of a hole that was begun lies there, so that a run is used up before the next.
         let at = self.long.iter().rposition(|&(_, last)| u32::from(last) + 1 >= units)?;

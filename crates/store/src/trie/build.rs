@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::LEAF_MAX;
 use super::writer::Writer;
 use crate::error::Result;
-use crate::node::edit_leaf::{Entries, LeafWriter, body_len, entry_len};
+use crate::node::edit_leaf::Entries;
 use crate::node::{Kind, Word, edit_inner, inner};
 
 /// Children with a divider before each but the first.
@@ -25,9 +25,7 @@ pub(super) fn common_len(entries: &Entries, range: &Range<usize>, skip: usize) -
 fn leaf_shape(entries: &Entries, range: &Range<usize>, skip: usize) -> (usize, usize) {
     // One key alone has no prefix: the next one would most likely not share it.
     let prefix_len = if range.len() > 1 { common_len(entries, range, skip) } else { 0 };
-    let heap: usize =
-        range.clone().map(|index| entry_len(entries.key(index).len() - skip - prefix_len, entries.value(index))).sum();
-    (prefix_len, body_len(range.len(), prefix_len, heap))
+    (prefix_len, entries.leaf_len(range, skip, prefix_len))
 }
 
 impl Writer {
@@ -65,12 +63,7 @@ impl Writer {
         let extent = self.allocate(len)?;
         let body = self.arena.fresh(extent, Kind::Leaf, self.generation)?;
         let count = range.len();
-        let prefix = &entries.key(range.start)[skip..skip + prefix_len];
-        let mut writer = LeafWriter::new(body, count, prefix);
-        for index in range {
-            writer.push(entries.hash(index), &entries.key(index)[skip + prefix_len..], entries.value(index));
-        }
-        writer.finish();
+        entries.write_leaf(body, range, skip, prefix_len);
         Ok(Word::new(extent.start, count as u64))
     }
 
@@ -86,7 +79,7 @@ impl Writer {
         let start = range.start;
         let mut pieces = vec![range];
         while let Some(piece) = pieces.pop() {
-            let byte = |index: usize| entries.key(index).get(at).copied();
+            let byte = |index: usize| entries.byte(index, at);
             let one_byte = byte(piece.start) == byte(piece.end - 1);
             if one_byte || leaf_shape(entries, &piece, at).1 <= LEAF_MAX {
                 if piece.start != start {
@@ -105,22 +98,30 @@ impl Writer {
 }
 
 /// Where to divide keys that are not all alike in the byte at `at`: between two that differ in it, and so that both halves
-/// take the same number of bytes; after as many as possible if larger keys are expected to follow.
+/// take about the same number of bytes; after as many as possible if larger keys are expected to follow.
 fn cut(entries: &Entries, piece: &Range<usize>, at: usize, appending: bool) -> usize {
-    let size = |index: usize| 3 + entry_len(entries.key(index).len() - at, entries.value(index));
-    let all: usize = piece.clone().map(size).sum();
-    let target = if appending { LEAF_MAX * 15 / 16 } else { all / 2 };
-    let (mut best, mut best_distance) = (piece.start + 1, usize::MAX);
-    let mut before = 0;
-    for index in piece.start + 1..piece.end {
-        before += size(index - 1);
-        if entries.key(index).get(at) == entries.key(index - 1).get(at) {
-            continue;
-        }
-        let distance = before.abs_diff(target);
-        if distance < best_distance {
-            (best, best_distance) = (index, distance);
-        }
+    let start = entries.size_before(piece.start);
+    let size_to = |index: usize| entries.size_before(index) - start - (index - piece.start) * at;
+    let target = if appending { LEAF_MAX * 15 / 16 } else { size_to(piece.end) / 2 };
+    let inside = piece.start + 1..piece.end;
+    let middle = first_at(piece.clone(), |index| size_to(index) >= target);
+    let differs = |index: &usize| entries.byte(*index, at) != entries.byte(*index - 1, at);
+    let before = (inside.start..middle.min(inside.end)).rev().find(differs);
+    let after = (middle.max(inside.start)..inside.end).find(differs);
+    match (before, after) {
+        (Some(before), Some(after)) if target - size_to(before) <= size_to(after) - target => before,
+        (_, Some(after)) => after,
+        (Some(before), None) => before,
+        (None, None) => inside.start,
     }
-    best
+}
+
+/// The first index in `range` from which on `is_there` holds, or its end.
+fn first_at(range: Range<usize>, is_there: impl Fn(usize) -> bool) -> usize {
+    let (mut low, mut high) = (range.start, range.end);
+    while low < high {
+        let middle = low.midpoint(high);
+        if is_there(middle) { high = middle } else { low = middle + 1 }
+    }
+    low
 }

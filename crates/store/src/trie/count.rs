@@ -12,7 +12,7 @@ pub(crate) fn total(arena: &Arena, word: Word) -> Result<u64> {
     }
     match word.count() {
         Some(count) => Ok(count),
-        None => Ok(Branch::parse(arena.node(word.reference())?, word.reference())?.total()),
+        None => Ok(Branch::at(arena, word.reference())?.total()),
     }
 }
 
@@ -28,7 +28,7 @@ pub(crate) fn rank(arena: &Arena, root: Word, key: &[u8]) -> Result<u64> {
     let (mut reference, mut rest, mut before) = (root.reference(), key, 0_u64);
     let mut at_root = true;
     loop {
-        match Branch::parse(arena.node(reference)?, reference)? {
+        match Branch::at(arena, reference)? {
             Branch::Leaf(leaf) => return Ok(before.saturating_add(leaf.lower_bound(rest)?.0 as u64)),
             Branch::Inner(inner) => {
                 let prefix = inner.prefix();
@@ -63,7 +63,7 @@ pub(crate) fn select(arena: &Arena, root: Word, rank: u64) -> Result<Option<Rank
     }
     let (mut reference, mut rank, mut indexes) = (root.reference(), rank, Vec::new());
     loop {
-        match Branch::parse(arena.node(reference)?, reference)? {
+        match Branch::at(arena, reference)? {
             Branch::Leaf(leaf) => {
                 let position = usize::try_from(rank).ok().filter(|rank| *rank < leaf.count());
                 return Ok(position.map(|position| Ranked { indexes, position }));

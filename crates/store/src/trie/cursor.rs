@@ -6,6 +6,7 @@ use super::find::{Branch, lines_of, locate, no_progress, value};
 use crate::arena::Arena;
 use crate::error::{Error, Result};
 use crate::extent::UNIT;
+use crate::node::leaf::behind;
 use crate::node::{Inner, Leaf, Slot, Word, units_for};
 
 /// Suffixes up to this length are copied with what is behind them.
@@ -101,7 +102,7 @@ impl<'a> Cursor<'a> {
             match self.branch(reference)? {
                 Branch::Inner(inner) => {
                     let prefix = inner.prefix();
-                    let Some(behind) = rest.strip_prefix(prefix) else {
+                    let Some(behind) = behind(rest, prefix) else {
                         return if rest < prefix { self.first_below(reference) } else { self.next_leaf() };
                     };
                     rest = behind;
@@ -195,12 +196,15 @@ impl<'a> Cursor<'a> {
     fn reset(&mut self) {
         self.steps.clear();
         self.key.clear();
+        // Room for most ways and keys, had at once.
+        self.steps.reserve(8);
+        self.key.reserve(64);
         self.leaf = None;
         self.passed_units = 0;
     }
 
     fn branch(&self, reference: u64) -> Result<Branch<'a>> {
-        Branch::parse(self.arena.node(reference)?, reference)
+        Branch::at(self.arena, reference)
     }
 
     /// Goes on below an inner node.

@@ -3,7 +3,7 @@
 use crate::arena::{Arena, Node};
 use crate::error::{Error, Result};
 use crate::extent::UNIT;
-use crate::node::leaf::hash;
+use crate::node::leaf::{behind, hash};
 use crate::node::{Inner, Kind, Leaf, Slot, Word};
 
 /// How many lines of a leaf are loaded before it is known which: all of most leaves.
@@ -26,13 +26,21 @@ pub(crate) enum Branch<'a> {
 
 impl<'a> Branch<'a> {
     #[inline]
-    pub(crate) fn parse(node: Node<'a>, reference: u64) -> Result<Self> {
-        match Kind::of(node.head) {
-            Some(Kind::Leaf) => Leaf::parse(node).map(Self::Leaf),
-            Some(Kind::Inner) => Inner::parse(node).map(Self::Inner),
-            _ => Err(Error::corrupt("a leaf or an inner node is expected")),
+    pub(crate) fn at(arena: &'a Arena, reference: u64) -> Result<Self> {
+        match arena.peek(reference).and_then(Self::of) {
+            Some(branch) => Ok(branch),
+            None => Err(trouble(arena, reference)),
         }
-        .map_err(|error| locate(error, reference))
+    }
+
+    /// As [`at`](Self::at), without a word on what is wrong.
+    #[inline]
+    pub(crate) fn of(node: Node<'a>) -> Option<Self> {
+        match Kind::of(node.head) {
+            Some(Kind::Leaf) => Leaf::of(node).map(Self::Leaf),
+            Some(Kind::Inner) => Inner::of(node).map(Self::Inner),
+            _ => None,
+        }
     }
 
     /// How many keys are here and below.
@@ -42,6 +50,22 @@ impl<'a> Branch<'a> {
             Self::Inner(inner) => inner.total(),
         }
     }
+}
+
+/// Why there is neither a leaf nor an inner node at `reference`.
+#[cold]
+fn trouble(arena: &Arena, reference: u64) -> Error {
+    let node = match arena.node(reference) {
+        Ok(node) => node,
+        Err(error) => return error,
+    };
+    let parsed = match Kind::of(node.head) {
+        Some(Kind::Leaf) => Leaf::parse(node).map(drop),
+        Some(Kind::Inner) => Inner::parse(node).map(drop),
+        _ => Err(Error::corrupt("a leaf or an inner node is expected")),
+    };
+    // A store's file that somebody writes into may be right again by now.
+    locate(parsed.err().unwrap_or_else(|| Error::corrupt("a node is not what it was a moment ago")), reference)
 }
 
 /// Adds to an error about a damaged node where that is.
@@ -68,14 +92,14 @@ pub(crate) fn get<'a>(arena: &'a Arena, root: Word, key: &[u8]) -> Result<Option
     let mut reference = root.reference();
     let mut at_root = true;
     loop {
-        match Branch::parse(arena.node(reference)?, reference)? {
+        match Branch::at(arena, reference)? {
             Branch::Inner(inner) => {
                 let prefix = inner.prefix();
                 if prefix.is_empty() && !at_root {
                     return Err(no_progress(reference));
                 }
                 at_root = false;
-                let Some(behind) = rest.strip_prefix(prefix) else { return Ok(None) };
+                let Some(behind) = behind(rest, prefix) else { return Ok(None) };
                 rest = behind;
                 let child = inner.child(inner.index_of(rest.first().copied()));
                 reference = child.reference();

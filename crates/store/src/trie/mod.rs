@@ -6,7 +6,6 @@ pub(crate) mod cursor;
 pub(crate) mod find;
 pub(crate) mod path;
 pub(crate) mod put;
-pub(crate) mod relocate;
 pub(crate) mod remove;
 pub(crate) mod remove_range;
 #[cfg(test)]

@@ -8,6 +8,7 @@ use lath_kernels::bytes::common_prefix_len;
 use super::find::{Branch, no_progress};
 use super::writer::Writer;
 use crate::error::Result;
+use crate::node::leaf::behind;
 use crate::node::{Inner, Kind, Word, edit_inner, inner};
 
 /// An inner node on the way, all of whose prefix the key has.
@@ -62,18 +63,18 @@ impl Writer {
         };
         loop {
             let arena = self.arena.shared();
-            match Branch::parse(arena.node(reference)?, reference)? {
+            match Branch::at(arena, reference)? {
                 Branch::Leaf(_) => return Ok(End::Leaf { reference, depth }),
                 Branch::Inner(inner) => {
                     let prefix = inner.prefix();
                     if prefix.is_empty() && !self.path.steps.is_empty() {
                         return Err(no_progress(reference));
                     }
-                    let matched = common_prefix_len(&key[depth..], prefix);
-                    if matched < prefix.len() {
+                    if behind(&key[depth..], prefix).is_none() {
+                        let matched = common_prefix_len(&key[depth..], prefix);
                         return Ok(End::Inner { reference, depth, matched });
                     }
-                    let end = depth + matched;
+                    let end = depth + prefix.len();
                     let index = inner.index_of(key.get(end).copied());
                     let child = inner.child(index);
                     arena.prefetch(child.reference(), super::find::lines_of(child));

@@ -63,7 +63,7 @@ impl Writer {
         let beside = [step.index.checked_sub(1), Some(step.index + 1).filter(|index| *index < parent.count())];
         for neighbour in beside.into_iter().flatten() {
             let other = parent.child(neighbour).reference();
-            let Branch::Leaf(other_leaf) = Branch::parse(self.arena.node(other)?, other)? else { continue };
+            let Branch::Leaf(other_leaf) = Branch::at(self.arena.shared(), other)? else { continue };
             let leaf = Leaf::parse(self.arena.node(reference)?)?;
             // What the two take together, should they have no prefix in common.
             let bytes = |leaf: &Leaf<'_>| leaf.used_len() + leaf.prefix().len() * leaf.count();
@@ -140,7 +140,7 @@ impl Writer {
     /// The subtree at `word`, as it is with `prefix` before all its keys.
     fn lengthen(&mut self, word: Word, prefix: &[u8]) -> Result<Word> {
         let reference = word.reference();
-        match Branch::parse(self.arena.node(reference)?, reference)? {
+        match Branch::at(self.arena.shared(), reference)? {
             Branch::Inner(inner) => {
                 let total = inner.total();
                 let extent = self.allocate(inner::body_len(prefix.len() + inner.prefix().len(), inner.count() - 1))?;

