@@ -2,13 +2,16 @@
 
 use crate::error::Result;
 use crate::node::Word;
-use crate::trie::{Mode, Writer, warm};
+use crate::trie::{Writer, warm};
 
 /// So many puts are carried out together.
 const MOST: usize = 1024;
 
 /// Or as many as have so many bytes of keys and values.
 const MOST_BYTES: usize = 1 << 18;
+
+/// The ways to so many keys are loaded before the first of them is put.
+const WARMED: usize = 64;
 
 #[derive(Debug, Clone, Copy)]
 struct Put {
@@ -64,15 +67,19 @@ impl Pending {
             a.head.cmp(&b.head).then_with(|| self.key(a).cmp(self.key(b))).then_with(|| a.key.0.cmp(&b.key.0))
         });
         writer.forget_path();
-        let mut result = Ok(());
-        for group in puts.chunks(64) {
-            warm::warm(writer.shared(), *root, group.iter().map(|put| self.key(put)));
-            result = group.iter().try_for_each(|put| {
-                let value = &self.bytes[put.key.1 as usize..put.value_end as usize];
-                writer.put_next(root, self.key(put), value, Mode::Replace).map(drop)
-            });
-            if result.is_err() {
-                break;
+        let entry = |index: usize| {
+            let put: &Put = &puts[index];
+            (self.key(put), &self.bytes[put.key.1 as usize..put.value_end as usize])
+        };
+        let (mut done, mut warmed, mut result) = (0, 0, Ok(()));
+        while done < puts.len() && result.is_ok() {
+            if done >= warmed {
+                warmed = puts.len().min(done + WARMED);
+                warm::warm(writer.shared(), *root, (done..warmed).map(|index| entry(index).0));
+            }
+            match writer.put_run(root, done..puts.len(), entry) {
+                Ok(count) => done += count,
+                Err(error) => result = Err(error),
             }
         }
         self.puts = puts;

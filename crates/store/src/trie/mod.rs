@@ -6,6 +6,7 @@ pub(crate) mod cursor;
 pub(crate) mod find;
 pub(crate) mod path;
 pub(crate) mod put;
+mod put_run;
 pub(crate) mod remove;
 pub(crate) mod remove_range;
 #[cfg(test)]

@@ -45,7 +45,13 @@ impl Writer {
     /// [settled](Self::settle).
     pub(crate) fn put_next(&mut self, root: &mut Word, key: &[u8], bytes: &[u8], mode: Mode) -> Result<bool> {
         check_lengths(key, bytes)?;
-        match self.descend(root, key)? {
+        let end = self.descend(root, key)?;
+        self.put_at(root, end, key, bytes, mode)
+    }
+
+    /// Puts `bytes` at `key`, the way to which ends at `end`; whether the key is new.
+    pub(super) fn put_at(&mut self, root: &mut Word, end: End, key: &[u8], bytes: &[u8], mode: Mode) -> Result<bool> {
+        match end {
             End::Empty => {
                 let slot = self.place(bytes)?;
                 *root = self.leaf_of_one(key, key, slot)?;

@@ -269,3 +269,38 @@ fn leaves_whose_keys_are_in_no_order_are_not_made_anew() {
         assert!(matches!(result, Err(Error::Corrupt { .. })), "{result:?}");
     }
 }
+
+#[test]
+fn keys_put_together_are_as_if_put_one_by_one() {
+    let start_seed = fastrand::u64(..);
+    for seed in (start_seed..).take(60) {
+        println!("seed {seed}");
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let (mut writer, mut root, mut model) = (writer(), Word::NONE, BTreeMap::new());
+        let shape = rng.u32(..7);
+        for _ in 0..8 {
+            let mut pending = Pending::default();
+            let ascending = rng.bool();
+            let mut number = rng.u64(..1 << 20);
+            for _ in 0..rng.usize(..600) {
+                number += rng.u64(..3);
+                let key = if ascending { number.to_be_bytes().to_vec() } else { random_key(&mut rng, shape) };
+                let value = random_value(&mut rng);
+                pending.push(&key, &value);
+                model.insert(key, value);
+            }
+            pending.apply(&mut writer, &mut root).unwrap();
+            if rng.bool() {
+                commit(&mut writer);
+            }
+            if rng.u8(..4) == 0
+                && let Some(key) = model.keys().nth(rng.usize(..model.len().max(1))).cloned()
+            {
+                assert!(writer.remove(&mut root, &key).unwrap());
+                model.remove(&key);
+            }
+        }
+        commit(&mut writer);
+        verify(&writer, root, &model);
+    }
+}

@@ -1,0 +1,97 @@
+//! Putting many keys that are in order: those that belong into the same leaf go there together.
+//!
+//! A key by itself takes some 400 instructions in a leaf that is the writer's own, and makes it a little fuller for the next
+//! one. Together with the others the leaf is taken apart once and put together once, which is 80 for each key in it.
+
+use std::ops::Range;
+
+use super::path::End;
+use super::put::Mode;
+use super::writer::{Writer, external};
+use crate::error::Result;
+use crate::node::leaf::hash;
+use crate::node::{Inner, Leaf, Word};
+
+/// Fewer keys than this are put one by one.
+const LEAST: usize = 4;
+
+impl Writer {
+    /// Puts the first of the entries in `range`, whose keys are in order, and as many of the next as go with it; how many. Of
+    /// equal keys the last one stays. The way must be [settled](Self::settle) after the last.
+    pub(crate) fn put_run<'k>(
+        &mut self,
+        root: &mut Word,
+        range: Range<usize>,
+        entry: impl Fn(usize) -> (&'k [u8], &'k [u8]),
+    ) -> Result<usize> {
+        let (key, bytes) = entry(range.start);
+        let end = self.descend(root, key)?;
+        if let End::Leaf { reference, depth } = end {
+            let count = Leaf::parse(self.arena.node(reference)?)?.count();
+            let run = self.run_len(&range, depth, |index| entry(index).0)?;
+            if run >= LEAST.max(count / 4) {
+                self.merge(root, reference, depth, range.start..range.start + run, entry)?;
+                return Ok(run);
+            }
+        }
+        self.put_at(root, end, key, bytes, Mode::Replace)?;
+        Ok(1)
+    }
+
+    /// How many of the keys in `range` belong into the leaf where the way to the first of them ends.
+    fn run_len<'k>(&self, range: &Range<usize>, depth: usize, key: impl Fn(usize) -> &'k [u8]) -> Result<usize> {
+        let divider = match self.path.steps.last() {
+            None => None,
+            Some(step) => Inner::parse(self.arena.node(step.reference)?)?.dividers().get(step.index).copied(),
+        };
+        let way = &key(range.start)[..depth];
+        let goes_with = |&index: &usize| {
+            let key = key(index);
+            let is_below = |divider| key.get(depth).is_none_or(|byte| *byte < divider);
+            key.get(..depth) == Some(way) && divider.is_none_or(is_below)
+        };
+        Ok(1 + (range.start + 1..range.end).take_while(goes_with).count())
+    }
+
+    /// Makes the leaf where the way ends anew, with the entries in `range`.
+    fn merge<'k>(
+        &mut self,
+        root: &mut Word,
+        reference: u64,
+        depth: usize,
+        range: Range<usize>,
+        entry: impl Fn(usize) -> (&'k [u8], &'k [u8]),
+    ) -> Result<()> {
+        let slots = range.clone().map(|index| self.place(entry(index).1)).collect::<Result<Vec<_>>>()?;
+        self.own_path()?;
+        let mut entries = std::mem::take(&mut self.entries);
+        entries.clear();
+        let leaf = Leaf::parse(self.arena.node(reference)?)?;
+        let (count, mut from) = (leaf.count(), 0);
+        let mut first_place = None;
+        let mut gone = Vec::new();
+        for (index, slot) in range.clone().zip(slots) {
+            let key = entry(index).0;
+            if index + 1 < range.end && entry(index + 1).0 == key {
+                gone.extend(external(slot));
+                continue;
+            }
+            let rest = &key[depth..];
+            let (place, is_there) = if from < count { leaf.lower_bound(rest)? } else { (count, false) };
+            first_place.get_or_insert(place);
+            entries.push_leaf(&leaf, from..place, &[])?;
+            if is_there {
+                gone.extend(external(leaf.entry(place)?.value));
+            }
+            entries.push(hash(key), [rest, &[]], slot);
+            from = place + usize::from(is_there);
+        }
+        entries.push_leaf(&leaf, from..count, &[])?;
+        self.retire(reference)?;
+        let delta = entries.len() as i64 - count as i64;
+        let result = self.put_entries(root, &entries, delta, first_place == Some(count));
+        self.entries = entries;
+        result?;
+        gone.into_iter().try_for_each(|value| self.retire(value))
+    }
+}
