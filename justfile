@@ -72,6 +72,10 @@ bench *ARGS:
 bench-store-large *ARGS:
     bench/run store --keys=100000000 {{ARGS}}
 
+# How the ordered store's figures and its peers' grow from one to twenty million keys: hours
+bench-store-growth *ARGS:
+    bench/run store --keys=1000000,5000000,20000000 {{ARGS}}
+
 # Format check and warnings as errors
 lint:
     .ci/run format clippy
