@@ -296,6 +296,12 @@ impl ByteArrayColumn {
         }
     }
 
+    /// The bytes of a page that nothing was asked of yet, if each value's are in it one after the other.
+    pub(crate) fn untouched_bytes(&self) -> Option<&[u8]> {
+        let PageState::Pending(Some(values)) = &self.page else { return None };
+        matches!(values.encoding, Encoding::Plain | Encoding::DeltaLengthByteArray).then_some(&values.bytes)
+    }
+
     /// Whether the page holds dictionary indices.
     pub(crate) fn holds_codes(&self) -> bool {
         match &self.page {

@@ -132,6 +132,24 @@ impl LeafReader {
         self.walk_flat(row_count, false)
     }
 
+    /// Passes over the next page without decoding it, if `is_barren` says so of its bytes: at the border of two pages, of a leaf
+    /// without repetition, and where the page has each value's bytes one after the other. Returns how many rows it passed.
+    pub(crate) fn pass_page(&mut self, is_barren: impl FnOnce(&[u8]) -> bool) -> Result<usize> {
+        if self.leaf.max_rep_level > 0 || self.page_remaining == 0 && !self.next_page()? {
+            return Ok(0);
+        }
+        if !self.values.untouched_bytes().is_some_and(is_barren) {
+            return Ok(0);
+        }
+        self.values.end_page();
+        Ok(std::mem::take(&mut self.page_remaining))
+    }
+
+    /// Rows that are left of the page, of a leaf without repetition; `None` for one of dictionary indices, which is not searched.
+    pub(crate) fn rows_of_page(&self) -> Option<usize> {
+        (self.page_remaining > 0 && !self.values.holds_codes()).then_some(self.page_remaining)
+    }
+
     /// Appends the dictionary indices of the next `row_count` rows to `codes`, up to the first page that holds values instead,
     /// if the leaf has no repetition. Returns how many rows it took.
     pub(crate) fn read_codes(&mut self, row_count: usize, codes: &mut Codes) -> Result<usize> {

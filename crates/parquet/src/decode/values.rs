@@ -172,6 +172,15 @@ impl ValueColumn {
         }
     }
 
+    /// The bytes of a page that nothing was asked of yet, if each value's are in it one after the other.
+    pub(crate) fn untouched_bytes(&self) -> Option<&[u8]> {
+        match self {
+            Self::Fixed(column) => column.untouched_bytes(),
+            Self::ByteArray(column) => column.untouched_bytes(),
+            Self::Boolean(_) | Self::Dictionary(_) | Self::Null { .. } => None,
+        }
+    }
+
     /// Whether the page holds indices of a dictionary that the column keeps.
     pub(crate) fn holds_codes(&self) -> bool {
         match self {

@@ -74,6 +74,16 @@ impl Pattern {
         (is_exact && !self.ignore_case).then_some(&self.prefix)
     }
 
+    /// The longest bytes that every value that matches has somewhere, one after the other; nothing if case is ignored.
+    pub(crate) fn longest_literal(&self) -> Vec<u8> {
+        if self.ignore_case {
+            return Vec::new();
+        }
+        let runs = self.pieces.iter().flat_map(|piece| piece.items.split(|item| *item == Item::Any));
+        let bytes = |run: &[Item]| run.iter().filter_map(Item::byte).collect();
+        runs.max_by_key(|run| run.len()).map(bytes).unwrap_or_default()
+    }
+
     /// Whether a string or byte string matches. In what is not UTF-8, each byte that belongs to no character is one.
     pub(crate) fn matches(&self, value: &[u8]) -> bool {
         if self.ignore_case {
@@ -121,15 +131,20 @@ fn is_continuation(byte: u8) -> bool {
     byte & 0xC0 == 0x80
 }
 
+impl Item {
+    fn byte(&self) -> Option<u8> {
+        if let Self::Byte(byte) = self { Some(*byte) } else { None }
+    }
+}
+
 impl Piece {
     fn new(items: Vec<Item>) -> Self {
-        let byte = |item: &Item| if let Item::Byte(byte) = item { Some(*byte) } else { None };
-        let literal = items.iter().map(byte).collect();
+        let literal = items.iter().map(Item::byte).collect();
         Self { items, literal }
     }
 
     fn leading_bytes(&self) -> Bytes {
-        self.items.iter().map_while(|item| if let Item::Byte(byte) = item { Some(*byte) } else { None }).collect()
+        self.items.iter().map_while(Item::byte).collect()
     }
 
     /// Where the piece ends that starts at `at`.
@@ -213,6 +228,16 @@ mod tests {
         assert_eq!(Pattern::new("ab", false).exact(), Some(&Bytes::from_static(b"ab")));
         assert_eq!(Pattern::new("ab", true).exact(), None);
         assert_eq!(Pattern::new("ab%", true).prefix(), None);
+    }
+
+    #[test]
+    fn the_longest_literal_is_in_every_value_that_matches() {
+        let literal = |pattern| String::from_utf8(Pattern::new(pattern, false).longest_literal()).unwrap();
+        assert_eq!(literal("%needle%hay"), "needle");
+        assert_eq!(literal("ab_cde%f"), "cde");
+        assert_eq!(literal("\\%\\_a%_"), "%_a");
+        assert_eq!(literal("%_%"), "");
+        assert!(Pattern::new("abc", true).longest_literal().is_empty());
     }
 
     /// The definition, by trying every length for each `%`.

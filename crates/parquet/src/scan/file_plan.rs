@@ -6,6 +6,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{Schema, SchemaRef};
 
 use super::conjuncts::Experience;
+use super::search::SearchTally;
 use crate::assemble::assemble;
 use crate::dataset::Alignment;
 use crate::decode::LeafBatch;
@@ -32,6 +33,8 @@ pub(super) struct FilePlan {
     pub(super) alignment: Alignment,
     /// What asking the parts of the predicate has cost and brought.
     pub(super) experience: Experience,
+    /// What searching pages has brought.
+    pub(super) searches: SearchTally,
     limits: Limits,
 }
 
@@ -99,8 +102,9 @@ impl FilePlan {
                 Some(Arc::new(bound))
             }
         };
-        let experience = Experience::default();
-        Ok(Self { leaves, predicate, operands, columns, schema, alignment, experience, limits: file.limits().clone() })
+        let (experience, searches) = (Experience::default(), SearchTally::default());
+        let limits = file.limits().clone();
+        Ok(Self { leaves, predicate, operands, columns, schema, alignment, experience, searches, limits })
     }
 }
 

@@ -71,6 +71,25 @@ impl LeafColumn {
         self.held = Held::Nothing;
     }
 
+    /// Goes to `row` of the row group, and past the page that begins there if `is_barren` says so of its bytes, as
+    /// [`LeafReader::pass_page`] has it. Returns whether it is past it.
+    pub(super) fn pass_page(&mut self, row: u64, is_barren: impl FnOnce(&[u8]) -> bool) -> Result<bool> {
+        self.skip_to(row)?;
+        let passed = self.reader.pass_page(is_barren)?;
+        self.position += passed as u64;
+        Ok(passed > 0)
+    }
+
+    /// The next row of the row group.
+    pub(super) fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// Rows from there on that are of one page, as [`LeafReader::rows_of_page`] has it.
+    pub(super) fn rows_of_page(&self) -> Option<usize> {
+        self.reader.rows_of_page()
+    }
+
     /// The rows that are held; `None` if nothing was decoded of the window yet.
     pub(super) fn held(&self) -> Option<&Arc<Mask>> {
         match &self.held {

@@ -28,6 +28,7 @@ mod parallel;
 mod producer;
 mod report;
 mod row_group;
+mod search;
 mod serial;
 mod stream;
 mod target;

@@ -7,9 +7,10 @@ use arrow_array::{Array, Int64Array, RecordBatch, RecordBatchOptions};
 
 use super::conjuncts::{self, Conjunct, Tally};
 use super::counters::{Counters, Stage};
-use super::file_plan::Operand;
+use super::file_plan::{FilePlan, Operand};
 use super::leaf_column::{Filters, LeafColumn, Rows};
 use super::mask::Mask;
+use super::search::Search;
 use super::truth::Truth;
 use super::window::{Stretch, Window, Windows};
 use super::work::{Planned, Reader};
@@ -27,6 +28,8 @@ pub(super) struct RowGroupScan {
     /// The conjuncts in the order that they are asked.
     order: Vec<usize>,
     truths: Vec<Option<Truth>>,
+    /// What to search the pages of a leaf for, before the first conjunct is asked.
+    search: Option<(usize, Search)>,
     tallies: Vec<Tally>,
     /// Nothing is left, or the predicate is true of no row.
     ended: bool,
@@ -60,8 +63,10 @@ impl RowGroupScan {
         let order = plan.experience.order(&conjuncts, |conjunct| guess(conjunct, &planned));
         let window_rows =
             if conjuncts.is_empty() { batch_size } else { batch_size.clamp(FEWEST_TESTED_ROWS, MOST_TESTED_ROWS) };
+        let search = order.first().and_then(|&first| search_for(&conjuncts[first], plan));
         reader.turn_to(&planned);
         Self {
+            search,
             windows: Windows::new(planned.rows.clone()),
             window_rows,
             columns: (0..plan.leaves.len()).map(|_| None).collect(),
@@ -79,9 +84,12 @@ impl RowGroupScan {
     pub(super) fn next(&mut self, reader: &mut Reader, counters: &Counters) -> Result<Option<Survivors>> {
         while !self.ended {
             reader.check()?;
-            let Some(window) = self.windows.next(self.window_rows) else { break };
             self.filters.clear();
             self.columns.iter_mut().flatten().for_each(LeafColumn::start_window);
+            let most = counters
+                .timed(Stage::Test, || self.pass_pages(reader, counters))
+                .map_err(|error| self.planned.locate(error))?;
+            let Some(window) = self.windows.next(most) else { break };
             let kept = counters
                 .timed(Stage::Test, || self.test(&window, reader))
                 .map_err(|error| self.planned.locate(error))?;
@@ -92,6 +100,38 @@ impl RowGroupScan {
         }
         self.ended = true;
         Ok(None)
+    }
+
+    /// Passes over pages that have nothing of what is searched for. Returns how many rows to test together: those of no more
+    /// than a page, where the next one is to be searched.
+    fn pass_pages(&mut self, reader: &mut Reader, counters: &Counters) -> Result<usize> {
+        let plan = Arc::clone(&self.planned.plan);
+        while let Some((leaf, search)) = &self.search
+            && plan.searches.pays()
+            && let Some(start) = self.windows.start()
+        {
+            reader.check()?;
+            let begun = Instant::now();
+            let column = match &mut self.columns[*leaf] {
+                Some(column) => column,
+                none => none.insert(LeafColumn::new(reader.open(&self.planned, *leaf)?)),
+            };
+            let is_barren = |bytes: &[u8]| {
+                let is_barren = search.is_barren(bytes);
+                plan.searches.add(is_barren);
+                is_barren
+            };
+            if !column.pass_page(start, is_barren)? {
+                return Ok(column.rows_of_page().map_or(self.window_rows, |rows| rows.min(self.window_rows)));
+            }
+            let passed = self.windows.pass(column.position());
+            counters.add_window(passed, 0);
+            if let Some(tally) = self.order.first().and_then(|&first| self.tallies.get_mut(first)) {
+                tally.time += begun.elapsed();
+                tally.rows_asked += passed as u64;
+            }
+        }
+        Ok(self.window_rows)
     }
 
     /// Leaves column readers to the next row group, and what was learned.
@@ -335,6 +375,15 @@ fn guess(conjunct: &Conjunct, planned: &Planned) -> f64 {
     let bytes =
         leaves.map(|&leaf| row_group.column(planned.plan.leaves[leaf].leaf.column).uncompressed_size()).sum::<i64>();
     1.0 + bytes.max(0) as f64 / row_group.num_rows().max(1) as f64
+}
+
+/// What to search the pages of a conjunct's leaf for, and which leaf that is.
+fn search_for(conjunct: &Conjunct, plan: &FilePlan) -> Option<(usize, Search)> {
+    let &[operand] = conjunct.operands.as_slice() else { return None };
+    match plan.operands[operand] {
+        Operand::Leaf(leaf) if plan.searches.pays() => Some((leaf, Search::new(&conjunct.predicate.test)?)),
+        _ => None,
+    }
 }
 
 fn stretch_of<'a>(window: &Window, kept: &Mask, stretch: &'a mut Option<Stretch>) -> Result<&'a Stretch> {

@@ -83,6 +83,25 @@ impl Windows {
         Self { ranges: ranges.into_iter(), current: 0..0 }
     }
 
+    /// The first row of the next window; `None` after the last.
+    pub(super) fn start(&mut self) -> Option<u64> {
+        while self.current.is_empty() {
+            self.current = self.ranges.next()?;
+        }
+        Some(self.current.start)
+    }
+
+    /// Leaves out the rows before `row`; returns how many.
+    pub(super) fn pass(&mut self, row: u64) -> usize {
+        let mut passed = 0;
+        while let Some(start) = self.start().filter(|start| *start < row) {
+            let end = row.min(self.current.end);
+            passed += (end - start) as usize;
+            self.current.start = end;
+        }
+        passed
+    }
+
     /// The next window, of at most `most` rows; `None` after the last.
     pub(super) fn next(&mut self, most: usize) -> Option<Window> {
         let mut window = Window { ranges: Vec::new(), len: 0 };
@@ -112,6 +131,16 @@ mod tests {
         let first = windows.next(5).unwrap();
         assert_eq!((first.ranges.as_slice(), first.len()), ([2..4, 8..11].as_slice(), 5));
         assert_eq!(windows.next(5).unwrap().ranges, [11..14]);
+        assert_eq!(windows.next(5), None);
+    }
+
+    #[test]
+    fn rows_are_left_out_up_to_one() {
+        let mut windows = Windows::new(vec![2..4, 8..14, 20..22]);
+        assert_eq!((windows.start(), windows.pass(1), windows.start()), (Some(2), 0, Some(2)));
+        assert_eq!((windows.pass(10), windows.start()), (4, Some(10)));
+        assert_eq!((windows.pass(17), windows.start()), (4, Some(20)));
+        assert_eq!((windows.pass(30), windows.start()), (2, None));
         assert_eq!(windows.next(5), None);
     }
 

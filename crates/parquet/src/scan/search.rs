@@ -1,0 +1,158 @@
+//! Pages that have none of the strings that a test looks for, found before a value of them is decoded.
+//!
+//! A value that equals a string has its bytes, and so has the page where it is stored as it is: where they are nowhere in the
+//! page, no row of it passes. A search for some bytes goes over a page about ten times as fast as its values are told apart
+//! and compared: 100 keys in 390 files with Bloom filters took 379 ms of processor time instead of 598, one key that is in
+//! none 12.5 ms instead of 17.2, where decompressing is what is left.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use lath_kernels::compare::Comparison;
+use memchr::arch::all::packedpair::HeuristicFrequencyRank;
+use memchr::memmem::{Finder, FinderBuilder};
+
+use crate::predicate::{Test, Value, ValueTest};
+
+/// Longest IN list that is searched for, string by string.
+const MOST_STRINGS: usize = 4;
+
+/// Shorter strings are in every page.
+const SHORTEST: usize = 3;
+
+/// The strings one of which is in every value that passes.
+#[derive(Debug)]
+pub(super) struct Search {
+    finders: Vec<Finder<'static>>,
+}
+
+impl Search {
+    /// For the values of one column that pass `test`; `None` if nothing is known that they have.
+    pub(super) fn new(test: &Test) -> Option<Self> {
+        let strings = strings(test)?;
+        let is_worth_it = strings.len() <= MOST_STRINGS && strings.iter().all(|string| string.len() >= SHORTEST);
+        let finder = |string: Vec<u8>| {
+            FinderBuilder::new().build_forward_with_ranker_owned(Frequencies, string.into_boxed_slice())
+        };
+        is_worth_it.then(|| Self { finders: strings.into_iter().map(finder).collect() })
+    }
+
+    /// Whether none of the strings is in `bytes`.
+    pub(super) fn is_barren(&self, bytes: &[u8]) -> bool {
+        self.finders.iter().all(|finder| finder.find(bytes).is_none())
+    }
+}
+
+/// Of a test of one column, strings one of which is in every value that passes.
+fn strings(test: &Test) -> Option<Vec<Vec<u8>>> {
+    match test {
+        Test::All(tests) => tests.iter().find_map(strings),
+        Test::Any(tests) => tests.iter().map(strings).collect::<Option<Vec<_>>>().map(|all| all.concat()),
+        Test::Is(test, Some(true)) => strings(test),
+        Test::Values { test, .. } => match test {
+            ValueTest::Compare(Comparison::Equal, value) => strings_of(std::slice::from_ref(value)),
+            ValueTest::In(set) => strings_of(set.values()),
+            ValueTest::Like(pattern) => Some(vec![pattern.longest_literal()]),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn strings_of(values: &[Value]) -> Option<Vec<Vec<u8>>> {
+    let bytes = |value: &Value| if let Value::Bytes(bytes) = value { Some(bytes.to_vec()) } else { None };
+    // A long list is not copied to be refused.
+    if values.len() > MOST_STRINGS { None } else { values.iter().map(bytes).collect() }
+}
+
+/// How often bytes stand in pages, to look for the rarest of a string first: what lengths and small numbers are made of is
+/// frequent, then what text is.
+struct Frequencies;
+
+impl HeuristicFrequencyRank for Frequencies {
+    fn rank(&self, byte: u8) -> u8 {
+        match byte {
+            0..0x20 | 0xff => 255,
+            b' ' | b'a' | b'e' | b'i' | b'o' | b't' | b'n' | b's' | b'r' => 200,
+            b'a'..=b'z' | b'0'..=b'9' => 150,
+            0x20..0x80 => 100,
+            _ => 50,
+        }
+    }
+}
+
+/// What searching the pages of a column has brought so far, in all row groups of a scan.
+#[derive(Debug, Default)]
+pub(super) struct SearchTally {
+    searched: AtomicU64,
+    barren: AtomicU64,
+}
+
+/// Pages that are searched whatever comes of it.
+const TRIAL: u64 = 4;
+
+impl SearchTally {
+    /// Whether to go on: what a search costs has to be small beside what it saves.
+    pub(super) fn pays(&self) -> bool {
+        let searched = self.searched.load(Ordering::Relaxed);
+        searched < TRIAL || 2 * self.barren.load(Ordering::Relaxed) >= searched
+    }
+
+    pub(super) fn add(&self, is_barren: bool) {
+        self.searched.fetch_add(1, Ordering::Relaxed);
+        self.barren.fetch_add(is_barren.into(), Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::predicate::{Pattern, ValueSet};
+
+    fn values(test: ValueTest) -> Test {
+        Test::Values { column: 0, test }
+    }
+
+    fn equal(text: &'static str) -> Test {
+        values(ValueTest::Compare(Comparison::Equal, Value::Bytes(text.into())))
+    }
+
+    #[test]
+    fn a_page_is_barren_without_any_string_that_passes() {
+        let like = values(ValueTest::Like(Pattern::new("x%needle_%", false)));
+        let list =
+            values(ValueTest::In(ValueSet::new(vec![Value::Bytes("straw".into()), Value::Bytes("needle".into())])));
+        let any = Test::Any(vec![equal("needle"), equal("straw")]);
+        for test in
+            [equal("needle"), like, list, any, Test::All(vec![values(ValueTest::Always(true)), equal("needle")])]
+        {
+            let search = Search::new(&test).expect("a string to look for");
+            assert!(search.is_barren(b"hay hay hay needl hay"), "{test:?}");
+            assert!(!search.is_barren(b"hay hay needle hay"), "{test:?}");
+        }
+    }
+
+    #[test]
+    fn what_passes_without_a_string_is_not_searched_for() {
+        let null = values(ValueTest::IsNull);
+        let long =
+            values(ValueTest::In(ValueSet::new((0..50).map(|i| Value::Bytes(format!("key {i}").into())).collect())));
+        let not = Test::Not(Box::new(equal("needle")));
+        let number = values(ValueTest::Compare(Comparison::Equal, Value::Int(5)));
+        let other = values(ValueTest::Compare(Comparison::NotEqual, Value::Bytes("needle".into())));
+        for test in [Test::Any(vec![equal("needle"), null]), long, not, number, other, equal(""), equal("ab")] {
+            assert!(Search::new(&test).is_none(), "{test:?}");
+        }
+    }
+
+    #[test]
+    fn searching_is_given_up_where_most_pages_have_the_strings() {
+        let tally = SearchTally::default();
+        for _ in 0..TRIAL {
+            assert!(tally.pays());
+            tally.add(false);
+        }
+        assert!(!tally.pays());
+        (0..TRIAL).for_each(|_| tally.add(true));
+        assert!(tally.pays());
+    }
+}
