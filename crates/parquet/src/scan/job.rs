@@ -96,12 +96,18 @@ impl Job {
     fn plan_open(&self, entry: &DatasetFile, file: &ParquetFile) -> Result<Vec<Planned>> {
         let plan = self.plan_of(entry, file)?;
         let row_counts = file.row_group_row_counts();
-        let chosen = crate::read::split_rows(row_counts, self.row_groups.as_deref(), self.row_ranges.as_deref())?;
+        let chosen = || crate::read::split_rows(row_counts, self.row_groups.as_deref(), self.row_ranges.as_deref());
         let mut rows: Vec<RowsLeft> = Vec::new();
         match &plan.predicate {
-            None => rows.extend(chosen.into_iter().map(|rows| (rows.row_group, rows.ranges, None))),
+            None => rows.extend(chosen()?.into_iter().map(|rows| (rows.row_group, rows.ranges, None))),
             Some(predicate) => {
-                let row_groups: Vec<usize> = chosen.iter().map(|rows| rows.row_group).collect();
+                // Of most files nothing is left: what is chosen of all their rows is not spelled out.
+                let is_whole = self.row_groups.is_none() && self.row_ranges.is_none();
+                let chosen = if is_whole { Vec::new() } else { chosen()? };
+                let row_groups: Vec<usize> = match is_whole {
+                    true => (0..row_counts.len()).collect(),
+                    false => chosen.iter().map(|rows| rows.row_group).collect(),
+                };
                 let mut report = PruneReport::default();
                 let pruned = self
                     .counters
@@ -110,10 +116,11 @@ impl Job {
                 let mut chosen = chosen.into_iter();
                 for surviving in pruned? {
                     // They come in the order that was asked for.
-                    let Some(wanted) = chosen.find(|wanted| wanted.row_group == surviving.row_group) else { break };
-                    let rows_left = match self.row_ranges {
-                        Some(_) => intersection(&surviving.rows, &wanted.ranges),
-                        None => surviving.rows,
+                    let wanted = chosen.find(|wanted| wanted.row_group == surviving.row_group);
+                    let rows_left = match (&self.row_ranges, wanted) {
+                        (Some(_), Some(wanted)) => intersection(&surviving.rows, &wanted.ranges),
+                        (Some(_), None) => break,
+                        (None, _) => surviving.rows,
                     };
                     let left = match &*surviving.test {
                         Test::Constant(Some(true)) => None,

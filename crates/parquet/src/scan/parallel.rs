@@ -5,6 +5,7 @@
 //! as well, unless its row group is the one whose turn it is and nothing of it is there.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -21,6 +22,10 @@ use crate::error::{Error, Result};
 
 /// Most files that are opened before rows of them are wanted.
 const MOST_FILES_AHEAD: usize = 256;
+
+/// Most files that a thread opens at a time: of many files each is ruled out in microseconds, as little as it takes to ask
+/// for the next one while others do.
+const MOST_FILES_AT_ONCE: usize = 16;
 
 /// How often who waits for a batch looks whether the scan was cancelled.
 const CANCEL_INTERVAL: Duration = Duration::from_millis(10);
@@ -56,6 +61,8 @@ struct State {
     waiting_bytes: usize,
     idle: usize,
     workers: usize,
+    /// Files are opened one at a time: each is waited for.
+    opens_singly: bool,
     reader_waits: bool,
     waker: Option<Waker>,
 }
@@ -80,16 +87,22 @@ struct RowGroup {
 
 /// What a thread does next.
 enum Task {
-    Open(usize),
-    Scan { file: usize, row_group: usize, planned: Box<Planned> },
+    /// These files, one after the other.
+    Open(Range<usize>),
+    Scan {
+        file: usize,
+        row_group: usize,
+        planned: Box<Planned>,
+    },
 }
 
 impl Parallel {
     /// Starts `threads` threads.
     pub(super) fn new(job: Arc<Job>, threads: usize) -> Result<Self> {
+        let opens_singly = job.dataset.concurrency() > 1;
         let shared = Arc::new(Shared {
             job,
-            state: Mutex::new(State::default()),
+            state: Mutex::new(State { opens_singly, ..State::default() }),
             work: Condvar::new(),
             ready: Condvar::new(),
             stop: Arc::default(),
@@ -160,9 +173,10 @@ fn work(shared: &Shared) {
     let worked = catch_unwind(AssertUnwindSafe(|| {
         while let Some(task) = shared.next_task() {
             match task {
-                Task::Open(index) => {
-                    let planned = job.plan_file(index);
-                    shared.opened(index, planned);
+                Task::Open(files) => {
+                    let first = files.start;
+                    let planned = files.map(|file| job.plan_file(file)).collect();
+                    shared.opened(first, planned);
                 }
                 Task::Scan { file, row_group, planned } => {
                     let result = shared.scan(file, row_group, *planned, &mut reader);
@@ -282,13 +296,16 @@ impl Shared {
         state
     }
 
-    fn opened(&self, index: usize, planned: Result<Vec<Planned>>) {
+    /// Takes what there is to do in files from `first` on.
+    fn opened(&self, first: usize, planned: Vec<Result<Vec<Planned>>>) {
         let mut state = self.lock();
-        let Some(file) = state.file(index) else { return };
-        file.is_open = true;
-        match planned {
-            Ok(planned) => file.row_groups.extend(planned.into_iter().map(RowGroup::of)),
-            Err(error) => file.row_groups.push_back(RowGroup::failed(error)),
+        for (index, planned) in (first..).zip(planned) {
+            let Some(file) = state.file(index) else { return };
+            file.is_open = true;
+            match planned {
+                Ok(planned) => file.row_groups.extend(planned.into_iter().map(RowGroup::of)),
+                Err(error) => file.row_groups.push_back(RowGroup::failed(error)),
+            }
         }
         state.drop_empty_files();
         self.call(&state);
@@ -362,11 +379,22 @@ impl State {
             }
         }
         if self.next_file < file_count && self.files.len() < MOST_FILES_AHEAD {
-            self.files.push_back(File::default());
-            self.next_file += 1;
-            return Some(Task::Open(self.next_file - 1));
+            let first = self.next_file;
+            self.next_file += self.files_at_once(file_count);
+            self.files.resize_with(self.next_file - self.first_file, File::default);
+            return Some(Task::Open(first..self.next_file));
         }
         None
+    }
+
+    /// How many of the files that are left to open next: few at the start, where the first may have what is wanted, and few
+    /// at the end, so that no thread waits for another. Where opening takes long, one.
+    fn files_at_once(&self, file_count: usize) -> usize {
+        if self.opens_singly {
+            return 1;
+        }
+        let left = file_count - self.next_file;
+        (self.next_file / 4).min(left / (4 * self.workers.max(1))).clamp(1, MOST_FILES_AT_ONCE.min(left))
     }
 
     /// Whether there may be something to do later for a thread that has nothing to do now.
