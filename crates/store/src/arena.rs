@@ -82,6 +82,24 @@ impl Arena {
         self.len.store(len.min(self.data.capacity()), Ordering::Relaxed);
     }
 
+    /// Whether the bytes before `end` are there.
+    #[inline]
+    fn has(&self, end: u64) -> bool {
+        end <= self.len() || self.has_grown(end)
+    }
+
+    /// The same, by asking for the length. Where another process writes, the one known here may be that of a moment ago: two
+    /// threads that take notice of a shorter and then of a longer one may do so in the other order.
+    #[cold]
+    fn has_grown(&self, end: u64) -> bool {
+        let len = self.data.len().min(self.data.capacity());
+        let has_grown = end <= len;
+        if has_grown {
+            self.len.fetch_max(len, Ordering::Relaxed);
+        }
+        has_grown
+    }
+
     /// The node at `reference`: a leaf, an inner node or a root record.
     #[inline]
     pub(crate) fn node(&self, reference: u64) -> Result<Node<'_>> {
@@ -93,7 +111,7 @@ impl Arena {
     pub(crate) fn peek(&self, reference: u64) -> Option<Node<'_>> {
         let head = self.peek_head(reference)?;
         let len = usize::from(u16::from_le_bytes([head[2], head[3]])) * UNIT as usize;
-        let is_within = len > 0 && reference * UNIT + len as u64 <= self.len();
+        let is_within = len > 0 && self.has(reference * UNIT + len as u64);
         is_within.then(|| Node { head, body: self.slice(reference * UNIT + CHECKSUM_LEN as u64, len - CHECKSUM_LEN) })
     }
 
@@ -105,7 +123,7 @@ impl Arena {
         }
         let len = node::value::len(head);
         let start = reference * UNIT + node::value::HEAD as u64;
-        if len > node::value::MAX_LEN || start + len > self.len() {
+        if len > node::value::MAX_LEN || !self.has(start + len) {
             return Err(outside(reference));
         }
         Ok(self.slice(start, len as usize))
@@ -119,7 +137,7 @@ impl Arena {
             Some(_) => u32::from(u16::from_le_bytes([head[2], head[3]])),
             None => return Err(Error::corrupt_at(reference * UNIT, "no kind of node has this number")),
         };
-        if units == 0 || (reference + u64::from(units)) * UNIT > self.len() {
+        if units == 0 || !self.has((reference + u64::from(units)) * UNIT) {
             return Err(outside(reference));
         }
         Ok(Extent { start: reference, units })
@@ -149,7 +167,8 @@ impl Arena {
             use std::arch::x86_64::_mm_prefetch;
             let end = (reference + lines).min(self.len() / UNIT);
             for line in reference..end {
-                // SAFETY: the line is within the area: it ends at `end` units at the latest.
+                // SAFETY: the line is within the area, or was until a moment ago, and so within the mapping: it ends at `end`
+                // units at the latest.
                 let address = unsafe { self.base.as_ptr().add((line * UNIT) as usize) };
                 // SAFETY: a prefetch changes nothing that can be observed; SSE is part of x86-64.
                 unsafe { _mm_prefetch::<HINT>(address.cast()) };
@@ -219,7 +238,7 @@ impl Arena {
 
     #[inline]
     fn peek_head(&self, reference: u64) -> Option<&[u8; BODY_HEAD]> {
-        if !(FIRST_UNIT..REFERENCE_LIMIT).contains(&reference) || (reference + 1) * UNIT > self.len() {
+        if !(FIRST_UNIT..REFERENCE_LIMIT).contains(&reference) || !self.has((reference + 1) * UNIT) {
             return None;
         }
         let at = (reference * UNIT) as usize + CHECKSUM_LEN;

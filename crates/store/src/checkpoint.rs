@@ -7,8 +7,9 @@ use crate::error::{Error, Result};
 use crate::extent::{Extent, UNIT};
 use crate::header::Header;
 use crate::node::{Kind, value};
+use crate::recovery::FIRST_LEN;
 use crate::root::Root;
-use crate::state::{State, sorted, walk_root};
+use crate::state::{Published, State, sorted, walk_root};
 use crate::store::Inner;
 use crate::trie::Writer;
 
@@ -17,6 +18,10 @@ const PIECE_BYTES: u64 = 1 << 16;
 
 /// The bytes of both headers.
 const HEADERS: Range<u64> = 0..8192;
+
+/// The file is cut off at a multiple of so many units, and not below so many.
+pub(crate) const PAGE_UNITS: u64 = 4096 / UNIT;
+pub(crate) const LEAST_UNITS: u64 = FIRST_LEN / UNIT;
 
 impl Inner {
     /// Makes a checkpoint of at least the commit numbered `sequence`, unless there is one.
@@ -29,12 +34,24 @@ impl Inner {
 
     /// Makes a checkpoint of the newest commit, unless there is one. Writers wait only while it begins and ends.
     pub(crate) fn checkpoint(&self) -> Result<()> {
+        self.make_checkpoint(false)
+    }
+
+    /// Cuts off what is free at the end of the file. The length that is left is in a durable header before; a crash in
+    /// between leaves a file that is longer than it has to be.
+    pub(crate) fn shorten(&self) -> Result<()> {
+        self.make_checkpoint(true)
+    }
+
+    fn make_checkpoint(&self, shorter: bool) -> Result<()> {
         let mut number = self.checkpoints.lock().unwrap_or_else(PoisonError::into_inner);
         if self.is_poisoned() {
             return Err(Error::Poisoned);
         }
         let mut state = self.take()?;
-        if state.root == state.durable {
+        let is_shorter = shorter && self.drop_tail(&mut state);
+        // The map of free space that a clean close has left is in the way too.
+        if state.root == state.durable && !is_shorter && !(shorter && state.free_map.is_some()) {
             self.put_back(state);
             return Ok(());
         }
@@ -42,23 +59,45 @@ impl Inner {
         state.writer.space.load_all();
         let (root, durable, end) = (state.root, state.durable, state.writer.space.end());
         state.checkpointing = Some(root);
+        let has_copies = std::mem::take(&mut state.has_copies);
         let switched = self.log.switch();
         self.put_back(state);
 
         let header =
             Header { identity: self.identity, number: *number + 1, root, end, free_map: None, is_clean: false };
-        let written = switched.and_then(|_| self.write_checkpoint(&header, &durable));
+        let written = switched.and_then(|_| self.write_checkpoint(&header, &durable, has_copies));
         let mut state = self.take()?;
         state.checkpointing = None;
         let result = written.and_then(|()| {
             *number += 1;
             self.settle_checkpoint(&mut state, root)
         });
+        let cut = if result.is_ok() && is_shorter { self.cut_off(&state) } else { Ok(()) };
         self.put_back(state);
         if result.is_err() {
             self.poison();
         }
-        result
+        // A file that could not be cut off is longer than it has to be, and otherwise what it was.
+        result.and(cut)
+    }
+
+    /// Allocates nothing more in the free units at the end; whether the file may then be shorter than it is.
+    fn drop_tail(&self, state: &mut State) -> bool {
+        let space = &mut state.writer.space;
+        space.load_all();
+        let used = space.end() - space.trailing_free_units();
+        let end = used.next_multiple_of(PAGE_UNITS).max(LEAST_UNITS);
+        space.shrink(end) && space.end() * UNIT < self.arena.data().len()
+    }
+
+    /// Has the file end where the space does. No durable header says anything else, and no commit that counts has nodes
+    /// behind it.
+    fn cut_off(&self, state: &State) -> Result<()> {
+        let len = state.writer.space.end() * UNIT;
+        // Readers look no further from here on.
+        self.readers.publish(Published::value_of(state.record, state.root.sequence), len);
+        self.arena.set_len(len);
+        self.arena.data().set_len(len)
     }
 
     /// Has all know that a checkpoint is durable.
@@ -72,11 +111,11 @@ impl Inner {
         state.reclaim(&self.readers)
     }
 
-    /// Makes durable the nodes of a root that are younger than the durable one, and then the header.
-    fn write_checkpoint(&self, header: &Header, durable: &Root) -> Result<()> {
+    /// Makes durable the nodes of a root that are younger than the durable one, or all that was written, and then the header.
+    fn write_checkpoint(&self, header: &Header, durable: &Root, all: bool) -> Result<()> {
         let sealed = self.seal(&header.root, durable)?;
         let data = self.arena.data();
-        if header.free_map.is_some() {
+        if all {
             data.sync()?;
         } else {
             // What writers have changed meanwhile is left to the next checkpoint.
@@ -116,7 +155,7 @@ impl Inner {
         let Some(mut state) = self.take_now() else { return Ok(()) };
         let header = self.write_free_map(&mut state, *number + 1)?;
         *number += 1;
-        self.write_checkpoint(&header, &state.durable)?;
+        self.write_checkpoint(&header, &state.durable, true)?;
         self.log.clear(header.root.sequence)
     }
 
@@ -144,7 +183,7 @@ impl Inner {
 fn write_map(writer: &mut Writer, unneeded: Vec<Extent>) -> Result<u64> {
     let room = writer.space.saved_bytes_max() as u64 + 2 * UNIT;
     // Fresh space grows the map itself: a little more room than it needs now.
-    let extent = writer.allocate_units(value::units(room + room / 8 + (1 << 16))?)?;
+    let extent = writer.allocate_tightly(value::units(room + room / 8 + (1 << 16))?)?;
     let mut bytes = writer.space.save(unneeded);
     let generation = writer.generation;
     let len = extent.units as usize * UNIT as usize - value::HEAD;

@@ -22,6 +22,7 @@ mod background;
 mod backup;
 mod check;
 mod checkpoint;
+mod compact;
 mod error;
 mod extent;
 #[cfg(test)]
@@ -50,6 +51,7 @@ mod turn;
 mod unfinished;
 
 pub use check::{CheckReport, Problem};
+pub use compact::{Compaction, CompactionProgress};
 pub use error::{Error, Result};
 pub use options::{Durability, Options};
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]

@@ -21,7 +21,7 @@ use crate::transaction::Transaction;
 use crate::trie::Writer;
 
 /// The length of the data area of a store that was just made.
-const FIRST_LEN: u64 = 1 << 16;
+pub(crate) const FIRST_LEN: u64 = 1 << 16;
 
 /// So many commits of the log are done again as one.
 const REPLAY_BATCH: u64 = 256;
@@ -138,6 +138,7 @@ fn first_state(arena: &Arc<Arena>, readers: &Readers, header: &Header) -> Result
         opened: generation,
         free_map,
         gap: None,
+        has_copies: false,
         held: Vec::new(),
     }))
 }

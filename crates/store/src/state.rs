@@ -63,6 +63,8 @@ pub(crate) struct State {
     pub(crate) free_map: Option<Extent>,
     /// The last commit that is not in the log. Until a checkpoint has it, later ones in the log are of no use.
     pub(crate) gap: Option<u64>,
+    /// Whether nodes were copied as they are, generation and checksum too: the next checkpoint does not find them by walking.
+    pub(crate) has_copies: bool,
     /// Space for the list of what readers hold.
     pub(crate) held: Vec<u64>,
 }
@@ -139,6 +141,8 @@ impl State {
     fn only_reached_by(&self, dropped: Root) -> Result<Vec<Extent>> {
         let mut reached = Space::new(crate::arena::FIRST_UNIT, self.writer.space.end());
         self.walk_all(&mut |extent| Ok(reached.mark_used(extent)))?;
+        // What is on a list becomes free by it. Among that is what commits that count have under a name, and was moved since.
+        self.mark_dead(&mut reached);
         let mut only = Vec::new();
         walk_root(self.writer.shared(), &dropped, &mut |extent| {
             let is_new = reached.mark_used(extent);
@@ -150,17 +154,21 @@ impl State {
         Ok(only)
     }
 
+    fn mark_dead(&self, space: &mut Space) {
+        for (_, nodes) in self.reclaimer.parked_nodes().chain(self.records.parked_nodes()) {
+            for node in nodes {
+                space.mark_used(node.extent);
+            }
+        }
+    }
+
     /// Makes the list of free space anew from what the commits reach, after a transaction that failed halfway.
     pub(crate) fn rebuild_space(&mut self) -> Result<()> {
         let end = self.writer.space.end();
         let mut space = Space::new(crate::arena::FIRST_UNIT, end);
         self.walk_all(&mut |extent| Ok(space.mark_used(extent)))?;
         // These are on lists already, whether a commit reaches them or not.
-        for (_, nodes) in self.reclaimer.parked_nodes().chain(self.records.parked_nodes()) {
-            for node in nodes {
-                space.mark_used(node.extent);
-            }
-        }
+        self.mark_dead(&mut space);
         if let Some(map) = self.free_map {
             space.mark_used(map);
         }

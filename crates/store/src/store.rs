@@ -66,6 +66,8 @@ pub(crate) struct Inner {
     is_poisoned: AtomicBool,
     /// Held while a checkpoint is made: the number of the last one.
     pub(crate) checkpoints: Mutex<u64>,
+    /// Held while the store is compacted.
+    pub(crate) compaction: Mutex<()>,
     pub(crate) is_due: Arc<crate::background::Signal>,
 }
 
@@ -117,7 +119,7 @@ impl Store {
     /// [`Error::Limit`] if there are too many snapshots already, [`Error::Corrupt`].
     pub fn snapshot(&self) -> Result<Snapshot> {
         let pin = self.inner.readers.pin()?;
-        self.inner.see_growth();
+        self.inner.see_length();
         let root = Root::read(self.inner.arena.node(Published::reference(pin.value()))?)?;
         Ok(Snapshot::new(Arc::clone(&self.inner), Arc::new(pin), root))
     }
@@ -168,6 +170,7 @@ impl Inner {
             turn: Turn::default(),
             is_poisoned: AtomicBool::new(false),
             checkpoints: Mutex::new(checkpoint),
+            compaction: Mutex::default(),
             is_due: Arc::default(),
         }
     }
@@ -194,7 +197,7 @@ impl Inner {
         self.is_poisoned.load(Ordering::Acquire)
     }
 
-    fn check_writable(&self) -> Result<()> {
+    pub(crate) fn check_writable(&self) -> Result<()> {
         if self.options.read_only {
             return Err(Error::ReadOnly);
         }
@@ -204,11 +207,11 @@ impl Inner {
         Ok(())
     }
 
-    /// Takes notice of the data that another process has added.
-    fn see_growth(&self) {
+    /// Takes notice of the data that another process has added, and of what it has cut off.
+    fn see_length(&self) {
         if self.options.read_only {
             let len = self.readers.data_len();
-            if len > self.arena.len() {
+            if len != self.arena.len() {
                 self.arena.set_len(len);
             }
         }
@@ -266,7 +269,7 @@ impl Inner {
         Ok(())
     }
 
-    fn make_newest(&self, state: &mut State, root: Root, record: u64) {
+    pub(crate) fn make_newest(&self, state: &mut State, root: Root, record: u64) {
         let snapshots_differ = root.snapshots != state.root.snapshots;
         (state.root, state.record) = (root, record);
         let value = Published::value_of(record, root.sequence);
@@ -282,7 +285,7 @@ impl Inner {
         }
     }
 
-    fn is_checkpoint_due(&self, state: &State) -> bool {
+    pub(crate) fn is_checkpoint_due(&self, state: &State) -> bool {
         let parked = state.reclaimer.parked_units(state.durable.generation) * UNIT;
         let used = state.writer.space.used_units() * UNIT;
         self.log.size_bytes() > self.options.log_limit_bytes || (parked > PARKED_MIN_BYTES && parked > used / 4)

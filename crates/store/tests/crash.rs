@@ -7,6 +7,7 @@
 
 mod history;
 
+use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -186,6 +187,16 @@ fn run(random: &mut Rng, commits: usize, in_background: bool) -> usize {
             7..=9 if !held.is_empty() => {
                 let (snapshot, version) = held.swap_remove(random.usize(..held.len()));
                 assert_same(&snapshot, &version, "a snapshot held for long");
+            }
+            10 => {
+                let step = |_: &lath_store::CompactionProgress| {
+                    storage.sample();
+                    witness.moment(&storage, "a step of a compaction");
+                    ControlFlow::Continue(())
+                };
+                store.compact_with(step).unwrap();
+                // It begins with a checkpoint.
+                settle(&witness, true);
             }
             _ => commit(random, &store, &storage, &witness),
         }

@@ -139,6 +139,7 @@ fn run(random: &mut Rng, tally: &mut Tally) {
         let result = match random.u8(..16) {
             0 | 1 => store.checkpoint().map(|()| subject.settle(true)),
             2 => store.sync().map(|()| subject.settle(true)),
+            3 => store.compact().map(|_| subject.settle(true)),
             _ => subject.commit(&store, random),
         };
         let what = format!("step {step}");

@@ -113,6 +113,10 @@ fn commit_often(store: &Store, durability: Durability, seed: u64) {
             store.checkpoint().unwrap();
             say(&format!("checkpoint {number}"));
         }
+        if number.is_multiple_of(25) {
+            store.compact().unwrap();
+            say(&format!("checkpoint {number}"));
+        }
     }
 }
 

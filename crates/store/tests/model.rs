@@ -124,6 +124,13 @@ impl Model {
             }
             4 => store.checkpoint().unwrap(),
             5 => store.sync().unwrap(),
+            6 => {
+                let done = store.compact().unwrap();
+                assert!(done.is_complete && done.bytes_after <= done.bytes_before, "{done:?}");
+                if self.random.bool() {
+                    assert_same(&store.snapshot().unwrap(), &self.last, "a store that was compacted");
+                }
+            }
             _ => {}
         }
     }

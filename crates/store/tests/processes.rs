@@ -187,3 +187,71 @@ fn a_killed_reader_holds_no_space() {
     assert!(with[0] > without[0], "{with:?} {without:?}");
     assert_eq!(with[1], without[1]);
 }
+
+#[test]
+fn others_read_while_the_file_gets_shorter_and_longer() {
+    const NAME: &str = "others_read_while_the_file_gets_shorter_and_longer";
+    const LAST: u64 = 1 << 40;
+    if let Some(path) = std::env::var_os("LATH_PROCESS_STORE") {
+        let store = options().read_only(true).open(path).unwrap();
+        let mut held: Vec<(u64, Snapshot)> = Vec::new();
+        let is_over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let (store, is_over) = (&store, &is_over);
+            let _end = End(is_over);
+            scope.spawn(move || {
+                while !is_over.load(Ordering::Relaxed) {
+                    round_of(&store.snapshot().unwrap());
+                }
+            });
+            for turn in 0_u64.. {
+                let snapshot = store.snapshot().unwrap();
+                let round = round_of(&snapshot);
+                if turn % 100 == 0 {
+                    held.push((round, snapshot));
+                    say(round);
+                }
+                for (round, snapshot) in &held {
+                    assert_eq!(round_of(snapshot), *round);
+                }
+                if held.len() > 3 {
+                    held.remove(0);
+                }
+                if round == LAST {
+                    return;
+                }
+            }
+        });
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store");
+    let store = options().open(&path).unwrap();
+    commit(&store, 1);
+    let (mut reader, mut lines) = start(NAME, &path);
+    wait_for(&mut lines, 1);
+    let (mut shorter, mut round) = (0, 1_u64);
+    while shorter < 40 {
+        let mut transaction = store.begin().unwrap();
+        let mut tree = transaction.tree("much").unwrap();
+        for key in 0..3000 + round % 7 * 1000 {
+            tree.set(&key.to_be_bytes(), &[7; 300]).unwrap();
+        }
+        transaction.commit().unwrap();
+        round += 1;
+        commit(&store, round);
+        let mut transaction = store.begin().unwrap();
+        transaction.drop_tree("much").unwrap();
+        transaction.commit().unwrap();
+        let done = store.compact().unwrap();
+        shorter += u64::from(done.bytes_after + (1 << 20) <= done.bytes_before);
+        assert!(round < 4000, "the file got shorter only {shorter} times");
+        assert!(reader.try_wait().unwrap().is_none(), "the reader has ended");
+        if round % 10 == 0 {
+            let report = store.check().unwrap();
+            assert!(report.is_sound(), "{report:?}");
+        }
+    }
+    commit(&store, LAST);
+    assert!(reader.wait().unwrap().success());
+}

@@ -83,6 +83,10 @@ pub(super) fn is_any_set(words: &[u64], start: u64, len: u64) -> bool {
     pieces(start, len).any(|(word, mask)| words[word] & mask != 0)
 }
 
+pub(super) fn count_clear(words: &[u64], start: u64, len: u64) -> u64 {
+    pieces(start, len).map(|(word, mask)| u64::from((!words[word] & mask).count_ones())).sum()
+}
+
 pub(super) fn is_any_clear(words: &[u64], start: u64, len: u64) -> bool {
     pieces(start, len).any(|(word, mask)| words[word] & mask != mask)
 }

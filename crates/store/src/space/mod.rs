@@ -135,7 +135,6 @@ impl Space {
 
     /// Like [`allocate`](Self::allocate), but looks everywhere before it says `None`: for when the file cannot grow. It does
     /// so of itself while there is a [ceiling](Self::set_ceiling).
-    #[cfg_attr(not(test), expect(dead_code, reason = "for a file that cannot grow: tested, and not called yet"))]
     pub(crate) fn allocate_anywhere(&mut self, units: u32) -> Option<u64> {
         self.allocate_elsewhere(units, true)
     }
@@ -163,6 +162,15 @@ impl Space {
     pub(crate) fn expect(&self, units: u32) -> Option<u64> {
         let holes = if units <= MEDIUM_MAX { &self.medium } else { &self.large };
         holes.peek(units).map(|at| holes.region as u64 * u64::from(REGION) + u64::from(at))
+    }
+
+    /// As [`allocate_anywhere`](Self::allocate_anywhere), below `limit`.
+    pub(crate) fn allocate_below(&mut self, units: u32, limit: u64) -> Option<u64> {
+        let ceiling = self.ceiling;
+        self.set_ceiling(Some(limit));
+        let start = self.allocate_anywhere(units);
+        self.set_ceiling(ceiling);
+        start
     }
 
     #[cold]
@@ -211,13 +219,15 @@ impl Space {
         };
         let suits = |region: &Region, least: u32| region.free >= least.max(units) && u32::from(region.longest) >= units;
         let suits_best = |region: &Region| suits(region, own) && (region.large == large || region.free == REGION);
-        let Some(region) = self
-            .regions
-            .freest(end, thorough, suits_best)
-            .or_else(|| self.regions.freest(end, thorough, |region| suits(region, other)))
-        else {
-            return false;
+        let found = if self.ceiling.is_some() {
+            // What is above is to become free: the nearer to the start, the better.
+            self.regions.first(end, units, |region| suits(region, units))
+        } else {
+            self.regions
+                .freest(end, thorough, suits_best)
+                .or_else(|| self.regions.freest(end, thorough, |region| suits(region, other)))
         };
+        let Some(region) = found else { return false };
         self.load(region);
         self.regions.set_large(region, large);
         let holes = if large { &mut self.large } else { &mut self.medium };
@@ -326,13 +336,34 @@ impl Space {
         self.end = self.end.max(end);
     }
 
-    /// Allocates below this unit only, wherever there is room; `None` lifts that.
-    #[cfg_attr(not(test), expect(dead_code, reason = "what shortening a file takes: tested, and not called yet"))]
+    /// Below which unit all is allocated, if there is such a limit.
+    pub(crate) fn ceiling(&self) -> Option<u64> {
+        self.ceiling
+    }
+
+    /// Allocates below this unit only, wherever there is room, the first regions first; `None` lifts that.
     pub(crate) fn set_ceiling(&mut self, ceiling: Option<u64>) {
+        if self.ceiling == ceiling {
+            return;
+        }
         self.ceiling = ceiling;
         self.medium.forget();
         self.large.forget();
         self.regions.forget_longest();
+    }
+
+    /// How many units from this one on are used.
+    pub(crate) fn used_from(&mut self, unit: u64) -> u64 {
+        let mut free = 0;
+        for (region, start, units) in by_region(unit.max(self.first), self.end) {
+            if start % u64::from(REGION) == 0 && u64::from(units) == REGION.into() {
+                free += u64::from(self.regions.get(region).free);
+            } else {
+                self.load(region);
+                free += bits::count_clear(&self.words, start, units.into());
+            }
+        }
+        self.end.saturating_sub(unit.max(self.first)) - free
     }
 
     /// How many units before the end are free without a used one between.
@@ -351,7 +382,6 @@ impl Space {
     }
 
     /// Drops the units from `end` on; `false`, and nothing is dropped, if one of them is used.
-    #[cfg_attr(not(test), expect(dead_code, reason = "what shortening a file takes: tested, and not called yet"))]
     pub(crate) fn shrink(&mut self, end: u64) -> bool {
         let end = end.max(self.first);
         if end >= self.end {

@@ -7,6 +7,8 @@
 //!
 //! Measured for nodes all over 512 MiB: release 9.5 ns; retire, reclaim and release 10.1 ns; retire and park 3.8 ns.
 
+use std::collections::HashMap;
+
 use super::Space;
 use crate::extent::{Extent, Generation};
 
@@ -96,6 +98,23 @@ impl Reclaimer {
         dead.items.extend(nodes);
         dead.units += dead.items[from..].iter().map(|item| u64::from(item.extent.units)).sum::<u64>();
         dead.close_run(pin + 1);
+    }
+
+    /// Says that dead nodes were moved: for the first unit of each, what it takes now.
+    pub(crate) fn relocate(&mut self, moved: &HashMap<u64, Extent>) {
+        let (Some(first), Some(last)) = (moved.keys().min(), moved.keys().max()) else { return };
+        for dead in self.parked.iter_mut().map(|(_, dead)| dead).chain([&mut self.pending]) {
+            for item in &mut dead.items {
+                // A comparison is quicker than a look at the map, and few are moved at a time.
+                if (*first..=*last).contains(&item.extent.start)
+                    && let Some(to) = moved.get(&item.extent.start)
+                {
+                    // A copy may take less: there was room left for more keys.
+                    dead.units = dead.units - u64::from(item.extent.units) + u64::from(to.units);
+                    item.extent = *to;
+                }
+            }
+        }
     }
 
     /// Releases what none of the pins needs. They are sorted, and the newest commit is not one of them for its own sake: it

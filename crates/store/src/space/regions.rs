@@ -105,6 +105,17 @@ impl Regions {
         best.map(|(_, region)| region)
     }
 
+    /// The first region before `end` that `suits` accepts, which it does of none with less than `units` free.
+    pub(super) fn first(&self, end: usize, units: u32, suits: impl Fn(&Region) -> bool) -> Option<usize> {
+        let all = &self.all[..end.min(self.all.len())];
+        let group = |(group, members): (usize, &[Region])| {
+            let may = self.bounds[group] >= units;
+            let found = may.then(|| members.iter().position(&suits)).flatten();
+            found.map(|at| group * GROUP + at)
+        };
+        all.chunks(GROUP).enumerate().find_map(group)
+    }
+
     fn search_group(
         &mut self,
         group: usize,

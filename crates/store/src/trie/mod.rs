@@ -7,6 +7,7 @@ pub(crate) mod find;
 pub(crate) mod path;
 pub(crate) mod put;
 mod put_run;
+pub(crate) mod relocate;
 pub(crate) mod remove;
 pub(crate) mod remove_range;
 #[cfg(test)]

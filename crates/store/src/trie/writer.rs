@@ -57,28 +57,58 @@ impl Writer {
     }
 
     pub(crate) fn allocate_units(&mut self, units: u32) -> Result<Extent> {
-        loop {
+        let Some(start) = self.space.allocate(units) else { return self.make_room(units, None) };
+        // A node takes the place of one that is long out of the cache.
+        if units <= 16
+            && let Some(next) = self.space.expect(units)
+        {
+            self.arena.shared().prefetch_to_write(next, units.into());
+        }
+        Ok(Extent { start, units })
+    }
+
+    /// The same for what is made once: looks everywhere before the file grows, and has it grow by no more than it must.
+    pub(crate) fn allocate_tightly(&mut self, units: u32) -> Result<Extent> {
+        match self.space.allocate_anywhere(units) {
+            Some(start) => Ok(Extent { start, units }),
+            None => self.make_room(units, Some(u64::from(units) * UNIT)),
+        }
+    }
+
+    /// Has the data area grow, by so many bytes or by as many as is usual, or uses up the last holes where it cannot.
+    #[cold]
+    fn make_room(&mut self, units: u32, bytes: Option<u64>) -> Result<Extent> {
+        // Below the ceiling there is no room: better a little above it, or anywhere, than in a longer file.
+        while let Some(ceiling) = self.space.ceiling() {
+            let above = self.space.end().saturating_sub(ceiling);
+            let higher = (above > 0).then(|| ceiling + (above / 8).max(64).min(above));
+            self.space.set_ceiling(higher);
             if let Some(start) = self.space.allocate(units) {
-                // A node takes the place of one that is long out of the cache.
-                if units <= 16
-                    && let Some(next) = self.space.expect(units)
-                {
-                    self.arena.shared().prefetch_to_write(next, units.into());
-                }
                 return Ok(Extent { start, units });
             }
-            self.grow(units)?;
+        }
+        let is_tight = bytes.is_some();
+        loop {
+            let found = if is_tight { self.space.allocate_anywhere(units) } else { self.space.allocate(units) };
+            if let Some(start) = found {
+                return Ok(Extent { start, units });
+            }
+            if let Err(error) = self.grow(units, bytes) {
+                let start = self.space.allocate_anywhere(units).ok_or(error)?;
+                return Ok(Extent { start, units });
+            }
         }
     }
 
     /// Makes the data area long enough for a node of `units` at its end.
-    fn grow(&mut self, units: u32) -> Result<()> {
+    fn grow(&mut self, units: u32, bytes: Option<u64>) -> Result<()> {
         let arena = self.arena.shared();
         let data = arena.data();
         let len = self.space.end() * UNIT;
         let step = (len / GROWTH_FRACTION).clamp(GROWTH_MIN, GROWTH_MAX).next_multiple_of(GROWTH_MIN);
-        let wanted = len + step.max((u64::from(units) * UNIT).next_multiple_of(GROWTH_MIN));
-        let wanted = if wanted > HUGE_PAGE { wanted.next_multiple_of(HUGE_PAGE) } else { wanted };
+        let usual = len + step.max((u64::from(units) * UNIT).next_multiple_of(GROWTH_MIN));
+        let usual = if usual > HUGE_PAGE { usual.next_multiple_of(HUGE_PAGE) } else { usual };
+        let wanted = bytes.map_or(usual, |bytes| len + bytes);
         let wanted = wanted.min(data.capacity());
         if wanted < len + u64::from(units) * UNIT {
             return Err(Error::Limit { what: "the size of the store", limit: data.capacity() });

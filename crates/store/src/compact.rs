@@ -1,0 +1,370 @@
+//! Giving space back to the file system while the store is in use.
+//!
+//! What is used fits into the first part of the file. A ceiling is set there, above which nobody allocates, and what ends
+//! above it is moved below it by write transactions, so many bytes in each that others have their turn in between. They
+//! change nothing that anybody reads: their commits have the number of the commit before and are in no log. Snapshots kept by
+//! name are moved with the trees, so that what they share stays shared. After a checkpoint only readers need what was
+//! above; without them it is free, a header says where the file ends, and then the file ends there.
+//!
+//! A crash at any point finds the commit of the last checkpoint and the log, as always.
+
+use std::collections::{BTreeSet, HashMap};
+use std::ops::ControlFlow;
+use std::sync::PoisonError;
+use std::time::Duration;
+
+use crate::arena::FIRST_UNIT;
+use crate::error::{Error, Result};
+use crate::extent::UNIT;
+use crate::node::Word;
+use crate::root::Root;
+use crate::state::{State, write_record};
+use crate::stats::Held;
+use crate::store::{Inner, Store};
+use crate::trie::Mode;
+use crate::trie::relocate::{Moved, Relocation};
+
+/// A transaction moves so many bytes, and the node with which it gets there.
+const STEP_BYTES: u64 = 8 << 20;
+
+/// And begins with no further tree when it has looked at so many nodes.
+const STEP_NODES: u64 = 1 << 14;
+
+/// Time for others to begin a transaction. Who waits for one takes some of it to wake up.
+const PAUSE: Duration = Duration::from_micros(500);
+
+/// Of so many parts of what is used, one more is left free below the first ceiling: holes have not the lengths of nodes.
+const SLACK: u64 = 16;
+
+/// The file is shortened again if it gets shorter by one of so many parts.
+const GAIN: u64 = 64;
+
+/// How often all trees are walked at most: with lower ceilings until nodes do not fit below them, with higher ones if they do not
+/// from the first.
+const PASSES: usize = 6;
+
+/// What [`Store::compact`] did.
+#[non_exhaustive]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Compaction {
+    /// The length of the data file before.
+    pub bytes_before: u64,
+    /// The length of the data file after.
+    pub bytes_after: u64,
+    /// How many nodes were moved, and what they take.
+    pub moved_nodes: u64,
+    /// Bytes that were moved.
+    pub moved_bytes: u64,
+    /// What is free in the file after.
+    pub free_bytes: u64,
+    /// What is not free, and would be if nobody held it. Nobody can move that; when it has been let go, the file can be
+    /// made shorter still.
+    pub held: Vec<Held>,
+    /// Whether all was looked at, rather than told to stop.
+    pub is_complete: bool,
+}
+
+/// How far [`Store::compact_with`] has got.
+#[non_exhaustive]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CompactionProgress {
+    /// Bytes that were moved so far.
+    pub moved_bytes: u64,
+    /// About as many will be moved.
+    pub expected_bytes: u64,
+}
+
+impl Store {
+    /// Makes the data file about as short as what is used in it, while others read and write: what lies near its end is moved
+    /// to free space near its start, and the end is cut off.
+    ///
+    /// What snapshots hold stays where it is. If that is near the end, the file cannot be shortened past it:
+    /// [`Compaction::held`] says by whom it is held, and another call will do once it is not. Snapshots kept by name
+    /// are moved with the rest.
+    ///
+    /// Must not be called by a thread that has a transaction open, for which it would wait.
+    ///
+    /// # Errors
+    /// [`Error::ReadOnly`], [`Error::Corrupt`], [`Error::Io`]. What was moved by then is moved, and nothing is lost.
+    pub fn compact(&self) -> Result<Compaction> {
+        self.compact_with(|_| ControlFlow::Continue(()))
+    }
+
+    /// The same, with a call of `progress` between transactions, which says whether to go on.
+    ///
+    /// # Errors
+    /// As [`compact`](Self::compact).
+    pub fn compact_with(&self, mut progress: impl FnMut(&CompactionProgress) -> ControlFlow<()>) -> Result<Compaction> {
+        self.inner.check_writable()?;
+        let _one_at_a_time = self.inner.compaction.lock().unwrap_or_else(PoisonError::into_inner);
+        let bytes_before = self.inner.arena.data().len();
+        let mut work = Work { progress: &mut progress, moved: Moved::default(), expected: 0, is_stopped: false };
+        let done = self.inner.compact(&mut work);
+        let lifted = self.inner.lift_ceiling();
+        done.and(lifted)?;
+        let stats = self.stats()?;
+        Ok(Compaction {
+            bytes_before,
+            bytes_after: self.inner.arena.data().len(),
+            moved_nodes: work.moved.nodes,
+            moved_bytes: work.moved.units * UNIT,
+            free_bytes: stats.free_bytes,
+            held: stats.held,
+            is_complete: !work.is_stopped,
+        })
+    }
+}
+
+/// A compaction as a whole.
+struct Work<'p> {
+    progress: &'p mut dyn FnMut(&CompactionProgress) -> ControlFlow<()>,
+    moved: Moved,
+    /// Units that will be moved.
+    expected: u64,
+    is_stopped: bool,
+}
+
+/// What is walked, and how far it was.
+struct Pass {
+    ceiling: u64,
+    /// First long values only: later there are fewer long holes.
+    only_long: bool,
+    targets: Vec<Target>,
+    at: usize,
+    low: Vec<u8>,
+}
+
+/// Something with nodes.
+enum Target {
+    /// The trees of this name, of the newest commit and of snapshots kept by name.
+    Tree(String),
+    /// Their catalogs.
+    Catalogs,
+    /// The names of the snapshots.
+    Snapshots,
+}
+
+struct Step {
+    moved: Moved,
+    /// Whether there was no room for some.
+    is_full: bool,
+}
+
+impl Inner {
+    fn compact(&self, work: &mut Work<'_>) -> Result<()> {
+        self.readers.release_dead()?;
+        self.checkpoint()?;
+        self.shorten()?;
+        let mut slack = SLACK;
+        for _ in 0..PASSES {
+            let Some((mut pass, above)) = self.plan(slack)? else { break };
+            work.expected = work.moved.units + above;
+            let before = work.moved.nodes;
+            let is_full = self.run(&mut pass, work)?;
+            self.checkpoint()?;
+            self.shorten()?;
+            let is_denser = slack > SLACK;
+            if work.is_stopped || (work.moved.nodes == before && !is_full) || (is_full && is_denser) {
+                break;
+            }
+            slack = if is_full { (slack / 2).max(1) } else { slack * 4 };
+        }
+        Ok(())
+    }
+
+    /// What to move below which ceiling, and about how many units that are; `None` if it is not worth while.
+    fn plan(&self, slack: u64) -> Result<Option<(Pass, u64)>> {
+        let mut state = self.take()?;
+        let planned = state.reclaim(&self.readers).and_then(|()| plan(&mut state, slack));
+        self.put_back(state);
+        planned
+    }
+
+    /// Moves what is above the pass's ceiling; whether there was no room for some.
+    fn run(&self, pass: &mut Pass, work: &mut Work<'_>) -> Result<bool> {
+        while pass.at < pass.targets.len() {
+            let step = self.step(pass)?;
+            work.moved.nodes += step.moved.nodes;
+            work.moved.units += step.moved.units;
+            work.expected = work.expected.max(work.moved.units);
+            let progress =
+                CompactionProgress { moved_bytes: work.moved.units * UNIT, expected_bytes: work.expected * UNIT };
+            if (work.progress)(&progress).is_break() {
+                work.is_stopped = true;
+                return Ok(false);
+            }
+            if step.is_full {
+                if step.moved.nodes == 0 {
+                    if pass.only_long {
+                        pass.begin_with_all();
+                        continue;
+                    }
+                    return Ok(true);
+                }
+                // What was copied because of what is below it left holes, for as long as the last checkpoint needs it.
+                self.checkpoint()?;
+            }
+            std::thread::sleep(PAUSE);
+        }
+        Ok(false)
+    }
+
+    /// One transaction.
+    fn step(&self, pass: &mut Pass) -> Result<Step> {
+        let mut state = self.take()?;
+        if self.is_poisoned() {
+            self.put_back(state);
+            return Err(Error::Poisoned);
+        }
+        let step = self.move_some(&mut state, pass);
+        if step.is_err() && state.rebuild_space().is_err() {
+            self.poison();
+        }
+        let is_due = self.is_checkpoint_due(&state);
+        self.put_back(state);
+        let step = step?;
+        if is_due {
+            self.checkpoint()?;
+        }
+        Ok(step)
+    }
+
+    fn move_some(&self, state: &mut State, pass: &mut Pass) -> Result<Step> {
+        state.writer.generation += 1;
+        let before = state.root;
+        let named = before.named(&self.arena)?;
+        let kept = named.iter().map(|(_, root)| root.generation).max().unwrap_or(0);
+        let mut roots: Vec<Root> = named.iter().map(|(_, root)| *root).chain([before]).collect();
+        let mut moving = Relocation::new(&mut state.writer, pass.ceiling, kept, STEP_BYTES / UNIT);
+        moving.set_only_long(pass.only_long);
+        pass.go_on(&self.arena, &mut moving, &mut roots)?;
+        let is_full = moving.is_full();
+        let moved = moving.finish();
+
+        let Some(newest) = roots.pop() else { return Err(Error::corrupt("the newest commit is gone")) };
+        let mut root = Root { generation: state.writer.generation, ..newest };
+        for ((name, old), now) in named.iter().zip(&roots).filter(|((_, old), now)| old != *now) {
+            debug_assert_eq!(old.generation, now.generation);
+            state.writer.retiring_records(|writer| {
+                writer.put(&mut root.snapshots, name.as_bytes(), &now.to_snapshot(), Mode::Replace)
+            })?;
+        }
+        let record = state.record;
+        let is_same = (root.catalog, root.snapshots) == (before.catalog, before.snapshots);
+        if is_same && state.writer.shared().extent(record)?.end() <= pass.ceiling {
+            return Ok(Step { moved, is_full });
+        }
+        let new_record = write_record(&mut state.writer, &root)?;
+        state.writer.retiring_records(|writer| writer.retire(record))?;
+        // From here on nothing fails.
+        state.reclaimer.relocate(&moved.kept);
+        state.has_copies |= !moved.kept.is_empty();
+        for known in state.named.iter_mut().filter(|known| known.dropped.is_none()) {
+            if let Some(now) = roots.iter().find(|root| root.generation == known.root.generation) {
+                known.root = *now;
+            }
+        }
+        self.make_newest(state, root, new_record);
+        Ok(Step { moved, is_full })
+    }
+
+    /// Has nodes be made wherever there is room, as before.
+    fn lift_ceiling(&self) -> Result<()> {
+        let mut state = self.take()?;
+        state.writer.space.set_ceiling(None);
+        self.put_back(state);
+        Ok(())
+    }
+}
+
+fn plan(state: &mut State, slack: u64) -> Result<Option<(Pass, u64)>> {
+    let space = &mut state.writer.space;
+    let (used, end) = (space.used_units(), space.end());
+    let ceiling = (FIRST_UNIT + used + used / slack).max(crate::checkpoint::LEAST_UNITS);
+    if ceiling + (end / GAIN).max(crate::checkpoint::PAGE_UNITS) > end {
+        return Ok(None);
+    }
+    let above = space.used_from(ceiling);
+    let arena = state.writer.shared();
+    let mut names = BTreeSet::new();
+    for root in state.root.named(arena)?.into_iter().map(|(_, root)| root).chain([state.root]) {
+        names.extend(root.trees(arena)?.into_iter().map(|(name, _)| name));
+    }
+    let trees = names.into_iter().map(Target::Tree);
+    let targets = trees.chain([Target::Catalogs, Target::Snapshots]).collect();
+    state.writer.space.set_ceiling(Some(ceiling));
+    Ok(Some((Pass { ceiling, only_long: true, targets, at: 0, low: Vec::new() }, above)))
+}
+
+impl Pass {
+    fn begin_with_all(&mut self) {
+        (self.only_long, self.at) = (false, 0);
+        self.low.clear();
+    }
+
+    /// Moves some more of what is to be moved. The roots, of which the newest commit's is the last, are then as they have
+    /// to be.
+    fn go_on(&mut self, arena: &crate::arena::Arena, moving: &mut Relocation<'_>, roots: &mut [Root]) -> Result<()> {
+        let mut words = HashMap::new();
+        // Which trees have been moved, from the first to the last.
+        let mut changed: Option<(usize, usize)> = None;
+        while moving.visits() < STEP_NODES && !moving.is_over() {
+            match self.targets.get(self.at) {
+                Some(Target::Tree(name)) => {
+                    let mut trees = Vec::new();
+                    for root in &*roots {
+                        trees.extend(root.tree(arena, name)?.filter(|tree| !trees.contains(tree)));
+                    }
+                    moving.set_range(&self.low, &trees)?;
+                    for tree in trees {
+                        let now = moving.tree(tree)?;
+                        if now != tree {
+                            words.insert(tree.bits(), now.bits());
+                            changed = Some((changed.map_or(self.at, |(first, _)| first), self.at));
+                        }
+                    }
+                }
+                // A transaction looks at the nodes of a catalog once. There are no long values in one.
+                Some(Target::Catalogs) if !words.is_empty() => break,
+                Some(Target::Catalogs | Target::Snapshots) if self.only_long => {}
+                Some(Target::Catalogs) => {
+                    let catalogs: Vec<Word> = roots.iter().map(|root| root.catalog).collect();
+                    moving.set_range(&self.low, &catalogs)?;
+                    for root in &mut *roots {
+                        root.catalog = moving.tree(root.catalog)?;
+                    }
+                }
+                Some(Target::Snapshots) => {
+                    let Some(newest) = roots.last_mut() else { break };
+                    moving.set_range(&self.low, &[newest.snapshots])?;
+                    newest.snapshots = moving.tree(newest.snapshots)?;
+                }
+                None => break,
+            }
+            match moving.rest() {
+                // What several commits have is moved in one go.
+                Some(low) => {
+                    self.low = low;
+                    break;
+                }
+                None => {
+                    self.at += 1;
+                    self.low.clear();
+                    if self.only_long && self.at == self.targets.len() {
+                        self.begin_with_all();
+                        break;
+                    }
+                }
+            }
+        }
+        if let Some((first, last)) = changed
+            && let (Target::Tree(first), Target::Tree(last)) = (&self.targets[first], &self.targets[last])
+        {
+            moving.set_words(first.as_bytes(), last.as_bytes(), words);
+            for root in roots {
+                root.catalog = moving.tree(root.catalog)?;
+            }
+        }
+        Ok(())
+    }
+}

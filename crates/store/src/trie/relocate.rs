@@ -1,0 +1,443 @@
+//! Moving nodes towards the start of the file.
+//!
+//! A part of a tree, the keys of a range, is walked; what ends above a ceiling is copied below it, and so is what refers to what
+//! was copied. Nodes that snapshots kept by name have too are moved once for all of them: whoever walks the same range of every
+//! tree that may have them finds where they are now. So what is moved must not depend on the way to it: a node belongs
+//! to the range if its first possible key does, and a value if its key does.
+//!
+//! The copy of a node that a kept snapshot has is of the same generation as the node, because the snapshot reaches no younger
+//! ones; as the next checkpoint would take it for one with a checksum, it gets that at once, and the checkpoint syncs all of the file.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::find::{Branch, no_progress};
+use super::writer::Writer;
+use super::{Cursor, MAX_KEY_LEN, count};
+use crate::arena::Arena;
+use crate::error::{Error, Result};
+use crate::extent::{Extent, Generation, UNIT};
+use crate::node::{Inner, Kind, Leaf, Slot, Word, edit_inner, edit_leaf, inner, units_for, value};
+use crate::space::reclaim::Retired;
+
+/// So many keys of a tree are looked at between two looks at how much was done.
+const KEYS: u64 = 1 << 16;
+
+/// Values of more units need a long hole: if there is none below the ceiling, any before them will do, and if there is none
+/// of those either, others may yet find room.
+const LONG: u32 = 64;
+
+/// So many long values without room are enough to give up: each is a search of the whole map.
+const STUCK_MAX: u32 = 64;
+
+/// What one transaction moves.
+#[derive(Debug)]
+pub(crate) struct Relocation<'w> {
+    writer: &'w mut Writer,
+    arena: Arc<Arena>,
+    /// What ends above this unit is moved below it.
+    ceiling: u64,
+    /// Nodes born up to here are part of snapshots kept by name.
+    kept: Generation,
+    /// Whether all but long values stays where it is.
+    only_long: bool,
+    /// The keys that count.
+    low: Vec<u8>,
+    high: Option<Vec<u8>>,
+    /// What becomes of words that are the values of a catalog.
+    words: HashMap<u64, u64>,
+    /// Where nodes are that several trees may have.
+    seen: HashMap<u64, u64>,
+    /// How many units may yet be moved.
+    budget: u64,
+    /// The first key whose node was left where it is, for want of budget or of room.
+    left: Option<Vec<u8>>,
+    is_full: bool,
+    stuck: u32,
+    visits: u64,
+    moved: Moved,
+}
+
+/// What was moved.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Moved {
+    pub(crate) nodes: u64,
+    pub(crate) units: u64,
+    /// What nodes take now that snapshots kept by name have.
+    pub(crate) kept: HashMap<u64, Extent>,
+}
+
+/// An inner node on the way.
+struct Frame<'a> {
+    word: Word,
+    birth: Generation,
+    inner: Inner<'a>,
+    /// The child that is looked at next.
+    next: usize,
+    /// Bytes of the path before this node's prefix.
+    above: usize,
+    /// Children that are elsewhere now.
+    changed: Vec<(usize, Word)>,
+}
+
+/// A value in a leaf, as it is now.
+enum Change {
+    Value(u64),
+    Word(u64),
+}
+
+impl<'w> Relocation<'w> {
+    /// Moves at most `budget` units, and the node with which they are exceeded. `kept` is the generation of the newest snapshot
+    /// kept by name, or 0.
+    pub(crate) fn new(writer: &'w mut Writer, ceiling: u64, kept: Generation, budget: u64) -> Self {
+        let arena = Arc::clone(writer.shared());
+        writer.space.set_ceiling(Some(ceiling));
+        Self {
+            writer,
+            arena,
+            ceiling,
+            kept,
+            only_long: false,
+            low: Vec::new(),
+            high: None,
+            words: HashMap::new(),
+            seen: HashMap::new(),
+            budget,
+            left: None,
+            is_full: false,
+            stuck: 0,
+            visits: 0,
+            moved: Moved::default(),
+        }
+    }
+
+    /// Has only values be moved that need long holes, and what refers to them.
+    pub(crate) fn set_only_long(&mut self, only_long: bool) {
+        self.only_long = only_long;
+    }
+
+    /// Has the keys from `low` on, a bounded number, be those that count, in all of these trees.
+    pub(crate) fn set_range(&mut self, low: &[u8], trees: &[Word]) -> Result<()> {
+        low.clone_into(&mut self.low);
+        (self.high, self.left) = (None, None);
+        for &tree in trees {
+            let mut cursor = Cursor::new(&self.arena, tree);
+            if cursor.seek_rank(count::rank(&self.arena, tree, low)?.saturating_add(KEYS))?
+                && let Some(key) = cursor.key()
+                && self.high.as_ref().is_none_or(|high| key < &high[..])
+            {
+                self.high = Some(key.to_vec());
+            }
+        }
+        Ok(())
+    }
+
+    /// Has the entries of a catalog between these names refer to where their trees are now.
+    pub(crate) fn set_words(&mut self, first: &[u8], last: &[u8], words: HashMap<u64, u64>) {
+        first.clone_into(&mut self.low);
+        self.high = Some([last, &[0]].concat());
+        (self.words, self.left) = (words, None);
+    }
+
+    /// Where what is left of the range begins, and after that what is behind it; `None` behind the last key.
+    pub(crate) fn rest(&mut self) -> Option<Vec<u8>> {
+        self.left.take().or_else(|| self.high.take())
+    }
+
+    /// Whether a node could not be moved for want of room.
+    pub(crate) fn is_full(&self) -> bool {
+        self.is_full
+    }
+
+    /// Whether nothing more is moved.
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_full || self.moved.units >= self.budget
+    }
+
+    /// How many nodes were looked at, but for values.
+    pub(crate) fn visits(&self) -> u64 {
+        self.visits
+    }
+
+    pub(crate) fn finish(self) -> Moved {
+        self.moved
+    }
+
+    fn has(&self, key: &[u8]) -> bool {
+        key >= &self.low[..] && self.high.as_ref().is_none_or(|high| key < &high[..])
+    }
+
+    /// Moves the nodes of a tree that are to be moved; where its root is then.
+    pub(crate) fn tree(&mut self, root: Word) -> Result<Word> {
+        if root.is_none() {
+            return Ok(root);
+        }
+        let arena = Arc::clone(&self.arena);
+        let mut frames: Vec<Frame<'_>> = Vec::new();
+        let mut path = Vec::new();
+        // More nodes than there are units are the same ones over and over.
+        let mut visits = arena.len() / UNIT;
+        let mut word = root;
+        loop {
+            visits =
+                visits.checked_sub(1).ok_or_else(|| Error::corrupt("some nodes of a tree are below themselves"))?;
+            self.visits += 1;
+            let mut done = self.enter(&arena, word, &mut path, &mut frames)?;
+            loop {
+                let Some(frame) = frames.last_mut() else { return Ok(done.unwrap_or(root)) };
+                if let Some(child) = done.take() {
+                    frame.settle_child(child);
+                }
+                if let Some(child) = frame.next_child(&mut path, &self.low, self.high.as_deref()) {
+                    word = child;
+                    break;
+                }
+                let Some(frame) = frames.pop() else { return Ok(root) };
+                let now = self.inner(&frame, &path)?;
+                path.truncate(frame.above);
+                done = Some(now);
+            }
+        }
+    }
+
+    /// Begins with a node; where it is now, unless it has children that come first.
+    fn enter<'a>(
+        &mut self,
+        arena: &'a Arena,
+        word: Word,
+        path: &mut Vec<u8>,
+        frames: &mut Vec<Frame<'a>>,
+    ) -> Result<Option<Word>> {
+        let reference = word.reference();
+        if let Some(&now) = self.seen.get(&reference) {
+            return Ok(Some(moved_word(word, now)));
+        }
+        let birth = arena.birth(reference)?;
+        match Branch::at(arena, reference)? {
+            Branch::Leaf(leaf) => {
+                let above = path.len();
+                let now = self.leaf(reference, birth, &leaf, path)?;
+                path.truncate(above);
+                Ok(Some(moved_word(word, now)))
+            }
+            Branch::Inner(inner) => {
+                if inner.prefix().is_empty() && !frames.is_empty() {
+                    return Err(no_progress(reference));
+                }
+                let above = path.len();
+                path.extend_from_slice(inner.prefix());
+                if path.len() > MAX_KEY_LEN {
+                    return Err(Error::corrupt_at(
+                        reference.saturating_mul(UNIT),
+                        "the path to a node is longer than keys can be",
+                    ));
+                }
+                for index in 0..inner.count() {
+                    arena.prefetch(inner.child(index).reference(), 1);
+                }
+                frames.push(Frame { word, birth, inner, next: 0, above, changed: Vec::new() });
+                Ok(None)
+            }
+        }
+    }
+
+    /// Ends with an inner node, whose children are settled; where it is now.
+    fn inner(&mut self, frame: &Frame<'_>, path: &[u8]) -> Result<Word> {
+        let reference = frame.word.reference();
+        let extent = self.arena.extent(reference)?;
+        let (prefix, count) = (frame.inner.prefix(), frame.inner.count());
+        let units = units_for(inner::body_len(prefix.len(), count - 1));
+        let to = if frame.changed.is_empty() {
+            let is_meant = !self.only_long && extent.end() > self.ceiling && self.has(path);
+            is_meant.then(|| self.room(units, path)).flatten()
+        } else {
+            Some(self.writer.allocate_units(units)?)
+        };
+        let Some(to) = to else { return Ok(self.stays(frame.word, frame.birth)) };
+        let generation = self.generation(frame.birth);
+        let (node, body) = self.writer.arena.copy_to(reference, to, Kind::Inner, generation)?;
+        edit_inner::copy(&Inner::parse(node)?, body, &[prefix, &[]]);
+        for &(index, child) in &frame.changed {
+            edit_inner::set_child(body, index, child);
+        }
+        self.replace(extent, frame.birth, to)?;
+        Ok(moved_word(frame.word, to.start))
+    }
+
+    /// Moves a leaf, and the values that it refers to; where it is now. Leaves the path longer than it was.
+    fn leaf(&mut self, reference: u64, birth: Generation, leaf: &Leaf<'_>, path: &mut Vec<u8>) -> Result<u64> {
+        let extent = self.arena.extent(reference)?;
+        path.extend_from_slice(leaf.prefix());
+        let common = path.len();
+        path.extend_from_slice(leaf.suffix(0)?);
+        let is_meant = !self.only_long && extent.end() > self.ceiling && self.has(path);
+        let mut to = if is_meant { self.room(units_for(leaf.used_len()), path) } else { None };
+        let mut changes = Vec::new();
+        for index in 0..leaf.count() {
+            let entry = leaf.entry(index)?;
+            let change = match entry.value {
+                Slot::External(value) => {
+                    path.truncate(common);
+                    path.extend_from_slice(entry.suffix);
+                    self.value(value, path, units_for(leaf.used_len()), &mut to)?.map(Change::Value)
+                }
+                Slot::Inline(bytes) => {
+                    let word = (!self.words.is_empty()).then(|| bytes.as_array().copied().map(u64::from_le_bytes));
+                    word.flatten().and_then(|word| self.words.get(&word)).copied().map(Change::Word)
+                }
+            };
+            changes.extend(change.map(|change| (index, entry.suffix.len(), change)));
+        }
+        if let Some(room) = to
+            && changes.is_empty()
+            && !is_meant
+        {
+            self.writer.release(room)?;
+            to = None;
+        }
+        if to.is_none() && !changes.is_empty() {
+            to = Some(self.writer.allocate_units(units_for(leaf.used_len()))?);
+        }
+        let Some(to) = to else {
+            self.stays(Word::new(reference, 0), birth);
+            return Ok(reference);
+        };
+        let generation = self.generation(birth);
+        let (node, body) = self.writer.arena.copy_to(reference, to, Kind::Leaf, generation)?;
+        edit_leaf::copy(&Leaf::parse(node)?, body);
+        for (index, suffix_len, change) in changes {
+            match change {
+                Change::Value(value) => edit_leaf::overwrite(body, index, suffix_len, Slot::External(value)),
+                Change::Word(word) => {
+                    edit_leaf::overwrite(body, index, suffix_len, Slot::Inline(&word.to_le_bytes()));
+                }
+            }
+        }
+        self.replace(extent, birth, to)?;
+        Ok(to.start)
+    }
+
+    /// Moves the value of `key`; where it is now, if that is elsewhere. The leaf will then be too, which takes so many units:
+    /// room for it is found first.
+    fn value(&mut self, reference: u64, key: &[u8], leaf: u32, room: &mut Option<Extent>) -> Result<Option<u64>> {
+        if let Some(&now) = self.seen.get(&reference) {
+            return Ok((now != reference).then_some(now));
+        }
+        let extent = self.arena.extent(reference)?;
+        let is_passed_over = self.only_long && extent.units <= LONG;
+        if extent.end() <= self.ceiling || is_passed_over || !self.has(key) {
+            return Ok(None);
+        }
+        let birth = self.arena.birth(reference)?;
+        *room = room.or_else(|| self.room(leaf, key));
+        let Some(to) = room.and_then(|_| self.room_for_value(extent, key)) else {
+            self.stays(Word::new(reference, 0), birth);
+            return Ok(None);
+        };
+        if to.start < extent.end() && extent.start < to.end() {
+            return Err(Error::corrupt_at(reference * UNIT, "a value lies where free space was"));
+        }
+        let arena = Arc::clone(&self.arena);
+        let generation = self.generation(birth);
+        value::write(self.writer.arena.fresh(to, Kind::Value, generation)?, arena.value(reference)?);
+        self.replace(extent, birth, to)?;
+        Ok(Some(to.start))
+    }
+
+    fn room_for_value(&mut self, value: Extent, key: &[u8]) -> Option<Extent> {
+        if value.units <= LONG || self.is_over() {
+            return self.room(value.units, key);
+        }
+        let space = &mut self.writer.space;
+        let below = if space.ceiling().is_some() { space.allocate(value.units) } else { None };
+        let start = below.or_else(|| space.allocate_below(value.units, value.start));
+        if start.is_none() {
+            self.stuck += 1;
+            self.is_full = self.stuck >= STUCK_MAX;
+        }
+        start.map(|start| Extent { start, units: value.units })
+    }
+
+    /// Room below the ceiling for the node of `key`, unless enough was moved.
+    fn room(&mut self, units: u32, key: &[u8]) -> Option<Extent> {
+        if !self.is_over() {
+            // Where there was no room for what had to be copied, the ceiling was lifted.
+            let space = &mut self.writer.space;
+            let start = if space.ceiling() == Some(self.ceiling) { space.allocate(units) } else { None };
+            match start {
+                Some(start) => return Some(Extent { start, units }),
+                None => self.is_full = true,
+            }
+        }
+        if self.left.as_ref().is_none_or(|left| key < &left[..]) {
+            self.left = Some(key.to_vec());
+        }
+        None
+    }
+
+    /// The generation of the copy of a node.
+    fn generation(&self, birth: Generation) -> Generation {
+        if birth <= self.kept { birth } else { self.writer.generation }
+    }
+
+    /// Remembers that a node was looked at and not moved, so that nobody who has it too does otherwise.
+    fn stays(&mut self, word: Word, birth: Generation) -> Word {
+        if birth <= self.kept {
+            self.seen.insert(word.reference(), word.reference());
+        }
+        word
+    }
+
+    /// Has `to`, which is complete, take the place of a node.
+    fn replace(&mut self, from: Extent, birth: Generation, to: Extent) -> Result<()> {
+        self.moved.nodes += 1;
+        self.moved.units += u64::from(to.units);
+        if birth > self.kept {
+            return self.writer.retire(from.start);
+        }
+        self.arena.seal(to.start)?;
+        self.seen.insert(from.start, to.start);
+        self.moved.kept.insert(from.start, to);
+        // The snapshots that have it by name will refer to the copy: only commits that refer to them as they were need it.
+        self.writer.retired_records.push(Retired { extent: from, birth });
+        Ok(())
+    }
+}
+
+impl Frame<'_> {
+    /// Takes notice of where the child is that was looked at last.
+    fn settle_child(&mut self, now: Word) {
+        let index = self.next - 1;
+        if self.inner.child(index) != now {
+            self.changed.push((index, now));
+        }
+    }
+
+    /// The next child that may have keys in the range. The path ends with this node's prefix.
+    fn next_child(&mut self, path: &mut Vec<u8>, low: &[u8], high: Option<&[u8]>) -> Option<Word> {
+        let dividers = self.inner.dividers();
+        let base = path.len();
+        let mut found = None;
+        while found.is_none() && self.next < self.inner.count() {
+            let index = self.next;
+            self.next += 1;
+            path.extend(index.checked_sub(1).map(|before| dividers[before]));
+            let is_before_end = high.is_none_or(|high| path[..] < *high);
+            path.truncate(base);
+            path.extend(dividers.get(index));
+            let is_over = index < dividers.len() && path[..] <= *low;
+            path.truncate(base);
+            if !is_before_end {
+                self.next = self.inner.count();
+            } else if !is_over {
+                found = Some(self.inner.child(index));
+            }
+        }
+        found
+    }
+}
+
+/// The same word for the node where it is now.
+fn moved_word(word: Word, now: u64) -> Word {
+    Word::from_bits(word.bits() - word.reference() + now)
+}
