@@ -47,6 +47,11 @@ pub(crate) enum Kv {
     /// Say what takes a store's space, and who keeps it from becoming free
     #[command(after_help = "Example:\n  lath kv stats colours.lath")]
     Stats(StoreArgs),
+    /// Make a store's file about as short as what is used in it
+    #[command(
+        after_help = "What is in the store stays what it is, and other processes may read it meanwhile. What readers hold is not moved: when they have ended, the file can be made shorter still. Ctrl-C ends it early, with what was moved by then.\n\nExample:\n  lath kv compact colours.lath"
+    )]
+    Compact(StoreArgs),
     /// Copy a store as its last commit left it, while others write to it
     #[command(after_help = "Example:\n  lath kv backup colours.lath copy.lath")]
     Backup(CopyArgs),

@@ -92,6 +92,30 @@ fn a_store_is_copied_repaired_and_accounted_for() {
 }
 
 #[test]
+fn a_store_of_which_most_was_removed_gets_short() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = path_in(&folder, "store");
+    let lines: String =
+        (0..30_000).map(|i| format!("{{\"key\":\"{i:08}\",\"value\":\"{}\"}}\n", "v".repeat(i % 200))).collect();
+    assert_eq!(lath_with_input(&["kv", "load", &store, "-", "--format", "jsonl"], lines.as_bytes()).code, 0);
+    let removed: Vec<String> = (0..30_000).filter(|i| i % 10 > 0).map(|i| format!("{i:08}")).collect();
+    for keys in removed.chunks(5000) {
+        let args = ["kv", "del", &store].into_iter().chain(keys.iter().map(String::as_str));
+        assert_eq!(lath(args.collect::<Vec<_>>()).code, 0);
+    }
+    let (before, dump) = (fs::metadata(&store).unwrap().len(), lath(["kv", "dump", &store]));
+    let run = lath(["kv", "compact", &store]);
+    let text = run.text(0);
+    let after = fs::metadata(&store).unwrap().len();
+    assert!(after < 1 << 20 && before > 4 << 20, "{before} to {after} bytes:\n{text}");
+    assert!(text.starts_with("data file before") && text.contains("\ndata file after"), "{text}");
+    assert!(text.contains("\nmoved ") && !text.contains("by a reader"), "{text}");
+    assert_eq!(lath(["kv", "dump", &store]).text(0), dump.text(0));
+    assert!(lath(["kv", "check", &store]).text(0).contains("sound: 3000 keys"));
+    assert!(lath(["kv", "compact", "--help"]).text(0).contains("lath kv compact colours.lath"));
+}
+
+#[test]
 fn mistakes_are_explained() {
     let folder = tempfile::tempdir().unwrap();
     let store = path_in(&folder, "store");

@@ -31,6 +31,7 @@ pub(crate) fn run(what: &Kv) -> Result<Outcome> {
         Kv::Dump(args) => dump(args),
         Kv::Check(args) => upkeep::check(args),
         Kv::Stats(args) => upkeep::stats(args),
+        Kv::Compact(args) => upkeep::compact(args),
         Kv::Backup(args) => upkeep::backup(args),
         Kv::Repair(args) => upkeep::repair(args),
     }

@@ -1,12 +1,15 @@
-//! `kv check`, `stats`, `backup` and `repair`: what is done with a store as a whole.
+//! `kv check`, `stats`, `compact`, `backup` and `repair`: what is done with a store as a whole.
 
 use std::fmt::Write;
+use std::ops::ControlFlow;
 
-use lath_store::Holder;
+use lath_store::{Held, Holder};
 
 use super::{explain, open, open_for_reading};
 use crate::args::{CopyArgs, StoreArgs};
-use crate::failure::{Outcome, Result};
+use crate::failure::{Failure, Outcome, Result};
+use crate::interrupt;
+use crate::progress::Progress;
 use crate::quantity::{bytes, grouped};
 
 pub(super) fn check(args: &StoreArgs) -> Result<Outcome> {
@@ -45,15 +48,53 @@ pub(super) fn stats(args: &StoreArgs) -> Result<Outcome> {
         line("oldest reader", format!("has commit {}", grouped(commit)));
     }
     for held in &stats.held {
-        let holder = match &held.by {
-            Holder::Checkpoint => "the last checkpoint".to_owned(),
-            Holder::Reader => "a reader".to_owned(),
-            Holder::Snapshot(name) => format!("the snapshot {name:?}"),
-            _ => "another holder".to_owned(),
-        };
-        line("held", format!("{} by {holder}, at commit {}", bytes(held.bytes), grouped(held.sequence)));
+        line("held", describe(held));
     }
     crate::commands::print(&text)
+}
+
+fn describe(held: &Held) -> String {
+    let holder = match &held.by {
+        Holder::Checkpoint => "the last checkpoint".to_owned(),
+        Holder::Reader => "a reader".to_owned(),
+        Holder::Snapshot(name) => format!("the snapshot {name:?}"),
+        _ => "another holder".to_owned(),
+    };
+    format!("{} by {holder}, at commit {}", bytes(held.bytes), grouped(held.sequence))
+}
+
+pub(super) fn compact(args: &StoreArgs) -> Result<Outcome> {
+    let length = || std::fs::metadata(&args.store).map(|metadata| metadata.len());
+    let explain_length = |error| Failure::Io(format!("cannot read the length of {}: {error}", args.store.display()));
+    let store = open(args, false)?;
+    let before = length().map_err(explain_length)?;
+    let cancel = interrupt::cancel();
+    let mut progress = Progress::of_bytes(0, false);
+    let (mut done, mut expected) = (0, 0);
+    let report = store.compact_with(|now| {
+        progress.grow(now.expected_bytes.saturating_sub(expected));
+        progress.advance(now.moved_bytes - done);
+        (done, expected) = (now.moved_bytes, expected.max(now.expected_bytes));
+        if cancel.is_cancelled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    drop(progress);
+    let report = report.map_err(explain)?;
+    // Closing writes the map of free space into the file.
+    drop(store);
+    let after = length().map_err(explain_length)?;
+    let mut text = String::new();
+    let mut line = |what: &str, value: String| {
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "{what:<22}{value}");
+    };
+    line("data file before", bytes(before));
+    line("data file after", bytes(after));
+    line("moved", format!("{} in {} nodes", bytes(report.moved_bytes), grouped(report.moved_nodes)));
+    for held in &report.held {
+        line("held", describe(held));
+    }
+    crate::commands::print(&text)?;
+    if report.is_complete { Ok(Outcome::Done) } else { Err(Failure::Interrupted) }
 }
 
 pub(super) fn backup(args: &CopyArgs) -> Result<Outcome> {
