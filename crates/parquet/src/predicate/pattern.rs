@@ -80,8 +80,10 @@ impl Pattern {
             return Vec::new();
         }
         let runs = self.pieces.iter().flat_map(|piece| piece.items.split(|item| *item == Item::Any));
-        let bytes = |run: &[Item]| run.iter().filter_map(Item::byte).collect();
-        runs.max_by_key(|run| run.len()).map(bytes).unwrap_or_default()
+        let bytes = |run: &[Item]| run.iter().filter_map(Item::byte).collect::<Vec<u8>>();
+        // The replacement character also matches bytes that are no character.
+        let is_itself = |run: &Vec<u8>| !run.windows(3).any(|bytes| bytes == "\u{FFFD}".as_bytes());
+        runs.map(bytes).filter(is_itself).max_by_key(Vec::len).unwrap_or_default()
     }
 
     /// Whether a string or byte string matches. In what is not UTF-8, each byte that belongs to no character is one.
@@ -238,6 +240,7 @@ mod tests {
         assert_eq!(literal("\\%\\_a%_"), "%_a");
         assert_eq!(literal("%_%"), "");
         assert!(Pattern::new("abc", true).longest_literal().is_empty());
+        assert_eq!(literal("ab\u{FFFD}c%de"), "de");
     }
 
     /// The definition, by trying every length for each `%`.

@@ -356,7 +356,7 @@ impl Space {
     pub(crate) fn used_from(&mut self, unit: u64) -> u64 {
         let mut free = 0;
         for (region, start, units) in by_region(unit.max(self.first), self.end) {
-            if start % u64::from(REGION) == 0 && u64::from(units) == REGION.into() {
+            if start % u64::from(REGION) == 0 && units == REGION {
                 free += u64::from(self.regions.get(region).free);
             } else {
                 self.load(region);
