@@ -102,7 +102,7 @@ impl Server {
         self.shared.requests.lock().unwrap().clone()
     }
 
-    /// Bytes of bodies sent so far.
+    /// Bytes of bodies sent so far, or being sent.
     pub(crate) fn sent(&self) -> usize {
         self.shared.sent.load(Ordering::Relaxed)
     }
@@ -189,8 +189,9 @@ impl Shared {
             Fault::Truncate(len) | Fault::Short(len) => len.min(body.len()),
             _ => body.len(),
         };
-        writer.write_all(&body[..sent])?;
+        // Counted before, so that whoever has got a body finds it counted.
         self.sent.fetch_add(sent, Ordering::Relaxed);
+        writer.write_all(&body[..sent])?;
         Ok(!matches!(fault, Fault::Truncate(_)))
     }
 }
