@@ -190,7 +190,7 @@ impl Log {
             let why = format!("commit {sequence} is logged after commit {}", writer.last_sequence);
             return Err(Error::Invalid(why));
         }
-        let record_bytes = parts.iter().fold(HEADER_BYTES, |sum, part| sum.saturating_add(part.len()));
+        let record_bytes = record::len(parts);
         let current = &mut writer.uses[writer.current];
         let has_room = current.end.saturating_add(record_bytes as u64) <= current.file_bytes
             && writer.unwritten.len().saturating_add(record_bytes) <= BUFFER_BYTES;
@@ -366,7 +366,7 @@ fn write_record(
     parts: &[&[u8]],
 ) -> Result<u64> {
     let start = used.end;
-    let record_bytes = parts.iter().fold(HEADER_BYTES, |sum, part| sum.saturating_add(part.len()));
+    let record_bytes = record::len(parts);
     if record_bytes <= BUFFER_BYTES {
         buffer.clear();
         record::assemble(buffer, store, used.salt, sequence, parts);

@@ -52,6 +52,11 @@ impl Header {
     }
 }
 
+/// Bytes of a record of these parts.
+pub(super) fn len(parts: &[&[u8]]) -> usize {
+    parts.iter().fold(HEADER_BYTES, |sum, part| sum.saturating_add(part.len()))
+}
+
 /// Puts a whole record behind `bytes`.
 pub(super) fn assemble(bytes: &mut Vec<u8>, store: u64, salt: u64, sequence: u64, parts: &[&[u8]]) {
     let payload_bytes = parts.iter().map(|part| part.len() as u64).sum();

@@ -59,10 +59,11 @@ impl Holes {
         self.take_long(units)
     }
 
-    /// Where [`take`](Self::take) would find `units` again, if it is easily told.
+    /// Where [`take`](Self::take) would find fewer units than `LONG` next, or likely would.
     #[inline]
     pub(super) fn peek(&self, units: u32) -> Option<u32> {
-        let fitting = self.filled & (u64::MAX << units.min(LONG - 1));
+        debug_assert!(units < LONG, "only short holes are told easily");
+        let fitting = self.filled & (u64::MAX << units);
         match fitting {
             0 => self.long.last().map(|&(start, _)| start.into()),
             _ => self.exact[fitting.trailing_zeros() as usize].last().map(|&start| start.into()),

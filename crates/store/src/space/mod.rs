@@ -157,11 +157,11 @@ impl Space {
         None
     }
 
-    /// Where the next node of so many units will likely lie.
+    /// Where the next medium node of so many units will likely lie.
     #[inline]
     pub(crate) fn expect(&self, units: u32) -> Option<u64> {
-        let holes = if units <= MEDIUM_MAX { &self.medium } else { &self.large };
-        holes.peek(units).map(|at| holes.region as u64 * u64::from(REGION) + u64::from(at))
+        let at = if units <= MEDIUM_MAX { self.medium.peek(units)? } else { return None };
+        Some(self.medium.region as u64 * u64::from(REGION) + u64::from(at))
     }
 
     /// As [`allocate_anywhere`](Self::allocate_anywhere), below `limit`.

@@ -25,6 +25,7 @@ pub(crate) enum Branch<'a> {
 }
 
 impl<'a> Branch<'a> {
+    /// The leaf or inner node at `reference`.
     #[inline]
     pub(crate) fn at(arena: &'a Arena, reference: u64) -> Result<Self> {
         match arena.peek(reference).and_then(Self::of) {

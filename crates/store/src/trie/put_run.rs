@@ -27,7 +27,12 @@ impl Writer {
     ) -> Result<usize> {
         let (key, bytes) = entry(range.start);
         let end = self.descend(root, key)?;
-        if let End::Leaf { reference, depth } = end {
+        // Of keys in random order hardly two go together, which one look tells: keys in order that have the same way are neighbours.
+        let may_run =
+            |depth| range.len() >= LEAST && entry(range.start + LEAST - 1).0.get(..depth) == Some(&key[..depth]);
+        if let End::Leaf { reference, depth } = end
+            && may_run(depth)
+        {
             let count = Leaf::parse(self.arena.node(reference)?)?.count();
             let run = self.run_len(&range, depth, |index| entry(index).0)?;
             if run >= LEAST.max(count / 4) {

@@ -13,11 +13,11 @@ use crate::space::reclaim::Retired;
 
 /// The data area grows by at least this much at a time, and by this fraction of what it is.
 const GROWTH_MIN: u64 = 1 << 20;
+const GROWTH_FRACTION: u64 = 32;
+const GROWTH_MAX: u64 = 64 << 20;
 
 /// The system's huge pages: a file that is longer ends with a whole one.
 const HUGE_PAGE: u64 = 2 << 20;
-const GROWTH_FRACTION: u64 = 32;
-const GROWTH_MAX: u64 = 64 << 20;
 
 /// Makes, changes and retires nodes.
 #[derive(Debug)]
@@ -59,9 +59,7 @@ impl Writer {
     pub(crate) fn allocate_units(&mut self, units: u32) -> Result<Extent> {
         let Some(start) = self.space.allocate(units) else { return self.make_room(units, None) };
         // A node takes the place of one that is long out of the cache.
-        if units <= 16
-            && let Some(next) = self.space.expect(units)
-        {
+        if let Some(next) = self.space.expect(units) {
             self.arena.shared().prefetch_to_write(next, units.into());
         }
         Ok(Extent { start, units })

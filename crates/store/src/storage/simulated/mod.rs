@@ -181,6 +181,20 @@ impl SimulatedStorage {
         done
     }
 
+    /// Has `sync` make data durable, unless that is to fail.
+    fn sync_data(&self, sync: impl FnOnce(&SimulatedData)) -> Result<()> {
+        self.watched(Operation::SyncData, |inner| match inner.faults.sync() {
+            Ok(()) => {
+                sync(&inner.data);
+                Ok(())
+            }
+            Err(error) => {
+                inner.data.fail_sync();
+                Err(error)
+            }
+        })
+    }
+
     /// The bytes that all files but this length take.
     fn other_bytes(inner: &Inner, own: u64) -> u64 {
         (inner.data.len() + inner.logs[0].len() + inner.logs[1].len()).saturating_sub(own)
@@ -239,29 +253,11 @@ impl Data for SimulatedStorage {
     }
 
     fn sync(&self) -> Result<()> {
-        self.watched(Operation::SyncData, |inner| match inner.faults.sync() {
-            Ok(()) => {
-                inner.data.sync();
-                Ok(())
-            }
-            Err(error) => {
-                inner.data.fail_sync();
-                Err(error)
-            }
-        })
+        self.sync_data(SimulatedData::sync)
     }
 
     fn sync_ranges(&self, ranges: &[Range<u64>]) -> Result<()> {
-        self.watched(Operation::SyncData, |inner| match inner.faults.sync() {
-            Ok(()) => {
-                inner.data.sync_ranges(ranges);
-                Ok(())
-            }
-            Err(error) => {
-                inner.data.fail_sync();
-                Err(error)
-            }
-        })
+        self.sync_data(|data| data.sync_ranges(ranges))
     }
 }
 
