@@ -11,7 +11,7 @@ use crate::recovery::FIRST_LEN;
 use crate::root::Root;
 use crate::state::{Published, State, sorted, walk_root};
 use crate::store::Inner;
-use crate::trie::Writer;
+use crate::trie::{Writer, len_with_reserve};
 
 /// What a checkpoint has to sync is remembered in pieces of so many bytes.
 const PIECE_BYTES: u64 = 1 << 16;
@@ -87,17 +87,17 @@ impl Inner {
         space.load_all();
         let used = space.end() - space.trailing_free_units();
         let end = used.next_multiple_of(PAGE_UNITS).max(LEAST_UNITS);
-        space.shrink(end) && space.end() * UNIT < self.arena.data().len()
+        space.shrink(end) && len_with_reserve(space.end() * UNIT) < self.arena.data().len()
     }
 
-    /// Has the file end where the space does. No durable header says anything else, and no commit that counts has nodes
+    /// Has the file end where the space and the reserve do. No durable header says anything else, and no commit that counts has nodes
     /// behind it.
     fn cut_off(&self, state: &State) -> Result<()> {
-        let len = state.writer.space.end() * UNIT;
+        let end = state.writer.space.end() * UNIT;
         // Readers look no further from here on.
-        self.readers.publish(Published::value_of(state.record, state.root.sequence), len);
-        self.arena.set_len(len);
-        self.arena.data().set_len(len)
+        self.readers.publish(Published::value_of(state.record, state.root.sequence), end);
+        self.arena.set_len(end);
+        self.arena.data().set_len(len_with_reserve(end))
     }
 
     /// Has all know that a checkpoint is durable.
@@ -108,7 +108,9 @@ impl Inner {
             state.writer.release(map)?;
         }
         self.log.retire(root.sequence)?;
-        state.reclaim(&self.readers)
+        state.reclaim(&self.readers)?;
+        state.writer.restore_reserve();
+        Ok(())
     }
 
     /// Makes durable the nodes of a root that are younger than the durable one, or all that was written, and then the header.

@@ -21,8 +21,8 @@ use crate::root::Root;
 use crate::state::{State, write_record};
 use crate::stats::Held;
 use crate::store::{Inner, Store};
-use crate::trie::Mode;
 use crate::trie::relocate::{Moved, Relocation};
+use crate::trie::{Mode, Purpose};
 
 /// A transaction moves so many bytes, and the node with which it gets there.
 const STEP_BYTES: u64 = 8 << 20;
@@ -237,6 +237,7 @@ impl Inner {
 
     fn move_some(&self, state: &mut State, pass: &mut Pass) -> Result<Step> {
         state.writer.generation += 1;
+        state.writer.set_purpose(Purpose::Other);
         let before = state.root;
         let named = before.named(&self.arena)?;
         let kept = named.iter().map(|(_, root)| root.generation).max().unwrap_or(0);

@@ -1,6 +1,7 @@
 //! Opening a store: the newest header, the free space, and then the log.
 
 use std::hash::{BuildHasher, RandomState};
+use std::io::ErrorKind;
 use std::sync::Arc;
 
 use crate::arena::{Arena, FIRST_UNIT, WriteArena};
@@ -63,7 +64,7 @@ impl Store {
         let state = first_state(&arena, &readers, &header)?;
         let inner = Inner::new(arena, readers, log, options, header.identity, header.number);
         let inner = Arc::new(inner);
-        replay(&inner, state)?;
+        replay(&inner, state).map_err(explain_full)?;
         Ok(Self::new(inner))
     }
 }
@@ -207,7 +208,7 @@ fn replay(inner: &Arc<Inner>, state: Box<State>) -> Result<()> {
         Ok(())
     })?;
     debug_assert_eq!(last, done);
-    let state = match (open, idle) {
+    let mut state = match (open, idle) {
         (Some(transaction), _) => transaction.commit_replayed(done)?,
         (None, Some(state)) => {
             inner.readers.publish(Published::value_of(record, durable), end * UNIT);
@@ -215,8 +216,19 @@ fn replay(inner: &Arc<Inner>, state: Box<State>) -> Result<()> {
         }
         (None, None) => return Err(Error::corrupt("the writer's state is gone")),
     };
+    state.writer.end_replay();
     inner.put_back(state);
     Ok(())
+}
+
+/// Says what there is no room for.
+fn explain_full(error: Error) -> Error {
+    match error {
+        Error::Io { path, source, .. } if source.kind() == ErrorKind::StorageFull => {
+            Error::Io { op: "make room to do the commits of the log again in", path, source }
+        }
+        error => error,
+    }
 }
 
 /// The bytes of a value node, kept mapped.

@@ -14,7 +14,7 @@ use crate::record::{Operation, Operations, OperationsMark};
 use crate::root::{NAME_MAX, word_of};
 use crate::state::{State, walk_since};
 use crate::store::Inner;
-use crate::trie::{Mode, Writer, find};
+use crate::trie::{Mode, Purpose, Writer, find};
 
 /// A tree that a transaction has looked at.
 #[derive(Debug, Clone)]
@@ -82,6 +82,7 @@ pub struct Transaction {
 impl Transaction {
     pub(crate) fn new(inner: Arc<Inner>, mut state: Box<State>, durability: Durability) -> Self {
         state.writer.generation += 1;
+        state.writer.set_purpose(Purpose::Other);
         Self {
             first: state.writer.generation,
             trees: Vec::new(),
@@ -135,7 +136,7 @@ impl Transaction {
         }
         let root = self.trees[index].root;
         if !root.is_none() {
-            self.change(|state| state.writer.drop_subtree(root).map(drop))?;
+            self.change(Purpose::Removal, |state| state.writer.drop_subtree(root).map(drop))?;
         }
         self.trees[index].root = Word::NONE;
         self.trees[index].exists = false;
@@ -173,7 +174,7 @@ impl Transaction {
         }
         let kept = state.root.to_snapshot();
         let mut snapshots = self.snapshots;
-        self.change(|state| {
+        self.change(Purpose::Other, |state| {
             let put = |writer: &mut Writer| writer.put(&mut snapshots, name.as_bytes(), &kept, Mode::Replace);
             state.writer.retiring_records(put).map(drop)
         })?;
@@ -189,7 +190,7 @@ impl Transaction {
     pub fn drop_snapshot(&mut self, name: &str) -> Result<bool> {
         let mut snapshots = self.snapshots;
         let mut was_there = false;
-        self.change(|state| {
+        self.change(Purpose::Removal, |state| {
             let remove = |writer: &mut Writer| writer.remove(&mut snapshots, name.as_bytes());
             was_there = state.writer.retiring_records(remove)?;
             Ok(())
@@ -238,7 +239,7 @@ impl Transaction {
         self.trees = mark.trees.clone();
         self.snapshots = mark.snapshots;
         self.operations.go_back(mark.operations);
-        self.change(|state| {
+        self.change(Purpose::Other, |state| {
             release_since(state, &words, since)?;
             take_back(state, retired, since)
         })
@@ -292,8 +293,14 @@ impl Transaction {
     pub(crate) fn commit_replayed(mut self, sequence: u64) -> Result<Box<State>> {
         self.settle()?;
         let Some(mut state) = self.state.take() else { return Err(ended()) };
-        self.inner.commit_replayed(&mut state, &self.trees, self.snapshots, sequence)?;
-        Ok(state)
+        match self.inner.commit_replayed(&mut state, &self.trees, self.snapshots, sequence) {
+            Ok(()) => Ok(state),
+            Err(error) => {
+                self.state = Some(state);
+                self.has_failed = true;
+                Err(error)
+            }
+        }
     }
 
     /// Undoes all changes. Dropping the transaction does the same.
@@ -311,7 +318,7 @@ impl Transaction {
         let mut pending = std::mem::take(&mut self.pending);
         let index = pending.tree;
         let mut root = self.trees[index].root;
-        let applied = self.change(|state| pending.apply(&mut state.writer, &mut root));
+        let applied = self.change(Purpose::Other, |state| pending.apply(&mut state.writer, &mut root));
         self.trees[index].root = root;
         self.pending = pending;
         self.pending.clear();
@@ -346,9 +353,10 @@ impl Transaction {
 
     /// Has an operation change nodes. If it fails, the transaction can only be undone.
     #[inline]
-    fn change<T>(&mut self, operation: impl FnOnce(&mut State) -> Result<T>) -> Result<T> {
+    fn change<T>(&mut self, purpose: Purpose, operation: impl FnOnce(&mut State) -> Result<T>) -> Result<T> {
         self.check()?;
         let state = self.state.as_deref_mut().ok_or_else(ended)?;
+        state.writer.set_purpose(purpose);
         let result = operation(state);
         self.has_failed = result.is_err();
         result

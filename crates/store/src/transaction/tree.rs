@@ -4,7 +4,7 @@ use super::Transaction;
 use crate::error::{Error, Result};
 use crate::node::Word;
 use crate::tree::Tree;
-use crate::trie::{self, Mode};
+use crate::trie::{self, Mode, Purpose};
 
 /// Values longer than this are put at once: it is not the way to the key that takes the time.
 const PUT_OFF_MAX: usize = 4096;
@@ -97,7 +97,7 @@ impl TreeMut<'_> {
         trie::check_lengths(key, value)?;
         self.transaction.settle()?;
         let mut root = self.root();
-        let is_new = self.transaction.change(|state| state.writer.put(&mut root, key, value, mode))?;
+        let is_new = self.transaction.change(Purpose::Other, |state| state.writer.put(&mut root, key, value, mode))?;
         self.set_root(root);
         if is_new || mode == Mode::Replace {
             self.transaction.operations.put(&self.transaction.trees[self.index].name, key, value);
@@ -112,7 +112,7 @@ impl TreeMut<'_> {
     pub fn remove(&mut self, key: &[u8]) -> Result<bool> {
         self.transaction.settle()?;
         let mut root = self.root();
-        let was_there = self.transaction.change(|state| state.writer.remove(&mut root, key))?;
+        let was_there = self.transaction.change(Purpose::Removal, |state| state.writer.remove(&mut root, key))?;
         self.set_root(root);
         if was_there {
             self.transaction.operations.remove(&self.transaction.trees[self.index].name, key);
@@ -131,7 +131,8 @@ impl TreeMut<'_> {
         }
         self.transaction.settle()?;
         let mut root = self.root();
-        let removed = self.transaction.change(|state| state.writer.remove_range(&mut root, low, high))?;
+        let removed =
+            self.transaction.change(Purpose::Removal, |state| state.writer.remove_range(&mut root, low, high))?;
         self.set_root(root);
         if removed > 0 {
             self.transaction.operations.remove_range(&self.transaction.trees[self.index].name, low, high);

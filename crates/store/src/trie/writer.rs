@@ -19,6 +19,35 @@ const GROWTH_MAX: u64 = 64 << 20;
 /// The system's huge pages: a file that is longer ends with a whole one.
 const HUGE_PAGE: u64 = 2 << 20;
 
+const PAGE: u64 = 4096;
+
+/// One of so many parts of the file is kept in reserve, but not more than so many bytes, and nothing of a file that has
+/// not grown yet.
+const RESERVE_FRACTION: u64 = 16;
+const RESERVE_MAX: u64 = 4 << 20;
+
+/// How long a data area of `end` bytes has its file be: with a reserve behind it.
+pub(crate) fn len_with_reserve(end: u64) -> u64 {
+    let reserve = if end < GROWTH_MIN { 0 } else { (end / (RESERVE_FRACTION - 1)).min(RESERVE_MAX) };
+    (end + reserve).next_multiple_of(PAGE)
+}
+
+/// How long the data area in a file of `len` bytes is without the reserve.
+pub(crate) fn len_without_reserve(len: u64) -> u64 {
+    let reserve = if len <= GROWTH_MIN { 0 } else { (len / RESERVE_FRACTION).min(RESERVE_MAX) };
+    (len - reserve) / UNIT * UNIT
+}
+
+/// What nodes are made for, which says whether the reserve may be used where the disk is full.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// Commits of the log are done again: they fitted when they were made, but lay in other places.
+    Replay,
+    /// It makes room.
+    Removal,
+    Other,
+}
+
 /// Makes, changes and retires nodes.
 #[derive(Debug)]
 pub(crate) struct Writer {
@@ -26,6 +55,7 @@ pub(crate) struct Writer {
     pub(crate) space: Space,
     /// What nodes made now are born in. Nodes born in it or later are changed in place, others are copied.
     pub(crate) generation: Generation,
+    purpose: Purpose,
     /// Nodes that this transaction no longer reaches, and which an earlier root or savepoint may.
     pub(crate) retired: Vec<Retired>,
     /// The same of what is no part of a named snapshot: records of commits, and the tree of the snapshots' names.
@@ -40,6 +70,7 @@ impl Writer {
             arena,
             space,
             generation,
+            purpose: Purpose::Replay,
             retired: Vec::new(),
             retired_records: Vec::new(),
             path: Path::default(),
@@ -49,6 +80,32 @@ impl Writer {
 
     pub(crate) fn shared(&self) -> &Arc<Arena> {
         self.arena.shared()
+    }
+
+    /// Says what nodes are made for from here on. A replay lasts until it is ended.
+    #[inline]
+    pub(crate) fn set_purpose(&mut self, purpose: Purpose) {
+        if self.purpose != Purpose::Replay {
+            self.purpose = purpose;
+        }
+    }
+
+    /// Ends the replay, which took the file's reserve for a part of the data area.
+    pub(crate) fn end_replay(&mut self) {
+        self.purpose = Purpose::Other;
+        self.restore_reserve();
+    }
+
+    /// Has the file have a reserve again after it was used, if that can be done.
+    pub(crate) fn restore_reserve(&mut self) {
+        let data = self.arena.shared().data();
+        let (end, len) = (self.space.end() * UNIT, data.len());
+        let without = len_without_reserve(len);
+        if end <= without || self.space.shrink(without / UNIT) {
+            return;
+        }
+        // On a full disk there is none for now.
+        let _ = data.set_len(len_with_reserve(end).min(data.capacity()));
     }
 
     /// Space for a node whose body has `len` bytes.
@@ -87,36 +144,71 @@ impl Writer {
         }
         let is_tight = bytes.is_some();
         loop {
-            let found = if is_tight { self.space.allocate_anywhere(units) } else { self.space.allocate(units) };
-            if let Some(start) = found {
+            if let Err(error) = self.grow(units, bytes) {
+                let start = self.allocate_last(units).ok_or(error)?;
                 return Ok(Extent { start, units });
             }
-            if let Err(error) = self.grow(units, bytes) {
-                let start = self.space.allocate_anywhere(units).ok_or(error)?;
+            let found = if is_tight { self.space.allocate_anywhere(units) } else { self.space.allocate(units) };
+            if let Some(start) = found {
                 return Ok(Extent { start, units });
             }
         }
     }
 
-    /// Makes the data area long enough for a node of `units` at its end.
+    /// Space in the last holes, where the data area cannot grow as it usually does.
+    fn allocate_last(&mut self, units: u32) -> Option<u64> {
+        if self.purpose == Purpose::Other {
+            // Without a reserve the store may become too full for what is in its log.
+            let has_reserve = self.space.end() * UNIT <= len_without_reserve(self.arena.shared().data().len());
+            return if has_reserve { self.space.allocate_anywhere(units) } else { None };
+        }
+        let found = self.space.allocate_anywhere(units);
+        if found.is_some() {
+            return found;
+        }
+        // As much of the disk as there is, or else the reserve.
+        if self.grow(units, Some(u64::from(units) * UNIT)).is_err() {
+            self.use_reserve();
+        }
+        self.space.allocate_anywhere(units)
+    }
+
+    /// Makes the data area long enough for a node of `units` at its end, and the file for a reserve behind it.
     fn grow(&mut self, units: u32, bytes: Option<u64>) -> Result<()> {
-        let arena = self.arena.shared();
-        let data = arena.data();
-        let len = self.space.end() * UNIT;
-        let step = (len / GROWTH_FRACTION).clamp(GROWTH_MIN, GROWTH_MAX).next_multiple_of(GROWTH_MIN);
-        let usual = len + step.max((u64::from(units) * UNIT).next_multiple_of(GROWTH_MIN));
-        let usual = if usual > HUGE_PAGE { usual.next_multiple_of(HUGE_PAGE) } else { usual };
-        let wanted = bytes.map_or(usual, |bytes| len + bytes);
-        let wanted = wanted.min(data.capacity());
-        if wanted < len + u64::from(units) * UNIT {
+        let data = self.arena.shared().data();
+        let end = self.space.end() * UNIT;
+        let needed = u64::from(units) * UNIT;
+        let wanted_len = bytes.map_or_else(
+            || {
+                let step = (end / GROWTH_FRACTION).clamp(GROWTH_MIN, GROWTH_MAX).max(needed);
+                let len = len_with_reserve(end + step);
+                if len > HUGE_PAGE { len.next_multiple_of(HUGE_PAGE) } else { len }
+            },
+            |bytes| len_with_reserve(end + bytes),
+        );
+        let len = wanted_len.min(data.capacity());
+        let wanted = len_without_reserve(len);
+        if wanted < end + needed {
             return Err(Error::Limit { what: "the size of the store", limit: data.capacity() });
         }
-        if data.len() < wanted {
-            data.set_len(wanted)?;
+        if data.len() < len {
+            data.set_len(len)?;
         }
-        arena.set_len(wanted);
-        self.space.grow(wanted / UNIT);
+        self.extend(wanted);
         Ok(())
+    }
+
+    /// Makes the file's reserve a part of the data area.
+    fn use_reserve(&mut self) {
+        let len = self.arena.shared().data().len() / UNIT * UNIT;
+        if len > self.space.end() * UNIT {
+            self.extend(len);
+        }
+    }
+
+    fn extend(&mut self, end: u64) {
+        self.arena.shared().set_len(end);
+        self.space.grow(end / UNIT);
     }
 
     /// Whether the node at `reference` is changed in place.
