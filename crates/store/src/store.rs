@@ -226,12 +226,6 @@ impl Inner {
         operations: &Operations,
         durability: Durability,
     ) -> Result<Committed> {
-        if self.is_poisoned() {
-            return Err(Error::Poisoned);
-        }
-        if snapshots == state.root.snapshots && !trees.iter().any(has_changed) {
-            return Ok(Committed { sync: None, gap: None });
-        }
         let sequence = state.root.sequence + 1;
         let (root, record) = new_root(state, trees, snapshots, sequence)?;
         let append = |bytes| match durability {
@@ -307,15 +301,10 @@ impl Inner {
     }
 }
 
-fn has_changed(tree: &OpenTree) -> bool {
-    let now = tree.exists.then_some(tree.root);
-    now != tree.committed
-}
-
 /// Writes the trees' roots into the catalog, and the record of the commit.
 fn new_root(state: &mut State, trees: &[OpenTree], snapshots: Word, sequence: u64) -> Result<(Root, u64)> {
     let mut catalog = state.root.catalog;
-    for tree in trees.iter().filter(|tree| has_changed(tree)) {
+    for tree in trees.iter().filter(|tree| tree.has_changed()) {
         let name = tree.name.as_bytes();
         if tree.exists {
             state.writer.put(&mut catalog, name, &tree.root.bits().to_le_bytes(), Mode::Replace)?;

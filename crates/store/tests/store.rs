@@ -102,6 +102,24 @@ fn a_dropped_transaction_leaves_nothing() {
 }
 
 #[test]
+fn a_commit_that_changes_nothing_leaves_nothing() {
+    let store = Options::new().open_in_memory().unwrap();
+    let before = store.stats().unwrap();
+    let mut transaction = store.begin().unwrap();
+    transaction.tree("data").unwrap().put(b"a", b"1").unwrap();
+    // What was made before a savepoint is copied after it.
+    transaction.savepoint().unwrap();
+    transaction.tree("data").unwrap().put(b"b", b"2").unwrap();
+    assert!(transaction.drop_tree("data").unwrap());
+    transaction.commit().unwrap();
+    let after = store.stats().unwrap();
+    assert_eq!((after.sequence, after.free_bytes), (before.sequence, before.free_bytes));
+    store.begin().unwrap().abort();
+    let report = store.check().unwrap();
+    assert!(report.is_sound(), "{:?}", report.problems);
+}
+
+#[test]
 fn ranges_and_ranks_agree() {
     let store = Options::new().open_in_memory().unwrap();
     let mut transaction = store.begin().unwrap();

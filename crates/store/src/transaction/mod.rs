@@ -26,6 +26,12 @@ pub(crate) struct OpenTree {
     pub(crate) committed: Option<Word>,
 }
 
+impl OpenTree {
+    pub(crate) fn has_changed(&self) -> bool {
+        self.exists.then_some(self.root) != self.committed
+    }
+}
+
 /// Where a transaction can go back to.
 #[derive(Debug)]
 pub struct Savepoint {
@@ -262,6 +268,13 @@ impl Transaction {
     pub fn commit_with(mut self, durability: Durability) -> Result<()> {
         self.check()?;
         self.settle()?;
+        if self.inner.is_poisoned() {
+            return Err(Error::Poisoned);
+        }
+        if self.snapshots == self.state()?.root.snapshots && !self.trees.iter().any(OpenTree::has_changed) {
+            // It may have made nodes all the same, and replaced them after a savepoint: undoing frees them.
+            return Ok(());
+        }
         let Some(mut state) = self.state.take() else { return Err(ended()) };
         match self.inner.commit(&mut state, &self.trees, self.snapshots, &self.operations, durability) {
             Ok(committed) => {
