@@ -26,7 +26,7 @@ mod tests;
 use crate::KernelError;
 
 /// Bytes behind the data with which the output slice need not be filled with care.
-pub const SLACK_LEN: usize = 72;
+pub const SLACK_LEN: usize = 131;
 
 /// Longest length field.
 const MAX_LENGTH_LEN: usize = 5;

@@ -48,9 +48,7 @@ pub(super) fn element(src: &[u8], dst: &mut [u8], at: Position) -> Result<Positi
 }
 
 fn little_endian(src: &[u8], read: &mut usize, len: usize) -> Result<usize, KernelError> {
-    let mut value = [0; 4];
-    value[..len].copy_from_slice(bytes(src, read, len)?);
-    Ok(u32::from_le_bytes(value) as usize)
+    Ok(bytes(src, read, len)?.iter().rev().fold(0, |value, &byte| value << 8 | usize::from(byte)))
 }
 
 fn bytes<'a>(src: &'a [u8], read: &mut usize, len: usize) -> Result<&'a [u8], KernelError> {

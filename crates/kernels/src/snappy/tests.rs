@@ -5,10 +5,15 @@ use crate::KernelError;
 
 /// Decompresses between guard pages, into a slice of exactly the data's length and into one with room to spare.
 fn check(src: &[u8]) {
+    check_with_slack(src, [0, 1, SLACK_LEN, 400]);
+}
+
+/// The same with so many bytes to spare.
+fn check_with_slack(src: &[u8], slacks: impl IntoIterator<Item = usize>) {
     let expected = reference::decompress(src);
     let stated = decompressed_len(src).unwrap_or(0).min(1 << 20);
     let src = GuardedBytes::ending_at_guard(src);
-    for slack in [0, 1, SLACK_LEN, 200] {
+    for slack in slacks {
         let mut dst = GuardedBytes::ending_at_guard(&vec![0xa5; stated + slack]);
         match (decompress(&src, &mut dst), &expected) {
             (Ok(len), Some(expected)) => assert_eq!(&dst[..len], expected),
@@ -66,6 +71,30 @@ fn copies_of_every_length_from_every_near_offset_repeat_what_was_written() {
                 // What follows leaves the fast loop its margins.
                 let elements = [literal(&start, 1), copy(len, offset, offset_len), literal(&end, 1)].concat();
                 check(&with_length(100 + len + 90, &elements));
+            }
+        }
+    }
+}
+
+#[test]
+fn the_longest_elements_stay_within_slices_of_any_length() {
+    let start: Vec<u8> = (0..100_u8).map(|byte| byte.wrapping_mul(7)).collect();
+    for offset in [1, 3, 5, 7, 8, 12, 16, 60] {
+        for offset_len in [2, 4] {
+            let step = [literal(&start[..60], 0), copy(64, offset, offset_len)].concat();
+            for count in 0..4 {
+                let elements = [literal(&start, 1), step.repeat(count)].concat();
+                let len = 100 + count * 124;
+                check_with_slack(&with_length(len, &elements), 0..=SLACK_LEN);
+                let more = [&elements[..], &copy(1, 1, 2).repeat(60)].concat();
+                // Where more output is promised, only the input's end is near.
+                for end in elements.len()..more.len() {
+                    check_with_slack(&with_length(2000, &more[..end]), [0]);
+                }
+                // Where elements go on, only the output's end is.
+                for stated in 100..=len + 60 {
+                    check_with_slack(&with_length(stated, &more), [0, SLACK_LEN]);
+                }
             }
         }
     }

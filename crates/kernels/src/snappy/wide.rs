@@ -1,45 +1,76 @@
 #![expect(
     unsafe_code,
-    reason = "copies whole words past the end of an element, within margins checked once per element"
+    reason = "copies whole words past the end of an element, within margins checked once for many elements"
 )]
 //! Elements copied in words of 8 and 16 bytes, whatever their length, while both slices have margins left.
 //!
-//! What bounds the speed is the chain from one tag to the next, since a tag says where the next one is. Loading each tag
-//! from memory costs a load and some arithmetic per element; here the eight bytes that start with a copy's tag are loaded
-//! for its offset anyway, and the next tag is shifted out of them, so that the load is not on the chain.
+//! A step of the loop is a literal, if there is one, and the copy that nearly always follows it. From what is left of both
+//! slices comes a number of steps that cannot leave them, after which is looked again.
 //!
-//! TPC-H lineitem's pages (124 MB), ratio to the `snap` crate: 1.30; l_comment alone, in copies of 6.5 bytes, 1.25;
-//! decimals and keys 1.45. Tried and rejected, as ratios to the same: a table of lengths and steps with the next tag loaded
-//! from memory 0.89, the step computed instead 1.10; 32 bytes per element 0.81, since wider stores meet more of the
-//! loads that follow; literals and copies without a branch between them 0.98 to 1.09; a branch per kind of copy 0.90.
+//! What bounds the speed is the chain from one tag to the next, since a tag says where the next one is, and the number of
+//! instructions. The eight bytes behind a copy's tag are loaded for its offset anyway, and the next tag is shifted out of
+//! them, so that no load is on the chain. What a copy's tag says comes from a table, in a form that sends long copies, short
+//! offsets and wrong ones off the loop's path by one comparison.
+//!
+//! A load that overlaps a recent store waits until that has left for the cache, unless the store covers the load. Copies of
+//! up to 16 bytes therefore move eight bytes twice, and those of up to eight the same ones twice: the second move then waits
+//! for no store that the first does not wait for, without a branch on the length, which is hard to predict in text.
 
 use std::ptr;
 
 use super::{BAD_OFFSET, Position, SLACK_LEN, scalar};
 use crate::KernelError;
 
-/// Bytes that are read from an element's tag on: the tag, a literal of 64 and the next tag.
-const READ_MARGIN: usize = 66;
+/// Bytes that a step takes at most: a literal of 60 and a copy of 64 with an offset of two bytes.
+const STEP_READ: usize = 61 + 3;
+const STEP_WRITTEN: usize = 60 + 64;
 
-/// Bytes that are written from an element's output on: 64, or 63 and a word in the pattern of a short offset.
+/// Bytes that are read from a step's start on: a literal of 60 and a copy with an offset of four bytes, which the loop only
+/// then finds not to be its own, the tag behind them and a word.
+const READ_MARGIN: usize = 61 + 4 + 1 + 8;
+
+/// Bytes that are written from a step's start in the output on: a literal of 60, then 63 and a word in the pattern of a
+/// short offset.
 const WRITE_MARGIN: usize = SLACK_LEN;
 
-/// By tag of a copy: the length in the low byte, above it the offset's bits 8 to 10.
-const COPIES: [u16; 256] = {
-    let mut copies = [0; 256];
+/// The least offset at which copies are made in words.
+const NEAREST: usize = 8;
+
+/// First tag of the literals with a length of their own.
+const LONG_LITERAL: usize = 60 << 2;
+
+/// A copy, as its tag has it.
+#[derive(Clone, Copy)]
+struct Tag {
+    /// The offset's bits from 8 on, and [`ASIDE`].
+    high: u32,
+    /// Which of the two bytes behind the tag are the offset's.
+    mask: u16,
+    len: u8,
+    /// Where the second word goes: behind the first if the copy has more than that, else to the same place.
+    second: u8,
+}
+
+/// Makes the offset of a copy of more than 16 bytes one that no output reaches back to.
+const ASIDE: u32 = 1 << 31;
+
+/// By tag. That of a copy with an offset of four bytes looks like one with an offset of 0.
+const TAGS: [Tag; 256] = {
+    let mut tags = [Tag { high: 0, mask: 0, len: 0, second: 0 }; 256];
     let mut tag = 0;
     while tag < 256 {
-        copies[tag] = match tag as u16 & 3 {
-            1 => (((tag as u16 >> 2) & 7) + 4) | ((tag as u16 >> 5) << 8),
-            _ => (tag as u16 >> 2) + 1,
+        let bits = tag as u8;
+        let (high, mask, len) = match bits & 3 {
+            1 => ((bits as u32 >> 5) << 8, 0xff, ((bits >> 2) & 7) + 4),
+            2 => (0, 0xffff, (bits >> 2) + 1),
+            _ => (0, 0, 0),
         };
+        let aside = if len > 16 { ASIDE } else { 0 };
+        tags[tag] = Tag { high: high | aside, mask, len, second: if len > 8 { 8 } else { 0 } };
         tag += 1;
     }
-    copies
+    tags
 };
-
-/// By kind of copy: which of the bytes behind the tag are the offset's.
-const OFFSET_MASKS: [u64; 4] = [0, 0xff, 0xffff, 0];
 
 /// By offset below 8: a factor that repeats the offset's lowest bytes all over a word.
 const REPEAT: [u64; 8] = [
@@ -58,111 +89,193 @@ const STRIDES: [u8; 8] = [8, 8, 8, 6, 8, 5, 6, 7];
 
 /// Decompresses elements from `at` on, for as long as there are margins; returns where it stopped. The last element may
 /// reach past `len`.
-pub(super) fn decompress(src: &[u8], dst: &mut [u8], len: usize, at: Position) -> Result<Position, KernelError> {
-    let Position { mut read, mut written } = at;
-    let Some(read_end) = src.len().checked_sub(READ_MARGIN) else { return Ok(at) };
-    let Some(write_end) = dst.len().checked_sub(WRITE_MARGIN) else { return Ok(at) };
-    // Past the stated length there is nothing to be written, with care or without.
-    let write_end = write_end.min(len);
-
-    while read < read_end && written <= write_end {
-        let mut tag = usize::from(src[read]);
-        while read < read_end && written <= write_end {
-            let kind = tag & 3;
-            if kind == 0 {
-                let literal_len = (tag >> 2) + 1;
-                if literal_len > 60 {
-                    break;
-                }
-                let source = src.as_ptr().wrapping_add(read + 1);
-                // SAFETY: `read` is below `src.len() - READ_MARGIN` and `written` at most `dst.len() - WRITE_MARGIN`, so
-                // that 64 bytes from `read + 1` and from `written` on are within the slices, which do not overlap.
-                unsafe { copy_up_to_64(source, dst.as_mut_ptr().wrapping_add(written), literal_len) };
-                read += 1 + literal_len;
-                written += literal_len;
-                // SAFETY: `read` was below `src.len() - READ_MARGIN` and has grown by at most 61.
-                tag = usize::from(unsafe { *src.get_unchecked(read) });
+pub(super) fn decompress(src: &[u8], dst: &mut [u8], len: usize, mut at: Position) -> Result<Position, KernelError> {
+    // Past the stated length there is nothing to be written, and `ASIDE` has to stay out of reach.
+    let end = dst.len().min(len.saturating_add(WRITE_MARGIN)).min(ASIDE as usize);
+    let dst = &mut dst[..end];
+    while let Some(count) = steps_within(src.len(), dst.len(), at) {
+        if at.written >= NEAREST {
+            let all;
+            (at, all) = steps(src, dst, at, count)?;
+            if all {
                 continue;
             }
-            if kind == 3 {
-                break;
-            }
-            // SAFETY: `read` is below `src.len() - READ_MARGIN`, so that 8 bytes from there on are within `src`.
-            let word = u64::from_le(unsafe { ptr::read_unaligned(src.as_ptr().wrapping_add(read).cast::<u64>()) });
-            let copy = usize::from(COPIES[tag]);
-            let copy_len = copy & 0xff;
-            let offset = (copy & 0x700) + ((word >> 8) & OFFSET_MASKS[kind]) as usize;
-            tag = (word >> (8 * (kind + 1))) as usize & 0xff;
-            read += kind + 1;
-            if offset.wrapping_sub(1) >= written {
-                return Err(BAD_OFFSET);
-            }
-            let target = dst.as_mut_ptr().wrapping_add(written);
-            // SAFETY: `offset` is from 1 to `written`, and `written` at most `dst.len() - WRITE_MARGIN`, so that `offset`
-            // bytes before `target` and `WRITE_MARGIN` from there on are within `dst`.
-            unsafe { copy_back(target, offset, copy_len) };
-            written += copy_len;
         }
-        if read < read_end && written <= write_end {
-            // A literal with a length of its own, or an offset of four bytes: too rare for the loop.
-            Position { read, written } = scalar::element(src, dst, Position { read, written })?;
-        }
+        // The first bytes, a literal with a length of its own, or an offset of four bytes: too rare for the loop.
+        at = scalar::element(src, dst, at)?;
     }
-    Ok(Position { read, written })
+    Ok(at)
 }
 
-/// Copies `len` bytes, at most 64, and some more up to that.
+/// How many steps from `at` on cannot leave slices of these lengths: at least one, or none are safe.
+fn steps_within(src_len: usize, dst_len: usize, at: Position) -> Option<usize> {
+    let read = src_len.checked_sub(at.read + READ_MARGIN)? / STEP_READ;
+    let written = dst_len.checked_sub(at.written + WRITE_MARGIN)? / STEP_WRITTEN;
+    Some(read.min(written) + 1)
+}
+
+/// Takes `count` steps from `at` on, or fewer up to an element that is not for this loop; returns where it stopped, and
+/// whether all steps were taken.
 ///
+/// `count` is at most what [`steps_within`] says, and [`NEAREST`] bytes have been written.
+#[inline(always)]
+fn steps(src: &[u8], dst: &mut [u8], at: Position, count: usize) -> Result<(Position, bool), KernelError> {
+    // A step starts at most `STEP_READ` bytes behind the start of the one before, in the output `STEP_WRITTEN`, so that even
+    // from the last one's start on `READ_MARGIN` and `WRITE_MARGIN` bytes are within the slices.
+    let mut next = src.as_ptr().wrapping_add(at.read);
+    let near = dst.as_mut_ptr().wrapping_add(NEAREST);
+    // Written, less `NEAREST`: the output's end is as far behind `near`.
+    let mut room = at.written - NEAREST;
+    let mut all = true;
+
+    // SAFETY: the first step starts at `next`.
+    let mut tag = unsafe { load_tag(next) };
+    // SAFETY: as above.
+    let mut rest = unsafe { load_rest(next) };
+    // Counted down, which takes one instruction less.
+    for _ in (0..count).rev() {
+        if tag & 3 == 0 {
+            if tag >= LONG_LITERAL {
+                all = false;
+                break;
+            }
+            // SAFETY: the step starts here, and has margins of more than 65 and 64 bytes; the slices do not overlap.
+            unsafe { copy_literal(next.wrapping_add(1), near.wrapping_add(room), tag) };
+            let less_one = tag >> 2;
+            next = next.wrapping_add(less_one + 2);
+            room += less_one + 1;
+            // SAFETY: at most 61 bytes of the step's `READ_MARGIN` are taken.
+            tag = unsafe { load_tag(next) };
+            // SAFETY: as above.
+            rest = unsafe { load_rest(next) };
+            if tag & 3 == 0 {
+                continue;
+            }
+        }
+        let kind = tag & 3;
+        let Tag { high, mask, .. } = TAGS[tag];
+        let len = usize::from(TAGS[tag].len);
+        let second = usize::from(TAGS[tag].second);
+        let offset = ((rest as u32 & u32::from(mask)) + high) as usize;
+        let target = near.wrapping_add(room);
+        let copy = next;
+        tag = (rest >> (8 * kind)) as usize & 0xff;
+        next = next.wrapping_add(kind + 1);
+        // SAFETY: at most 61 and 4 bytes of the step's `READ_MARGIN` are taken, which leaves the 9.
+        rest = unsafe { load_rest(next) };
+        if offset.wrapping_sub(NEAREST) > room {
+            if kind == 3 {
+                next = copy;
+                all = false;
+                break;
+            }
+            let offset = offset & !(ASIDE as usize);
+            if offset.wrapping_sub(1) >= room + NEAREST {
+                return Err(BAD_OFFSET);
+            }
+            // SAFETY: `offset` is from 1 to what has been written, and of the step's `WRITE_MARGIN` of 131 bytes at most 60
+            // are taken.
+            unsafe { copy_irregular(target, offset, len) };
+        } else {
+            let source = target.wrapping_sub(offset).cast_const();
+            // SAFETY: `offset` is from 8 to what has been written, and at most 60 bytes of the step's `WRITE_MARGIN` are
+            // taken.
+            unsafe { copy_8(source, target) };
+            // SAFETY: as above, `second` being 0 or 8.
+            unsafe { copy_8(source.wrapping_add(second), target.wrapping_add(second)) };
+        }
+        room += len;
+    }
+    let read = next.addr() - src.as_ptr().addr();
+    Ok((Position { read, written: room + NEAREST }, all))
+}
+
+/// # Safety
+///
+/// The byte at `next` must be readable.
+#[inline(always)]
+unsafe fn load_tag(next: *const u8) -> usize {
+    // SAFETY: the caller vouches for the byte.
+    usize::from(unsafe { ptr::read(next) })
+}
+
+/// The eight bytes behind a tag.
+///
+/// # Safety
+///
+/// The 8 bytes from one behind `next` on must be readable.
+#[inline(always)]
+unsafe fn load_rest(next: *const u8) -> u64 {
+    // SAFETY: the caller vouches for the bytes.
+    u64::from_le(unsafe { ptr::read_unaligned(next.wrapping_add(1).cast::<u64>()) })
+}
+
+/// Copies the literal of a tag below [`LONG_LITERAL`], and some more.
+///
+/// # Safety
+///
+/// 64 bytes must be readable from `source` and writable at `target`, and these must not overlap.
+#[inline(always)]
+unsafe fn copy_literal(source: *const u8, target: *mut u8, tag: usize) {
+    if tag >> 2 < 16 {
+        // SAFETY: 16 of the 64 bytes that the caller vouches for.
+        unsafe { copy_16(source, target) };
+    } else {
+        // SAFETY: the caller vouches for 64 bytes that do not overlap.
+        unsafe { copy_64(source, target) };
+    }
+}
+
 /// # Safety
 ///
 /// 64 bytes must be readable from `source` and writable at `target`. The two may overlap if `target` is at least 16
 /// bytes behind `source`: bytes are then copied as if one after the other.
 #[inline(always)]
-unsafe fn copy_up_to_64(source: *const u8, target: *mut u8, len: usize) {
-    // SAFETY: 16 of the 64 bytes that the caller vouches for.
-    unsafe { copy_16(source, target) };
-    if len > 16 {
-        for at in [16, 32, 48] {
-            // SAFETY: `at` and the 16 bytes from there on are within the 64 that the caller vouches for.
-            unsafe { copy_16(source.wrapping_add(at), target.wrapping_add(at)) };
-        }
+unsafe fn copy_64(source: *const u8, target: *mut u8) {
+    for at in [0, 16, 32, 48] {
+        // SAFETY: `at` and the 16 bytes from there on are within the 64 that the caller vouches for, and the distance is at
+        // least 16.
+        unsafe { copy_16(source.wrapping_add(at), target.wrapping_add(at)) };
     }
 }
 
 /// # Safety
 ///
-/// 16 bytes must be readable from `source` and writable at `target`.
+/// 16 bytes must be readable from `source` and writable at `target`, and these must not overlap.
 #[inline(always)]
 unsafe fn copy_16(source: *const u8, target: *mut u8) {
-    // SAFETY: the caller vouches for the 16 bytes; an array of words has no invalid values.
-    let words = unsafe { ptr::read_unaligned(source.cast::<[u64; 2]>()) };
-    // SAFETY: as above.
-    unsafe { ptr::write_unaligned(target.cast::<[u64; 2]>(), words) };
+    // SAFETY: the caller vouches for the bytes.
+    unsafe { ptr::copy_nonoverlapping(source, target, 16) };
 }
 
-/// Copies `len` bytes, at most 64, from `offset` bytes before `target`, as if one after the other.
+/// # Safety
+///
+/// 8 bytes must be readable from `source` and writable at `target`, and these must not overlap.
+#[inline(always)]
+unsafe fn copy_8(source: *const u8, target: *mut u8) {
+    // SAFETY: the caller vouches for the bytes.
+    unsafe { ptr::copy_nonoverlapping(source, target, 8) };
+}
+
+/// Copies `len` bytes, at most 64, from `offset` bytes before `target`, as if one after the other, and some more.
 ///
 /// # Safety
 ///
-/// `offset` must be at least 1, that many bytes before `target` readable, and [`WRITE_MARGIN`] bytes from `target` on
-/// readable and writable.
+/// `offset` must be at least 1, that many bytes before `target` readable, and 71 bytes from `target` on readable and
+/// writable.
 #[inline(always)]
-unsafe fn copy_back(target: *mut u8, offset: usize, len: usize) {
+unsafe fn copy_irregular(target: *mut u8, offset: usize, len: usize) {
     let source = target.wrapping_sub(offset).cast_const();
     if offset >= 16 {
         // SAFETY: the bytes from `source` on are those before `target` and some behind it, all vouched for by the caller;
         // the distance is at least 16.
-        unsafe { copy_up_to_64(source, target, len) };
+        unsafe { copy_64(source, target) };
         return;
     }
     if offset >= 8 {
-        let mut at = 0;
-        while at < len {
-            // SAFETY: `at` is at most 56, and `source` is before `target`.
-            let word = unsafe { ptr::read_unaligned(source.wrapping_add(at).cast::<u64>()) };
-            // SAFETY: `at` is at most 56, so that the word ends within 64 bytes of `target`.
-            unsafe { ptr::write_unaligned(target.wrapping_add(at).cast::<u64>(), word) };
-            at += 8;
+        for at in [0, 8, 16, 24, 32, 40, 48, 56] {
+            // SAFETY: `at` is at most 56, and `source` is at least 8 bytes before `target`.
+            unsafe { copy_8(source.wrapping_add(at), target.wrapping_add(at)) };
         }
         return;
     }
