@@ -56,6 +56,10 @@ kills:
 damage:
     LATH_FULL=1 cargo test --release -p lath-store --test damage -- --nocapture
 
+# Twenty million keys, all written anew ten times: how long the file gets, and whether all is there
+overwrite *ARGS:
+    cargo run --release -p lath-store --example overwrite -- {{ARGS}}
+
 # One writer and twelve readers whose snapshots must add up, for so many seconds; freed nodes are overwritten
 soak SECONDS="600":
     cargo run --release -p lath-store --features poison --example soak -- {{SECONDS}}

@@ -27,6 +27,11 @@ fi
 target=$(rustc +nightly -vV | sed -n 's/^host: //p')
 export TSAN_OPTIONS="halt_on_error=0 exitcode=66 history_size=4 ${TSAN_OPTIONS:-}"
 export ASAN_OPTIONS="detect_leaks=1 ${ASAN_OPTIONS:-}"
+# What a killed process held is never dropped, and neither is what those tests have in its place.
+suppressions=$(mktemp)
+trap 'rm -f "$suppressions"' EXIT
+echo 'leak:readers::tests' >"$suppressions"
+export LSAN_OPTIONS="suppressions=$suppressions print_suppressions=0 ${LSAN_OPTIONS:-}"
 
 for sanitizer in "${sanitizers[@]}"; do
     # Code without the sanitizer would be linked in only by a mistake in these flags; nothing is: -Zbuild-std.

@@ -48,7 +48,7 @@ impl Inner {
         if self.is_poisoned() {
             return Err(Error::Poisoned);
         }
-        let mut state = self.take()?;
+        let mut state = self.take_first()?;
         let is_shorter = shorter && self.drop_tail(&mut state);
         // The map of free space that a clean close has left is in the way too.
         if state.root == state.durable && !is_shorter && !(shorter && state.free_map.is_some()) {
@@ -66,7 +66,7 @@ impl Inner {
         let header =
             Header { identity: self.identity, number: *number + 1, root, end, free_map: None, is_clean: false };
         let written = switched.and_then(|_| self.write_checkpoint(&header, &durable, has_copies));
-        let mut state = self.take()?;
+        let mut state = self.take_first()?;
         state.checkpointing = None;
         let result = written.and_then(|()| {
             *number += 1;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::arena::Arena;
 use crate::background::Background;
@@ -22,6 +22,11 @@ use crate::turn::Turn;
 
 /// A checkpoint is due when the last one keeps more bytes from being used again than this, and than a quarter of the data.
 const PARKED_MIN_BYTES: u64 = 64 << 20;
+
+/// While a checkpoint is made, writers wait for its end if it and the one before keep more bytes from being used again than
+/// this, and than half of what else is used. So a file of 20 million keys, written anew as fast as possible, stays shorter than
+/// twice what is in it, of which a third are splinters.
+const AHEAD_MIN_BYTES: u64 = 2 * PARKED_MIN_BYTES;
 
 /// An ordered key-value store in a file: named trees, transactions over all of them, snapshots.
 ///
@@ -77,6 +82,8 @@ pub(crate) struct Committed {
     sync: Option<Position>,
     /// A checkpoint of at least this commit has to be made first.
     gap: Option<u64>,
+    /// Whether to wait for the checkpoint that is being made before anything else is written.
+    is_ahead: bool,
 }
 
 impl Store {
@@ -137,7 +144,7 @@ impl Store {
         if root == durable {
             return Ok(());
         }
-        self.inner.finish_commit(Committed { sync: log, gap })
+        self.inner.finish_commit(Committed { sync: log, gap, is_ahead: false })
     }
 
     /// Writes a checkpoint: all that was committed is then in the data file, and the log can begin anew.
@@ -178,6 +185,11 @@ impl Inner {
     /// What the writer has, once no transaction has it.
     pub(crate) fn take(&self) -> Result<Box<State>> {
         if self.options.read_only { Err(Error::ReadOnly) } else { Ok(self.turn.take()) }
+    }
+
+    /// The same, before all others who wait.
+    pub(crate) fn take_first(&self) -> Result<Box<State>> {
+        if self.options.read_only { Err(Error::ReadOnly) } else { Ok(self.turn.take_first()) }
     }
 
     /// What the writer has, if it is not with a transaction.
@@ -247,7 +259,8 @@ impl Inner {
             self.is_due.raise();
         }
         let gap = if durability == Durability::Off { None } else { state.gap };
-        Ok(Committed { sync: position.filter(|_| durability == Durability::Sync), gap })
+        let sync = position.filter(|_| durability == Durability::Sync);
+        Ok(Committed { sync, gap, is_ahead: is_far_ahead(state) })
     }
 
     /// Makes the changes that the log says were made, up to the commit numbered `sequence`, the newest commit.
@@ -297,8 +310,19 @@ impl Inner {
         if result.is_err() {
             self.poison();
         }
+        if committed.is_ahead {
+            drop(self.checkpoints.lock().unwrap_or_else(PoisonError::into_inner));
+        }
         result
     }
+}
+
+fn is_far_ahead(state: &State) -> bool {
+    let Some(checkpointing) = state.checkpointing else { return false };
+    let parked = |root: Root| state.reclaimer.parked_units(root.generation);
+    let parked = parked(state.durable) + parked(checkpointing);
+    let others = state.writer.space.used_units().saturating_sub(parked);
+    parked * UNIT > AHEAD_MIN_BYTES && parked > others / 2
 }
 
 /// Writes the trees' roots into the catalog, and the record of the commit.

@@ -23,6 +23,8 @@ pub(crate) struct Turn {
 struct Slot {
     state: Option<Box<State>>,
     sleepers: usize,
+    /// How many wait who go before all others.
+    first: usize,
 }
 
 impl Turn {
@@ -30,20 +32,33 @@ impl Turn {
         self.slot.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The state, once nobody else has it.
+    /// The state, once nobody else has it or goes first.
     pub(crate) fn take(&self) -> Box<State> {
         if let Some(state) = self.look() {
             return state;
         }
         let mut slot = self.slot();
         loop {
+            if let Some(state) = self.take_from(&mut slot) {
+                return state;
+            }
+            slot = self.sleep(slot);
+        }
+    }
+
+    /// The state, before all others who wait: for who is seldom here, and for a short time. A writer that begins its next
+    /// transaction as soon as the last has ended would leave nobody a chance: checkpoints began so late that a file of 20
+    /// million keys, written anew, was 3.3 times as long as what was in it.
+    pub(crate) fn take_first(&self) -> Box<State> {
+        let mut slot = self.slot();
+        slot.first += 1;
+        loop {
             if let Some(state) = slot.state.take() {
+                slot.first -= 1;
                 self.is_here.store(false, Ordering::Relaxed);
                 return state;
             }
-            slot.sleepers += 1;
-            slot = self.is_back.wait(slot).unwrap_or_else(PoisonError::into_inner);
-            slot.sleepers -= 1;
+            slot = self.sleep(slot);
         }
     }
 
@@ -60,22 +75,37 @@ impl Turn {
         None
     }
 
-    /// The state, if nobody else has it.
+    /// The state, if nobody else has it or goes first.
     pub(crate) fn take_now(&self) -> Option<Box<State>> {
-        let state = self.slot().state.take();
+        self.take_from(&mut self.slot())
+    }
+
+    fn take_from(&self, slot: &mut Slot) -> Option<Box<State>> {
+        let state = if slot.first == 0 { slot.state.take() } else { None };
         if state.is_some() {
             self.is_here.store(false, Ordering::Relaxed);
         }
         state
     }
 
+    fn sleep<'s>(&self, mut slot: MutexGuard<'s, Slot>) -> MutexGuard<'s, Slot> {
+        slot.sleepers += 1;
+        slot = self.is_back.wait(slot).unwrap_or_else(PoisonError::into_inner);
+        slot.sleepers -= 1;
+        slot
+    }
+
     pub(crate) fn put_back(&self, state: Box<State>) {
         let mut slot = self.slot();
         slot.state = Some(state);
-        self.is_here.store(true, Ordering::Relaxed);
-        let has_sleepers = slot.sleepers > 0;
+        // Others need not look while somebody goes first.
+        self.is_here.store(slot.first == 0, Ordering::Relaxed);
+        let (sleepers, first) = (slot.sleepers, slot.first);
         drop(slot);
-        if has_sleepers {
+        if first > 0 {
+            // Which of the sleepers is the one, nobody knows.
+            self.is_back.notify_all();
+        } else if sleepers > 0 {
             self.is_back.notify_one();
         }
     }
