@@ -24,8 +24,8 @@ use crate::turn::Turn;
 const PARKED_MIN_BYTES: u64 = 64 << 20;
 
 /// While a checkpoint is made, writers wait for its end if it and the one before keep more bytes from being used again than
-/// this, and than half of what else is used. So a file of 20 million keys, written anew as fast as possible, stays shorter than
-/// twice what is in it, of which a third are splinters.
+/// this, and than half of what else is used. So a file of 20 million keys, written anew as fast as possible, gets 1.66 times as
+/// long as what is in it.
 const AHEAD_MIN_BYTES: u64 = 2 * PARKED_MIN_BYTES;
 
 /// An ordered key-value store in a file: named trees, transactions over all of them, snapshots.

@@ -48,7 +48,7 @@ impl Turn {
 
     /// The state, before all others who wait: for who is seldom here, and for a short time. A writer that begins its next
     /// transaction as soon as the last has ended would leave nobody a chance: checkpoints began so late that a file of 20
-    /// million keys, written anew, was 3.3 times as long as what was in it.
+    /// million keys, written anew, got 3.3 times as long as what was in it.
     pub(crate) fn take_first(&self) -> Box<State> {
         let mut slot = self.slot();
         slot.first += 1;

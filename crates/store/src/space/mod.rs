@@ -211,10 +211,11 @@ impl Space {
         // A small file is dense as a whole when a region of its size would be.
         let whole = (self.end - self.first).min(REGION.into()) as u32;
         let small_file = self.regions.len() <= 4;
-        // Large nodes keep to regions that large nodes were in last, as medium ones leave few holes for them.
+        // Large nodes keep to regions that large nodes were in last, as medium ones leave few holes for them. Where there is
+        // none, any that is not dense will do before the file grows: after a checkpoint a fifth of each region may be free.
         let (own, other) = match (thorough, large) {
             (true, _) => (units, units),
-            (false, true) if !small_file => (whole / 4, whole / 2),
+            (false, true) if !small_file => (whole / 4, whole / SPARSE),
             (false, _) => (whole / SPARSE, whole / SPARSE),
         };
         let suits = |region: &Region, least: u32| region.free >= least.max(units) && u32::from(region.longest) >= units;
