@@ -39,8 +39,8 @@ const SLACK: u64 = 16;
 /// The file is shortened again if it gets shorter by one of so many parts.
 const GAIN: u64 = 64;
 
-/// How often all trees are walked at most: with lower ceilings until nodes do not fit below them, and then once more with the
-/// first, or with higher ones if they do not from the first.
+/// How often all trees are walked at most, with higher ceilings if nodes do not fit. Lower ones than the first are not tried:
+/// what does not fit below them makes the file longer, and brings nothing where there are many nodes.
 const PASSES: usize = 6;
 
 /// What [`Store::compact`] did.
@@ -155,25 +155,21 @@ impl Inner {
         self.readers.release_dead()?;
         self.checkpoint()?;
         self.shorten()?;
-        let (mut slack, mut passes, mut is_last) = (SLACK, 0, false);
-        while passes < PASSES || is_last {
-            passes += 1;
+        let mut slack = SLACK;
+        for _ in 0..PASSES {
             let Some((mut pass, above)) = self.plan(slack)? else { break };
             work.expected = work.moved.units + above;
             let before = work.moved.nodes;
             let is_full = self.run(&mut pass, work)?;
             self.checkpoint()?;
             self.shorten()?;
-            if work.is_stopped || is_last || (work.moved.nodes == before && !is_full) {
+            if work.is_stopped || (work.moved.nodes == before && !is_full) {
                 break;
             }
-            // What did not fit below a lower ceiling was put above, behind the end of the file even: it comes down once more.
-            is_last = is_full && slack > SLACK;
-            slack = match is_full {
-                true if is_last => SLACK,
-                true => (slack / 2).max(1),
-                false => slack * 4,
-            };
+            // What did not fit was put above the ceiling, behind the end of the file even.
+            if is_full {
+                slack = (slack / 2).max(1);
+            }
         }
         Ok(())
     }

@@ -78,6 +78,12 @@ fn length(path: &Path) -> u64 {
     std::fs::metadata(path).unwrap().len()
 }
 
+/// How long a file of so many bytes of nodes may be when it is compact: of what is used a quarter is free at most, and a
+/// fifteenth of both is the reserve.
+fn about(live: u64) -> u64 {
+    (live * 5 / 4 * 16 / 15).max(1 << 16)
+}
+
 /// Compacts, and says what came of it.
 fn assert_compact(store: &Store, path: &Path) {
     let before = length(path);
@@ -86,7 +92,7 @@ fn assert_compact(store: &Store, path: &Path) {
     let (after, live) = (length(path), live_bytes(store));
     assert_eq!((done.bytes_before, done.bytes_after), (before, after));
     println!("{before} to {after} bytes, {live} live, {} moved", done.moved_bytes);
-    assert!(after <= (live * 6 / 5).max(1 << 16), "{after} bytes for {live}: {done:?}");
+    assert!(after <= about(live), "{after} bytes for {live}: {done:?}");
     assert_sound(store, "after compacting");
 }
 
@@ -110,9 +116,10 @@ fn a_file_gets_about_as_short_as_what_is_in_it() {
     for (name, entries) in &trees {
         assert_has(&store, name, entries);
     }
-    // Again there is nothing to be done.
+    // Again there is next to nothing to be done.
     let again = store.compact().unwrap();
-    assert!(again.bytes_after <= again.bytes_before && again.moved_bytes < 1 << 20, "{again:?}");
+    let longest = again.bytes_before + again.bytes_before / 64;
+    assert!(again.bytes_after <= longest && again.moved_bytes < 1 << 20, "{again:?}");
     // What was cut off can be had again.
     let more = some_entries(&mut random, 40_000);
     put(&store, "d", &more);
@@ -258,7 +265,7 @@ fn snapshots_kept_by_name_are_moved_and_share_what_they_shared() {
         check(&store, &versions, &entries, "after");
         let after = store.check().unwrap().node_bytes;
         assert!(after <= needed + needed / 50, "{needed} bytes of nodes became {after}");
-        assert!(length(&path) <= after * 6 / 5, "{} bytes for {after}", length(&path));
+        assert!(length(&path) <= about(after), "{} bytes for {after}", length(&path));
 
         // What was moved is told from what is not needed any more.
         while let Some((name, _)) = versions.pop() {
