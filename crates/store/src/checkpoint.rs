@@ -152,6 +152,9 @@ impl Inner {
         if self.options.read_only || self.is_poisoned() {
             return Ok(());
         }
+        // It is gone where opening failed: the log could not be done again, and nothing is to be written.
+        let Some(state) = self.take_now() else { return Ok(()) };
+        self.put_back(state);
         self.checkpoint()?;
         let mut number = self.checkpoints.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(mut state) = self.take_now() else { return Ok(()) };

@@ -250,3 +250,32 @@ impl AsRef<[u8]> for MappedValue {
         self.arena.value(self.reference).unwrap_or_default()
     }
 }
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+mod tests {
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::storage::MemoryStorage;
+
+    #[test]
+    fn a_record_that_cannot_be_done_again_is_an_error_and_opening_ends() {
+        let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new(1 << 24).unwrap());
+        let options = Options::new().background(false);
+        let store = options.open_storage(Arc::clone(&storage)).unwrap();
+        let mut transaction = store.begin().unwrap();
+        transaction.tree("data").unwrap().put(b"a", b"1").unwrap();
+        transaction.commit().unwrap();
+        store.checkpoint().unwrap();
+        // The first record has the right sum, and no operation has this number.
+        store.inner.log.append(2, &[&[0xee; 20]]).unwrap();
+        store.inner.poison();
+        drop(store);
+        let (sender, opened) = mpsc::channel();
+        std::thread::spawn(move || sender.send(options.open_storage(storage).map(drop)));
+        let Ok(Err(error)) = opened.recv_timeout(Duration::from_secs(20)) else { panic!("it opens, or never ends") };
+        assert!(matches!(error, Error::Corrupt { .. }), "{error}");
+    }
+}
