@@ -252,7 +252,6 @@ impl AsRef<[u8]> for MappedValue {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 mod tests {
     use std::sync::mpsc;
     use std::time::Duration;
