@@ -16,10 +16,13 @@ fn key_of(number: u64) -> [u8; 8] {
     (mixed ^ mixed >> 27).wrapping_mul(0x81da_def4_bc2d_d44d).to_be_bytes()
 }
 
-/// The number of the key that is written as the `index`th of a round, each once.
-fn number_at(index: u64, keys: u64, round: u64) -> u64 {
-    let step = (1..).map(|offset| keys * 5 / 8 + 97 * round + offset).find(|&step| gcd(step, keys) == 1);
-    (index * (step.unwrap_or(1) % keys) + round) % keys
+/// From one number to the next of a round, which comes to each of them once.
+fn step_of(keys: u64, round: u64) -> u64 {
+    let mut step = keys * 5 / 8 + 97 * round + 1;
+    while gcd(step, keys) != 1 {
+        step += 1;
+    }
+    step
 }
 
 fn gcd(a: u64, b: u64) -> u64 {
@@ -27,8 +30,8 @@ fn gcd(a: u64, b: u64) -> u64 {
 }
 
 fn write_all(store: &Store, keys: u64, round: u64) -> lath_store::Result<()> {
-    let step = number_at(1, keys, round) + keys - number_at(0, keys, round);
-    let mut number = number_at(0, keys, round);
+    let step = step_of(keys, round);
+    let mut number = round % keys;
     for start in (0..keys).step_by(KEYS_PER_COMMIT as usize) {
         let mut transaction = store.begin()?;
         let mut tree = transaction.tree("data")?;

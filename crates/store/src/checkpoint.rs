@@ -90,8 +90,8 @@ impl Inner {
         space.shrink(end) && len_with_reserve(space.end() * UNIT) < self.arena.data().len()
     }
 
-    /// Has the file end where the space and the reserve do. No durable header says anything else, and no commit that counts has nodes
-    /// behind it.
+    /// Has the file end where the space and the reserve do. No durable header says anything else, and no commit that counts
+    /// has nodes behind it.
     fn cut_off(&self, state: &State) -> Result<()> {
         let end = state.writer.space.end() * UNIT;
         // Readers look no further from here on.

@@ -39,7 +39,7 @@ impl Turn {
         }
         let mut slot = self.slot();
         loop {
-            if let Some(state) = self.take_from(&mut slot) {
+            if let Some(state) = self.take_unless(slot.first > 0, &mut slot) {
                 return state;
             }
             slot = self.sleep(slot);
@@ -53,9 +53,8 @@ impl Turn {
         let mut slot = self.slot();
         slot.first += 1;
         loop {
-            if let Some(state) = slot.state.take() {
+            if let Some(state) = self.take_unless(false, &mut slot) {
                 slot.first -= 1;
-                self.is_here.store(false, Ordering::Relaxed);
                 return state;
             }
             slot = self.sleep(slot);
@@ -77,11 +76,12 @@ impl Turn {
 
     /// The state, if nobody else has it or goes first.
     pub(crate) fn take_now(&self) -> Option<Box<State>> {
-        self.take_from(&mut self.slot())
+        let mut slot = self.slot();
+        self.take_unless(slot.first > 0, &mut slot)
     }
 
-    fn take_from(&self, slot: &mut Slot) -> Option<Box<State>> {
-        let state = if slot.first == 0 { slot.state.take() } else { None };
+    fn take_unless(&self, is_others: bool, slot: &mut Slot) -> Option<Box<State>> {
+        let state = if is_others { None } else { slot.state.take() };
         if state.is_some() {
             self.is_here.store(false, Ordering::Relaxed);
         }

@@ -306,14 +306,8 @@ impl Transaction {
     pub(crate) fn commit_replayed(mut self, sequence: u64) -> Result<Box<State>> {
         self.settle()?;
         let Some(mut state) = self.state.take() else { return Err(ended()) };
-        match self.inner.commit_replayed(&mut state, &self.trees, self.snapshots, sequence) {
-            Ok(()) => Ok(state),
-            Err(error) => {
-                self.state = Some(state);
-                self.has_failed = true;
-                Err(error)
-            }
-        }
+        self.inner.commit_replayed(&mut state, &self.trees, self.snapshots, sequence)?;
+        Ok(state)
     }
 
     /// Undoes all changes. Dropping the transaction does the same.
