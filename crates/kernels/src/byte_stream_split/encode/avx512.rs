@@ -5,11 +5,15 @@
 //! K = 4   four registers, each to lanes a │ b │ c │ d of 16 values, then 4 × 4 lanes transposed
 //! K = 8   pairs of registers by two `vpermi2b` to lanes a │ b │ c │ d and e │ f │ g │ h, then as for K = 4, twice
 //! ```
+//!
+//! Stores are the limit, not shuffles: a block is a line of every stream, so from the second block on lines are stored
+//! whole (the first stream's, and the others' where streams are a multiple of a line apart), and each is asked for two
+//! blocks before, because nothing else fetches the lines of so many streams in time.
 #![expect(unsafe_code, reason = "vector loads and stores")]
 
 use std::arch::x86_64::{
-    __m512i, _mm512_loadu_si512, _mm512_permutex2var_epi8, _mm512_permutexvar_epi8, _mm512_setzero_si512,
-    _mm512_shuffle_i32x4, _mm512_storeu_si512,
+    __m512i, _MM_HINT_T0, _mm_prefetch, _mm512_loadu_si512, _mm512_permutex2var_epi8, _mm512_permutexvar_epi8,
+    _mm512_setzero_si512, _mm512_shuffle_i32x4, _mm512_storeu_si512,
 };
 
 use super::avx2;
@@ -18,6 +22,9 @@ use crate::tier::avx512;
 
 /// Values that one round takes.
 const BLOCK: usize = 64;
+
+/// How far ahead lines of the streams are fetched.
+const AHEAD: usize = 2 * BLOCK;
 
 /// Byte `j` of the result is byte `j % 16` of stream `j / 16`, from values of `K` bytes, stream `first` being the first.
 const fn places<const K: usize>(first: usize, lane: usize) -> [u8; 64] {
@@ -98,14 +105,16 @@ avx512! {
             for (start, stream) in starts.into_iter().zip(collect(rows)) {
                 // SAFETY: `at` is at least a block before the end of the stream.
                 let to = unsafe { start.add(at) };
+                _mm_prefetch::<_MM_HINT_T0>(to.wrapping_add(AHEAD).cast());
                 // SAFETY: as above, and this store takes any alignment.
                 unsafe { _mm512_storeu_si512(to.cast(), stream) }
             }
             if at + BLOCK == count {
                 return;
             }
-            // The last block overlaps the one before it.
-            at = (at + BLOCK).min(count - BLOCK);
+            // Blocks that are not a line further overlap: the second, which begins a line, and the last.
+            let step = if at == 0 { BLOCK - starts[0].addr() % BLOCK } else { BLOCK };
+            at = (at + step).min(count - BLOCK);
         }
     }
 
