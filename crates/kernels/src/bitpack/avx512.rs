@@ -54,6 +54,17 @@ const fn lanes<const WIDTHS: usize>(lane_bytes: usize) -> [Lanes; WIDTHS] {
 static LANES32: [Lanes; 33] = lanes(4);
 static LANES64: [Lanes; 65] = lanes(8);
 
+/// By width, that many ones: broadcasts from memory take no port that shuffles need.
+static MASKS: [u64; 65] = {
+    let mut masks = [u64::MAX; 65];
+    let mut width = 0;
+    while width < 64 {
+        masks[width] = (1 << width) - 1;
+        width += 1;
+    }
+    masks
+};
+
 /// The lane constants of a width, in registers.
 #[derive(Clone, Copy)]
 pub(crate) struct Unpack {
@@ -104,7 +115,7 @@ avx512! {
             next: _mm512_add_epi8(index, _mm512_set1_epi8(1)),
             shift,
             shift_back: _mm512_sub_epi32(_mm512_set1_epi32(8), shift),
-            mask: _mm512_set1_epi32(_bzhi_u32(u32::MAX, width as u32).cast_signed()),
+            mask: _mm512_set1_epi32(MASKS[width] as i32),
         }
     }
 
@@ -120,7 +131,7 @@ avx512! {
             next: _mm512_add_epi8(index, _mm512_set1_epi8(1)),
             shift,
             shift_back: _mm512_sub_epi64(_mm512_set1_epi64(8), shift),
-            mask: _mm512_set1_epi64(_bzhi_u64(u64::MAX, width as u32).cast_signed()),
+            mask: _mm512_set1_epi64(MASKS[width].cast_signed()),
         }
     }
 

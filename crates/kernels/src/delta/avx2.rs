@@ -54,7 +54,20 @@ avx2! {
         src: &[u8],
         out: &mut [i32],
     ) -> Result<usize, KernelError> {
-        decoder.decode_with(src, out, |run, out| miniblocks_i32(run, out))
+        let by = sum_constants(LaneWidth::Bits32);
+        decoder.decode_with(
+            src,
+            out,
+            |run, out| {
+                // Nearly always: the window of the last group is within the source.
+                if run.src.len() >= run.bytes + WINDOW32 {
+                    whole_miniblocks_i32(&by, run, out)
+                } else {
+                    miniblocks_i32(run, out)
+                }
+            },
+            |run, out| miniblocks_i32(run, out),
+        )
     }
 
     pub(super) fn decode_i64(
@@ -62,14 +75,23 @@ avx2! {
         src: &[u8],
         out: &mut [i64],
     ) -> Result<usize, KernelError> {
-        decoder.decode_with(src, out, |run, out| miniblocks_i64(run, out))
+        let by = sum_constants(LaneWidth::Bits64);
+        decoder.decode_with(
+            src,
+            out,
+            |run, out| {
+                // Nearly always: the window of the last group is within the source.
+                if run.src.len() >= run.bytes + WINDOW64 {
+                    whole_miniblocks_i64(&by, run, out)
+                } else {
+                    miniblocks_i64(run, out)
+                }
+            },
+            |run, out| miniblocks_i64(run, out),
+        )
     }
 
     fn miniblocks_i32(run: Miniblocks<'_, i32>, out: &mut [i32]) -> i32 {
-        // Nearly always: whole miniblocks, and the window of the last group within the source.
-        if run.len.is_multiple_of(BLOCK) && run.src.len() >= run.bytes + WINDOW32 {
-            return whole_miniblocks_i32(run, out);
-        }
         let mut carry = _mm256_set1_epi32(run.last);
         let min_delta = _mm256_set1_epi32(run.min_delta);
         let mut src = run.src;
@@ -92,8 +114,8 @@ avx2! {
     }
 
     /// The source has [`WINDOW32`] bytes beyond the run's.
-    fn whole_miniblocks_i32(run: Miniblocks<'_, i32>, out: &mut [i32]) -> i32 {
-        let by = sum_constants(LaneWidth::Bits32);
+    #[inline]
+    fn whole_miniblocks_i32(by: &Sums, run: Miniblocks<'_, i32>, out: &mut [i32]) -> i32 {
         let mut carry = _mm256_set1_epi32(run.last);
         let min_delta = _mm256_set1_epi32(run.min_delta);
         let mut at = 0;
@@ -105,10 +127,13 @@ avx2! {
                 let first = run.src.as_ptr().wrapping_add(at);
                 if width <= NARROW32 {
                     // SAFETY: the source has the block's bytes and a window beyond them.
-                    unsafe { sum_block_i32::<false>(&lanes, &by, first, min_delta, &mut carry, block) };
-                } else if width <= 32 {
+                    unsafe { sum_block_i32::<false, false>(&lanes, by, first, min_delta, &mut carry, block) };
+                } else if width < 32 {
                     // SAFETY: as above.
-                    unsafe { sum_block_i32::<true>(&lanes, &by, first, min_delta, &mut carry, block) };
+                    unsafe { sum_block_i32::<true, false>(&lanes, by, first, min_delta, &mut carry, block) };
+                } else if width == 32 {
+                    // SAFETY: as above.
+                    unsafe { sum_block_i32::<true, true>(&lanes, by, first, min_delta, &mut carry, block) };
                 } else {
                     let last = _mm256_cvtsi256_si32(carry);
                     let src = run.src.get(at..).unwrap_or_default();
@@ -120,12 +145,12 @@ avx2! {
         _mm256_cvtsi256_si32(carry)
     }
 
-    /// Decodes four groups.
+    /// Decodes four groups; `WIDE` for widths over [`NARROW32`], `WHOLE` for 32.
     ///
     /// # Safety
     /// `src` has three groups' readable bytes and a window's beyond them.
     #[inline]
-    unsafe fn sum_block_i32<const WIDE: bool>(
+    unsafe fn sum_block_i32<const WIDE: bool, const WHOLE: bool>(
         lanes: &Unpack32,
         by: &Sums,
         src: *const u8,
@@ -135,8 +160,13 @@ avx2! {
     ) {
         for (index, group) in block.as_chunks_mut::<8>().0.iter_mut().enumerate() {
             let first = src.wrapping_add(index * lanes.width());
-            // SAFETY: the caller's.
-            let deltas = unsafe { unpack_group_32::<WIDE>(lanes, first) };
+            let deltas = if WHOLE {
+                // SAFETY: the caller's.
+                unsafe { load(first) }
+            } else {
+                // SAFETY: the caller's.
+                unsafe { unpack_group_32::<WIDE>(lanes, first) }
+            };
             let (sums, total) = sum_lanes_i32(by, _mm256_add_epi32(deltas, min_delta));
             let values = _mm256_add_epi32(sums, *carry);
             *carry = _mm256_add_epi32(*carry, total);
@@ -172,6 +202,14 @@ avx2! {
         groups * 8
     }
 
+    /// # Safety
+    /// `src` has 32 readable bytes.
+    #[inline]
+    unsafe fn load(src: *const u8) -> __m256i {
+        // SAFETY: the caller's, and this load takes any alignment.
+        unsafe { _mm256_loadu_si256(src.cast()) }
+    }
+
     /// Permutations that the sums need.
     ///
     /// Opaque to the compiler, which would otherwise replace one `vpermd` by several shuffles of fixed pattern and let
@@ -197,10 +235,6 @@ avx2! {
     }
 
     fn miniblocks_i64(run: Miniblocks<'_, i64>, out: &mut [i64]) -> i64 {
-        // Nearly always: whole miniblocks, and the window of the last group within the source.
-        if run.len.is_multiple_of(BLOCK) && run.src.len() >= run.bytes + WINDOW64 {
-            return whole_miniblocks_i64(run, out);
-        }
         let mut carry = _mm256_set1_epi64x(run.last);
         let min_delta = _mm256_set1_epi64x(run.min_delta);
         let mut src = run.src;
@@ -223,8 +257,8 @@ avx2! {
     }
 
     /// The source has [`WINDOW64`] bytes beyond the run's.
-    fn whole_miniblocks_i64(run: Miniblocks<'_, i64>, out: &mut [i64]) -> i64 {
-        let by = sum_constants(LaneWidth::Bits64);
+    #[inline]
+    fn whole_miniblocks_i64(by: &Sums, run: Miniblocks<'_, i64>, out: &mut [i64]) -> i64 {
         let mut carry = _mm256_set1_epi64x(run.last);
         let min_delta = _mm256_set1_epi64x(run.min_delta);
         let mut src = run.src.as_ptr();
@@ -235,10 +269,13 @@ avx2! {
             for block in blocks.by_ref().take(run.len / BLOCK) {
                 if width <= NARROW64 {
                     // SAFETY: the source has the block's bytes and a window beyond them.
-                    unsafe { sum_block_i64::<false>(&lanes, &by, src, min_delta, &mut carry, block) };
+                    unsafe { sum_block_i64::<false, false>(&lanes, by, src, min_delta, &mut carry, block) };
+                } else if width < 64 {
+                    // SAFETY: as above.
+                    unsafe { sum_block_i64::<true, false>(&lanes, by, src, min_delta, &mut carry, block) };
                 } else {
                     // SAFETY: as above.
-                    unsafe { sum_block_i64::<true>(&lanes, &by, src, min_delta, &mut carry, block) };
+                    unsafe { sum_block_i64::<true, true>(&lanes, by, src, min_delta, &mut carry, block) };
                 }
                 src = src.wrapping_add(BLOCK / 8 * width);
             }
@@ -246,12 +283,12 @@ avx2! {
         _mm_cvtsi128_si64(_mm256_castsi256_si128(carry))
     }
 
-    /// Decodes four groups.
+    /// Decodes four groups; `WIDE` for widths over [`NARROW64`], `WHOLE` for 64.
     ///
     /// # Safety
     /// `src` has three groups' readable bytes and a window's beyond them.
     #[inline]
-    unsafe fn sum_block_i64<const WIDE: bool>(
+    unsafe fn sum_block_i64<const WIDE: bool, const WHOLE: bool>(
         lanes: &Unpack64,
         by: &Sums,
         src: *const u8,
@@ -262,15 +299,25 @@ avx2! {
         for (index, group) in block.as_chunks_mut::<8>().0.iter_mut().enumerate() {
             let src = src.wrapping_add(index * lanes.width());
             let (first, second) = group.split_at_mut(4);
-            // SAFETY: the caller's.
-            let deltas = unsafe { unpack_half_64::<0, WIDE>(lanes, src) };
+            let deltas = if WHOLE {
+                // SAFETY: the caller's.
+                unsafe { load(src) }
+            } else {
+                // SAFETY: the caller's.
+                unsafe { unpack_half_64::<0, WIDE>(lanes, src) }
+            };
             let (sums, total) = sum_lanes_i64(by, _mm256_add_epi64(deltas, min_delta));
             let values = _mm256_add_epi64(sums, *carry);
             *carry = _mm256_add_epi64(*carry, total);
             // SAFETY: the half is four values long.
             unsafe { _mm256_storeu_si256(first.as_mut_ptr().cast(), values) };
-            // SAFETY: the caller's.
-            let deltas = unsafe { unpack_half_64::<1, WIDE>(lanes, src) };
+            let deltas = if WHOLE {
+                // SAFETY: the caller's.
+                unsafe { load(src.wrapping_add(32)) }
+            } else {
+                // SAFETY: the caller's.
+                unsafe { unpack_half_64::<1, WIDE>(lanes, src) }
+            };
             let (sums, total) = sum_lanes_i64(by, _mm256_add_epi64(deltas, min_delta));
             let values = _mm256_add_epi64(sums, *carry);
             *carry = _mm256_add_epi64(*carry, total);

@@ -6,14 +6,16 @@
 //! + lane 1 of 4, in 2 and 3   a  ab  abc  abcd  e     ef    efg   efgh  …
 //! + lane 3 of 8, in 4 to 7    a  ab  abc  abcd  a…e   a…f   a…g   a…h   …
 //! + lane 7, in 8 to 15        and so the upper half
-//! total                       the last lane, everywhere
+//! + min delta × 1, 2, 3 …      the same for a whole block of the page
+//! + the value before
 //! ```
 //!
 //! i64 sums up by moving one, two and four lanes up, which needs no table.
-//! Only `carry += total` hangs on the values before; all else of the next ones runs beside it.
-//! Cost: sixteen i32 18 instructions (width ≤ 25) or 21, eight i64 14 (width ≤ 57) or 17.
+//! Only the last addition and a broadcast of its last lane hang on the values before: four cycles, where the rest takes
+//! seven of both vector ports. Cost: sixteen i32 14 instructions (width ≤ 25) or 17, eight i64 12 (width ≤ 57) or 15.
 #![expect(unsafe_code, reason = "loads and stores through pointers")]
 
+use std::arch::asm;
 use std::arch::x86_64::*;
 use std::hint::black_box;
 
@@ -28,6 +30,10 @@ use crate::tier::avx512;
 /// Values that the usual path takes at a time; every miniblock's length is a multiple.
 const BLOCK: usize = 32;
 
+/// Bytes of a load, which is not masked where so many stand behind a run: a mask's way to its register takes the port of
+/// the shuffles.
+const LOAD: usize = 64;
+
 /// Permutations of 32-bit lanes, in registers.
 #[derive(Clone, Copy)]
 struct Sums {
@@ -37,6 +43,10 @@ struct Sums {
     seventh: __m512i,
     /// Lane 15 everywhere.
     last: __m512i,
+    /// The upper four of every eight lanes.
+    upper_fours: __mmask16,
+    /// The upper eight lanes.
+    upper_eight: __mmask16,
 }
 
 avx512! {
@@ -45,7 +55,19 @@ avx512! {
         src: &[u8],
         out: &mut [i32],
     ) -> Result<usize, KernelError> {
-        decoder.decode_with(src, out, |run, out| miniblocks_i32(run, out))
+        let by = sum_constants();
+        decoder.decode_with(
+            src,
+            out,
+            |run, out| {
+                if run.src.len() >= run.bytes + LOAD {
+                    whole_miniblocks_i32(&by, run, out)
+                } else {
+                    miniblocks_i32(run, out)
+                }
+            },
+            |run, out| miniblocks_i32(run, out),
+        )
     }
 
     pub(super) fn decode_i64(
@@ -53,14 +75,21 @@ avx512! {
         src: &[u8],
         out: &mut [i64],
     ) -> Result<usize, KernelError> {
-        decoder.decode_with(src, out, |run, out| miniblocks_i64(run, out))
+        decoder.decode_with(
+            src,
+            out,
+            |run, out| {
+                if run.src.len() >= run.bytes + LOAD {
+                    whole_miniblocks_i64(run, out)
+                } else {
+                    miniblocks_i64(run, out)
+                }
+            },
+            |run, out| miniblocks_i64(run, out),
+        )
     }
 
     fn miniblocks_i32(run: Miniblocks<'_, i32>, out: &mut [i32]) -> i32 {
-        // Nearly always: whole miniblocks with all their bytes.
-        if run.len.is_multiple_of(BLOCK) && run.src.len() >= run.bytes {
-            return whole_miniblocks_i32(run, out);
-        }
         let mut carry = _mm512_set1_epi32(run.last);
         let min_delta = _mm512_set1_epi32(run.min_delta);
         let mut src = run.src;
@@ -79,55 +108,60 @@ avx512! {
         _mm512_cvtsi512_si32(carry)
     }
 
-    /// The source has the run's bytes.
-    fn whole_miniblocks_i32(run: Miniblocks<'_, i32>, out: &mut [i32]) -> i32 {
-        let by = sum_constants();
+    /// The source has [`LOAD`] bytes beyond the run's.
+    #[inline]
+    fn whole_miniblocks_i32(by: &Sums, run: Miniblocks<'_, i32>, out: &mut [i32]) -> i32 {
         let mut carry = _mm512_set1_epi32(run.last);
-        let min_delta = _mm512_set1_epi32(run.min_delta);
-        let mut at = 0;
+        let numbers = _mm512_setr_epi32(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16);
+        let ramp = _mm512_mullo_epi32(numbers, _mm512_set1_epi32(run.min_delta));
+        let mut src = run.src.as_ptr();
         let mut blocks = out.as_chunks_mut::<BLOCK>().0.iter_mut();
         for &width in run.widths {
             let width = usize::from(width);
             let lanes = lanes_32(width.min(32));
             for block in blocks.by_ref().take(run.len / BLOCK) {
-                let first = run.src.as_ptr().wrapping_add(at);
                 if width <= NARROW32 {
-                    // SAFETY: the source has the block's bytes.
-                    unsafe { sum_block_i32::<false>(&lanes, &by, first, min_delta, &mut carry, block) };
-                } else if width <= 32 {
+                    // SAFETY: the source has the block's bytes and a load's beyond them.
+                    unsafe { sum_block_i32::<false, false>(&lanes, by, src, ramp, &mut carry, block) };
+                } else if width < 32 {
                     // SAFETY: as above.
-                    unsafe { sum_block_i32::<true>(&lanes, &by, first, min_delta, &mut carry, block) };
+                    unsafe { sum_block_i32::<true, false>(&lanes, by, src, ramp, &mut carry, block) };
+                } else if width == 32 {
+                    // SAFETY: as above.
+                    unsafe { sum_block_i32::<true, true>(&lanes, by, src, ramp, &mut carry, block) };
                 } else {
                     let last = _mm512_cvtsi512_si32(carry);
-                    let src = run.src.get(at..).unwrap_or_default();
+                    // SAFETY: the source has the block's bytes.
+                    let src = unsafe { std::slice::from_raw_parts(src, BLOCK / 8 * width) };
                     carry = _mm512_set1_epi32(scalar::sum_i32(src, width as u32, run.min_delta, last, block));
                 }
-                at += BLOCK / 8 * width;
+                src = src.wrapping_add(BLOCK / 8 * width);
             }
         }
         _mm512_cvtsi512_si32(carry)
     }
 
-    /// Decodes a block, sixteen values at a time.
+    /// Decodes a block, sixteen values at a time; `WIDE` for widths over [`NARROW32`], `WHOLE` for 32.
     ///
     /// # Safety
-    /// `src` has the block's bytes.
+    /// `src` has the block's bytes and [`LOAD`] beyond them.
     #[inline]
-    unsafe fn sum_block_i32<const WIDE: bool>(
+    unsafe fn sum_block_i32<const WIDE: bool, const WHOLE: bool>(
         lanes: &Unpack,
         by: &Sums,
         src: *const u8,
-        min_delta: __m512i,
+        ramp: __m512i,
         carry: &mut __m512i,
         block: &mut [i32; BLOCK],
     ) {
         for (index, part) in block.as_chunks_mut::<16>().0.iter_mut().enumerate() {
             let first = src.wrapping_add(index * lanes.bytes());
             // SAFETY: the caller's.
-            let bytes = unsafe { load(lanes, first) };
-            let (sums, total) = sum_lanes_i32(by, _mm512_add_epi32(unpack_16::<WIDE>(lanes, bytes), min_delta));
-            let values = _mm512_add_epi32(sums, *carry);
-            *carry = _mm512_add_epi32(*carry, total);
+            let bytes = unsafe { _mm512_loadu_si512(first.cast()) };
+            let deltas = if WHOLE { bytes } else { unpack_16::<WIDE>(lanes, bytes) };
+            let sums = sum_lanes_i32(by, deltas);
+            let values = _mm512_add_epi32(opaque(_mm512_add_epi32(sums, ramp)), *carry);
+            *carry = _mm512_permutexvar_epi32(by.last, values);
             // SAFETY: the part is sixteen values long.
             unsafe { _mm512_storeu_si512(part.as_mut_ptr().cast(), values) };
         }
@@ -151,9 +185,9 @@ avx512! {
         for block in whole.as_chunks_mut::<16>().0 {
             // SAFETY: the source has the bytes of all these blocks.
             let bytes = unsafe { load(&lanes, at) };
-            let (sums, total) = sum_lanes_i32(&by, _mm512_add_epi32(unpack_16::<WIDE>(&lanes, bytes), min_delta));
+            let sums = sum_lanes_i32(&by, _mm512_add_epi32(unpack_16::<WIDE>(&lanes, bytes), min_delta));
             let values = _mm512_add_epi32(sums, *carry);
-            *carry = _mm512_add_epi32(*carry, total);
+            *carry = _mm512_permutexvar_epi32(by.last, values);
             // SAFETY: the block is sixteen values long.
             unsafe { _mm512_storeu_si512(block.as_mut_ptr().cast(), values) };
             at = at.wrapping_add(2 * width);
@@ -161,7 +195,7 @@ avx512! {
         let mut src = src.get(blocks * 2 * width..).unwrap_or_default();
         for part in rest.chunks_mut(16) {
             let deltas = unpack_16::<WIDE>(&lanes, load_some(src));
-            let (sums, _) = sum_lanes_i32(&by, _mm512_add_epi32(deltas, min_delta));
+            let sums = sum_lanes_i32(&by, _mm512_add_epi32(deltas, min_delta));
             let values = _mm512_add_epi32(sums, *carry);
             let mask = first_16(part.len());
             // SAFETY: the mask has as many values as the part.
@@ -171,8 +205,8 @@ avx512! {
         }
     }
 
-    /// Permutations that the sums need, opaque to the compiler, which would otherwise replace a `vpermd` by shuffles of
-    /// fixed pattern that are more and slower.
+    /// Permutations that the sums need, opaque to the compiler, which would otherwise replace a `vpermd` under a mask by
+    /// shuffles of fixed pattern that are more and slower.
     #[inline]
     fn sum_constants() -> Sums {
         let thirds = _mm512_setr_epi32(0, 0, 0, 0, 3, 3, 3, 3, 0, 0, 0, 0, 11, 11, 11, 11);
@@ -180,24 +214,30 @@ avx512! {
             thirds: black_box(thirds),
             seventh: black_box(_mm512_set1_epi32(7)),
             last: black_box(_mm512_set1_epi32(15)),
+            upper_fours: black_box(0xf0f0),
+            upper_eight: black_box(0xff00),
         }
     }
 
-    /// Every lane plus all below it; and the sum of all, in every lane.
+    /// The same vector, without the compiler knowing: it would add the sums to the carry one after the other.
     #[inline]
-    fn sum_lanes_i32(by: &Sums, lanes: __m512i) -> (__m512i, __m512i) {
+    fn opaque(vector: __m512i) -> __m512i {
+        let same;
+        // SAFETY: there is no instruction.
+        unsafe { asm!("/* {0} */", inout(zmm_reg) vector => same, options(pure, nomem, nostack, preserves_flags)) };
+        same
+    }
+
+    /// Every lane plus all below it.
+    #[inline]
+    fn sum_lanes_i32(by: &Sums, lanes: __m512i) -> __m512i {
         let sums = _mm512_add_epi32(lanes, _mm512_slli_epi64::<32>(lanes));
         let sums = _mm512_add_epi32(sums, _mm512_maskz_shuffle_epi32::<0b01_01_01_01>(0xcccc, sums));
-        let sums = _mm512_add_epi32(sums, _mm512_maskz_permutexvar_epi32(0xf0f0, by.thirds, sums));
-        let sums = _mm512_add_epi32(sums, _mm512_maskz_permutexvar_epi32(0xff00, by.seventh, sums));
-        (sums, _mm512_permutexvar_epi32(by.last, sums))
+        let sums = _mm512_add_epi32(sums, _mm512_maskz_permutexvar_epi32(by.upper_fours, by.thirds, sums));
+        _mm512_add_epi32(sums, _mm512_maskz_permutexvar_epi32(by.upper_eight, by.seventh, sums))
     }
 
     fn miniblocks_i64(run: Miniblocks<'_, i64>, out: &mut [i64]) -> i64 {
-        // Nearly always: whole miniblocks with all their bytes.
-        if run.len.is_multiple_of(BLOCK) && run.src.len() >= run.bytes {
-            return whole_miniblocks_i64(run, out);
-        }
         let mut carry = _mm512_set1_epi64(run.last);
         let min_delta = _mm512_set1_epi64(run.min_delta);
         let mut src = run.src;
@@ -211,49 +251,53 @@ avx512! {
         _mm_cvtsi128_si64(_mm512_castsi512_si128(carry))
     }
 
-    /// The source has the run's bytes.
+    /// The source has [`LOAD`] bytes beyond the run's.
+    #[inline]
     fn whole_miniblocks_i64(run: Miniblocks<'_, i64>, out: &mut [i64]) -> i64 {
         let mut carry = _mm512_set1_epi64(run.last);
-        let min_delta = _mm512_set1_epi64(run.min_delta);
-        let mut at = 0;
+        let ramp = _mm512_mullo_epi64(_mm512_setr_epi64(1, 2, 3, 4, 5, 6, 7, 8), _mm512_set1_epi64(run.min_delta));
+        let mut src = run.src.as_ptr();
         let mut blocks = out.as_chunks_mut::<BLOCK>().0.iter_mut();
         for &width in run.widths {
             let width = usize::from(width);
             let lanes = lanes_64(width);
             for block in blocks.by_ref().take(run.len / BLOCK) {
-                let first = run.src.as_ptr().wrapping_add(at);
                 if width <= NARROW64 {
-                    // SAFETY: the source has the block's bytes.
-                    unsafe { sum_block_i64::<false>(&lanes, first, min_delta, &mut carry, block) };
+                    // SAFETY: the source has the block's bytes and a load's beyond them.
+                    unsafe { sum_block_i64::<false, false>(&lanes, src, ramp, &mut carry, block) };
+                } else if width < 64 {
+                    // SAFETY: as above.
+                    unsafe { sum_block_i64::<true, false>(&lanes, src, ramp, &mut carry, block) };
                 } else {
                     // SAFETY: as above.
-                    unsafe { sum_block_i64::<true>(&lanes, first, min_delta, &mut carry, block) };
+                    unsafe { sum_block_i64::<true, true>(&lanes, src, ramp, &mut carry, block) };
                 }
-                at += BLOCK / 8 * width;
+                src = src.wrapping_add(BLOCK / 8 * width);
             }
         }
         _mm_cvtsi128_si64(_mm512_castsi512_si128(carry))
     }
 
-    /// Decodes a block, eight values at a time.
+    /// Decodes a block, eight values at a time; `WIDE` for widths over [`NARROW64`], `WHOLE` for 64.
     ///
     /// # Safety
-    /// `src` has the block's bytes.
+    /// `src` has the block's bytes and [`LOAD`] beyond them.
     #[inline]
-    unsafe fn sum_block_i64<const WIDE: bool>(
+    unsafe fn sum_block_i64<const WIDE: bool, const WHOLE: bool>(
         lanes: &Unpack,
         src: *const u8,
-        min_delta: __m512i,
+        ramp: __m512i,
         carry: &mut __m512i,
         block: &mut [i64; BLOCK],
     ) {
         for (index, part) in block.as_chunks_mut::<8>().0.iter_mut().enumerate() {
             let first = src.wrapping_add(index * lanes.bytes());
             // SAFETY: the caller's.
-            let bytes = unsafe { load(lanes, first) };
-            let (sums, total) = sum_lanes_i64(_mm512_add_epi64(unpack_8::<WIDE>(lanes, bytes), min_delta));
-            let values = _mm512_add_epi64(sums, *carry);
-            *carry = _mm512_add_epi64(*carry, total);
+            let bytes = unsafe { _mm512_loadu_si512(first.cast()) };
+            let deltas = if WHOLE { bytes } else { unpack_8::<WIDE>(lanes, bytes) };
+            let sums = sum_lanes_i64(deltas);
+            let values = _mm512_add_epi64(opaque(_mm512_add_epi64(sums, ramp)), *carry);
+            *carry = _mm512_permutexvar_epi64(_mm512_set1_epi64(7), values);
             // SAFETY: the part is eight values long.
             unsafe { _mm512_storeu_si512(part.as_mut_ptr().cast(), values) };
         }
@@ -276,9 +320,9 @@ avx512! {
         for block in whole.as_chunks_mut::<8>().0 {
             // SAFETY: the source has the bytes of all these blocks.
             let bytes = unsafe { load(&lanes, at) };
-            let (sums, total) = sum_lanes_i64(_mm512_add_epi64(unpack_8::<WIDE>(&lanes, bytes), min_delta));
+            let sums = sum_lanes_i64(_mm512_add_epi64(unpack_8::<WIDE>(&lanes, bytes), min_delta));
             let values = _mm512_add_epi64(sums, *carry);
-            *carry = _mm512_add_epi64(*carry, total);
+            *carry = _mm512_permutexvar_epi64(_mm512_set1_epi64(7), values);
             // SAFETY: the block is eight values long.
             unsafe { _mm512_storeu_si512(block.as_mut_ptr().cast(), values) };
             at = at.wrapping_add(width);
@@ -286,7 +330,7 @@ avx512! {
         let mut src = src.get(blocks * width..).unwrap_or_default();
         for part in rest.chunks_mut(8) {
             let deltas = unpack_8::<WIDE>(&lanes, load_some(src));
-            let (sums, _) = sum_lanes_i64(_mm512_add_epi64(deltas, min_delta));
+            let sums = sum_lanes_i64(_mm512_add_epi64(deltas, min_delta));
             let values = _mm512_add_epi64(sums, *carry);
             let mask = first_8(part.len());
             // SAFETY: the mask has as many values as the part.
@@ -296,13 +340,12 @@ avx512! {
         }
     }
 
-    /// Every lane plus all below it; and the sum of all, in every lane.
+    /// Every lane plus all below it.
     #[inline]
-    fn sum_lanes_i64(lanes: __m512i) -> (__m512i, __m512i) {
+    fn sum_lanes_i64(lanes: __m512i) -> __m512i {
         let zero = _mm512_setzero_si512();
         let sums = _mm512_add_epi64(lanes, _mm512_alignr_epi64::<7>(lanes, zero));
         let sums = _mm512_add_epi64(sums, _mm512_alignr_epi64::<6>(sums, zero));
-        let sums = _mm512_add_epi64(sums, _mm512_alignr_epi64::<4>(sums, zero));
-        (sums, _mm512_permutexvar_epi64(_mm512_set1_epi64(7), sums))
+        _mm512_add_epi64(sums, _mm512_alignr_epi64::<4>(sums, zero))
     }
 }

@@ -172,12 +172,14 @@ impl<T: Integer> Decoder<T> {
         Ok(ahead.position.min(src.len()))
     }
 
-    /// Decodes by `kernel`, which writes the values of some miniblocks and returns the last of them.
-    #[inline]
+    /// Decodes by `blocks` and `kernel`, which write the values of some miniblocks and return the last of them. `blocks`
+    /// gets whole miniblocks alone; it is inlined into the loop over blocks, and that into each tier's function.
+    #[inline(always)]
     pub(super) fn decode_with(
         &mut self,
         src: &[u8],
         out: &mut [T],
+        blocks: impl Fn(Miniblocks<'_, T>, &mut [T]) -> T,
         kernel: impl Fn(Miniblocks<'_, T>, &mut [T]) -> T,
     ) -> Result<usize, KernelError> {
         let wanted = out.len().min(self.remaining);
@@ -190,13 +192,16 @@ impl<T: Integer> Decoder<T> {
             out = rest;
         }
         while !out.is_empty() {
-            if self.miniblock == self.miniblocks_per_block {
-                self.read_block_header(src)?;
-            }
-            let decoded = if self.taken == 0 && out.len() >= self.miniblock_len {
-                self.decode_whole(src, out, &kernel)?
+            let decoded = if self.miniblock < self.miniblocks_per_block {
+                self.decode_within_block(src, out, &kernel)?
             } else {
-                self.decode_part(src, out, &kernel)?
+                match self.decode_blocks(src, out, &blocks)? {
+                    0 => {
+                        self.read_block_header(src)?;
+                        continue;
+                    }
+                    decoded => decoded,
+                }
             };
             self.remaining -= decoded;
             out = &mut out[decoded..];
@@ -204,8 +209,50 @@ impl<T: Integer> Decoder<T> {
         Ok(wanted)
     }
 
+    /// Decodes as many whole blocks as `out` takes, from a block's header on.
+    ///
+    /// What blocks hand to the next one is in registers.
+    #[inline(always)]
+    fn decode_blocks(
+        &mut self,
+        src: &[u8],
+        out: &mut [T],
+        blocks: impl Fn(Miniblocks<'_, T>, &mut [T]) -> T,
+    ) -> Result<usize, KernelError> {
+        let (len, miniblocks) = (self.miniblock_len, self.miniblocks_per_block);
+        let (mut position, mut last) = (self.position, self.last);
+        let mut decoded = 0;
+        for block in out.chunks_exact_mut(len * miniblocks) {
+            let min_delta = T::wrap(read_zigzag(src, &mut position, "DELTA min delta")?);
+            let rest = src.get(position..).unwrap_or_default();
+            let Some((widths, rest)) = rest.split_at_checked(miniblocks) else {
+                return Err(KernelError::InputTooShort { needed: miniblocks, available: rest.len() });
+            };
+            let bytes = stored_len(widths, len, rest.len())?;
+            last = blocks(Miniblocks { src: rest, widths, len, bytes, min_delta, last }, block);
+            position += miniblocks + bytes;
+            decoded += block.len();
+        }
+        (self.position, self.last) = (position, last);
+        Ok(decoded)
+    }
+
+    /// Decodes whole miniblocks, or a part of one.
+    #[inline(never)]
+    fn decode_within_block(
+        &mut self,
+        src: &[u8],
+        out: &mut [T],
+        kernel: impl Fn(Miniblocks<'_, T>, &mut [T]) -> T,
+    ) -> Result<usize, KernelError> {
+        if self.taken == 0 && out.len() >= self.miniblock_len {
+            self.decode_whole(src, out, kernel)
+        } else {
+            self.decode_part(src, out, kernel)
+        }
+    }
+
     /// Decodes as many whole miniblocks as the block still has and `out` takes, at least one.
-    #[inline]
     fn decode_whole(
         &mut self,
         src: &[u8],
@@ -219,19 +266,8 @@ impl<T: Integer> Decoder<T> {
         let Some(widths) = src.get(first..first + miniblocks) else {
             return Err(KernelError::InputTooShort { needed: first + miniblocks, available: src.len() });
         };
-        let mut bits = 0_usize;
-        let mut widest = 0;
-        for &width in widths {
-            bits += usize::from(width);
-            widest = widest.max(width);
-        }
-        check_width(widest)?;
-        let needed = (len / 8).saturating_mul(bits);
         let src = src.get(self.position..).unwrap_or_default();
-        if needed > src.len() {
-            // Only the very last miniblock may lack padding, and a whole one has none.
-            return Err(KernelError::InputTooShort { needed, available: src.len() });
-        }
+        let needed = stored_len(widths, len, src.len())?;
         let values = miniblocks * len;
         let (min_delta, last) = (self.min_delta, self.last);
         let run = Miniblocks { src, widths, len, bytes: needed, min_delta, last };
@@ -323,6 +359,21 @@ impl<T: Integer> Decoder<T> {
         let available = src.len().saturating_sub(position);
         if needed > available { Err(KernelError::InputTooShort { needed, available }) } else { Ok(()) }
     }
+}
+
+/// The bytes of whole miniblocks of `len` values, of which `available` are there.
+#[inline(always)]
+fn stored_len(widths: &[u8], len: usize, available: usize) -> Result<usize, KernelError> {
+    let mut bits = 0_usize;
+    let mut widest = 0;
+    for &width in widths {
+        bits += usize::from(width);
+        widest = widest.max(width);
+    }
+    check_width(widest)?;
+    let needed = (len / 8).saturating_mul(bits);
+    // Only the very last miniblock may lack padding, and a whole one has none.
+    if needed > available { Err(KernelError::InputTooShort { needed, available }) } else { Ok(needed) }
 }
 
 #[inline]

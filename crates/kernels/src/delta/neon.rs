@@ -22,11 +22,11 @@ use crate::tier::neon;
 
 neon! {
     pub(super) fn decode_i32(decoder: &mut Decoder<i32>, src: &[u8], out: &mut [i32]) -> Result<usize, KernelError> {
-        decoder.decode_with(src, out, |run, out| miniblocks_i32(run, out))
+        decoder.decode_with(src, out, |run, out| miniblocks_i32(run, out), |run, out| miniblocks_i32(run, out))
     }
 
     pub(super) fn decode_i64(decoder: &mut Decoder<i64>, src: &[u8], out: &mut [i64]) -> Result<usize, KernelError> {
-        decoder.decode_with(src, out, |run, out| miniblocks_i64(run, out))
+        decoder.decode_with(src, out, |run, out| miniblocks_i64(run, out), |run, out| miniblocks_i64(run, out))
     }
 
     fn miniblocks_i32(run: Miniblocks<'_, i32>, out: &mut [i32]) -> i32 {

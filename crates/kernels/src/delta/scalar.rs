@@ -8,11 +8,11 @@ use crate::bitpack::{packed_len, scalar};
 const BATCH: usize = 64;
 
 pub(super) fn decode_i32(decoder: &mut Decoder<i32>, src: &[u8], out: &mut [i32]) -> Result<usize, KernelError> {
-    decoder.decode_with(src, out, miniblocks_i32)
+    decoder.decode_with(src, out, miniblocks_i32, miniblocks_i32)
 }
 
 pub(super) fn decode_i64(decoder: &mut Decoder<i64>, src: &[u8], out: &mut [i64]) -> Result<usize, KernelError> {
-    decoder.decode_with(src, out, miniblocks_i64)
+    decoder.decode_with(src, out, miniblocks_i64, miniblocks_i64)
 }
 
 fn miniblocks_i32(run: Miniblocks<'_, i32>, out: &mut [i32]) -> i32 {
