@@ -215,6 +215,9 @@ avx2! {
     /// `width` is at most 32.
     #[inline]
     pub(crate) fn unpack_u32(src: &[u8], width: u32, out: &mut [u32]) {
+        if width == 8 {
+            return scalar::widen_u8(src, out);
+        }
         let width = width as usize;
         let done = if width <= NARROW32 {
             unpack_groups_u32::<false>(src, width, out)

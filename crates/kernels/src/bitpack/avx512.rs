@@ -21,7 +21,8 @@
 
 use std::arch::x86_64::*;
 
-use super::lanes::{NARROW32, NARROW64};
+use super::lanes::{NARROW32, NARROW64, groups_within};
+use super::scalar;
 use crate::tier::avx512;
 
 /// How values come to lanes of `BYTES` bytes.
@@ -169,6 +170,9 @@ avx512! {
 
     /// `width` is at most 32.
     pub(crate) fn unpack_u32(src: &[u8], width: u32, out: &mut [u32]) {
+        if width == 8 {
+            return scalar::widen_u8(src, out);
+        }
         if width as usize <= NARROW32 {
             unpack_blocks_u32::<false>(src, width as usize, out);
         } else {
@@ -179,8 +183,7 @@ avx512! {
     #[inline]
     fn unpack_blocks_u32<const WIDE: bool>(src: &[u8], width: usize, out: &mut [u32]) {
         let lanes = lanes_32(width);
-        let stored = src.len().checked_div(2 * width).unwrap_or(usize::MAX);
-        let blocks = stored.min(out.len() / 16);
+        let blocks = groups_within(src.len(), 2 * width, 2 * width, out.len() / 16);
         let (whole, rest) = out.split_at_mut(blocks * 16);
         let mut at = src.as_ptr();
         for block in whole.as_chunks_mut::<16>().0 {
@@ -213,8 +216,7 @@ avx512! {
     #[inline]
     fn unpack_blocks_u64<const WIDE: bool>(src: &[u8], width: usize, out: &mut [u64]) {
         let lanes = lanes_64(width);
-        let stored = src.len().checked_div(width).unwrap_or(usize::MAX);
-        let blocks = stored.min(out.len() / 8);
+        let blocks = groups_within(src.len(), width, width, out.len() / 8);
         let (whole, rest) = out.split_at_mut(blocks * 8);
         let mut at = src.as_ptr();
         for block in whole.as_chunks_mut::<8>().0 {
@@ -251,8 +253,7 @@ avx512! {
     pub(crate) fn unpack_u8(src: &[u8], width: u32, out: &mut [u8]) {
         let lanes = lanes_8(width as usize);
         let width = width as usize;
-        let stored = src.len().checked_div(8 * width).unwrap_or(usize::MAX);
-        let blocks = stored.min(out.len() / 64);
+        let blocks = groups_within(src.len(), 8 * width, 8 * width, out.len() / 64);
         let (whole, rest) = out.split_at_mut(blocks * 64);
         let mut at = src.as_ptr();
         for block in whole.as_chunks_mut::<64>().0 {

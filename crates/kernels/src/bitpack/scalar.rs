@@ -53,6 +53,17 @@ pub(crate) fn unpack_u32(src: &[u8], width: u32, out: &mut [u32]) {
     WIDTHS[width as usize](src, out);
 }
 
+/// Values of width 8; inlined into a tier's function, its instructions widen bytes as they load them.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub(crate) fn widen_u8(src: &[u8], out: &mut [u32]) {
+    let (stored, beyond) = out.split_at_mut(out.len().min(src.len()));
+    for (value, &byte) in stored.iter_mut().zip(src) {
+        *value = byte.into();
+    }
+    beyond.fill(0);
+}
+
 /// `width` is at most 64.
 pub(crate) fn unpack_u64(src: &[u8], width: u32, out: &mut [u64]) {
     const WIDTHS: [Unpack<u64>; 65] = by_width!(u64:

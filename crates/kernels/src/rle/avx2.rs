@@ -17,7 +17,9 @@ avx2! {
             out,
             |src, width, out| bitpack::unpack_u32(src, width, out),
             |src, width, position, out| {
-                if width as usize <= NARROW32 {
+                if !short_runs::may_begin(src, *position) {
+                    0
+                } else if width as usize <= NARROW32 {
                     short_runs_u32::<false>(src, width, position, out)
                 } else {
                     short_runs_u32::<true>(src, width, position, out)
@@ -32,7 +34,9 @@ avx2! {
             src,
             out,
             |src, width, out| bitpack::unpack_u8(src, width, out),
-            |src, width, position, out| short_runs_u8(src, width, position, out),
+            |src, width, position, out| {
+                if short_runs::may_begin(src, *position) { short_runs_u8(src, width, position, out) } else { 0 }
+            },
         )
     }
 

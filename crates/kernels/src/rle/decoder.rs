@@ -255,8 +255,15 @@ impl Decoder {
             Run::Packed { phase } => {
                 // The last run may lack the bits of values that nobody wants.
                 let at = self.position.min(src.len());
-                let stored = (src.len() - at).saturating_mul(8) / self.width as usize;
-                let count = count.min(stored.saturating_sub(phase));
+                let available = src.len() - at;
+                // A division here would be most of what a run costs.
+                let groups = phase.saturating_add(count).div_ceil(8);
+                let count = if groups.saturating_mul(self.width as usize) <= available {
+                    count
+                } else {
+                    let stored = available.saturating_mul(8) / self.width as usize;
+                    count.min(stored.saturating_sub(phase))
+                };
                 if count == 0 {
                     return Ok(Part::End);
                 }

@@ -25,6 +25,18 @@ pub(super) struct ShortRun {
     pub(super) value: u32,
 }
 
+/// Whether the run whose header is at `position` may be short: long ones are not worth the constants of a width twice.
+#[inline]
+pub(super) fn may_begin(src: &[u8], position: usize) -> bool {
+    src.get(position).is_some_and(|&header| length_of(header.into()) <= SHORT)
+}
+
+/// The number of values by the first byte of a header: over [`SHORT`] if that is not the last.
+#[inline(always)]
+fn length_of(header: u64) -> usize {
+    (header as usize >> 1) << ((header & 1) * 3)
+}
+
 /// Takes whole runs from `*position` on while they are short, have `window` bytes from behind their header on, and
 /// there is room for [`SHORT`] values. `emit` gets each run, those bytes, and where its values go. Moves `*position`;
 /// returns the number of values.
@@ -50,7 +62,7 @@ pub(super) fn take<T>(
         let word = u64::from_le_bytes(word);
         let packed = word & 1;
         let units = (word & 0xff) as usize >> 1;
-        let length = units << (packed * 3);
+        let length = length_of(word & 0xff);
         let value = (word >> 8) & stored & packed.wrapping_sub(1);
         // A header of several bytes has a length over 32 in its first byte. A value too wide is for others to refuse.
         if length > SHORT || value >> width != 0 {
