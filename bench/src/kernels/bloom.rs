@@ -79,8 +79,9 @@ pub fn rows() -> Vec<Row> {
             goal: single.map_or(Goal::None, Goal::NanosecondsPerValue),
             lath: side(move |total| {
                 let probes = Probes::new(len);
+                let bitset: &[u8] = &probes.bitset;
                 probes.time(total, |hashes, _| {
-                    hashes.iter().filter(|&&hash| bloom::check(&probes.bitset, hash) == Ok(true)).count()
+                    hashes.iter().filter(|&&hash| bloom::check(bitset, hash) == Ok(true)).count()
                 })
             }),
             peers: peers(len),
@@ -108,11 +109,12 @@ pub fn rows() -> Vec<Row> {
 fn peers(len: usize) -> Vec<(&'static str, super::encode::Side)> {
     let sbbf_rs = side(move |total| {
         let probes = Probes::new(len);
+        let bitset = probes.bitset.as_ptr();
         let filter = sbbf_rs::FilterFn::new();
         probes.time(total, |hashes, _| {
             let contains = |hash: u64| {
                 // SAFETY: the bitset is aligned to a page, and has so many blocks.
-                unsafe { filter.contains(probes.bitset.as_ptr(), len / 32, hash) }
+                unsafe { filter.contains(bitset, len / 32, hash) }
             };
             hashes.iter().filter(|&&hash| contains(hash)).count()
         })

@@ -58,9 +58,14 @@ avx2! {
         let salt = salt();
         let (words, rest) = hashes.as_chunks::<WORD>();
         for word in words {
+            let blocks = blocks.of_each(word);
             let mut answers = 0;
-            for (j, group) in word.as_chunks::<GROUP>().0.iter().enumerate() {
-                let shifted = group.map(|hash| _mm256_srlv_epi32(load(blocks.of(hash)), bit_numbers(hash, salt)));
+            let groups = word.as_chunks::<GROUP>().0.iter().zip(blocks.as_chunks::<GROUP>().0);
+            for (j, (hashes, blocks)) in groups.enumerate() {
+                let mut shifted = [salt; GROUP];
+                for ((to, &hash), block) in shifted.iter_mut().zip(hashes).zip(blocks) {
+                    *to = _mm256_srlv_epi32(load(block), bit_numbers(hash, salt));
+                }
                 answers |= u64::from(all_lowest(shifted)) << (j * GROUP);
             }
             take(answers);

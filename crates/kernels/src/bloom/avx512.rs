@@ -4,9 +4,10 @@
 #![expect(unsafe_code, reason = "vector loads")]
 
 use std::arch::x86_64::{
-    __m512i, _mm_cmpeq_epi8_mask, _mm_cvtsi64_si128, _mm_set1_epi8, _mm256_loadu_si256, _mm512_broadcast_i32x8,
-    _mm512_castsi256_si512, _mm512_inserti64x4, _mm512_loadu_si512, _mm512_mullo_epi32, _mm512_permutexvar_epi32,
-    _mm512_set1_epi32, _mm512_setr_epi32, _mm512_sllv_epi32, _mm512_srli_epi32, _mm512_test_epi32_mask,
+    __m512i, _mm256_loadu_si256, _mm512_broadcast_i32x8, _mm512_castsi256_si512, _mm512_cmpeq_epi64_mask,
+    _mm512_inserti64x4, _mm512_kunpackd, _mm512_kunpackw, _mm512_loadu_si512, _mm512_movm_epi8, _mm512_mullo_epi32,
+    _mm512_permutexvar_epi32, _mm512_set1_epi32, _mm512_set1_epi64, _mm512_setr_epi32, _mm512_sllv_epi32,
+    _mm512_srli_epi32, _mm512_test_epi32_mask,
 };
 
 use super::blocks::Blocks;
@@ -22,10 +23,11 @@ avx512! {
         let salt = salt();
         let (words, rest) = hashes.as_chunks::<WORD>();
         for word in words {
+            let blocks = blocks.of_each(word);
             let mut answers = 0;
-            for (j, group) in word.as_chunks::<GROUP>().0.iter().enumerate() {
-                let [a, b, c, d, e, f, g, h] = group.map(|hash| blocks.of(hash));
-                let keys = load_hashes(group);
+            let groups = word.as_chunks::<GROUP>().0.iter().zip(blocks.as_chunks::<GROUP>().0);
+            for (j, (hashes, &[a, b, c, d, e, f, g, h])) in groups.enumerate() {
+                let keys = load_hashes(hashes);
                 let found = [
                     found(a, b, bits(keys, 0, salt)),
                     found(c, d, bits(keys, 4, salt)),
@@ -69,11 +71,13 @@ avx512! {
         _mm512_test_epi32_mask(_mm512_inserti64x4::<1>(_mm512_castsi256_si512(a), b), bits)
     }
 
-    /// Bit `i` of the answer says whether byte `i` of the masks is all ones.
+    /// Bit `i` of the answer says whether byte `i` of the masks is all ones. They stay mask registers until they are joined.
     #[inline]
     fn all_words([a, b, c, d]: [u16; GROUP / 2]) -> u8 {
-        let masks = u64::from(a) | u64::from(b) << 16 | u64::from(c) << 32 | u64::from(d) << 48;
-        _mm_cmpeq_epi8_mask(_mm_cvtsi64_si128(masks.cast_signed()), _mm_set1_epi8(-1)) as u8
+        let lower = _mm512_kunpackw(b.into(), a.into());
+        let upper = _mm512_kunpackw(d.into(), c.into());
+        let words = _mm512_movm_epi8(_mm512_kunpackd(upper.into(), lower.into()));
+        _mm512_cmpeq_epi64_mask(words, _mm512_set1_epi64(-1))
     }
 
     /// The bits of two neighbouring hashes in each word, the first of them at word `at` of their register.

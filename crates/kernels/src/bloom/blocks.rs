@@ -1,7 +1,7 @@
 //! The blocks of a filter, of which the one of a hash always exists.
 #![expect(unsafe_code, reason = "an index that the choice of blocks proves, and hints to the processor")]
 
-use super::{BLOCK_LEN, Block};
+use super::{BLOCK_LEN, Block, WORD};
 use crate::KernelError;
 
 /// From one block on and up to 2³².
@@ -24,6 +24,26 @@ impl<'a> Blocks<'a> {
     pub(super) fn of(self, hash: u64) -> &'a Block {
         // SAFETY: the number is below the count of blocks, as both constructors see to its range.
         unsafe { self.0.get_unchecked(block_number(hash, self.0.len())) }
+    }
+
+    /// The blocks of so many hashes: a loop that becomes vector multiplications, where they would be scalar ones beside
+    /// those of the checks.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    pub(super) fn of_each(self, hashes: &[u64; WORD]) -> [&'a Block; WORD] {
+        let mut blocks = [&self.0[0]; WORD];
+        if let Ok(count) = u32::try_from(self.0.len()) {
+            for (block, hash) in blocks.iter_mut().zip(hashes) {
+                let number = ((hash >> 32) * u64::from(count)) >> 32;
+                // SAFETY: less than 2³² times the count is less than 2³² of it.
+                *block = unsafe { self.0.get_unchecked(number as usize) };
+            }
+        } else {
+            for (block, &hash) in blocks.iter_mut().zip(hashes) {
+                *block = self.of(hash);
+            }
+        }
+        blocks
     }
 }
 
