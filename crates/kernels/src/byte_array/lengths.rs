@@ -1,21 +1,45 @@
 //! Sums of lengths that come from a page and may be anything.
+#![cfg_attr(
+    target_arch = "x86_64",
+    expect(unsafe_code, reason = "dispatch to functions that need the features of their tier")
+)]
+
+use crate::tier::dispatch;
 
 /// The sum, or `None` if a length is negative.
-///
-/// Halves are summed apart, so that no element needs widening: a block has at most 65,536 of each, which 32 bits hold.
 pub(super) fn sum(lengths: &[i32]) -> Option<u64> {
-    let mut signs = 0;
-    let mut total = 0;
-    for block in lengths.chunks(1 << 16) {
-        let (mut lower, mut upper) = (0_u32, 0_u32);
-        for &len in block {
-            signs |= len;
-            lower = lower.wrapping_add(len as u32 & 0xFFFF);
-            upper = upper.wrapping_add(len as u32 >> 16);
+    dispatch!(sum(lengths): avx2)
+}
+
+#[cfg(target_arch = "x86_64")]
+mod avx2 {
+    use super::scalar;
+    use crate::tier::avx2;
+
+    avx2! {
+        pub(super) fn sum(lengths: &[i32]) -> Option<u64> {
+            scalar::sum(lengths)
         }
-        total += u64::from(lower) + (u64::from(upper) << 16);
     }
-    (signs >= 0).then_some(total)
+}
+
+mod scalar {
+    /// Halves are summed apart, so that no element needs widening: a block has at most 65,536 of each, which 32 bits hold.
+    #[inline(always)]
+    pub(super) fn sum(lengths: &[i32]) -> Option<u64> {
+        let mut signs = 0;
+        let mut total = 0;
+        for block in lengths.chunks(1 << 16) {
+            let (mut lower, mut upper) = (0_u32, 0_u32);
+            for &len in block {
+                signs |= len;
+                lower = lower.wrapping_add(len as u32 & 0xFFFF);
+                upper = upper.wrapping_add(len as u32 >> 16);
+            }
+            total += u64::from(lower) + (u64::from(upper) << 16);
+        }
+        (signs >= 0).then_some(total)
+    }
 }
 
 /// Where the first negative length stands, or zero if there is none.

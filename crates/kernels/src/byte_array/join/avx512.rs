@@ -6,7 +6,7 @@ use std::arch::x86_64::{
 };
 
 use super::scalar::Join;
-use super::{BLOCK, Lengths, SLACK, copy_block, value_len, without_prefixes};
+use super::{BLOCK, Lengths, SLACK, copy_block, short_block, value_len, without_prefixes};
 use crate::KernelError;
 use crate::tier::avx512;
 
@@ -23,11 +23,46 @@ avx512! {
             let end = count.min(join.index + BLOCK);
             join = if without_prefixes(lengths, join.index..end) {
                 copy_block(join, end, lengths, suffixes, out, out_lengths)
+            } else if let Some(joined) = join_short_block(join, end, lengths, suffixes, out, out_lengths) {
+                joined
             } else {
                 join_block(join, end, lengths, suffixes, out, out_lengths)?
             };
         }
         Ok(())
+    }
+
+    /// Values up to number `end`, if all of them are sound and of at most 64 bytes, with the slack behind the last.
+    #[inline]
+    fn join_short_block(
+        join: Join,
+        end: usize,
+        lengths: Lengths<'_>,
+        suffixes: &[u8],
+        out: &mut [u8],
+        out_lengths: &mut [i32],
+    ) -> Option<Join> {
+        let Join { index: start, mut from, mut to, last_len } = join;
+        let block = short_block(lengths, start..end, 64, out_lengths)?;
+        let room_before = from >= 64;
+        let room_behind = from + block.suffix_bytes + SLACK <= suffixes.len();
+        if !room_before || !room_behind || to + block.value_bytes + SLACK > out.len() {
+            return None;
+        }
+        // SAFETY: the value before starts `last_len` bytes before `to`, and from there on `out` has the slack.
+        let mut last = unsafe { load(out, to - last_len) };
+        for (&prefix, &suffix) in lengths.prefixes[start..end].iter().zip(&lengths.suffixes[start..end]) {
+            let (prefix, suffix) = (prefix.cast_unsigned() as usize, suffix.cast_unsigned() as usize);
+            // SAFETY: `prefix` is at most 64, and so far before `from`, which never falls, and from there to the slack
+            // `suffixes` has all.
+            let own = unsafe { load(suffixes, from - prefix) };
+            last = blend(own, last, prefix);
+            // SAFETY: `out` has the slack behind each value of the block.
+            unsafe { store(out, to, last) };
+            from += suffix;
+            to += prefix + suffix;
+        }
+        Some(Join { index: end, from, to, last_len: out_lengths[end - 1] as usize })
     }
 
     /// Values up to number `end`, the value before them being in `out`.

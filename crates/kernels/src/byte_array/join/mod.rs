@@ -48,13 +48,21 @@ pub struct PrefixJoin {
 /// [`KernelError::LengthMismatch`] where the slices differ in length; [`KernelError::NegativeLength`];
 /// [`KernelError::OffsetOverflow`] where the sum is more than the address space.
 pub fn prefix_join_len(prefix_lengths: &[i32], suffix_lengths: &[i32]) -> Result<usize, KernelError> {
+    Ok(sums(prefix_lengths, suffix_lengths)?.0)
+}
+
+/// The sums of all lengths and of the suffixes'.
+fn sums(prefix_lengths: &[i32], suffix_lengths: &[i32]) -> Result<(usize, u64), KernelError> {
     check_len(prefix_lengths.len(), suffix_lengths.len())?;
     let Some((prefixes, suffixes)) = lengths::sum(prefix_lengths).zip(lengths::sum(suffix_lengths)) else {
         let negative = |(&prefix, &suffix): (&i32, &i32)| prefix < 0 || suffix < 0;
         let position = prefix_lengths.iter().zip(suffix_lengths).position(negative).unwrap_or(0);
         return Err(KernelError::NegativeLength { position });
     };
-    usize::try_from(prefixes + suffixes).map_err(|_| KernelError::OffsetOverflow { position: prefix_lengths.len() })
+    match usize::try_from(prefixes + suffixes) {
+        Ok(all) => Ok((all, suffixes)),
+        Err(_) => Err(KernelError::OffsetOverflow { position: prefix_lengths.len() }),
+    }
 }
 
 /// Writes the values one after another to `out` and their lengths to `out_lengths`.
@@ -75,11 +83,10 @@ pub fn prefix_join(
     out_lengths: &mut [i32],
 ) -> Result<PrefixJoin, KernelError> {
     check_len(prefix_lengths.len(), out_lengths.len())?;
-    let out_len = prefix_join_len(prefix_lengths, suffix_lengths)?;
+    let (out_len, suffix_len) = sums(prefix_lengths, suffix_lengths)?;
     if out_len > out.len() {
         return Err(KernelError::LengthMismatch { expected: out_len, actual: out.len() });
     }
-    let suffix_len = lengths::sum(suffix_lengths).unwrap_or(u64::MAX);
     if suffix_len > suffixes.len() as u64 {
         let needed = usize::try_from(suffix_len).unwrap_or(usize::MAX);
         return Err(KernelError::InputTooShort { needed, available: suffixes.len() });
@@ -166,6 +173,45 @@ fn copy_block(
     out[to..to + total].copy_from_slice(&suffixes[from..from + total]);
     let last_len = lengths.last().map_or(last_len, |&len| len as usize);
     Join { index: end, from: from + total, to: to + total, last_len }
+}
+
+/// What a block of values takes, if none is longer than a vector and each has its prefix from the one before.
+#[cfg(target_arch = "x86_64")]
+struct ShortBlock {
+    suffix_bytes: usize,
+    value_bytes: usize,
+}
+
+/// Judges the values of the range, which has none before it but in `lengths`, and writes their lengths. Nothing if one is
+/// over `longest` or its prefix longer than the value before.
+///
+/// Inlined into each tier's function, which has the instructions to look at several values at once.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn short_block(
+    lengths: Lengths<'_>,
+    range: Range<usize>,
+    longest: usize,
+    out_lengths: &mut [i32],
+) -> Option<ShortBlock> {
+    let before = range.start.checked_sub(1)?..range.end - 1;
+    let own = lengths.prefixes[range.clone()].iter().zip(&lengths.suffixes[range.clone()]);
+    let before = lengths.prefixes[before.clone()].iter().zip(&lengths.suffixes[before]);
+    let (mut max_len, mut suffix_bytes, mut value_bytes, mut without_prefix) = (0, 0_u32, 0_u32, 0);
+    for ((out_len, (&prefix, &suffix)), (&prefix_before, &suffix_before)) in
+        out_lengths[range].iter_mut().zip(own).zip(before)
+    {
+        // The sum of two lengths is below 2^32; of more, it is only looked at if all are short.
+        let (prefix, suffix) = (prefix.cast_unsigned(), suffix.cast_unsigned());
+        let len = prefix + suffix;
+        max_len = max_len.max(len);
+        suffix_bytes = suffix_bytes.wrapping_add(suffix);
+        value_bytes = value_bytes.wrapping_add(len);
+        without_prefix |= u32::from(prefix > prefix_before.cast_unsigned() + suffix_before.cast_unsigned());
+        *out_len = len.cast_signed();
+    }
+    let sound = max_len as usize <= longest && without_prefix == 0;
+    sound.then_some(ShortBlock { suffix_bytes: suffix_bytes as usize, value_bytes: value_bytes as usize })
 }
 
 /// The length of value `position`, if it is one and the value before has the prefix.

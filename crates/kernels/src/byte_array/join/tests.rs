@@ -95,6 +95,23 @@ fn a_prefix_longer_than_the_value_before_is_refused() {
 }
 
 #[test]
+fn a_prefix_too_long_among_many_short_values_is_refused() {
+    Tier::for_each_available(|tier| {
+        for position in [1, 64, 65, 128, 129, 150, 192, 193, 299] {
+            // Each value has ten bytes, four of them from the value before.
+            let (mut prefixes, suffix_lengths) = (vec![4; 300], vec![6; 300]);
+            let (suffixes, mut out, mut lengths) = (vec![7; 300 * 6], vec![0; 4000], vec![0; 300]);
+            for (prefix, refused) in [(10, false), (11, true), (40, true)] {
+                prefixes[position] = prefix;
+                let joined = prefix_join(&prefixes, &suffix_lengths, &suffixes, b"four", &mut out, &mut lengths);
+                let expected = refused.then_some(KernelError::PrefixTooLong { position });
+                assert_eq!(joined.err(), expected, "{tier} {prefix} at {position}");
+            }
+        }
+    });
+}
+
+#[test]
 fn missing_suffixes_and_negative_lengths_are_refused() {
     Tier::for_each_available(|tier| {
         let mut out = [0; 100];
