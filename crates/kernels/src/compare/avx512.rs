@@ -1,9 +1,10 @@
 //! Comparisons of 512 bits, which give bits as they are: what [`super::avx2`] packs and moves, a mask register holds.
 //!
-//! Of dictionaries, up to 1,024 entries stand in two registers of words that a permute chooses from.
+//! Of dictionaries, 257 to 1,024 entries stand in two registers of words that a permute chooses from.
 #![expect(unsafe_code, reason = "vector loads from references to arrays")]
 
 use std::arch::x86_64::*;
+use std::cell::Cell;
 
 use super::avx2;
 use super::blocks::{BLOCK, test, test_pairs};
@@ -17,6 +18,16 @@ avx512! {
         const { assert!(size_of::<[T; N]>() == 64) };
         // SAFETY: the array is 64 bytes, by the assertion, of plain numbers, and this load takes any alignment.
         unsafe { _mm512_loadu_si512(values.as_ptr().cast()) }
+    }
+
+    /// The masks of a block, as bits of one word.
+    ///
+    /// One behind another: of masks shifted by multiples of their length and joined by OR, the compiler makes a vector,
+    /// byte by byte, whose lanes it shifts and joins, in twice the time of the comparisons.
+    #[inline]
+    fn join<M: Copy + Into<u64>, const N: usize>(masks: [M; N]) -> u64 {
+        const { assert!(N > 0 && size_of::<[M; N]>() == BLOCK / 8) };
+        masks.iter().rev().fold(0, |word: u64, &mask| (word << (BLOCK / N - 1) << 1) | mask.into())
     }
 
     #[inline]
@@ -36,35 +47,35 @@ macro_rules! integers {
         pub(super) fn $within(values: &[$integer], low: $integer, span: $integer, inverted: bool, out: &mut [u64]) {
             let (low, span) = ($set(low.cast_signed()), $set(span.cast_signed()));
             test(values, inverted, out, |block| {
-                let mut word = 0;
+                let mut masks = [0; BLOCK / $lanes];
                 for (index, vector) in block.as_chunks::<$lanes>().0.iter().enumerate() {
-                    word |= u64::from($le($sub(load(vector), low), span)) << (index * $lanes);
+                    masks[index] = $le($sub(load(vector), low), span);
                 }
-                word
+                join(masks)
             });
         }
 
         pub(super) fn $less(left: &[$integer], right: &[$integer], turn: $integer, inverted: bool, out: &mut [u64]) {
             let turn = $set(turn.cast_signed());
             test_pairs(left, right, inverted, out, |left, right| {
-                let mut word = 0;
+                let mut masks = [0; BLOCK / $lanes];
                 let pairs = left.as_chunks::<$lanes>().0.iter().zip(right.as_chunks::<$lanes>().0);
                 for (index, (left, right)) in pairs.enumerate() {
                     let (left, right) = (_mm512_xor_si512(load(left), turn), _mm512_xor_si512(load(right), turn));
-                    word |= u64::from($lt(left, right)) << (index * $lanes);
+                    masks[index] = $lt(left, right);
                 }
-                word
+                join(masks)
             });
         }
 
         pub(super) fn $equal(left: &[$integer], right: &[$integer], inverted: bool, out: &mut [u64]) {
             test_pairs(left, right, inverted, out, |left, right| {
-                let mut word = 0;
+                let mut masks = [0; BLOCK / $lanes];
                 let pairs = left.as_chunks::<$lanes>().0.iter().zip(right.as_chunks::<$lanes>().0);
                 for (index, (left, right)) in pairs.enumerate() {
-                    word |= u64::from($eq(load(left), load(right))) << (index * $lanes);
+                    masks[index] = $eq(load(left), load(right));
                 }
-                word
+                join(masks)
             });
         }
 
@@ -78,7 +89,7 @@ macro_rules! integers {
                         *mask |= $eq(load(vector), wanted);
                     }
                 }
-                masks.iter().rev().fold(0, |word, &mask| (word << ($lanes - 1) << 1) | u64::from(mask))
+                join(masks)
             });
         }
     )* } };
@@ -101,53 +112,54 @@ macro_rules! floats {
         pub(super) fn $within(values: &[$float], low: $float, high: $float, inverted: bool, out: &mut [u64]) {
             let (low, high) = ($set(low), $set(high));
             test(values, inverted, out, |block| {
-                let mut word = 0;
+                let mut masks = [0; BLOCK / $lanes];
                 for (index, vector) in block.as_chunks::<$lanes>().0.iter().enumerate() {
                     let value = $load(vector);
                     let above = $cmp::<_CMP_GE_OQ>(value, low);
-                    word |= u64::from($and_cmp::<_CMP_LE_OQ>(above, value, high)) << (index * $lanes);
+                    masks[index] = $and_cmp::<_CMP_LE_OQ>(above, value, high);
                 }
-                word
+                join(masks)
             });
         }
 
         pub(super) fn $less(left: &[$float], right: &[$float], inverted: bool, out: &mut [u64]) {
             test_pairs(left, right, inverted, out, |left, right| {
-                let mut word = 0;
+                let mut masks = [0; BLOCK / $lanes];
                 let pairs = left.as_chunks::<$lanes>().0.iter().zip(right.as_chunks::<$lanes>().0);
                 for (index, (left, right)) in pairs.enumerate() {
                     let (left, right) = ($load(left), $load(right));
                     // Less, or one of them a NaN, and that not the left one.
                     let number = $cmp::<_CMP_ORD_Q>(left, left);
-                    word |= u64::from($and_cmp::<_CMP_NGE_UQ>(number, left, right)) << (index * $lanes);
+                    masks[index] = $and_cmp::<_CMP_NGE_UQ>(number, left, right);
                 }
-                word
+                join(masks)
             });
         }
 
         pub(super) fn $equal(left: &[$float], right: &[$float], inverted: bool, out: &mut [u64]) {
             test_pairs(left, right, inverted, out, |left, right| {
-                let mut word = 0;
+                let mut masks = [0; BLOCK / $lanes];
                 let pairs = left.as_chunks::<$lanes>().0.iter().zip(right.as_chunks::<$lanes>().0);
                 for (index, (left, right)) in pairs.enumerate() {
                     let (left, right) = ($load(left), $load(right));
                     let nan = $cmp::<_CMP_UNORD_Q>(left, left);
                     let nan = $and_cmp::<_CMP_UNORD_Q>(nan, right, right);
-                    word |= u64::from($cmp::<_CMP_EQ_OQ>(left, right) | nan) << (index * $lanes);
+                    masks[index] = $cmp::<_CMP_EQ_OQ>(left, right) | nan;
                 }
-                word
+                join(masks)
             });
         }
 
         pub(super) fn $any_of(values: &[$float], set: &[$float], out: &mut [u64]) {
-            let nan = if set.iter().any(|wanted| wanted.is_nan()) { u64::MAX } else { 0 };
+            let nan = set.iter().any(|wanted| wanted.is_nan());
             test(values, false, out, |block| {
                 let (vectors, _) = block.as_chunks::<$lanes>();
                 let mut masks = [0; BLOCK / $lanes];
-                let mut nans = 0;
-                for (index, vector) in vectors.iter().enumerate() {
-                    let value = $load(vector);
-                    nans |= u64::from($cmp::<_CMP_UNORD_Q>(value, value)) << (index * $lanes);
+                if nan {
+                    for (mask, vector) in masks.iter_mut().zip(vectors) {
+                        let value = $load(vector);
+                        *mask = $cmp::<_CMP_UNORD_Q>(value, value);
+                    }
                 }
                 for &wanted in set {
                     let wanted = $set(wanted);
@@ -155,7 +167,7 @@ macro_rules! floats {
                         *mask |= $cmp::<_CMP_EQ_OQ>($load(vector), wanted);
                     }
                 }
-                masks.iter().rev().fold(0, |word, &mask| (word << $lanes) | u64::from(mask)) | nans & nan
+                join(masks)
             });
         }
     )* } };
@@ -188,7 +200,7 @@ avx512! {
         let ((low_low, low_high), (span_low, span_high)) = (set_128(low), set_128(span));
         let one = _mm512_set1_epi64(1);
         test(values, inverted, out, |block| {
-            let mut word = 0;
+            let mut masks = [0; BLOCK / 8];
             for (index, eight) in block.as_chunks::<8>().0.iter().enumerate() {
                 let (low, high) = halves(eight);
                 let borrow = _mm512_cmplt_epu64_mask(low, low_low);
@@ -198,43 +210,43 @@ avx512! {
                 let below = _mm512_cmplt_epu64_mask(high, span_high);
                 let same = _mm512_cmpeq_epi64_mask(high, span_high);
                 let inside = below | _mm512_mask_cmple_epu64_mask(same, low, span_low);
-                word |= u64::from(inside) << (index * 8);
+                masks[index] = inside;
             }
-            word
+            join(masks)
         });
     }
 
     pub(super) fn less_u128(left: &[u128], right: &[u128], turn: u128, inverted: bool, out: &mut [u64]) {
         let (_, turn) = set_128(turn);
         test_pairs(left, right, inverted, out, |left, right| {
-            let mut word = 0;
+            let mut masks = [0; BLOCK / 8];
             let pairs = left.as_chunks::<8>().0.iter().zip(right.as_chunks::<8>().0);
             for (index, (left, right)) in pairs.enumerate() {
                 let ((left_low, left_high), (right_low, right_high)) = (halves(left), halves(right));
                 let same = _mm512_cmpeq_epi64_mask(left_high, right_high);
                 let high = _mm512_cmplt_epu64_mask(_mm512_xor_si512(left_high, turn), _mm512_xor_si512(right_high, turn));
-                word |= u64::from(high | _mm512_mask_cmplt_epu64_mask(same, left_low, right_low)) << (index * 8);
+                masks[index] = high | _mm512_mask_cmplt_epu64_mask(same, left_low, right_low);
             }
-            word
+            join(masks)
         });
     }
 
     pub(super) fn equal_u128(left: &[u128], right: &[u128], inverted: bool, out: &mut [u64]) {
         test_pairs(left, right, inverted, out, |left, right| {
-            let mut word = 0;
+            let mut masks = [0; BLOCK / 8];
             let pairs = left.as_chunks::<8>().0.iter().zip(right.as_chunks::<8>().0);
             for (index, (left, right)) in pairs.enumerate() {
                 let ((left_low, left_high), (right_low, right_high)) = (halves(left), halves(right));
                 let low = _mm512_cmpeq_epi64_mask(left_low, right_low);
-                word |= u64::from(_mm512_mask_cmpeq_epi64_mask(low, left_high, right_high)) << (index * 8);
+                masks[index] = _mm512_mask_cmpeq_epi64_mask(low, left_high, right_high);
             }
-            word
+            join(masks)
         });
     }
 
     pub(super) fn any_of_u128(values: &[u128], set: &[u128], out: &mut [u64]) {
         test(values, false, out, |block| {
-            let mut word = 0;
+            let mut masks = [0; BLOCK / 8];
             for (index, eight) in block.as_chunks::<8>().0.iter().enumerate() {
                 let (low, high) = halves(eight);
                 let mut found = 0;
@@ -243,14 +255,14 @@ avx512! {
                     let same = _mm512_cmpeq_epi64_mask(low, wanted_low);
                     found |= _mm512_mask_cmpeq_epi64_mask(same, high, wanted_high);
                 }
-                word |= u64::from(found) << (index * 8);
+                masks[index] = found;
             }
-            word
+            join(masks)
         });
     }
 
     pub(super) fn codes(codes: &[u32], truth: Truth<'_>, out: &mut [u64]) -> Result<(), KernelError> {
-        if truth.len() > 1024 {
+        if truth.len() <= 256 || truth.len() > 1024 {
             return avx2::codes(codes, truth, out);
         }
         let table: [u32; 32] = truth.table();
@@ -258,22 +270,18 @@ avx512! {
         let (first, second) = (load(&words[0]), load(&words[1]));
         let low = _mm512_set1_epi32(31);
         let one = _mm512_set1_epi32(1);
-        let mut largest = _mm512_setzero_si512();
-        for vector in codes.as_chunks::<16>().0 {
-            largest = _mm512_max_epu32(largest, load(vector));
-        }
-        let last = codes.as_chunks::<16>().1.iter().copied().fold(0, u32::max);
-        judge(codes, _mm512_reduce_max_epu32(largest).max(last), truth)?;
+        let largest = Cell::new(_mm512_setzero_si512());
         test(codes, false, out, |block| {
-            let mut bits = 0;
+            let mut masks = [0; BLOCK / 16];
             for (index, vector) in block.as_chunks::<16>().0.iter().enumerate() {
                 let code = load(vector);
+                largest.set(_mm512_max_epu32(largest.get(), code));
                 let word = _mm512_permutex2var_epi32(first, _mm512_srli_epi32::<5>(code), second);
                 let bit = _mm512_sllv_epi32(one, _mm512_and_si512(code, low));
-                bits |= u64::from(_mm512_test_epi32_mask(word, bit)) << (index * 16);
+                masks[index] = _mm512_test_epi32_mask(word, bit);
             }
-            bits
+            join(masks)
         });
-        Ok(())
+        judge(codes, _mm512_reduce_max_epu32(largest.get()), truth)
     }
 }
