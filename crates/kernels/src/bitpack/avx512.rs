@@ -183,23 +183,30 @@ avx512! {
     #[inline]
     fn unpack_blocks_u32<const WIDE: bool>(src: &[u8], width: usize, out: &mut [u32]) {
         let lanes = lanes_32(width);
-        let blocks = groups_within(src.len(), 2 * width, 2 * width, out.len() / 16);
-        let (whole, rest) = out.split_at_mut(blocks * 16);
+        // Loads are masked only where the source ends.
+        let blocks = groups_within(src.len(), 2 * width, 64, out.len() / 16);
+        let (whole, mut rest) = out.split_at_mut(blocks * 16);
         let mut at = src.as_ptr();
         for block in whole.as_chunks_mut::<16>().0 {
-            // SAFETY: the source has the bytes of all these blocks.
-            let bytes = unsafe { load(&lanes, at) };
+            // SAFETY: the source has 64 bytes from the first of each of these blocks on.
+            let bytes = unsafe { _mm512_loadu_si512(at.cast()) };
             let values = unpack_16::<WIDE>(&lanes, bytes);
             // SAFETY: the block is sixteen values long.
             unsafe { _mm512_storeu_si512(block.as_mut_ptr().cast(), values) };
             at = at.wrapping_add(2 * width);
         }
         let mut src = src.get(blocks * 2 * width..).unwrap_or_default();
-        for part in rest.chunks_mut(16) {
+        // Once even for nothing: whether something is left cannot be foreseen.
+        loop {
             let values = unpack_16::<WIDE>(&lanes, load_some(src));
+            let (part, others) = rest.split_at_mut(rest.len().min(16));
             let mask = first_16(part.len());
             // SAFETY: the mask has as many values as the part.
             unsafe { _mm512_mask_storeu_epi32(part.as_mut_ptr().cast(), mask, values) };
+            if others.is_empty() {
+                return;
+            }
+            rest = others;
             src = src.get(2 * width..).unwrap_or_default();
         }
     }

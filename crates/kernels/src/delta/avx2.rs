@@ -9,7 +9,8 @@
 //! ```
 //!
 //! Only `carry += total` hangs on the eight values before; all else of the next group runs beside it.
-//! Cost per eight values: i32 16 instructions (width ≤ 25) or 21, i64 2 × 14 (width ≤ 57) or 2 × 19.
+//! Cost per eight values: i32 16 instructions (width ≤ 25) or 21, i64 2 × 14 (width ≤ 57) or 2 × 19. i64 of widths up to
+//! 25 are summed up as i32 and widened: 19.
 #![expect(unsafe_code, reason = "stores through pointers")]
 
 mod lengths;
@@ -75,14 +76,14 @@ avx2! {
         src: &[u8],
         out: &mut [i64],
     ) -> Result<usize, KernelError> {
-        let by = sum_constants(LaneWidth::Bits64);
+        let (by, narrow_by) = (sum_constants(LaneWidth::Bits64), sum_constants(LaneWidth::Bits32));
         decoder.decode_with(
             src,
             out,
             |run, out| {
                 // Nearly always: the window of the last group is within the source.
                 if run.src.len() >= run.bytes + WINDOW64 {
-                    whole_miniblocks_i64(&by, run, out)
+                    whole_miniblocks_i64(&by, &narrow_by, run, out)
                 } else {
                     miniblocks_i64(run, out)
                 }
@@ -258,13 +259,27 @@ avx2! {
 
     /// The source has [`WINDOW64`] bytes beyond the run's.
     #[inline]
-    fn whole_miniblocks_i64(by: &Sums, run: Miniblocks<'_, i64>, out: &mut [i64]) -> i64 {
+    fn whole_miniblocks_i64(by: &Sums, narrow_by: &Sums, run: Miniblocks<'_, i64>, out: &mut [i64]) -> i64 {
         let mut carry = _mm256_set1_epi64x(run.last);
         let min_delta = _mm256_set1_epi64x(run.min_delta);
+        // The min delta one to eight times.
+        let doubled = run.min_delta.wrapping_mul(2);
+        let one_or_two = _mm256_add_epi64(min_delta, _mm256_and_si256(min_delta, _mm256_setr_epi64x(0, -1, 0, -1)));
+        let up_to_four = _mm256_add_epi64(one_or_two, _mm256_setr_epi64x(0, 0, doubled, doubled));
+        let ramp = [up_to_four, _mm256_add_epi64(up_to_four, _mm256_set1_epi64x(run.min_delta.wrapping_mul(4)))];
         let mut src = run.src.as_ptr();
         let mut blocks = out.as_chunks_mut::<BLOCK>().0.iter_mut();
         for &width in run.widths {
             let width = usize::from(width);
+            if width <= NARROW32 {
+                let lanes = lanes_32(width);
+                for block in blocks.by_ref().take(run.len / BLOCK) {
+                    // SAFETY: the source has the block's bytes and a window beyond them.
+                    unsafe { sum_narrow_block_i64(&lanes, narrow_by, src, ramp, &mut carry, block) };
+                    src = src.wrapping_add(BLOCK / 8 * width);
+                }
+                continue;
+            }
             let lanes = lanes_64(width);
             for block in blocks.by_ref().take(run.len / BLOCK) {
                 if width <= NARROW64 {
@@ -281,6 +296,38 @@ avx2! {
             }
         }
         _mm_cvtsi128_si64(_mm256_castsi256_si128(carry))
+    }
+
+    /// Decodes four groups of a width up to [`NARROW32`]: the sums of eight deltas are below 2^28, so that they are summed
+    /// up in 32-bit lanes and widened then. `ramp` is the min delta one to eight times.
+    ///
+    /// # Safety
+    /// `src` has three groups' readable bytes and a window's beyond them.
+    #[inline]
+    unsafe fn sum_narrow_block_i64(
+        lanes: &Unpack32,
+        by: &Sums,
+        src: *const u8,
+        ramp: [__m256i; 2],
+        carry: &mut __m256i,
+        block: &mut [i64; BLOCK],
+    ) {
+        for (index, group) in block.as_chunks_mut::<8>().0.iter_mut().enumerate() {
+            // SAFETY: the caller's.
+            let deltas = unsafe { unpack_group_32::<false>(lanes, src.wrapping_add(index * lanes.width())) };
+            let (sums, _) = sum_lanes_i32(by, deltas);
+            let halves = [_mm256_castsi256_si128(sums), _mm256_extracti128_si256::<1>(sums)];
+            let [first, second] = [0, 1].map(|half| {
+                let sums = _mm256_add_epi64(_mm256_cvtepu32_epi64(halves[half]), ramp[half]);
+                _mm256_add_epi64(sums, *carry)
+            });
+            *carry = _mm256_permute4x64_epi64::<0xff>(second);
+            let (to_first, to_second) = group.split_at_mut(4);
+            // SAFETY: the half is four values long.
+            unsafe { _mm256_storeu_si256(to_first.as_mut_ptr().cast(), first) };
+            // SAFETY: as above.
+            unsafe { _mm256_storeu_si256(to_second.as_mut_ptr().cast(), second) };
+        }
     }
 
     /// Decodes four groups; `WIDE` for widths over [`NARROW64`], `WHOLE` for 64.
