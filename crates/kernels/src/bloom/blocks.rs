@@ -26,22 +26,26 @@ impl<'a> Blocks<'a> {
         unsafe { self.0.get_unchecked(block_number(hash, self.0.len())) }
     }
 
-    /// The blocks of so many hashes: a loop that becomes vector multiplications, where they would be scalar ones beside
-    /// those of the checks.
+    /// Whether a number of blocks is one of 32 bits, as [`Self::of_each`] has it.
+    pub(super) fn is_counted_by_32_bits(self) -> bool {
+        u32::try_from(self.0.len()).is_ok()
+    }
+
+    /// The blocks of so many hashes, of fewer than 2³² blocks: a loop that becomes vector multiplications, where they would
+    /// be scalar ones beside those of the checks.
+    ///
+    /// The count is not looked at here: having seen its range, the compiler multiplies all 64 bits, which takes three times
+    /// as many instructions.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub(super) fn of_each(self, hashes: &[u64; WORD]) -> [&'a Block; WORD] {
+        let count = u64::from(self.0.len() as u32);
         let mut blocks = [&self.0[0]; WORD];
-        if let Ok(count) = u32::try_from(self.0.len()) {
-            for (block, hash) in blocks.iter_mut().zip(hashes) {
-                let number = ((hash >> 32) * u64::from(count)) >> 32;
-                // SAFETY: less than 2³² times the count is less than 2³² of it.
-                *block = unsafe { self.0.get_unchecked(number as usize) };
-            }
-        } else {
-            for (block, &hash) in blocks.iter_mut().zip(hashes) {
-                *block = self.of(hash);
-            }
+        for (block, hash) in blocks.iter_mut().zip(hashes) {
+            let number = ((hash >> 32) * count) >> 32;
+            // SAFETY: less than 2³² times the lower half of the length, less than 2³² of it: that is below the length, or
+            // is 0, where there is a block.
+            *block = unsafe { self.0.get_unchecked(number as usize) };
         }
         blocks
     }

@@ -219,6 +219,9 @@ fn check_hashes(blocks: Blocks<'_>, hashes: &[u64], mut take: impl FnMut(u64)) {
 }
 
 fn check_all(blocks: Blocks<'_>, hashes: &[u64], take: impl FnMut(u64)) {
+    if !blocks.is_counted_by_32_bits() {
+        return scalar::check_hashes(blocks, hashes, take);
+    }
     dispatch!(check_hashes(blocks, hashes, take): avx512 avx2 sse41 neon);
 }
 
