@@ -38,7 +38,7 @@ gather_of!(gather_u8 u8, "one byte":);
 gather_of!(gather_u16 u16, "two bytes":);
 gather_of!(gather_u32 u32, "four bytes": avx512 avx2 neon);
 gather_of!(gather_u64 u64, "eight bytes": avx512 avx2 neon);
-gather_of!(gather_u128 u128, "16 bytes (values as well as string views)": avx2 neon);
+gather_of!(gather_u128 u128, "16 bytes (values as well as string views)": avx512 avx2 neon);
 
 /// Writes entry `indices[i]` of a dictionary of `width`-byte values to `out[i * width ..]`.
 ///
