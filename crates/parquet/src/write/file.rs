@@ -356,9 +356,11 @@ impl<W: Write> ParquetWriter<W> {
         Ok(())
     }
 
-    /// Encodes and writes all that waits.
+    /// Encodes and writes all that waits: chunks as they come, while other threads encode the next.
     fn settle(&mut self) -> Result<()> {
-        self.pool.work_off()?;
+        while self.pool.work_a_step()? {
+            self.write_finished()?;
+        }
         self.write_finished()
     }
 

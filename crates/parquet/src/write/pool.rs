@@ -128,15 +128,20 @@ impl Pool {
         self.shared.work_until(|state| state.waiting_bytes <= bytes)
     }
 
-    /// Works until there is nothing left to do.
+    /// Does the jobs of one leaf, or waits until another thread has done some; whether there was anything left to do.
     ///
     /// # Errors
     /// The first one of any thread.
-    pub(super) fn work_off(&self) -> Result<()> {
-        self.shared.work_until(|state| state.ready.is_empty() && state.busy_count == 0)
+    pub(super) fn work_a_step(&self) -> Result<bool> {
+        let state = self.shared.lock();
+        if state.error.is_none() && state.ready.is_empty() && state.busy_count == 0 {
+            return Ok(false);
+        }
+        let mut state = if state.error.is_none() { self.shared.work_once(state) } else { state };
+        state.error.take().map_or(Ok(true), Err)
     }
 
-    /// Bytes that the leaves hold; exact after [`work_off`](Self::work_off).
+    /// Bytes that the leaves hold; exact when there is nothing left to do.
     pub(super) fn buffered_bytes(&self) -> usize {
         self.shared.lock().leaves.iter().map(|leaf| leaf.buffered_bytes).sum()
     }
@@ -202,10 +207,14 @@ impl Shared {
             if is_enough(&state) {
                 return Ok(());
             }
-            state = match state.next_leaf() {
-                Some(leaf) => self.encode(state, leaf),
-                None => self.done.wait(state).unwrap_or_else(PoisonError::into_inner),
-            };
+            state = self.work_once(state);
+        }
+    }
+
+    fn work_once<'a>(&'a self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        match state.next_leaf() {
+            Some(leaf) => self.encode(state, leaf),
+            None => self.done.wait(state).unwrap_or_else(PoisonError::into_inner),
         }
     }
 
