@@ -12,7 +12,8 @@
 //!
 //! i64 sums up by moving one, two and four lanes up, which needs no table.
 //! Only the last addition and a broadcast of its last lane hang on the values before: four cycles, where the rest takes
-//! seven of both vector ports. Cost: sixteen i32 14 instructions (width ≤ 25) or 17, eight i64 12 (width ≤ 57) or 15.
+//! seven of both vector ports. Cost: sixteen i32 14 instructions (width ≤ 25) or 17, eight i64 12 (width ≤ 57) or 15;
+//! sixteen i64 of widths up to 25, which are summed up as i32 and widened, 19.
 #![expect(unsafe_code, reason = "loads and stores through pointers")]
 
 use std::arch::asm;
@@ -75,12 +76,13 @@ avx512! {
         src: &[u8],
         out: &mut [i64],
     ) -> Result<usize, KernelError> {
+        let by = sum_constants();
         decoder.decode_with(
             src,
             out,
             |run, out| {
                 if run.src.len() >= run.bytes + LOAD {
-                    whole_miniblocks_i64(run, out)
+                    whole_miniblocks_i64(&by, run, out)
                 } else {
                     miniblocks_i64(run, out)
                 }
@@ -253,13 +255,23 @@ avx512! {
 
     /// The source has [`LOAD`] bytes beyond the run's.
     #[inline]
-    fn whole_miniblocks_i64(run: Miniblocks<'_, i64>, out: &mut [i64]) -> i64 {
+    fn whole_miniblocks_i64(by: &Sums, run: Miniblocks<'_, i64>, out: &mut [i64]) -> i64 {
         let mut carry = _mm512_set1_epi64(run.last);
         let ramp = _mm512_mullo_epi64(_mm512_setr_epi64(1, 2, 3, 4, 5, 6, 7, 8), _mm512_set1_epi64(run.min_delta));
+        let ramp_beyond = _mm512_add_epi64(ramp, _mm512_set1_epi64(run.min_delta.wrapping_mul(8)));
         let mut src = run.src.as_ptr();
         let mut blocks = out.as_chunks_mut::<BLOCK>().0.iter_mut();
         for &width in run.widths {
             let width = usize::from(width);
+            if width <= NARROW32 {
+                let lanes = lanes_32(width);
+                for block in blocks.by_ref().take(run.len / BLOCK) {
+                    // SAFETY: the source has the block's bytes and a load's beyond them.
+                    unsafe { sum_narrow_block_i64(&lanes, by, src, [ramp, ramp_beyond], &mut carry, block) };
+                    src = src.wrapping_add(BLOCK / 8 * width);
+                }
+                continue;
+            }
             let lanes = lanes_64(width);
             for block in blocks.by_ref().take(run.len / BLOCK) {
                 if width <= NARROW64 {
@@ -276,6 +288,39 @@ avx512! {
             }
         }
         _mm_cvtsi128_si64(_mm512_castsi512_si128(carry))
+    }
+
+    /// Decodes a block of a width up to [`NARROW32`], sixteen values at a time: the sums of sixteen deltas are below 2^29, so
+    /// that they are summed up in 32-bit lanes and widened then. `ramp` is the min delta one to sixteen times.
+    ///
+    /// # Safety
+    /// `src` has the block's bytes and [`LOAD`] beyond them.
+    #[inline]
+    unsafe fn sum_narrow_block_i64(
+        lanes: &Unpack,
+        by: &Sums,
+        src: *const u8,
+        ramp: [__m512i; 2],
+        carry: &mut __m512i,
+        block: &mut [i64; BLOCK],
+    ) {
+        for (index, part) in block.as_chunks_mut::<16>().0.iter_mut().enumerate() {
+            let first = src.wrapping_add(index * lanes.bytes());
+            // SAFETY: the caller's.
+            let bytes = unsafe { _mm512_loadu_si512(first.cast()) };
+            let sums = sum_lanes_i32(by, unpack_16::<false>(lanes, bytes));
+            let halves = [_mm512_castsi512_si256(sums), _mm512_extracti64x4_epi64::<1>(sums)];
+            let [first, second] = [0, 1].map(|half| {
+                let sums = _mm512_add_epi64(_mm512_cvtepu32_epi64(halves[half]), ramp[half]);
+                _mm512_add_epi64(opaque(sums), *carry)
+            });
+            *carry = _mm512_permutexvar_epi64(_mm512_set1_epi64(7), second);
+            let (to_first, to_second) = part.split_at_mut(8);
+            // SAFETY: the half is eight values long.
+            unsafe { _mm512_storeu_si512(to_first.as_mut_ptr().cast(), first) };
+            // SAFETY: as above.
+            unsafe { _mm512_storeu_si512(to_second.as_mut_ptr().cast(), second) };
+        }
     }
 
     /// Decodes a block, eight values at a time; `WIDE` for widths over [`NARROW64`], `WHOLE` for 64.
