@@ -18,7 +18,8 @@ use record::Record;
 
 const USAGE: &str =
     "usage: lath-bench [all|data|kernels|columns|lineitem|memory|write|find] [--quick] [--peers-only] [--lath-only]
-                  [--only=TEXT] [--threads=N]    TEXT is part of a column's name, or of `a none`, `b snappy`, …
+                  [--only=TEXT] [--threads=N]    TEXT is part of a column's name, of `a none`, `b snappy`, …,
+                                                   or of what is found: `warm, hit`, `keep all`, …
        lath-bench decode READER FILE THREADS REPETITIONS
        lath-bench encode WRITER CODEC SOURCE OUT THREADS REPETITIONS
        lath-bench find needles FOLDER THREADS

@@ -1,8 +1,11 @@
-//! Finding rows: a few by key out of many files, and a selective scan of one large file.
+//! Finding rows: a few by key out of many files, and a selective scan of one large file, both beside peers; and what filters,
+//! row groups and requests cost Lath.
 
 mod engines;
+mod keep_all;
 mod needles;
 mod shipmodes;
+mod turns;
 
 pub use engines::{needles as answer_needles, shipmodes as answer_shipmodes};
 
@@ -98,7 +101,20 @@ fn median(values: &[f64]) -> f64 {
     sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
+/// Whether a figure that is to be small is no larger than its goal.
+fn at_most(ratio: f64, goal: f64) -> String {
+    let verdict = if ratio <= goal { "reached" } else { "**missed**" };
+    format!("{ratio:.3} × (goal {goal}: {verdict})")
+}
+
 pub fn run(record: &mut Record, options: &Options) {
     needles::run(record, options);
-    shipmodes::run(record, options);
+    if options.wants("shipmodes") {
+        shipmodes::run(record, options);
+    }
+    type Part = (&'static str, fn(&mut Record, &Options));
+    let alone: [Part; 1] = [("keep all", keep_all::run)];
+    for (_, part) in alone.into_iter().filter(|(name, _)| options.lath && options.wants(name)) {
+        part(record, options);
+    }
 }

@@ -60,8 +60,6 @@ enum Goal {
 }
 
 pub fn run(record: &mut Record, options: &Options) {
-    make();
-    record.heading("Needles: 1,000 files of 100,000 rows, ms a query, median");
     let count = if options.quick { 7 } else { 21 };
     let mut random = Random(7);
     let mut hits = |kind_keys: usize, count: usize| -> Vec<Query> {
@@ -82,6 +80,11 @@ pub fn run(record: &mut Record, options: &Options) {
         Work::new("no Bloom filters, warm, hit", Kind::Bare, bare, Goal::Times(2.0)),
         Work::new("no Bloom filters, warm, 100 keys", Kind::Bare, bare_many, Goal::Times(2.0)),
     ];
+    if !works.iter().any(|work| options.wants(work.name)) {
+        return;
+    }
+    make();
+    record.heading("Needles: 1,000 files of 100,000 rows, ms a query, median");
     let engines = Engine::chosen(options);
     for threads in [1, 2].into_iter().filter(|&threads| options.wants_threads(threads)) {
         let mut head = vec![format!("{threads} threads")];

@@ -1,0 +1,52 @@
+//! Lath beside itself: two ways to the same rows, turn by turn in this process, so that a slow spell of the machine falls on
+//! both.
+
+use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+
+use super::median;
+use crate::machine::cpu_seconds;
+
+/// What two ways took.
+#[derive(Clone, Copy, Debug)]
+pub struct Turns {
+    /// Milliseconds of processor time of the first and of the second, medians.
+    pub milliseconds: [f64; 2],
+    /// The median of how many times the second's time the first took, round by round.
+    pub ratio: f64,
+}
+
+impl Turns {
+    /// The first way beside the second, after both have been taken once. Both work on the caller's thread.
+    pub fn of(rounds: usize, mut first: impl FnMut(), mut second: impl FnMut()) -> Turns {
+        let (mut times, mut ratios) = ([Vec::new(), Vec::new()], Vec::new());
+        for round in 0..rounds {
+            let mut own = [0.0; 2];
+            for way in [round % 2, 1 - round % 2] {
+                let start = cpu_seconds();
+                if way == 0 {
+                    first()
+                } else {
+                    second()
+                }
+                own[way] = (cpu_seconds() - start) * 1e3;
+                times[way].push(own[way]);
+            }
+            ratios.push(own[0] / own[1]);
+        }
+        Turns { milliseconds: times.map(|times| median(&times)), ratio: median(&ratios) }
+    }
+
+    pub fn cell(&self) -> String {
+        format!("{:.1} / {:.1}, {:.3} ×", self.milliseconds[0], self.milliseconds[1], self.ratio)
+    }
+}
+
+/// The number of rows, and the sum of the first column, which has integers of 64 bits: what two ways have to agree on.
+pub fn digest(batches: impl Iterator<Item = RecordBatch>) -> (u64, i64) {
+    batches.fold((0, 0), |(rows, sum), batch| {
+        let own = batch.column(0).as_primitive::<Int64Type>().values().iter();
+        (rows + batch.num_rows() as u64, own.fold(sum, |sum, &value| sum.wrapping_add(value)))
+    })
+}
