@@ -4,6 +4,7 @@
 mod engines;
 mod keep_all;
 mod needles;
+mod pushdown;
 mod shipmodes;
 mod turns;
 
@@ -113,7 +114,7 @@ pub fn run(record: &mut Record, options: &Options) {
         shipmodes::run(record, options);
     }
     type Part = (&'static str, fn(&mut Record, &Options));
-    let alone: [Part; 1] = [("keep all", keep_all::run)];
+    let alone: [Part; 2] = [("keep all", keep_all::run), ("pushdown", pushdown::run)];
     for (_, part) in alone.into_iter().filter(|(name, _)| options.lath && options.wants(name)) {
         part(record, options);
     }
