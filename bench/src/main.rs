@@ -19,7 +19,7 @@ use record::Record;
 const USAGE: &str =
     "usage: lath-bench [all|data|kernels|columns|lineitem|memory|write|find] [--quick] [--peers-only] [--lath-only]
                   [--only=TEXT] [--threads=N]    TEXT is part of a column's name, of `a none`, `b snappy`, …,
-                                                   or of what is found: `warm, hit`, `pushdown`, …
+                                                   or of what is found: `warm, hit`, `pushdown`, `row groups`, …
        lath-bench decode READER FILE THREADS REPETITIONS
        lath-bench encode WRITER CODEC SOURCE OUT THREADS REPETITIONS
        lath-bench find needles FOLDER THREADS
@@ -83,6 +83,7 @@ fn main() -> ExitCode {
             data::lineitem::make_large();
             data::needles::make();
             data::selective::make();
+            data::row_groups::make();
         }
         [] | ["all"] => {
             let mut record = Record::start("all", quick);

@@ -4,6 +4,7 @@
 pub mod columns;
 pub mod lineitem;
 pub mod needles;
+pub mod row_groups;
 pub mod selective;
 
 use std::fs::{self, File};

@@ -5,6 +5,7 @@ mod engines;
 mod keep_all;
 mod needles;
 mod pushdown;
+mod row_groups;
 mod shipmodes;
 mod turns;
 
@@ -114,7 +115,7 @@ pub fn run(record: &mut Record, options: &Options) {
         shipmodes::run(record, options);
     }
     type Part = (&'static str, fn(&mut Record, &Options));
-    let alone: [Part; 2] = [("keep all", keep_all::run), ("pushdown", pushdown::run)];
+    let alone: [Part; 3] = [("keep all", keep_all::run), ("pushdown", pushdown::run), ("row groups", row_groups::run)];
     for (_, part) in alone.into_iter().filter(|(name, _)| options.lath && options.wants(name)) {
         part(record, options);
     }
