@@ -26,6 +26,11 @@ fuzz_target!(|data: &[u8]| {
         let after = in_batches(LIMIT, LIMIT - skipped, |out| skipping.decode_u32(&src, out));
         assert_agree((at_once.0[skipped.min(at_once.0.len())..].to_vec(), at_once.1), after);
     }
+    let dict: Vec<u32> = (0..batch_len as u32 % 300).map(|i| i.wrapping_mul(0x9E37_79B9)).collect();
+    let mut looking_up = decoder.clone();
+    let entries = in_batches(batch_len.max(1) * 5, LIMIT, |out| looking_up.decode_entries_u32(&src, &dict, out));
+    let found = at_once.0.iter().map_while(|&index| dict.get(index as usize).copied());
+    assert!(found.zip(&entries.0).all(|(found, &entry)| found == entry));
     if width <= 8 {
         let mut bytes = decoder.clone();
         let bytes = in_batches(batch_len, LIMIT, |out| bytes.decode_u8(&src, out));

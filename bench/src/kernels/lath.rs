@@ -1,17 +1,15 @@
-//! Lath's kernels, called as the reader and the writer call them: once per page, indices in chunks that stay in L1.
+//! Lath's kernels, called as the reader and the writer call them: once per page.
 //! What they encode is decoded by the `parquet` crate.
 
 use std::hint::black_box;
 use std::time::Duration;
 
-use lath_kernels::{KernelError, byte_array, byte_stream_split, bytes, delta, gather, rle};
+use lath_kernels::{byte_array, byte_stream_split, bytes, delta, rle};
 use parquet::data_type::{Int32Type, Int64Type};
 
 use super::peers;
 use super::timing::{Timing, time};
 use super::workload::{COUNT, Page};
-
-const INDEX_CHUNK: usize = 1024;
 
 /// Checks what the kernels give for the page, then times them.
 pub fn measure(page: &Page, total: Duration) -> Timing {
@@ -40,15 +38,21 @@ pub fn measure(page: &Page, total: Duration) -> Timing {
         }
         Page::Dictionary32 { encoded, dictionary, values } => {
             let mut out = vec![0; COUNT];
-            let timing =
-                time(total, || decode_dictionary(black_box(encoded), dictionary, &mut out, gather::gather_u32));
+            let timing = time(total, || {
+                let (width, src) = width_of(black_box(encoded));
+                let mut decoder = rle::Decoder::new(width).expect("width is in range");
+                assert_eq!(decoder.decode_entries_u32(src, dictionary, &mut out), Ok(COUNT));
+            });
             assert_eq!(&out, values);
             timing
         }
         Page::Dictionary64 { encoded, dictionary, values } => {
             let mut out = vec![0; COUNT];
-            let timing =
-                time(total, || decode_dictionary(black_box(encoded), dictionary, &mut out, gather::gather_u64));
+            let timing = time(total, || {
+                let (width, src) = width_of(black_box(encoded));
+                let mut decoder = rle::Decoder::new(width).expect("width is in range");
+                assert_eq!(decoder.decode_entries_u64(src, dictionary, &mut out), Ok(COUNT));
+            });
             assert_eq!(&out, values);
             timing
         }
@@ -130,22 +134,6 @@ fn decode_lengths(encoded: &[u8], at: usize, lengths: &mut [i32]) -> usize {
 fn width_of(encoded: &[u8]) -> (u32, &[u8]) {
     let (&width, src) = encoded.split_first().expect("page starts with the width");
     (width.into(), src)
-}
-
-fn decode_dictionary<T>(
-    encoded: &[u8],
-    dictionary: &[T],
-    out: &mut [T],
-    gather: impl Fn(&[T], &[u32], &mut [T]) -> Result<(), KernelError>,
-) {
-    let (width, src) = width_of(encoded);
-    let mut decoder = rle::Decoder::new(width).expect("width is in range");
-    let mut indices = [0; INDEX_CHUNK];
-    for out in out.chunks_mut(INDEX_CHUNK) {
-        let indices = &mut indices[..out.len()];
-        assert_eq!(decoder.decode_u32(src, indices), Ok(out.len()));
-        gather(dictionary, indices, out).expect("page is sound");
-    }
 }
 
 /// A copy of as many bytes as the page decodes to: the wall for BYTE_STREAM_SPLIT.

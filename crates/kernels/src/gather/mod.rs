@@ -96,7 +96,7 @@ pub fn max_index(indices: &[u32]) -> Option<u32> {
 /// Judges a block of indices by the largest of them.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 #[inline]
-fn judge(largest: u32, len: usize) -> Result<(), KernelError> {
+pub(crate) fn judge(largest: u32, len: usize) -> Result<(), KernelError> {
     if (largest as usize) < len { Ok(()) } else { Err(KernelError::IndexOutOfRange { index: largest, len }) }
 }
 

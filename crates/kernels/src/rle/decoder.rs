@@ -3,7 +3,7 @@
 #[cfg(target_arch = "aarch64")]
 use super::neon;
 #[cfg(target_arch = "x86_64")]
-use super::{avx2, avx512};
+use super::{avx2, avx512, short_runs};
 use super::{bits, scalar};
 use crate::KernelError;
 use crate::bitpack::packed_len;
@@ -50,8 +50,12 @@ enum Run {
     },
 }
 
+/// Values from a short run on that are taken for short runs.
+#[cfg(target_arch = "x86_64")]
+const NEAR_SHORT: usize = 1024;
+
 /// What the next values are.
-enum Part {
+pub(super) enum Part {
     /// That many times a value.
     Repeated { value: u32, count: usize },
     /// That many values, bit-packed from `at` on, the first `phase` (less than 8) of which are not meant.
@@ -233,9 +237,21 @@ impl Decoder {
         Ok(written)
     }
 
+    /// How many of the next values do not make up a long run that begins at a byte: short runs and what is near them, or
+    /// the rest of a group.
+    #[cfg(target_arch = "x86_64")]
+    #[inline]
+    pub(super) fn unfit_for_long_runs(&self, src: &[u8]) -> usize {
+        match self.run {
+            Run::Packed { phase: phase @ 1.. } if self.left > 0 => 8 - phase,
+            _ if self.left == 0 && self.width != 0 && short_runs::may_begin(src, self.position) => NEAR_SHORT,
+            _ => 0,
+        }
+    }
+
     /// Passes the next values of one run, at most `wanted` and at least one unless the input is exhausted.
     #[inline]
-    fn next_part(&mut self, src: &[u8], wanted: usize) -> Result<Part, KernelError> {
+    pub(super) fn next_part(&mut self, src: &[u8], wanted: usize) -> Result<Part, KernelError> {
         if self.width == 0 {
             return Ok(Part::Repeated { value: 0, count: wanted });
         }

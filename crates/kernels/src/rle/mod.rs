@@ -11,6 +11,8 @@
 //!
 //! [`encode_u8`], [`encode_u32`] and [`encode_bits`] write all values of a page at once.
 //!
+//! Dictionary indices are looked up as they are decoded by [`Decoder::decode_entries_u32`] and [`Decoder::decode_entries_u64`].
+//!
 //! [`Decoder`] resumes anywhere, within a run too, so that a page can be decoded in batches of any size.
 //! Short runs are the hard case: they cost a mispredicted branch each if a branch tells the two kinds apart.
 #![expect(unsafe_code, reason = "calls the tier that the processor has")]
@@ -22,6 +24,7 @@ mod avx512;
 mod bits;
 mod decoder;
 mod encode;
+mod entries;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 #[cfg(test)]

@@ -21,13 +21,13 @@ fn write_uleb128(mut value: u64, bytes: &mut Vec<u8>) {
     bytes.push(value as u8);
 }
 
-fn write_repeated(length: usize, value: u64, width: u32, bytes: &mut Vec<u8>) {
+pub(super) fn write_repeated(length: usize, value: u64, width: u32, bytes: &mut Vec<u8>) {
     write_uleb128((length as u64) << 1, bytes);
     bytes.extend(&value.to_le_bytes()[..width.div_ceil(8) as usize]);
 }
 
 /// Values in groups of eight; `values.len()` is a multiple of 8.
-fn write_packed(values: &[u64], width: u32, bytes: &mut Vec<u8>) {
+pub(super) fn write_packed(values: &[u64], width: u32, bytes: &mut Vec<u8>) {
     write_uleb128((values.len() as u64 / 8) << 1 | 1, bytes);
     bytes.extend(bitpack::reference::pack(values, width));
 }

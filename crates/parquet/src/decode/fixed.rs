@@ -395,6 +395,23 @@ fn decode_dictionary(
     out: &mut [u8],
     count: usize,
 ) -> Result<()> {
+    let decoded = match width {
+        4 => indices.decode_entries_u32(src, bytemuck::cast_slice(dictionary), bytemuck::cast_slice_mut(out))?,
+        8 => indices.decode_entries_u64(src, bytemuck::cast_slice(dictionary), bytemuck::cast_slice_mut(out))?,
+        _ => return decode_dictionary_of_any_width(src, indices, dictionary, width, out, count),
+    };
+    if decoded < count { Err(values_missing()) } else { Ok(()) }
+}
+
+/// Of other widths than four and eight: indices of a part, then their entries.
+fn decode_dictionary_of_any_width(
+    src: &[u8],
+    indices: &mut rle::Decoder,
+    dictionary: &[u8],
+    width: usize,
+    out: &mut [u8],
+    count: usize,
+) -> Result<()> {
     let mut chunk = [0u32; INDEX_CHUNK];
     let mut done = 0;
     while done < count {
