@@ -84,12 +84,18 @@ fn strings_are_found_wherever_they_stand() {
             let (one, other): (String, String) = (word(&mut random), word(&mut random));
             let (a, b) = (literal(column, &one), literal(column, &other));
             type Holds = Box<dyn Fn(&str) -> bool>;
-            let (condition, holds): (String, Holds) = match random.u8(..5) {
+            let (condition, holds): (String, Holds) = match random.u8(..6) {
                 0 => (format!("{column} = {a}"), Box::new(move |word| word == one)),
                 1 => (format!("{column} IN ({a}, {b})"), Box::new(move |word| word == one || word == other)),
                 2 => (format!("{column} = {a} OR {column} = {b}"), Box::new(move |word| word == one || word == other)),
                 3 => {
                     (format!("{column} = {a} AND {column} > {b}"), Box::new(move |word| word == one && *word > *other))
+                }
+                4 => {
+                    let list: Vec<String> = (0..random.usize(2..40)).map(|_| word(&mut random)).collect();
+                    let literals: Vec<String> = list.iter().map(|word| literal(column, word)).collect();
+                    let condition = format!("{column} IN ({})", literals.join(", "));
+                    (condition, Box::new(move |word| list.iter().any(|listed| listed == word)))
                 }
                 _ => {
                     let part = one[1..5].to_owned();

@@ -14,7 +14,7 @@ use super::chunk_dictionary::ChunkDictionary;
 use super::contiguous::{self, Contiguous};
 use super::fixed::{dictionary_codes, values_missing};
 use super::strings::{self, check_utf8_values, check_utf8_whole};
-use super::values::{EncodedValues, INDEX_CHUNK, Slots, dictionary_indices};
+use super::values::{EncodedValues, INDEX_CHUNK, Slots, Untouched, dictionary_indices};
 use crate::error::{Error, Result};
 use crate::page::{DictionaryPage, Encoding};
 
@@ -296,10 +296,15 @@ impl ByteArrayColumn {
         }
     }
 
-    /// The bytes of a page that nothing was asked of yet, if each value's are in it one after the other.
-    pub(crate) fn untouched_bytes(&self) -> Option<&[u8]> {
+    /// The page, if nothing was asked of it yet and each value's bytes are in it one after the other.
+    pub(crate) fn untouched(&self) -> Option<Untouched<'_>> {
         let PageState::Pending(Some(values)) = &self.page else { return None };
-        matches!(values.encoding, Encoding::Plain | Encoding::DeltaLengthByteArray).then_some(&values.bytes)
+        let has_lengths = match values.encoding {
+            Encoding::Plain => true,
+            Encoding::DeltaLengthByteArray => false,
+            _ => return None,
+        };
+        Some(Untouched { bytes: &values.bytes, has_lengths })
     }
 
     /// Whether the page holds dictionary indices.

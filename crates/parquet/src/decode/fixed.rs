@@ -11,7 +11,7 @@ use super::aligned::AlignedBytes;
 use super::byte_array::PrefixStream;
 use super::chunk_dictionary::ChunkDictionary;
 use super::convert::FixedLayout;
-use super::values::{EncodedValues, INDEX_CHUNK, Slots, dictionary_indices};
+use super::values::{EncodedValues, INDEX_CHUNK, Slots, Untouched, dictionary_indices};
 use crate::error::{Error, Result};
 use crate::page::{DictionaryPage, Encoding};
 
@@ -221,10 +221,11 @@ impl FixedColumn {
         }
     }
 
-    /// The bytes of a page that nothing was asked of yet, if each value's are in it one after the other.
-    pub(crate) fn untouched_bytes(&self) -> Option<&[u8]> {
+    /// The page, if nothing was asked of it yet and each value's bytes are in it one after the other.
+    pub(crate) fn untouched(&self) -> Option<Untouched<'_>> {
         let PageState::Pending(Some(values)) = &self.page else { return None };
-        matches!(values.encoding, Encoding::Plain).then_some(&values.bytes)
+        let is_plain = matches!(values.encoding, Encoding::Plain);
+        is_plain.then_some(Untouched { bytes: &values.bytes, has_lengths: false })
     }
 
     /// Whether the page holds dictionary indices.

@@ -10,7 +10,7 @@ use super::batch::LeafBatch;
 use super::bitmap::Validity;
 use super::codes::Codes;
 use super::levels::LevelDecoder;
-use super::values::{EncodedValues, Slots, ValueColumn};
+use super::values::{EncodedValues, Slots, Untouched, ValueColumn};
 use crate::error::{Error, Result};
 use crate::page::{ChunkSpec, Page, PageReader, PageSummary};
 use crate::schema::Leaf;
@@ -134,11 +134,11 @@ impl LeafReader {
 
     /// Passes over the next page without decoding it, if `is_barren` says so of its bytes: at the border of two pages, of a leaf
     /// without repetition, and where the page has each value's bytes one after the other. Returns how many rows it passed.
-    pub(crate) fn pass_page(&mut self, is_barren: impl FnOnce(&[u8]) -> bool) -> Result<usize> {
+    pub(crate) fn pass_page(&mut self, is_barren: impl FnOnce(Untouched<'_>) -> bool) -> Result<usize> {
         if self.leaf.max_rep_level > 0 || self.page_remaining == 0 && !self.next_page()? {
             return Ok(0);
         }
-        if !self.values.untouched_bytes().is_some_and(is_barren) {
+        if !self.values.untouched().is_some_and(is_barren) {
             return Ok(0);
         }
         self.values.end_page();

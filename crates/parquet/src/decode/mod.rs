@@ -22,4 +22,4 @@ mod tests;
 pub(crate) use batch::LeafBatch;
 pub(crate) use codes::Codes;
 pub(crate) use leaf::LeafReader;
-pub(crate) use values::dictionary_values;
+pub(crate) use values::{Untouched, dictionary_values};

@@ -27,6 +27,14 @@ pub(crate) struct EncodedValues {
     pub(crate) bytes: Buffer,
 }
 
+/// The values of a page that nothing was asked of yet, each one's bytes in one piece.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Untouched<'a> {
+    pub(crate) bytes: &'a [u8],
+    /// Whether each value follows its length, of four bytes, and nothing else is between them.
+    pub(crate) has_lengths: bool,
+}
+
 /// Slots to be appended to a column.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Slots<'a> {
@@ -172,11 +180,11 @@ impl ValueColumn {
         }
     }
 
-    /// The bytes of a page that nothing was asked of yet, if each value's are in it one after the other.
-    pub(crate) fn untouched_bytes(&self) -> Option<&[u8]> {
+    /// The page, if nothing was asked of it yet and each value's bytes are in it one after the other.
+    pub(crate) fn untouched(&self) -> Option<Untouched<'_>> {
         match self {
-            Self::Fixed(column) => column.untouched_bytes(),
-            Self::ByteArray(column) => column.untouched_bytes(),
+            Self::Fixed(column) => column.untouched(),
+            Self::ByteArray(column) => column.untouched(),
             Self::Boolean(_) | Self::Dictionary(_) | Self::Null { .. } => None,
         }
     }

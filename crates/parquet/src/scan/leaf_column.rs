@@ -9,7 +9,7 @@ use arrow_select::filter::{FilterBuilder, FilterPredicate};
 
 use super::mask::Mask;
 use super::window::Stretch;
-use crate::decode::{Codes, LeafBatch, LeafReader};
+use crate::decode::{Codes, LeafBatch, LeafReader, Untouched};
 use crate::error::{Error, Result};
 
 /// Reads one leaf. Rows are asked for in ascending order, and those of a window at most once: what was decoded of a window is
@@ -73,7 +73,7 @@ impl LeafColumn {
 
     /// Goes to `row` of the row group, and past the page that begins there if `is_barren` says so of its bytes, as
     /// [`LeafReader::pass_page`] has it. Returns whether it is past it.
-    pub(super) fn pass_page(&mut self, row: u64, is_barren: impl FnOnce(&[u8]) -> bool) -> Result<bool> {
+    pub(super) fn pass_page(&mut self, row: u64, is_barren: impl FnOnce(Untouched<'_>) -> bool) -> Result<bool> {
         self.skip_to(row)?;
         let passed = self.reader.pass_page(is_barren)?;
         self.position += passed as u64;

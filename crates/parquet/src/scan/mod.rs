@@ -10,6 +10,7 @@
 //! | `file_plan`, `target` | Which columns are read of files of one schema, and how do they become those of the result? |
 //! | `row_group` | Which rows of a row group survive, and what are their values? |
 //! | `conjuncts` | Which part of the predicate is asked first? |
+//! | `search`, `key_list` | Which pages have none of the strings that are looked for? |
 //! | `leaf_column`, `window`, `mask` | Which rows of a leaf are decoded? |
 //! | `truth` | What does a dictionary say of its rows? |
 //! | `producer`, `serial`, `parallel`, `count` | Which thread makes which batch, and in which order do they come? |
@@ -22,6 +23,7 @@ mod count;
 mod counters;
 mod file_plan;
 mod job;
+mod key_list;
 mod leaf_column;
 mod mask;
 mod parallel;

@@ -14,6 +14,7 @@ use super::search::Search;
 use super::truth::Truth;
 use super::window::{Stretch, Window, Windows};
 use super::work::{Planned, Reader};
+use crate::decode::Untouched;
 use crate::error::{Error, Result};
 
 /// Reads the surviving rows of one row group.
@@ -116,10 +117,9 @@ impl RowGroupScan {
                 Some(column) => column,
                 none => none.insert(LeafColumn::new(reader.open(&self.planned, *leaf)?)),
             };
-            let is_barren = |bytes: &[u8]| {
-                let is_barren = search.is_barren(bytes);
-                plan.searches.add(is_barren);
-                is_barren
+            let is_barren = |page: Untouched<'_>| {
+                let is_barren = search.is_barren(page);
+                is_barren.inspect(|&is_barren| plan.searches.add(is_barren)).unwrap_or(false)
             };
             if !column.pass_page(start, is_barren)? {
                 return Ok(column.rows_of_page().map_or(self.window_rows, |rows| rows.min(self.window_rows)));
