@@ -9,12 +9,12 @@ use crate::node::{Inner, Kind, Leaf, Slot, Word};
 /// How many lines of a leaf are loaded before it is known which: all of most leaves.
 pub(super) const LEAF_LINES: u64 = 12;
 
-/// How many lines of the node that a word refers to are worth loading.
+/// How many lines of the node that a word refers to are worth loading: of the inner nodes above leaves nearly all.
 #[inline]
 pub(super) fn lines_of(word: Word) -> u64 {
     // No leaf has more keys than this, except of a few bytes each.
     const MANY: u64 = 160;
-    if word.count().is_some_and(|count| count < MANY) { LEAF_LINES } else { 2 }
+    if word.count().is_some_and(|count| count < MANY) { LEAF_LINES } else { 4 }
 }
 
 /// A node that is on the way to keys.
@@ -104,7 +104,7 @@ pub(crate) fn get<'a>(arena: &'a Arena, root: Word, key: &[u8]) -> Result<Option
                 rest = behind;
                 let child = inner.child(inner.index_of(rest.first().copied()));
                 reference = child.reference();
-                arena.prefetch(reference, lines_of(child));
+                arena.prefetch_once(reference, lines_of(child));
             }
             Branch::Leaf(leaf) => {
                 let located = |error| locate(error, reference);
