@@ -138,10 +138,11 @@ impl Inner {
             }
             Ok(is_young)
         };
-        walk_root(&self.arena, root, &mut seal_young)?;
+        let since = durable.generation + 1;
+        walk_root(&self.arena, root, since, &mut seal_young)?;
         for (_, named) in root.named(&self.arena)? {
             if named.generation > durable.generation {
-                walk_root(&self.arena, &named, &mut seal_young)?;
+                walk_root(&self.arena, &named, since, &mut seal_young)?;
             }
         }
         Ok(sealed)

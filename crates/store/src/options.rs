@@ -1,5 +1,6 @@
 //! What can be chosen when a store is opened.
 
+use std::ops::RangeInclusive;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -41,7 +42,7 @@ pub struct Options {
     pub(crate) create: bool,
     pub(crate) read_only: bool,
     pub(crate) capacity_bytes: u64,
-    pub(crate) log_limit_bytes: u64,
+    pub(crate) log_limit_bytes: Option<u64>,
     pub(crate) background: bool,
 }
 
@@ -52,15 +53,16 @@ impl Default for Options {
             create: true,
             read_only: false,
             capacity_bytes: DEFAULT_CAPACITY_BYTES,
-            log_limit_bytes: Self::LOG_LIMIT_BYTES,
+            log_limit_bytes: None,
             background: true,
         }
     }
 }
 
 impl Options {
-    /// What [`log_limit_bytes`](Self::log_limit_bytes) is unless it is set: 256 MiB.
-    pub const LOG_LIMIT_BYTES: u64 = 256 << 20;
+    /// Unless [`log_limit_bytes`](Self::log_limit_bytes) is set, the log may become twice as long as the data, but at least and
+    /// at most so long: 256 MiB and 1 GiB.
+    pub const LOG_LIMIT_BYTES: RangeInclusive<u64> = 256 << 20..=1 << 30;
 
     /// The defaults.
     pub fn new() -> Self {
@@ -91,11 +93,18 @@ impl Options {
         self
     }
 
-    /// How long the log grows before a checkpoint is made in the background. A longer log makes for fewer checkpoints and
-    /// a slower opening after a crash.
+    /// How long the log grows before a checkpoint is made in the background; twice as long as the data unless this is set, within
+    /// [bounds](Self::LOG_LIMIT_BYTES). A longer log makes for fewer checkpoints, each of which may write all of the data, and
+    /// for a slower opening after a crash: about a second for each 20 MiB of small entries.
     pub fn log_limit_bytes(mut self, log_limit_bytes: u64) -> Self {
-        self.log_limit_bytes = log_limit_bytes;
+        self.log_limit_bytes = Some(log_limit_bytes);
         self
+    }
+
+    /// How long the log of a store with so much data may become.
+    pub(crate) fn log_limit(&self, data_bytes: u64) -> u64 {
+        let (least, most) = Self::LOG_LIMIT_BYTES.into_inner();
+        self.log_limit_bytes.unwrap_or((2 * data_bytes).clamp(least, most))
     }
 
     /// Whether a thread makes checkpoints when they are due; it does unless this is set to `false`, and then they are made
@@ -128,5 +137,17 @@ impl Options {
     /// As [`open`](Self::open).
     pub fn open_storage(&self, storage: Arc<dyn Storage>) -> Result<Store> {
         Store::open_with(storage, self.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_log_of_a_larger_store_may_become_longer() {
+        let limit = |data_bytes: u64| Options::new().log_limit(data_bytes) >> 20;
+        assert_eq!([0, 100 << 20, 200 << 20, 500 << 20, 1 << 40].map(limit), [256, 256, 400, 1000, 1024]);
+        assert_eq!(Options::new().log_limit_bytes(1 << 16).log_limit(1 << 40), 1 << 16);
     }
 }

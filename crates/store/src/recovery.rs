@@ -156,7 +156,7 @@ fn find_free(
     let end = (arena.len() / UNIT).max(header.end);
     let mut space = Space::new(FIRST_UNIT, end);
     for root in [root].into_iter().chain(named.iter().map(|named| &named.root)) {
-        walk_root(arena, root, &mut |extent| Ok(space.mark_used(extent)))?;
+        walk_root(arena, root, 0, &mut |extent| Ok(space.mark_used(extent)))?;
     }
     // What only readers of other processes hold is free when they have let go.
     for published in published {
@@ -169,9 +169,9 @@ fn find_free(
             Ok(is_new)
         };
         hold(arena.extent(Published::reference(published.value))?)?;
-        walk_root(arena, &published.root, &mut hold)?;
+        walk_root(arena, &published.root, 0, &mut hold)?;
         for (_, named) in published.root.named(arena)? {
-            walk_root(arena, &named, &mut hold)?;
+            walk_root(arena, &named, 0, &mut hold)?;
         }
         reclaimer.park(held, published.root.generation);
     }

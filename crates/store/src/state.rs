@@ -132,7 +132,7 @@ impl State {
         roots.extend([self.durable].into_iter().chain(self.checkpointing));
         roots.extend(self.named.iter().map(|named| named.root));
         for root in roots {
-            walk_root(arena, &root, visit)?;
+            walk_root(arena, &root, 0, visit)?;
         }
         Ok(())
     }
@@ -144,7 +144,7 @@ impl State {
         // What is on a list becomes free by it. Among that is what commits that count have under a name, and was moved since.
         self.mark_dead(&mut reached);
         let mut only = Vec::new();
-        walk_root(self.writer.shared(), &dropped, &mut |extent| {
+        walk_root(self.writer.shared(), &dropped, 0, &mut |extent| {
             let is_new = reached.mark_used(extent);
             if is_new {
                 only.push(extent);
@@ -186,14 +186,20 @@ pub(crate) fn sorted(mut numbers: Vec<u64>) -> Vec<u64> {
     numbers
 }
 
-/// Visits all nodes of all trees of a commit, its catalogs among them.
-pub(crate) fn walk_root(arena: &Arc<Arena>, root: &Root, visit: &mut dyn FnMut(Extent) -> Result<bool>) -> Result<()> {
+/// Visits all nodes of all trees of a commit, its catalogs among them. Those made before generation `since` are not expected to
+/// be looked into.
+pub(crate) fn walk_root(
+    arena: &Arc<Arena>,
+    root: &Root,
+    since: Generation,
+    visit: &mut dyn FnMut(Extent) -> Result<bool>,
+) -> Result<()> {
     let mut visit_node = |reference: u64, _| visit(arena.extent(reference)?);
     for (_, tree) in root.trees(arena)? {
-        walk(arena, tree, &mut visit_node)?;
+        walk(arena, tree, since, &mut visit_node)?;
     }
-    walk(arena, root.catalog, &mut visit_node)?;
-    walk(arena, root.snapshots, &mut visit_node)
+    walk(arena, root.catalog, since, &mut visit_node)?;
+    walk(arena, root.snapshots, since, &mut visit_node)
 }
 
 /// Visits the nodes below `word` that were made in generation `since` or later.
@@ -203,7 +209,7 @@ pub(crate) fn walk_since(
     since: Generation,
     visit: &mut dyn FnMut(u64) -> Result<()>,
 ) -> Result<()> {
-    walk(arena, word, &mut |reference, _| {
+    walk(arena, word, since, &mut |reference, _| {
         let is_young = arena.birth(reference)? >= since;
         if is_young {
             visit(reference)?;

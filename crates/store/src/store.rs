@@ -298,7 +298,7 @@ impl Inner {
     pub(crate) fn is_checkpoint_due(&self, state: &State) -> bool {
         let parked = state.reclaimer.parked_units(state.durable.generation) * UNIT;
         let used = state.writer.space.used_units() * UNIT;
-        self.log.size_bytes() > self.options.log_limit_bytes || (parked > PARKED_MIN_BYTES && parked > used / 4)
+        self.log.size_bytes() > self.options.log_limit(used) || (parked > PARKED_MIN_BYTES && parked > used / 4)
     }
 
     /// Waits until a commit is as durable as was asked for.

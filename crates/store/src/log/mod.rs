@@ -62,8 +62,8 @@ const BUFFER_BYTES: usize = 1 << 20;
 const LEAST_AHEAD_BYTES: u64 = 1 << 16;
 const MOST_AHEAD_BYTES: u64 = 1 << 20;
 
-/// What a file keeps of its length when it is retired: as much as it takes between checkpoints that are due to its length, by
-/// default.
+/// What a file keeps of its length when it is retired: as much as it takes, at the least, between checkpoints that are due to its
+/// length, by default.
 const KEPT_BYTES: u64 = 1 << 28;
 
 static ZEROS: [u8; 1 << 16] = [0; 1 << 16];

@@ -174,6 +174,14 @@ impl<'a> Leaf<'a> {
         Ok((suffix.len(), tail, 0))
     }
 
+    /// Whether the value of an entry may be in a node of its own: `false` only where it surely is not.
+    #[inline]
+    pub(crate) fn may_be_external(&self, index: usize) -> bool {
+        let place = usize::from(u16_at(self.body, HASHES + self.count + 2 * index));
+        let value_len = self.body.len().checked_sub(place).and_then(|at| self.body.get(at + 1));
+        value_len.is_none_or(|len| *len >= EXTERNAL)
+    }
+
     #[inline]
     pub(crate) fn suffix(&self, index: usize) -> Result<&'a [u8]> {
         Ok(self.split(index)?.0)

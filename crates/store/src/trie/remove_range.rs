@@ -114,7 +114,7 @@ impl Writer {
         let arena = std::sync::Arc::clone(self.arena.shared());
         let mut nodes = Vec::new();
         let mut keys = 0;
-        walk(&arena, word, &mut |reference, is_branch| {
+        walk(&arena, word, 0, &mut |reference, is_branch| {
             nodes.push(reference);
             if is_branch
                 && let Ok(leaf) = Leaf::parse(arena.node(reference)?)

@@ -75,7 +75,7 @@ fn verify(writer: &Writer, root: Word, model: &BTreeMap<Vec<u8>, Vec<u8>>) {
     assert!(!cursor.prev().unwrap());
     let mut units = 0;
     if !root.is_none() {
-        walk::walk(arena, root, &mut |reference, _| {
+        walk::walk(arena, root, 0, &mut |reference, _| {
             units += u64::from(arena.extent(reference)?.units);
             Ok(true)
         })
@@ -213,7 +213,7 @@ fn small_tree() -> (Writer, Word, Vec<u64>) {
     }
     commit(&mut writer);
     let mut nodes = Vec::new();
-    walk::walk(writer.shared(), root, &mut |reference, is_trie| {
+    walk::walk(writer.shared(), root, 0, &mut |reference, is_trie| {
         nodes.extend(is_trie.then_some(reference));
         Ok(true)
     })

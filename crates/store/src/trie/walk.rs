@@ -1,18 +1,27 @@
 //! Visiting all nodes of a tree.
 
-use super::find::Branch;
+use super::find::{Branch, LEAF_LINES};
 use crate::arena::Arena;
 use crate::error::{Error, Result};
-use crate::extent::UNIT;
+use crate::extent::{Generation, UNIT};
 use crate::node::{Slot, Word};
 
+/// So many nodes are loaded together: they lie anywhere, and who waits for each in turn waits longer than all else takes.
+const GROUP: usize = 16;
+
 /// Calls `visit` with every node below `root`, parents before their children; it says whether to go on below. Value nodes
-/// are visited too, with `false` for being one of the trie.
-pub(crate) fn walk(arena: &Arena, root: Word, visit: &mut dyn FnMut(u64, bool) -> Result<bool>) -> Result<()> {
+/// are visited too, with `false` for being one of the trie. Nodes made before generation `since` are not expected to be looked into.
+pub(crate) fn walk(
+    arena: &Arena,
+    root: Word,
+    since: Generation,
+    visit: &mut dyn FnMut(u64, bool) -> Result<bool>,
+) -> Result<()> {
     let mut pending = vec![root.reference()];
+    let mut group = Vec::with_capacity(GROUP);
     // More nodes than there are units are the same ones over and over.
     let mut left = arena.len() / UNIT;
-    while let Some(reference) = pending.pop() {
+    while let Some(reference) = next(arena, &mut pending, &mut group, since) {
         if reference == 0 || !visit(reference, true)? {
             continue;
         }
@@ -21,13 +30,14 @@ pub(crate) fn walk(arena: &Arena, root: Word, visit: &mut dyn FnMut(u64, bool) -
             Branch::Inner(inner) => {
                 for index in (0..inner.count()).rev() {
                     pending.push(inner.child(index).reference());
-                    // The next few will be needed soon, and are seldom in a cache.
                     arena.prefetch(inner.child(index).reference(), 1);
                 }
             }
             Branch::Leaf(leaf) => {
                 for index in 0..leaf.count() {
-                    if let Slot::External(value) = leaf.entry(index)?.value {
+                    if leaf.may_be_external(index)
+                        && let Slot::External(value) = leaf.entry(index)?.value
+                    {
                         visit(value, false)?;
                     }
                 }
@@ -35,6 +45,19 @@ pub(crate) fn walk(arena: &Arena, root: Word, visit: &mut dyn FnMut(u64, bool) -
         }
     }
     Ok(())
+}
+
+/// The next node, from a group that is on its way into the cache.
+fn next(arena: &Arena, pending: &mut Vec<u64>, group: &mut Vec<u64>, since: Generation) -> Option<u64> {
+    if group.is_empty() {
+        group.extend(pending.drain(pending.len().saturating_sub(GROUP)..));
+        for reference in &*group {
+            if arena.birth(*reference).is_ok_and(|birth| birth >= since) {
+                arena.prefetch(*reference, LEAF_LINES);
+            }
+        }
+    }
+    group.pop()
 }
 
 #[cfg(test)]
@@ -56,7 +79,7 @@ mod tests {
         let body = arena.fresh(Extent { start: 200, units: 1 }, Kind::Inner, 1).unwrap();
         edit_inner::write(body, 20, b"p", b"q", &[word, word]);
         let mut visits = 0;
-        let walked = walk(arena.shared(), word, &mut |_, _| {
+        let walked = walk(arena.shared(), word, 0, &mut |_, _| {
             visits += 1;
             Ok(true)
         });
