@@ -133,11 +133,13 @@ impl Pool {
     /// # Errors
     /// The first one of any thread.
     pub(super) fn work_a_step(&self) -> Result<bool> {
-        let state = self.shared.lock();
-        if state.error.is_none() && state.ready.is_empty() && state.busy_count == 0 {
-            return Ok(false);
+        let mut state = self.shared.lock();
+        if state.error.is_none() {
+            if state.ready.is_empty() && state.busy_count == 0 {
+                return Ok(false);
+            }
+            state = self.shared.work_once(state);
         }
-        let mut state = if state.error.is_none() { self.shared.work_once(state) } else { state };
         state.error.take().map_or(Ok(true), Err)
     }
 

@@ -6,7 +6,7 @@ use std::arch::x86_64::{
 };
 
 use super::scalar::Join;
-use super::{BLOCK, Lengths, SLACK, copy_block, short_block, value_len, without_prefixes};
+use super::{BLOCK, Lengths, SLACK, copy_block, is_short_block, value_len, without_prefixes};
 use crate::KernelError;
 use crate::tier::avx512;
 
@@ -42,13 +42,10 @@ avx512! {
         out: &mut [u8],
         out_lengths: &mut [i32],
     ) -> Option<Join> {
-        let Join { index: start, mut from, mut to, last_len } = join;
-        let block = short_block(lengths, start..end, 64, out_lengths)?;
-        let room_before = from >= 64;
-        let room_behind = from + block.suffix_bytes + SLACK <= suffixes.len();
-        if !room_before || !room_behind || to + block.value_bytes + SLACK > out.len() {
+        if !is_short_block(join, end, lengths, suffixes, out, out_lengths, 64) {
             return None;
         }
+        let Join { index: start, mut from, mut to, last_len } = join;
         // SAFETY: the value before starts `last_len` bytes before `to`, and from there on `out` has the slack.
         let mut last = unsafe { load(out, to - last_len) };
         for (&prefix, &suffix) in lengths.prefixes[start..end].iter().zip(&lengths.suffixes[start..end]) {

@@ -175,26 +175,24 @@ fn copy_block(
     Join { index: end, from: from + total, to: to + total, last_len }
 }
 
-/// What a block of values takes, if none is longer than a vector and each has its prefix from the one before.
-#[cfg(target_arch = "x86_64")]
-struct ShortBlock {
-    suffix_bytes: usize,
-    value_bytes: usize,
-}
-
-/// Judges the values of the range, which has none before it but in `lengths`, and writes their lengths. Nothing if one is
-/// over `longest` or its prefix longer than the value before.
+/// Whether the values up to number `end` are sound and none is over `longest`, a vector, with `longest` suffix bytes before them
+/// and the slack behind them; writes their lengths. The value before them is in `lengths` too.
 ///
 /// Inlined into each tier's function, which has the instructions to look at several values at once.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-fn short_block(
+fn is_short_block(
+    join: Join,
+    end: usize,
     lengths: Lengths<'_>,
-    range: Range<usize>,
-    longest: usize,
+    suffixes: &[u8],
+    out: &[u8],
     out_lengths: &mut [i32],
-) -> Option<ShortBlock> {
-    let before = range.start.checked_sub(1)?..range.end - 1;
+    longest: usize,
+) -> bool {
+    let Join { index: start, from, to, .. } = join;
+    let Some(start_before) = start.checked_sub(1) else { return false };
+    let (range, before) = (start..end, start_before..end - 1);
     let own = lengths.prefixes[range.clone()].iter().zip(&lengths.suffixes[range.clone()]);
     let before = lengths.prefixes[before.clone()].iter().zip(&lengths.suffixes[before]);
     let (mut max_len, mut suffix_bytes, mut value_bytes, mut without_prefix) = (0, 0_u32, 0_u32, 0);
@@ -210,8 +208,11 @@ fn short_block(
         without_prefix |= u32::from(prefix > prefix_before.cast_unsigned() + suffix_before.cast_unsigned());
         *out_len = len.cast_signed();
     }
-    let sound = max_len as usize <= longest && without_prefix == 0;
-    sound.then_some(ShortBlock { suffix_bytes: suffix_bytes as usize, value_bytes: value_bytes as usize })
+    max_len as usize <= longest
+        && without_prefix == 0
+        && from >= longest
+        && from + suffix_bytes as usize + SLACK <= suffixes.len()
+        && to + value_bytes as usize + SLACK <= out.len()
 }
 
 /// The length of value `position`, if it is one and the value before has the prefix.
