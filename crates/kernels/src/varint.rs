@@ -5,6 +5,17 @@ use crate::KernelError;
 /// Reads a ULEB128 integer of at most 64 bits at `*position` and moves `*position` past it.
 #[inline]
 pub(crate) fn read_uleb128(src: &[u8], position: &mut usize, what: &'static str) -> Result<u64, KernelError> {
+    read_uleb128_by(src, position, what, join_sevens)
+}
+
+/// The same by a tier's way to move the low seven bits of every byte together.
+#[inline(always)]
+fn read_uleb128_by(
+    src: &[u8],
+    position: &mut usize,
+    what: &'static str,
+    join_sevens: impl Fn(u64) -> u64,
+) -> Result<u64, KernelError> {
     if let Some(&[byte]) = src.get(*position..).and_then(<[u8]>::first_chunk)
         && byte < 0x80
     {
@@ -27,7 +38,18 @@ pub(crate) fn read_uleb128(src: &[u8], position: &mut usize, what: &'static str)
 /// Reads a zigzag ULEB128 integer at `*position` and moves `*position` past it.
 #[inline]
 pub(crate) fn read_zigzag(src: &[u8], position: &mut usize, what: &'static str) -> Result<i64, KernelError> {
-    let value = read_uleb128(src, position, what)?;
+    read_zigzag_by(src, position, what, join_sevens)
+}
+
+/// The same by a tier's [`join_sevens`].
+#[inline(always)]
+pub(crate) fn read_zigzag_by(
+    src: &[u8],
+    position: &mut usize,
+    what: &'static str,
+    join_sevens: impl Fn(u64) -> u64,
+) -> Result<i64, KernelError> {
+    let value = read_uleb128_by(src, position, what, join_sevens)?;
     Ok((value >> 1).cast_signed() ^ -(value & 1).cast_signed())
 }
 
@@ -51,7 +73,7 @@ pub(crate) fn write_zigzag(value: i64, out: &mut [u8], position: &mut usize) {
 
 /// Moves the low seven bits of every byte together.
 #[inline]
-fn join_sevens(word: u64) -> u64 {
+pub(crate) fn join_sevens(word: u64) -> u64 {
     let word = (word & 0x007f_007f_007f_007f) | ((word & 0x7f00_7f00_7f00_7f00) >> 1);
     let word = (word & 0x0000_3fff_0000_3fff) | ((word & 0x3fff_0000_3fff_0000) >> 2);
     (word & 0x0fff_ffff) | ((word & 0x0fff_ffff_0000_0000) >> 4)

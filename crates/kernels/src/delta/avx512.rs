@@ -35,6 +35,9 @@ const BLOCK: usize = 32;
 /// the shuffles.
 const LOAD: usize = 64;
 
+/// The low seven bits of every byte.
+const SEVENS: u64 = 0x7f7f_7f7f_7f7f_7f7f;
+
 /// Permutations of 32-bit lanes, in registers.
 #[derive(Clone, Copy)]
 struct Sums {
@@ -57,7 +60,7 @@ avx512! {
         out: &mut [i32],
     ) -> Result<usize, KernelError> {
         let by = sum_constants();
-        decoder.decode_with(
+        decoder.decode_with_join(
             src,
             out,
             |run, out| {
@@ -68,6 +71,7 @@ avx512! {
                 }
             },
             |run, out| miniblocks_i32(run, out),
+            |word| _pext_u64(word, SEVENS),
         )
     }
 
@@ -77,7 +81,7 @@ avx512! {
         out: &mut [i64],
     ) -> Result<usize, KernelError> {
         let by = sum_constants();
-        decoder.decode_with(
+        decoder.decode_with_join(
             src,
             out,
             |run, out| {
@@ -88,6 +92,7 @@ avx512! {
                 }
             },
             |run, out| miniblocks_i64(run, out),
+            |word| _pext_u64(word, SEVENS),
         )
     }
 
@@ -118,29 +123,60 @@ avx512! {
         let ramp = _mm512_mullo_epi32(numbers, _mm512_set1_epi32(run.min_delta));
         let mut src = run.src.as_ptr();
         let mut blocks = out.as_chunks_mut::<BLOCK>().0.iter_mut();
+        if run.len == BLOCK {
+            // The usual length, without a loop over a miniblock's blocks.
+            for (&width, block) in run.widths.iter().zip(blocks) {
+                let width = usize::from(width);
+                let lanes = lanes_32(width.min(32));
+                // SAFETY: the source has the block's bytes and a load's beyond them.
+                unsafe { sum_block_of_any_i32(&lanes, by, src, width, run.min_delta, ramp, &mut carry, block) };
+                src = src.wrapping_add(BLOCK / 8 * width);
+            }
+            return _mm512_cvtsi512_si32(carry);
+        }
         for &width in run.widths {
             let width = usize::from(width);
             let lanes = lanes_32(width.min(32));
             for block in blocks.by_ref().take(run.len / BLOCK) {
-                if width <= NARROW32 {
-                    // SAFETY: the source has the block's bytes and a load's beyond them.
-                    unsafe { sum_block_i32::<false, false>(&lanes, by, src, ramp, &mut carry, block) };
-                } else if width < 32 {
-                    // SAFETY: as above.
-                    unsafe { sum_block_i32::<true, false>(&lanes, by, src, ramp, &mut carry, block) };
-                } else if width == 32 {
-                    // SAFETY: as above.
-                    unsafe { sum_block_i32::<true, true>(&lanes, by, src, ramp, &mut carry, block) };
-                } else {
-                    let last = _mm512_cvtsi512_si32(carry);
-                    // SAFETY: the source has the block's bytes.
-                    let src = unsafe { std::slice::from_raw_parts(src, BLOCK / 8 * width) };
-                    carry = _mm512_set1_epi32(scalar::sum_i32(src, width as u32, run.min_delta, last, block));
-                }
+                // SAFETY: as above.
+                unsafe { sum_block_of_any_i32(&lanes, by, src, width, run.min_delta, ramp, &mut carry, block) };
                 src = src.wrapping_add(BLOCK / 8 * width);
             }
         }
         _mm512_cvtsi512_si32(carry)
+    }
+
+    /// Decodes a block of any width up to 64.
+    ///
+    /// # Safety
+    /// `src` has the block's bytes and [`LOAD`] beyond them.
+    #[inline]
+    #[expect(clippy::too_many_arguments, reason = "what stays in registers from block to block")]
+    unsafe fn sum_block_of_any_i32(
+        lanes: &Unpack,
+        by: &Sums,
+        src: *const u8,
+        width: usize,
+        min_delta: i32,
+        ramp: __m512i,
+        carry: &mut __m512i,
+        block: &mut [i32; BLOCK],
+    ) {
+        if width <= NARROW32 {
+            // SAFETY: the caller's.
+            unsafe { sum_block_i32::<false, false>(lanes, by, src, ramp, carry, block) };
+        } else if width < 32 {
+            // SAFETY: as above.
+            unsafe { sum_block_i32::<true, false>(lanes, by, src, ramp, carry, block) };
+        } else if width == 32 {
+            // SAFETY: as above.
+            unsafe { sum_block_i32::<true, true>(lanes, by, src, ramp, carry, block) };
+        } else {
+            let last = _mm512_cvtsi512_si32(*carry);
+            // SAFETY: the source has the block's bytes.
+            let src = unsafe { std::slice::from_raw_parts(src, BLOCK / 8 * width) };
+            *carry = _mm512_set1_epi32(scalar::sum_i32(src, width as u32, min_delta, last, block));
+        }
     }
 
     /// Decodes a block, sixteen values at a time; `WIDE` for widths over [`NARROW32`], `WHOLE` for 32.

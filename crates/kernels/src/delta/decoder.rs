@@ -3,7 +3,7 @@
 use super::Integer;
 use crate::KernelError;
 use crate::bitpack::packed_len;
-use crate::varint::{read_uleb128, read_zigzag};
+use crate::varint::{join_sevens, read_uleb128, read_zigzag, read_zigzag_by};
 
 /// Values that [`Decoder::skip`] decodes at a time, to the stack.
 const SKIP_BATCH: usize = 512;
@@ -182,6 +182,19 @@ impl<T: Integer> Decoder<T> {
         blocks: impl Fn(Miniblocks<'_, T>, &mut [T]) -> T,
         kernel: impl Fn(Miniblocks<'_, T>, &mut [T]) -> T,
     ) -> Result<usize, KernelError> {
+        self.decode_with_join(src, out, blocks, kernel, join_sevens)
+    }
+
+    /// The same by a tier's [`join_sevens`].
+    #[inline(always)]
+    pub(super) fn decode_with_join(
+        &mut self,
+        src: &[u8],
+        out: &mut [T],
+        blocks: impl Fn(Miniblocks<'_, T>, &mut [T]) -> T,
+        kernel: impl Fn(Miniblocks<'_, T>, &mut [T]) -> T,
+        join_sevens: impl Fn(u64) -> u64,
+    ) -> Result<usize, KernelError> {
         let wanted = out.len().min(self.remaining);
         let mut out = &mut out[..wanted];
         if self.remaining == self.count
@@ -195,7 +208,7 @@ impl<T: Integer> Decoder<T> {
             let decoded = if self.miniblock < self.miniblocks_per_block {
                 self.decode_within_block(src, out, &kernel)?
             } else {
-                match self.decode_blocks(src, out, &blocks)? {
+                match self.decode_blocks(src, out, &blocks, &join_sevens)? {
                     0 => {
                         self.read_block_header(src)?;
                         continue;
@@ -218,12 +231,13 @@ impl<T: Integer> Decoder<T> {
         src: &[u8],
         out: &mut [T],
         blocks: impl Fn(Miniblocks<'_, T>, &mut [T]) -> T,
+        join_sevens: impl Fn(u64) -> u64,
     ) -> Result<usize, KernelError> {
         let (len, miniblocks) = (self.miniblock_len, self.miniblocks_per_block);
         let (mut position, mut last) = (self.position, self.last);
         let mut decoded = 0;
         for block in out.chunks_exact_mut(len * miniblocks) {
-            let min_delta = T::wrap(read_zigzag(src, &mut position, "DELTA min delta")?);
+            let min_delta = T::wrap(read_zigzag_by(src, &mut position, "DELTA min delta", &join_sevens)?);
             let rest = src.get(position..).unwrap_or_default();
             let Some((widths, rest)) = rest.split_at_checked(miniblocks) else {
                 return Err(KernelError::InputTooShort { needed: miniblocks, available: rest.len() });
@@ -364,6 +378,12 @@ impl<T: Integer> Decoder<T> {
 /// The bytes of whole miniblocks of `len` values, of which `available` are there.
 #[inline(always)]
 fn stored_len(widths: &[u8], len: usize, available: usize) -> Result<usize, KernelError> {
+    if let Ok(&widths) = <&[u8; 4]>::try_from(widths)
+        && let Some(bits) = sum_of_widths(widths)
+    {
+        let needed = (len / 8).saturating_mul(bits);
+        return if needed > available { Err(KernelError::InputTooShort { needed, available }) } else { Ok(needed) };
+    }
     let mut bits = 0_usize;
     let mut widest = 0;
     for &width in widths {
@@ -374,6 +394,16 @@ fn stored_len(widths: &[u8], len: usize, available: usize) -> Result<usize, Kern
     let needed = (len / 8).saturating_mul(bits);
     // Only the very last miniblock may lack padding, and a whole one has none.
     if needed > available { Err(KernelError::InputTooShort { needed, available }) } else { Ok(needed) }
+}
+
+/// The sum of the usual number of widths, in a third of the instructions that a loop takes; nothing if one is over 64.
+#[inline(always)]
+pub(super) fn sum_of_widths(widths: [u8; 4]) -> Option<usize> {
+    let widths = u32::from_le_bytes(widths);
+    // A byte from 65 on has its highest bit, or gets it.
+    let over = widths | ((widths & 0x7f7f_7f7f) + 0x3f3f_3f3f);
+    let pairs = (widths & 0x00ff_00ff) + (widths >> 8 & 0x00ff_00ff);
+    (over & 0x8080_8080 == 0).then_some(((pairs & 0xffff) + (pairs >> 16)) as usize)
 }
 
 #[inline]

@@ -1,5 +1,6 @@
 use lath_testkit::{Guarded, GuardedBytes, Plain, Seeded};
 
+use super::decoder::sum_of_widths;
 use super::reference::{self, Shape};
 use super::{Decoder, Integer, lengths_to_offsets_i32, lengths_to_offsets_i64};
 use crate::{KernelError, Tier};
@@ -267,4 +268,19 @@ fn slices_that_disagree_and_negative_starts_are_errors() {
     let negative = KernelError::Malformed { what: "start offset" };
     assert_eq!(lengths_to_offsets_i32(&[1, 2], -1, &mut [0; 2]), Err(negative));
     assert_eq!(lengths_to_offsets_i64(&[1, 2], -1, &mut [0; 2]), Err(negative));
+}
+
+#[test]
+fn four_widths_are_summed_up_unless_one_is_over_64() {
+    for position in 0..4 {
+        for width in 0..=u8::MAX {
+            for others in [0, 1, 63, 64, 65, 127, 128, 255] {
+                let mut widths = [others; 4];
+                widths[position] = width;
+                let sound = widths.iter().all(|&width| width <= 64);
+                let sum = widths.iter().map(|&width| usize::from(width)).sum();
+                assert_eq!(sum_of_widths(widths), sound.then_some(sum), "{widths:?}");
+            }
+        }
+    }
 }
