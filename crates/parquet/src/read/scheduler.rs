@@ -31,6 +31,12 @@ struct LeafLanes {
     taken: usize,
 }
 
+/// Batches that a thread decodes before it looks at what else there is to do.
+const BATCHES_AT_ONCE: usize = 4;
+
+/// Decoded batches of all columns together, where each may be fewer than [`Batches::MOST_BATCHES_AHEAD`] ahead.
+const STOCK: usize = 256;
+
 /// Rows of a lane's turn, if batches are not larger. A page in which two turns meet is read for both, so that short turns
 /// cost, and long ones hold memory.
 const LANE_ROWS: usize = 1 << 17;
@@ -68,6 +74,7 @@ impl Scheduler {
         // Only where threads would have nothing to do: a lane costs a quarter to a half more than a leaf that is not shared,
         // for pages read twice and batches that have left the cache when they are handed out.
         let lane_count = threads.div_ceil(leaf_count.max(1));
+        let ahead = (STOCK / leaf_count.max(1)).clamp(BATCHES_AT_ONCE, Batches::MOST_BATCHES_AHEAD);
         let mut columns = Vec::new();
         let mut leaves = Vec::with_capacity(leaf_count);
         for (leaf, planned) in plan.leaves.iter().enumerate() {
@@ -79,7 +86,7 @@ impl Scheduler {
                 _ => Lane::ONLY,
             };
             // A lane that is ahead has to have room for its whole turn, and some to go on with.
-            let most_ahead = if lane.count > 1 { lane.segment * 2 } else { 0 }.max(Batches::MOST_BATCHES_AHEAD);
+            let most_ahead = if lane.count > 1 { lane.segment * 2 } else { 0 }.max(ahead);
             leaves.push(LeafLanes { first: columns.len(), lane, taken: 0 });
             columns.extend((0..lane.count).map(|index| Column {
                 most_ahead,
@@ -187,7 +194,7 @@ impl Shared {
         let Some(mut stream) = slot.stream.take() else { return state };
         slot.working = true;
         let room = slot.most_ahead.saturating_sub(slot.decoded.len());
-        let mut missing = room.clamp(1, Batches::MOST_BATCHES_AHEAD);
+        let mut missing = room.clamp(1, BATCHES_AT_ONCE);
         drop(state);
 
         let mut decoded = VecDeque::with_capacity(missing);
