@@ -41,7 +41,7 @@ impl Kind {
         folder().join(format!("needles-{}", self.name()))
     }
 
-    fn path(self, file: usize) -> PathBuf {
+    pub fn path(self, file: usize) -> PathBuf {
         self.folder().join(format!("{file:04}.parquet"))
     }
 }

@@ -7,6 +7,7 @@ mod needles;
 mod pushdown;
 mod row_groups;
 mod shipmodes;
+mod stored;
 mod turns;
 
 pub use engines::{needles as answer_needles, shipmodes as answer_shipmodes};
@@ -115,7 +116,12 @@ pub fn run(record: &mut Record, options: &Options) {
         shipmodes::run(record, options);
     }
     type Part = (&'static str, fn(&mut Record, &Options));
-    let alone: [Part; 3] = [("keep all", keep_all::run), ("pushdown", pushdown::run), ("row groups", row_groups::run)];
+    let alone: [Part; 4] = [
+        ("keep all", keep_all::run),
+        ("pushdown", pushdown::run),
+        ("row groups", row_groups::run),
+        ("stored", stored::run),
+    ];
     for (_, part) in alone.into_iter().filter(|(name, _)| options.lath && options.wants(name)) {
         part(record, options);
     }

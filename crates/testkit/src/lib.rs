@@ -1,7 +1,8 @@
 //! What the tests of Lath are made with: guard pages, length ladders, seeded random numbers, corpora.
 //!
 //! The default features depend on nothing of Arrow, so that the kernels' tests can use them; feature `arrow` adds
-//! random Parquet files ([`random`]) and the comparison of what readers make of them ([`equality`]).
+//! random Parquet files ([`random`]) and the comparison of what readers make of them ([`equality`]), feature `server` a web
+//! server with faults ([`server`]).
 //!
 //! ```
 //! use lath_testkit::{GuardedBytes, Seeded, lengths};
@@ -23,6 +24,8 @@ mod ladder;
 #[cfg(feature = "arrow")]
 pub mod random;
 mod seeded;
+#[cfg(feature = "server")]
+pub mod server;
 
 pub use corpus::parquet_test_data;
 #[cfg(unix)]

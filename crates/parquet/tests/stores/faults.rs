@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use lath_parquet::{Dataset, Error};
 
-use super::server::{Fault, Request, Server};
 use super::{expected, open, options, parquet, rows, table};
+use lath_testkit::server::{Fault, Request, Server};
 
 /// What a dataset with these faults gives of a file of 100,000 rows, and how many requests that took.
 fn read(

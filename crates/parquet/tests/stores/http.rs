@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use lath_parquet::{Counted, Dataset, DatasetOptions, Error, FooterCache, OpenOptions};
 
-use super::server::{Fault, Server};
 use super::{expected, open, options, parquet, rows, table};
+use lath_testkit::server::{Fault, Server};
 
 fn ranges(server: &Server) -> Vec<String> {
     server

@@ -4,7 +4,6 @@
 mod faults;
 mod http;
 mod s3;
-mod server;
 
 use std::sync::Arc;
 

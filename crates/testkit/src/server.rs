@@ -1,10 +1,11 @@
-//! A web server for tests: files from memory, ranges, keep-alive, and faults on request.
+//! A web server on loopback: files from memory, ranges, keep-alive, and delays and faults on request.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -12,16 +13,18 @@ use bytes::Bytes;
 
 /// A request as it came.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Request {
-    pub(crate) method: String,
-    pub(crate) path: String,
+pub struct Request {
+    /// `GET`, `HEAD`, …
+    pub method: String,
+    /// What is asked for, with the slash that it starts with.
+    pub path: String,
     /// The value of the header `Range`.
-    pub(crate) range: Option<String>,
+    pub range: Option<String>,
 }
 
 /// What is done to an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Fault {
+pub enum Fault {
     /// The answer as it should be.
     None,
     /// It comes later.
@@ -41,7 +44,7 @@ pub(crate) enum Fault {
 type Choose = dyn Fn(&Request, usize) -> Fault + Send + Sync;
 
 /// A server on loopback; it stops when it is dropped.
-pub(crate) struct Server {
+pub struct Server {
     address: SocketAddr,
     shared: Arc<Shared>,
 }
@@ -58,12 +61,18 @@ struct Shared {
 
 impl Server {
     /// A server without faults.
-    pub(crate) fn of(files: impl IntoIterator<Item = (String, Bytes)>) -> Self {
+    ///
+    /// # Panics
+    /// As [`Server::with_faults`].
+    pub fn of(files: impl IntoIterator<Item = (String, Bytes)>) -> Self {
         Self::with_faults(files, |_, _| Fault::None)
     }
 
     /// A server that does to each answer what `choose` says of the request and its number.
-    pub(crate) fn with_faults(
+    ///
+    /// # Panics
+    /// If loopback has no port to listen at.
+    pub fn with_faults(
         files: impl IntoIterator<Item = (String, Bytes)>,
         choose: impl Fn(&Request, usize) -> Fault + Send + Sync + 'static,
     ) -> Self {
@@ -93,28 +102,35 @@ impl Server {
         Self { address, shared }
     }
 
-    pub(crate) fn url(&self, path: &str) -> String {
+    /// The URL of a file.
+    pub fn url(&self, path: &str) -> String {
         format!("http://{}/{path}", self.address)
     }
 
     /// The requests so far.
-    pub(crate) fn requests(&self) -> Vec<Request> {
-        self.shared.requests.lock().unwrap().clone()
+    pub fn requests(&self) -> Vec<Request> {
+        lock(&self.shared.requests).clone()
     }
 
     /// Bytes of bodies sent so far, or being sent.
-    pub(crate) fn sent(&self) -> usize {
+    pub fn sent(&self) -> usize {
         self.shared.sent.load(Ordering::Relaxed)
     }
 
     /// Most requests that were being answered at the same time.
-    pub(crate) fn most_at_once(&self) -> usize {
+    pub fn most_at_once(&self) -> usize {
         self.shared.most.load(Ordering::Relaxed)
     }
 
     /// Puts another file in place of one.
-    pub(crate) fn replace(&self, path: &str, bytes: Bytes) {
-        self.shared.files.lock().unwrap().insert(path.to_owned(), (bytes, "\"2\"".to_owned()));
+    pub fn replace(&self, path: &str, bytes: Bytes) {
+        lock(&self.shared.files).insert(path.to_owned(), (bytes, "\"2\"".to_owned()));
+    }
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server").field("address", &self.address).finish_non_exhaustive()
     }
 }
 
@@ -133,7 +149,7 @@ impl Shared {
         let mut writer = connection;
         while let Some(request) = read_request(&mut reader)? {
             let number = {
-                let mut requests = self.requests.lock().unwrap();
+                let mut requests = lock(&self.requests);
                 requests.push(request.clone());
                 requests.len() - 1
             };
@@ -163,7 +179,7 @@ impl Shared {
             _ => {}
         }
         let path = request.path.trim_start_matches('/');
-        let Some((file, tag)) = self.files.lock().unwrap().get(path).cloned() else {
+        let Some((file, tag)) = lock(&self.files).get(path).cloned() else {
             write!(writer, "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")?;
             return Ok(true);
         };
@@ -194,6 +210,11 @@ impl Shared {
         writer.write_all(&body[..sent])?;
         Ok(!matches!(fault, Fault::Truncate(_)))
     }
+}
+
+/// What a mutex has, whatever became of the thread that had it before.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn read_request(reader: &mut impl BufRead) -> io::Result<Option<Request>> {
