@@ -78,8 +78,16 @@ pub(crate) fn prune(
     let columns: Vec<PreparedColumn<'_>> =
         predicate.columns.iter().map(|column| PreparedColumn::new(file, column)).collect();
     let mut stages = Stages::new(file, &columns, predicate, pruning, report);
-    stages.statistics(row_groups);
-    stages.bloom()?;
-    stages.dictionary()?;
-    stages.page_index()
+    let mut surviving = Vec::new();
+    for row_groups in row_groups.chunks(ROW_GROUPS_TOGETHER) {
+        stages.statistics(row_groups);
+        stages.bloom()?;
+        stages.dictionary()?;
+        stages.page_index(&mut surviving)?;
+    }
+    Ok(surviving)
 }
+
+/// Row groups that go through all stages together: what is noted of them stays in the cache, and they are enough for the
+/// requests of a store to be made at the same time.
+const ROW_GROUPS_TOGETHER: usize = 4096;

@@ -59,27 +59,32 @@ impl<'a> Stages<'a> {
     pub(super) fn statistics(&mut self, row_groups: &[usize]) {
         let test = Arc::clone(&self.tests[0]);
         let (metadata, row_counts) = (self.file.metadata().row_groups(), self.file.row_group_row_counts());
+        self.report.row_groups += row_groups.len() as u64;
+        self.report.rows += row_groups.iter().map(|&row_group| row_counts[row_group]).sum::<u64>();
+        if !self.pruning.statistics {
+            // It is the same for all of them.
+            let is_possible = outcomes(&test, &Nothing).can_be_true();
+            for &row_group in row_groups {
+                match row_counts[row_group] {
+                    rows if !is_possible || rows == 0 => self.report.statistics.add_row_group(rows),
+                    _ => self.left.push(Candidate { row_group, test: 0 }),
+                }
+            }
+            return;
+        }
         for &row_group in row_groups {
             let rows = row_counts[row_group];
-            self.report.row_groups += 1;
-            self.report.rows += rows;
             let statistics = RowGroupStatistics {
                 file: self.file,
                 columns: self.columns,
                 row_group,
                 metadata: &metadata[row_group],
             };
-            let (possible, settled) = if self.pruning.statistics {
-                let possible = outcomes(&test, &statistics).can_be_true();
-                (possible, if possible { settle(&test, &statistics) } else { None })
-            } else {
-                (outcomes(&test, &Nothing).can_be_true(), None)
-            };
-            if !possible || rows == 0 {
+            if rows == 0 || !outcomes(&test, &statistics).can_be_true() {
                 self.report.statistics.add_row_group(rows);
                 continue;
             }
-            self.leave(Candidate { row_group, test: 0 }, settled);
+            self.leave(Candidate { row_group, test: 0 }, settle(&test, &statistics));
         }
     }
 
@@ -133,8 +138,17 @@ impl<'a> Stages<'a> {
             let found = tests.binary_search_by_key(&std::ptr::from_ref(leaf), |test| std::ptr::from_ref(*test));
             answers.get(found.ok()?)
         };
+        // Most tests are of one key, of which thousands of filters are asked.
+        let alone = match (&*test, answers.as_slice()) {
+            (Test::Values { .. }, [answers]) => Some(answers),
+            _ => None,
+        };
         for (number, &candidate) in group.iter().enumerate() {
-            if positive::fails(&test, &|leaf| of_leaf(leaf).is_some_and(|answers| answers.is_absent(number))) {
+            let is_ruled_out = match alone {
+                Some(answers) => answers.is_absent(number),
+                None => positive::fails(&test, &|leaf| of_leaf(leaf).is_some_and(|answers| answers.is_absent(number))),
+            };
+            if is_ruled_out {
                 self.report.bloom.add_row_group(self.row_count(candidate));
                 continue;
             }
@@ -230,14 +244,14 @@ impl<'a> Stages<'a> {
         !is_required && statistics.and_then(Statistics::null_count_opt) != Some(0)
     }
 
-    /// Passes over pages, and ends with what is left.
-    pub(super) fn page_index(mut self) -> Result<Vec<Surviving>> {
+    /// Passes over pages, and adds what is left.
+    pub(super) fn page_index(&mut self, surviving: &mut Vec<Surviving>) -> Result<()> {
         let left = std::mem::take(&mut self.left);
-        let mut surviving = Vec::with_capacity(left.len());
+        surviving.reserve(left.len());
         for batch in left.chunks(ROW_GROUPS_AT_ONCE) {
-            self.test_pages(batch, &mut surviving)?;
+            self.test_pages(batch, surviving)?;
         }
-        Ok(surviving)
+        Ok(())
     }
 
     fn test_pages(&mut self, batch: &[Candidate], surviving: &mut Vec<Surviving>) -> Result<()> {
