@@ -1,7 +1,9 @@
 //! The blocks of a filter, of which the one of a hash always exists.
 #![expect(unsafe_code, reason = "an index that the choice of blocks proves, and hints to the processor")]
 
-use super::{BLOCK_LEN, Block, WORD};
+#[cfg(target_arch = "x86_64")]
+use super::WORD;
+use super::{BLOCK_LEN, Block};
 use crate::KernelError;
 
 /// From one block on and up to 2³².

@@ -61,6 +61,7 @@ pub(super) struct Miniblocks<'a, T> {
     /// Values of a miniblock; anything if there is only one, a multiple of 32 if there are more.
     pub(super) len: usize,
     /// Bytes that all the values take up.
+    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "others ask for each load"))]
     pub(super) bytes: usize,
     pub(super) min_delta: T,
     /// The value before the first one.

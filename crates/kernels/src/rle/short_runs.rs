@@ -26,6 +26,7 @@ pub(super) struct ShortRun {
 }
 
 /// Whether the run whose header is at `position` may be short: long ones are not worth the constants of a width twice.
+#[cfg(target_arch = "x86_64")]
 #[inline]
 pub(super) fn may_begin(src: &[u8], position: usize) -> bool {
     src.get(position).is_some_and(|&header| length_of(header.into()) <= SHORT)

@@ -1,6 +1,9 @@
 //! Dictionary indices that are looked up as they are decoded.
 
-#![expect(unsafe_code, reason = "dispatch to functions that need the features of their tier")]
+#![cfg_attr(
+    target_arch = "x86_64",
+    expect(unsafe_code, reason = "dispatch to functions that need the features of their tier")
+)]
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
