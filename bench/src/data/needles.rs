@@ -56,6 +56,11 @@ pub fn key(id: u64) -> [u8; 16] {
     key
 }
 
+/// A key as the digits of a literal.
+pub fn hex(key: &[u8; 16]) -> String {
+    key.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 fn batch(file: usize) -> RecordBatch {
     let first = file as u64 * FILE_ROWS;
     let ids = || first..first + FILE_ROWS;

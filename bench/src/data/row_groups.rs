@@ -50,12 +50,13 @@ fn write(path: &Path, batch: &RecordBatch) {
 
 /// Writes the files that are missing.
 pub fn make() {
-    fs::create_dir_all(path()).expect("data folder can be made");
+    let folder = path();
+    fs::create_dir_all(&folder).expect("data folder can be made");
     for file in 0..FILES {
-        let path = path().join(format!("{file:02}.parquet"));
+        let path = folder.join(format!("{file:02}.parquet"));
         if !path.exists() {
             if file == 0 {
-                eprintln!("writing {}", super::row_groups::path().display());
+                eprintln!("writing {}", folder.display());
             }
             write(&path, &batch(file));
         }

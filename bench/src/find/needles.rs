@@ -2,7 +2,7 @@
 
 use super::{Answers, Engine, median};
 use crate::data::Random;
-use crate::data::needles::{FILE_ROWS, FILES, Kind, key, make};
+use crate::data::needles::{FILE_ROWS, FILES, Kind, hex, key, make};
 use crate::files::race::Options;
 use crate::record::{Record, against_goal};
 
@@ -27,7 +27,6 @@ impl Query {
     }
 
     fn line(&self) -> String {
-        let hex = |key: &[u8; 16]| key.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
         self.keys.iter().map(hex).collect::<Vec<_>>().join(" ")
     }
 }

@@ -7,7 +7,7 @@ use lath_parquet::{Dataset, DatasetOptions, FilterMemory, FooterCache, Pruning};
 
 use super::median;
 use crate::data::Random;
-use crate::data::needles::key;
+use crate::data::needles::{hex, key};
 use crate::data::row_groups::{FILE_ROW_GROUPS, FILES, ROWS, make, path};
 use crate::files::race::Options;
 use crate::record::Record;
@@ -86,10 +86,7 @@ pub fn run(record: &mut Record, options: &Options) {
 fn ask(dataset: &Dataset, asked: Asked, id: u64, pruning: &Pruning) -> (f64, f64) {
     let condition = match asked {
         Asked::Id => format!("id = {id}"),
-        Asked::Key => {
-            let hex = key(id).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-            format!("key = X'{hex}'")
-        }
+        Asked::Key => format!("key = X'{}'", hex(&key(id))),
     };
     let start = Instant::now();
     let scan = dataset.scan().filter(&condition).expect("the condition is sound").pruning(pruning.clone());

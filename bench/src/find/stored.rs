@@ -15,7 +15,7 @@ use lath_testkit::server::{Fault, Server};
 
 use super::median;
 use crate::data::Random;
-use crate::data::needles::{FILE_ROWS, Kind, key, make};
+use crate::data::needles::{FILE_ROWS, Kind, hex, key, make};
 use crate::files::race::Options;
 use crate::record::Record;
 
@@ -113,8 +113,7 @@ fn copy(file: &Bytes) -> Bytes {
 
 /// Compares the answer.
 fn find(dataset: &Dataset, id: u64, pruning: &Pruning) {
-    let hex = key(id).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-    let scan = dataset.scan().filter(&format!("key = X'{hex}'")).expect("the condition is sound");
+    let scan = dataset.scan().filter(&format!("key = X'{}'", hex(&key(id)))).expect("the condition is sound");
     let scan = scan.pruning(pruning.clone()).select(["id"]).threads(dataset.concurrency());
     let batches = scan.build().expect("the scan can be planned");
     let found = super::turns::digest(batches.map(|batch| batch.expect("rows can be read")));

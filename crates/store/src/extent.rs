@@ -3,6 +3,9 @@
 /// Bytes of a unit. Nodes start at a multiple of it and take a whole number of units.
 pub(crate) const UNIT: u64 = 64;
 
+/// Bytes of the system's huge pages, which the data file is mapped by where it can be.
+pub(crate) const HUGE_PAGE: u64 = 2 << 20;
+
 /// Which write transaction, or part of one after a savepoint, made a node or a commit. Grows and never repeats.
 pub(crate) type Generation = u64;
 

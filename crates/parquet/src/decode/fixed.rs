@@ -399,32 +399,21 @@ fn decode_dictionary(
     let decoded = match width {
         4 => indices.decode_entries_u32(src, bytemuck::cast_slice(dictionary), bytemuck::cast_slice_mut(out))?,
         8 => indices.decode_entries_u64(src, bytemuck::cast_slice(dictionary), bytemuck::cast_slice_mut(out))?,
-        _ => return decode_dictionary_of_any_width(src, indices, dictionary, width, out, count),
+        _ => {
+            // Indices of a part, then their entries.
+            let mut chunk = [0u32; INDEX_CHUNK];
+            let mut done = 0;
+            while done < count {
+                let n = (count - done).min(chunk.len());
+                let chunk = &mut chunk[..n];
+                dictionary_codes(src, indices, chunk)?;
+                gather_values(dictionary, width, chunk, &mut out[done * width..(done + n) * width])?;
+                done += n;
+            }
+            count
+        }
     };
     if decoded < count { Err(values_missing()) } else { Ok(()) }
-}
-
-/// Of other widths than four and eight: indices of a part, then their entries.
-fn decode_dictionary_of_any_width(
-    src: &[u8],
-    indices: &mut rle::Decoder,
-    dictionary: &[u8],
-    width: usize,
-    out: &mut [u8],
-    count: usize,
-) -> Result<()> {
-    let mut chunk = [0u32; INDEX_CHUNK];
-    let mut done = 0;
-    while done < count {
-        let n = (count - done).min(chunk.len());
-        let chunk = &mut chunk[..n];
-        if indices.decode_u32(src, chunk)? < n {
-            return Err(values_missing());
-        }
-        gather_values(dictionary, width, chunk, &mut out[done * width..(done + n) * width])?;
-        done += n;
-    }
-    Ok(())
 }
 
 fn gather_values(dictionary: &[u8], width: usize, codes: &[u32], out: &mut [u8]) -> Result<()> {

@@ -48,6 +48,10 @@ use crate::error::{Error, Result};
 use crate::file::ParquetFile;
 use crate::predicate::{BoundPredicate, Test};
 
+/// Row groups that go through all stages together: what is noted of them stays in the cache, and they are enough for the
+/// requests of a store to be made at the same time.
+const ROW_GROUPS_TOGETHER: usize = 4096;
+
 /// What is left of a row group.
 #[derive(Debug, Clone)]
 pub(crate) struct Surviving {
@@ -87,7 +91,3 @@ pub(crate) fn prune(
     }
     Ok(surviving)
 }
-
-/// Row groups that go through all stages together: what is noted of them stays in the cache, and they are enough for the
-/// requests of a store to be made at the same time.
-const ROW_GROUPS_TOGETHER: usize = 4096;

@@ -61,30 +61,20 @@ impl<'a> Stages<'a> {
         let (metadata, row_counts) = (self.file.metadata().row_groups(), self.file.row_group_row_counts());
         self.report.row_groups += row_groups.len() as u64;
         self.report.rows += row_groups.iter().map(|&row_group| row_counts[row_group]).sum::<u64>();
-        if !self.pruning.statistics {
-            // It is the same for all of them.
-            let is_possible = outcomes(&test, &Nothing).can_be_true();
-            for &row_group in row_groups {
-                match row_counts[row_group] {
-                    rows if !is_possible || rows == 0 => self.report.statistics.add_row_group(rows),
-                    _ => self.left.push(Candidate { row_group, test: 0 }),
-                }
-            }
-            return;
-        }
+        let (file, columns) = (self.file, self.columns);
+        let judge = |row_group: usize| {
+            let statistics = RowGroupStatistics { file, columns, row_group, metadata: &metadata[row_group] };
+            outcomes(&test, &statistics).can_be_true().then(|| settle(&test, &statistics))
+        };
+        // Without statistics it is the same for all of them.
+        let may_pass = outcomes(&test, &Nothing).can_be_true();
         for &row_group in row_groups {
             let rows = row_counts[row_group];
-            let statistics = RowGroupStatistics {
-                file: self.file,
-                columns: self.columns,
-                row_group,
-                metadata: &metadata[row_group],
-            };
-            if rows == 0 || !outcomes(&test, &statistics).can_be_true() {
-                self.report.statistics.add_row_group(rows);
-                continue;
+            let settled = if self.pruning.statistics { judge(row_group) } else { may_pass.then_some(None) };
+            match settled {
+                Some(settled) if rows > 0 => self.leave(Candidate { row_group, test: 0 }, settled),
+                _ => self.report.statistics.add_row_group(rows),
             }
-            self.leave(Candidate { row_group, test: 0 }, settle(&test, &statistics));
         }
     }
 

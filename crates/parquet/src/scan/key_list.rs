@@ -81,12 +81,8 @@ impl KeyList {
 
     #[cold]
     fn is_mistaken(&self, value: &[u8], mistaken: &mut usize) -> bool {
-        let is_below = |string: &Value| matches!(string, Value::Bytes(string) if string.as_ref() < value);
-        let strings = self.strings.values();
-        let at = strings.partition_point(is_below);
-        let is_listed = matches!(strings.get(at), Some(Value::Bytes(string)) if string.as_ref() == value);
         *mistaken += 1;
-        !is_listed && *mistaken <= MOST_MISTAKEN
+        *mistaken <= MOST_MISTAKEN && !self.strings.contains(&Value::Bytes(value.to_vec().into()))
     }
 }
 

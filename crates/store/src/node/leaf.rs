@@ -177,8 +177,7 @@ impl<'a> Leaf<'a> {
     /// Whether the value of an entry may be in a node of its own: `false` only where it surely is not.
     #[inline]
     pub(crate) fn may_be_external(&self, index: usize) -> bool {
-        let place = usize::from(u16_at(self.body, HASHES + self.count + 2 * index));
-        let value_len = self.body.len().checked_sub(place).and_then(|at| self.body.get(at + 1));
+        let value_len = self.body.len().checked_sub(self.place(index)).and_then(|at| self.body.get(at + 1));
         value_len.is_none_or(|len| *len >= EXTERNAL)
     }
 
@@ -187,10 +186,16 @@ impl<'a> Leaf<'a> {
         Ok(self.split(index)?.0)
     }
 
+    /// Where an entry begins, counted back from the end of the node.
+    #[inline]
+    fn place(&self, index: usize) -> usize {
+        usize::from(u16_at(self.body, HASHES + self.count + 2 * index))
+    }
+
     /// The suffix of an entry, the byte for its value's length, and what follows the suffix.
     #[inline]
     fn split(&self, index: usize) -> Result<(&'a [u8], u8, &'a [u8])> {
-        let place = usize::from(u16_at(self.body, HASHES + self.count + 2 * index));
+        let place = self.place(index);
         if place > self.heap_len {
             return Err(overrun());
         }
@@ -257,7 +262,7 @@ impl<'a> Leaf<'a> {
     /// The first bytes of a suffix, as [`head`] has them: most pairs of suffixes differ there.
     #[inline]
     fn suffix_head(&self, index: usize) -> Result<u64> {
-        let place = usize::from(u16_at(self.body, HASHES + self.count + 2 * index));
+        let place = self.place(index);
         if place > self.heap_len {
             return Err(overrun());
         }

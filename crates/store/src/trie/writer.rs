@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::path::Path;
 use crate::arena::{Arena, WriteArena};
 use crate::error::{Error, Result};
-use crate::extent::{Extent, Generation, UNIT};
+use crate::extent::{Extent, Generation, HUGE_PAGE, UNIT};
 use crate::node::edit_leaf::Entries;
 use crate::node::{Kind, Slot, generation, leaf::INLINE_MAX, units_for, value};
 use crate::space::Space;
@@ -15,9 +15,6 @@ use crate::space::reclaim::Retired;
 const GROWTH_MIN: u64 = 1 << 20;
 const GROWTH_FRACTION: u64 = 32;
 const GROWTH_MAX: u64 = 64 << 20;
-
-/// The system's huge pages: a file that is longer ends with a whole one.
-const HUGE_PAGE: u64 = 2 << 20;
 
 const PAGE: u64 = 4096;
 
@@ -182,6 +179,7 @@ impl Writer {
             || {
                 let step = (end / GROWTH_FRACTION).clamp(GROWTH_MIN, GROWTH_MAX).max(needed);
                 let len = len_with_reserve(end + step);
+                // A longer file ends with a whole one.
                 if len > HUGE_PAGE { len.next_multiple_of(HUGE_PAGE) } else { len }
             },
             |bytes| len_with_reserve(end + bytes),

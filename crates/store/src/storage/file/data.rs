@@ -11,6 +11,7 @@ use std::ptr::NonNull;
 use memmap2::{MmapOptions, MmapRaw};
 
 use crate::error::{Error, Result};
+use crate::extent::HUGE_PAGE;
 use crate::storage::Data;
 
 /// The least address space that is tried before giving up.
@@ -24,7 +25,7 @@ const ZEROS_BYTES: usize = 1 << 20;
 /// before, the longest 19 and 150 ms. With pieces of 4 MiB the longest took twice as long as with 1 MiB.
 ///
 /// They begin and end with a huge page, which is written whole whatever of it has changed, and by each piece that has a part of it.
-pub(super) const SLICE_BYTES: u64 = 2 << 20;
+pub(super) const SLICE_BYTES: u64 = HUGE_PAGE;
 
 /// A file mapped whole, and far past its end, so that it can grow without moving.
 #[derive(Debug)]
