@@ -54,6 +54,19 @@ pub(crate) struct Entry<'a> {
     pub(crate) value: Slot<'a>,
 }
 
+/// An entry in parts that are each kept in a register: one that moves over many entries waits for no store of two parts to be
+/// loaded as one.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct EntryParts<'a> {
+    pub(crate) suffix: &'a [u8],
+    /// The suffix with all that is behind it in the node.
+    pub(crate) room: &'a [u8],
+    /// The value, if it is in the leaf.
+    pub(crate) value: &'a [u8],
+    /// The value node, or 0 if the value is in the leaf.
+    pub(crate) value_node: u64,
+}
+
 /// One byte of a key's identity: equal keys have equal hashes. Keys longer than 64 bytes are hashed by their ends.
 #[inline]
 pub(crate) fn hash(key: &[u8]) -> u8 {
@@ -144,21 +157,26 @@ impl<'a> Leaf<'a> {
     /// The entry at `index`, below [`count`](Self::count).
     #[inline]
     pub(crate) fn entry(&self, index: usize) -> Result<Entry<'a>> {
-        Ok(self.entry_with_room(index)?.0)
+        let EntryParts { suffix, value, value_node, .. } = self.entry_parts(index)?;
+        let value = if value_node == 0 { Slot::Inline(value) } else { Slot::External(value_node) };
+        Ok(Entry { suffix, value })
     }
 
-    /// The entry at `index`, and its suffix with all that is behind it in the node.
+    /// The same in parts.
     #[inline]
-    pub(crate) fn entry_with_room(&self, index: usize) -> Result<(Entry<'a>, &'a [u8])> {
+    pub(crate) fn entry_parts(&self, index: usize) -> Result<EntryParts<'a>> {
         let (suffix, value_len, rest) = self.split(index)?;
         let room = &self.body[self.body.len() - rest.len() - suffix.len()..];
-        let value = if value_len == EXTERNAL {
-            let Some((reference, _)) = rest.split_first_chunk::<8>() else { return Err(overrun()) };
-            Slot::External(u64::from_le_bytes(*reference))
-        } else {
-            Slot::Inline(rest.get(..usize::from(value_len)).ok_or_else(overrun)?)
-        };
-        Ok((Entry { suffix, value }, room))
+        if value_len == EXTERNAL {
+            let value_node = rest.first_chunk().map_or(0, |reference| u64::from_le_bytes(*reference));
+            return if value_node == 0 {
+                Err(overrun())
+            } else {
+                Ok(EntryParts { suffix, room, value: &[], value_node })
+            };
+        }
+        let value = rest.get(..usize::from(value_len)).ok_or_else(overrun)?;
+        Ok(EntryParts { suffix, room, value, value_node: 0 })
     }
 
     /// The length of a suffix, the suffix with an inline value behind it, and the value node if there is one instead, or 0.

@@ -2,12 +2,12 @@
 
 use super::MAX_KEY_LEN;
 use super::count::{self, Ranked};
-use super::find::{Branch, lines_of, locate, no_progress, value};
+use super::find::{Branch, lines_of, locate, no_progress};
 use crate::arena::Arena;
 use crate::error::{Error, Result};
 use crate::extent::UNIT;
-use crate::node::leaf::behind;
-use crate::node::{Inner, Leaf, Slot, Word, units_for};
+use crate::node::leaf::{EntryParts, behind};
+use crate::node::{Inner, Leaf, Word, units_for};
 
 /// Suffixes up to this length are copied with what is behind them.
 const SHORT: usize = 16;
@@ -38,7 +38,9 @@ pub(crate) struct Cursor<'a> {
     steps: Vec<Step<'a>>,
     leaf: Option<Leaf<'a>>,
     position: usize,
-    value: Slot<'a>,
+    /// The value, or the value node that has it, or 0.
+    value: &'a [u8],
+    value_node: u64,
     /// The key and, at a leaf, room behind it. Its first `base` bytes are those of all keys of the leaf.
     key: Vec<u8>,
     base: usize,
@@ -58,7 +60,8 @@ impl<'a> Cursor<'a> {
             steps: Vec::new(),
             leaf: None,
             position: 0,
-            value: Slot::Inline(&[]),
+            value: &[],
+            value_node: 0,
             key: Vec::new(),
             base: 0,
             key_len: 0,
@@ -78,7 +81,7 @@ impl<'a> Cursor<'a> {
         if self.place != Place::At {
             return Ok(None);
         }
-        value(self.arena, self.value).map(Some)
+        if self.value_node == 0 { Ok(Some(self.value)) } else { self.arena.value(self.value_node).map(Some) }
     }
 
     pub(crate) fn seek_before(&mut self) {
@@ -350,20 +353,20 @@ impl<'a> Cursor<'a> {
 
     #[inline]
     fn load(&mut self, leaf: &Leaf<'a>) -> Result<()> {
-        let (entry, behind) = leaf.entry_with_room(self.position)?;
-        self.value = entry.value;
-        let len = entry.suffix.len();
+        let EntryParts { suffix, room, value, value_node } = leaf.entry_parts(self.position)?;
+        (self.value, self.value_node) = (value, value_node);
+        let len = suffix.len();
         self.key_len = self.base + len;
         // A copy of a length that the compiler knows is a load and a store.
         if len <= SHORT
             && let (Some(from), Some(to)) =
-                (behind.first_chunk::<SHORT>(), self.key.get_mut(self.base..self.base + SHORT))
+                (room.first_chunk::<SHORT>(), self.key.get_mut(self.base..self.base + SHORT))
         {
             to.copy_from_slice(from);
             return Ok(());
         }
         self.key.truncate(self.base);
-        self.key.extend_from_slice(entry.suffix);
+        self.key.extend_from_slice(suffix);
         self.key.resize(self.key.len().max(self.base + SHORT), 0);
         Ok(())
     }
@@ -397,7 +400,7 @@ mod tests {
     use crate::arena::{FIRST_UNIT, WriteArena};
     use crate::extent::Extent;
     use crate::node::edit_leaf::LeafWriter;
-    use crate::node::{Kind, edit_inner};
+    use crate::node::{Kind, Slot, edit_inner};
     use crate::space::Space;
     use crate::storage::{MemoryStorage, Storage};
     use crate::trie::{Mode, Writer};
