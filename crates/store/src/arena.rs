@@ -149,17 +149,17 @@ impl Arena {
         Ok(node::generation(self.head(reference)?))
     }
 
-    /// Starts loading the first `lines` lines of 64 bytes of a node that will be looked at.
+    /// Starts loading the first lines of 64 bytes of a node that will be looked at.
     #[inline]
-    pub(crate) fn prefetch(&self, reference: u64, lines: u64) {
-        self.prefetch_with::<READ>(reference, lines);
+    pub(crate) fn prefetch<const LINES: u64>(&self, reference: u64) {
+        self.prefetch_with::<READ>(reference, LINES);
     }
 
     /// As [`prefetch`](Self::prefetch), for lines that will not be looked at again soon: they leave those in the second cache
-    /// alone, where the upper nodes of a tree have room. Of 20 million random keys one is found in 580 and not 610 ns so.
+    /// alone, where the upper nodes of a tree have room. Of 20 million random keys one is found in 5 % less time so.
     #[inline]
-    pub(crate) fn prefetch_once(&self, reference: u64, lines: u64) {
-        self.prefetch_with::<ONCE>(reference, lines);
+    pub(crate) fn prefetch_once<const LINES: u64>(&self, reference: u64) {
+        self.prefetch_with::<ONCE>(reference, LINES);
     }
 
     /// Starts loading lines of which all will be overwritten.
@@ -168,15 +168,15 @@ impl Arena {
         self.prefetch_with::<WRITE>(reference, lines);
     }
 
-    #[inline]
+    /// Near the end of the area nothing is loaded. A number of lines that the compiler knows takes no loop: its branches would
+    /// take the place of those that a processor foresees the next ones by.
+    #[inline(always)]
     fn prefetch_with<const HINT: i32>(&self, reference: u64, lines: u64) {
         #[cfg(target_arch = "x86_64")]
-        {
+        if reference + lines <= self.len() / UNIT {
             use std::arch::x86_64::_mm_prefetch;
-            let end = (reference + lines).min(self.len() / UNIT);
-            for line in reference..end {
-                // SAFETY: the line is within the area, or was until a moment ago, and so within the mapping: it ends at `end`
-                // units at the latest.
+            for line in reference..reference + lines {
+                // SAFETY: the line is within the area, or was until a moment ago, and so within the mapping.
                 let address = unsafe { self.base.as_ptr().add((line * UNIT) as usize) };
                 // SAFETY: a prefetch changes nothing that can be observed; SSE is part of x86-64.
                 unsafe { _mm_prefetch::<HINT>(address.cast()) };

@@ -95,6 +95,42 @@ impl<'a> Inner<'a> {
     #[inline]
     pub(crate) fn index_of(&self, byte: Option<u8>) -> usize {
         let start = PREFIX + self.prefix_len;
+        // The dividers are all bytes but 0: nothing waits for them, nor for a search, until it turns out to be so.
+        if self.dividers == MAX_DIVIDERS - 1 && self.body.get(start) == Some(&1) {
+            return usize::from(byte.unwrap_or(0));
+        }
         byte.map_or(0, |byte| bytesearch::upper_bound_within(self.body, start, self.dividers, byte))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::node::edit_inner;
+
+    #[test]
+    fn a_byte_goes_to_the_child_behind_as_many_dividers_as_are_not_greater() {
+        let all_but = |missing: &[u8]| -> Vec<u8> { (0..=255).filter(|byte| !missing.contains(byte)).collect() };
+        for dividers in
+            [all_but(&[]), all_but(&[0]), all_but(&[7]), all_but(&[255]), all_but(&[0, 255]), vec![1], vec![]]
+        {
+            for prefix in [&b""[..], b"p", b"prefix"] {
+                let mut body = vec![0; body_len(prefix.len(), dividers.len())];
+                let children: Vec<Word> = (0..=dividers.len() as u64).map(|index| Word::new(index + 1, 1)).collect();
+                edit_inner::write(&mut body, 1, prefix, &dividers, &children);
+                let children = children_at(prefix.len(), dividers.len());
+                let inner = Inner { body: &body, prefix_len: prefix.len(), dividers: dividers.len(), children };
+                assert_eq!(inner.index_of(None), 0);
+                for byte in 0..=255 {
+                    let index = inner.index_of(Some(byte));
+                    assert_eq!(
+                        index,
+                        dividers.iter().filter(|divider| **divider <= byte).count(),
+                        "{byte} {dividers:?}"
+                    );
+                    assert_eq!(inner.child(index).reference(), index as u64 + 1);
+                }
+            }
+        }
     }
 }

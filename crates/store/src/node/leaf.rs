@@ -232,9 +232,9 @@ impl<'a> Leaf<'a> {
         Ok((suffix, *value_len, rest))
     }
 
-    /// The index of the key whose bytes behind the path to the leaf are `rest`.
+    /// The entry of the key whose bytes behind the path to the leaf are `rest`.
     #[inline]
-    pub(crate) fn find(&self, hash: u8, rest: &[u8]) -> Result<Option<usize>> {
+    pub(crate) fn find(&self, hash: u8, rest: &[u8]) -> Result<Option<EntryParts<'a>>> {
         let Some(wanted) = behind(rest, self.prefix()) else { return Ok(None) };
         let wanted_head = head(wanted, wanted.len());
         let mut first = 0;
@@ -244,12 +244,12 @@ impl<'a> Leaf<'a> {
             while candidates != 0 {
                 let index = first + candidates.trailing_zeros() as usize;
                 // Heads that are the same, of suffixes that are as long, leave only what is behind the heads.
-                let suffix = self.suffix(index)?;
-                if suffix.len() == wanted.len()
-                    && self.suffix_head(index)? == wanted_head
-                    && (wanted.len() <= 8 || suffix[8..] == wanted[8..])
+                let entry = self.entry_parts(index)?;
+                if entry.suffix.len() == wanted.len()
+                    && head(entry.room, wanted.len()) == wanted_head
+                    && (wanted.len() <= 8 || entry.suffix[8..] == wanted[8..])
                 {
-                    return Ok(Some(index));
+                    return Ok(Some(entry));
                 }
                 candidates &= candidates - 1;
             }

@@ -7,9 +7,9 @@ use crate::arena::Arena;
 use crate::check::Problem;
 use crate::error::{Error, Result};
 use crate::extent::{Generation, UNIT};
-use crate::node::{Slot, Word};
+use crate::node::Word;
 use crate::trie::MAX_KEY_LEN;
-use crate::trie::find::{Branch, value};
+use crate::trie::find::{Branch, value_of};
 
 /// Takes a key and its value.
 pub(super) type Found<'f> = dyn FnMut(&[u8], &[u8]) -> Result<()> + 'f;
@@ -66,11 +66,11 @@ impl<'a> Salvage<'a> {
                 }
                 Ok((birth, Branch::Leaf(leaf))) => {
                     for index in 0..leaf.count() {
-                        let entry = leaf.entry(index).and_then(|entry| {
-                            if let Slot::External(node) = entry.value {
-                                self.verify(node, birth)?;
+                        let entry = leaf.entry_parts(index).and_then(|entry| {
+                            if entry.value_node != 0 {
+                                self.verify(entry.value_node, birth)?;
                             }
-                            Ok((entry.suffix, value(self.arena, entry.value)?))
+                            Ok((entry.suffix, value_of(self.arena, entry.value, entry.value_node)?))
                         });
                         match entry {
                             Ok((suffix, value)) => found(&[&path[..], leaf.prefix(), suffix].concat(), value)?,

@@ -2,7 +2,7 @@
 
 use super::MAX_KEY_LEN;
 use super::count::{self, Ranked};
-use super::find::{Branch, lines_of, locate, no_progress};
+use super::find::{Branch, locate, no_progress, prefetch, prefetch_once, value_of};
 use crate::arena::Arena;
 use crate::error::{Error, Result};
 use crate::extent::UNIT;
@@ -81,7 +81,7 @@ impl<'a> Cursor<'a> {
         if self.place != Place::At {
             return Ok(None);
         }
-        if self.value_node == 0 { Ok(Some(self.value)) } else { self.arena.value(self.value_node).map(Some) }
+        value_of(self.arena, self.value, self.value_node).map(Some)
     }
 
     pub(crate) fn seek_before(&mut self) {
@@ -113,7 +113,7 @@ impl<'a> Cursor<'a> {
                     self.enter(inner, index, reference)?;
                     let child = inner.child(index);
                     reference = child.reference();
-                    self.arena.prefetch(reference, lines_of(child));
+                    prefetch_once(self.arena, child);
                 }
                 Branch::Leaf(leaf) => {
                     let (position, _) = leaf.lower_bound(rest).map_err(|error| locate(error, reference))?;
@@ -290,7 +290,7 @@ impl<'a> Cursor<'a> {
             return;
         }
         let next = above.inner.child(above.index + 1);
-        self.arena.prefetch(next.reference(), lines_of(next));
+        prefetch(self.arena, next);
         // Its own first children, should it have been loaded when the way came by last time.
         if left + 1 < AHEAD
             && let Ok(Branch::Inner(inner)) = self.branch(next.reference())
@@ -301,8 +301,7 @@ impl<'a> Cursor<'a> {
 
     fn load_children(&self, inner: &Inner<'_>, from: usize) {
         for index in from..(from + AHEAD).min(inner.count()) {
-            let child = inner.child(index);
-            self.arena.prefetch(child.reference(), lines_of(child));
+            prefetch(self.arena, inner.child(index));
         }
     }
 

@@ -3,18 +3,39 @@
 use crate::arena::{Arena, Node};
 use crate::error::{Error, Result};
 use crate::extent::UNIT;
-use crate::node::leaf::{behind, hash};
-use crate::node::{Inner, Kind, Leaf, Slot, Word};
+use crate::node::leaf::{EntryParts, behind, hash};
+use crate::node::{Inner, Kind, Leaf, Word};
 
 /// How many lines of a leaf are loaded before it is known which: all of most leaves.
 pub(super) const LEAF_LINES: u64 = 12;
 
-/// How many lines of the node that a word refers to are worth loading: of the inner nodes above leaves nearly all.
+/// The same of an inner node: of those above leaves nearly all.
+const INNER_LINES: u64 = 4;
+
+/// Whether a word refers to a leaf, as far as the count of keys tells: no leaf has so many, except of a few bytes each.
 #[inline]
-pub(super) fn lines_of(word: Word) -> u64 {
-    // No leaf has more keys than this, except of a few bytes each.
-    const MANY: u64 = 160;
-    if word.count().is_some_and(|count| count < MANY) { LEAF_LINES } else { 4 }
+fn is_leaf(word: Word) -> bool {
+    word.count().is_some_and(|count| count < 160)
+}
+
+/// Starts loading what a word refers to.
+#[inline]
+pub(super) fn prefetch(arena: &Arena, word: Word) {
+    if is_leaf(word) {
+        arena.prefetch::<LEAF_LINES>(word.reference());
+    } else {
+        arena.prefetch::<INNER_LINES>(word.reference());
+    }
+}
+
+/// The same for one look only.
+#[inline]
+pub(super) fn prefetch_once(arena: &Arena, word: Word) {
+    if is_leaf(word) {
+        arena.prefetch_once::<LEAF_LINES>(word.reference());
+    } else {
+        arena.prefetch_once::<INNER_LINES>(word.reference());
+    }
 }
 
 /// A node that is on the way to keys.
@@ -26,7 +47,9 @@ pub(crate) enum Branch<'a> {
 
 impl<'a> Branch<'a> {
     /// The leaf or inner node at `reference`.
-    #[inline]
+    ///
+    /// A call would hand it over in memory: with one, 20 million keys are searched in 490 and not 440 ns each.
+    #[inline(always)]
     pub(crate) fn at(arena: &'a Arena, reference: u64) -> Result<Self> {
         match arena.peek(reference).and_then(Self::of) {
             Some(branch) => Ok(branch),
@@ -35,7 +58,7 @@ impl<'a> Branch<'a> {
     }
 
     /// As [`at`](Self::at), without a word on what is wrong.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn of(node: Node<'a>) -> Option<Self> {
         match Kind::of(node.head) {
             Some(Kind::Leaf) => Leaf::of(node).map(Self::Leaf),
@@ -104,22 +127,19 @@ pub(crate) fn get<'a>(arena: &'a Arena, root: Word, key: &[u8]) -> Result<Option
                 rest = behind;
                 let child = inner.child(inner.index_of(rest.first().copied()));
                 reference = child.reference();
-                arena.prefetch_once(reference, lines_of(child));
+                prefetch_once(arena, child);
             }
             Branch::Leaf(leaf) => {
-                let located = |error| locate(error, reference);
-                let Some(index) = leaf.find(hash, rest).map_err(located)? else { return Ok(None) };
-                return value(arena, leaf.entry(index).map_err(located)?.value).map(Some);
+                let found = leaf.find(hash, rest).map_err(|error| locate(error, reference))?;
+                let Some(EntryParts { value, value_node, .. }) = found else { return Ok(None) };
+                return value_of(arena, value, value_node).map(Some);
             }
         }
     }
 }
 
-/// The bytes of a value.
+/// The bytes of a value: those in the leaf, unless there is a value node.
 #[inline]
-pub(crate) fn value<'a>(arena: &'a Arena, slot: Slot<'a>) -> Result<&'a [u8]> {
-    match slot {
-        Slot::Inline(bytes) => Ok(bytes),
-        Slot::External(reference) => arena.value(reference),
-    }
+pub(crate) fn value_of<'a>(arena: &'a Arena, in_leaf: &'a [u8], value_node: u64) -> Result<&'a [u8]> {
+    if value_node == 0 { Ok(in_leaf) } else { arena.value(value_node) }
 }

@@ -233,7 +233,7 @@ impl<'w> Relocation<'w> {
                     ));
                 }
                 for index in 0..inner.count() {
-                    arena.prefetch(inner.child(index).reference(), 1);
+                    arena.prefetch::<1>(inner.child(index).reference());
                 }
                 frames.push(Frame { word, birth, inner, next: 0, above, changed: Vec::new() });
                 Ok(None)

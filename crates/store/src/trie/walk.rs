@@ -30,7 +30,7 @@ pub(crate) fn walk(
             Branch::Inner(inner) => {
                 for index in (0..inner.count()).rev() {
                     pending.push(inner.child(index).reference());
-                    arena.prefetch(inner.child(index).reference(), 1);
+                    arena.prefetch::<1>(inner.child(index).reference());
                 }
             }
             Branch::Leaf(leaf) => {
@@ -53,7 +53,7 @@ fn next(arena: &Arena, pending: &mut Vec<u64>, group: &mut Vec<u64>, since: Gene
         group.extend(pending.drain(pending.len().saturating_sub(GROUP)..));
         for reference in &*group {
             if arena.birth(*reference).is_ok_and(|birth| birth >= since) {
-                arena.prefetch(*reference, LEAF_LINES);
+                arena.prefetch::<LEAF_LINES>(*reference);
             }
         }
     }

@@ -4,7 +4,7 @@
 //! chains, which wait at the same time.
 
 use super::MAX_KEY_LEN;
-use super::find::{Branch, lines_of};
+use super::find::{Branch, prefetch};
 use crate::arena::Arena;
 use crate::node::Word;
 use crate::node::leaf::behind;
@@ -48,6 +48,6 @@ fn step(arena: &Arena, reference: u64, rest: &mut &[u8]) -> u64 {
     let Some(behind) = behind(rest, inner.prefix()) else { return 0 };
     *rest = behind;
     let child = inner.child(inner.index_of(behind.first().copied()));
-    arena.prefetch(child.reference(), lines_of(child));
+    prefetch(arena, child);
     child.reference()
 }
