@@ -1,5 +1,7 @@
 //! How much is free in each region, and which has the most.
 
+use super::Class;
+
 /// Units of a region: 2 MiB of the file, 4 KiB of the bitmap.
 pub(crate) const REGION: u32 = 1 << 15;
 
@@ -17,8 +19,8 @@ pub(super) struct Region {
     pub(super) longest: u16,
     /// Whether the bitmap has the region's bits, rather than the saved map.
     pub(super) loaded: bool,
-    /// Whether it was last filled with large nodes.
-    pub(super) large: bool,
+    /// Which nodes it was last filled with.
+    pub(super) class: Class,
 }
 
 #[derive(Debug, Default)]
@@ -72,8 +74,8 @@ impl Regions {
         self.all.iter_mut().for_each(|region| region.longest = REGION as u16);
     }
 
-    pub(super) fn set_large(&mut self, region: usize, large: bool) {
-        self.all[region].large = large;
+    pub(super) fn set_class(&mut self, region: usize, class: Class) {
+        self.all[region].class = class;
     }
 
     pub(super) fn set_loaded(&mut self, region: usize) {

@@ -3,16 +3,18 @@
 //! which 40 % are leaves of 5 to 15 units, 40 % inner nodes of 2 or 3 and 20 % upper nodes of 36. What the last checkpoint
 //! reaches is kept until the next, 64 transactions later.
 //!
-//! Measured on two busy cores of an EPYC; nanoseconds from the best tenth to the median, at 483 MiB live beside 8 that are
-//! parked; pages of 4 KiB dirtied a transaction, counted at checkpoints. A release takes 10 to 19 ns but for the last row.
+//! Measured on two busy cores, those of the first two rows of a Xeon and the others of an EPYC; nanoseconds from the best tenth
+//! to the median, at 483 MiB live beside 8 that are parked; pages of 4 KiB dirtied a transaction, counted at checkpoints. A
+//! release takes 10 to 19 ns but for the last row.
 //!
 //! | policy | file at 414 MiB live | at 483 | pages | allocating, ns |
 //! | --- | --- | --- | --- | --- |
-//! | this one, a region is filled with a tenth of it free | 467 | 539 | 568 | 24 to 31 |
-//! | this one, a seventh | 475 | 547 | 485 | 19 to 28 |
-//! | this one, a fifth | 491 | 571 | 428 | 22 to 28 |
+//! | this one: three classes, a region is filled with a seventh of it free | 483 | 555 | 471 | 20 to 29 |
+//! | two classes, up to 16 units and more, a seventh | 475 | 547 | 537 | 14 to 18 |
+//! | two classes, a tenth | 467 | 539 | 568 | 24 to 31 |
+//! | two classes, a seventh | 475 | 547 | 485 | 19 to 28 |
+//! | two classes, a fifth | 491 | 571 | 428 | 22 to 28 |
 //! | a seventh, upper nodes anywhere | 475 | 595 | 442 | 27 to 117 |
-//! | a seventh, inner nodes in regions of their own too | 499 | 595 | 451 | 31 to 48 |
 //! | next fit over the whole file | 515 | 595 | 535 | 440 to 660 |
 //! | best fit over the whole file, in ordered sets | 443 | 515 | 752 | 295 to 430, a release 114 to 169 |
 //!
