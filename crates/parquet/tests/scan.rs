@@ -12,7 +12,10 @@ use std::time::Duration;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use arrow_array::{Array, ArrayRef, BooleanArray, Int64Array, RecordBatch, StringArray};
+use arrow_array::{
+    Array, ArrayRef, BooleanArray, FixedSizeBinaryArray, Float64Array, Int32Array, Int64Array, RecordBatch,
+    StringArray, StringViewArray,
+};
 use arrow_cast::display::array_value_to_string;
 use arrow_schema::{DataType, Field, Schema};
 use arrow_select::concat::concat_batches;
@@ -23,6 +26,7 @@ use lath_parquet::{Cancel, Dataset, Error, ParquetFile, Predicate, Pruning, Scan
 use lath_testkit::Seeded;
 use lath_testkit::random::{FileShape, RandomFile};
 use parquet::arrow::ArrowWriter;
+use parquet::basic::Encoding;
 use parquet::file::properties::WriterProperties;
 
 const DEFAULT_CASES: usize = 120;
@@ -208,6 +212,81 @@ fn expected_rows(all: &RecordBatch, read: &RecordBatch, text: &str, limit: u64) 
 }
 
 /// A file of row groups of 1,000 rows: a number that ascends, a key with few values, and a text.
+/// A column that says how many rows pass, and columns of every width, without nulls and with.
+fn sparse_table(random: &mut fastrand::Rng, rows: usize) -> RecordBatch {
+    let letters = "Franz jagt im komplett verwahrlosten Taxi quer durch Bayern. ".repeat(3);
+    let text = |random: &mut fastrand::Rng| letters[letters.len() - random.usize(..60)..].to_owned();
+    let mut columns: Vec<(String, ArrayRef)> = vec![
+        ("share".into(), Arc::new(Int64Array::from_iter_values((0..rows).map(|_| random.i64(..1000))))),
+        ("number".into(), Arc::new(Int64Array::from_iter_values((0..rows as i64).map(|row| row * row)))),
+    ];
+    for of_8 in [0, 1, 7] {
+        let own = |random: &mut fastrand::Rng| random.u8(..8) >= of_8;
+        let integers: Int32Array = (0..rows).map(|_| own(random).then(|| random.i32(..))).collect();
+        let doubles: Float64Array = (0..rows).map(|_| own(random).then(|| random.f64())).collect();
+        let strings: StringViewArray = (0..rows).map(|_| own(random).then(|| text(random))).collect();
+        let few: StringViewArray = (0..rows).map(|_| own(random).then(|| &letters[..random.usize(..20)])).collect();
+        let fixed = (0..rows).map(|_| own(random).then(|| random.u128(..).to_le_bytes()[..3].to_vec()));
+        let fixed = FixedSizeBinaryArray::try_from_sparse_iter_with_size(fixed, 3).unwrap();
+        let all: [ArrayRef; 5] =
+            [Arc::new(integers), Arc::new(doubles), Arc::new(strings), Arc::new(few), Arc::new(fixed)];
+        columns.extend(all.into_iter().enumerate().map(|(at, column)| (format!("nulls{of_8}_{at}"), column)));
+    }
+    RecordBatch::try_from_iter(columns).unwrap()
+}
+
+#[test]
+fn rows_at_random_are_those_of_filtering_afterwards() {
+    let mut random = Seeded::new("rows_at_random_are_those_of_filtering_afterwards");
+    for _ in 0..cases().div_ceil(8) {
+        let rows = random.usize(1..20_000);
+        let table = sparse_table(&mut random, rows);
+        let mut properties = WriterProperties::builder()
+            .set_dictionary_enabled(random.bool())
+            .set_dictionary_page_size_limit([100, 5_000, 1 << 20][random.usize(..3)])
+            .set_data_page_row_count_limit([100, 3_000, 20_000][random.usize(..3)])
+            .set_write_batch_size(100)
+            .set_max_row_group_row_count(Some([4_000, 20_000][random.usize(..2)]));
+        for field in table.schema().fields() {
+            let encoding = match field.data_type() {
+                DataType::Utf8View => {
+                    [Encoding::DELTA_LENGTH_BYTE_ARRAY, Encoding::DELTA_BYTE_ARRAY][random.usize(..2)]
+                }
+                DataType::Int32 | DataType::Int64 => Encoding::DELTA_BINARY_PACKED,
+                _ => Encoding::BYTE_STREAM_SPLIT,
+            };
+            if random.u8(..4) > 0 {
+                properties = properties.set_column_encoding(field.name().as_str().into(), encoding);
+            }
+        }
+        let mut bytes = Vec::new();
+        let mut writer = ArrowWriter::try_new(&mut bytes, table.schema(), Some(properties.build())).unwrap();
+        writer.write(&table).unwrap();
+        writer.close().unwrap();
+        let file = ParquetFile::from_bytes(Bytes::from(bytes)).unwrap();
+        for share in [1, 5, 10, 50, 100, 500, 900, 1000] {
+            let mask: BooleanArray =
+                table.column(0).as_primitive::<Int64Type>().iter().map(|own| own.map(|own| own < share)).collect();
+            // The second condition is asked of the rows that the first one leaves.
+            let (and, mask) = match random.bool() {
+                true => ("", mask),
+                false => {
+                    let valid = arrow_arith::boolean::is_not_null(table.column(9)).unwrap();
+                    (" AND nulls1_2 IS NOT NULL", arrow_arith::boolean::and(&mask, &valid).unwrap())
+                }
+            };
+            let expected = filter_record_batch(&table, &mask).unwrap();
+            let batch_size = [100, 1_000, 8_192, 30_000][random.usize(..4)];
+            let scan = file.scan().filter(format!("share < {share}{and}").as_str()).unwrap().batch_size(batch_size);
+            let batches: Vec<RecordBatch> =
+                scan.threads(random.usize(1..3)).build().unwrap().map(|batch| batch.unwrap()).collect();
+            assert!(batches.iter().all(|batch| (1..=batch_size).contains(&batch.num_rows())));
+            let found = concat_batches(&expected.schema(), &batches).unwrap();
+            assert_eq!(found, expected, "{share}{and}, batches of {batch_size}");
+        }
+    }
+}
+
 fn numbered(rows: i64) -> ParquetFile {
     ParquetFile::from_bytes(numbered_bytes(rows)).unwrap()
 }

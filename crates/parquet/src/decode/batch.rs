@@ -1,12 +1,14 @@
 //! What a leaf gives for some rows.
 
 use arrow_array::{Array, ArrayRef, BooleanArray, make_array};
-use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, NullBuffer};
+use arrow_buffer::bit_iterator::BitIndexIterator;
+use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer};
 use arrow_data::ArrayData;
 use arrow_schema::DataType;
 use arrow_select::filter::filter;
 use lath_kernels::{KernelError, select};
 
+use super::aligned::AlignedBytes;
 use super::strings::view_array;
 use crate::error::{Error, Result};
 
@@ -28,8 +30,9 @@ impl LeafBatch {
         selection: &[u8],
         count: usize,
         filter: impl FnOnce(&ArrayRef) -> Result<ArrayRef>,
+        out: &mut AlignedBytes,
     ) -> Result<Self> {
-        let array = match compress(&self.array, selection, count)? {
+        let array = match compress(&self.array, selection, count, out)? {
             Some(array) => array,
             None => filter(&self.array)?,
         };
@@ -70,7 +73,7 @@ impl LeafBatch {
 }
 
 /// The selected slots of an array of fixed width or of views; `None` for one of another layout.
-fn compress(array: &ArrayRef, selection: &[u8], count: usize) -> Result<Option<ArrayRef>> {
+fn compress(array: &ArrayRef, selection: &[u8], count: usize, out: &mut AlignedBytes) -> Result<Option<ArrayRef>> {
     let data_type = array.data_type();
     let is_view = matches!(data_type, DataType::Utf8View | DataType::BinaryView);
     let width = match data_type {
@@ -84,14 +87,12 @@ fn compress(array: &ArrayRef, selection: &[u8], count: usize) -> Result<Option<A
         return Ok(None);
     };
     let Some(slots) = slots.get(..array.len() * width) else { return Ok(None) };
-    let kept = match width {
-        1 => compressed(slots, selection, count, select::compress_u8)?,
-        2 => compressed(slots, selection, count, select::compress_u16)?,
-        4 => compressed(slots, selection, count, select::compress_u32)?,
-        8 => compressed(slots, selection, count, select::compress_u64)?,
-        _ => compressed(slots, selection, count, select::compress_u128)?,
-    };
-    let Some(kept) = kept else { return Ok(None) };
+    out.clear();
+    let kept = out.grow(count * width);
+    if !compress_values(width, slots, selection, kept)? {
+        return Ok(None);
+    }
+    let kept = out.finish();
     let nulls = match data.nulls() {
         None => None,
         Some(nulls) => {
@@ -108,18 +109,129 @@ fn compress(array: &ArrayRef, selection: &[u8], count: usize) -> Result<Option<A
     Ok(Some(make_array(data.map_err(|error| Error::invalid(error.to_string()))?)))
 }
 
+/// Moves those of `values`, each of `width` bytes, whose bits are set in `selection` to `kept`, which has room for exactly
+/// those; false if they are not aligned as values of that width are.
+pub(super) fn compress_values(width: usize, values: &[u8], selection: &[u8], kept: &mut [u8]) -> Result<bool> {
+    match width {
+        1 => compress_slots(values, selection, kept, select::compress_u8),
+        2 => compress_slots(values, selection, kept, select::compress_u16),
+        4 => compress_slots(values, selection, kept, select::compress_u32),
+        8 => compress_slots(values, selection, kept, select::compress_u64),
+        16 => compress_slots(values, selection, kept, select::compress_u128),
+        _ => {
+            pick_values(width, values, selection, kept);
+            Ok(true)
+        }
+    }
+}
+
+/// As [`compress_values`], value by value, wherever they lie.
+pub(super) fn pick_values(width: usize, values: &[u8], selection: &[u8], kept: &mut [u8]) {
+    match width {
+        4 => pick_chunks::<4>(values, selection, kept),
+        8 => pick_chunks::<8>(values, selection, kept),
+        _ => {
+            let kept = kept.chunks_exact_mut(width.max(1));
+            for (index, kept) in set_bits(selection).zip(kept) {
+                kept.copy_from_slice(&values[index * width..][..width]);
+            }
+        }
+    }
+}
+
+fn pick_chunks<const WIDTH: usize>(values: &[u8], selection: &[u8], kept: &mut [u8]) {
+    let (values, kept) = (values.as_chunks::<WIDTH>().0, kept.as_chunks_mut::<WIDTH>().0);
+    for (index, kept) in set_bits(selection).zip(kept) {
+        *kept = values[index];
+    }
+}
+
+/// Positions of the bits that are set in whole words.
+pub(super) fn set_bits(words: &[u8]) -> impl Iterator<Item = usize> + '_ {
+    BitIndexIterator::new(words, 0, 8 * words.len())
+}
+
 /// A kernel that moves selected values to the front of its output.
 type Compress<T> = fn(&[T], &[u8], usize, &mut [T]) -> Result<usize, KernelError>;
 
-/// The selected ones of `slots`, which are values of type `T`; `None` if they are not aligned to it.
-fn compressed<T: bytemuck::Pod + ArrowNativeType>(
+/// Fewer than one in so many slots are looked for bit by bit, so that the time goes by those that are kept.
+pub(super) const FEW: usize = 16;
+
+/// Moves the selected ones of `slots`, which are values of type `T`, to `kept`, which has room for exactly those; false if
+/// they are not aligned to it.
+fn compress_slots<T: bytemuck::Pod>(
     slots: &[u8],
     selection: &[u8],
-    count: usize,
+    kept: &mut [u8],
     compress: Compress<T>,
-) -> Result<Option<Buffer>> {
-    let Ok(slots) = bytemuck::try_cast_slice::<u8, T>(slots) else { return Ok(None) };
-    let mut kept = vec![T::zeroed(); count];
-    compress(slots, selection, 0, &mut kept)?;
-    Ok(Some(Buffer::from_vec(kept)))
+) -> Result<bool> {
+    let Ok(slots) = bytemuck::try_cast_slice::<u8, T>(slots) else { return Ok(false) };
+    let kept: &mut [T] = bytemuck::cast_slice_mut(kept);
+    let (words, []) = selection.as_chunks::<8>() else {
+        compress(slots, selection, 0, kept)?;
+        return Ok(true);
+    };
+    if kept.len() * FEW >= slots.len() {
+        compress(slots, selection, 0, kept)?;
+        return Ok(true);
+    }
+    let mut kept = kept.iter_mut();
+    for (word, slots) in words.iter().zip(slots.chunks(64)) {
+        let mut bits = u64::from_le_bytes(*word);
+        while let Some(slot) = slots.get(bits.trailing_zeros() as usize)
+            && let Some(kept) = kept.next()
+        {
+            *kept = *slot;
+            bits &= bits - 1;
+        }
+    }
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::{
+        BooleanArray, FixedSizeBinaryArray, Int8Array, Int16Array, Int32Array, Int64Array, StringViewArray,
+    };
+    use lath_testkit::Seeded;
+
+    use super::*;
+
+    #[test]
+    fn selected_slots_are_those_that_arrow_selects() {
+        let mut random = Seeded::new("selected slots are those that arrow selects");
+        let mut out = AlignedBytes::default();
+        for len in [0usize, 1, 63, 64, 65, 1000, 8192] {
+            let numbers: Vec<Option<i64>> =
+                (0..len).map(|_| (random.u8(..8) > 0).then(|| i64::from(random.u8(..)) << random.u8(..56))).collect();
+            let strings = numbers.iter().map(|number| number.map(|number| number.to_string()));
+            let arrays: [ArrayRef; 6] = [
+                Arc::new(numbers.iter().map(|number| number.map(|number| number as i8)).collect::<Int8Array>()),
+                Arc::new(numbers.iter().map(|number| number.map(|number| number as i16)).collect::<Int16Array>()),
+                Arc::new(numbers.iter().map(|number| number.map(|number| number as i32)).collect::<Int32Array>()),
+                Arc::new(numbers.iter().copied().collect::<Int64Array>()),
+                Arc::new(strings.collect::<StringViewArray>()),
+                Arc::new(
+                    FixedSizeBinaryArray::try_from_sparse_iter_with_size(
+                        numbers.iter().map(|number| number.map(|number| i128::from(number).to_le_bytes())),
+                        16,
+                    )
+                    .unwrap(),
+                ),
+            ];
+            for of_256 in [0u16, 1, 8, 15, 17, 128, 256] {
+                let selection: Vec<bool> = (0..len).map(|_| u16::from(random.u8(..)) < of_256).collect();
+                let mut words = vec![0u64; len.div_ceil(64)];
+                selection.iter().enumerate().for_each(|(row, &bit)| words[row / 64] |= u64::from(bit) << (row % 64));
+                let count = selection.iter().filter(|&&bit| bit).count();
+                let selection = BooleanArray::from(selection);
+                for array in &arrays {
+                    let kept = compress(array, bytemuck::cast_slice(&words), count, &mut out).unwrap().unwrap();
+                    assert_eq!(*kept, *filter(array, &selection).unwrap(), "{len} {of_256} {}", array.data_type());
+                }
+            }
+        }
+    }
 }

@@ -10,6 +10,7 @@ use arrow_schema::DataType;
 use lath_kernels::{byte_array, delta, gather, rle, select};
 
 use super::aligned::AlignedBytes;
+use super::batch::{compress_values, set_bits};
 use super::chunk_dictionary::ChunkDictionary;
 use super::contiguous::{self, Contiguous};
 use super::fixed::{dictionary_codes, values_missing};
@@ -46,6 +47,9 @@ impl ByteArrayOutput {
     }
 }
 
+/// Fewer than one in so many values are viewed one by one; of more, views of all are made first.
+const FEW_VIEWS: usize = 4;
+
 /// Decodes the BYTE_ARRAY values of one column chunk.
 #[derive(Debug)]
 pub(crate) struct ByteArrayColumn {
@@ -61,6 +65,9 @@ pub(crate) struct ByteArrayColumn {
     contiguous: Contiguous,
     /// Lengths of joined values on their way there.
     joined_lengths: Vec<i32>,
+    /// Views of which some are selected, and where values end of which some get views.
+    all: AlignedBytes,
+    ends: Vec<i32>,
     /// The buffers that the views point into. The dictionary, where there is one, is the first.
     buffers: Vec<Buffer>,
     dictionary: ChunkDictionary<DictionaryValues>,
@@ -99,6 +106,8 @@ impl ByteArrayColumn {
             copied: AlignedBytes::default(),
             contiguous: Contiguous::default(),
             joined_lengths: Vec::new(),
+            all: AlignedBytes::default(),
+            ends: Vec::new(),
             buffers: Vec::new(),
             dictionary: ChunkDictionary::None,
             page: PageState::Pending(None),
@@ -166,6 +175,58 @@ impl ByteArrayColumn {
         });
         self.views = views;
         result
+    }
+
+    /// Whether [`ByteArrayColumn::append_selected`] can be asked.
+    pub(crate) fn can_select(&self) -> bool {
+        self.output == ByteArrayOutput::Views
+    }
+
+    /// As [`ByteArrayColumn::append`] to views, of the next `value_count` values only those whose bits are set in `selection`.
+    pub(crate) fn append_selected(&mut self, value_count: usize, selection: &[u64], slots: Slots<'_>) -> Result<()> {
+        let mut views = std::mem::take(&mut self.views);
+        let region: &mut [u128] = bytemuck::cast_slice_mut(views.grow(slots.count * 16));
+        let result = self.decode_selected(value_count, selection, &mut region[slots.count - slots.value_count..]);
+        let result = result.and_then(|()| match slots.validity {
+            Some((bits, at)) => Ok(select::expand_in_place_u128(region, slots.value_count, bits, at)?),
+            None => Ok(()),
+        });
+        self.views = views;
+        result
+    }
+
+    fn decode_selected(&mut self, value_count: usize, selection: &[u64], out: &mut [u128]) -> Result<()> {
+        self.open_page()?;
+        let selection = bytemuck::cast_slice(selection);
+        if let PageState::DeltaLength { lengths, next, bytes, position, buffer_index } = &mut self.page
+            && out.len() * FEW_VIEWS < value_count
+        {
+            let lengths = lengths.get(*next..).and_then(|rest| rest.get(..value_count)).ok_or_else(values_missing)?;
+            let start = i32::try_from(*position).map_err(|_| values_missing())?;
+            self.ends.resize(value_count, 0);
+            let end = delta::lengths_to_offsets_i32(lengths, start, &mut self.ends)? as usize;
+            if end > bytes.len() {
+                return Err(values_missing());
+            }
+            if self.utf8 {
+                check_utf8_whole(bytes, *position..end, lengths)?;
+            }
+            let buffer_index = register(&mut self.buffers, buffer_index, bytes)?;
+            for (index, out) in set_bits(selection).zip(out) {
+                let len = lengths[index];
+                *out = strings::view(bytes, (self.ends[index] - len) as usize, len as u32, buffer_index);
+            }
+            *position = end;
+            *next += value_count;
+            return Ok(());
+        }
+        let mut all = std::mem::take(&mut self.all);
+        all.clear();
+        let views = all.grow(value_count * 16);
+        let result = self.decode(bytemuck::cast_slice_mut(views));
+        let result = result.and_then(|()| compress_values(16, views, selection, bytemuck::cast_slice_mut(out)));
+        self.all = all;
+        if result? { Ok(()) } else { Err(values_missing()) }
     }
 
     /// Appends slots without views, if the page and the batch so far allow that; otherwise sees to it that the batch so far

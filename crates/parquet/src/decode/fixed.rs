@@ -8,6 +8,7 @@ use lath_kernels::{byte_stream_split, delta, gather, rle, select};
 use parquet::basic::Type as PhysicalType;
 
 use super::aligned::AlignedBytes;
+use super::batch::{FEW, compress_values, pick_values};
 use super::byte_array::PrefixStream;
 use super::chunk_dictionary::ChunkDictionary;
 use super::convert::FixedLayout;
@@ -27,6 +28,8 @@ pub(crate) struct FixedColumn {
     page: PageState,
     /// Stored values on their way to a conversion.
     scratch: AlignedBytes,
+    /// Values of which some are selected.
+    all: AlignedBytes,
 }
 
 #[derive(Debug)]
@@ -86,6 +89,7 @@ impl FixedColumn {
             dictionary: ChunkDictionary::None,
             page: PageState::Pending(None),
             scratch: AlignedBytes::default(),
+            all: AlignedBytes::default(),
         }
     }
 
@@ -156,6 +160,41 @@ impl FixedColumn {
         });
         self.out = out;
         result
+    }
+
+    /// As [`FixedColumn::append`], of the next `value_count` values only those whose bits are set in `selection`.
+    pub(crate) fn append_selected(&mut self, value_count: usize, selection: &[u64], slots: Slots<'_>) -> Result<()> {
+        let width = self.layout.width;
+        self.slot_count += slots.count;
+        let mut out = std::mem::take(&mut self.out);
+        let region = out.grow(slots.count * width);
+        let tail = (slots.count - slots.value_count) * width;
+        let result = self.decode_selected(&mut region[tail..], value_count, selection, slots.value_count);
+        let result = result.and_then(|()| match slots.validity {
+            Some((bits, at)) => expand(region, width, slots.value_count, bits, at),
+            None => Ok(()),
+        });
+        self.out = out;
+        result
+    }
+
+    fn decode_selected(&mut self, out: &mut [u8], value_count: usize, selection: &[u64], count: usize) -> Result<()> {
+        let FixedLayout { stored_width, width, convert } = self.layout;
+        let selection = bytemuck::cast_slice(selection);
+        self.open_page()?;
+        if let PageState::Plain { src, position } = &mut self.page
+            && convert.is_none()
+            && count * FEW < value_count
+        {
+            pick_values(width, take(src, position, value_count * stored_width)?, selection, out);
+            return Ok(());
+        }
+        let mut all = std::mem::take(&mut self.all);
+        all.clear();
+        let values = all.grow(value_count * width);
+        let result = self.decode(values, value_count).and_then(|()| compress_values(width, values, selection, out));
+        self.all = all;
+        if result? { Ok(()) } else { Err(values_missing()) }
     }
 
     /// Passes over the next values of the page, decoding only what cannot be passed over otherwise.
@@ -260,12 +299,17 @@ impl FixedColumn {
     pub(crate) fn dictionary_values(&self) -> Result<ArrayRef> {
         let mut copy = AlignedBytes::default();
         let Some(dictionary) = self.dictionary.values() else { return build(&self.data_type, 0, copy.finish(), None) };
-        match self.layout.convert.filter(|_| dictionary.is_stored) {
-            Some(convert) => {
+        match (self.layout.convert.filter(|_| dictionary.is_stored), &dictionary.bytes) {
+            (Some(convert), _) => {
                 let FixedLayout { stored_width, width, .. } = self.layout;
                 convert(dictionary.as_slice(), stored_width, copy.grow(dictionary.len * width));
             }
-            None => copy.grow(dictionary.as_slice().len()).copy_from_slice(dictionary.as_slice()),
+            (None, DictionaryBytes::Page(page)) => {
+                return build(&self.data_type, dictionary.len, page.clone(), None);
+            }
+            (None, DictionaryBytes::Copied(_)) => {
+                copy.grow(dictionary.as_slice().len()).copy_from_slice(dictionary.as_slice());
+            }
         }
         build(&self.data_type, dictionary.len, copy.finish(), None)
     }

@@ -6,6 +6,7 @@ use arrow_array::ArrayRef;
 use arrow_schema::DataType;
 use lath_kernels::{levels, select};
 
+use super::aligned::AlignedBytes;
 use super::batch::LeafBatch;
 use super::bitmap::Validity;
 use super::codes::Codes;
@@ -41,6 +42,8 @@ pub(crate) struct LeafReader {
     batch: Levels,
     slot_count: usize,
     masks: Masks,
+    /// Memory for the rows that are kept of a batch.
+    kept: AlignedBytes,
 }
 
 /// Decoded level entries that are not assigned to a batch yet.
@@ -62,6 +65,7 @@ struct Levels {
 struct Masks {
     slots: Vec<u64>,
     valid: Vec<u64>,
+    values: Vec<u64>,
 }
 
 impl LeafReader {
@@ -91,6 +95,7 @@ impl LeafReader {
             batch: Levels::default(),
             slot_count: 0,
             masks: Masks::default(),
+            kept: AlignedBytes::default(),
         })
     }
 
@@ -122,6 +127,52 @@ impl LeafReader {
             return self.walk_repeated(row_count, true);
         }
         self.walk_flat(row_count, true)
+    }
+
+    /// Whether [`LeafReader::append_selected`] can be asked.
+    pub(crate) fn can_select(&self) -> bool {
+        self.leaf.max_rep_level == 0 && !self.keep_levels && self.values.can_select()
+    }
+
+    /// Appends to the batch those of the next `row_count` rows whose bits are set in `selection`, from bit `at` on.
+    pub(crate) fn append_selected(&mut self, mut row_count: usize, selection: &[u64], mut at: usize) -> Result<()> {
+        while row_count > 0 {
+            if self.page_remaining == 0 && !self.next_page()? {
+                return Err(self.ends_early(row_count));
+            }
+            let n = row_count.min(self.page_remaining);
+            self.select_flat(n, selection, at).map_err(|error| self.pages.locate(error))?;
+            self.page_remaining -= n;
+            row_count -= n;
+            at += n;
+        }
+        Ok(())
+    }
+
+    fn select_flat(&mut self, n: usize, selection: &[u64], at: usize) -> Result<()> {
+        let words = n.div_ceil(64);
+        let Masks { slots, valid, values } = &mut self.masks;
+        let wanted = zeroed(slots, words);
+        select::copy_bits(bytemuck::cast_slice(selection), at, bytemuck::cast_slice_mut(wanted), 0, n)?;
+        let count = levels::count(wanted);
+        let Some(decoder) = self.def_decoder.as_mut().filter(|_| self.leaf.max_def_level > 0) else {
+            return self.values.append_selected(n, wanted, Slots::all_valid(count));
+        };
+        let valid = zeroed(valid, words);
+        let value_count = decoder.decode_bits(bytemuck::cast_slice_mut(valid), 0, n)?;
+        if value_count == n {
+            self.validity.append_valid(count)?;
+            return self.values.append_selected(n, wanted, Slots::all_valid(count));
+        }
+        let (valid, wanted): (&[u8], &[u8]) = (bytemuck::cast_slice(valid), bytemuck::cast_slice(wanted));
+        let of_values = zeroed(values, value_count.div_ceil(64));
+        select::compress_bits(wanted, 0, valid, 0, n, bytemuck::cast_slice_mut(of_values), 0)?;
+        let kept_count = levels::count(of_values);
+        let (bits, at) = self.validity.room(count);
+        select::compress_bits(valid, 0, wanted, 0, n, bits, at)?;
+        self.validity.advance(count, kept_count);
+        let validity = (kept_count < count).then_some((self.validity.bits(), at));
+        self.values.append_selected(value_count, of_values, Slots { count, value_count: kept_count, validity })
     }
 
     /// Passes over the next `row_count` rows.
@@ -241,6 +292,18 @@ impl LeafReader {
         let array = self.values.finish(nulls).map_err(|error| self.pages.locate(error))?;
         let Levels { def, rep } = std::mem::take(&mut self.batch);
         Ok(LeafBatch { array, def_levels: def, rep_levels: rep })
+    }
+
+    /// Those rows of a batch whose bits are set in `selection`, `count` of them, of a leaf without repetition; `filter` says the
+    /// same.
+    pub(crate) fn filter_flat(
+        &mut self,
+        batch: &LeafBatch,
+        selection: &[u8],
+        count: usize,
+        filter: impl FnOnce(&ArrayRef) -> Result<ArrayRef>,
+    ) -> Result<LeafBatch> {
+        batch.filter_flat(selection, count, filter, &mut self.kept)
     }
 
     /// Columns without repetition: an entry is a row.
@@ -496,4 +559,11 @@ fn resized(mask: &mut Vec<u64>, words: usize) -> &mut [u64] {
         mask.resize(words, 0);
     }
     &mut mask[..words]
+}
+
+/// As [`resized`], all of it zero.
+fn zeroed(mask: &mut Vec<u64>, words: usize) -> &mut [u64] {
+    let mask = resized(mask, words);
+    mask.fill(0);
+    mask
 }

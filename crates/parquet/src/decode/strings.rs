@@ -5,8 +5,10 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use arrow_array::types::ByteViewType;
 use arrow_array::{
-    ArrayRef, BinaryViewArray, GenericBinaryArray, GenericStringArray, OffsetSizeTrait, StringViewArray, make_array,
+    Array, ArrayRef, BinaryViewArray, GenericBinaryArray, GenericByteViewArray, GenericStringArray, OffsetSizeTrait,
+    StringViewArray, make_array,
 };
 use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_data::ArrayData;
@@ -59,6 +61,60 @@ pub(super) fn view_array(
         // views.
         Arc::new(unsafe { BinaryViewArray::new_unchecked(views, buffers, nulls) })
     }
+}
+
+/// The view of the `len` bytes from `start` on of a buffer, which has them.
+pub(super) fn view(bytes: &[u8], start: usize, len: u32, buffer_index: u32) -> u128 {
+    let rest = &bytes[start..];
+    let head = match rest.first_chunk::<16>() {
+        Some(head) => u128::from_le_bytes(*head),
+        None => {
+            let mut head = [0; 16];
+            head[..rest.len()].copy_from_slice(rest);
+            u128::from_le_bytes(head)
+        }
+    };
+    if len <= 12 {
+        (head & ((1 << (8 * len)) - 1)) << 32 | u128::from(len)
+    } else {
+        u128::from(head as u32) << 32 | u128::from(len) | u128::from(buffer_index) << 64 | (start as u128) << 96
+    }
+}
+
+/// Bytes copied at once.
+const STEP: usize = 64;
+
+/// The same values with their bytes copied to a buffer of their own, so that the pages are held no more; `None` where that
+/// takes more than `most` bytes, or than one buffer may have.
+pub(crate) fn detach_views<T: ByteViewType>(array: &GenericByteViewArray<T>, most: usize) -> Option<ArrayRef> {
+    let outside = |view: &u128| u64::from(*view as u32) * u64::from(*view as u32 > 12);
+    let total = array.views().iter().map(outside).sum::<u64>();
+    if total > most.min(i32::MAX as usize) as u64 {
+        return None;
+    }
+    let total = total as usize;
+    let mut bytes = vec![0; total + STEP];
+    let mut end = 0;
+    let detach = |view: &u128| {
+        let len = *view as u32 as usize;
+        if len <= 12 {
+            return *view;
+        }
+        let (buffer, start) = ((view >> 64) as u32 as usize, (view >> 96) as usize);
+        let (src, out) = (&array.data_buffers()[buffer][start..], &mut bytes[end..]);
+        // Most are no longer than a step, and not the last of their page: a copy without a branch by their length.
+        match (src.first_chunk::<STEP>(), out.first_chunk_mut::<STEP>()) {
+            (Some(src), Some(out)) if len <= STEP => *out = *src,
+            _ => out[..len].copy_from_slice(&src[..len]),
+        }
+        let start = end as u128;
+        end += len;
+        // Length and prefix stay; buffer 0, and where in it.
+        view & u128::from(u64::MAX) | start << 96
+    };
+    let views: Vec<u128> = array.views().iter().map(detach).collect();
+    let buffers = if total == 0 { Vec::new() } else { vec![Buffer::from_vec(bytes).slice_with_length(0, total)] };
+    Some(view_array(&T::DATA_TYPE, Buffer::from_vec(views), buffers, array.nulls().cloned()))
 }
 
 /// The bytes of a view, inline or in its buffer.
@@ -154,4 +210,40 @@ pub(super) fn decimal_array(
     aligned.grow(bytes.len()).copy_from_slice(&bytes);
     let data = ArrayData::builder(data_type.clone()).len(views.len()).add_buffer(aligned.finish()).nulls(nulls).build();
     Ok(make_array(data.map_err(|error| Error::corrupt(error.to_string()))?))
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::cast::AsArray;
+    use lath_testkit::Seeded;
+
+    use super::*;
+
+    #[test]
+    fn detached_views_show_the_same_values_without_the_pages() {
+        let mut random = Seeded::new("detached views show the same values without the pages");
+        let letters = "The quick brown fox jumps over the lazy dog. ".repeat(20);
+        let page: StringViewArray = (0..2000)
+            .map(|_| {
+                let len = match random.u8(..4) {
+                    0 => return None,
+                    1 => random.usize(..16),
+                    2 => random.usize(..100),
+                    _ => random.usize(..letters.len()),
+                };
+                Some(&letters[letters.len() - len..])
+            })
+            .collect();
+        for (offset, len) in [(0, 0), (0, 1), (0, 2000), (1990, 10), (77, 500)] {
+            let array = page.slice(offset, len);
+            let used = array.total_buffer_bytes_used();
+            let detached = detach_views(&array, used).unwrap();
+            assert_eq!(detached.as_string_view(), &array);
+            let held: usize = detached.as_string_view().data_buffers().iter().map(Buffer::len).sum();
+            assert_eq!(held, used);
+            if used > 0 {
+                assert!(detach_views(&page.slice(offset, len), used - 1).is_none());
+            }
+        }
+    }
 }

@@ -169,6 +169,29 @@ impl ValueColumn {
         }
     }
 
+    /// Whether [`ValueColumn::append_selected`] can be asked.
+    pub(crate) fn can_select(&self) -> bool {
+        match self {
+            Self::Fixed(_) => true,
+            Self::ByteArray(column) => column.can_select(),
+            Self::Boolean(_) | Self::Dictionary(_) | Self::Null { .. } => false,
+        }
+    }
+
+    /// As [`ValueColumn::append`], of the next `value_count` values of the page only those whose bits are set in `selection`,
+    /// which are as many as the slots take.
+    pub(crate) fn append_selected(&mut self, value_count: usize, selection: &[u64], slots: Slots<'_>) -> Result<()> {
+        if slots.value_count == 0 {
+            self.skip(value_count)?;
+            return self.append(slots);
+        }
+        match self {
+            Self::Fixed(column) => column.append_selected(value_count, selection, slots),
+            Self::ByteArray(column) => column.append_selected(value_count, selection, slots),
+            Self::Boolean(_) | Self::Dictionary(_) | Self::Null { .. } => Err(values_missing()),
+        }
+    }
+
     /// Passes over the next values of the page.
     pub(crate) fn skip(&mut self, value_count: usize) -> Result<()> {
         match self {

@@ -107,9 +107,23 @@ impl LeafColumn {
         Ok(())
     }
 
-    /// As [`LeafColumn::load`], but leaves rows as dictionary indices where all pages of the stretch have such, and the
-    /// dictionary has at most `most_entries`.
-    pub(super) fn load_codes(&mut self, stretch: &Stretch, most_entries: usize) -> Result<()> {
+    /// As [`LeafColumn::load_codes`], for who tests them by the dictionary, unless it has more than `most_entries`.
+    pub(super) fn load_to_test(&mut self, stretch: &Stretch, most_entries: usize) -> Result<()> {
+        self.load_codes(stretch)?;
+        let Held::Codes { domain } = &self.held else { return Ok(()) };
+        let domain = Arc::clone(domain);
+        if self.dictionary.is_none() {
+            self.dictionary = self.reader.dictionary()?;
+        }
+        if self.dictionary.as_ref().is_none_or(|dictionary| dictionary.len() > most_entries) {
+            self.may_have_codes = false;
+            return self.decode_codes(None, &domain);
+        }
+        Ok(())
+    }
+
+    /// As [`LeafColumn::load`], but leaves rows as dictionary indices where all pages of the stretch have such.
+    pub(super) fn load_codes(&mut self, stretch: &Stretch) -> Result<()> {
         if !matches!(self.held, Held::Nothing) {
             return Ok(());
         }
@@ -133,15 +147,27 @@ impl LeafColumn {
                 return self.hold(&stretch.domain);
             }
         }
-        if self.dictionary.is_none() {
-            self.dictionary = self.reader.dictionary()?;
-        }
-        if self.dictionary.as_ref().is_none_or(|dictionary| dictionary.len() > most_entries) {
-            self.may_have_codes = false;
-            return self.decode_codes(None, &stretch.domain);
-        }
         self.held = Held::Codes { domain: Arc::clone(&stretch.domain) };
         Ok(())
+    }
+
+    /// Whether [`LeafColumn::load_selected`] can be asked, which is no better where rows can be had as dictionary indices.
+    pub(super) fn can_select(&self) -> bool {
+        !self.may_have_codes && self.reader.can_select()
+    }
+
+    /// Decodes `stretch`, but makes values only of the rows in `kept`, all of which are in it.
+    pub(super) fn load_selected(&mut self, stretch: &Stretch, kept: &Arc<Mask>) -> Result<()> {
+        let within = kept.within(&stretch.domain)?;
+        let mut at = 0;
+        for range in &stretch.rows {
+            self.skip_to(range.start)?;
+            let row_count = (range.end - range.start) as usize;
+            self.reader.append_selected(row_count, within.words(), at)?;
+            self.position = range.end;
+            at += row_count;
+        }
+        self.hold(kept)
     }
 
     /// What is held.
@@ -169,7 +195,8 @@ impl LeafColumn {
                     batch.filter_repeated(kept.within(&domain)?.words(), self.reader.slot_def_level())?
                 } else {
                     let filter = filters.get(&domain, kept)?;
-                    batch.filter_flat(filter.mask.bytes(), filter.mask.count(), |array| filter.filter(array))?
+                    let (selection, count) = (filter.mask.bytes(), filter.mask.count());
+                    self.reader.filter_flat(&batch, selection, count, |array| filter.filter(array))?
                 };
                 self.held = Held::Values { batch, domain: Arc::clone(kept) };
             }

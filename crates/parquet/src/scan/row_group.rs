@@ -204,7 +204,9 @@ impl RowGroupScan {
             let passed = self.ask(index, window, &kept, &mut stretch, reader)?;
             if passed.count() < passed.len() {
                 let mut both = passed;
-                both.and(&kept)?;
+                if !kept.is_all() {
+                    both.and(&kept)?;
+                }
                 if both.count() < asked {
                     kept = Arc::new(both);
                     stretch = None;
@@ -312,7 +314,12 @@ impl RowGroupScan {
         let Self { columns, conjuncts, truths, filters, .. } = self;
         let column = columns[leaf].as_mut().ok_or_else(not_held)?;
         if column.held().is_none() {
-            column.load_codes(stretch_of(window, kept, stretch)?, most_entries)?;
+            let stretch = stretch_of(window, kept, stretch)?;
+            if is_sparse(kept, &stretch.domain) && column.can_select() {
+                column.load_selected(stretch, kept)?;
+            } else {
+                column.load_to_test(stretch, most_entries)?;
+            }
         }
         if let Some(Rows::Values { domain, .. }) = column.rows()
             && is_sparse(kept, domain)
@@ -348,9 +355,11 @@ impl RowGroupScan {
         let column = self.columns[leaf].as_mut().ok_or_else(not_held)?;
         if column.held().is_none() {
             let stretch = stretch_of(window, kept, stretch)?;
-            if stretch.domain.count() > kept.count() {
+            if stretch.domain.count() > kept.count() && column.can_select() {
+                column.load_selected(stretch, kept)?;
+            } else if stretch.domain.count() > kept.count() {
                 // Indices are dropped more cheaply than values.
-                column.load_codes(stretch, usize::MAX)?;
+                column.load_codes(stretch)?;
             } else {
                 column.load(stretch)?;
             }

@@ -6,6 +6,10 @@ use std::sync::Arc;
 use super::mask::Mask;
 use crate::error::Result;
 
+/// From this part of its rows on, a window is decoded as a whole: pages of bit-packed values are then decoded from where a
+/// block of them begins, and neither truth nor values have to be spread from some rows to all.
+const WHOLE: (usize, usize) = (9, 10);
+
 /// Rows that are worked on together: some of a row group, numbered from 0 on within the window.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Window {
@@ -35,6 +39,9 @@ impl Window {
             return Ok(Stretch { rows: self.ranges.clone(), domain: Arc::new(Mask::all(self.len)) });
         }
         let ranges = wanted.joined_ranges();
+        if ranges.iter().map(Range::len).sum::<usize>() * WHOLE.1 >= self.len * WHOLE.0 {
+            return Ok(Stretch { rows: self.ranges.clone(), domain: Arc::new(Mask::all(self.len)) });
+        }
         let domain = Mask::of_ranges(&ranges, self.len)?;
         Ok(Stretch { rows: self.rows(&ranges), domain: Arc::new(domain) })
     }
@@ -146,17 +153,27 @@ mod tests {
 
     #[test]
     fn positions_of_a_window_are_rows_of_the_row_group() {
-        let window = Windows::new(vec![2..4, 8..11, 20..1000]).next(500).unwrap();
-        let mask = Mask::of_ranges(&[1..3, 4..6, 400..410], 500).unwrap();
+        let window = Windows::new(vec![2..4, 8..11, 20..1000]).next(900).unwrap();
+        let mask = Mask::of_ranges(&[1..3, 4..6, 800..810], 900).unwrap();
         assert_eq!(
             window.row_numbers(&mask).collect::<Vec<_>>(),
-            [3, 8, 10, 20].into_iter().chain(415..425).collect::<Vec<_>>()
+            [3, 8, 10, 20].into_iter().chain(815..825).collect::<Vec<_>>()
         );
         let stretch = window.stretch(&mask).unwrap();
-        assert_eq!(stretch.rows, [3..4, 8..11, 20..21, 415..425]);
-        assert_eq!(stretch.domain.ranges(), [1..6, 400..410]);
-        let all = window.stretch(&Mask::all(500)).unwrap();
-        assert_eq!(all.rows, [2..4, 8..11, 20..515]);
-        assert!(all.domain.is_all());
+        assert_eq!(stretch.rows, [3..4, 8..11, 20..21, 815..825]);
+        assert_eq!(stretch.domain.ranges(), [1..6, 800..810]);
+    }
+
+    #[test]
+    fn a_window_is_decoded_as_a_whole_if_nine_tenths_of_it_are() {
+        let window = Windows::new(vec![2..4, 8..11, 20..1000]).next(900).unwrap();
+        let nearly = [Mask::of_ranges(&[40..41, 400..401, 850..851], 900).unwrap(), Mask::all(900)];
+        for wanted in nearly {
+            let stretch = window.stretch(&wanted).unwrap();
+            assert_eq!(stretch.rows, [2..4, 8..11, 20..915]);
+            assert!(stretch.domain.is_all());
+        }
+        let less = window.stretch(&Mask::of_ranges(&[40..41, 400..401, 848..849], 900).unwrap()).unwrap();
+        assert_eq!((less.rows.len(), less.domain.count()), (1, 809));
     }
 }
