@@ -23,6 +23,7 @@ use self::schema::DatasetSchema;
 use crate::error::Result;
 use crate::file::ParquetFile;
 use crate::scan::Scan;
+use crate::source::FilePool;
 
 pub(crate) use alignment::Alignment;
 pub use cache::FooterCache;
@@ -98,6 +99,8 @@ impl Dataset {
     }
 
     fn new(files: Vec<DatasetFile>, partitions: Vec<PartitionColumn>, unites: bool) -> Result<Self> {
+        // Before there are threads that open them, as a rule.
+        FilePool::of_process().make_room(files.iter().filter(|file| file.path().is_some()).count());
         let concurrency = files.iter().map(DatasetFile::concurrency).max().unwrap_or(1);
         let schema = DatasetSchema::of(&files, &partitions, unites, concurrency)?;
         Ok(Self { shared: Arc::new(Shared { files, partitions, schema, concurrency }) })

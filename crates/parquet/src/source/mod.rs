@@ -3,6 +3,7 @@
 #[cfg(not(feature = "object-store"))]
 mod absent;
 mod counted;
+mod descriptor_table;
 mod local_file;
 mod mapped_file;
 #[cfg(feature = "object-store")]

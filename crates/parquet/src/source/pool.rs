@@ -4,12 +4,13 @@ use std::fs::{self, File};
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use bytes::Bytes;
 
 use super::local_file::read_exact_at;
-use super::{ByteRanges, Version, check_range};
+use super::{ByteRanges, Version, check_range, descriptor_table};
 
 /// Descriptors that files share: a file that has none opens one when it is read, and the pool, when it is full, closes that
 /// of a file drawn at random. (The one used longest ago would be the worst choice: a scan of more files than there are
@@ -18,6 +19,8 @@ use super::{ByteRanges, Version, check_range};
 pub(crate) struct FilePool {
     most: usize,
     open: Mutex<Open>,
+    /// Descriptors that room was made for.
+    room: AtomicUsize,
 }
 
 #[derive(Debug)]
@@ -48,7 +51,19 @@ impl FilePool {
     pub(crate) fn new(most: usize) -> Self {
         let most = most.max(1);
         let open = Open { slots: Vec::new(), until_sweep: most, random: 0x9e37_79b9_7f4a_7c15 };
-        Self { most, open: Mutex::new(open) }
+        Self { most, open: Mutex::new(open), room: AtomicUsize::new(Self::LEAST_ROOM) }
+    }
+
+    /// Descriptors that the system has room for from the start, and more than are open for other things.
+    const LEAST_ROOM: usize = 64;
+
+    /// Makes room for the descriptors of `files` files, which threads are to open.
+    pub(crate) fn make_room(&self, files: usize) {
+        let count = files.min(self.most).saturating_add(Self::LEAST_ROOM);
+        if files >= Self::LEAST_ROOM && self.room.fetch_max(count, Ordering::Relaxed) < count {
+            // Only to be faster. Where the limit does not allow it, room is made as files are opened.
+            let _ = descriptor_table::make_room(count);
+        }
     }
 
     /// The pool of the process: three quarters of the descriptors that it may have.
@@ -177,6 +192,16 @@ impl ByteRanges for PooledFile {
         }
         read_exact_at(&*self.file()?, &mut buffer[..len], range.start)?;
         Ok(Bytes::from(buffer))
+    }
+
+    fn read_many(&self, ranges: &[Range<u64>]) -> io::Result<Vec<Bytes>> {
+        let file = self.file()?;
+        let read = |range: &Range<u64>| {
+            let mut buffer = vec![0; check_range(range, self.slot.len)?];
+            read_exact_at(&file, &mut buffer, range.start)?;
+            Ok(Bytes::from(buffer))
+        };
+        ranges.iter().map(read).collect()
     }
 }
 
