@@ -126,7 +126,9 @@ impl DatasetFile {
         } else {
             let source = PooledFile::open(path, &FilePool::of_process()).map_err(failed)?;
             let version = source.version().clone();
-            (open.open_local_source(Arc::new(source))?, version)
+            let file = open.open_local_source(Arc::new(source), options.footers_read.guess_bytes())?;
+            options.footers_read.add(file.footer_bytes());
+            (file, version)
         };
         if may_be_cached {
             options.footers.insert(&self.location, version, file.clone());

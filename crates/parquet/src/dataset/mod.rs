@@ -4,6 +4,7 @@ mod address;
 mod alignment;
 mod cache;
 mod file;
+mod footers_read;
 mod listing;
 mod options;
 mod partition;

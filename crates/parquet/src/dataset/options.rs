@@ -4,6 +4,7 @@ use std::time::Duration;
 use arrow_schema::DataType;
 
 use super::cache::FooterCache;
+use super::footers_read::FootersRead;
 use crate::file::OpenOptions;
 use crate::source::StoreOptions;
 
@@ -17,6 +18,7 @@ pub struct DatasetOptions {
     pub(super) footers: FooterCache,
     pub(super) revalidates: bool,
     pub(super) store: StoreOptions,
+    pub(super) footers_read: FootersRead,
 }
 
 impl DatasetOptions {
@@ -42,6 +44,7 @@ impl DatasetOptions {
                 retries: Self::DEFAULT_RETRIES,
                 timeout: Self::DEFAULT_REQUEST_TIMEOUT,
             },
+            footers_read: FootersRead::default(),
         }
     }
 

@@ -6,6 +6,7 @@
 //!
 //! <https://parquet.apache.org/docs/file-format/>
 
+use std::cell::Cell;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -13,7 +14,8 @@ use bytes::Bytes;
 use parquet::DecodeResult;
 use parquet::encryption::decrypt::FileDecryptionProperties;
 use parquet::file::metadata::{
-    PageIndexPolicy, ParquetMetaData, ParquetMetaDataOptions, ParquetMetaDataPushDecoder, ParquetStatisticsPolicy,
+    PageIndexPolicy, ParquetMetaData, ParquetMetaDataOptions, ParquetMetaDataPushDecoder, ParquetMetaDataReader,
+    ParquetStatisticsPolicy,
 };
 
 use super::known_schemas::{self, KnownSchema, SchemaBytes};
@@ -31,11 +33,23 @@ use crate::source::ByteRanges;
 const TAIL_BYTES: u64 = 8;
 /// Magic, footer length and magic: what a file has at the least.
 const LEAST_FILE_BYTES: u64 = 12;
+
+/// The largest buffer that a thread keeps for the next file's footer.
+const MOST_KEPT_BYTES: usize = 64 << 10;
+
+thread_local! {
+    /// What the last footer was read into. What is kept of a footer is allocated beside the buffer: where it is freed and
+    /// allocated for each of many files, its place is cut up and another one taken.
+    static BUFFER: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
 /// A footer's bytes, and where they are.
 #[derive(Debug)]
 pub(super) struct Footer {
-    /// The footer with the tail behind it.
+    /// What was read, with the footer in it.
     bytes: Bytes,
+    /// Where in that the footer is; the tail is behind it.
+    content: Range<usize>,
     /// Offset of the footer within the file.
     start: u64,
     file_bytes: u64,
@@ -50,12 +64,13 @@ impl Footer {
             return Err(Error::corrupt(format!("a file of {file_bytes} bytes is too short for Parquet")));
         }
         let first_start = file_bytes.saturating_sub(guess_bytes.max(TAIL_BYTES));
-        let first = read(source, first_start..file_bytes)?;
+        let first = read_into(source, first_start..file_bytes, BUFFER.take())?;
+        let first_len = (file_bytes - first_start) as usize;
         let tail_start = file_bytes - TAIL_BYTES;
         let at_tail = |error: Error| error.locate(|at| at.offset = Some(tail_start));
-        let (&magic, rest) = first.split_last_chunk::<4>().map(|(rest, magic)| (magic, rest)).ok_or_else(short_read)?;
-        let (_, &len) = rest.split_last_chunk::<4>().ok_or_else(short_read)?;
-        let is_encrypted = match &magic {
+        let &[len0, len1, len2, len3, ref magic @ ..] =
+            first.get(..first_len).and_then(<[u8]>::last_chunk::<8>).ok_or_else(short_read)?;
+        let is_encrypted = match magic {
             b"PAR1" => false,
             b"PARE" => true,
             _ => {
@@ -63,7 +78,7 @@ impl Footer {
                 return Err(at_tail(Error::corrupt(what)));
             }
         };
-        let footer_bytes = u64::from(u32::from_le_bytes(len));
+        let footer_bytes = u64::from(u32::from_le_bytes([len0, len1, len2, len3]));
         if footer_bytes > limits.footer_bytes {
             let what = "bytes of the footer (footer_bytes)";
             return Err(at_tail(Error::limit(what, limits.footer_bytes, footer_bytes)));
@@ -73,13 +88,26 @@ impl Footer {
             return Err(at_tail(Error::corrupt(what)));
         }
         let start = tail_start - footer_bytes;
-        let bytes = if start >= first_start {
+        let (bytes, content_start) = if start >= first_start {
             // Fits: the first read is in memory.
-            first.slice((start - first_start) as usize..)
+            (first, (start - first_start) as usize)
         } else {
-            read(source, start..file_bytes)?
+            (read(source, start..file_bytes)?, 0)
         };
-        Ok(Self { bytes, start, file_bytes, is_encrypted })
+        let content = content_start..content_start + footer_bytes as usize;
+        Ok(Self { bytes, content, start, file_bytes, is_encrypted })
+    }
+
+    /// Length in bytes, the tail included.
+    pub(super) fn len(&self) -> u64 {
+        self.content.len() as u64 + TAIL_BYTES
+    }
+
+    /// Leaves the memory to the next footer that the thread reads.
+    pub(super) fn recycle(self) {
+        if self.bytes.len() <= MOST_KEPT_BYTES && self.bytes.is_unique() {
+            BUFFER.set(self.bytes.into());
+        }
     }
 
     /// Parses the footer, which is decrypted first if it has to be.
@@ -107,7 +135,7 @@ impl Footer {
     }
 
     fn content(&self) -> &[u8] {
-        &self.bytes[..self.bytes.len() - TAIL_BYTES as usize]
+        &self.bytes[self.content.clone()]
     }
 
     fn parse_unlocated(
@@ -149,40 +177,45 @@ impl Footer {
         known: Option<&KnownSchema>,
     ) -> Result<ParquetMetaData> {
         let options = known.map(|known| ParquetMetaDataOptions::new().with_schema(Arc::clone(&known.descr)));
-        let error = match decode(self.file_bytes, self.bytes.clone(), decryption, options) {
+        let with_tail = || self.bytes.slice(self.content.start..self.content.end + TAIL_BYTES as usize);
+        let decode_with = |options: Option<ParquetMetaDataOptions>| match decryption {
+            Some(keys) => decode_with_keys(self.file_bytes, with_tail(), keys, options),
+            None => guard(|| ParquetMetaDataReader::decode_metadata_with_options(self.content(), options.as_ref())),
+        };
+        let error = match decode_with(options) {
             Ok(metadata) => return Ok(metadata),
             Err(error) => error,
         };
         // What is optional and malformed, or of an early draft of the format, is not needed to read the data.
-        self.without_mistyped_fields()
-            .and_then(|bytes| decode(bytes.len() as u64, bytes.clone(), decryption, None).ok())
-            .or_else(|| decode(self.file_bytes, self.bytes.clone(), decryption, Some(without_statistics())).ok())
-            .ok_or(error)
-    }
-
-    fn without_mistyped_fields(&self) -> Option<Bytes> {
-        if self.is_encrypted {
-            return None;
-        }
-        let mut bytes = without_mistyped_fields(self.content()).ok()?;
-        bytes.extend_from_slice(&u32::try_from(bytes.len()).ok()?.to_le_bytes());
-        bytes.extend_from_slice(b"PAR1");
-        Some(Bytes::from(bytes))
+        let repaired = || match (self.is_encrypted, decryption) {
+            (true, _) => None,
+            (false, None) => {
+                let footer = without_mistyped_fields(self.content()).ok()?;
+                guard(|| ParquetMetaDataReader::decode_metadata(&footer)).ok()
+            }
+            (false, Some(keys)) => {
+                let mut footer = without_mistyped_fields(self.content()).ok()?;
+                footer.extend_from_slice(&u32::try_from(footer.len()).ok()?.to_le_bytes());
+                footer.extend_from_slice(b"PAR1");
+                decode_with_keys(footer.len() as u64, footer.into(), keys, None).ok()
+            }
+        };
+        repaired().or_else(|| decode_with(Some(without_statistics())).ok()).ok_or(error)
     }
 }
 
-/// Decodes a footer, given with the tail behind it, of a file of `file_bytes`.
-fn decode(
+/// Decodes a footer, given with the tail behind it, of a file of `file_bytes` that is encrypted or signed.
+fn decode_with_keys(
     file_bytes: u64,
     footer: Bytes,
-    decryption: Option<&Arc<FileDecryptionProperties>>,
+    keys: &Arc<FileDecryptionProperties>,
     options: Option<ParquetMetaDataOptions>,
 ) -> Result<ParquetMetaData> {
     let decoded = guard(|| {
         let mut decoder = ParquetMetaDataPushDecoder::try_new(file_bytes)?
             .with_page_index_policy(PageIndexPolicy::Skip)
             .with_metadata_options(options.map(Arc::new))
-            .with_file_decryption_properties(decryption.cloned());
+            .with_file_decryption_properties(Some(Arc::clone(keys)));
         decoder.push_range(file_bytes - footer.len() as u64..file_bytes, footer)?;
         decoder.try_decode()
     })?;
@@ -201,14 +234,22 @@ fn without_statistics() -> ParquetMetaDataOptions {
 
 /// Reads a range that has to come whole.
 pub(super) fn read(source: &dyn ByteRanges, range: Range<u64>) -> Result<Bytes> {
+    let expected = range.end - range.start;
+    let mut bytes = read_into(source, range, Vec::new())?;
+    bytes.truncate(expected as usize);
+    Ok(bytes)
+}
+
+/// As [`read`], into `buffer` if the source likes; what comes may be longer than the range.
+fn read_into(source: &dyn ByteRanges, range: Range<u64>, buffer: Vec<u8>) -> Result<Bytes> {
     let start = range.start;
     let expected = range.end - range.start;
-    let mut bytes =
-        source.read(range).map_err(|error| Error::io("read", error).locate(|at| at.offset = Some(start)))?;
+    let bytes = source
+        .read_reusing(range, buffer)
+        .map_err(|error| Error::io("read", error).locate(|at| at.offset = Some(start)))?;
     if (bytes.len() as u64) < expected {
         return Err(short_read().locate(|at| at.offset = Some(start)));
     }
-    bytes.truncate(expected as usize);
     Ok(bytes)
 }
 

@@ -36,6 +36,7 @@ use crate::schema::{self, Node, Projection, SchemaOptions};
 use crate::source::{ByteRanges, Counted, Traffic};
 
 pub use keys::DecryptionKeys;
+pub(crate) use options::LOCAL_FOOTER_GUESS_BYTES;
 pub use options::OpenOptions;
 pub(crate) use orders::StatisticsOrder;
 pub(crate) use plan::collect_columns;
@@ -52,6 +53,8 @@ pub struct ParquetFile {
 struct Shared {
     metadata: Arc<ParquetMetaData>,
     metadata_bytes: usize,
+    /// Length of the footer in the file, its tail included.
+    footer_bytes: u64,
     /// Bytes of memory of what has been read since and is kept here.
     kept_bytes: AtomicUsize,
     /// The metadata with column and offset indexes, once they were asked for.
@@ -102,12 +105,15 @@ impl ParquetFile {
             Some(properties) => footer.decryptor(properties)?,
             None => None,
         };
+        let footer_bytes = footer.len();
+        footer.recycle();
         let metadata_bytes = metadata.memory_size();
         let metadata = Arc::new(metadata);
         let (indexed, filters) = (OnceLock::new(), FilterStore::default());
         let shared = Arc::new(Shared {
             metadata,
             metadata_bytes,
+            footer_bytes,
             kept_bytes: AtomicUsize::new(0),
             indexed,
             filters,
@@ -178,6 +184,11 @@ impl ParquetFile {
     /// Bytes of memory that is held for the file while nothing of it is read.
     pub(crate) fn memory_bytes(&self) -> usize {
         self.shared.metadata_bytes + self.shared.kept_bytes.load(Ordering::Relaxed) + self.source.memory_bytes()
+    }
+
+    /// Length of the footer in the file, its tail included.
+    pub(crate) fn footer_bytes(&self) -> u64 {
+        self.shared.footer_bytes
     }
 
     /// Starts to say which rows to find.

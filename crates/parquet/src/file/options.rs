@@ -38,7 +38,7 @@ pub struct OpenOptions {
 const FOOTER_GUESS_BYTES: u64 = 64 << 10;
 
 /// What is read first of a local file: asking again costs less than copying what is not needed.
-const LOCAL_FOOTER_GUESS_BYTES: u64 = 8 << 10;
+pub(crate) const LOCAL_FOOTER_GUESS_BYTES: u64 = 8 << 10;
 
 impl OpenOptions {
     /// The defaults: [`Limits::default`], no keys, a file's path as its name, the Arrow schema hint followed, no
@@ -104,12 +104,16 @@ impl OpenOptions {
             LocalFile::open(path).map(|file| Arc::new(file) as _)
         };
         let source = source.map_err(|error| Error::io("open", error).locate(|at| at.file = Some(Arc::clone(name))))?;
-        self.open_local_source(source)
+        self.open_local_source(source, LOCAL_FOOTER_GUESS_BYTES)
     }
 
-    /// As [`OpenOptions::from_source`], where a read costs little.
-    pub(crate) fn open_local_source(mut self, source: Arc<dyn ByteRanges>) -> Result<ParquetFile> {
-        self.footer_guess_bytes = LOCAL_FOOTER_GUESS_BYTES;
+    /// As [`OpenOptions::from_source`], where a read costs little and the last `footer_guess_bytes` are read first.
+    pub(crate) fn open_local_source(
+        mut self,
+        source: Arc<dyn ByteRanges>,
+        footer_guess_bytes: u64,
+    ) -> Result<ParquetFile> {
+        self.footer_guess_bytes = footer_guess_bytes;
         self.from_source(source)
     }
 
@@ -146,8 +150,8 @@ impl OpenOptions {
         self.from_source(Arc::new(bytes))
     }
 
-    /// Opens whatever gives byte ranges, and reads the footer: the last 64 KiB (of local files 8 KiB), and once more if it is
-    /// longer.
+    /// Opens whatever gives byte ranges, and reads the footer: the last 64 KiB (of local files 8 KiB, or in a dataset what
+    /// the largest footer so far had and an eighth more), and once more if it is longer.
     ///
     /// # Errors
     /// [`Error::Corrupt`] for something that is no Parquet file or has a malformed footer, [`Error::Limit`] for a footer over

@@ -1,9 +1,12 @@
 use std::fs;
 use std::sync::Arc;
 
-use super::{directory, int64, write};
+use arrow_array::RecordBatch;
+
+use super::{directory, int64, options, write};
 use crate::dataset::{Dataset, DatasetOptions, FooterCache};
 use crate::file::{DecryptionKeys, OpenOptions};
+use crate::{ParquetWriter, WriteOptions};
 
 fn cached(cache: &FooterCache) -> DatasetOptions {
     DatasetOptions::new().footer_cache(cache.clone())
@@ -102,4 +105,26 @@ fn options_that_change_what_is_read_do_not_share() {
     let len = cache.len();
     open(OpenOptions::new().decryption(DecryptionKeys::new(vec![0; 16])));
     assert_eq!(cache.len(), len);
+}
+
+#[test]
+fn files_are_opened_whatever_the_footers_before_had_for_length() {
+    let (_directory, path) = directory();
+    // Shorter and longer than what is read first, and than what the threads keep.
+    let notes = [0, 3_000, 10, 9_000, 100_000, 0, 200_000, 70_000, 1];
+    for (file, &len) in notes.iter().enumerate() {
+        let batch = RecordBatch::try_from_iter([("n", int64([file as i64]))]).expect("one column");
+        let with_note = WriteOptions::default().key_value_metadata("note", "x".repeat(len));
+        let target = fs::File::create(path.join(format!("{file}.parquet"))).expect("a file");
+        let mut writer = ParquetWriter::new(target, &batch.schema(), with_note).expect("a schema that can be written");
+        writer.write(&batch).expect("a batch");
+        writer.finish().expect("a footer");
+    }
+    let dataset = Dataset::open([&path], options()).expect("the files just written");
+    for (file, &len) in dataset.files().iter().zip(&notes) {
+        let open = file.open().expect("a file just written");
+        let key_values = open.metadata().file_metadata().key_value_metadata().expect("a note");
+        let note = key_values.iter().find(|pair| pair.key == "note").and_then(|pair| pair.value.as_ref());
+        assert_eq!(note.map(String::len), Some(len));
+    }
 }
