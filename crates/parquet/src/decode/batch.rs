@@ -154,8 +154,11 @@ pub(super) fn set_bits(words: &[u8]) -> impl Iterator<Item = usize> + '_ {
 /// A kernel that moves selected values to the front of its output.
 type Compress<T> = fn(&[T], &[u8], usize, &mut [T]) -> Result<usize, KernelError>;
 
-/// Fewer than one in so many slots are looked for bit by bit, so that the time goes by those that are kept.
-pub(super) const FEW: usize = 16;
+/// Fewer than one in so many values of `width` bytes are looked for bit by bit, so that the time goes by those that are kept:
+/// the kernels take as many at once as fill a vector.
+pub(super) fn few(width: usize) -> usize {
+    if width < 8 { 16 } else { 8 }
+}
 
 /// Moves the selected ones of `slots`, which are values of type `T`, to `kept`, which has room for exactly those; false if
 /// they are not aligned to it.
@@ -171,7 +174,7 @@ fn compress_slots<T: bytemuck::Pod>(
         compress(slots, selection, 0, kept)?;
         return Ok(true);
     };
-    if kept.len() * FEW >= slots.len() {
+    if kept.len() * few(size_of::<T>()) >= slots.len() {
         compress(slots, selection, 0, kept)?;
         return Ok(true);
     }

@@ -8,7 +8,7 @@ use lath_kernels::{byte_stream_split, delta, gather, rle, select};
 use parquet::basic::Type as PhysicalType;
 
 use super::aligned::AlignedBytes;
-use super::batch::{FEW, compress_values, pick_values};
+use super::batch::{compress_values, few, pick_values};
 use super::byte_array::PrefixStream;
 use super::chunk_dictionary::ChunkDictionary;
 use super::convert::FixedLayout;
@@ -184,7 +184,7 @@ impl FixedColumn {
         self.open_page()?;
         if let PageState::Plain { src, position } = &mut self.page
             && convert.is_none()
-            && count * FEW < value_count
+            && count * few(width) < value_count
         {
             pick_values(width, take(src, position, value_count * stored_width)?, selection, out);
             return Ok(());

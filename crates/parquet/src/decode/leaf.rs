@@ -153,7 +153,13 @@ impl LeafReader {
         let words = n.div_ceil(64);
         let Masks { slots, valid, values } = &mut self.masks;
         let wanted = zeroed(slots, words);
-        select::copy_bits(bytemuck::cast_slice(selection), at, bytemuck::cast_slice_mut(wanted), 0, n)?;
+        match selection.get(at / 64..).and_then(|rest| rest.get(..words)).filter(|_| at.is_multiple_of(64)) {
+            Some(selection) => {
+                wanted.copy_from_slice(selection);
+                clear_tail(wanted, n);
+            }
+            None => select::copy_bits(bytemuck::cast_slice(selection), at, bytemuck::cast_slice_mut(wanted), 0, n)?,
+        }
         let count = levels::count(wanted);
         let Some(decoder) = self.def_decoder.as_mut().filter(|_| self.leaf.max_def_level > 0) else {
             return self.values.append_selected(n, wanted, Slots::all_valid(count));
@@ -566,4 +572,13 @@ fn zeroed(mask: &mut Vec<u64>, words: usize) -> &mut [u64] {
     let mask = resized(mask, words);
     mask.fill(0);
     mask
+}
+
+/// Clears the bits from `len` on of the last word.
+fn clear_tail(words: &mut [u64], len: usize) {
+    if !len.is_multiple_of(64)
+        && let Some(last) = words.last_mut()
+    {
+        *last &= (1 << (len % 64)) - 1;
+    }
 }
