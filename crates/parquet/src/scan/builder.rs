@@ -163,7 +163,8 @@ impl Scan {
     }
 
     /// Most rows of a batch. Batches also end where row groups end; where a filter drops rows, rows are joined to batches of at
-    /// least a quarter of this, and strings are copied where they are little of the pages that they would hold in memory.
+    /// least an eighth of this, and of fewer than a quarter strings are copied if they are little of the pages that they would
+    /// hold in memory.
     pub fn batch_size(mut self, rows: usize) -> Self {
         self.batch_size = rows;
         self

@@ -17,7 +17,10 @@ use crate::error::{Error, Result};
 
 /// Survivors of a window are handed out as they are from this part of the batch size on. Joining copies them: of random rows,
 /// where half or a tenth pass, a filter took 1.3 times as long as filtering afterwards, which joins nothing.
-const ENOUGH: usize = 4;
+const ENOUGH: usize = 8;
+
+/// Batches of less than this part of the batch size do not keep pages in memory of which they show little.
+const FEW: usize = 4;
 
 /// Makes batches of the rows that survive in a row group: few survivors of many windows become one batch.
 #[derive(Debug)]
@@ -52,6 +55,7 @@ impl Producer {
         let enough = if job.target.can_be_joined() { job.batch_size / ENOUGH } else { 0 };
         while self.pending.is_empty() || self.pending_rows < enough {
             let Some(batch) = self.next_window(reader, job)? else { break };
+            let batch = let_go_of_pages(batch, job.batch_size)?;
             // Rows that are enough by themselves are handed out as they are.
             if (enough..=job.batch_size).contains(&batch.num_rows()) {
                 if self.pending.is_empty() {
@@ -60,7 +64,7 @@ impl Producer {
                 self.ready = Some(batch);
                 break;
             }
-            self.hold(batch, enough)?;
+            self.hold(batch);
         }
         let joined = match self.pending.as_slice() {
             [] => return Ok(None),
@@ -74,16 +78,15 @@ impl Producer {
         if joined.num_rows() <= job.batch_size {
             return Ok(Some(joined));
         }
-        self.hold(joined.slice(job.batch_size, joined.num_rows() - job.batch_size), enough)?;
+        let rest = joined.slice(job.batch_size, joined.num_rows() - job.batch_size);
+        self.hold(let_go_of_pages(rest, job.batch_size)?);
         Ok(Some(joined.slice(0, job.batch_size)))
     }
 
-    /// Keeps rows for a later batch: if they are few, without the pages that they come from, whose memory can then be used
-    /// again.
-    fn hold(&mut self, batch: RecordBatch, enough: usize) -> Result<()> {
+    /// Keeps rows for a later batch.
+    fn hold(&mut self, batch: RecordBatch) {
         self.pending_rows += batch.num_rows();
-        self.pending.push(if batch.num_rows() < enough { compact(batch)? } else { batch });
-        Ok(())
+        self.pending.push(batch);
     }
 
     /// The rows that survive in the next window that has any.
@@ -109,6 +112,11 @@ impl Producer {
     pub(super) fn finish(self, reader: &mut Reader) {
         self.scan.finish(reader);
     }
+}
+
+/// Few rows without the pages that they come from, whose memory can then be used again.
+fn let_go_of_pages(batch: RecordBatch, batch_size: usize) -> Result<RecordBatch> {
+    if batch.num_rows() < batch_size / FEW { compact(batch) } else { Ok(batch) }
 }
 
 /// Views that point at little of the pages that they keep in memory become views of copies.
