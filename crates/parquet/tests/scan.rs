@@ -211,7 +211,6 @@ fn expected_rows(all: &RecordBatch, read: &RecordBatch, text: &str, limit: u64) 
     filter_record_batch(read, &truth).unwrap()
 }
 
-/// A file of row groups of 1,000 rows: a number that ascends, a key with few values, and a text.
 /// A column that says how many rows pass, and columns of every width, without nulls and with.
 fn sparse_table(random: &mut fastrand::Rng, rows: usize) -> RecordBatch {
     let letters = "Franz jagt im komplett verwahrlosten Taxi quer durch Bayern. ".repeat(3);
@@ -287,6 +286,7 @@ fn rows_at_random_are_those_of_filtering_afterwards() {
     }
 }
 
+/// A file of row groups of 1,000 rows: a number that ascends, a key with few values, and a text.
 fn numbered(rows: i64) -> ParquetFile {
     ParquetFile::from_bytes(numbered_bytes(rows)).unwrap()
 }
