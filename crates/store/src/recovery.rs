@@ -15,7 +15,7 @@ use crate::record;
 use crate::root::Root;
 use crate::space::Space;
 use crate::space::reclaim::{Reclaimer, Retired};
-use crate::state::{Named, Published, State, sorted, walk_root, write_record};
+use crate::state::{Named, Published, State, sorted, walk_root, write_record_at};
 use crate::storage::Storage;
 use crate::store::{Inner, Store};
 use crate::transaction::Transaction;
@@ -124,7 +124,9 @@ fn first_state(arena: &Arc<Arena>, readers: &Readers, header: &Header) -> Result
         space.mark_used(map);
     }
     let mut writer = Writer::new(WriteArena::new(Arc::clone(arena)), space, generation);
-    let record = write_record(&mut writer, &root)?;
+    // A store that is only read does not get longer by being opened, however dense it is.
+    let extent = writer.allocate_tightly(1)?;
+    let record = write_record_at(&mut writer, extent, &root)?;
     published.push(Published { value: Published::value_of(record, root.sequence), root });
     Ok(Box::new(State {
         writer,

@@ -221,6 +221,11 @@ pub(crate) fn walk_since(
 /// Writes the record of a commit; where it is.
 pub(crate) fn write_record(writer: &mut Writer, root: &Root) -> Result<u64> {
     let extent = writer.allocate_units(1)?;
+    write_record_at(writer, extent, root)
+}
+
+/// The same where it was made room for.
+pub(crate) fn write_record_at(writer: &mut Writer, extent: Extent, root: &Root) -> Result<u64> {
     root.write(writer.arena.fresh(extent, Kind::Root, root.generation)?);
     Ok(extent.start)
 }

@@ -29,7 +29,7 @@ impl Engine for RocksDb {
         for (key, value) in batch.entries() {
             transaction.put(key, value);
         }
-        self.database.write_opt(&transaction, &self.write).expect("RocksDB commits");
+        self.database.write_opt(transaction, &self.write).expect("RocksDB commits");
     }
 
     fn read<T>(&self, work: impl FnOnce(&Snapshot<'_>) -> T) -> T {

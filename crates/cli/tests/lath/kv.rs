@@ -112,6 +112,8 @@ fn a_store_of_which_most_was_removed_gets_short() {
     assert!(text.contains("\nmoved ") && !text.contains("by a reader"), "{text}");
     assert_eq!(lath(["kv", "dump", &store]).text(0), dump.text(0));
     assert!(lath(["kv", "check", &store]).text(0).contains("sound: 3000 keys"));
+    let read = fs::metadata(&store).unwrap().len();
+    assert!(read < after + after / 4, "reading made {after} bytes {read}");
     assert!(lath(["kv", "compact", "--help"]).text(0).contains("lath kv compact colours.lath"));
 }
 
