@@ -5,6 +5,7 @@ mod disk;
 mod engine;
 mod engines;
 mod keys;
+mod nodes;
 mod options;
 mod report;
 mod table;
@@ -48,6 +49,7 @@ fn main() -> ExitCode {
     match Options::parse(&arguments) {
         Ok(options) => {
             let mut record = Record::start("store", options.sizes.iter().all(|&keys| keys < 20_000_000));
+            nodes::run(&mut record);
             report::run(&mut record, &options);
             eprintln!("record: {}", record.path().display());
             ExitCode::SUCCESS

@@ -1,4 +1,4 @@
-//! What a search in a node takes, at every tier: `cargo run --release -p lath-kernels --example bytesearch`.
+//! What a search in a node takes, at every tier.
 //!
 //! Nodes of 256 bytes, 512 of them (they fit a second-level cache), each with arrays of its own and a number of bytes within
 //! the range that the row names. By latency the next node is chosen with the answer in the one before, by throughput without
@@ -7,6 +7,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
+use lath_bench_record::record::Record;
 use lath_kernels::{Tier, bytesearch};
 
 const NODES: usize = 512;
@@ -79,75 +80,80 @@ fn time<const DEPENDENT: bool>(nodes: &[Node], search: &impl Fn(&Node) -> u64) -
     (best, black_box(sum))
 }
 
-fn row(name: &str, [least, most]: [usize; 2], search: impl Fn(&Node) -> u64) {
-    // A name, and the least of the lengths, can be asked for.
-    let mut wanted = std::env::args().skip(1);
-    let is_wanted = wanted.next().is_none_or(|part| name.contains(&part));
-    if !is_wanted || wanted.next().is_some_and(|from| from != least.to_string()) {
-        return;
-    }
-    let nodes = nodes(least, most);
-    let mut sums = None;
-    print!("{name:28} {least:>3}..={most:<3}");
-    for &tier in Tier::available() {
-        // Nothing here has code of its own at this tier.
-        if tier == Tier::Sse41 {
-            continue;
-        }
-        assert_eq!(tier.select(), tier);
-        let (latency, dependent) = time::<true>(&nodes, &search);
-        let (throughput, independent) = time::<false>(&nodes, &search);
-        assert_eq!(*sums.get_or_insert((dependent, independent)), (dependent, independent), "{name} at {tier}");
-        print!("  {tier} {latency:6.2} {throughput:6.2}");
-    }
-    println!();
+/// The tiers that have code of their own here.
+fn tiers() -> impl Iterator<Item = Tier> {
+    Tier::available().iter().copied().filter(|&tier| tier != Tier::Sse41)
 }
 
-fn main() {
-    println!("ns a call: by latency, by throughput");
-    row("(the choice of a node)", [32, 32], |node| u64::from(node.key));
+#[derive(Default)]
+struct Rows(Vec<Vec<String>>);
+
+impl Rows {
+    fn add(&mut self, name: &str, [least, most]: [usize; 2], search: impl Fn(&Node) -> u64) {
+        let nodes = nodes(least, most);
+        let length = if least == most { least.to_string() } else { format!("{least} to {most}") };
+        let mut row = vec![name.to_owned(), length];
+        let mut sums = None;
+        for tier in tiers() {
+            assert_eq!(tier.select(), tier);
+            let (latency, dependent) = time::<true>(&nodes, &search);
+            let (throughput, independent) = time::<false>(&nodes, &search);
+            assert_eq!(*sums.get_or_insert((dependent, independent)), (dependent, independent), "{name} at {tier}");
+            row.push(format!("{latency:.1} · {throughput:.1}"));
+        }
+        self.0.push(row);
+    }
+}
+
+/// Prints the table, and leaves the kernels at the tier they were at.
+pub fn run(record: &mut Record) {
+    let tier = Tier::current();
+    let mut rows = Rows::default();
+    rows.add("(the choice of a node)", [32, 32], |node| u64::from(node.key));
     for lengths in [[8, 8], [20, 48], [64, 64], [1, 64], [65, 256], [255, 255]] {
-        row("lower_bound", lengths, |node| bytesearch::lower_bound(&node.sorted[16..16 + node.count], node.key) as u64);
-        row("lower_bound_within", lengths, |node| {
+        rows.add("lower_bound", lengths, |node| {
+            bytesearch::lower_bound(&node.sorted[16..16 + node.count], node.key) as u64
+        });
+        rows.add("lower_bound_within", lengths, |node| {
             bytesearch::lower_bound_within(&node.sorted, 16, node.count, node.key) as u64
         });
-        row("upper_bound_within", lengths, |node| {
+        rows.add("upper_bound_within", lengths, |node| {
             bytesearch::upper_bound_within(&node.sorted, 16, node.count, node.key) as u64
         });
-        row("upper_bound_padded", lengths, |node| {
+        rows.add("upper_bound_padded", lengths, |node| {
             let blocks = &node.sorted[16..].as_chunks().0[..node.count.div_ceil(64).min(4)];
             bytesearch::upper_bound_padded(blocks, node.count, node.key) as u64
         });
-        row("partition_point (std)", lengths, |node| {
+        rows.add("partition_point (std)", lengths, |node| {
             node.sorted[16..16 + node.count].partition_point(|&byte| byte < node.key) as u64
         });
     }
     for lengths in [[8, 8], [20, 48], [32, 32], [1, 64]] {
-        row("find_byte_mask", lengths, |node| {
+        rows.add("find_byte_mask", lengths, |node| {
             bytesearch::find_byte_mask(&node.bytes[16..16 + node.count], node.key).trailing_zeros().into()
         });
-        row("find_byte_mask_within", lengths, |node| {
+        rows.add("find_byte_mask_within", lengths, |node| {
             bytesearch::find_byte_mask_within(&node.bytes, 16, node.count, node.key).trailing_zeros().into()
         });
-        row("find_byte_mask_padded", lengths, |node| {
+        rows.add("find_byte_mask_padded", lengths, |node| {
             let block = node.bytes[16..].first_chunk().unwrap_or(&[0; 64]);
             bytesearch::find_byte_mask_padded(block, node.count, node.key).trailing_zeros().into()
         });
-        row("position (std)", lengths, |node| {
+        rows.add("position (std)", lengths, |node| {
             node.bytes[16..16 + node.count].iter().position(|&byte| byte == node.key).unwrap_or(64) as u64
         });
     }
-    row("find_u32x16", [16, 16], |node| bytesearch::find_u32x16(&node.numbers, node.wanted) as u64);
-    row("min_index_32", [32, 32], |node| {
+    rows.add("find_u32x16", [16, 16], |node| bytesearch::find_u32x16(&node.numbers, node.wanted) as u64);
+    rows.add("min_index_32", [32, 32], |node| {
         node.ages.first_chunk().map_or(0, |ages| bytesearch::min_index_32(ages) as u64)
     });
-    row("min_index_64", [64, 64], |node| bytesearch::min_index_64(&node.ages) as u64);
-    row("slot_ranks", [16, 16], |node| {
+    rows.add("min_index_64", [64, 64], |node| bytesearch::min_index_64(&node.ages) as u64);
+    rows.add("slot_ranks", [16, 16], |node| {
         let ranks = bytesearch::slot_ranks(node.ages[0]);
         u64::from(ranks[usize::from(node.key & 15)])
     });
     for lengths in [[1, 16], [16, 16], [17, 64], [64, 64], [128, 128]] {
-        row("remap_branches", lengths, |node| {
+        rows.add("remap_branches", lengths, |node| {
             let table = node.bytes.first_chunk().unwrap_or(&[0; 16]);
             let mut out = [0; 256];
             let copied = bytesearch::remap_branches(&node.bytes[16..16 + node.count], table, &mut out[..node.count]);
@@ -155,4 +161,8 @@ fn main() {
             u64::from(black_box(&out)[node.count - 1]) + u64::from(copied.is_err())
         });
     }
+    tier.select();
+    record.heading("What a search in a node takes: ns by latency · by throughput, best of 25 rounds");
+    let head = ["kernel", "bytes"].into_iter().chain(tiers().map(Tier::name));
+    record.table(&head.map(str::to_owned).collect::<Vec<_>>(), &rows.0);
 }
