@@ -33,7 +33,7 @@ pub fn run(record: &mut Record, options: &Options) {
         let mut runners = options.runners();
         if !column.name.starts_with("string") {
             // Views and offsets differ only for strings.
-            runners.retain(|runner| !matches!(runner, Runner::Own(reader) if !reader.views));
+            runners.retain(|runner| !matches!(runner, Runner::Own(reader) if !reader.way.views));
         }
         let outcomes = race(&runners, &path, 1, options);
         for outcome in &outcomes {

@@ -17,7 +17,7 @@ use std::time::Instant;
 use serde_json::json;
 
 use crate::machine;
-use readers::{Library, Reader};
+use readers::{Library, Reader, Way};
 
 /// What the process of one reader does: decodes `path` again and again, and prints one line of JSON.
 pub fn decode(reader: Reader, path: &Path, threads: usize, repetitions: usize) {
@@ -40,7 +40,7 @@ pub fn decode(reader: Reader, path: &Path, threads: usize, repetitions: usize) {
 pub fn verify(path: &Path) -> Result<Vec<checksum::Digest>, String> {
     let digests = |library, views, batch_rows| {
         let digests = Mutex::default();
-        Reader { library, views, batch_rows, mapped: false }.read(path, 1, |batch| {
+        Reader { library, way: Way { views, batch_rows, mapped: false } }.read(path, 1, |batch| {
             checksum::add(&mut digests.lock().expect("no reader panicked"), &batch);
         });
         digests.into_inner().expect("no reader panicked")

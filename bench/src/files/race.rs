@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use super::readers::Reader;
+use super::readers::{Library, Reader, Way};
 
 /// A program that does the measured work so many times and prints its times as a line of JSON.
 pub trait Contestant: Clone {
@@ -38,11 +38,11 @@ impl Contestant for Runner {
         match self {
             Runner::Own(reader) => {
                 let library = match reader.library {
-                    super::Library::Lath => "Lath",
-                    super::Library::Parquet => "parquet (Rust)",
+                    Library::Lath => "Lath",
+                    Library::Parquet => "parquet (Rust)",
                 };
-                let mapped = if reader.mapped { ", mapped" } else { "" };
-                format!("{library}, {}{mapped}", if reader.views { "views" } else { "offsets" })
+                let mapped = if reader.way.mapped { ", mapped" } else { "" };
+                format!("{library}, {}{mapped}", if reader.way.views { "views" } else { "offsets" })
             }
             Runner::Python(name) => name.split('-').next().unwrap_or(name).to_owned(),
             Runner::Go => "parquet-go".to_owned(),
@@ -50,7 +50,7 @@ impl Contestant for Runner {
     }
 
     fn is_lath(&self) -> bool {
-        matches!(self, Runner::Own(Reader { library: super::Library::Lath, .. }))
+        matches!(self, Runner::Own(Reader { library: Library::Lath, .. }))
     }
 
     fn command(&self, path: &Path, threads: usize, repetitions: usize) -> Command {
@@ -163,10 +163,9 @@ impl Options {
     pub fn runners(&self) -> Vec<Runner> {
         let mut runners = Vec::new();
         if self.lath {
-            let ways = own(super::Library::Lath, if self.quick { &[8_192] } else { &[8_192, 65_536] });
-            for way in ways {
-                let Runner::Own(reader) = way else { continue };
-                runners.extend([false, true].map(|mapped| Runner::Own(Reader { mapped, ..reader })));
+            for reader in own(Library::Lath, self.quick) {
+                let way = |mapped| Way { mapped, ..reader.way };
+                runners.extend([false, true].map(|mapped| Runner::Own(Reader { way: way(mapped), ..reader })));
             }
         }
         if self.peers {
@@ -230,7 +229,7 @@ fn run<C: Contestant>(runner: &C, path: &Path, threads: usize, repetitions: usiz
 
 /// Every peer, in the ways that suit it; in the usual way only when it has to be quick.
 fn reading_peers(quick: bool) -> Vec<Runner> {
-    let mut runners = own(super::Library::Parquet, if quick { &[8_192] } else { &[1_024, 8_192, 65_536] });
+    let mut runners: Vec<Runner> = own(Library::Parquet, quick).map(Runner::Own).collect();
     if !quick {
         runners.extend(["pyarrow-16k", "pyarrow-1m", "pyarrow-mapped"].map(Runner::Python));
     }
@@ -239,11 +238,8 @@ fn reading_peers(quick: bool) -> Vec<Runner> {
     runners
 }
 
-fn own(library: super::Library, batch_rows: &[usize]) -> Vec<Runner> {
-    [true, false]
-        .into_iter()
-        .flat_map(|views| {
-            batch_rows.iter().map(move |&batch_rows| Runner::Own(Reader { library, views, batch_rows, mapped: false }))
-        })
-        .collect()
+fn own(library: Library, quick: bool) -> impl Iterator<Item = Reader> {
+    let batch_rows: &[usize] = if quick { &[8_192] } else { &[1_024, 8_192, 65_536] };
+    let ways = move |views| batch_rows.iter().map(move |&batch_rows| Way { views, batch_rows, mapped: false });
+    [true, false].into_iter().flat_map(ways).map(move |way| Reader { library, way })
 }

@@ -1,0 +1,20 @@
+use std::path::Path;
+
+use arrow_array::RecordBatch;
+use lath_parquet::{OpenOptions, Strings};
+
+use super::Way;
+
+/// Reads all of a file, every batch given to `take`; returns the rows.
+pub fn read(way: Way, path: &Path, threads: usize, take: impl Fn(RecordBatch) + Sync) -> u64 {
+    let file = OpenOptions::new().memory_map(way.mapped).open(path).expect("file is readable");
+    let strings = if way.views { Strings::Views } else { Strings::Offsets };
+    let batches = file.read().batch_size(way.batch_rows).strings(strings).threads(threads).build();
+    let mut rows = 0;
+    for batch in batches.expect("file can be read") {
+        let batch = batch.expect("batch decodes");
+        rows += batch.num_rows() as u64;
+        take(batch);
+    }
+    rows
+}
