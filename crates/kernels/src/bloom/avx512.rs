@@ -1,7 +1,7 @@
 //! Two blocks a register, and their words tested to mask bits: eight checks are eight bytes of a mask, each to be all ones.
 //!
-//! One check, and inserting, are as at AVX2: a block is half a register.
-#![expect(unsafe_code, reason = "vector loads")]
+//! One check has a block to a register, half as long, and so has inserting, which is as at AVX2.
+#![expect(unsafe_code, reason = "vector loads, and a check as assembly")]
 
 use std::arch::x86_64::{
     __m512i, _mm256_loadu_si256, _mm512_broadcast_i32x8, _mm512_castsi256_si512, _mm512_cmpeq_epi64_mask,
@@ -16,6 +16,44 @@ use crate::tier::avx512;
 
 /// Checks that are reduced together.
 const GROUP: usize = 8;
+
+/// One check, written into whoever asks: a call, which code for any processor needs in order to come to this tier's
+/// instructions, takes as long as three of the ten.
+///
+/// The registers are those from 16 on, which leave the others as code without AVX knows them, so that no `vzeroupper` is due.
+///
+/// # Safety
+/// The processor must have the features of this tier.
+#[inline(always)]
+pub(super) unsafe fn check(block: &Block, hash: u64) -> bool {
+    let is_set: u8;
+    // SAFETY: the instructions are of AVX-512 F and VL, which the caller vouches for; they read the 32 bytes of the block,
+    // the salts and the word behind them, write none, and change the registers named and the flags.
+    unsafe {
+        std::arch::asm!(
+            "vpbroadcastd ymm16, {key:e}",
+            "vpmulld ymm16, ymm16, ymmword ptr [{salt}]",
+            "vpsrld ymm16, ymm16, 27",
+            "vpbroadcastd ymm17, dword ptr [{salt} + 32]",
+            "vpsllvd ymm16, ymm17, ymm16",
+            "vptestnmd k1, ymm16, ymmword ptr [{block}]",
+            "kortestw k1, k1",
+            "setz {is_set}",
+            key = in(reg) hash as u32,
+            salt = in(reg) &raw const SALT_AND_ONE,
+            block = in(reg) block.as_ptr(),
+            is_set = lateout(reg_byte) is_set,
+            out("xmm16") _,
+            out("xmm17") _,
+            out("k1") _,
+            options(pure, readonly, nostack),
+        );
+    }
+    is_set != 0
+}
+
+/// The salts, and behind them what is shifted to where a bit is.
+static SALT_AND_ONE: [u32; 9] = [SALT[0], SALT[1], SALT[2], SALT[3], SALT[4], SALT[5], SALT[6], SALT[7], 1];
 
 avx512! {
     #[inline]

@@ -186,8 +186,13 @@ fn insert_all(blocks: &mut BlocksMut<'_>, hashes: &[u64]) {
     dispatch!(insert_all(blocks, hashes): avx2 sse41 neon);
 }
 
-#[inline]
+#[inline(always)]
 fn check_one(block: &Block, hash: u64) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    if Tier::Avx512.is_reached() {
+        // SAFETY: a tier is reached where its gate has tested every feature that its code uses.
+        return unsafe { avx512::check(block, hash) };
+    }
     #[cfg(target_arch = "x86_64")]
     if Tier::Avx2.is_reached() {
         // SAFETY: a tier is reached where its gate has tested every feature that the callee enables.

@@ -1,5 +1,7 @@
 use lath_testkit::{Guarded, GuardedBytes, Seeded, lengths};
 
+#[cfg(target_arch = "x86_64")]
+use super::avx512;
 use super::{
     BLOCK_LEN, block_index, check, check_filters, check_many, count_filters, count_many, insert, insert_many, reference,
 };
@@ -284,4 +286,44 @@ fn a_bitmap_that_is_too_short_or_too_long_is_refused() {
         assert_eq!(check_many(&[0; 32], &vec![0; answers], &mut out), expected);
         assert_eq!(check_filters(&vec![[0; 32].as_slice(); answers], 1, &mut out), expected);
     }
+}
+
+/// Where the check is written into code that has all vector registers in use, they are what they were.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn a_check_leaves_the_registers_of_the_code_around_it_alone() {
+    use std::arch::x86_64::{_mm512_add_epi32, _mm512_mullo_epi32, _mm512_reduce_add_epi32, _mm512_set1_epi32};
+
+    /// How many of the hashes are in the block, and a sum of what 28 registers have come to.
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq")]
+    fn count<const HERE: bool>(block: &[u8; BLOCK_LEN], hashes: &[u64]) -> (usize, i32) {
+        let mut sums: [_; 28] = std::array::from_fn(|i| _mm512_set1_epi32(i as i32));
+        let mut count = 0;
+        for &hash in hashes {
+            // SAFETY: this function has the features.
+            let is_found = if HERE { unsafe { avx512::check(block, hash) } } else { check(block, hash) == Ok(true) };
+            count += usize::from(is_found);
+            let factor = _mm512_set1_epi32(hash as i32 | 1);
+            for sum in &mut sums {
+                *sum = _mm512_add_epi32(_mm512_mullo_epi32(*sum, factor), factor);
+            }
+        }
+        let sum =
+            sums.into_iter().fold(_mm512_set1_epi32(0), |all, sum| _mm512_mullo_epi32(_mm512_add_epi32(all, sum), sum));
+        (count, _mm512_reduce_add_epi32(sum))
+    }
+
+    if !Tier::available().contains(&Tier::Avx512) {
+        return;
+    }
+    let mut random = Seeded::new("a check leaves the registers of the code around it alone");
+    let hashes = hashes(&mut random, 5000);
+    let mut block = [0; BLOCK_LEN];
+    insert_many(&mut block, &hashes[..10]).unwrap();
+    // SAFETY: the tier is there, which has these features.
+    let here = unsafe { count::<true>(&block, &hashes) };
+    // SAFETY: as above.
+    let called = unsafe { count::<false>(&block, &hashes) };
+    assert_eq!(here, called);
+    assert_eq!(here.0, count_many(&block, &hashes).unwrap());
 }
