@@ -128,6 +128,9 @@ impl DatasetFile {
             let version = source.version().clone();
             let file = open.open_local_source(Arc::new(source), options.footers_read.guess_bytes())?;
             options.footers_read.add(file.footer_bytes());
+            if may_be_cached {
+                file.filters().keep_in(options.footers.filters());
+            }
             (file, version)
         };
         if may_be_cached {

@@ -9,6 +9,8 @@
 //! | [`dictionary`] pages | the chunk's values are among these | the page |
 //! | [`page_index`] | the same as statistics, page by page | the two indexes of the column |
 //!
+//! A key alone is looked up in the filters that are in memory before everything else.
+//!
 //! Each module says when its evidence is passed over. What is malformed, encrypted or of a kind that is not known rules out
 //! nothing, and is left for `lath check` to report; only storage that fails is an error. That a file tells the truth is
 //! taken for granted: a smallest value that is not the smallest hides rows.
@@ -84,7 +86,7 @@ pub(crate) fn prune(
     let mut stages = Stages::new(file, &columns, predicate, pruning, report);
     let mut surviving = Vec::new();
     for row_groups in row_groups.chunks(ROW_GROUPS_TOGETHER) {
-        stages.statistics(row_groups);
+        stages.statistics(row_groups)?;
         stages.bloom()?;
         stages.dictionary()?;
         stages.page_index(&mut surviving)?;

@@ -29,7 +29,8 @@ pub struct Pruning {
     pub dictionary_bytes: u64,
     /// How many times as long as its dictionary page a chunk has to be.
     pub(super) dictionary_share: u64,
-    /// Where Bloom filters are kept that have been read; `None` keeps none.
+    /// Where Bloom filters are kept, all of them whole when they are first needed; `None` leaves it to the cache of footers, which
+    /// keeps those of local files that are asked again ([`FooterCache`](crate::FooterCache)).
     pub filter_memory: Option<Arc<FilterMemory>>,
 }
 
@@ -46,7 +47,7 @@ impl Pruning {
 }
 
 impl Default for Pruning {
-    /// All kinds of evidence, no Bloom filters kept.
+    /// All kinds of evidence; Bloom filters are kept with footers at most.
     fn default() -> Self {
         Self {
             statistics: true,

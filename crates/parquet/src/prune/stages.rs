@@ -56,7 +56,8 @@ impl<'a> Stages<'a> {
     }
 
     /// Begins with the row groups in which something may pass.
-    pub(super) fn statistics(&mut self, row_groups: &[usize]) {
+    pub(super) fn statistics(&mut self, row_groups: &[usize]) -> Result<()> {
+        let kept = self.look_up_kept(row_groups)?;
         let test = Arc::clone(&self.tests[0]);
         let (metadata, row_counts) = (self.file.metadata().row_groups(), self.file.row_group_row_counts());
         self.report.row_groups += row_groups.len() as u64;
@@ -68,14 +69,30 @@ impl<'a> Stages<'a> {
         };
         // Without statistics it is the same for all of them.
         let may_pass = outcomes(&test, &Nothing).can_be_true();
-        for &row_group in row_groups {
+        for (number, &row_group) in row_groups.iter().enumerate() {
             let rows = row_counts[row_group];
+            if kept.as_ref().is_some_and(|answers| answers.is_absent(number)) {
+                self.report.bloom.add_row_group(rows);
+                continue;
+            }
             let settled = if self.pruning.statistics { judge(row_group) } else { may_pass.then_some(None) };
             match settled {
                 Some(settled) if rows > 0 => self.leave(Candidate { row_group, test: 0 }, settled),
                 _ => self.report.statistics.add_row_group(rows),
             }
         }
+        Ok(())
+    }
+
+    /// Looks up the keys of a test that is nothing else in the filters that are in memory: that takes less than to look at
+    /// statistics, which have left the cache where there are many files.
+    fn look_up_kept(&self, row_groups: &[usize]) -> Result<Option<Answers>> {
+        let Test::Values { column, test } = &*self.tests[0] else { return Ok(None) };
+        let is_of_one_key = !matches!(test, ValueTest::In(set) if set.values().len() > 1);
+        let filter = if self.pruning.bloom && is_of_one_key { self.can_be_looked_up(*column, test) } else { None };
+        let Some(leaf) = filter else { return Ok(None) };
+        let keys = || Keys::new(self.columns.get(*column)?.keys?, test);
+        bloom::probe_kept(self.file, leaf, keys, row_groups)
     }
 
     /// Keeps a row group, with another test if part of its own is settled.

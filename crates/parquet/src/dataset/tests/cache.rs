@@ -1,4 +1,5 @@
 use std::fs;
+use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
@@ -6,7 +7,8 @@ use arrow_array::RecordBatch;
 use super::{directory, int64, options, write};
 use crate::dataset::{Dataset, DatasetOptions, FooterCache};
 use crate::file::{DecryptionKeys, OpenOptions};
-use crate::{ParquetWriter, WriteOptions};
+use crate::write::BloomFilter;
+use crate::{ColumnOptions, ParquetWriter, WriteOptions};
 
 fn cached(cache: &FooterCache) -> DatasetOptions {
     DatasetOptions::new().footer_cache(cache.clone())
@@ -89,6 +91,90 @@ fn page_indexes_that_are_read_later_count() {
     dataset.files()[0].open().unwrap().page_index().unwrap();
     dataset.files()[0].open().unwrap();
     assert!(cache.byte_count() > before);
+}
+
+/// Writes a file of multiples of 3 up to 3,000 with a Bloom filter of so many bytes.
+fn write_filtered(path: &Path, filter_bytes: usize) {
+    let batch = RecordBatch::try_from_iter([("x", int64((0..1000).map(|number| number * 3)))]).expect("one column");
+    let column = ColumnOptions::new().bloom_filter(BloomFilter::Bytes(filter_bytes)).dictionary(false);
+    let file = fs::File::create(path).expect("a file");
+    let options = WriteOptions::default().all_columns(column);
+    let mut writer = ParquetWriter::new(file, &batch.schema(), options).expect("a schema that can be written");
+    writer.write(&batch).expect("a batch");
+    writer.finish().expect("a footer");
+}
+
+/// How many rows have one of the keys, the requests made to know it, and the bytes read.
+fn find(dataset: &Dataset, keys: &str) -> (usize, u64, u64) {
+    let batches = dataset.scan().filter(&format!("x IN ({keys})")).expect("a condition").build().expect("a scan");
+    let progress = batches.progress();
+    let rows = batches.map(|batch| batch.expect("rows").num_rows()).sum();
+    let report = progress.report();
+    (rows, report.requests, report.bytes_read)
+}
+
+#[test]
+fn filters_that_are_asked_again_are_kept_with_the_footer() {
+    let (_guard, path) = directory();
+    write_filtered(&path.join("a.parquet"), 1 << 16);
+    write_filtered(&path.join("b.parquet"), 1 << 18);
+    let cache = FooterCache::new(1 << 20);
+    let find = |keys: &str| find(&Dataset::open([&path], cached(&cache)).expect("two files"), keys);
+    // Keys that are in no file, and let pass by no filter: header and block, then the smaller filter, of the other the block.
+    assert_eq!(find("1000"), (0, 4, 2 * (64 + 32)));
+    let before = cache.byte_count();
+    assert_eq!(find("1000"), (0, 2, (1 << 16) + 32));
+    assert_eq!(cache.byte_count(), before + (1 << 16));
+    // After two more keys the larger one has been asked for often enough.
+    assert_eq!(find("1000, 1300"), (0, 2, 2 * 32));
+    assert_eq!(find("1000"), (0, 1, 1 << 18));
+    assert_eq!(find("1000, 1300, 1600"), (0, 0, 0));
+    assert_eq!(cache.byte_count(), before + (1 << 16) + (1 << 18));
+    assert_eq!(find("999, 1300").0, 2);
+
+    // A file that changes takes its filter along.
+    write_filtered(&path.join("new"), 1 << 10);
+    fs::rename(path.join("new"), path.join("b.parquet")).expect("two files");
+    assert_eq!(find("999, 1300").0, 2);
+    assert!(cache.byte_count() < before + (1 << 17), "{cache:?}");
+    cache.clear();
+    assert_eq!(cache.byte_count(), 0);
+}
+
+#[test]
+fn filters_take_what_footers_leave_and_go_with_theirs() {
+    const FILTER: usize = 1 << 13;
+    const BUDGET: usize = 10 * FILTER;
+    let (_guard, path) = directory();
+    for file in 0..40 {
+        write_filtered(&path.join(format!("{file:02}.parquet")), FILTER);
+    }
+    let cache = FooterCache::new(BUDGET);
+    let mut kept = 0;
+    for file in 0..40 {
+        let location = path.join(format!("{file:02}.parquet"));
+        for keys in ["1000", "1000", "999"] {
+            let dataset = Dataset::open([&location], cached(&cache)).expect("a file");
+            assert_eq!(find(&dataset, keys).0, usize::from(keys == "999"));
+            assert!(cache.byte_count() <= BUDGET, "{cache:?}");
+        }
+        let dataset = Dataset::open([&location], cached(&cache)).expect("a file");
+        kept += usize::from(find(&dataset, "1000").1 == 0);
+    }
+    // Where a footer leaves no room for its filter, none is made.
+    assert!((20..=40).contains(&kept), "{kept}");
+    assert!((2..=16).contains(&cache.len()), "{cache:?}");
+
+    // Of more files than fit, filters are not read again and again.
+    let cache = FooterCache::new(BUDGET);
+    let dataset = Dataset::open([&path], cached(&cache)).expect("files");
+    for _ in 0..3 {
+        assert_eq!(find(&dataset, "999").0, 40);
+        assert!(cache.byte_count() <= BUDGET, "{cache:?}");
+    }
+    drop(dataset);
+    cache.clear();
+    assert_eq!(cache.byte_count(), 0);
 }
 
 #[test]

@@ -68,6 +68,11 @@ impl Place {
         self.len as usize / BLOCK_LEN
     }
 
+    /// Where the bitset of the filter at `offset` is in the file.
+    pub(super) fn bitset(self, offset: u64) -> Range<u64> {
+        offset + u64::from(self.header_len)..offset + self.filter_len()
+    }
+
     /// Where a block of the filter at `offset` is in the file.
     pub(super) fn block(self, offset: u64, index: usize) -> Range<u64> {
         let start = offset + u64::from(self.header_len) + (index * BLOCK_LEN) as u64;
@@ -89,7 +94,8 @@ mod tests {
         assert_eq!(Place::read(&HEADER), Some(place));
         assert_eq!(Place::read(&[&HEADER[..], &[0xFF; 100]].concat()), Some(place));
         assert_eq!(Place::guess(80), Some(place));
-        assert_eq!((place.filter_len(), place.block_count(), place.block(100, 1)), (80, 2, 148..180));
+        assert_eq!((place.filter_len(), place.block_count()), (80, 2));
+        assert_eq!((place.bitset(100), place.block(100, 1)), (116..180, 148..180));
     }
 
     #[test]

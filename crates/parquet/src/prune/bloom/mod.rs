@@ -14,6 +14,6 @@ mod probe;
 mod store;
 
 pub(crate) use keys::{KeyKind, Keys};
-pub(crate) use probe::{Answers, Lookup, probe};
+pub(crate) use probe::{Answers, Lookup, probe, probe_kept};
 pub use store::FilterMemory;
 pub(crate) use store::FilterStore;

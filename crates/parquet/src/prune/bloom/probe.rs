@@ -22,6 +22,11 @@ use crate::prune::fetch;
 /// as copying so many.
 const BLOCK_COST: usize = 4096;
 
+/// A filter that is asked again is read whole, to be kept with the file's footer, as soon as it has at most so many bytes for each
+/// key that blocks were read for before: of what fits into a processor's cache at the second time, and of a large filter only when
+/// what its blocks have cost comes near what the whole of it does.
+const KEPT_BYTES_PER_KEY: u64 = 64 << 10;
+
 /// Keys that are looked up in the filters of a leaf.
 #[derive(Debug)]
 pub(crate) struct Lookup {
@@ -100,7 +105,7 @@ pub(crate) fn probe(
             if let Some(bitset) = filters.kept(row_group) {
                 in_memory.add(bitset, at);
             } else if let Some(chunk) = all.get(row_group).and_then(|group| group.columns().get(lookup.leaf))
-                && let Some(filter) = Filter::new(chunk, filters, row_group, file.source().len())
+                && let Some(filter) = Filter::new(file, chunk, filters, row_group)
             {
                 pending.push(Pending {
                     keys: &lookup.keys,
@@ -131,6 +136,26 @@ pub(crate) fn probe(
     }
     answers.iter_mut().for_each(|answers| answers.narrowed.sort_unstable_by_key(|(number, _)| *number));
     Ok(answers)
+}
+
+/// The answers for `row_groups` of filters that need not be read; `None` if there are none. `keys` says what is looked up.
+pub(crate) fn probe_kept(
+    file: &ParquetFile,
+    leaf: usize,
+    keys: impl FnOnce() -> Option<Keys>,
+    row_groups: &[usize],
+) -> Result<Option<Answers>> {
+    let Some(filters) = file.filters().kept_column(leaf) else { return Ok(None) };
+    let Some(keys) = keys() else { return Ok(None) };
+    let mut answers = Answers::new(row_groups.len());
+    let mut in_memory = InMemory::with_capacity(row_groups.len());
+    for (at, &row_group) in row_groups.iter().enumerate() {
+        if let Some(bitset) = filters.kept(row_group) {
+            in_memory.add(bitset, at);
+        }
+    }
+    in_memory.look_up(&keys, &mut answers)?;
+    Ok(Some(answers))
 }
 
 /// Filters that need not be read, with the numbers of their row groups.
@@ -203,6 +228,8 @@ impl Keys {
 /// A filter of the file.
 struct Filter<'a> {
     filters: &'a ColumnFilters,
+    /// Where it is kept if it is asked often.
+    memory: Option<&'a Arc<FilterMemory>>,
     row_group: usize,
     offset: u64,
     /// Bytes that header and bitset have by the footer, or may have by the file's length.
@@ -215,12 +242,17 @@ struct Filter<'a> {
 
 impl<'a> Filter<'a> {
     /// `None` if there is none, or none that can be used: one that is encrypted, or does not lie within the file.
-    fn new(chunk: &ColumnChunkMetaData, filters: &'a ColumnFilters, row_group: usize, file_len: u64) -> Option<Self> {
+    fn new(
+        file: &'a ParquetFile,
+        chunk: &ColumnChunkMetaData,
+        filters: &'a ColumnFilters,
+        row_group: usize,
+    ) -> Option<Self> {
         let offset = u64::try_from(chunk.bloom_filter_offset()?).ok()?;
         if offset == 0 || chunk.crypto_metadata().is_some() {
             return None;
         }
-        let left = file_len.checked_sub(offset)?;
+        let left = file.source().len().checked_sub(offset)?;
         let len = match chunk.bloom_filter_length() {
             Some(len) => u64::try_from(len).ok().filter(|len| *len <= left)?,
             None => left,
@@ -231,7 +263,14 @@ impl<'a> Filter<'a> {
             Known::At(place) => (Some(place), true),
             Known::Nothing => (Place::guess(len).filter(|_| is_len_stated), false),
         };
-        Some(Self { filters, row_group, offset, len, is_len_stated, place, is_known })
+        let memory = file.filters().memory();
+        Some(Self { filters, memory, row_group, offset, len, is_len_stated, place, is_known })
+    }
+
+    /// Room for the whole of it, if it is worth keeping.
+    fn claim_if_asked_often(&self, place: Place) -> Option<Claim> {
+        let is_often = u64::from(place.len) <= self.filters.keys(self.row_group) * KEPT_BYTES_PER_KEY;
+        self.memory.filter(|_| is_often)?.claim(place.len.into())
     }
 
     /// Takes what the header says; returns whether it is as expected, `None` if the filter cannot be used.
@@ -254,6 +293,8 @@ enum Body {
     None,
     /// The filter with its header, to be kept if there is room for it.
     Whole(Option<Claim>),
+    /// The bitset alone, to be kept.
+    Bitset(Claim),
     /// Blocks by their numbers, ascending.
     Blocks(Vec<usize>),
 }
@@ -290,6 +331,7 @@ impl Pending<'_> {
         }
         match (&self.body, filter.place) {
             (Body::Whole(_), Some(place)) => ranges.push(filter.offset..filter.offset + place.filter_len()),
+            (Body::Bitset(_), Some(place)) => ranges.push(place.bitset(filter.offset)),
             (Body::Blocks(blocks), Some(place)) => {
                 ranges.extend(blocks.iter().map(|&block| place.block(filter.offset, block)));
             }
@@ -300,6 +342,9 @@ impl Pending<'_> {
     fn body_of(&self, place: Place, memory: Option<&Arc<FilterMemory>>) -> Body {
         if let Some(claim) = memory.and_then(|memory| memory.claim(place.len.into())) {
             return Body::Whole(Some(claim));
+        }
+        if let (None, Some(claim)) = (memory, self.filter.claim_if_asked_often(place)) {
+            return Body::Bitset(claim);
         }
         let hashes = &self.keys.hashes;
         // Most lists are much shorter than a filter, or much longer.
@@ -337,13 +382,23 @@ impl Pending<'_> {
                 }
                 in_bitset(bitset, keys)?
             }
-            Body::Blocks(blocks) => keys.answer(|number| {
-                let hash = keys.hashes[number];
-                let block = blocks.binary_search(&bloom::block_index(hash, place.block_count())).ok();
-                let block = block.and_then(|block| read.get(block)?.get(..BLOCK_LEN));
-                // A filter of one block is that block.
-                block.is_none_or(|block| bloom::check(block, hash).unwrap_or(true))
-            }),
+            Body::Bitset(claim) => {
+                let Some(bitset) = read.first().filter(|bitset| bitset.len() == place.len as usize) else {
+                    return Ok(Taken::POSSIBLE);
+                };
+                self.filter.filters.keep(self.filter.row_group, bitset.clone(), claim);
+                in_bitset(bitset, keys)?
+            }
+            Body::Blocks(blocks) => {
+                self.filter.filters.add_keys(self.filter.row_group, keys.hashes.len());
+                keys.answer(|number| {
+                    let hash = keys.hashes[number];
+                    let block = blocks.binary_search(&bloom::block_index(hash, place.block_count())).ok();
+                    let block = block.and_then(|block| read.get(block)?.get(..BLOCK_LEN));
+                    // A filter of one block is that block.
+                    block.is_none_or(|block| bloom::check(block, hash).unwrap_or(true))
+                })
+            }
         };
         Ok(Taken::Answer(answer))
     }

@@ -22,14 +22,14 @@ use crate::huge_pages::HugePages;
 /// ```
 #[derive(Debug)]
 pub struct FilterMemory {
-    budget: u64,
+    budget: AtomicU64,
     used: AtomicU64,
 }
 
 impl FilterMemory {
     /// Memory of at most `budget` bytes.
     pub fn new(budget: u64) -> Self {
-        Self { budget, used: AtomicU64::new(0) }
+        Self { budget: AtomicU64::new(budget), used: AtomicU64::new(0) }
     }
 
     /// Bytes of the filters that are kept. They are let go when the last handle of their file is dropped.
@@ -37,9 +37,15 @@ impl FilterMemory {
         self.used.load(Ordering::Relaxed)
     }
 
+    /// Changes the budget. What is kept already stays.
+    pub(crate) fn set_budget(&self, budget: u64) {
+        self.budget.store(budget, Ordering::Relaxed);
+    }
+
     /// Takes `len` bytes, if there are so many left.
     pub(super) fn claim(self: &Arc<Self>, len: u64) -> Option<Claim> {
-        let within = |used: u64| used.checked_add(len).filter(|used| *used <= self.budget);
+        let budget = self.budget.load(Ordering::Relaxed);
+        let within = |used: u64| used.checked_add(len).filter(|used| *used <= budget);
         self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, within).ok()?;
         Some(Claim { memory: Arc::clone(self), len })
     }
@@ -69,9 +75,31 @@ struct Kept {
 #[derive(Default)]
 pub(crate) struct FilterStore {
     columns: OnceLock<Box<[OnceLock<ColumnFilters>]>>,
+    memory: OnceLock<Arc<FilterMemory>>,
 }
 
 impl FilterStore {
+    /// Sets where filters are kept that are asked again and again, unless a query says where to keep them.
+    pub(crate) fn keep_in(&self, memory: &Arc<FilterMemory>) {
+        self.memory.get_or_init(|| Arc::clone(memory));
+    }
+
+    /// Where filters are kept that are asked again and again.
+    pub(super) fn memory(&self) -> Option<&Arc<FilterMemory>> {
+        self.memory.get()
+    }
+
+    /// Those of a leaf, if any of them are in memory.
+    pub(super) fn kept_column(&self, leaf: usize) -> Option<&ColumnFilters> {
+        self.columns.get()?.get(leaf)?.get().filter(|column| column.keeps_any())
+    }
+
+    /// Bytes of the filters that are in memory.
+    pub(crate) fn kept_bytes(&self) -> u64 {
+        let columns = self.columns.get().into_iter().flatten().filter_map(OnceLock::get);
+        columns.map(ColumnFilters::kept_bytes).sum()
+    }
+
     /// Those of a leaf; `None` where the file has no such leaf.
     pub(super) fn column(&self, leaf: usize, leaf_count: usize, row_groups: usize) -> Option<&ColumnFilters> {
         let columns = self.columns.get_or_init(|| (0..leaf_count).map(|_| OnceLock::new()).collect());
@@ -96,6 +124,10 @@ pub(super) struct ColumnFilters {
 const UNREAD: u64 = 0;
 /// Packed: what was read is no filter that can be used.
 const UNUSABLE: u64 = u64::MAX;
+/// Packed: what the place takes of the bits. Those above count keys.
+const PLACE_BITS: u32 = 40;
+/// Most keys that are counted.
+const MOST_KEYS: u64 = (1 << 20) - 1;
 
 /// What is known of where a filter is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -120,12 +152,35 @@ impl ColumnFilters {
         }
     }
 
+    /// How many keys have been looked up in blocks that were read for them, as far as that was counted.
+    pub(super) fn keys(&self, row_group: usize) -> u64 {
+        match self.places.get(row_group).map_or(UNUSABLE, |place| place.load(Ordering::Relaxed)) {
+            UNUSABLE => 0,
+            packed => packed >> PLACE_BITS,
+        }
+    }
+
+    /// Counts keys. That threads which count at the same time may count only one of theirs does no harm.
+    pub(super) fn add_keys(&self, row_group: usize, keys: usize) {
+        let Some(slot) = self.places.get(row_group) else { return };
+        let packed = slot.load(Ordering::Relaxed);
+        if packed != UNREAD && packed != UNUSABLE {
+            let keys = (packed >> PLACE_BITS).saturating_add(keys as u64).min(MOST_KEYS);
+            slot.store(keys << PLACE_BITS | packed & ((1 << PLACE_BITS) - 1), Ordering::Relaxed);
+        }
+    }
+
     /// Remembers what a header says: `None` if the filter cannot be used.
     pub(super) fn learn(&self, row_group: usize, place: Option<Place>) {
         let packed = place.map_or(UNUSABLE, |place| u64::from(place.header_len) << 32 | u64::from(place.len));
         if let Some(slot) = self.places.get(row_group) {
             slot.store(packed, Ordering::Relaxed);
         }
+    }
+
+    fn kept_bytes(&self) -> u64 {
+        let kept = self.kept.get().into_iter().flatten().filter_map(OnceLock::get);
+        kept.map(|kept| kept.bitset.len() as u64).sum()
     }
 
     /// Whether any bitset is in memory.
@@ -176,6 +231,10 @@ mod tests {
         let place = Place { header_len: 17, len: 1 << 27 };
         column.learn(0, Some(place));
         column.learn(1, None);
+        (0..4).for_each(|row_group| column.add_keys(row_group, 3));
+        assert_eq!([0, 1, 2, 3].map(|row_group| column.keys(row_group)), [3, 0, 0, 0]);
+        column.add_keys(0, usize::MAX);
+        assert_eq!(column.keys(0), MOST_KEYS);
         let column = store.column(1, 2, 3).unwrap();
         let known = [Known::At(place), Known::Unusable, Known::Nothing, Known::Unusable];
         assert_eq!([0, 1, 2, 3].map(|row_group| column.known(row_group)), known);
@@ -198,7 +257,7 @@ mod tests {
         let store = FilterStore::default();
         let column = store.column(0, 1, 2).unwrap();
         column.keep(1, Bytes::from_static(&[7; 60]), memory.claim(60).unwrap());
-        assert_eq!(column.kept(1).unwrap().len(), 60);
+        assert_eq!((column.kept(1).unwrap().len(), store.kept_bytes()), (60, 60));
         assert!(column.kept(0).is_none());
         assert!(memory.claim(41).is_none() && memory.claim(u64::MAX).is_none());
         assert_eq!(memory.used(), 60);
