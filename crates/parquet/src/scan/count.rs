@@ -72,7 +72,7 @@ impl Counting<'_> {
             self.opening.fetch_add(1, Ordering::AcqRel);
             let file = self.next_file.fetch_add(1, Ordering::Relaxed);
             if file < self.job.file_count() {
-                let planned = self.job.plan_file(file);
+                let planned = self.job.plan_one(file);
                 if let Ok(planned) = planned {
                     let counted = planned.into_iter().filter_map(|planned| self.by_footer(planned));
                     let mut row_groups = self.row_groups.lock().unwrap_or_else(PoisonError::into_inner);

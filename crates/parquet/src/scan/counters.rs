@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::report::{ScanReport, ScanTimes};
 use crate::prune::PruneReport;
@@ -22,6 +22,33 @@ pub(super) struct Counters {
     pruned: Mutex<PruneReport>,
     pub(super) traffic: Arc<Traffic>,
     nanos: [AtomicU64; 4],
+}
+
+/// What a thread counts while it plans some files: each of many takes microseconds, in which counters that threads share would be
+/// felt.
+#[derive(Debug, Default)]
+pub(super) struct Planning {
+    files_opened: u64,
+    files_pruned: u64,
+    row_groups: u64,
+    rows: u64,
+    pub(super) pruned: PruneReport,
+    pub(super) open: Duration,
+    pub(super) prune: Duration,
+}
+
+impl Planning {
+    /// Adds a file that was not opened.
+    pub(super) fn add_pruned_file(&mut self) {
+        self.files_pruned += 1;
+    }
+
+    /// Adds a file that was opened, and what is left of it after pruning.
+    pub(super) fn add_file(&mut self, row_groups: usize, rows: u64) {
+        self.files_opened += 1;
+        self.row_groups += row_groups as u64;
+        self.rows += rows;
+    }
 }
 
 /// What a thread spends time on.
@@ -55,26 +82,23 @@ impl Counters {
     pub(super) fn timed<T>(&self, stage: Stage, work: impl FnOnce() -> T) -> T {
         let start = Instant::now();
         let result = work();
-        let nanos = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        add(&self.nanos[stage as usize], nanos);
+        self.add_time(stage, start.elapsed());
         result
     }
 
-    /// Adds a file that was not opened.
-    pub(super) fn add_pruned_file(&self) {
-        add(&self.files_pruned, 1);
+    fn add_time(&self, stage: Stage, time: Duration) {
+        add(&self.nanos[stage as usize], u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
     }
 
-    /// Adds a file that was opened, and what is left of it after pruning.
-    pub(super) fn add_file(&self, row_groups: usize, rows: u64) {
-        add(&self.files_opened, 1);
-        add(&self.row_groups, row_groups as u64);
-        add(&self.rows, rows);
-    }
-
-    /// Adds what pruning did in a file.
-    pub(super) fn add_pruned(&self, report: PruneReport) {
-        *self.pruned.lock().unwrap_or_else(PoisonError::into_inner) += report;
+    /// Adds what planning files took and brought.
+    pub(super) fn add_planning(&self, planning: &Planning) {
+        add(&self.files_pruned, planning.files_pruned);
+        add(&self.files_opened, planning.files_opened);
+        add(&self.row_groups, planning.row_groups);
+        add(&self.rows, planning.rows);
+        *self.pruned.lock().unwrap_or_else(PoisonError::into_inner) += planning.pruned;
+        self.add_time(Stage::Open, planning.open);
+        self.add_time(Stage::Prune, planning.prune);
     }
 
     /// Adds a window of `rows`, of which `found` survived.
@@ -94,7 +118,7 @@ impl Counters {
 
     pub(super) fn report(&self) -> ScanReport {
         let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        let time = |stage: Stage| std::time::Duration::from_nanos(get(&self.nanos[stage as usize]));
+        let time = |stage: Stage| Duration::from_nanos(get(&self.nanos[stage as usize]));
         ScanReport {
             files: self.files,
             files_pruned: get(&self.files_pruned),

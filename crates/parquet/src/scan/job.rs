@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Instant;
 
 use parquet::schema::types::SchemaDescPtr;
 
 use super::cancel::Cancel;
-use super::counters::{Counters, Stage};
+use super::counters::{Counters, Planning};
 use super::file_plan::FilePlan;
 use super::target::{FileTarget, Target};
 use super::work::Planned;
@@ -16,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::file::ParquetFile;
 use crate::options::Strings;
 use crate::predicate::{BindContext, BoundPredicate, Constant, Predicate, Test, value_at};
-use crate::prune::{PruneReport, Pruning, prune};
+use crate::prune::{Pruning, prune};
 use crate::source::ReadAhead;
 
 /// Everything that is settled before a scan starts.
@@ -42,7 +43,7 @@ pub(super) struct Job {
 /// The plans made so far, and which partitions are ruled out.
 #[derive(Debug, Default)]
 pub(super) struct Plans {
-    of_schemas: Mutex<Vec<PlannedSchema>>,
+    of_schemas: RwLock<Vec<PlannedSchema>>,
     partitions: Mutex<HashMap<Box<[u32]>, bool>>,
 }
 
@@ -79,21 +80,39 @@ impl Job {
         }
     }
 
+    /// What there is to do in each of some files.
+    pub(super) fn plan_files(&self, files: Range<usize>) -> Vec<Result<Vec<Planned>>> {
+        let mut planning = Planning::default();
+        let planned = files.map(|file| self.plan_file(file, &mut planning)).collect();
+        self.counters.add_planning(&planning);
+        planned
+    }
+
     /// What there is to do in a file.
-    pub(super) fn plan_file(&self, index: usize) -> Result<Vec<Planned>> {
+    pub(super) fn plan_one(&self, index: usize) -> Result<Vec<Planned>> {
+        let mut planning = Planning::default();
+        let planned = self.plan_file(index, &mut planning);
+        self.counters.add_planning(&planning);
+        planned
+    }
+
+    fn plan_file(&self, index: usize, planning: &mut Planning) -> Result<Vec<Planned>> {
         self.cancel.check()?;
         let entry = &self.dataset.files()[index];
         if !self.may_be_in_partition(entry.partition())? {
-            self.counters.add_pruned_file();
+            planning.add_pruned_file();
             return Ok(Vec::new());
         }
-        let file = self.counters.timed(Stage::Open, || entry.open())?.counted(&self.counters.traffic);
-        let planned = self.plan_open(entry, &file).map_err(|error| file.locate(error))?;
-        self.counters.add_file(planned.len(), planned.iter().map(Planned::row_count).sum());
+        let start = Instant::now();
+        let opened = entry.open();
+        planning.open += start.elapsed();
+        let file = opened?.counted(&self.counters.traffic);
+        let planned = self.plan_open(entry, &file, planning).map_err(|error| file.locate(error))?;
+        planning.add_file(planned.len(), planned.iter().map(Planned::row_count).sum());
         Ok(planned)
     }
 
-    fn plan_open(&self, entry: &DatasetFile, file: &ParquetFile) -> Result<Vec<Planned>> {
+    fn plan_open(&self, entry: &DatasetFile, file: &ParquetFile, planning: &mut Planning) -> Result<Vec<Planned>> {
         let plan = self.plan_of(entry, file)?;
         let row_counts = file.row_group_row_counts();
         let chosen = || crate::read::split_rows(row_counts, self.row_groups.as_deref(), self.row_ranges.as_deref());
@@ -108,11 +127,9 @@ impl Job {
                     true => (0..row_counts.len()).collect(),
                     false => chosen.iter().map(|rows| rows.row_group).collect(),
                 };
-                let mut report = PruneReport::default();
-                let pruned = self
-                    .counters
-                    .timed(Stage::Prune, || prune(file, predicate, &row_groups, &self.pruning, &mut report));
-                self.counters.add_pruned(report);
+                let start = Instant::now();
+                let pruned = prune(file, predicate, &row_groups, &self.pruning, &mut planning.pruned);
+                planning.prune += start.elapsed();
                 let mut chosen = chosen.into_iter();
                 for surviving in pruned? {
                     // They come in the order that was asked for.
@@ -157,9 +174,17 @@ impl Job {
 
     /// The plan for files like `file`, made once for each schema and partition.
     fn plan_of(&self, entry: &DatasetFile, file: &ParquetFile) -> Result<Arc<FilePlan>> {
-        let mut plans = self.plans.of_schemas.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(found) = plans.iter().rev().find(|planned| planned.is_of(file, entry.partition())) {
-            return Ok(Arc::clone(&found.plan));
+        let find = |plans: &[PlannedSchema]| {
+            let found = plans.iter().rev().find(|planned| planned.is_of(file, entry.partition()));
+            found.map(|planned| Arc::clone(&planned.plan))
+        };
+        // Nearly always it is there, and threads need not wait for each other.
+        if let Some(plan) = find(&self.plans.of_schemas.read().unwrap_or_else(PoisonError::into_inner)) {
+            return Ok(plan);
+        }
+        let mut plans = self.plans.of_schemas.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(plan) = find(&plans) {
+            return Ok(plan);
         }
         let alignment = self.dataset.align(&self.target.of_files, entry, file)?;
         let constants = self.constants(entry.partition(), Some(file));

@@ -183,7 +183,7 @@ fn work(shared: &Shared) {
                 Task::Open(files) => {
                     let first = files.start;
                     drop(black_box(Vec::<u8>::with_capacity(ROOM_BYTES)));
-                    let planned = files.map(|file| job.plan_file(file)).collect();
+                    let planned = job.plan_files(files);
                     shared.opened(first, planned);
                 }
                 Task::Scan { file, row_group, planned } => {
@@ -315,7 +315,7 @@ impl Shared {
                 Err(error) => file.row_groups.push_back(RowGroup::failed(error)),
             }
         }
-        state.drop_empty_files();
+        state.drop_what_is_through();
         self.call(&state);
         // Most of many files are ruled out: nobody is woken to be told that.
         if state.has_news(self.job.file_count()) {
@@ -371,8 +371,12 @@ impl Shared {
             state.error.get_or_insert(error);
             self.stop.store(true, Ordering::Relaxed);
         }
+        state.drop_what_is_through();
         self.call(&state);
-        self.tell(&mut state);
+        // Of most row groups that filters let pass by mistake there is no batch to wake anyone for.
+        if state.has_news(self.job.file_count()) {
+            self.tell(&mut state);
+        }
     }
 }
 
@@ -420,9 +424,17 @@ impl State {
         file.row_groups.get_mut(index)
     }
 
-    /// Files of which nothing is wanted need not wait for their turn.
-    fn drop_empty_files(&mut self) {
-        while self.files.front().is_some_and(|file| file.is_open && file.row_groups.is_empty()) {
+    /// Row groups of which nothing is left need not wait for their turn, nor files.
+    fn drop_what_is_through(&mut self) {
+        let is_through =
+            |row_group: &mut RowGroup| row_group.is_done && row_group.batches.is_empty() && row_group.error.is_none();
+        while let Some(first) = self.files.front_mut() {
+            while first.row_groups.pop_front_if(is_through).is_some() {
+                first.done += 1;
+            }
+            if !first.is_open || !first.row_groups.is_empty() {
+                break;
+            }
             self.files.pop_front();
             self.first_file += 1;
         }

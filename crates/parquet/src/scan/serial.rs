@@ -41,7 +41,7 @@ impl Serial {
             if let Some(planned) = self.row_groups.pop_front() {
                 self.producer = Some(Producer::new(planned, &mut self.reader, &self.job));
             } else if self.next_file < self.job.file_count() {
-                self.row_groups = self.job.plan_file(self.next_file)?.into();
+                self.row_groups = self.job.plan_one(self.next_file)?.into();
                 self.next_file += 1;
             } else {
                 return Ok(None);
