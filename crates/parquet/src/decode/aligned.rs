@@ -80,7 +80,9 @@ impl AlignedBytes {
             let mut returned = self.returned.0.lock().unwrap_or_else(PoisonError::into_inner);
             self.words = returned.pop().unwrap_or_default();
             drop(returned);
-            if self.words.is_empty() {
+            if self.words.len() < words {
+                // Not grown: there is nothing to keep.
+                self.words = Vec::new();
                 self.words = vec![0; words.max(self.last_words)];
             }
         }
