@@ -190,12 +190,12 @@ fn expand_glob(pattern: &str, found: &mut Vec<Found>) -> Result<()> {
 
 /// Adds the Parquet files below `directory`, in the order of their names.
 fn walk(directory: &Path, found: &mut Vec<Found>) -> Result<()> {
-    let named = |entry: io::Result<fs::DirEntry>| entry.map(|entry| (entry.file_name(), entry));
     let mut entries = fs::read_dir(directory)
-        .and_then(|entries| entries.map(named).collect::<io::Result<Vec<_>>>())
+        .and_then(Iterator::collect::<io::Result<Vec<_>>>)
         .map_err(|error| unreachable(directory, error))?;
-    entries.sort_unstable_by(|(left, _), (right, _)| left.cmp(right));
-    for (file_name, entry) in entries {
+    entries.sort_by_cached_key(fs::DirEntry::file_name);
+    for entry in entries {
+        let file_name = entry.file_name();
         if is_passed_over(file_name.as_encoded_bytes()) {
             continue;
         }

@@ -81,14 +81,7 @@ impl Partitions {
         let mut rows = vec![Box::default(); files.len()];
         if options.finds_partitions {
             // A first look finds the keys, so that files without one can be given null.
-            let mut before = None;
             for file in files {
-                // Most files are in the directory of the one before.
-                let directory = file.location.rfind(std::path::is_separator).and_then(|end| file.location.get(..end));
-                if directory.is_some() && directory == before {
-                    continue;
-                }
-                before = directory;
                 for (key, _) in pairs(&file.location) {
                     let key = percent_decoded(key);
                     if !keys.contains(&key) {

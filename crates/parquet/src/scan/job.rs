@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use parquet::schema::types::SchemaDescPtr;
@@ -43,7 +43,7 @@ pub(super) struct Job {
 /// The plans made so far, and which partitions are ruled out.
 #[derive(Debug, Default)]
 pub(super) struct Plans {
-    of_schemas: RwLock<Vec<PlannedSchema>>,
+    of_schemas: Mutex<Vec<PlannedSchema>>,
     partitions: Mutex<HashMap<Box<[u32]>, bool>>,
 }
 
@@ -174,17 +174,9 @@ impl Job {
 
     /// The plan for files like `file`, made once for each schema and partition.
     fn plan_of(&self, entry: &DatasetFile, file: &ParquetFile) -> Result<Arc<FilePlan>> {
-        let find = |plans: &[PlannedSchema]| {
-            let found = plans.iter().rev().find(|planned| planned.is_of(file, entry.partition()));
-            found.map(|planned| Arc::clone(&planned.plan))
-        };
-        // Nearly always it is there, and threads need not wait for each other.
-        if let Some(plan) = find(&self.plans.of_schemas.read().unwrap_or_else(PoisonError::into_inner)) {
-            return Ok(plan);
-        }
-        let mut plans = self.plans.of_schemas.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(plan) = find(&plans) {
-            return Ok(plan);
+        let mut plans = self.plans.of_schemas.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = plans.iter().rev().find(|planned| planned.is_of(file, entry.partition())) {
+            return Ok(Arc::clone(&found.plan));
         }
         let alignment = self.dataset.align(&self.target.of_files, entry, file)?;
         let constants = self.constants(entry.partition(), Some(file));

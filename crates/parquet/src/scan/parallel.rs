@@ -315,7 +315,7 @@ impl Shared {
                 Err(error) => file.row_groups.push_back(RowGroup::failed(error)),
             }
         }
-        state.drop_what_is_through();
+        state.drop_empty_files();
         self.call(&state);
         // Most of many files are ruled out: nobody is woken to be told that.
         if state.has_news(self.job.file_count()) {
@@ -371,12 +371,8 @@ impl Shared {
             state.error.get_or_insert(error);
             self.stop.store(true, Ordering::Relaxed);
         }
-        state.drop_what_is_through();
         self.call(&state);
-        // Of most row groups that filters let pass by mistake there is no batch to wake anyone for.
-        if state.has_news(self.job.file_count()) {
-            self.tell(&mut state);
-        }
+        self.tell(&mut state);
     }
 }
 
@@ -424,17 +420,9 @@ impl State {
         file.row_groups.get_mut(index)
     }
 
-    /// Row groups of which nothing is left need not wait for their turn, nor files.
-    fn drop_what_is_through(&mut self) {
-        let is_through =
-            |row_group: &mut RowGroup| row_group.is_done && row_group.batches.is_empty() && row_group.error.is_none();
-        while let Some(first) = self.files.front_mut() {
-            while first.row_groups.pop_front_if(is_through).is_some() {
-                first.done += 1;
-            }
-            if !first.is_open || !first.row_groups.is_empty() {
-                break;
-            }
+    /// Files of which nothing is wanted need not wait for their turn.
+    fn drop_empty_files(&mut self) {
+        while self.files.front().is_some_and(|file| file.is_open && file.row_groups.is_empty()) {
             self.files.pop_front();
             self.first_file += 1;
         }
