@@ -19,13 +19,9 @@ use crate::file::ParquetFile;
 use crate::prune::fetch;
 
 /// What reading a block costs, in bytes of a filter that is read whole: a read of a file's 32 cached bytes takes about as long
-/// as copying so many.
+/// as copying so many. Once the blocks of a filter have cost as much as the whole of it does, it is read and kept with the file's footer:
+/// at no time has more than twice as much been spent as had been best.
 const BLOCK_COST: usize = 4096;
-
-/// A filter that is asked again is read whole, to be kept with the file's footer, as soon as it has at most so many bytes for each
-/// key that blocks were read for before: of what fits into a processor's cache at the second time, and of a large filter only when
-/// what its blocks have cost comes near what the whole of it does.
-const KEPT_BYTES_PER_KEY: u64 = 64 << 10;
 
 /// Keys that are looked up in the filters of a leaf.
 #[derive(Debug)]
@@ -269,7 +265,7 @@ impl<'a> Filter<'a> {
 
     /// Room for the whole of it, if it is worth keeping.
     fn claim_if_asked_often(&self, place: Place) -> Option<Claim> {
-        let is_often = u64::from(place.len) <= self.filters.keys(self.row_group) * KEPT_BYTES_PER_KEY;
+        let is_often = u64::from(place.len) <= self.filters.keys(self.row_group) * BLOCK_COST as u64;
         self.memory.filter(|_| is_often)?.claim(place.len.into())
     }
 
