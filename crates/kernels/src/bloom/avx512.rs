@@ -18,7 +18,7 @@ use crate::tier::avx512;
 const GROUP: usize = 8;
 
 /// One check, written into whoever asks: a call, which code for any processor needs in order to come to this tier's
-/// instructions, takes as long as three of the ten.
+/// instructions, took a quarter to a third longer.
 ///
 /// The registers are those from 16 on, which leave the others as code without AVX knows them, so that no `vzeroupper` is due.
 ///
