@@ -17,8 +17,8 @@ use crate::tier::avx512;
 /// Checks that are reduced together.
 const GROUP: usize = 8;
 
-/// One check, written into whoever asks: a call, which code for any processor needs in order to come to this tier's
-/// instructions, took a quarter to a third longer.
+/// One check, written into whoever asks, without the call that code for any processor needs in order to come to this tier's
+/// instructions.
 ///
 /// The registers are those from 16 on, which leave the others as code without AVX knows them, so that no `vzeroupper` is due.
 ///

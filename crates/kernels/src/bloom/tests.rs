@@ -294,6 +294,19 @@ fn a_bitmap_that_is_too_short_or_too_long_is_refused() {
 fn a_check_leaves_the_registers_of_the_code_around_it_alone() {
     use std::arch::x86_64::{_mm512_add_epi32, _mm512_mullo_epi32, _mm512_reduce_add_epi32, _mm512_set1_epi32};
 
+    /// What the registers that the check uses hold after it, which is 7 and 9 in each of 16 lanes.
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq")]
+    fn held(block: &[u8; BLOCK_LEN], hash: u64) -> [i32; 2] {
+        let (mut first, mut second) = (_mm512_set1_epi32(7), _mm512_set1_epi32(9));
+        // SAFETY: nothing is done, in these registers.
+        unsafe { std::arch::asm!("", inout("zmm16") first, inout("zmm17") second) };
+        // SAFETY: this function has the features.
+        std::hint::black_box(unsafe { avx512::check(block, hash) });
+        // SAFETY: as above, nothing is done.
+        unsafe { std::arch::asm!("", inout("zmm16") first, inout("zmm17") second) };
+        [_mm512_reduce_add_epi32(first), _mm512_reduce_add_epi32(second)]
+    }
+
     /// How many of the hashes are in the block, and a sum of what 28 registers have come to.
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq")]
     fn count<const HERE: bool>(block: &[u8; BLOCK_LEN], hashes: &[u64]) -> (usize, i32) {
@@ -324,6 +337,8 @@ fn a_check_leaves_the_registers_of_the_code_around_it_alone() {
     let here = unsafe { count::<true>(&block, &hashes) };
     // SAFETY: as above.
     let called = unsafe { count::<false>(&block, &hashes) };
+    // SAFETY: as above.
+    assert_eq!(unsafe { held(&block, hashes[0]) }, [16 * 7, 16 * 9]);
     assert_eq!(here, called);
     assert_eq!(here.0, count_many(&block, &hashes).unwrap());
 }
