@@ -2,7 +2,7 @@
 
 use super::MAX_KEY_LEN;
 use super::count::{self, Ranked};
-use super::find::{Branch, locate, no_progress, prefetch, prefetch_once, value_of};
+use super::find::{Branch, locate, no_progress, prefetch, value_of};
 use crate::arena::Arena;
 use crate::error::{Error, Result};
 use crate::extent::UNIT;
@@ -113,7 +113,7 @@ impl<'a> Cursor<'a> {
                     self.enter(inner, index, reference)?;
                     let child = inner.child(index);
                     reference = child.reference();
-                    prefetch_once(self.arena, child);
+                    prefetch(self.arena, child);
                 }
                 Branch::Leaf(leaf) => {
                     let (position, _) = leaf.lower_bound(rest).map_err(|error| locate(error, reference))?;

@@ -28,16 +28,6 @@ pub(super) fn prefetch(arena: &Arena, word: Word) {
     }
 }
 
-/// The same for one look only.
-#[inline]
-pub(super) fn prefetch_once(arena: &Arena, word: Word) {
-    if is_leaf(word) {
-        arena.prefetch_once::<LEAF_LINES>(word.reference());
-    } else {
-        arena.prefetch_once::<INNER_LINES>(word.reference());
-    }
-}
-
 /// A node that is on the way to keys.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Branch<'a> {
@@ -127,7 +117,7 @@ pub(crate) fn get<'a>(arena: &'a Arena, root: Word, key: &[u8]) -> Result<Option
                 rest = behind;
                 let child = inner.child(inner.index_of(rest.first().copied()));
                 reference = child.reference();
-                prefetch_once(arena, child);
+                prefetch(arena, child);
             }
             Branch::Leaf(leaf) => {
                 let found = leaf.find(hash, rest).map_err(|error| locate(error, reference))?;
