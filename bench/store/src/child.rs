@@ -176,12 +176,11 @@ impl Child<'_> {
             let found = reader.lower_bound(&kind.below(number));
             assert_eq!(found, Some(value(number)), "{} finds another bound", E::NAME);
         });
-        let scan = best_of(3, || {
-            let mut sum = 0u64;
-            reader
-                .scan(|key, bytes| sum = sum.wrapping_add(crate::engine::value(bytes) ^ u64::from(key[key.len() - 1])));
-            black_box(sum);
-        });
+        let start = Instant::now();
+        let mut sum = 0u64;
+        reader.scan(|key, bytes| sum = sum.wrapping_add(crate::engine::value(bytes) ^ u64::from(key[key.len() - 1])));
+        black_box(sum);
+        let scan = start.elapsed().as_secs_f64();
         let mut random = Random::new(4);
         let counts: Vec<f64> = (0..5)
             .map(|_| {
@@ -328,15 +327,6 @@ fn per_second(calls: u64, seed: u64, mut call: impl FnMut(&mut Random)) -> f64 {
         call(&mut random);
     }
     calls as f64 / start.elapsed().as_secs_f64()
-}
-
-fn best_of(times: usize, mut work: impl FnMut()) -> f64 {
-    let seconds = (0..times).map(|_| {
-        let start = Instant::now();
-        work();
-        start.elapsed().as_secs_f64()
-    });
-    seconds.fold(f64::INFINITY, f64::min)
 }
 
 /// What the files take on the disk: a map may be longer than what it holds.
