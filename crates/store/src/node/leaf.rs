@@ -265,39 +265,62 @@ impl<'a> Leaf<'a> {
             return Ok((if rest < prefix { 0 } else { self.count }, false));
         };
         let wanted_head = head(wanted, wanted.len());
-        let (mut low, mut high) = (0, self.count);
+        let is_less = |index| self.suffix_head(index).map(|head| usize::from(head < wanted_head));
+        // How many heads are less, in rounds of three looks that do not wait for each other, and by numbers that are added: a
+        // branch would be foreseen wrongly every other time. Of ten thousand keys in the cache 9.5 instead of 8.8 million
+        // bounds a second are found so.
+        let (mut low, mut len) = (0, self.count);
+        while len > 3 {
+            let step = len / 4;
+            let (first, second) = (is_less(low + step - 1)?, is_less(low + 2 * step - 1)?);
+            low += step * (first + second + is_less(low + 3 * step - 1)?);
+            len -= 3 * step;
+        }
+        let mut less = 0;
+        for index in low..low + len {
+            less += is_less(index)?;
+        }
+        low += less;
+        if low == self.count || self.suffix_head(low)? != wanted_head {
+            return Ok((low, false));
+        }
+        self.lower_bound_of_heads(low, wanted)
+    }
+
+    /// The same if the first suffix whose head is not less than that of `wanted` is at `low`, and has the same head.
+    fn lower_bound_of_heads(&self, mut low: usize, wanted: &[u8]) -> Result<(usize, bool)> {
+        let (mut high, mut middle) = (self.count, low);
         while low < high {
-            let middle = (low + high) / 2;
-            match self.suffix_head(middle)?.cmp(&wanted_head).then_with(|| self.compare(middle, wanted)) {
+            match self.suffix(middle)?.cmp(wanted) {
                 Ordering::Less => low = middle + 1,
                 Ordering::Equal => return Ok((middle, true)),
                 Ordering::Greater => high = middle,
             }
+            middle = (low + high) / 2;
         }
         Ok((low, false))
     }
 
     /// The first bytes of a suffix, as [`head`] has them: most pairs of suffixes differ there.
-    #[inline]
+    #[inline(always)]
     fn suffix_head(&self, index: usize) -> Result<u64> {
         let place = self.place(index);
-        if place > self.heap_len {
-            return Err(overrun());
+        let at = self.body.len().wrapping_sub(place);
+        if place <= self.heap_len
+            && let Some(Some([len, _, first @ ..])) = self.body.get(at..).map(<[u8]>::first_chunk::<10>)
+            && *len != LONG
+        {
+            return Ok(u64::from_be_bytes(*first) & !u64::MAX.unbounded_shr(8 * u32::from(*len)));
         }
-        let bytes = &self.body[self.body.len() - place..];
-        let [suffix_len, _, rest @ ..] = bytes else { return Err(overrun()) };
-        if *suffix_len == LONG {
-            let suffix = self.suffix(index)?;
-            return Ok(head(suffix, suffix.len()));
-        }
-        Ok(head(rest, usize::from(*suffix_len)))
+        self.long_or_last_suffix_head(index)
     }
 
-    /// Compares a suffix to one whose head is the same.
+    /// The same where the length is not in one byte, or the node ends behind a short suffix and value.
     #[cold]
-    fn compare(&self, index: usize, wanted: &[u8]) -> Ordering {
-        // What is damaged has been told by `suffix_head`.
-        self.suffix(index).map_or(Ordering::Equal, |suffix| suffix.cmp(wanted))
+    #[inline(never)]
+    fn long_or_last_suffix_head(&self, index: usize) -> Result<u64> {
+        let suffix = self.suffix(index)?;
+        Ok(head(suffix, suffix.len()))
     }
 }
 
@@ -332,4 +355,47 @@ fn head(bytes: &[u8], len: usize) -> u64 {
 #[cold]
 fn overrun() -> Error {
     Error::corrupt("an entry of a leaf is outside of its heap")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::node::edit_leaf::{LeafWriter, body_len, entry_len};
+
+    #[test]
+    fn a_bound_is_behind_all_suffixes_that_are_less() {
+        let mut random = fastrand::Rng::with_seed(1);
+        for round in 0..400 {
+            // Few different bytes and a common start make heads the same; some suffixes are longer than one byte can say.
+            let (letters, start) = ([2, 4, 255][round % 3], [0, 7, 9][round / 3 % 3]);
+            let mut suffixes: Vec<Vec<u8>> = (0..1 + round % 70)
+                .map(|_| {
+                    let len = if random.u8(..) < 5 { random.usize(250..270) } else { random.usize(..12) };
+                    [vec![1; start], (0..len).map(|_| random.u8(..letters)).collect()].concat()
+                })
+                .collect();
+            suffixes.sort();
+            suffixes.dedup();
+            let value = Slot::Inline(if round % 2 == 0 { b"" } else { b"value" });
+            let heap_len = suffixes.iter().map(|suffix| entry_len(suffix.len(), value)).sum();
+            let prefix = b"prefix";
+            let mut body = vec![0; body_len(suffixes.len(), prefix.len(), heap_len) + round % 64];
+            let mut writer = LeafWriter::new(&mut body, suffixes.len(), prefix);
+            suffixes.iter().for_each(|suffix| writer.push(0, suffix, value));
+            writer.finish();
+            let leaf = Leaf { body: &body, count: suffixes.len(), prefix_len: prefix.len(), heap_len };
+            let around = suffixes.iter().flat_map(|suffix| {
+                let shorter = suffix[..suffix.len().saturating_sub(1)].to_vec();
+                [suffix.clone(), shorter, [suffix, &[0][..]].concat(), [suffix, &[9; 9][..]].concat()]
+            });
+            for wanted in around.chain([vec![], vec![255; 9]]) {
+                let expected = suffixes.partition_point(|suffix| *suffix < wanted);
+                let is_there = suffixes.get(expected) == Some(&wanted);
+                let found = leaf.lower_bound(&[&prefix[..], &wanted].concat()).unwrap();
+                assert_eq!(found, (expected, is_there), "{wanted:?} among {suffixes:?}");
+            }
+            assert_eq!(leaf.lower_bound(b"prefiw!").unwrap(), (0, false));
+            assert_eq!(leaf.lower_bound(b"prefiy").unwrap(), (suffixes.len(), false));
+        }
+    }
 }

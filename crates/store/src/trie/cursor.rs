@@ -197,20 +197,23 @@ impl<'a> Cursor<'a> {
     }
 
     fn reset(&mut self) {
+        if self.key.capacity() == 0 {
+            // Room for most ways and keys, had at once.
+            (self.steps, self.key) = (Vec::with_capacity(8), Vec::with_capacity(64));
+        }
         self.steps.clear();
         self.key.clear();
-        // Room for most ways and keys, had at once.
-        self.steps.reserve(8);
-        self.key.reserve(64);
         self.leaf = None;
         self.passed_units = 0;
     }
 
+    #[inline]
     fn branch(&self, reference: u64) -> Result<Branch<'a>> {
         Branch::at(self.arena, reference)
     }
 
     /// Goes on below an inner node.
+    #[inline]
     fn enter(&mut self, inner: Inner<'a>, index: usize, reference: u64) -> Result<()> {
         if inner.prefix().is_empty() && !self.steps.is_empty() {
             return Err(no_progress(reference));
