@@ -241,7 +241,7 @@ impl Child<'_> {
             }
         });
         engine.close();
-        json!({ "gets": gets.into_inner() as f64 / seconds, "inserts": inserted as f64 / seconds })
+        json!({ "gets": gets.into_inner() as f64 / seconds, "inserts": inserted as f64 / seconds, "keys": keys + inserted })
     }
 
     fn durable<E: Engine>(&self, batch: u64, committers: usize, seconds: f64) -> Value {
@@ -272,7 +272,7 @@ impl Child<'_> {
             }
         });
         engine.close();
-        json!({ "commits": commits as f64 / elapsed, "commit_micros": latencies_micros(latencies) })
+        json!({ "commits": commits as f64 / elapsed, "commit_micros": latencies_micros(latencies), "keys": end })
     }
 
     fn until_killed<E: Engine>(&self) -> Value {

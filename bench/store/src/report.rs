@@ -42,9 +42,12 @@ pub fn run(record: &mut Record, options: &Options) {
     let mut tables = Vec::new();
     for &keys in &options.sizes {
         let mut run = Run { options, keys, record, tables: Vec::new() };
-        run.load_and_read();
-        run.beside();
-        run.durable();
+        run.load_and_read(Kind::Random);
+        let mut present = vec![keys; options.engines.len()];
+        run.beside(&mut present);
+        run.durable(&mut present);
+        run.load_and_read(Kind::Sequential);
+        run.load_and_read(Kind::Strings);
         run.opening();
         tables.append(&mut run.tables);
     }
@@ -67,36 +70,35 @@ fn versions(engines: &[String]) -> String {
 }
 
 impl Run<'_> {
-    fn load_and_read(&mut self) {
+    /// Leaves the stores where they are.
+    fn load_and_read(&mut self, kind: Kind) {
         let calls = (self.keys / 4).clamp(100_000, 500_000);
-        for kind in Kind::ALL {
-            self.heading(&format!("Loading {} {} keys, and reading them", self.keys, kind.name()));
-            let mut rows = Rows::default();
-            for engine in &self.options.engines {
-                let folder = self.fresh(engine);
-                let load = self.child(engine, kind, &folder, Task::Load { rounds: self.options.rounds });
-                add_load(&mut rows, load.as_ref(), self.options.rounds);
-            }
-            let mut reads = vec![Vec::new(); self.options.engines.len()];
-            for _ in 0..READ_PASSES {
-                for (engine, reads) in self.options.engines.iter().zip(&mut reads) {
-                    reads.extend(self.child(engine, kind, &self.folder(engine), Task::Read { calls }));
-                }
-            }
-            for reads in &reads {
-                add_reads(&mut rows, reads);
-            }
-            self.print(rows, &self.options.engines, kind.name());
+        self.heading(&format!("Loading {} {} keys, and reading them", self.keys, kind.name()));
+        let mut rows = Rows::default();
+        for engine in &self.options.engines {
+            let folder = self.fresh(engine);
+            let load = run_child(engine, kind, self.keys, &folder, Task::Load { rounds: self.options.rounds });
+            add_load(&mut rows, load.as_ref(), self.options.rounds);
         }
+        let mut reads = vec![Vec::new(); self.options.engines.len()];
+        for _ in 0..READ_PASSES {
+            for (engine, reads) in self.options.engines.iter().zip(&mut reads) {
+                reads.extend(run_child(engine, kind, self.keys, &self.folder(engine), Task::Read { calls }));
+            }
+        }
+        for reads in &reads {
+            add_reads(&mut rows, reads);
+        }
+        self.print(rows, &self.options.engines, kind.name());
     }
 
-    fn beside(&mut self) {
+    fn beside(&mut self, present: &mut [u64]) {
         self.heading("Readers beside a writer, random keys: gets/s; inserts/s");
         let seconds = if self.keys < 5_000_000 { 3.0 } else { 10.0 };
         let mut rows = Rows::default();
-        for engine in &self.options.engines {
-            for readers in [2, 12] {
-                let answer = self.after_load(engine, Task::Beside { readers, seconds });
+        for readers in [2, 12] {
+            for (engine, present) in self.options.engines.iter().zip(&mut *present) {
+                let answer = self.continued(engine, present, Task::Beside { readers, seconds });
                 let cell = answer.map(|answer| {
                     format!("{}; {}", thousands(answer["gets"].as_f64()), thousands(answer["inserts"].as_f64()))
                 });
@@ -106,17 +108,15 @@ impl Run<'_> {
         self.print(rows, &self.options.engines, BESIDE);
     }
 
-    fn durable(&mut self) {
+    fn durable(&mut self, present: &mut [u64]) {
         let what = "whatever an engine does in the background goes on beside them";
         self.heading(&format!("Durable commits/s; µs: p50 / p99 / max; {what}"));
         let mut rows = Rows::default();
-        for engine in &self.options.engines {
-            for (batch, committers) in DURABLE_LOADS {
-                let answer = self.after_load(engine, Task::Durable { batch, committers, seconds: DURABLE_SECONDS });
-                rows.add(&durable_name(batch, committers), answer.as_ref().map(commits));
-            }
-        }
         for (batch, committers) in DURABLE_LOADS {
+            for (engine, present) in self.options.engines.iter().zip(&mut *present) {
+                let task = Task::Durable { batch, committers, seconds: DURABLE_SECONDS };
+                rows.add(&durable_name(batch, committers), self.continued(engine, present, task).as_ref().map(commits));
+            }
             // The best that committers can do is to share each sync among all of them.
             let bytes = (LOGGED_BYTES.0 + LOGGED_BYTES.1 * (batch - 1)) * committers as u64;
             let folder = self.fresh("disk");
@@ -158,15 +158,11 @@ impl Run<'_> {
         self.tables.push(rows.print(self.record, columns, section, self.keys));
     }
 
-    /// A task on a store that was loaded with random keys.
-    fn after_load(&self, engine: &str, task: Task) -> Option<Value> {
-        let folder = self.fresh(engine);
-        self.child(engine, Kind::Random, &folder, Task::Load { rounds: 1 })?;
-        self.child(engine, Kind::Random, &folder, task)
-    }
-
-    fn child(&self, engine: &str, kind: Kind, folder: &Path, task: Task) -> Option<Value> {
-        run_child(engine, kind, self.keys, folder, task)
+    /// A task that goes on with the store of random keys, of which `present` are there before and after.
+    fn continued(&self, engine: &str, present: &mut u64, task: Task) -> Option<Value> {
+        let answer = run_child(engine, Kind::Random, *present, &self.folder(engine), task)?;
+        *present = answer["keys"].as_u64()?;
+        Some(answer)
     }
 
     fn folder(&self, name: &str) -> PathBuf {
