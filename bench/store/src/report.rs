@@ -19,7 +19,7 @@ use crate::table::{
 const DURABLE_SECONDS: f64 = 5.0;
 
 /// How often each engine reads what it has loaded, in turns with the others: what a host gives changes within minutes.
-const READ_PASSES: usize = 5;
+const READ_PASSES: usize = 3;
 
 /// Batches and committers of durable commits.
 const DURABLE_LOADS: [(u64, usize); 3] = [(512, 1), (1, 1), (1, 8)];
