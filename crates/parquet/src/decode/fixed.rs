@@ -9,9 +9,9 @@ use parquet::basic::Type as PhysicalType;
 
 use super::aligned::AlignedBytes;
 use super::batch::{compress_values, few, pick_values};
-use super::byte_array::PrefixStream;
 use super::chunk_dictionary::ChunkDictionary;
 use super::convert::FixedLayout;
+use super::prefix_stream::PrefixStream;
 use super::values::{EncodedValues, INDEX_CHUNK, Slots, Untouched, dictionary_indices};
 use crate::error::{Error, Result};
 use crate::page::{DictionaryPage, Encoding};

@@ -13,6 +13,7 @@ mod dictionary;
 mod fixed;
 mod leaf;
 mod levels;
+mod prefix_stream;
 mod strings;
 mod values;
 
