@@ -1,9 +1,10 @@
-//! fjall, with its defaults.
+//! fjall, with a cache that holds all blocks: with the default of 32 MiB it takes a millisecond to find one of 20 million keys.
 
 use std::path::Path;
 
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode, Readable, Snapshot};
 
+use super::CACHE_BYTES;
 use crate::engine::{Batch, Engine, Mode, Reader, value};
 
 pub struct Fjall {
@@ -18,7 +19,7 @@ impl Engine for Fjall {
     const NAME: &'static str = "fjall";
 
     fn open(folder: &Path, mode: Mode) -> Self {
-        let database = Database::builder(folder).open().expect("fjall opens");
+        let database = Database::builder(folder).cache_size(CACHE_BYTES as u64).open().expect("fjall opens");
         let entries = database.keyspace("entries", KeyspaceCreateOptions::default).expect("fjall has a keyspace");
         Self { database, entries, mode }
     }

@@ -9,6 +9,9 @@ pub mod rocksdb;
 
 use crate::engine::Engine;
 
+/// What engines get that keep blocks in a cache of their own: room for all of 20 million keys.
+const CACHE_BYTES: usize = 2 << 30;
+
 /// Work that any engine can do.
 pub trait Work {
     type Answer;

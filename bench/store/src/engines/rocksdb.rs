@@ -5,9 +5,8 @@ use std::path::Path;
 
 use rocksdb::{BlockBasedOptions, Cache, DB, Options, ReadOptions, Snapshot, WriteBatch, WriteOptions};
 
+use super::CACHE_BYTES;
 use crate::engine::{Batch, Engine, Mode, Reader, value};
-
-const CACHE_BYTES: usize = 2 << 30;
 
 pub struct RocksDb {
     database: DB,
