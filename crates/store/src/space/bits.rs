@@ -125,10 +125,18 @@ impl ClearRuns {
         Self { edges: vec![0; words * 64 + 8].into() }
     }
 
-    pub(super) fn list(&mut self, words: &[u64]) -> impl Iterator<Item = (u32, u32)> {
+    /// The first bit and the one after the last of each run of at least `LEAST` bits, up to 64.
+    pub(super) fn list<const LEAST: u32>(&mut self, words: &[u64]) -> &[[u16; 2]] {
         let mut count = 0;
-        let mut before = 1;
+        let (mut before, mut starts) = (1, 0);
         for (index, &word) in words.iter().enumerate() {
+            let word = if LEAST == 1 {
+                word
+            } else {
+                let next = words.get(index + 1).copied().unwrap_or(u64::MAX);
+                let starts_before = std::mem::replace(&mut starts, window_starts::<LEAST>(!word, !next));
+                !windows::<LEAST>(starts_before, starts)
+            };
             let mut edges = word ^ (word << 1 | before);
             before = word >> 63;
             let base = (index * 64) as u16;
@@ -149,6 +157,75 @@ impl ClearRuns {
             self.edges[count] = (words.len() * 64) as u16;
             count += 1;
         }
-        self.edges[..count].chunks_exact(2).map(|pair| (pair[0].into(), pair[1].into()))
+        self.edges[..count].as_chunks().0
+    }
+}
+
+/// Where in a word begin `LEN` bits in a row that are set, some of them maybe in the next word.
+#[inline]
+fn window_starts<const LEN: u32>(word: u64, next: u64) -> u64 {
+    let mut starts = u128::from(next) << 64 | u128::from(word);
+    let mut len = 1;
+    while len < LEN {
+        let more = len.min(LEN - len);
+        starts &= starts >> more;
+        len += more;
+    }
+    starts as u64
+}
+
+/// The bits of a word that are in one of the windows of `LEN` bits that begin there or in the word before.
+#[inline]
+fn windows<const LEN: u32>(starts_before: u64, starts: u64) -> u64 {
+    let mut bits = u128::from(starts) << 64 | u128::from(starts_before);
+    let mut len = 1;
+    while len < LEN {
+        let more = len.min(LEN - len);
+        bits |= bits << more;
+        len += more;
+    }
+    (bits >> 64) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_of_clear_bits_are_listed_from_a_length_on() {
+        const WORDS: usize = 8;
+        fn compare<const LEAST: u32>(words: &[u64; WORDS]) {
+            let is_clear = |bit: usize| bit < WORDS * 64 && words[bit / 64] >> (bit % 64) & 1 == 0;
+            let mut expected = Vec::new();
+            let mut bit = 0;
+            while bit < WORDS * 64 {
+                let start = bit;
+                while is_clear(bit) {
+                    bit += 1;
+                }
+                if bit > start && bit - start >= LEAST as usize {
+                    expected.push([start as u16, bit as u16]);
+                }
+                bit += usize::from(bit == start);
+            }
+            assert_eq!(ClearRuns::new(WORDS).list::<LEAST>(words), expected, "{LEAST} {words:x?}");
+        }
+        let mut rng = fastrand::Rng::with_seed(1);
+        for round in 0..2_000 {
+            let mut words = [0; WORDS];
+            let mut at = 0;
+            while at < WORDS * 64 {
+                let [clear, set] = [rng.usize(..[4, 12, 40, 150][round % 4]), rng.usize(1..[3, 30, 90][round % 3])];
+                at += clear;
+                let end = (at + set).min(WORDS * 64);
+                set_all(&mut words, true, at.min(end) as u64, end.saturating_sub(at) as u64);
+                at = end;
+            }
+            compare::<1>(&words);
+            compare::<2>(&words);
+            compare::<5>(&words);
+            compare::<17>(&words);
+            compare::<64>(&words);
+        }
     }
 }

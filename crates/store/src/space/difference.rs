@@ -24,7 +24,8 @@ impl Space {
             let (low, high) = self.range(region);
             bits::set_all(&mut words, true, 0, low);
             bits::set_all(&mut words, true, high, u64::from(REGION) - high);
-            for (start, end) in self.runs.list(&words) {
+            for &[start, end] in self.runs.list::<1>(&words) {
+                let (start, end) = (u32::from(start), u32::from(end));
                 total += u64::from(end - start);
                 if runs.len() < limit {
                     let first = region as u64 * u64::from(REGION) + u64::from(start);

@@ -266,8 +266,16 @@ impl Space {
         holes.forget();
         holes.region = region;
         let below = (limit - region as u64 * u64::from(REGION)).min(REGION.into()) as u32;
-        let mut longest = 0;
-        for (start, end) in self.runs.list(&self.words[region * REGION_WORDS..][..REGION_WORDS]) {
+        let words = &self.words[region * REGION_WORDS..][..REGION_WORDS];
+        // Shorter holes are of no use to the class. A region of leaves has two thousand, and a tenth as many for a leaf.
+        let (least, runs) = match class {
+            Class::Small => (1, self.runs.list::<1>(words)),
+            Class::Medium => (SMALL_MAX + 1, self.runs.list::<{ SMALL_MAX + 1 }>(words)),
+            Class::Large => (MEDIUM_MAX + 1, self.runs.list::<{ MEDIUM_MAX + 1 }>(words)),
+        };
+        let mut longest = least - 1;
+        for &[start, end] in runs {
+            let (start, end) = (u32::from(start), u32::from(end));
             if start < below {
                 let len = end.min(below) - start;
                 longest = longest.max(len);

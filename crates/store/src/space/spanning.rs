@@ -60,7 +60,7 @@ impl Space {
         let words = &self.words[region * REGION_WORDS..][..REGION_WORDS];
         let mut longest = 0;
         let mut found = None;
-        for (start, end) in self.runs.list(words) {
+        for &[start, end] in self.runs.list::<1>(words) {
             let len = u64::from(end).min(below).saturating_sub(start.into());
             longest = longest.max(len as u32);
             if len >= units && found.is_none() {
