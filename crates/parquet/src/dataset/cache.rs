@@ -127,6 +127,35 @@ impl FooterCache {
         Some(found)
     }
 
+    /// What `judge` says of the files kept for these locations, with the states that they were read in. It is asked of all of
+    /// them at once, with the cache locked against changes: a handle for each would have threads write to counters that they
+    /// share, and wait for each in turn.
+    pub(super) fn judge<T>(
+        &self,
+        locations: &[Option<&str>],
+        judge: impl FnOnce(&[Option<&ParquetFile>]) -> Vec<Option<T>>,
+    ) -> Vec<Option<(T, Version)>> {
+        let state = self.read();
+        let entries: Vec<Option<&Entry>> =
+            locations.iter().map(|location| location.and_then(|location| state.entries.get(location))).collect();
+        let files: Vec<Option<&ParquetFile>> = entries.iter().map(|entry| entry.map(|entry| &entry.file)).collect();
+        let judged = judge(&files);
+        let now = self.shared.clock.fetch_add(locations.len() as u64, Ordering::Relaxed);
+        let mut grown = Vec::new();
+        let answers = entries.iter().zip(locations).zip(judged).zip(now..).map(|(((entry, location), judged), now)| {
+            let (judged, entry, location) = (judged?, (*entry)?, (*location)?);
+            entry.used.store(now, Ordering::Relaxed);
+            if bytes_of(location, &entry.file) != entry.bytes {
+                grown.push(location);
+            }
+            Some((judged, entry.version.clone()))
+        });
+        let answers = answers.collect();
+        drop(state);
+        grown.into_iter().for_each(|location| self.recount(location));
+        answers
+    }
+
     /// Takes note that an entry takes more memory than before.
     fn recount(&self, location: &str) {
         let mut state = self.lock();

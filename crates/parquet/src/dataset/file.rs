@@ -108,6 +108,31 @@ impl DatasetFile {
         Self { options: Arc::new(open), ..self.clone() }.open()
     }
 
+    /// What `judge` says of those of `files`, all of one dataset, that are local and whose footers are cached and current. It is
+    /// asked of all of them at once, with `None` for the others.
+    pub(crate) fn judge_cached<T>(
+        files: &[Self],
+        judge: impl FnOnce(&[Option<&ParquetFile>]) -> Vec<Option<T>>,
+    ) -> Vec<Option<T>> {
+        let Some(options) = files.first().map(|first| &*first.options).filter(|options| !options.open.has_keys())
+        else {
+            return files.iter().map(|_| None).collect();
+        };
+        let locations: Vec<Option<&str>> =
+            files.iter().map(|file| file.path().is_some().then_some(&*file.location)).collect();
+        let judged = options.footers.judge(&locations, |found| {
+            let is_like = |file: &&ParquetFile| file.is_opened_like(&options.open);
+            judge(&found.iter().map(|file| file.filter(is_like)).collect::<Vec<_>>())
+        });
+        // Whether a file has changed takes long to find out beside the rest: only of what `judge` has an answer for.
+        let current = files.iter().zip(judged).map(|(file, judged)| {
+            let (judged, version) = judged?;
+            let is_current = || Some(Version::of_local(&fs::metadata(file.path()?).ok()?) == version);
+            (!options.revalidates || is_current()?).then_some(judged)
+        });
+        current.collect()
+    }
+
     fn open_local(&self, path: &Path) -> Result<ParquetFile> {
         let options = &*self.options;
         let may_be_cached = !options.open.has_keys();

@@ -10,7 +10,7 @@ use crate::schema::Converted;
 
 /// A schema, and what it was made from.
 #[derive(Debug)]
-pub(super) struct KnownSchema {
+pub(crate) struct KnownSchema {
     pub(super) source: Option<SchemaSource>,
     pub(super) descr: SchemaDescPtr,
     pub(super) converted: Converted,

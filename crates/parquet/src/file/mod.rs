@@ -23,7 +23,6 @@ use bytes::Bytes;
 use parquet::file::metadata::ParquetMetaData;
 
 use self::footer::Footer;
-use self::known_schemas::KnownSchema;
 use crate::crypto::FileDecryptor;
 use crate::error::Result;
 use crate::options::Limits;
@@ -36,6 +35,7 @@ use crate::schema::{self, Node, Projection, SchemaOptions};
 use crate::source::{ByteRanges, Counted, Traffic};
 
 pub use keys::DecryptionKeys;
+pub(crate) use known_schemas::KnownSchema;
 pub(crate) use options::LOCAL_FOOTER_GUESS_BYTES;
 pub use options::OpenOptions;
 pub(crate) use orders::StatisticsOrder;
@@ -153,6 +153,11 @@ impl ParquetFile {
     /// The Arrow schema that the whole file is read as by default; strings are views.
     pub fn schema(&self) -> &SchemaRef {
         &self.shared.schema.arrow
+    }
+
+    /// The schema, which files of one table share: those with the same one have the same leaves, read in the same way.
+    pub(crate) fn known_schema(&self) -> &Arc<KnownSchema> {
+        &self.shared.schema
     }
 
     /// Number of rows in all row groups.

@@ -1,6 +1,7 @@
 //! The columns of a predicate, prepared for one file.
 
 use arrow_schema::DataType;
+use lath_kernels::compare::Comparison;
 use parquet::schema::types::ColumnDescriptor;
 
 use super::bloom::KeyKind;
@@ -43,6 +44,16 @@ impl<'a> PreparedColumn<'a> {
     /// Whether what is known of the leaf's values answers `test`: of those within a list, only whether one is there.
     pub(super) fn is_about_values(&self, test: &ValueTest) -> bool {
         self.descriptor.is_some() && self.column.repeated == matches!(test, ValueTest::Contains(_))
+    }
+
+    /// The leaf whose filters answer a test.
+    pub(super) fn leaf_of_keys(&self, test: &ValueTest) -> Option<usize> {
+        let is_of_keys = match test {
+            ValueTest::Compare(Comparison::Equal, _) | ValueTest::In(_) | ValueTest::Contains(_) => true,
+            ValueTest::Like(pattern) => pattern.exact().is_some(),
+            _ => false,
+        };
+        self.column.leaf.filter(|_| is_of_keys && self.keys.is_some() && self.is_about_values(test))
     }
 }
 

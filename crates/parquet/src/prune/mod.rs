@@ -9,7 +9,7 @@
 //! | [`dictionary`] pages | the chunk's values are among these | the page |
 //! | [`page_index`] | the same as statistics, page by page | the two indexes of the column |
 //!
-//! A key alone is looked up in the filters that are in memory before everything else.
+//! A key alone is looked up in the filters that are in memory before everything else, of many files at once ([`one_key`]).
 //!
 //! Each module says when its evidence is passed over. What is malformed, encrypted or of a kind that is not known rules out
 //! nothing, and is left for `lath check` to report; only storage that fails is an error. That a file tells the truth is
@@ -26,6 +26,7 @@ mod column;
 mod dictionary;
 mod domain;
 mod fetch;
+mod one_key;
 mod options;
 mod outcomes;
 mod page_index;
@@ -43,6 +44,7 @@ use std::sync::Arc;
 pub use self::bloom::FilterMemory;
 pub(crate) use self::bloom::FilterStore;
 use self::column::PreparedColumn;
+pub(crate) use self::one_key::OneKey;
 pub use self::options::Pruning;
 pub use self::report::{PruneReport, Pruned};
 use self::stages::Stages;

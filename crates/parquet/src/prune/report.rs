@@ -39,6 +39,15 @@ impl Pruned {
     }
 }
 
+impl PruneReport {
+    /// Of row groups of so many rows, all of them ruled out by their Bloom filters.
+    pub(super) fn ruled_out_by_filters(row_counts: &[u64]) -> Self {
+        let mut report = Self { row_groups: row_counts.len() as u64, rows: row_counts.iter().sum(), ..Self::default() };
+        row_counts.iter().for_each(|rows| report.bloom.add_row_group(*rows));
+        report
+    }
+}
+
 impl AddAssign for Pruned {
     fn add_assign(&mut self, other: Self) {
         self.row_groups += other.row_groups;

@@ -3,12 +3,11 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use lath_kernels::compare::Comparison;
 use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::statistics::Statistics;
 
 use super::Surviving;
-use super::bloom::{self, Answers, Keys, Lookup};
+use super::bloom::{self, Answers, KeyKind, Keys, Lookup};
 use super::column::PreparedColumn;
 use super::dictionary::{self, DictionaryValues};
 use super::fetch;
@@ -41,6 +40,15 @@ struct Candidate {
     row_group: usize,
     /// Index in [`Stages::tests`].
     test: usize,
+}
+
+/// Of a test that looks up one key and does nothing else: the leaf whose filters answer it, and what is looked up.
+pub(super) fn key_alone<'t>(columns: &[PreparedColumn<'_>], test: &'t Test) -> Option<(usize, KeyKind, &'t ValueTest)> {
+    let Test::Values { column, test } = test else { return None };
+    let column = columns.get(*column)?;
+    let is_of_one_key = !matches!(test, ValueTest::In(set) if set.values().len() > 1);
+    let leaf = column.leaf_of_keys(test).filter(|_| is_of_one_key)?;
+    Some((leaf, column.keys?, test))
 }
 
 impl<'a> Stages<'a> {
@@ -87,12 +95,9 @@ impl<'a> Stages<'a> {
     /// Looks up the keys of a test that is nothing else in the filters that are in memory: that takes less than to look at
     /// statistics, which have left the cache where there are many files.
     fn look_up_kept(&self, row_groups: &[usize]) -> Result<Option<Answers>> {
-        let Test::Values { column, test } = &*self.tests[0] else { return Ok(None) };
-        let is_of_one_key = !matches!(test, ValueTest::In(set) if set.values().len() > 1);
-        let filter = if self.pruning.bloom && is_of_one_key { self.can_be_looked_up(*column, test) } else { None };
-        let Some(leaf) = filter else { return Ok(None) };
-        let keys = || Keys::new(self.columns.get(*column)?.keys?, test);
-        bloom::probe_kept(self.file, leaf, keys, row_groups)
+        let alone = if self.pruning.bloom { key_alone(self.columns, &self.tests[0]) } else { None };
+        let Some((leaf, kind, test)) = alone else { return Ok(None) };
+        bloom::probe_kept(self.file, leaf, || Keys::new(kind, test), row_groups)
     }
 
     /// Keeps a row group, with another test if part of its own is settled.
@@ -176,13 +181,7 @@ impl<'a> Stages<'a> {
 
     /// The leaf whose filters answer a test.
     fn can_be_looked_up(&self, column: usize, test: &ValueTest) -> Option<usize> {
-        let column = self.columns.get(column).filter(|column| column.is_about_values(test))?;
-        let is_of_keys = match test {
-            ValueTest::Compare(Comparison::Equal, _) | ValueTest::In(_) | ValueTest::Contains(_) => true,
-            ValueTest::Like(pattern) => pattern.exact().is_some(),
-            _ => false,
-        };
-        column.column.leaf.filter(|_| is_of_keys && column.keys.is_some())
+        self.columns.get(column)?.leaf_of_keys(test)
     }
 
     /// Tests the values of dictionaries.

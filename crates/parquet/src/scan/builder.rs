@@ -1,5 +1,6 @@
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use super::batches::ScanBatches;
 use super::cancel::Cancel;
@@ -268,6 +269,7 @@ impl Scan {
             cancel: self.cancel,
             target: Arc::new(target),
             plans: Plans::default(),
+            asks_singly: AtomicBool::new(false),
             counters,
         };
         job.check()?;

@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::file::ParquetFile;
 use crate::options::{Limits, Strings};
 use crate::predicate::{BindContext, BoundPredicate, Constant, Predicate};
+use crate::prune::OneKey;
 use crate::read::PlannedLeaf;
 use crate::schema::{Node, Projection, SchemaOptions};
 
@@ -23,6 +24,8 @@ pub(super) struct FilePlan {
     /// The leaves of operands and of the result, each once.
     pub(super) leaves: Vec<PlannedLeaf>,
     pub(super) predicate: Option<Arc<BoundPredicate>>,
+    /// The predicate, if it looks up one key and does nothing else.
+    pub(super) one_key: Option<OneKey>,
     /// Where the operands of the predicate come from, in the order of its columns.
     pub(super) operands: Vec<Operand>,
     /// The columns of the result.
@@ -102,9 +105,10 @@ impl FilePlan {
                 Some(Arc::new(bound))
             }
         };
+        let one_key = predicate.as_deref().and_then(|predicate| OneKey::new(file, predicate));
         let (experience, searches) = (Experience::default(), SearchTally::default());
         let limits = file.limits().clone();
-        Ok(Self { leaves, predicate, operands, columns, schema, alignment, experience, searches, limits })
+        Ok(Self { leaves, predicate, one_key, operands, columns, schema, alignment, experience, searches, limits })
     }
 }
 

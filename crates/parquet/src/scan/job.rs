@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use parquet::schema::types::SchemaDescPtr;
 
@@ -37,6 +38,8 @@ pub(super) struct Job {
     pub(super) cancel: Cancel,
     pub(super) target: Arc<Target>,
     pub(super) plans: Plans,
+    /// Files were asked together in vain: from then on each is planned alone.
+    pub(super) asks_singly: AtomicBool,
     pub(super) counters: Arc<Counters>,
 }
 
@@ -66,6 +69,14 @@ impl PlannedSchema {
     }
 }
 
+impl Plans {
+    /// The plan made last, and the partition of its files.
+    fn last(&self) -> Option<(Arc<FilePlan>, Box<[u32]>)> {
+        let plans = self.of_schemas.lock().unwrap_or_else(PoisonError::into_inner);
+        plans.last().map(|last| (Arc::clone(&last.plan), last.partition.clone()))
+    }
+}
+
 impl Job {
     /// Number of files.
     pub(super) fn file_count(&self) -> usize {
@@ -83,9 +94,48 @@ impl Job {
     /// What there is to do in each of some files.
     pub(super) fn plan_files(&self, files: Range<usize>) -> Vec<Result<Vec<Planned>>> {
         let mut planning = Planning::default();
-        let planned = files.map(|file| self.plan_file(file, &mut planning)).collect();
+        let ruled_out = self.rule_out(files.clone(), &mut planning);
+        let plan =
+            |(file, is_ruled_out)| if is_ruled_out { Ok(Vec::new()) } else { self.plan_file(file, &mut planning) };
+        let planned = files.zip(ruled_out).map(plan).collect();
         self.counters.add_planning(&planning);
         planned
+    }
+
+    /// Which of some files a key is in no filter of, as far as the filters are in memory: asked together, that takes less than
+    /// planning them one by one.
+    fn rule_out(&self, files: Range<usize>, planning: &mut Planning) -> Vec<bool> {
+        let nothing = vec![false; files.len()];
+        let is_whole = self.row_groups.is_none() && self.row_ranges.is_none();
+        let asks_singly = files.len() < 2 || self.asks_singly.load(Ordering::Relaxed);
+        if asks_singly || !is_whole || !self.pruning.bloom || self.cancel.is_cancelled() {
+            return nothing;
+        }
+        let Some((plan, partition)) = self.plans.last() else { return nothing };
+        let Some(key) = &plan.one_key else { return nothing };
+        let start = Instant::now();
+        let mut prune = Duration::ZERO;
+        let files = &self.dataset.files()[files];
+        let reports = DatasetFile::judge_cached(files, |opened| {
+            let start = Instant::now();
+            // Those that the plan is for.
+            let of_partition =
+                files.iter().zip(opened).map(|(file, opened)| opened.filter(|_| *file.partition() == *partition));
+            let reports = key.rule_out(&of_partition.collect::<Vec<_>>());
+            prune = start.elapsed();
+            reports
+        });
+        for report in reports.iter().flatten() {
+            planning.pruned += *report;
+            planning.add_file(0, 0);
+        }
+        planning.prune += prune;
+        planning.open += start.elapsed().saturating_sub(prune);
+        let ruled_out: Vec<bool> = reports.iter().map(Option::is_some).collect();
+        if !ruled_out.contains(&true) {
+            self.asks_singly.store(true, Ordering::Relaxed);
+        }
+        ruled_out
     }
 
     /// What there is to do in a file.

@@ -388,21 +388,12 @@ impl State {
         }
         if self.next_file < file_count && self.files.len() < MOST_FILES_AHEAD {
             let first = self.next_file;
-            self.next_file += self.files_at_once(file_count);
+            let left = file_count - first;
+            self.next_file += if self.opens_singly { 1 } else { files_at_once(first, left, self.workers) };
             self.files.resize_with(self.next_file - self.first_file, File::default);
             return Some(Task::Open(first..self.next_file));
         }
         None
-    }
-
-    /// How many of the files that are left to open next: few at the start, where the first may have what is wanted, and few
-    /// at the end, so that no thread waits for another. Where opening takes long, one.
-    fn files_at_once(&self, file_count: usize) -> usize {
-        if self.opens_singly {
-            return 1;
-        }
-        let left = file_count - self.next_file;
-        (self.next_file / 4).min(left / (4 * self.workers.max(1))).clamp(1, MOST_FILES_AT_ONCE.min(left))
     }
 
     /// Whether there may be something to do later for a thread that has nothing to do now.
@@ -455,6 +446,12 @@ impl RowGroup {
     fn failed(error: Error) -> Self {
         Self { planned: None, batches: VecDeque::new(), is_done: true, error: Some(error) }
     }
+}
+
+/// How many of the files that are left to open next, where opening takes little: few at the start, where the first may have
+/// what is wanted, and few at the end, so that no thread waits for another.
+pub(super) fn files_at_once(first: usize, left: usize, threads: usize) -> usize {
+    (first / 4).min(left / (4 * threads.max(1))).clamp(1, MOST_FILES_AT_ONCE.min(left))
 }
 
 fn size_of_batch(batch: &RecordBatch) -> usize {

@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 use arrow_array::RecordBatch;
 
 use super::job::Job;
+use super::parallel::files_at_once;
 use super::producer::Producer;
 use super::work::{Planned, Reader};
 use crate::error::Result;
@@ -17,6 +18,8 @@ pub(super) struct Serial {
     job: Arc<Job>,
     reader: Reader,
     next_file: usize,
+    /// What there is to do in the files before that.
+    planned: VecDeque<Result<Vec<Planned>>>,
     row_groups: VecDeque<Planned>,
     producer: Option<Producer>,
 }
@@ -24,7 +27,7 @@ pub(super) struct Serial {
 impl Serial {
     pub(super) fn new(job: Arc<Job>) -> Self {
         let reader = Reader::new(job.verify_crc, job.cancel.clone(), Arc::new(AtomicBool::new(false)));
-        Self { job, reader, next_file: 0, row_groups: VecDeque::new(), producer: None }
+        Self { job, reader, next_file: 0, planned: VecDeque::new(), row_groups: VecDeque::new(), producer: None }
     }
 
     /// The next batch; `None` after the last.
@@ -40,9 +43,13 @@ impl Serial {
             }
             if let Some(planned) = self.row_groups.pop_front() {
                 self.producer = Some(Producer::new(planned, &mut self.reader, &self.job));
+            } else if let Some(planned) = self.planned.pop_front() {
+                self.row_groups = planned?.into();
             } else if self.next_file < self.job.file_count() {
-                self.row_groups = self.job.plan_one(self.next_file)?.into();
-                self.next_file += 1;
+                let (first, left) = (self.next_file, self.job.file_count() - self.next_file);
+                let opens_singly = self.job.dataset.concurrency() > 1;
+                self.next_file += if opens_singly { 1 } else { files_at_once(first, left, 1) };
+                self.planned = self.job.plan_files(first..self.next_file).into();
             } else {
                 return Ok(None);
             }

@@ -2,6 +2,7 @@
 
 mod cache;
 mod listing;
+mod one_key;
 mod partitions;
 mod schemas;
 

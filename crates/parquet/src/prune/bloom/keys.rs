@@ -117,6 +117,11 @@ pub(crate) struct Keys {
 }
 
 impl Keys {
+    /// The hash, if it is one key with one hash.
+    pub(crate) fn only(&self) -> Option<u64> {
+        if let ([hash], 1) = (self.hashes.as_slice(), self.count) { Some(*hash) } else { None }
+    }
+
     /// The values that `test` is true for, if they can be looked up; if only some of them can, the test is none for a filter
     /// unless they are of an IN list.
     pub(crate) fn new(kind: KeyKind, test: &ValueTest) -> Option<Self> {

@@ -16,4 +16,4 @@ mod store;
 pub(crate) use keys::{KeyKind, Keys};
 pub(crate) use probe::{Answers, Lookup, probe, probe_kept};
 pub use store::FilterMemory;
-pub(crate) use store::FilterStore;
+pub(crate) use store::{ColumnFilters, FilterStore};

@@ -171,9 +171,9 @@ impl<'a> InMemory<'a> {
     }
 
     fn look_up(self, keys: &Keys, answers: &mut Answers) -> Result<()> {
-        if let ([hash], 1) = (keys.hashes.as_slice(), keys.count) {
+        if let Some(hash) = keys.only() {
             let mut present = vec![0; self.bitsets.len().div_ceil(64)];
-            bloom::check_filters(&self.bitsets, *hash, &mut present)?;
+            bloom::check_filters(&self.bitsets, hash, &mut present)?;
             if self.bitsets.len() == answers.count {
                 // One for each row group.
                 answers.possible = present;

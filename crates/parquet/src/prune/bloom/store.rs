@@ -90,7 +90,7 @@ impl FilterStore {
     }
 
     /// Those of a leaf, if any of them are in memory.
-    pub(super) fn kept_column(&self, leaf: usize) -> Option<&ColumnFilters> {
+    pub(crate) fn kept_column(&self, leaf: usize) -> Option<&ColumnFilters> {
         self.columns.get()?.get(leaf)?.get().filter(|column| column.keeps_any())
     }
 
@@ -114,7 +114,7 @@ impl fmt::Debug for FilterStore {
 }
 
 /// The filters of one column, row group by row group.
-pub(super) struct ColumnFilters {
+pub(crate) struct ColumnFilters {
     /// What the headers that have been read say, packed.
     places: Box<[AtomicU64]>,
     kept: OnceLock<Box<[OnceLock<Kept>]>>,
@@ -189,7 +189,7 @@ impl ColumnFilters {
     }
 
     /// The bitset, if it is in memory.
-    pub(super) fn kept(&self, row_group: usize) -> Option<&Bytes> {
+    pub(crate) fn kept(&self, row_group: usize) -> Option<&Bytes> {
         Some(&self.kept.get()?.get(row_group)?.get()?.bitset)
     }
 
