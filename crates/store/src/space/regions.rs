@@ -15,12 +15,21 @@ const GROUPS_SEARCHED: usize = 4;
 pub(super) struct Region {
     /// Exactly how many units are free.
     pub(super) free: u32,
+    /// How many were when it was last left as full: splinters that its class has no use for.
+    pub(super) left: u32,
     /// No run of free units within the region is longer.
     pub(super) longest: u16,
     /// Whether the bitmap has the region's bits, rather than the saved map.
     pub(super) loaded: bool,
     /// Which nodes it was last filled with.
     pub(super) class: Class,
+}
+
+impl Region {
+    /// How many units are free that were not when it was last left as full. Small nodes go into the splinters, too.
+    fn units_for(&self, class: Class) -> u32 {
+        if class == Class::Small { self.free } else { self.free.saturating_sub(self.left) }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -53,7 +62,9 @@ impl Regions {
 
     #[inline]
     pub(super) fn take(&mut self, region: usize, units: u32) {
-        self.all[region].free -= units;
+        let entry = &mut self.all[region];
+        entry.free -= units;
+        entry.left = entry.left.min(entry.free);
     }
 
     #[inline]
@@ -78,19 +89,32 @@ impl Regions {
         self.all[region].class = class;
     }
 
+    /// Says that what is free in a region is of no use to those who filled it.
+    pub(super) fn leave(&mut self, region: usize) {
+        if let Some(region) = self.all.get_mut(region) {
+            region.left = region.free;
+        }
+    }
+
     pub(super) fn set_loaded(&mut self, region: usize) {
         self.all[region].loaded = true;
     }
 
-    /// The region with the most free units of those before `end` that `suits` accepts. Looks at all of them if `thorough`,
+    /// The region with the most units for `class` of those before `end` that `suits` accepts. Looks at all of them if `thorough`,
     /// otherwise at those of a few groups.
-    pub(super) fn freest(&mut self, end: usize, thorough: bool, suits: impl Fn(&Region) -> bool) -> Option<usize> {
+    pub(super) fn freest(
+        &mut self,
+        end: usize,
+        class: Class,
+        thorough: bool,
+        suits: impl Fn(&Region) -> bool,
+    ) -> Option<usize> {
         let end = end.min(self.all.len());
         let groups = end.div_ceil(GROUP);
         let mut best: Option<(u32, usize)> = None;
         if thorough {
             for group in 0..groups {
-                self.search_group(group, end, &suits, &mut best);
+                self.search_group(group, end, class, &suits, &mut best);
             }
         } else {
             let mut searched = [usize::MAX; GROUPS_SEARCHED];
@@ -101,7 +125,7 @@ impl Regions {
                     break;
                 };
                 searched[at] = group;
-                self.search_group(group, end, &suits, &mut best);
+                self.search_group(group, end, class, &suits, &mut best);
             }
         }
         best.map(|(_, region)| region)
@@ -122,18 +146,20 @@ impl Regions {
         &mut self,
         group: usize,
         end: usize,
+        class: Class,
         suits: &impl Fn(&Region) -> bool,
         best: &mut Option<(u32, usize)>,
     ) {
-        if best.is_some_and(|(free, _)| free >= self.bounds[group]) {
+        if best.is_some_and(|(most, _)| most >= self.bounds[group]) {
             return;
         }
         let first = group * GROUP;
         let members = &self.all[first..self.all.len().min(first + GROUP)];
         self.bounds[group] = members.iter().map(|region| region.free).max().unwrap_or(0);
         for (region, entry) in (first..end).zip(members) {
-            if best.is_none_or(|(free, _)| entry.free > free) && suits(entry) {
-                *best = Some((entry.free, region));
+            let units = entry.units_for(class);
+            if best.is_none_or(|(most, _)| units > most) && suits(entry) {
+                *best = Some((units, region));
             }
         }
     }

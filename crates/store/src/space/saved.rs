@@ -174,7 +174,7 @@ impl Space {
             bitmaps.push((if partly { stored } else { NONE }, u32::from_le_bytes(sum)));
             stored += u32::from(partly);
             free += u64::from(units);
-            regions.push(Region { free: units, longest: REGION as u16, loaded: false, class: Class::Medium });
+            regions.push(Region { free: units, left: 0, longest: REGION as u16, loaded: false, class: Class::Medium });
         }
         if bytes.len() < offset + stored as usize * REGION_BYTES {
             return Err(short());

@@ -3,13 +3,14 @@
 //! which 40 % are leaves of 5 to 15 units, 40 % inner nodes of 2 or 3 and 20 % upper nodes of 36. What the last checkpoint
 //! reaches is kept until the next, 64 transactions later.
 //!
-//! Measured on two busy cores, those of the first two rows of a Xeon and the others of an EPYC; nanoseconds from the best tenth
+//! Measured on two busy cores, those of the first three rows of a Xeon and the others of an EPYC; nanoseconds from the best tenth
 //! to the median, at 483 MiB live beside 8 that are parked; pages of 4 KiB dirtied a transaction, counted at checkpoints. A
 //! release takes 10 to 19 ns but for the last row.
 //!
 //! | policy | file at 414 MiB live | at 483 | pages | allocating, ns |
 //! | --- | --- | --- | --- | --- |
-//! | this one: three classes, a region is filled with a seventh of it free | 483 | 555 | 471 | 20 to 29 |
+//! | this one: three classes, a region is filled with a seventh of it free, the one with most units freed since first | 483 | 571 | 481 | 17 to 30 |
+//! | the one with most units free first | 483 | 555 | 471 | 20 to 32 |
 //! | two classes, up to 16 units and more, a seventh | 475 | 547 | 537 | 14 to 18 |
 //! | two classes, a tenth | 467 | 539 | 568 | 24 to 31 |
 //! | two classes, a seventh | 475 | 547 | 485 | 19 to 28 |
