@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::error::{Error, Result};
 use crate::extent::{Extent, Generation, UNIT};
 use crate::header;
-use crate::node::{self, BODY_HEAD, Kind};
+use crate::node::{self, BODY_HEAD, COMMON, Kind};
 use crate::storage::Data;
 
 /// Bytes of the checksum before a node's body.
@@ -59,6 +59,14 @@ pub(crate) struct Node<'a> {
     pub(crate) head: &'a [u8; BODY_HEAD],
     /// The whole body: all of the node but its checksum.
     pub(crate) body: &'a [u8],
+}
+
+impl Node<'_> {
+    /// How many units it takes.
+    #[inline]
+    pub(crate) fn units(&self) -> u32 {
+        ((self.body.len() + CHECKSUM_LEN) / UNIT as usize) as u32
+    }
 }
 
 impl Arena {
@@ -329,6 +337,14 @@ impl WriteArena {
         // SAFETY: the two extents do not overlap, as was just checked, and `to` belongs to this writer alone.
         let body = unsafe { &mut *body };
         Ok((self.arena.node(from)?, body))
+    }
+
+    /// Makes a copy of a node in space that is free.
+    pub(crate) fn copy_whole(&mut self, from: Extent, to: u64, kind: Kind, generation: Generation) -> Result<()> {
+        let (node, body) = self.copy_to(from.start, Extent { start: to, ..from }, kind, generation)?;
+        let source = node.body.get(COMMON..body.len()).ok_or_else(|| outside(from.start))?;
+        body[COMMON..].copy_from_slice(source);
+        Ok(())
     }
 
     /// The body of a node about to be made in space that is free, with its head written.

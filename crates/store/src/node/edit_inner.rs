@@ -71,9 +71,19 @@ pub(crate) fn set_child(body: &mut [u8], index: usize, child: Word) {
     put_word(body, at + 8 * index, child);
 }
 
-/// Sets how many keys are below an owned node.
-pub(crate) fn set_total(body: &mut [u8], total: u64) {
+fn set_total(body: &mut [u8], total: u64) {
     body[12..20].copy_from_slice(&total.to_le_bytes());
+}
+
+/// Adds to how many keys are below an owned node; how many those are then.
+pub(crate) fn add_to_total(body: &mut [u8], delta: i64) -> u64 {
+    let mut total = [0; 8];
+    total.copy_from_slice(&body[12..20]);
+    let total = u64::from_le_bytes(total).wrapping_add_signed(delta);
+    if delta != 0 {
+        set_total(body, total);
+    }
+    total
 }
 
 fn put_word(body: &mut [u8], at: usize, word: Word) {

@@ -25,7 +25,7 @@ use crate::extent::{Generation, UNIT};
 pub(crate) const BODY_HEAD: usize = UNIT as usize - CHECKSUM_LEN;
 
 /// Where in the body what all nodes have ends.
-const COMMON: usize = 12;
+pub(crate) const COMMON: usize = 12;
 
 /// What a node is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,8 +8,10 @@ use lath_kernels::bytes::common_prefix_len;
 use super::find::{Branch, no_progress, prefetch};
 use super::writer::Writer;
 use crate::error::Result;
+use crate::extent::Extent;
 use crate::node::leaf::behind;
-use crate::node::{Inner, Kind, Word, edit_inner, inner};
+use crate::node::{Inner, Kind, Word, edit_inner, generation};
+use crate::space::reclaim::Retired;
 
 /// An inner node on the way, all of whose prefix the key has.
 #[derive(Debug, Clone, Copy)]
@@ -107,15 +109,15 @@ impl Writer {
 
     /// Takes the lowest step off the way, with what changed below it written down.
     fn leave_step(&mut self, root: &mut Word) -> Result<()> {
-        self.write_child()?;
         let Some(step) = self.path.steps.pop() else { return Ok(()) };
         if !step.is_owned {
             return Ok(());
         }
-        let total = Inner::parse(self.arena.node(step.reference)?)?.total().wrapping_add_signed(step.delta);
-        if step.delta != 0 {
-            edit_inner::set_total(self.arena.own(step.reference, self.generation)?, total);
+        let body = self.arena.own(step.reference, self.generation)?;
+        if let Some(child) = step.child {
+            edit_inner::set_child(body, step.index, child);
         }
+        let total = edit_inner::add_to_total(body, step.delta);
         let word = Word::new(step.reference, total);
         match self.path.steps.last_mut() {
             Some(above) => {
@@ -146,13 +148,12 @@ impl Writer {
         let owned = self.path.steps.iter().rposition(|step| step.is_owned).map_or(0, |at| at + 1);
         for at in owned..self.path.steps.len() {
             let old = self.path.steps[at].reference;
-            if !self.owns(old)? {
-                let inner = Inner::parse(self.arena.node(old)?)?;
-                let extent = self.allocate(inner::body_len(inner.prefix().len(), inner.count() - 1))?;
-                let (node, body) = self.arena.copy_to(old, extent, Kind::Inner, self.generation)?;
-                let inner = Inner::parse(node)?;
-                edit_inner::copy(&inner, body, &[inner.prefix(), &[]]);
-                self.retire(old)?;
+            let node = self.arena.node(old)?;
+            let (birth, units) = (generation(node.head), node.units());
+            if birth < self.generation {
+                let extent = self.allocate_units(units)?;
+                self.arena.copy_whole(Extent { start: old, units }, extent.start, Kind::Inner, self.generation)?;
+                self.retired.push(Retired { extent: Extent { start: old, units }, birth });
                 self.path.steps[at].reference = extent.start;
             }
             self.path.steps[at].is_owned = true;
