@@ -165,6 +165,12 @@ impl Arena {
         self.prefetch_with::<READ>(reference, LINES);
     }
 
+    /// Starts loading so many lines.
+    #[inline]
+    pub(crate) fn prefetch_lines(&self, reference: u64, lines: u64) {
+        self.prefetch_with::<READ>(reference, lines);
+    }
+
     /// Starts loading lines of which all will be overwritten.
     #[inline]
     pub(crate) fn prefetch_to_write(&self, reference: u64, lines: u64) {

@@ -14,7 +14,7 @@ const INNER_LINES: u64 = 4;
 
 /// Whether a word refers to a leaf, as far as the count of keys tells: no leaf has so many, except of a few bytes each.
 #[inline]
-fn is_leaf(word: Word) -> bool {
+pub(super) fn is_leaf(word: Word) -> bool {
     word.count().is_some_and(|count| count < 160)
 }
 

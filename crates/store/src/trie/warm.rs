@@ -4,7 +4,7 @@
 //! chains, which wait at the same time.
 
 use super::MAX_KEY_LEN;
-use super::find::{Branch, prefetch};
+use super::find::{Branch, LEAF_LINES, is_leaf, prefetch};
 use crate::arena::Arena;
 use crate::node::Word;
 use crate::node::leaf::behind;
@@ -41,13 +41,29 @@ pub(crate) fn warm<'k>(arena: &Arena, root: Word, keys: impl Iterator<Item = &'k
     }
 }
 
+/// How many lines of a leaf are loaded before its length is known.
+const FIRST_LINES: u64 = 4;
+
 /// The child on the way, which is being loaded, or 0 at its end.
 #[inline]
 fn step(arena: &Arena, reference: u64, rest: &mut &[u8]) -> u64 {
-    let Some(Branch::Inner(inner)) = arena.peek(reference).and_then(Branch::of) else { return 0 };
+    let Some(node) = arena.peek(reference) else { return 0 };
+    let inner = match Branch::of(node) {
+        Some(Branch::Inner(inner)) => inner,
+        Some(Branch::Leaf(_)) => {
+            let lines = u64::from(node.units()).clamp(FIRST_LINES, LEAF_LINES);
+            arena.prefetch_lines(reference + FIRST_LINES, lines - FIRST_LINES);
+            return 0;
+        }
+        None => return 0,
+    };
     let Some(behind) = behind(rest, inner.prefix()) else { return 0 };
     *rest = behind;
     let child = inner.child(inner.index_of(behind.first().copied()));
-    prefetch(arena, child);
+    if is_leaf(child) {
+        arena.prefetch::<FIRST_LINES>(child.reference());
+    } else {
+        prefetch(arena, child);
+    }
     child.reference()
 }
