@@ -63,8 +63,9 @@ impl Pending {
     /// Carries all out, in the order of the keys: neighbours share most of their way, and of equal keys the last one wins.
     pub(crate) fn apply(&mut self, writer: &mut Writer, root: &mut Word) -> Result<()> {
         let mut puts = std::mem::take(&mut self.puts);
+        // A put without a byte of key and value begins where the next one does, but does not end there, unless it is the same.
         puts.sort_unstable_by(|a, b| {
-            a.head.cmp(&b.head).then_with(|| self.key(a).cmp(self.key(b))).then_with(|| a.key.0.cmp(&b.key.0))
+            a.head.cmp(&b.head).then_with(|| self.key(a).cmp(self.key(b))).then_with(|| a.value_end.cmp(&b.value_end))
         });
         writer.forget_path();
         let entry = |index: usize| {
@@ -85,5 +86,43 @@ impl Pending {
         self.puts = puts;
         self.clear();
         result.and_then(|()| writer.settle(root))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::arena::{Arena, FIRST_UNIT, WriteArena};
+    use crate::extent::UNIT;
+    use crate::space::Space;
+    use crate::storage::{MemoryStorage, Storage};
+    use crate::trie::find;
+
+    #[test]
+    fn of_equal_keys_the_last_value_stays_where_puts_take_no_bytes() {
+        const LEN: u64 = 1 << 20;
+        let data = MemoryStorage::new(LEN).unwrap().data().unwrap();
+        data.set_len(LEN).unwrap();
+        let arena = WriteArena::new(Arc::new(Arena::new(data)));
+        let mut writer = Writer::new(arena, Space::new(FIRST_UNIT, LEN / UNIT), 1);
+        let mut root = Word::NONE;
+        let mut random = fastrand::Rng::with_seed(1);
+        for _ in 0..500 {
+            let mut pending = Pending::default();
+            let others = random.usize(..200);
+            let at = random.usize(..=others);
+            for number in 0..=others {
+                if number == at {
+                    (0..random.usize(1..4)).for_each(|_| pending.push(b"", b""));
+                    pending.push(b"", b"last");
+                } else {
+                    pending.push(&random.u16(..).to_be_bytes(), b"");
+                }
+            }
+            pending.apply(&mut writer, &mut root).unwrap();
+            assert_eq!(find::get(writer.shared(), root, b"").unwrap(), Some(&b"last"[..]));
+        }
     }
 }
