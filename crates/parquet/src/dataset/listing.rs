@@ -27,14 +27,12 @@ pub(super) struct Found {
 }
 
 impl Found {
-    fn local(path: PathBuf) -> Self {
-        match path.into_os_string().into_string() {
-            Ok(location) => Self { location: location.into(), odd_path: None, len: None, version: None, store: None },
-            Err(path) => {
-                let location = path.to_string_lossy().into();
-                Self { location, odd_path: Some(PathBuf::from(path).into()), len: None, version: None, store: None }
-            }
-        }
+    fn local(path: &Path) -> Self {
+        let (location, odd_path) = match path.to_str() {
+            Some(location) => (location.into(), None),
+            None => (path.to_string_lossy().into(), Some(path.into())),
+        };
+        Self { location, odd_path, len: None, version: None, store: None }
     }
 }
 
@@ -156,7 +154,7 @@ fn expand_path(path: PathBuf, found: &mut Vec<Found>) -> Result<()> {
                 return Err(nothing(&path, what));
             }
         }
-        Ok(_) => found.push(Found::local(path)),
+        Ok(_) => found.push(Found::local(&path)),
         Err(error) => match path.to_str() {
             Some(pattern) if pattern.contains(['*', '?', '[']) => expand_glob(pattern, found)?,
             _ => return Err(unreachable(&path, error)),
@@ -178,7 +176,7 @@ fn expand_glob(pattern: &str, found: &mut Vec<Found>) -> Result<()> {
         })?;
         match fs::metadata(&path) {
             Ok(metadata) if metadata.is_dir() => walk(&path, found)?,
-            Ok(_) => found.push(Found::local(path)),
+            Ok(_) => found.push(Found::local(&path)),
             Err(error) => return Err(unreachable(&path, error)),
         }
     }
@@ -190,23 +188,27 @@ fn expand_glob(pattern: &str, found: &mut Vec<Found>) -> Result<()> {
 
 /// Adds the Parquet files below `directory`, in the order of their names.
 fn walk(directory: &Path, found: &mut Vec<Found>) -> Result<()> {
-    let mut entries = fs::read_dir(directory)
-        .and_then(Iterator::collect::<io::Result<Vec<_>>>)
-        .map_err(|error| unreachable(directory, error))?;
-    entries.sort_by_cached_key(fs::DirEntry::file_name);
-    for entry in entries {
-        let file_name = entry.file_name();
-        if is_passed_over(file_name.as_encoded_bytes()) {
-            continue;
+    let mut entries = Vec::new();
+    for entry in fs::read_dir(directory).map_err(|error| unreachable(directory, error))? {
+        let entry = entry.map_err(|error| unreachable(directory, error))?;
+        let name = entry.file_name();
+        if !is_passed_over(name.as_encoded_bytes()) {
+            // The entry itself would keep more memory, and is let go.
+            let kind = entry.file_type().map_err(|error| unreachable(&entry.path(), error))?;
+            entries.push((name, kind));
         }
-        let path = entry.path();
+    }
+    entries.sort_unstable_by(|(left, _), (right, _)| left.cmp(right));
+    let mut path = directory.to_path_buf();
+    for (name, kind) in entries {
+        path.push(&name);
         // A symbolic link to a file is followed; one to a directory is not, so that no loop can arise.
-        let kind = entry.file_type().map_err(|error| unreachable(&path, error))?;
         if kind.is_dir() {
             walk(&path, found)?;
-        } else if is_parquet(&file_name) && (kind.is_file() || path.is_file()) {
-            found.push(Found::local(path));
+        } else if is_parquet(&name) && (kind.is_file() || path.is_file()) {
+            found.push(Found::local(&path));
         }
+        path.pop();
     }
     Ok(())
 }

@@ -81,7 +81,7 @@ impl Partitions {
         let mut rows = vec![Box::default(); files.len()];
         if options.finds_partitions {
             // A first look finds the keys, so that files without one can be given null.
-            for file in files {
+            for file in files.iter().filter(|file| file.location.contains('=')) {
                 for (key, _) in pairs(&file.location) {
                     let key = percent_decoded(key);
                     if !keys.contains(&key) {
