@@ -146,6 +146,26 @@ fn filters_that_are_asked_again_are_kept_with_the_footer() {
 }
 
 #[test]
+fn filters_that_are_read_whole_are_kept_the_second_time() {
+    let (_guard, path) = directory();
+    write_filtered(&path.join("a.parquet"), 1 << 12);
+    write_filtered(&path.join("b.parquet"), 1 << 15);
+    let cache = FooterCache::new(1 << 20);
+    let find = |keys: &str| find(&Dataset::open([&path], cached(&cache)).expect("two files"), keys);
+    find("1000");
+    let before = cache.byte_count();
+    // One filter is as short as a block is worth, of the other a block is read.
+    assert_eq!(find("1000"), (0, 2, (1 << 12) + 32));
+    assert_eq!(cache.byte_count(), before + (1 << 12));
+    // More keys than a filter is worth.
+    let keys = ["1000", "1300", "1600", "1900", "2200", "2500", "2800", "1003"].join(", ");
+    assert_eq!(find(&keys).1, 1);
+    assert_eq!(find(&keys).1, 1);
+    assert_eq!(cache.byte_count(), before + (1 << 12) + (1 << 15));
+    assert_eq!(find(&keys), (0, 0, 0));
+}
+
+#[test]
 fn filters_take_what_footers_leave_and_go_with_theirs() {
     const FILTER: usize = 1 << 13;
     const BUDGET: usize = 10 * FILTER;

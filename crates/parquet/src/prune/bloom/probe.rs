@@ -19,8 +19,8 @@ use crate::file::ParquetFile;
 use crate::prune::fetch;
 
 /// What reading a block costs, in bytes of a filter that is read whole: a read of a file's 32 cached bytes takes about as long
-/// as copying so many. Once the blocks of a filter have cost as much as the whole of it does, it is read and kept with the file's footer:
-/// at no time has more than twice as much been spent as had been best.
+/// as copying so many. Once the blocks of a filter have cost as much as the whole of it does, or it has been read whole for its
+/// keys, it is read and kept with the file's footer: at no time has more than twice as much been spent as had been best.
 const BLOCK_COST: usize = 4096;
 
 /// Keys that are looked up in the filters of a leaf.
@@ -373,8 +373,11 @@ impl Pending<'_> {
                 let whole =
                     read.first().and_then(|whole| whole.get(place.header_len.into()..place.filter_len() as usize));
                 let Some(bitset) = whole else { return Ok(Taken::POSSIBLE) };
-                if let Some(claim) = claim {
-                    self.filter.filters.keep(self.filter.row_group, Bytes::copy_from_slice(bitset), claim);
+                match claim {
+                    Some(claim) => {
+                        self.filter.filters.keep(self.filter.row_group, Bytes::copy_from_slice(bitset), claim);
+                    }
+                    None => self.filter.filters.add_keys(self.filter.row_group, keys.hashes.len()),
                 }
                 in_bitset(bitset, keys)?
             }
