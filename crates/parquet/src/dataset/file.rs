@@ -183,6 +183,7 @@ impl DatasetFile {
         let file = options.open_options_for(&self.location).open_store_source(Arc::new(source))?;
         self.version.get_or_init(|| version.clone());
         if may_be_cached {
+            file.filters().keep_in(options.footers.filters());
             options.footers.insert(&self.location, version, file.clone());
         }
         Ok(file)

@@ -30,7 +30,7 @@ pub struct Pruning {
     /// How many times as long as its dictionary page a chunk has to be.
     pub(super) dictionary_share: u64,
     /// Where Bloom filters are kept, all of them whole when they are first needed; `None` leaves it to the cache of footers, which
-    /// keeps those of local files that are asked again ([`FooterCache`](crate::FooterCache)).
+    /// keeps those that are asked again ([`FooterCache`](crate::FooterCache)).
     pub filter_memory: Option<Arc<FilterMemory>>,
 }
 

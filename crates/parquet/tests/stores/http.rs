@@ -5,7 +5,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use lath_parquet::{Counted, Dataset, DatasetOptions, Error, FooterCache, OpenOptions};
+use lath_parquet::{
+    BloomFilter, ColumnOptions, Counted, Dataset, DatasetOptions, Error, FooterCache, OpenOptions, ParquetWriter,
+    WriteOptions,
+};
 
 use super::{expected, open, options, parquet, rows, table};
 use lath_testkit::server::{Fault, Server};
@@ -77,6 +80,38 @@ fn footers_that_are_cached_cost_no_request_in_a_dataset_and_one_in_the_next() {
     server.replace("a.parquet", parquet(&table(0, 50)));
     let replaced = Dataset::open([&url], shared()).unwrap();
     assert_eq!(replaced.files()[0].open().unwrap().row_count(), 50);
+}
+
+#[test]
+fn filters_that_are_asked_again_are_read_whole_by_the_second_query_and_kept() {
+    const FILTER: usize = 64 << 10;
+    let batch = table(0, 50_000);
+    let column = ColumnOptions::new().bloom_filter(BloomFilter::Bytes(FILTER)).dictionary(false);
+    let mut writer =
+        ParquetWriter::new(Vec::new(), &batch.schema(), WriteOptions::default().all_columns(column)).unwrap();
+    writer.write(&batch).unwrap();
+    let file = Bytes::from(writer.finish_into().unwrap().0);
+    let server = Server::of([("a.parquet".into(), file)]);
+    let cache = FooterCache::new(1 << 20);
+    let shared = DatasetOptions::new().footer_cache(cache.clone());
+    let dataset = Dataset::open([server.url("a.parquet")], shared).unwrap();
+    let find = |keys: &str| {
+        let (requests, sent) = (server.requests().len(), server.sent());
+        let batches = dataset.scan().filter(&format!("name IN ({keys})")).unwrap().build().unwrap();
+        let rows: usize = batches.map(|batch| batch.unwrap().num_rows()).sum();
+        (rows, server.requests().len() - requests, server.sent() - sent)
+    };
+    // Header and block, then all of it, then nothing.
+    let (rows, requests, bytes) = find("'row 1 of none'");
+    assert_eq!((rows, requests), (0, 1));
+    assert!(bytes < FILTER / 2, "{bytes}");
+    let before = cache.byte_count();
+    let (rows, requests, bytes) = find("'row 1 of none'");
+    assert_eq!((rows, requests), (0, 1));
+    assert!((FILTER..FILTER + 1024).contains(&bytes), "{bytes}");
+    assert_eq!(cache.byte_count(), before + FILTER);
+    assert_eq!(find("'row 1 of none'"), (0, 0, 0));
+    assert_eq!(find("'row 1 of none', 'row 2 of none'"), (0, 0, 0));
 }
 
 #[test]

@@ -19,8 +19,9 @@ use crate::file::ParquetFile;
 use crate::prune::fetch;
 
 /// What reading a block costs, in bytes of a filter that is read whole: a read of a file's 32 cached bytes takes about as long
-/// as copying so many. Once the blocks of a filter have cost as much as the whole of it does, or it has been read whole for its
-/// keys, it is read and kept with the file's footer: at no time has more than twice as much been spent as had been best.
+/// as copying so many. Once what was read of a filter has cost as much as the whole of it does, it is read and kept with the file's
+/// footer: at no time has more than twice as much been spent as had been best. Where requests take long, each adds its own
+/// cost ([`ByteRanges::request_cost_bytes`](crate::ByteRanges::request_cost_bytes)).
 const BLOCK_COST: usize = 4096;
 
 /// Keys that are looked up in the filters of a leaf.
@@ -226,6 +227,8 @@ struct Filter<'a> {
     filters: &'a ColumnFilters,
     /// Where it is kept if it is asked often.
     memory: Option<&'a Arc<FilterMemory>>,
+    /// What a request costs, in blocks.
+    request_cost: u64,
     row_group: usize,
     offset: u64,
     /// Bytes that header and bitset have by the footer, or may have by the file's length.
@@ -260,13 +263,19 @@ impl<'a> Filter<'a> {
             Known::Nothing => (Place::guess(len).filter(|_| is_len_stated), false),
         };
         let memory = file.filters().memory();
-        Some(Self { filters, memory, row_group, offset, len, is_len_stated, place, is_known })
+        let request_cost = file.source().request_cost_bytes() / BLOCK_COST as u64;
+        Some(Self { filters, memory, request_cost, row_group, offset, len, is_len_stated, place, is_known })
     }
 
     /// Room for the whole of it, if it is worth keeping.
     fn claim_if_asked_often(&self, place: Place) -> Option<Claim> {
-        let is_often = u64::from(place.len) <= self.filters.keys(self.row_group) * BLOCK_COST as u64;
+        let is_often = u64::from(place.len) <= self.filters.spent(self.row_group) * BLOCK_COST as u64;
         self.memory.filter(|_| is_often)?.claim(place.len.into())
+    }
+
+    /// Takes note that so many blocks, or as much as they cost, have been read by a request.
+    fn add_spent(&self, blocks: usize) {
+        self.filters.add_spent(self.row_group, blocks as u64 + self.request_cost);
     }
 
     /// Takes what the header says; returns whether it is as expected, `None` if the filter cannot be used.
@@ -373,11 +382,10 @@ impl Pending<'_> {
                 let whole =
                     read.first().and_then(|whole| whole.get(place.header_len.into()..place.filter_len() as usize));
                 let Some(bitset) = whole else { return Ok(Taken::POSSIBLE) };
-                match claim {
-                    Some(claim) => {
-                        self.filter.filters.keep(self.filter.row_group, Bytes::copy_from_slice(bitset), claim);
-                    }
-                    None => self.filter.filters.add_keys(self.filter.row_group, keys.hashes.len()),
+                if let Some(claim) = claim {
+                    self.filter.filters.keep(self.filter.row_group, Bytes::copy_from_slice(bitset), claim);
+                } else {
+                    self.filter.add_spent(bitset.len().div_ceil(BLOCK_COST));
                 }
                 in_bitset(bitset, keys)?
             }
@@ -385,11 +393,14 @@ impl Pending<'_> {
                 let Some(bitset) = read.first().filter(|bitset| bitset.len() == place.len as usize) else {
                     return Ok(Taken::POSSIBLE);
                 };
+                // What a request brings is cut out of all that it was joined with, which would be kept in memory too.
+                let is_joined = self.filter.request_cost > 0;
+                let bitset = if is_joined { Bytes::copy_from_slice(bitset) } else { bitset.clone() };
                 self.filter.filters.keep(self.filter.row_group, bitset.clone(), claim);
-                in_bitset(bitset, keys)?
+                in_bitset(&bitset, keys)?
             }
             Body::Blocks(blocks) => {
-                self.filter.filters.add_keys(self.filter.row_group, keys.hashes.len());
+                self.filter.add_spent(keys.hashes.len());
                 keys.answer(|number| {
                     let hash = keys.hashes[number];
                     let block = blocks.binary_search(&bloom::block_index(hash, place.block_count())).ok();

@@ -124,10 +124,10 @@ pub(crate) struct ColumnFilters {
 const UNREAD: u64 = 0;
 /// Packed: what was read is no filter that can be used.
 const UNUSABLE: u64 = u64::MAX;
-/// Packed: what the place takes of the bits. Those above count keys.
+/// Packed: what the place takes of the bits. Those above say what was spent.
 const PLACE_BITS: u32 = 40;
-/// Most keys that are counted.
-const MOST_KEYS: u64 = (1 << 20) - 1;
+/// Most blocks that are counted.
+const MOST_SPENT: u64 = (1 << 20) - 1;
 
 /// What is known of where a filter is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -152,21 +152,21 @@ impl ColumnFilters {
         }
     }
 
-    /// How many keys have been looked up in blocks that were read for them, as far as that was counted.
-    pub(super) fn keys(&self, row_group: usize) -> u64 {
+    /// What reading parts of the filter has cost, in blocks, as far as that was counted.
+    pub(super) fn spent(&self, row_group: usize) -> u64 {
         match self.places.get(row_group).map_or(UNUSABLE, |place| place.load(Ordering::Relaxed)) {
             UNUSABLE => 0,
             packed => packed >> PLACE_BITS,
         }
     }
 
-    /// Counts keys. That threads which count at the same time may count only one of theirs does no harm.
-    pub(super) fn add_keys(&self, row_group: usize, keys: usize) {
+    /// Adds what reading cost. That threads which count at the same time may count only one of theirs does no harm.
+    pub(super) fn add_spent(&self, row_group: usize, blocks: u64) {
         let Some(slot) = self.places.get(row_group) else { return };
         let packed = slot.load(Ordering::Relaxed);
         if packed != UNREAD && packed != UNUSABLE {
-            let keys = (packed >> PLACE_BITS).saturating_add(keys as u64).min(MOST_KEYS);
-            slot.store(keys << PLACE_BITS | packed & ((1 << PLACE_BITS) - 1), Ordering::Relaxed);
+            let spent = (packed >> PLACE_BITS).saturating_add(blocks).min(MOST_SPENT);
+            slot.store(spent << PLACE_BITS | packed & ((1 << PLACE_BITS) - 1), Ordering::Relaxed);
         }
     }
 
@@ -231,10 +231,10 @@ mod tests {
         let place = Place { header_len: 17, len: 1 << 27 };
         column.learn(0, Some(place));
         column.learn(1, None);
-        (0..4).for_each(|row_group| column.add_keys(row_group, 3));
-        assert_eq!([0, 1, 2, 3].map(|row_group| column.keys(row_group)), [3, 0, 0, 0]);
-        column.add_keys(0, usize::MAX);
-        assert_eq!(column.keys(0), MOST_KEYS);
+        (0..4).for_each(|row_group| column.add_spent(row_group, 3));
+        assert_eq!([0, 1, 2, 3].map(|row_group| column.spent(row_group)), [3, 0, 0, 0]);
+        column.add_spent(0, u64::MAX);
+        assert_eq!(column.spent(0), MOST_SPENT);
         let column = store.column(1, 2, 3).unwrap();
         let known = [Known::At(place), Known::Unusable, Known::Nothing, Known::Unusable];
         assert_eq!([0, 1, 2, 3].map(|row_group| column.known(row_group)), known);
