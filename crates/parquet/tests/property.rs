@@ -18,7 +18,7 @@ use lath_testkit::equality::{check_sound, plain_batch, same_values};
 use lath_testkit::random::{FileShape, RandomFile};
 use parquet::arrow::arrow_reader::ArrowReaderOptions;
 
-use reading::{Table, collect, read_with_crate};
+use reading::{Table, collect, read_with_crate, source};
 
 /// Files for the tier that the process runs at; the others get a quarter each.
 const DEFAULT_CASES: usize = 80;
@@ -58,7 +58,7 @@ fn random_files_read_back_at_every_tier() {
 fn check(random: &mut fastrand::Rng, file: &RandomFile) -> Result<(), String> {
     let by_crate =
         read_with_crate(&file.bytes, ArrowReaderOptions::new(), None).map_err(|error| format!("crate: {error}"))?;
-    let opened = ParquetFile::from_bytes(file.bytes.clone()).map_err(|error| error.to_string())?;
+    let opened = ParquetFile::from_source(source(random, file.bytes.clone())).map_err(|error| error.to_string())?;
     if opened.row_count() != file.row_count() as u64 {
         return Err(format!("{} rows counted, {} written", opened.row_count(), file.row_count()));
     }

@@ -13,7 +13,7 @@ use super::codes::Codes;
 use super::levels::LevelDecoder;
 use super::values::{EncodedValues, Slots, Untouched, ValueColumn};
 use crate::error::{Error, Result};
-use crate::page::{ChunkSpec, Page, PageReader, PageSummary};
+use crate::page::{ChunkSpec, Page, PagePlaces, PageReader, PageSummary};
 use crate::schema::Leaf;
 use crate::source::ByteRanges;
 
@@ -109,6 +109,11 @@ impl LeafReader {
     pub(crate) fn turn_to_file(&mut self, source: Arc<dyn ByteRanges>, chunk: ChunkSpec) -> Result<()> {
         self.rewind();
         self.pages.turn_to_file(source, chunk)
+    }
+
+    /// Has pages that are passed over found by `places`.
+    pub(crate) fn find_pages_by(&mut self, places: Arc<PagePlaces>) {
+        self.pages.find_by(places);
     }
 
     fn rewind(&mut self) {
@@ -510,6 +515,11 @@ impl LeafReader {
     /// returns how many of `row_count` rows are left to skip. Only for the end of a page.
     fn skip_pages(&mut self, mut row_count: usize) -> Result<usize> {
         while row_count > 0 {
+            // Fits: it is no more than the rows to pass.
+            row_count -= self.pages.seek(row_count as u64) as usize;
+            if row_count == 0 {
+                break;
+            }
             let rows = match self.pages.peek_page()? {
                 Some(PageSummary::Data { value_count, .. }) if self.leaf.max_rep_level == 0 => value_count,
                 Some(PageSummary::Data { row_count: Some(rows), .. }) => rows,

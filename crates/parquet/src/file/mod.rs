@@ -1,6 +1,7 @@
 //! A Parquet file: where its bytes come from, and what its footer says.
 
 mod check;
+mod extents;
 mod footer;
 mod index;
 mod keys;
@@ -9,6 +10,7 @@ mod options;
 mod orders;
 mod outline;
 mod plan;
+mod ranges;
 mod repair;
 #[cfg(test)]
 mod tests;

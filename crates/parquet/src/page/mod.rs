@@ -14,6 +14,7 @@ mod buffers;
 mod chunk;
 mod encoding;
 mod header;
+mod places;
 mod reader;
 pub(crate) mod thrift;
 mod window;
@@ -25,7 +26,9 @@ use arrow_buffer::Buffer;
 
 pub(crate) use chunk::ChunkSpec;
 pub(crate) use encoding::Encoding;
-pub(crate) use reader::{PageOptions, PageReader, PageSummary};
+pub(crate) use places::PagePlaces;
+pub(crate) use reader::{CHUNK_LEN_SLACK, PageOptions, PageReader, PageSummary};
+pub(crate) use window::HEADER_BYTES;
 
 /// A page of a column chunk.
 #[derive(Debug)]

@@ -6,6 +6,7 @@ use super::buffers::BufferPool;
 use super::chunk::ChunkSpec;
 use super::encoding::Encoding;
 use super::header::{DataHeaderV1, DataHeaderV2, DictionaryHeader, PageHeader, PageKind};
+use super::places::PagePlaces;
 use super::thrift::ThriftError;
 use super::window::Window;
 use super::{DataPage, DictionaryPage, Levels, Page};
@@ -20,7 +21,7 @@ const HEADER_GUESS_BYTES: usize = 64;
 
 /// How far a chunk may pass its stated length: old writers did not count the dictionary page's header
 /// (<https://issues.apache.org/jira/browse/PARQUET-816>).
-const CHUNK_LEN_SLACK: u64 = 100;
+pub(crate) const CHUNK_LEN_SLACK: u64 = 100;
 
 /// What a caller can choose about reading pages.
 #[derive(Debug, Clone)]
@@ -70,6 +71,10 @@ pub(crate) struct PageReader {
     pending: Option<PageHeader>,
     /// The dictionary page's header and the file offset of its body, once it was taken.
     dictionary: Option<(PageHeader, u64)>,
+    /// Where the data pages are, for who passes over many.
+    places: Option<Arc<PagePlaces>>,
+    /// What was passed over was passed over by that.
+    went_by_places: bool,
 }
 
 impl PageReader {
@@ -89,6 +94,8 @@ impl PageReader {
             header_offset: 0,
             pending: None,
             dictionary: None,
+            places: None,
+            went_by_places: false,
         };
         reader.rewind()?;
         Ok(reader)
@@ -124,7 +131,40 @@ impl PageReader {
         self.header_offset = chunk.start;
         self.pending = None;
         self.dictionary = None;
+        self.places = None;
+        self.went_by_places = false;
         Ok(())
+    }
+
+    /// Has pages of this chunk found by `places`, unless they cannot be there.
+    pub(crate) fn find_by(&mut self, places: Arc<PagePlaces>) {
+        self.places = Some(places).filter(|places| self.chunk.decryptor.is_none() && places.are_within(&self.chunk));
+    }
+
+    /// Goes, at the border of two pages, to the page that has the row which comes `row_count` rows later, as far as it is known where
+    /// that is. Returns how many rows are passed over.
+    pub(crate) fn seek(&mut self, row_count: u64) -> u64 {
+        let Some(places) = &self.places else { return 0 };
+        let has_dictionary = self.dictionary.is_some();
+        if !has_dictionary && places.start() != self.chunk.start {
+            // Something comes before the first data page that has to be read.
+            return 0;
+        }
+        let row = self.chunk.value_count - self.values_left;
+        let (page, first_row, offset) = places.page_of(row.saturating_add(row_count));
+        let Some(passed) = first_row.checked_sub(row).filter(|passed| *passed > 0) else { return 0 };
+        self.pending = None;
+        self.position = offset;
+        self.values_left -= passed;
+        self.page_count = page + usize::from(has_dictionary);
+        self.data_page_count = page;
+        self.went_by_places = true;
+        // A page too long to be read at once is not, but then its header comes with as much as a window has.
+        let end = places.end_of(page).unwrap_or(self.end).min(self.end);
+        if end - offset <= self.options.limits.page_bytes {
+            self.window.expect(offset..end);
+        }
+        passed
     }
 
     /// The dictionary page once more, for who gave up its values too early.
@@ -295,11 +335,31 @@ impl PageReader {
                 Some(PageHeader { kind: PageKind::DataV2(header), .. }) => header.value_count == 0,
                 _ => false,
             };
+            self.check_place()?;
             if skip {
                 self.take_header();
             }
         }
         Ok(())
+    }
+
+    /// Whether the data page whose header is pending has the rows that the offset index says, if pages were passed over by that.
+    fn check_place(&self) -> Result<()> {
+        let Some(places) = self.places.as_ref().filter(|_| self.went_by_places) else { return Ok(()) };
+        let value_count = match self.pending.as_ref().map(|header| &header.kind) {
+            Some(PageKind::DataV1(header)) => header.value_count,
+            Some(PageKind::DataV2(header)) => header.value_count,
+            _ => return Ok(()),
+        };
+        let row = self.chunk.value_count - self.values_left;
+        let (page, first_row, _) = places.page_of(row);
+        let rows = places.rows_of(page);
+        if value_count == 0 || first_row == row && rows == value_count as u64 {
+            return Ok(());
+        }
+        let what =
+            format!("a page of {value_count} values where the offset index has one of {rows} rows from {first_row} on");
+        Err(Error::corrupt(what))
     }
 
     /// Takes the header that was read last and moves behind its page.

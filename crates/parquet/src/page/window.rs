@@ -1,3 +1,4 @@
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_buffer::Buffer;
@@ -17,7 +18,7 @@ const MAX_RETIRED: usize = 8;
 const LONE_HEADER_BYTES: usize = 4096;
 
 /// Read beyond a page that does not fit, so that the next page's header comes with it.
-const HEADER_BYTES: usize = 256;
+pub(crate) const HEADER_BYTES: usize = 256;
 
 /// The part of a column chunk that is in memory. Pages are slices of it; nothing is copied out.
 #[derive(Debug)]
@@ -35,6 +36,8 @@ pub(super) struct Window {
     source_reuses: bool,
     /// Length of the page before, to end windows where pages are likely to end.
     page_len: usize,
+    /// Where a page is that is read next, header included.
+    expected: Range<u64>,
 }
 
 impl Window {
@@ -47,7 +50,13 @@ impl Window {
             retired: Vec::new(),
             source_reuses: true,
             page_len: 0,
+            expected: 0..0,
         }
+    }
+
+    /// Tells where the next page is, which is read at once then.
+    pub(super) fn expect(&mut self, page: Range<u64>) {
+        self.expected = page;
     }
 
     /// Turns to another file, keeping memory.
@@ -125,7 +134,11 @@ impl Window {
     /// Replaces the window by one that starts at `offset` and has at least `len` bytes.
     fn load(&mut self, offset: u64, len: usize, end: u64) -> Result<()> {
         let left = self.check_left(offset, len, end)?;
-        let range = offset..offset + (self.window_len(len) as u64).min(left);
+        let window_len = match std::mem::take(&mut self.expected) {
+            page if page.start == offset => (page.end - offset).max(len as u64),
+            _ => self.window_len(len) as u64,
+        };
+        let range = offset..offset + window_len.min(left);
         let range_len = (range.end - range.start) as usize;
 
         let scratch = self.scratch(range_len);

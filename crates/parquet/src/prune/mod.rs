@@ -25,7 +25,6 @@ mod bounds;
 mod column;
 mod dictionary;
 mod domain;
-mod fetch;
 mod one_key;
 mod options;
 mod outcomes;

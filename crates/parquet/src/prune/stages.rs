@@ -10,7 +10,6 @@ use super::Surviving;
 use super::bloom::{self, Answers, KeyKind, Keys, Lookup};
 use super::column::PreparedColumn;
 use super::dictionary::{self, DictionaryValues};
-use super::fetch;
 use super::options::Pruning;
 use super::outcomes::{Evidence, Outcomes, outcomes, settle};
 use super::page_index;
@@ -212,7 +211,7 @@ impl<'a> Stages<'a> {
             self.left.extend_from_slice(batch);
             return Ok(());
         }
-        let pages = fetch::read_many(self.file, &ranges)?;
+        let pages = self.file.read_many(&ranges)?;
         let mut said: Vec<Said<'_>> = batch.iter().map(|_| Said::default()).collect();
         for ((number, column, test), page) in wanted.into_iter().zip(pages) {
             let (row_group, Some(prepared)) = (batch[number].row_group, self.columns.get(column)) else { continue };

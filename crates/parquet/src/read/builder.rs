@@ -1,5 +1,5 @@
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use super::batches::Batches;
 use super::leaf_stream::PlannedLeaf;
@@ -134,8 +134,13 @@ impl ReadBuilder {
         }
         let row_counts = self.file.row_group_row_counts();
         let rows = selection::split(row_counts, self.row_groups.as_deref(), self.row_ranges.as_deref())?;
+        let extents = || {
+            let columns = || leaves.iter().map(|leaf| (leaf.leaf.column, false));
+            rows.iter().flat_map(|rows| self.file.extents(rows.row_group, columns())).collect()
+        };
         let plan = ReadPlan {
-            file: self.file.over(ReadAhead::of(Arc::clone(self.file.source()))),
+            file: self.file.over(ReadAhead::within(Arc::clone(self.file.source()), extents)),
+            places: rows.iter().map(|_| Mutex::default()).collect(),
             schema,
             nodes,
             leaves,

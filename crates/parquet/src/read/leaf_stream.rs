@@ -90,6 +90,11 @@ impl LeafStream {
                 }
                 None => self.reader.insert(self.plan.open_leaf(self.leaf, rows.row_group)?),
             };
+            if !self.is_open
+                && let Some(places) = self.plan.places(self.leaf, self.row_group)?
+            {
+                reader.find_pages_by(places);
+            }
             self.is_open = true;
             for step in &self.steps {
                 let skip = std::mem::take(&mut self.skip) + step.skip;

@@ -209,17 +209,29 @@ impl Job {
             starts.push(start);
             start.saturating_add(*count)
         });
-        let file = &file.over(ReadAhead::of(Arc::clone(file.source())));
-        let planned = rows.into_iter().map(|(row_group, rows, predicate)| Planned {
-            file: file.clone(),
-            plan: Arc::clone(&plan),
-            target: Arc::clone(&target),
-            row_group,
-            first_row: starts[row_group],
-            rows,
-            predicate,
-        });
-        Ok(planned.collect())
+        let mut planned: Vec<Planned> = rows
+            .into_iter()
+            .map(|(row_group, rows, predicate)| Planned {
+                file: file.clone(),
+                plan: Arc::clone(&plan),
+                target: Arc::clone(&target),
+                row_group,
+                first_row: starts[row_group],
+                rows,
+                predicate,
+            })
+            .collect();
+        let extents = || {
+            let of_row_group = |planned: &Planned| {
+                let wanted = planned.leaves_read_first(self.limit < u64::MAX);
+                let leaves = plan.leaves.iter().enumerate();
+                file.extents(planned.row_group, leaves.map(|(at, leaf)| (leaf.leaf.column, wanted.contains(&at))))
+            };
+            planned.iter().flat_map(of_row_group).collect()
+        };
+        let ahead = file.over(ReadAhead::within(Arc::clone(file.source()), extents));
+        planned.iter_mut().for_each(|planned| planned.file = ahead.clone());
+        Ok(planned)
     }
 
     /// The plan for files like `file`, made once for each schema and partition.

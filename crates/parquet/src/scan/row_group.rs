@@ -16,6 +16,7 @@ use super::window::{Stretch, Window, Windows};
 use super::work::{Planned, Reader};
 use crate::decode::Untouched;
 use crate::error::{Error, Result};
+use crate::page::PagePlaces;
 
 /// Reads the surviving rows of one row group.
 #[derive(Debug)]
@@ -32,6 +33,8 @@ pub(super) struct RowGroupScan {
     /// What to search the pages of a leaf for, before the first conjunct is asked.
     search: Option<(usize, Search)>,
     tallies: Vec<Tally>,
+    /// Where the pages of each leaf are, once a leaf was opened of which pages may be passed over.
+    places: Option<Vec<Option<Arc<PagePlaces>>>>,
     /// Nothing is left, or the predicate is true of no row.
     ended: bool,
 }
@@ -76,6 +79,7 @@ impl RowGroupScan {
             truths: conjuncts.iter().map(|_| None).collect(),
             tallies: vec![Tally::default(); conjuncts.len()],
             conjuncts,
+            places: None,
             planned,
             ended,
         }
@@ -115,7 +119,10 @@ impl RowGroupScan {
             let begun = Instant::now();
             let column = match &mut self.columns[*leaf] {
                 Some(column) => column,
-                none => none.insert(LeafColumn::new(reader.open(&self.planned, *leaf)?)),
+                none => {
+                    let places = places_of(*leaf, &self.planned, &self.conjuncts, &mut self.places)?;
+                    none.insert(LeafColumn::new(reader.open(&self.planned, *leaf, places)?))
+                }
             };
             let is_barren = |page: Untouched<'_>| {
                 let is_barren = search.is_barren(page);
@@ -371,9 +378,37 @@ impl RowGroupScan {
     fn column(&mut self, leaf: usize, reader: &mut Reader) -> Result<&mut LeafColumn> {
         match &mut self.columns[leaf] {
             Some(column) => Ok(column),
-            none => Ok(none.insert(LeafColumn::new(reader.open(&self.planned, leaf)?))),
+            none => {
+                let places = places_of(leaf, &self.planned, &self.conjuncts, &mut self.places)?;
+                Ok(none.insert(LeafColumn::new(reader.open(&self.planned, leaf, places)?)))
+            }
         }
     }
+}
+
+/// Where the pages of a leaf are, if rows of it may be passed over: those of all leaves are asked for when the first of them is
+/// needed.
+fn places_of(
+    leaf: usize,
+    planned: &Planned,
+    conjuncts: &[Conjunct],
+    places: &mut Option<Vec<Option<Arc<PagePlaces>>>>,
+) -> Result<Option<Arc<PagePlaces>>> {
+    let is_of = |conjunct: &Conjunct| {
+        conjunct.operands.iter().any(|&operand| planned.plan.operands[operand].leaves().contains(&leaf))
+    };
+    let is_read_whole = planned.is_whole() && (conjuncts.is_empty() || conjuncts.len() == 1 && is_of(&conjuncts[0]));
+    if is_read_whole {
+        return Ok(None);
+    }
+    let places = match places {
+        Some(places) => places,
+        none => {
+            let columns: Vec<usize> = planned.plan.leaves.iter().map(|leaf| leaf.leaf.column).collect();
+            none.insert(planned.file.page_places(planned.row_group, &columns)?)
+        }
+    };
+    Ok(places.get(leaf).cloned().flatten())
 }
 
 /// What it takes to ask a conjunct, as far as the footer tells: bytes a row of its columns.

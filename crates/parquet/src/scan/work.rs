@@ -5,12 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::cancel::Cancel;
+use super::conjuncts;
 use super::file_plan::FilePlan;
 use super::target::FileTarget;
 use crate::decode::LeafReader;
 use crate::error::{Error, Result};
 use crate::file::ParquetFile;
 use crate::options::Limits;
+use crate::page::PagePlaces;
 use crate::predicate::BoundPredicate;
 use crate::source::ByteRanges;
 
@@ -33,6 +35,29 @@ impl Planned {
     /// Number of rows to look at.
     pub(super) fn row_count(&self) -> u64 {
         self.rows.iter().map(|range| range.end - range.start).sum()
+    }
+
+    /// Whether no row of the row group is left out before the predicate is asked.
+    pub(super) fn is_whole(&self) -> bool {
+        let row_count = self.file.row_group_row_counts().get(self.row_group);
+        matches!((self.rows.as_slice(), row_count), ([only], Some(&row_count)) if *only == (0..row_count))
+    }
+
+    /// The leaves of which all rows of the row group are looked at before those of others: all leaves if nothing is asked, else
+    /// those of a predicate that is not made of parts which are asked one after the other. None if rows are left out before, or
+    /// may be enough before the last.
+    pub(super) fn leaves_read_first(&self, has_limit: bool) -> Vec<usize> {
+        if has_limit || !self.is_whole() {
+            return Vec::new();
+        }
+        let Some(predicate) = &self.predicate else { return (0..self.plan.leaves.len()).collect() };
+        match conjuncts::split(predicate).as_deref() {
+            Some([only]) => {
+                let leaves = only.operands.iter().map(|&operand| self.plan.operands[operand].leaves());
+                leaves.flatten().copied().collect()
+            }
+            _ => Vec::new(),
+        }
     }
 
     /// Adds file and row group to an error.
@@ -85,8 +110,21 @@ impl Reader {
         }
     }
 
-    /// Opens a leaf of the row group.
-    pub(super) fn open(&mut self, planned: &Planned, leaf: usize) -> Result<LeafReader> {
+    /// Opens a leaf of the row group, whose pages are found by `places` where many are passed over.
+    pub(super) fn open(
+        &mut self,
+        planned: &Planned,
+        leaf: usize,
+        places: Option<Arc<PagePlaces>>,
+    ) -> Result<LeafReader> {
+        let mut reader = self.open_at_start(planned, leaf)?;
+        if let Some(places) = places {
+            reader.find_pages_by(places);
+        }
+        Ok(reader)
+    }
+
+    fn open_at_start(&mut self, planned: &Planned, leaf: usize) -> Result<LeafReader> {
         let planned_leaf = &planned.plan.leaves[leaf];
         match self.leaves[leaf].take() {
             Some(Left { mut reader, source }) => {

@@ -21,7 +21,7 @@ pub use mapped_file::MappedFile;
 #[cfg(feature = "object-store")]
 pub(crate) use object::{Listed, Store};
 pub(crate) use pool::{FilePool, PooledFile};
-pub(crate) use read_ahead::ReadAhead;
+pub(crate) use read_ahead::{Extent, ReadAhead, Wanted};
 pub(crate) use store_options::StoreOptions;
 pub(crate) use version::Version;
 

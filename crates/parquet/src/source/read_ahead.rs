@@ -8,12 +8,32 @@ use bytes::Bytes;
 
 use super::{ByteRanges, check_range};
 
-/// A source that, where it is read from front to back, asks another for more than is wanted now: twice as much each time. Any
-/// number of places may be read from at once, as the columns of a file are.
+/// A source that, where it is read from front to back, asks another for more than is wanted now: twice as much each time, and no
+/// more than the part of the file that is being read has. Any number of places may be read from at once, as the columns of a
+/// file are.
 #[derive(Debug)]
 pub(crate) struct ReadAhead {
     source: Arc<dyn ByteRanges>,
+    extents: Vec<Extent>,
     windows: Mutex<Windows>,
+}
+
+/// A part of a file that is read from front to back, if at all.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Extent {
+    pub(crate) range: Range<u64>,
+    pub(crate) wanted: Wanted,
+}
+
+/// How much of an extent is going to be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// All of it.
+    All,
+    /// All of it, if any.
+    AllOrNothing,
+    /// Nobody knows.
+    Parts,
 }
 
 #[derive(Debug, Default)]
@@ -42,27 +62,71 @@ impl ReadAhead {
     /// Most bytes that are kept.
     const MOST_KEPT_BYTES: u64 = 64 << 20;
 
-    /// Reads from `source`, ahead if requests of it take long.
-    pub(crate) fn of(source: Arc<dyn ByteRanges>) -> Arc<dyn ByteRanges> {
-        if source.request_cost_bytes() == 0 { source } else { Arc::new(Self { source, windows: Mutex::default() }) }
+    /// Reads from `source`, ahead if requests of it take long, where it is known of parts of the file how they are read.
+    pub(crate) fn within(source: Arc<dyn ByteRanges>, extents: impl FnOnce() -> Vec<Extent>) -> Arc<dyn ByteRanges> {
+        let cost = source.request_cost_bytes();
+        if cost == 0 {
+            return source;
+        }
+        let mut extents = extents();
+        extents.sort_by_key(|extent| extent.range.start);
+        // What is all wanted and near to what is before it comes with that, by one request.
+        extents.dedup_by(|next, extent| {
+            let end = extent.range.end.max(next.range.end);
+            let is_near = next.range.start <= extent.range.end.saturating_add(cost);
+            let are_wanted = [&*next, &*extent].iter().all(|extent| extent.wanted == Wanted::All);
+            let is_one = is_near && are_wanted && end - extent.range.start <= Self::MOST_BYTES;
+            if is_one {
+                extent.range.end = end;
+            }
+            is_one
+        });
+        Arc::new(Self { source, extents, windows: Mutex::default() })
+    }
+
+    /// The extent that has the byte at `offset`.
+    fn extent_of(&self, offset: u64) -> Option<usize> {
+        let at = self.extents.partition_point(|extent| extent.range.start <= offset).checked_sub(1)?;
+        self.extents.get(at).filter(|extent| offset < extent.range.end).map(|_| at)
+    }
+
+    /// Where a request ends that starts at `start`, of which what is before `wanted_end` is wanted now. `before` is the length of what
+    /// has been read before it, if it goes on from there.
+    fn end_of_request(&self, start: u64, wanted_end: u64, before: Option<u64>) -> u64 {
+        let extent = self.extent_of(start).and_then(|at| self.extents.get(at));
+        let ahead = match (extent, before) {
+            (Some(Extent { wanted: Wanted::All | Wanted::AllOrNothing, .. }), _) => Self::MOST_BYTES,
+            (_, Some(before)) => before.saturating_mul(2).clamp(self.source.request_cost_bytes(), Self::MOST_BYTES),
+            (_, None) => 0,
+        };
+        let end = extent.map_or(self.source.len(), |extent| extent.range.end);
+        wanted_end.max(start.saturating_add(ahead).min(end))
     }
 
     /// The bytes of `range` if they have been read, else what to read for them, and what comes before it.
     fn look_up(&self, range: &Range<u64>) -> Result<Bytes, (Range<u64>, Option<Window>)> {
         let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
-        let at = windows.kept.iter().position(|window| window.start <= range.start && range.start <= window.end());
-        let Some(at) = at else { return Err((range.clone(), None)) };
-        let window = windows.kept.remove(at);
-        let offset = (range.start - window.start) as usize;
-        if range.end <= window.end() {
+        let has = |window: &Window| window.start <= range.start && range.end <= window.end();
+        if let Some(at) = windows.kept.iter().position(has) {
+            let window = windows.kept.remove(at);
+            let offset = (range.start - window.start) as usize;
             let bytes = window.bytes.slice(offset..offset + (range.end - range.start) as usize);
             windows.kept.push(window);
             return Ok(bytes);
         }
+        // What begins another extent leaves the window before to those who read there.
+        let extent = self.extent_of(range.start);
+        let goes_on = |window: &Window| {
+            window.start <= range.start && range.start <= window.end() && self.extent_of(window.start) == extent
+        };
+        let Some(at) = windows.kept.iter().position(goes_on) else {
+            return Err((range.start..self.end_of_request(range.start, range.end, None), None));
+        };
+        let window = windows.kept.remove(at);
+        let offset = (range.start - window.start) as usize;
         // The end of the window is used up, and what follows it is read.
         windows.bytes -= window.bytes.len() as u64;
-        let ahead = (window.bytes.len() as u64 * 2).clamp(self.source.request_cost_bytes(), Self::MOST_BYTES);
-        let end = range.end.max(window.end().saturating_add(ahead)).min(self.source.len());
+        let end = self.end_of_request(window.end(), range.end, Some(window.bytes.len() as u64));
         let rest = Window { start: range.start, bytes: window.bytes.slice(offset..) };
         Err((rest.end()..end, Some(rest)))
     }
@@ -140,14 +204,14 @@ mod tests {
     fn slow(len: usize) -> (Arc<Slow>, Arc<dyn ByteRanges>) {
         let bytes: Vec<u8> = (0..len).map(|at| ((at * 31) >> 3) as u8).collect();
         let source = Arc::new(Slow(Bytes::from(bytes), Mutex::default()));
-        let ahead = ReadAhead::of(Arc::clone(&source) as _);
+        let ahead = ReadAhead::within(Arc::clone(&source) as _, Vec::new);
         (source, ahead)
     }
 
     #[test]
     fn sources_that_answer_at_once_are_not_read_ahead() {
         let bytes: Arc<dyn ByteRanges> = Arc::new(Bytes::from_static(b"abc"));
-        assert!(Arc::ptr_eq(&ReadAhead::of(Arc::clone(&bytes)), &bytes));
+        assert!(Arc::ptr_eq(&ReadAhead::within(Arc::clone(&bytes), Vec::new), &bytes));
     }
 
     #[test]
@@ -168,6 +232,47 @@ mod tests {
     }
 
     #[test]
+    fn what_is_all_wanted_comes_at_once_and_nothing_behind_an_extent() {
+        let (source, _) = slow(16 << 20);
+        let extents = [
+            (8 << 20..13 << 20, Wanted::All),
+            (1000..500_000, Wanted::Parts),
+            (600_000..700_000, Wanted::All),
+            (765_000..800_000, Wanted::All),
+            (799_900..900_000, Wanted::AllOrNothing),
+            (900_000..1_000_000, Wanted::Parts),
+        ];
+        let extents = extents.map(|(range, wanted)| Extent { range, wanted });
+        let ahead = ReadAhead::within(Arc::clone(&source) as _, || extents.to_vec());
+        let read = |range: Range<u64>| {
+            let before = source.1.lock().expect("no panic").len();
+            assert_eq!(ahead.read(range.clone()).expect("within"), source.0[range.start as usize..range.end as usize]);
+            let requests = source.1.lock().expect("no panic")[before..].to_vec();
+            assert!(requests.len() <= 1);
+            requests.into_iter().next()
+        };
+        // Doubled, up to the extent's end.
+        assert_eq!(read(1000..2000), Some(1000..2000));
+        assert_eq!(read(2000..3000), Some(2000..2000 + (1 << 16)));
+        assert_eq!(read(67_536..70_000), Some(67_536..198_608));
+        assert_eq!(read(198_608..200_000), Some(198_608..460_752));
+        assert_eq!(read(460_752..461_000), Some(460_752..500_000));
+        // Two that are near each other, and most of a long one.
+        assert_eq!(read(600_000..600_100), Some(600_000..800_000));
+        assert_eq!(read(790_000..800_000), None);
+        // What follows is another extent, and takes nothing from those who read before it.
+        assert_eq!(read(799_950..800_100), Some(799_950..900_000));
+        assert_eq!(read(899_000..899_500), None);
+        assert_eq!(read(900_000..900_500), Some(900_000..900_500));
+        assert_eq!(read(600_100..600_200), None);
+        assert_eq!(read(8 << 20..(8 << 20) + 10), Some(8 << 20..12 << 20));
+        assert_eq!(read((12 << 20) - 5..(12 << 20) + 5), Some(12 << 20..13 << 20));
+        // Where nothing is known, or more is wanted than an extent has.
+        assert_eq!(read(550_000..550_100), Some(550_000..550_100));
+        assert_eq!(read(14 << 20..15 << 20), Some(14 << 20..15 << 20));
+    }
+
+    #[test]
     fn scattered_reads_are_made_as_they_are() {
         let (source, ahead) = slow(1 << 20);
         let ranges: Vec<Range<u64>> = [900_000..900_100, 10..20, 500_000..500_032, 0..0].to_vec();
@@ -181,7 +286,7 @@ mod tests {
     #[test]
     fn what_is_kept_is_bounded() {
         let (source, ahead) = slow(200 << 20);
-        let ahead_of = Arc::new(ReadAhead { source, windows: Mutex::default() });
+        let ahead_of = Arc::new(ReadAhead { source, extents: Vec::new(), windows: Mutex::default() });
         drop(ahead);
         let mut start = 0;
         while start < 190 << 20 {

@@ -44,7 +44,7 @@ fn rows_are_the_same_whatever_is_ruled_out() {
             true => until_written(|| by_the_crate(&mut random, &table)),
             false => by_lath(&mut random, &table),
         };
-        let file = ParquetFile::from_bytes(bytes).expect("a sound file");
+        let file = ParquetFile::from_source(reading::source(&mut random, bytes)).expect("a sound file");
         let whole: Vec<RecordBatch> =
             file.read().build().expect("all columns").map(|batch| batch.expect("sound pages")).collect();
         let whole = concat_batches(file.schema(), &whole).expect("one schema");

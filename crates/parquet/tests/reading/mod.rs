@@ -2,16 +2,49 @@
 
 #![allow(dead_code, reason = "each suite uses its own part")]
 
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use bytes::Bytes;
-use lath_parquet::{Batches, Result};
+use lath_parquet::{Batches, ByteRanges, Result};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
 use parquet::errors::ParquetError;
 
 /// A schema and batches of it.
 pub(crate) type Table = (SchemaRef, Vec<RecordBatch>);
+
+/// A file in memory, every other one as if its requests took long: that changes what is read ahead, and how pages are found.
+pub(crate) fn source(random: &mut fastrand::Rng, bytes: Bytes) -> Arc<dyn ByteRanges> {
+    match random.bool() {
+        true => Arc::new(Slow { bytes, cost: random.u64(1..2000) }),
+        false => Arc::new(bytes),
+    }
+}
+
+/// A file in memory of which a request costs as much as some bytes.
+#[derive(Debug)]
+struct Slow {
+    bytes: Bytes,
+    cost: u64,
+}
+
+impl ByteRanges for Slow {
+    fn len(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+
+    fn read(&self, range: Range<u64>) -> io::Result<Bytes> {
+        self.bytes.read(range)
+    }
+
+    fn request_cost_bytes(&self) -> u64 {
+        self.cost
+    }
+}
 
 /// All batches of a read.
 pub(crate) fn collect(batches: Batches) -> Result<Table> {

@@ -4,6 +4,7 @@ use std::fs;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use arrow_array::RecordBatch;
 use bytes::Bytes;
 use lath_parquet::{
     BloomFilter, ColumnOptions, Counted, Dataset, DatasetOptions, Error, FooterCache, OpenOptions, ParquetWriter,
@@ -52,7 +53,7 @@ fn a_large_file_is_read_in_few_requests_that_grow() {
 fn a_footer_longer_than_the_first_read_takes_one_request_more() {
     let batch = table(0, 10);
     let columns = (0..900).map(|at| (format!("a column with a long name {at}"), Arc::clone(batch.column(1))));
-    let file = parquet(&arrow_array::RecordBatch::try_from_iter(columns).unwrap());
+    let file = parquet(&RecordBatch::try_from_iter(columns).unwrap());
     let server = Server::of([("a.parquet".into(), file.clone())]);
     let dataset = open(&server.url("a.parquet")).unwrap();
     assert_eq!(dataset.schema().fields().len(), 900);
@@ -112,6 +113,53 @@ fn filters_that_are_asked_again_are_read_whole_by_the_second_query_and_kept() {
     assert_eq!(cache.byte_count(), before + FILTER);
     assert_eq!(find("'row 1 of none'"), (0, 0, 0));
     assert_eq!(find("'row 1 of none', 'row 2 of none'"), (0, 0, 0));
+}
+
+/// A file of one row group, with many pages a column.
+fn paged(rows: i64) -> Bytes {
+    let batch = table(0, rows);
+    let column = ColumnOptions::new().dictionary(false).page_rows(1000);
+    let mut writer =
+        ParquetWriter::new(Vec::new(), &batch.schema(), WriteOptions::default().all_columns(column)).unwrap();
+    writer.write(&batch).unwrap();
+    Bytes::from(writer.finish_into().unwrap().0)
+}
+
+#[test]
+fn pages_of_rows_that_are_found_are_read_alone() {
+    let file = paged(300_000);
+    let server = Server::of([("a.parquet".into(), file.clone())]);
+    let dataset = open(&server.url("a.parquet")).unwrap();
+    for id in [0, 123_456, 299_999] {
+        let (requests, sent) = (server.requests().len(), server.sent());
+        let scan = dataset.scan().filter(&format!("id = {id}")).unwrap();
+        let batches: Vec<RecordBatch> = scan.build().unwrap().map(|batch| batch.unwrap()).collect();
+        assert_eq!(batches, [expected(&file).slice(id, 1)]);
+        // The index of `id`, the places of the pages of both columns, and a page of each.
+        let (requests, sent) = (server.requests().len() - requests, server.sent() - sent);
+        assert!(requests <= 4 && sent < 200_000, "{requests} requests, {sent} of {} bytes", file.len());
+    }
+    // Rows by their numbers.
+    let (requests, sent) = (server.requests().len(), server.sent());
+    let read =
+        dataset.files()[0].open().unwrap().read().row_ranges(vec![250_000..250_005, 250_005..250_010]).build().unwrap();
+    let rows: Vec<RecordBatch> = read.map(|batch| batch.unwrap()).collect();
+    assert_eq!(rows, [expected(&file).slice(250_000, 10)]);
+    let (requests, sent) = (server.requests().len() - requests, server.sent() - sent);
+    assert!(requests <= 3 && sent < 200_000, "{requests} requests, {sent} of {} bytes", file.len());
+}
+
+#[test]
+fn columns_that_are_asked_are_read_at_once_and_no_others() {
+    let server = Server::of([("a.parquet".into(), paged(50_000))]);
+    let dataset = open(&server.url("a.parquet")).unwrap();
+    let (requests, sent) = (server.requests().len(), server.sent());
+    let scan = dataset.scan().filter("name LIKE '%few'").unwrap().select(["id"]);
+    assert_eq!(scan.build().unwrap().count(), 0);
+    let opened = dataset.files()[0].open().unwrap();
+    let chunk = opened.metadata().row_group(0).column(1).compressed_size() as usize;
+    let (requests, sent) = (server.requests().len() - requests, server.sent() - sent);
+    assert!(requests == 1 && (chunk..chunk + 1000).contains(&sent), "{requests} requests, {sent} of {chunk} bytes");
 }
 
 #[test]

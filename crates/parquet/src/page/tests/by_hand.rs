@@ -11,8 +11,9 @@ use parquet::basic::Compression;
 use super::{OPTIONS, level_bytes, pages};
 use crate::error::{Error, Result};
 use crate::options::Limits;
-use crate::page::{ChunkSpec, DataPage, Encoding, Levels, Page, PageOptions, PageReader, PageSummary};
+use crate::page::{ChunkSpec, DataPage, Encoding, Levels, Page, PageOptions, PagePlaces, PageReader, PageSummary};
 use crate::source::ByteRanges;
+use crate::write::ThriftWriter;
 
 /// A Thrift structure of the compact protocol.
 #[derive(Default)]
@@ -395,6 +396,49 @@ fn pages_are_skipped_by_their_headers() {
     assert_eq!(reader.peek_page().expect("the end"), None);
     reader.skip_page().expect("the end");
     assert!(matches!(reader.next_page(), Ok(None)));
+}
+
+#[test]
+fn pages_are_found_by_the_offset_index_and_an_index_of_other_pages_is_told() {
+    let parts = [dictionary_page(&[1; 8]), plain_page(5, &[2; 20]), plain_page(6, &[3; 24]), plain_page(7, &[4; 28])];
+    let offsets: Vec<u64> = (1..4).map(|page| parts[..page].iter().map(|part| part.len() as u64).sum()).collect();
+    let file = parts.concat();
+    let reader_by = |first_rows: [u64; 3], offsets: &[u64]| {
+        let mut index = Vec::new();
+        let mut writer = ThriftWriter::new(&mut index);
+        writer.structures(1, offsets.iter().zip(first_rows), |page, (&offset, row)| {
+            page.i64(1, offset.cast_signed());
+            page.i64(3, row.cast_signed());
+        });
+        writer.end();
+        let source = Arc::new(Bytes::from(file.clone()));
+        let mut reader = PageReader::new(source, chunk(&file, 18), OPTIONS).expect("a reader");
+        reader.find_by(Arc::new(PagePlaces::read(&index, 18).expect("an index")));
+        // Not before the dictionary.
+        assert_eq!(reader.seek(17), 0);
+        assert!(matches!(reader.next_page(), Ok(Some(Page::Dictionary(_)))));
+        reader
+    };
+    for (row, page, passed) in [(4, 5, 0), (5, 6, 5), (10, 6, 5), (11, 7, 11), (1000, 7, 11)] {
+        let mut reader = reader_by([0, 5, 11], &offsets);
+        assert_eq!(reader.seek(row), passed, "row {row}");
+        let found = Some(PageSummary::Data { value_count: page, row_count: None });
+        assert_eq!(reader.peek_page().expect("a header"), found, "row {row}");
+        let mut left = 18 - passed as usize;
+        while let Some(page) = reader.next_page().expect("sound pages") {
+            left -= data(&page).value_count;
+        }
+        assert_eq!(left, 0, "row {row}");
+    }
+    // Other rows than the pages have, and pages elsewhere.
+    let other = reader_by([0, 5, 12], &offsets);
+    let shifted = reader_by([0, 5, 11], &[offsets[0], offsets[1] + 1, offsets[2] + 1]);
+    for (mut reader, row) in [(other, 12), (shifted, 11)] {
+        assert!(reader.seek(row) > 0);
+        assert!(matches!(reader.next_page(), Err(Error::Corrupt { .. })));
+    }
+    // Outside the chunk: it is not followed.
+    assert_eq!(reader_by([0, 5, 11], &[offsets[0], offsets[1], file.len() as u64]).seek(12), 0);
 }
 
 #[test]

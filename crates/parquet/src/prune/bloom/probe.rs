@@ -16,7 +16,6 @@ use super::keys::Keys;
 use super::store::{Claim, ColumnFilters, FilterMemory, Known};
 use crate::error::Result;
 use crate::file::ParquetFile;
-use crate::prune::fetch;
 
 /// What reading a block costs, in bytes of a filter that is read whole: a read of a file's 32 cached bytes takes about as long
 /// as copying so many. Once what was read of a filter has cost as much as the whole of it does, it is read and kept with the file's
@@ -121,7 +120,7 @@ pub(crate) fn probe(
         for item in &mut pending {
             item.ask(memory, &mut ranges);
         }
-        let read = fetch::read_many(file, &ranges)?;
+        let read = file.read_many(&ranges)?;
         let mut rest = Vec::new();
         for mut item in pending {
             match item.take(&read)? {

@@ -11,7 +11,6 @@
 //! order is not the one that it claims does no harm.
 
 mod column_index;
-mod offset_index;
 mod pieces;
 
 use std::ops::Range;
@@ -21,11 +20,11 @@ use bytes::Bytes;
 use self::column_index::ColumnIndex;
 use self::pieces::Pieces;
 use super::column::PreparedColumn;
-use super::fetch;
 use super::outcomes::{Evidence, Outcomes};
 use crate::crypto::PageModule;
 use crate::error::Result;
 use crate::file::ParquetFile;
+use crate::page::PagePlaces;
 use crate::predicate::{Test, ValueTest};
 
 /// The indexes of a chunk, as they are in the file.
@@ -41,15 +40,9 @@ pub(super) struct ChunkIndexes {
 /// Where the indexes of a chunk are; `None` if they cannot be used.
 pub(super) fn locate(file: &ParquetFile, row_group: usize, leaf: usize) -> Option<[Range<u64>; 2]> {
     let chunk = file.metadata().row_groups().get(row_group)?.columns().get(leaf)?;
-    let range = |offset: Option<i64>, len: Option<i32>| {
-        let (start, len) = (u64::try_from(offset?).ok()?, u64::try_from(len?).ok()?);
-        let end = start.checked_add(len)?;
-        let is_sound = start > 0 && len > 0 && len <= file.limits().footer_bytes && end <= file.source().len();
-        is_sound.then_some(start..end)
-    };
     Some([
-        range(chunk.column_index_offset(), chunk.column_index_length())?,
-        range(chunk.offset_index_offset(), chunk.offset_index_length())?,
+        file.index_range(chunk.column_index_offset(), chunk.column_index_length())?,
+        file.index_range(chunk.offset_index_offset(), chunk.offset_index_length())?,
     ])
 }
 
@@ -64,7 +57,7 @@ pub(super) fn read(file: &ParquetFile, chunks: &[(usize, usize, usize)]) -> Resu
     if ranges.is_empty() {
         return Ok(Vec::new());
     }
-    let read = fetch::read_many(file, &ranges)?;
+    let read = file.read_many(&ranges)?;
     let indexes =
         places.into_iter().zip(read.as_chunks::<2>().0).filter_map(|(place, [column_index, offset_index])| {
             let (row_group, column, leaf) = place;
@@ -128,7 +121,7 @@ struct Pages<'a> {
 
 impl<'a> Pages<'a> {
     fn read(indexes: &'a ChunkIndexes, columns: &[PreparedColumn<'_>], row_count: u64) -> Option<Self> {
-        let first_rows = offset_index::first_rows(&indexes.offset_index, row_count)?;
+        let first_rows = PagePlaces::read(&indexes.offset_index, row_count)?.into_first_rows();
         let index = ColumnIndex::read(&indexes.column_index, first_rows.len())?;
         columns.get(indexes.column)?;
         Some(Self { column: indexes.column, first_rows, index })

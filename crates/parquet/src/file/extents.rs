@@ -1,0 +1,36 @@
+//! What of a file is going to be read, for a source where requests take long.
+
+use std::ops::Range;
+
+use super::ParquetFile;
+use crate::page::{CHUNK_LEN_SLACK, HEADER_BYTES};
+use crate::source::{Extent, Wanted};
+
+impl ParquetFile {
+    /// The chunks of some leaves of a row group, each with whether all of it is going to be read. Of others the dictionary is read
+    /// whole if they are read at all, and pages as they are needed.
+    pub(crate) fn extents(&self, row_group: usize, leaves: impl IntoIterator<Item = (usize, bool)>) -> Vec<Extent> {
+        let mut extents = Vec::new();
+        let mut add = |range: Range<u64>, wanted| {
+            if !range.is_empty() {
+                extents.push(Extent { range, wanted });
+            }
+        };
+        for (leaf, is_wanted) in leaves {
+            // Where a chunk is malformed, its reader says so.
+            let Ok(spec) = self.chunk_spec(row_group, leaf) else { continue };
+            let end = spec.start.saturating_add(spec.len).saturating_add(CHUNK_LEN_SLACK).min(self.source.len());
+            if is_wanted {
+                add(spec.start..end, Wanted::All);
+                continue;
+            }
+            let chunk = self.metadata().row_group(row_group).column(leaf);
+            let first_page = u64::try_from(chunk.data_page_offset()).ok().filter(|offset| *offset > spec.start);
+            // The header of the page behind a dictionary is read with it.
+            let pages = first_page.map_or(spec.start, |page| page.saturating_add(HEADER_BYTES as u64).min(end));
+            add(spec.start..pages, Wanted::AllOrNothing);
+            add(pages..end, Wanted::Parts);
+        }
+        extents
+    }
+}

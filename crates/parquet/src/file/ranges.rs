@@ -1,0 +1,69 @@
+//! Ranges of a file that are read beside its pages: indexes, filters, what a query plans with.
+
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::ParquetFile;
+use crate::error::{Error, Result};
+use crate::page::PagePlaces;
+
+/// The least length in bytes of a column chunk in which pages are found by the offset index. Of a shorter one the headers of the
+/// pages passed over are read sooner than that.
+const LEAST_CHUNK_BYTES: u64 = 1 << 20;
+
+impl ParquetFile {
+    /// The bytes of all ranges, which lie within the file.
+    pub(crate) fn read_many(&self, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
+        let locate = |error: io::Error| self.locate(Error::io("read", error));
+        let read = self.source().read_many(ranges).map_err(locate)?;
+        let is_whole = |(bytes, range): (&Bytes, &Range<u64>)| bytes.len() as u64 >= range.end - range.start;
+        if read.len() != ranges.len() || !read.iter().zip(ranges).all(is_whole) {
+            return Err(locate(io::Error::from(io::ErrorKind::UnexpectedEof)));
+        }
+        Ok(read)
+    }
+
+    /// Where an index is that is there by the footer; `None` if it cannot be used: it does not lie within the file, or is longer
+    /// than [`footer_bytes`](crate::Limits::footer_bytes).
+    pub(crate) fn index_range(&self, offset: Option<i64>, len: Option<i32>) -> Option<Range<u64>> {
+        let (start, len) = (u64::try_from(offset?).ok()?, u64::try_from(len?).ok()?);
+        let end = start.checked_add(len)?;
+        let is_sound = start > 0 && len > 0 && len <= self.limits().footer_bytes && end <= self.source().len();
+        is_sound.then_some(start..end)
+    }
+
+    /// Where the pages of some leaves' chunks in a row group are, by their offset indexes, which are read together. `None` for those
+    /// where that does not pay or that cannot be used: short chunks, encrypted ones, those of repeated leaves, whose values are
+    /// not counted there.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if they cannot be read.
+    pub(crate) fn page_places(&self, row_group: usize, columns: &[usize]) -> Result<Vec<Option<Arc<PagePlaces>>>> {
+        let mut places = vec![None; columns.len()];
+        let Some(group) = self.metadata().row_groups().get(row_group) else { return Ok(places) };
+        let least =
+            if self.source().request_cost_bytes() > 0 { self.source().request_cost_bytes() } else { LEAST_CHUNK_BYTES };
+        let range_of = |&column: &usize| {
+            let chunk = group.columns().get(column)?;
+            let is_long = u64::try_from(chunk.compressed_size()).is_ok_and(|len| len >= least);
+            let is_plain = chunk.crypto_metadata().is_none() && chunk.column_descr().max_rep_level() == 0;
+            if !is_long || !is_plain {
+                return None;
+            }
+            self.index_range(chunk.offset_index_offset(), chunk.offset_index_length())
+        };
+        let (numbers, ranges): (Vec<usize>, Vec<Range<u64>>) =
+            columns.iter().map(range_of).enumerate().filter_map(|(number, range)| Some((number, range?))).unzip();
+        if ranges.is_empty() {
+            return Ok(places);
+        }
+        let row_count = self.row_group_row_counts().get(row_group).copied().unwrap_or(0);
+        for (number, bytes) in numbers.into_iter().zip(self.read_many(&ranges)?) {
+            places[number] = PagePlaces::read(&bytes, row_count).map(Arc::new);
+        }
+        Ok(places)
+    }
+}
