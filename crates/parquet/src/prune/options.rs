@@ -22,7 +22,7 @@ pub struct Pruning {
     pub bloom: bool,
     /// Whether dictionary pages of chunks that are dictionary-encoded throughout are used.
     pub dictionary: bool,
-    /// Whether column and offset indexes are used.
+    /// Whether column and offset indexes are used, also to find the pages of rows that are left.
     pub page_index: bool,
     /// Most bytes of a dictionary page, as it is stored, that is read to rule out its column chunk. It also has to be less
     /// than a quarter of the chunk.

@@ -219,6 +219,7 @@ impl Job {
                 first_row: starts[row_group],
                 rows,
                 predicate,
+                uses_page_index: self.pruning.page_index,
             })
             .collect();
         let extents = || {

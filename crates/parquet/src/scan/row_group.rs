@@ -398,7 +398,7 @@ fn places_of(
         conjunct.operands.iter().any(|&operand| planned.plan.operands[operand].leaves().contains(&leaf))
     };
     let is_read_whole = planned.is_whole() && (conjuncts.is_empty() || conjuncts.len() == 1 && is_of(&conjuncts[0]));
-    if is_read_whole {
+    if is_read_whole || !planned.uses_page_index {
         return Ok(None);
     }
     let places = match places {

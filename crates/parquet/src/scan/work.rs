@@ -29,6 +29,8 @@ pub(super) struct Planned {
     pub(super) rows: Vec<Range<u64>>,
     /// What is asked of them; `None` if all of them are wanted.
     pub(super) predicate: Option<Arc<BoundPredicate>>,
+    /// Whether the page index may be used.
+    pub(super) uses_page_index: bool,
 }
 
 impl Planned {
