@@ -183,6 +183,9 @@ impl Task<'_> {
             });
         }
         for leaf in counted {
+            if let Err(error) = file.check_offset_index(self.row_group, leaf.column) {
+                findings.extend(undecodable(error, name, corrupt)?);
+            }
             leaf.compare(metadata, self.row_group, &mut findings);
         }
         Ok(findings)

@@ -139,6 +139,22 @@ fn pages_that_contradict_their_index_are_reported() {
 }
 
 #[test]
+fn an_offset_index_of_other_pages_is_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = write(&folder.path().join("a.parquet"), &numbered(0..900), 300);
+    let metadata = lath_parquet::ParquetFile::open(&path).unwrap().metadata().clone();
+    let start = metadata.row_group(1).column(0).offset_index_offset().unwrap() as usize;
+    let mut bytes = fs::read(&path).unwrap();
+    // A list of structures, the first field of which is the offset, as a signed variable-length number: one more.
+    bytes[start + 3] ^= 2;
+    let path = folder.path().join("b.parquet");
+    fs::write(&path, bytes).unwrap();
+    let run = lath(["check", path.to_str().unwrap()]);
+    assert!(run.text(3).contains("row group 1, column id: "), "{}", run.text(3));
+    assert!(run.text(3).contains("the offset index has a page at"), "{}", run.text(3));
+}
+
+#[test]
 fn data_that_cannot_be_decoded_is_corrupt_and_hides_nothing_else() {
     let folder = tempfile::tempdir().unwrap();
     let path = write(&folder.path().join("a.parquet"), &numbered(0..900), 300);

@@ -8,7 +8,7 @@ use bytes::Bytes;
 
 use super::ParquetFile;
 use crate::error::{Error, Result};
-use crate::page::PagePlaces;
+use crate::page::{PageOptions, PagePlaces, PageReader};
 
 /// The least length in bytes of a column chunk in which pages are found by the offset index. Of a shorter one the headers of the
 /// pages passed over are read sooner than that.
@@ -33,6 +33,31 @@ impl ParquetFile {
         let end = start.checked_add(len)?;
         let is_sound = start > 0 && len > 0 && len <= self.limits().footer_bytes && end <= self.source().len();
         is_sound.then_some(start..end)
+    }
+
+    /// Compares the offset index of a column chunk, by which pages are found, with the headers of the pages. There is nothing to compare
+    /// where the chunk has no index, or is encrypted.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] if they differ, or one of them is malformed; [`Error::Invalid`] for a chunk that the file does not have;
+    /// [`Error::Io`] if they cannot be read.
+    pub fn check_offset_index(&self, row_group: usize, column: usize) -> Result<()> {
+        let spec = self.chunk_spec(row_group, column)?;
+        let chunk = self.metadata().row_group(row_group).column(column);
+        let Some(range) = self.index_range(chunk.offset_index_offset(), chunk.offset_index_length()) else {
+            return Ok(());
+        };
+        if spec.decryptor.is_some() {
+            return Ok(());
+        }
+        let row_count = self.row_group_row_counts().get(row_group).copied().unwrap_or(0);
+        let bytes = self.read_many(std::slice::from_ref(&range))?;
+        let Some(places) = bytes.first().and_then(|bytes| PagePlaces::read(bytes, row_count)) else {
+            return Err(spec.locate(Error::corrupt("a malformed offset index")));
+        };
+        let options = PageOptions { verify_crc: false, limits: self.limits().clone() };
+        let mut pages = PageReader::new(Arc::clone(self.source()), spec, options)?;
+        pages.compare_places(&places).map_err(|error| pages.locate(error))
     }
 
     /// Where the pages of some leaves' chunks in a row group are, by their offset indexes, which are read together. `None` for those

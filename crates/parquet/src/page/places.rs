@@ -55,6 +55,11 @@ impl PagePlaces {
         (page, self.first_rows[page], self.offsets[page])
     }
 
+    /// The pages that have rows: offset of the header, and number of rows.
+    pub(super) fn with_rows(&self) -> impl Iterator<Item = (u64, u64)> {
+        (0..self.offsets.len()).map(|page| (self.offsets[page], self.rows_of(page))).filter(|(_, rows)| *rows > 0)
+    }
+
     /// Where a page ends, unless it is the last.
     pub(super) fn end_of(&self, page: usize) -> Option<u64> {
         self.offsets.get(page + 1).copied()

@@ -191,6 +191,32 @@ impl PageReader {
         }))
     }
 
+    /// Compares `places` with the headers of all pages, from the chunk's start on.
+    pub(crate) fn compare_places(&mut self, places: &PagePlaces) -> Result<()> {
+        let differs = |what: String| Err(Error::corrupt(format!("the offset index has {what}")));
+        let mut stated = places.with_rows();
+        while let Some(page) = self.peek_page()? {
+            if let PageSummary::Data { value_count, row_count } = page {
+                let rows = if self.chunk.max_rep_level == 0 { Some(value_count) } else { row_count };
+                let at = self.header_offset;
+                let result = match stated.next() {
+                    Some((offset, _)) if offset != at => differs(format!("a page at {offset} for the one at {at}")),
+                    Some((_, count)) if rows.is_some_and(|rows| rows as u64 != count) => {
+                        differs(format!("{count} rows in a page of {}", rows.unwrap_or_default()))
+                    }
+                    Some(_) => Ok(()),
+                    None => differs("fewer pages than there are".to_owned()),
+                };
+                result.map_err(|error| self.locate(error))?;
+            }
+            self.skip_page()?;
+        }
+        match stated.next() {
+            Some((offset, _)) => differs(format!("a page at {offset}, where there is none")),
+            None => Ok(()),
+        }
+    }
+
     /// Passes over the next page without reading its body.
     pub(crate) fn skip_page(&mut self) -> Result<()> {
         self.peek_header().map_err(|error| self.locate(error))?;

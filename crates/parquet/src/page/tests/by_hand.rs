@@ -398,22 +398,27 @@ fn pages_are_skipped_by_their_headers() {
     assert!(matches!(reader.next_page(), Ok(None)));
 }
 
+/// An offset index of 18 rows.
+fn places(first_rows: &[u64], offsets: &[u64]) -> PagePlaces {
+    let mut index = Vec::new();
+    let mut writer = ThriftWriter::new(&mut index);
+    writer.structures(1, offsets.iter().zip(first_rows), |page, (&offset, &row)| {
+        page.i64(1, offset.cast_signed());
+        page.i64(3, row.cast_signed());
+    });
+    writer.end();
+    PagePlaces::read(&index, 18).expect("an index")
+}
+
 #[test]
 fn pages_are_found_by_the_offset_index_and_an_index_of_other_pages_is_told() {
     let parts = [dictionary_page(&[1; 8]), plain_page(5, &[2; 20]), plain_page(6, &[3; 24]), plain_page(7, &[4; 28])];
     let offsets: Vec<u64> = (1..4).map(|page| parts[..page].iter().map(|part| part.len() as u64).sum()).collect();
     let file = parts.concat();
     let reader_by = |first_rows: [u64; 3], offsets: &[u64]| {
-        let mut index = Vec::new();
-        let mut writer = ThriftWriter::new(&mut index);
-        writer.structures(1, offsets.iter().zip(first_rows), |page, (&offset, row)| {
-            page.i64(1, offset.cast_signed());
-            page.i64(3, row.cast_signed());
-        });
-        writer.end();
         let source = Arc::new(Bytes::from(file.clone()));
         let mut reader = PageReader::new(source, chunk(&file, 18), OPTIONS).expect("a reader");
-        reader.find_by(Arc::new(PagePlaces::read(&index, 18).expect("an index")));
+        reader.find_by(Arc::new(places(&first_rows, offsets)));
         // Not before the dictionary.
         assert_eq!(reader.seek(17), 0);
         assert!(matches!(reader.next_page(), Ok(Some(Page::Dictionary(_)))));
@@ -436,6 +441,24 @@ fn pages_are_found_by_the_offset_index_and_an_index_of_other_pages_is_told() {
     for (mut reader, row) in [(other, 12), (shifted, 11)] {
         assert!(reader.seek(row) > 0);
         assert!(matches!(reader.next_page(), Err(Error::Corrupt { .. })));
+    }
+    // The same by comparison, of all pages.
+    let compare = |rows: &[u64], offsets: &[u64]| {
+        let mut reader =
+            PageReader::new(Arc::new(Bytes::from(file.clone())), chunk(&file, 18), OPTIONS).expect("a reader");
+        reader.compare_places(&places(rows, offsets)).map_err(|error| error.to_string())
+    };
+    assert_eq!(compare(&[0, 5, 11], &offsets), Ok(()));
+    let four = [&offsets[..], &[file.len() as u64]].concat();
+    for (rows, offsets, what) in [
+        (&[0, 5, 12][..], &offsets[..], "7 rows in a page of 6"),
+        (&[0, 5, 11], &[offsets[0], offsets[1] + 1, offsets[2]], "for the one at"),
+        (&[0, 11], &[offsets[0], offsets[2]], "11 rows in a page of 5"),
+        (&[0, 5], &offsets[..2], "13 rows in a page of 6"),
+        (&[0, 5, 11, 17], &four, "6 rows in a page of 7"),
+    ] {
+        let error = compare(rows, offsets).expect_err(what);
+        assert!(error.contains(what), "{error}");
     }
     // Outside the chunk: it is not followed.
     assert_eq!(reader_by([0, 5, 11], &[offsets[0], offsets[1], file.len() as u64]).seek(12), 0);
