@@ -1,10 +1,12 @@
 //! Reading with tight limits, and files of one column around the bytes of a column chunk.
 
+use std::io;
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::Array;
 use bytes::Bytes;
-use lath_parquet::{Limits, OpenOptions, Strings};
+use lath_parquet::{ByteRanges, Limits, OpenOptions, ReadBuilder, Strings};
 use parquet::basic::{Compression, Encoding};
 use parquet::file::metadata::{
     ColumnChunkMetaData, FileMetaData, ParquetMetaData, ParquetMetaDataWriter, RowGroupMetaData,
@@ -83,20 +85,59 @@ impl Chunk {
     }
 }
 
+/// Bytes of which a request costs something, so that they are read ahead, and pages found by the offset index.
+#[derive(Debug)]
+struct Distant(Bytes);
+
+impl ByteRanges for Distant {
+    fn len(&self) -> u64 {
+        self.0.len() as u64
+    }
+
+    fn read(&self, range: Range<u64>) -> io::Result<Bytes> {
+        self.0.read(range)
+    }
+
+    fn request_cost_bytes(&self) -> u64 {
+        1
+    }
+}
+
 /// Reads a file to its end, or to an error, with limits fit for small inputs.
 ///
 /// # Panics
 /// If an array breaks a rule of the Arrow format.
 pub fn read(bytes: Bytes, strings: Strings, batch_size: usize) {
+    let Ok(file) = OpenOptions::new().limits(limits()).from_bytes(bytes) else { return };
+    read_all(file.read().strings(strings).batch_size(batch_size));
+}
+
+/// As [`read`], but some rows, as from a place where requests take long.
+///
+/// # Panics
+/// As [`read`].
+pub fn read_some(bytes: Bytes) {
+    let Ok(file) = OpenOptions::new().limits(limits()).from_source(Arc::new(Distant(bytes))) else { return };
+    let row_count = file.row_count();
+    let places = [row_count / 3, row_count / 2, row_count / 8 * 7];
+    let ranges = places.map(|row| row..row.saturating_add(3).min(row_count));
+    if ranges.windows(2).all(|pair| pair[0].end <= pair[1].start) {
+        read_all(file.read().row_ranges(ranges.to_vec()));
+    }
+}
+
+fn limits() -> Limits {
     let mut limits = Limits::default();
     limits.footer_bytes = 1 << 20;
     limits.page_header_bytes = 1 << 16;
     limits.page_bytes = 1 << 20;
     limits.schema_depth = 20;
     limits.batch_elements = 1 << 16;
-    let Ok(file) = OpenOptions::new().limits(limits).from_bytes(bytes) else { return };
-    let reads = file.read().strings(strings).batch_size(batch_size).verify_crc(false).build();
-    let Ok(batches) = reads else { return };
+    limits
+}
+
+fn read_all(reads: ReadBuilder) {
+    let Ok(batches) = reads.verify_crc(false).build() else { return };
     let mut row_count = 0;
     for batch in batches {
         let Ok(batch) = batch else { return };

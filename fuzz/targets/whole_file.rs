@@ -1,10 +1,10 @@
-//! A file: opened and read to its end.
+//! A file: opened and read to its end, and some rows of it by the offset index.
 #![no_main]
 
 use std::sync::Once;
 
 use bytes::Bytes;
-use lath_fuzz::file::read;
+use lath_fuzz::file::{read, read_some};
 use lath_parquet::Strings;
 use libfuzzer_sys::fuzz_target;
 
@@ -26,5 +26,6 @@ fuzz_target!(|data: &[u8]| {
     });
     let bytes = Bytes::copy_from_slice(data);
     read(bytes.clone(), Strings::Views, 8192);
-    read(bytes, Strings::Offsets, 50);
+    read(bytes.clone(), Strings::Offsets, 50);
+    read_some(bytes);
 });
