@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::ParquetFile;
-use crate::page::{CHUNK_LEN_SLACK, HEADER_BYTES};
+use crate::page::HEADER_BYTES;
 use crate::source::{Extent, Wanted};
 
 impl ParquetFile {
@@ -19,7 +19,7 @@ impl ParquetFile {
         for (leaf, is_wanted) in leaves {
             // Where a chunk is malformed, its reader says so.
             let Ok(spec) = self.chunk_spec(row_group, leaf) else { continue };
-            let end = spec.start.saturating_add(spec.len).saturating_add(CHUNK_LEN_SLACK).min(self.source.len());
+            let end = spec.end(self.source.len());
             if is_wanted {
                 add(spec.start..end, Wanted::All);
                 continue;

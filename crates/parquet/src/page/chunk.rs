@@ -6,6 +6,10 @@ use parquet::file::metadata::ParquetMetaData;
 use crate::crypto::{FileDecryptor, PageDecryptor};
 use crate::error::{Error, Location, Result};
 
+/// How far a chunk may pass its stated length: old writers did not count the dictionary page's header
+/// (<https://issues.apache.org/jira/browse/PARQUET-816>).
+const CHUNK_LEN_SLACK: u64 = 100;
+
 /// Where the pages of one column chunk are, and what is needed to take them apart.
 #[derive(Debug, Clone)]
 pub(crate) struct ChunkSpec {
@@ -90,6 +94,11 @@ impl ChunkSpec {
             row_group,
             decryptor,
         })
+    }
+
+    /// File offset that no page may reach past, in a file of so many bytes.
+    pub(crate) fn end(&self, file_len: u64) -> u64 {
+        self.start.saturating_add(self.len).saturating_add(CHUNK_LEN_SLACK).min(file_len)
     }
 
     /// Adds file, column and row group to an error.

@@ -18,6 +18,17 @@ pub(super) struct PageHeader {
     pub(super) crc: Option<u32>,
 }
 
+impl PageHeader {
+    /// Number of level entries of a data page, nulls included.
+    pub(super) fn data_value_count(&self) -> Option<usize> {
+        match &self.kind {
+            PageKind::DataV1(header) => Some(header.value_count),
+            PageKind::DataV2(header) => Some(header.value_count),
+            PageKind::Dictionary(_) | PageKind::Other => None,
+        }
+    }
+}
+
 /// The kind of a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum PageKind {

@@ -27,7 +27,7 @@ use arrow_buffer::Buffer;
 pub(crate) use chunk::ChunkSpec;
 pub(crate) use encoding::Encoding;
 pub(crate) use places::PagePlaces;
-pub(crate) use reader::{CHUNK_LEN_SLACK, PageOptions, PageReader, PageSummary};
+pub(crate) use reader::{PageOptions, PageReader, PageSummary};
 pub(crate) use window::HEADER_BYTES;
 
 /// A page of a column chunk.

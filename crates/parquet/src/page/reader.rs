@@ -19,10 +19,6 @@ use crate::source::ByteRanges;
 /// Bytes that are looked at first for a page header; most have fewer than 100.
 const HEADER_GUESS_BYTES: usize = 64;
 
-/// How far a chunk may pass its stated length: old writers did not count the dictionary page's header
-/// (<https://issues.apache.org/jira/browse/PARQUET-816>).
-pub(crate) const CHUNK_LEN_SLACK: u64 = 100;
-
 /// What a caller can choose about reading pages.
 #[derive(Debug, Clone)]
 pub(crate) struct PageOptions {
@@ -124,7 +120,7 @@ impl PageReader {
             return Err(chunk.locate(Error::corrupt(what)));
         }
         self.position = chunk.start;
-        self.end = chunk.start.saturating_add(chunk.len).saturating_add(CHUNK_LEN_SLACK).min(file_len);
+        self.end = chunk.end(file_len);
         self.values_left = chunk.value_count;
         self.page_count = 0;
         self.data_page_count = 0;
@@ -355,12 +351,10 @@ impl PageReader {
     fn peek_header(&mut self) -> Result<()> {
         while self.pending.is_none() && self.values_left > 0 {
             self.read_header()?;
-            let skip = match &self.pending {
-                Some(PageHeader { kind: PageKind::Other, .. }) => true,
-                Some(PageHeader { kind: PageKind::DataV1(header), .. }) => header.value_count == 0,
-                Some(PageHeader { kind: PageKind::DataV2(header), .. }) => header.value_count == 0,
-                _ => false,
-            };
+            let skip = self
+                .pending
+                .as_ref()
+                .is_some_and(|header| header.kind == PageKind::Other || header.data_value_count() == Some(0));
             self.check_place()?;
             if skip {
                 self.take_header();
@@ -372,15 +366,12 @@ impl PageReader {
     /// Whether the data page whose header is pending has the rows that the offset index says, if pages were passed over by that.
     fn check_place(&self) -> Result<()> {
         let Some(places) = self.places.as_ref().filter(|_| self.went_by_places) else { return Ok(()) };
-        let value_count = match self.pending.as_ref().map(|header| &header.kind) {
-            Some(PageKind::DataV1(header)) => header.value_count,
-            Some(PageKind::DataV2(header)) => header.value_count,
-            _ => return Ok(()),
-        };
+        let value_count = self.pending.as_ref().and_then(PageHeader::data_value_count);
+        let Some(value_count) = value_count.filter(|count| *count > 0) else { return Ok(()) };
         let row = self.chunk.value_count - self.values_left;
         let (page, first_row, _) = places.page_of(row);
         let rows = places.rows_of(page);
-        if value_count == 0 || first_row == row && rows == value_count as u64 {
+        if first_row == row && rows == value_count as u64 {
             return Ok(());
         }
         let what =
@@ -392,13 +383,10 @@ impl PageReader {
     fn take_header(&mut self) -> Option<PageHeader> {
         let header = self.pending.take()?;
         self.position += header.compressed_len as u64;
-        let value_count = match &header.kind {
-            PageKind::DataV1(header) => header.value_count,
-            PageKind::DataV2(header) => header.value_count,
-            PageKind::Dictionary(_) | PageKind::Other => return Some(header),
-        };
-        self.values_left = self.values_left.saturating_sub(value_count as u64);
-        self.data_page_count += 1;
+        if let Some(value_count) = header.data_value_count() {
+            self.values_left = self.values_left.saturating_sub(value_count as u64);
+            self.data_page_count += 1;
+        }
         Some(header)
     }
 

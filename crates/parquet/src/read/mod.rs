@@ -2,6 +2,7 @@
 
 mod batches;
 mod builder;
+mod leaf_places;
 mod leaf_stream;
 mod plan;
 mod scheduler;
@@ -9,6 +10,7 @@ mod selection;
 
 pub use batches::Batches;
 pub use builder::ReadBuilder;
+pub(crate) use leaf_places::LeafPlaces;
 pub(crate) use leaf_stream::PlannedLeaf;
 pub(crate) use selection::split as split_rows;
 

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_schema::SchemaRef;
 
+use super::leaf_places::LeafPlaces;
 use super::leaf_stream::PlannedLeaf;
 use super::selection::RowGroupRows;
 use crate::decode::LeafReader;
@@ -22,12 +23,9 @@ pub(super) struct ReadPlan {
     pub(super) rows: Vec<RowGroupRows>,
     pub(super) batch_size: usize,
     pub(super) verify_crc: bool,
-    /// For each of `rows`: where the pages of the leaves are, once it was asked.
-    pub(super) places: Vec<Mutex<Option<LeafPlaces>>>,
+    /// For each of `rows`: where the pages of the leaves are.
+    pub(super) places: Vec<Mutex<LeafPlaces>>,
 }
-
-/// Where the pages of leaves are, as far as it pays to know.
-pub(super) type LeafPlaces = Vec<Option<Arc<PagePlaces>>>;
 
 impl ReadPlan {
     /// Where the column chunk of the plan's `leaf` in `row_group` is.
@@ -35,22 +33,14 @@ impl ReadPlan {
         self.file.chunk_spec(row_group, self.leaves[leaf].leaf.column)
     }
 
-    /// Where the pages of a leaf are in the row group of `rows[index]`, if some are passed over. Those of all leaves are asked for
-    /// together.
+    /// Where the pages of a leaf are in the row group of `rows[index]`, if some are passed over.
     pub(super) fn places(&self, leaf: usize, index: usize) -> Result<Option<Arc<PagePlaces>>> {
         let RowGroupRows { row_group, ranges } = &self.rows[index];
         if matches!(ranges.as_slice(), [only] if only.start == 0) {
             return Ok(None);
         }
         let mut places = self.places[index].lock().unwrap_or_else(PoisonError::into_inner);
-        let places = match &mut *places {
-            Some(places) => places,
-            none => {
-                let columns: Vec<usize> = self.leaves.iter().map(|leaf| leaf.leaf.column).collect();
-                none.insert(self.file.page_places(*row_group, &columns)?)
-            }
-        };
-        Ok(places.get(leaf).cloned().flatten())
+        places.of(leaf, &self.leaves, &self.file, *row_group)
     }
 
     /// Opens the column chunk of the plan's `leaf` in `row_group`.

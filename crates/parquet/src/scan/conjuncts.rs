@@ -14,8 +14,9 @@ pub(super) struct Conjunct {
     pub(super) operands: Vec<usize>,
 }
 
-/// Splits `predicate` into parts about different columns; `None` if it is true of no row at all.
-pub(super) fn split(predicate: &BoundPredicate) -> Option<Vec<Conjunct>> {
+/// Splits `predicate`, if anything is asked, into parts about different columns; `None` if it is true of no row at all.
+pub(super) fn split(predicate: Option<&BoundPredicate>) -> Option<Vec<Conjunct>> {
+    let Some(predicate) = predicate else { return Some(Vec::new()) };
     let tests = match &predicate.test {
         Test::All(tests) => tests.as_slice(),
         test => std::slice::from_ref(test),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{Schema, SchemaRef};
 
-use super::conjuncts::Experience;
+use super::conjuncts::{Conjunct, Experience};
 use super::search::SearchTally;
 use crate::assemble::assemble;
 use crate::dataset::Alignment;
@@ -69,6 +69,16 @@ impl Operand {
 }
 
 impl FilePlan {
+    /// Whether all rows of a leaf are looked at, before those of other leaves, where none is left out before: of every leaf if nothing
+    /// is asked, else of those of a predicate that is not made of parts which are asked one after the other.
+    pub(super) fn is_read_first(&self, leaf: usize, conjuncts: &[Conjunct]) -> bool {
+        match conjuncts {
+            [] => true,
+            [only] => only.operands.iter().any(|&operand| self.operands[operand].leaves().contains(&leaf)),
+            _ => false,
+        }
+    }
+
     /// Plans to read the columns that `alignment` asks for of files like `file`, for rows for which `predicate` holds.
     pub(super) fn new(
         file: &ParquetFile,

@@ -9,10 +9,11 @@ use std::time::{Duration, Instant};
 use parquet::schema::types::SchemaDescPtr;
 
 use super::cancel::Cancel;
+use super::conjuncts;
 use super::counters::{Counters, Planning};
 use super::file_plan::FilePlan;
 use super::target::{FileTarget, Target};
-use super::work::Planned;
+use super::work::{Planned, is_whole};
 use crate::dataset::{Dataset, DatasetFile};
 use crate::error::{Error, Result};
 use crate::file::ParquetFile;
@@ -209,30 +210,29 @@ impl Job {
             starts.push(start);
             start.saturating_add(*count)
         });
-        let mut planned: Vec<Planned> = rows
-            .into_iter()
-            .map(|(row_group, rows, predicate)| Planned {
-                file: file.clone(),
-                plan: Arc::clone(&plan),
-                target: Arc::clone(&target),
-                row_group,
-                first_row: starts[row_group],
-                rows,
-                predicate,
-                uses_page_index: self.pruning.page_index,
-            })
-            .collect();
         let extents = || {
-            let of_row_group = |planned: &Planned| {
-                let wanted = planned.leaves_read_first(self.limit < u64::MAX);
+            let of_row_group = |(row_group, rows, predicate): &RowsLeft| {
+                // With a limit, rows may be enough before the last.
+                let is_all = self.limit == u64::MAX && is_whole(file, *row_group, rows);
+                let conjuncts = if is_all { conjuncts::split(predicate.as_deref()) } else { None };
+                let is_wanted = |leaf| conjuncts.as_ref().is_some_and(|conjuncts| plan.is_read_first(leaf, conjuncts));
                 let leaves = plan.leaves.iter().enumerate();
-                file.extents(planned.row_group, leaves.map(|(at, leaf)| (leaf.leaf.column, wanted.contains(&at))))
+                file.extents(*row_group, leaves.map(|(at, leaf)| (leaf.leaf.column, is_wanted(at))))
             };
-            planned.iter().flat_map(of_row_group).collect()
+            rows.iter().flat_map(of_row_group).collect()
         };
-        let ahead = file.over(ReadAhead::within(Arc::clone(file.source()), extents));
-        planned.iter_mut().for_each(|planned| planned.file = ahead.clone());
-        Ok(planned)
+        let file = &file.over(ReadAhead::within(Arc::clone(file.source()), extents));
+        let planned = rows.into_iter().map(|(row_group, rows, predicate)| Planned {
+            file: file.clone(),
+            plan: Arc::clone(&plan),
+            target: Arc::clone(&target),
+            row_group,
+            first_row: starts[row_group],
+            rows,
+            predicate,
+            uses_page_index: self.pruning.page_index,
+        });
+        Ok(planned.collect())
     }
 
     /// The plan for files like `file`, made once for each schema and partition.

@@ -16,7 +16,7 @@ use super::window::{Stretch, Window, Windows};
 use super::work::{Planned, Reader};
 use crate::decode::Untouched;
 use crate::error::{Error, Result};
-use crate::page::PagePlaces;
+use crate::read::LeafPlaces;
 
 /// Reads the surviving rows of one row group.
 #[derive(Debug)]
@@ -33,8 +33,7 @@ pub(super) struct RowGroupScan {
     /// What to search the pages of a leaf for, before the first conjunct is asked.
     search: Option<(usize, Search)>,
     tallies: Vec<Tally>,
-    /// Where the pages of each leaf are, once a leaf was opened of which pages may be passed over.
-    places: Option<Vec<Option<Arc<PagePlaces>>>>,
+    places: LeafPlaces,
     /// Nothing is left, or the predicate is true of no row.
     ended: bool,
 }
@@ -58,10 +57,7 @@ impl RowGroupScan {
     /// Starts at the first row. `reader` has what earlier row groups of the same plan left.
     pub(super) fn new(planned: Planned, reader: &mut Reader, batch_size: usize) -> Self {
         let plan = &planned.plan;
-        let split = match &planned.predicate {
-            Some(predicate) => conjuncts::split(predicate),
-            None => Some(Vec::new()),
-        };
+        let split = conjuncts::split(planned.predicate.as_deref());
         let ended = split.is_none();
         let conjuncts = split.unwrap_or_default();
         let order = plan.experience.order(&conjuncts, |conjunct| guess(conjunct, &planned));
@@ -79,7 +75,7 @@ impl RowGroupScan {
             truths: conjuncts.iter().map(|_| None).collect(),
             tallies: vec![Tally::default(); conjuncts.len()],
             conjuncts,
-            places: None,
+            places: LeafPlaces::default(),
             planned,
             ended,
         }
@@ -117,13 +113,8 @@ impl RowGroupScan {
         {
             reader.check()?;
             let begun = Instant::now();
-            let column = match &mut self.columns[*leaf] {
-                Some(column) => column,
-                none => {
-                    let places = places_of(*leaf, &self.planned, &self.conjuncts, &mut self.places)?;
-                    none.insert(LeafColumn::new(reader.open(&self.planned, *leaf, places)?))
-                }
-            };
+            let column = &mut self.columns[*leaf];
+            let column = opened(column, *leaf, &self.planned, &self.conjuncts, &mut self.places, reader)?;
             let is_barren = |page: Untouched<'_>| {
                 let is_barren = search.is_barren(page);
                 is_barren.inspect(|&is_barren| plan.searches.add(is_barren)).unwrap_or(false)
@@ -376,39 +367,32 @@ impl RowGroupScan {
 
     /// The column of a leaf, opened if it is not yet.
     fn column(&mut self, leaf: usize, reader: &mut Reader) -> Result<&mut LeafColumn> {
-        match &mut self.columns[leaf] {
-            Some(column) => Ok(column),
-            none => {
-                let places = places_of(leaf, &self.planned, &self.conjuncts, &mut self.places)?;
-                Ok(none.insert(LeafColumn::new(reader.open(&self.planned, leaf, places)?)))
-            }
-        }
+        let Self { columns, planned, conjuncts, places, .. } = self;
+        opened(&mut columns[leaf], leaf, planned, conjuncts, places, reader)
     }
 }
 
-/// Where the pages of a leaf are, if rows of it may be passed over: those of all leaves are asked for when the first of them is
-/// needed.
-fn places_of(
+/// The column of a leaf, opened if it is not yet. If rows of it may be passed over, its pages are found by their places.
+fn opened<'c>(
+    column: &'c mut Option<LeafColumn>,
     leaf: usize,
     planned: &Planned,
     conjuncts: &[Conjunct],
-    places: &mut Option<Vec<Option<Arc<PagePlaces>>>>,
-) -> Result<Option<Arc<PagePlaces>>> {
-    let is_of = |conjunct: &Conjunct| {
-        conjunct.operands.iter().any(|&operand| planned.plan.operands[operand].leaves().contains(&leaf))
-    };
-    let is_read_whole = planned.is_whole() && (conjuncts.is_empty() || conjuncts.len() == 1 && is_of(&conjuncts[0]));
-    if is_read_whole || !planned.uses_page_index {
-        return Ok(None);
-    }
-    let places = match places {
-        Some(places) => places,
+    places: &mut LeafPlaces,
+    reader: &mut Reader,
+) -> Result<&'c mut LeafColumn> {
+    match column {
+        Some(column) => Ok(column),
         none => {
-            let columns: Vec<usize> = planned.plan.leaves.iter().map(|leaf| leaf.leaf.column).collect();
-            none.insert(planned.file.page_places(planned.row_group, &columns)?)
+            let Planned { file, plan, row_group, .. } = planned;
+            let is_read_whole = planned.is_whole() && plan.is_read_first(leaf, conjuncts);
+            let places = match is_read_whole || !planned.uses_page_index {
+                true => None,
+                false => places.of(leaf, &plan.leaves, file, *row_group)?,
+            };
+            Ok(none.insert(LeafColumn::new(reader.open(planned, leaf, places)?)))
         }
-    };
-    Ok(places.get(leaf).cloned().flatten())
+    }
 }
 
 /// What it takes to ask a conjunct, as far as the footer tells: bytes a row of its columns.

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::cancel::Cancel;
-use super::conjuncts;
 use super::file_plan::FilePlan;
 use super::target::FileTarget;
 use crate::decode::LeafReader;
@@ -41,31 +40,19 @@ impl Planned {
 
     /// Whether no row of the row group is left out before the predicate is asked.
     pub(super) fn is_whole(&self) -> bool {
-        let row_count = self.file.row_group_row_counts().get(self.row_group);
-        matches!((self.rows.as_slice(), row_count), ([only], Some(&row_count)) if *only == (0..row_count))
-    }
-
-    /// The leaves of which all rows of the row group are looked at before those of others: all leaves if nothing is asked, else
-    /// those of a predicate that is not made of parts which are asked one after the other. None if rows are left out before, or
-    /// may be enough before the last.
-    pub(super) fn leaves_read_first(&self, has_limit: bool) -> Vec<usize> {
-        if has_limit || !self.is_whole() {
-            return Vec::new();
-        }
-        let Some(predicate) = &self.predicate else { return (0..self.plan.leaves.len()).collect() };
-        match conjuncts::split(predicate).as_deref() {
-            Some([only]) => {
-                let leaves = only.operands.iter().map(|&operand| self.plan.operands[operand].leaves());
-                leaves.flatten().copied().collect()
-            }
-            _ => Vec::new(),
-        }
+        is_whole(&self.file, self.row_group, &self.rows)
     }
 
     /// Adds file and row group to an error.
     pub(super) fn locate(&self, error: Error) -> Error {
         self.file.locate(error).locate(|at| at.row_group = at.row_group.or(Some(self.row_group)))
     }
+}
+
+/// Whether `rows` are all of a row group.
+pub(super) fn is_whole(file: &ParquetFile, row_group: usize, rows: &[Range<u64>]) -> bool {
+    let row_count = file.row_group_row_counts().get(row_group);
+    matches!((rows, row_count), ([only], Some(&row_count)) if *only == (0..row_count))
 }
 
 /// What one thread keeps while it goes from row group to row group: open column readers with their buffers.
