@@ -10,11 +10,13 @@
 //!
 //! <https://github.com/google/snappy/blob/main/format_description.txt>
 //!
-//! Output goes to the front of a slice that may be longer; what follows the data in it is then not defined. The decoder
-//! that copies in whole words (`wide`) works while there are some bytes to spare on both sides and leaves the rest to
-//! the careful one (`scalar`), so a slice with `SLACK_LEN` bytes to spare is decompressed faster to its end. Neither
-//! reads or writes outside the slices. There are no tiers: elements are too short for vectors to pay.
+//! Records of one length at the start come first (`records`). Output goes to the front of a slice that may be longer; what
+//! follows the data in it is then not defined. The decoder that copies in whole words (`wide`) works while there are some
+//! bytes to spare on both sides and leaves the rest to the careful one (`scalar`), so a slice with `SLACK_LEN` bytes to spare
+//! is decompressed faster to its end. None of them reads or writes outside the slices. There are no tiers: elements are too
+//! short for vectors to pay.
 
+mod records;
 #[cfg(test)]
 mod reference;
 mod scalar;
@@ -52,7 +54,8 @@ pub fn decompress(src: &[u8], dst: &mut [u8]) -> Result<usize, KernelError> {
     if dst.len() < len {
         return Err(KernelError::LengthMismatch { expected: len, actual: dst.len() });
     }
-    let at = wide::decompress(src, dst, len, Position { read: start, written: 0 })?;
+    let at = records::decompress(src, dst, len, Position { read: start, written: 0 })?;
+    let at = wide::decompress(src, dst, len, at)?;
     if at.written > len {
         return Err(KernelError::LengthMismatch { expected: len, actual: at.written });
     }

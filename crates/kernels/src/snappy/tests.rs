@@ -100,6 +100,54 @@ fn the_longest_elements_stay_within_slices_of_any_length() {
     }
 }
 
+/// Records of one length, and in front of, among and behind them what is not quite one.
+#[test]
+fn records_of_one_length_come_back() {
+    let mut random = Seeded::new("records_of_one_length_come_back");
+    let bytes: Vec<u8> = std::iter::repeat_with(|| random.u8(..)).take(200).collect();
+    for literal_len in 1..=61 {
+        for copy_len in 1..=17 {
+            let mut elements = literal(&bytes[..100], 1);
+            let mut len = 100;
+            for _ in 0..3 {
+                let offset_len = if (4..12).contains(&copy_len) { random.usize(1..=2) } else { 2 };
+                for _ in 0..random.usize(1..20) {
+                    let from = random.usize(..100);
+                    let length_len = usize::from(literal_len > 60);
+                    elements.extend(literal(&bytes[from..from + literal_len], length_len));
+                    elements.extend(copy(copy_len, literal_len + copy_len, offset_len));
+                    len += literal_len + copy_len;
+                }
+                let (odd, offset) = (random.usize(4..12), random.usize(1..100));
+                elements.extend(copy(odd, offset, random.usize(1..=2)));
+                len += odd;
+            }
+            let stream = with_length(len, &elements);
+            check(&stream);
+            check(&stream[..random.usize(..stream.len())]);
+            let mut changed = stream;
+            let position = random.usize(..changed.len());
+            changed[position] = random.u8(..);
+            check(&changed);
+        }
+    }
+}
+
+/// A record's copy may reach back to just the output's start, and no further.
+#[test]
+fn the_first_record_may_copy_what_is_before_it_only() {
+    for literal_len in [8, 20, 33, 60] {
+        for start_len in 8..=20 {
+            for copy_len in 4..=16 {
+                let start: Vec<u8> = (0..start_len).collect();
+                let record = [literal(&[7; 60][..literal_len], 0), copy(copy_len, literal_len + copy_len, 2)].concat();
+                let elements = [literal(&start, 0), record.repeat(12)].concat();
+                check(&with_length(start.len() + 12 * (literal_len + copy_len), &elements));
+            }
+        }
+    }
+}
+
 #[test]
 fn copies_from_far_back_and_literals_with_long_lengths_are_read() {
     let mut random = Seeded::new("copies_from_far_back_and_literals_with_long_lengths_are_read");

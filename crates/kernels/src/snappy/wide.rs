@@ -27,26 +27,26 @@ const STEP_WRITTEN: usize = 60 + 64;
 
 /// Bytes that are read from a step's start on: a literal of 60 and a copy with an offset of four bytes, which the loop only
 /// then finds not to be its own, the tag behind them and a word.
-const READ_MARGIN: usize = 61 + 4 + 1 + 8;
+pub(super) const READ_MARGIN: usize = 61 + 4 + 1 + 8;
 
 /// Bytes that are written from a step's start in the output on: a literal of 60, then 63 and a word in the pattern of a
 /// short offset.
-const WRITE_MARGIN: usize = SLACK_LEN;
+pub(super) const WRITE_MARGIN: usize = SLACK_LEN;
 
 /// The least offset at which copies are made in words.
 const NEAREST: usize = 8;
 
 /// First tag of the literals with a length of their own.
-const LONG_LITERAL: usize = 60 << 2;
+pub(super) const LONG_LITERAL: usize = 60 << 2;
 
 /// A copy, as its tag has it.
 #[derive(Clone, Copy)]
-struct Tag {
+pub(super) struct Tag {
     /// The offset's bits from 8 on, and [`ASIDE`].
-    high: u32,
+    pub(super) high: u32,
     /// Which of the two bytes behind the tag are the offset's.
-    mask: u16,
-    len: u8,
+    pub(super) mask: u16,
+    pub(super) len: u8,
     /// Where the second word goes: behind the first if the copy has more than that, else to the same place.
     second: u8,
 }
@@ -55,7 +55,7 @@ struct Tag {
 const ASIDE: u32 = 1 << 31;
 
 /// By tag. That of a copy with an offset of four bytes looks like one with an offset of 0.
-const TAGS: [Tag; 256] = {
+pub(super) const TAGS: [Tag; 256] = {
     let mut tags = [Tag { high: 0, mask: 0, len: 0, second: 0 }; 256];
     let mut tag = 0;
     while tag < 256 {
@@ -243,7 +243,7 @@ unsafe fn copy_64(source: *const u8, target: *mut u8) {
 ///
 /// 16 bytes must be readable from `source` and writable at `target`, and these must not overlap.
 #[inline(always)]
-unsafe fn copy_16(source: *const u8, target: *mut u8) {
+pub(super) unsafe fn copy_16(source: *const u8, target: *mut u8) {
     // SAFETY: the caller vouches for the bytes.
     unsafe { ptr::copy_nonoverlapping(source, target, 16) };
 }
