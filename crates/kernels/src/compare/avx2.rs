@@ -437,6 +437,9 @@ avx2! {
         judge(codes, crate::gather::max_index(codes).unwrap_or(0), truth)?;
         let words: *const i32 = truth.words().as_ptr().cast();
         test(codes, false, out, |block| {
+            if is_one_code(block) {
+                return if truth.bit(block[0]) { u64::MAX } else { 0 };
+            }
             let (vectors, _) = block.as_chunks::<8>();
             mask_32(|at| {
                 let code = load(&vectors[at]);
@@ -447,6 +450,18 @@ avx2! {
             })
         });
         Ok(())
+    }
+
+    /// Whether a block lies within a run, which costs next to nothing to find out where it does not.
+    #[inline]
+    fn is_one_code(block: &[u32; BLOCK]) -> bool {
+        let first = _mm256_set1_epi32(block[0].cast_signed());
+        let differs = |vector| _mm256_xor_si256(load(vector), first);
+        block[0] == block[BLOCK - 1] && {
+            let (vectors, _) = block.as_chunks::<8>();
+            let all = vectors.iter().fold(_mm256_setzero_si256(), |all, vector| _mm256_or_si256(all, differs(vector)));
+            _mm256_testz_si256(all, all) == 1
+        }
     }
 
     #[inline]

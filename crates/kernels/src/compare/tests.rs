@@ -125,9 +125,19 @@ fn codes_become_the_bits_of_their_entries() {
             let truth = Truth::new(&words, entries).unwrap();
             let passes = |code: u32| words[code as usize / 64] >> (code % 64) & 1 == 1;
             for len in lengths().filter(|&len| len < 600) {
-                let mut indices: Vec<u32> = (0..len).map(|_| random.u32(..entries as u32)).collect();
-                let found = answers(&indices, |indices, out| codes(indices, truth, out));
-                assert_eq!(found, bitmap(indices.iter().map(|&code| passes(code))), "{tier} {entries} {len}");
+                // Runs of about 150, then each for itself.
+                let mut indices = vec![0; len];
+                for likelihood in [150, 1] {
+                    let mut code = 0;
+                    indices.fill_with(|| {
+                        if random.u32(..likelihood) == 0 {
+                            code = random.u32(..entries as u32);
+                        }
+                        code
+                    });
+                    let found = answers(&indices, |indices, out| codes(indices, truth, out));
+                    assert_eq!(found, bitmap(indices.iter().map(|&code| passes(code))), "{tier} {entries} {len}");
+                }
 
                 let Some(last) = len.checked_sub(1) else { continue };
                 for stray in [entries as u32, 1 << 31, u32::MAX] {

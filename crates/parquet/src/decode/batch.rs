@@ -141,9 +141,7 @@ pub(super) fn pick_values(width: usize, values: &[u8], selection: &[u8], kept: &
 
 fn pick_chunks<const WIDTH: usize>(values: &[u8], selection: &[u8], kept: &mut [u8]) {
     let (values, kept) = (values.as_chunks::<WIDTH>().0, kept.as_chunks_mut::<WIDTH>().0);
-    for (index, kept) in set_bits(selection).zip(kept) {
-        *kept = values[index];
-    }
+    pick(values, selection.as_chunks().0, kept);
 }
 
 /// Positions of the bits that are set in whole words.
@@ -178,17 +176,40 @@ fn compress_slots<T: bytemuck::Pod>(
         compress(slots, selection, 0, kept)?;
         return Ok(true);
     }
-    let mut kept = kept.iter_mut();
+    pick(slots, words, kept);
+    Ok(true)
+}
+
+/// Moves the selected ones of `slots`, which are few, to `kept`, which has room for exactly those.
+fn pick<T: Copy>(slots: &[T], words: &[[u8; 8]], kept: &mut [T]) {
+    if kept.len() * 32 >= slots.len() {
+        pick_about::<T, 8>(slots, words, kept);
+    } else {
+        pick_about::<T, 2>(slots, words, kept);
+    }
+}
+
+/// As [`pick`], where `FIRST` of 64 slots are selected, or somewhat fewer.
+fn pick_about<T: Copy, const FIRST: usize>(slots: &[T], words: &[[u8; 8]], kept: &mut [T]) {
+    let mut count = 0;
     for (word, slots) in words.iter().zip(slots.chunks(64)) {
         let mut bits = u64::from_le_bytes(*word);
+        // How many there are no branch can foresee: the first ones are moved whether they are there or not.
+        if let (Some(kept), Ok(slots)) = (kept.get_mut(count..count + FIRST), <&[T; 64]>::try_from(slots)) {
+            for kept in kept {
+                *kept = slots[(bits | 1 << 63).trailing_zeros() as usize];
+                count += usize::from(bits != 0);
+                bits &= bits.wrapping_sub(1);
+            }
+        }
         while let Some(slot) = slots.get(bits.trailing_zeros() as usize)
-            && let Some(kept) = kept.next()
+            && let Some(kept) = kept.get_mut(count)
         {
             *kept = *slot;
+            count += 1;
             bits &= bits - 1;
         }
     }
-    Ok(true)
 }
 
 #[cfg(test)]

@@ -134,40 +134,41 @@ impl Mask {
 
     /// The rows as ranges, joined unless [`GAP_WORDS`] words between, 64 rows each, are without any.
     pub(super) fn joined_ranges(&self) -> Vec<Range<usize>> {
-        let mut ranges: Vec<Range<usize>> = Vec::new();
-        if self.longest_gap() < GAP_WORDS {
-            let first = self.words.iter().position(|&word| word != 0);
-            let last = self.words.iter().rposition(|&word| word != 0);
-            ranges.extend(first.zip(last).map(|(first, last)| {
-                let start = 64 * first + self.words[first].trailing_zeros() as usize;
-                start..64 * (last + 1) - self.words[last].leading_zeros() as usize
-            }));
-            return ranges;
-        }
-        let mut empty_words = 0;
-        for (index, &word) in self.words.iter().enumerate() {
-            if word == 0 {
-                empty_words += 1;
-                continue;
-            }
-            let end = 64 * (index + 1) - word.leading_zeros() as usize;
-            match ranges.last_mut() {
-                Some(last) if empty_words < GAP_WORDS => last.end = end,
-                _ => ranges.push(64 * index + word.trailing_zeros() as usize..end),
-            }
-            empty_words = 0;
+        // Of rows at random some words have none, as no branch can foresee: a bit for each word, then all of 64 words at once.
+        let of_64 = |words: &[u64]| words.iter().rev().fold(0, |bits, &word| bits << 1 | u64::from(word != 0));
+        let with_rows: Vec<u64> = self.words.chunks(64).map(of_64).collect();
+        let gaps: Vec<u64> =
+            with_rows.iter().enumerate().map(|(index, &bits)| gap_starts(bits, with_rows.get(index + 1))).collect();
+        let mut ranges = Vec::new();
+        let mut next = 0;
+        while let Some(first) = first_one(&with_rows, next) {
+            let gap = first_one(&gaps, first).unwrap_or(self.words.len());
+            let start = 64 * first + self.words[first].trailing_zeros() as usize;
+            ranges.push(start..64 * gap - self.words[gap - 1].leading_zeros() as usize);
+            next = gap;
         }
         ranges
     }
+}
 
-    /// Most words in a row without a row. Of rows at random some words have none, as no branch can foresee.
-    fn longest_gap(&self) -> usize {
-        let mut gap = 0;
-        self.words.iter().fold(0, |longest, &word| {
-            gap = (gap + 1) * usize::from(word == 0);
-            longest.max(gap)
-        })
+/// Of 64 words of which `with_rows` says which have rows, and of the 64 behind them, those with which [`GAP_WORDS`] words without
+/// rows begin; behind the last word all are without.
+fn gap_starts(with_rows: u64, behind: Option<&u64>) -> u64 {
+    const { assert!(GAP_WORDS == 8, "gaps are found by doubling") };
+    let mut without = !(u128::from(*behind.unwrap_or(&0)) << 64 | u128::from(with_rows));
+    for len in [1, 2, 4] {
+        without &= without >> len;
     }
+    without as u64
+}
+
+/// The first bit from `from` on that is set.
+fn first_one(bits: &[u64], from: usize) -> Option<usize> {
+    let mut mask = u64::MAX << (from % 64);
+    bits.iter().enumerate().skip(from / 64).find_map(|(index, &word)| {
+        let rest = word & std::mem::replace(&mut mask, u64::MAX);
+        (rest != 0).then(|| 64 * index + rest.trailing_zeros() as usize)
+    })
 }
 
 fn clear_tail(words: &mut [u64], len: usize) {
@@ -247,6 +248,17 @@ mod tests {
         let mask = Mask::of_ranges(&[3..5, 60..61, 513..516, 1087..1088, 1664..1665], 1700).unwrap();
         assert_eq!(mask.joined_ranges(), [3..1088, 1664..1665]);
         assert_eq!(mask.ranges(), [3..5, 60..61, 513..516, 1087..1088, 1664..1665]);
+    }
+
+    #[test]
+    fn gaps_are_found_wherever_they_begin() {
+        for start in 1..200 {
+            for gap in [1, GAP_WORDS - 1, GAP_WORDS, GAP_WORDS + 1, 70] {
+                let rows = [0..64 * start, 64 * (start + gap)..64 * 300];
+                let joined = Mask::of_ranges(&rows, 64 * 300).unwrap().joined_ranges();
+                assert_eq!(joined.len(), 1 + usize::from(gap >= GAP_WORDS), "{gap} words after {start}");
+            }
+        }
     }
 
     #[test]
