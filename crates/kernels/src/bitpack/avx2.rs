@@ -65,6 +65,15 @@ impl Unpack32 {
     }
 }
 
+/// The lane constants of a width for four values each from two places, by whether the four are a group's first or last.
+#[derive(Clone, Copy)]
+pub(crate) struct Fours32 {
+    shuffle: [__m256i; 2],
+    shift: [__m256i; 2],
+    shift_back: [__m256i; 2],
+    mask: __m256i,
+}
+
 /// The lane constants of a width, in registers.
 #[derive(Clone, Copy)]
 pub(crate) struct Unpack64 {
@@ -98,7 +107,7 @@ avx2! {
     /// # Safety
     /// Both have 16 readable bytes.
     #[inline]
-    unsafe fn load_halves(low: *const u8, high: *const u8) -> __m256i {
+    pub(crate) unsafe fn load_halves(low: *const u8, high: *const u8) -> __m256i {
         // SAFETY: the caller's.
         let low = unsafe { _mm_loadu_si128(low.cast()) };
         // SAFETY: the caller's.
@@ -141,6 +150,50 @@ avx2! {
             values = _mm256_or_si256(values, back);
         }
         _mm256_and_si256(values, lanes.mask)
+    }
+
+    /// Half of a table, twice.
+    #[inline]
+    fn load_half_twice<T, const N: usize>(table: &[T; N], half: usize) -> __m256i {
+        const { assert!(size_of::<[T; N]>() == 32) };
+        let half = &table[half * (N / 2)..][..N / 2];
+        // SAFETY: half of the array's 32 bytes, by the assertion, of plain numbers.
+        _mm256_broadcastsi128_si256(unsafe { _mm_loadu_si128(half.as_ptr().cast()) })
+    }
+
+    /// `width` is at most 32.
+    #[inline]
+    pub(crate) fn fours_32(width: usize) -> Fours32 {
+        let lanes = &LANES32[width];
+        Fours32 {
+            shuffle: [load_half_twice(&lanes.shuffle, 0), load_half_twice(&lanes.shuffle, 1)],
+            shift: [load_half_twice(&lanes.shift, 0), load_half_twice(&lanes.shift, 1)],
+            shift_back: [load_half_twice(&lanes.shift_back, 0), load_half_twice(&lanes.shift_back, 1)],
+            mask: load_table(&lanes.mask),
+        }
+    }
+
+    /// Four values from the byte `low` on and four from `high` on, both in a group's half `HALF`; `WIDE` for widths over
+    /// [`NARROW32`].
+    ///
+    /// # Safety
+    /// Both have 17 readable bytes.
+    #[inline]
+    pub(crate) unsafe fn unpack_fours_32<const HALF: usize, const WIDE: bool>(
+        fours: &Fours32,
+        low: *const u8,
+        high: *const u8,
+    ) -> __m256i {
+        // SAFETY: the caller's.
+        let bytes = unsafe { load_halves(low, high) };
+        let mut values = _mm256_srlv_epi32(_mm256_shuffle_epi8(bytes, fours.shuffle[HALF]), fours.shift[HALF]);
+        if WIDE {
+            // SAFETY: a byte further on, 16 of the caller's 17 bytes.
+            let bytes = unsafe { load_halves(low.wrapping_add(1), high.wrapping_add(1)) };
+            let back = _mm256_sllv_epi32(_mm256_shuffle_epi8(bytes, fours.shuffle[HALF]), fours.shift_back[HALF]);
+            values = _mm256_or_si256(values, back);
+        }
+        _mm256_and_si256(values, fours.mask)
     }
 
     /// `width` is at most 64.

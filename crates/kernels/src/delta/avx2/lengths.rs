@@ -4,13 +4,12 @@
 use std::arch::x86_64::*;
 
 use super::super::scalar;
-use super::{LaneWidth, sum_constants, sum_lanes_i32, sum_lanes_i64};
+use super::{sum_constants, sum_lanes_i32, sum_lanes_i64};
 use crate::tier::avx2;
 
 avx2! {
     /// The last end, or nothing if a length is negative or an end overflows.
     pub(in crate::delta) fn sum_lengths_i32(lengths: &[i32], start: i32, out: &mut [i32]) -> Option<i32> {
-        let by = sum_constants(LaneWidth::Bits32);
         let mut carry = _mm256_set1_epi32(start);
         let mut seen = _mm256_setzero_si256();
         let (groups, rest) = out.as_chunks_mut::<8>();
@@ -18,7 +17,7 @@ avx2! {
         for (group, lengths) in groups.iter_mut().zip(length_groups) {
             // SAFETY: the group is eight lengths.
             let lengths = unsafe { _mm256_loadu_si256(lengths.as_ptr().cast()) };
-            let (sums, total) = sum_lanes_i32(&by, lengths);
+            let (sums, total) = sum_lanes_i32(lengths);
             let ends = _mm256_add_epi32(sums, carry);
             carry = _mm256_add_epi32(carry, total);
             seen = _mm256_or_si256(seen, _mm256_or_si256(lengths, ends));
@@ -33,7 +32,7 @@ avx2! {
 
     /// The last end, or nothing if a length is negative or an end overflows.
     pub(in crate::delta) fn sum_lengths_i64(lengths: &[i32], start: i64, out: &mut [i64]) -> Option<i64> {
-        let by = sum_constants(LaneWidth::Bits64);
+        let by = sum_constants();
         let mut carry = _mm256_set1_epi64x(start);
         let mut seen = _mm256_setzero_si256();
         let (groups, rest) = out.as_chunks_mut::<4>();
