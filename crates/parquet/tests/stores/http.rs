@@ -1,6 +1,7 @@
 //! Files behind a server that does what it should.
 
 use std::fs;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -31,7 +32,7 @@ fn a_small_file_takes_one_request_and_gives_the_rows_of_the_local_file() {
     let open = dataset.files()[0].open().unwrap();
     assert_eq!(rows(&open).unwrap(), expected(&file));
     // The file is shorter than what is read first, so that everything came with the footer.
-    assert_eq!(ranges(&server), ["GET bytes=-32768"]);
+    assert_eq!(ranges(&server), ["GET bytes=-73728"]);
     assert_eq!(server.sent(), file.len());
 }
 
@@ -77,7 +78,7 @@ fn footers_that_are_cached_cost_no_request_in_a_dataset_and_one_in_the_next() {
     assert_eq!(server.requests().len(), 2);
 
     // The tail that came with the footer counts against the budget.
-    assert!(cache.byte_count() > 32 << 10, "{}", cache.byte_count());
+    assert!(cache.byte_count() > 72 << 10, "{}", cache.byte_count());
     server.replace("a.parquet", parquet(&table(0, 50)));
     let replaced = Dataset::open([&url], shared()).unwrap();
     assert_eq!(replaced.files()[0].open().unwrap().row_count(), 50);
@@ -85,7 +86,8 @@ fn footers_that_are_cached_cost_no_request_in_a_dataset_and_one_in_the_next() {
 
 #[test]
 fn filters_that_are_asked_again_are_read_whole_by_the_second_query_and_kept() {
-    const FILTER: usize = 64 << 10;
+    // Too long to come with the footer.
+    const FILTER: usize = 128 << 10;
     let batch = table(0, 50_000);
     let column = ColumnOptions::new().bloom_filter(BloomFilter::Bytes(FILTER)).dictionary(false);
     let mut writer =
@@ -104,7 +106,7 @@ fn filters_that_are_asked_again_are_read_whole_by_the_second_query_and_kept() {
     };
     // Header and block, then all of it, then nothing.
     let (rows, requests, bytes) = find("'row 1 of none'");
-    assert_eq!((rows, requests), (0, 1));
+    assert!(rows == 0 && (1..=2).contains(&requests), "{requests} requests");
     assert!(bytes < FILTER / 2, "{bytes}");
     let before = cache.byte_count();
     let (rows, requests, bytes) = find("'row 1 of none'");
@@ -191,7 +193,7 @@ fn near_ranges_are_joined_and_far_ones_asked_for_together_within_the_bound() {
     let source = Counted::new(Arc::clone(open.source()), Arc::clone(&traffic));
     let wanted: Vec<_> = (0..12u64)
         .rev()
-        .flat_map(|at| [at * 300_000..at * 300_000 + 10, at * 300_000 + 60_000..at * 300_000 + 60_020])
+        .flat_map(|at| [at * 300_000..at * 300_000 + 10, at * 300_000 + 20_000..at * 300_000 + 20_020])
         .collect();
     let started = Instant::now();
     let parts = lath_parquet::ByteRanges::read_many(&source, &wanted).unwrap();
@@ -200,9 +202,15 @@ fn near_ranges_are_joined_and_far_ones_asked_for_together_within_the_bound() {
         assert_eq!(part, &real[range.start as usize..range.end as usize]);
     }
     assert_eq!(server.requests().len() - before, 12);
-    assert_eq!((traffic.requests(), traffic.bytes()), (12, 12 * 60_020));
+    assert_eq!((traffic.requests(), traffic.bytes()), (12, 12 * 20_020));
     assert_eq!(server.most_at_once(), 4);
     assert!(took >= delay * 3 && took < delay * 9, "{took:?}");
+
+    // Over more bytes only if as many are wanted, and over 128 KiB never.
+    let requests = |ranges: [Range<u64>; 2]| lath_parquet::ByteRanges::requests(&source, &ranges).len();
+    assert_eq!(requests([0..60_000, 160_000..220_000]), 1);
+    assert_eq!(requests([160_000..220_000, 0..30_000]), 2);
+    assert_eq!(requests([0..200_000, 340_000..600_000]), 2);
 }
 
 #[test]

@@ -21,8 +21,13 @@ use super::{ByteRanges, STORE_TAIL_BYTES as TAIL_BYTES, Version, check_range};
 
 pub(crate) use store::{Listed, Store};
 
-/// Ranges that are at most so far apart are read by one request: what a store sends in the time that it takes to answer one.
-const GAP_BYTES: u64 = 128 << 10;
+/// Ranges that are at most so far apart are read by one request, however short they are. Requests for the ranges of one read are
+/// under way together, so that one fewer saves no wait, only itself.
+const GAP_BYTES: u64 = 24 << 10;
+
+/// What a store sends in the time that it takes to answer a request: what one that has to be waited for costs. Ranges are
+/// joined over at most so many bytes, if as many are wanted.
+const REQUEST_COST_BYTES: u64 = 128 << 10;
 
 /// An object of a store, always the one that it was when it was opened.
 pub(crate) struct ObjectFile {
@@ -138,17 +143,27 @@ impl ByteRanges for ObjectFile {
             ranges.iter().filter(|range| !range.is_empty() && range.start < self.tail_start()).cloned().collect();
         wanted.sort_unstable_by_key(|range| range.start);
         let mut requests: Vec<Range<u64>> = Vec::with_capacity(wanted.len());
+        // Of the last request.
+        let mut wanted_bytes = 0;
         for range in wanted {
+            let len = range.end - range.start;
+            let gap = (wanted_bytes + len).clamp(GAP_BYTES, REQUEST_COST_BYTES);
             match requests.last_mut() {
-                Some(last) if range.start <= last.end.saturating_add(GAP_BYTES) => last.end = last.end.max(range.end),
-                _ => requests.push(range),
+                Some(last) if range.start <= last.end.saturating_add(gap) => {
+                    wanted_bytes += range.end.saturating_sub(last.end.max(range.start));
+                    last.end = last.end.max(range.end);
+                }
+                _ => {
+                    wanted_bytes = len;
+                    requests.push(range);
+                }
             }
         }
         requests
     }
 
     fn request_cost_bytes(&self) -> u64 {
-        GAP_BYTES
+        REQUEST_COST_BYTES
     }
 
     fn memory_bytes(&self) -> usize {
