@@ -173,24 +173,25 @@ avx2! {
         }
     }
 
-    /// Four values from the byte `low` on and four from `high` on, both in a group's half `HALF`; `WIDE` for widths over
-    /// [`NARROW32`].
+    /// Four values from the byte `low` on and four from `high` on, which are the first of their groups (`half` 0) or the last (1);
+    /// `WIDE` for widths over [`NARROW32`].
     ///
     /// # Safety
     /// Both have 17 readable bytes.
     #[inline]
-    pub(crate) unsafe fn unpack_fours_32<const HALF: usize, const WIDE: bool>(
+    pub(crate) unsafe fn unpack_fours_32<const WIDE: bool>(
         fours: &Fours32,
+        half: usize,
         low: *const u8,
         high: *const u8,
     ) -> __m256i {
         // SAFETY: the caller's.
         let bytes = unsafe { load_halves(low, high) };
-        let mut values = _mm256_srlv_epi32(_mm256_shuffle_epi8(bytes, fours.shuffle[HALF]), fours.shift[HALF]);
+        let mut values = _mm256_srlv_epi32(_mm256_shuffle_epi8(bytes, fours.shuffle[half]), fours.shift[half]);
         if WIDE {
             // SAFETY: a byte further on, 16 of the caller's 17 bytes.
             let bytes = unsafe { load_halves(low.wrapping_add(1), high.wrapping_add(1)) };
-            let back = _mm256_sllv_epi32(_mm256_shuffle_epi8(bytes, fours.shuffle[HALF]), fours.shift_back[HALF]);
+            let back = _mm256_sllv_epi32(_mm256_shuffle_epi8(bytes, fours.shuffle[half]), fours.shift_back[half]);
             values = _mm256_or_si256(values, back);
         }
         _mm256_and_si256(values, fours.mask)

@@ -173,12 +173,9 @@ avx2! {
                 // SAFETY: the last of these is half a group, of at most 16 bytes, behind the last group's start, which has a
                 // window of 33 bytes.
                 unsafe { load_halves(low, high) }
-            } else if four % 2 == 0 {
-                // SAFETY: as above.
-                unsafe { unpack_fours_32::<0, WIDE>(fours, low, high) }
             } else {
                 // SAFETY: as above.
-                unsafe { unpack_fours_32::<1, WIDE>(fours, low, high) }
+                unsafe { unpack_fours_32::<WIDE>(fours, four % 2, low, high) }
             };
             let sums = sum_fours_i32(_mm256_add_epi32(deltas, min_delta));
             *values = _mm256_add_epi32(sums, total);
