@@ -187,12 +187,12 @@ avx2! {
         let (lower, upper) = block.as_chunks_mut::<16>().0.split_at_mut(1);
         for (four, values) in values.into_iter().enumerate() {
             let values = _mm256_add_epi32(values, before);
-            let lower = lower[0][4 * four..][..4].as_mut_ptr().cast();
-            let upper = upper[0][4 * four..][..4].as_mut_ptr().cast();
+            let (low, high) = (_mm256_castsi256_si128(values), _mm256_extracti128_si256::<1>(values));
+            let (to_low, to_high) = (&mut lower[0][4 * four..][..4], &mut upper[0][4 * four..][..4]);
             // SAFETY: four values.
-            unsafe { _mm_storeu_si128(lower, _mm256_castsi256_si128(values)) };
+            unsafe { _mm_storeu_si128(to_low.as_mut_ptr().cast(), low) };
             // SAFETY: as above.
-            unsafe { _mm_storeu_si128(upper, _mm256_extracti128_si256::<1>(values)) };
+            unsafe { _mm_storeu_si128(to_high.as_mut_ptr().cast(), high) };
         }
     }
 
