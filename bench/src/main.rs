@@ -22,7 +22,7 @@ const USAGE: &str =
                                                    or of what is found: `warm, hit`, `pushdown`, `row groups`, …
        lath-bench decode READER FILE THREADS REPETITIONS
        lath-bench encode WRITER CODEC SOURCE OUT THREADS REPETITIONS
-       lath-bench find needles FOLDER THREADS
+       lath-bench find needles FOLDER THREADS [without-made]
        lath-bench find shipmodes FILE THREADS REPETITIONS
        lath-bench verify FILE
        lath-bench peak PROGRAM ARGUMENTS
@@ -52,12 +52,12 @@ fn main() -> ExitCode {
             };
             encode(writer, codec, Path::new(source), Path::new(out), threads, repetitions);
         }
-        ["find", "needles", folder, threads] => {
+        ["find", "needles", folder, threads] | ["find", "needles", folder, threads, "without-made"] => {
             let Ok(threads) = threads.parse() else {
                 eprintln!("{USAGE}");
                 return ExitCode::from(2);
             };
-            find::answer_needles(Path::new(folder), threads);
+            find::answer_needles(Path::new(folder), threads, words.len() == 4);
         }
         ["find", "shipmodes", file, threads, repetitions] => {
             let (Ok(threads), Ok(repetitions)) = (threads.parse(), repetitions.parse()) else {

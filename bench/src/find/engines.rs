@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use lath_parquet::{Dataset, DatasetOptions, Scan};
+use lath_parquet::{Dataset, DatasetOptions, Pruning, Scan};
 
 use crate::machine::cpu_seconds;
 
@@ -14,7 +14,9 @@ const SHIPMODES: &str = "l_shipmode IN ('MAIL', 'SHIP') AND l_commitdate < l_rec
                          AND l_receiptdate >= DATE '1994-01-01' AND l_receiptdate < DATE '1995-01-01'";
 
 /// Answers a query for each line of standard input: keys in hexadecimal, of which the sum of the ids is wanted.
-pub fn needles(folder: &Path, threads: usize) {
+pub fn needles(folder: &Path, threads: usize, makes_filters: bool) {
+    let mut pruning = Pruning::default();
+    pruning.makes_filters = makes_filters;
     let queries: Vec<String> = std::io::stdin().lock().lines().map(|line| line.expect("queries are text")).collect();
     report(queries.iter().map(|query| {
         let keys: Vec<String> = query.split(' ').map(|key| format!("X'{key}'")).collect();
@@ -22,10 +24,12 @@ pub fn needles(folder: &Path, threads: usize) {
             [key] => format!("key = {key}"),
             keys => format!("key IN ({})", keys.join(", ")),
         };
+        let pruning = &pruning;
         move || {
             // Asked as another process would: nothing is kept but what the library keeps.
             let dataset = Dataset::open([folder], DatasetOptions::new()).expect("the files are there");
-            let batches = scan(&dataset, &condition, threads).select(["id"]).build().expect("the scan can be planned");
+            let scan = scan(&dataset, &condition, threads).select(["id"]).pruning(pruning.clone());
+            let batches = scan.build().expect("the scan can be planned");
             let sum = |batch: lath_parquet::Result<arrow_array::RecordBatch>| {
                 let batch = batch.expect("rows can be read");
                 batch.column(0).as_primitive::<Int64Type>().values().iter().sum::<i64>()

@@ -34,6 +34,13 @@ impl Query {
 /// Queries of one process after which Lath has all filters in memory.
 const ASKED_OFTEN: usize = 20;
 
+/// Queries of one process after which Lath has made second filters of nearly all row groups: each query reads one in a hundred of
+/// them in vain, and two such reads make a filter.
+const ASKED_FOR_LONG: usize = 800;
+
+/// The same where files have no filters, so that each query reads all row groups in vain at first.
+const ASKED_FOR_LONG_WITHOUT: usize = 150;
+
 /// A row of the table.
 struct Work {
     name: &'static str,
@@ -42,6 +49,8 @@ struct Work {
     cold: bool,
     /// Queries that warm up what counts else.
     uncounted: usize,
+    /// Lath makes filters of row groups that it read in vain.
+    makes_filters: bool,
     queries: Vec<Query>,
     /// Milliseconds that Lath may take, or the part of the best peer's.
     goal: Goal,
@@ -49,7 +58,7 @@ struct Work {
 
 impl Work {
     fn new(name: &'static str, kind: Kind, queries: Vec<Query>, goal: Goal) -> Work {
-        Work { name, kind, cold: false, uncounted: 1, queries, goal }
+        Work { name, kind, cold: false, uncounted: 1, makes_filters: false, queries, goal }
     }
 
     fn of_fresh_processes(self) -> Work {
@@ -59,6 +68,17 @@ impl Work {
     /// After so many queries that Lath keeps the filters in memory, of which it reads single blocks at first.
     fn asked_often(self) -> Work {
         Work { uncounted: ASKED_OFTEN, ..self }
+    }
+
+    /// After so many queries that Lath has made filters of its own.
+    fn after(self, uncounted: usize) -> Work {
+        Work { uncounted, makes_filters: true, ..self }
+    }
+
+    /// The queries that an engine is asked, and how many of them do not count: peers need fewer to be warm.
+    fn queries_for(&self, engine: Engine) -> (&[Query], usize) {
+        let uncounted = if engine == Engine::Lath { self.uncounted } else { self.uncounted.min(1) };
+        (&self.queries[self.uncounted - uncounted..], uncounted)
     }
 }
 
@@ -78,6 +98,8 @@ pub fn run(record: &mut Record, options: &Options) {
     let (cold, bare, bare_many) = (hits(1, 3), hits(1, 5), hits(100, 3));
     let often = ASKED_OFTEN + 2 * count;
     let hits_often = hits(1, often);
+    let (long, long_without) = (ASKED_FOR_LONG + count, ASKED_FOR_LONG_WITHOUT + 5);
+    let (hits_long, hits_long_without, many_long) = (hits(1, long), hits(1, long_without), hits(100, 100 + 7));
     let misses = |count: usize| -> Vec<Query> {
         let mut random = Random(8);
         (0..count).map(|_| Query::absent(&mut random)).collect()
@@ -92,6 +114,11 @@ pub fn run(record: &mut Record, options: &Options) {
         Work::new("warm, 100 keys", Kind::Bloom, many, Goal::Milliseconds(450.0)),
         Work::new("no Bloom filters, warm, hit", Kind::Bare, bare, Goal::Times(2.0)),
         Work::new("no Bloom filters, warm, 100 keys", Kind::Bare, bare_many, Goal::Times(2.0)),
+        Work::new("800 queries later, hit", Kind::Bloom, hits_long, Goal::Milliseconds(6.0)).after(ASKED_FOR_LONG),
+        Work::new("800 queries later, miss", Kind::Bloom, misses(long), Goal::Milliseconds(4.0)).after(ASKED_FOR_LONG),
+        Work::new("100 queries later, 100 keys", Kind::Bloom, many_long, Goal::Milliseconds(450.0)).after(100),
+        Work::new("no Bloom filters, 150 queries later, hit", Kind::Bare, hits_long_without, Goal::Times(2.0))
+            .after(ASKED_FOR_LONG_WITHOUT),
     ];
     if !works.iter().any(|work| options.wants(work.name)) {
         return;
@@ -130,6 +157,9 @@ fn measure(engine: Engine, work: &Work, threads: usize) -> f64 {
     let ask = |queries: &[Query]| {
         let mut command = engine.command();
         command.arg("needles").arg(&folder).arg(threads.to_string());
+        if engine == Engine::Lath && !work.makes_filters {
+            command.arg("without-made");
+        }
         let lines: Vec<String> = queries.iter().map(Query::line).collect();
         let answers = Answers::of(engine, command, &lines.join("\n"))?;
         let expected: Vec<u64> = queries.iter().map(|query| query.answer).collect();
@@ -139,7 +169,8 @@ fn measure(engine: Engine, work: &Work, threads: usize) -> f64 {
     let seconds: Option<Vec<f64>> = if work.cold {
         work.queries.iter().take(5).map(|query| ask(std::slice::from_ref(query)).map(|seconds| seconds[0])).collect()
     } else {
-        ask(&work.queries).map(|seconds| seconds[work.uncounted..].to_vec())
+        let (queries, uncounted) = work.queries_for(engine);
+        ask(queries).map(|seconds| seconds[uncounted..].to_vec())
     };
     seconds.map_or(f64::NAN, |seconds| median(&seconds) * 1e3)
 }

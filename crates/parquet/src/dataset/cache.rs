@@ -17,6 +17,7 @@ use crate::source::Version;
 /// Bloom filters are kept with the footers, in what these leave of the budget: a filter is read whole, instead of the blocks that
 /// keys need, once these have cost as much, and if there is room for all of it. A block costs what 4 KiB of a filter do, a request to
 /// a store what 128 KiB do.
+/// So are filters that were made of values ([`Pruning::makes_filters`](crate::Pruning::makes_filters)).
 /// Filters go with their footer, never to make room for other filters, so that more files than fit are not read over and over.
 /// Those that a query keeps elsewhere ([`Pruning::filter_memory`](crate::Pruning::filter_memory)) are not counted here. A footer
 /// that has left the cache, and its filters, take memory as long as someone has the file open; and threads that add something at

@@ -41,12 +41,13 @@ use std::ops::Range;
 use std::sync::Arc;
 
 pub use self::bloom::FilterMemory;
-pub(crate) use self::bloom::FilterStore;
+pub(crate) use self::bloom::{FilterStore, Making};
 use self::column::PreparedColumn;
 pub(crate) use self::one_key::OneKey;
 pub use self::options::Pruning;
 pub use self::report::{PruneReport, Pruned};
 use self::stages::Stages;
+pub(crate) use self::stages::leaf_of_keys;
 use crate::error::{Error, Result};
 use crate::file::ParquetFile;
 use crate::predicate::{BoundPredicate, Test};

@@ -6,9 +6,10 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use lath_kernels::bloom;
 
-use super::bloom::{ColumnFilters, Keys};
+use super::bloom::{ColumnFilters, Keys, second_hash};
 use super::column::PreparedColumn;
 use super::report::PruneReport;
 use super::stages::key_alone;
@@ -70,13 +71,20 @@ impl OneKey {
             // Not a filter: who asks of the file alone finds out.
             return files.iter().map(|_| None).collect();
         }
+        let second = second_hash(self.hash);
         let mut at = 0;
-        let report = |(&is_asked, row_counts): (&bool, &&[u64])| {
-            let own = at..at + if is_asked { row_counts.len() } else { 0 };
-            at = own.end;
-            let is_absent = is_asked && own.clone().all(|at| present[at / 64] >> (at % 64) & 1 == 0);
+        let report = |((&is_asked, row_counts), column): ((&bool, &&[u64]), &Option<&ColumnFilters>)| {
+            let first = at;
+            at += if is_asked { row_counts.len() } else { 0 };
+            let may_be_in = |row_group: usize| {
+                let at = first + row_group;
+                let passes_second = |bitset: &Bytes| bloom::check(bitset, second).unwrap_or(true);
+                present[at / 64] >> (at % 64) & 1 != 0
+                    && column.and_then(|column| column.second(row_group)).is_none_or(passes_second)
+            };
+            let is_absent = is_asked && !(0..row_counts.len()).any(may_be_in);
             is_absent.then(|| PruneReport::ruled_out_by_filters(row_counts))
         };
-        asked.iter().zip(&row_counts).map(report).collect()
+        asked.iter().zip(&row_counts).zip(&columns).map(report).collect()
     }
 }

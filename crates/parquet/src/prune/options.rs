@@ -32,6 +32,10 @@ pub struct Pruning {
     /// Where Bloom filters are kept, all of them whole when they are first needed; `None` leaves it to the cache of footers, which
     /// keeps those that are asked again ([`FooterCache`](crate::FooterCache)).
     pub filter_memory: Option<Arc<FilterMemory>>,
+    /// Whether filters are made, in the same memory, of row groups that were read for keys in vain twice: of files without Bloom
+    /// filters, and second ones where those of a file let keys pass that are not there. They take a byte a row each, and the time of
+    /// reading the column once more. Nothing is made where `bloom` is off.
+    pub makes_filters: bool,
 }
 
 impl Pruning {
@@ -57,6 +61,7 @@ impl Default for Pruning {
             dictionary_bytes: Self::DEFAULT_DICTIONARY_BYTES,
             dictionary_share: Self::DEFAULT_DICTIONARY_SHARE,
             filter_memory: None,
+            makes_filters: true,
         }
     }
 }

@@ -50,6 +50,16 @@ pub(super) fn key_alone<'t>(columns: &[PreparedColumn<'_>], test: &'t Test) -> O
     Some((leaf, column.keys?, test))
 }
 
+/// Of a predicate of one column that passes nothing but keys of it: the leaf whose filters answer it.
+pub(crate) fn leaf_of_keys(file: &ParquetFile, predicate: &BoundPredicate) -> Option<(usize, KeyKind)> {
+    let [column] = predicate.columns.as_slice() else { return None };
+    let prepared = PreparedColumn::new(file, column);
+    let mut leaves = Vec::new();
+    let is_of_keys = positive::deciding(&predicate.test, &|_, test| prepared.leaf_of_keys(test), &mut leaves);
+    let (_, leaf) = leaves.first().filter(|_| is_of_keys)?;
+    Some((*leaf, prepared.keys?))
+}
+
 impl<'a> Stages<'a> {
     pub(super) fn new(
         file: &'a ParquetFile,
@@ -130,7 +140,8 @@ impl<'a> Stages<'a> {
         let test = Arc::clone(&self.tests[first.test]);
         let has_filter = |leaf: &usize| {
             let of_leaf = |candidate: &Candidate| self.chunk(candidate.row_group, *leaf)?.bloom_filter_offset();
-            group.iter().any(|candidate| of_leaf(candidate).is_some())
+            self.file.filters().kept_column(*leaf).is_some()
+                || group.iter().any(|candidate| of_leaf(candidate).is_some())
         };
         let mut leaves = Vec::new();
         let filter_of = |column: usize, test: &ValueTest| self.can_be_looked_up(column, test).filter(has_filter);

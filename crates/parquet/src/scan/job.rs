@@ -222,6 +222,10 @@ impl Job {
             rows.iter().flat_map(of_row_group).collect()
         };
         let file = &file.over(ReadAhead::within(Arc::clone(file.source()), extents));
+        let pruning = &self.pruning;
+        let makes_filters = pruning.bloom && pruning.makes_filters;
+        let kept_in = pruning.filter_memory.as_ref().or_else(|| file.filters().memory());
+        let made_filters = kept_in.filter(|_| makes_filters).cloned();
         let planned = rows.into_iter().map(|(row_group, rows, predicate)| Planned {
             file: file.clone(),
             plan: Arc::clone(&plan),
@@ -230,7 +234,8 @@ impl Job {
             first_row: starts[row_group],
             rows,
             predicate,
-            uses_page_index: self.pruning.page_index,
+            uses_page_index: pruning.page_index,
+            made_filters: made_filters.clone(),
         });
         Ok(planned.collect())
     }

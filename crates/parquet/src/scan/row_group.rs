@@ -16,6 +16,7 @@ use super::window::{Stretch, Window, Windows};
 use super::work::{Planned, Reader};
 use crate::decode::Untouched;
 use crate::error::{Error, Result};
+use crate::prune::{Making, leaf_of_keys};
 use crate::read::LeafPlaces;
 
 /// Reads the surviving rows of one row group.
@@ -135,10 +136,18 @@ impl RowGroupScan {
     /// Leaves column readers to the next row group, and what was learned.
     pub(super) fn finish(self, reader: &mut Reader) {
         self.planned.plan.experience.learn(&self.conjuncts, &self.tallies);
+        let all_rows = self.planned.file.row_group_row_counts().get(self.planned.row_group).copied();
+        let is_in_vain =
+            |tally: &Tally| tally.rows_passed == 0 && all_rows.is_some_and(|rows| tally.rows_asked >= rows);
+        let in_vain: Vec<usize> = (0..self.tallies.len()).filter(|&index| is_in_vain(&self.tallies[index])).collect();
         for (index, column) in self.columns.into_iter().enumerate() {
             if let Some(column) = column {
                 reader.put(index, column.into_reader(), self.planned.file.source());
             }
+        }
+        for conjunct in in_vain {
+            // What is read for it was read before: an error of now is of storage, and nobody's who has the rows.
+            let _ = make_filter(&self.planned, &self.conjuncts[conjunct], reader);
         }
     }
 
@@ -393,6 +402,32 @@ fn opened<'c>(
             Ok(none.insert(LeafColumn::new(reader.open(planned, leaf, places)?)))
         }
     }
+}
+
+/// Makes a filter of the values of a conjunct's column, if it is about keys that the row group has not and was read for such before.
+fn make_filter(planned: &Planned, conjunct: &Conjunct, reader: &mut Reader) -> Result<()> {
+    let Planned { file, plan, row_group, .. } = planned;
+    let (Some(memory), &[operand]) = (&planned.made_filters, conjunct.operands.as_slice()) else { return Ok(()) };
+    let (Operand::Leaf(leaf), Some((column, kind))) =
+        (&plan.operands[operand], leaf_of_keys(file, &conjunct.predicate))
+    else {
+        return Ok(());
+    };
+    let Some(mut making) = Making::after_reading_in_vain(file, column, kind, *row_group, memory) else { return Ok(()) };
+    let mut values = reader.open(planned, *leaf, None)?;
+    let mut left = file.row_group_row_counts().get(*row_group).copied().unwrap_or(0);
+    while left > 0 {
+        reader.check()?;
+        let rows = left.min(MOST_TESTED_ROWS as u64);
+        values.append(rows as usize)?;
+        if !making.add(&values.finish()?.array)? {
+            return Ok(());
+        }
+        left -= rows;
+    }
+    making.finish();
+    reader.put(*leaf, values, file.source());
+    Ok(())
 }
 
 /// What it takes to ask a conjunct, as far as the footer tells: bytes a row of its columns.

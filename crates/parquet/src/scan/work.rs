@@ -13,6 +13,7 @@ use crate::file::ParquetFile;
 use crate::options::Limits;
 use crate::page::PagePlaces;
 use crate::predicate::BoundPredicate;
+use crate::prune::FilterMemory;
 use crate::source::ByteRanges;
 
 /// A row group, some rows of which are to be looked at.
@@ -30,6 +31,8 @@ pub(super) struct Planned {
     pub(super) predicate: Option<Arc<BoundPredicate>>,
     /// Whether the page index may be used.
     pub(super) uses_page_index: bool,
+    /// Where a filter may be kept that is made of the row group's values.
+    pub(super) made_filters: Option<Arc<FilterMemory>>,
 }
 
 impl Planned {

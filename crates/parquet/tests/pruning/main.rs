@@ -7,11 +7,13 @@ mod condition;
 mod scalar;
 mod table;
 
+use std::sync::Arc;
+
 use arrow_array::{BooleanArray, RecordBatch};
 use arrow_select::concat::concat_batches;
 use arrow_select::filter::filter_record_batch;
 use bytes::Bytes;
-use lath_parquet::{ParquetFile, Pruning, ScanReport};
+use lath_parquet::{FilterMemory, ParquetFile, Pruning, ScanReport};
 use lath_testkit::Seeded;
 use lath_testkit::random::{until_written, writer_properties};
 use parquet::arrow::ArrowWriter;
@@ -35,7 +37,7 @@ fn rows_are_the_same_whatever_is_ruled_out() {
     let mut random = Seeded::new("rows_are_the_same_whatever_is_ruled_out");
     // Suites are repeated at lower tiers, where the kernels are what differs.
     let files = if std::env::var_os("LATH_SIMD").is_some() { FILES / 10 } else { FILES };
-    let mut ruled_out = [0; 6];
+    let mut ruled_out = [0; 7];
     let mut found = 0;
     for _ in 0..files {
         let row_count = random.usize(..400);
@@ -44,7 +46,10 @@ fn rows_are_the_same_whatever_is_ruled_out() {
             true => until_written(|| by_the_crate(&mut random, &table)),
             false => by_lath(&mut random, &table),
         };
-        let file = ParquetFile::from_source(reading::source(&mut random, bytes)).expect("a sound file");
+        let mut opened =
+            || ParquetFile::from_source(reading::source(&mut random, bytes.clone())).expect("a sound file");
+        // The second keeps what filters are made of it.
+        let (file, with_made) = (opened(), opened());
         let whole: Vec<RecordBatch> =
             file.read().build().expect("all columns").map(|batch| batch.expect("sound pages")).collect();
         let whole = concat_batches(file.schema(), &whole).expect("one schema");
@@ -56,7 +61,8 @@ fn rows_are_the_same_whatever_is_ruled_out() {
             found += truth.true_count();
             let expected = filter_record_batch(&whole, &truth).expect("a truth for each row");
             for (kind, pruning) in prunings().into_iter().enumerate() {
-                let (rows, report) = scan(&mut random, &file, &sql, pruning);
+                let file = if kind == MADE_FILTERS { &with_made } else { &file };
+                let (rows, report) = scan(&mut random, file, &sql, pruning);
                 assert_eq!(rows, expected, "{sql}\nwith evidence {kind} of {}", table.batch.schema());
                 ruled_out[kind] += row_count as u64 - report.rows_tested;
             }
@@ -65,12 +71,16 @@ fn rows_are_the_same_whatever_is_ruled_out() {
     eprintln!("{found} rows found; rows ruled out by nothing, each kind of evidence, and all: {ruled_out:?}");
     // Conditions that are true of no value at all are settled without evidence. In a few files some kinds may have no use.
     let needs_none = ruled_out[0];
-    let all_rule_out = ruled_out[1..].iter().all(|&rows| rows > needs_none);
+    let all_rule_out =
+        ruled_out[1..].iter().all(|&rows| rows > needs_none) && ruled_out[MADE_FILTERS] > ruled_out[MADE_FILTERS - 1];
     assert!(all_rule_out || files < FILES, "evidence that rules nothing out: {ruled_out:?}");
 }
 
-/// No evidence, each kind alone, and all.
-fn prunings() -> [Pruning; 6] {
+/// Index in [`prunings`], behind the filters of the file alone.
+const MADE_FILTERS: usize = 3;
+
+/// No evidence, each kind alone, and all; of Bloom filters those of the file, and those that are made where it was read in vain.
+fn prunings() -> [Pruning; 7] {
     let none = Pruning::none;
     let alone = |set: fn(&mut Pruning)| {
         let mut pruning = none();
@@ -81,6 +91,10 @@ fn prunings() -> [Pruning; 6] {
         none(),
         alone(|pruning| pruning.statistics = true),
         alone(|pruning| pruning.bloom = true),
+        alone(|pruning| {
+            pruning.bloom = true;
+            pruning.filter_memory = Some(Arc::new(FilterMemory::new(1 << 20)));
+        }),
         alone(|pruning| pruning.dictionary = true),
         alone(|pruning| pruning.page_index = true),
         Pruning::default(),

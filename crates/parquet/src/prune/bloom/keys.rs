@@ -6,7 +6,13 @@
 //! - Of floats, 0 stands for −0 and +0, so that both are looked up; NaN has many bit patterns and is always let pass.
 //! - A literal that the physical type cannot hold is not looked up either: it lets pass.
 
-use arrow_array::types::{ArrowPrimitiveType, Float16Type};
+use arrow_array::Array;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    ArrowPrimitiveType, BinaryViewType, ByteArrayType, ByteViewType, Float16Type, StringViewType,
+};
+use arrow_array::{GenericByteArray, GenericByteViewArray};
+use arrow_buffer::ScalarBuffer;
 use arrow_schema::DataType;
 use lath_kernels::compare::Comparison;
 use lath_kernels::{ByteStrings, xxhash};
@@ -91,6 +97,54 @@ impl KeyKind {
     }
 }
 
+/// Hashes of all slots of an array of a column of `kind`, null ones too, which then have any; `None` where values are not stored as
+/// they are in the array.
+pub(super) fn hashes_of(kind: KeyKind, array: &dyn Array) -> Option<Vec<u64>> {
+    use DataType as D;
+    let mut hashes = vec![0; array.len()];
+    match (kind, array.data_type()) {
+        (KeyKind::Bytes, D::Utf8) => hash_offsets32(array.as_string::<i32>(), &mut hashes)?,
+        (KeyKind::Bytes, D::Binary) => hash_offsets32(array.as_binary::<i32>(), &mut hashes)?,
+        (KeyKind::Bytes, D::LargeUtf8) => hash_offsets64(array.as_string::<i64>(), &mut hashes)?,
+        (KeyKind::Bytes, D::LargeBinary) => hash_offsets64(array.as_binary::<i64>(), &mut hashes)?,
+        (KeyKind::Bytes, D::Utf8View) => hash_views::<StringViewType>(array.as_string_view(), &mut hashes)?,
+        (KeyKind::Bytes, D::BinaryView) => hash_views::<BinaryViewType>(array.as_binary_view(), &mut hashes)?,
+        (KeyKind::Fixed(len), D::FixedSizeBinary(width)) if len > 0 && usize::try_from(*width) == Ok(len) => {
+            let data = array.as_fixed_size_binary().value_data();
+            xxhash::hash_strings(ByteStrings::Fixed { data, width: len }, 0, &mut hashes).ok()?;
+        }
+        (KeyKind::Int32(1) | KeyKind::Float, data_type) if data_type.primitive_width() == Some(4) => {
+            xxhash::hash_u32s(&words(array)?, &mut hashes).ok()?;
+        }
+        (KeyKind::Int64 | KeyKind::Double, data_type) if data_type.primitive_width() == Some(8) => {
+            xxhash::hash_u64s(&words(array)?, &mut hashes).ok()?;
+        }
+        _ => return None,
+    }
+    Some(hashes)
+}
+
+/// The values of an array of numbers, by their bits.
+fn words<T: arrow_buffer::ArrowNativeType>(array: &dyn Array) -> Option<ScalarBuffer<T>> {
+    let data = array.to_data();
+    Some(ScalarBuffer::new(data.buffers().first()?.clone(), data.offset(), data.len()))
+}
+
+fn hash_offsets32<T: ByteArrayType<Offset = i32>>(array: &GenericByteArray<T>, hashes: &mut [u64]) -> Option<()> {
+    let strings = ByteStrings::Offsets32 { data: array.value_data(), offsets: array.value_offsets() };
+    xxhash::hash_strings(strings, 0, hashes).ok()
+}
+
+fn hash_offsets64<T: ByteArrayType<Offset = i64>>(array: &GenericByteArray<T>, hashes: &mut [u64]) -> Option<()> {
+    let strings = ByteStrings::Offsets64 { data: array.value_data(), offsets: array.value_offsets() };
+    xxhash::hash_strings(strings, 0, hashes).ok()
+}
+
+fn hash_views<T: ByteViewType>(array: &GenericByteViewArray<T>, hashes: &mut [u64]) -> Option<()> {
+    let buffers: Vec<&[u8]> = array.data_buffers().iter().map(arrow_buffer::Buffer::as_slice).collect();
+    xxhash::hash_strings(ByteStrings::Views { views: array.views(), buffers: &buffers }, 0, hashes).ok()
+}
+
 /// Writes the last `len` bytes of a big-endian number, if those before say no more than its sign, or zeros before it if there
 /// are fewer.
 fn tail(bytes: &[u8], len: usize, out: &mut Vec<u8>) -> Option<()> {
@@ -114,6 +168,14 @@ pub(crate) struct Keys {
     pub(super) of: Vec<u32>,
     /// Number of keys.
     pub(super) count: usize,
+}
+
+/// The hash for second filters, which says nothing of the bits that the first one's would set: SplitMix64's finalizer, a bijection
+/// in which every bit depends on all (Steele, Lea, Flood, OOPSLA 2014).
+pub(crate) fn second_hash(hash: u64) -> u64 {
+    let hash = (hash ^ hash >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let hash = (hash ^ hash >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    hash ^ hash >> 31
 }
 
 impl Keys {

@@ -6,14 +6,16 @@
 //! It is passed over (nothing is ruled out) where a value could be stored in several ways ([`keys`]), where the filter is
 //! encrypted, does not lie within the file, or has a header that is malformed, of another kind, or at odds with the
 //! footer. A key costs the 32 bytes of its block; the whole filter is read where that costs no more, or to be kept
-//! ([`FilterMemory`]).
+//! ([`FilterMemory`]). Where values were read for keys in vain more than once, a filter of them is made ([`made`]).
 
 mod header;
 mod keys;
+mod made;
 mod probe;
 mod store;
 
-pub(crate) use keys::{KeyKind, Keys};
+pub(crate) use keys::{KeyKind, Keys, second_hash};
+pub(crate) use made::Making;
 pub(crate) use probe::{Answers, Lookup, probe, probe_kept};
 pub use store::FilterMemory;
 pub(crate) use store::{ColumnFilters, FilterStore};

@@ -12,7 +12,7 @@ use lath_kernels::bloom::{self, BLOCK_LEN};
 use parquet::file::metadata::ColumnChunkMetaData;
 
 use super::header::{MAX_HEADER_LEN, Place};
-use super::keys::Keys;
+use super::keys::{Keys, second_hash};
 use super::store::{Claim, ColumnFilters, FilterMemory, Known};
 use crate::error::Result;
 use crate::file::ParquetFile;
@@ -69,6 +69,36 @@ impl Answers {
             }
             Answer::Narrowed(keys) => self.narrowed.push((number, keys)),
         }
+    }
+
+    /// Asks second filters of the keys that first ones let pass.
+    fn ask_second(&mut self, filters: &ColumnFilters, keys: &Keys, row_groups: &[usize]) -> Result<()> {
+        if !filters.has_second() {
+            return Ok(());
+        }
+        let hashes: Vec<u64> = keys.hashes.iter().map(|hash| second_hash(*hash)).collect();
+        let mut passed = std::mem::take(&mut self.narrowed).into_iter().peekable();
+        for (number, &row_group) in row_groups.iter().enumerate() {
+            let passed = passed.next_if(|(narrowed, _)| *narrowed == number).map(|(_, keys)| keys);
+            let second = match filters.second(row_group).filter(|_| !self.is_absent(number)) {
+                Some(bitset) => in_bitset(bitset, keys, &hashes)?,
+                None => Answer::Possible,
+            };
+            let answer = match (passed, second) {
+                (Some(mut both), Answer::Narrowed(second)) => {
+                    both.retain(|key| second.binary_search(key).is_ok());
+                    if both.is_empty() { Answer::Absent } else { Answer::Narrowed(both) }
+                }
+                (Some(passed), Answer::Possible) => Answer::Narrowed(passed),
+                (_, second) => second,
+            };
+            self.set(number, answer);
+        }
+        Ok(())
+    }
+
+    fn sort(&mut self) {
+        self.narrowed.sort_unstable_by_key(|(number, _)| *number);
     }
 }
 
@@ -130,7 +160,12 @@ pub(crate) fn probe(
         }
         pending = rest;
     }
-    answers.iter_mut().for_each(|answers| answers.narrowed.sort_unstable_by_key(|(number, _)| *number));
+    for (lookup, answers) in lookups.iter().zip(&mut answers) {
+        answers.sort();
+        if let Some(filters) = file.filters().column(lookup.leaf, leaf_count, all.len()) {
+            answers.ask_second(filters, &lookup.keys, row_groups)?;
+        }
+    }
     Ok(answers)
 }
 
@@ -151,6 +186,8 @@ pub(crate) fn probe_kept(
         }
     }
     in_memory.look_up(&keys, &mut answers)?;
+    answers.sort();
+    answers.ask_second(filters, &keys, row_groups)?;
     Ok(Some(answers))
 }
 
@@ -187,15 +224,16 @@ impl<'a> InMemory<'a> {
             return Ok(());
         }
         for (bitset, number) in self.bitsets.into_iter().zip(self.numbers) {
-            answers.set(number, in_bitset(bitset, keys)?);
+            answers.set(number, in_bitset(bitset, keys, &keys.hashes)?);
         }
         Ok(())
     }
 }
 
-fn in_bitset(bitset: &[u8], keys: &Keys) -> Result<Answer> {
-    let mut present = vec![0; keys.hashes.len().div_ceil(64)];
-    bloom::check_many(bitset, &keys.hashes, &mut present)?;
+/// What a bitset says of keys, of which `hashes` are those that are in it.
+fn in_bitset(bitset: &[u8], keys: &Keys, hashes: &[u64]) -> Result<Answer> {
+    let mut present = vec![0; hashes.len().div_ceil(64)];
+    bloom::check_many(bitset, hashes, &mut present)?;
     Ok(keys.answer(|number| present[number / 64] >> (number % 64) & 1 != 0))
 }
 
@@ -386,7 +424,7 @@ impl Pending<'_> {
                 } else {
                     self.filter.add_spent(bitset.len().div_ceil(BLOCK_COST));
                 }
-                in_bitset(bitset, keys)?
+                in_bitset(bitset, keys, &keys.hashes)?
             }
             Body::Bitset(claim) => {
                 let Some(bitset) = read.first().filter(|bitset| bitset.len() == place.len as usize) else {
@@ -396,7 +434,7 @@ impl Pending<'_> {
                 let is_joined = self.filter.request_cost > 0;
                 let bitset = if is_joined { Bytes::copy_from_slice(bitset) } else { bitset.clone() };
                 self.filter.filters.keep(self.filter.row_group, bitset.clone(), claim);
-                in_bitset(&bitset, keys)?
+                in_bitset(&bitset, keys, &keys.hashes)?
             }
             Body::Blocks(blocks) => {
                 self.filter.add_spent(keys.hashes.len());

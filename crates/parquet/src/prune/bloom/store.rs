@@ -1,7 +1,7 @@
 //! What is remembered of a file's filters, so that a probe of an open file reads blocks and nothing else.
 
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
@@ -85,7 +85,7 @@ impl FilterStore {
     }
 
     /// Where filters are kept that are asked again and again.
-    pub(super) fn memory(&self) -> Option<&Arc<FilterMemory>> {
+    pub(crate) fn memory(&self) -> Option<&Arc<FilterMemory>> {
         self.memory.get()
     }
 
@@ -117,8 +117,27 @@ impl fmt::Debug for FilterStore {
 pub(crate) struct ColumnFilters {
     /// What the headers that have been read say, packed.
     places: Box<[AtomicU64]>,
+    /// Filters of the file, and those made in place of such as it lacks.
     kept: OnceLock<Box<[OnceLock<Kept>]>>,
+    made: OnceLock<Box<[Made]>>,
 }
+
+/// What is known of a row group beyond its filter.
+#[derive(Debug, Default)]
+struct Made {
+    /// How often the row group was read for keys that it has not, or [`BEING_MADE`], or [`GIVEN_UP`].
+    in_vain: AtomicU8,
+    /// Asked of the keys that the filter lets pass.
+    second: OnceLock<Kept>,
+}
+
+/// A filter is made of a row group's values once it was read for keys in vain so many times: making it takes about as long as two
+/// such reads, so that at no time has more than twice as much been spent as had been best.
+const OFTEN_IN_VAIN: u8 = 2;
+/// In place of a count: someone is at it.
+const BEING_MADE: u8 = u8::MAX - 1;
+/// In place of a count: there are two filters, or none can be made.
+const GIVEN_UP: u8 = u8::MAX;
 
 /// Packed: nothing has been read.
 const UNREAD: u64 = 0;
@@ -141,7 +160,8 @@ pub(super) enum Known {
 
 impl ColumnFilters {
     fn new(row_groups: usize) -> Self {
-        Self { places: (0..row_groups).map(|_| AtomicU64::new(UNREAD)).collect(), kept: OnceLock::new() }
+        let places = (0..row_groups).map(|_| AtomicU64::new(UNREAD)).collect();
+        Self { places, kept: OnceLock::new(), made: OnceLock::new() }
     }
 
     pub(super) fn known(&self, row_group: usize) -> Known {
@@ -180,7 +200,8 @@ impl ColumnFilters {
 
     fn kept_bytes(&self) -> u64 {
         let kept = self.kept.get().into_iter().flatten().filter_map(OnceLock::get);
-        kept.map(|kept| kept.bitset.len() as u64).sum()
+        let second = self.made.get().into_iter().flatten().filter_map(|made| made.second.get());
+        kept.chain(second).map(|kept| kept.bitset.len() as u64).sum()
     }
 
     /// Whether any bitset is in memory.
@@ -198,6 +219,46 @@ impl ColumnFilters {
         if let Some(slot) = kept.get(row_group) {
             // One that another thread has kept in the meantime is the same.
             let _ = slot.set(Kept { bitset: settled(bitset), _claim: claim });
+        }
+    }
+
+    /// Whether any row group may have a second filter.
+    pub(super) fn has_second(&self) -> bool {
+        self.made.get().is_some()
+    }
+
+    /// The second filter, if one was made.
+    pub(crate) fn second(&self, row_group: usize) -> Option<&Bytes> {
+        Some(&self.made.get()?.get(row_group)?.second.get()?.bitset)
+    }
+
+    /// Takes note that the row group was read for keys that it has not. Returns whether a filter is to be made of its values, in
+    /// which case nobody else is told so before [`ColumnFilters::keep_made`] or [`ColumnFilters::end_making`].
+    pub(super) fn note_in_vain(&self, row_group: usize) -> bool {
+        let made = self.made.get_or_init(|| (0..self.places.len()).map(|_| Made::default()).collect());
+        let Some(made) = made.get(row_group) else { return false };
+        let one_more = |count| match count {
+            BEING_MADE | GIVEN_UP => None,
+            count if count + 1 >= OFTEN_IN_VAIN => Some(BEING_MADE),
+            count => Some(count + 1),
+        };
+        let before = made.in_vain.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more);
+        before.is_ok_and(|count| count + 1 >= OFTEN_IN_VAIN)
+    }
+
+    /// Keeps the filter that was made: the only one of a chunk without filter, else the second.
+    pub(super) fn keep_made(&self, row_group: usize, bitset: Bytes, claim: Claim, is_only: bool) {
+        if is_only {
+            self.keep(row_group, bitset, claim);
+        } else if let Some(made) = self.made.get().and_then(|made| made.get(row_group)) {
+            let _ = made.second.set(Kept { bitset: settled(bitset), _claim: claim });
+        }
+    }
+
+    /// That no filter is being made any more; `again` if one may be later.
+    pub(super) fn end_making(&self, row_group: usize, again: bool) {
+        if let Some(made) = self.made.get().and_then(|made| made.get(row_group)) {
+            made.in_vain.store(if again { 0 } else { GIVEN_UP }, Ordering::Relaxed);
         }
     }
 }
@@ -239,6 +300,31 @@ mod tests {
         let known = [Known::At(place), Known::Unusable, Known::Nothing, Known::Unusable];
         assert_eq!([0, 1, 2, 3].map(|row_group| column.known(row_group)), known);
         assert!(store.column(2, 2, 3).is_none());
+    }
+
+    #[test]
+    fn a_filter_is_made_after_two_reads_in_vain_and_a_second_after_two_more() {
+        let memory = Arc::new(FilterMemory::new(u64::MAX));
+        let store = FilterStore::default();
+        let column = store.column(0, 1, 2).unwrap();
+        let keep = |is_only| {
+            column.keep_made(1, Bytes::from_static(&[7; 32]), memory.claim(32).unwrap(), is_only);
+            column.end_making(1, is_only);
+        };
+        assert_eq!([0, 1, 2].map(|row_group| column.note_in_vain(row_group)), [false; 3]);
+        assert_eq!([1, 1, 1].map(|row_group| column.note_in_vain(row_group)), [true, false, false]);
+        column.end_making(1, true);
+        assert_eq!([1, 1].map(|row_group| column.note_in_vain(row_group)), [false, true]);
+        keep(true);
+        assert!(column.kept(1).is_some() && column.second(1).is_none());
+        assert_eq!([1, 1].map(|row_group| column.note_in_vain(row_group)), [false, true]);
+        keep(false);
+        assert!(column.second(1).is_some() && column.second(0).is_none());
+        assert_eq!([1, 1, 1].map(|row_group| column.note_in_vain(row_group)), [false; 3]);
+        assert_eq!((store.kept_bytes(), memory.used()), (64, 64));
+        column.note_in_vain(0);
+        column.end_making(0, false);
+        assert_eq!([0, 0].map(|row_group| column.note_in_vain(row_group)), [false; 2]);
     }
 
     #[test]

@@ -5,6 +5,7 @@ mod columns;
 mod corpus;
 mod encryption;
 mod hostile;
+mod made;
 mod oracle;
 mod probes;
 
