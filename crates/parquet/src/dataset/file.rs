@@ -9,7 +9,7 @@ use super::listing::{self, Found};
 use super::options::DatasetOptions;
 use crate::error::{Error, Result};
 use crate::file::{OpenOptions, ParquetFile};
-use crate::source::{FilePool, PooledFile, Store, Version};
+use crate::source::{FilePool, Looks, PooledFile, Store, Version};
 
 /// A file of a dataset, open or not.
 #[derive(Clone)]
@@ -125,10 +125,11 @@ impl DatasetFile {
             judge(&found.iter().map(|file| file.filter(is_like)).collect::<Vec<_>>())
         });
         // Whether a file has changed takes long to find out beside the rest: only of what `judge` has an answer for.
+        let mut looks = Looks::default();
         let current = files.iter().zip(judged).map(|(file, judged)| {
             let (judged, version) = judged?;
-            let is_current = || Some(Version::of_local(&fs::metadata(file.path()?).ok()?) == version);
-            (!options.revalidates || is_current()?).then_some(judged)
+            let mut is_current = || file.path().is_some_and(|path| looks.is_current(path, &version));
+            (!options.revalidates || is_current()).then_some(judged)
         });
         current.collect()
     }

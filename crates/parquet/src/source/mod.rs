@@ -23,7 +23,7 @@ pub(crate) use object::{Listed, Store};
 pub(crate) use pool::{FilePool, PooledFile};
 pub(crate) use read_ahead::{Extent, ReadAhead, Wanted};
 pub(crate) use store_options::StoreOptions;
-pub(crate) use version::Version;
+pub(crate) use version::{Looks, Version};
 
 use std::fmt::Debug;
 use std::io;
