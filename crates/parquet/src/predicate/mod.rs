@@ -37,7 +37,7 @@ use crate::error::{Error, Result};
 pub(crate) use array::value_at;
 pub use batch_filter::BatchFilter;
 pub(crate) use bind::{BindContext, Constant};
-pub(crate) use evaluate::test_values;
+pub(crate) use evaluate::{byte_strings, test_values};
 pub use expression::{Column, Literal, column};
 pub(crate) use pattern::Pattern;
 pub(crate) use set::ValueSet;

@@ -51,7 +51,8 @@ pub(super) fn test(test: &ValueTest, array: &dyn Array) -> Result<Option<Boolean
     }
 }
 
-fn byte_strings<'a>(array: &'a dyn Array, buffers: &'a mut Vec<&'a [u8]>) -> Option<ByteStrings<'a>> {
+/// The strings of an array, with `buffers` to be filled; `None` if it has none.
+pub(crate) fn byte_strings<'a>(array: &'a dyn Array, buffers: &'a mut Vec<&'a [u8]>) -> Option<ByteStrings<'a>> {
     macro_rules! offsets {
         ($layout:ident, $array:expr) => {{
             let array = $array;

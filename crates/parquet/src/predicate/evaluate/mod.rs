@@ -19,6 +19,7 @@ use arrow_array::{Array, ArrayRef, BooleanArray};
 use arrow_buffer::BooleanBuffer;
 use arrow_schema::{ArrowError, DataType};
 
+pub(crate) use bytes::byte_strings;
 pub(super) use bytes::bytes_at;
 pub(super) use float::float_at;
 pub(super) use integer::{Integer, integer_at};

@@ -7,12 +7,8 @@
 //! - A literal that the physical type cannot hold is not looked up either: it lets pass.
 
 use arrow_array::Array;
-use arrow_array::cast::AsArray;
-use arrow_array::types::{
-    ArrowPrimitiveType, BinaryViewType, ByteArrayType, ByteViewType, Float16Type, StringViewType,
-};
-use arrow_array::{GenericByteArray, GenericByteViewArray};
-use arrow_buffer::ScalarBuffer;
+use arrow_array::types::{ArrowPrimitiveType, Float16Type};
+use arrow_buffer::{ArrowNativeType, ScalarBuffer};
 use arrow_schema::DataType;
 use lath_kernels::compare::Comparison;
 use lath_kernels::{ByteStrings, xxhash};
@@ -20,7 +16,7 @@ use parquet::basic::Type as PhysicalType;
 use parquet::schema::types::ColumnDescriptor;
 
 use super::super::bounds::value_type;
-use crate::predicate::{Value, ValueTest};
+use crate::predicate::{Value, ValueTest, byte_strings};
 
 /// How the values of a column are stored, for those that can be looked up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,49 +96,32 @@ impl KeyKind {
 /// Hashes of all slots of an array of a column of `kind`, null ones too, which then have any; `None` where values are not stored as
 /// they are in the array.
 pub(super) fn hashes_of(kind: KeyKind, array: &dyn Array) -> Option<Vec<u64>> {
-    use DataType as D;
     let mut hashes = vec![0; array.len()];
-    match (kind, array.data_type()) {
-        (KeyKind::Bytes, D::Utf8) => hash_offsets32(array.as_string::<i32>(), &mut hashes)?,
-        (KeyKind::Bytes, D::Binary) => hash_offsets32(array.as_binary::<i32>(), &mut hashes)?,
-        (KeyKind::Bytes, D::LargeUtf8) => hash_offsets64(array.as_string::<i64>(), &mut hashes)?,
-        (KeyKind::Bytes, D::LargeBinary) => hash_offsets64(array.as_binary::<i64>(), &mut hashes)?,
-        (KeyKind::Bytes, D::Utf8View) => hash_views::<StringViewType>(array.as_string_view(), &mut hashes)?,
-        (KeyKind::Bytes, D::BinaryView) => hash_views::<BinaryViewType>(array.as_binary_view(), &mut hashes)?,
-        (KeyKind::Fixed(len), D::FixedSizeBinary(width)) if len > 0 && usize::try_from(*width) == Ok(len) => {
-            let data = array.as_fixed_size_binary().value_data();
-            xxhash::hash_strings(ByteStrings::Fixed { data, width: len }, 0, &mut hashes).ok()?;
+    match (kind, array.data_type().primitive_width()) {
+        (KeyKind::Bytes | KeyKind::Fixed(_), _) => {
+            let mut buffers = Vec::new();
+            let strings = byte_strings(array, &mut buffers)?;
+            let is_of_kind = match (kind, strings) {
+                (KeyKind::Fixed(len), ByteStrings::Fixed { width, .. }) => width == len,
+                (KeyKind::Fixed(_), _) | (_, ByteStrings::Fixed { .. }) => false,
+                _ => true,
+            };
+            if !is_of_kind {
+                return None;
+            }
+            xxhash::hash_strings(strings, 0, &mut hashes).ok()?;
         }
-        (KeyKind::Int32(1) | KeyKind::Float, data_type) if data_type.primitive_width() == Some(4) => {
-            xxhash::hash_u32s(&words(array)?, &mut hashes).ok()?;
-        }
-        (KeyKind::Int64 | KeyKind::Double, data_type) if data_type.primitive_width() == Some(8) => {
-            xxhash::hash_u64s(&words(array)?, &mut hashes).ok()?;
-        }
+        (KeyKind::Int32(1) | KeyKind::Float, Some(4)) => xxhash::hash_u32s(&words(array)?, &mut hashes).ok()?,
+        (KeyKind::Int64 | KeyKind::Double, Some(8)) => xxhash::hash_u64s(&words(array)?, &mut hashes).ok()?,
         _ => return None,
     }
     Some(hashes)
 }
 
 /// The values of an array of numbers, by their bits.
-fn words<T: arrow_buffer::ArrowNativeType>(array: &dyn Array) -> Option<ScalarBuffer<T>> {
+fn words<T: ArrowNativeType>(array: &dyn Array) -> Option<ScalarBuffer<T>> {
     let data = array.to_data();
     Some(ScalarBuffer::new(data.buffers().first()?.clone(), data.offset(), data.len()))
-}
-
-fn hash_offsets32<T: ByteArrayType<Offset = i32>>(array: &GenericByteArray<T>, hashes: &mut [u64]) -> Option<()> {
-    let strings = ByteStrings::Offsets32 { data: array.value_data(), offsets: array.value_offsets() };
-    xxhash::hash_strings(strings, 0, hashes).ok()
-}
-
-fn hash_offsets64<T: ByteArrayType<Offset = i64>>(array: &GenericByteArray<T>, hashes: &mut [u64]) -> Option<()> {
-    let strings = ByteStrings::Offsets64 { data: array.value_data(), offsets: array.value_offsets() };
-    xxhash::hash_strings(strings, 0, hashes).ok()
-}
-
-fn hash_views<T: ByteViewType>(array: &GenericByteViewArray<T>, hashes: &mut [u64]) -> Option<()> {
-    let buffers: Vec<&[u8]> = array.data_buffers().iter().map(arrow_buffer::Buffer::as_slice).collect();
-    xxhash::hash_strings(ByteStrings::Views { views: array.views(), buffers: &buffers }, 0, hashes).ok()
 }
 
 /// Writes the last `len` bytes of a big-endian number, if those before say no more than its sign, or zeros before it if there
