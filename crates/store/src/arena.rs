@@ -171,6 +171,12 @@ impl Arena {
         self.prefetch_with::<READ>(reference, lines);
     }
 
+    /// Starts loading the line with the byte that is `offset` bytes behind the start of a node.
+    #[inline]
+    pub(crate) fn prefetch_at(&self, reference: u64, offset: u64) {
+        self.prefetch_with::<READ>(reference + offset / UNIT, 1);
+    }
+
     /// Starts loading lines of which all will be overwritten.
     #[inline]
     pub(crate) fn prefetch_to_write(&self, reference: u64, lines: u64) {

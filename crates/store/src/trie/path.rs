@@ -5,7 +5,7 @@
 
 use lath_kernels::bytes::common_prefix_len;
 
-use super::find::{Branch, no_progress, prefetch};
+use super::find::{Branch, no_progress, prefetch_way};
 use super::writer::Writer;
 use crate::error::Result;
 use crate::extent::Extent;
@@ -79,7 +79,7 @@ impl Writer {
                     let end = depth + prefix.len();
                     let index = inner.index_of(key.get(end).copied());
                     let child = inner.child(index);
-                    prefetch(arena, child);
+                    prefetch_way(arena, child, &key[end..]);
                     self.path.steps.push(Step { reference, index, depth, end, is_owned: false, child: None, delta: 0 });
                     (reference, depth) = (child.reference(), end);
                 }

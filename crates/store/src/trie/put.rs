@@ -78,7 +78,7 @@ impl Writer {
     ) -> Result<bool> {
         let rest = &key[depth..];
         let leaf = Leaf::parse(self.arena.node(reference)?)?;
-        let (index, is_there) = leaf.lower_bound(rest)?;
+        let (index, is_there) = leaf.lower_bound(key, depth)?;
         if is_there {
             if mode == Mode::Replace {
                 self.replace(root, reference, index, rest, bytes)?;

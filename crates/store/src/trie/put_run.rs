@@ -83,7 +83,7 @@ impl Writer {
                 continue;
             }
             let rest = &key[depth..];
-            let (place, is_there) = if from < count { leaf.lower_bound(rest)? } else { (count, false) };
+            let (place, is_there) = if from < count { leaf.lower_bound(key, depth)? } else { (count, false) };
             first_place.get_or_insert(place);
             entries.push_leaf(&leaf, from..place, &[])?;
             if is_there {

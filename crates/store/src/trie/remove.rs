@@ -15,7 +15,7 @@ impl Writer {
         self.forget_path();
         let End::Leaf { reference, depth } = self.descend(root, key)? else { return Ok(false) };
         let leaf = Leaf::parse(self.arena.node(reference)?)?;
-        let (index, true) = leaf.lower_bound(&key[depth..])? else { return Ok(false) };
+        let (index, true) = leaf.lower_bound(key, depth)? else { return Ok(false) };
         let external = external(leaf.entry(index)?.value);
         self.own_path()?;
         self.remove_entries(root, reference, index..index + 1)?;

@@ -27,10 +27,10 @@ impl Writer {
         self.forget_path();
         let End::Leaf { reference, depth } = self.descend(root, key)? else { return Err(lost()) };
         let leaf = Leaf::parse(self.arena.node(reference)?)?;
-        let (first, true) = leaf.lower_bound(&key[depth..])? else { return Err(lost()) };
+        let (first, true) = leaf.lower_bound(key, depth)? else { return Err(lost()) };
         let end = match high {
             None => leaf.count(),
-            Some(high) if high.starts_with(&key[..depth]) => leaf.lower_bound(&high[depth..])?.0,
+            Some(high) if high.starts_with(&key[..depth]) => leaf.lower_bound(high, depth)?.0,
             // The range reaches beyond the leaf: its end is greater than `key` and differs from it before the leaf's part.
             Some(_) => leaf.count(),
         };
