@@ -8,6 +8,8 @@
 //! before the child and less than the one after it; a key that ends there belongs to the first child. A child that is an inner
 //! node has that byte as the first of its own prefix: so every inner node below the root has a prefix.
 
+use std::ops::Range;
+
 use lath_kernels::bytesearch;
 
 use super::{Node, Word};
@@ -85,6 +87,13 @@ impl<'a> Inner<'a> {
         let mut bits = [0; 8];
         bits.copy_from_slice(&self.body[self.children + 8 * index..][..8]);
         Word::from_bits(u64::from_le_bytes(bits))
+    }
+
+    /// How many keys some of the children have, where their words say it.
+    #[inline]
+    pub(crate) fn counts(&self, children: Range<usize>) -> impl Iterator<Item = Option<u64>> {
+        let (words, _) = self.words()[8 * children.start..8 * children.end].as_chunks::<8>();
+        words.iter().map(|bits| Word::from_bits(u64::from_le_bytes(*bits)).count())
     }
 
     pub(super) fn words(&self) -> &'a [u8] {

@@ -1,6 +1,8 @@
 //! Ranks: how many keys are before one, and which is the n-th.
 
-use super::find::{Branch, no_progress};
+use std::ops::Range;
+
+use super::find::{Branch, no_progress, prefetch_way};
 use crate::arena::Arena;
 use crate::error::{Error, Result};
 use crate::node::{Inner, Word};
@@ -16,8 +18,25 @@ pub(crate) fn total(arena: &Arena, word: Word) -> Result<u64> {
     }
 }
 
-fn total_of(arena: &Arena, inner: &Inner<'_>, children: std::ops::Range<usize>) -> Result<u64> {
+fn total_of(arena: &Arena, inner: &Inner<'_>, children: Range<usize>) -> Result<u64> {
+    // Counts in words are short enough for the sum of a node's to fit.
+    let (mut sum, mut are_all) = (0, true);
+    for count in inner.counts(children.clone()) {
+        sum += count.unwrap_or(0);
+        are_all &= count.is_some();
+    }
+    if are_all {
+        return Ok(sum);
+    }
     children.into_iter().try_fold(0_u64, |sum, index| Ok(sum.saturating_add(total(arena, inner.child(index))?)))
+}
+
+/// How many keys are below the children before the one at `index`, summed on the side where there are fewer of them.
+fn total_before(arena: &Arena, inner: &Inner<'_>, index: usize) -> Result<u64> {
+    if index <= inner.count() / 2 {
+        return total_of(arena, inner, 0..index);
+    }
+    Ok(inner.total().saturating_sub(total_of(arena, inner, index..inner.count())?))
 }
 
 /// How many keys below `root` are less than `key`.
@@ -43,8 +62,10 @@ pub(crate) fn rank(arena: &Arena, root: Word, key: &[u8]) -> Result<u64> {
                 };
                 rest = behind;
                 let index = inner.index_of(rest.first().copied());
-                before = before.saturating_add(total_of(arena, &inner, 0..index)?);
-                reference = inner.child(index).reference();
+                let child = inner.child(index);
+                prefetch_way(arena, child, rest);
+                before = before.saturating_add(total_before(arena, &inner, index)?);
+                reference = child.reference();
             }
         }
     }
@@ -96,6 +117,41 @@ pub(crate) fn select(arena: &Arena, root: Word, rank: u64) -> Result<Option<Rank
                 }
                 reference = word.reference();
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::arena::{FIRST_UNIT, WriteArena};
+    use crate::extent::Extent;
+    use crate::node::{Kind, edit_inner};
+    use crate::storage::{MemoryStorage, Storage};
+
+    #[test]
+    fn children_that_have_more_keys_than_a_word_says_are_counted() {
+        let many = (1 << 24) - 1;
+        for totals in [[1, 2, 3, 4, 5], [7, many, 1, 2, 9], [many + 1, 5, 3, 2 * many, 1], [many - 1, 1, 1, 1, 1 << 40]]
+        {
+            let data = MemoryStorage::new(1 << 20).unwrap().data().unwrap();
+            data.set_len(1 << 16).unwrap();
+            let mut arena = WriteArena::new(Arc::new(Arena::new(data)));
+            let mut node = |unit: u64, total, prefix, dividers, children: &[Word]| {
+                let extent = Extent { start: FIRST_UNIT + 2 * unit, units: 2 };
+                edit_inner::write(arena.fresh(extent, Kind::Inner, 1).unwrap(), total, prefix, dividers, children);
+                Word::new(extent.start, total)
+            };
+            let children: Vec<Word> =
+                (1..).zip(totals).map(|(unit, total)| node(unit, total, b"p", b"", &[Word::NONE])).collect();
+            let root = node(0, totals.iter().sum(), b"", b"bcde", &children);
+            for (index, key) in [b"a", b"b", b"c", b"d", b"e"].into_iter().enumerate() {
+                let before: u64 = totals[..index].iter().sum();
+                assert_eq!(rank(arena.shared(), root, key).unwrap(), before, "{totals:?}");
+            }
+            assert_eq!(rank(arena.shared(), root, b"z").unwrap(), totals.iter().sum::<u64>(), "{totals:?}");
         }
     }
 }
