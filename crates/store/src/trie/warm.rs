@@ -4,7 +4,7 @@
 //! chains, which wait at the same time.
 
 use super::MAX_KEY_LEN;
-use super::find::{Branch, LEAF_LINES, is_leaf, prefetch_way};
+use super::find::{Branch, LEAF_LINES, is_leaf, prefetch};
 use crate::arena::Arena;
 use crate::node::Word;
 use crate::node::leaf::behind;
@@ -63,7 +63,7 @@ fn step(arena: &Arena, reference: u64, rest: &mut &[u8]) -> u64 {
     if is_leaf(child) {
         arena.prefetch::<FIRST_LINES>(child.reference());
     } else {
-        prefetch_way(arena, child, behind);
+        prefetch(arena, child);
     }
     child.reference()
 }
