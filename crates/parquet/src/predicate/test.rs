@@ -150,6 +150,21 @@ impl Test {
         }
     }
 
+    /// Whether nothing but comparisons is asked.
+    fn only_compares(&self) -> bool {
+        match self {
+            Self::All(tests) | Self::Any(tests) => tests.iter().all(Self::only_compares),
+            Self::Not(test) | Self::Is(test, _) => test.only_compares(),
+            Self::Values { test, .. } => {
+                matches!(
+                    test,
+                    ValueTest::IsNull | ValueTest::Always(_) | ValueTest::Compare(..) | ValueTest::Between(..)
+                )
+            }
+            Self::Columns { .. } | Self::Constant(_) => true,
+        }
+    }
+
     fn move_columns(&mut self, places: &[usize]) {
         match self {
             Self::All(tests) | Self::Any(tests) => tests.iter_mut().for_each(|test| test.move_columns(places)),
@@ -215,6 +230,17 @@ impl BoundPredicate {
         let mut part = self.with_test(test);
         part.drop_unused();
         part
+    }
+
+    /// Whether the test is of numbers as they are stored, and of nothing but comparisons: of a row it takes less time than to
+    /// pick the row's values out of those of others.
+    pub(crate) fn only_compares_numbers(&self) -> bool {
+        let is_number = |column: &BoundColumn| {
+            column.casts.is_empty() && column.field.data_type().primitive_width().is_some_and(|width| width <= 8)
+        };
+        let first = self.columns.first().map(|column| column.field.data_type());
+        self.columns.iter().all(|column| is_number(column) && Some(column.field.data_type()) == first)
+            && self.test.only_compares()
     }
 
     /// The same columns with another test: what is left to ask of some rows.

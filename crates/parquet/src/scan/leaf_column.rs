@@ -151,6 +151,11 @@ impl LeafColumn {
         Ok(())
     }
 
+    /// Whether rows may come as dictionary indices.
+    pub(super) fn may_have_codes(&self) -> bool {
+        self.may_have_codes
+    }
+
     /// Whether [`LeafColumn::load_selected`] can be asked, which is no better where rows can be had as dictionary indices.
     pub(super) fn can_select(&self) -> bool {
         !self.may_have_codes && self.reader.can_select()

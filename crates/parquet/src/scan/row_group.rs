@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use arrow_array::{Array, Int64Array, RecordBatch, RecordBatchOptions};
 
-use super::conjuncts::{self, Conjunct, Tally};
+use super::conjuncts::{self, Conjunct, SPARSE, Tally};
 use super::counters::{Counters, Stage};
 use super::file_plan::{FilePlan, Operand};
 use super::leaf_column::{Filters, LeafColumn, Rows};
@@ -50,9 +50,6 @@ pub(super) struct Survivors {
 const MOST_TESTED_ROWS: usize = 8192;
 /// And at least so many, however few rows the batches of the result may have.
 const FEWEST_TESTED_ROWS: usize = 1024;
-/// Rows that survive are taken out of what was decoded for more, before more is done with them, where they are less than one
-/// in so many.
-const SPARSE: usize = 4;
 
 impl RowGroupScan {
     /// Starts at the first row. `reader` has what earlier row groups of the same plan left.
@@ -249,7 +246,7 @@ impl RowGroupScan {
         let leaves: Vec<usize> =
             operands.iter().flat_map(|&operand| plan.operands[operand].leaves().iter().copied()).collect();
         // All of them with the rows that they have, if those are the same; else just the rows in question.
-        let domain = match self.common_domain(&leaves, window, kept, stretch, reader)? {
+        let domain = match self.common_domain(&leaves, self.conjuncts[index].sparse, window, kept, stretch, reader)? {
             Some(domain) => domain,
             None => {
                 for &leaf in &leaves {
@@ -282,13 +279,19 @@ impl RowGroupScan {
     fn common_domain(
         &mut self,
         leaves: &[usize],
+        mut sparse: usize,
         window: &Window,
         kept: &Arc<Mask>,
         stretch: &mut Option<Stretch>,
         reader: &mut Reader,
     ) -> Result<Option<Arc<Mask>>> {
+        for &leaf in leaves {
+            if self.column(leaf, reader)?.may_have_codes() {
+                sparse = SPARSE;
+            }
+        }
         let stretch = stretch_of(window, kept, stretch)?;
-        if is_sparse(kept, &stretch.domain) {
+        if is_sparse(kept, &stretch.domain, sparse) {
             return Ok(None);
         }
         for &leaf in leaves {
@@ -320,16 +323,17 @@ impl RowGroupScan {
         self.column(leaf, reader)?;
         let Self { columns, conjuncts, truths, filters, .. } = self;
         let column = columns[leaf].as_mut().ok_or_else(not_held)?;
+        let sparse = conjuncts[index].sparse;
         if column.held().is_none() {
             let stretch = stretch_of(window, kept, stretch)?;
-            if is_sparse(kept, &stretch.domain) && column.can_select() {
+            if is_sparse(kept, &stretch.domain, sparse) && column.can_select() {
                 column.load_selected(stretch, kept)?;
             } else {
                 column.load_to_test(stretch, most_entries)?;
             }
         }
         if let Some(Rows::Values { domain, .. }) = column.rows()
-            && is_sparse(kept, domain)
+            && is_sparse(kept, domain, sparse)
         {
             column.narrow(kept, filters)?;
         }
@@ -456,8 +460,8 @@ fn stretch_of<'a>(window: &Window, kept: &Mask, stretch: &'a mut Option<Stretch>
     }
 }
 
-fn is_sparse(kept: &Mask, domain: &Mask) -> bool {
-    kept.count() * SPARSE < domain.count()
+fn is_sparse(kept: &Mask, domain: &Mask, sparse: usize) -> bool {
+    kept.count() * sparse < domain.count()
 }
 
 fn not_held() -> Error {
