@@ -1,25 +1,3 @@
-//! `slack | Snappy's raw format`: the same bytes, or an error, as the `snap` crate, whatever room there is to spare.
 #![no_main]
 
-use lath_fuzz::Input;
-use lath_kernels::snappy::{decompress, decompressed_len};
-use libfuzzer_sys::fuzz_target;
-
-const LIMIT: usize = 1 << 20;
-
-fuzz_target!(|data: &[u8]| {
-    let mut input = Input::new(data);
-    let slack = usize::from(input.byte());
-    let src = input.rest();
-    let Ok(len) = decompressed_len(&src) else { return };
-    if len > LIMIT {
-        return;
-    }
-    let expected = snap::raw::Decoder::new().decompress_vec(&src);
-    let mut out = vec![0; len + slack];
-    match (decompress(&src, &mut out), expected) {
-        (Ok(written), Ok(expected)) => assert_eq!(out[..written], expected),
-        (Err(_), Err(_)) => {}
-        (actual, expected) => panic!("{actual:?} where the crate gives {:?}", expected.map(|bytes| bytes.len())),
-    }
-});
+libfuzzer_sys::fuzz_target!(|data: &[u8]| lath_fuzz_targets::snappy::run(data));

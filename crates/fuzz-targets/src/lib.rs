@@ -1,54 +1,81 @@
-//! What the fuzz targets share: parameters taken off the front of an input, batches of its values, and files around
-//! pages.
+//! What the fuzz targets check, as plain functions: each takes the bytes of one input and panics at a defect.
+//!
+//! `fuzz/` runs them under libFuzzer with a nightly compiler; `tests/seeds.rs` runs them over `fuzz/seeds` with any.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a target fails by panicking")]
 
+pub mod bitpack;
+pub mod bloom;
+pub mod byte_stream_split;
+pub mod bytesearch;
 #[cfg(feature = "reader")]
-pub mod file;
+pub mod codec;
+pub mod compare;
+pub mod delta;
+pub mod delta_byte_array;
+pub mod delta_length;
+pub mod dictionary;
+pub mod encode;
+pub mod encode_bytes;
+#[cfg(feature = "reader")]
+mod file;
+pub mod levels;
+#[cfg(feature = "reader")]
+pub mod page;
+pub mod plain_byte_array;
+#[cfg(feature = "reader")]
+pub mod predicate;
+pub mod rle;
+pub mod snappy;
+pub mod store_open;
+pub mod store_operations;
+#[cfg(feature = "reader")]
+pub mod whole_file;
 
 /// An input of a target: parameters in front, and what is to be decoded behind them.
 #[derive(Debug)]
-pub struct Input<'a> {
+pub(crate) struct Input<'a> {
     bytes: &'a [u8],
 }
 
 impl<'a> Input<'a> {
     /// The whole input.
-    pub fn new(bytes: &'a [u8]) -> Self {
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
         Self { bytes }
     }
 
     /// Takes the next byte, zero at the end.
-    pub fn byte(&mut self) -> u8 {
+    pub(crate) fn byte(&mut self) -> u8 {
         let Some((&byte, rest)) = self.bytes.split_first() else { return 0 };
         self.bytes = rest;
         byte
     }
 
     /// Takes the next two bytes as a number.
-    pub fn short(&mut self) -> usize {
+    pub(crate) fn short(&mut self) -> usize {
         usize::from(self.byte()) | usize::from(self.byte()) << 8
     }
 
     /// Whether all has been taken.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
 
     /// Takes the next `len` bytes, or as many as there are.
-    pub fn take(&mut self, len: usize) -> &'a [u8] {
+    pub(crate) fn take(&mut self, len: usize) -> &'a [u8] {
         let (taken, rest) = self.bytes.split_at(len.min(self.bytes.len()));
         self.bytes = rest;
         taken
     }
 
     /// What has not been taken, in memory of its own that ends where the bytes end.
-    pub fn rest(self) -> Vec<u8> {
+    pub(crate) fn rest(self) -> Vec<u8> {
         self.bytes.to_vec()
     }
 }
 
 /// Calls `decode` for batches of `batch_len` elements until it gives less than a batch, an error, or `limit` elements;
 /// returns all elements and the error.
-pub fn in_batches<T: Copy + Default, E>(
+pub(crate) fn in_batches<T: Copy + Default, E>(
     batch_len: usize,
     limit: usize,
     mut decode: impl FnMut(&mut [T]) -> Result<usize, E>,
@@ -71,7 +98,7 @@ pub fn in_batches<T: Copy + Default, E>(
 }
 
 /// Asserts that both decoded the same: the same values, or the same up to where one of them met an error.
-pub fn assert_agree<T: PartialEq + std::fmt::Debug, E>(a: (Vec<T>, Option<E>), b: (Vec<T>, Option<E>)) {
+pub(crate) fn assert_agree<T: PartialEq + std::fmt::Debug, E>(a: (Vec<T>, Option<E>), b: (Vec<T>, Option<E>)) {
     assert_eq!(a.1.is_some(), b.1.is_some(), "one way of decoding fails and the other does not");
     let len = if a.1.is_some() { a.0.len().min(b.0.len()) } else { a.0.len().max(b.0.len()) };
     assert_eq!(a.0.get(..len), b.0.get(..len));

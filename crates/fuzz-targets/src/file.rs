@@ -36,15 +36,15 @@ const COLUMNS: [&str; 16] = [
 
 /// What surrounds a column chunk.
 #[derive(Debug, Clone, Copy)]
-pub struct Chunk {
+pub(crate) struct Chunk {
     /// Which of the columns it is of, and whether that is required, optional or a list.
-    pub column: u8,
+    pub(crate) column: u8,
     /// How its pages are compressed.
-    pub codec: Compression,
+    pub(crate) codec: Compression,
     /// Rows of the row group.
-    pub row_count: u16,
+    pub(crate) row_count: u16,
     /// Values of the chunk, nulls among them.
-    pub value_count: u16,
+    pub(crate) value_count: u16,
 }
 
 impl Chunk {
@@ -60,7 +60,7 @@ impl Chunk {
     }
 
     /// A file of one row group whose one column chunk is `pages`.
-    pub fn file_around(self, pages: &[u8]) -> Bytes {
+    pub(crate) fn file_around(self, pages: &[u8]) -> Bytes {
         let schema = Arc::new(self.schema());
         let chunk = ColumnChunkMetaData::builder(schema.column(0))
             .set_compression(self.codec)
@@ -107,7 +107,7 @@ impl ByteRanges for Distant {
 ///
 /// # Panics
 /// If an array breaks a rule of the Arrow format.
-pub fn read(bytes: Bytes, strings: Strings, batch_size: usize) {
+pub(crate) fn read(bytes: Bytes, strings: Strings, batch_size: usize) {
     let Ok(file) = OpenOptions::new().limits(limits()).from_bytes(bytes) else { return };
     read_all(file.read().strings(strings).batch_size(batch_size));
 }
@@ -116,7 +116,7 @@ pub fn read(bytes: Bytes, strings: Strings, batch_size: usize) {
 ///
 /// # Panics
 /// As [`read`].
-pub fn read_some(bytes: Bytes) {
+pub(crate) fn read_some(bytes: Bytes) {
     let Ok(file) = OpenOptions::new().limits(limits()).from_source(Arc::new(Distant(bytes))) else { return };
     let row_count = file.row_count();
     let places = [row_count / 3, row_count / 2, row_count / 8 * 7];
