@@ -368,7 +368,7 @@ impl WriteArena {
         Ok(body)
     }
 
-    #[cfg(feature = "poison")]
+    #[cfg(any(feature = "poison", debug_assertions))]
     /// Overwrites space that has become free, so that whoever still looks there finds no node.
     pub(crate) fn poison(&mut self, extent: Extent) -> Result<()> {
         self.within(extent)?;

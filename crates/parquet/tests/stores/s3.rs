@@ -1,4 +1,4 @@
-//! Objects of moto's S3, which `interop/stores/setup` installs; the variable LATH_MOTO_SERVER says where it is.
+//! Objects of moto's S3, where the variable LATH_MOTO_SERVER names its program. `.ci/run tests` installs it.
 
 use std::env;
 use std::io::{Read, Write};

@@ -87,7 +87,7 @@ pub(crate) struct Space {
     /// Where the next search across regions begins if it does not look at all of them.
     spanning_from: usize,
     /// What was released since the arena last asked, to be overwritten.
-    #[cfg(feature = "poison")]
+    #[cfg(any(feature = "poison", debug_assertions))]
     released: Vec<Extent>,
 }
 
@@ -122,7 +122,7 @@ impl Space {
             runs: ClearRuns::new(REGION_WORDS),
             freed_twice: 0,
             spanning_from: 0,
-            #[cfg(feature = "poison")]
+            #[cfg(any(feature = "poison", debug_assertions))]
             released: Vec::new(),
         };
         space.add_regions(first);
@@ -309,7 +309,7 @@ impl Space {
         }
         self.free += u64::from(count);
         self.freed_twice += u64::from(extent.units - count);
-        #[cfg(feature = "poison")]
+        #[cfg(any(feature = "poison", debug_assertions))]
         self.released.push(extent);
     }
 
@@ -341,7 +341,7 @@ impl Space {
     }
 
     /// What was released since the last call, which nobody may read any more.
-    #[cfg(feature = "poison")]
+    #[cfg(any(feature = "poison", debug_assertions))]
     pub(crate) fn take_released(&mut self) -> Vec<Extent> {
         std::mem::take(&mut self.released)
     }

@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    #[cfg(feature = "poison")]
+    #[cfg(any(feature = "poison", debug_assertions))]
     fn what_is_released_is_reported_for_overwriting() {
         let mut space = Space::new(128, 10_000);
         let mut reclaimer = Reclaimer::new();

@@ -242,13 +242,13 @@ impl Writer {
     }
 
     /// Overwrites what has just become free, before it can be used again.
-    #[cfg(feature = "poison")]
+    #[cfg(any(feature = "poison", debug_assertions))]
     pub(crate) fn poison_freed(&mut self) -> Result<()> {
         self.space.take_released().into_iter().try_for_each(|extent| self.arena.poison(extent))
     }
 
-    #[cfg(not(feature = "poison"))]
-    #[expect(clippy::unnecessary_wraps, clippy::unused_self, reason = "the debugging build can fail here")]
+    #[cfg(not(any(feature = "poison", debug_assertions)))]
+    #[expect(clippy::unnecessary_wraps, clippy::unused_self, reason = "debug builds can fail here")]
     pub(crate) fn poison_freed(&mut self) -> Result<()> {
         Ok(())
     }

@@ -1,0 +1,117 @@
+//! Every tier reads, writes and finds the same: one sweep over random files and the collection, whose digests are compared.
+//!
+//! A process chooses its tier once, so each tier runs the sweep in a process of its own.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::process::Command;
+
+use arrow_array::RecordBatch;
+use arrow_cast::display::{ArrayFormatter, FormatOptions};
+use lath_kernels::Tier;
+use lath_parquet::ParquetFile;
+use lath_testkit::random::{FileShape, RandomFile};
+use lath_testkit::{Seeded, parquet_test_data};
+
+use crate::pruning::condition::Condition;
+use crate::pruning::table::Table;
+use crate::reading::{collect, source};
+use crate::writing::{Choices, write};
+
+/// What the lines of the sweep begin with.
+const MARK: &str = "digest of ";
+
+#[test]
+fn every_tier_gives_the_same_digests() {
+    let seed = Seeded::new("every_tier_gives_the_same_digests");
+    let digests: Vec<_> = Tier::available().iter().map(|&tier| (tier, sweep_at(tier, seed.seed()))).collect();
+    let (best, expected) = digests.last().unwrap();
+    assert!(expected.len() > 100, "{} digests at {best}", expected.len());
+    for (tier, lines) in &digests {
+        for (line, expected) in lines.iter().zip(expected) {
+            assert_eq!(line, expected, "at {tier}, and at {best}");
+        }
+        assert_eq!(lines.len(), expected.len(), "number of digests at {tier}, and at {best}");
+    }
+}
+
+/// The lines that the sweep prints at a tier.
+fn sweep_at(tier: Tier, seed: u64) -> Vec<String> {
+    let child = Command::new(std::env::current_exe().unwrap())
+        .args(["--ignored", "--exact", "tiers::sweep", "--nocapture"])
+        .env("LATH_SIMD", tier.name())
+        .env("LATH_SEED", seed.to_string())
+        .output()
+        .unwrap();
+    let output = String::from_utf8_lossy(&child.stdout);
+    assert!(child.status.success(), "at {tier}: {output}\n{}", String::from_utf8_lossy(&child.stderr));
+    output.lines().filter(|line| line.starts_with(MARK)).map(str::to_owned).collect()
+}
+
+#[test]
+#[ignore = "every_tier_gives_the_same_digests runs it once per tier"]
+fn sweep() {
+    assert_eq!(std::env::var("LATH_SIMD").as_deref(), Ok(Tier::current().name()), "the tier that was asked for");
+    let mut random = Seeded::new("sweep");
+    for case in 0..40 {
+        let file = RandomFile::new(&mut random, FileShape { row_count: 1000, ..FileShape::default() });
+        let opened = ParquetFile::from_source(source(&mut random, file.bytes.clone())).unwrap();
+        let (_, read) = opened.read().build().and_then(collect).unwrap();
+        println!("{MARK}random file {case}, read: {:x}", digest(&read));
+        let options = Choices::random(&mut random);
+        match write(&file.schema, &file.batches, options.options(&file.schema)) {
+            Ok((bytes, _)) => println!("{MARK}random file {case}, written: {:x}", hash(&bytes)),
+            Err(error) => println!("{MARK}random file {case}, written: {error}"),
+        }
+    }
+    for case in 0..25 {
+        let row_count = random.usize(..2000);
+        let table = Table::random(&mut random, row_count);
+        let schema = table.batch.schema();
+        let options = Choices::random(&mut random).options(&schema);
+        let (bytes, _) = write(&schema, std::slice::from_ref(&table.batch), options).unwrap();
+        let file = ParquetFile::from_source(source(&mut random, bytes)).unwrap();
+        for _ in 0..10 {
+            let sql = Condition::random(&mut random, &table, 2).sql(&table.columns);
+            let found: Result<Vec<_>, _> = file.scan().filter(&sql).unwrap().build().unwrap().collect();
+            println!("{MARK}table {case}, {sql}: {:x}", digest(&found.unwrap()));
+        }
+    }
+    let Some(collection) = parquet_test_data() else { return };
+    let mut paths: Vec<_> =
+        std::fs::read_dir(collection.join("data")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    for path in paths.iter().filter(|path| path.extension().is_some_and(|extension| extension == "parquet")) {
+        let name = path.file_name().unwrap().display();
+        match ParquetFile::open(path).and_then(|file| file.read().build()).and_then(collect) {
+            Ok((_, batches)) => println!("{MARK}{name}: {:x}", digest(&batches)),
+            Err(error) => println!("{MARK}{name}: {error}"),
+        }
+    }
+}
+
+fn hash(value: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// A digest of all values as text, whatever buffers they lie in and wherever batches end. Columns with named time zones are
+/// left out: they have no text without a database of zones, and are decoded as other timestamps are.
+fn digest(batches: &[RecordBatch]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    let options = FormatOptions::new().with_null("null");
+    for batch in batches {
+        let columns = batch.columns().iter();
+        let columns: Vec<_> =
+            columns.filter_map(|column| ArrayFormatter::try_new(column.as_ref(), &options).ok()).collect();
+        for row in 0..batch.num_rows() {
+            for column in &columns {
+                match column.value(row).try_to_string() {
+                    Ok(text) => text.hash(&mut hasher),
+                    Err(error) => error.to_string().hash(&mut hasher),
+                }
+            }
+        }
+    }
+    hasher.finish()
+}

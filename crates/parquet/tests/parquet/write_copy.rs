@@ -1,0 +1,221 @@
+//! Row groups are copied byte for byte, with their indexes and Bloom filters, from files of any writer.
+
+use std::fs;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Int32Array, RecordBatch, StringArray};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use bytes::Bytes;
+use lath_parquet::{
+    BloomFilter, ColumnOptions, Error, ParquetFile, ParquetWriter, Projection, SortingColumn, WriteOptions,
+    WriteSummary,
+};
+use lath_testkit::equality::same_values;
+use lath_testkit::random::{FileShape, RandomFile};
+use lath_testkit::{Seeded, parquet_test_data};
+use parquet::file::metadata::RowGroupMetaData;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::serialized_reader::ReadOptionsBuilder;
+
+use crate::reading::collect;
+use crate::writing::write;
+
+/// A file of all row groups of others.
+fn copy(files: &[&ParquetFile], projection: Option<&Projection>) -> lath_parquet::Result<(Bytes, WriteSummary)> {
+    let mut writer = ParquetWriter::new_like(Vec::new(), files[0], projection, WriteOptions::default())?;
+    for file in files {
+        (0..file.metadata().num_row_groups()).try_for_each(|row_group| writer.copy_row_group(file, row_group))?;
+    }
+    let (bytes, summary) = writer.finish_into()?;
+    Ok((bytes.into(), summary))
+}
+
+fn read(bytes: &Bytes) -> crate::reading::Table {
+    ParquetFile::from_bytes(bytes.clone()).unwrap().read().build().and_then(collect).unwrap()
+}
+
+/// Checks that two files have the same chunks, byte for byte, and the same said of them, by the `parquet` crate's reader.
+fn check_same_chunks(expected: &Bytes, actual: &Bytes) {
+    let open = |bytes: &Bytes| {
+        let options = ReadOptionsBuilder::new().with_page_index().build();
+        SerializedFileReader::new_with_options(bytes.clone(), options).unwrap()
+    };
+    let (old, new) = (open(expected), open(actual));
+    assert_eq!(old.num_row_groups(), new.num_row_groups());
+    for row_group in 0..old.num_row_groups() {
+        let (old_group, new_group) = (old.metadata().row_group(row_group), new.metadata().row_group(row_group));
+        assert_eq!(old_group.num_rows(), new_group.num_rows());
+        assert_eq!(old_group.total_byte_size(), new_group.total_byte_size());
+        for column in 0..old_group.num_columns() {
+            let (old_chunk, new_chunk) = (old_group.column(column), new_group.column(column));
+            let bytes = |file: &Bytes, (start, len): (u64, u64)| file.slice(start as usize..(start + len) as usize);
+            let is_same = bytes(expected, old_chunk.byte_range()) == bytes(actual, new_chunk.byte_range());
+            assert!(is_same, "chunk {row_group}, {column}");
+            assert_eq!(old_chunk.statistics(), new_chunk.statistics());
+            assert_eq!(old_chunk.definition_level_histogram(), new_chunk.definition_level_histogram());
+
+            let distance = new_chunk.data_page_offset() - old_chunk.data_page_offset();
+            let pages = |file: &SerializedFileReader<Bytes>, by: i64| {
+                let pages = file.metadata().offset_index()?[row_group][column].page_locations().iter();
+                Some(pages.map(|page| (page.offset + by, page.first_row_index)).collect::<Vec<_>>())
+            };
+            assert_eq!(pages(&old, distance), pages(&new, 0));
+            let index =
+                |file: &SerializedFileReader<Bytes>| Some(file.metadata().column_index()?[row_group][column].clone());
+            assert_eq!(index(&old), index(&new));
+            let filter = |file: &Bytes, chunk: &parquet::file::metadata::ColumnChunkMetaData| {
+                let (start, len) = (chunk.bloom_filter_offset()? as usize, chunk.bloom_filter_length()? as usize);
+                Some(file.slice(start..start + len))
+            };
+            assert_eq!(filter(expected, old_chunk), filter(actual, new_chunk));
+        }
+    }
+}
+
+#[test]
+fn random_files_are_copied_chunk_by_chunk() {
+    let mut random = Seeded::new("random_files_are_copied_chunk_by_chunk");
+    for _ in 0..60 {
+        let file = RandomFile::new(&mut random, FileShape::default());
+        let (bytes, summary) = copy(&[&ParquetFile::from_bytes(file.bytes.clone()).unwrap()], None).unwrap();
+        assert_eq!(summary.rows, file.row_count() as u64);
+        check_same_chunks(&file.bytes, &bytes);
+        let (expected, actual) = (read(&file.bytes), read(&bytes));
+        assert_eq!(expected.0, actual.0);
+        same_values((&expected.0, &expected.1), (&actual.0, &actual.1)).unwrap();
+    }
+}
+
+/// Files of many writers, with types and schemas that Lath writes otherwise or not at all.
+#[test]
+fn files_of_the_corpus_are_copied() {
+    let Some(corpus) = parquet_test_data() else { return };
+    let mut copied = 0;
+    for entry in fs::read_dir(corpus.join("data")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|extension| extension != "parquet") {
+            continue;
+        }
+        let bytes = Bytes::from(fs::read(&path).unwrap());
+        let Ok(file) = ParquetFile::from_bytes(bytes.clone()) else { continue };
+        // Some come to gigabytes.
+        let byte_count: i64 = file.metadata().row_groups().iter().map(RowGroupMetaData::total_byte_size).sum();
+        if byte_count > 1 << 20 {
+            continue;
+        }
+        let Ok(expected) = file.read().build().and_then(collect) else { continue };
+        let bytes = match copy(&[&file], None) {
+            Ok((bytes, _)) => bytes,
+            // A logical type that the `parquet` crate does not know, it cannot write either.
+            Err(Error::Unsupported { .. }) if path.ends_with("unknown-logical-type.parquet") => continue,
+            Err(error) => panic!("{}: {error}", path.display()),
+        };
+        assert!(expected == read(&bytes), "{}", path.display());
+        copied += 1;
+    }
+    assert!(copied > 50, "{copied} files were copied");
+}
+
+fn table(start: i32) -> RecordBatch {
+    let schema: SchemaRef = Arc::new(Schema::new(vec![
+        Field::new("id", DataType::Int32, false),
+        Field::new("name", DataType::Utf8, true),
+        Field::new("tags", DataType::new_list(DataType::Int32, true), true),
+    ]));
+    let ids = Int32Array::from_iter_values(start..start + 1_000);
+    let names: StringArray = (start..start + 1_000).map(|i| (i % 3 > 0).then(|| format!("name {i}"))).collect();
+    let tags = arrow_array::ListArray::from_iter_primitive::<arrow_array::types::Int32Type, _, _>(
+        (start..start + 1_000).map(|i| (i % 5 > 0).then(|| vec![Some(i); i as usize % 3])),
+    );
+    RecordBatch::try_new(schema, vec![Arc::new(ids), Arc::new(names), Arc::new(tags)]).unwrap()
+}
+
+fn file(start: i32) -> ParquetFile {
+    let batch = table(start);
+    let options = WriteOptions::default()
+        .row_group_rows(400)
+        .sorting_columns([SortingColumn::ascending("id")])
+        .key_value_metadata("of", format!("{start}"))
+        .column("name", ColumnOptions::new().bloom_filter(BloomFilter::DEFAULT));
+    ParquetFile::from_bytes(write(&batch.schema(), &[batch], options).unwrap().0).unwrap()
+}
+
+#[test]
+fn files_of_one_schema_become_one() {
+    let (first, second) = (file(0), file(1_000));
+    let (bytes, summary) = copy(&[&first, &second], None).unwrap();
+    assert_eq!((summary.rows, summary.row_groups), (2_000, 6));
+    let (expected, actual) = ([table(0), table(1_000)], read(&bytes));
+    same_values((&expected[0].schema(), &expected), (&actual.0, &actual.1)).unwrap();
+    let metadata = ParquetFile::from_bytes(bytes).unwrap().metadata().clone();
+    assert!(metadata.row_groups().iter().all(|group| group.sorting_columns().unwrap()[0].column_idx == 0));
+    let filters = |metadata: &parquet::file::metadata::ParquetMetaData| {
+        metadata.row_groups().iter().filter(|group| group.column(1).bloom_filter_offset().is_some()).count()
+    };
+    assert_eq!(filters(&metadata), filters(first.metadata()) + filters(second.metadata()));
+    let keys = metadata.file_metadata().key_value_metadata().unwrap();
+    assert_eq!(keys.iter().map(|pair| &*pair.key).collect::<Vec<_>>(), ["of", "ARROW:schema"]);
+}
+
+#[test]
+fn some_columns_are_copied_and_the_sorting_goes_with_its_column() {
+    let source = file(0);
+    for (paths, sorting) in [(vec!["id", "tags"], Some(0)), (vec!["name"], None), (vec!["tags"], None)] {
+        let (bytes, _) = copy(&[&source], Some(&Projection::from_paths(paths.clone()))).unwrap();
+        let expected = source.read().columns(paths).build().and_then(collect).unwrap();
+        let actual = read(&bytes);
+        assert_eq!(expected.0.fields(), actual.0.fields());
+        same_values((&expected.0, &expected.1), (&actual.0, &actual.1)).unwrap();
+        let metadata = ParquetFile::from_bytes(bytes).unwrap().metadata().clone();
+        let copied = metadata.row_group(0).sorting_columns().map(|sorting| sorting[0].column_idx);
+        assert_eq!(copied, sorting);
+    }
+}
+
+#[test]
+fn rows_are_written_between_row_groups_that_are_copied() {
+    let (first, second) = (file(0), file(2_000));
+    let middle = table(1_000);
+    let mut writer = ParquetWriter::new(Vec::new(), &middle.schema(), WriteOptions::default()).unwrap();
+    writer.can_copy(&first).unwrap();
+    writer.copy_row_group(&first, 0).unwrap();
+    writer.write(&middle).unwrap();
+    writer.copy_row_group(&second, 2).unwrap();
+    let (bytes, summary) = writer.finish_into().unwrap();
+    assert_eq!((summary.rows, summary.row_groups), (400 + 1_000 + 200, 3));
+    let expected = [table(0).slice(0, 400), middle.clone(), table(2_000).slice(800, 200)];
+    let actual = read(&bytes.into());
+    same_values((&middle.schema(), &expected), (&actual.0, &actual.1)).unwrap();
+}
+
+#[test]
+fn files_of_other_schemas_are_refused() {
+    let source = file(0);
+    let refused = |fields: Vec<Field>| {
+        let mut writer =
+            ParquetWriter::new(Vec::new(), &Arc::new(Schema::new(fields)), WriteOptions::default()).unwrap();
+        let refusal = writer.can_copy(&source).unwrap_err().to_string();
+        assert_eq!(writer.copy_row_group(&source, 0).unwrap_err().to_string(), refusal);
+        refusal
+    };
+    let id = |data_type, nullable| Field::new("id", data_type, nullable);
+    assert!(refused(vec![Field::new("other", DataType::Int32, false)]).contains("no column other"));
+    for field in [id(DataType::Int64, false), id(DataType::Int32, true), id(DataType::UInt32, false)] {
+        assert!(refused(vec![field]).contains("column id of the file to be copied has another type"));
+    }
+    let mut writer = ParquetWriter::new_like(Vec::new(), &source, None, WriteOptions::default()).unwrap();
+    assert!(writer.copy_row_group(&source, 3).unwrap_err().to_string().contains("no row group 3 in a file of 3"));
+}
+
+#[test]
+fn rows_in_the_types_of_another_writer_are_refused_but_its_row_groups_are_not() {
+    let Some(corpus) = parquet_test_data() else { return };
+    // Timestamps as INT96.
+    let source = ParquetFile::open(corpus.join("data/alltypes_plain.parquet")).unwrap();
+    let batch = source.read().build().unwrap().next().unwrap().unwrap();
+    let mut writer = ParquetWriter::new_like(Vec::new(), &source, None, WriteOptions::default()).unwrap();
+    assert!(writer.write(&batch).unwrap_err().to_string().contains("can be copied"));
+    assert_eq!(copy(&[&source], None).unwrap().1.rows, 8);
+    let as_column: ArrayRef = batch.column(0).clone();
+    assert_eq!(as_column.len(), 8);
+}

@@ -1,0 +1,110 @@
+//! Copies of stores that are written to.
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use lath_store::{Durability, Error, Options, Snapshot, Store};
+
+type Contents = BTreeMap<String, Vec<(Vec<u8>, Vec<u8>)>>;
+
+fn contents(snapshot: &Snapshot) -> Contents {
+    let entries = |name: &String| {
+        let tree = snapshot.tree(name).unwrap().unwrap();
+        tree.iter().map(|entry| entry.map(|(key, value)| (key, value.to_vec())).unwrap()).collect()
+    };
+    snapshot.trees().unwrap().into_iter().map(|name| (name.clone(), entries(&name))).collect()
+}
+
+fn change(store: &Store, rng: &mut fastrand::Rng) {
+    let mut transaction = store.begin().unwrap();
+    for _ in 0..300 {
+        let mut tree = transaction.tree(["a", "b", "c"][rng.usize(..3)]).unwrap();
+        let key = rng.u32(..1_000).to_be_bytes();
+        if rng.u8(..3) == 0 {
+            tree.remove(&key).unwrap();
+        } else {
+            let value = vec![rng.u8(..); [3, 100, 2000][rng.usize(..3)]];
+            tree.put(&key, &value).unwrap();
+        }
+    }
+    if rng.u8(..4) == 0 {
+        transaction.drop_tree(["b", "c"][rng.usize(..2)]).unwrap();
+    }
+    transaction.commit_with(Durability::Off).unwrap();
+}
+
+#[test]
+fn a_copy_has_what_its_snapshot_has_whatever_is_written_meanwhile() {
+    let seed = fastrand::u64(..);
+    println!("seed {seed}");
+    let mut rng = fastrand::Rng::with_seed(seed);
+    let folder = tempfile::tempdir().unwrap();
+    let store = Options::new().background(false).open_in_memory().unwrap();
+    for round in 0..20 {
+        change(&store, &mut rng);
+        if round % 5 == 2 {
+            let mut transaction = store.begin().unwrap();
+            transaction.keep_snapshot(&format!("z{}", 20 - round)).unwrap();
+            transaction.keep_snapshot(&format!("also {round}")).unwrap();
+            transaction.commit().unwrap();
+        }
+    }
+    let snapshot = store.snapshot().unwrap();
+    let path = folder.path().join("copy");
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let writer = store.clone();
+        let mut rng = rng.fork();
+        let is_over = &is_over;
+        scope.spawn(move || {
+            while !is_over.load(Ordering::Relaxed) {
+                change(&writer, &mut rng);
+            }
+        });
+        let result = snapshot.backup(&path);
+        is_over.store(true, Ordering::Relaxed);
+        result.unwrap();
+    });
+    assert!(matches!(snapshot.backup(&path), Err(Error::Exists(_))));
+    let copy = Store::open(&path).unwrap();
+    let report = copy.check().unwrap();
+    assert!(report.is_sound(), "{:#?}", report.problems);
+    let copied = copy.snapshot().unwrap();
+    assert_eq!(contents(&copied), contents(&snapshot));
+    let names = snapshot.snapshots().unwrap();
+    assert_eq!((copied.snapshots().unwrap(), names.len()), (names.clone(), 8));
+    for name in names {
+        let [was, is] = [&snapshot, &copied].map(|snapshot| contents(&snapshot.snapshot(&name).unwrap().unwrap()));
+        assert_eq!(is, was, "{name}");
+    }
+    assert_ne!(contents(&store.snapshot().unwrap()), contents(&snapshot), "nothing was written meanwhile");
+}
+
+#[test]
+fn a_copy_that_fails_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store");
+    let store = Store::open(&path).unwrap();
+    let mut transaction = store.begin().unwrap();
+    transaction.tree("a").unwrap().append((0..400_000_u32).map(|i| (i.to_be_bytes(), [7; 60]))).unwrap();
+    transaction.commit().unwrap();
+    drop(store);
+    let mut bytes = std::fs::read(&path).unwrap();
+    // Leaves far behind the first batch are none any more.
+    let used = bytes.iter().rposition(|byte| *byte == 7).unwrap();
+    bytes[used / 4 * 3..][..4096].fill(9);
+    std::fs::write(&path, &bytes).unwrap();
+    let names = || -> Vec<_> {
+        let mut names: Vec<_> =
+            std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().file_name()).collect();
+        names.sort();
+        names
+    };
+    let store = Options::new().background(false).open(&path).unwrap();
+    let before = names();
+    let result = store.snapshot().unwrap().backup(folder.path().join("copy"));
+    assert!(matches!(result, Err(Error::Corrupt { .. })), "{result:?}");
+    assert_eq!(names(), before);
+    let result = store.snapshot().unwrap().backup(folder.path().join("no folder/copy"));
+    assert!(matches!(result, Err(Error::Io { .. })), "{result:?}");
+    assert_eq!(names(), before);
+}

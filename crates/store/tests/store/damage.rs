@@ -1,0 +1,368 @@
+//! Stores whose bytes were changed or cut off: whatever is opened and read gives an error or what was written, unless a check
+//! says that the store is damaged; and nothing panics or takes for ever.
+//!
+//! Of nodes every ninth byte is changed; `LATH_FULL=1` changes all, to more than one other.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use lath_store::{Data, Error, LogFile, Options, Result, Shared, Snapshot, Storage, Store};
+
+/// The bytes of a store's files, without the zeros at the end of the data.
+#[derive(Clone)]
+struct Image {
+    data: Vec<u8>,
+    data_len: usize,
+    logs: [Vec<u8>; 2],
+}
+
+impl Image {
+    fn of_files(path: &Path) -> Self {
+        let read = |suffix: &str| std::fs::read(format!("{}{suffix}", path.display())).unwrap();
+        let mut data = read("");
+        let data_len = data.len();
+        data.truncate(data.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1).next_multiple_of(64));
+        let logs = [read("-log0"), read("-log1")].map(|mut log| {
+            let end = log.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+            log.truncate(end.next_multiple_of(64));
+            log
+        });
+        Self { data, data_len, logs }
+    }
+
+    fn open(&self) -> Result<Store> {
+        let logs = self.logs.clone().map(|bytes| Arc::new(Log(Mutex::new(bytes))));
+        let storage = Opened { data: Area::new(&self.data, self.data_len), logs, shared: Area::new(&[], 0) };
+        Options::new().background(false).open_storage(Arc::new(storage))
+    }
+}
+
+#[derive(Debug)]
+struct Opened {
+    data: Arc<Area>,
+    logs: [Arc<Log>; 2],
+    shared: Arc<Area>,
+}
+
+impl Storage for Opened {
+    fn data(&self) -> Result<Arc<dyn Data>> {
+        Ok(self.data.clone())
+    }
+
+    fn log(&self, index: usize) -> Result<Arc<dyn LogFile>> {
+        Ok(self.logs[index].clone())
+    }
+
+    fn shared(&self, _len: usize) -> Result<Arc<dyn Shared>> {
+        Ok(self.shared.clone())
+    }
+}
+
+/// Memory at an address that does not move.
+#[derive(Debug)]
+struct Area {
+    memory: Vec<u8>,
+    address: usize,
+    len: AtomicU64,
+}
+
+impl Area {
+    fn new(bytes: &[u8], len: usize) -> Arc<Self> {
+        // Room to grow by 2 MiB, and to begin at a multiple of 64.
+        let mut memory = vec![0u8; len + (1 << 21) + 64];
+        let address = memory.as_mut_ptr().expose_provenance();
+        let skip = address.next_multiple_of(64) - address;
+        memory[skip..skip + bytes.len()].copy_from_slice(bytes);
+        Arc::new(Self { memory, address: address + skip, len: AtomicU64::new(len as u64) })
+    }
+
+    fn start(&self) -> NonNull<u8> {
+        NonNull::new(std::ptr::with_exposed_provenance_mut(self.address)).unwrap()
+    }
+}
+
+impl Data for Area {
+    fn base(&self) -> NonNull<u8> {
+        self.start()
+    }
+
+    fn len(&self) -> u64 {
+        self.len.load(Ordering::Relaxed)
+    }
+
+    fn capacity(&self) -> u64 {
+        self.memory.len() as u64 - 64
+    }
+
+    fn set_len(&self, len: u64) -> Result<()> {
+        self.len.store(len, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn sync(&self) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl Shared for Area {
+    fn base(&self) -> NonNull<u8> {
+        self.start()
+    }
+
+    fn len(&self) -> usize {
+        1 << 20
+    }
+
+    fn lock_writer(&self, _wait: bool) -> Result<bool> {
+        Ok(true)
+    }
+
+    fn unlock_writer(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn lock_process(&self, _process: u32) -> Result<bool> {
+        Ok(true)
+    }
+
+    fn is_process_alive(&self, _process: u32) -> Result<bool> {
+        Ok(false)
+    }
+}
+
+#[derive(Debug)]
+struct Log(Mutex<Vec<u8>>);
+
+impl LogFile for Log {
+    fn len(&self) -> Result<u64> {
+        Ok(self.0.lock().unwrap().len() as u64)
+    }
+
+    fn read_at(&self, offset: u64, bytes: &mut [u8]) -> Result<()> {
+        let all = self.0.lock().unwrap();
+        let found = all.get(offset as usize..).and_then(|rest| rest.get(..bytes.len()));
+        bytes.copy_from_slice(found.ok_or_else(|| Error::Invalid("read past the end".to_owned()))?);
+        Ok(())
+    }
+
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<()> {
+        let (mut all, end) = (self.0.lock().unwrap(), offset as usize + bytes.len());
+        if all.len() < end {
+            all.resize(end, 0);
+        }
+        all[offset as usize..end].copy_from_slice(bytes);
+        Ok(())
+    }
+
+    fn set_len(&self, len: u64) -> Result<()> {
+        self.0.lock().unwrap().resize(len as usize, 0);
+        Ok(())
+    }
+
+    fn sync(&self) -> Result<()> {
+        Ok(())
+    }
+}
+
+type Entries = BTreeMap<Vec<u8>, Vec<u8>>;
+
+/// All trees of a commit, and those of its named snapshots.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Contents {
+    trees: BTreeMap<String, Entries>,
+    snapshots: BTreeMap<String, BTreeMap<String, Entries>>,
+}
+
+fn trees_of(snapshot: &Snapshot) -> Result<BTreeMap<String, Entries>> {
+    let mut trees = BTreeMap::new();
+    for name in snapshot.trees()? {
+        let Some(tree) = snapshot.tree(&name)? else { continue };
+        let mut entries = Entries::new();
+        for entry in tree.iter() {
+            let (key, value) = entry?;
+            // What is found in order is found by its key, too, or not at all: then a check has to say so.
+            match tree.get(&key)? {
+                Some(same) if same == value => entries.insert(key, value.to_vec()),
+                other => entries.insert(key, other.unwrap_or_default().to_vec()),
+            };
+        }
+        let back: Result<Vec<_>> = tree.iter().rev().collect();
+        if back?.len() != entries.len() || tree.len()? != entries.len() as u64 {
+            entries.insert(b"another number of keys".to_vec(), Vec::new());
+        }
+        trees.insert(name, entries);
+    }
+    Ok(trees)
+}
+
+fn contents_of(store: &Store) -> Result<Contents> {
+    let snapshot = store.snapshot()?;
+    let mut contents = Contents { trees: trees_of(&snapshot)?, ..Contents::default() };
+    for name in snapshot.snapshots()? {
+        if let Some(named) = snapshot.snapshot(&name)? {
+            contents.snapshots.insert(name, trees_of(&named)?);
+        }
+    }
+    Ok(contents)
+}
+
+/// A store with nodes of all kinds, and what each of its commits left. The last commits are in the log only.
+fn build(path: &Path) -> (Store, Vec<Contents>) {
+    let store = Options::new().background(false).open(path).unwrap();
+    let mut versions = vec![Contents::default()];
+    for round in 0..5u8 {
+        if round == 2 {
+            store.checkpoint().unwrap();
+        }
+        let mut contents = versions[versions.len() - 1].clone();
+        let mut transaction = store.begin().unwrap();
+        if round == 1 || round == 4 {
+            transaction.keep_snapshot(&format!("before {round}")).unwrap();
+            contents.snapshots.insert(format!("before {round}"), contents.trees.clone());
+        }
+        for (name, count) in [("large", 30), ("small", 3)] {
+            let mut tree = transaction.tree(name).unwrap();
+            let entries = contents.trees.entry(name.to_owned()).or_default();
+            for at in 0..count {
+                let key = format!("key {:03}{}", (at * 7 + usize::from(round) * 29) % 90, ["", " and more"][at % 2]);
+                let value = vec![b'0' + round; if at == 5 { 700 } else { at % 40 }];
+                tree.put(key.as_bytes(), &value).unwrap();
+                entries.insert(key.into_bytes(), value);
+            }
+        }
+        if round == 3 {
+            transaction.tree("empty").unwrap();
+            contents.trees.insert("empty".to_owned(), Entries::new());
+        }
+        transaction.commit().unwrap();
+        versions.push(contents);
+    }
+    (store, versions)
+}
+
+#[derive(Debug, Default)]
+struct Seen {
+    refused: usize,
+    unreadable: usize,
+    unsound: usize,
+    right: usize,
+}
+
+impl Seen {
+    /// Opens a damaged store and reads all of it.
+    fn look(&mut self, image: &Image, allowed: &[Contents], what: &str) {
+        let Ok(store) = image.open() else {
+            self.refused += 1;
+            return;
+        };
+        let report = store.check().unwrap_or_else(|error| panic!("{what}: {error}"));
+        match contents_of(&store) {
+            Err(Error::Corrupt { .. }) => {
+                assert!(!report.is_sound(), "{what}: it cannot be read, and the check finds nothing");
+                self.unreadable += 1;
+            }
+            Err(error) => panic!("{what}: {error}"),
+            Ok(contents) if !report.is_sound() => {
+                self.unsound += 1;
+                drop(contents);
+            }
+            Ok(contents) => {
+                assert!(allowed.contains(&contents), "{what}: wrong data, and the check finds nothing");
+                self.right += 1;
+            }
+        }
+    }
+}
+
+/// Changes bytes one after another, in units with anything in them, and one byte of each 32nd other unit.
+fn change_all(image: &Image, part: fn(&mut Image) -> &mut Vec<u8>, allowed: &[Contents], name: &str) -> Seen {
+    let is_full = std::env::var_os("LATH_FULL").is_some();
+    let ways: &[u8] = if is_full { &[1, 128, 255] } else { &[0] };
+    let mut image = image.clone();
+    let mut seen = Seen::default();
+    let bytes = part(&mut image).clone();
+    for (unit, before) in bytes.chunks(64).enumerate() {
+        let is_used = before.iter().any(|byte| *byte != 0) && before.iter().any(|byte| *byte != 255);
+        for at in unit * 64..unit * 64 + before.len() {
+            let is_looked_at = if is_used { is_full || at < 88 || (at + unit) % 9 == 0 } else { at % 2048 == 13 };
+            if !is_looked_at {
+                continue;
+            }
+            for way in ways {
+                let change = if *way == 0 { 1 << (at % 8) } else { *way };
+                part(&mut image)[at] ^= change;
+                seen.look(&image, allowed, &format!("{name}, byte {at} changed by {change}"));
+                part(&mut image)[at] ^= change;
+            }
+        }
+    }
+    println!("{name}: {seen:?}");
+    seen
+}
+
+#[test]
+fn a_closed_store_with_any_byte_changed_is_found_out_or_right() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store");
+    let (store, versions) = build(&path);
+    drop(store);
+    let image = Image::of_files(&path);
+    let last = &versions[versions.len() - 1..];
+    assert_eq!(contents_of(&image.open().unwrap()).unwrap(), last[0]);
+    assert!(image.open().unwrap().check().unwrap().is_sound());
+    let seen = change_all(&image, |image| &mut image.data, last, "closed");
+    assert!(seen.unsound > 500 && seen.refused > 0 && seen.right > 500, "{seen:?}");
+}
+
+#[test]
+fn a_killed_store_with_any_byte_changed_is_found_out_or_right() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store");
+    let (store, versions) = build(&path);
+    let image = Image::of_files(&path);
+    let last = &versions[versions.len() - 1..];
+    assert_eq!(contents_of(&image.open().unwrap()).unwrap(), last[0]);
+    let seen = change_all(&image, |image| &mut image.data, last, "killed");
+    assert!(seen.unsound + seen.refused > 100, "{seen:?}");
+    // A record that is damaged ends the log: what comes before it is there.
+    for (name, log) in [("log 0", 0), ("log 1", 1)] {
+        let part: fn(&mut Image) -> &mut Vec<u8> =
+            if log == 0 { |image| &mut image.logs[0] } else { |image| &mut image.logs[1] };
+        change_all(&image, part, &versions, name);
+    }
+    drop(store);
+}
+
+#[test]
+fn a_store_cut_off_anywhere_is_found_out_or_right() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store");
+    let (store, versions) = build(&path);
+    let killed = Image::of_files(&path);
+    drop(store);
+    let closed = Image::of_files(&path);
+    let last = &versions[versions.len() - 1..];
+    let mut seen = Seen::default();
+    for (name, image) in [("killed", &killed), ("closed", &closed)] {
+        let used = image.data.iter().rposition(|byte| *byte != 0).unwrap_or(0) + 1;
+        let lens = (0..200).chain((200..used).step_by(1999)).chain((used - 130..used + 130).filter(|len| *len > 200));
+        for len in lens.filter(|len| *len < image.data_len && *len > 0) {
+            let mut cut = image.clone();
+            cut.data.truncate(len);
+            cut.data_len = len;
+            seen.look(&cut, last, &format!("{name}, cut off at {len}"));
+        }
+    }
+    for log in 0..2 {
+        for len in (0..killed.logs[log].len()).step_by(397) {
+            let mut cut = killed.clone();
+            cut.logs[log].truncate(len);
+            seen.look(&cut, &versions, &format!("log {log} cut off at {len}"));
+        }
+    }
+    println!("{seen:?}");
+    assert!(seen.refused > 500 && seen.right > 10, "{seen:?}");
+}

@@ -1,0 +1,163 @@
+//! Stores that an earlier version wrote, read by this one, and by a reader made from `docs/formats/store.md` alone.
+//!
+//! A fixture is never written again: a version that changes the format adds its own and still reads these.
+mod contents;
+mod reference;
+mod write;
+
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use contents::{Trees, words};
+use lath_store::{Options, Snapshot, Store};
+
+const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures");
+
+/// Closed cleanly, with every kind of node.
+const CLEAN: &str = "v1-clean";
+
+/// Left by a process that was killed: a checkpoint, and commits that only the log has.
+const KILLED: &str = "v1-killed";
+
+/// What is added to a store's name to give the names of its files.
+const SUFFIXES: [&str; 3] = ["", "-log0", "-log1"];
+
+fn unpacked(file: &str) -> Vec<u8> {
+    let packed = fs::File::open(Path::new(FIXTURES).join(format!("{file}.gz"))).unwrap();
+    let mut bytes = Vec::new();
+    flate2::read::GzDecoder::new(packed).read_to_end(&mut bytes).unwrap();
+    bytes
+}
+
+/// A copy of a fixture to open.
+fn copy_of(name: &str, folder: &Path) -> PathBuf {
+    for suffix in SUFFIXES {
+        fs::write(folder.join(format!("store{suffix}")), unpacked(&format!("{name}{suffix}"))).unwrap();
+    }
+    folder.join("store")
+}
+
+fn trees_of(snapshot: &Snapshot) -> Trees {
+    let mut trees = Trees::new();
+    for name in snapshot.trees().unwrap() {
+        let tree = snapshot.tree(&name).unwrap().unwrap();
+        let entries: Vec<_> = tree.iter().map(Result::unwrap).map(|(key, value)| (key, value.to_vec())).collect();
+        assert!(entries.is_sorted_by(|(a, _), (b, _)| a < b), "{name}");
+        assert_eq!(tree.len().unwrap(), entries.len() as u64, "{name}");
+        assert!(tree.iter().rev().map(|entry| entry.unwrap().0).eq(entries.iter().rev().map(|entry| entry.0.clone())));
+        for (rank, (key, value)) in entries.iter().enumerate() {
+            assert_eq!(tree.get(key).unwrap(), Some(&value[..]), "{name}");
+            assert_eq!(tree.rank(key).unwrap(), rank as u64, "{name}");
+        }
+        trees.insert(name, entries.into_iter().collect());
+    }
+    trees
+}
+
+/// Compares, with a message of a readable length.
+fn assert_trees(found: &Trees, expected: &Trees) {
+    assert!(found.keys().eq(expected.keys()), "{:?}", found.keys());
+    for (name, tree) in expected {
+        assert_eq!(found[name].len(), tree.len(), "{name}");
+        for (key, value) in tree {
+            assert_eq!(found[name].get(key), Some(value), "{name}: {key:?}");
+        }
+    }
+}
+
+fn assert_store(store: &Store, sequence: u64, newest: &Trees, named: &[(&str, u64, Trees)]) {
+    let snapshot = store.snapshot().unwrap();
+    assert_eq!(snapshot.sequence(), sequence);
+    assert_trees(&trees_of(&snapshot), newest);
+    assert!(snapshot.snapshots().unwrap().iter().eq(named.iter().map(|(name, ..)| name)));
+    for (name, sequence, trees) in named {
+        let snapshot = snapshot.snapshot(name).unwrap().unwrap();
+        assert_eq!(snapshot.sequence(), *sequence, "{name}");
+        assert_trees(&trees_of(&snapshot), trees);
+    }
+}
+
+/// The copy is read, written to as any store, and read again.
+fn assert_lives(path: &Path, sequence: u64, newest: &Trees, named: &[(&str, u64, Trees)]) {
+    let store = Store::open(path).unwrap();
+    assert_store(&store, sequence, newest, named);
+    let mut transaction = store.begin().unwrap();
+    for (name, tree) in newest {
+        let mut written = transaction.tree(name).unwrap();
+        for key in tree.keys().step_by(2) {
+            assert!(written.remove(key).unwrap());
+        }
+    }
+    transaction.tree("new").unwrap().append(words()).unwrap();
+    transaction.commit().unwrap();
+    drop(store);
+
+    let mut changed = newest.clone();
+    for tree in changed.values_mut() {
+        let mut index = 0;
+        tree.retain(|_, _| {
+            index += 1;
+            index % 2 == 0
+        });
+    }
+    changed.insert("new".to_owned(), words());
+    let store = Options::new().create(false).open(path).unwrap();
+    assert_store(&store, sequence + 1, &changed, named);
+}
+
+#[test]
+fn a_cleanly_closed_store_of_version_1_is_read_and_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = copy_of(CLEAN, folder.path());
+    assert_lives(&path, 4, &contents::clean(), &[("first", 1, contents::first())]);
+}
+
+#[test]
+fn a_store_of_version_1_that_was_not_closed_is_recovered() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = copy_of(KILLED, folder.path());
+    assert_lives(&path, 8, &contents::killed(), &[("second", 5, contents::second())]);
+}
+
+#[test]
+fn the_document_is_enough_to_read_a_store() {
+    let store = reference::Store::open(unpacked(CLEAN));
+    assert!(store.is_clean);
+    assert_eq!(store.sequence, 4);
+    assert_trees(&store.trees(store.catalog), &contents::clean());
+    let named = store.named();
+    assert_eq!(named.len(), 1);
+    assert_eq!((&named[0].0[..], named[0].1), ("first", 1));
+    assert_trees(&store.trees(named[0].2), &contents::first());
+    let kinds = store.kinds();
+    assert!(kinds.iter().all(|count| *count > 3), "leaves, inner nodes, value nodes: {kinds:?}");
+    store.check_free_map();
+    for log in ["-log0", "-log1"] {
+        assert_eq!(unpacked(&format!("{CLEAN}{log}")), b"", "a clean close empties the logs");
+    }
+}
+
+#[test]
+fn the_document_is_enough_to_read_a_checkpoint_and_its_log() {
+    let store = reference::Store::open(unpacked(KILLED));
+    assert!(!store.is_clean);
+    assert_eq!(store.sequence, 4);
+    assert_trees(&store.trees(store.catalog), &contents::checkpointed());
+    let mut trees = contents::checkpointed();
+    let logs = ["-log0", "-log1"].map(|log| unpacked(&format!("{KILLED}{log}")));
+    let mut records: Vec<_> = logs.iter().flat_map(|log| reference::records(log, store.identity)).collect();
+    records.retain(|(sequence, _)| *sequence > store.sequence);
+    records.sort_unstable();
+    assert!(records.iter().map(|record| record.0).eq(5..=8));
+    for (_, record) in records {
+        reference::replay(record, &mut trees);
+    }
+    assert_trees(&trees, &contents::killed());
+}
+
+#[test]
+fn the_fixtures_are_small() {
+    let files = fs::read_dir(FIXTURES).unwrap().map(|file| file.unwrap().metadata().unwrap().len());
+    assert!(files.sum::<u64>() < 200_000);
+}

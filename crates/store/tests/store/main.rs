@@ -1,0 +1,20 @@
+//! The ordered store as its users see it, on disk, in memory and on storage that fails. One program, so that it is linked
+//! once.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod backup;
+mod check;
+mod compact;
+mod crash;
+mod damage;
+mod faults;
+mod format;
+mod full_disk;
+mod history;
+mod kill;
+mod model;
+mod operations;
+mod processes;
+mod repair;
+mod stats;
+mod tiers;

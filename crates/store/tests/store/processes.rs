@@ -1,0 +1,255 @@
+//! A store that several processes have open, of which some are killed.
+#![cfg(unix)]
+use std::io::{BufRead, BufReader, Lines, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use lath_store::{Durability, Options, Snapshot, Store};
+
+const KEYS: u64 = 300;
+
+/// What every commit of round `round` has under a key.
+fn value(round: u64, key: u64) -> Vec<u8> {
+    let len = (key * 7 + round) % 90;
+    [round.to_be_bytes().as_slice(), &vec![key as u8; len as usize]].concat()
+}
+
+fn commit(store: &Store, round: u64) {
+    let mut transaction = store.begin().unwrap();
+    let mut tree = transaction.tree("rounds").unwrap();
+    for key in 0..KEYS {
+        tree.put(&key.to_be_bytes(), &value(round, key)).unwrap();
+    }
+    transaction.commit().unwrap();
+}
+
+/// The round that a snapshot is of, all of whose keys are looked at.
+fn round_of(snapshot: &Snapshot) -> u64 {
+    let tree = snapshot.tree("rounds").unwrap().unwrap();
+    let first = tree.get(&0_u64.to_be_bytes()).unwrap().unwrap();
+    let round = u64::from_be_bytes(*first.first_chunk().unwrap());
+    for key in 0..KEYS {
+        assert_eq!(tree.get(&key.to_be_bytes()).unwrap().unwrap(), value(round, key), "key {key} of round {round}");
+    }
+    assert_eq!(tree.len().unwrap(), KEYS);
+    round
+}
+
+fn options() -> Options {
+    // What the log has is little, so that checkpoints come and go too.
+    Options::new().durability(Durability::Deferred).log_limit_bytes(1 << 20)
+}
+
+/// Runs a test of this file again as another process, which finds the store's path in its environment.
+fn start(test: &str, path: &Path) -> (Child, Lines<BufReader<ChildStdout>>) {
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", &format!("processes::{test}"), "--nocapture"])
+        .env("LATH_PROCESS_STORE", path)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    (child, lines)
+}
+
+/// Waits until the other process says that it has got to a round, or past it.
+fn wait_for(lines: &mut Lines<BufReader<ChildStdout>>, round: u64) {
+    for line in lines {
+        let line = line.unwrap();
+        if line.strip_prefix("round ").is_some_and(|found| found.parse::<u64>().unwrap() >= round) {
+            return;
+        }
+    }
+    unreachable!("the other process has ended");
+}
+
+fn say(round: u64) {
+    // A line of its own, whatever the test harness has written before.
+    println!("\nround {round}");
+    std::io::stdout().flush().unwrap();
+}
+
+/// Ends the thread that reads, also where a test fails.
+struct End<'a>(&'a AtomicBool);
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn readers_keep_what_they_hold_when_a_writer_is_killed_and_another_comes() {
+    if let Some(path) = std::env::var_os("LATH_PROCESS_STORE") {
+        let store = options().open(path).unwrap();
+        for round in 1..1_000_000 {
+            commit(&store, round);
+            say(round);
+        }
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store");
+    let mut least = 0;
+    let mut reader: Option<Store> = None;
+    let mut held: Vec<(u64, Snapshot)> = Vec::new();
+    for _ in 0..3 {
+        let name = "readers_keep_what_they_hold_when_a_writer_is_killed_and_another_comes";
+        let (mut writer, mut lines) = start(name, &path);
+        wait_for(&mut lines, 5);
+        let reader = reader.get_or_insert_with(|| options().read_only(true).open(&path).unwrap());
+        let snapshot = reader.snapshot().unwrap();
+        held.push((round_of(&snapshot), snapshot));
+        wait_for(&mut lines, 25);
+        writer.kill().unwrap();
+        writer.wait().unwrap();
+        // Nobody writes, and what the dead one published last is there.
+        let snapshot = reader.snapshot().unwrap();
+        let last = round_of(&snapshot);
+        assert!(last >= 25);
+        held.push((last, snapshot));
+
+        // Half of what is held goes; the rest outlives many commits, the space of which is used again and again. All the
+        // while, when the next writer opens and when it closes, others read.
+        held.truncate(held.len() - 1);
+        let is_over = AtomicBool::new(false);
+        let recovered = std::thread::scope(|scope| {
+            let _end = End(&is_over);
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    round_of(&reader.snapshot().unwrap());
+                }
+            });
+            let store = options().open(&path).unwrap();
+            let recovered = round_of(&store.snapshot().unwrap());
+            assert!(recovered >= last, "{recovered} after {last}");
+            for round in 1000..1040 {
+                commit(&store, round);
+                assert_eq!(round_of(&reader.snapshot().unwrap()), round);
+                for (round, snapshot) in &held {
+                    assert_eq!(round_of(snapshot), *round);
+                }
+            }
+            let report = store.check().unwrap();
+            assert!(report.is_sound(), "{report:?}");
+            drop(store);
+            recovered
+        });
+        least = least.max(recovered);
+    }
+    assert!(least >= 25);
+}
+
+#[test]
+fn a_killed_reader_holds_no_space() {
+    if let Some(path) = std::env::var_os("LATH_PROCESS_STORE") {
+        let store = options().read_only(true).open(path).unwrap();
+        let snapshot = store.snapshot().unwrap();
+        say(round_of(&snapshot));
+        // Until this is killed, or the parent ends.
+        std::io::stdin().read_line(&mut String::new()).unwrap();
+        return;
+    }
+    /// Nodes that some commit needs which counts: after the second commit, and after hundreds.
+    fn nodes(with_reader: bool) -> [u64; 2] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store");
+        // Without checkpoints nothing but readers holds older commits.
+        let store = options().background(false).open(&path).unwrap();
+        let nodes = || {
+            let report = store.check().unwrap();
+            assert!(report.is_sound(), "{report:?}");
+            report.nodes
+        };
+        commit(&store, 1);
+        let reader = with_reader.then(|| start("a_killed_reader_holds_no_space", &path));
+        let reader = reader.map(|(reader, mut lines)| {
+            wait_for(&mut lines, 1);
+            reader
+        });
+        commit(&store, 2);
+        let of_few = nodes();
+        if let Some(mut reader) = reader {
+            reader.kill().unwrap();
+            reader.wait().unwrap();
+        }
+        // The writer asks who lives every few hundred commits.
+        for round in 3..600 {
+            commit(&store, round);
+        }
+        [of_few, nodes()]
+    }
+    let (without, with) = (nodes(false), nodes(true));
+    assert!(with[0] > without[0], "{with:?} {without:?}");
+    assert_eq!(with[1], without[1]);
+}
+
+#[test]
+fn others_read_while_the_file_gets_shorter_and_longer() {
+    const NAME: &str = "others_read_while_the_file_gets_shorter_and_longer";
+    const LAST: u64 = 1 << 40;
+    if let Some(path) = std::env::var_os("LATH_PROCESS_STORE") {
+        let store = options().read_only(true).open(path).unwrap();
+        let mut held: Vec<(u64, Snapshot)> = Vec::new();
+        let is_over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let (store, is_over) = (&store, &is_over);
+            let _end = End(is_over);
+            scope.spawn(move || {
+                while !is_over.load(Ordering::Relaxed) {
+                    round_of(&store.snapshot().unwrap());
+                }
+            });
+            for turn in 0_u64.. {
+                let snapshot = store.snapshot().unwrap();
+                let round = round_of(&snapshot);
+                if turn % 100 == 0 {
+                    held.push((round, snapshot));
+                    say(round);
+                }
+                for (round, snapshot) in &held {
+                    assert_eq!(round_of(snapshot), *round);
+                }
+                if held.len() > 3 {
+                    held.remove(0);
+                }
+                if round == LAST {
+                    return;
+                }
+            }
+        });
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store");
+    let store = options().open(&path).unwrap();
+    commit(&store, 1);
+    let (mut reader, mut lines) = start(NAME, &path);
+    wait_for(&mut lines, 1);
+    let (mut shorter, mut round) = (0, 1_u64);
+    while shorter < 40 {
+        let mut transaction = store.begin().unwrap();
+        let mut tree = transaction.tree("much").unwrap();
+        for key in 0..3000 + round % 7 * 1000 {
+            tree.set(&key.to_be_bytes(), &[7; 300]).unwrap();
+        }
+        transaction.commit().unwrap();
+        round += 1;
+        commit(&store, round);
+        let mut transaction = store.begin().unwrap();
+        transaction.drop_tree("much").unwrap();
+        transaction.commit().unwrap();
+        let done = store.compact().unwrap();
+        shorter += u64::from(done.bytes_after + (1 << 20) <= done.bytes_before);
+        assert!(round < 4000, "the file got shorter only {shorter} times");
+        assert!(reader.try_wait().unwrap().is_none(), "the reader has ended");
+        if round % 10 == 0 {
+            let report = store.check().unwrap();
+            assert!(report.is_sound(), "{report:?}");
+        }
+    }
+    commit(&store, LAST);
+    assert!(reader.wait().unwrap().success());
+}

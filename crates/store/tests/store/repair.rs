@@ -1,0 +1,187 @@
+//! What is brought over from damaged stores.
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use lath_store::{Error, Options, Snapshot, Store, repair};
+
+const COUNT: u32 = 20_000;
+
+fn value(key: u32) -> Vec<u8> {
+    vec![key as u8; if key.is_multiple_of(500) { 3_000 } else { 20 }]
+}
+
+fn build(path: &Path) {
+    let store = Options::new().background(false).open(path).unwrap();
+    let mut transaction = store.begin().unwrap();
+    let mut tree = transaction.tree("a").unwrap();
+    tree.append((0..COUNT).map(|key| (key.to_be_bytes(), value(key)))).unwrap();
+    transaction.tree("b").unwrap().put(b"one", b"1").unwrap();
+    transaction.commit().unwrap();
+}
+
+/// How many keys of the tree are there, all with the right value.
+fn count_right(path: &Path) -> u32 {
+    let store = Store::open(path).unwrap();
+    assert!(store.check().unwrap().is_sound());
+    let snapshot = store.snapshot().unwrap();
+    let Some(tree) = snapshot.tree("a").unwrap() else { return 0 };
+    let mut count = 0;
+    for entry in tree.iter() {
+        let (key, found) = entry.unwrap();
+        assert_eq!(found, value(u32::from_be_bytes(key.try_into().unwrap())));
+        count += 1;
+    }
+    count
+}
+
+#[test]
+fn a_sound_store_is_brought_over_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, target) = (folder.path().join("store"), folder.path().join("repaired"));
+    build(&path);
+    let store = Store::open(&path).unwrap();
+    assert!(matches!(repair(&path, folder.path().join("other")), Err(Error::Busy)));
+    drop(store);
+    let report = repair(&path, &target).unwrap();
+    assert!(report.problems.is_empty(), "{:#?}", report.problems);
+    assert_eq!((report.keys, count_right(&target)), (u64::from(COUNT) + 1, COUNT));
+    assert!(matches!(repair(&path, &target), Err(Error::Exists(_))));
+}
+
+#[test]
+fn what_is_lost_with_damaged_nodes_is_told_and_little() {
+    let seed = fastrand::u64(..);
+    println!("seed {seed}");
+    let mut rng = fastrand::Rng::with_seed(seed);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store");
+    build(&path);
+    let whole = std::fs::read(&path).unwrap();
+    let mut lossy = 0;
+    for round in 0..40 {
+        let mut bytes = whole.clone();
+        let used = bytes.iter().rposition(|byte| *byte != 0).unwrap();
+        let at = rng.usize(8192..used);
+        bytes[at] ^= 1 << rng.u8(..8);
+        std::fs::write(&path, &bytes).unwrap();
+        let target = folder.path().join(format!("repaired {round}"));
+        let report = repair(&path, &target).unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), bytes, "the damaged store was changed");
+        let count = count_right(&target);
+        assert_eq!(count == COUNT && report.keys == u64::from(COUNT) + 1, report.problems.is_empty(), "byte {at}");
+        lossy += u32::from(count < COUNT);
+    }
+    assert!(lossy > 10, "{lossy}");
+}
+
+/// A store with three versions of a tree, two of them kept by name, the last in the log only; killed.
+fn build_versions(path: &Path, copy: &Path) -> Vec<BTreeMap<Vec<u8>, Vec<u8>>> {
+    let store = Options::new().background(false).open(path).unwrap();
+    let mut versions = vec![BTreeMap::new()];
+    for round in 0..4_u8 {
+        let mut entries = versions[versions.len() - 1].clone();
+        let mut transaction = store.begin().unwrap();
+        if round > 1 {
+            transaction.keep_snapshot(&format!("before {round}")).unwrap();
+        }
+        for number in (0..2_000_u32).filter(|number| number % (u32::from(round) + 1) == 0) {
+            let key = number.to_be_bytes().to_vec();
+            let mut tree = transaction.tree("a").unwrap();
+            if number % 7 == u32::from(round) {
+                assert_eq!(tree.remove(&key).unwrap(), entries.remove(&key).is_some());
+            } else {
+                tree.put(&key, &[round; 30]).unwrap();
+                entries.insert(key, vec![round; 30]);
+            }
+        }
+        transaction.tree(if round == 0 { "only at first" } else { "later" }).unwrap();
+        if round == 2 {
+            transaction.drop_tree("only at first").unwrap();
+        }
+        transaction.commit().unwrap();
+        versions.push(entries);
+        if round == 2 {
+            store.checkpoint().unwrap();
+        }
+    }
+    for suffix in ["", "-log0", "-log1"] {
+        let name = |path: &Path| format!("{}{suffix}", path.display());
+        std::fs::copy(name(path), name(copy)).unwrap();
+    }
+    versions
+}
+
+fn entries(snapshot: &Snapshot) -> BTreeMap<Vec<u8>, Vec<u8>> {
+    let tree = snapshot.tree("a").unwrap().unwrap();
+    tree.iter().map(|entry| entry.map(|(key, value)| (key, value.to_vec())).unwrap()).collect()
+}
+
+#[test]
+fn snapshots_kept_by_name_are_brought_over_as_they_were() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, target) = (folder.path().join("killed"), folder.path().join("repaired"));
+    let versions = build_versions(&folder.path().join("store"), &path);
+    let report = repair(&path, &target).unwrap();
+    assert!(report.problems.is_empty(), "{:#?}", report.problems);
+    // The other one is in the log.
+    assert_eq!((report.snapshots, report.keys), (1, versions[3].len() as u64));
+    let store = Store::open(&target).unwrap();
+    assert!(store.check().unwrap().is_sound());
+    let newest = store.snapshot().unwrap();
+    assert_eq!(newest.snapshots().unwrap(), ["before 2", "before 3"]);
+    assert!(entries(&newest) == versions[4] && newest.trees().unwrap() == ["a", "later"]);
+    for (name, version, trees) in
+        [("before 2", 2, &["a", "later", "only at first"][..]), ("before 3", 3, &["a", "later"])]
+    {
+        let named = newest.snapshot(name).unwrap().unwrap();
+        assert!(entries(&named) == versions[version], "{name}");
+        assert_eq!(named.trees().unwrap(), trees, "{name}");
+    }
+}
+
+#[test]
+fn the_last_checkpoint_is_found_without_headers() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("killed");
+    let versions = build_versions(&folder.path().join("store"), &path);
+    let whole = std::fs::read(&path).unwrap();
+    // Damaged all over; or in their checksums only, so that whose log it is can still be read.
+    for (is_all, expected) in [(true, &versions[3]), (false, &versions[4])] {
+        let mut bytes = whole.clone();
+        for slot in [0, 4096] {
+            if is_all {
+                bytes[slot..slot + 88].fill(0xE5);
+            } else {
+                bytes[slot + 85] ^= 4;
+            }
+        }
+        std::fs::write(&path, &bytes).unwrap();
+        assert!(matches!(Store::open(&path), Err(Error::Corrupt { .. })));
+        let target = folder.path().join(format!("repaired {is_all}"));
+        let report = repair(&path, &target).unwrap();
+        let told: Vec<_> = report.problems.iter().map(|problem| problem.what.as_str()).collect();
+        assert!(told[0].contains("commit 3 was found"), "{told:?}");
+        assert_eq!(told.len(), 1 + usize::from(is_all), "{told:?}");
+        let store = Store::open(&target).unwrap();
+        assert!(store.check().unwrap().is_sound());
+        assert!(entries(&store.snapshot().unwrap()) == *expected);
+    }
+    // Nor is there a record of any commit.
+    std::fs::write(&path, vec![0xE5; 1 << 16]).unwrap();
+    let target = folder.path().join("nothing");
+    assert!(matches!(repair(&path, &target), Err(Error::Corrupt { .. })));
+    let left = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
+    assert_eq!(left.filter(|name| name.to_str().unwrap().starts_with("nothing")).count(), 0);
+}
+
+#[test]
+fn headers_of_a_store_that_was_closed_can_be_lost_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, target) = (folder.path().join("store"), folder.path().join("repaired"));
+    build(&path);
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes[..8192].fill(0);
+    std::fs::write(&path, &bytes).unwrap();
+    let report = repair(&path, &target).unwrap();
+    assert_eq!((report.keys, count_right(&target)), (u64::from(COUNT) + 1, COUNT), "{:#?}", report.problems);
+}

@@ -1,0 +1,57 @@
+//! Who holds a store's space.
+use lath_store::{Holder, Options, Stats, Store};
+
+fn rewrite(store: &Store, tree: &str, round: u8) {
+    let mut transaction = store.begin().unwrap();
+    let mut tree = transaction.tree(tree).unwrap();
+    for key in 0..2_000u32 {
+        tree.put(&key.to_be_bytes(), &[round; 40]).unwrap();
+    }
+    transaction.commit().unwrap();
+}
+
+fn held_by(stats: &Stats, by: &Holder) -> u64 {
+    stats.held.iter().filter(|held| held.by == *by).map(|held| held.bytes).sum()
+}
+
+#[test]
+fn what_is_held_is_told_by_who_holds_it() {
+    let store = Options::new().background(false).open_in_memory().unwrap();
+    rewrite(&store, "a", 0);
+    store.checkpoint().unwrap();
+    let stats = store.stats().unwrap();
+    assert_eq!((stats.sequence, stats.oldest_reader), (1, None));
+    let bytes = stats.file_bytes - stats.free_bytes - stats.dead_bytes;
+    assert!(bytes > 80_000, "{stats:?}");
+
+    // The last checkpoint holds what the first commit had.
+    rewrite(&store, "a", 1);
+    let stats = store.stats().unwrap();
+    assert!(held_by(&stats, &Holder::Checkpoint) > 80_000, "{stats:?}");
+    assert_eq!(stats.held.iter().map(|held| held.bytes).sum::<u64>(), stats.dead_bytes);
+    store.checkpoint().unwrap();
+    assert!(held_by(&store.stats().unwrap(), &Holder::Checkpoint) < 1_000);
+
+    // A reader, and then a name for a later commit.
+    let reader = store.snapshot().unwrap();
+    rewrite(&store, "a", 2);
+    let mut transaction = store.begin().unwrap();
+    transaction.keep_snapshot("third").unwrap();
+    transaction.commit().unwrap();
+    rewrite(&store, "a", 3);
+    store.checkpoint().unwrap();
+    let stats = store.stats().unwrap();
+    assert_eq!((stats.sequence, stats.oldest_reader), (5, Some(2)));
+    assert!(held_by(&stats, &Holder::Reader) > 80_000, "{stats:?}");
+    assert!(held_by(&stats, &Holder::Snapshot("third".to_owned())) > 80_000, "{stats:?}");
+    assert!(stats.held.is_sorted_by_key(|held| held.sequence));
+
+    drop(reader);
+    let mut transaction = store.begin().unwrap();
+    assert!(transaction.drop_snapshot("third").unwrap());
+    transaction.commit().unwrap();
+    store.checkpoint().unwrap();
+    let stats = store.stats().unwrap();
+    assert_eq!(stats.oldest_reader, None);
+    assert!(stats.dead_bytes < 1_000 && stats.trailing_free_bytes <= stats.free_bytes, "{stats:?}");
+}
