@@ -12,9 +12,9 @@ build:
 test *ARGS:
     cargo test --workspace {{ARGS}}
 
-# The dispatching suites once per tier below the best
-tiers:
-    .ci/run tiers
+# Whole suites once per tier below the best; `just test` has a sweep over all tiers
+suites:
+    .ci/run suites
 
 # The kernels' tests on NEON (emulated unless this is AArch64)
 neon *FILTER:
@@ -32,9 +32,9 @@ bloom-pairs:
 loom:
     cargo test --release -p lath-store --features loom --lib readers::model
 
-# Fuzz targets over their seeds, or for a number of seconds each: `just fuzz 60 TARGET`
+# Fuzz targets for a number of seconds each: `just fuzz 60 TARGET`
 fuzz *ARGS:
-    scripts/fuzz-seeds.sh {{ARGS}}
+    scripts/fuzz.sh {{ARGS}}
 
 # Have other people's readers read what Lath writes: `just interop 20` for a few tables
 interop *CASES:
@@ -50,11 +50,11 @@ crashes *ARGS:
 
 # Five hundred processes killed while they write to a store
 kills:
-    LATH_FULL=1 cargo test --release -p lath-store --test kill -- --nocapture
+    LATH_FULL=1 cargo test --release -p lath-store --test store -- --nocapture kill::
 
 # Every byte of small stores changed to three others, and the files cut off at every length
 damage:
-    LATH_FULL=1 cargo test --release -p lath-store --test damage -- --nocapture
+    LATH_FULL=1 cargo test --release -p lath-store --test store -- --nocapture damage::
 
 # Twenty million keys, all written anew ten times: how long the file gets, and whether all is there
 overwrite *ARGS:
@@ -88,6 +88,6 @@ lint:
 docs:
     cargo doc --workspace --no-deps --open
 
-# All that has to hold before a change lands
+# All that has to hold before a change lands; `just ci full` adds the long proofs
 ci *SECTIONS:
     .ci/run {{SECTIONS}}

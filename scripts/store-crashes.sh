@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Images of a store whose power failed, each opened, checked and compared with what was committed: `tests/crash.rs`, in
+# Images of a store whose power failed, each opened, checked and compared with what was committed: `tests/store/crash.rs`, in
 # several processes with seeds of their own. The test is copied first, so that later builds do not disturb it.
 #
 #   scripts/store-crashes.sh [IMAGES [PROCESSES]]     a million, in two processes
@@ -11,8 +11,8 @@ processes=${2:-2}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
-test=$(cargo test --release -p lath-store --test crash --no-run --message-format=json |
-    sed -n 's/.*"executable":"\([^"]*\/crash-[^"]*\)".*/\1/p')
+test=$(cargo test --release -p lath-store --test store --no-run --message-format=json |
+    sed -n 's/.*"executable":"\([^"]*\/store-[^"]*\)".*/\1/p')
 cp "$test" "$folder/crash"
 
 # So many at a time, each time from a new seed, so that a failure is soon told and soon repeated.
@@ -20,7 +20,7 @@ chunk=20000
 crash() {
     local left=$1
     while ((left > 0)); do
-        LATH_IMAGES=$((left < chunk ? left : chunk)) "$folder/crash" --nocapture >"$folder/$2.log" 2>&1 || {
+        LATH_IMAGES=$((left < chunk ? left : chunk)) "$folder/crash" --nocapture crash:: >"$folder/$2.log" 2>&1 || {
             cat "$folder/$2.log"
             return 1
         }

@@ -8,7 +8,7 @@
 # What each of them sees: the thread sanitizer knows memory by its address, so that it sees all threads of one process, and
 # the mapped file through the mapping of one handle; what another process, or a second mapping of the same file, does to the
 # same page it does not see. `LOOM_MAX_PREEMPTIONS=4 just loom` goes through the orders of the readers' protocol, and
-# tests/processes.rs through real processes. It knows no fences: where the protocol needs one (WF, RF in
+# tests/store/processes.rs through real processes. It knows no fences: where the protocol needs one (WF, RF in
 # src/readers/protocol.rs), the sanitizer only sees what the acquires and releases around it order, which has to be enough for
 # every byte that is read. The address sanitizer guards the heap and the stack, and no nodes within the mapped file: those
 # are checked by slices' bounds, and what is freed is overwritten.
@@ -44,5 +44,5 @@ for sanitizer in "${sanitizers[@]}"; do
     "$folder/$target/release/examples/soak" "$seconds"
     echo "== $sanitizer: tests"
     cargo +nightly test --quiet --target-dir "$folder" "${options[@]}" --lib -- readers space trie check
-    cargo +nightly test --quiet --target-dir "$folder" "${options[@]}" --test store --test model --test check --test backup
+    cargo +nightly test --quiet --target-dir "$folder" "${options[@]}" --test store -- operations model check backup
 done

@@ -1,21 +1,18 @@
 #!/bin/sh
-# Runs every fuzz target once over its seeds: each file of fuzz/seeds/TARGET, nothing mutated.
-# Needs a nightly toolchain; installs cargo-fuzz where it is missing. Targets that mutate are built with the address sanitizer;
-# for seeds alone it would double the time of compiling, and the kernels' own tests have guard pages.
+# Fuzzes every target, mutating from the seeds in fuzz/seeds/TARGET. The seeds alone are an ordinary test of
+# lath-fuzz-targets. Needs a nightly toolchain; installs cargo-fuzz where it is missing.
 #
-#   scripts/fuzz-seeds.sh              every target, seeds only
-#   scripts/fuzz-seeds.sh SECONDS      every target for so many seconds each, mutating from the seeds
-#   scripts/fuzz-seeds.sh SECONDS TARGET…
-#   LATH_FUZZ=kernels scripts/fuzz-seeds.sh …   only the targets that do not go through the reader: those build in a
-#                                      minute, where Arrow with sanitizers takes seven on two cores
+#   scripts/fuzz.sh [SECONDS [TARGET…]]     20 seconds each, all targets; 0 seconds runs the seeds under libFuzzer
+#   LATH_FUZZ=kernels scripts/fuzz.sh …     only the targets that do not go through the reader: those build in a
+#                                           minute, where Arrow with sanitizers takes seven on two cores
 set -eu
 cd "$(dirname "$0")/.."
 
-seconds=${1:-0}
+seconds=${1:-20}
 [ $# -gt 0 ] && shift
 
 if ! cargo +nightly --version >/dev/null 2>&1; then
-    echo "fuzz-seeds: no nightly toolchain; rustup toolchain install nightly --profile minimal" >&2
+    echo "fuzz: no nightly toolchain; rustup toolchain install nightly --profile minimal" >&2
     exit 1
 fi
 cargo fuzz --version >/dev/null 2>&1 || cargo install --locked cargo-fuzz
@@ -37,7 +34,7 @@ cargo +nightly fuzz build --sanitizer $sanitizer $features --fuzz-dir fuzz
 
 for target in $targets; do
     seeds=fuzz/seeds/$target
-    [ -d "$seeds" ] || { echo "fuzz-seeds: no seeds for $target" >&2; exit 1; }
+    [ -d "$seeds" ] || { echo "fuzz: no seeds for $target" >&2; exit 1; }
     corpus=fuzz/corpus/$target
     mkdir -p "$corpus"
     if [ "$seconds" -eq 0 ]; then
@@ -47,7 +44,7 @@ for target in $targets; do
         limit=-max_total_time=$seconds
         set -- "$corpus" "$seeds"
     fi
-    echo "fuzz-seeds: $target"
+    echo "fuzz: $target"
     cargo +nightly fuzz run --sanitizer $sanitizer $features --fuzz-dir fuzz "$target" "$@" -- \
         "$limit" -timeout=20 -rss_limit_mb=2500 -malloc_limit_mb=600 -max_len=16384 -verbosity=0
 done
