@@ -8,6 +8,10 @@ default:
 build:
     cargo build --workspace --all-targets
 
+# The command as it is given to others, with its debug information in a file beside it
+release:
+    scripts/release.sh
+
 # The tests at the best tier that the processor has
 test *ARGS:
     cargo test --workspace {{ARGS}}
