@@ -3,6 +3,10 @@
 //! A pattern is cut at its `%` into pieces. The first piece has to stand at the start of a value and the last one at its
 //! end; those between are looked for from left to right, which finds a match if there is one. All of it goes over bytes:
 //! where `_` stands, a character of UTF-8 is passed over.
+//!
+//! Without regard to case, the characters of both sides are put into lower case, each for itself and each to one other, so
+//! that `_` remains one character of the value. It is Unicode's simple lower case, as in DuckDB: `İ` becomes `i`, and `ß` is
+//! not `SS`.
 
 use bytes::Bytes;
 
@@ -48,9 +52,8 @@ impl Pattern {
                 '\\' => chars.next().unwrap_or('\\'),
                 other => other,
             };
-            let mut buffer = [0; 4];
-            let mut push = |c: char| items.extend(c.encode_utf8(&mut buffer).bytes().map(Item::Byte));
-            if ignore_case { c.to_lowercase().for_each(push) } else { push(c) }
+            let c = if ignore_case { simple_lowercase(c) } else { c };
+            items.extend(c.encode_utf8(&mut [0; 4]).bytes().map(Item::Byte));
         }
         pieces.push(Piece::new(items));
         let prefix = if ignore_case { Bytes::new() } else { pieces[0].leading_bytes() };
@@ -92,7 +95,7 @@ impl Pattern {
             if value.is_ascii() {
                 return self.matches_utf8(&value.to_ascii_lowercase());
             }
-            let lower = |text: &str| text.chars().flat_map(char::to_lowercase).collect::<String>();
+            let lower = |text: &str| text.chars().map(simple_lowercase).collect::<String>();
             return self.matches_utf8(&repaired(value, lower));
         }
         let has_any = self.pieces.iter().any(|piece| piece.literal.is_none());
@@ -126,6 +129,12 @@ fn repaired(value: &[u8], valid: impl Fn(&str) -> String) -> Vec<u8> {
         text.extend(chunk.invalid().iter().map(|_| 0xF8));
     }
     text
+}
+
+/// Unicode's simple lower case: one character for each. Only `İ` has a longer one in full (`i` and a dot above), and that
+/// starts with the simple one.
+fn simple_lowercase(c: char) -> char {
+    c.to_lowercase().next().unwrap_or(c)
 }
 
 /// Whether a byte goes on with the character before it.
@@ -269,6 +278,50 @@ mod tests {
             assert_eq!(Pattern::new(&text, true).matches(upper.as_bytes()), expected, "{text} on {upper}");
         }
         assert!(matches > 1000);
+    }
+
+    #[test]
+    fn the_only_character_whose_full_lower_case_is_longer_is_the_dotted_i() {
+        let longer = (char::MIN..=char::MAX).filter(|c| c.to_lowercase().count() != 1);
+        assert_eq!(longer.collect::<String>(), "İ");
+        // UnicodeData.txt, in the column of the simple lower case: 0130 becomes 0069.
+        assert_eq!(simple_lowercase('İ'), 'i');
+    }
+
+    #[test]
+    fn ilike_matches_by_the_characters_of_the_value() {
+        // Value, pattern, and what DuckDB says.
+        for (value, pattern, expected) in [
+            ("İ", "_", true),
+            ("İ", "__", false),
+            ("İ", "i", true),
+            ("i", "İ", true),
+            ("İ", "İ", true),
+            ("İ", "i\u{307}", false),
+            ("i\u{307}", "İ_", true),
+            ("İstanbul", "i%", true),
+            ("İstanbul", "_STANBUL", true),
+            ("İSTANBUL", "istan%", true),
+            ("xİy", "%i%", true),
+            ("xİy", "%İY", true),
+            ("xİy", "___", true),
+            ("xİyİ", "%_y_", true),
+            ("Straße", "STRASSE", false),
+            ("Straße", "STRA_E", true),
+            ("Straße", "STRAẞE", true),
+            ("ẞ", "_", true),
+            ("ΟΔΟΣ", "οδοσ", true),
+            ("ΟΔΟΣ", "οδος", false),
+            ("\u{212A}", "k", true),
+            ("k", "\u{212A}", true),
+            ("Ǆ", "ǆ", true),
+            ("ǅ", "ǆ", true),
+            ("ﬁ", "FI", false),
+            ("ŉ", "_", true),
+        ] {
+            let matches = Pattern::new(pattern, true).matches(value.as_bytes());
+            assert_eq!(matches, expected, "{value} ILIKE {pattern}");
+        }
     }
 
     #[test]
