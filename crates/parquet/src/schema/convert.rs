@@ -8,12 +8,14 @@ use parquet::file::metadata::KeyValue;
 use parquet::schema::types::{SchemaDescriptor, TypePtr};
 
 use super::hint::is_readable;
+use super::lists::with_three_levels;
 use super::sound::{Scrutiny, without_unsound_annotations};
+use super::tree;
 use crate::envelope::guard;
 use crate::error::Result;
 
-/// Converts the whole schema; also gives the Parquet types that the Arrow schema stands for, which lack the annotations
-/// that do not hold.
+/// Converts the whole schema; also gives the Parquet types that the Arrow schema stands for: those of the file, with three
+/// levels for every list and without the annotations that do not hold.
 ///
 /// The Arrow schema that a writer left in the file is a hint: one that cannot be read or does not fit the Parquet schema
 /// is ignored, for the Parquet schema is what the data follows.
@@ -21,9 +23,14 @@ pub(super) fn convert(
     descr: &SchemaDescriptor,
     key_value: Option<&[KeyValue]>,
     use_hint: bool,
+    deepest: usize,
 ) -> Result<(Schema, TypePtr)> {
-    let root = descr.root_schema_ptr();
-    let sound = match without_unsound_annotations(&root, Scrutiny::Structure)? {
+    let three_levels = with_three_levels(&descr.root_schema_ptr())?;
+    if let Some(root) = &three_levels {
+        tree::check_depth(root, deepest)?;
+    }
+    let root = three_levels.clone().unwrap_or_else(|| descr.root_schema_ptr());
+    let sound = match without_unsound_annotations(&root, Scrutiny::Structure)?.or(three_levels) {
         Some(root) => Cow::Owned(SchemaDescriptor::new(root)),
         None => Cow::Borrowed(descr),
     };

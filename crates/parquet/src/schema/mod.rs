@@ -23,6 +23,7 @@
 
 mod convert;
 mod hint;
+mod lists;
 mod projection;
 mod refine;
 mod sound;
@@ -41,7 +42,7 @@ use parquet::schema::types::SchemaDescriptor;
 
 use self::projection::Paths;
 use self::refine::Refinement;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::options::{Limits, Strings};
 
 pub use projection::Projection;
@@ -83,11 +84,8 @@ pub(crate) fn convert(
     options: &SchemaOptions,
 ) -> Result<Converted> {
     let deepest = options.limits.schema_depth.min(DEEPEST_SCHEMA);
-    let depth = tree::depth(descr.root_schema(), deepest + 1);
-    if depth > deepest {
-        return Err(Error::limit("depth of the schema (schema_depth)", deepest as u64, depth as u64));
-    }
-    let (schema, root) = convert::convert(descr, key_value, options.use_hint)?;
+    tree::check_depth(descr.root_schema(), deepest)?;
+    let (schema, root) = convert::convert(descr, key_value, options.use_hint, deepest)?;
     let nodes = tree::nodes(descr, &root, schema.fields())?;
     Ok(Converted { nodes, metadata: schema.metadata })
 }

@@ -17,8 +17,17 @@ pub(super) fn nodes(descr: &SchemaDescriptor, root: &Type, fields: &Fields) -> R
     walk.children(root, fields, Levels { def: 0, rep: 0, ancestor_def: 0 })
 }
 
+/// An error if the schema is deeper than `deepest`.
+pub(super) fn check_depth(root: &Type, deepest: usize) -> Result<()> {
+    let depth = depth(root, deepest + 1);
+    if depth > deepest {
+        return Err(Error::limit("depth of the schema (schema_depth)", deepest as u64, depth as u64));
+    }
+    Ok(())
+}
+
 /// Depth of a type: 0 for the root of an empty schema, 1 for flat columns. Stops counting past `bound`.
-pub(super) fn depth(ty: &Type, bound: usize) -> usize {
+fn depth(ty: &Type, bound: usize) -> usize {
     if ty.is_primitive() || bound == 0 {
         return 0;
     }
@@ -151,7 +160,8 @@ impl Walk<'_> {
 
 /// What the element of a LIST-annotated group is.
 enum Element<'a> {
-    /// The repeated child itself: the two-level lists of old writers.
+    /// The repeated child itself: the two-level lists of old writers. Those whose repeated child has one repeated child
+    /// itself have three levels by now, see [`super::lists`].
     Repeated,
     /// The only child of the repeated group: the three-level structure of the specification.
     Child(&'a TypePtr),

@@ -1,6 +1,9 @@
+use std::fmt::Write;
+
 use parquet::arrow::parquet_to_arrow_schema;
 
-use super::{build_offsets, parse, render};
+use super::{build, build_offsets, offsets, parse, render};
+use crate::error::Error;
 
 /// Checks the tree, and that its schema is the one that the `parquet` crate makes.
 fn assert_tree(message: &str, expected: &str) {
@@ -77,15 +80,55 @@ fn a_repeated_group_named_array_or_tuple_is_the_element() {
 }
 
 #[test]
-fn a_repeated_list_named_array_is_not_the_element() {
+fn a_repeated_group_of_one_repeated_child_is_the_element() {
+    // The parquet crate goes by other rules here.
+    let assert_tree = |message, expected: &str| assert_eq!(render(&build_offsets(message).1), expected);
     assert_tree(
         "message m { optional group my_list (LIST) { repeated group array (LIST) { repeated int32 array; } } }",
         "my_list:1/0/0[2 array:2/1/2[3 array:3/2/3#0]]",
     );
     assert_tree(
         "message m { optional group my_list (LIST) { repeated group array { repeated int32 num; } } }",
-        "my_list:1/0/0[2 num:2/1/2[3 num:3/2/3#0]]",
+        "my_list:1/0/0[2 array:2/1/2{num:2/1/2[3 num:3/2/3#0]}]",
     );
+    assert_tree(
+        "message m { optional group my_list (LIST) { repeated group element (MAP) {
+           repeated group key_value { required int32 key; optional int32 value; } } } }",
+        "my_list:1/0/0[2 element:2/1/2[3 key_value:3/2/3{key:3/2/3#0 value:4/2/3#1}]]",
+    );
+    // A list of lists of lists, and one of maps of the wrong structure.
+    assert_tree(
+        "message m { required group a (LIST) { repeated group b (LIST) { repeated group c (LIST) { repeated int32 d; } } } }",
+        "a:0/0/0[1 b:1/1/1[2 c:2/2/2[3 d:3/3/3#0]]]",
+    );
+    assert_tree(
+        "message m { required group a (LIST) { repeated group b (MAP) { repeated group c { required int32 d;
+           required int32 e; required int32 f; } } } }",
+        "a:0/0/0[1 b:1/1/1{c:1/1/1[2 c:2/2/2{d:2/2/2#0 e:2/2/2#1 f:2/2/2#2}]}]",
+    );
+    // Without annotation around it there is no list to be had.
+    assert_tree(
+        "message m { required group a { repeated group b { repeated int32 c; } } }",
+        "a:0/0/0{b:0/0/0[1 b:1/1/1{c:1/1/1[2 c:2/2/2#0]}]}",
+    );
+    // Without leaves there is nothing to read.
+    assert_tree(
+        "message m { optional group l (LIST) { repeated group e { repeated group x { } } } required int32 b; }",
+        "b:0/0/0#0",
+    );
+}
+
+#[test]
+fn the_levels_that_old_lists_stand_for_count_for_the_limit() {
+    let list_of_lists = |depth: usize| {
+        let mut message = String::from("message m { required group g (LIST) { ");
+        (2..depth).for_each(|level| write!(message, "repeated group g{level} (LIST) {{ ").unwrap());
+        message + "repeated int32 a; " + &"} ".repeat(depth)
+    };
+    let (_, nodes) = build_offsets(&list_of_lists(50));
+    assert!(render(&nodes).ends_with(&format!("[49 a:49/49/49#0{}", "]".repeat(49))));
+    let error = build(&parse(&list_of_lists(60)), None, &offsets(), None).unwrap_err();
+    assert!(matches!(error, Error::Limit { limit: 100, needed: 101, .. }), "{error}");
 }
 
 #[test]
