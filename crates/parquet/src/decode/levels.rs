@@ -4,7 +4,7 @@ use arrow_buffer::Buffer;
 use lath_kernels::{bitpack, levels, rle, select};
 
 use crate::error::{Error, Result};
-use crate::page::Levels;
+use crate::page::{BitOrder, Levels};
 
 /// Decodes the levels of one page, a stretch at a time.
 #[derive(Debug)]
@@ -21,9 +21,10 @@ enum Kind {
         decoder: rle::Decoder,
         src: Buffer,
     },
-    /// The deprecated MSB-first packing; `position` counts values.
+    /// The deprecated packing without runs; `position` counts values.
     BitPacked {
         src: Buffer,
+        order: BitOrder,
         position: usize,
     },
 }
@@ -34,7 +35,7 @@ impl LevelDecoder {
             _ if max_level == 0 => Kind::None,
             Levels::None => return Err(Error::corrupt("a page without the levels that its column needs")),
             Levels::Rle(src) => Kind::Rle { decoder: rle::Decoder::new(bit_width(max_level))?, src },
-            Levels::BitPacked(src) => Kind::BitPacked { src, position: 0 },
+            Levels::BitPacked(src, order) => Kind::BitPacked { src, order, position: 0 },
         };
         Ok(Self { max_level, kind })
     }
@@ -49,8 +50,8 @@ impl LevelDecoder {
                     return Err(Error::corrupt("levels end before the page's values do"));
                 }
             }
-            Kind::BitPacked { src, position } => {
-                decode_bit_packed(src, bit_width(self.max_level), *position, out)?;
+            Kind::BitPacked { src, order, position } => {
+                decode_bit_packed(src, *order, bit_width(self.max_level), *position, out)?;
                 *position += out.len();
             }
         }
@@ -87,8 +88,8 @@ impl LevelDecoder {
     }
 }
 
-/// MSB-first values can only be unpacked from a whole byte on, so this starts at the multiple of eight before `position`.
-fn decode_bit_packed(src: &[u8], width: u32, position: usize, out: &mut [u8]) -> Result<()> {
+/// Values can only be unpacked from a whole byte on, so this starts at the multiple of eight before `position`.
+fn decode_bit_packed(src: &[u8], order: BitOrder, width: u32, position: usize, out: &mut [u8]) -> Result<()> {
     let lead = position % 8;
     let mut start = position - lead;
     let mut rest = out;
@@ -98,7 +99,11 @@ fn decode_bit_packed(src: &[u8], width: u32, position: usize, out: &mut [u8]) ->
         let wanted = (rest.len() + skip).min(block.len());
         let from = (start / 8).checked_mul(width as usize).filter(|&from| from <= src.len());
         let from = from.ok_or_else(|| Error::corrupt("levels end before the page's values do"))?;
-        bitpack::unpack_msb_u8(&src[from..], width, &mut block[..wanted])?;
+        let unpack = match order {
+            BitOrder::LeastSignificantFirst => bitpack::unpack_u8,
+            BitOrder::MostSignificantFirst => bitpack::unpack_msb_u8,
+        };
+        unpack(&src[from..], width, &mut block[..wanted])?;
         let (now, later) = rest.split_at_mut(wanted - skip);
         now.copy_from_slice(&block[skip..wanted]);
         rest = later;
@@ -110,4 +115,33 @@ fn decode_bit_packed(src: &[u8], width: u32, position: usize, out: &mut [u8]) ->
 
 fn bit_width(max_level: u8) -> u32 {
     8 - max_level.leading_zeros()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The numbers 0 to 7 in three bits each, as the specification draws them for RLE and for BIT_PACKED.
+    const LEAST_FIRST: [u8; 3] = [0b1000_1000, 0b1100_0110, 0b1111_1010];
+    const MOST_FIRST: [u8; 3] = [0b0000_0101, 0b0011_1001, 0b0111_0111];
+
+    #[test]
+    fn bit_packed_levels_are_unpacked_in_the_order_of_their_writer() {
+        for (order, bytes) in
+            [(BitOrder::LeastSignificantFirst, LEAST_FIRST), (BitOrder::MostSignificantFirst, MOST_FIRST)]
+        {
+            // In steps that end within bytes.
+            for step in [1, 3, 8, 61, 200] {
+                let stored = Levels::BitPacked(Buffer::from_vec(bytes.repeat(25)), order);
+                let mut decoder = LevelDecoder::new(stored, 7).unwrap();
+                let mut levels = vec![0; 200];
+                levels.chunks_mut(step).for_each(|out| decoder.decode(out).unwrap());
+                assert!(
+                    levels.iter().enumerate().all(|(at, &level)| usize::from(level) == at % 8),
+                    "{order:?}: {levels:?}"
+                );
+                assert!(decoder.decode(&mut [0]).is_err());
+            }
+        }
+    }
 }

@@ -14,7 +14,7 @@ use parquet::file::writer::{SerializedPageWriter, TrackedWrite};
 use super::LeafReader;
 use crate::error::{Error, Result};
 use crate::options::Limits;
-use crate::page::{ChunkSpec, PageOptions, PageReader};
+use crate::page::{BitOrder, ChunkSpec, PageOptions, PageReader};
 use crate::schema::Leaf;
 
 /// Entries of the dictionaries; values from PLAIN pages count on from here.
@@ -67,6 +67,7 @@ fn chunk(pages: &str, rows_per_page: u8, value: impl Fn(u8) -> Vec<u8>) -> (Byte
         value_count,
         max_def_level: 0,
         max_rep_level: 0,
+        bit_order: BitOrder::MostSignificantFirst,
         decryptor: None,
     };
     (bytes.into(), spec)

@@ -3,6 +3,7 @@ use std::sync::Arc;
 use parquet::basic::Compression;
 use parquet::file::metadata::ParquetMetaData;
 
+use super::BitOrder;
 use crate::crypto::{FileDecryptor, PageDecryptor};
 use crate::error::{Error, Location, Result};
 
@@ -31,6 +32,8 @@ pub(crate) struct ChunkSpec {
     pub(crate) max_def_level: u8,
     /// Largest repetition level of the column.
     pub(crate) max_rep_level: u8,
+    /// How the writer packs BIT_PACKED levels.
+    pub(crate) bit_order: BitOrder,
     /// How the pages are decrypted; `None` if they are not encrypted.
     pub(crate) decryptor: Option<Arc<PageDecryptor>>,
 }
@@ -92,6 +95,7 @@ impl ChunkSpec {
             file,
             path,
             row_group,
+            bit_order: BitOrder::of_writer(metadata.file_metadata().created_by()),
             decryptor,
         })
     }

@@ -10,6 +10,7 @@
 //!
 //! <https://parquet.apache.org/docs/file-format/data-pages/>
 
+mod bit_order;
 mod buffers;
 mod chunk;
 mod encoding;
@@ -24,6 +25,7 @@ mod tests;
 
 use arrow_buffer::Buffer;
 
+pub(crate) use bit_order::BitOrder;
 pub(crate) use chunk::ChunkSpec;
 pub(crate) use encoding::Encoding;
 pub(crate) use places::PagePlaces;
@@ -72,6 +74,6 @@ pub(crate) enum Levels {
     None,
     /// The RLE/bit-packing hybrid.
     Rle(Buffer),
-    /// The deprecated BIT_PACKED encoding, most significant bit first.
-    BitPacked(Buffer),
+    /// The deprecated BIT_PACKED encoding.
+    BitPacked(Buffer, BitOrder),
 }

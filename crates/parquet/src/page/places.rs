@@ -95,6 +95,7 @@ fn page_location(reader: &mut ThriftReader<'_>) -> Result<(u64, u64), ThriftErro
 
 #[cfg(test)]
 mod tests {
+    use super::super::BitOrder;
     use super::*;
     use crate::write::ThriftWriter;
 
@@ -138,6 +139,7 @@ mod tests {
             value_count,
             max_def_level: 0,
             max_rep_level,
+            bit_order: BitOrder::MostSignificantFirst,
             decryptor: None,
         };
         let places = PagePlaces::read(&of_rows(&[0, 10, 10, 25]), 30).unwrap();

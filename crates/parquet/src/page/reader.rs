@@ -9,7 +9,7 @@ use super::header::{DataHeaderV1, DataHeaderV2, DictionaryHeader, PageHeader, Pa
 use super::places::PagePlaces;
 use super::thrift::ThriftError;
 use super::window::Window;
-use super::{DataPage, DictionaryPage, Levels, Page};
+use super::{BitOrder, DataPage, DictionaryPage, Levels, Page};
 use crate::codec::Decompressor;
 use crate::crypto::{PageDecryptor, PageModule};
 use crate::error::{Error, Result};
@@ -312,8 +312,11 @@ impl PageReader {
     fn data_v1(&mut self, kind: &DataHeaderV1, header: &PageHeader, body: &Buffer) -> Result<DataPage> {
         let mut rest = self.decompress(body, header.uncompressed_len)?;
         let (max_rep, max_def) = (self.chunk.max_rep_level, self.chunk.max_def_level);
-        let rep_levels = split_levels(&mut rest, kind.rep_level_encoding, max_rep, kind.value_count, "repetition")?;
-        let def_levels = split_levels(&mut rest, kind.def_level_encoding, max_def, kind.value_count, "definition")?;
+        let order = self.chunk.bit_order;
+        let rep_levels =
+            split_levels(&mut rest, kind.rep_level_encoding, order, max_rep, kind.value_count, "repetition")?;
+        let def_levels =
+            split_levels(&mut rest, kind.def_level_encoding, order, max_def, kind.value_count, "definition")?;
         Ok(DataPage { value_count: kind.value_count, rep_levels, def_levels, values: rest, encoding: kind.encoding })
     }
 
@@ -474,6 +477,7 @@ impl PageReader {
 fn split_levels(
     rest: &mut Buffer,
     encoding: Encoding,
+    order: BitOrder,
     max_level: u8,
     value_count: usize,
     kind: &'static str,
@@ -498,5 +502,5 @@ fn split_levels(
     }
     let levels = rest.slice_with_length(prefix, len);
     *rest = rest.slice(prefix + len);
-    Ok(if prefix == 0 { Levels::BitPacked(levels) } else { Levels::Rle(levels) })
+    Ok(if prefix == 0 { Levels::BitPacked(levels, order) } else { Levels::Rle(levels) })
 }

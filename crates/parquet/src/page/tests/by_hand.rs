@@ -11,7 +11,9 @@ use parquet::basic::Compression;
 use super::{OPTIONS, level_bytes, pages};
 use crate::error::{Error, Result};
 use crate::options::Limits;
-use crate::page::{ChunkSpec, DataPage, Encoding, Levels, Page, PageOptions, PagePlaces, PageReader, PageSummary};
+use crate::page::{
+    BitOrder, ChunkSpec, DataPage, Encoding, Levels, Page, PageOptions, PagePlaces, PageReader, PageSummary,
+};
 use crate::source::ByteRanges;
 use crate::write::ThriftWriter;
 
@@ -104,6 +106,7 @@ fn chunk(file: &[u8], value_count: u64) -> ChunkSpec {
         value_count,
         max_def_level: 0,
         max_rep_level: 0,
+        bit_order: BitOrder::MostSignificantFirst,
         decryptor: None,
     }
 }
@@ -153,7 +156,7 @@ fn bit_packed_levels_have_the_length_that_their_number_gives() {
     let chunk = ChunkSpec { max_def_level: 1, max_rep_level: 2, ..chunk(&file, 9) };
     let read_pages = read(file, chunk).expect("a sound page");
     let page = data(&read_pages[0]);
-    assert!(matches!(page.rep_levels, Levels::BitPacked(_)));
+    assert!(matches!(page.rep_levels, Levels::BitPacked(_, BitOrder::MostSignificantFirst)));
     assert_eq!((level_bytes(&page.rep_levels), level_bytes(&page.def_levels)), (&[1, 2, 3][..], &[4, 5][..]));
     assert_eq!(page.values.as_slice(), [6, 7]);
 }

@@ -42,6 +42,6 @@ fn pages(source: Arc<dyn ByteRanges>, chunk: ChunkSpec, options: PageOptions) ->
 fn level_bytes(levels: &Levels) -> &[u8] {
     match levels {
         Levels::None => &[],
-        Levels::Rle(bytes) | Levels::BitPacked(bytes) => bytes,
+        Levels::Rle(bytes) | Levels::BitPacked(bytes, _) => bytes,
     }
 }
