@@ -28,20 +28,21 @@ mod prune;
 mod read;
 mod scan;
 mod schema;
-mod source;
 mod write;
+
+use lath_source as source;
 
 pub use dataset::{Dataset, DatasetFile, DatasetOptions, FooterCache, PartitionColumn};
 pub use error::{Error, Location, Result};
 pub use file::{ChunkRange, DecryptionKeys, OpenOptions, ParquetFile, Plan};
 pub use huge_pages::HugePages;
+pub use lath_source::{ByteRanges, Counted, LocalFile, MappedFile, Traffic};
 pub use options::{Limits, Strings};
 pub use predicate::{BatchFilter, Column, Literal, Predicate, column};
 pub use prune::{FilterMemory, PruneReport, Pruned, Pruning};
 pub use read::{Batches, ReadBuilder};
 pub use scan::{Cancel, Scan, ScanBatches, ScanProgress, ScanReport, ScanStream, ScanTimes};
 pub use schema::Projection;
-pub use source::{ByteRanges, Counted, LocalFile, MappedFile, Traffic};
 pub use write::{
     AtomicFile, BloomFilter, ChosenEncoding, Codec, ColumnOptions, ColumnSummary, MergedBatches, PageVersion,
     ParquetWriter, Profile, SortOptions, SortedBatches, Sorter, SortingColumn, SortingWriter, StatisticsLevel,

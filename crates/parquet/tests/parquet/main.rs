@@ -1,8 +1,10 @@
 //! Files read, searched and written, beside the `parquet` crate as the oracle. One program, so that it is linked once.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 
+mod bit_packed_levels;
 mod errors;
 mod memory;
+mod old_lists;
 mod property;
 mod pruning;
 mod reading;

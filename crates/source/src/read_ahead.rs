@@ -8,11 +8,10 @@ use bytes::Bytes;
 
 use super::{ByteRanges, check_range};
 
-/// A source that, where it is read from front to back, asks another for more than is wanted now: twice as much each time, and no
-/// more than the part of the file that is being read has. Any number of places may be read from at once, as the columns of a
-/// file are.
+/// A source that reads another one ahead where that is read from front to back: twice as much each time, up to the end of
+/// the extent. Any number of extents may be read at once, as the columns of a file are.
 #[derive(Debug)]
-pub(crate) struct ReadAhead {
+pub struct ReadAhead {
     source: Arc<dyn ByteRanges>,
     extents: Vec<Extent>,
     windows: Mutex<Windows>,
@@ -20,19 +19,21 @@ pub(crate) struct ReadAhead {
 
 /// A part of a file that is read from front to back, if at all.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Extent {
-    pub(crate) range: Range<u64>,
-    pub(crate) wanted: Wanted,
+pub struct Extent {
+    /// Byte offsets within the file.
+    pub range: Range<u64>,
+    /// How much of it is going to be read.
+    pub wanted: Wanted,
 }
 
 /// How much of an extent is going to be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub enum Wanted {
     /// All of it.
     All,
     /// All of it, if any.
     AllOrNothing,
-    /// Nobody knows.
+    /// Not known.
     Parts,
 }
 
@@ -62,8 +63,9 @@ impl ReadAhead {
     /// Most bytes that are kept.
     const MOST_KEPT_BYTES: u64 = 64 << 20;
 
-    /// Reads from `source`, ahead if requests of it take long, where it is known of parts of the file how they are read.
-    pub(crate) fn within(source: Arc<dyn ByteRanges>, extents: impl FnOnce() -> Vec<Extent>) -> Arc<dyn ByteRanges> {
+    /// Reads `source` ahead, with what is known of the parts of the file; `source` itself if its requests cost nothing
+    /// ([`ByteRanges::request_cost_bytes`]).
+    pub fn within(source: Arc<dyn ByteRanges>, extents: impl FnOnce() -> Vec<Extent>) -> Arc<dyn ByteRanges> {
         let cost = source.request_cost_bytes();
         if cost == 0 {
             return source;

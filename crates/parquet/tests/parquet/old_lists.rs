@@ -3,9 +3,6 @@
 //! Types and rows are those that pyarrow 26 reads from the same bytes, where nothing else is said.
 //!
 //! [backward-compatibility rules]: https://github.com/apache/parquet-format/blob/master/LogicalTypes.md#nested-types
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
-
-mod reading;
 
 use std::sync::Arc;
 
@@ -18,7 +15,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 
-use reading::collect;
+use crate::reading::collect;
 
 /// The entries of a leaf: repetition level, definition level, and a value where the definition level is the largest.
 enum Leaf<'a> {

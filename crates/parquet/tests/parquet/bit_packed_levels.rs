@@ -1,8 +1,5 @@
 //! Levels in the deprecated BIT_PACKED encoding, in both orders of bits that there are of it.
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 #![expect(deprecated, reason = "files with the encoding are still to be read")]
-
-mod reading;
 
 use std::sync::Arc;
 
@@ -19,7 +16,7 @@ use parquet::file::writer::{SerializedFileWriter, SerializedPageWriter, TrackedW
 use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::SchemaDescriptor;
 
-use reading::collect;
+use crate::reading::collect;
 
 const ROWS: i32 = 1000;
 const IMPALA: &str = "impala version 2.6.0-INTERNAL (build 8a48ddb1eff84592b3fc06bc6f51ec120e1fffc9)";

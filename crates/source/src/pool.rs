@@ -12,11 +12,11 @@ use bytes::Bytes;
 use super::local_file::read_exact_at;
 use super::{ByteRanges, Version, check_range, descriptor_table};
 
-/// Descriptors that files share: a file that has none opens one when it is read, and the pool, when it is full, closes that
-/// of a file drawn at random. (The one used longest ago would be the worst choice: a scan of more files than there are
-/// descriptors, over and over, would find none of them open.)
+/// Descriptors that files share. A file without one opens one when it is read. A full pool closes the descriptor of a file
+/// drawn at random: repeated scans of more files than there are descriptors would find none of them open if the one used
+/// longest ago were closed.
 #[derive(Debug)]
-pub(crate) struct FilePool {
+pub struct FilePool {
     most: usize,
     open: Mutex<Open>,
     /// Descriptors that room was made for.
@@ -33,7 +33,7 @@ struct Open {
 
 /// A file of the local file system, open or not, that is always the one that it was when it was first opened.
 #[derive(Debug)]
-pub(crate) struct PooledFile {
+pub struct PooledFile {
     slot: Arc<Slot>,
     pool: Arc<FilePool>,
 }
@@ -47,8 +47,8 @@ struct Slot {
 }
 
 impl FilePool {
-    /// A pool of at most so many descriptors; at least one.
-    pub(crate) fn new(most: usize) -> Self {
+    /// A pool of at most `most` descriptors, and at least one.
+    pub fn new(most: usize) -> Self {
         let most = most.max(1);
         let open = Open { slots: Vec::new(), until_sweep: most, random: 0x9e37_79b9_7f4a_7c15 };
         Self { most, open: Mutex::new(open), room: AtomicUsize::new(Self::LEAST_ROOM) }
@@ -57,8 +57,8 @@ impl FilePool {
     /// Descriptors that the system has room for from the start, and more than are open for other things.
     const LEAST_ROOM: usize = 64;
 
-    /// Makes room for the descriptors of `files` files, which threads are to open.
-    pub(crate) fn make_room(&self, files: usize) {
+    /// Makes room in the process's table for the descriptors of `files` files before threads open them.
+    pub fn make_room(&self, files: usize) {
         let count = files.min(self.most).saturating_add(Self::LEAST_ROOM);
         if files >= Self::LEAST_ROOM && self.room.fetch_max(count, Ordering::Relaxed) < count {
             // Only to be faster. Where the limit does not allow it, room is made as files are opened.
@@ -67,7 +67,7 @@ impl FilePool {
     }
 
     /// The pool of the process: three quarters of the descriptors that it may have.
-    pub(crate) fn of_process() -> Arc<Self> {
+    pub fn of_process() -> Arc<Self> {
         static POOL: OnceLock<Arc<FilePool>> = OnceLock::new();
         Arc::clone(POOL.get_or_init(|| Arc::new(Self::new(descriptor_limit() / 4 * 3))))
     }
@@ -138,7 +138,10 @@ impl Open {
 
 impl PooledFile {
     /// Opens the file at `path`.
-    pub(crate) fn open(path: &Path, pool: &Arc<FilePool>) -> io::Result<Self> {
+    ///
+    /// # Errors
+    /// If it cannot be opened, or is a directory.
+    pub fn open(path: &Path, pool: &Arc<FilePool>) -> io::Result<Self> {
         let file = pool.open_file(path)?;
         let metadata = file.metadata()?;
         if metadata.is_dir() {
@@ -152,7 +155,7 @@ impl PooledFile {
     }
 
     /// The state of the file when it was first opened.
-    pub(crate) fn version(&self) -> &Version {
+    pub fn version(&self) -> &Version {
         &self.slot.version
     }
 

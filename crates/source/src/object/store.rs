@@ -14,29 +14,36 @@ use object_store::{BackoffConfig, ClientOptions, ObjectStore, RetryConfig};
 
 use super::client::Client;
 use super::{ObjectFile, version};
-use crate::source::{StoreOptions, Version};
+use crate::{StoreOptions, Version};
 
-/// An object of a store: its URL taken apart, and who makes requests for it.
+/// The address of an object in a store, and the connections of that store.
 #[derive(Debug, Clone)]
-pub(crate) struct Store {
+pub struct Store {
     client: Arc<Client>,
     /// Path of an object or of what is above objects, as it was written.
     key: String,
     is_web: bool,
 }
 
-/// An object that a store has.
+/// An object in the listing of a store.
 #[derive(Debug)]
-pub(crate) struct Listed {
-    pub(crate) url: String,
-    pub(crate) len: u64,
-    pub(crate) version: Version,
+pub struct Listed {
+    /// The object's whole URL.
+    pub url: String,
+    /// Length in bytes.
+    pub len: u64,
+    /// The state of its contents.
+    pub version: Version,
 }
 
 impl Store {
-    /// Finds the store of `url`. Stores are kept, with their connections and credentials, for as long as the variables that
-    /// configure them stay as they are.
-    pub(crate) fn of(url: &str, options: &StoreOptions) -> io::Result<Self> {
+    /// Finds the store of `url`. Stores are kept with their connections and credentials as long as the environment variables
+    /// that configure them do not change.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::InvalidInput`] if the URL has no host or bucket, has a query, or if the store's configuration does not
+    /// hold.
+    pub fn of(url: &str, options: &StoreOptions) -> io::Result<Self> {
         let invalid = |what: &str| io::Error::new(io::ErrorKind::InvalidInput, what);
         let (scheme, rest) = url.split_once("://").ok_or_else(|| invalid("not a URL"))?;
         let scheme = scheme.to_ascii_lowercase();
@@ -66,35 +73,44 @@ impl Store {
         Ok(Self { client, key: key.to_owned(), is_web })
     }
 
-    /// Another object of the same store.
-    pub(crate) fn sibling(&self, key: &str) -> Self {
+    /// Another object of the same store, by its key.
+    pub fn sibling(&self, key: &str) -> Self {
         Self { client: Arc::clone(&self.client), key: key.to_owned(), is_web: self.is_web }
     }
 
     /// The path below the bucket or host.
-    pub(crate) fn key(&self) -> &str {
+    pub fn key(&self) -> &str {
         &self.key
     }
 
-    /// Whether this is a web server, which cannot say what it has.
-    pub(crate) fn is_web(&self) -> bool {
+    /// Whether this is a web server, which cannot list what it has.
+    pub fn is_web(&self) -> bool {
         self.is_web
     }
 
-    /// Opens the object; if it is not in the state `known`, that is an error.
-    pub(crate) fn open(&self, known: Option<&Version>) -> io::Result<(ObjectFile, Version)> {
+    /// Opens the object, and says in which state it is.
+    ///
+    /// # Errors
+    /// If the store cannot be asked, has no such object, or has it in another state than `known`.
+    pub fn open(&self, known: Option<&Version>) -> io::Result<(ObjectFile, Version)> {
         let file = ObjectFile::open(&self.client, &self.path(&self.key)?, known)?;
         let version = file.version();
         Ok((file, version))
     }
 
     /// The state of the object now.
-    pub(crate) fn version(&self) -> io::Result<Version> {
+    ///
+    /// # Errors
+    /// If the store cannot be asked or has no such object.
+    pub fn version(&self) -> io::Result<Version> {
         self.client.head(&self.path(&self.key)?).map(|meta| version(&meta))
     }
 
     /// The objects below the directory `prefix`, in no particular order.
-    pub(crate) fn list(&self, prefix: &str) -> io::Result<Vec<Listed>> {
+    ///
+    /// # Errors
+    /// If the store cannot be asked or cannot list.
+    pub fn list(&self, prefix: &str) -> io::Result<Vec<Listed>> {
         let objects = self.client.list(self.path(prefix)?)?;
         let listed = objects.into_iter().map(|meta| Listed {
             url: self.client.url(&meta.location),

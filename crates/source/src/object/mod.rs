@@ -19,7 +19,7 @@ use object_store::{GetRange, ObjectMeta};
 use self::client::Client;
 use super::{ByteRanges, STORE_TAIL_BYTES as TAIL_BYTES, Version, check_range};
 
-pub(crate) use store::{Listed, Store};
+pub use store::{Listed, Store};
 
 /// Ranges that are at most so far apart are read by one request, however short they are. Requests for the ranges of one read are
 /// under way together, so that one fewer saves no wait, only itself.
@@ -30,7 +30,7 @@ const GAP_BYTES: u64 = 24 << 10;
 const REQUEST_COST_BYTES: u64 = 128 << 10;
 
 /// An object of a store, always the one that it was when it was opened.
-pub(crate) struct ObjectFile {
+pub struct ObjectFile {
     client: Arc<Client>,
     path: Path,
     len: u64,

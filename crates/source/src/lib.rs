@@ -1,4 +1,24 @@
-//! Where a file's bytes come from: anything that gives byte ranges.
+//! Where the bytes of a file come from: [`ByteRanges`], and what implements it.
+//!
+//! | source | bytes of |
+//! | --- | --- |
+//! | [`bytes::Bytes`] | memory |
+//! | [`LocalFile`] | a local file, one descriptor each |
+//! | [`PooledFile`] | a local file, descriptors shared by a [`FilePool`] |
+//! | [`MappedFile`] | a local file mapped into memory |
+//! | [`Store`] | objects in S3, Google Cloud Storage, Azure and behind HTTP (feature `object-store`) |
+//! | [`ReadAhead`] | another source, read ahead where its requests take long |
+//! | [`Counted`] | another source, whose requests and bytes are counted |
+//!
+//! ```
+//! use bytes::Bytes;
+//! use lath_source::ByteRanges;
+//!
+//! let source: &dyn ByteRanges = &Bytes::from_static(b"PAR1 and so on");
+//! assert_eq!(source.read(0..4)?, b"PAR1"[..]);
+//! assert!(source.read(10..20).is_err());
+//! # Ok::<(), std::io::Error>(())
+//! ```
 
 #[cfg(not(feature = "object-store"))]
 mod absent;
@@ -14,16 +34,16 @@ mod store_options;
 mod version;
 
 #[cfg(not(feature = "object-store"))]
-pub(crate) use absent::{Listed, Store};
+pub use absent::{Listed, ObjectFile, Store};
 pub use counted::{Counted, Traffic};
 pub use local_file::LocalFile;
 pub use mapped_file::MappedFile;
 #[cfg(feature = "object-store")]
-pub(crate) use object::{Listed, Store};
-pub(crate) use pool::{FilePool, PooledFile};
-pub(crate) use read_ahead::{Extent, ReadAhead, Wanted};
-pub(crate) use store_options::StoreOptions;
-pub(crate) use version::{Looks, Version};
+pub use object::{Listed, ObjectFile, Store};
+pub use pool::{FilePool, PooledFile};
+pub use read_ahead::{Extent, ReadAhead, Wanted};
+pub use store_options::StoreOptions;
+pub use version::{Looks, Version};
 
 use std::fmt::Debug;
 use std::io;
@@ -33,7 +53,7 @@ use bytes::Bytes;
 
 /// What is read first of an object in a store, and kept: its footer, as a rule, and often what lies before it; with a small
 /// footer a whole Bloom filter of 64 KiB, which spares one request of three for a key that is not there.
-pub(crate) const STORE_TAIL_BYTES: u64 = 72 << 10;
+pub const STORE_TAIL_BYTES: u64 = 72 << 10;
 
 /// Something that gives ranges of a file's bytes: a local file, memory, an object in a store.
 ///

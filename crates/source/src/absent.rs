@@ -1,0 +1,77 @@
+//! What stands in for stores in a build without the feature `object-store`: nothing is of a store.
+
+use std::convert::Infallible;
+use std::io;
+
+use bytes::Bytes;
+
+use super::{StoreOptions, Version};
+
+/// An object of a store, of which there are none.
+#[derive(Debug, Clone)]
+pub struct Store(Infallible);
+
+/// An object in the listing of a store.
+#[derive(Debug)]
+pub struct Listed {
+    /// The object's whole URL.
+    pub url: String,
+    /// Length in bytes.
+    pub len: u64,
+    /// The state of its contents.
+    pub version: Version,
+}
+
+/// An object of a store, of which there are none; memory stands in for it.
+pub type ObjectFile = Bytes;
+
+impl Store {
+    /// Always an error in this build.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::Unsupported`].
+    pub fn of(_url: &str, options: &StoreOptions) -> io::Result<Self> {
+        let StoreOptions { requests_in_flight: _, retries: _, timeout: _ } = options;
+        let what = "this build reads no stores; build it with the feature object-store";
+        Err(io::Error::new(io::ErrorKind::Unsupported, what))
+    }
+
+    /// Another object of the same store, by its key.
+    pub fn sibling(&self, _key: &str) -> Self {
+        match self.0 {}
+    }
+
+    /// The path below the bucket or host.
+    pub fn key(&self) -> &str {
+        match self.0 {}
+    }
+
+    /// Whether this is a web server, which cannot list what it has.
+    pub fn is_web(&self) -> bool {
+        match self.0 {}
+    }
+
+    /// Opens the object.
+    ///
+    /// # Errors
+    /// None: there is no object.
+    pub fn open(&self, _known: Option<&Version>) -> io::Result<(ObjectFile, Version)> {
+        match self.0 {}
+    }
+
+    /// The state of the object now.
+    ///
+    /// # Errors
+    /// None: there is no object.
+    pub fn version(&self) -> io::Result<Version> {
+        match self.0 {}
+    }
+
+    /// The objects below a directory.
+    ///
+    /// # Errors
+    /// None: there is no object.
+    pub fn list(&self, _prefix: &str) -> io::Result<Vec<Listed>> {
+        match self.0 {}
+    }
+}
