@@ -87,7 +87,7 @@ impl Store {
     /// # Errors
     /// What keeps it from looking at all; what is found wrong is no error but in the report.
     pub fn check(&self) -> Result<CheckReport> {
-        if self.inner.options.read_only {
+        if self.inner.is_follower {
             let snapshot = self.snapshot()?;
             let mut checker = Checker::new(&self.inner.arena, 0);
             checker.check_root(&snapshot.root, true);

@@ -35,7 +35,7 @@ pub enum Error {
         /// The largest that is possible.
         limit: u64,
     },
-    /// Another writer is at work, and the call was told not to wait.
+    /// Another writer is at work, or a reader of a store that nobody was writing to, and the call was told not to wait.
     Busy,
     /// The store was opened for reading only.
     ReadOnly,
@@ -73,7 +73,7 @@ impl fmt::Display for Error {
             Self::Corrupt { what, offset: Some(offset) } => write!(f, "the store is damaged at byte {offset}: {what}"),
             Self::Io { op, path, source } => write!(f, "cannot {op} {}: {source}", path.display()),
             Self::Limit { what, limit } => write!(f, "{what} is more than {limit}"),
-            Self::Busy => write!(f, "another writer is at work"),
+            Self::Busy => write!(f, "another process has the store open"),
             Self::ReadOnly => write!(f, "the store was opened for reading only"),
             Self::Poisoned => {
                 write!(f, "an earlier write failed, so that nothing more is written: open the store again")

@@ -75,13 +75,18 @@ impl Options {
         self
     }
 
-    /// Whether a store that is not there is made; it is unless this is set to `false`.
+    /// Whether a store that is not there is made; it is unless this is set to `false`, or the store is opened for reading only.
     pub fn create(mut self, create: bool) -> Self {
         self.create = create;
         self
     }
 
-    /// Opens the store for reading only, beside whichever process writes.
+    /// Opens the store for reading only, beside whichever process writes. No file is created or changed, but for the lock file
+    /// where another process has the store open.
+    ///
+    /// Where no process writes or has written to the store that others still read, it is read as it lies there: commits that
+    /// are in the log only are done again in memory, by each opening. Until the last handle and snapshot is dropped nobody can
+    /// open it for writing.
     pub fn read_only(mut self, read_only: bool) -> Self {
         self.read_only = read_only;
         self
@@ -117,7 +122,9 @@ impl Options {
     /// Opens the store at `path`, beside which its log and lock files are.
     ///
     /// # Errors
-    /// [`Error::Busy`](crate::Error::Busy) if another process has it open for writing, [`Error::Corrupt`](crate::Error::Corrupt) if it is damaged, [`Error::Io`](crate::Error::Io).
+    /// [`Error::Busy`](crate::Error::Busy) if another process has it open in a way that excludes this one,
+    /// [`Error::Corrupt`](crate::Error::Corrupt) if it is damaged, or its log has commits and its data file is missing or empty,
+    /// [`Error::Io`](crate::Error::Io).
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Store> {
         let storage = FileStorage::new(path)?.read_only(self.read_only).create(self.create);
         self.open_storage(Arc::new(storage.capacity_bytes(self.capacity_bytes)))

@@ -29,25 +29,54 @@ const REPLAY_BATCH: u64 = 256;
 
 impl Store {
     pub(crate) fn open_with(storage: Arc<dyn Storage>, options: Options) -> Result<Self> {
-        let shared = storage.shared(readers::SHARED_LEN)?;
-        if options.read_only {
-            let readers = Readers::new(Arc::clone(&shared))?;
-            if readers.current().is_none() {
-                let why = "no process has written to the store since it was last used: open it for writing once";
-                return Err(Error::Invalid(why.to_owned()));
-            }
-            let arena = Arc::new(Arena::new(storage.data()?));
-            let header = newest_header(&arena)?;
-            let log = Log::open(storage.as_ref(), header.identity)?;
-            let inner = Inner::new(arena, readers, log, options, header.identity, header.number);
-            return Ok(Self::new(Arc::new(inner)));
+        let lens = storage.lens()?;
+        if lens.data == 0 && lens.has_log() {
+            return Err(lost_data());
         }
+        if !options.read_only {
+            return Self::recover(storage.as_ref(), options, lens.has_log());
+        }
+        if let Some(store) = Self::follow(storage.as_ref(), &options)? {
+            return Ok(store);
+        }
+        match storage.private() {
+            Ok(private) => Self::recover(private.as_ref(), options, lens.has_log()),
+            // A writer has come, and may have published a commit by now.
+            Err(Error::Busy) => Self::follow(storage.as_ref(), &options)?.ok_or(Error::Busy),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Opens the store to read what the process that writes to it publishes, or the last one that did, if others read on.
+    fn follow(storage: &dyn Storage, options: &Options) -> Result<Option<Self>> {
+        let Some(shared) = storage.shared_with_others(readers::SHARED_LEN)? else { return Ok(None) };
+        let readers = Readers::new(shared)?;
+        if readers.current().is_none() {
+            return Ok(None);
+        }
+        let arena = Arc::new(Arena::new(storage.data()?));
+        let header = newest_header(&arena)?;
+        let log = Log::open(storage, header.identity)?;
+        let mut inner = Inner::new(arena, readers, log, options.clone(), header.identity, header.number);
+        inner.is_follower = true;
+        Ok(Some(Self::new(Arc::new(inner))))
+    }
+
+    /// Finds the newest commit. `has_log`: whether a log had anything before the data area was opened.
+    fn recover(storage: &dyn Storage, options: Options, has_log: bool) -> Result<Self> {
+        let shared = storage.shared(readers::SHARED_LEN)?;
         if !shared.lock_writer(false)? {
             return Err(Error::Busy);
         }
         let readers = Readers::new(shared)?;
         let arena = Arc::new(Arena::new(storage.data()?));
         if is_new(&arena) {
+            if has_log {
+                return Err(lost_data());
+            }
+            if options.read_only || !options.create {
+                return Err(Error::corrupt("the data file is empty: it was emptied, or no store was ever made of it"));
+            }
             make(&arena)?;
         } else {
             // A process that was killed may have written the newest header and not synced it. What only older ones need is
@@ -60,13 +89,21 @@ impl Store {
                 format!("the file has {} bytes, and {} are in use", arena.len(), header.end.saturating_mul(UNIT));
             return Err(Error::corrupt(what));
         }
-        let log = Log::open(storage.as_ref(), header.identity)?;
+        let log = Log::open(storage, header.identity)?;
         let state = first_state(&arena, &readers, &header)?;
         let inner = Inner::new(arena, readers, log, options, header.identity, header.number);
         let inner = Arc::new(inner);
         replay(&inner, state).map_err(explain_full)?;
         Ok(Self::new(inner))
     }
+}
+
+/// The data area is synced before the log gets its first record, so a store without the one has never had the other.
+fn lost_data() -> Error {
+    Error::corrupt(
+        "the data file is missing or empty, and the log beside it has commits; put the data file back from a backup, save \
+         what the log has with `lath kv repair`, or remove the files that end in -log0 and -log1 to begin anew",
+    )
 }
 
 /// Whether nothing was ever written.

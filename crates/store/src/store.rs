@@ -67,6 +67,8 @@ pub(crate) struct Inner {
     pub(crate) log: Log,
     pub(crate) options: Options,
     pub(crate) identity: u64,
+    /// Whether another process publishes commits, or did: this one has no part in writing.
+    pub(crate) is_follower: bool,
     turn: Turn,
     is_poisoned: AtomicBool,
     /// Held while a checkpoint is made: the number of the last one.
@@ -94,7 +96,8 @@ impl Store {
     }
 
     pub(crate) fn new(inner: Arc<Inner>) -> Self {
-        let background = inner.options.background.then(|| Arc::new(Background::start(&inner)));
+        let has_checkpoints = inner.options.background && !inner.options.read_only;
+        let background = has_checkpoints.then(|| Arc::new(Background::start(&inner)));
         Self { inner, _background: background }
     }
 
@@ -178,6 +181,7 @@ impl Inner {
             log,
             options,
             identity,
+            is_follower: false,
             turn: Turn::default(),
             is_poisoned: AtomicBool::new(false),
             checkpoints: Mutex::new(checkpoint),
@@ -188,12 +192,12 @@ impl Inner {
 
     /// What the writer has, once no transaction has it.
     pub(crate) fn take(&self) -> Result<Box<State>> {
-        if self.options.read_only { Err(Error::ReadOnly) } else { Ok(self.turn.take()) }
+        if self.is_follower { Err(Error::ReadOnly) } else { Ok(self.turn.take()) }
     }
 
     /// The same, before all others who wait.
     pub(crate) fn take_first(&self) -> Result<Box<State>> {
-        if self.options.read_only { Err(Error::ReadOnly) } else { Ok(self.turn.take_first()) }
+        if self.is_follower { Err(Error::ReadOnly) } else { Ok(self.turn.take_first()) }
     }
 
     /// What the writer has, if it is not with a transaction.
@@ -225,7 +229,7 @@ impl Inner {
 
     /// Takes notice of the data that another process has added, and of what it has cut off.
     fn see_length(&self) {
-        if self.options.read_only {
+        if self.is_follower {
             let len = self.readers.data_len();
             if len != self.arena.len() {
                 self.arena.set_len(len);

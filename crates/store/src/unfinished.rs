@@ -10,6 +10,7 @@ use crate::store::Store;
 
 /// What [`FileStorage`](crate::FileStorage) adds to the path for the store's files.
 const SUFFIXES: [&str; 4] = ["", "-log0", "-log1", "-lock"];
+const LOG_SUFFIXES: [&str; 2] = ["-log0", "-log1"];
 
 /// A store at a path where no file was. Dropped before it is finished, it takes its files with it.
 #[derive(Debug)]
@@ -22,8 +23,15 @@ pub(crate) struct Unfinished {
 
 impl Unfinished {
     /// # Errors
-    /// [`Error::Exists`] if there is a file at `path`, [`Error::Io`].
+    /// [`Error::Exists`] if there is a file at `path` or the log of a store beside it, [`Error::Io`].
     pub(crate) fn new(path: &Path) -> Result<Self> {
+        for suffix in LOG_SUFFIXES {
+            let log = with_suffix(path, suffix);
+            // The log of a store whose data file is gone is not for this one to remove.
+            if log.metadata().is_ok_and(|metadata| metadata.len() > 0) {
+                return Err(Error::Exists(log.display().to_string()));
+            }
+        }
         // Made here rather than by opening, so that of two that make a copy at one path only one removes it.
         match OpenOptions::new().write(true).create_new(true).open(path) {
             Ok(_) => {}
@@ -60,10 +68,14 @@ impl Drop for Unfinished {
             store.inner.poison();
         }
         for suffix in SUFFIXES {
-            let mut name = self.path.clone().into_os_string();
-            name.push(suffix);
             // A file that was not made yet is not there; one that cannot be removed is told of by the error that led here.
-            let _ = fs::remove_file(name);
+            let _ = fs::remove_file(with_suffix(&self.path, suffix));
         }
     }
+}
+
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
 }

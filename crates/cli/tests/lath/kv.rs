@@ -1,6 +1,9 @@
 //! `kv`, a store worked with from the command line.
 
+use std::collections::BTreeMap;
 use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use crate::invocation::{lath, lath_with_input};
 
@@ -147,4 +150,119 @@ fn mistakes_are_explained() {
     fs::write(&store, b"no store").unwrap();
     let run = lath(["kv", "count", &store]);
     assert!(run.code != 0 && !run.stderr.is_empty(), "{}", run.stderr);
+}
+
+/// Names, lengths and times of all files in a folder.
+fn listing(folder: &Path) -> BTreeMap<PathBuf, (u64, SystemTime)> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
+    let entries = entries.map(|entry| (entry.path(), entry.metadata().unwrap()));
+    entries.map(|(path, metadata)| (path, (metadata.len(), metadata.modified().unwrap()))).collect()
+}
+
+/// Every command that only reads.
+fn reading_commands(store: &str) -> Vec<Vec<&str>> {
+    let commands = [&["get", store, "00007"][..], &["scan", store], &["count", store], &["trees", store]];
+    let whole = [&["dump", store][..], &["check", store], &["stats", store]];
+    commands.iter().chain(&whole).map(|args| [&["kv"][..], args].concat()).collect()
+}
+
+/// Makes a store of 2,000 entries in its folder, and as a killed process leaves it if asked for: with the commit in the log.
+fn build(folder: &Path, name: &str, is_killed: bool) -> String {
+    let path = folder.join(name);
+    let store = lath_store::Options::new().background(false).open(&path).unwrap();
+    let mut transaction = store.begin().unwrap();
+    let mut tree = transaction.tree("main").unwrap();
+    for i in 0..2000 {
+        tree.put(format!("{i:05}").as_bytes(), i.to_string().as_bytes()).unwrap();
+    }
+    transaction.commit().unwrap();
+    if is_killed {
+        let copies = ["", "-log0", "-log1", "-lock"].map(|suffix| {
+            let path = folder.join(format!("{name}{suffix}"));
+            (fs::read(&path).unwrap(), path)
+        });
+        drop(store);
+        copies.iter().for_each(|(bytes, path)| fs::write(path, bytes).unwrap());
+    }
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn reading_commands_change_no_file() {
+    for (is_killed, has_lock) in [(false, true), (false, false), (true, true), (true, false)] {
+        let folder = tempfile::tempdir().unwrap();
+        let store = build(folder.path(), "store", is_killed);
+        if !has_lock {
+            fs::remove_file(format!("{store}-lock")).unwrap();
+        }
+        let mut permissions = fs::metadata(folder.path()).unwrap().permissions();
+        permissions.set_readonly(!has_lock);
+        fs::set_permissions(folder.path(), permissions.clone()).unwrap();
+        let before = listing(folder.path());
+        for command in reading_commands(&store) {
+            let run = lath(&command);
+            assert!(run.code == 0 && !run.stdout.is_empty(), "{command:?}: {} {}", run.code, run.stderr);
+            assert_eq!(listing(folder.path()), before, "{command:?}");
+        }
+        assert_eq!(lath(["kv", "get", &store, "00007"]).text(0), "7\n");
+        assert_eq!(lath(["kv", "count", &store]).text(0), "2000\n");
+        #[expect(clippy::permissions_set_readonly_false, reason = "the folder is temporary, and about to be removed")]
+        permissions.set_readonly(false);
+        fs::set_permissions(folder.path(), permissions).unwrap();
+    }
+}
+
+#[test]
+fn reading_commands_make_nothing_of_a_store_that_is_not_there() {
+    let folder = tempfile::tempdir().unwrap();
+    for store in [path_in(&folder, "store"), path_in(&folder, "nowhere/store")] {
+        for command in reading_commands(&store) {
+            let run = lath(&command);
+            assert!(run.code == 4 && run.stderr.contains("there is no store"), "{command:?}: {}", run.stderr);
+            assert!(listing(folder.path()).is_empty(), "{command:?}");
+        }
+    }
+}
+
+#[test]
+fn reading_commands_work_beside_a_writer() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = build(folder.path(), "store", false);
+    let writer = lath_store::Store::open(&store).unwrap();
+    for command in reading_commands(&store) {
+        let run = lath(&command);
+        if command[1] == "stats" {
+            assert!(run.code == 4 && run.stderr.contains("another process has the store open"), "{}", run.stderr);
+        } else {
+            assert!(run.code == 0 && !run.stdout.is_empty(), "{command:?}: {} {}", run.code, run.stderr);
+        }
+    }
+    drop(writer);
+}
+
+#[test]
+fn a_data_file_that_was_emptied_or_removed_is_damage_and_its_log_is_kept() {
+    for is_removed in [false, true] {
+        let folder = tempfile::tempdir().unwrap();
+        let store = build(folder.path(), "store", true);
+        if is_removed {
+            fs::remove_file(&store).unwrap();
+        } else {
+            fs::write(&store, b"").unwrap();
+        }
+        let before = listing(folder.path());
+        let mut commands = reading_commands(&store);
+        commands.extend([vec!["kv", "put", &store, "key", "value"], vec!["kv", "del", &store, "00007"]]);
+        commands.push(vec!["kv", "compact", &store]);
+        for command in commands {
+            let run = lath(&command);
+            assert_eq!(run.code, 3, "{command:?}: {}", run.stderr);
+            assert!(run.stderr.contains("backup") && run.stderr.contains("lath kv repair"), "{}", run.stderr);
+            assert_eq!(listing(folder.path()), before, "{command:?}");
+        }
+        let repaired = path_in(&folder, "repaired");
+        let run = lath(["kv", "repair", &store, &repaired]);
+        assert!(run.text(3).contains("1 commit done again from the log"), "{}", run.text(3));
+        assert_eq!(lath(["kv", "count", &repaired]).text(0), "2000\n");
+    }
 }

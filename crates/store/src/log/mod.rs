@@ -356,6 +356,26 @@ impl Log {
     }
 }
 
+/// Gives `f` all records in two log files whose store's identity is not known, in the order of their numbers. Nothing but their
+/// lengths and numbers speaks for them, as the identity seeds their checksums.
+pub(crate) fn unverified_records(storage: &dyn Storage, mut f: impl FnMut(u64, &[u8]) -> Result<()>) -> Result<()> {
+    let files = [storage.log(0)?, storage.log(1)?];
+    let mut order = Vec::with_capacity(2);
+    for file in &files {
+        let mut scan = Scan::new(&**file, None)?;
+        if let Some(first) = scan.first_sequence()? {
+            order.push((first, scan));
+        }
+    }
+    order.sort_by_key(|&(first, _)| first);
+    for (_, mut scan) in order {
+        while let Some((sequence, payload)) = scan.next()? {
+            f(sequence, payload)?;
+        }
+    }
+    Ok(())
+}
+
 /// Writes the record behind the others; where it ends.
 fn write_record(
     file: &dyn LogFile,

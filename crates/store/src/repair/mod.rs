@@ -1,5 +1,6 @@
 //! Getting out of a damaged store what is whole.
 
+mod log_only;
 mod roots;
 mod salvage;
 
@@ -29,6 +30,8 @@ pub struct RepairReport {
     pub keys: u64,
     /// How many snapshots kept by name were brought over from the last checkpoint.
     pub snapshots: u64,
+    /// How many commits of the log were then done again.
+    pub commits: u64,
     /// What was damaged: all below such a node is lost, unless the log has it.
     pub problems: Vec<Problem>,
 }
@@ -37,25 +40,27 @@ pub struct RepairReport {
 /// checkpoint and of its snapshots kept by name, as far as their nodes have the right checksums, and on them what the log has.
 ///
 /// Where neither header is whole the last checkpoint is looked for among all nodes of the file. The log is then replayed if
-/// the store's identity is still in one of the headers.
+/// the store's identity is still in one of the headers. Where the data file is missing or empty, what the log has is all that is
+/// brought over.
 ///
 /// # Errors
-/// [`Error::Exists`] if there is a file at `target`, [`Error::Busy`] if the damaged store is open for writing,
+/// [`Error::Exists`] if there is a file at `target`, or the log of a store beside it, [`Error::Busy`] if the damaged store is open for writing,
 /// [`Error::Corrupt`] if no checkpoint can be found, [`Error::Io`]. Nothing is left at `target` then.
 pub fn repair(damaged: impl AsRef<Path>, target: impl AsRef<Path>) -> Result<RepairReport> {
     let storage = FileStorage::new(damaged)?.create(false).read_only(true);
-    let data = storage.data()?;
-    let shared = storage.shared(SHARED_LEN)?;
-    if !shared.lock_writer(false)? {
+    let lens = storage.lens()?;
+    let is_log_only = lens.data == 0 && lens.has_log();
+    let private = if is_log_only { None } else { Some(storage.private()?) };
+    if is_log_only && storage.shared_with_others(SHARED_LEN)?.is_some() {
         return Err(Error::Busy);
     }
-    let result = Unfinished::new(target.as_ref()).and_then(|target| {
-        let report = bring_over(&storage, &Arena::new(data), target.store()?)?;
-        target.finish();
-        Ok(report)
-    });
-    shared.unlock_writer()?;
-    result
+    let target = Unfinished::new(target.as_ref())?;
+    let report = match private {
+        None => log_only::bring_over(&storage, target.store()?)?,
+        Some(private) => bring_over(private.as_ref(), &Arena::new(private.data()?), target.store()?)?,
+    };
+    target.finish();
+    Ok(report)
 }
 
 fn bring_over(storage: &dyn Storage, arena: &Arena, target: &Store) -> Result<RepairReport> {
@@ -85,13 +90,14 @@ fn bring_over(storage: &dyn Storage, arena: &Arena, target: &Store) -> Result<Re
     salvage.begin(None);
     report.keys = bring_over_commit(&mut salvage, &root, target)?;
     report.problems = salvage.problems;
-    report.problems.extend(replay(storage, &beginning, target)?);
+    let problem = replay(storage, &beginning, target, &mut report.commits)?;
+    report.problems.extend(problem);
     target.checkpoint()?;
     Ok(report)
 }
 
 /// Does again on `target` what the log says was done after the checkpoint; what keeps it from going on to the log's end.
-fn replay(storage: &dyn Storage, beginning: &Beginning, target: &Store) -> Result<Option<Problem>> {
+fn replay(storage: &dyn Storage, beginning: &Beginning, target: &Store, commits: &mut u64) -> Result<Option<Problem>> {
     let after = beginning.root.sequence;
     for identity in &beginning.identities {
         // To a store of another identity the log has no records.
@@ -99,7 +105,9 @@ fn replay(storage: &dyn Storage, beginning: &Beginning, target: &Store) -> Resul
         let replayed = log.replay(after, |_, bytes| {
             let mut transaction = target.begin()?;
             record::replay(bytes, |operation| transaction.apply(operation))?;
-            transaction.commit()
+            transaction.commit()?;
+            *commits += 1;
+            Ok(())
         });
         match replayed {
             Err(Error::Corrupt { what, .. }) => {

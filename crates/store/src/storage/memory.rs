@@ -10,7 +10,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 
 use memmap2::{MmapMut, MmapOptions, MmapRaw};
 
-use super::{Data, LogFile, Shared, Storage, check_process};
+use super::{Data, Lens, LogFile, Shared, Storage, check_process};
 use crate::error::{Error, Result};
 
 /// What errors name in place of a file.
@@ -38,6 +38,16 @@ impl MemoryStorage {
             logs: [Arc::default(), Arc::default()],
             table: Arc::default(),
         })
+    }
+
+    /// Whether somebody has the shared memory.
+    fn is_open(&self) -> bool {
+        lock(&self.table).strong_count() > 0
+    }
+
+    /// Whether somebody has the right to write.
+    pub(super) fn is_written_to(&self) -> bool {
+        lock(&self.table).upgrade().is_some_and(|table| *lock(&table.is_writing))
     }
 }
 
@@ -76,6 +86,30 @@ impl Storage for MemoryStorage {
             }
         };
         Ok(Arc::new(MemoryShared { table, len, processes: Mutex::default() }))
+    }
+
+    fn shared_with_others(&self, len: usize) -> Result<Option<Arc<dyn Shared>>> {
+        if self.is_open() { self.shared(len).map(Some) } else { Ok(None) }
+    }
+
+    fn private(&self) -> Result<Arc<dyn Storage>> {
+        if self.is_written_to() {
+            return Err(Error::Busy);
+        }
+        let copy = Self::new(self.data.capacity())?;
+        let len = self.data.len();
+        copy.data.set_len(len)?;
+        // SAFETY: both maps are longer than that, and the other one is new, so that nobody uses it. Nobody writes to this
+        // one, as was just seen.
+        unsafe { std::ptr::copy_nonoverlapping(self.data.map.as_ptr(), copy.data.map.as_mut_ptr(), len as usize) };
+        for (from, to) in self.logs.iter().zip(&copy.logs) {
+            to.change(|bytes| from.bytes.read().unwrap_or_else(PoisonError::into_inner).clone_into(bytes));
+        }
+        Ok(Arc::new(copy))
+    }
+
+    fn lens(&self) -> Result<Lens> {
+        Ok(Lens { logs: [self.logs[0].len()?, self.logs[1].len()?], data: self.data.len() })
     }
 }
 

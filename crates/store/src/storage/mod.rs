@@ -34,7 +34,8 @@ pub const MAX_PROCESSES: u32 = 1024;
 
 /// The files of a store.
 pub trait Storage: fmt::Debug + Send + Sync {
-    /// The data area.
+    /// The data area. Opened for writing by one caller at a time; [`Error::Busy`] where another has it, or a
+    /// [`private`](Self::private) view of it.
     fn data(&self) -> Result<Arc<dyn Data>>;
 
     /// One of the two logs, 0 or 1; created empty if it is not there.
@@ -43,6 +44,41 @@ pub trait Storage: fmt::Debug + Send + Sync {
     /// At least `len` bytes of memory that all who have it share: other processes, and other calls of this function, each
     /// of which counts as a process. It is all zeros when nobody else has it, whatever was in it before.
     fn shared(&self, len: usize) -> Result<Arc<dyn Shared>>;
+
+    /// The same memory where somebody else has it. Where nobody does, nothing is created or changed, and there may be none.
+    fn shared_with_others(&self, len: usize) -> Result<Option<Arc<dyn Shared>>> {
+        self.shared(len).map(Some)
+    }
+
+    /// The store as it lies there, for this caller alone: what is written to it goes to memory and is gone with it, and
+    /// nothing is created or changed. As long as its data area lives, nobody can open this store's data area for writing.
+    ///
+    /// [`Error::Busy`] if somebody has. Storage that has no such view says so by [`Error::Invalid`].
+    fn private(&self) -> Result<Arc<dyn Storage>> {
+        Err(Error::Invalid("this storage can be opened for reading beside a writer only".to_owned()))
+    }
+
+    /// How many bytes the data area and the logs have, without creating any of them.
+    fn lens(&self) -> Result<Lens> {
+        let logs = [self.log(0)?.len()?, self.log(1)?.len()?];
+        Ok(Lens { logs, data: self.data()?.len() })
+    }
+}
+
+/// The lengths of a store's files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lens {
+    /// Of the data area.
+    pub data: u64,
+    /// Of the logs, found before that of the data area, which is there before a log has anything.
+    pub logs: [u64; 2],
+}
+
+impl Lens {
+    /// Whether a log has anything.
+    pub(crate) fn has_log(&self) -> bool {
+        self.logs.iter().any(|len| *len > 0)
+    }
 }
 
 /// The data area: bytes at addresses that do not move.

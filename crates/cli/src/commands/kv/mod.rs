@@ -5,6 +5,7 @@ mod form;
 mod load;
 mod upkeep;
 
+use std::io;
 use std::ops::Bound;
 
 use lath_store::{Error, Options, Store, Tree, prefix_range};
@@ -39,31 +40,29 @@ pub(crate) fn run(what: &Kv) -> Result<Outcome> {
 
 /// Opens a store, which is made only where it is asked for.
 fn open(args: &StoreArgs, create: bool) -> Result<Store> {
-    if !create && !args.store.exists() {
-        return Err(Failure::Io(format!(
-            "{}: there is no store; lath kv put and lath kv load make one",
-            args.store.display()
-        )));
-    }
-    Options::new().create(create).open(&args.store).map_err(explain)
+    let options = Options::new().create(create);
+    if create { options.open(&args.store).map_err(explain) } else { open_existing(args, &options) }
 }
 
-/// Opens a store to read from it, beside whichever process writes.
+/// Opens a store to read from it, beside whichever process writes. No file is created or changed.
 fn open_for_reading(args: &StoreArgs) -> Result<Store> {
-    if args.store.exists()
-        && let Ok(store) = Options::new().read_only(true).open(&args.store)
-    {
-        return Ok(store);
-    }
-    // Nobody else has it open: its log may have to be read first.
-    open(args, false)
+    open_existing(args, &Options::new().create(false).read_only(true))
+}
+
+fn open_existing(args: &StoreArgs, options: &Options) -> Result<Store> {
+    options.open(&args.store).map_err(|error| match error {
+        Error::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => {
+            Failure::Io(format!("{}: there is no store; lath kv put and lath kv load make one", args.store.display()))
+        }
+        other => explain(other),
+    })
 }
 
 fn explain(error: Error) -> Failure {
     match error {
         Error::Io { .. } => Failure::Io(error.to_string()),
         Error::Corrupt { .. } => Failure::Corrupt(error.to_string()),
-        Error::Busy => Failure::Io("another process is writing to the store; try again when it has ended".to_owned()),
+        Error::Busy => Failure::Io("another process has the store open; try again when it has ended".to_owned()),
         other => Failure::Usage(other.to_string()),
     }
 }

@@ -3,17 +3,17 @@
 use std::fmt::Write;
 use std::ops::ControlFlow;
 
-use lath_store::{Held, Holder};
+use lath_store::{Error, Held, Holder};
 
 use super::{explain, open, open_for_reading};
 use crate::args::{CopyArgs, StoreArgs};
 use crate::failure::{Failure, Outcome, Result};
 use crate::interrupt;
 use crate::progress::Progress;
-use crate::quantity::{bytes, grouped};
+use crate::quantity::{bytes, grouped, plural};
 
 pub(super) fn check(args: &StoreArgs) -> Result<Outcome> {
-    let report = open(args, false)?.check().map_err(explain)?;
+    let report = open_for_reading(args)?.check().map_err(explain)?;
     let mut text: String = report.problems.iter().map(|problem| format!("{problem}\n")).collect();
     if report.omitted > 0 {
         text.push_str(&format!("and {} more\n", report.omitted));
@@ -32,7 +32,11 @@ pub(super) fn check(args: &StoreArgs) -> Result<Outcome> {
 }
 
 pub(super) fn stats(args: &StoreArgs) -> Result<Outcome> {
-    let stats = open(args, false)?.stats().map_err(explain)?;
+    let stats = open_for_reading(args)?.stats().map_err(|error| match error {
+        // The process that writes is the one that knows.
+        Error::ReadOnly => explain(Error::Busy),
+        other => explain(other),
+    })?;
     let mut text = String::new();
     let mut line = |what: &str, value: String| {
         // Writing to a string does not fail.
@@ -106,7 +110,11 @@ pub(super) fn backup(args: &CopyArgs) -> Result<Outcome> {
 pub(super) fn repair(args: &CopyArgs) -> Result<Outcome> {
     let report = lath_store::repair(&args.store.store, &args.target).map_err(explain)?;
     let mut text: String = report.problems.iter().map(|problem| format!("{problem}\n")).collect();
-    let _ = writeln!(text, "{}: {} keys brought over", args.target.display(), grouped(report.keys));
+    let target = args.target.display();
+    let _ = writeln!(text, "{target}: {} keys brought over", grouped(report.keys));
+    if report.commits > 0 {
+        let _ = writeln!(text, "{target}: {} done again from the log", plural(report.commits, "commit"));
+    }
     crate::commands::print(&text)?;
     Ok(if report.problems.is_empty() { Outcome::Done } else { Outcome::Corrupt })
 }

@@ -15,7 +15,7 @@ use crate::extent::HUGE_PAGE;
 use crate::storage::Data;
 
 /// The least address space that is tried before giving up.
-const LEAST_CAPACITY_BYTES: u64 = 1 << 24;
+pub(super) const LEAST_CAPACITY_BYTES: u64 = 1 << 24;
 
 /// Bytes of zeros written by one call where the file system cannot reserve space.
 const ZEROS_BYTES: usize = 1 << 20;

@@ -3,6 +3,7 @@
 mod data;
 mod lock;
 mod log;
+mod private;
 mod shared;
 #[cfg(test)]
 mod tests;
@@ -14,13 +15,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use self::data::DataFile;
+use self::lock::Kind;
 use self::log::FileLog;
+use self::private::PrivateStorage;
 use self::shared::SharedFile;
-use super::{Data, LogFile, Shared, Storage};
+use super::{Data, Lens, LogFile, Shared, Storage};
 use crate::error::{Error, Result};
 
 /// Address space that a data file is mapped into, unless said otherwise: 1 TiB.
 pub const DEFAULT_CAPACITY_BYTES: u64 = 1 << 40;
+
+/// The byte of the data file that is locked by whoever writes to it, and shared by those who read it as it lies there.
+const CONTENTS_BYTE: u64 = 0;
 
 /// The files of a store at a path of the local file system.
 ///
@@ -47,7 +53,8 @@ impl FileStorage {
         Ok(Self { path, read_only: false, create: true, capacity_bytes: DEFAULT_CAPACITY_BYTES })
     }
 
-    /// Whether data and logs are opened for reading only. The lock file is written in any case: readers are counted there.
+    /// Whether data and logs are opened for reading only. Beside a writer the lock file is written all the same: readers are
+    /// counted there.
     #[must_use]
     pub fn read_only(mut self, read_only: bool) -> Self {
         self.read_only = read_only;
@@ -86,7 +93,11 @@ impl Storage for FileStorage {
         let file = if self.read_only {
             OpenOptions::new().read(true).open(&self.path).map_err(Error::io("open", &self.path))?
         } else {
-            open_for_writing(&self.path, self.create)?
+            let file = open_for_writing(&self.path, self.create)?;
+            if !lock::try_lock(&file, CONTENTS_BYTE, Kind::Exclusive).map_err(Error::io("lock", &self.path))? {
+                return Err(Error::Busy);
+            }
+            file
         };
         Ok(Arc::new(DataFile::new(file, &self.path, self.read_only, self.capacity_bytes)?))
     }
@@ -110,6 +121,37 @@ impl Storage for FileStorage {
         let file = open_for_writing(&path, true)?;
         Ok(Arc::new(SharedFile::new(file, &path, len)?))
     }
+
+    fn shared_with_others(&self, len: usize) -> Result<Option<Arc<dyn Shared>>> {
+        let path = self.sibling("-lock");
+        match OpenOptions::new().read(true).write(true).open(&path) {
+            Ok(file) => {
+                let shared = SharedFile::join(file, &path, len)?;
+                Ok(shared.map(|shared| Arc::new(shared) as Arc<dyn Shared>))
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            // Who may not write there cannot take part. A process that writes to the store makes its data area busy.
+            Err(error) if is_refused(&error) => Ok(None),
+            Err(error) => Err(Error::io("open", &path)(error)),
+        }
+    }
+
+    fn private(&self) -> Result<Arc<dyn Storage>> {
+        Ok(Arc::new(PrivateStorage::new(self)?))
+    }
+
+    fn lens(&self) -> Result<Lens> {
+        let len = |path: &Path| match std::fs::metadata(path) {
+            Ok(metadata) => Ok(metadata.len()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(0),
+            Err(error) => Err(Error::io("read the length of", path)(error)),
+        };
+        Ok(Lens { logs: [len(&self.sibling("-log0"))?, len(&self.sibling("-log1"))?], data: len(&self.path)? })
+    }
+}
+
+fn is_refused(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
 }
 
 /// The path with its links resolved, also where the file itself is still to be created.

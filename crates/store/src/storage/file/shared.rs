@@ -50,6 +50,16 @@ impl SharedFile {
         Ok(Self { map, file, path: path.to_owned(), len, own: Mutex::default(), writer_left: Condvar::new() })
     }
 
+    /// Takes part in having the memory if somebody else has it, and otherwise leaves the file as it is.
+    pub(super) fn join(file: File, path: &Path, len: usize) -> Result<Option<Self>> {
+        lock::lock(&file, SETUP_BYTE, Kind::Exclusive).map_err(Error::io("lock", path))?;
+        let is_used = lock::is_locked_by_another(&file, USERS_BYTE).map_err(Error::io("ask for the locks of", path))?;
+        let map = is_used.then(|| Self::set_up(&file, len)).transpose().map_err(Error::io("set up", path))?;
+        lock::unlock(&file, SETUP_BYTE).map_err(Error::io("unlock", path))?;
+        let own = Mutex::default();
+        Ok(map.map(|map| Self { map, file, path: path.to_owned(), len, own, writer_left: Condvar::new() }))
+    }
+
     /// Zeroes the memory if nobody else has it, and takes part in having it.
     fn set_up(file: &File, len: usize) -> io::Result<MmapRaw> {
         if lock::try_lock(file, USERS_BYTE, Kind::Exclusive)? {

@@ -7,8 +7,8 @@ use lath_testkit::Seeded;
 use super::FileStorage;
 use super::data::{SLICE_BYTES, slices};
 use crate::error::Error;
-use crate::storage::Storage;
 use crate::storage::tests::{read, write};
+use crate::storage::{Lens, Storage};
 
 #[test]
 fn a_reader_sees_that_the_writer_grew_the_file() {
@@ -77,7 +77,7 @@ fn a_capacity_that_no_machine_has_is_halved() {
 }
 
 #[test]
-fn reading_creates_no_files_but_the_lock() {
+fn reading_creates_no_files() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store");
     let reader = FileStorage::new(&path).unwrap().read_only(true);
@@ -87,9 +87,52 @@ fn reading_creates_no_files_but_the_lock() {
     assert!(matches!(log.write_at(0, b"x"), Err(Error::ReadOnly)));
     assert!(matches!(log.sync(), Err(Error::ReadOnly)));
     assert!(matches!(FileStorage::new(&path).unwrap().create(false).data(), Err(Error::Io { .. })));
+    assert!(reader.shared_with_others(64).unwrap().is_none());
+    assert!(matches!(reader.private(), Err(Error::Io { .. })));
+    assert_eq!(reader.lens().unwrap(), Lens { data: 0, logs: [0, 0] });
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
-    reader.shared(64).unwrap();
-    assert!(folder.path().join("store-lock").exists());
+}
+
+#[test]
+fn shared_memory_that_nobody_has_is_left_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let lock = folder.path().join("store-lock");
+    fs::write(&lock, vec![9; 100]).unwrap();
+    let storage = FileStorage::new(folder.path().join("store")).unwrap();
+    assert!(storage.shared_with_others(4096).unwrap().is_none());
+    assert_eq!(fs::read(&lock).unwrap(), vec![9; 100]);
+    let shared = storage.shared(4096).unwrap();
+    assert_eq!(storage.shared_with_others(4096).unwrap().map(|shared| shared.len()), Some(4096));
+    drop(shared);
+    assert!(storage.shared_with_others(4096).unwrap().is_none());
+}
+
+#[test]
+fn a_private_view_is_written_to_alone_and_keeps_writers_away() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store");
+    fs::write(&path, vec![7; 5000]).unwrap();
+    let storage = FileStorage::new(&path).unwrap();
+    let views = [0, 1].map(|_| storage.private().unwrap().data().unwrap());
+    assert!(matches!(storage.data(), Err(Error::Busy)));
+    for (mark, data) in [1, 2].into_iter().zip(&views) {
+        assert_eq!(read(&**data, 0, 5000), vec![7; 5000]);
+        data.set_len(1 << 20).unwrap();
+        assert_eq!(read(&**data, 5000, (1 << 20) - 5000), vec![0; (1 << 20) - 5000]);
+        write(&**data, 100, &[mark; 100_000]);
+        data.set_len(50_000).unwrap();
+        data.set_len(100_000).unwrap();
+    }
+    for (mark, data) in [1, 2].into_iter().zip(&views) {
+        assert_eq!(read(&**data, 100, 49_900), vec![mark; 49_900]);
+        assert_eq!(read(&**data, 50_000, 50_000), vec![0; 50_000]);
+    }
+    assert_eq!(fs::read(&path).unwrap(), vec![7; 5000]);
+    drop(views);
+    let data = storage.data().unwrap();
+    assert!(matches!(storage.private(), Err(Error::Busy)));
+    assert!(matches!(storage.data(), Err(Error::Busy)));
+    assert_eq!(data.len(), 5000);
 }
 
 #[test]

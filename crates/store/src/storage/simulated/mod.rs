@@ -19,8 +19,8 @@ use fastrand::Rng;
 use self::area::SimulatedData;
 use self::faults::Faults;
 use self::log::SimulatedLog;
-use super::{Data, LogFile, MemoryStorage, Shared, Storage};
-use crate::error::Result;
+use super::{Data, Lens, LogFile, MemoryStorage, Shared, Storage};
+use crate::error::{Error, Result};
 
 /// What is written whole or not at all when the power fails.
 pub const SECTOR_BYTES: usize = 512;
@@ -225,6 +225,19 @@ impl Storage for SimulatedStorage {
 
     fn shared(&self, len: usize) -> Result<Arc<dyn Shared>> {
         self.0.memory.shared(len)
+    }
+
+    fn shared_with_others(&self, len: usize) -> Result<Option<Arc<dyn Shared>>> {
+        self.0.memory.shared_with_others(len)
+    }
+
+    fn private(&self) -> Result<Arc<dyn Storage>> {
+        if self.0.memory.is_written_to() { Err(Error::Busy) } else { Ok(Arc::new(self.kill(false)?)) }
+    }
+
+    fn lens(&self) -> Result<Lens> {
+        let logs = [self.0.logs[0].len(), self.0.logs[1].len()];
+        Ok(Lens { logs, data: self.0.data.len() })
     }
 }
 

@@ -1,0 +1,57 @@
+//! A store whose data file is missing or empty: its log may have some commits, or all of them.
+
+use super::RepairReport;
+use crate::check::Problem;
+use crate::error::{Error, Result};
+use crate::log::unverified_records;
+use crate::options::Durability;
+use crate::record;
+use crate::storage::Storage;
+use crate::store::Store;
+
+/// Does all commits of the log again on `target`, which is empty.
+pub(super) fn bring_over(storage: &dyn Storage, target: &Store) -> Result<RepairReport> {
+    let mut report = RepairReport::default();
+    let mut last = 0;
+    unverified_records(storage, |sequence, bytes| {
+        if sequence <= last {
+            report.problems.push(problem(format!("the log has commit {sequence} twice: the second is left out")));
+            return Ok(());
+        }
+        if sequence != last + 1 {
+            let lost = match (last + 1, sequence - 1) {
+                (first, end) if first == end => format!("commit {first} is lost"),
+                (first, end) => format!("what commits {first} to {end} did is lost"),
+            };
+            report.problems.push(problem(format!("{lost}: the log does not have it")));
+        }
+        last = sequence;
+        match redo(bytes, target) {
+            Ok(()) => report.commits += 1,
+            Err(error @ (Error::Io { .. } | Error::Poisoned)) => return Err(error),
+            Err(error) => report.problems.push(problem(format!("commit {sequence} cannot be done again: {error}"))),
+        }
+        Ok(())
+    })?;
+    if report.commits == 0 {
+        return Err(Error::corrupt(
+            "the data file is missing or empty, and the log has no commit that can be done again",
+        ));
+    }
+    let what = "the data file is missing or empty: checksums of the log could not be compared without it";
+    report.problems.insert(0, problem(what.to_owned()));
+    target.checkpoint()?;
+    Ok(report)
+}
+
+fn problem(what: String) -> Problem {
+    Problem { offset: None, what }
+}
+
+fn redo(bytes: &[u8], target: &Store) -> Result<()> {
+    // No operation is done unless all can be read.
+    record::replay(bytes, |_| Ok(()))?;
+    let mut transaction = target.begin()?;
+    record::replay(bytes, |operation| transaction.apply(operation))?;
+    transaction.commit_with(Durability::Off)
+}

@@ -1,0 +1,217 @@
+//! Opening for reading only: what it finds, and that it changes no file.
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use lath_store::{Durability, Error, Options, Store, repair};
+
+const SUFFIXES: [&str; 4] = ["", "-log0", "-log1", "-lock"];
+
+fn file(path: &Path, suffix: &str) -> PathBuf {
+    PathBuf::from(format!("{}{suffix}", path.display()))
+}
+
+fn put(store: &Store, round: u32) {
+    let mut transaction = store.begin().unwrap();
+    let mut tree = transaction.tree("main").unwrap();
+    for key in 0..500_u32 {
+        tree.put(&(key * 7 % (round + 400)).to_be_bytes(), &[round as u8; 50]).unwrap();
+    }
+    transaction.commit().unwrap();
+}
+
+fn entries(store: &Store) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let snapshot = store.snapshot().unwrap();
+    let tree = snapshot.tree("main").unwrap().unwrap();
+    tree.iter().map(|entry| entry.unwrap()).map(|(key, value)| (key, value.to_vec())).collect()
+}
+
+/// Names, contents and times of all files in a folder.
+fn files(folder: &Path) -> BTreeMap<PathBuf, (Vec<u8>, SystemTime)> {
+    let paths = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    paths
+        .map(|path| (path.clone(), (std::fs::read(&path).unwrap(), path.metadata().unwrap().modified().unwrap())))
+        .collect()
+}
+
+fn options() -> Options {
+    Options::new().background(false)
+}
+
+/// A store as a killed process leaves it: three commits in the log, and before them two in a checkpoint if asked for.
+fn killed(path: &Path, with_checkpoint: bool) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let folder = tempfile::tempdir().unwrap();
+    let original = folder.path().join("original");
+    let store = options().durability(Durability::Deferred).open(&original).unwrap();
+    if with_checkpoint {
+        put(&store, 1);
+        put(&store, 2);
+        store.checkpoint().unwrap();
+    }
+    (3..6).for_each(|round| put(&store, round));
+    for suffix in SUFFIXES {
+        std::fs::copy(file(&original, suffix), file(path, suffix)).unwrap();
+    }
+    entries(&store)
+}
+
+#[test]
+fn a_store_that_nobody_writes_to_is_read_without_a_change_to_any_file() {
+    for (is_closed, with_checkpoint) in [(true, true), (false, true), (false, false)] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store");
+        let expected = killed(&path, with_checkpoint);
+        if is_closed {
+            drop(options().open(&path).unwrap());
+        }
+        for lock_is_there in [true, false] {
+            if !lock_is_there {
+                std::fs::remove_file(file(&path, "-lock")).unwrap();
+            }
+            let before = files(folder.path());
+            // Two at once, of which each has its own view.
+            let readers = [0, 1].map(|_| Options::new().read_only(true).open(&path).unwrap());
+            for reader in &readers {
+                assert_eq!(entries(reader), expected);
+                let report = reader.check().unwrap();
+                assert!(report.is_sound() && report.keys == expected.len() as u64, "{report:?}");
+                assert_eq!(reader.stats().unwrap().sequence, if with_checkpoint { 5 } else { 3 });
+                assert!(matches!(reader.begin(), Err(Error::ReadOnly)));
+                assert!(matches!(reader.checkpoint(), Err(Error::ReadOnly)));
+                assert!(matches!(reader.compact(), Err(Error::ReadOnly)));
+            }
+            drop(readers);
+            assert_eq!(files(folder.path()), before);
+        }
+        assert_eq!(entries(&options().open(&path).unwrap()), expected);
+    }
+}
+
+#[test]
+fn a_reader_of_what_nobody_writes_to_keeps_writers_away_until_its_last_snapshot_is_dropped() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store");
+    let expected = killed(&path, true);
+    let reader = Options::new().read_only(true).open(&path).unwrap();
+    let snapshot = reader.snapshot().unwrap();
+    drop(reader);
+    assert!(matches!(options().open(&path), Err(Error::Busy)));
+    assert_eq!(snapshot.tree("main").unwrap().unwrap().len().unwrap(), expected.len() as u64);
+    drop(snapshot);
+    let writer = options().open(&path).unwrap();
+    // Beside a writer readers see each commit, and keep nobody away.
+    let reader = Options::new().read_only(true).open(&path).unwrap();
+    put(&writer, 9);
+    assert_eq!(entries(&reader), entries(&writer));
+    assert!(matches!(reader.stats(), Err(Error::ReadOnly)));
+    drop(writer);
+    drop(options().open(&path).unwrap());
+}
+
+#[test]
+fn nothing_is_made_of_a_store_that_is_not_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store");
+    for options in [Options::new().read_only(true), Options::new().create(false).read_only(true)] {
+        assert!(matches!(options.open(&path), Err(Error::Io { .. })));
+    }
+    assert!(files(folder.path()).is_empty());
+    for contents in [vec![], vec![0; 5000]] {
+        std::fs::write(&path, contents).unwrap();
+        let before = files(folder.path());
+        assert!(matches!(Options::new().read_only(true).open(&path), Err(Error::Corrupt { .. })));
+        assert_eq!(files(folder.path()), before);
+        assert!(matches!(Options::new().create(false).open(&path), Err(Error::Corrupt { .. })));
+    }
+}
+
+#[test]
+fn a_store_whose_data_file_is_gone_while_its_log_has_commits_is_damaged_and_left_as_it_is() {
+    for contents in [None, Some(vec![]), Some(vec![0; 1 << 16])] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store");
+        killed(&path, true);
+        match &contents {
+            None => std::fs::remove_file(&path).unwrap(),
+            Some(contents) => std::fs::write(&path, contents).unwrap(),
+        }
+        let before = files(folder.path());
+        for options in [Options::new(), Options::new().create(false), Options::new().read_only(true)] {
+            let Err(error) = options.open(&path) else { panic!("it opens") };
+            assert!(matches!(&error, Error::Corrupt { .. }), "{error}");
+            let text = error.to_string();
+            assert!(text.contains("backup") && text.contains("lath kv repair"), "{text}");
+        }
+        let after = files(folder.path());
+        for suffix in ["", "-log0", "-log1"] {
+            let path = file(&path, suffix);
+            assert_eq!(after.get(&path), before.get(&path), "{}", path.display());
+        }
+        assert_eq!(after.len(), before.len());
+    }
+}
+
+#[test]
+fn a_log_that_has_all_commits_is_enough_to_repair_a_store_whose_data_file_is_gone() {
+    for is_removed in [true, false] {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, target) = (folder.path().join("store"), folder.path().join("repaired"));
+        let expected = killed(&path, false);
+        if is_removed {
+            std::fs::remove_file(&path).unwrap();
+        } else {
+            std::fs::write(&path, b"").unwrap();
+        }
+        let before = files(folder.path());
+        let report = repair(&path, &target).unwrap();
+        assert_eq!((report.keys, report.commits, report.problems.len()), (0, 3, 1), "{report:?}");
+        let store = Store::open(&target).unwrap();
+        assert!(store.check().unwrap().is_sound());
+        assert_eq!(entries(&store), expected);
+        drop(store);
+        let mut after = files(folder.path());
+        after.retain(|path, _| before.contains_key(path));
+        assert_eq!(after, before);
+    }
+}
+
+#[test]
+fn a_log_without_the_first_commits_saves_the_others_and_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, target) = (folder.path().join("store"), folder.path().join("repaired"));
+    let store = options().open(folder.path().join("original")).unwrap();
+    for round in 1..9 {
+        let mut transaction = store.begin().unwrap();
+        transaction.tree("main").unwrap().put(&[round], b"value").unwrap();
+        transaction.commit().unwrap();
+        if round == 2 || round == 5 {
+            // The other file of the log is used from here on.
+            store.checkpoint().unwrap();
+        }
+    }
+    for suffix in ["-log0", "-log1"] {
+        std::fs::copy(file(&folder.path().join("original"), suffix), file(&path, suffix)).unwrap();
+    }
+    let report = repair(&path, &target).unwrap();
+    assert_eq!(report.commits, 6, "{report:?}");
+    assert!(report.problems.iter().any(|problem| problem.what.contains("commits 1 to 2")), "{report:?}");
+    let keys: Vec<Vec<u8>> = entries(&Store::open(&target).unwrap()).into_iter().map(|(key, _)| key).collect();
+    assert_eq!(keys, (3..9).map(|key| vec![key]).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_copy_is_not_made_over_the_log_of_another_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, target) = (folder.path().join("store"), folder.path().join("target"));
+    killed(&path, true);
+    std::fs::write(file(&target, "-log1"), b"commits").unwrap();
+    let snapshot = Options::new().read_only(true).open(&path).unwrap().snapshot().unwrap();
+    assert!(matches!(snapshot.backup(&target), Err(Error::Exists(_))));
+    drop(snapshot);
+    assert!(matches!(repair(&path, &target), Err(Error::Exists(_))));
+    assert_eq!(std::fs::read(file(&target, "-log1")).unwrap(), b"commits");
+    assert!(!target.exists());
+}
