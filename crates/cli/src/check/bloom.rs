@@ -35,7 +35,13 @@ impl FileBytes {
         if offset < 0 || end.is_none_or(|end| end < offset || u64::try_from(end).is_ok_and(|end| end > self.len())) {
             return Err(ParquetError::General("it does not lie within the file".to_owned()));
         }
-        Sbbf::read_from_column_chunk(chunk, self)
+        match Sbbf::read_from_column_chunk(chunk, self)? {
+            // No value can be looked up in it, and looking one up panics.
+            Some(filter) if filter.num_blocks() == 0 => {
+                Err(ParquetError::General("it has no block of 32 bytes".to_owned()))
+            }
+            filter => Ok(filter),
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, OffsetSizeTrait, make_array};
+use arrow_array::{Array, ArrayRef, BooleanArray, OffsetSizeTrait, make_array};
 use arrow_buffer::NullBuffer;
 use arrow_data::transform::MutableArrayData;
 use arrow_schema::{ArrowError, DataType};
@@ -135,13 +135,15 @@ impl Leaf {
 }
 
 fn with_nulls(child: &ArrayRef, nulls: Option<&NullBuffer>) -> Result<ArrayRef, ArrowError> {
-    match nulls.filter(|nulls| nulls.null_count() > 0) {
-        Some(nulls) if child.data_type() != &DataType::Null => {
-            let nulls = NullBuffer::union(Some(nulls), child.nulls());
-            Ok(make_array(child.to_data().into_builder().nulls(nulls).build()?))
-        }
-        _ => Ok(child.clone()),
+    let Some(nulls) = nulls.filter(|nulls| nulls.null_count() > 0 && child.data_type() != &DataType::Null) else {
+        return Ok(child.clone());
+    };
+    let nulls = NullBuffer::union(Some(nulls), child.nulls());
+    if let Some(child) = child.as_boolean_opt() {
+        // A slice of bits begins within a buffer, at an offset that array data has its nulls begin at too.
+        return Ok(Arc::new(BooleanArray::new(child.values().clone(), nulls)));
     }
+    Ok(make_array(child.to_data().into_builder().nulls(nulls).build()?))
 }
 
 /// The elements of all lists that are not null. `hidden` says that some null lists have elements behind them.

@@ -4,6 +4,7 @@
 
 mod bench;
 mod check;
+mod check_collection;
 mod convert;
 mod exit_codes;
 mod files;

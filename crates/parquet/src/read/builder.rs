@@ -26,7 +26,7 @@ use crate::source::ReadAhead;
 #[must_use = "nothing is read before `build`"]
 pub struct ReadBuilder {
     file: ParquetFile,
-    columns: Option<Vec<String>>,
+    projection: Option<Projection>,
     row_groups: Option<Vec<usize>>,
     row_ranges: Option<Vec<Range<u64>>>,
     batch_size: usize,
@@ -43,7 +43,7 @@ impl ReadBuilder {
     pub(crate) fn new(file: ParquetFile) -> Self {
         Self {
             file,
-            columns: None,
+            projection: None,
             row_groups: None,
             row_ranges: None,
             batch_size: Self::DEFAULT_BATCH_SIZE,
@@ -57,7 +57,13 @@ impl ReadBuilder {
     /// Reads only these columns or nested fields, named by dotted path; a path stands for everything below it. They come
     /// in file order, whatever the order of the paths. No path at all gives batches without columns.
     pub fn columns<S: Into<String>>(mut self, paths: impl IntoIterator<Item = S>) -> Self {
-        self.columns = Some(paths.into_iter().map(Into::into).collect());
+        self.projection = Some(Projection::from_paths(paths));
+        self
+    }
+
+    /// Reads only what `projection` chooses, in place of [`columns`](Self::columns).
+    pub fn project(mut self, projection: Projection) -> Self {
+        self.projection = Some(projection);
         self
     }
 
@@ -121,13 +127,12 @@ impl ReadBuilder {
         if self.threads == 0 {
             return Err(Error::invalid("the number of threads must be at least 1"));
         }
-        let projection = self.columns.map(Projection::from_paths);
         let options = SchemaOptions {
             strings: self.strings,
             dictionary_columns: self.dictionary_columns,
             ..self.file.schema_options()
         };
-        let (schema, nodes) = self.file.build_schema(&options, projection.as_ref())?;
+        let (schema, nodes) = self.file.build_schema(&options, self.projection.as_ref())?;
         let mut leaves = Vec::new();
         for node in &nodes {
             PlannedLeaf::collect(node, false, &mut leaves);

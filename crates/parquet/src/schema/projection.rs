@@ -18,17 +18,33 @@ use crate::error::{Error, Result};
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Projection {
     paths: Vec<String>,
+    leaves: Vec<usize>,
 }
 
 impl Projection {
     /// Chooses what lies at or below each of `paths`; no paths choose no columns.
     pub fn from_paths<P: Into<String>>(paths: impl IntoIterator<Item = P>) -> Self {
-        Self { paths: paths.into_iter().map(Into::into).collect() }
+        Self { paths: paths.into_iter().map(Into::into).collect(), leaves: Vec::new() }
+    }
+
+    /// Chooses leaves by their numbers, counted from 0 in the order of the Parquet schema: the way to tell apart columns that have
+    /// the same path.
+    pub fn from_leaves(leaves: impl IntoIterator<Item = usize>) -> Self {
+        Self { paths: Vec::new(), leaves: leaves.into_iter().collect() }
     }
 
     /// For each leaf of the schema, whether it is chosen.
     pub(super) fn select(&self, nodes: &[Node], descr: &SchemaDescriptor) -> Result<Vec<bool>> {
-        Paths::new(nodes, descr).select(&self.paths)
+        let mut selected = match self.paths.as_slice() {
+            [] => vec![false; descr.num_columns()],
+            paths => Paths::new(nodes, descr).select(paths)?,
+        };
+        for &leaf in &self.leaves {
+            let count = selected.len();
+            let chosen = selected.get_mut(leaf);
+            *chosen.ok_or_else(|| Error::invalid(format!("no leaf {leaf} in a schema of {count}")))? = true;
+        }
+        Ok(selected)
     }
 }
 

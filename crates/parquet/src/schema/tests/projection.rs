@@ -11,8 +11,11 @@ const NESTED: &str = "message m {
 }";
 
 fn project(message: &str, paths: &[&str]) -> Result<String, Error> {
-    let projection = Projection::from_paths(paths.iter().copied());
-    let (schema, nodes) = build(&parse(message), None, &offsets(), Some(&projection))?;
+    choose(message, &Projection::from_paths(paths.iter().copied()))
+}
+
+fn choose(message: &str, projection: &Projection) -> Result<String, Error> {
+    let (schema, nodes) = build(&parse(message), None, &offsets(), Some(projection))?;
     let fields: Vec<_> = nodes.iter().map(|node| &node.field).collect();
     assert_eq!(schema.fields().iter().collect::<Vec<_>>(), fields);
     Ok(render(&nodes))
@@ -32,6 +35,17 @@ fn fields_come_in_file_order_once_each() {
         project(NESTED, &["s.t.z", "a", "s.x", "a"]).unwrap(),
         "a:0/0/0#0 s:1/0/0{x:2/0/0#1 t:2/0/0{z:3/0/0#3}}"
     );
+}
+
+#[test]
+fn leaves_are_told_apart_by_number_where_names_repeat() {
+    const REPEATED: &str = "message m { required int32 a; optional int64 a; optional group a { optional int32 b; } }";
+    let leaves = |leaves: &[usize]| choose(REPEATED, &Projection::from_leaves(leaves.iter().copied()));
+    assert_eq!(leaves(&[1]).unwrap(), "a:1/0/0#1");
+    assert_eq!(leaves(&[2, 0]).unwrap(), "a:0/0/0#0 a:1/0/0{b:2/0/0#2}");
+    assert_eq!(leaves(&[]).unwrap(), "");
+    let error = leaves(&[3]).unwrap_err();
+    assert!(matches!(error, Error::Invalid { .. }) && error.to_string().contains("3 in a schema of 3"), "{error}");
 }
 
 #[test]

@@ -1,0 +1,72 @@
+//! `check`, on the `parquet-testing` collection: all files but these are sound.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::invocation::lath;
+
+/// Files that are not sound: the exit code, a part of what is said, and how many lines are. pyarrow or DuckDB, mostly both, read
+/// every file that is not here.
+const VERDICTS: [(&str, i32, &str, usize); 13] = [
+    // Written to be found out by checksums of pages: one page of each column.
+    ("data/datapage_v1-corrupt-checksum.parquet", 3, "column a: corrupt data: page has CRC 0f4f6d0a", 2),
+    ("data/rle-dict-uncompressed-corrupt-checksum.parquet", 3, "column long_field: corrupt data: page has CRC", 2),
+    // Data that all read, and a column index that calls every page one of nulls: readers that trust it find no row.
+    ("data/datapage_v1-snappy-compressed-checksum.parquet", 1, "column a, page 0: nulls alone by the column index", 4),
+    ("data/datapage_v1-uncompressed-checksum.parquet", 1, "column a, page 0: nulls alone by the column index", 4),
+    // `num_rows` of the file is 0.
+    ("data/repeated_no_annotation.parquet", 1, "0 rows in the file's metadata, 6 in its row groups together", 1),
+    // A list of 16-bit integers in the footer, where a list of 32-bit ones belongs.
+    ("bad_data/ARROW-GH-41317.parquet", 3, "Expected list element type of I32 but got I16", 1),
+    // Bytes of pages and page headers were changed. pyarrow fails at a bit width, DuckDB at the file's geospatial metadata.
+    ("bad_data/ARROW-GH-41321.parquet", 3, "column int64: corrupt data: input too short", 4),
+    ("bad_data/ARROW-GH-45185.parquet", 3, "begins with a repetition level above 0", 1),
+    ("bad_data/ARROW-GH-47662.parquet", 3, "column flba_field: corrupt data: the page ends before its values do", 1),
+    // The file is cut: its later columns end behind its end.
+    ("bad_data/ARROW-RS-GH-6229-DICTHEADER.parquet", 3, "column nation_key: corrupt data", 4),
+    // Fewer levels than the page header says. pyarrow refuses it, DuckDB reads a row.
+    ("bad_data/ARROW-RS-GH-6229-LEVELS.parquet", 3, "levels end before the page's values do", 1),
+    // A physical type of -7.
+    ("bad_data/PARQUET-1481.parquet", 3, "Unexpected Type -7", 1),
+    // In the folder of bad data, and sound: pyarrow and DuckDB read it too.
+    ("bad_data/ARROW-GH-43605.parquet", 0, ": ok (21,186 rows, 1 row group, 1 column)", 1),
+];
+
+/// Relative paths of all files whose names end so.
+fn files(root: &Path, ending: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut folders = vec![root.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.to_str().unwrap().ends_with(ending) {
+                names.push(path.strip_prefix(root).unwrap().to_str().unwrap().to_owned());
+            }
+        }
+    }
+    names.sort();
+    names
+}
+
+#[test]
+fn every_file_gets_the_right_verdict() {
+    let Some(root) = lath_testkit::parquet_test_data() else { return };
+    let root = root.canonicalize().unwrap();
+    let verdicts: BTreeMap<&str, _> =
+        VERDICTS.iter().map(|(name, code, text, lines)| (*name, (code, text, lines))).collect();
+    let names = files(&root, ".parquet");
+    assert!(names.len() >= 200, "{} files", names.len());
+    for name in &names {
+        let run = lath(["check", root.join(name).to_str().unwrap()]);
+        let text = String::from_utf8_lossy(&run.stdout);
+        let (code, part, lines) = *verdicts.get(name.as_str()).unwrap_or(&(&0, &": ok (", &1));
+        let is_right = run.code == *code && text.contains(part) && text.lines().count() == *lines;
+        assert!(is_right && run.stderr.is_empty(), "{name}: exit code {}\n{text}{}", run.code, run.stderr);
+    }
+    // A file that is gone or renamed has no verdict any more.
+    for name in verdicts.keys().filter(|name| name.ends_with(".parquet")) {
+        assert!(names.iter().any(|other| other == name), "{name} is not there");
+    }
+}
