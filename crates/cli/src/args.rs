@@ -6,6 +6,7 @@ mod destination;
 mod generate;
 mod kv;
 mod rewrite;
+mod table;
 mod write;
 
 use std::ops::RangeInclusive;
@@ -23,6 +24,7 @@ pub(crate) use kv::{
     StoreArgs, TreeArgs, TreesArgs,
 };
 pub(crate) use rewrite::{MergeArgs, RewriteArgs, SplitArgs};
+pub(crate) use table::{SchemaChoice, TableArgs};
 pub(crate) use write::{Choice, ProfileName, SortArgs, WriteArgs};
 
 const ABOUT: &str = "Look into Parquet files, find rows in them, write, convert and check them";
@@ -187,6 +189,8 @@ pub(crate) struct CountArgs {
     #[command(flatten)]
     pub(crate) pruning: PruningArgs,
     #[command(flatten)]
+    pub(crate) table: TableArgs,
+    #[command(flatten)]
     pub(crate) decode: DecodeArgs,
 }
 
@@ -265,6 +269,8 @@ pub(crate) struct FindArgs {
     #[command(flatten)]
     pub(crate) pruning: PruningArgs,
     #[command(flatten)]
+    pub(crate) table: TableArgs,
+    #[command(flatten)]
     pub(crate) decode: DecodeArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
@@ -279,9 +285,6 @@ pub(crate) struct PruningArgs {
     /// Do not rule out row groups and pages, or not by these kinds of evidence
     #[arg(long, value_name = "KINDS", help_heading = "Search", num_args = 0.., require_equals = true, value_delimiter = ',', default_missing_value = "all")]
     pub(crate) no_prune: Vec<Evidence>,
-    /// Columns of several files
-    #[arg(long, value_name = "CHOICE", help_heading = "Search", default_value = "first")]
-    pub(crate) schema: SchemaChoice,
 }
 
 impl PruningArgs {
@@ -316,15 +319,6 @@ pub(crate) enum Evidence {
     PageIndex,
 }
 
-/// The columns of several files.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum SchemaChoice {
-    /// Those of the first file, which the others have as well
-    First,
-    /// Those of all files, by name; types are widened where no value changes, missing columns are null
-    Union,
-}
-
 /// Which files, and the keys to those that are encrypted.
 #[derive(Debug, Args)]
 pub(crate) struct InputArgs {
@@ -351,6 +345,8 @@ pub(crate) struct ReadArgs {
     /// Only these row groups: numbers from 0 and ranges such as 0,2-4
     #[arg(long, value_name = "LIST", value_parser = parse_row_groups)]
     pub(crate) row_groups: Option<RowGroupList>,
+    #[command(flatten)]
+    pub(crate) table: TableArgs,
     #[command(flatten)]
     pub(crate) decode: DecodeArgs,
 }

@@ -2,12 +2,13 @@
 
 use std::fs;
 use std::io::{self, Read};
+use std::ops::Range;
 use std::path::Path;
 
 use bytes::Bytes;
-use lath_parquet::{DatasetFile, DatasetOptions, DecryptionKeys, Error, OpenOptions, ParquetFile};
+use lath_parquet::{Dataset, DatasetFile, DatasetOptions, DecryptionKeys, Error, OpenOptions, ParquetFile};
 
-use crate::args::InputArgs;
+use crate::args::{InputArgs, SchemaChoice, TableArgs};
 use crate::failure::{Failure, Result};
 
 /// The files that a command works on, in order.
@@ -92,6 +93,26 @@ impl Inputs {
         self.decryption.is_some()
     }
 
+    /// Some of the files as one dataset. The outer error is that of standard input.
+    pub(crate) fn dataset(&mut self, indices: Range<usize>, args: TableArgs) -> Result<lath_parquet::Result<Dataset>> {
+        let mut files = Vec::with_capacity(indices.len());
+        for index in indices {
+            files.push(match &self.files[index] {
+                Input::File(file) => DatasetFile::clone(file),
+                Input::Stdin => self.open(index)?.into(),
+            });
+        }
+        let mut open = OpenOptions::new();
+        if let Some(keys) = &self.decryption {
+            open = open.decryption(keys.clone());
+        }
+        let options = DatasetOptions::new()
+            .open_options(open)
+            .union_schemas(args.schema == SchemaChoice::Union)
+            .partitions(!args.no_partitions);
+        Ok(Dataset::of_files(files, options))
+    }
+
     /// Opens the file at `index`: reads its footer.
     pub(crate) fn open(&mut self, index: usize) -> Result<ParquetFile> {
         self.open_with(index, OpenOptions::new())
@@ -166,7 +187,7 @@ fn unfound(name: &Path, error: Error) -> Failure {
     }
 }
 
-pub(crate) fn decryption(args: &InputArgs) -> Result<Option<DecryptionKeys>> {
+fn decryption(args: &InputArgs) -> Result<Option<DecryptionKeys>> {
     let Some(footer_key) = &args.footer_key else {
         if args.column_key.is_empty() && args.aad_prefix.is_none() {
             return Ok(None);

@@ -19,7 +19,6 @@ mod progress;
 mod quantity;
 mod random;
 mod scan;
-mod search;
 mod source;
 mod statistic;
 mod summary;

@@ -1,13 +1,9 @@
-//! Rows of several files as one stream.
+//! What is read of files, and how.
 
 use std::ops::Range;
-use std::sync::Arc;
 use std::thread;
 
-use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
-use arrow_cast::cast;
-use arrow_schema::{DataType, FieldRef, Schema, SchemaRef};
-use lath_parquet::{Batches, ParquetFile, ReadBuilder, Strings};
+use lath_parquet::{ParquetFile, ReadBuilder, Strings};
 
 use crate::args::{DecodeArgs, ReadArgs, RowGroupList};
 use crate::failure::{Failure, Result};
@@ -68,7 +64,7 @@ impl Scan {
         })
     }
 
-    /// A reader of `columns` (all of them if `None`), with everything else as chosen but for row groups.
+    /// A reader of `columns` (all of them if `None`) of one file, with everything else as chosen but for row groups.
     pub(crate) fn builder(&self, file: &ParquetFile, columns: Option<&[String]>) -> ReadBuilder {
         let mut builder = file
             .read()
@@ -80,18 +76,6 @@ impl Scan {
             builder = builder.columns(columns.iter().cloned());
         }
         builder
-    }
-
-    /// Starts to read `rows` of `file`, or all rows of the chosen row groups.
-    pub(crate) fn read(&self, file: &ParquetFile, name: &str, rows: Option<Vec<Range<u64>>>) -> Result<Batches> {
-        let mut builder = self.builder(file, self.columns.as_deref());
-        if let Some(row_groups) = self.row_groups_of(file, name)? {
-            builder = builder.row_groups(row_groups);
-        }
-        if let Some(rows) = rows {
-            builder = builder.row_ranges(rows);
-        }
-        builder.build().map_err(|error| Failure::reading(name, error))
     }
 }
 
@@ -105,99 +89,7 @@ pub(crate) fn threads(args: &DecodeArgs) -> usize {
     args.threads.map_or_else(cores, usize::from)
 }
 
-/// Keeps the columns of several files in the order, and of the types, of the first.
-#[derive(Debug, Clone)]
-pub(crate) struct Alignment {
-    schema: SchemaRef,
-    first_file: String,
-}
-
-impl Alignment {
-    /// Takes the schema of the first file. `columns` are the paths that were asked for: they set the order.
-    pub(crate) fn new(schema: &SchemaRef, columns: Option<&[String]>, file: &str, several_files: bool) -> Self {
-        let mut fields: Vec<FieldRef> = schema.fields().iter().cloned().collect();
-        if let Some(columns) = columns {
-            let position = |field: &FieldRef| columns.iter().position(|path| is_at_or_below(path, field.name()));
-            fields.sort_by_key(|field| position(field).unwrap_or(usize::MAX));
-        }
-        if several_files {
-            // A required column may be followed by an optional one in another file.
-            for field in &mut fields {
-                *field = Arc::new(field.as_ref().clone().with_nullable(true));
-            }
-        }
-        let schema = Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()));
-        Self { schema, first_file: file.to_owned() }
-    }
-
-    /// The schema of all rows.
-    pub(crate) fn schema(&self) -> &SchemaRef {
-        &self.schema
-    }
-
-    /// Where a file with `schema` has the columns of the first; an error names what differs.
-    pub(crate) fn sources(&self, schema: &Schema, file: &str) -> Result<Vec<usize>> {
-        let differs = |what: String| {
-            Failure::Usage(format!(
-                "{file}: {what}, unlike in {}; choose columns that they share with --columns",
-                self.first_file
-            ))
-        };
-        if let Some(field) = schema.fields().iter().find(|field| self.schema.column_with_name(field.name()).is_none()) {
-            return Err(differs(format!("there is a column {:?}", field.name())));
-        }
-        let mut sources = Vec::with_capacity(self.schema.fields().len());
-        for (position, field) in self.schema.fields().iter().enumerate() {
-            // Names may occur twice; then the order decides.
-            let here = schema.fields().get(position).filter(|here| here.name() == field.name());
-            let (index, here) = match here {
-                Some(here) => (position, here),
-                None => schema
-                    .fields()
-                    .find(field.name())
-                    .ok_or_else(|| differs(format!("there is no column {:?}", field.name())))?,
-            };
-            if here.data_type() != field.data_type() && !is_same_text(here.data_type(), field.data_type()) {
-                return Err(differs(format!(
-                    "column {:?} is {} here and {} there",
-                    field.name(),
-                    here.data_type(),
-                    field.data_type()
-                )));
-            }
-            sources.push(index);
-        }
-        Ok(sources)
-    }
-
-    /// The batch in the common schema; `sources` are those of its file.
-    pub(crate) fn align(&self, batch: &RecordBatch, sources: &[usize]) -> Result<RecordBatch> {
-        let failed = |error| Failure::Corrupt(format!("columns do not fit their schema: {error}"));
-        let columns = sources.iter().zip(self.schema.fields()).map(|(&source, field)| {
-            let column = batch.column(source);
-            if column.data_type() == field.data_type() {
-                Ok(Arc::clone(column))
-            } else {
-                cast(column, field.data_type()).map_err(failed)
-            }
-        });
-        let columns: Vec<ArrayRef> = columns.collect::<Result<_>>()?;
-        let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-        RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options).map_err(failed)
-    }
-}
-
 /// Whether the dotted `path` names the top-level column `name`, or something in it.
 pub(crate) fn is_at_or_below(path: &str, name: &str) -> bool {
     path.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-}
-
-/// Whether two types hold the same values in other layouts.
-fn is_same_text(left: &DataType, right: &DataType) -> bool {
-    let value = |data_type: &DataType| match data_type {
-        DataType::Dictionary(_, value) => value.as_ref().clone(),
-        other => other.clone(),
-    };
-    let (left, right) = (value(left), value(right));
-    left == right || (left.is_string() && right.is_string()) || (left.is_binary() && right.is_binary())
 }

@@ -1,55 +1,96 @@
-//! The files of the command line as one table to find rows in.
+//! The files of the command line as one table.
 
 use std::fs::File;
-use std::path::Path;
 
 use arrow_schema::Schema;
-use lath_parquet::{Dataset, DatasetOptions, Error, OpenOptions, Predicate, Scan};
+use lath_parquet::{Dataset, Error, ParquetFile, PartitionColumn, Predicate, Scan};
 
-use crate::args::{InputArgs, PruningArgs, RowGroupList, SchemaChoice};
+use crate::args::{PruningArgs, RowGroupList, TableArgs};
 use crate::failure::{Failure, Result};
-use crate::inputs::{Inputs, decryption, explain_open};
+use crate::inputs::{Inputs, explain_open};
 use crate::interrupt;
 use crate::scan::Scan as Options;
 
-/// Files that are searched together.
+/// Files that are read as one table.
 pub(crate) struct Table {
     dataset: Dataset,
 }
 
 impl Table {
-    /// Finds the files that `args` name.
-    pub(crate) fn open(args: &InputArgs, schema: SchemaChoice) -> Result<Self> {
-        let dataset = if args.files.iter().any(|name| name == Path::new("-")) {
-            let mut inputs = Inputs::find(args)?;
-            let files = (0..inputs.len()).map(|index| inputs.open(index)).collect::<Result<Vec<_>>>()?;
-            Dataset::of(files)
-        } else {
-            let mut open = OpenOptions::new();
-            if let Some(keys) = decryption(args)? {
-                open = open.decryption(keys);
-            }
-            let options = DatasetOptions::new().open_options(open).union_schemas(schema == SchemaChoice::Union);
-            Dataset::open(&args.files, options)
+    /// Takes all inputs.
+    pub(crate) fn open(inputs: &mut Inputs, args: TableArgs) -> Result<Self> {
+        let all = 0..inputs.len();
+        Ok(Self { dataset: inputs.dataset(all, args)?.map_err(explain)? })
+    }
+
+    /// Takes one input by itself, with the columns that it has and no others.
+    pub(crate) fn of_one(inputs: &mut Inputs, index: usize, args: TableArgs) -> Result<Self> {
+        let args = TableArgs { no_partitions: true, ..args };
+        Ok(Self { dataset: inputs.dataset(index..index + 1, args)?.map_err(explain)? })
+    }
+
+    /// Number of files.
+    pub(crate) fn len(&self) -> usize {
+        self.dataset.files().len()
+    }
+
+    /// What messages call the file at `index`.
+    pub(crate) fn name(&self, index: usize) -> &str {
+        self.dataset.files()[index].location()
+    }
+
+    /// Opens the file at `index`.
+    pub(crate) fn file(&self, index: usize) -> Result<ParquetFile> {
+        self.dataset.files()[index].open().map_err(explain)
+    }
+
+    /// Opens all files.
+    pub(crate) fn files(&self) -> Result<Vec<ParquetFile>> {
+        (0..self.len()).map(|index| self.file(index)).collect()
+    }
+
+    /// The columns that come from the names of directories.
+    pub(crate) fn partitions(&self) -> &[PartitionColumn] {
+        self.dataset.partitions()
+    }
+
+    /// Whether a column of a directory is among `columns`, or there is one and all are chosen.
+    pub(crate) fn adds_partitions(&self, columns: Option<&[String]>) -> bool {
+        let is_chosen = |partition: &PartitionColumn| {
+            columns.is_none_or(|columns| columns.iter().any(|column| column == partition.field().name()))
         };
-        Ok(Self { dataset: dataset.map_err(explain)? })
+        self.partitions().iter().any(is_chosen)
+    }
+
+    /// Starts to read all rows.
+    pub(crate) fn read(&self, options: &Options) -> Result<Scan> {
+        Ok(self.scan(options)?.threads(options.threads).by_column(true))
     }
 
     /// Starts to find rows for which `predicate` is true.
-    pub(crate) fn scan(&self, predicate: &Predicate, options: &Options, pruning: &PruningArgs) -> Result<Scan> {
+    pub(crate) fn find(&self, predicate: &Predicate, options: &Options) -> Result<Scan> {
         check(predicate, self.dataset.schema())?;
         // Threads wait for stores; there may be more of them than cores.
         let threads = options.threads.max(self.dataset.concurrency());
+        Ok(self.scan(options)?.predicate(predicate.clone()).threads(threads))
+    }
+
+    /// As [`find`](Self::find), with a choice of what may rule out row groups and pages.
+    pub(crate) fn search(&self, predicate: &Predicate, options: &Options, pruning: &PruningArgs) -> Result<Scan> {
+        Ok(self.find(predicate, options)?.pruning(pruning.pruning()))
+    }
+
+    fn scan(&self, options: &Options) -> Result<Scan> {
         let mut scan = self
             .dataset
             .scan()
-            .predicate(predicate.clone())
-            .pruning(pruning.pruning())
-            .threads(threads)
             .batch_size(options.batch_size)
             .verify_crc(options.verify_crc)
             .strings(options.strings)
             .cancel(&interrupt::cancel());
+        if let Some(columns) = &options.columns {
+            scan = scan.select(columns);
+        }
         if let Some(list) = &options.row_groups {
             scan = scan.row_groups(self.row_groups(list)?);
         }
@@ -58,17 +99,19 @@ impl Table {
 
     /// The row groups that are chosen of every file.
     fn row_groups(&self, list: &RowGroupList) -> Result<Vec<usize>> {
-        let Some(first) = self.dataset.files().first() else { return Ok(Vec::new()) };
-        let count = first.open().map_err(explain)?.metadata().num_row_groups();
+        if self.len() == 0 {
+            return Ok(Vec::new());
+        }
+        let count = self.file(0)?.metadata().num_row_groups();
         list.resolve(count).map_err(|index| {
-            let name = first.location();
+            let name = self.name(0);
             Failure::Usage(format!("{name}: there is no row group {index}; the file has {count}, counted from 0"))
         })
     }
 }
 
 /// A mistake in an expression is reported as such, and before anything else.
-pub(crate) fn check(predicate: &Predicate, schema: &Schema) -> Result<()> {
+fn check(predicate: &Predicate, schema: &Schema) -> Result<()> {
     predicate.filter(schema).map(|_| ()).map_err(Failure::filtering)
 }
 

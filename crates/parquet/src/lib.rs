@@ -32,7 +32,7 @@ mod write;
 
 use lath_source as source;
 
-pub use dataset::{Dataset, DatasetFile, DatasetOptions, FooterCache, PartitionColumn};
+pub use dataset::{Alignment, Dataset, DatasetFile, DatasetOptions, FooterCache, PartitionColumn, Partitions};
 pub use error::{Error, Location, Result};
 pub use file::{ChunkRange, DecryptionKeys, OpenOptions, ParquetFile, Plan};
 pub use huge_pages::HugePages;

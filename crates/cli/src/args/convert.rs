@@ -6,7 +6,7 @@ use arrow_schema::DataType;
 use clap::{Args, ValueEnum};
 
 use super::destination::DestinationArgs;
-use super::{DecodeArgs, InputArgs, SortArgs, WriteArgs};
+use super::{DecodeArgs, InputArgs, SortArgs, TableArgs, WriteArgs};
 use crate::source::parse_type;
 
 pub(super) const HELP: &str = "\
@@ -35,6 +35,8 @@ pub(crate) struct ConvertArgs {
     pub(crate) from: Option<FileFormat>,
     #[command(flatten)]
     pub(crate) text: TextArgs,
+    #[command(flatten)]
+    pub(crate) table: TableArgs,
     #[command(flatten)]
     pub(crate) decode: DecodeArgs,
     #[command(flatten)]

@@ -6,10 +6,12 @@ use clap::{ArgGroup, Args};
 
 use super::destination::ReportArgs;
 use super::write::{parse_count, parse_size};
-use super::{DecodeArgs, InputArgs, ReadArgs, SortArgs, WriteArgs};
+use super::{DecodeArgs, InputArgs, ReadArgs, SortArgs, TableArgs, WriteArgs};
 
 pub(super) const REWRITE_HELP: &str = "\
 Several inputs become one file; with --in-place each is replaced by what becomes of it, whole or not at all.
+Directories called key=value are stored as columns, unless --no-partitions is given; --in-place leaves each file its own
+columns.
 
 Examples:
   lath rewrite trips.parquet -o small.parquet --profile compact
@@ -58,6 +60,8 @@ pub(crate) struct MergeArgs {
     #[command(flatten)]
     pub(crate) sort: SortArgs,
     #[command(flatten)]
+    pub(crate) table: TableArgs,
+    #[command(flatten)]
     pub(crate) decode: DecodeArgs,
     #[command(flatten)]
     pub(crate) write: WriteArgs,
@@ -91,6 +95,8 @@ pub(crate) struct SplitArgs {
     /// Most bytes of pages in each file, as the inputs have them; row groups that are larger are cut by rows
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub(crate) bytes: Option<usize>,
+    #[command(flatten)]
+    pub(crate) table: TableArgs,
     #[command(flatten)]
     pub(crate) decode: DecodeArgs,
     #[command(flatten)]

@@ -33,10 +33,9 @@ pub(super) fn run(args: &CountArgs) -> Result<Outcome> {
 fn count_found(args: &CountArgs, text: &str) -> Result<Outcome> {
     let predicate = Predicate::parse(text).map_err(Failure::filtering)?;
     interrupt::end_soon_after();
-    let table = Table::open(&args.inputs, args.pruning.schema)?;
-    let options = Scan::new(&args.decode, lath_parquet::Strings::Views);
-    let scan = table.scan(&predicate, &options, &args.pruning)?.select(Vec::<String>::new());
-    let batches = scan.build().map_err(failed)?;
+    let table = Table::open(&mut Inputs::find(&args.inputs)?, args.table)?;
+    let options = Scan { columns: Some(Vec::new()), ..Scan::new(&args.decode, lath_parquet::Strings::Views) };
+    let batches = table.search(&predicate, &options, &args.pruning)?.build().map_err(failed)?;
     let progress = batches.progress();
     let watch = Watch::new(progress.clone(), false);
     let count = batches.count_rows().map_err(failed)?;

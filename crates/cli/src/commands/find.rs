@@ -6,6 +6,7 @@ use super::print;
 use crate::args::{FindArgs, Format};
 use crate::explain;
 use crate::failure::{Failure, Outcome, Result};
+use crate::inputs::Inputs;
 use crate::interrupt;
 use crate::output::Output;
 use crate::scan::Scan;
@@ -21,12 +22,10 @@ pub(super) fn run(args: &FindArgs) -> Result<Outcome> {
     if args.output.output.is_none() {
         interrupt::end_soon_after();
     }
-    let table = Table::open(&args.inputs, args.pruning.schema)?;
-    let options = Scan { row_groups: args.row_groups.clone(), ..Scan::new(&args.decode, strings) };
-    let mut scan = table.scan(&predicate, &options, &args.pruning)?.unordered(args.unordered);
-    if let Some(paths) = &args.select {
-        scan = scan.select(paths);
-    }
+    let table = Table::open(&mut Inputs::find(&args.inputs)?, args.table)?;
+    let (columns, row_groups) = (args.select.clone(), args.row_groups.clone());
+    let options = Scan { columns, row_groups, ..Scan::new(&args.decode, strings) };
+    let mut scan = table.search(&predicate, &options, &args.pruning)?.unordered(args.unordered);
     if let Some(name) = &args.file_name {
         scan = scan.file_name_column(name);
     }

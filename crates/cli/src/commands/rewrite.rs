@@ -1,20 +1,19 @@
 //! `rewrite`: Parquet files again, otherwise.
 
-use std::ops::Range;
 use std::path::Path;
 
-use arrow_schema::SchemaRef;
 use lath_parquet::{ParquetFile, Predicate, SortingColumn, Strings, WriteSummary};
 
 use crate::ahead::Ahead;
-use crate::args::{Format, ReportArgs, RewriteArgs, WriteArgs};
+use crate::args::{Format, ReportArgs, RewriteArgs, TableArgs, WriteArgs};
 use crate::failure::{Failure, Outcome, Result};
 use crate::inputs::Inputs;
-use crate::output::{Output, ParquetWish, Rows};
+use crate::output::{Output, ParquetWish};
 use crate::progress::Progress;
-use crate::scan::{Alignment, Scan};
-use crate::search::Search;
+use crate::scan::Scan;
 use crate::summary::Summary;
+use crate::table::{Table, explain};
+use crate::watch::Watch;
 use crate::write::{CopiedFile, are_alike, are_in_file_order};
 use crate::{destination, summary};
 
@@ -24,6 +23,7 @@ pub(super) fn run(args: &RewriteArgs) -> Result<Outcome> {
         inputs: Inputs::find(&args.inputs)?,
         predicate: args.predicate.as_deref().map(Predicate::parse).transpose().map_err(Failure::filtering)?,
         scan: Scan::of(&args.read, Strings::Offsets),
+        table: args.read.table,
         write: &args.write,
         sort_by: &args.sort.sort_by,
         report: &args.report,
@@ -32,7 +32,8 @@ pub(super) fn run(args: &RewriteArgs) -> Result<Outcome> {
         rewriting.check_in_place()?;
         for index in 0..rewriting.inputs.len() {
             let path = rewriting.inputs.path(index).map(Path::to_owned);
-            rewriting.write(index..index + 1, path.as_deref())?;
+            let table = Table::of_one(&mut rewriting.inputs, index, rewriting.table)?;
+            rewriting.write(&table, rewriting.inputs.byte_len(index), path.as_deref())?;
         }
         return Ok(Outcome::Done);
     }
@@ -44,6 +45,7 @@ pub(super) struct Rewriting<'a> {
     pub(super) inputs: Inputs,
     pub(super) predicate: Option<Predicate>,
     pub(super) scan: Scan,
+    pub(super) table: TableArgs,
     pub(super) write: &'a WriteArgs,
     pub(super) sort_by: &'a [SortingColumn],
     pub(super) report: &'a ReportArgs,
@@ -56,7 +58,9 @@ impl Rewriting<'_> {
         if let Some(path) = path {
             destination::check(path, self.report.force, Some(&self.inputs))?;
         }
-        self.write(0..self.inputs.len(), path)?;
+        let table = Table::open(&mut self.inputs, self.table)?;
+        let bytes_before = (0..self.inputs.len()).map(|index| self.inputs.byte_len(index)).sum();
+        self.write(&table, bytes_before, path)?;
         Ok(Outcome::Done)
     }
 
@@ -74,25 +78,17 @@ impl Rewriting<'_> {
         Ok(())
     }
 
-    /// Writes some of the inputs to one file.
-    fn write(&mut self, indices: Range<usize>, path: Option<&Path>) -> Result<()> {
+    /// Writes a table to one file.
+    fn write(&self, table: &Table, bytes_before: Option<u64>, path: Option<&Path>) -> Result<()> {
         let wish = ParquetWish { write: self.write, sorted_by: self.sort_by, threads: self.scan.threads };
         let output = Output::settle(Some(Format::Parquet), path)?.with_parquet(wish)?;
         summary::check(self.report, path)?;
         let mut summary = Summary::new(path);
-        let mut progress = Progress::new("rows", 0, false);
-        let written = match self.copyable(indices.clone())? {
-            Some(files) => Some(self.copy(&files, indices.clone(), &output, &mut progress, &mut summary)?),
-            None => {
-                let mut sink = None;
-                for index in indices.clone() {
-                    self.write_file(index, indices.len() > 1, &output, &mut sink, &mut progress, &mut summary)?;
-                }
-                sink.map(|(sink, _)| sink.finish()).transpose()?.flatten()
-            }
+        let written = match self.copyable(table)? {
+            Some(files) => Some(self.copy(table, &files, &output, &mut summary)?),
+            None => self.write_rows(table, &output, &mut summary)?,
         };
-        progress.clear();
-        summary.bytes_before = indices.map(|index| self.inputs.byte_len(index)).sum();
+        summary.bytes_before = bytes_before;
         if path.is_some() {
             summary.add_output(path, written.as_ref());
             summary.report(self.report)?;
@@ -100,14 +96,15 @@ impl Rewriting<'_> {
         Ok(())
     }
 
-    /// The inputs, if nothing in their row groups has to change.
-    fn copyable(&mut self, indices: Range<usize>) -> Result<Option<Vec<ParquetFile>>> {
+    /// The files of the table, if nothing in their row groups has to change.
+    fn copyable(&self, table: &Table) -> Result<Option<Vec<ParquetFile>>> {
         let is_changed = self.predicate.is_some() || !self.sort_by.is_empty() || self.write.is_set();
-        if is_changed || self.inputs.are_decrypted() {
+        let columns = self.scan.columns.as_deref();
+        if is_changed || self.inputs.are_decrypted() || table.adds_partitions(columns) {
             return Ok(None);
         }
-        let files = indices.map(|index| self.inputs.open(index)).collect::<Result<Vec<_>>>()?;
-        let columns = self.scan.columns.as_deref().unwrap_or_default();
+        let files = table.files()?;
+        let columns = columns.unwrap_or_default();
         let is_copyable = are_alike(&files) && files.iter().all(|file| are_in_file_order(columns, file));
         Ok(is_copyable.then_some(files))
     }
@@ -115,71 +112,51 @@ impl Rewriting<'_> {
     /// Writes the row groups of `files` as they are.
     fn copy(
         &self,
+        table: &Table,
         files: &[ParquetFile],
-        indices: Range<usize>,
         output: &Output<'_>,
-        progress: &mut Progress,
         summary: &mut Summary,
     ) -> Result<WriteSummary> {
         let Some(first) = files.first() else { return Err(Failure::Usage("there is no input".to_owned())) };
+        summary.add_partitions(table.partitions(), first.schema(), self.scan.columns.as_deref());
+        let mut progress = Progress::new("rows", 0, false);
         let mut copied = CopiedFile::like(output.target()?, first, self.scan.columns.as_deref())?;
-        for (file, index) in files.iter().zip(indices) {
-            let name = self.inputs.name(index);
+        for (index, file) in files.iter().enumerate() {
+            let name = table.name(index);
             summary.add_input(file);
             let all = || (0..file.metadata().num_row_groups()).collect();
-            let row_groups = self.scan.row_groups_of(file, &name)?.unwrap_or_else(all);
-            let rows = self.scan.row_ranges_of(file, &name)?;
+            let row_groups = self.scan.row_groups_of(file, name)?.unwrap_or_else(all);
+            let rows = self.scan.row_ranges_of(file, name)?;
             progress.grow(rows.iter().map(|rows| rows.end - rows.start).sum());
             for (row_group, rows) in row_groups.into_iter().zip(rows) {
-                copied.row_group(file, &name, row_group)?;
+                copied.row_group(file, name, row_group)?;
                 summary.rows += rows.end - rows.start;
                 progress.advance(rows.end - rows.start);
             }
         }
+        progress.clear();
         copied.finish()
     }
 
-    /// Writes the rows of one input; the first one opens the output.
-    fn write_file(
-        &mut self,
-        index: usize,
-        several: bool,
-        output: &Output<'_>,
-        sink: &mut Option<(Box<dyn Rows>, Alignment)>,
-        progress: &mut Progress,
-        summary: &mut Summary,
-    ) -> Result<()> {
-        let (file, name) = (self.inputs.open(index)?, self.inputs.name(index));
-        summary.add_input(&file);
-        let mut open = |schema: &SchemaRef, columns: Option<&[String]>| match sink.take() {
-            Some(opened) => Ok(opened),
-            None => {
-                let alignment = Alignment::new(schema, columns, &name, several);
-                Ok((output.open(alignment.schema())?, alignment))
-            }
+    /// Writes the rows of the table.
+    fn write_rows(&self, table: &Table, output: &Output<'_>, summary: &mut Summary) -> Result<Option<WriteSummary>> {
+        let scan = match &self.predicate {
+            Some(predicate) => table.find(predicate, &self.scan)?,
+            None => table.read(&self.scan)?,
         };
-        let Some(predicate) = &self.predicate else {
-            let ranges = self.scan.row_ranges_of(&file, &name)?;
-            progress.grow(ranges.iter().map(|range| range.end - range.start).sum());
-            let batches = self.scan.read(&file, &name, None)?;
-            let (mut rows, alignment) = open(&batches.schema(), self.scan.columns.as_deref())?;
-            let sources = alignment.sources(&batches.schema(), &name)?;
-            for batch in Ahead::new(batches) {
-                let batch = batch.map_err(|error| Failure::reading(&name, error))?;
-                rows.write(&alignment.align(&batch, &sources)?)?;
-                summary.rows += batch.num_rows() as u64;
-                progress.advance(batch.num_rows() as u64);
-            }
-            *sink = Some((rows, alignment));
-            return Ok(());
-        };
-        let search = Search::new(&file, &name, predicate, &self.scan)?.select(self.scan.columns.as_deref());
-        let schema = search.schema()?;
-        let (mut rows, alignment) = open(&schema, Some(search.selected()))?;
-        let sources = alignment.sources(&schema, &name)?;
-        let found = search.run(u64::MAX, progress, |batch| rows.write(&alignment.align(batch, &sources)?))?;
-        summary.rows += found;
-        *sink = Some((rows, alignment));
-        Ok(())
+        let batches = scan.build().map_err(explain)?;
+        for index in 0..table.len() {
+            summary.add_input(&table.file(index)?);
+        }
+        summary.add_partitions(table.partitions(), &batches.schema(), self.scan.columns.as_deref());
+        let mut rows = output.open(&batches.schema())?;
+        let watch = Watch::new(batches.progress(), false);
+        for batch in Ahead::new(batches) {
+            let batch = batch.map_err(explain)?;
+            rows.write(&batch)?;
+            summary.rows += batch.num_rows() as u64;
+        }
+        drop(watch);
+        rows.finish()
     }
 }

@@ -4,150 +4,122 @@ use std::collections::BTreeSet;
 use std::hash::{BuildHasher, RandomState};
 use std::ops::Range;
 
-use lath_parquet::{Batches, ParquetFile};
-
 use crate::args::{CatArgs, InputArgs, OutputArgs, ReadArgs, RowsArgs, SampleArgs};
-use crate::failure::{Failure, Outcome, Result};
+use crate::failure::{Outcome, Result};
 use crate::inputs::Inputs;
-use crate::output::{Output, Rows};
-use crate::progress::Progress;
+use crate::interrupt;
+use crate::output::Output;
 use crate::random::Random;
-use crate::scan::{Alignment, Scan};
+use crate::scan::Scan;
+use crate::table::{Table, explain};
+use crate::watch::Watch;
 
 /// Shows the first rows.
 pub(super) fn head(args: &RowsArgs) -> Result<Outcome> {
-    let mut stream = Stream::new(&args.inputs, &args.read, &args.output)?.of_few_rows(&args.read);
+    let stream = Stream::of_few_rows(args)?;
     let mut left = args.rows;
-    for index in 0..stream.inputs.len() {
-        let (file, name) = stream.open(index)?;
-        let ranges = take_first(stream.scan.row_ranges_of(&file, &name)?, left);
+    let mut rows = Vec::new();
+    for index in 0..stream.table.len() {
+        let ranges = take_first(stream.row_ranges(index)?, left);
         left -= row_count(&ranges);
-        stream.write(&file, &name, Some(ranges))?;
+        rows.push((index, ranges));
         if left == 0 {
             break;
         }
     }
-    stream.finish()
+    stream.write(Some(rows))
 }
 
 /// Shows the last rows.
 pub(super) fn tail(args: &RowsArgs) -> Result<Outcome> {
-    let mut stream = Stream::new(&args.inputs, &args.read, &args.output)?.of_few_rows(&args.read);
+    let stream = Stream::of_few_rows(args)?;
     let mut left = args.rows;
-    let mut chosen = Vec::new();
-    for index in (0..stream.inputs.len()).rev() {
-        let (file, name) = stream.open(index)?;
-        let ranges = take_last(stream.scan.row_ranges_of(&file, &name)?, left);
+    let mut rows = Vec::new();
+    for index in (0..stream.table.len()).rev() {
+        let ranges = take_last(stream.row_ranges(index)?, left);
         left -= row_count(&ranges);
-        chosen.push((file, name, ranges));
+        rows.push((index, ranges));
         if left == 0 {
             break;
         }
     }
-    for (file, name, ranges) in chosen.into_iter().rev() {
-        stream.write(&file, &name, Some(ranges))?;
-    }
-    stream.finish()
+    stream.write(Some(rows))
 }
 
 /// Shows rows drawn at random.
 pub(super) fn sample(args: &SampleArgs) -> Result<Outcome> {
     let SampleArgs { rows: args, seed } = args;
-    let mut stream = Stream::new(&args.inputs, &args.read, &args.output)?.of_few_rows(&args.read);
+    let stream = Stream::of_few_rows(args)?;
     let mut files = Vec::new();
     let mut total = 0;
-    for index in 0..stream.inputs.len() {
-        let (file, name) = stream.open(index)?;
-        let ranges = stream.scan.row_ranges_of(&file, &name)?;
+    for index in 0..stream.table.len() {
+        let ranges = stream.row_ranges(index)?;
         let start = total;
         total += row_count(&ranges);
-        files.push((file, name, ranges, start..total));
+        files.push((ranges, start..total));
     }
     let seed = seed.unwrap_or_else(|| RandomState::new().hash_one("sample"));
     let drawn = draw(total, args.rows, &mut Random::new(seed));
-    for (file, name, ranges, place) in files {
+    let rows = files.into_iter().enumerate().map(|(index, (ranges, place))| {
         let rows = drawn.range(place.clone()).map(|row| row - place.start);
-        stream.write(&file, &name, Some(rows_within(&ranges, rows)))?;
-    }
-    stream.finish()
+        (index, rows_within(&ranges, rows))
+    });
+    stream.write(Some(rows.collect()))
 }
 
 /// Writes all rows.
 pub(super) fn cat(args: &CatArgs) -> Result<Outcome> {
-    let mut stream = Stream::new(&args.inputs, &args.read, &args.output)?;
-    for index in 0..stream.inputs.len() {
-        let (file, name) = stream.open(index)?;
-        stream.write(&file, &name, None)?;
-    }
-    stream.finish()
+    Stream::open(&args.inputs, &args.read, &args.output)?.write(None)
 }
 
-/// Files on one side, one output on the other.
+/// A table on one side, an output on the other.
 struct Stream<'a> {
-    inputs: Inputs,
+    table: Table,
     scan: Scan,
     output: Output<'a>,
-    sink: Option<(Box<dyn Rows>, Alignment)>,
-    progress: Progress,
 }
 
 impl<'a> Stream<'a> {
-    fn new(inputs: &InputArgs, read: &ReadArgs, output: &'a OutputArgs) -> Result<Self> {
+    fn open(inputs: &InputArgs, read: &ReadArgs, output: &'a OutputArgs) -> Result<Self> {
         let output = Output::new(output)?;
-        Ok(Self {
-            inputs: Inputs::find(inputs)?,
-            scan: Scan::of(read, output.strings(read.decode.strings)),
-            output,
-            sink: None,
-            progress: Progress::new("rows", 0, output.is_terminal()),
-        })
+        if output.path().is_none() {
+            interrupt::end_soon_after();
+        }
+        let scan = Scan::of(read, output.strings(read.decode.strings));
+        Ok(Self { table: Table::open(&mut Inputs::find(inputs)?, read.table)?, scan, output })
     }
 
-    /// Where few rows are read, threads cost more than they bring.
-    fn of_few_rows(mut self, read: &ReadArgs) -> Self {
-        self.scan.threads = read.decode.threads.map_or(1, usize::from);
-        self
+    /// The same where few rows are read: threads cost more than they bring.
+    fn of_few_rows(args: &'a RowsArgs) -> Result<Self> {
+        let mut stream = Self::open(&args.inputs, &args.read, &args.output)?;
+        stream.scan.threads = args.read.decode.threads.map_or(1, usize::from);
+        Ok(stream)
     }
 
-    fn open(&mut self, index: usize) -> Result<(ParquetFile, String)> {
-        Ok((self.inputs.open(index)?, self.inputs.name(index)))
+    /// Row numbers of the chosen row groups of a file.
+    fn row_ranges(&self, index: usize) -> Result<Vec<Range<u64>>> {
+        self.scan.row_ranges_of(&self.table.file(index)?, self.table.name(index))
     }
 
-    /// Writes the rows in `ranges` of `file`, or all that were chosen.
-    fn write(&mut self, file: &ParquetFile, name: &str, ranges: Option<Vec<Range<u64>>>) -> Result<()> {
-        let expected = match &ranges {
-            Some(ranges) => row_count(ranges),
-            None => row_count(&self.scan.row_ranges_of(file, name)?),
-        };
-        self.progress.grow(expected);
-        let batches = self.scan.read(file, name, ranges)?;
-        self.write_batches(batches, name)
-    }
-
-    fn write_batches(&mut self, batches: Batches, name: &str) -> Result<()> {
-        let schema = batches.schema();
-        let (sink, alignment) = match &mut self.sink {
-            Some(sink) => sink,
-            None => {
-                let columns = self.scan.columns.as_deref();
-                let alignment = Alignment::new(&schema, columns, name, self.inputs.len() > 1);
-                self.sink.insert((self.output.open(alignment.schema())?, alignment))
+    /// Writes the rows in `rows`, by file, or all that were chosen.
+    fn write(self, rows: Option<Vec<(usize, Vec<Range<u64>>)>>) -> Result<Outcome> {
+        let scan = match rows {
+            Some(mut rows) => {
+                // Row groups were chosen when the rows were.
+                let scan = Scan { row_groups: None, ..self.scan };
+                rows.retain(|(_, ranges)| !ranges.is_empty());
+                self.table.read(&scan)?.file_rows(rows)
             }
+            None => self.table.read(&self.scan)?,
         };
-        let sources = alignment.sources(&schema, name)?;
-        for batch in batches {
-            let batch = batch.map_err(|error| Failure::reading(name, error))?;
-            sink.write(&alignment.align(&batch, &sources)?)?;
-            self.progress.advance(batch.num_rows() as u64);
+        let mut batches = scan.build().map_err(explain)?;
+        let mut sink = self.output.open(&batches.schema())?;
+        let watch = Watch::new(batches.progress(), self.output.is_terminal());
+        for batch in batches.by_ref() {
+            sink.write(&batch.map_err(explain)?)?;
         }
-        Ok(())
-    }
-
-    fn finish(mut self) -> Result<Outcome> {
-        self.progress.clear();
-        if let Some((sink, _)) = self.sink {
-            sink.finish()?;
-        }
+        drop(watch);
+        sink.finish()?;
         Ok(Outcome::Done)
     }
 }

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use arrow_schema::SchemaRef;
 use lath_parquet::{ParquetFile, Strings, WriteSummary};
 
 use crate::ahead::Ahead;
@@ -13,8 +14,9 @@ use crate::output::target::Target;
 use crate::output::{Output, ParquetWish};
 use crate::partition::{Part, Size, partition};
 use crate::progress::Progress;
-use crate::scan::{Alignment, Scan};
+use crate::scan::Scan;
 use crate::summary::Summary;
+use crate::table::{Table, explain};
 use crate::write::{CopiedFile, are_alike};
 use crate::{destination, summary};
 
@@ -27,7 +29,8 @@ pub(super) fn run(args: &SplitArgs) -> Result<Outcome> {
         (_, _, Some(bytes)) => Size::Bytes(bytes as u64),
         _ => return Err(Failure::Usage("add --rows, --row-groups or --bytes".to_owned())),
     };
-    let files = (0..inputs.len()).map(|index| inputs.open(index)).collect::<Result<Vec<_>>>()?;
+    let table = Table::open(&mut inputs, args.table)?;
+    let files = table.files()?;
     let parts = partition(&files, size);
     let names = Names::new(&args.output, inputs.path(0))?;
     let paths: Vec<PathBuf> = (0..parts.len()).map(|number| names.path(number)).collect();
@@ -37,14 +40,16 @@ pub(super) fn run(args: &SplitArgs) -> Result<Outcome> {
     let splitting = Splitting {
         args,
         scan: Scan::new(&args.decode, Strings::Offsets),
-        may_copy: !args.write.is_set() && !inputs.are_decrypted() && are_alike(&files),
-        names: (0..inputs.len()).map(|index| inputs.name(index)).collect(),
+        may_copy: !args.write.is_set() && !inputs.are_decrypted() && !table.adds_partitions(None) && are_alike(&files),
+        table,
         files,
     };
     summary::check(&args.report, Some(&args.output))?;
     let mut summary = Summary::new(Some(&names.path(0)));
     summary.bytes_before = (0..inputs.len()).map(|index| inputs.byte_len(index)).sum();
     splitting.files.iter().for_each(|file| summary.add_input(file));
+    let schema = splitting.schema()?;
+    summary.add_partitions(splitting.table.partitions(), &schema, None);
     let mut progress = Progress::new("rows", splitting.files.iter().map(ParquetFile::row_count).sum(), false);
     for (number, (part, path)) in parts.iter().zip(&paths).enumerate() {
         match splitting.write(part, path, &mut progress) {
@@ -71,31 +76,31 @@ pub(super) fn run(args: &SplitArgs) -> Result<Outcome> {
 struct Splitting<'a> {
     args: &'a SplitArgs,
     scan: Scan,
+    table: Table,
     files: Vec<ParquetFile>,
-    names: Vec<String>,
     /// Whether row groups can be taken over as they are.
     may_copy: bool,
 }
 
 impl Splitting<'_> {
+    /// The columns of every part.
+    fn schema(&self) -> Result<SchemaRef> {
+        Ok(self.table.read(&self.scan)?.build().map_err(explain)?.schema())
+    }
+
     fn write(&self, part: &Part, path: &Path, progress: &mut Progress) -> Result<WriteSummary> {
         if self.may_copy && part.has_whole_row_groups() {
             return self.copy(part, path, progress);
         }
         let wish = ParquetWish { write: &self.args.write, sorted_by: &[], threads: self.scan.threads };
         let output = Output::settle(Some(Format::Parquet), Some(path))?.with_parquet(wish)?;
-        let first = self.scan.read(&self.files[0], &self.names[0], Some(Vec::new()))?;
-        let alignment = Alignment::new(&first.schema(), None, &self.names[0], self.files.len() > 1);
-        let mut rows = output.open(alignment.schema())?;
-        for (file, ranges) in part.row_ranges() {
-            let name = &self.names[file];
-            let batches = self.scan.read(&self.files[file], name, Some(ranges))?;
-            let sources = alignment.sources(&batches.schema(), name)?;
-            for batch in Ahead::new(batches) {
-                let batch = batch.map_err(|error| Failure::reading(name, error))?;
-                rows.write(&alignment.align(&batch, &sources)?)?;
-                progress.advance(batch.num_rows() as u64);
-            }
+        let scan = self.table.read(&self.scan)?.file_rows(part.row_ranges());
+        let batches = scan.build().map_err(explain)?;
+        let mut rows = output.open(&batches.schema())?;
+        for batch in Ahead::new(batches) {
+            let batch = batch.map_err(explain)?;
+            rows.write(&batch)?;
+            progress.advance(batch.num_rows() as u64);
         }
         let written = rows.finish()?;
         written.ok_or_else(|| Failure::Io(format!("{}: was not written as Parquet", path.display())))
@@ -104,7 +109,7 @@ impl Splitting<'_> {
     fn copy(&self, part: &Part, path: &Path, progress: &mut Progress) -> Result<WriteSummary> {
         let mut copied = CopiedFile::like(Target::file(path)?, &self.files[0], None)?;
         for piece in &part.0 {
-            copied.row_group(&self.files[piece.file], &self.names[piece.file], piece.row_group)?;
+            copied.row_group(&self.files[piece.file], self.table.name(piece.file), piece.row_group)?;
             progress.advance(piece.rows.end - piece.rows.start);
         }
         copied.finish()

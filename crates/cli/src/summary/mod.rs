@@ -1,16 +1,19 @@
 //! What a command that writes files says in the end: bytes before and after.
 
 mod columns;
+mod partitions;
 
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use lath_parquet::{ParquetFile, WriteSummary};
+use arrow_schema::Schema;
+use lath_parquet::{ParquetFile, PartitionColumn, WriteSummary};
 use serde_json::{Value, json};
 
 use self::columns::Columns;
+use self::partitions::Partitions;
 use crate::args::ReportArgs;
 use crate::failure::{Failure, Result};
 use crate::output::target::Target;
@@ -30,6 +33,7 @@ pub(crate) struct Summary {
     /// Size of the output, where it is known.
     bytes_after: Option<u64>,
     columns: Columns,
+    partitions: Partitions,
 }
 
 impl Summary {
@@ -44,12 +48,19 @@ impl Summary {
             bytes_before: None,
             bytes_after: None,
             columns: Columns::default(),
+            partitions: Partitions::default(),
         }
     }
 
     /// Adds a Parquet file that is read.
     pub(crate) fn add_input(&mut self, file: &ParquetFile) {
         self.columns.add_input(file.metadata());
+    }
+
+    /// Says what became of the columns that come from the names of directories, where `schema` is written, and `chosen` are the
+    /// columns that were asked for.
+    pub(crate) fn add_partitions(&mut self, columns: &[PartitionColumn], schema: &Schema, chosen: Option<&[String]>) {
+        self.partitions = Partitions::new(columns, schema, chosen);
     }
 
     /// Adds an output that is finished.
@@ -88,7 +99,8 @@ impl Summary {
             writeln!(target, "{}", self.json()).map_err(|error| Failure::writing(target.name(), &error))?;
             return target.finish();
         }
-        let text = format!("{}{}\n", self.columns.table(Terminal::stderr()), self.line(self.start.elapsed()));
+        let (table, partitions) = (self.columns.table(Terminal::stderr()), self.partitions.lines());
+        let text = format!("{table}{partitions}{}\n", self.line(self.start.elapsed()));
         // Where nobody listens to standard error, the output is there all the same.
         let _ = io::stderr().write_all(text.as_bytes());
         Ok(())
@@ -120,6 +132,9 @@ impl Summary {
         if let Some(summary) = summary.as_object_mut() {
             if let Some(columns) = self.columns.json() {
                 summary.insert("columns".to_owned(), columns);
+            }
+            if let Some(partitions) = self.partitions.json() {
+                summary.insert("partition_columns".to_owned(), partitions);
             }
             if !self.outputs.is_empty() {
                 summary.remove("output");

@@ -16,6 +16,7 @@ mod invocation;
 mod kv;
 mod merge;
 mod metadata;
+mod partitions;
 mod rewrite;
 mod rows;
 mod search;

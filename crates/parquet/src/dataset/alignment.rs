@@ -16,8 +16,10 @@ use crate::error::{Error, Result};
 
 /// How the columns of a file become those that are asked for: order, layout, wider types, nulls for what the file lacks, and
 /// the constants of its partition.
+///
+/// A [`Dataset`](super::Dataset) does this for its own files. [`Alignment::of_source`] does it for rows from elsewhere.
 #[derive(Debug, Clone)]
-pub(crate) struct Alignment {
+pub struct Alignment {
     target: SchemaRef,
     sources: Vec<Source>,
     paths: Option<Vec<String>>,
@@ -55,42 +57,7 @@ impl Alignment {
         is_united: bool,
         is_whole: bool,
     ) -> Result<Self, Difference> {
-        let constant = |name: &str| constants.iter().find(|(column, _)| column.field().name() == name);
-        let mut sources = Vec::with_capacity(target.fields().len());
-        let mut paths = Vec::new();
-        let mut roots = Vec::new();
-        for (position, field) in target.fields().iter().enumerate() {
-            if let Some((column, row)) = constant(field.name()) {
-                let value = column.values().slice(*row, 1);
-                sources.push(Source::Constant(
-                    conform(&value, field.data_type()).map_err(|error| Difference(error.to_string()))?,
-                ));
-                continue;
-            }
-            // Names may occur twice; then the order decides.
-            let here = file.fields().get(position).filter(|here| here.name() == field.name());
-            let found = here.map(|here| (position, here)).or_else(|| file.fields().find(field.name()));
-            let Some((at, here)) = found else {
-                if !is_united {
-                    return Err(Difference(format!("there is no column {:?}", field.name())));
-                }
-                sources.push(Source::Constant(new_null_array(field.data_type(), 1)));
-                continue;
-            };
-            if !is_united && !is_same_but_layout(here.data_type(), field.data_type()) {
-                let (name, here, there) = (field.name(), here.data_type(), field.data_type());
-                return Err(Difference(format!("column {name:?} is {here} here and {there} there")));
-            }
-            collect_paths(here, field, &mut Vec::new(), &mut paths);
-            sources.push(Source::Column(at));
-            roots.push(at);
-        }
-        if is_whole && !is_united {
-            let is_known = |field: &&FieldRef| target.fields().find(field.name()).is_some();
-            if let Some(field) = file.fields().iter().find(|field| !is_known(field)) {
-                return Err(Difference(format!("there is a column {:?}", field.name())));
-            }
-        }
+        let Resolved { mut sources, paths, roots } = resolve(target, file, constants, is_united, is_whole)?;
         // What is read has the columns in the order of the file, all of those with a name that is chosen.
         let is_read = |field: &FieldRef| roots.iter().any(|&root| file.field(root).name() == field.name());
         let mut rank = 0;
@@ -112,13 +79,28 @@ impl Alignment {
         Ok(Self { target: Arc::clone(target), sources, paths: (!reads_all).then_some(paths) })
     }
 
+    /// The way from whole batches of schema `source`, all rows of which have the values `partition` (columns and rows of their
+    /// values), to `target`. Every column of the target has to be there with the same type, but for the layout of text, and no
+    /// others.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] says what differs.
+    pub fn of_source(target: &SchemaRef, source: &Schema, partition: &[(&PartitionColumn, usize)]) -> Result<Self> {
+        let resolved = resolve(target, source, partition, false, true);
+        let Resolved { sources, .. } = resolved.map_err(|Difference(what)| Error::invalid(what))?;
+        Ok(Self { target: Arc::clone(target), sources, paths: None })
+    }
+
     /// The paths to read of the file: those that it has of the target. `None` for all of its columns.
     pub(crate) fn paths(&self) -> Option<&[String]> {
         self.paths.as_deref()
     }
 
-    /// A batch read of [`Alignment::paths`], in the schema of the target.
-    pub(crate) fn apply(&self, batch: &RecordBatch) -> Result<RecordBatch> {
+    /// A batch of the file or source, in the schema of the target.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a value that the target's type cannot hold, and for a batch of another schema.
+    pub fn apply(&self, batch: &RecordBatch) -> Result<RecordBatch> {
         let row_count = batch.num_rows();
         let failed = |error| Error::invalid(format!("columns do not fit the schema of the dataset: {error}"));
         let columns = self.sources.iter().zip(self.target.fields()).map(|(source, field)| match source {
@@ -139,6 +121,60 @@ impl Alignment {
         let options = RecordBatchOptions::new().with_row_count(Some(row_count));
         RecordBatch::try_new_with_options(Arc::clone(&self.target), columns, &options).map_err(failed)
     }
+}
+
+/// Where the columns of a target come from.
+struct Resolved {
+    sources: Vec<Source>,
+    /// What is read of the file for them, and the columns that it is in.
+    paths: Vec<String>,
+    roots: Vec<usize>,
+}
+
+fn resolve(
+    target: &SchemaRef,
+    file: &Schema,
+    constants: &[(&PartitionColumn, usize)],
+    is_united: bool,
+    is_whole: bool,
+) -> Result<Resolved, Difference> {
+    if is_whole && !is_united {
+        let is_known = |field: &&FieldRef| target.fields().find(field.name()).is_some();
+        if let Some(field) = file.fields().iter().find(|field| !is_known(field)) {
+            return Err(Difference(format!("there is a column {:?}", field.name())));
+        }
+    }
+    let constant = |name: &str| constants.iter().find(|(column, _)| column.field().name() == name);
+    let mut sources = Vec::with_capacity(target.fields().len());
+    let mut paths = Vec::new();
+    let mut roots = Vec::new();
+    for (position, field) in target.fields().iter().enumerate() {
+        if let Some((column, row)) = constant(field.name()) {
+            let value = column.values().slice(*row, 1);
+            sources.push(Source::Constant(
+                conform(&value, field.data_type()).map_err(|error| Difference(error.to_string()))?,
+            ));
+            continue;
+        }
+        // Names may occur twice; then the order decides.
+        let here = file.fields().get(position).filter(|here| here.name() == field.name());
+        let found = here.map(|here| (position, here)).or_else(|| file.fields().find(field.name()));
+        let Some((at, here)) = found else {
+            if !is_united {
+                return Err(Difference(format!("there is no column {:?}", field.name())));
+            }
+            sources.push(Source::Constant(new_null_array(field.data_type(), 1)));
+            continue;
+        };
+        if !is_united && !is_same_but_layout(here.data_type(), field.data_type()) {
+            let (name, here, there) = (field.name(), here.data_type(), field.data_type());
+            return Err(Difference(format!("column {name:?} is {here} here and {there} there")));
+        }
+        collect_paths(here, field, &mut Vec::new(), &mut paths);
+        sources.push(Source::Column(at));
+        roots.push(at);
+    }
+    Ok(Resolved { sources, paths, roots })
 }
 
 /// The paths of what both `file` and `target` have, which are fields of the same name; a field that the target has whole is one.

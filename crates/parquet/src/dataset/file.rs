@@ -27,10 +27,10 @@ pub struct DatasetFile {
 }
 
 impl DatasetFile {
-    pub(super) fn new(found: Found, partition: Box<[u32]>, options: Arc<DatasetOptions>) -> Self {
+    pub(super) fn new(found: Found, options: Arc<DatasetOptions>) -> Self {
         let Found { location, odd_path, len, version, store } = found;
         let version = version.map_or_else(OnceLock::new, OnceLock::from);
-        Self { location, odd_path, len, store, version, partition, options, opened: None }
+        Self { location, odd_path, len, store, version, partition: Box::default(), options, opened: None }
     }
 
     pub(super) fn opened(file: ParquetFile, options: Arc<DatasetOptions>) -> Self {
@@ -46,8 +46,13 @@ impl DatasetFile {
         }
     }
 
+    /// The same file as one of a dataset with these options and partitions.
+    pub(super) fn within(self, options: &Arc<DatasetOptions>, partition: Box<[u32]>) -> Self {
+        Self { options: Arc::clone(options), partition, ..self }
+    }
+
     /// Finds the files that a location stands for, as [`Dataset::open`](super::Dataset::open) does, and opens none of them. They
-    /// have no partitions: those are a dataset's.
+    /// have no partitions: those are a dataset's ([`Dataset::of_files`](super::Dataset::of_files)).
     ///
     /// # Errors
     /// [`Error::Io`] for what cannot be reached and for locations without any file, [`Error::Invalid`] for malformed locations.
@@ -55,7 +60,7 @@ impl DatasetFile {
         let mut found = Vec::new();
         listing::expand(location.as_ref(), options, &mut found)?;
         let options = Arc::new(options.clone());
-        Ok(found.into_iter().map(|found| Self::new(found, Box::default(), Arc::clone(&options))).collect())
+        Ok(found.into_iter().map(|found| Self::new(found, Arc::clone(&options))).collect())
     }
 
     /// Path or URL of the file, which is also what errors call it.
@@ -193,6 +198,13 @@ impl DatasetFile {
     /// As [`Dataset::concurrency`](super::Dataset::concurrency), for this file.
     pub(super) fn concurrency(&self) -> usize {
         if self.store.is_some() { self.options.store.requests_in_flight } else { 1 }
+    }
+}
+
+impl From<ParquetFile> for DatasetFile {
+    /// A file that is open already, in memory or from any other source. Its location is its name.
+    fn from(file: ParquetFile) -> Self {
+        Self::opened(file, Arc::new(DatasetOptions::new()))
     }
 }
 

@@ -19,18 +19,17 @@ use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
 
-use self::partition::Partitions;
 use self::schema::DatasetSchema;
 use crate::error::Result;
 use crate::file::ParquetFile;
 use crate::scan::Scan;
 use crate::source::FilePool;
 
-pub(crate) use alignment::Alignment;
+pub use alignment::Alignment;
 pub use cache::FooterCache;
 pub use file::DatasetFile;
 pub use options::DatasetOptions;
-pub use partition::PartitionColumn;
+pub use partition::{PartitionColumn, Partitions};
 pub(crate) use schema::is_at_or_below;
 
 /// Files that are read as one table, in order. Clones are handles of the same dataset.
@@ -78,15 +77,18 @@ impl Dataset {
         for location in locations {
             listing::expand(location.as_ref(), &options, &mut found)?;
         }
-        let partitions = Partitions::of(&found, &options)?;
-        let opener = Arc::new(options);
-        let rows = partitions.rows;
-        let files: Vec<DatasetFile> = found
-            .into_iter()
-            .zip(rows)
-            .map(|(found, partition)| DatasetFile::new(found, partition, Arc::clone(&opener)))
-            .collect();
-        Self::new(files, partitions.columns, opener.unites_schemas)
+        let options = Arc::new(options);
+        let files = found.into_iter().map(|found| DatasetFile::new(found, Arc::clone(&options))).collect();
+        Self::with_options(files, &options)
+    }
+
+    /// Takes files that were found before ([`DatasetFile::find`]), or that are open already, and opens the others with
+    /// `options`. Partition columns come from their locations.
+    ///
+    /// # Errors
+    /// As [`Dataset::open`], for the schema.
+    pub fn of_files(files: impl IntoIterator<Item = DatasetFile>, options: DatasetOptions) -> Result<Self> {
+        Self::with_options(files.into_iter().collect(), &Arc::new(options))
     }
 
     /// Takes files that are open already: in memory, or from any other source. They have no partition columns.
@@ -94,9 +96,14 @@ impl Dataset {
     /// # Errors
     /// As [`Dataset::open`], for the schema.
     pub fn of(files: impl IntoIterator<Item = ParquetFile>) -> Result<Self> {
-        let opener = Arc::new(DatasetOptions::new());
-        let files = files.into_iter().map(|file| DatasetFile::opened(file, Arc::clone(&opener))).collect();
-        Self::new(files, Vec::new(), false)
+        Self::of_files(files.into_iter().map(DatasetFile::from), DatasetOptions::new().partitions(false))
+    }
+
+    fn with_options(files: Vec<DatasetFile>, options: &Arc<DatasetOptions>) -> Result<Self> {
+        let locations: Vec<&str> = files.iter().map(DatasetFile::location).collect();
+        let Partitions { columns, rows } = Partitions::of(&locations, options)?;
+        let files = files.into_iter().zip(rows).map(|(file, partition)| file.within(options, partition)).collect();
+        Self::new(files, columns, options.unites_schemas)
     }
 
     fn new(files: Vec<DatasetFile>, partitions: Vec<PartitionColumn>, unites: bool) -> Result<Self> {

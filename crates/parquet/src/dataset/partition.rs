@@ -8,7 +8,6 @@ use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::{DataType, Field, FieldRef, TimeUnit};
 
 use super::address::{is_store, percent_decoded};
-use super::listing::Found;
 use super::options::DatasetOptions;
 use crate::error::{Error, Result};
 
@@ -43,9 +42,10 @@ impl PartitionColumn {
     }
 }
 
-/// The partition columns of a list of files.
+/// The partition columns of a list of files, which need not be Parquet, for they come from the names of directories alone. A
+/// [`Dataset`](super::Dataset) finds its own.
 #[derive(Debug)]
-pub(super) struct Partitions {
+pub struct Partitions {
     pub(super) columns: Vec<PartitionColumn>,
     /// For each file, and within it for each column, the row of the column's values.
     pub(super) rows: Vec<Box<[u32]>>,
@@ -72,17 +72,21 @@ impl Texts {
 }
 
 impl Partitions {
-    pub(super) fn of(files: &[Found], options: &DatasetOptions) -> Result<Self> {
-        if u32::try_from(files.len()).is_err() {
-            return Err(Error::invalid(format!("{} files are more than a dataset can have", files.len())));
+    /// Finds the columns in the paths or URLs of files.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for values that do not have the type that `options` choose for their column.
+    pub fn of(locations: &[&str], options: &DatasetOptions) -> Result<Self> {
+        if u32::try_from(locations.len()).is_err() {
+            return Err(Error::invalid(format!("{} files are more than a dataset can have", locations.len())));
         }
         let mut keys: Vec<String> = Vec::new();
         let mut texts: Vec<Texts> = Vec::new();
-        let mut rows = vec![Box::default(); files.len()];
+        let mut rows = vec![Box::default(); locations.len()];
         if options.finds_partitions {
             // A first look finds the keys, so that files without one can be given null.
-            for file in files.iter().filter(|file| file.location.contains('=')) {
-                for (key, _) in pairs(&file.location) {
+            for location in locations.iter().filter(|location| location.contains('=')) {
+                for (key, _) in pairs(location) {
                     let key = percent_decoded(key);
                     if !keys.contains(&key) {
                         keys.push(key);
@@ -93,9 +97,9 @@ impl Partitions {
         }
         if !keys.is_empty() {
             let mut values = vec![None; keys.len()];
-            for (file, rows) in files.iter().zip(&mut rows) {
+            for (location, rows) in locations.iter().zip(&mut rows) {
                 values.fill(None);
-                for (key, value) in pairs(&file.location) {
+                for (key, value) in pairs(location) {
                     let key = percent_decoded(key);
                     let value = Some(percent_decoded(value)).filter(|value| value != NULL);
                     if let Some(at) = keys.iter().position(|known| *known == key) {
@@ -113,6 +117,19 @@ impl Partitions {
             }
         }
         Ok(Self { columns, rows })
+    }
+
+    /// The columns.
+    pub fn columns(&self) -> &[PartitionColumn] {
+        &self.columns
+    }
+
+    /// The values that all rows of the file at `index` have: each column, and a row of its [`PartitionColumn::values`].
+    ///
+    /// # Panics
+    /// If there is no such file.
+    pub fn values(&self, index: usize) -> Vec<(&PartitionColumn, usize)> {
+        self.columns.iter().zip(&self.rows[index]).map(|(column, &row)| (column, row as usize)).collect()
     }
 }
 

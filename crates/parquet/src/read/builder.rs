@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use super::batches::Batches;
 use super::leaf_stream::PlannedLeaf;
 use super::plan::ReadPlan;
-use super::selection;
+use super::selection::{self, RowGroupRows};
 use crate::error::{Error, Result};
 use crate::file::ParquetFile;
 use crate::options::Strings;
@@ -29,6 +29,8 @@ pub struct ReadBuilder {
     projection: Option<Projection>,
     row_groups: Option<Vec<usize>>,
     row_ranges: Option<Vec<Range<u64>>>,
+    /// In place of the two before, where that is settled already.
+    row_group_rows: Option<Vec<RowGroupRows>>,
     batch_size: usize,
     strings: Strings,
     dictionary_columns: Vec<String>,
@@ -46,6 +48,7 @@ impl ReadBuilder {
             projection: None,
             row_groups: None,
             row_ranges: None,
+            row_group_rows: None,
             batch_size: Self::DEFAULT_BATCH_SIZE,
             strings: Strings::default(),
             dictionary_columns: Vec::new(),
@@ -81,6 +84,12 @@ impl ReadBuilder {
     /// Reads only the rows in these ranges, which have to be sorted and must not overlap.
     pub fn row_ranges(mut self, ranges: impl IntoIterator<Item = Range<u64>>) -> Self {
         self.row_ranges = Some(ranges.into_iter().collect());
+        self
+    }
+
+    /// Reads these rows, which are of the file, whatever was said before.
+    pub(crate) fn row_group_rows(mut self, rows: Vec<RowGroupRows>) -> Self {
+        self.row_group_rows = Some(rows);
         self
     }
 
@@ -138,7 +147,10 @@ impl ReadBuilder {
             PlannedLeaf::collect(node, false, &mut leaves);
         }
         let row_counts = self.file.row_group_row_counts();
-        let rows = selection::split(row_counts, self.row_groups.as_deref(), self.row_ranges.as_deref())?;
+        let rows = match self.row_group_rows {
+            Some(rows) => rows,
+            None => selection::split(row_counts, self.row_groups.as_deref(), self.row_ranges.as_deref())?,
+        };
         let extents = || {
             let columns = || leaves.iter().map(|leaf| (leaf.leaf.column, false));
             rows.iter().flat_map(|rows| self.file.extents(rows.row_group, columns())).collect()

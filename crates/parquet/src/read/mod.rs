@@ -12,7 +12,7 @@ pub use batches::Batches;
 pub use builder::ReadBuilder;
 pub(crate) use leaf_places::LeafPlaces;
 pub(crate) use leaf_stream::PlannedLeaf;
-pub(crate) use selection::split as split_rows;
+pub(crate) use selection::{RowGroupRows, split as split_rows};
 
 #[cfg(test)]
 mod tests;

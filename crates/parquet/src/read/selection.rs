@@ -42,7 +42,9 @@ pub(crate) fn split(
     for &row_group in chosen {
         let Some(&row_count) = row_counts.get(row_group) else {
             let count = row_counts.len();
-            return Err(Error::invalid(format!("row group {row_group} of a file that has {count} row groups")));
+            return Err(Error::invalid(format!(
+                "there is no row group {row_group}; the file has {count}, counted from 0"
+            )));
         };
         let start = starts[row_group];
         let whole = 0..row_count;

@@ -5,6 +5,7 @@ use std::task::{Context, Poll};
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
+use super::by_column::ByColumn;
 use super::count::count;
 use super::job::Job;
 use super::parallel::Parallel;
@@ -14,7 +15,8 @@ use crate::error::Result;
 
 /// The batches of a scan. After an error there are no more.
 ///
-/// Dropped before its end, it stops all work: threads end within the window of rows that they are at, and are not waited for.
+/// Dropped before its end, it stops all work: threads end within the window of rows that they are at, and are not waited for,
+/// unless they work [by column](super::Scan::by_column).
 pub struct ScanBatches {
     job: Arc<Job>,
     threads: usize,
@@ -28,7 +30,17 @@ enum Source {
     Idle,
     Serial(Box<Serial>),
     Parallel(Parallel),
+    ByColumn(Box<ByColumn>),
     Ended,
+}
+
+/// Which threads may work.
+#[derive(Clone, Copy)]
+enum Threads {
+    /// The caller's may, which waits for the next batch.
+    OfCaller,
+    /// Only others: the caller does not wait.
+    OfItsOwn,
 }
 
 impl ScanBatches {
@@ -62,7 +74,7 @@ impl ScanBatches {
 
     /// As [`Iterator::next`], without waiting.
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<RecordBatch>>> {
-        if let Err(error) = self.start(true) {
+        if let Err(error) = self.start(Threads::OfItsOwn) {
             return Poll::Ready(self.hand_out(Err(error)));
         }
         match &mut self.source {
@@ -75,16 +87,17 @@ impl ScanBatches {
     }
 
     /// Starts the work when the first batch is asked for.
-    fn start(&mut self, has_threads: bool) -> Result<()> {
+    fn start(&mut self, threads: Threads) -> Result<()> {
         if self.left == 0 {
             self.source = Source::Ended;
         }
         if let Source::Idle = self.source {
             let job = Arc::clone(&self.job);
-            self.source = if has_threads {
-                Source::Parallel(Parallel::new(job, self.threads)?)
-            } else {
-                Source::Serial(Box::new(Serial::new(job)))
+            self.source = match threads {
+                Threads::OfItsOwn => Source::Parallel(Parallel::new(job, self.threads)?),
+                Threads::OfCaller if self.threads == 1 => Source::Serial(Box::new(Serial::new(job))),
+                Threads::OfCaller if job.is_by_column() => Source::ByColumn(Box::new(ByColumn::new(job, self.threads))),
+                Threads::OfCaller => Source::Parallel(Parallel::new(job, self.threads)?),
             };
         }
         Ok(())
@@ -114,7 +127,8 @@ impl Iterator for ScanBatches {
     type Item = Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let batch = self.start(self.threads > 1).and_then(|()| match &mut self.source {
+        let batch = self.start(Threads::OfCaller).and_then(|()| match &mut self.source {
+            Source::ByColumn(by_column) => by_column.next(),
             Source::Serial(serial) => serial.next(),
             Source::Parallel(parallel) => parallel.next(),
             Source::Idle | Source::Ended => Ok(None),

@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -40,12 +41,14 @@ pub struct Scan {
     virtual_columns: VirtualColumns,
     row_groups: Option<Vec<usize>>,
     row_ranges: Option<Vec<Range<u64>>>,
+    file_rows: Option<BTreeMap<usize, Vec<Range<u64>>>>,
     limit: u64,
     batch_size: usize,
     threads: usize,
     strings: Strings,
     verify_crc: bool,
     unordered: bool,
+    by_column: bool,
     memory_limit: usize,
     cancel: Cancel,
 }
@@ -78,12 +81,14 @@ impl Scan {
             virtual_columns: VirtualColumns::default(),
             row_groups: None,
             row_ranges: None,
+            file_rows: None,
             limit: u64::MAX,
             batch_size: ReadBuilder::DEFAULT_BATCH_SIZE,
             threads: 1,
             strings: Strings::default(),
             verify_crc: true,
             unordered: false,
+            by_column: false,
             memory_limit: Self::DEFAULT_MEMORY_LIMIT,
             cancel: Cancel::default(),
         }
@@ -151,6 +156,13 @@ impl Scan {
         self
     }
 
+    /// Looks only at some rows of some files, and opens no others: for each file, by its place among [`Dataset::files`], ranges as
+    /// those of [`Scan::row_ranges`], in whose place they come.
+    pub fn file_rows(mut self, rows: impl IntoIterator<Item = (usize, Vec<Range<u64>>)>) -> Self {
+        self.file_rows = Some(rows.into_iter().collect());
+        self
+    }
+
     /// Which kinds of evidence may rule out row groups and pages; all of them by default.
     pub fn pruning(mut self, pruning: Pruning) -> Self {
         self.pruning = pruning;
@@ -195,6 +207,17 @@ impl Scan {
         self
     }
 
+    /// Whether threads share the columns of one row group, instead of taking a row group each (off by default).
+    ///
+    /// A few batches of each column then wait in memory, however large row groups are, and one row group is enough to keep all
+    /// threads busy: for who wants all rows in order. Files are opened one after the other, so that many small ones are
+    /// faster the other way. It has no effect where there is a predicate, on unordered scans and on streams. A scan that is
+    /// dropped early waits for what its threads are decoding, which is a few batches.
+    pub fn by_column(mut self, by_column: bool) -> Self {
+        self.by_column = by_column;
+        self
+    }
+
     /// Bounds the bytes of batches that are decoded before they are asked for; see [`Scan::DEFAULT_MEMORY_LIMIT`]. Besides,
     /// every thread holds the pages that it decodes and the batch that it makes.
     pub fn memory_limit(mut self, bytes: usize) -> Self {
@@ -211,7 +234,7 @@ impl Scan {
     /// Plans the scan. No page is read before the first batch is asked for.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for columns, row groups or ranges that files do not have, for a predicate that does not fit their
+    /// [`Error::Invalid`] for columns, files, row groups or ranges that are not there, for a predicate that does not fit their
     /// columns, and for a batch size or number of threads of 0; [`Error::Unsupported`] for a schema that cannot be read.
     pub fn build(self) -> Result<ScanBatches> {
         let threads = self.threads;
@@ -249,6 +272,14 @@ impl Scan {
             Source::File(file) => Dataset::of([file])?,
             Source::Dataset(dataset) => dataset,
         };
+        let file_count = dataset.files().len();
+        if let Some((&last, _)) = self.file_rows.as_ref().and_then(BTreeMap::last_key_value)
+            && last >= file_count
+        {
+            return Err(Error::invalid(format!(
+                "there is no file {last}; the dataset has {file_count}, counted from 0"
+            )));
+        }
         let paths = self.paths.as_deref();
         let of_files: Option<Vec<String>> = paths.map(|paths| self.virtual_columns.without(paths).cloned().collect());
         let of_files = dataset.project(of_files.as_deref(), self.strings)?;
@@ -260,11 +291,13 @@ impl Scan {
             pruning: self.pruning,
             row_groups: self.row_groups,
             row_ranges: self.row_ranges,
+            file_rows: self.file_rows,
             strings: self.strings,
             batch_size: self.batch_size,
             limit: self.limit,
             verify_crc: self.verify_crc,
             unordered: self.unordered,
+            by_column: self.by_column,
             memory_limit: self.memory_limit,
             cancel: self.cancel,
             target: Arc::new(target),

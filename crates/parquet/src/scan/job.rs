@@ -1,6 +1,6 @@
 //! What a scan is to do, and the steps of it that any thread can take.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,6 +20,7 @@ use crate::file::ParquetFile;
 use crate::options::Strings;
 use crate::predicate::{BindContext, BoundPredicate, Constant, Predicate, Test, value_at};
 use crate::prune::{Pruning, prune};
+use crate::read::{RowGroupRows, split_rows};
 use crate::source::ReadAhead;
 
 /// Everything that is settled before a scan starts.
@@ -30,11 +31,14 @@ pub(super) struct Job {
     pub(super) pruning: Pruning,
     pub(super) row_groups: Option<Vec<usize>>,
     pub(super) row_ranges: Option<Vec<Range<u64>>>,
+    /// By the number of the file: others are not opened.
+    pub(super) file_rows: Option<BTreeMap<usize, Vec<Range<u64>>>>,
     pub(super) strings: Strings,
     pub(super) batch_size: usize,
     pub(super) limit: u64,
     pub(super) verify_crc: bool,
     pub(super) unordered: bool,
+    pub(super) by_column: bool,
     pub(super) memory_limit: usize,
     pub(super) cancel: Cancel,
     pub(super) target: Arc<Target>,
@@ -84,6 +88,31 @@ impl Job {
         self.dataset.files().len()
     }
 
+    /// Whether threads share the columns of a row group.
+    pub(super) fn is_by_column(&self) -> bool {
+        self.by_column && self.predicate.is_none() && !self.unordered
+    }
+
+    /// Whether rows of a file are wanted.
+    pub(super) fn is_wanted(&self, file: usize) -> bool {
+        self.file_rows.as_ref().is_none_or(|rows| rows.contains_key(&file))
+    }
+
+    /// The rows that are wanted of a file; `None` for all of them.
+    pub(super) fn row_ranges(&self, file: usize) -> Option<&[Range<u64>]> {
+        let of_file = self.file_rows.as_ref().and_then(|rows| rows.get(&file));
+        of_file.or(self.row_ranges.as_ref()).map(Vec::as_slice)
+    }
+
+    /// The rows that are wanted of each row group of a file, in the order that was asked for.
+    pub(super) fn rows_of(&self, file: usize, row_counts: &[u64]) -> Result<Vec<RowGroupRows>> {
+        let rows = split_rows(row_counts, self.row_groups.as_deref(), self.row_ranges(file));
+        rows.map_err(|error| match error {
+            Error::Invalid { what } => Error::invalid(format!("{}: {what}", self.dataset.files()[file].location())),
+            other => other,
+        })
+    }
+
     /// Plans the first file, so that a mistake is reported even if no row is ever read.
     pub(super) fn check(&self) -> Result<()> {
         match self.dataset.files().first() {
@@ -107,7 +136,7 @@ impl Job {
     /// planning them one by one.
     fn rule_out(&self, files: Range<usize>, planning: &mut Planning) -> Vec<bool> {
         let nothing = vec![false; files.len()];
-        let is_whole = self.row_groups.is_none() && self.row_ranges.is_none();
+        let is_whole = self.row_groups.is_none() && self.row_ranges.is_none() && self.file_rows.is_none();
         let asks_singly = files.len() < 2 || self.asks_singly.load(Ordering::Relaxed);
         if asks_singly || !is_whole || !self.pruning.bloom || self.cancel.is_cancelled() {
             return nothing;
@@ -149,6 +178,9 @@ impl Job {
 
     fn plan_file(&self, index: usize, planning: &mut Planning) -> Result<Vec<Planned>> {
         self.cancel.check()?;
+        if !self.is_wanted(index) {
+            return Ok(Vec::new());
+        }
         let entry = &self.dataset.files()[index];
         if !self.may_be_in_partition(entry.partition())? {
             planning.add_pruned_file();
@@ -158,21 +190,23 @@ impl Job {
         let opened = entry.open();
         planning.open += start.elapsed();
         let file = opened?.counted(&self.counters.traffic);
-        let planned = self.plan_open(entry, &file, planning).map_err(|error| file.locate(error))?;
+        let planned = self.plan_open(index, &file, planning).map_err(|error| file.locate(error))?;
         planning.add_file(planned.len(), planned.iter().map(Planned::row_count).sum());
         Ok(planned)
     }
 
-    fn plan_open(&self, entry: &DatasetFile, file: &ParquetFile, planning: &mut Planning) -> Result<Vec<Planned>> {
+    fn plan_open(&self, index: usize, file: &ParquetFile, planning: &mut Planning) -> Result<Vec<Planned>> {
+        let entry = &self.dataset.files()[index];
+        let row_ranges = self.row_ranges(index);
         let plan = self.plan_of(entry, file)?;
         let row_counts = file.row_group_row_counts();
-        let chosen = || crate::read::split_rows(row_counts, self.row_groups.as_deref(), self.row_ranges.as_deref());
+        let chosen = || self.rows_of(index, row_counts);
         let mut rows: Vec<RowsLeft> = Vec::new();
         match &plan.predicate {
             None => rows.extend(chosen()?.into_iter().map(|rows| (rows.row_group, rows.ranges, None))),
             Some(predicate) => {
                 // Of most files nothing is left: what is chosen of all their rows is not spelled out.
-                let is_whole = self.row_groups.is_none() && self.row_ranges.is_none();
+                let is_whole = self.row_groups.is_none() && row_ranges.is_none();
                 let chosen = if is_whole { Vec::new() } else { chosen()? };
                 let row_groups: Vec<usize> = match is_whole {
                     true => (0..row_counts.len()).collect(),
@@ -185,7 +219,7 @@ impl Job {
                 for surviving in pruned? {
                     // They come in the order that was asked for.
                     let wanted = chosen.find(|wanted| wanted.row_group == surviving.row_group);
-                    let rows_left = match (&self.row_ranges, wanted) {
+                    let rows_left = match (row_ranges, wanted) {
                         (Some(_), Some(wanted)) => intersection(&surviving.rows, &wanted.ranges),
                         (Some(_), None) => break,
                         (None, _) => surviving.rows,
@@ -241,7 +275,7 @@ impl Job {
     }
 
     /// The plan for files like `file`, made once for each schema and partition.
-    fn plan_of(&self, entry: &DatasetFile, file: &ParquetFile) -> Result<Arc<FilePlan>> {
+    pub(super) fn plan_of(&self, entry: &DatasetFile, file: &ParquetFile) -> Result<Arc<FilePlan>> {
         let mut plans = self.plans.of_schemas.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = plans.iter().rev().find(|planned| planned.is_of(file, entry.partition())) {
             return Ok(Arc::clone(&found.plan));

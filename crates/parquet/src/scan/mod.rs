@@ -13,10 +13,11 @@
 //! | `search`, `key_list` | Which pages have none of the strings that are looked for? |
 //! | `leaf_column`, `window`, `mask` | Which rows of a leaf are decoded? |
 //! | `truth` | What does a dictionary say of its rows? |
-//! | `producer`, `serial`, `parallel`, `count` | Which thread makes which batch, and in which order do they come? |
+//! | `producer`, `serial`, `parallel`, `by_column`, `count` | Which thread makes which batch, and in which order do they come? |
 
 mod batches;
 mod builder;
+mod by_column;
 mod cancel;
 mod conjuncts;
 mod count;

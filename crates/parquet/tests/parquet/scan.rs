@@ -374,6 +374,61 @@ fn chosen_row_groups_and_ranges_are_the_only_ones_looked_at() {
     assert!(matches!(file.scan().row_groups([5]).count(), Err(Error::Invalid { .. })));
 }
 
+/// The numbers of rows, and the values of the column `number`.
+fn rows_and_numbers(batches: ScanBatches) -> (Vec<i64>, Vec<i64>) {
+    let rows = collect(batches).unwrap();
+    let values = |name: &str| rows.column_by_name(name).unwrap().as_primitive::<Int64Type>().values().to_vec();
+    (values("row"), values("number"))
+}
+
+#[test]
+fn rows_of_single_files_are_the_only_ones_looked_at() {
+    let dataset = Dataset::of([numbered(4500), numbered(0), numbered(3000), numbered(2000)]).unwrap();
+    let ranges = [(2, vec![5..7, 999..1001, 2990..9999]), (0, std::iter::once(4400..u64::MAX).collect()), (1, vec![])];
+    let expected: Vec<i64> = (4400..4500).chain([5, 6, 999, 1000]).chain(2990..3000).collect();
+    for threads in [1, 2] {
+        for by_column in [false, true] {
+            let scan = dataset.scan().file_rows(ranges.clone()).threads(threads).by_column(by_column);
+            let mut batches = scan.clone().row_number_column("row").build().unwrap();
+            let found = rows_and_numbers(batches);
+            assert_eq!(found, (expected.clone(), expected.clone()), "{threads} threads, by column: {by_column}");
+            batches = scan.clone().build().unwrap();
+            batches.by_ref().for_each(drop);
+            let report = batches.report();
+            assert_eq!((report.files_opened, report.rows, report.rows_tested), (3, 114, 114));
+            assert_eq!(scan.count().unwrap(), 114);
+        }
+    }
+    let found = dataset.scan().file_rows(ranges).filter("number > 999 AND number < 4410").unwrap();
+    let found = rows_and_numbers(found.row_number_column("row").build().unwrap());
+    assert_eq!(found.0, (4400..4410).chain([1000]).chain(2990..3000).collect::<Vec<_>>());
+    assert!(dataset.scan().file_rows([(4, vec![])]).build().unwrap_err().to_string().contains("no file 4"));
+    let unsorted = dataset.scan().file_rows([(0, vec![5..6, 3..4])]).build().unwrap().next().unwrap().unwrap_err();
+    assert!(unsorted.to_string().contains("sorted"), "{unsorted}");
+}
+
+#[test]
+fn threads_that_share_columns_give_the_same_rows() {
+    let dataset = Dataset::of([numbered(4500), numbered(0), numbered(10)]).unwrap();
+    let all: Vec<i64> = (0..4500).chain(0..10).collect();
+    for (threads, batch_size, limit) in [(2, 100, u64::MAX), (3, 8192, 4505), (16, 999, 7)] {
+        let scan = dataset.scan().row_number_column("row").batch_size(batch_size).limit(limit);
+        let scan = scan.threads(threads).by_column(true);
+        let expected = &all[..all.len().min(usize::try_from(limit).unwrap_or(usize::MAX))];
+        assert_eq!(rows_and_numbers(scan.build().unwrap()), (expected.to_vec(), expected.to_vec()));
+    }
+    let scan = numbered(4500).scan().row_groups([3, 1]).row_ranges([1500..1502, 3000..3002]);
+    let scan = scan.select(["row", "number"]).row_number_column("row").threads(2).by_column(true);
+    assert_eq!(rows_and_numbers(scan.build().unwrap()).0, [3000, 3001, 1500, 1501]);
+    let none = dataset.scan().select(Vec::<String>::new()).threads(2).by_column(true);
+    assert_eq!(collect(none.build().unwrap()).unwrap().num_rows(), 4510);
+    let cancel = Cancel::new();
+    let mut cancelled = dataset.scan().threads(2).by_column(true).cancel(&cancel).build().unwrap();
+    assert!(cancelled.next().unwrap().is_ok());
+    cancel.cancel();
+    assert!(matches!(cancelled.next(), Some(Err(Error::Cancelled))) && cancelled.next().is_none());
+}
+
 #[test]
 fn mistakes_are_reported_before_anything_is_read() {
     let file = numbered(10);

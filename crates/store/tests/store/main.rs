@@ -15,6 +15,7 @@ mod kill;
 mod model;
 mod operations;
 mod processes;
+mod reading;
 mod repair;
 mod stats;
 mod tiers;

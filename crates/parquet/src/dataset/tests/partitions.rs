@@ -90,3 +90,17 @@ fn types_can_be_chosen_and_the_whole_left_out() {
     assert!(refused.to_string().contains("\"k\" cannot be read as Int32"), "{refused}");
     assert!(of(&["k=a/1.parquet"], options().partition_type("l", DataType::Int32)).is_err());
 }
+
+#[test]
+fn files_that_were_found_or_opened_before_have_partitions_as_well() {
+    let (_guard, directory) = directory();
+    for year in [2025, 2026] {
+        write(&directory.join(format!("year={year}/a.parquet")), vec![("x", int64([year]))]);
+    }
+    let mut files = DatasetFile::find(directory.join("year=2026"), &options()).unwrap();
+    files.push(crate::ParquetFile::open(directory.join("year=2025/a.parquet")).unwrap().into());
+    let bytes = std::fs::read(directory.join("year=2025/a.parquet")).unwrap();
+    files.push(crate::ParquetFile::from_bytes(bytes.into()).unwrap().into());
+    let dataset = Dataset::of_files(files, options()).unwrap();
+    assert_eq!(table(&read(&dataset, None, Strings::Views).unwrap()), ["x|year", "2026|2026", "2025|2025", "2025|"]);
+}

@@ -1,6 +1,5 @@
 //! Opening for reading only: what it finds, and that it changes no file.
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
