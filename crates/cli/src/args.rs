@@ -13,7 +13,7 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use lath_parquet::Pruning;
+use lath_parquet::{Int96Unit, Pruning};
 
 pub(crate) use bench::{Benchmark, BloomArgs};
 pub(crate) use convert::{ConvertArgs, FileFormat, TextArgs};
@@ -334,6 +334,30 @@ pub(crate) struct InputArgs {
     /// AAD prefix that the file was encrypted with, where the file does not store it
     #[arg(long, value_name = "TEXT", help_heading = "Decryption")]
     pub(crate) aad_prefix: Option<String>,
+    /// Unit of the timestamps in INT96 columns [default: ns; check takes ms]
+    #[arg(long, value_name = "UNIT", help_heading = "Decoding")]
+    pub(crate) int96_unit: Option<TimestampUnit>,
+}
+
+/// The unit of the timestamps in INT96 columns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TimestampUnit {
+    /// Nanoseconds: the years 1677 to 2262
+    Ns,
+    /// Microseconds
+    Us,
+    /// Milliseconds
+    Ms,
+}
+
+impl From<TimestampUnit> for Int96Unit {
+    fn from(unit: TimestampUnit) -> Self {
+        match unit {
+            TimestampUnit::Ns => Self::Nanoseconds,
+            TimestampUnit::Us => Self::Microseconds,
+            TimestampUnit::Ms => Self::Milliseconds,
+        }
+    }
 }
 
 /// What is read, and how.

@@ -120,6 +120,7 @@ impl Failure {
             Error::Unsupported { feature, at } => {
                 Self::Corrupt(format!("{name}: Lath cannot read {feature}{}", place(&at)))
             }
+            Error::OutOfRange { what, at } => Self::Corrupt(format!("{name}: {what}{}", place(&at))),
             Error::Limit { what, limit, needed, at } => {
                 Self::Corrupt(format!("{name}: {what}: {needed} needed, limit is {limit}{}", place(&at)))
             }

@@ -6,7 +6,9 @@ use std::ops::Range;
 use std::path::Path;
 
 use bytes::Bytes;
-use lath_parquet::{Dataset, DatasetFile, DatasetOptions, DecryptionKeys, Error, OpenOptions, ParquetFile};
+use lath_parquet::{
+    Dataset, DatasetFile, DatasetOptions, DecryptionKeys, Error, Int96Unit, OpenOptions, ParquetFile,
+};
 
 use crate::args::{InputArgs, SchemaChoice, TableArgs};
 use crate::failure::{Failure, Result};
@@ -16,6 +18,7 @@ use crate::failure::{Failure, Result};
 pub(crate) struct Inputs {
     files: Vec<Input>,
     decryption: Option<DecryptionKeys>,
+    int96_unit: Option<Int96Unit>,
     stdin: Option<Bytes>,
 }
 
@@ -43,7 +46,7 @@ impl Inputs {
         if stdin_count > 1 {
             return Err(Failure::Usage("- (standard input) can be read only once; name it once".to_owned()));
         }
-        Ok(Self { files, decryption: decryption(args)?, stdin: None })
+        Ok(Self { files, decryption: decryption(args)?, int96_unit: args.int96_unit.map(Into::into), stdin: None })
     }
 
     /// Number of files.
@@ -102,15 +105,22 @@ impl Inputs {
                 Input::Stdin => self.open(index)?.into(),
             });
         }
-        let mut open = OpenOptions::new();
-        if let Some(keys) = &self.decryption {
-            open = open.decryption(keys.clone());
-        }
         let options = DatasetOptions::new()
-            .open_options(open)
+            .open_options(self.with_arguments(OpenOptions::new()))
             .union_schemas(args.schema == SchemaChoice::Union)
             .partitions(!args.no_partitions);
         Ok(Dataset::of_files(files, options))
+    }
+
+    /// Adds what the command line says about every file: keys and the unit of INT96 timestamps.
+    fn with_arguments(&self, mut options: OpenOptions) -> OpenOptions {
+        if let Some(keys) = &self.decryption {
+            options = options.decryption(keys.clone());
+        }
+        if let Some(unit) = self.int96_unit {
+            options = options.int96_unit(unit);
+        }
+        options
     }
 
     /// Opens the file at `index`: reads its footer.
@@ -118,13 +128,10 @@ impl Inputs {
         self.open_with(index, OpenOptions::new())
     }
 
-    /// Opens the file at `index` with `options`, to which name and keys are added.
+    /// Opens the file at `index` with `options`, to which its name and what the command line says are added.
     pub(crate) fn open_with(&mut self, index: usize, options: OpenOptions) -> Result<ParquetFile> {
         let name = self.name(index);
-        let mut options = options.name(name.clone());
-        if let Some(keys) = &self.decryption {
-            options = options.decryption(keys.clone());
-        }
+        let options = self.with_arguments(options.name(name.clone()));
         match &self.files[index] {
             Input::File(file) => {
                 let opened = file.open_with(options).map_err(|error| Failure::reading(&name, error));

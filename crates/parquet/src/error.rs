@@ -20,6 +20,8 @@ pub struct Location {
     pub row_group: Option<usize>,
     /// Page within the column chunk, counted from 0; the dictionary page counts.
     pub page: Option<usize>,
+    /// Row within the row group, counted from 0.
+    pub row: Option<u64>,
     /// Byte offset within the file.
     pub offset: Option<u64>,
 }
@@ -36,6 +38,7 @@ impl fmt::Display for Location {
         part(f, "file", self.file.as_ref().map(|v| v as _))?;
         part(f, "column", self.column.as_ref().map(|v| v as _))?;
         part(f, "row group", self.row_group.as_ref().map(|v| v as _))?;
+        part(f, "row", self.row.as_ref().map(|v| v as _))?;
         part(f, "page", self.page.as_ref().map(|v| v as _))?;
         part(f, "offset", self.offset.as_ref().map(|v| v as _))
     }
@@ -62,6 +65,13 @@ pub enum Error {
     Unsupported {
         /// The feature, as the specification names it.
         feature: String,
+        /// Where it was found.
+        at: Box<Location>,
+    },
+    /// A value is sound, but the Arrow type that its column is read as cannot hold it.
+    OutOfRange {
+        /// The value, the type, and what can be done.
+        what: String,
         /// Where it was found.
         at: Box<Location>,
     },
@@ -105,6 +115,11 @@ impl Error {
         Self::Unsupported { feature: feature.into(), at: Box::default() }
     }
 
+    /// A value that its Arrow type cannot hold, at a place still to be filled in by [`Error::locate`].
+    pub(crate) fn out_of_range(what: impl Into<String>) -> Self {
+        Self::OutOfRange { what: what.into(), at: Box::default() }
+    }
+
     /// A limit that would be passed, at a place still to be filled in by [`Error::locate`].
     pub(crate) fn limit(what: impl Into<String>, limit: u64, needed: u64) -> Self {
         Self::Limit { what: what.into(), limit, needed, at: Box::default() }
@@ -123,9 +138,11 @@ impl Error {
     /// Where the error was found; `None` for a request that cannot be served.
     pub fn location(&self) -> Option<&Location> {
         match self {
-            Self::Corrupt { at, .. } | Self::Unsupported { at, .. } | Self::Limit { at, .. } | Self::Io { at, .. } => {
-                Some(at)
-            }
+            Self::Corrupt { at, .. }
+            | Self::Unsupported { at, .. }
+            | Self::OutOfRange { at, .. }
+            | Self::Limit { at, .. }
+            | Self::Io { at, .. } => Some(at),
             Self::Invalid { .. } | Self::Cancelled => None,
         }
     }
@@ -133,12 +150,19 @@ impl Error {
     /// Adds to the error's location whatever `fill` knows; each layer fills the parts that are still `None`.
     pub(crate) fn locate(mut self, fill: impl FnOnce(&mut Location)) -> Self {
         match &mut self {
-            Self::Corrupt { at, .. } | Self::Unsupported { at, .. } | Self::Limit { at, .. } | Self::Io { at, .. } => {
-                fill(at);
-            }
+            Self::Corrupt { at, .. }
+            | Self::Unsupported { at, .. }
+            | Self::OutOfRange { at, .. }
+            | Self::Limit { at, .. }
+            | Self::Io { at, .. } => fill(at),
             Self::Invalid { .. } | Self::Cancelled => {}
         }
         self
+    }
+
+    /// Replaces the row by what the next layer knows it as: a layer counts values, slots or rows of its own, from 0.
+    pub(crate) fn map_row(self, row: impl FnOnce(u64) -> u64) -> Self {
+        self.locate(|at| at.row = at.row.map(row))
     }
 }
 
@@ -147,6 +171,7 @@ impl fmt::Display for Error {
         match self {
             Self::Corrupt { what, .. } => write!(f, "corrupt data: {what}")?,
             Self::Unsupported { feature, .. } => write!(f, "not supported: {feature}")?,
+            Self::OutOfRange { what, .. } => write!(f, "out of range: {what}")?,
             Self::Limit { what, limit, needed, .. } => write!(f, "{what}: {needed} needed, limit is {limit}")?,
             Self::Io { op, source, .. } => write!(f, "cannot {op}: {source}")?,
             Self::Invalid { what } => return f.write_str(what),

@@ -37,7 +37,7 @@ pub use error::{Error, Location, Result};
 pub use file::{ChunkRange, DecryptionKeys, OpenOptions, ParquetFile, Plan};
 pub use huge_pages::HugePages;
 pub use lath_source::{ByteRanges, Counted, LocalFile, MappedFile, Traffic};
-pub use options::{Limits, Strings};
+pub use options::{Int96Unit, Limits, Strings};
 pub use predicate::{BatchFilter, Column, Literal, Predicate, column};
 pub use prune::{FilterMemory, PruneReport, Pruned, Pruning};
 pub use read::{Batches, ReadBuilder};

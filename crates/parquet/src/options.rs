@@ -10,6 +10,21 @@ pub enum Strings {
     Offsets,
 }
 
+/// The unit of the timestamps that INT96 columns are read as.
+///
+/// An INT96 is a day and nanoseconds within it, from 5,877,520 BC to 5,874,898 AD, and says nothing of its unit. A value that
+/// 64 bits of the unit cannot hold is refused with [`Error::OutOfRange`](crate::Error::OutOfRange).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Int96Unit {
+    /// Nanoseconds, or the unit that the file's Arrow schema says: the years 1677 to 2262.
+    #[default]
+    Nanoseconds,
+    /// Microseconds, what is finer cut off: 292,000 years before 1970 and after it.
+    Microseconds,
+    /// Milliseconds, what is finer cut off: every value.
+    Milliseconds,
+}
+
 /// Bounds on what a file may make the reader allocate or do. A file that needs more is refused with
 /// [`Error::Limit`](crate::Error::Limit); raise the bound to read it.
 #[non_exhaustive]

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use lath_parquet::{OpenOptions, Strings};
+use lath_parquet::{Int96Unit, OpenOptions, Strings};
 
 use super::meta::chosen_columns;
 use crate::args::CheckArgs;
@@ -65,7 +65,9 @@ fn check_file(
 ) -> Result<(String, Vec<crate::check::Finding>)> {
     let name = inputs.name(index);
     // Statistics describe what Parquet stores, not what a writer's Arrow schema makes of it.
-    let file = inputs.open_with(index, OpenOptions::new().arrow_schema_hint(false))?;
+    // Milliseconds hold every INT96: what Arrow cannot hold is no fault of the file.
+    let options = OpenOptions::new().arrow_schema_hint(false).int96_unit(Int96Unit::Milliseconds);
+    let file = inputs.open_with(index, options)?;
     let metadata = file.page_index().map_err(|error| Failure::reading(&name, error))?;
     let columns = chosen_columns(metadata, args.columns.as_deref(), &name)?;
     // What is encrypted, filters included, is not looked at but by the reader.

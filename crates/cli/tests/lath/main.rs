@@ -16,6 +16,7 @@ mod invocation;
 mod kv;
 mod merge;
 mod metadata;
+mod parquet_types;
 mod partitions;
 mod rewrite;
 mod rows;

@@ -1,5 +1,7 @@
 //! Rows of a dictionary-encoded column as indices into its dictionary.
 
+use std::ops::Range;
+
 use lath_kernels::{levels, select};
 
 use super::bitmap::Validity;
@@ -16,6 +18,8 @@ pub(crate) struct Codes {
     /// Definition level of every row; empty unless the leaf was asked to keep levels.
     pub(crate) def_levels: Vec<u8>,
     pub(crate) row_count: usize,
+    /// Where the rows are in their row group.
+    ranges: Vec<Range<u64>>,
 }
 
 impl Codes {
@@ -25,6 +29,29 @@ impl Codes {
         self.validity.clear();
         self.def_levels.clear();
         self.row_count = 0;
+        self.ranges.clear();
+    }
+
+    /// Counts `count` more rows, which begin at `start` of their row group.
+    pub(super) fn advance(&mut self, start: u64, count: usize) {
+        self.row_count += count;
+        let end = start + count as u64;
+        match self.ranges.last_mut() {
+            Some(last) if last.end == start => last.end = end,
+            _ => self.ranges.push(start..end),
+        }
+    }
+
+    /// Where the row at `index` is in its row group.
+    pub(super) fn row(&self, mut index: u64) -> u64 {
+        for range in &self.ranges {
+            let len = range.end - range.start;
+            if index < len {
+                return range.start + index;
+            }
+            index -= len;
+        }
+        index
     }
 
     /// An index for every row that is not null.

@@ -1,10 +1,16 @@
 //! From what a page stores to what Arrow holds, for types of fixed width.
+//!
+//! Arrow's types hold everything that is stored, but for INT96 timestamps in fine units.
 
 use arrow_schema::{DataType, IntervalUnit, TimeUnit};
 use parquet::basic::Type as PhysicalType;
 
-/// Converts consecutive stored values of `width` bytes each to consecutive Arrow values that fill `out`.
-pub(crate) type Convert = fn(src: &[u8], width: usize, out: &mut [u8]);
+use crate::error::Error;
+use crate::predicate::Timestamp;
+
+/// Converts consecutive stored values of `width` bytes each to consecutive Arrow values that fill `out`. Of values that the
+/// Arrow type cannot hold, the error tells the first, by its place.
+pub(crate) type Convert = fn(src: &[u8], width: usize, out: &mut [u8]) -> Result<(), usize>;
 
 /// How a leaf of fixed width is stored and what becomes of its values.
 #[derive(Debug, Clone, Copy)]
@@ -15,15 +21,36 @@ pub(crate) struct FixedLayout {
     pub(crate) width: usize,
     /// `None` where the bytes stay as they are.
     pub(crate) convert: Option<Convert>,
+    /// Describes a stored value that the Arrow type cannot hold; `None` where it holds all of them.
+    misfit: Option<fn(stored: &[u8]) -> String>,
 }
 
 impl FixedLayout {
     fn same(width: usize) -> Option<Self> {
-        Some(Self { stored_width: width, width, convert: None })
+        Some(Self { stored_width: width, width, convert: None, misfit: None })
     }
 
     fn converted(stored_width: usize, width: usize, convert: Convert) -> Option<Self> {
-        Some(Self { stored_width, width, convert: Some(convert) })
+        Some(Self { stored_width, width, convert: Some(convert), misfit: None })
+    }
+
+    fn checked(stored_width: usize, width: usize, convert: Convert, misfit: fn(&[u8]) -> String) -> Option<Self> {
+        Some(Self { stored_width, width, convert: Some(convert), misfit: Some(misfit) })
+    }
+
+    /// Whether there are stored values that the Arrow type cannot hold.
+    pub(crate) fn can_fail(&self) -> bool {
+        self.misfit.is_some()
+    }
+
+    /// The error for the value at `index` of `stored`, which `convert` stopped at; its row is `index`.
+    pub(crate) fn misfit(&self, stored: &[u8], index: usize) -> Error {
+        let value = stored.get(index * self.stored_width..).and_then(|rest| rest.get(..self.stored_width));
+        let what = match (self.misfit, value) {
+            (Some(describe), Some(value)) => describe(value),
+            _ => "a value that its Arrow type cannot hold".to_owned(),
+        };
+        Error::out_of_range(what).locate(|at| at.row = Some(index as u64))
     }
 
     /// The layout for reading `physical_type` as `data_type`; `None` for a pair that does not occur.
@@ -46,7 +73,7 @@ impl FixedLayout {
             (PhysicalType::INT64, D::Decimal32(..)) => Self::converted(8, 4, keep_low_bytes::<8, 4>),
             (PhysicalType::INT64, D::Decimal128(..)) => Self::converted(8, 16, widen_i64_i128),
             (PhysicalType::INT64, D::Decimal256(..)) => Self::converted(8, 32, widen_i64_i256),
-            (PhysicalType::INT96, D::Timestamp(unit, _)) => Self::converted(
+            (PhysicalType::INT96, D::Timestamp(unit, _)) => Self::checked(
                 12,
                 8,
                 match unit {
@@ -54,6 +81,12 @@ impl FixedLayout {
                     TimeUnit::Millisecond => int96_to_timestamp::<1_000>,
                     TimeUnit::Microsecond => int96_to_timestamp::<1_000_000>,
                     TimeUnit::Nanosecond => int96_to_timestamp::<1_000_000_000>,
+                },
+                match unit {
+                    TimeUnit::Nanosecond => {
+                        |stored| int96_misfit(stored, "nanoseconds, which are for the years 1677 to 2262", "us")
+                    }
+                    _ => |stored| int96_misfit(stored, "microseconds", "ms"),
                 },
             ),
             (PhysicalType::FLOAT, D::Float32) => Self::same(4),
@@ -83,40 +116,59 @@ impl FixedLayout {
 }
 
 /// Applies `f` to each stored value of `N` bytes; the shape that compilers vectorise.
-fn map<const N: usize, const M: usize>(src: &[u8], out: &mut [u8], f: impl Fn([u8; N]) -> [u8; M]) {
+fn map<const N: usize, const M: usize>(
+    src: &[u8],
+    out: &mut [u8],
+    f: impl Fn([u8; N]) -> [u8; M],
+) -> Result<(), usize> {
     let (values, _) = src.as_chunks::<N>();
     let (slots, _) = out.as_chunks_mut::<M>();
     for (slot, value) in slots.iter_mut().zip(values) {
         *slot = f(*value);
     }
+    Ok(())
 }
 
-fn keep_low_bytes<const N: usize, const M: usize>(src: &[u8], _: usize, out: &mut [u8]) {
-    map::<N, M>(src, out, |value| std::array::from_fn(|i| value[i]));
+/// As [`map`], where `f` gives nothing for a value that does not fit.
+fn try_map<const N: usize, const M: usize>(
+    src: &[u8],
+    out: &mut [u8],
+    f: impl Fn([u8; N]) -> Option<[u8; M]>,
+) -> Result<(), usize> {
+    let (values, _) = src.as_chunks::<N>();
+    let (slots, _) = out.as_chunks_mut::<M>();
+    for (index, (slot, value)) in slots.iter_mut().zip(values).enumerate() {
+        *slot = f(*value).ok_or(index)?;
+    }
+    Ok(())
 }
 
-fn widen_i32_i64(src: &[u8], _: usize, out: &mut [u8]) {
-    map(src, out, |value| i64::from(i32::from_le_bytes(value)).to_le_bytes());
+fn keep_low_bytes<const N: usize, const M: usize>(src: &[u8], _: usize, out: &mut [u8]) -> Result<(), usize> {
+    map::<N, M>(src, out, |value| std::array::from_fn(|i| value[i]))
 }
 
-fn days_to_millis(src: &[u8], _: usize, out: &mut [u8]) {
-    map(src, out, |value| (i64::from(i32::from_le_bytes(value)) * 86_400_000).to_le_bytes());
+fn widen_i32_i64(src: &[u8], _: usize, out: &mut [u8]) -> Result<(), usize> {
+    map(src, out, |value| i64::from(i32::from_le_bytes(value)).to_le_bytes())
 }
 
-fn widen_i32_i128(src: &[u8], _: usize, out: &mut [u8]) {
-    map(src, out, |value| i128::from(i32::from_le_bytes(value)).to_le_bytes());
+fn days_to_millis(src: &[u8], _: usize, out: &mut [u8]) -> Result<(), usize> {
+    map(src, out, |value| (i64::from(i32::from_le_bytes(value)) * 86_400_000).to_le_bytes())
 }
 
-fn widen_i64_i128(src: &[u8], _: usize, out: &mut [u8]) {
-    map(src, out, |value| i128::from(i64::from_le_bytes(value)).to_le_bytes());
+fn widen_i32_i128(src: &[u8], _: usize, out: &mut [u8]) -> Result<(), usize> {
+    map(src, out, |value| i128::from(i32::from_le_bytes(value)).to_le_bytes())
 }
 
-fn widen_i32_i256(src: &[u8], _: usize, out: &mut [u8]) {
-    map(src, out, |value| sign_extended(i128::from(i32::from_le_bytes(value))));
+fn widen_i64_i128(src: &[u8], _: usize, out: &mut [u8]) -> Result<(), usize> {
+    map(src, out, |value| i128::from(i64::from_le_bytes(value)).to_le_bytes())
 }
 
-fn widen_i64_i256(src: &[u8], _: usize, out: &mut [u8]) {
-    map(src, out, |value| sign_extended(i128::from(i64::from_le_bytes(value))));
+fn widen_i32_i256(src: &[u8], _: usize, out: &mut [u8]) -> Result<(), usize> {
+    map(src, out, |value| sign_extended(i128::from(i32::from_le_bytes(value))))
+}
+
+fn widen_i64_i256(src: &[u8], _: usize, out: &mut [u8]) -> Result<(), usize> {
+    map(src, out, |value| sign_extended(i128::from(i64::from_le_bytes(value))))
 }
 
 fn sign_extended(value: i128) -> [u8; 32] {
@@ -135,42 +187,54 @@ pub(crate) fn int_from_big_endian<const M: usize>(value: &[u8]) -> [u8; M] {
     bytes
 }
 
-fn big_endian_to_int<const M: usize>(src: &[u8], width: usize, out: &mut [u8]) {
+fn big_endian_to_int<const M: usize>(src: &[u8], width: usize, out: &mut [u8]) -> Result<(), usize> {
     let (slots, _) = out.as_chunks_mut::<M>();
     for (slot, value) in slots.iter_mut().zip(src.chunks_exact(width.max(1))) {
         *slot = int_from_big_endian(value);
     }
+    Ok(())
 }
 
-/// INT96: nanoseconds of the day, then the Julian day, both little-endian. Out-of-range dates wrap, as in other readers.
-fn int96_to_timestamp<const UNITS_PER_SECOND: i64>(src: &[u8], _: usize, out: &mut [u8]) {
+/// INT96: the Julian day and nanoseconds from its midnight on, as nanoseconds since 1970.
+fn int96_nanos(value: [u8; 12]) -> i128 {
     const JULIAN_DAY_OF_EPOCH: i64 = 2_440_588;
-    map(src, out, |value: [u8; 12]| {
-        let nanos = i64::from_le_bytes(std::array::from_fn(|i| value[i]));
-        let day = i32::from_le_bytes(std::array::from_fn(|i| value[8 + i]));
-        (i64::from(day) - JULIAN_DAY_OF_EPOCH)
-            .wrapping_mul(86_400 * UNITS_PER_SECOND)
-            .wrapping_add(nanos / (1_000_000_000 / UNITS_PER_SECOND))
-            .to_le_bytes()
-    });
+    let nanos = i64::from_le_bytes(std::array::from_fn(|i| value[i]));
+    let day = i32::from_le_bytes(std::array::from_fn(|i| value[8 + i]));
+    i128::from(i64::from(day) - JULIAN_DAY_OF_EPOCH) * 86_400_000_000_000 + i128::from(nanos)
+}
+
+fn int96_to_timestamp<const UNITS_PER_SECOND: i64>(src: &[u8], _: usize, out: &mut [u8]) -> Result<(), usize> {
+    let nanos_per_unit = i128::from(1_000_000_000 / UNITS_PER_SECOND);
+    try_map(src, out, |value| {
+        let units = int96_nanos(value).div_euclid(nanos_per_unit);
+        i64::try_from(units).ok().map(i64::to_le_bytes)
+    })
+}
+
+fn int96_misfit(stored: &[u8], unit: &str, other: &str) -> String {
+    let nanos = stored.first_chunk().map_or(0, |value| int96_nanos(*value));
+    let instant = Timestamp(nanos);
+    format!(
+        "the INT96 timestamp {instant} in 64 bits of {unit}; choose another unit (int96_unit, on the command --int96-unit {other})"
+    )
 }
 
 // INTERVAL: months, days and milliseconds, three little-endian 32-bit integers.
 
-fn interval_months(src: &[u8], _: usize, out: &mut [u8]) {
-    map(src, out, |value: [u8; 12]| -> [u8; 4] { std::array::from_fn(|i| value[i]) });
+fn interval_months(src: &[u8], _: usize, out: &mut [u8]) -> Result<(), usize> {
+    map(src, out, |value: [u8; 12]| -> [u8; 4] { std::array::from_fn(|i| value[i]) })
 }
 
-fn interval_day_time(src: &[u8], _: usize, out: &mut [u8]) {
-    map(src, out, |value: [u8; 12]| -> [u8; 8] { std::array::from_fn(|i| value[4 + i]) });
+fn interval_day_time(src: &[u8], _: usize, out: &mut [u8]) -> Result<(), usize> {
+    map(src, out, |value: [u8; 12]| -> [u8; 8] { std::array::from_fn(|i| value[4 + i]) })
 }
 
-fn interval_month_day_nano(src: &[u8], _: usize, out: &mut [u8]) {
+fn interval_month_day_nano(src: &[u8], _: usize, out: &mut [u8]) -> Result<(), usize> {
     map(src, out, |value: [u8; 12]| {
         let millis = u32::from_le_bytes(std::array::from_fn(|i| value[8 + i]));
         let nanos = (i64::from(millis) * 1_000_000).to_le_bytes();
         std::array::from_fn::<u8, 16, _>(|i| if i < 8 { value[i] } else { nanos[i - 8] })
-    });
+    })
 }
 
 #[cfg(test)]
@@ -185,13 +249,55 @@ mod tests {
         assert_eq!(i32::from_le_bytes(int_from_big_endian(&[0, 0, 0, 0, 0, 0, 1, 0])), 256);
     }
 
+    fn int96(day: i32, nanos: i64) -> [u8; 12] {
+        let mut value = [0u8; 12];
+        value[..8].copy_from_slice(&nanos.to_le_bytes());
+        value[8..].copy_from_slice(&day.to_le_bytes());
+        value
+    }
+
+    fn timestamp<const UNITS_PER_SECOND: i64>(value: [u8; 12]) -> Option<i64> {
+        let mut out = [0u8; 8];
+        int96_to_timestamp::<UNITS_PER_SECOND>(&value, 12, &mut out).ok().map(|()| i64::from_le_bytes(out))
+    }
+
     #[test]
     fn int96_counts_from_the_unix_epoch() {
-        let mut value = [0u8; 12];
-        value[..8].copy_from_slice(&1_500_000_000u64.to_le_bytes());
-        value[8..].copy_from_slice(&2_440_589i32.to_le_bytes());
-        let mut out = [0u8; 8];
-        int96_to_timestamp::<1_000>(&value, 12, &mut out);
-        assert_eq!(i64::from_le_bytes(out), 86_400_000 + 1_500);
+        assert_eq!(timestamp::<1_000>(int96(2_440_589, 1_500_000_000)), Some(86_400_000 + 1_500));
+        assert_eq!(timestamp::<1_000_000>(int96(2_440_587, 999)), Some(-86_400_000_000));
+        // Times outside of the day, which Impala refuses and Spark counts on.
+        assert_eq!(timestamp::<1_000>(int96(2_440_588, -1)), Some(-1));
+        assert_eq!(timestamp::<1_000>(int96(2_440_588, 86_400_000_000_000)), Some(86_400_000));
+    }
+
+    #[test]
+    fn int96_is_converted_exactly_as_far_as_64_bits_of_the_unit_go() {
+        // The first and the last nanosecond: 1677-09-21 00:12:43.145224192 and 2262-04-11 23:47:16.854775807.
+        assert_eq!(timestamp::<1_000_000_000>(int96(2_333_836, 763_145_224_192)), Some(i64::MIN));
+        assert_eq!(timestamp::<1_000_000_000>(int96(2_333_836, 763_145_224_191)), None);
+        assert_eq!(timestamp::<1_000_000_000>(int96(2_547_339, 85_636_854_775_807)), Some(i64::MAX));
+        assert_eq!(timestamp::<1_000_000_000>(int96(2_547_339, 85_636_854_775_808)), None);
+        assert_eq!(timestamp::<1_000_000>(int96(i32::MAX, 0)), None);
+        assert_eq!(timestamp::<1_000_000>(int96(i32::MIN, 0)), None);
+        assert_eq!(
+            timestamp::<1_000>(int96(i32::MAX, i64::MAX)),
+            Some((2_147_483_647 - 2_440_588) * 86_400_000 + 9_223_372_036_854)
+        );
+        assert!(timestamp::<1_000>(int96(i32::MIN, i64::MIN)).is_some());
+    }
+
+    #[test]
+    fn the_first_value_that_does_not_fit_is_told() {
+        let stored = [int96(2_440_588, 0), int96(5_373_484, 0), int96(0, 0)].concat();
+        let layout =
+            FixedLayout::new(PhysicalType::INT96, 0, &DataType::Timestamp(TimeUnit::Nanosecond, None)).unwrap();
+        let index = layout.convert.unwrap()(&stored, 12, &mut [0; 24]).unwrap_err();
+        assert_eq!(index, 1);
+        let error = layout.misfit(&stored, index);
+        assert_eq!(error.location().unwrap().row, Some(1));
+        assert!(
+            error.to_string().contains("the INT96 timestamp 9999-12-31 00:00:00 in 64 bits of nanoseconds"),
+            "{error}"
+        );
     }
 }

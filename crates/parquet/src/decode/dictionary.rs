@@ -15,17 +15,18 @@ use super::aligned::AlignedBytes;
 use super::fixed::values_missing;
 use super::values::{EncodedValues, INDEX_CHUNK, Slots, ValueColumn, dictionary_indices};
 use crate::error::{Error, Result};
-use crate::page::{DictionaryPage, Encoding};
+use crate::page::DictionaryPage;
 
 /// Decodes a column chunk into keys and a dictionary.
 ///
 /// Where a writer gave up its dictionary in mid-chunk, the values of later pages are appended to the batch's
-/// dictionary, one entry a value.
+/// dictionary, one entry a value. So are the values of all pages where the Arrow type cannot hold an entry of the chunk's
+/// dictionary: what no row has is no error.
 #[derive(Debug)]
 pub(crate) struct DictionaryColumn {
     key_type: DataType,
     values: ValueColumn,
-    /// The chunk's dictionary page, decoded.
+    /// The chunk's dictionary page, decoded; `None` if there is none, or `values` has it.
     dictionary: Option<ArrayRef>,
     keys: AlignedBytes,
     page: PageState,
@@ -61,9 +62,19 @@ impl DictionaryColumn {
     pub(crate) fn start_dictionary(&mut self, page: &DictionaryPage) -> Result<()> {
         self.values.start_dictionary(page)?;
         self.dictionary = self.values.dictionary_values()?;
-        // The keys refer to the array; decoding values needs the dictionary no more.
-        self.values.reset();
+        if self.dictionary.is_some() {
+            // The keys refer to the array; decoding values needs the dictionary no more.
+            self.values.reset();
+        }
         Ok(())
+    }
+
+    pub(crate) fn dictionary_is_released(&self) -> bool {
+        self.values.dictionary_is_released()
+    }
+
+    pub(crate) fn restore_dictionary(&mut self, page: &DictionaryPage) -> Result<()> {
+        self.values.restore_dictionary(page)
     }
 
     pub(crate) fn end_page(&mut self) {
@@ -72,7 +83,7 @@ impl DictionaryColumn {
     }
 
     pub(crate) fn start_page(&mut self, values: EncodedValues) -> Result<()> {
-        self.page = if matches!(values.encoding, Encoding::PlainDictionary | Encoding::RleDictionary) {
+        self.page = if values.encoding.is_dictionary() && self.dictionary.is_some() {
             PageState::Pending(Some(values))
         } else {
             self.values.start_page(values)?;
@@ -84,7 +95,7 @@ impl DictionaryColumn {
     pub(crate) fn append(&mut self, slots: Slots<'_>) -> Result<()> {
         let mut keys = std::mem::take(&mut self.keys);
         let region: &mut [u32] = bytemuck::cast_slice_mut(keys.grow(slots.count * 4));
-        let result = self.decode(&mut region[slots.count - slots.value_count..]);
+        let result = self.decode(&mut region[slots.count - slots.value_count..]).map_err(|error| slots.locate(error));
         let result = result.and_then(|()| match slots.validity {
             Some((bits, at)) => Ok(select::expand_in_place_u32(region, slots.value_count, bits, at)?),
             None => Ok(()),

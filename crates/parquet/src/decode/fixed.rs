@@ -10,7 +10,7 @@ use parquet::basic::Type as PhysicalType;
 use super::aligned::AlignedBytes;
 use super::batch::{compress_values, few, pick_values};
 use super::chunk_dictionary::ChunkDictionary;
-use super::convert::FixedLayout;
+use super::convert::{Convert, FixedLayout};
 use super::prefix_stream::PrefixStream;
 use super::values::{EncodedValues, INDEX_CHUNK, Slots, Untouched, dictionary_indices};
 use crate::error::{Error, Result};
@@ -93,6 +93,10 @@ impl FixedColumn {
         }
     }
 
+    pub(crate) fn can_fail(&self) -> bool {
+        self.layout.can_fail()
+    }
+
     pub(crate) fn reset(&mut self) {
         self.dictionary = ChunkDictionary::None;
         self.page = PageState::Pending(None);
@@ -113,17 +117,19 @@ impl FixedColumn {
     }
 
     fn open_dictionary(&self, page: &DictionaryPage) -> Result<DictionaryValues> {
-        let FixedLayout { stored_width, width, convert } = self.layout;
+        let FixedLayout { stored_width, width, convert, .. } = self.layout;
         let needed = page.value_count.checked_mul(stored_width).filter(|&n| n <= page.values.len());
         let needed = needed.ok_or_else(|| Error::corrupt("the dictionary page ends before its values do"))?;
         let stored = page.values.slice_with_length(0, needed);
         let convert = convert.filter(|_| width <= stored_width || page.value_count * width <= MOST_CONVERTED_BYTES);
-        let bytes = match convert {
-            Some(convert) => {
-                let mut converted = AlignedBytes::default();
-                convert(&stored, stored_width, converted.grow(page.value_count * width));
-                DictionaryBytes::Copied(converted)
-            }
+        // An entry that does not fit is no error before a row has it: the dictionary then stays as it is stored.
+        let converted = convert.and_then(|convert| {
+            let mut converted = AlignedBytes::default();
+            convert(&stored, stored_width, converted.grow(page.value_count * width)).ok().map(|()| converted)
+        });
+        let is_stored = converted.is_none() && self.layout.convert.is_some();
+        let bytes = match converted {
+            Some(converted) => DictionaryBytes::Copied(converted),
             None if stored.as_ptr().addr().is_multiple_of(align_of::<u128>()) => DictionaryBytes::Page(stored),
             None => {
                 let mut copied = AlignedBytes::default();
@@ -131,11 +137,7 @@ impl FixedColumn {
                 DictionaryBytes::Copied(copied)
             }
         };
-        Ok(DictionaryValues {
-            bytes,
-            len: page.value_count,
-            is_stored: convert.is_none() && self.layout.convert.is_some(),
-        })
+        Ok(DictionaryValues { bytes, len: page.value_count, is_stored })
     }
 
     pub(crate) fn end_page(&mut self) {
@@ -153,7 +155,7 @@ impl FixedColumn {
         let mut out = std::mem::take(&mut self.out);
         let region = out.grow(slots.count * width);
         let tail = (slots.count - slots.value_count) * width;
-        let result = self.decode(&mut region[tail..], slots.value_count);
+        let result = self.decode(&mut region[tail..], slots.value_count).map_err(|error| slots.locate(error));
         let result = result.and_then(|()| match slots.validity {
             Some((bits, at)) => expand(region, width, slots.value_count, bits, at),
             None => Ok(()),
@@ -170,6 +172,7 @@ impl FixedColumn {
         let region = out.grow(slots.count * width);
         let tail = (slots.count - slots.value_count) * width;
         let result = self.decode_selected(&mut region[tail..], value_count, selection, slots.value_count);
+        let result = result.map_err(|error| slots.locate(error));
         let result = result.and_then(|()| match slots.validity {
             Some((bits, at)) => expand(region, width, slots.value_count, bits, at),
             None => Ok(()),
@@ -179,7 +182,7 @@ impl FixedColumn {
     }
 
     fn decode_selected(&mut self, out: &mut [u8], value_count: usize, selection: &[u64], count: usize) -> Result<()> {
-        let FixedLayout { stored_width, width, convert } = self.layout;
+        let FixedLayout { stored_width, width, convert, .. } = self.layout;
         let selection = bytemuck::cast_slice(selection);
         self.open_page()?;
         if let PageState::Plain { src, position } = &mut self.page
@@ -189,12 +192,50 @@ impl FixedColumn {
             pick_values(width, take(src, position, value_count * stored_width)?, selection, out);
             return Ok(());
         }
+        if let Some(convert) = convert
+            && self.layout.can_fail()
+        {
+            return self.select_then_convert(convert, out, value_count, selection, count);
+        }
         let mut all = std::mem::take(&mut self.all);
         all.clear();
         let values = all.grow(value_count * width);
         let result = self.decode(values, value_count).and_then(|()| compress_values(width, values, selection, out));
         self.all = all;
         if result? { Ok(()) } else { Err(values_missing()) }
+    }
+
+    /// As [`FixedColumn::decode_selected`], so that only values which are selected have to fit the Arrow type.
+    fn select_then_convert(
+        &mut self,
+        convert: Convert,
+        out: &mut [u8],
+        value_count: usize,
+        selection: &[u8],
+        count: usize,
+    ) -> Result<()> {
+        let width = self.layout.stored_width;
+        self.all.clear();
+        self.scratch.clear();
+        let all = self.all.grow(value_count * width.max(self.layout.width));
+        let chosen = self.scratch.grow(count * width);
+        let dictionary = self.dictionary.values();
+        if let PageState::Dictionary { src, indices } = &mut self.page
+            && let Some(dictionary) = dictionary
+            && !dictionary.is_stored
+        {
+            let width = self.layout.width;
+            let all = &mut all[..value_count * width];
+            decode_dictionary(src, indices, dictionary.as_slice(), width, all, value_count)?;
+            return if compress_values(width, all, selection, out)? { Ok(()) } else { Err(values_missing()) };
+        }
+        let dictionary = dictionary.map_or(&[][..], DictionaryValues::as_slice);
+        let all = &mut all[..value_count * width];
+        decode_stored(&mut self.page, dictionary, width, all, value_count)?;
+        if !compress_values(width, all, selection, chosen)? {
+            return Err(values_missing());
+        }
+        convert(chosen, width, out).map_err(|index| self.layout.misfit(chosen, index))
     }
 
     /// Passes over the next values of the page, decoding only what cannot be passed over otherwise.
@@ -238,7 +279,7 @@ impl FixedColumn {
 
     /// As [`FixedColumn::append`], with the dictionary's values for `codes` instead of the page's.
     pub(crate) fn append_codes(&mut self, codes: &[u32], slots: Slots<'_>) -> Result<()> {
-        let FixedLayout { stored_width, width, convert } = self.layout;
+        let FixedLayout { stored_width, width, convert, .. } = self.layout;
         let dictionary = self.dictionary.values().ok_or_else(values_missing)?;
         self.slot_count += slots.count;
         let region = self.out.grow(slots.count * width);
@@ -246,11 +287,15 @@ impl FixedColumn {
         match convert.filter(|_| dictionary.is_stored) {
             None => gather_values(dictionary.as_slice(), width, codes, tail)?,
             Some(convert) => {
-                for (codes, out) in codes.chunks(INDEX_CHUNK).zip(tail.chunks_mut(INDEX_CHUNK * width)) {
+                for (chunk, out) in tail.chunks_mut(INDEX_CHUNK * width).enumerate() {
+                    let start = chunk * INDEX_CHUNK;
+                    let codes = &codes[start..start + out.len() / width];
                     self.scratch.clear();
                     let stored = self.scratch.grow(codes.len() * stored_width);
                     gather_values(dictionary.as_slice(), stored_width, codes, stored)?;
-                    convert(stored, stored_width, out);
+                    convert(stored, stored_width, out).map_err(|index| {
+                        slots.locate(self.layout.misfit(stored, index).map_row(|row| start as u64 + row))
+                    })?;
                 }
             }
         }
@@ -295,23 +340,27 @@ impl FixedColumn {
         build(&self.data_type, std::mem::take(&mut self.slot_count), self.out.finish(), nulls)
     }
 
-    /// The dictionary as an array.
-    pub(crate) fn dictionary_values(&self) -> Result<ArrayRef> {
+    /// The dictionary as an array; `None` if its Arrow type cannot hold all entries.
+    pub(crate) fn dictionary_values(&self) -> Result<Option<ArrayRef>> {
         let mut copy = AlignedBytes::default();
-        let Some(dictionary) = self.dictionary.values() else { return build(&self.data_type, 0, copy.finish(), None) };
+        let Some(dictionary) = self.dictionary.values() else {
+            return build(&self.data_type, 0, copy.finish(), None).map(Some);
+        };
         match (self.layout.convert.filter(|_| dictionary.is_stored), &dictionary.bytes) {
             (Some(convert), _) => {
                 let FixedLayout { stored_width, width, .. } = self.layout;
-                convert(dictionary.as_slice(), stored_width, copy.grow(dictionary.len * width));
+                if convert(dictionary.as_slice(), stored_width, copy.grow(dictionary.len * width)).is_err() {
+                    return Ok(None);
+                }
             }
             (None, DictionaryBytes::Page(page)) => {
-                return build(&self.data_type, dictionary.len, page.clone(), None);
+                return build(&self.data_type, dictionary.len, page.clone(), None).map(Some);
             }
             (None, DictionaryBytes::Copied(_)) => {
                 copy.grow(dictionary.as_slice().len()).copy_from_slice(dictionary.as_slice());
             }
         }
-        build(&self.data_type, dictionary.len, copy.finish(), None)
+        build(&self.data_type, dictionary.len, copy.finish(), None).map(Some)
     }
 
     fn decode(&mut self, out: &mut [u8], count: usize) -> Result<()> {
@@ -331,8 +380,8 @@ impl FixedColumn {
             Some(convert) => {
                 let FixedLayout { stored_width, width, .. } = self.layout;
                 if let PageState::Plain { src, position } = &mut self.page {
-                    convert(take(src, position, count * stored_width)?, stored_width, out);
-                    return Ok(());
+                    let stored = take(src, position, count * stored_width)?;
+                    return convert(stored, stored_width, out).map_err(|index| self.layout.misfit(stored, index));
                 }
                 let mut done = 0;
                 while done < count {
@@ -340,7 +389,8 @@ impl FixedColumn {
                     self.scratch.clear();
                     let stored = self.scratch.grow(n * stored_width);
                     decode_stored(&mut self.page, dictionary, stored_width, stored, n)?;
-                    convert(stored, stored_width, &mut out[done * width..(done + n) * width]);
+                    convert(stored, stored_width, &mut out[done * width..(done + n) * width])
+                        .map_err(|index| self.layout.misfit(stored, index).map_row(|row| done as u64 + row))?;
                     done += n;
                 }
                 Ok(())

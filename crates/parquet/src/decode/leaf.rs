@@ -1,8 +1,10 @@
 //! One leaf of one row group: rows in steps, arrays and levels out.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::ArrayRef;
+use arrow_buffer::bit_iterator::BitIndexIterator;
 use arrow_schema::DataType;
 use lath_kernels::{levels, select};
 
@@ -36,6 +38,8 @@ pub(crate) struct LeafReader {
     def_decoder: Option<LevelDecoder>,
     /// Entries of the current page that are not decoded yet.
     page_remaining: usize,
+    /// The next row of the row group; of a leaf with repetition, the rows that have begun.
+    row: u64,
     chunk: LevelChunk,
     /// A row of this chunk has begun, so that an entry with repetition level above 0 has something to continue.
     row_begun: bool,
@@ -90,6 +94,7 @@ impl LeafReader {
             rep_decoder: None,
             def_decoder: None,
             page_remaining: 0,
+            row: 0,
             chunk: LevelChunk::default(),
             row_begun: false,
             batch: Levels::default(),
@@ -119,6 +124,7 @@ impl LeafReader {
     fn rewind(&mut self) {
         self.values.reset();
         self.page_remaining = 0;
+        self.row = 0;
         self.chunk = LevelChunk::default();
         self.row_begun = false;
         self.batch = Levels::default();
@@ -139,6 +145,11 @@ impl LeafReader {
         self.leaf.max_rep_level == 0 && !self.keep_levels && self.values.can_select()
     }
 
+    /// Whether the leaf's type cannot hold every value that may be stored.
+    pub(crate) fn can_fail(&self) -> bool {
+        self.values.can_fail()
+    }
+
     /// Appends to the batch those of the next `row_count` rows whose bits are set in `selection`, from bit `at` on.
     pub(crate) fn append_selected(&mut self, mut row_count: usize, selection: &[u64], mut at: usize) -> Result<()> {
         while row_count > 0 {
@@ -146,8 +157,12 @@ impl LeafReader {
                 return Err(self.ends_early(row_count));
             }
             let n = row_count.min(self.page_remaining);
-            self.select_flat(n, selection, at).map_err(|error| self.pages.locate(error))?;
+            self.select_flat(n, selection, at).map_err(|error| {
+                let selected = BitIndexIterator::new(bytemuck::cast_slice(selection), at, n);
+                self.locate(error, |slot| selected.map(|row| row as u64).nth(slot as usize).unwrap_or(0))
+            })?;
             self.page_remaining -= n;
+            self.row += n as u64;
             row_count -= n;
             at += n;
         }
@@ -204,7 +219,9 @@ impl LeafReader {
             return Ok(0);
         }
         self.values.end_page();
-        Ok(std::mem::take(&mut self.page_remaining))
+        let passed = std::mem::take(&mut self.page_remaining);
+        self.row += passed as u64;
+        Ok(passed)
     }
 
     /// Rows that are left of the page, of a leaf without repetition; `None` for one of dictionary indices, which is not searched.
@@ -226,6 +243,7 @@ impl LeafReader {
             let n = (row_count - done).min(self.page_remaining);
             self.codes_of_page(n, codes).map_err(|error| self.pages.locate(error))?;
             self.page_remaining -= n;
+            self.row += n as u64;
             done += n;
         }
         Ok(done)
@@ -253,12 +271,13 @@ impl LeafReader {
                 value_count
             }
         };
-        codes.row_count += n;
+        codes.advance(self.row, n);
         self.values.decode_codes(codes.grow(value_count))
     }
 
     /// Appends to the batch the values of those rows of `codes` that `selection` has bits for, or of all.
     pub(crate) fn append_codes(&mut self, codes: &Codes, selection: Option<&[u64]>) -> Result<()> {
+        let all = codes;
         let chosen;
         let codes = match selection {
             Some(selection) => {
@@ -278,7 +297,16 @@ impl LeafReader {
             let validity = (keys.len() < n).then_some((self.validity.bits(), at));
             self.values.append_codes(keys, Slots { count: n, value_count: keys.len(), validity })
         };
-        result.map_err(|error| self.pages.locate(error))
+        result.map_err(|error| {
+            let error = error.map_row(|slot| match selection {
+                Some(selection) => {
+                    let selected = BitIndexIterator::new(bytemuck::cast_slice(selection), 0, all.row_count);
+                    all.row(selected.map(|row| row as u64).nth(slot as usize).unwrap_or(slot))
+                }
+                None => all.row(slot),
+            });
+            self.pages.locate(error)
+        })
     }
 
     /// The dictionary of the chunk, once one of its pages was read, as an array of the leaf's type.
@@ -331,8 +359,9 @@ impl LeafReader {
             }
             let n = row_count.min(self.page_remaining);
             let result = if keep { self.append_flat(n) } else { self.skip_flat(n) };
-            result.map_err(|error| self.pages.locate(error))?;
+            result.map_err(|error| self.locate(error, |slot| slot))?;
             self.page_remaining -= n;
+            self.row += n as u64;
             row_count -= n;
         }
         Ok(())
@@ -406,9 +435,10 @@ impl LeafReader {
             self.row_begun |= begun > 0;
             if taken > 0 {
                 let range = self.chunk.position..self.chunk.position + taken;
-                let result = if keep { self.append_repeated(range) } else { self.skip_repeated(range) };
-                result.map_err(|error| self.pages.locate(error))?;
+                let result = if keep { self.append_repeated(range.clone()) } else { self.skip_repeated(range.clone()) };
+                result.map_err(|error| self.locate(error, |slot| self.row_of_slot(range, slot)))?;
                 self.chunk.position += taken;
+                self.row += begun as u64;
             }
             if row_count == 0 && self.chunk.position < self.chunk.rep.len() {
                 self.row_begun = false;
@@ -428,7 +458,22 @@ impl LeafReader {
         }
     }
 
-    fn append_repeated(&mut self, range: std::ops::Range<usize>) -> Result<()> {
+    /// How many rows after `row` the row of a slot begins, counted among the slots of some entries of the chunk; the row
+    /// that was begun before is -1 of them.
+    fn row_of_slot(&self, entries: Range<usize>, slot: u64) -> u64 {
+        let (def, rep) = (&self.chunk.def[entries.clone()], &self.chunk.rep[entries]);
+        let is_slot = |&entry: &usize| def.get(entry).is_none_or(|&level| level >= self.slot_def_level);
+        let entry = (0..rep.len()).filter(is_slot).nth(slot as usize).unwrap_or(0);
+        let begun = rep.iter().take(entry + 1).filter(|&&level| level == 0).count();
+        (begun as u64).wrapping_sub(1)
+    }
+
+    /// The error at its row, which `row` makes a number of rows after the next one of what is told.
+    fn locate(&self, error: Error, row: impl FnOnce(u64) -> u64) -> Error {
+        self.pages.locate(error.map_row(|at| self.row.wrapping_add(row(at))))
+    }
+
+    fn append_repeated(&mut self, range: Range<usize>) -> Result<()> {
         let def = &self.chunk.def[range.clone()];
         let words = def.len().div_ceil(64);
         let slots = resized(&mut self.masks.slots, words);
@@ -457,7 +502,7 @@ impl LeafReader {
         self.values.append(Slots { count: slot_count, value_count, validity: Some((self.validity.bits(), at)) })
     }
 
-    fn skip_repeated(&mut self, range: std::ops::Range<usize>) -> Result<()> {
+    fn skip_repeated(&mut self, range: Range<usize>) -> Result<()> {
         let max = self.leaf.max_def_level;
         self.values.skip(self.chunk.def[range].iter().filter(|&&level| level == max).count())
     }
@@ -513,7 +558,13 @@ impl LeafReader {
 
     /// Passes over whole pages, as far as their headers say how many rows they have, without reading their bodies;
     /// returns how many of `row_count` rows are left to skip. Only for the end of a page.
-    fn skip_pages(&mut self, mut row_count: usize) -> Result<usize> {
+    fn skip_pages(&mut self, row_count: usize) -> Result<usize> {
+        let left = self.skip_whole_pages(row_count)?;
+        self.row += (row_count - left) as u64;
+        Ok(left)
+    }
+
+    fn skip_whole_pages(&mut self, mut row_count: usize) -> Result<usize> {
         while row_count > 0 {
             // Fits: it is no more than the rows to pass.
             row_count -= self.pages.seek(row_count as u64) as usize;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, NullArray};
+use arrow_buffer::bit_iterator::BitIndexIterator;
 use arrow_buffer::{Buffer, NullBuffer};
 use arrow_schema::DataType;
 use lath_kernels::rle;
@@ -50,6 +51,15 @@ impl Slots<'_> {
     /// Slots that are all valid.
     pub(crate) fn all_valid(count: usize) -> Self {
         Self { count, value_count: count, validity: None }
+    }
+
+    /// The error with its row, which counts values, as the slot that the value is for.
+    pub(super) fn locate(&self, error: Error) -> Error {
+        let Some((bits, at)) = self.validity else { return error };
+        error.map_row(|value| {
+            let valid = BitIndexIterator::new(bits, at, self.count);
+            valid.map(|slot| slot as u64).nth(value as usize).unwrap_or(value)
+        })
     }
 }
 
@@ -121,7 +131,8 @@ impl ValueColumn {
         match self {
             Self::Fixed(column) => column.dictionary_is_released(),
             Self::ByteArray(column) => column.dictionary_is_released(),
-            Self::Boolean(_) | Self::Dictionary(_) | Self::Null { .. } => false,
+            Self::Dictionary(column) => column.dictionary_is_released(),
+            Self::Boolean(_) | Self::Null { .. } => false,
         }
     }
 
@@ -130,7 +141,8 @@ impl ValueColumn {
         match self {
             Self::Fixed(column) => column.restore_dictionary(page),
             Self::ByteArray(column) => column.restore_dictionary(page),
-            Self::Boolean(_) | Self::Dictionary(_) | Self::Null { .. } => Ok(()),
+            Self::Dictionary(column) => column.restore_dictionary(page),
+            Self::Boolean(_) | Self::Null { .. } => Ok(()),
         }
     }
 
@@ -167,6 +179,11 @@ impl ValueColumn {
                 Ok(())
             }
         }
+    }
+
+    /// Whether the type cannot hold every value that may be stored.
+    pub(crate) fn can_fail(&self) -> bool {
+        matches!(self, Self::Fixed(column) if column.can_fail())
     }
 
     /// Whether [`ValueColumn::append_selected`] can be asked.
@@ -251,10 +268,10 @@ impl ValueColumn {
         }
     }
 
-    /// The chunk's dictionary as an array of the column's type; `None` where the type has none.
+    /// The chunk's dictionary as an array of the column's type; `None` where the type has none, or cannot hold an entry.
     pub(crate) fn dictionary_values(&mut self) -> Result<Option<ArrayRef>> {
         match self {
-            Self::Fixed(column) => column.dictionary_values().map(Some),
+            Self::Fixed(column) => column.dictionary_values(),
             Self::ByteArray(column) => column.dictionary_values().map(Some),
             Self::Boolean(_) | Self::Dictionary(_) | Self::Null { .. } => Ok(None),
         }
@@ -270,7 +287,8 @@ pub(super) fn dictionary_indices(values: Buffer) -> Result<(rle::Decoder, Buffer
     Ok((rle::Decoder::new(u32::from(width))?, values.slice(1)))
 }
 
-/// The values of a dictionary page, read as `data_type`, which is no dictionary; `None` where the type has none.
+/// The values of a dictionary page, read as `data_type`, which is no dictionary; `None` where the type has none, or cannot
+/// hold one of them.
 pub(crate) fn dictionary_values(leaf: &Leaf, data_type: &DataType, page: &DictionaryPage) -> Result<Option<ArrayRef>> {
     let mut column = ValueColumn::new(leaf, data_type)?;
     column.start_dictionary(page)?;

@@ -155,6 +155,7 @@ impl Footer {
             schema: &self.content()[outline.schema],
             key_values: &self.content()[outline.key_values],
             use_hint: options.use_hint,
+            int96_unit: options.int96_unit,
             depth: options.limits.schema_depth,
         });
         let known = schema_bytes.and_then(known_schemas::find);

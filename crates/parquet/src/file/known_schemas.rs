@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use arrow_schema::SchemaRef;
 use parquet::schema::types::SchemaDescPtr;
 
+use crate::options::Int96Unit;
 use crate::schema::Converted;
 
 /// A schema, and what it was made from.
@@ -24,6 +25,7 @@ pub(super) struct SchemaSource {
     pub(super) schema: Box<[u8]>,
     pub(super) key_values: Box<[u8]>,
     pub(super) use_hint: bool,
+    pub(super) int96_unit: Int96Unit,
     pub(super) depth: usize,
 }
 
@@ -33,6 +35,7 @@ pub(super) struct SchemaBytes<'a> {
     pub(super) schema: &'a [u8],
     pub(super) key_values: &'a [u8],
     pub(super) use_hint: bool,
+    pub(super) int96_unit: Int96Unit,
     pub(super) depth: usize,
 }
 
@@ -45,6 +48,7 @@ const MOST_BYTES: usize = 1 << 20;
 impl SchemaBytes<'_> {
     fn are_of(self, source: &SchemaSource) -> bool {
         self.use_hint == source.use_hint
+            && self.int96_unit == source.int96_unit
             && self.depth == source.depth
             && self.schema == &*source.schema
             && self.key_values == &*source.key_values
@@ -56,6 +60,7 @@ impl SchemaBytes<'_> {
             schema: self.schema.into(),
             key_values: self.key_values.into(),
             use_hint: self.use_hint,
+            int96_unit: self.int96_unit,
             depth: self.depth,
         })
     }

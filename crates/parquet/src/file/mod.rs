@@ -97,9 +97,7 @@ impl ParquetFile {
     fn new(source: Arc<dyn ByteRanges>, options: OpenOptions) -> Result<Self> {
         let properties = options.decryption.as_ref().map(DecryptionKeys::properties).transpose()?;
         let footer = Footer::read(&*source, options.footer_guess_bytes, &options.limits)?;
-        let schema_options =
-            SchemaOptions { use_hint: options.use_hint, limits: options.limits.clone(), ..SchemaOptions::default() };
-        let (metadata, schema) = footer.parse(properties.as_ref(), &schema_options)?;
+        let (metadata, schema) = footer.parse(properties.as_ref(), &options.schema_options())?;
         let row_counts = check::row_counts(&metadata)?;
         check::check_chunks(&metadata)?;
         let orders = footer.total_orders(&metadata);
@@ -259,11 +257,7 @@ impl ParquetFile {
 
     /// The options that the file was opened with, as far as they decide its schema.
     pub(crate) fn schema_options(&self) -> SchemaOptions {
-        SchemaOptions {
-            use_hint: self.shared.options.use_hint,
-            limits: self.limits().clone(),
-            ..SchemaOptions::default()
-        }
+        self.shared.options.schema_options()
     }
 
     /// The schema, and the tree to assemble it by, of what is read.

@@ -9,7 +9,8 @@ use bytes::Bytes;
 use super::ParquetFile;
 use super::keys::DecryptionKeys;
 use crate::error::{Error, Result};
-use crate::options::Limits;
+use crate::options::{Int96Unit, Limits};
+use crate::schema::SchemaOptions;
 use crate::source::{ByteRanges, LocalFile, MappedFile, STORE_TAIL_BYTES};
 
 /// How a file is opened.
@@ -30,6 +31,7 @@ pub struct OpenOptions {
     pub(super) decryption: Option<DecryptionKeys>,
     pub(super) name: Option<Arc<str>>,
     pub(super) use_hint: bool,
+    pub(super) int96_unit: Int96Unit,
     pub(super) footer_guess_bytes: u64,
     memory_map: bool,
 }
@@ -41,14 +43,15 @@ const FOOTER_GUESS_BYTES: u64 = 64 << 10;
 pub(crate) const LOCAL_FOOTER_GUESS_BYTES: u64 = 8 << 10;
 
 impl OpenOptions {
-    /// The defaults: [`Limits::default`], no keys, a file's path as its name, the Arrow schema hint followed, no
-    /// memory map.
+    /// The defaults: [`Limits::default`], no keys, a file's path as its name, the Arrow schema hint followed, INT96
+    /// in nanoseconds, no memory map.
     pub fn new() -> Self {
         Self {
             limits: Limits::default(),
             decryption: None,
             name: None,
             use_hint: true,
+            int96_unit: Int96Unit::default(),
             footer_guess_bytes: FOOTER_GUESS_BYTES,
             memory_map: false,
         }
@@ -80,6 +83,14 @@ impl OpenOptions {
     #[must_use]
     pub fn arrow_schema_hint(mut self, follow: bool) -> Self {
         self.use_hint = follow;
+        self
+    }
+
+    /// Sets the unit of the timestamps that INT96 columns are read as; everything that is asked of the file, predicates too,
+    /// goes by it.
+    #[must_use]
+    pub fn int96_unit(mut self, unit: Int96Unit) -> Self {
+        self.int96_unit = unit;
         self
     }
 
@@ -123,6 +134,16 @@ impl OpenOptions {
         self.from_source(source)
     }
 
+    /// What of the options decides the schema of a file.
+    pub(super) fn schema_options(&self) -> SchemaOptions {
+        SchemaOptions {
+            use_hint: self.use_hint,
+            int96_unit: self.int96_unit,
+            limits: self.limits.clone(),
+            ..SchemaOptions::default()
+        }
+    }
+
     /// Whether there are keys.
     pub(crate) fn has_keys(&self) -> bool {
         self.decryption.is_some()
@@ -138,6 +159,7 @@ impl OpenOptions {
         !self.has_keys()
             && !other.has_keys()
             && self.use_hint == other.use_hint
+            && self.int96_unit == other.int96_unit
             && self.memory_map == other.memory_map
             && self.limits == other.limits
     }

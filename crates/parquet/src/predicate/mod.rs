@@ -39,6 +39,7 @@ pub use batch_filter::BatchFilter;
 pub(crate) use bind::{BindContext, Constant};
 pub(crate) use evaluate::{byte_strings, test_values};
 pub use expression::{Column, Literal, column};
+pub(crate) use moment::Timestamp;
 pub(crate) use pattern::Pattern;
 pub(crate) use set::ValueSet;
 pub(crate) use test::{BoundColumn, BoundPredicate, Test, ValueTest};

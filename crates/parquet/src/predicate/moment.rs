@@ -137,7 +137,7 @@ impl Display for Time {
 }
 
 /// A number of nanoseconds since 1970-01-01T00:00:00Z, as it is written in literals.
-pub(super) struct Timestamp(pub(super) i128);
+pub(crate) struct Timestamp(pub(crate) i128);
 
 impl Display for Timestamp {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {

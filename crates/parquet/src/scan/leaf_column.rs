@@ -156,9 +156,10 @@ impl LeafColumn {
         self.may_have_codes
     }
 
-    /// Whether [`LeafColumn::load_selected`] can be asked, which is no better where rows can be had as dictionary indices.
+    /// Whether [`LeafColumn::load_selected`] can be asked, which is no better where rows can be had as dictionary indices; but
+    /// of a type that cannot hold every value, no more values are made than have to be.
     pub(super) fn can_select(&self) -> bool {
-        !self.may_have_codes && self.reader.can_select()
+        (!self.may_have_codes || self.reader.can_fail()) && self.reader.can_select()
     }
 
     /// Decodes `stretch`, but makes values only of the rows in `kept`, all of which are in it.

@@ -8,7 +8,7 @@
 //! | BOOLEAN | `Boolean` |
 //! | INT32 | `Int8`, `Int16`, `Int32`, `UInt8`, `UInt16`, `UInt32`, `Date32`, `Time32(ms)`, `Decimal128`; hint: `Time32(s)`, `Date64` (of days), `Timestamp(any)` (of the plain number), `Decimal32`, `Decimal64`, `Decimal256` |
 //! | INT64 | `Int64`, `UInt64`, `Time64(µs, ns)`, `Timestamp(ms, µs, ns; none or UTC)`, `Decimal128`; hint: `Timestamp(any unit, any zone)`, `Duration(any)`, `Date64` (of milliseconds), `Decimal32`, `Decimal64`, `Decimal256` |
-//! | INT96 | `Timestamp(ns, none)`; hint: `Timestamp(any unit, any zone)` |
+//! | INT96 | `Timestamp(ns, µs, ms, none)`, as the caller chooses; hint: `Timestamp(any unit, any zone)` |
 //! | FLOAT, DOUBLE | `Float32`, `Float64` |
 //! | BYTE_ARRAY | `Utf8View`, `Utf8`, `BinaryView`, `Binary`, `Decimal128`, `Decimal256`; hint: `LargeUtf8`, `LargeBinary`, `Decimal32`, `Decimal64` |
 //! | FIXED_LEN_BYTE_ARRAY(n) | `FixedSizeBinary(n)`, `Float16` (n = 2), `Interval(day-time)` (n = 12), `Decimal128` (n ≤ 16), `Decimal256` (16 < n ≤ 32); hint: `Interval(any)`, `Decimal32`, `Decimal64`, `Decimal256` |
@@ -42,8 +42,9 @@ use parquet::schema::types::SchemaDescriptor;
 
 use self::projection::Paths;
 use self::refine::Refinement;
+use self::storage::LeafTypes;
 use crate::error::Result;
-use crate::options::{Limits, Strings};
+use crate::options::{Int96Unit, Limits, Strings};
 
 pub use projection::Projection;
 
@@ -56,13 +57,21 @@ pub(crate) struct SchemaOptions {
     pub(crate) dictionary_columns: Vec<String>,
     /// Whether the Arrow schema that the writer left in the file is followed.
     pub(crate) use_hint: bool,
+    /// The unit of INT96 timestamps.
+    pub(crate) int96_unit: Int96Unit,
     /// Bounds on the schema.
     pub(crate) limits: Limits,
 }
 
 impl Default for SchemaOptions {
     fn default() -> Self {
-        Self { strings: Strings::default(), dictionary_columns: Vec::new(), use_hint: true, limits: Limits::default() }
+        Self {
+            strings: Strings::default(),
+            dictionary_columns: Vec::new(),
+            use_hint: true,
+            int96_unit: Int96Unit::default(),
+            limits: Limits::default(),
+        }
     }
 }
 
@@ -99,7 +108,12 @@ pub(crate) fn refine(
     projection: Option<&Projection>,
 ) -> Result<(SchemaRef, Vec<Node>)> {
     let nodes = &converted.nodes;
-    let mut refinement = Refinement { descr, selected: None, dictionaries: Vec::new(), strings: options.strings };
+    let mut refinement = Refinement {
+        descr,
+        selected: None,
+        dictionaries: Vec::new(),
+        leaf_types: LeafTypes { strings: options.strings, int96_unit: options.int96_unit },
+    };
     if let Some(projection) = projection {
         refinement.selected = Some(projection.select(nodes, descr)?);
     }

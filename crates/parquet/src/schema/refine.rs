@@ -5,10 +5,9 @@ use std::sync::Arc;
 use arrow_schema::{DataType, FieldRef, Fields};
 use parquet::schema::types::SchemaDescriptor;
 
-use super::storage::{leaf_field, with_type, without_extension};
+use super::storage::{LeafTypes, leaf_field, with_type, without_extension};
 use super::{Node, NodeKind};
 use crate::error::{Error, Result};
-use crate::options::Strings;
 
 /// What is kept, and as what.
 pub(super) struct Refinement<'a> {
@@ -17,7 +16,7 @@ pub(super) struct Refinement<'a> {
     pub(super) selected: Option<Vec<bool>>,
     /// For each leaf, whether it comes out as a dictionary.
     pub(super) dictionaries: Vec<bool>,
-    pub(super) strings: Strings,
+    pub(super) leaf_types: LeafTypes,
 }
 
 impl Refinement<'_> {
@@ -33,7 +32,7 @@ impl Refinement<'_> {
             NodeKind::Leaf(leaf) => {
                 let descr = &self.descr.columns()[leaf.column];
                 let as_dictionary = self.dictionaries.get(leaf.column).copied().unwrap_or(false);
-                let refined = leaf_field(&field, descr, self.strings, as_dictionary).ok_or_else(|| {
+                let refined = leaf_field(&field, descr, self.leaf_types, as_dictionary).ok_or_else(|| {
                     Error::invalid(format!(
                         "column '{}' of type {} cannot be read as a dictionary",
                         descr.path().string(),

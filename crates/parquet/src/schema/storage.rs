@@ -1,26 +1,39 @@
 //! Which Arrow type each leaf comes out as: the converted type, and on top of it what the caller chose.
 
 use arrow_schema::extension::{EXTENSION_TYPE_METADATA_KEY, EXTENSION_TYPE_NAME_KEY};
-use arrow_schema::{DataType, Field, FieldRef};
-use parquet::basic::ConvertedType;
+use arrow_schema::{DataType, Field, FieldRef, TimeUnit};
+use parquet::basic::{ConvertedType, Type as PhysicalType};
 use parquet::schema::types::ColumnDescriptor;
 
-use crate::options::Strings;
+use crate::options::{Int96Unit, Strings};
 
 /// Extension types whose specification lets their storage be a view.
 const EXTENSIONS_OF_VIEWS: [&str; 5] =
     ["arrow.json", "arrow.opaque", "arrow.parquet.variant", "geoarrow.wkb", "geoarrow.wkt"];
 
-/// The field of a leaf under `strings`, as a dictionary if `as_dictionary`; `None` if its values cannot be one.
+/// What the caller chose of the types of leaves.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct LeafTypes {
+    pub(super) strings: Strings,
+    pub(super) int96_unit: Int96Unit,
+}
+
+/// The field of a leaf under `types`, as a dictionary if `as_dictionary`; `None` if its values cannot be one.
 pub(super) fn leaf_field(
     field: &FieldRef,
     descr: &ColumnDescriptor,
-    strings: Strings,
+    types: LeafTypes,
     as_dictionary: bool,
 ) -> Option<FieldRef> {
     let (keys, values) = match settle(field.data_type(), descr) {
         DataType::Dictionary(keys, values) => (Some(keys), *values),
         values => (None, values),
+    };
+    let values = match (values, chosen_unit(types.int96_unit)) {
+        (DataType::Timestamp(_, zone), Some(unit)) if descr.physical_type() == PhysicalType::INT96 => {
+            DataType::Timestamp(unit, zone)
+        }
+        (values, _) => values,
     };
     if keys.is_some() || as_dictionary {
         if !can_be_dictionary(&values) {
@@ -34,7 +47,7 @@ pub(super) fn leaf_field(
         return Some(if is_hinted { field } else { without_extension(&field) });
     }
     let is_view_legal = field.extension_type_name().is_none_or(|name| EXTENSIONS_OF_VIEWS.contains(&name));
-    let values = match strings {
+    let values = match types.strings {
         Strings::Views if is_view_legal => with_views(values),
         Strings::Views => values,
         Strings::Offsets => with_offsets(values),
@@ -96,6 +109,15 @@ fn decimal(descr: &ColumnDescriptor, precision: u8, scale: i8, data_type: &DataT
         DataType::Decimal128(own_precision, own_scale)
     } else {
         DataType::Decimal256(own_precision, own_scale)
+    }
+}
+
+/// The unit that is chosen over the one that the file says.
+fn chosen_unit(unit: Int96Unit) -> Option<TimeUnit> {
+    match unit {
+        Int96Unit::Nanoseconds => None,
+        Int96Unit::Microseconds => Some(TimeUnit::Microsecond),
+        Int96Unit::Milliseconds => Some(TimeUnit::Millisecond),
     }
 }
 
