@@ -2,6 +2,7 @@
 //! `parquet` crate reads from the same files.
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
+mod arrow_file;
 mod bench;
 mod check;
 mod check_collection;
