@@ -16,7 +16,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use lath_parquet::{Int96Unit, Pruning};
 
 pub(crate) use bench::{Benchmark, BloomArgs};
-pub(crate) use convert::{ConvertArgs, FileFormat, TextArgs};
+pub(crate) use convert::{ConvertArgs, CsvArgs, FileFormat, InferRows, TextArgs};
 pub(crate) use destination::{DestinationArgs, ReportArgs};
 pub(crate) use generate::{EventsArgs, Generate, TpchArgs};
 pub(crate) use kv::{

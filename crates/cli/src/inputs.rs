@@ -6,9 +6,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use bytes::Bytes;
-use lath_parquet::{
-    Dataset, DatasetFile, DatasetOptions, DecryptionKeys, Error, Int96Unit, OpenOptions, ParquetFile,
-};
+use lath_parquet::{Dataset, DatasetFile, DatasetOptions, DecryptionKeys, Error, Int96Unit, OpenOptions, ParquetFile};
 
 use crate::args::{InputArgs, SchemaChoice, TableArgs};
 use crate::failure::{Failure, Result};

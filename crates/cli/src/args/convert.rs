@@ -7,23 +7,24 @@ use clap::{Args, ValueEnum};
 
 use super::destination::DestinationArgs;
 use super::{DecodeArgs, InputArgs, SortArgs, TableArgs, WriteArgs};
-use crate::source::parse_type;
+use crate::source::{MomentFormat, parse_type};
 
 pub(super) const HELP: &str = "\
 The format of an input is told by --from, else by its name, else by its first bytes; that of the output by --format, else by
 its name. Several inputs make one table: columns are matched by name.
 
-CSV and JSON lines do not say which types their values have. They are inferred from the first rows (--infer-rows):
-integers, floats, booleans, dates and timestamps in CSV, where nothing between two commas is null; numbers, booleans,
-strings, lists and objects in JSON. A column without any value in these rows is text. --type gives the type of a column,
---schema-of those of all columns that another file has. A value that does not fit is an error.
+CSV and JSON lines do not say which types their values have. They are inferred: from all rows of a file of up to 32 MiB,
+else from the first 20,000 (--infer-rows). A type is chosen if every value stands for the same thing as its text: 1.50 is a
+number, 01234 is text. Nothing between two delimiters is null. --type gives the type of a column, --schema-of those of all
+columns that another file has. A value that does not fit is an error, with its line and column. The delimiter of CSV
+(comma, semicolon, tab or |) and compression (gzip, zstd) are found in the first bytes.
 
 Examples:
   lath convert trips.csv -o trips.parquet
   lath convert trips.csv -o trips.parquet --type zip=string --type 'fare=decimal(10,2)'
   lath convert 'logs/*.jsonl' -o all.arrow --infer-rows all
   lath convert trips.parquet -o trips.csv
-  zcat log.csv.gz | lath convert - --from csv -o log.parquet
+  lath convert umsatz.csv.gz -o umsatz.parquet --decimal , --date-format %d.%m.%Y --null NA
   lath convert old.arrow --format jsonl | head";
 
 #[derive(Debug, Args)]
@@ -38,6 +39,8 @@ pub(crate) struct ConvertArgs {
     #[command(flatten)]
     pub(crate) table: TableArgs,
     #[command(flatten)]
+    pub(crate) csv: CsvArgs,
+    #[command(flatten)]
     pub(crate) decode: DecodeArgs,
     #[command(flatten)]
     pub(crate) sort: SortArgs,
@@ -50,9 +53,9 @@ pub(crate) struct ConvertArgs {
 /// How CSV and JSON lines are read.
 #[derive(Debug, Args)]
 pub(crate) struct TextArgs {
-    /// Rows from which types are inferred: a number, or all, which keeps the input in memory
-    #[arg(long, value_name = "ROWS", help_heading = "CSV and JSON lines", default_value = "10000", value_parser = parse_infer_rows)]
-    pub(crate) infer_rows: InferRows,
+    /// Rows from which types are inferred: a number, or all [default: all of a file of up to 32 MiB, else 20000]
+    #[arg(long, visible_alias = "sample", value_name = "ROWS", help_heading = "CSV and JSON lines", value_parser = parse_infer_rows)]
+    pub(crate) infer_rows: Option<InferRows>,
     /// Type of a column, in place of the inferred one; may be given several times. Types are bool, int, bigint, double,
     /// string, binary, date, time, timestamp, timestamptz, decimal(18,2), or one as Arrow writes it, such as 'List(Int32)'
     #[arg(long = "type", value_name = "COLUMN=TYPE", help_heading = "CSV and JSON lines", value_parser = parse_column_type)]
@@ -60,12 +63,36 @@ pub(crate) struct TextArgs {
     /// Take the types of columns from this Parquet or Arrow IPC file
     #[arg(long, value_name = "FILE", help_heading = "CSV and JSON lines")]
     pub(crate) schema_of: Option<PathBuf>,
-    /// What stands between two values of CSV [default: a comma; a tab in *.tsv]
-    #[arg(long, value_name = "CHARACTER", help_heading = "CSV and JSON lines", value_parser = parse_delimiter)]
+    /// What stands between two values of CSV [default: found in the first lines]
+    #[arg(long, value_name = "CHARACTER", help_heading = "CSV", value_parser = parse_delimiter)]
     pub(crate) delimiter: Option<u8>,
+    /// What values of CSV may stand in, or none
+    #[arg(long, value_name = "CHARACTER", help_heading = "CSV", default_value = "\"", value_parser = parse_quote)]
+    pub(crate) quote: Quote,
     /// The first line of CSV holds values, not names; columns are called column_1, column_2, …
-    #[arg(long, help_heading = "CSV and JSON lines")]
+    #[arg(long, help_heading = "CSV")]
     pub(crate) no_header: bool,
+    /// A text that stands for null, as nothing does; may be given several times
+    #[arg(long = "null", value_name = "TEXT", help_heading = "CSV", allow_hyphen_values = true)]
+    pub(crate) nulls: Vec<String>,
+    /// Format of dates or timestamps beside ISO 8601, as strftime has it, such as %d.%m.%Y or '%d.%m.%Y %H:%M'; may be given
+    /// several times
+    #[arg(long, value_name = "FORMAT", help_heading = "CSV", value_parser = MomentFormat::new)]
+    pub(crate) date_format: Vec<MomentFormat>,
+    /// What separates decimals: . or ,
+    #[arg(long, value_name = "CHARACTER", help_heading = "CSV", default_value = ".", value_parser = parse_decimal)]
+    pub(crate) decimal: u8,
+}
+
+/// How CSV is written.
+#[derive(Debug, Args)]
+pub(crate) struct CsvArgs {
+    /// What stands between two values of CSV output [default: a tab in *.tsv, else what --delimiter says, else a comma]
+    #[arg(long, value_name = "CHARACTER", help_heading = "CSV", value_parser = parse_delimiter)]
+    pub(crate) output_delimiter: Option<u8>,
+    /// What is written for null to CSV [default: the first --null, else nothing]
+    #[arg(long, value_name = "TEXT", help_heading = "CSV", allow_hyphen_values = true)]
+    pub(crate) output_null: Option<String>,
 }
 
 /// Format of an input.
@@ -81,15 +108,22 @@ pub(crate) enum FileFormat {
     Arrow,
 }
 
-/// From how many rows types are inferred; `None` for all.
+/// From how many rows types are inferred.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct InferRows(pub(crate) Option<usize>);
+pub(crate) enum InferRows {
+    All,
+    First(usize),
+}
+
+/// What values may stand in; `None` for nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Quote(pub(crate) Option<u8>);
 
 fn parse_infer_rows(text: &str) -> Result<InferRows, String> {
     match text.parse() {
-        _ if text == "all" => Ok(InferRows(None)),
+        _ if text == "all" => Ok(InferRows::All),
         Ok(0) | Err(_) => Err("write a number of rows from 1 on, or all".to_owned()),
-        Ok(rows) => Ok(InferRows(Some(rows))),
+        Ok(rows) => Ok(InferRows::First(rows)),
     }
 }
 
@@ -103,5 +137,21 @@ fn parse_delimiter(text: &str) -> Result<u8, String> {
         b"\\t" | b"tab" => Ok(b'\t'),
         [byte] if byte.is_ascii() && !matches!(byte, b'"' | b'\n' | b'\r') => Ok(*byte),
         _ => Err("a delimiter is one ASCII character; \\t stands for a tab".to_owned()),
+    }
+}
+
+fn parse_quote(text: &str) -> Result<Quote, String> {
+    match text.as_bytes() {
+        b"none" => Ok(Quote(None)),
+        [byte] if byte.is_ascii() && !matches!(byte, b'\n' | b'\r') => Ok(Quote(Some(*byte))),
+        _ => Err("a quote is one ASCII character, or none".to_owned()),
+    }
+}
+
+fn parse_decimal(text: &str) -> Result<u8, String> {
+    match text {
+        "." => Ok(b'.'),
+        "," => Ok(b','),
+        _ => Err("decimals are separated by . or ,".to_owned()),
     }
 }

@@ -24,7 +24,9 @@ use crate::{destination, summary};
 /// Reads all inputs, and writes them as one table.
 pub(super) fn run(args: &ConvertArgs) -> Result<Outcome> {
     let wish = ParquetWish { write: &args.write, sorted_by: &args.sort.sort_by, threads: threads(&args.decode) };
-    let output = Output::settle(args.destination.format, args.destination.output.as_deref())?.with_parquet(wish)?;
+    let output = Output::settle(args.destination.format, args.destination.output.as_deref())?
+        .with_parquet(wish)?
+        .with_csv(&args.csv, &args.text)?;
     let mut conversion = Conversion {
         args,
         inputs: Inputs::find(&args.inputs)?,

@@ -1,4 +1,4 @@
-//! Comma-separated values: a header line, nulls as nothing, empty strings as `""`, nested values as JSON.
+//! Comma-separated values: a header line, nulls as nothing or as a token, empty strings as `""`, nested values as JSON.
 
 use std::io::Write;
 
@@ -14,21 +14,31 @@ use super::target::Target;
 use super::zone::in_utc;
 use crate::failure::{Failure, Result};
 
+/// What stands between values, and for null. A value that is the same is written in quotes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct CsvForm<'a> {
+    pub(super) delimiter: u8,
+    pub(super) null: &'a str,
+}
+
 /// Rows as CSV (RFC 4180, with lines that end in a line feed alone).
 pub(super) struct CsvRows {
     target: Target,
     options: EncoderOptions,
+    delimiter: char,
+    null: String,
 }
 
 impl CsvRows {
-    pub(super) fn new(target: Target, schema: &Schema) -> Result<Self> {
-        let mut rows = Self { target, options: encoder_options() };
+    pub(super) fn new(target: Target, schema: &Schema, form: CsvForm<'_>) -> Result<Self> {
+        let delimiter = char::from(form.delimiter);
+        let mut rows = Self { target, options: encoder_options(), delimiter, null: form.null.to_owned() };
         let mut line = String::new();
         for (index, field) in schema.fields().iter().enumerate() {
             if index > 0 {
-                line.push(',');
+                line.push(delimiter);
             }
-            push_quoted(field.name(), &mut line);
+            push_quoted(field.name(), delimiter, "", &mut line);
         }
         line.push('\n');
         rows.write_text(&line)?;
@@ -56,12 +66,16 @@ impl Rows for CsvRows {
         for row in 0..batch.num_rows() {
             for (index, formatter) in formatters.iter_mut().enumerate() {
                 if index > 0 {
-                    lines.push(',');
+                    lines.push(self.delimiter);
                 }
                 value.clear();
-                // A null alone on its line would make an empty line, which readers of CSV skip.
-                if formatter.write(row, &mut value).map_err(failed)? || batch.num_columns() == 1 {
-                    push_quoted(&value, &mut lines);
+                if formatter.write(row, &mut value).map_err(failed)? {
+                    push_quoted(&value, self.delimiter, &self.null, &mut lines);
+                } else if self.null.is_empty() && batch.num_columns() == 1 {
+                    // A null alone on its line would make an empty line, which readers of CSV skip.
+                    lines.push_str("\"\"");
+                } else {
+                    lines.push_str(&self.null);
                 }
             }
             lines.push('\n');
@@ -79,8 +93,8 @@ impl Rows for CsvRows {
     }
 }
 
-fn push_quoted(value: &str, out: &mut String) {
-    if !value.is_empty() && !value.contains([',', '"', '\n', '\r']) {
+fn push_quoted(value: &str, delimiter: char, null: &str, out: &mut String) {
+    if !value.is_empty() && value != null && !value.contains([delimiter, '"', '\n', '\r']) {
         out.push_str(value);
         return;
     }
@@ -108,8 +122,13 @@ mod tests {
             ("a\nb", "\"a\nb\""),
         ] {
             let mut out = String::new();
-            push_quoted(value, &mut out);
+            push_quoted(value, ',', "", &mut out);
             assert_eq!(out, expected);
         }
+        let mut out = String::new();
+        for value in ["a,b", "a;b", "NA"] {
+            push_quoted(value, ';', "NA", &mut out);
+        }
+        assert_eq!(out, "a,b\"a;b\"\"NA\"");
     }
 }

@@ -25,7 +25,7 @@ pub(crate) use json::encoder_options;
 use target::Target;
 pub(crate) use zone::UTC;
 
-use crate::args::{Format, OutputArgs, StringLayout, WriteArgs};
+use crate::args::{CsvArgs, Format, OutputArgs, StringLayout, TextArgs, WriteArgs};
 use crate::failure::{Failure, Result};
 use crate::scan::cores;
 use crate::terminal::Terminal;
@@ -56,6 +56,7 @@ pub(crate) struct Output<'a> {
     format: Format,
     path: Option<&'a Path>,
     parquet: Option<ParquetWish<'a>>,
+    csv: csv::CsvForm<'a>,
 }
 
 impl<'a> Output<'a> {
@@ -79,7 +80,9 @@ impl<'a> Output<'a> {
         if path.is_none() && format == Format::Arrow && io::stdout().is_terminal() {
             return Err(Failure::Usage("Arrow IPC is not for a terminal; add -o FILE, or a pipe".to_owned()));
         }
-        Ok(Self { format, path, parquet: None })
+        let is_tsv = path.is_some_and(|path| has_extension(path, "tsv"));
+        let csv = csv::CsvForm { delimiter: if is_tsv { b'\t' } else { b',' }, null: "" };
+        Ok(Self { format, path, parquet: None, csv })
     }
 
     /// Says how Parquet is to be written; an error where that is asked for, and the output is not Parquet.
@@ -91,6 +94,26 @@ impl<'a> Output<'a> {
             ));
         }
         Ok(Self { parquet: Some(wish), ..self })
+    }
+
+    /// Says how CSV is to be written: as it is read, unless that is asked for.
+    pub(crate) fn with_csv(mut self, args: &'a CsvArgs, text: &'a TextArgs) -> Result<Self> {
+        if self.format != Format::Csv && (args.output_delimiter.is_some() || args.output_null.is_some()) {
+            return Err(Failure::Usage(
+                "--output-delimiter and --output-null need CSV output; add --format csv, or give -o a name that ends in .csv"
+                    .to_owned(),
+            ));
+        }
+        let by_name = Some(self.csv.delimiter).filter(|&delimiter| delimiter != b',');
+        self.csv.delimiter = args.output_delimiter.or(by_name).or(text.delimiter).unwrap_or(self.csv.delimiter);
+        self.csv.null = args.output_null.as_ref().or(text.nulls.first()).map_or("", String::as_str);
+        if self.format == Format::Csv && self.csv.null.contains(['"', '\n', '\r', char::from(self.csv.delimiter)]) {
+            return Err(Failure::Usage(format!(
+                "null cannot be written as {:?}: it has a quote, a delimiter or the end of a line; give another --output-null",
+                self.csv.null
+            )));
+        }
+        Ok(self)
     }
 
     /// The file that is written, if it is not standard output.
@@ -144,7 +167,7 @@ impl<'a> Output<'a> {
         let terminal = if self.path.is_some() { Terminal::PLAIN } else { Terminal::stdout() };
         Ok(match self.format {
             Format::Table => Box::new(table::TableRows::new(target, schema.clone(), terminal)),
-            Format::Csv => Box::new(csv::CsvRows::new(target, schema)?),
+            Format::Csv => Box::new(csv::CsvRows::new(target, schema, self.csv)?),
             Format::Json => Box::new(json::array(target)),
             Format::Jsonl => Box::new(json::lines(target)),
             Format::Arrow if self.is_ipc_file() => Box::new(arrow::FileRows::new(target, schema)?),
@@ -166,11 +189,15 @@ impl<'a> Output<'a> {
     }
 }
 
+fn has_extension(path: &Path, wanted: &str) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(wanted))
+}
+
 fn format_of(path: &Path) -> Result<Format> {
     let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
     match extension.to_ascii_lowercase().as_str() {
         "parquet" => Ok(Format::Parquet),
-        "csv" => Ok(Format::Csv),
+        "csv" | "tsv" => Ok(Format::Csv),
         "json" => Ok(Format::Json),
         "jsonl" | "ndjson" => Ok(Format::Jsonl),
         "arrow" | "arrows" | "feather" | "ipc" => Ok(Format::Arrow),

@@ -1,29 +1,29 @@
 //! Arrow IPC, file or stream, through Arrow's readers.
 
-use std::fs::File;
 use std::io::{BufReader, Cursor, Read, Seek};
 
 use arrow_array::RecordBatch;
 use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_schema::ArrowError;
 
-use super::{Bytes, Source};
+use super::{Opened, Source};
 use crate::failure::{Failure, Result};
 
 /// Starts to read Arrow IPC; its first bytes tell which kind.
-pub(super) fn read(mut bytes: Bytes, name: String, file: Option<File>) -> Result<Source> {
-    let failed = |error: std::io::Error| Failure::Io(format!("{name}: cannot read: {error}"));
-    let is_file = bytes.fill_buf().map_err(failed)?.starts_with(b"ARROW1");
+pub(super) fn read(mut opened: Opened) -> Result<Source> {
+    let name = opened.name().to_owned();
+    let is_file = opened.peek(6)?.starts_with(b"ARROW1");
     if !is_file {
-        let reader = StreamReader::try_new(bytes, None).map_err(|error| unreadable(&name, &error))?;
+        let reader = StreamReader::try_new(opened.into_bytes(), None).map_err(|error| unreadable(&name, &error))?;
         return Ok(Source { schema: reader.schema(), batches: Box::new(explained(reader, name)) });
     }
-    match file {
+    match opened.regular_file()? {
         Some(file) => of_file(BufReader::new(file), name),
         // A pipe cannot be read from its end.
         None => {
             let mut all = Vec::new();
-            bytes.read_to_end(&mut all).map_err(failed)?;
+            let read = opened.into_bytes().read_to_end(&mut all);
+            read.map_err(|error| Failure::Io(format!("{name}: cannot read: {error}")))?;
             of_file(Cursor::new(all), name)
         }
     }

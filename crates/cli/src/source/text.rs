@@ -1,21 +1,21 @@
 //! What CSV and JSON lines have in common: their types are not written down, but inferred, or given.
 
-use std::fs::File;
-use std::io::{BufReader, Cursor, Read};
-use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_cast::cast;
-use arrow_ipc::reader::{FileReader, StreamReader};
-use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema, SchemaRef, TimeUnit};
-use lath_parquet::ParquetFile;
+use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema, SchemaRef};
 
-use super::Bytes;
+use super::csv::MomentFormat;
 use super::hexadecimal;
-use crate::args::TextArgs;
+use super::model::schema_of;
+use crate::args::{InferRows, TextArgs};
 use crate::failure::{Failure, Result};
 use crate::output::{UTC, is_uuid};
+use crate::quantity::plural;
+
+/// The time zone of timestamps that say their offset.
+pub(super) const UTC_LABEL: &str = "UTC";
 
 /// How values of a row are told apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,39 +29,89 @@ pub(super) enum Columns {
 /// How text is read.
 #[derive(Debug)]
 pub(crate) struct TextOptions {
-    pub(super) infer_rows: Option<usize>,
+    pub(super) sample: Option<InferRows>,
     pub(super) types: Vec<(String, DataType)>,
-    pub(super) like: Option<SchemaRef>,
+    /// A file with the same columns: its name and schema.
+    pub(super) like: Option<(String, SchemaRef)>,
     pub(super) delimiter: Option<u8>,
+    pub(super) quote: Option<u8>,
     pub(super) header: bool,
+    /// What stands for null, beside nothing.
+    pub(super) nulls: Vec<String>,
+    pub(super) formats: Vec<MomentFormat>,
+    /// What separates decimals.
+    pub(super) point: u8,
 }
 
 pub(super) fn options(args: &TextArgs) -> Result<TextOptions> {
+    if args.delimiter.is_some() && args.delimiter == args.quote.0 {
+        return Err(Failure::Usage("--delimiter and --quote have to differ".to_owned()));
+    }
+    let like = args.schema_of.as_deref().map(|path| Ok((path.display().to_string(), schema_of(path)?)));
     Ok(TextOptions {
-        infer_rows: args.infer_rows.0,
+        sample: args.infer_rows,
         types: args.types.clone(),
-        like: args.schema_of.as_deref().map(schema_of).transpose()?,
+        like: like.transpose()?,
         delimiter: args.delimiter,
+        quote: args.quote.0,
         header: !args.no_header,
+        nulls: args.nulls.clone(),
+        formats: args.date_format.clone(),
+        point: args.decimal,
     })
 }
 
-/// The Arrow schema of a Parquet or Arrow IPC file.
-fn schema_of(path: &Path) -> Result<SchemaRef> {
-    let name = path.display().to_string();
-    let mut magic = [0; 6];
-    let mut file = File::open(path).map_err(|error| Failure::reaching(path, &error))?;
-    // A shorter file is no file of these formats, which its reader says.
-    let _ = file.read(&mut magic);
-    let reopened = || File::open(path).map(BufReader::new).map_err(|error| Failure::reaching(path, &error));
-    let unreadable = |error: ArrowError| Failure::Corrupt(format!("{name}: {error}"));
-    match &magic {
-        b"ARROW1" => Ok(FileReader::try_new(reopened()?, None).map_err(unreadable)?.schema()),
-        [0xff, 0xff, 0xff, 0xff, ..] => Ok(StreamReader::try_new(reopened()?, None).map_err(unreadable)?.schema()),
-        _ => match ParquetFile::open(path) {
-            Ok(file) => Ok(Arc::clone(file.schema())),
-            Err(error) => Err(Failure::reading(&name, error)),
-        },
+/// The rows that types are inferred from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sample {
+    All,
+    First(usize),
+}
+
+impl Sample {
+    pub(super) fn max_rows(self) -> usize {
+        match self {
+            Self::All => usize::MAX,
+            Self::First(rows) => rows,
+        }
+    }
+}
+
+/// Who says which type a column has.
+#[derive(Debug)]
+pub(super) enum Origin {
+    Inferred(Sample),
+    /// `--type`.
+    Given,
+    /// The file of this name, by `--schema-of`.
+    Model(String),
+    /// The first input.
+    Before,
+}
+
+impl Origin {
+    /// What to do about a value that does not fit; `as_text` is the option that makes the column text.
+    pub(super) fn advice(&self, as_text: &str) -> String {
+        match self {
+            Self::Inferred(Sample::First(rows)) => format!(
+                "types were inferred from the first {}: read the column as text with {as_text}, or look at all rows with \
+                 --infer-rows all",
+                plural(*rows as u64, "row")
+            ),
+            Self::Inferred(Sample::All) => format!("read the column as text with {as_text}"),
+            Self::Given => format!("--type says that it has to be, {as_text} reads it as text"),
+            Self::Model(name) => format!("the column has that type in {name}, {as_text} reads it as text"),
+            Self::Before => format!("the column has that type in the first input, {as_text} reads it as text"),
+        }
+    }
+}
+
+/// A value in a message.
+pub(super) fn quoted(value: &str) -> String {
+    const MAX_CHARS: usize = 60;
+    match value.char_indices().nth(MAX_CHARS) {
+        Some((end, _)) => format!("{:?}…", &value[..end]),
+        None => format!("{value:?}"),
     }
 }
 
@@ -70,7 +120,7 @@ impl TextOptions {
     /// the types given one by one in their place.
     pub(super) fn wanted(&self, inferred: &Schema, before: Option<&SchemaRef>, columns: Columns) -> Result<SchemaRef> {
         let mut fields: Vec<FieldRef> = inferred.fields().iter().map(without_null_type).collect();
-        if let Some(known) = before.or(self.like.as_ref()) {
+        if let Some(known) = before.or(self.like.as_ref().map(|(_, schema)| schema)) {
             let optional = |field: &FieldRef| Arc::new(field.as_ref().clone().with_nullable(true));
             match columns {
                 Columns::Placed => {
@@ -102,19 +152,14 @@ impl TextOptions {
         Ok(Arc::new(Schema::new(fields)))
     }
 
-    /// Explains errors of the reader of the file called `name`.
-    pub(super) fn explainer(&self, name: &str) -> impl Fn(ArrowError) -> Failure + Send + 'static {
-        let hint = match self.infer_rows {
-            Some(rows) if self.like.is_none() => format!(
-                "; types were inferred from the first {rows} rows: give a type with --type COLUMN=TYPE, or look at more rows with \
-                 --infer-rows"
-            ),
-            _ => String::new(),
-        };
-        let name = name.to_owned();
-        move |error| match error {
-            ArrowError::IoError(_, source) => Failure::Io(format!("{name}: cannot read: {source}")),
-            other => Failure::Corrupt(format!("{name}: {other}{hint}")),
+    /// Who says which type `field` has.
+    pub(super) fn origin(&self, field: &Field, before: Option<&SchemaRef>, sample: Sample) -> Origin {
+        let is_in = |schema: &SchemaRef| schema.fields().find(field.name()).is_some();
+        match (before, &self.like) {
+            (Some(before), _) if is_in(before) => Origin::Before,
+            (None, _) if self.types.iter().any(|(path, _)| path == field.name()) => Origin::Given,
+            (None, Some((name, like))) if is_in(like) => Origin::Model(name.clone()),
+            _ => Origin::Inferred(sample),
         }
     }
 }
@@ -172,7 +217,8 @@ pub(super) fn converted(batch: &RecordBatch, schema: &SchemaRef) -> Result<Recor
     RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options)
 }
 
-fn convert(column: &ArrayRef, field: &Field) -> Result<ArrayRef, ArrowError> {
+/// The column with the type of `field`.
+pub(super) fn convert(column: &ArrayRef, field: &Field) -> Result<ArrayRef, ArrowError> {
     if column.data_type() == field.data_type() {
         return Ok(Arc::clone(column));
     }
@@ -187,90 +233,26 @@ fn convert(column: &ArrayRef, field: &Field) -> Result<ArrayRef, ArrowError> {
     }
 }
 
-/// Keeps what a first look at `bytes` reads, and gives it back in front of the rest.
-pub(super) fn look_ahead<T>(mut bytes: Bytes, look: impl FnOnce(&mut dyn Read) -> T) -> (T, Bytes) {
-    let mut seen = Vec::new();
-    let result = look(&mut Recorder { reader: &mut bytes, seen: &mut seen });
-    (result, Box::new(BufReader::with_capacity(256 << 10, Cursor::new(seen).chain(bytes))))
-}
-
-struct Recorder<'a> {
-    reader: &'a mut Bytes,
-    seen: &'a mut Vec<u8>,
-}
-
-impl Read for Recorder<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        let count = self.reader.read(buffer)?;
-        self.seen.extend_from_slice(&buffer[..count]);
-        Ok(count)
-    }
-}
-
-/// The Arrow type that a word stands for: one of Arrow's own names, or a short one.
-pub(crate) fn parse_type(text: &str) -> std::result::Result<DataType, String> {
-    let short = match text.to_ascii_lowercase().as_str() {
-        "bool" | "boolean" => DataType::Boolean,
-        "int" | "integer" => DataType::Int32,
-        "bigint" | "long" => DataType::Int64,
-        "float" => DataType::Float32,
-        "double" => DataType::Float64,
-        "string" | "text" | "utf8" => DataType::Utf8,
-        "binary" | "bytes" => DataType::Binary,
-        "date" => DataType::Date32,
-        "time" => DataType::Time64(TimeUnit::Microsecond),
-        "timestamp" => DataType::Timestamp(TimeUnit::Microsecond, None),
-        "timestamptz" => DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())),
-        other => {
-            let digits = other.strip_prefix("decimal(").and_then(|rest| rest.strip_suffix(')'));
-            if let Some((precision, scale)) = digits.and_then(|digits| digits.split_once(','))
-                && let (Ok(precision), Ok(scale)) = (precision.trim().parse(), scale.trim().parse())
-            {
-                return Ok(DataType::Decimal128(precision, scale));
-            }
-            return text.parse().map_err(|_| {
-                format!(
-                    "{text} is no type; write bool, int, bigint, double, string, binary, date, time, timestamp, timestamptz, \
-                     decimal(18, 2), or a type as Arrow writes it, such as 'Timestamp(ns)' or 'List(Int32)'"
-                )
-            });
-        }
-    };
-    Ok(short)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn types_have_short_names_and_arrow_names() {
-        assert_eq!(parse_type("TEXT"), Ok(DataType::Utf8));
-        assert_eq!(parse_type("decimal(18, 2)"), Ok(DataType::Decimal128(18, 2)));
-        assert_eq!(parse_type("Timestamp(ns)"), Ok(DataType::Timestamp(TimeUnit::Nanosecond, None)));
-        assert_eq!(parse_type("UInt16"), Ok(DataType::UInt16));
-        assert!(parse_type("varchar2").is_err());
-    }
-
-    #[test]
-    fn what_was_looked_at_is_read_again() {
-        let bytes: Bytes = Box::new(Cursor::new(b"abcdefgh".to_vec()));
-        let (seen, mut rest) = look_ahead(bytes, |reader| {
-            let mut three = [0; 3];
-            reader.read_exact(&mut three).unwrap();
-            three
-        });
-        let mut all = Vec::new();
-        rest.read_to_end(&mut all).unwrap();
-        assert_eq!((&seen, all.as_slice()), (b"abc", &b"abcdefgh"[..]));
-    }
 
     #[test]
     fn fields_of_structs_can_be_given_a_type() {
         let inner = vec![Arc::new(Field::new("b", DataType::Null, true))];
         let schema = Schema::new(vec![Field::new("a", DataType::Struct(inner.into()), true)]);
         let types = vec![("a.b".to_owned(), DataType::Date32)];
-        let options = TextOptions { infer_rows: Some(1), types, like: None, delimiter: None, header: true };
+        let options = TextOptions {
+            sample: None,
+            types,
+            like: None,
+            delimiter: None,
+            quote: None,
+            header: true,
+            nulls: Vec::new(),
+            formats: Vec::new(),
+            point: b'.',
+        };
         let wanted = options.wanted(&schema, None, Columns::Placed).unwrap();
         let DataType::Struct(fields) = wanted.field(0).data_type() else { panic!("{wanted}") };
         assert_eq!(fields[0].data_type(), &DataType::Date32);

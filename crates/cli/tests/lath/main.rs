@@ -7,6 +7,8 @@ mod bench;
 mod check;
 mod check_collection;
 mod convert;
+mod csv_files;
+mod csv_types;
 mod exit_codes;
 mod files;
 mod find;

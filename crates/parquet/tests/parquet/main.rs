@@ -3,6 +3,7 @@
 
 mod bit_packed_levels;
 mod errors;
+mod int96;
 mod memory;
 mod old_lists;
 mod property;

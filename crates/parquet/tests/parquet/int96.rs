@@ -1,7 +1,4 @@
 //! INT96 timestamps in each unit, and those that 64 bits of it cannot hold.
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
-
-mod reading;
 
 use std::sync::Arc;
 
@@ -16,7 +13,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 
-use reading::collect;
+use crate::reading::collect;
 
 /// Julian days of 1970-01-01, 9999-12-31 and 0001-01-01.
 const EPOCH: i32 = 2_440_588;
@@ -146,7 +143,7 @@ fn a_timestamp_in_a_list_is_an_error_at_the_row_of_the_list() {
 fn rows_without_such_a_timestamp_are_read() {
     for dictionary in [false, true] {
         let file = open(&file(dictionary, false), Int96Unit::Nanoseconds);
-        let rows = |(_, batches): reading::Table| batches.iter().map(RecordBatch::num_rows).sum::<usize>();
+        let rows = |(_, batches): crate::reading::Table| batches.iter().map(RecordBatch::num_rows).sum::<usize>();
         let ranges = [0..700, 701..1300, 1301..2000];
         let read = file.read().row_ranges(ranges.clone()).build().and_then(collect).unwrap();
         assert_eq!(rows(read), 1998, "dictionary: {dictionary}");

@@ -1,0 +1,61 @@
+//! Files that were compressed as a whole, which their first bytes tell.
+
+use std::io::{self, BufReader, Cursor, Read};
+
+use flate2::read::MultiGzDecoder;
+
+use super::Bytes;
+
+const BUFFER_BYTES: usize = 256 << 10;
+
+/// The bytes of a file, decompressed if they are compressed, and whether they were. A mark of UTF-8 in front is left out.
+pub(super) fn decompressed(mut reader: Box<dyn Read + Send>) -> io::Result<(Bytes, bool)> {
+    let mut head = Vec::new();
+    reader.by_ref().take(4).read_to_end(&mut head)?;
+    let codec = Codec::of(&head);
+    let whole = BufReader::with_capacity(BUFFER_BYTES, Cursor::new(head).chain(reader));
+    let (bytes, is_compressed): (Box<dyn Read + Send>, bool) = match codec {
+        None => (Box::new(whole), false),
+        Some(Codec::Gzip) => (Box::new(MultiGzDecoder::new(whole)), true),
+        Some(Codec::Zstd) => (Box::new(zstd::stream::read::Decoder::with_buffer(whole)?), true),
+    };
+    without_mark(bytes).map(|bytes| (bytes, is_compressed))
+}
+
+enum Codec {
+    Gzip,
+    Zstd,
+}
+
+impl Codec {
+    fn of(head: &[u8]) -> Option<Self> {
+        match head {
+            [0x1f, 0x8b, ..] => Some(Self::Gzip),
+            [0x28, 0xb5, 0x2f, 0xfd, ..] => Some(Self::Zstd),
+            _ => None,
+        }
+    }
+}
+
+fn without_mark(mut reader: Box<dyn Read + Send>) -> io::Result<Bytes> {
+    let mut head = Vec::new();
+    reader.by_ref().take(3).read_to_end(&mut head)?;
+    if head == b"\xef\xbb\xbf" {
+        head.clear();
+    }
+    Ok(Box::new(BufReader::with_capacity(BUFFER_BYTES, Cursor::new(head).chain(reader))))
+}
+
+/// What bytes that are no text are, and what makes text of them.
+pub(super) fn foreign(head: &[u8]) -> Option<&'static str> {
+    match head {
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => {
+            Some("this is UTF-16; convert it first, for example with iconv -f UTF-16 -t UTF-8")
+        }
+        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Some("this is an xz file; decompress it first"),
+        [b'B', b'Z', b'h', b'1'..=b'9', b'1', b'A', b'Y', ..] => Some("this is a bzip2 file; decompress it first"),
+        [0x04, 0x22, 0x4d, 0x18, ..] => Some("this is an LZ4 file; decompress it first"),
+        [b'P', b'K', 3, 4, ..] => Some("this is a ZIP archive (Excel workbooks are, too); extract or export it first"),
+        _ => None,
+    }
+}

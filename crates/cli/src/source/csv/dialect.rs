@@ -1,0 +1,100 @@
+//! What separates values, found in the first lines of a file.
+
+use csv_core::{ReadFieldResult, ReaderBuilder};
+
+/// How values are told apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Dialect {
+    pub(super) delimiter: u8,
+    /// What values may stand in; `None` for nothing.
+    pub(super) quote: Option<u8>,
+}
+
+/// What may separate values, the usual first.
+const DELIMITERS: [u8; 4] = *b",;\t|";
+/// Records that are looked at.
+const MAX_RECORDS: usize = 200;
+
+/// The delimiter under which the records in `head` have the same number of fields, and at least two; of several the one that
+/// gives most fields, of equals a comma. Where records differ in any case, the one that the first record has most often.
+pub(super) fn sniff_delimiter(head: &[u8], is_whole_file: bool, quote: Option<u8>) -> u8 {
+    let mut best = (b',', (false, 1));
+    for delimiter in DELIMITERS {
+        let counts = field_counts(head, is_whole_file, Dialect { delimiter, quote });
+        let Some(&first) = counts.first() else { continue };
+        let score = (first > 1 && counts.iter().all(|&count| count == first), first);
+        if score > best.1 {
+            best = (delimiter, score);
+        }
+    }
+    best.0
+}
+
+/// How many fields the first records have.
+fn field_counts(head: &[u8], is_whole_file: bool, dialect: Dialect) -> Vec<usize> {
+    let mut builder = ReaderBuilder::new();
+    builder.delimiter(dialect.delimiter);
+    match dialect.quote {
+        Some(quote) => builder.quote(quote),
+        None => builder.quoting(false),
+    };
+    let mut parser = builder.build();
+    let mut output = [0; 1024];
+    let (mut counts, mut fields, mut rest) = (Vec::new(), 0, head);
+    while counts.len() < MAX_RECORDS {
+        // A record that the end of `head` cuts through is not counted, unless nothing comes after it, or before.
+        if rest.is_empty() && !is_whole_file && !counts.is_empty() {
+            break;
+        }
+        let (result, read, _) = parser.read_field(rest, &mut output);
+        rest = &rest[read..];
+        match result {
+            ReadFieldResult::End => break,
+            ReadFieldResult::Field { record_end } => {
+                fields += 1;
+                if record_end {
+                    counts.push(std::mem::take(&mut fields));
+                }
+            }
+            ReadFieldResult::InputEmpty | ReadFieldResult::OutputFull => {}
+        }
+    }
+    counts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_delimiter_gives_every_record_as_many_fields() {
+        for (text, expected) in [
+            ("a,b\n1,2\n", ','),
+            ("a;b\n1,5;2,5\n", ';'),
+            ("a\tb\n\"x\ty\"\tz\n", '\t'),
+            ("a|b|c\n1|2|3\n", '|'),
+            ("name;price\n\"a, b\";1\n\"c\";2\n", ';'),
+            ("\"a;b\",c\r\n\"d\",\"e;f\"\r\n", ','),
+            ("a,b;c\n1,2;3\n", ','),
+            ("one\n1;2\n3;4\n", ','),
+            ("one\ntwo\n", ','),
+            ("a;b;c\n1;2\n", ';'),
+            ("\n\na;b\n", ';'),
+            ("", ','),
+        ] {
+            assert_eq!(char::from(sniff_delimiter(text.as_bytes(), true, Some(b'"'))), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_record_that_is_cut_off_does_not_count() {
+        assert_eq!(sniff_delimiter(b"a;b;c\n1;2;3\n1;2", false, Some(b'"')), b';');
+        assert_eq!(sniff_delimiter(b"a;b;c", false, Some(b'"')), b';');
+    }
+
+    #[test]
+    fn quotes_may_be_others_or_none() {
+        assert_eq!(sniff_delimiter(b"'a,b';c\n'd';'e,f'\n", true, Some(b'\'')), b';');
+        assert_eq!(sniff_delimiter(b"5\",a\n6\",b\n", true, None), b',');
+    }
+}

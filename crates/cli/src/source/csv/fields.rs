@@ -1,0 +1,98 @@
+//! The fields of a column: bytes one after the other, and which of them stand for null.
+
+use arrow_array::StringArray;
+use arrow_buffer::{Buffer, NullBufferBuilder, OffsetBuffer, ScalarBuffer};
+
+/// Which fields stand for a missing value: empty ones, and those that hold one of some tokens.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Nulls(pub(super) Vec<String>);
+
+impl Nulls {
+    pub(super) fn contain(&self, value: &[u8]) -> bool {
+        value.is_empty() || !self.0.is_empty() && self.0.iter().any(|token| token.as_bytes() == value)
+    }
+}
+
+/// The fields of a column that have been read.
+#[derive(Debug)]
+pub(super) struct Fields {
+    /// Bytes up to `len`, and room for more.
+    bytes: Vec<u8>,
+    len: usize,
+    /// Where values start and end.
+    offsets: Vec<i32>,
+    valid: NullBufferBuilder,
+    /// Fields in quotes are never null.
+    keeps_quoted: bool,
+}
+
+impl Default for Fields {
+    fn default() -> Self {
+        Self { bytes: Vec::new(), len: 0, offsets: vec![0], valid: NullBufferBuilder::new(0), keeps_quoted: false }
+    }
+}
+
+impl Fields {
+    /// Bytes of all values.
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Says whether fields in quotes are never null.
+    pub(super) fn keep_quoted(&mut self, keep: bool) {
+        self.keeps_quoted = keep;
+    }
+
+    /// The bytes of a value that has not ended.
+    pub(super) fn into_bytes(mut self) -> Vec<u8> {
+        self.bytes.truncate(self.len);
+        self.bytes
+    }
+
+    /// Counts bytes that were written to the room as part of the value.
+    pub(super) fn grow(&mut self, len: usize) {
+        self.len += len;
+    }
+
+    /// Room for the bytes of a value.
+    pub(super) fn room(&mut self) -> &mut [u8] {
+        if self.bytes.len() - self.len < 32 {
+            self.bytes.resize((self.bytes.len() * 2).max(64), 0);
+        }
+        &mut self.bytes[self.len..]
+    }
+
+    /// Appends a value that has not ended.
+    pub(super) fn push(&mut self, value: &[u8]) {
+        self.bytes.truncate(self.len);
+        self.bytes.extend_from_slice(value);
+        self.len = self.bytes.len();
+    }
+
+    /// Ends a value.
+    pub(super) fn end_value(&mut self, is_quoted: bool, nulls: &Nulls) {
+        let start = self.offsets.last().map_or(0, |&offset| offset as usize);
+        let is_null = !(is_quoted && self.keeps_quoted) && nulls.contain(&self.bytes[start..self.len]);
+        if is_null {
+            self.len = start;
+        }
+        // A batch ends, and a value is too long, long before that overflows.
+        self.offsets.push(self.len as i32);
+        self.valid.append(!is_null);
+    }
+
+    /// The values; the first row that is not UTF-8 otherwise.
+    pub(super) fn take(&mut self) -> Result<StringArray, usize> {
+        let next = Self { keeps_quoted: self.keeps_quoted, ..Self::default() };
+        let Self { mut bytes, len, offsets, mut valid, .. } = std::mem::replace(self, next);
+        bytes.truncate(len);
+        self.bytes.reserve(len);
+        let rows = offsets.len() - 1;
+        let offsets = OffsetBuffer::new(ScalarBuffer::from(offsets));
+        let bytes = Buffer::from_vec(bytes);
+        StringArray::try_new(offsets.clone(), bytes.clone(), valid.finish()).map_err(|_| {
+            let value = |row: usize| &bytes[offsets[row] as usize..offsets[row + 1] as usize];
+            (0..rows).find(|&row| str::from_utf8(value(row)).is_err()).unwrap_or_default()
+        })
+    }
+}

@@ -1,0 +1,278 @@
+//! Records of CSV, a column at a time: where values end, which are null, and on which line they stand.
+
+use std::io::{ErrorKind, Read};
+
+use arrow_array::{Array, StringArray};
+use csv_core::{ReadFieldResult, ReaderBuilder};
+
+use super::dialect::Dialect;
+use super::fields::{Fields, Nulls};
+use crate::failure::{Failure, Result};
+use crate::quantity::plural;
+use crate::source::Bytes;
+
+const BUFFER_BYTES: usize = 256 << 10;
+const MAX_COLUMNS: usize = 100_000;
+/// A batch ends early at this size.
+const MAX_BATCH_BYTES: usize = 256 << 20;
+/// Longer values are taken for a quote that nobody closed.
+const MAX_VALUE_BYTES: usize = 256 << 20;
+
+/// A reader of records that have the same number of fields.
+pub(super) struct Records {
+    name: String,
+    bytes: Bytes,
+    buffer: Vec<u8>,
+    /// What of the buffer has not been read yet.
+    unread: std::ops::Range<usize>,
+    parser: csv_core::Reader,
+    dialect: Dialect,
+    nulls: Nulls,
+    /// Line feeds between records, which the parser does not get to see.
+    skipped_lines: u64,
+    /// What values take in the batch that is being read.
+    batch_bytes: usize,
+    columns: Vec<Fields>,
+    names: Vec<String>,
+    /// The first record, where it is a row.
+    first_row: Option<FirstRecord>,
+}
+
+struct FirstRecord {
+    fields: Vec<(Vec<u8>, bool)>,
+    line: u64,
+}
+
+/// Some rows.
+pub(super) struct Texts {
+    pub(super) columns: Vec<StringArray>,
+    /// The line on which each row starts, from 1.
+    pub(super) lines: Vec<u64>,
+}
+
+impl Texts {
+    /// The line on which the value of `column` in `row` starts.
+    pub(super) fn line(&self, row: usize, column: usize) -> u64 {
+        let before = self.columns[..column].iter().filter(|column| column.is_valid(row));
+        let line_feeds = before.map(|column| memchr::memchr_iter(b'\n', column.value(row).as_bytes()).count());
+        self.lines[row] + line_feeds.sum::<usize>() as u64
+    }
+}
+
+struct Field {
+    is_quoted: bool,
+    is_last: bool,
+}
+
+impl Records {
+    /// Starts to read; the first record holds the names of columns if there is a header, else it is a row like others.
+    pub(super) fn new(bytes: Bytes, name: &str, dialect: Dialect, header: bool, nulls: Nulls) -> Result<Self> {
+        let mut builder = ReaderBuilder::new();
+        builder.delimiter(dialect.delimiter);
+        match dialect.quote {
+            Some(quote) => builder.quote(quote),
+            None => builder.quoting(false),
+        };
+        let mut records = Self {
+            name: name.to_owned(),
+            bytes,
+            buffer: vec![0; BUFFER_BYTES],
+            unread: 0..0,
+            parser: builder.build(),
+            dialect,
+            nulls,
+            skipped_lines: 0,
+            batch_bytes: 0,
+            columns: Vec::new(),
+            names: Vec::new(),
+            first_row: None,
+        };
+        let first = records.first_record()?;
+        if header {
+            let names = first.fields.into_iter().map(|(name, _)| String::from_utf8(name)).collect::<Result<_, _>>();
+            records.names = names.map_err(|_| records.malformed(first.line, "the names of columns are not UTF-8"))?;
+        } else {
+            records.names = (1..=first.fields.len()).map(|number| format!("column_{number}")).collect();
+            records.first_row = Some(first).filter(|first| !first.fields.is_empty());
+        }
+        records.columns = records.names.iter().map(|_| Fields::default()).collect();
+        Ok(records)
+    }
+
+    /// The names of the columns.
+    pub(super) fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Says in which columns quoted fields are values even if they are empty, or hold a token for null.
+    pub(super) fn keep_quoted(&mut self, is_text: impl Iterator<Item = bool>) {
+        for (column, is_text) in self.columns.iter_mut().zip(is_text) {
+            column.keep_quoted(is_text);
+        }
+    }
+
+    /// The next rows, at most `max_rows`; `None` after the last.
+    pub(super) fn read(&mut self, max_rows: usize) -> Result<Option<Texts>> {
+        let mut columns = std::mem::take(&mut self.columns);
+        let mut lines = Vec::new();
+        if let Some(first) = self.first_row.take() {
+            for (column, (value, is_quoted)) in columns.iter_mut().zip(first.fields) {
+                column.push(&value);
+                column.end_value(is_quoted, &self.nulls);
+            }
+            lines.push(first.line);
+        }
+        self.batch_bytes = 0;
+        while lines.len() < max_rows
+            && self.batch_bytes < MAX_BATCH_BYTES
+            && self.read_record(&mut columns, &mut lines)?
+        {}
+        if lines.is_empty() {
+            return Ok(None);
+        }
+        let texts = columns.iter_mut().enumerate().map(|(index, column)| {
+            let invalid = |row: usize| {
+                let what = "a value is not UTF-8; convert the file first, for example with iconv -f LATIN1 -t UTF-8";
+                self.malformed(lines[row], &format!("column {}: {what}", self.names[index]))
+            };
+            column.take().map_err(invalid)
+        });
+        let texts = texts.collect::<Result<Vec<_>>>()?;
+        self.columns = columns;
+        Ok(Some(Texts { columns: texts, lines }))
+    }
+
+    /// Reads a record into `columns`; `false` at the end.
+    fn read_record(&mut self, columns: &mut [Fields], lines: &mut Vec<u64>) -> Result<bool> {
+        if !self.skip_line_ends()? {
+            return Ok(false);
+        }
+        let line = self.line();
+        let count = columns.len();
+        for (index, column) in columns.iter_mut().enumerate() {
+            let Some(field) = self.read_field(column, line)? else { return Ok(false) };
+            column.end_value(field.is_quoted, &self.nulls);
+            if field.is_last != (index + 1 == count) {
+                let fields = if field.is_last { index + 1 } else { count + self.count_rest(line)? };
+                return Err(self.wrong_field_count(line, fields));
+            }
+        }
+        lines.push(line);
+        Ok(true)
+    }
+
+    /// The fields of the first record, and whether they are in quotes.
+    fn first_record(&mut self) -> Result<FirstRecord> {
+        let mut fields = Vec::new();
+        let mut is_last = !self.skip_line_ends()?;
+        let line = self.line();
+        while !is_last {
+            let mut column = Fields::default();
+            let Some(field) = self.read_field(&mut column, line)? else { break };
+            fields.push((column.into_bytes(), field.is_quoted));
+            if fields.len() > MAX_COLUMNS {
+                return Err(self.malformed(line, &format!("there are more than {MAX_COLUMNS} columns; is this CSV?")));
+            }
+            is_last = field.is_last;
+        }
+        Ok(FirstRecord { fields, line })
+    }
+
+    /// Fields up to the end of a record that has too many.
+    fn count_rest(&mut self, line: u64) -> Result<usize> {
+        let mut count = 0;
+        while let Some(field) = self.read_field(&mut Fields::default(), line)? {
+            count += 1;
+            if field.is_last {
+                break;
+            }
+        }
+        Ok(count)
+    }
+
+    /// Appends the next field to `column`; `None` where nothing is left.
+    fn read_field(&mut self, column: &mut Fields, record_line: u64) -> Result<Option<Field>> {
+        let start = column.len();
+        let mut is_first = true;
+        let (mut is_quoted, mut quotes) = (false, 0);
+        loop {
+            if self.unread.is_empty() {
+                self.fill()?;
+            }
+            let input = &self.buffer[self.unread.clone()];
+            if is_first {
+                is_quoted = input.first().is_some_and(|&byte| Some(byte) == self.dialect.quote);
+                is_first = false;
+            }
+            let (result, read, written) = self.parser.read_field(input, column.room());
+            if let Some(quote) = self.dialect.quote.filter(|_| is_quoted) {
+                quotes += memchr::memchr_iter(quote, &input[..read]).count();
+            }
+            let at_end = input.is_empty();
+            self.unread.start += read;
+            column.grow(written);
+            self.batch_bytes += written + size_of::<i32>();
+            if column.len() - start > MAX_VALUE_BYTES {
+                let what = "a value is too long; is a quote that opens here not closed? See --quote";
+                return Err(self.malformed(record_line, what));
+            }
+            match result {
+                ReadFieldResult::End => return Ok(None),
+                ReadFieldResult::Field { .. } if at_end && quotes % 2 == 1 => {
+                    return Err(self.malformed(record_line, "a quote that opens here is not closed; see --quote"));
+                }
+                ReadFieldResult::Field { record_end } => return Ok(Some(Field { is_quoted, is_last: record_end })),
+                ReadFieldResult::InputEmpty | ReadFieldResult::OutputFull => {}
+            }
+        }
+    }
+
+    /// Skips what ends lines in front of a record; `false` at the end of the file.
+    fn skip_line_ends(&mut self) -> Result<bool> {
+        loop {
+            let unread = &self.buffer[self.unread.clone()];
+            if let Some(&byte) = unread.first() {
+                if byte != b'\n' && byte != b'\r' {
+                    return Ok(true);
+                }
+                self.skipped_lines += u64::from(byte == b'\n');
+                self.unread.start += 1;
+            } else if !self.fill()? {
+                return Ok(false);
+            }
+        }
+    }
+
+    fn fill(&mut self) -> Result<bool> {
+        let count = loop {
+            match self.bytes.read(&mut self.buffer) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(Failure::Io(format!("{}: cannot read: {error}", self.name))),
+                Ok(count) => break count,
+            }
+        };
+        self.unread = 0..count;
+        Ok(count > 0)
+    }
+
+    /// The line of the next byte, from 1.
+    fn line(&self) -> u64 {
+        self.parser.line() + self.skipped_lines
+    }
+
+    fn malformed(&self, line: u64, what: &str) -> Failure {
+        Failure::Corrupt(format!("{}: line {line}: {what}", self.name))
+    }
+
+    fn wrong_field_count(&self, line: u64, found: usize) -> Failure {
+        let delimiter = char::from(self.dialect.delimiter);
+        let expected = self.names.len();
+        self.malformed(
+            line,
+            &format!(
+                "{}, where the first record has {expected}; values are separated by {delimiter:?}, which --delimiter changes",
+                plural(found as u64, "field")
+            ),
+        )
+    }
+}
