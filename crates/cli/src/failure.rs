@@ -5,10 +5,13 @@ use std::io;
 use std::path::Path;
 
 use arrow_schema::ArrowError;
-use lath_parquet::{Error, Location};
+use lath_parquet::{Error, Location, OtherFormat};
 
 /// The result of a step of a command.
 pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
+
+/// The exit code of a bug of ours, as in `sysexits.h`.
+const INTERNAL: u8 = 70;
 
 /// How a command that ran to its end came out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,8 +20,12 @@ pub(crate) enum Outcome {
     Done,
     /// It ran, and found no row, or found that data and metadata differ.
     Nothing,
+    /// Something is encrypted without a key; what has been reported on the way.
+    Encrypted,
     /// A file could not be decoded; what is wrong has been reported on the way.
     Corrupt,
+    /// A bug of Lath's; it has been reported on the way.
+    Internal,
 }
 
 impl Outcome {
@@ -27,7 +34,9 @@ impl Outcome {
         match self {
             Self::Done => 0,
             Self::Nothing => 1,
+            Self::Encrypted => 2,
             Self::Corrupt => 3,
+            Self::Internal => INTERNAL,
         }
     }
 }
@@ -37,8 +46,12 @@ impl Outcome {
 pub(crate) enum Failure {
     /// The request makes no sense, or not for these files.
     Usage(String),
-    /// A file cannot be decoded.
+    /// Something is encrypted, and its key was not given.
+    Encrypted(String),
+    /// A file cannot be decoded, or is not Parquet.
     Corrupt(String),
+    /// A bug of Lath's.
+    Internal(String),
     /// The operating system said no.
     Io(String),
     /// Ctrl-C.
@@ -53,8 +66,9 @@ impl Failure {
         match self {
             Self::ClosedPipe => 0,
             Self::Interrupted => 130,
-            Self::Usage(_) => 2,
+            Self::Usage(_) | Self::Encrypted(_) => 2,
             Self::Corrupt(_) => 3,
+            Self::Internal(_) => INTERNAL,
             Self::Io(_) => 4,
         }
     }
@@ -83,6 +97,7 @@ impl Failure {
                 other => other,
             },
             Error::Invalid { what } => Self::Usage(format!("{target}: cannot write this as Parquet: {what}")),
+            Error::Internal { .. } => Self::reading(target, error),
             other => Self::Usage(format!("{target}: cannot write this as Parquet: {other}")),
         }
     }
@@ -91,6 +106,7 @@ impl Failure {
     pub(crate) fn filtering(error: Error) -> Self {
         match error {
             Error::Invalid { what } => Self::Usage(format!("--where: {what}")),
+            Error::Internal { .. } => Self::reading("--where", error),
             other => Self::Corrupt(format!("--where: {other}")),
         }
     }
@@ -100,8 +116,14 @@ impl Failure {
         match error {
             Error::Io { op, source, .. } => Self::Io(format!("sorting: cannot {op}: {source}")),
             Error::Invalid { what } => Self::Usage(format!("--sort-by: {what}")),
+            Error::Internal { .. } => Self::reading("sorting", error),
             other => Self::Corrupt(format!("sorting: {other}")),
         }
+    }
+
+    /// A bug of ours, met at what `name` says.
+    pub(crate) fn internal(name: &str, what: &str) -> Self {
+        Self::Internal(format!("{name}: {}", bug(what)))
     }
 
     /// A failure to reach `path`.
@@ -117,6 +139,15 @@ impl Failure {
         };
         match error {
             Error::Corrupt { what, at } => Self::Corrupt(format!("{name}: corrupt data: {what}{}", place(&at))),
+            Error::NotParquet { looks_like, .. } => {
+                let what = Error::NotParquet { looks_like, at: Box::default() };
+                Self::Corrupt(format!("{name}: {what}{}", looks_like.map_or("", way_to_parquet)))
+            }
+            Error::Encrypted { what, at } => Self::Encrypted(format!(
+                "{name}: {what} is encrypted: give its key with --footer-key and --column-key{}",
+                place(&at)
+            )),
+            Error::Internal { what, at } => Self::Internal(format!("{name}: {}{}", bug(&what), place(&at))),
             Error::Unsupported { feature, at } => {
                 Self::Corrupt(format!("{name}: Lath cannot read {feature}{}", place(&at)))
             }
@@ -132,10 +163,31 @@ impl Failure {
     }
 }
 
+/// What can be done about a file of another format.
+fn way_to_parquet(format: OtherFormat) -> &'static str {
+    match format {
+        OtherFormat::Csv | OtherFormat::Json | OtherFormat::ArrowFile | OtherFormat::ArrowStream => {
+            "; lath convert makes a Parquet file of it"
+        }
+        OtherFormat::Zip => "; extract what is in it first",
+        OtherFormat::Gzip | OtherFormat::Zstandard | OtherFormat::Bzip2 | OtherFormat::Xz => "; decompress it first",
+        _ => "",
+    }
+}
+
+/// What is said of a bug of ours.
+fn bug(what: &str) -> String {
+    format!("a bug in Lath, please report it: {what}")
+}
+
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Usage(message) | Self::Corrupt(message) | Self::Io(message) => f.write_str(message),
+            Self::Usage(message)
+            | Self::Encrypted(message)
+            | Self::Corrupt(message)
+            | Self::Internal(message)
+            | Self::Io(message) => f.write_str(message),
             Self::Interrupted => f.write_str("interrupted"),
             Self::ClosedPipe => f.write_str("the reader of the output has gone"),
         }

@@ -131,20 +131,13 @@ impl Inputs {
         let name = self.name(index);
         let options = self.with_arguments(options.name(name.clone()));
         match &self.files[index] {
-            Input::File(file) => {
-                let opened = file.open_with(options).map_err(|error| Failure::reading(&name, error));
-                opened.map_err(|failure| match file.path() {
-                    Some(path) => explain_open(failure, fs::File::open(path).ok()),
-                    None => failure,
-                })
-            }
+            Input::File(file) => file.open_with(options).map_err(|error| Failure::reading(&name, error)),
             Input::Stdin => {
                 let bytes = match &self.stdin {
                     Some(bytes) => bytes.clone(),
                     None => self.stdin.insert(read_stdin()?).clone(),
                 };
-                let head = io::Cursor::new(bytes.clone());
-                options.from_bytes(bytes).map_err(|error| explain_open(Failure::reading(&name, error), Some(head)))
+                options.from_bytes(bytes).map_err(|error| Failure::reading(&name, error))
             }
         }
     }
@@ -154,30 +147,6 @@ fn read_stdin() -> Result<Bytes> {
     let mut bytes = Vec::new();
     io::stdin().lock().read_to_end(&mut bytes).map_err(|error| Failure::Io(format!("standard input: {error}")))?;
     Ok(bytes.into())
-}
-
-/// Adds what a look at the file's first bytes tells about why it could not be opened.
-pub(crate) fn explain_open(failure: Failure, head: Option<impl Read>) -> Failure {
-    let Failure::Corrupt(message) = failure else { return failure };
-    let Some(head) = head else { return Failure::Corrupt(message) };
-    let mut magic = Vec::new();
-    // What cannot be read cannot be explained; the failure itself has been found already.
-    let _ = head.take(8).read_to_end(&mut magic);
-    let hint = match magic.as_slice() {
-        [] => "the file is empty",
-        [b'P', b'A', b'R', b'E', ..] => "the file is encrypted: give the keys with --footer-key and --column-key",
-        [b'P', b'A', b'R', b'1', ..] => {
-            "it starts like a Parquet file, so it may be cut short; compare its size with the original's"
-        }
-        [b'P', b'K', 3, 4, ..] => "it is a ZIP archive; extract it first",
-        [0x1f, 0x8b, ..] => "it is a gzip file; decompress it first",
-        [0x28, 0xb5, 0x2f, 0xfd, ..] => "it is a Zstandard file; decompress it first",
-        [b'A', b'R', b'R', b'O', b'W', b'1', ..] => "it is an Arrow IPC file, not Parquet",
-        [b'O', b'R', b'C', ..] => "it is an ORC file, not Parquet",
-        [b'O', b'b', b'j', 1, ..] => "it is an Avro file, not Parquet",
-        _ => "it does not start with PAR1, so it is not a Parquet file",
-    };
-    Failure::Corrupt(format!("{message}; {hint}"))
 }
 
 /// Why there is nothing to read at `name`.

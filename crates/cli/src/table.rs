@@ -1,13 +1,11 @@
 //! The files of the command line as one table.
 
-use std::fs::File;
-
 use arrow_schema::Schema;
 use lath_parquet::{Dataset, Error, ParquetFile, PartitionColumn, Predicate, Scan};
 
 use crate::args::{PruningArgs, RowGroupList, TableArgs};
 use crate::failure::{Failure, Result};
-use crate::inputs::{Inputs, explain_open};
+use crate::inputs::Inputs;
 use crate::interrupt;
 use crate::scan::Scan as Options;
 
@@ -123,7 +121,5 @@ pub(crate) fn explain(error: Error) -> Failure {
             other => Failure::reading("the files", other),
         };
     };
-    let is_opening = error.location().is_some_and(|at| at.column.is_none() && at.row_group.is_none());
-    let failure = Failure::reading(&name, error);
-    if is_opening { explain_open(failure, File::open(&*name).ok()) } else { failure }
+    Failure::reading(&name, error)
 }

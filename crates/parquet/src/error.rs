@@ -4,7 +4,10 @@ use std::fmt;
 use std::io;
 use std::sync::Arc;
 
+use arrow_schema::ArrowError;
 use lath_kernels::KernelError;
+
+use crate::file::OtherFormat;
 
 /// A result whose error is [`enum@Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -61,6 +64,20 @@ pub enum Error {
         /// Where it was found.
         at: Box<Location>,
     },
+    /// The file is not Parquet: it neither begins nor ends as a Parquet file does.
+    NotParquet {
+        /// The format that its first bytes look like, where they look like one.
+        looks_like: Option<OtherFormat>,
+        /// The file.
+        at: Box<Location>,
+    },
+    /// Something is encrypted, and its key was not given.
+    Encrypted {
+        /// What is encrypted: "the footer", or "column" and its path.
+        what: String,
+        /// Where it was found.
+        at: Box<Location>,
+    },
     /// The file is sound, as far as can be told, but uses something that Lath does not read.
     Unsupported {
         /// The feature, as the specification names it.
@@ -102,12 +119,40 @@ pub enum Error {
     },
     /// The work was stopped by [`Cancel::cancel`](crate::Cancel::cancel).
     Cancelled,
+    /// Lath broke a rule of its own, whatever the file has in it: a bug of Lath, to be reported.
+    Internal {
+        /// What went wrong.
+        what: String,
+        /// What was being read.
+        at: Box<Location>,
+    },
 }
 
 impl Error {
     /// Malformed bytes at a place still to be filled in by [`Error::locate`].
     pub(crate) fn corrupt(what: impl Into<String>) -> Self {
         Self::Corrupt { what: what.into(), at: Box::default() }
+    }
+
+    /// What is encrypted without a key, at a place still to be filled in by [`Error::locate`].
+    pub(crate) fn encrypted(what: impl Into<String>) -> Self {
+        Self::Encrypted { what: what.into(), at: Box::default() }
+    }
+
+    /// A bug of ours, at a place still to be filled in by [`Error::locate`].
+    pub(crate) fn internal(what: impl Into<String>) -> Self {
+        Self::Internal { what: what.into(), at: Box::default() }
+    }
+
+    /// What Arrow says of arrays that were made of checked parts. It refuses only what would be a bug of ours, but for offsets of 32
+    /// bits that sound values can be too long for.
+    pub(crate) fn of_arrow(error: &ArrowError) -> Self {
+        match error {
+            ArrowError::OffsetOverflowError(bytes) => {
+                Self::limit("bytes of a batch with offsets of 32 bits", i32::MAX as u64, *bytes as u64)
+            }
+            other => Self::internal(other.to_string()),
+        }
     }
 
     /// Something that Lath does not read, at a place still to be filled in by [`Error::locate`].
@@ -135,14 +180,17 @@ impl Error {
         Self::Invalid { what: what.into() }
     }
 
-    /// Where the error was found; `None` for a request that cannot be served.
+    /// Where the error was found; `None` for a request that cannot be served, and for work that was stopped.
     pub fn location(&self) -> Option<&Location> {
         match self {
             Self::Corrupt { at, .. }
+            | Self::NotParquet { at, .. }
+            | Self::Encrypted { at, .. }
             | Self::Unsupported { at, .. }
             | Self::OutOfRange { at, .. }
             | Self::Limit { at, .. }
-            | Self::Io { at, .. } => Some(at),
+            | Self::Io { at, .. }
+            | Self::Internal { at, .. } => Some(at),
             Self::Invalid { .. } | Self::Cancelled => None,
         }
     }
@@ -151,10 +199,13 @@ impl Error {
     pub(crate) fn locate(mut self, fill: impl FnOnce(&mut Location)) -> Self {
         match &mut self {
             Self::Corrupt { at, .. }
+            | Self::NotParquet { at, .. }
+            | Self::Encrypted { at, .. }
             | Self::Unsupported { at, .. }
             | Self::OutOfRange { at, .. }
             | Self::Limit { at, .. }
-            | Self::Io { at, .. } => fill(at),
+            | Self::Io { at, .. }
+            | Self::Internal { at, .. } => fill(at),
             Self::Invalid { .. } | Self::Cancelled => {}
         }
         self
@@ -170,12 +221,16 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Corrupt { what, .. } => write!(f, "corrupt data: {what}")?,
+            Self::NotParquet { looks_like: None, .. } => write!(f, "not a Parquet file")?,
+            Self::NotParquet { looks_like: Some(format), .. } => write!(f, "not a Parquet file: it is {format}")?,
+            Self::Encrypted { what, .. } => write!(f, "{what} is encrypted, and no key for it was given")?,
             Self::Unsupported { feature, .. } => write!(f, "not supported: {feature}")?,
             Self::OutOfRange { what, .. } => write!(f, "out of range: {what}")?,
             Self::Limit { what, limit, needed, .. } => write!(f, "{what}: {needed} needed, limit is {limit}")?,
             Self::Io { op, source, .. } => write!(f, "cannot {op}: {source}")?,
             Self::Invalid { what } => return f.write_str(what),
             Self::Cancelled => return f.write_str("cancelled"),
+            Self::Internal { what, .. } => write!(f, "a bug in Lath, please report it: {what}")?,
         }
         match self.location() {
             Some(at) if !at.is_empty() => write!(f, " ({at})"),
@@ -195,6 +250,10 @@ impl std::error::Error for Error {
 
 impl From<KernelError> for Error {
     fn from(error: KernelError) -> Self {
-        Self::corrupt(error.to_string())
+        match error {
+            // Slices whose lengths the caller has to see to; input that does not fit is refused by other names.
+            KernelError::LengthMismatch { .. } => Self::internal(error.to_string()),
+            _ => Self::corrupt(error.to_string()),
+        }
     }
 }

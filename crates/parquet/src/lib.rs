@@ -34,7 +34,7 @@ use lath_source as source;
 
 pub use dataset::{Alignment, Dataset, DatasetFile, DatasetOptions, FooterCache, PartitionColumn, Partitions};
 pub use error::{Error, Location, Result};
-pub use file::{ChunkRange, DecryptionKeys, OpenOptions, ParquetFile, Plan};
+pub use file::{ChunkRange, DecryptionKeys, OpenOptions, OtherFormat, ParquetFile, Plan};
 pub use huge_pages::HugePages;
 pub use lath_source::{ByteRanges, Counted, LocalFile, MappedFile, Traffic};
 pub use options::{Int96Unit, Limits, Strings};

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use lath_parquet::{OpenOptions, Strings};
+use lath_parquet::{Error, OpenOptions, Strings};
 use lath_testkit::equality::check_sound;
 use lath_testkit::random::{FileShape, RandomFile, SchemaShape};
 use lath_testkit::{Seeded, parquet_test_data};
@@ -154,15 +154,27 @@ fn read(bytes: Bytes, way: usize) -> Result<Duration, String> {
         .name("damaged")
         .from_bytes(bytes)
         .and_then(|file| file.read().strings(strings).batch_size(batch_size).verify_crc(false).build());
-    let Ok(mut batches) = batches else { return Ok(clock.elapsed()) };
+    let mut batches = match batches {
+        Ok(batches) => batches,
+        Err(error) => return no_bug(&error).map(|()| clock.elapsed()),
+    };
     loop {
         let batch = batches.next();
         time += clock.elapsed();
         // One at a time: what a batch may take is bounded, not what a caller keeps.
-        let Some(Ok(batch)) = batch else { return Ok(time) };
+        let batch = match batch {
+            Some(Ok(batch)) => batch,
+            Some(Err(error)) => return no_bug(&error).map(|()| time),
+            None => return Ok(time),
+        };
         check_sound(&[batch])?;
         clock = Instant::now();
     }
+}
+
+/// Damage is never taken for a bug.
+fn no_bug(error: &Error) -> Result<(), String> {
+    if let Error::Internal { .. } = error { Err(error.to_string()) } else { Ok(()) }
 }
 
 /// What a worker is at, for the watchdog: when it started its present case, in milliseconds, and which case it is.

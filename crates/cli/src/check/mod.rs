@@ -36,8 +36,12 @@ pub(crate) struct Finding {
 pub(crate) enum Kind {
     /// Data and metadata disagree.
     Mismatch,
+    /// Data is encrypted, and its key was not given.
+    Encrypted,
     /// Data cannot be decoded.
     Corrupt,
+    /// Lath failed, whatever the data is.
+    Internal,
 }
 
 impl fmt::Display for Finding {

@@ -147,8 +147,7 @@ impl Task<'_> {
             for (leaves, array) in counted.iter_mut().zip(batch.columns()) {
                 for leaf in leaves {
                     leaf.count(array, row).map_err(|error| {
-                        let place = leaf.place(self.row_group);
-                        Failure::Corrupt(format!("{name}: {place}: {error}"))
+                        Failure::internal(&format!("{name}: {}", leaf.place(self.row_group)), &error.to_string())
                     })?;
                 }
             }
@@ -173,11 +172,12 @@ impl Task<'_> {
 }
 
 fn undecodable(error: Error, name: &str, place: &str) -> Result<Finding> {
-    match Failure::reading(name, error) {
-        Failure::Corrupt(message) => {
-            let what = message.strip_prefix(name).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(&message);
-            Ok(Finding { kind: Kind::Corrupt, place: place.to_owned(), what: what.to_owned() })
-        }
-        other => Err(other),
-    }
+    let (kind, message) = match Failure::reading(name, error) {
+        Failure::Encrypted(message) => (Kind::Encrypted, message),
+        Failure::Corrupt(message) => (Kind::Corrupt, message),
+        Failure::Internal(message) => (Kind::Internal, message),
+        other => return Err(other),
+    };
+    let what = message.strip_prefix(name).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(&message);
+    Ok(Finding { kind, place: place.to_owned(), what: what.to_owned() })
 }

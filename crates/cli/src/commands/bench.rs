@@ -63,8 +63,8 @@ fn measure_size(size: u64, args: &BloomArgs) -> Result<Measured> {
     let filter = FilledFilter::fill(len, args.small_pages, args.json).map_err(no_memory)?;
     let each = Duration::from_millis(u64::from(args.time));
     measure(&filter, args.filters as usize, each).map_err(|wrong| match wrong {
-        Wrong::Kernel(error) => Failure::Corrupt(error.to_string()),
-        Wrong::Answers { what, tier } => Failure::Corrupt(format!("{what} at the {tier} tier: please report this")),
+        Wrong::Kernel(error) => Failure::internal("bench", &error.to_string()),
+        Wrong::Answers { what, tier } => Failure::internal("bench", &format!("{what} at the {tier} tier")),
     })
 }
 

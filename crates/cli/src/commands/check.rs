@@ -33,16 +33,20 @@ pub(super) fn run(args: &CheckArgs) -> Result<Outcome> {
                 }
             }
             Ok((_, findings)) => {
-                let is_corrupt = findings.iter().any(|finding| finding.kind == Kind::Corrupt);
-                outcome = worse(outcome, if is_corrupt { Outcome::Corrupt } else { Outcome::Nothing });
+                outcome = findings.iter().map(|finding| outcome_of(finding.kind)).fold(outcome, worse);
                 findings.iter().map(|finding| format!("{name}: {}\n", printable(finding.to_string()))).collect()
             }
             // One broken file must not hide the others.
-            Err(Failure::Corrupt(message)) => {
-                outcome = Outcome::Corrupt;
-                format!("{}\n", printable(message))
+            Err(failure) => {
+                let of_file = match &failure {
+                    Failure::Encrypted(_) => Outcome::Encrypted,
+                    Failure::Corrupt(_) => Outcome::Corrupt,
+                    Failure::Internal(_) => Outcome::Internal,
+                    _ => return Err(failure),
+                };
+                outcome = worse(outcome, of_file);
+                format!("{}\n", printable(failure.to_string()))
             }
-            Err(other) => return Err(other),
         };
         progress.clear();
         let written = target.write_all(report.as_bytes()).and_then(|()| target.flush());
@@ -50,6 +54,15 @@ pub(super) fn run(args: &CheckArgs) -> Result<Outcome> {
     }
     target.finish()?;
     Ok(outcome)
+}
+
+fn outcome_of(kind: Kind) -> Outcome {
+    match kind {
+        Kind::Mismatch => Outcome::Nothing,
+        Kind::Encrypted => Outcome::Encrypted,
+        Kind::Corrupt => Outcome::Corrupt,
+        Kind::Internal => Outcome::Internal,
+    }
 }
 
 fn worse(one: Outcome, other: Outcome) -> Outcome {

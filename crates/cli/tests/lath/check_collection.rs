@@ -65,6 +65,17 @@ fn every_file_gets_the_right_verdict() {
         let is_right = run.code == *code && text.contains(part) && text.lines().count() == *lines;
         assert!(is_right && run.stderr.is_empty(), "{name}: exit code {}\n{text}{}", run.code, run.stderr);
     }
+    for name in files(&root, ".parquet.encrypted") {
+        let run = lath(["check", root.join(&name).to_str().unwrap()]);
+        let text = String::from_utf8_lossy(&run.stdout);
+        // The columns that have no key of their own are read where the footer is.
+        let (part, lines) = match name.contains("plaintext_footer") {
+            true => ("is encrypted: give its key with", if name.contains("aes256") { 8 } else { 2 }),
+            false => ("the footer is encrypted: give its key with", 1),
+        };
+        let is_right = run.code == 2 && text.contains(part) && text.lines().count() == lines;
+        assert!(is_right && run.stderr.is_empty(), "{name}: exit code {}\n{text}{}", run.code, run.stderr);
+    }
     // A file that is gone or renamed has no verdict any more.
     for name in verdicts.keys().filter(|name| name.ends_with(".parquet")) {
         assert!(names.iter().any(|other| other == name), "{name} is not there");

@@ -120,7 +120,7 @@ fn fixed_size_list_array(
     limits: &Limits,
 ) -> Result<ArrayRef> {
     let len = offsets.len() - 1;
-    let size_usize = usize::try_from(size).map_err(|_| Error::corrupt("a fixed-size list of negative size"))?;
+    let size_usize = usize::try_from(size).map_err(|_| Error::internal("a fixed-size list of negative size"))?;
     let wrong = |slot: usize| {
         let is_null = nulls.as_ref().is_some_and(|nulls| nulls.is_null(slot));
         !is_null && offsets[slot + 1] - offsets[slot] != i64::from(size)
@@ -160,10 +160,10 @@ fn pad(
     let mut padded = MutableArrayData::new(vec![&data], true, len * size);
     for slot in 0..len {
         if nulls.is_some_and(|nulls| nulls.is_null(slot)) {
-            padded.try_extend_nulls(size).map_err(|error| Error::corrupt(error.to_string()))?;
+            padded.try_extend_nulls(size).map_err(|error| Error::of_arrow(&error))?;
         } else {
             let range = offsets[slot] as usize..offsets[slot + 1] as usize;
-            padded.try_extend(0, range.start, range.end).map_err(|error| Error::corrupt(error.to_string()))?;
+            padded.try_extend(0, range.start, range.end).map_err(|error| Error::of_arrow(&error))?;
         }
     }
     Ok(make_array(padded.freeze()))

@@ -48,7 +48,7 @@ fn visit(node: &Node, leaves: &mut impl Iterator<Item = LeafBatch>, limits: &Lim
     match &node.kind {
         NodeKind::Leaf(_) => {
             let LeafBatch { array, def_levels, rep_levels } =
-                leaves.next().ok_or_else(|| Error::invalid("a leaf of the schema was not read"))?;
+                leaves.next().ok_or_else(|| Error::internal("a leaf of the schema was not read"))?;
             Ok(Assembled { array, def_levels, rep_levels })
         }
         NodeKind::Struct(children) => {

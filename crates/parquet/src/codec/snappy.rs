@@ -1,7 +1,7 @@
 use lath_kernels::snappy;
 
 use super::{check_ratio, room};
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// The longest output per byte: copies of 64 bytes take three.
 const MAX_RATIO: usize = 22;
@@ -13,5 +13,7 @@ pub(super) fn decompress(src: &[u8], dst: &mut Vec<u8>, len: usize) -> Result<us
         return Ok(stated);
     }
     check_ratio("Snappy", src.len(), len, MAX_RATIO)?;
-    Ok(snappy::decompress(src, room(dst, len + snappy::SLACK_LEN))?)
+    // The room is there: whatever the kernel refuses, the stated length too, is in the stream.
+    snappy::decompress(src, room(dst, len + snappy::SLACK_LEN))
+        .map_err(|error| Error::corrupt(format!("Snappy: {error}")))
 }

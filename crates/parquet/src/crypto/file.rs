@@ -62,7 +62,7 @@ impl FileDecryptor {
                 self.properties.column_key(&column.path_in_schema.join("."), column.key_metadata.as_deref())
             }
         };
-        let key = key.map_err(|error| Error::invalid(error.to_string()))?;
+        let key = key.map_err(|_| Error::encrypted(format!("column {}", chunk.column_path().string())))?;
         PageDecryptor::new(&key, self.file_aad.clone(), row_group, column).map(Some)
     }
 }

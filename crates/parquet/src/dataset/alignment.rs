@@ -106,7 +106,7 @@ impl Alignment {
         let columns = self.sources.iter().zip(self.target.fields()).map(|(source, field)| match source {
             Source::Constant(value) => repeat(value, row_count).map_err(failed),
             Source::Column(at) => {
-                let column = batch.columns().get(*at).ok_or_else(|| Error::invalid("a batch lacks a column"))?;
+                let column = batch.columns().get(*at).ok_or_else(|| Error::internal("a batch lacks a column"))?;
                 conform(column, field.data_type()).map_err(|error| {
                     Error::invalid(format!(
                         "column {:?}: a value of type {} does not fit {}: {error}",

@@ -161,7 +161,7 @@ impl DictionaryColumn {
             (dictionary, _) => {
                 let plain = self.values.finish(None)?;
                 match dictionary {
-                    Some(dictionary) => concat(&[dictionary, &plain]).map_err(|e| Error::corrupt(e.to_string()))?,
+                    Some(dictionary) => concat(&[dictionary, &plain]).map_err(|error| Error::of_arrow(&error))?,
                     None => plain,
                 }
             }
@@ -175,7 +175,7 @@ impl DictionaryColumn {
 
     fn build(&self, keys: Int32Array, values: ArrayRef) -> Result<ArrayRef> {
         if self.key_type == DataType::Int32 {
-            let array = DictionaryArray::try_new(keys, values).map_err(|error| Error::corrupt(error.to_string()))?;
+            let array = DictionaryArray::try_new(keys, values).map_err(|error| Error::of_arrow(&error))?;
             return Ok(Arc::new(array));
         }
         let options = CastOptions { safe: false, ..CastOptions::default() };
@@ -193,7 +193,7 @@ impl DictionaryColumn {
             .add_buffer(narrow_keys.to_data().buffers()[0].clone())
             .add_child_data(values.to_data())
             .build()
-            .map_err(|error| Error::corrupt(error.to_string()))?;
+            .map_err(|error| Error::of_arrow(&error))?;
         Ok(make_array(data))
     }
 }

@@ -322,7 +322,7 @@ impl FixedColumn {
 
     fn open_page(&mut self) -> Result<()> {
         if let PageState::Pending(pending) = &mut self.page {
-            let values = pending.take().ok_or_else(|| Error::corrupt("values are asked for before any data page"))?;
+            let values = pending.take().ok_or_else(|| Error::internal("values are asked for before any data page"))?;
             self.page = self.open(values)?;
         }
         Ok(())
@@ -550,5 +550,5 @@ fn expand(region: &mut [u8], width: usize, value_count: usize, validity: &[u8], 
 
 fn build(data_type: &DataType, len: usize, bytes: Buffer, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
     let data = ArrayData::builder(data_type.clone()).len(len).add_buffer(bytes).nulls(nulls).build();
-    Ok(make_array(data.map_err(|error| Error::corrupt(error.to_string()))?))
+    Ok(make_array(data.map_err(|error| Error::of_arrow(&error))?))
 }

@@ -20,6 +20,7 @@ use parquet::file::metadata::{
 
 use super::known_schemas::{self, KnownSchema, SchemaBytes};
 use super::orders::TotalOrders;
+use super::other_format::{HEAD_BYTES, OtherFormat};
 use super::outline::check_outline;
 use super::repair::without_mistyped_fields;
 use crate::crypto::FileDecryptor;
@@ -61,7 +62,8 @@ impl Footer {
     pub(super) fn read(source: &dyn ByteRanges, guess_bytes: u64, limits: &Limits) -> Result<Self> {
         let file_bytes = source.len();
         if file_bytes < LEAST_FILE_BYTES {
-            return Err(Error::corrupt(format!("a file of {file_bytes} bytes is too short for Parquet")));
+            let what = format!("a file of {file_bytes} bytes is too short for Parquet");
+            return Err(not_whole(source, what));
         }
         let first_start = file_bytes.saturating_sub(guess_bytes.max(TAIL_BYTES));
         let first = read_into(source, first_start..file_bytes, BUFFER.take())?;
@@ -74,8 +76,8 @@ impl Footer {
             b"PAR1" => false,
             b"PARE" => true,
             _ => {
-                let what = "the file does not end with PAR1: it is not a Parquet file, or was cut short";
-                return Err(at_tail(Error::corrupt(what)));
+                let what = "the file begins as a Parquet file and does not end as one: it was cut short";
+                return Err(not_whole(source, what.to_owned()).locate(|at| at.offset = Some(tail_start)));
             }
         };
         let footer_bytes = u64::from(u32::from_le_bytes([len0, len1, len2, len3]));
@@ -147,7 +149,7 @@ impl Footer {
         let outline = if !self.is_encrypted {
             Some(check_outline(self.content(), &options.limits)?)
         } else if decryption.is_none() {
-            return Err(Error::invalid("the file's footer is encrypted, and no keys were given"));
+            return Err(Error::encrypted("the footer"));
         } else {
             None
         };
@@ -203,6 +205,18 @@ impl Footer {
         };
         repaired().or_else(|| decode_with(Some(without_statistics())).ok()).ok_or(error)
     }
+}
+
+/// Why a file without the end of a Parquet file cannot be read: `what`, if it begins as one, and otherwise because it is none.
+fn not_whole(source: &dyn ByteRanges, what: String) -> Error {
+    let head = match read(source, 0..source.len().min(HEAD_BYTES)) {
+        Ok(head) => head,
+        Err(error) => return error,
+    };
+    if head.starts_with(b"PAR1") || head.starts_with(b"PARE") {
+        return Error::corrupt(what);
+    }
+    Error::NotParquet { looks_like: OtherFormat::recognise(&head), at: Box::default() }
 }
 
 /// Decodes a footer, given with the tail behind it, of a file of `file_bytes` that is encrypted or signed.

@@ -8,6 +8,7 @@ mod keys;
 mod known_schemas;
 mod options;
 mod orders;
+mod other_format;
 mod outline;
 mod plan;
 mod ranges;
@@ -26,7 +27,7 @@ use parquet::file::metadata::ParquetMetaData;
 
 use self::footer::Footer;
 use crate::crypto::FileDecryptor;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::options::Limits;
 use crate::page::ChunkSpec;
 use crate::predicate::Literal;
@@ -41,6 +42,7 @@ pub(crate) use known_schemas::KnownSchema;
 pub(crate) use options::LOCAL_FOOTER_GUESS_BYTES;
 pub use options::OpenOptions;
 pub(crate) use orders::StatisticsOrder;
+pub use other_format::OtherFormat;
 pub(crate) use plan::collect_columns;
 pub use plan::{ChunkRange, Plan};
 
@@ -132,7 +134,8 @@ impl ParquetFile {
     }
 
     /// What the footer says, with the column and offset indexes that the file has, in
-    /// [`ParquetMetaData::column_index`] and [`ParquetMetaData::offset_index`]. They are read by the first call and kept.
+    /// [`ParquetMetaData::column_index`] and [`ParquetMetaData::offset_index`]. They are read by the first call and kept. Those of
+    /// encrypted columns whose key was not given are left out: the one is `NONE`, and the other has no pages.
     ///
     /// # Errors
     /// [`Error::Io`](crate::Error::Io) if they cannot be read, [`Error::Corrupt`](crate::Error::Corrupt) if they are malformed,
@@ -142,7 +145,11 @@ impl ParquetFile {
         if let Some(metadata) = indexed.get() {
             return Ok(metadata);
         }
-        let loaded = index::load(&*self.source, metadata, &options.limits)
+        let is_locked = |row_group, column| {
+            let spec = ChunkSpec::new(metadata, row_group, column, None, self.shared.decryptor.as_ref());
+            matches!(spec, Err(Error::Encrypted { .. }))
+        };
+        let loaded = index::load(&*self.source, metadata, &options.limits, is_locked)
             .map_err(|error| error.locate(|at| at.file = at.file.take().or_else(|| options.name.clone())))?;
         Ok(indexed.get_or_init(|| {
             self.shared.kept_bytes.fetch_add(loaded.memory_size(), Ordering::Relaxed);
@@ -278,7 +285,7 @@ impl ParquetFile {
         Ok(spec)
     }
 
-    pub(crate) fn locate(&self, error: crate::Error) -> crate::Error {
+    pub(crate) fn locate(&self, error: Error) -> Error {
         error.locate(|at| at.file = at.file.take().or_else(|| self.shared.options.name.clone()))
     }
 }

@@ -176,8 +176,9 @@ impl OpenOptions {
     /// the largest footer so far had and an eighth more), and once more if it is longer.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] for something that is no Parquet file or has a malformed footer, [`Error::Limit`] for a footer over
-    /// the limits, [`Error::Unsupported`] for a feature that is not read, [`Error::Invalid`] if keys are missing.
+    /// [`Error::NotParquet`] for something that neither begins nor ends as a Parquet file, [`Error::Corrupt`] for a file that was cut
+    /// short or has a malformed footer, [`Error::Limit`] for a footer over the limits, [`Error::Unsupported`] for a feature that
+    /// is not read, [`Error::Encrypted`] if the footer is encrypted and no keys were given.
     pub fn from_source(self, source: Arc<dyn ByteRanges>) -> Result<ParquetFile> {
         let name = self.name.clone();
         ParquetFile::new(source, self).map_err(|error| error.locate(|at| at.file = at.file.take().or(name)))

@@ -81,7 +81,7 @@ impl ChunkSpec {
         let decryptor = match decryptor {
             Some(decryptor) => decryptor.column(chunk, row_group, column).map_err(locate)?.map(Arc::new),
             None if chunk.crypto_metadata().is_some() => {
-                return Err(locate(Error::invalid(format!("column {path} is encrypted and no key was given"))));
+                return Err(locate(Error::encrypted(format!("column {path}"))));
             }
             None => None,
         };

@@ -215,7 +215,7 @@ impl BoundColumn {
             }
         }
         let indices = UInt32Array::new(ScalarBuffer::from(indices), Some(NullBuffer::from(valid)));
-        take(map.values(), &indices, None).map_err(|error| Error::invalid(error.to_string()))
+        take(map.values(), &indices, None).map_err(|error| Error::of_arrow(&error))
     }
 
     fn absent(&self) -> Error {
@@ -231,5 +231,5 @@ fn below(nulls: Option<&NullBuffer>, child: &ArrayRef) -> Result<ArrayRef> {
     }
     let nulls = NullBuffer::union(Some(nulls), child.nulls());
     let data = child.to_data().into_builder().nulls(nulls).build();
-    data.map(make_array).map_err(|error| Error::invalid(error.to_string()))
+    data.map(make_array).map_err(|error| Error::of_arrow(&error))
 }

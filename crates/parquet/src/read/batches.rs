@@ -93,7 +93,7 @@ impl Batches {
         }
         let options = RecordBatchOptions::new().with_row_count(Some(row_count));
         RecordBatch::try_new_with_options(Arc::clone(&self.plan.schema), arrays, &options)
-            .map_err(|error| Error::corrupt(error.to_string()))
+            .map_err(|error| Error::of_arrow(&error))
     }
 }
 

@@ -153,5 +153,5 @@ impl PlannedLeaf {
 
 /// What ends a stream that was asked for a batch it does not have.
 pub(super) fn stream_ended() -> Error {
-    Error::corrupt("a column has fewer batches than its row groups have rows")
+    Error::internal("a column has fewer batches than its row groups have rows")
 }

@@ -209,7 +209,7 @@ impl Shared {
                 }
                 // The waiting thread must not wait for ever; it learns of the bug here instead.
                 Err(_) => {
-                    decoded.push_back(Err(Error::corrupt("a decoding thread panicked")));
+                    decoded.push_back(Err(Error::internal("a decoding thread panicked")));
                     ended = true;
                 }
             }

@@ -160,7 +160,6 @@ impl PlannedColumn {
     pub(super) fn batch(&self, array: ArrayRef) -> Result<RecordBatch> {
         let schema = Arc::new(Schema::new(vec![Arc::clone(&self.node.field)]));
         let options = RecordBatchOptions::new().with_row_count(Some(array.len()));
-        RecordBatch::try_new_with_options(schema, vec![array], &options)
-            .map_err(|error| Error::corrupt(error.to_string()))
+        RecordBatch::try_new_with_options(schema, vec![array], &options).map_err(|error| Error::of_arrow(&error))
     }
 }

@@ -357,7 +357,7 @@ fn intersection(left: &[Range<u64>], right: &[Range<u64>]) -> Vec<Range<u64>> {
 
 /// What a worker says that panicked: a bug of ours, of which the caller must learn instead of waiting for ever.
 pub(super) fn panicked() -> Error {
-    Error::corrupt("a scanning thread panicked")
+    Error::internal("a scanning thread panicked")
 }
 
 #[cfg(test)]

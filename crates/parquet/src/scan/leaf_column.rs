@@ -272,7 +272,7 @@ struct Filter {
 impl Filter {
     fn filter(&self, array: &ArrayRef) -> Result<ArrayRef> {
         let predicate = self.predicate.get_or_init(|| FilterBuilder::new(&self.mask.to_array()).optimize().build());
-        predicate.filter(array).map_err(|error| Error::invalid(error.to_string()))
+        predicate.filter(array).map_err(|error| Error::of_arrow(&error))
     }
 }
 

@@ -69,9 +69,7 @@ impl Producer {
         let joined = match self.pending.as_slice() {
             [] => return Ok(None),
             [batch] => batch.clone(),
-            [first, ..] => {
-                concat_batches(&first.schema(), &self.pending).map_err(|error| Error::invalid(error.to_string()))?
-            }
+            [first, ..] => concat_batches(&first.schema(), &self.pending).map_err(|error| Error::of_arrow(&error))?,
         };
         self.pending.clear();
         self.pending_rows = 0;
@@ -136,7 +134,7 @@ fn compact(batch: RecordBatch) -> Result<RecordBatch> {
     });
     let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
     RecordBatch::try_new_with_options(batch.schema(), columns.collect(), &options)
-        .map_err(|error| Error::invalid(error.to_string()))
+        .map_err(|error| Error::of_arrow(&error))
 }
 
 fn compact_views<T: ByteViewType>(column: &ArrayRef, views: &GenericByteViewArray<T>) -> ArrayRef {

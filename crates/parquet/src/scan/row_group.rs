@@ -186,7 +186,7 @@ impl RowGroupScan {
         }
         let options = RecordBatchOptions::new().with_row_count(Some(kept.count()));
         let batch = RecordBatch::try_new_with_options(Arc::clone(&plan.schema), arrays, &options)
-            .map_err(|error| Error::corrupt(error.to_string()))?;
+            .map_err(|error| Error::of_arrow(&error))?;
         Ok(batch)
     }
 
@@ -465,5 +465,5 @@ fn is_sparse(kept: &Mask, domain: &Mask, sparse: usize) -> bool {
 }
 
 fn not_held() -> Error {
-    Error::corrupt("a column was not decoded where it is needed")
+    Error::internal("a column was not decoded where it is needed")
 }

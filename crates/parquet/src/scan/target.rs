@@ -133,13 +133,13 @@ impl FileTarget {
             Place::Column(index) => Ok(Arc::clone(aligned.column(*index))),
             Place::FileName => Ok(repeated(&self.name, row_count, field.data_type())),
             Place::RowNumber => {
-                row_numbers.as_ref().map(Arc::clone).ok_or_else(|| Error::invalid("row numbers are missing"))
+                row_numbers.as_ref().map(Arc::clone).ok_or_else(|| Error::internal("row numbers are missing"))
             }
         });
         let columns: Vec<ArrayRef> = columns.collect::<Result<_>>()?;
         let options = RecordBatchOptions::new().with_row_count(Some(row_count));
         RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options)
-            .map_err(|error| Error::corrupt(error.to_string()))
+            .map_err(|error| Error::of_arrow(&error))
     }
 }
 

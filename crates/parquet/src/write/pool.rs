@@ -244,7 +244,7 @@ impl Shared {
             })
         }));
         // The caller must not wait for ever; it learns of the bug here instead.
-        let outcome = outcome.unwrap_or_else(|_| Err(Error::invalid("an encoding thread panicked")));
+        let outcome = outcome.unwrap_or_else(|_| Err(Error::internal("an encoding thread panicked")));
 
         let mut state = self.lock();
         state.busy_count -= 1;

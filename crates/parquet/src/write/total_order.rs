@@ -23,7 +23,7 @@ pub(super) fn say(footer: &[u8], schema: &WriteSchema, row_groups: &[RowGroup]) 
     let has_total_order = |column: usize| schema.leaves.get(column).is_some_and(LeafSchema::has_total_order);
     let mut splices = Vec::new();
     walk(footer, nan_count, has_total_order, &mut splices)
-        .map_err(|error| Error::invalid(format!("the footer cannot be changed: {error:?}")))?;
+        .map_err(|error| Error::internal(format!("the footer cannot be changed: {error:?}")))?;
 
     let mut changed = Vec::with_capacity(footer.len() + 4 * splices.len());
     let mut copied = 0;

@@ -276,10 +276,15 @@ enum Bound {
 }
 
 fn page_table(subject: &Subject, row_group: usize, column: usize) -> String {
-    let descriptor = subject.metadata.row_group(row_group).column(column).column_descr();
+    let chunk = subject.metadata.row_group(row_group).column(column);
+    let descriptor = chunk.column_descr();
     let path = printable(descriptor.path().string());
     let Some(pages) = pages(&subject.metadata, row_group, column) else {
-        return format!("\nPages of {path} in row group {row_group}: no offset index\n");
+        let why = match chunk.crypto_metadata() {
+            Some(_) => "encrypted: give its key with --footer-key and --column-key",
+            None => "no offset index",
+        };
+        return format!("\nPages of {path} in row group {row_group}: {why}\n");
     };
     let value = |bytes: Option<&[u8]>| {
         bytes.and_then(|bytes| Statistic::decode(bytes, descriptor)).map(|value| value.text()).unwrap_or_default()

@@ -1,5 +1,7 @@
 use std::path::PathBuf;
 
+use parquet::file::page_index::column_index::ColumnIndexMetaData;
+
 use crate::error::Error;
 use crate::file::{DecryptionKeys, OpenOptions, ParquetFile};
 use crate::schema::Projection;
@@ -79,7 +81,7 @@ fn a_retriever_is_asked_with_the_key_metadata_of_the_file() {
 fn missing_and_wrong_keys_are_told_apart_from_damage() {
     let Some(path) = data("encrypt_columns_and_footer.parquet.encrypted") else { return };
     let error = ParquetFile::open(&path).unwrap_err();
-    assert!(matches!(error, Error::Invalid { .. }), "{error}");
+    assert!(matches!(&error, Error::Encrypted { what, .. } if what == "the footer"), "{error}");
     let wrong = OpenOptions::new().decryption(DecryptionKeys::new(*b"5432109876543210")).open(&path).unwrap_err();
     assert!(wrong.to_string().contains("decrypt"), "{wrong}");
     let short = OpenOptions::new().decryption(DecryptionKeys::new("short")).open(&path).unwrap_err();
@@ -93,7 +95,32 @@ fn columns_that_are_not_encrypted_need_no_keys() {
     let readable = file.plan(Some(&Projection::from_paths(["int32_field"])), None).unwrap();
     assert_eq!(readable.chunks.len(), 1);
     let error = file.plan(Some(&Projection::from_paths(["double_field"])), None).unwrap_err();
-    assert!(error.to_string().contains("encrypted"), "{error}");
+    assert!(matches!(&error, Error::Encrypted { what, .. } if what == "column double_field"), "{error}");
+    assert_eq!(error.location().unwrap().column.as_deref(), Some("double_field"));
+}
+
+#[test]
+fn the_page_index_leaves_out_columns_whose_key_was_not_given() {
+    let name = "encrypt_columns_plaintext_footer.parquet.encrypted";
+    let some_keys = || DecryptionKeys::new(*FOOTER_KEY).column_key(COLUMN_KEYS[0].0, *COLUMN_KEYS[0].1);
+    for (keys, locked) in [(None, 2), (Some(some_keys()), 1), (Some(keys()), 0)] {
+        let Some(path) = data(name) else { return };
+        let options = OpenOptions::new();
+        let file = match keys {
+            Some(keys) => options.decryption(keys).open(path).unwrap(),
+            None => options.open(path).unwrap(),
+        };
+        let metadata = file.page_index().unwrap();
+        let (offsets, columns) = (&metadata.offset_index().unwrap()[0], &metadata.column_index().unwrap()[0]);
+        let without_pages: Vec<usize> = (0..8).filter(|&column| offsets[column].page_locations().is_empty()).collect();
+        let is_locked = |column: &usize| metadata.row_group(0).column(*column).crypto_metadata().is_some();
+        assert!(without_pages.iter().all(is_locked) && without_pages.len() == locked, "{without_pages:?}");
+        for column in without_pages {
+            assert!(matches!(columns[column], ColumnIndexMetaData::NONE));
+            // What the footer says stays as it is.
+            assert!(metadata.row_group(0).column(column).offset_index_offset().is_some());
+        }
+    }
 }
 
 #[test]

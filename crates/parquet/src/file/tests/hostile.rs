@@ -5,7 +5,7 @@ use bytes::Bytes;
 
 use super::{Watched, written};
 use crate::error::{Error, Result};
-use crate::file::{OpenOptions, ParquetFile};
+use crate::file::{OpenOptions, OtherFormat, ParquetFile};
 use crate::options::Limits;
 
 /// A file of nothing but `footer`.
@@ -65,17 +65,20 @@ fn a_file_of_hand_made_thrift_opens() {
 
 #[test]
 fn what_is_no_parquet_file_is_refused() {
-    assert_eq!(corrupt(ParquetFile::from_bytes(Bytes::new())), "a file of 0 bytes is too short for Parquet");
+    let none_at_all = ParquetFile::from_bytes(Bytes::new()).unwrap_err();
+    assert!(matches!(none_at_all, Error::NotParquet { looks_like: Some(OtherFormat::Empty), .. }), "{none_at_all}");
     assert_eq!(
         corrupt(ParquetFile::from_bytes(Bytes::from_static(b"PAR1PAR1"))),
         "a file of 8 bytes is too short for Parquet"
     );
     let text = Bytes::from_static(b"this is some text, which is not Parquet");
     let error = OpenOptions::new().name("some.txt").from_bytes(text).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "corrupt data: the file does not end with PAR1: it is not a Parquet file, or was cut short (file some.txt, offset 31)"
-    );
+    assert_eq!(error.to_string(), "not a Parquet file: it is text, perhaps CSV (file some.txt, offset 31)");
+    let bytes = ParquetFile::from_bytes(Bytes::from_static(&[0x80; 100])).unwrap_err();
+    assert!(matches!(bytes, Error::NotParquet { looks_like: None, .. }), "{bytes}");
+    let whole = written(10);
+    let cut = "the file begins as a Parquet file and does not end as one: it was cut short";
+    assert_eq!(corrupt(ParquetFile::from_bytes(whole.slice(..whole.len() - 9))), cut);
     assert!(matches!(ParquetFile::open("/nowhere/at/all.parquet"), Err(Error::Io { op: "open", .. })));
 }
 
