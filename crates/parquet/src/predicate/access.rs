@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, RecordBatch, UInt32Array, make_array};
+use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, UInt32Array, make_array};
 use arrow_buffer::{NullBuffer, ScalarBuffer};
 use arrow_schema::{DataType, FieldRef, Fields};
 use arrow_select::take::take;
@@ -230,6 +230,10 @@ fn below(nulls: Option<&NullBuffer>, child: &ArrayRef) -> Result<ArrayRef> {
         return Ok(Arc::clone(child));
     }
     let nulls = NullBuffer::union(Some(nulls), child.nulls());
+    if let Some(child) = child.as_boolean_opt() {
+        // A slice of bits begins within a buffer, at an offset that array data has its nulls begin at too.
+        return Ok(Arc::new(BooleanArray::new(child.values().clone(), nulls)));
+    }
     let data = child.to_data().into_builder().nulls(nulls).build();
     data.map(make_array).map_err(|error| Error::of_arrow(&error))
 }

@@ -249,6 +249,18 @@ fn booleans_stand_for_themselves() {
 }
 
 #[test]
+fn booleans_of_a_struct_with_nulls_are_found_in_a_slice_that_begins_within_a_byte() {
+    let flags: ArrayRef = Arc::new(BooleanArray::from(vec![true; 30]));
+    let fields = vec![Field::new("flag", DataType::Boolean, true)].into();
+    let nulls = NullBuffer::from((0..30).map(|row| row % 2 == 0).collect::<Vec<_>>());
+    let column: ArrayRef = Arc::new(StructArray::new(fields, vec![flags], Some(nulls)));
+    let rows = RecordBatch::try_from_iter([("s", column)]).unwrap().slice(5, 20);
+    let filter = Predicate::parse("s.flag").unwrap().filter(rows.schema_ref()).unwrap();
+    let kept = filter.evaluate(&rows).unwrap();
+    assert_eq!((kept.len(), kept.true_count()), (20, 10));
+}
+
+#[test]
 fn fields_of_structs_and_names_in_quotes_are_found() {
     check(&[("rider.age > 40", &[2]), ("RIDER.Age = 30", &[0]), ("\"rider\".\"age\" = 30", &[0])]);
     assert!(find("\"RIDER\".age = 30").unwrap_err().contains("there is no column \"RIDER\""));
