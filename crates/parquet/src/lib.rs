@@ -44,7 +44,7 @@ pub use read::{Batches, ReadBuilder};
 pub use scan::{Cancel, Scan, ScanBatches, ScanProgress, ScanReport, ScanStream, ScanTimes};
 pub use schema::Projection;
 pub use write::{
-    AtomicFile, BloomFilter, ChosenEncoding, Codec, ColumnOptions, ColumnSummary, MergedBatches, PageVersion,
-    ParquetWriter, Profile, SortOptions, SortedBatches, Sorter, SortingColumn, SortingWriter, StatisticsLevel,
-    ValueEncoding, WriteOptions, WriteSummary,
+    AtomicFile, AtomicFiles, BloomFilter, ChosenEncoding, Codec, ColumnOptions, ColumnSummary, MergedBatches,
+    PageVersion, ParquetWriter, Profile, SortOptions, SortedBatches, Sorter, SortingColumn, SortingWriter,
+    StatisticsLevel, Uncommitted, ValueEncoding, WriteOptions, WriteSummary,
 };

@@ -42,7 +42,7 @@ pub use options::{
 };
 pub use sort::{MergedBatches, SortOptions, SortedBatches, Sorter, SortingWriter};
 pub use summary::{ChosenEncoding, ColumnSummary, WriteSummary};
-pub use target::AtomicFile;
+pub use target::{AtomicFile, AtomicFiles, Uncommitted};
 
 pub(crate) use striped::Striped;
 pub(crate) use thrift::ThriftWriter;

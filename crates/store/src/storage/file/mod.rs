@@ -185,13 +185,14 @@ fn open_for_writing(path: &Path, create: bool) -> Result<File> {
             Err(error) if error.kind() == io::ErrorKind::NotFound && create => {}
             opened => return opened.map_err(Error::io("open", path)),
         }
+        // Opened first, so that where that is not possible nothing is created.
+        let folder = folder_of(path);
+        let opened = File::open(folder).map_err(Error::io("open", folder))?;
         match options.clone().create_new(true).open(path) {
             // Another process was faster.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(Error::io("create", path)(error)),
             Ok(file) => {
-                let folder = folder_of(path);
-                let opened = File::open(folder).map_err(Error::io("open", folder))?;
                 opened.sync_all().map_err(Error::io("sync", folder))?;
                 return Ok(file);
             }

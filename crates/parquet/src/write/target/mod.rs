@@ -1,0 +1,137 @@
+//! Files that appear whole or not at all.
+
+mod files;
+mod folder;
+mod temporary;
+#[cfg(test)]
+mod tests;
+mod uncommitted;
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+pub use files::AtomicFiles;
+pub use uncommitted::Uncommitted;
+
+use self::folder::Folder;
+use self::uncommitted::{Begun, Entry};
+use crate::error::{Error, Result};
+
+/// What failed, where everything has its name but that may not last.
+const UNSYNCED: &str =
+    "write the folder to the disk (the output is complete and in place, but a power failure may undo that)";
+
+/// A file under construction: bytes go to a temporary file in the same folder, which takes the place of the target in
+/// [`commit`](Self::commit). Dropped before, it removes the temporary file and leaves the target as it was.
+///
+/// A target that is neither absent nor a regular file (a device, a pipe) is written to directly.
+///
+/// The temporary file is called `.NAME.lath-0.partial`, or has another number. What a process that was killed has left under
+/// such a name is removed by the next one that creates the same file.
+#[derive(Debug)]
+pub struct AtomicFile {
+    // Before the file, so that the temporary name goes while the file is locked.
+    pending: Option<Pending>,
+    file: File,
+    name: Arc<str>,
+}
+
+/// A file that still has its temporary name.
+#[derive(Debug)]
+struct Pending {
+    entry: Entry,
+    path: PathBuf,
+    folder: Folder,
+}
+
+impl AtomicFile {
+    /// Creates the temporary file.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if it cannot be created, or its folder cannot be opened.
+    pub fn create(path: impl AsRef<Path>) -> Result<Self> {
+        Self::create_with(path, &Uncommitted::new())
+    }
+
+    /// The same, with the file in a list by which all that is not committed can be removed.
+    ///
+    /// # Errors
+    /// As [`create`](Self::create), and [`Error::Cancelled`] if the list was abandoned.
+    pub fn create_with(path: impl AsRef<Path>, uncommitted: &Uncommitted) -> Result<Self> {
+        let path = path.as_ref();
+        let name: Arc<str> = path.display().to_string().into();
+        let failed = |op| {
+            let name = &name;
+            move |error| located(Error::io(op, error), name)
+        };
+        let existing = fs::metadata(path).ok();
+        if existing.as_ref().is_some_and(|existing| !existing.is_file() && !existing.is_dir()) {
+            let file = OpenOptions::new().write(true).open(path).map_err(failed("create"))?;
+            return Ok(Self { pending: None, file, name });
+        }
+        // Through a symbolic link the file that it names is replaced, not the link.
+        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        if path.file_name().is_none() || path.is_dir() {
+            return Err(failed("create")(io::Error::from(io::ErrorKind::IsADirectory)));
+        }
+        let folder = Folder::of(&path).map_err(failed("open its folder"))?;
+        let (entry, file) = uncommitted.begin(|| {
+            let (file, temporary) = temporary::create_file(&path, &folder).map_err(failed("create"))?;
+            Ok((Begun { temporary, made: Vec::new() }, file))
+        })?;
+        // Dropped on an error, it removes the file again.
+        let target = Self { pending: Some(Pending { entry, path, folder }), file, name: Arc::clone(&name) };
+        if let Some(existing) = existing {
+            target.file.set_permissions(existing.permissions()).map_err(failed("create"))?;
+        }
+        Ok(target)
+    }
+
+    /// Writes everything to the disk and gives the file its name, which is then written to the disk too: after a crash, the
+    /// target is what it was or what it is now.
+    ///
+    /// # Errors
+    /// [`Error::Io`]; the target is as it was, unless the error is that its folder could not be written to the disk.
+    /// [`Error::Cancelled`] if it was abandoned.
+    pub fn commit(mut self) -> Result<()> {
+        let name = Arc::clone(&self.name);
+        let failed = |op| {
+            let name = &name;
+            move |error| located(Error::io(op, error), name)
+        };
+        let Some(Pending { entry, path, folder }) = self.pending.take() else {
+            return self.file.flush().map_err(failed("write"));
+        };
+        self.file.sync_all().map_err(failed("write to the disk"))?;
+        entry.commit(|temporary| {
+            // Another host whose locks are not seen may have removed the file, and given its name to another one.
+            if !temporary.is_there() {
+                let gone = io::Error::new(io::ErrorKind::NotFound, "another process has removed it");
+                return Err(failed("rename the temporary file")(gone));
+            }
+            fs::rename(&temporary.path, &path).map_err(failed("rename the temporary file"))
+        })?;
+        folder.sync().map_err(failed(UNSYNCED))
+    }
+
+    /// What errors call the file.
+    pub(super) fn name(&self) -> &Arc<str> {
+        &self.name
+    }
+}
+
+impl Write for AtomicFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+fn located(error: Error, name: &Arc<str>) -> Error {
+    error.locate(|at| at.file = Some(Arc::clone(name)))
+}

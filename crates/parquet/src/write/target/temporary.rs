@@ -1,0 +1,186 @@
+//! Files and folders under a temporary name, and the ones that killed processes have left.
+//!
+//! What becomes `NAME` is first called `.NAME.lath-0.partial`, or has the next number if that name is taken. Its process
+//! holds a lock (`flock`) on it, which the system drops however the process ends. So a temporary file whose lock is free
+//! is a leftover, and whoever next writes `NAME` removes it. A process ID in the name would not do: IDs are used again, and
+//! mean something on one host only. Small numbers are found without listing a folder that may have a million files.
+//!
+//! | step | the file at the name | its lock |
+//! | --- | --- | --- |
+//! | created | empty | free for a moment: another process may take it for a leftover, which the creator notices |
+//! | written | grows | held by the creator |
+//! | committed or given up | gone from this name | held until it is gone |
+//! | the creator was killed | stays | free; held by the one that removes it |
+//!
+//! Linux has files without a name (`O_TMPFILE`), of which not even SIGKILL leaves anything. They are not used: to replace a
+//! file they need a temporary name in the end, not all file systems have them (NFS, FUSE), so that all of this would be needed
+//! beside them, linking them in can fail when all has been written, and nobody sees with `ls` or `du` what fills the disk.
+
+use std::ffi::OsString;
+use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::folder::Folder;
+
+/// Leftovers are looked for under the first numbers; higher ones are in use only while as many processes write one file.
+const NUMBERS_SEARCHED: u32 = 4;
+
+/// More temporary files of one name than anyone has.
+const NUMBERS: u32 = 10_000;
+
+/// Where locks of other hosts may not be seen, a file is taken for a leftover when nothing was written to it for so long.
+const REMOTE_AGE: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// A file or folder that has a temporary name.
+#[derive(Debug)]
+pub(super) struct Temporary {
+    pub(super) path: PathBuf,
+    kind: Kind,
+    identity: Identity,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    File,
+    Folder,
+}
+
+/// What tells a file from another one that has its name later: the numbers of its device and of itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Identity(u64, u64);
+
+impl Temporary {
+    /// Whether its name has not been given to something else: a host that does not see the lock may do that.
+    pub(super) fn is_there(&self) -> bool {
+        fs::symlink_metadata(&self.path).is_ok_and(|metadata| Identity::of(&metadata) == self.identity)
+    }
+
+    /// Removes it, a folder with all that is in it.
+    pub(super) fn remove(&self) {
+        if self.is_there() {
+            // What cannot be removed stays; there is nobody to tell.
+            let _ = match self.kind {
+                Kind::File => fs::remove_file(&self.path),
+                Kind::Folder => fs::remove_dir_all(&self.path),
+            };
+        }
+    }
+}
+
+impl Identity {
+    #[cfg(unix)]
+    fn of(metadata: &Metadata) -> Self {
+        use std::os::unix::fs::MetadataExt;
+        Self(metadata.dev(), metadata.ino())
+    }
+
+    /// All are taken for the same.
+    #[cfg(not(unix))]
+    fn of(_metadata: &Metadata) -> Self {
+        Self(0, 0)
+    }
+}
+
+/// Creates a file under a temporary name beside `target`, in `folder`. While the file is open, it is locked.
+pub(super) fn create_file(target: &Path, folder: &Folder) -> io::Result<(File, Temporary)> {
+    create(target, folder, |path| {
+        let file = OpenOptions::new().write(true).create_new(true).open(path)?;
+        Ok(hold(&file, path, Kind::File)?.map(|temporary| (file, temporary)))
+    })
+}
+
+/// Creates a folder under a temporary name beside `target`, in `folder`. While the file that comes with it is open, it is
+/// locked; where folders cannot be opened, there is none.
+pub(super) fn create_folder(target: &Path, folder: &Folder) -> io::Result<(Option<File>, Temporary)> {
+    create(target, folder, |path| {
+        fs::create_dir(path)?;
+        if cfg!(not(unix)) {
+            let identity = Identity::of(&fs::symlink_metadata(path)?);
+            return Ok(Some((None, Temporary { path: path.to_owned(), kind: Kind::Folder, identity })));
+        }
+        match File::open(path) {
+            Ok(file) => Ok(hold(&file, path, Kind::Folder)?.map(|temporary| (Some(file), temporary))),
+            // Taken for a leftover, as it was not locked yet.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => {
+                let _ = fs::remove_dir(path);
+                Err(error)
+            }
+        }
+    })
+}
+
+/// Removes leftovers, then calls `try_create` with one name after the other, until it finds one that is not taken.
+fn create<T>(
+    target: &Path,
+    folder: &Folder,
+    try_create: impl Fn(&Path) -> io::Result<Option<(T, Temporary)>>,
+) -> io::Result<(T, Temporary)> {
+    for number in 0..NUMBERS_SEARCHED {
+        remove_leftover(&path_of(target, number), folder);
+    }
+    for number in 0..NUMBERS {
+        match try_create(&path_of(target, number)) {
+            Ok(Some(created)) => return Ok(created),
+            Ok(None) => {}
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(io::Error::from(io::ErrorKind::AlreadyExists))
+}
+
+fn path_of(target: &Path, number: u32) -> PathBuf {
+    let mut name = OsString::from(".");
+    name.push(target.file_name().unwrap_or_default());
+    name.push(format!(".lath-{number}.partial"));
+    target.with_file_name(name)
+}
+
+/// Locks what was just created at `path`; `None` if another process has taken it for a leftover before.
+fn hold(file: &File, path: &Path, kind: Kind) -> io::Result<Option<Temporary>> {
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => return Ok(None),
+        // Without locks nobody takes it for a leftover either.
+        Ok(()) | Err(TryLockError::Error(_)) => {}
+    }
+    let temporary = Temporary { path: path.to_owned(), kind, identity: Identity::of(&file.metadata()?) };
+    Ok(temporary.is_there().then_some(temporary))
+}
+
+/// Removes what a process that no longer exists has left at `path`. What cannot be removed, another user's file for example,
+/// is left there.
+fn remove_leftover(path: &Path, folder: &Folder) {
+    let Ok(metadata) = fs::symlink_metadata(path) else { return };
+    // A link or a pipe is none of ours.
+    let kind = match metadata.file_type() {
+        kind if kind.is_file() => Kind::File,
+        kind if kind.is_dir() => Kind::Folder,
+        _ => return,
+    };
+    if folder.may_be_remote() && !is_old(&metadata) {
+        return;
+    }
+    let Ok(file) = open_to_lock(path, kind) else { return };
+    // While the lock is held, nobody else removes or renames it.
+    if file.try_lock().is_ok()
+        && let Ok(metadata) = file.metadata()
+    {
+        Temporary { path: path.to_owned(), kind, identity: Identity::of(&metadata) }.remove();
+    }
+}
+
+/// NFS wants files that are locked to be open for writing; elsewhere reading is enough.
+fn open_to_lock(path: &Path, kind: Kind) -> io::Result<File> {
+    match kind {
+        Kind::File => OpenOptions::new().read(true).write(true).open(path).or_else(|_| File::open(path)),
+        Kind::Folder => File::open(path),
+    }
+}
+
+fn is_old(metadata: &Metadata) -> bool {
+    let age = metadata.modified().ok().and_then(|modified| modified.elapsed().ok());
+    age.is_some_and(|age| age > REMOTE_AGE)
+}

@@ -1,0 +1,131 @@
+//! The outputs that a program has begun and not finished.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::temporary::Temporary;
+use crate::error::{Error, Result};
+
+/// The files that a program writes and has not committed yet, so that another thread can remove them: one that is told of a
+/// signal, for example, before it ends the process. Lath itself handles no signals.
+///
+/// [`AtomicFile::create_with`](crate::AtomicFile::create_with) and [`AtomicFiles::create_with`](crate::AtomicFiles::create_with)
+/// put their files here. Clones are the same list.
+///
+/// ```
+/// use std::io::Write;
+/// use lath_parquet::{AtomicFile, Error, Uncommitted};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("rows.csv");
+/// let uncommitted = Uncommitted::new();
+/// let mut file = AtomicFile::create_with(&path, &uncommitted)?;
+/// file.write_all(b"1,2\n")?;
+/// // On another thread, when the program is told to end:
+/// uncommitted.abandon();
+/// assert!(matches!(file.commit(), Err(Error::Cancelled)));
+/// assert_eq!(std::fs::read_dir(folder.path())?.count(), 0);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Uncommitted {
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    is_abandoned: bool,
+    next: u64,
+    begun: BTreeMap<u64, Begun>,
+}
+
+/// What is removed if it is not committed.
+#[derive(Debug)]
+pub(super) struct Begun {
+    pub(super) temporary: Temporary,
+    /// Folders that were made for it, the outermost first; they go if nothing else is in them.
+    pub(super) made: Vec<PathBuf>,
+}
+
+impl Begun {
+    fn remove(&self) {
+        self.temporary.remove();
+        remove_empty(&self.made);
+    }
+}
+
+/// Removes folders in which nothing is, given with the outermost first.
+pub(super) fn remove_empty(folders: &[PathBuf]) {
+    for folder in folders.iter().rev() {
+        let _ = fs::remove_dir(folder);
+    }
+}
+
+impl Uncommitted {
+    /// An empty list.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Removes the temporary files of everything that is not committed. From now on nothing more is created or committed
+    /// with this list: that is [`Error::Cancelled`]. A commit that has begun to rename is waited for, and stays.
+    pub fn abandon(&self) {
+        let mut state = self.lock();
+        state.is_abandoned = true;
+        // What was begun later may lie in a folder that was begun before.
+        while let Some((_, begun)) = state.begun.pop_last() {
+            begun.remove();
+        }
+    }
+
+    /// Creates something that is listed from the moment it is there.
+    pub(super) fn begin<T>(&self, create: impl FnOnce() -> Result<(Begun, T)>) -> Result<(Entry, T)> {
+        let mut state = self.lock();
+        if state.is_abandoned {
+            return Err(Error::Cancelled);
+        }
+        let (begun, created) = create()?;
+        let id = state.next;
+        state.next += 1;
+        state.begun.insert(id, begun);
+        Ok((Entry { list: self.clone(), id }, created))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Something that is removed when this is dropped, unless it is committed before.
+#[derive(Debug)]
+pub(super) struct Entry {
+    list: Uncommitted,
+    id: u64,
+}
+
+impl Entry {
+    /// Has `put_in_place` rename the temporary file that it is given, while nobody can abandon it.
+    ///
+    /// # Errors
+    /// [`Error::Cancelled`] if it was abandoned before; those of `put_in_place`.
+    pub(super) fn commit(self, put_in_place: impl FnOnce(&Temporary) -> Result<()>) -> Result<()> {
+        let mut state = self.list.lock();
+        let Some(begun) = state.begun.get(&self.id) else { return Err(Error::Cancelled) };
+        put_in_place(&begun.temporary)?;
+        state.begun.remove(&self.id);
+        Ok(())
+    }
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        let mut state = self.list.lock();
+        if let Some(begun) = state.begun.remove(&self.id) {
+            begun.remove();
+        }
+    }
+}
