@@ -1,13 +1,14 @@
 //! Copying a store to another place while it is written to.
 
 use std::cmp::Ordering;
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use crate::error::Result;
 use crate::snapshot::Snapshot;
 use crate::store::Store;
 use crate::tree::{Range, Tree};
-use crate::unfinished::Unfinished;
+use crate::unfinished::{CopyProgress, Counter, Unfinished};
 
 /// A transaction of the copy ends when it has so many bytes of keys and values.
 const BATCH_BYTES: usize = 8 << 20;
@@ -16,21 +17,32 @@ impl Snapshot {
     /// Writes a new store at `path` that has what this snapshot has: all trees, and the snapshots kept by name. Others read
     /// and write meanwhile.
     ///
-    /// The copy is written key by key in their order, so that it takes no more space than it needs. When this returns it is
-    /// durable; after an error nothing of it is left.
+    /// The copy is written key by key in their order, so that it takes no more space than it needs, and appears when it
+    /// is finished. When this returns it is durable; after an error nothing of it is left.
     ///
     /// # Errors
     /// [`Error::Exists`](crate::Error::Exists) if there is a file at `path`; [`Error::Corrupt`](crate::Error::Corrupt),
     /// [`Error::Io`](crate::Error::Io).
     pub fn backup(&self, path: impl AsRef<Path>) -> Result<()> {
+        self.backup_with(path, |_| ControlFlow::Continue(()))
+    }
+
+    /// The same, with a call of `progress` between transactions, which says whether to go on.
+    ///
+    /// # Errors
+    /// As [`backup`](Self::backup), and [`Error::Cancelled`](crate::Error::Cancelled) if `progress` said not to go on.
+    pub fn backup_with(
+        &self,
+        path: impl AsRef<Path>,
+        mut progress: impl FnMut(&CopyProgress) -> ControlFlow<()>,
+    ) -> Result<()> {
         let target = Unfinished::new(path.as_ref())?;
-        self.copy_into(target.store()?)?;
-        target.finish();
-        Ok(())
+        self.copy_into(target.store()?, &mut Counter::new(&mut progress))?;
+        target.finish()
     }
 
     /// Has an empty store have what this snapshot has.
-    fn copy_into(&self, target: &Store) -> Result<()> {
+    fn copy_into(&self, target: &Store, counter: &mut Counter<'_>) -> Result<()> {
         let mut versions = Vec::new();
         for name in self.snapshots()? {
             versions.extend(self.snapshot(&name)?.map(|snapshot| (name, snapshot)));
@@ -38,19 +50,19 @@ impl Snapshot {
         versions.sort_by_key(|(_, snapshot)| snapshot.sequence());
         let mut before = None;
         for (name, now) in &versions {
-            copy_changes(target, before, now)?;
+            copy_changes(target, before, now, counter)?;
             let mut transaction = target.begin()?;
             transaction.keep_snapshot(name)?;
             transaction.commit()?;
             before = Some(now);
         }
-        copy_changes(target, before, self)?;
+        copy_changes(target, before, self, counter)?;
         target.checkpoint()
     }
 }
 
 /// Has `target`, which has what `before` has, have what `now` has.
-fn copy_changes(target: &Store, before: Option<&Snapshot>, now: &Snapshot) -> Result<()> {
+fn copy_changes(target: &Store, before: Option<&Snapshot>, now: &Snapshot, counter: &mut Counter<'_>) -> Result<()> {
     let names = now.trees()?;
     let mut transaction = target.begin()?;
     for name in before.map(Snapshot::trees).transpose()?.unwrap_or_default() {
@@ -65,7 +77,7 @@ fn copy_changes(target: &Store, before: Option<&Snapshot>, now: &Snapshot) -> Re
     for name in &names {
         let old = before.map(|before| before.tree(name)).transpose()?.flatten();
         if let Some(new) = now.tree(name)? {
-            copy_tree(target, name, old, &new)?;
+            copy_tree(target, name, old, &new, counter)?;
         }
     }
     Ok(())
@@ -73,7 +85,13 @@ fn copy_changes(target: &Store, before: Option<&Snapshot>, now: &Snapshot) -> Re
 
 type Entries<'a> = std::iter::Peekable<Range<'a>>;
 
-fn copy_tree(target: &Store, name: &str, old: Option<Tree<'_>>, new: &Tree<'_>) -> Result<()> {
+fn copy_tree(
+    target: &Store,
+    name: &str,
+    old: Option<Tree<'_>>,
+    new: &Tree<'_>,
+    counter: &mut Counter<'_>,
+) -> Result<()> {
     let mut old = old.map(|tree| tree.iter().peekable());
     let mut new = new.iter().peekable();
     while new.peek().is_some() || old.as_mut().is_some_and(|old| old.peek().is_some()) {
@@ -95,6 +113,7 @@ fn copy_tree(target: &Store, name: &str, old: Option<Tree<'_>>, new: &Tree<'_>) 
             }
         }
         transaction.commit()?;
+        counter.add(bytes)?;
     }
     Ok(())
 }

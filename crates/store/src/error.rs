@@ -49,6 +49,8 @@ pub enum Error {
     Exists(String),
     /// The call cannot be carried out as it was made.
     Invalid(String),
+    /// The caller said during the work not to go on.
+    Cancelled,
 }
 
 impl Error {
@@ -82,6 +84,7 @@ impl fmt::Display for Error {
             Self::NoSuchSnapshot(name) => write!(f, "there is no snapshot named {name:?}"),
             Self::Exists(name) => write!(f, "{name:?} is there already"),
             Self::Invalid(why) => write!(f, "{why}"),
+            Self::Cancelled => write!(f, "the work was cancelled"),
         }
     }
 }

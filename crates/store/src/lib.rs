@@ -55,7 +55,7 @@ pub use compact::{Compaction, CompactionProgress};
 pub use error::{Error, Result};
 pub use options::{Durability, Options};
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
-pub use repair::{RepairReport, repair};
+pub use repair::{RepairReport, repair, repair_with};
 pub use snapshot::Snapshot;
 pub use stats::{Held, Holder, Stats};
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
@@ -66,3 +66,4 @@ pub use storage::{Moment, Operation, SECTOR_BYTES, SimulatedStorage};
 pub use store::Store;
 pub use transaction::{Savepoint, Transaction, TreeMut};
 pub use tree::{Cursor, Entry, Range, Tree, prefix_range};
+pub use unfinished::CopyProgress;

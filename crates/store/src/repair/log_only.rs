@@ -8,9 +8,10 @@ use crate::options::Durability;
 use crate::record;
 use crate::storage::Storage;
 use crate::store::Store;
+use crate::unfinished::Counter;
 
 /// Does all commits of the log again on `target`, which is empty.
-pub(super) fn bring_over(storage: &dyn Storage, target: &Store) -> Result<RepairReport> {
+pub(super) fn bring_over(storage: &dyn Storage, target: &Store, counter: &mut Counter<'_>) -> Result<RepairReport> {
     let mut report = RepairReport::default();
     let mut last = 0;
     unverified_records(storage, |sequence, bytes| {
@@ -31,7 +32,7 @@ pub(super) fn bring_over(storage: &dyn Storage, target: &Store) -> Result<Repair
             Err(error @ (Error::Io { .. } | Error::Poisoned)) => return Err(error),
             Err(error) => report.problems.push(problem(format!("commit {sequence} cannot be done again: {error}"))),
         }
-        Ok(())
+        counter.add(bytes.len())
     })?;
     if report.commits == 0 {
         return Err(Error::corrupt(

@@ -4,6 +4,7 @@ mod log_only;
 mod roots;
 mod salvage;
 
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use self::roots::Beginning;
@@ -18,7 +19,7 @@ use crate::root::{Root, word_of};
 use crate::storage::{FileStorage, Storage};
 use crate::store::Store;
 use crate::transaction::Transaction;
-use crate::unfinished::Unfinished;
+use crate::unfinished::{CopyProgress, Counter, Unfinished};
 
 /// A transaction of the new store ends after so many bytes of keys and values.
 const BATCH_BYTES: usize = 8 << 20;
@@ -47,6 +48,18 @@ pub struct RepairReport {
 /// [`Error::Exists`] if there is a file at `target`, or the log of a store beside it, [`Error::Busy`] if the damaged store is open for writing,
 /// [`Error::Corrupt`] if no checkpoint can be found, [`Error::Io`]. Nothing is left at `target` then.
 pub fn repair(damaged: impl AsRef<Path>, target: impl AsRef<Path>) -> Result<RepairReport> {
+    repair_with(damaged, target, |_| ControlFlow::Continue(()))
+}
+
+/// The same as [`repair`], with a call of `progress` between transactions, which says whether to go on.
+///
+/// # Errors
+/// As [`repair`], and [`Error::Cancelled`] if `progress` said not to go on.
+pub fn repair_with(
+    damaged: impl AsRef<Path>,
+    target: impl AsRef<Path>,
+    mut progress: impl FnMut(&CopyProgress) -> ControlFlow<()>,
+) -> Result<RepairReport> {
     let storage = FileStorage::new(damaged)?.create(false).read_only(true);
     let lens = storage.lens()?;
     let is_log_only = lens.data == 0 && lens.has_log();
@@ -55,15 +68,16 @@ pub fn repair(damaged: impl AsRef<Path>, target: impl AsRef<Path>) -> Result<Rep
         return Err(Error::Busy);
     }
     let target = Unfinished::new(target.as_ref())?;
+    let mut counter = Counter::new(&mut progress);
     let report = match private {
-        None => log_only::bring_over(&storage, target.store()?)?,
-        Some(private) => bring_over(private.as_ref(), &Arena::new(private.data()?), target.store()?)?,
+        None => log_only::bring_over(&storage, target.store()?, &mut counter)?,
+        Some(private) => bring_over(private.as_ref(), &Arena::new(private.data()?), target.store()?, &mut counter)?,
     };
-    target.finish();
+    target.finish()?;
     Ok(report)
 }
 
-fn bring_over(storage: &dyn Storage, arena: &Arena, target: &Store) -> Result<RepairReport> {
+fn bring_over(storage: &dyn Storage, arena: &Arena, target: &Store, counter: &mut Counter<'_>) -> Result<RepairReport> {
     let beginning = roots::find(arena)?;
     let root = beginning.root;
     let mut salvage = Salvage::new(arena, beginning.sealed);
@@ -81,23 +95,29 @@ fn bring_over(storage: &dyn Storage, arena: &Arena, target: &Store) -> Result<Re
     named.sort_by_key(|(_, root)| root.sequence);
     for (name, root) in &named {
         salvage.begin(Some(name));
-        bring_over_commit(&mut salvage, root, target)?;
+        bring_over_commit(&mut salvage, root, target, counter)?;
         let mut transaction = target.begin()?;
         transaction.keep_snapshot(name)?;
         transaction.commit()?;
         report.snapshots += 1;
     }
     salvage.begin(None);
-    report.keys = bring_over_commit(&mut salvage, &root, target)?;
+    report.keys = bring_over_commit(&mut salvage, &root, target, counter)?;
     report.problems = salvage.problems;
-    let problem = replay(storage, &beginning, target, &mut report.commits)?;
+    let problem = replay(storage, &beginning, target, &mut report.commits, counter)?;
     report.problems.extend(problem);
     target.checkpoint()?;
     Ok(report)
 }
 
 /// Does again on `target` what the log says was done after the checkpoint; what keeps it from going on to the log's end.
-fn replay(storage: &dyn Storage, beginning: &Beginning, target: &Store, commits: &mut u64) -> Result<Option<Problem>> {
+fn replay(
+    storage: &dyn Storage,
+    beginning: &Beginning,
+    target: &Store,
+    commits: &mut u64,
+    counter: &mut Counter<'_>,
+) -> Result<Option<Problem>> {
     let after = beginning.root.sequence;
     for identity in &beginning.identities {
         // To a store of another identity the log has no records.
@@ -107,7 +127,7 @@ fn replay(storage: &dyn Storage, beginning: &Beginning, target: &Store, commits:
             record::replay(bytes, |operation| transaction.apply(operation))?;
             transaction.commit()?;
             *commits += 1;
-            Ok(())
+            counter.add(bytes.len())
         });
         match replayed {
             Err(Error::Corrupt { what, .. }) => {
@@ -123,7 +143,7 @@ fn replay(storage: &dyn Storage, beginning: &Beginning, target: &Store, commits:
 }
 
 /// Has `target` have what is whole of a commit; how many keys.
-fn bring_over_commit(salvage: &mut Salvage<'_>, root: &Root, target: &Store) -> Result<u64> {
+fn bring_over_commit(salvage: &mut Salvage<'_>, root: &Root, target: &Store, counter: &mut Counter<'_>) -> Result<u64> {
     let mut trees = Vec::new();
     salvage.walk(root.catalog, root.generation, &mut |name, value| {
         trees.push((name_of(name), word_of(value)?));
@@ -138,7 +158,8 @@ fn bring_over_commit(salvage: &mut Salvage<'_>, root: &Root, target: &Store) -> 
     transaction.commit()?;
     let mut keys = 0;
     for (name, tree) in trees {
-        let mut copy = Copy { target, name: &name, open: Some(target.begin()?), bytes: 0, next: Vec::new(), keys: 0 };
+        let open = Some(target.begin()?);
+        let mut copy = Copy { target, name: &name, open, bytes: 0, next: Vec::new(), keys: 0, counter };
         salvage.walk(tree, root.generation, &mut |key, value| copy.take(key, value))?;
         keys += copy.finish()?;
     }
@@ -150,9 +171,10 @@ fn name_of(name: &[u8]) -> String {
 }
 
 /// A tree of the new store that comes to have the keys that it takes, and no others.
-struct Copy<'t> {
+struct Copy<'t, 'p> {
     target: &'t Store,
     name: &'t str,
+    counter: &'t mut Counter<'p>,
     open: Option<Transaction>,
     /// How many bytes the open transaction has written.
     bytes: usize,
@@ -161,7 +183,7 @@ struct Copy<'t> {
     keys: u64,
 }
 
-impl Copy<'_> {
+impl Copy<'_, '_> {
     fn take(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         let transaction = match &mut self.open {
             Some(transaction) => transaction,
@@ -185,8 +207,8 @@ impl Copy<'_> {
         if self.bytes >= BATCH_BYTES
             && let Some(transaction) = self.open.take()
         {
-            self.bytes = 0;
             transaction.commit()?;
+            self.counter.add(std::mem::take(&mut self.bytes))?;
         }
         Ok(())
     }
@@ -198,6 +220,7 @@ impl Copy<'_> {
         };
         transaction.tree(self.name)?.remove_range(&self.next, None)?;
         transaction.commit()?;
+        self.counter.add(self.bytes)?;
         Ok(self.keys)
     }
 }

@@ -1,5 +1,6 @@
 //! Copies of stores that are written to.
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use lath_store::{Durability, Error, Options, Snapshot, Store};
@@ -107,4 +108,43 @@ fn a_copy_that_fails_leaves_nothing() {
     let result = store.snapshot().unwrap().backup(folder.path().join("no folder/copy"));
     assert!(matches!(result, Err(Error::Io { .. })), "{result:?}");
     assert_eq!(names(), before);
+}
+
+#[test]
+fn a_copy_that_is_cancelled_leaves_nothing_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Options::new().background(false).open_in_memory().unwrap();
+    change(&store, &mut fastrand::Rng::with_seed(1));
+    let path = folder.path().join("copy");
+    let mut asked = 0;
+    let result = store.snapshot().unwrap().backup_with(&path, |progress| {
+        asked += 1;
+        assert!(progress.written_bytes > 0);
+        assert!(!std::fs::exists(&path).unwrap());
+        ControlFlow::Break(())
+    });
+    assert!(matches!(result, Err(Error::Cancelled)), "{result:?}");
+    assert_eq!(asked, 1);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn what_a_killed_copy_has_left_goes_with_the_next() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Options::new().background(false).open_in_memory().unwrap();
+    change(&store, &mut fastrand::Rng::with_seed(1));
+    let (path, leftover) = (folder.path().join("copy"), folder.path().join(".copy.lath-0.partial"));
+    std::fs::create_dir(&leftover).unwrap();
+    std::fs::write(leftover.join("copy"), "half").unwrap();
+    // Another process is at work in this one.
+    let used = folder.path().join(".copy.lath-1.partial");
+    std::fs::create_dir(&used).unwrap();
+    let lock = std::fs::File::open(&used).unwrap();
+    lock.lock().unwrap();
+    store.snapshot().unwrap().backup(&path).unwrap();
+    assert!(!leftover.exists() && used.exists());
+    drop(lock);
+    assert!(matches!(store.snapshot().unwrap().backup(&path), Err(Error::Exists(_))));
+    let copy = Store::open(&path).unwrap();
+    assert_eq!(contents(&copy.snapshot().unwrap()), contents(&store.snapshot().unwrap()));
 }

@@ -1,8 +1,9 @@
 //! What is brought over from damaged stores.
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::path::Path;
 
-use lath_store::{Error, Options, Snapshot, Store, repair};
+use lath_store::{Error, Options, Snapshot, Store, repair, repair_with};
 
 const COUNT: u32 = 20_000;
 
@@ -46,6 +47,20 @@ fn a_sound_store_is_brought_over_whole() {
     assert!(report.problems.is_empty(), "{:#?}", report.problems);
     assert_eq!((report.keys, count_right(&target)), (u64::from(COUNT) + 1, COUNT));
     assert!(matches!(repair(&path, &target), Err(Error::Exists(_))));
+}
+
+#[test]
+fn a_repair_that_is_cancelled_leaves_nothing_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, target) = (folder.path().join("store"), folder.path().join("repaired"));
+    build(&path);
+    let result = repair_with(&path, &target, |_| ControlFlow::Break(()));
+    assert!(matches!(result, Err(Error::Cancelled)), "{result:?}");
+    assert!(std::fs::read_dir(folder.path()).unwrap().all(|entry| {
+        let name = entry.unwrap().file_name();
+        name.to_str().unwrap().starts_with("store")
+    }));
+    assert_eq!(count_right(&path), COUNT);
 }
 
 #[test]
