@@ -41,8 +41,8 @@ FILES are Parquet files, directories (searched for *.parquet; names that start w
 globs in quotes, URLs (s3://, gs://, az://, http://, https://), @ and a file with a location on each line, or - for
 standard input. A terminal gets a table, a pipe gets JSON lines.
 
-Exit codes: 0 done, 1 nothing found or a mismatch, 2 wrong usage, 3 corrupt input, 4 input or output failed,
-130 interrupted.";
+Exit codes: 0 done, 1 nothing found or a mismatch, 2 wrong usage, 3 corrupt input, 4 input or output failed;
+128 and its number after a signal (130 after Ctrl-C).";
 
 /// The whole command line.
 #[derive(Debug, Parser)]

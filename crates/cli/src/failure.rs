@@ -54,7 +54,7 @@ pub(crate) enum Failure {
     Internal(String),
     /// The operating system said no.
     Io(String),
-    /// Ctrl-C.
+    /// A signal: the process ends by it.
     Interrupted,
     /// Whoever read our output has stopped reading: there is nothing left to do, and nothing to complain about.
     ClosedPipe,
@@ -96,6 +96,7 @@ impl Failure {
                 Self::Io(_) => Self::Io(format!("{target}: cannot {op}: {source}")),
                 other => other,
             },
+            Error::Cancelled => Self::Interrupted,
             Error::Invalid { what } => Self::Usage(format!("{target}: cannot write this as Parquet: {what}")),
             Error::Internal { .. } => Self::reading(target, error),
             other => Self::Usage(format!("{target}: cannot write this as Parquet: {other}")),

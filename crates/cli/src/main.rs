@@ -36,7 +36,10 @@ use args::Cli;
 use failure::Failure;
 
 fn main() -> ExitCode {
-    match commands::run(Cli::parse().command) {
+    interrupt::install();
+    let result = commands::run(Cli::parse().command);
+    interrupt::end_if_interrupted();
+    match result {
         Ok(outcome) => ExitCode::from(outcome.exit_code()),
         Err(failure) => {
             if !matches!(failure, Failure::ClosedPipe | Failure::Interrupted) {

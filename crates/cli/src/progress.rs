@@ -1,6 +1,7 @@
 //! A bar on standard error for work that takes longer than a second.
 
 use std::io::{self, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::quantity::{bytes, duration, grouped};
@@ -8,6 +9,17 @@ use crate::quantity::{bytes, duration, grouped};
 const PATIENCE: Duration = Duration::from_secs(1);
 const INTERVAL: Duration = Duration::from_millis(100);
 const BAR_CELLS: u64 = 30;
+
+/// Whether a bar is on the line.
+static DRAWN: AtomicBool = AtomicBool::new(false);
+
+/// Takes a bar away, so that something else can be written.
+pub(crate) fn clear_line() {
+    if DRAWN.swap(false, Ordering::Relaxed) {
+        // A bar that cannot be drawn is no reason to stop.
+        let _ = write!(io::stderr(), "\r\x1b[K");
+    }
+}
 
 /// Counts what is done, and shows it where someone can see it.
 #[derive(Debug)]
@@ -17,7 +29,6 @@ pub(crate) struct Progress {
     done: u64,
     start: Instant,
     next: Option<Instant>,
-    drawn: bool,
 }
 
 /// What is counted.
@@ -58,7 +69,7 @@ impl Progress {
     fn of(unit: Unit, total: u64, hidden: bool) -> Self {
         let start = Instant::now();
         let visible = !hidden && io::stderr().is_terminal();
-        Self { unit, total, done: 0, start, next: visible.then(|| start + PATIENCE), drawn: false }
+        Self { unit, total, done: 0, start, next: visible.then(|| start + PATIENCE) }
     }
 
     /// Whether anything is ever drawn.
@@ -84,17 +95,13 @@ impl Progress {
 
     /// Takes the bar away, so that something else can be written.
     pub(crate) fn clear(&mut self) {
-        if self.drawn {
-            // A bar that cannot be drawn is no reason to stop.
-            let _ = write!(io::stderr(), "\r\x1b[K");
-            self.drawn = false;
-        }
+        clear_line();
     }
 
     fn draw(&mut self, elapsed: Duration) {
         let line = line(self.done, self.total, self.unit, elapsed);
         let _ = write!(io::stderr(), "\r{line}\x1b[K");
-        self.drawn = true;
+        DRAWN.store(true, Ordering::Relaxed);
     }
 }
 

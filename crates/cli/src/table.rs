@@ -6,7 +6,6 @@ use lath_parquet::{Dataset, Error, ParquetFile, PartitionColumn, Predicate, Scan
 use crate::args::{PruningArgs, RowGroupList, TableArgs};
 use crate::failure::{Failure, Result};
 use crate::inputs::Inputs;
-use crate::interrupt;
 use crate::scan::Scan as Options;
 
 /// Files that are read as one table.
@@ -79,13 +78,8 @@ impl Table {
     }
 
     fn scan(&self, options: &Options) -> Result<Scan> {
-        let mut scan = self
-            .dataset
-            .scan()
-            .batch_size(options.batch_size)
-            .verify_crc(options.verify_crc)
-            .strings(options.strings)
-            .cancel(&interrupt::cancel());
+        let mut scan =
+            self.dataset.scan().batch_size(options.batch_size).verify_crc(options.verify_crc).strings(options.strings);
         if let Some(columns) = &options.columns {
             scan = scan.select(columns);
         }

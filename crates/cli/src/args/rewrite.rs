@@ -74,7 +74,7 @@ pub(crate) struct MergeArgs {
 
 pub(super) const SPLIT_HELP: &str = "\
 Files are called by OUT with a number before its ending: part.parquet gives part-00000.parquet, part-00001.parquet and so on.
-Where OUT is a directory, they are called by the first input.
+Where OUT is a directory, they are called by the first input. They appear together, or none does.
 
 Examples:
   lath split big.parquet --rows 1000000 -o part.parquet

@@ -1,8 +1,7 @@
 //! `bench`: measurements on this machine.
 
 use std::fmt::Write;
-use std::fs;
-use std::io;
+use std::io::{self, Write as _};
 use std::path::Path;
 use std::time::Duration;
 
@@ -18,6 +17,7 @@ use crate::bench::memory;
 use crate::bench::timing::Timing;
 use crate::destination;
 use crate::failure::{Failure, Outcome, Result};
+use crate::output::target::Target;
 use crate::quantity::{bytes, grouped, plural};
 
 /// Measures what was asked for.
@@ -47,7 +47,9 @@ fn bloom(args: &BloomArgs) -> Result<Outcome> {
     }
     if let Some(path) = &args.svg {
         let svg = chart(&all).to_svg();
-        fs::write(path, svg).map_err(|error| Failure::writing(&path.display().to_string(), &error))?;
+        let mut target = Target::file(path)?;
+        target.write_all(svg.as_bytes()).map_err(|error| Failure::writing(target.name(), &error))?;
+        target.finish()?;
     }
     if args.json {
         let text =

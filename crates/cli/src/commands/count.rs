@@ -7,7 +7,6 @@ use crate::commands::print;
 use crate::explain;
 use crate::failure::{Failure, Outcome, Result};
 use crate::inputs::Inputs;
-use crate::interrupt;
 use crate::progress::Progress;
 use crate::scan::Scan;
 use crate::table::{Table, explain as failed};
@@ -32,7 +31,6 @@ pub(super) fn run(args: &CountArgs) -> Result<Outcome> {
 /// Prints how many rows there are for which an expression holds, or how that was found out.
 fn count_found(args: &CountArgs, text: &str) -> Result<Outcome> {
     let predicate = Predicate::parse(text).map_err(Failure::filtering)?;
-    interrupt::end_soon_after();
     let table = Table::open(&mut Inputs::find(&args.inputs)?, args.table)?;
     let options = Scan { columns: Some(Vec::new()), ..Scan::new(&args.decode, lath_parquet::Strings::Views) };
     let batches = table.search(&predicate, &options, &args.pruning)?.build().map_err(failed)?;

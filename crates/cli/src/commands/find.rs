@@ -7,7 +7,6 @@ use crate::args::{FindArgs, Format};
 use crate::explain;
 use crate::failure::{Failure, Outcome, Result};
 use crate::inputs::Inputs;
-use crate::interrupt;
 use crate::output::Output;
 use crate::scan::Scan;
 use crate::table::{Table, explain as failed};
@@ -19,9 +18,6 @@ pub(super) fn run(args: &FindArgs) -> Result<Outcome> {
     // What is explained is not written, so that any form of it will do.
     let output = (!args.pruning.explain).then(|| Output::new(&args.output)).transpose()?;
     let strings = output.as_ref().map_or_else(Default::default, |output| output.strings(args.decode.strings));
-    if args.output.output.is_none() {
-        interrupt::end_soon_after();
-    }
     let table = Table::open(&mut Inputs::find(&args.inputs)?, args.table)?;
     let (columns, row_groups) = (args.select.clone(), args.row_groups.clone());
     let options = Scan { columns, row_groups, ..Scan::new(&args.decode, strings) };

@@ -1,6 +1,5 @@
 //! `gen`: data that can be made.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use arrow_array::RecordBatch;
@@ -12,6 +11,7 @@ use crate::args::{DestinationArgs, EventsArgs, Format, Generate, TpchArgs, Write
 use crate::failure::{Failure, Outcome, Result};
 use crate::generate::events::Events;
 use crate::generate::tpch::Table;
+use crate::output::target::OutputFiles;
 use crate::output::{Output, ParquetWish};
 use crate::progress::Progress;
 use crate::scan::cores;
@@ -31,13 +31,13 @@ pub(super) fn run(what: &Generate) -> Result<Outcome> {
 fn events(args: &EventsArgs) -> Result<Outcome> {
     let rows = Events::new(args.seed, args.rows, BATCH_ROWS as u64);
     let output = settle(args.destination.format, args.destination.output.as_deref(), &args.write)?;
-    write(rows, &Events::schema(), args.rows, &output, &args.destination)
+    write(rows, &Events::schema(), args.rows, &output, output.path(), &args.destination)
 }
 
 fn tpch(args: &TpchArgs) -> Result<Outcome> {
     if let Some(table) = args.table {
         let output = settle(args.destination.format, args.destination.output.as_deref(), &args.write)?;
-        return write_table(table, args, &output);
+        return write_table(table, args, &output, output.path());
     }
     let Some(directory) = args.destination.output.as_deref() else {
         return Err(Failure::Usage("add -o DIRECTORY for all tables, or --table TABLE for one".to_owned()));
@@ -50,11 +50,12 @@ fn tpch(args: &TpchArgs) -> Result<Outcome> {
     for (_, path) in &tables {
         destination::check(path, args.destination.report.force, None)?;
     }
-    fs::create_dir_all(directory)
-        .map_err(|error| Failure::Io(format!("{}: cannot create the directory: {error}", directory.display())))?;
+    let mut files = OutputFiles::create(directory, "tpch")?;
     for (table, path) in &tables {
-        write_table(*table, args, &settle(Some(format), Some(path), &args.write)?)?;
+        let temporary = files.path(path.file_name().unwrap_or_default());
+        write_table(*table, args, &settle(Some(format), Some(&temporary), &args.write)?, Some(path))?;
     }
+    files.finish()?;
     Ok(Outcome::Done)
 }
 
@@ -76,27 +77,29 @@ fn format_of_all(format: Option<Format>) -> Result<(Format, &'static str)> {
     Ok((format, extension))
 }
 
-fn write_table(table: Table, args: &TpchArgs, output: &Output<'_>) -> Result<Outcome> {
+fn write_table(table: Table, args: &TpchArgs, output: &Output<'_>, path: Option<&Path>) -> Result<Outcome> {
     let rows = table.batches(args.scale, BATCH_ROWS);
-    write(rows, &table.schema(), table.row_count(args.scale), output, &args.destination)
+    write(rows, &table.schema(), table.row_count(args.scale), output, path, &args.destination)
 }
 
+/// Writes one output, which will be at `path`.
 fn write(
     rows: impl Iterator<Item = Result<RecordBatch, ArrowError>> + Send + 'static,
     schema: &SchemaRef,
     expected: u64,
     output: &Output<'_>,
+    path: Option<&Path>,
     args: &DestinationArgs,
 ) -> Result<Outcome> {
-    summary::check(&args.report, output.path())?;
-    if let Some(path) = output.path() {
+    summary::check(&args.report, path)?;
+    if let Some(path) = path {
         destination::check(path, args.report.force, None)?;
     }
-    let mut summary = Summary::new(output.path());
+    let mut summary = Summary::new(path);
     let mut progress = Progress::new("rows", expected, output.is_terminal());
     let mut sink = output.open(schema)?;
     for batch in Ahead::new(rows) {
-        let batch = batch.map_err(|error| Failure::encoding(&summary_name(output.path()), error))?;
+        let batch = batch.map_err(|error| Failure::encoding(&summary_name(path), error))?;
         sink.write(&batch)?;
         summary.rows += batch.num_rows() as u64;
         progress.advance(batch.num_rows() as u64);

@@ -7,7 +7,6 @@ use std::ops::Range;
 use crate::args::{CatArgs, InputArgs, OutputArgs, ReadArgs, RowsArgs, SampleArgs};
 use crate::failure::{Outcome, Result};
 use crate::inputs::Inputs;
-use crate::interrupt;
 use crate::output::Output;
 use crate::random::Random;
 use crate::scan::Scan;
@@ -82,9 +81,6 @@ struct Stream<'a> {
 impl<'a> Stream<'a> {
     fn open(inputs: &InputArgs, read: &ReadArgs, output: &'a OutputArgs) -> Result<Self> {
         let output = Output::new(output)?;
-        if output.path().is_none() {
-            interrupt::end_soon_after();
-        }
         let scan = Scan::of(read, output.strings(read.decode.strings));
         Ok(Self { table: Table::open(&mut Inputs::find(inputs)?, read.table)?, scan, output })
     }

@@ -1,6 +1,5 @@
 //! `split`: one table as several Parquet files.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use arrow_schema::SchemaRef;
@@ -10,7 +9,7 @@ use crate::ahead::Ahead;
 use crate::args::{Format, SplitArgs};
 use crate::failure::{Failure, Outcome, Result};
 use crate::inputs::Inputs;
-use crate::output::target::Target;
+use crate::output::target::{OutputFiles, Target};
 use crate::output::{Output, ParquetWish};
 use crate::partition::{Part, Size, partition};
 use crate::progress::Progress;
@@ -51,21 +50,14 @@ pub(super) fn run(args: &SplitArgs) -> Result<Outcome> {
     let schema = splitting.schema()?;
     summary.add_partitions(splitting.table.partitions(), &schema, None);
     let mut progress = Progress::new("rows", splitting.files.iter().map(ParquetFile::row_count).sum(), false);
-    for (number, (part, path)) in parts.iter().zip(&paths).enumerate() {
-        match splitting.write(part, path, &mut progress) {
-            Ok(written) => {
-                summary.rows += written.rows;
-                summary.add_output(Some(path), Some(&written));
-            }
-            Err(failure) => {
-                // Half of the files are no use to anyone.
-                for path in &paths[..number] {
-                    let _ = fs::remove_file(path);
-                }
-                return Err(failure);
-            }
-        }
+    // Half of the files are no use to anyone.
+    let mut files = OutputFiles::create(&names.folder, &names.stem)?;
+    for (number, part) in parts.iter().enumerate() {
+        let written = splitting.write(part, &files.path(names.name(number)), &mut progress)?;
+        summary.rows += written.rows;
+        summary.add_output(None, Some(&written));
     }
+    files.finish()?;
     progress.clear();
     summary.set_outputs(&paths);
     summary.report(&args.report)?;
@@ -128,7 +120,6 @@ impl Names {
     fn new(output: &Path, input: Option<&Path>) -> Result<Self> {
         let ends_as_directory = output.as_os_str().as_encoded_bytes().last() == Some(&b'/');
         let (folder, named) = if output.is_dir() || ends_as_directory {
-            fs::create_dir_all(output).map_err(|error| Failure::reaching(output, &error))?;
             (output, input.unwrap_or(Path::new("part.parquet")))
         } else {
             (output.parent().unwrap_or(Path::new("")), output)
@@ -142,6 +133,10 @@ impl Names {
     }
 
     fn path(&self, number: usize) -> PathBuf {
-        self.folder.join(format!("{}-{number:05}.{}", self.stem, self.extension))
+        self.folder.join(self.name(number))
+    }
+
+    fn name(&self, number: usize) -> String {
+        format!("{}-{number:05}.{}", self.stem, self.extension)
     }
 }

@@ -1,14 +1,16 @@
 //! Where bytes go: standard output, or a file that appears whole or not at all.
 
+use std::ffi::OsStr;
 use std::fs;
 #[cfg(unix)]
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use lath_parquet::AtomicFile;
+use lath_parquet::{AtomicFile, AtomicFiles};
 
 use crate::failure::{Failure, Result};
+use crate::interrupt;
 
 /// A buffered destination of bytes.
 pub(crate) struct Target {
@@ -42,7 +44,8 @@ impl Target {
         if fs::metadata(path).is_ok_and(|metadata| metadata.is_dir()) {
             return Err(Failure::Usage(format!("{name} is a directory; give -o the name of a file")));
         }
-        let file = AtomicFile::create(path).map_err(|error| Failure::writing_file(&name, error))?;
+        let file = AtomicFile::create_with(path, interrupt::uncommitted())
+            .map_err(|error| Failure::writing_file(&name, error))?;
         Ok(Self::new(Sink::File(file), name))
     }
 
@@ -63,6 +66,34 @@ impl Target {
             Sink::Stream(mut stream) => stream.flush().map_err(|error| Failure::writing(&name, &error)),
             Sink::File(file) => file.commit().map_err(|error| Failure::writing_file(&name, error)),
         }
+    }
+}
+
+/// Files in one folder that appear together.
+pub(crate) struct OutputFiles {
+    files: AtomicFiles,
+    name: String,
+}
+
+impl OutputFiles {
+    /// Begins files in `folder`, which is made if it is not there. What is temporary is named after `name`.
+    pub(crate) fn create(folder: &Path, name: &str) -> Result<Self> {
+        let files = AtomicFiles::create_with(folder, name, interrupt::uncommitted());
+        let name = if folder.as_os_str().is_empty() { ".".to_owned() } else { folder.display().to_string() };
+        match files {
+            Ok(files) => Ok(Self { files, name }),
+            Err(error) => Err(Failure::writing_file(&name, error)),
+        }
+    }
+
+    /// Where to write the file that will be called `name`.
+    pub(crate) fn path(&mut self, name: impl AsRef<OsStr>) -> PathBuf {
+        self.files.path(name)
+    }
+
+    /// Gives all files their final names.
+    pub(crate) fn finish(self) -> Result<()> {
+        self.files.commit().map_err(|error| Failure::writing_file(&self.name, error))
     }
 }
 

@@ -15,6 +15,8 @@ mod find;
 mod formats;
 mod generate;
 mod inputs;
+#[cfg(unix)]
+mod interrupt;
 mod invocation;
 mod kv;
 mod merge;

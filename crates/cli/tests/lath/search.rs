@@ -1,13 +1,10 @@
-//! How `find` and `count --where` search: what they rule out and say of it, where rows are from, and how they are stopped.
+//! How `find` and `count --where` search: what they rule out and say of it, and where rows are from.
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
 
 use crate::files::{numbered, write};
-use crate::invocation::{command, lath};
+use crate::invocation::lath;
 
 /// Three files of 1,000 rows each in row groups of 100, in a folder for each.
 fn folders(root: &Path) {
@@ -84,53 +81,4 @@ fn schemas_are_those_of_the_first_file_or_united() {
     assert_eq!(united.len(), 11);
     assert!(united[1]["name"].is_null() && united[0]["name"] == "name 9");
     assert_eq!(lath(["count", one, other, "--where", "name IS NULL", "--schema", "union"]).text(0), "11\n");
-}
-
-#[cfg(unix)]
-fn interrupt(child: &std::process::Child) {
-    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
-}
-
-#[cfg(unix)]
-#[test]
-fn an_interrupt_leaves_no_output_behind() {
-    let folder = tempfile::tempdir().unwrap();
-    let input = write(&folder.path().join("in.parquet"), &numbered(0..20_000), 20_000);
-    let output = folder.path().join("out.csv");
-    // Minutes of work.
-    let inputs = std::iter::repeat_n(input.to_str().unwrap(), 20_000);
-    let args = ["find"].into_iter().chain(inputs).chain(["--where", "id >= 0", "-o", output.to_str().unwrap()]);
-    let mut child = command(args).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    let start = Instant::now();
-    // The file that will be renamed at the end is being written.
-    while std::fs::read_dir(folder.path()).unwrap().count() < 2 {
-        assert!(start.elapsed() < Duration::from_secs(60) && child.try_wait().unwrap().is_none());
-        sleep(Duration::from_millis(5));
-    }
-    interrupt(&child);
-    let interrupted = Instant::now();
-    let code = child.wait().unwrap().code();
-    assert_eq!(code, Some(130));
-    assert!(interrupted.elapsed() < Duration::from_secs(20));
-    let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    assert_eq!(left, ["in.parquet"]);
-}
-
-#[cfg(unix)]
-#[test]
-fn an_interrupt_ends_a_search_whose_output_nobody_reads() {
-    let folder = tempfile::tempdir().unwrap();
-    let input = write(&folder.path().join("in.parquet"), &numbered(0..100_000), 10_000);
-    let args = ["find", input.to_str().unwrap(), "--where", "id >= 0"];
-    let mut child = command(args).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-    // Until the pipe is full.
-    sleep(Duration::from_secs(1));
-    assert!(child.try_wait().unwrap().is_none());
-    interrupt(&child);
-    let start = Instant::now();
-    while child.try_wait().unwrap().is_none() {
-        assert!(start.elapsed() < Duration::from_secs(20), "it is still there");
-        sleep(Duration::from_millis(10));
-    }
-    assert_eq!(child.wait().unwrap().code(), Some(130));
 }

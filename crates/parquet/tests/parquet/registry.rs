@@ -6,10 +6,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::Int32Type;
+use arrow_array::types::{Int32Type, TimestampMicrosecondType};
 use arrow_array::{Array, RecordBatch};
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
-use lath_parquet::{DecryptionKeys, Error, OpenOptions};
+use lath_parquet::{DecryptionKeys, Error, Int96Unit, OpenOptions};
 use lath_testkit::equality::{check_sound, same_values};
 use lath_testkit::parquet_test_data;
 use parquet::arrow::arrow_reader::ArrowReaderOptions;
@@ -27,7 +27,7 @@ enum Expected {
     Error(&'static [&'static str]),
     /// An error that names this column; [`Expected::Same`] once checksums are not verified.
     WrongCrc(&'static str),
-    /// [`Expected::Same`] given the keys; an error without them.
+    /// [`Expected::Same`] given the keys, with INT96 timestamps in microseconds; an error without the keys.
     Encrypted(Keys),
     /// An error that says so, keys or not: the counter mode that leaves pages unauthenticated.
     CounterMode(Keys),
@@ -176,7 +176,7 @@ const REGISTRY: &[(&str, Expected)] = &[
     ("data/int32_decimal.parquet", Expected::Same),
     ("data/int32_with_null_pages.parquet", Expected::Same),
     ("data/int64_decimal.parquet", Expected::Same),
-    ("data/int96_from_spark.parquet", Expected::Same),
+    ("data/int96_from_spark.parquet", Expected::Error(&["9999-12-31 03:00:00", "column a", "row 2"])),
     // Two strings of 1 GiB each: the test of memory reads it.
     ("data/large_string_map.brotli.parquet", Expected::NotHere),
     ("data/list_columns.parquet", Expected::Same),
@@ -263,6 +263,26 @@ fn every_file_reads_as_the_registry_says() {
         }
     }
     assert!(failures.is_empty(), "{} of {} files:\n{}", failures.len(), REGISTRY.len(), failures.join("\n"));
+}
+
+/// Spark's last timestamp, 290000-12-31, went beyond 64 bits on its way to INT96 and is stored as one in 294555 BC.
+#[test]
+fn timestamps_of_spark_are_read_in_microseconds() {
+    let Some(folder) = parquet_test_data() else { return };
+    let options = OpenOptions::new().int96_unit(Int96Unit::Microseconds);
+    let file = options.open(folder.join("data/int96_from_spark.parquet")).unwrap();
+    let (_, batches) = file.read().rows(0..5).build().and_then(collect).unwrap();
+    let micros: Vec<Option<i64>> = batches[0].column(0).as_primitive::<TimestampMicrosecondType>().iter().collect();
+    let expected = [
+        Some(1_704_141_296_123_456),
+        Some(1_704_070_800_000_000),
+        Some(253_402_225_200_000_000),
+        Some(1_735_599_600_000_000),
+        None,
+    ];
+    assert_eq!(micros, expected);
+    let error = file.read().build().and_then(collect).unwrap_err();
+    assert_eq!(error.location().unwrap().row, Some(5), "{error}");
 }
 
 #[test]
@@ -353,9 +373,11 @@ fn check(path: &Path, expected: &Expected) -> Result<(), String> {
         },
         Expected::Encrypted(keys) => {
             fails(path, open())?;
-            let read = read_sound(path, open().decryption(keys.of_lath()), true)?;
+            // Some have INT96 values that are no timestamps.
+            let micros = open().int96_unit(Int96Unit::Microseconds);
+            let read = read_sound(path, micros.decryption(keys.of_lath()), true)?;
             let options = ArrowReaderOptions::new().with_file_decryption_properties(keys.of_crate());
-            same_as_crate(path, options, &read)
+            same_as_crate(path, options.with_schema(Arc::clone(&read.0)), &read)
         }
     }
 }

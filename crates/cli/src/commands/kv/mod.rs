@@ -62,6 +62,7 @@ fn explain(error: Error) -> Failure {
     match error {
         Error::Io { .. } => Failure::Io(error.to_string()),
         Error::Corrupt { .. } => Failure::Corrupt(error.to_string()),
+        Error::Cancelled => Failure::Interrupted,
         Error::Busy => Failure::Io("another process has the store open; try again when it has ended".to_owned()),
         other => Failure::Usage(other.to_string()),
     }

@@ -1,14 +1,13 @@
 //! `kv check`, `stats`, `compact`, `backup` and `repair`: what is done with a store as a whole.
 
 use std::fmt::Write;
-use std::ops::ControlFlow;
 
 use lath_store::{Error, Held, Holder};
 
 use super::{explain, open, open_for_reading};
 use crate::args::{CopyArgs, StoreArgs};
 use crate::failure::{Failure, Outcome, Result};
-use crate::interrupt;
+use crate::interrupt::Stop;
 use crate::progress::Progress;
 use crate::quantity::{bytes, grouped, plural};
 
@@ -70,16 +69,16 @@ fn describe(held: &Held) -> String {
 pub(super) fn compact(args: &StoreArgs) -> Result<Outcome> {
     let length = || std::fs::metadata(&args.store).map(|metadata| metadata.len());
     let explain_length = |error| Failure::Io(format!("cannot read the length of {}: {error}", args.store.display()));
+    let stop = Stop::by_itself();
     let store = open(args, false)?;
     let before = length().map_err(explain_length)?;
-    let cancel = interrupt::cancel();
     let mut progress = Progress::of_bytes(0, false);
     let (mut done, mut expected) = (0, 0);
     let report = store.compact_with(|now| {
         progress.grow(now.expected_bytes.saturating_sub(expected));
         progress.advance(now.moved_bytes - done);
         (done, expected) = (now.moved_bytes, expected.max(now.expected_bytes));
-        if cancel.is_cancelled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        stop.go_on()
     });
     drop(progress);
     let report = report.map_err(explain)?;
@@ -103,12 +102,15 @@ pub(super) fn compact(args: &StoreArgs) -> Result<Outcome> {
 
 pub(super) fn backup(args: &CopyArgs) -> Result<Outcome> {
     let snapshot = open_for_reading(&args.store)?.snapshot().map_err(explain)?;
-    snapshot.backup(&args.target).map_err(explain)?;
+    // What is copied so far is removed when it stops.
+    let stop = Stop::by_itself();
+    snapshot.backup_with(&args.target, |_| stop.go_on()).map_err(explain)?;
     Ok(Outcome::Done)
 }
 
 pub(super) fn repair(args: &CopyArgs) -> Result<Outcome> {
-    let report = lath_store::repair(&args.store.store, &args.target).map_err(explain)?;
+    let stop = Stop::by_itself();
+    let report = lath_store::repair_with(&args.store.store, &args.target, |_| stop.go_on()).map_err(explain)?;
     let mut text: String = report.problems.iter().map(|problem| format!("{problem}\n")).collect();
     let target = args.target.display();
     let _ = writeln!(text, "{target}: {} keys brought over", grouped(report.keys));
