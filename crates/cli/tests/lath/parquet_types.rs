@@ -1,10 +1,10 @@
-//! Types of old writers: timestamps stored as INT96.
+//! Types that Arrow has no exact likeness of: timestamps stored as INT96, and INTERVAL.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use parquet::data_type::{DataType, Int32Type, Int96, Int96Type};
+use parquet::data_type::{DataType, FixedLenByteArray, FixedLenByteArrayType, Int32Type, Int96, Int96Type};
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
@@ -64,4 +64,30 @@ fn the_unit_of_int96_timestamps_can_be_chosen() {
     assert_eq!(lath(["convert", path, "-o", copy]).code, 3);
     lath(["convert", path, "-o", copy, "--int96-unit", "us"]).text(0);
     assert_eq!(lath(["cat", copy]).json_lines(0)[1]["c"], "9999-12-31T00:30:00");
+}
+
+#[test]
+fn intervals_show_months_days_and_time_in_every_format() {
+    let folder = tempfile::tempdir().unwrap();
+    let interval = |months: u32, days: u32, millis: u32| -> FixedLenByteArray {
+        [months.to_le_bytes(), days.to_le_bytes(), millis.to_le_bytes()].concat().into()
+    };
+    let values = [interval(14, 3, 3_723_004), interval(0, 0, 0)];
+    let column = "fixed_len_byte_array(12) c (INTERVAL)";
+    let path = write::<FixedLenByteArrayType>(&folder.path().join("a.parquet"), column, &values);
+    let path = path.to_str().unwrap();
+    let text = "14 mons 3 days 1 hours 2 mins 3.004000000 secs";
+
+    assert_eq!(lath(["cat", path]).json_lines(0)[0]["c"], text);
+    for format in ["csv", "table", "json"] {
+        let run = lath(["cat", path, "--format", format]);
+        let output = run.text(0);
+        assert!(output.contains(text) && output.contains("0 secs"), "{output}");
+    }
+    let copy = folder.path().join("b.parquet");
+    let copy = copy.to_str().unwrap();
+    lath(["rewrite", path, "-o", copy]).text(0);
+    assert_eq!(lath(["cat", copy]).json_lines(0)[0]["c"], text);
+    assert_eq!(lath(["check", path]).code, 0);
+    assert_eq!(lath(["check", copy]).code, 0);
 }

@@ -1,6 +1,6 @@
 //! From what a page stores to what Arrow holds, for types of fixed width.
 //!
-//! Arrow's types hold everything that is stored, but for INT96 timestamps in fine units.
+//! Arrow's types hold everything that is stored, but for INT96 timestamps in fine units and parts of intervals.
 
 use arrow_schema::{DataType, IntervalUnit, TimeUnit};
 use parquet::basic::Type as PhysicalType;
@@ -106,9 +106,13 @@ impl FixedLayout {
                 Self::converted(type_length, 32, big_endian_to_int::<32>)
             }
             (PhysicalType::FIXED_LEN_BYTE_ARRAY, D::Interval(unit)) if type_length == 12 => match unit {
-                IntervalUnit::YearMonth => Self::converted(12, 4, interval_months),
-                IntervalUnit::DayTime => Self::converted(12, 8, interval_day_time),
-                IntervalUnit::MonthDayNano => Self::converted(12, 16, interval_month_day_nano),
+                IntervalUnit::YearMonth => {
+                    Self::checked(12, 4, interval_months, |stored| interval_misfit(stored, "months"))
+                }
+                IntervalUnit::DayTime => {
+                    Self::checked(12, 8, interval_day_time, |stored| interval_misfit(stored, "days and milliseconds"))
+                }
+                IntervalUnit::MonthDayNano => Self::checked(12, 16, interval_month_day_nano, interval_overflow),
             },
             _ => None,
         }
@@ -219,22 +223,50 @@ fn int96_misfit(stored: &[u8], unit: &str, other: &str) -> String {
     )
 }
 
-// INTERVAL: months, days and milliseconds, three little-endian 32-bit integers.
+// INTERVAL: months, days and milliseconds, three little-endian unsigned integers of 32 bits. Of Arrow's intervals, two lack some
+// of these parts; only a file's own Arrow schema asks for them, and its writer stores their signed parts bit by bit.
+
+fn interval_parts(value: [u8; 12]) -> [u32; 3] {
+    std::array::from_fn(|part| u32::from_le_bytes(std::array::from_fn(|i| value[4 * part + i])))
+}
 
 fn interval_months(src: &[u8], _: usize, out: &mut [u8]) -> Result<(), usize> {
-    map(src, out, |value: [u8; 12]| -> [u8; 4] { std::array::from_fn(|i| value[i]) })
+    try_map(src, out, |value| match interval_parts(value) {
+        [months, 0, 0] => Some(months.to_le_bytes()),
+        _ => None,
+    })
 }
 
 fn interval_day_time(src: &[u8], _: usize, out: &mut [u8]) -> Result<(), usize> {
-    map(src, out, |value: [u8; 12]| -> [u8; 8] { std::array::from_fn(|i| value[4 + i]) })
+    try_map(src, out, |value| match interval_parts(value) {
+        [0, ..] => Some(std::array::from_fn::<u8, 8, _>(|i| value[4 + i])),
+        _ => None,
+    })
 }
 
 fn interval_month_day_nano(src: &[u8], _: usize, out: &mut [u8]) -> Result<(), usize> {
-    map(src, out, |value: [u8; 12]| {
-        let millis = u32::from_le_bytes(std::array::from_fn(|i| value[8 + i]));
+    try_map(src, out, |value| {
+        let [months, days, millis] = interval_parts(value);
         let nanos = (i64::from(millis) * 1_000_000).to_le_bytes();
-        std::array::from_fn::<u8, 16, _>(|i| if i < 8 { value[i] } else { nanos[i - 8] })
+        let fits = i32::try_from(months).is_ok() && i32::try_from(days).is_ok();
+        fits.then(|| std::array::from_fn::<u8, 16, _>(|i| if i < 8 { value[i] } else { nanos[i - 8] }))
     })
+}
+
+fn interval_text(stored: &[u8]) -> String {
+    let [months, days, millis] = stored.first_chunk().map_or([0; 3], |value| interval_parts(*value));
+    format!("the interval of {months} months, {days} days and {millis} milliseconds")
+}
+
+fn interval_misfit(stored: &[u8], parts: &str) -> String {
+    format!(
+        "{} in {parts} alone, as the file's Arrow schema has it; read the file without that schema (arrow_schema_hint)",
+        interval_text(stored)
+    )
+}
+
+fn interval_overflow(stored: &[u8]) -> String {
+    format!("{}, where Arrow has 31 bits for months and for days", interval_text(stored))
 }
 
 #[cfg(test)]
@@ -299,5 +331,29 @@ mod tests {
             error.to_string().contains("the INT96 timestamp 9999-12-31 00:00:00 in 64 bits of nanoseconds"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn intervals_keep_every_part_or_are_an_error() {
+        let interval = |parts: [u32; 3]| parts.map(u32::to_le_bytes).concat();
+        let read = |unit: IntervalUnit, parts| {
+            let layout = FixedLayout::new(PhysicalType::FIXED_LEN_BYTE_ARRAY, 12, &DataType::Interval(unit)).unwrap();
+            let mut out = vec![0; layout.width];
+            layout.convert.unwrap()(&interval(parts), 12, &mut out).map(|()| out)
+        };
+        let most = i32::MAX as u32;
+        for [months, days, millis] in [[1, 2, 3], [most, most, u32::MAX], [0, 0, 0]] {
+            let nanos = u64::from(millis) * 1_000_000;
+            let expected = [&months.to_le_bytes()[..], &days.to_le_bytes(), &nanos.to_le_bytes()].concat();
+            assert_eq!(read(IntervalUnit::MonthDayNano, [months, days, millis]), Ok(expected));
+        }
+        for parts in [[most + 1, 0, 0], [0, most + 1, 0], [u32::MAX, u32::MAX, 0]] {
+            assert_eq!(read(IntervalUnit::MonthDayNano, parts), Err(0), "{parts:?}");
+        }
+        assert_eq!(read(IntervalUnit::DayTime, [0, 2, 3]), Ok([2, 0, 0, 0, 3, 0, 0, 0].to_vec()));
+        assert_eq!(read(IntervalUnit::DayTime, [1, 2, 3]), Err(0));
+        assert_eq!(read(IntervalUnit::YearMonth, [1, 0, 0]), Ok([1, 0, 0, 0].to_vec()));
+        assert_eq!(read(IntervalUnit::YearMonth, [1, 2, 0]), Err(0));
+        assert_eq!(read(IntervalUnit::YearMonth, [1, 0, 3]), Err(0));
     }
 }

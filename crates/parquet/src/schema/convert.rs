@@ -14,8 +14,17 @@ use super::tree;
 use crate::envelope::guard;
 use crate::error::Result;
 
-/// Converts the whole schema; also gives the Parquet types that the Arrow schema stands for: those of the file, with three
-/// levels for every list and without the annotations that do not hold.
+/// What a schema became.
+pub(super) struct Conversion {
+    pub(super) schema: Schema,
+    /// The Parquet types that the Arrow schema stands for: those of the file, with three levels for every list and without
+    /// the annotations that do not hold.
+    pub(super) root: TypePtr,
+    /// Whether the types are those of the Arrow schema that the writer left in the file.
+    pub(super) follows_hint: bool,
+}
+
+/// Converts the whole schema.
 ///
 /// The Arrow schema that a writer left in the file is a hint: one that cannot be read or does not fit the Parquet schema
 /// is ignored, for the Parquet schema is what the data follows.
@@ -24,7 +33,7 @@ pub(super) fn convert(
     key_value: Option<&[KeyValue]>,
     use_hint: bool,
     deepest: usize,
-) -> Result<(Schema, TypePtr)> {
+) -> Result<Conversion> {
     let three_levels = with_three_levels(&descr.root_schema_ptr())?;
     if let Some(root) = &three_levels {
         tree::check_depth(root, deepest)?;
@@ -40,20 +49,20 @@ pub(super) fn convert(
     if use_hint && hint.is_some_and(is_readable) {
         let pairs = key_value.map(<[KeyValue]>::to_vec);
         if let Ok(schema) = guard(|| parquet_to_arrow_schema(&sound, pairs.as_ref())) {
-            return Ok((schema, sound.root_schema_ptr()));
+            return Ok(Conversion { schema, root: sound.root_schema_ptr(), follows_hint: true });
         }
     }
     let pairs: Option<Vec<KeyValue>> =
         key_value.map(|pairs| pairs.iter().filter(|pair| !is_hint(pair)).cloned().collect());
     let failure = match guard(|| parquet_to_arrow_schema(&sound, pairs.as_ref())) {
-        Ok(schema) => return Ok((schema, sound.root_schema_ptr())),
+        Ok(schema) => return Ok(Conversion { schema, root: sound.root_schema_ptr(), follows_hint: false }),
         Err(error) => error,
     };
     match without_unsound_annotations(&root, Scrutiny::EveryLeaf)? {
         Some(root) => {
             let bare = SchemaDescriptor::new(root);
             let schema = guard(|| parquet_to_arrow_schema(&bare, pairs.as_ref()))?;
-            Ok((schema, bare.root_schema_ptr()))
+            Ok(Conversion { schema, root: bare.root_schema_ptr(), follows_hint: false })
         }
         None => Err(failure),
     }

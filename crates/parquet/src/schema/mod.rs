@@ -11,7 +11,7 @@
 //! | INT96 | `Timestamp(ns, µs, ms, none)`, as the caller chooses; hint: `Timestamp(any unit, any zone)` |
 //! | FLOAT, DOUBLE | `Float32`, `Float64` |
 //! | BYTE_ARRAY | `Utf8View`, `Utf8`, `BinaryView`, `Binary`, `Decimal128`, `Decimal256`; hint: `LargeUtf8`, `LargeBinary`, `Decimal32`, `Decimal64` |
-//! | FIXED_LEN_BYTE_ARRAY(n) | `FixedSizeBinary(n)`, `Float16` (n = 2), `Interval(day-time)` (n = 12), `Decimal128` (n ≤ 16), `Decimal256` (16 < n ≤ 32); hint: `Interval(any)`, `Decimal32`, `Decimal64`, `Decimal256` |
+//! | FIXED_LEN_BYTE_ARRAY(n) | `FixedSizeBinary(n)`, `Float16` (n = 2), `Interval(month-day-nano)` (n = 12), `Decimal128` (n ≤ 16), `Decimal256` (16 < n ≤ 32); hint: `Interval(any)`, `Decimal32`, `Decimal64`, `Decimal256` |
 //!
 //! Each of these but `Null`, `Boolean` and `Interval` can also be the values of a `Dictionary`: with keys of `Int32` where the
 //! caller asks for one, of any integer type where the hint does. Strings in dictionaries have offsets, never views. The
@@ -40,6 +40,7 @@ use parquet::basic::Type as PhysicalType;
 use parquet::file::metadata::KeyValue;
 use parquet::schema::types::SchemaDescriptor;
 
+use self::convert::Conversion;
 use self::projection::Paths;
 use self::refine::Refinement;
 use self::storage::LeafTypes;
@@ -84,6 +85,8 @@ pub(crate) const DEEPEST_SCHEMA: usize = 512;
 pub(crate) struct Converted {
     nodes: Vec<Node>,
     metadata: HashMap<String, String>,
+    /// Whether types are those of the Arrow schema that the writer left in the file.
+    follows_hint: bool,
 }
 
 /// Converts the whole schema of a file. Of the options, those count that a file is opened with.
@@ -94,9 +97,9 @@ pub(crate) fn convert(
 ) -> Result<Converted> {
     let deepest = options.limits.schema_depth.min(DEEPEST_SCHEMA);
     tree::check_depth(descr.root_schema(), deepest)?;
-    let (schema, root) = convert::convert(descr, key_value, options.use_hint, deepest)?;
+    let Conversion { schema, root, follows_hint } = convert::convert(descr, key_value, options.use_hint, deepest)?;
     let nodes = tree::nodes(descr, &root, schema.fields())?;
-    Ok(Converted { nodes, metadata: schema.metadata })
+    Ok(Converted { nodes, metadata: schema.metadata, follows_hint })
 }
 
 /// Builds the Arrow schema of a file, or of the part of it that `projection` chooses, and the tree that its columns are
@@ -112,7 +115,11 @@ pub(crate) fn refine(
         descr,
         selected: None,
         dictionaries: Vec::new(),
-        leaf_types: LeafTypes { strings: options.strings, int96_unit: options.int96_unit },
+        leaf_types: LeafTypes {
+            strings: options.strings,
+            int96_unit: options.int96_unit,
+            follows_hint: converted.follows_hint,
+        },
     };
     if let Some(projection) = projection {
         refinement.selected = Some(projection.select(nodes, descr)?);

@@ -1,7 +1,7 @@
 //! Which Arrow type each leaf comes out as: the converted type, and on top of it what the caller chose.
 
 use arrow_schema::extension::{EXTENSION_TYPE_METADATA_KEY, EXTENSION_TYPE_NAME_KEY};
-use arrow_schema::{DataType, Field, FieldRef, TimeUnit};
+use arrow_schema::{DataType, Field, FieldRef, IntervalUnit, TimeUnit};
 use parquet::basic::{ConvertedType, Type as PhysicalType};
 use parquet::schema::types::ColumnDescriptor;
 
@@ -16,6 +16,8 @@ const EXTENSIONS_OF_VIEWS: [&str; 5] =
 pub(super) struct LeafTypes {
     pub(super) strings: Strings,
     pub(super) int96_unit: Int96Unit,
+    /// Whether the types so far are those of the Arrow schema that the writer left in the file.
+    pub(super) follows_hint: bool,
 }
 
 /// The field of a leaf under `types`, as a dictionary if `as_dictionary`; `None` if its values cannot be one.
@@ -33,6 +35,8 @@ pub(super) fn leaf_field(
         (DataType::Timestamp(_, zone), Some(unit)) if descr.physical_type() == PhysicalType::INT96 => {
             DataType::Timestamp(unit, zone)
         }
+        // The parquet crate's choice where no hint says a unit has no months.
+        (DataType::Interval(_), _) if !types.follows_hint => DataType::Interval(IntervalUnit::MonthDayNano),
         (values, _) => values,
     };
     if keys.is_some() || as_dictionary {

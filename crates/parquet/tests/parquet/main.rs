@@ -4,6 +4,7 @@
 mod bit_packed_levels;
 mod errors;
 mod int96;
+mod intervals;
 mod memory;
 mod old_lists;
 mod property;

@@ -128,10 +128,13 @@ fn leaf_array(data_type: &DataType, keys: &[u64], style: TextStyle, nulls: Optio
         DataType::Duration(TimeUnit::Millisecond) => cut!(DurationMillisecondType),
         DataType::Duration(TimeUnit::Microsecond) => cut!(DurationMicrosecondType),
         DataType::Duration(TimeUnit::Nanosecond) => cut!(DurationNanosecondType),
-        DataType::Interval(IntervalUnit::YearMonth) => cut!(IntervalYearMonthType),
-        DataType::Interval(_) => {
-            primitive::<IntervalDayTimeType>(keys, nulls, |key| IntervalDayTime::new((key >> 32) as i32, key as i32))
+        // Parquet's intervals have no negative parts.
+        DataType::Interval(IntervalUnit::YearMonth) => {
+            primitive::<IntervalYearMonthType>(keys, nulls, |key| key as i32 & i32::MAX)
         }
+        DataType::Interval(_) => primitive::<IntervalDayTimeType>(keys, nulls, |key| {
+            IntervalDayTime::new((key >> 32) as i32 & i32::MAX, key as i32 & i32::MAX)
+        }),
         DataType::Decimal32(precision, _) => {
             let digits = 10_i32.pow(u32::from(*precision));
             retyped(primitive::<Decimal32Type>(keys, nulls, |key| key as i32 % digits), data_type)

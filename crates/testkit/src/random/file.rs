@@ -3,7 +3,7 @@ use std::fmt::{self, Write as _};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use arrow_array::RecordBatch;
-use arrow_schema::SchemaRef;
+use arrow_schema::{DataType, Schema, SchemaRef};
 use bytes::Bytes;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_writer::ArrowWriterOptions;
@@ -66,7 +66,8 @@ impl RandomFile {
         }
         let properties = writer_properties(random, &schema, row_count);
         let coerced = properties.coerce_types();
-        let has_arrow_schema = random.u8(..8) > 0;
+        // Without it, the parquet crate reads months of no interval.
+        let has_arrow_schema = random.u8(..8) > 0 || has_intervals(&schema);
         let options = ArrowWriterOptions::new().with_properties(properties).with_skip_arrow_metadata(!has_arrow_schema);
         let mut bytes = Vec::new();
         let mut writer = ArrowWriter::try_new_with_options(&mut bytes, schema.clone(), options)
@@ -82,6 +83,10 @@ impl RandomFile {
     pub fn row_count(&self) -> usize {
         self.batches.iter().map(RecordBatch::num_rows).sum()
     }
+}
+
+fn has_intervals(schema: &Schema) -> bool {
+    schema.flattened_fields().iter().any(|field| matches!(field.data_type(), DataType::Interval(_)))
 }
 
 /// Calls `write`, which uses the `parquet` crate's writer with random options, until it succeeds: the crate's encoder for

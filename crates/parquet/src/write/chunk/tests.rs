@@ -353,7 +353,7 @@ fn intervals_of_whole_milliseconds_are_written_and_others_refused() {
     let data_type = DataType::Interval(IntervalUnit::MonthDayNano);
     let schema: SchemaRef = Arc::new(Schema::new(vec![Field::new("c", data_type.clone(), false)]));
     let array = |nanos: i64| -> ArrayRef {
-        let value = |at: i32| IntervalMonthDayNano::new(at, -at, nanos + i64::from(at) * 5_000_000);
+        let value = |at: i32| IntervalMonthDayNano::new(at, 2 * at, nanos + i64::from(at) * 5_000_000);
         Arc::new((0..100).map(|at| Some(value(at))).collect::<IntervalMonthDayNanoArray>())
     };
     let batch = RecordBatch::try_new(Arc::clone(&schema), vec![array(0)]).expect("a batch");

@@ -208,34 +208,40 @@ fn decimal(value: &[u8]) -> String {
     arrow_buffer::i256::from_le_bytes(wide).to_string()
 }
 
-/// INTERVAL: months, days and milliseconds, three little-endian 32-bit integers.
+/// INTERVAL: months, days and milliseconds, three little-endian unsigned integers of 32 bits.
 pub(super) fn intervals(unit: IntervalUnit, src: &[u8]) -> Result<Values, Misfit> {
-    let mut out = Vec::with_capacity(src.len() / 4 * 12);
-    match unit {
-        IntervalUnit::YearMonth => {
-            for months in src.as_chunks::<4>().0 {
-                out.extend_from_slice(months);
-                out.extend_from_slice(&[0; 8]);
-            }
-        }
+    let out = match unit {
+        IntervalUnit::YearMonth => stored(src.as_chunks().0, |value: [u8; 4]| (i32::from_le_bytes(value), 0, 0)),
         IntervalUnit::DayTime => {
-            for days_millis in src.as_chunks::<8>().0 {
-                out.extend_from_slice(&[0; 4]);
-                out.extend_from_slice(days_millis);
-            }
+            stored(src.as_chunks().0, |value: [u8; 8]| (0, part(&value, 0), i64::from(part(&value, 4)) * 1_000_000))
         }
-        IntervalUnit::MonthDayNano => {
-            for (index, value) in src.as_chunks::<16>().0.iter().enumerate() {
-                let nanos = i64::from_le_bytes(std::array::from_fn(|i| value[8 + i]));
-                let millis = u32::try_from(nanos / 1_000_000).ok().filter(|_| nanos % 1_000_000 == 0);
-                let Some(millis) = millis else {
-                    let what = format!("an interval of {nanos} ns is no whole number of milliseconds of 32 bits");
-                    return Err(Misfit { index, what });
-                };
-                out.extend_from_slice(&value[..8]);
-                out.extend_from_slice(&millis.to_le_bytes());
-            }
-        }
-    }
+        IntervalUnit::MonthDayNano => stored(src.as_chunks().0, |value: [u8; 16]| {
+            (part(&value, 0), part(&value, 4), i64::from_le_bytes(std::array::from_fn(|i| value[8 + i])))
+        }),
+    }?;
     Ok(Values::Fixed { width: 12, len: out.len() / 12, bytes: Buffer::from_vec(out) })
+}
+
+/// The 32 bits of an interval that begin at byte `at`.
+fn part(value: &[u8], at: usize) -> i32 {
+    i32::from_le_bytes(std::array::from_fn(|i| value[at + i]))
+}
+
+/// Intervals as they are stored; `parts` gives months, days and nanoseconds.
+fn stored<const N: usize>(values: &[[u8; N]], parts: impl Fn([u8; N]) -> (i32, i32, i64)) -> Result<Vec<u8>, Misfit> {
+    let mut out = Vec::with_capacity(12 * values.len());
+    for (index, value) in values.iter().enumerate() {
+        let (months, days, nanos) = parts(*value);
+        let millis = if nanos % 1_000_000 == 0 { u32::try_from(nanos / 1_000_000).ok() } else { None };
+        let (Ok(stored_months), Ok(stored_days), Some(millis)) = (u32::try_from(months), u32::try_from(days), millis)
+        else {
+            let what = format!(
+                "an interval of {months} months, {days} days and {nanos} ns, where Parquet has no negative parts, and whole \
+                 milliseconds of 32 bits"
+            );
+            return Err(Misfit { index, what });
+        };
+        [stored_months, stored_days, millis].iter().for_each(|part| out.extend_from_slice(&part.to_le_bytes()));
+    }
+    Ok(out)
 }
