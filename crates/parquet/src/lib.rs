@@ -42,9 +42,9 @@ pub use predicate::{BatchFilter, Column, Literal, Predicate, column};
 pub use prune::{FilterMemory, PruneReport, Pruned, Pruning};
 pub use read::{Batches, ReadBuilder};
 pub use scan::{Cancel, Scan, ScanBatches, ScanProgress, ScanReport, ScanStream, ScanTimes};
-pub use schema::Projection;
+pub use schema::{PARQUET_TYPE_KEY, Projection};
 pub use write::{
     AtomicFile, AtomicFiles, BloomFilter, ChosenEncoding, Codec, ColumnOptions, ColumnSummary, MergedBatches,
     PageVersion, ParquetWriter, Profile, SortOptions, SortedBatches, Sorter, SortingColumn, SortingWriter,
-    StatisticsLevel, Uncommitted, ValueEncoding, WriteOptions, WriteSummary,
+    StatisticsLevel, Uncommitted, ValueEncoding, WriteOptions, WriteSummary, parquet_schema,
 };

@@ -3,8 +3,7 @@
 use std::num::NonZeroUsize;
 
 use arrow_schema::Schema;
-use lath_parquet::{BloomFilter, ColumnOptions, Profile, SortingColumn, WriteOptions};
-use parquet::arrow::ArrowSchemaConverter;
+use lath_parquet::{BloomFilter, ColumnOptions, Profile, SortingColumn, WriteOptions, parquet_schema};
 
 use crate::args::{Choice, ProfileName, WriteArgs};
 use crate::failure::{Failure, Result};
@@ -12,8 +11,8 @@ use crate::scan::is_at_or_below;
 
 /// The paths of the leaf columns that a file with `schema` has.
 fn leaf_paths(schema: &Schema) -> Result<Vec<String>> {
-    let converted = ArrowSchemaConverter::new().convert(schema);
-    let schema = converted.map_err(|error| Failure::Usage(format!("Parquet cannot hold these columns: {error}")))?;
+    let schema = parquet_schema(schema)
+        .map_err(|error| Failure::Usage(format!("Parquet cannot hold these columns: {error}")))?;
     Ok(schema.columns().iter().map(|column| column.path().string()).collect())
 }
 

@@ -8,6 +8,7 @@ use arrow_schema::{
 };
 
 use super::schema::{list_element, with_element};
+use crate::schema::{PARQUET_TYPE_KEY, without_stored_type};
 
 /// The columns of the schemas added so far.
 #[derive(Debug, Default)]
@@ -60,6 +61,9 @@ fn unite_fields(known: &Fields, added: &Fields) -> Result<Fields, String> {
 fn unite_field(known: &FieldRef, added: &FieldRef) -> Result<FieldRef, String> {
     if known == added {
         return Ok(Arc::clone(known));
+    }
+    if known.metadata().get(PARQUET_TYPE_KEY) != added.metadata().get(PARQUET_TYPE_KEY) {
+        return unite_field(&without_stored_type(known), &without_stored_type(added));
     }
     let is_nullable = known.is_nullable() || added.is_nullable();
     if known.data_type() == added.data_type() && known.metadata() == added.metadata() {

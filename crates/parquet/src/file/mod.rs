@@ -43,6 +43,7 @@ pub(crate) use options::LOCAL_FOOTER_GUESS_BYTES;
 pub use options::OpenOptions;
 pub(crate) use orders::StatisticsOrder;
 pub use other_format::OtherFormat;
+pub(crate) use outline::check_outline;
 pub(crate) use plan::collect_columns;
 pub use plan::{ChunkRange, Plan};
 

@@ -21,14 +21,14 @@ const CHILD_COUNT: i16 = 5;
 
 /// Where in a footer the parts are that decide its schema.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Outline {
-    pub(super) schema: Range<usize>,
-    pub(super) key_values: Range<usize>,
+pub(crate) struct Outline {
+    pub(crate) schema: Range<usize>,
+    pub(crate) key_values: Range<usize>,
 }
 
 /// Checks that the Thrift structures of a `FileMetaData` are whole, that it has no more row groups than can be read, and
 /// that its schema is one tree that is not too deep.
-pub(super) fn check_outline(footer: &[u8], limits: &Limits) -> Result<Outline> {
+pub(crate) fn check_outline(footer: &[u8], limits: &Limits) -> Result<Outline> {
     let mut reader = ThriftReader::new(footer);
     let mut refusal = None;
     let mut outline = Outline::default();

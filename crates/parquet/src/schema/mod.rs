@@ -25,9 +25,11 @@ mod convert;
 mod hint;
 mod lists;
 mod projection;
+mod prune;
 mod refine;
 mod sound;
 mod storage;
+mod stored_type;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -44,10 +46,16 @@ use self::convert::Conversion;
 use self::projection::Paths;
 use self::refine::Refinement;
 use self::storage::LeafTypes;
+use self::stored_type::StoredType;
 use crate::error::Result;
 use crate::options::{Int96Unit, Limits, Strings};
 
 pub use projection::Projection;
+pub(crate) use prune::prune;
+pub use stored_type::PARQUET_TYPE_KEY;
+pub(crate) use stored_type::{
+    has_same_annotation, is_stored_alike, stored_type, without_stored_type, without_unknown_types,
+};
 
 /// What decides the Arrow types of a file.
 #[derive(Debug, Clone)]
@@ -84,6 +92,8 @@ pub(crate) const DEEPEST_SCHEMA: usize = 512;
 #[derive(Debug)]
 pub(crate) struct Converted {
     nodes: Vec<Node>,
+    /// For each node, the type that its column is stored as.
+    stored: Vec<StoredType>,
     metadata: HashMap<String, String>,
     /// Whether types are those of the Arrow schema that the writer left in the file.
     follows_hint: bool,
@@ -95,11 +105,29 @@ pub(crate) fn convert(
     key_value: Option<&[KeyValue]>,
     options: &SchemaOptions,
 ) -> Result<Converted> {
+    let (nodes, metadata, follows_hint) = convert_nodes(descr, key_value, options)?;
+    let stored = StoredType::of_nodes(descr, &nodes);
+    Ok(Converted { nodes, stored, metadata, follows_hint })
+}
+
+/// The tree of all columns of a schema, by what the schema itself says of them.
+pub(crate) fn nodes(descr: &SchemaDescriptor) -> Result<Vec<Node>> {
+    let options = SchemaOptions { use_hint: false, ..SchemaOptions::default() };
+    convert_nodes(descr, None, &options).map(|(nodes, ..)| nodes)
+}
+
+/// The tree of all columns, the metadata of the Arrow schema, and whether types are those of the file's own Arrow schema.
+fn convert_nodes(
+    descr: &SchemaDescriptor,
+    key_value: Option<&[KeyValue]>,
+    options: &SchemaOptions,
+) -> Result<(Vec<Node>, HashMap<String, String>, bool)> {
     let deepest = options.limits.schema_depth.min(DEEPEST_SCHEMA);
     tree::check_depth(descr.root_schema(), deepest)?;
     let Conversion { schema, root, follows_hint } = convert::convert(descr, key_value, options.use_hint, deepest)?;
-    let nodes = tree::nodes(descr, &root, schema.fields())?;
-    Ok(Converted { nodes, metadata: schema.metadata, follows_hint })
+    // What another file's columns were stored as may have come here in the hint.
+    let fields = schema.fields().iter().map(without_stored_type).collect();
+    Ok((tree::nodes(descr, &root, &fields)?, schema.metadata, follows_hint))
 }
 
 /// Builds the Arrow schema of a file, or of the part of it that `projection` chooses, and the tree that its columns are
@@ -128,8 +156,10 @@ pub(crate) fn refine(
         refinement.dictionaries = Paths::new(nodes, descr).select(&options.dictionary_columns)?;
     }
     let mut kept = Vec::with_capacity(nodes.len());
-    for node in nodes {
-        kept.extend(refinement.apply(node)?);
+    for (node, stored) in nodes.iter().zip(&converted.stored) {
+        if let Some(refined) = refinement.apply(node)? {
+            kept.push(stored.annotate(node, refined)?);
+        }
     }
     let fields: Vec<FieldRef> = kept.iter().map(|node| FieldRef::clone(&node.field)).collect();
     Ok((Arc::new(Schema::new_with_metadata(fields, converted.metadata.clone())), kept))

@@ -180,7 +180,8 @@ fn primitive(leaf: &Type, logical_type: Option<LogicalType>) -> Result<TypePtr> 
     })
 }
 
-fn type_length(leaf: &Type) -> i32 {
+/// Byte length of FIXED_LEN_BYTE_ARRAY values.
+pub(super) fn type_length(leaf: &Type) -> i32 {
     match leaf {
         Type::PrimitiveType { type_length, .. } => *type_length,
         Type::GroupType { .. } => -1,

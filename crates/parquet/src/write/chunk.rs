@@ -116,7 +116,10 @@ impl ChunkWriter {
             page_count: 0,
             sampler: (options.encoding == ValueEncoding::Sampled).then(|| Sampler::new(codec)).transpose()?,
             choice: None,
-            bloom: options.bloom_filter.filter(|_| column.physical_type() != Type::BOOLEAN).map(BloomBuilder::new),
+            bloom: options
+                .bloom_filter
+                .filter(|_| !matches!(column.physical_type(), Type::BOOLEAN | Type::INT96))
+                .map(BloomBuilder::new),
             pages: PageWriter::new(codec, options.page_version, options.crc, options.segments.clone())?,
             page: PendingPage {
                 def_levels: levels(column.max_def_level())?,

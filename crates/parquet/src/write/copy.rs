@@ -5,7 +5,7 @@ use std::io::Write;
 use std::ops::Range;
 
 use bytes::Bytes;
-use parquet::basic::ColumnOrder;
+use parquet::basic::{ColumnOrder, LogicalType};
 use parquet::file::metadata::{ColumnChunkMetaData, SortingColumn};
 
 use super::output::Output;
@@ -83,7 +83,7 @@ fn columns(file: &ParquetFile, schema: &WriteSchema) -> Result<Vec<usize>> {
         let column = descr.column(index);
         let is_same = is_encoded_alike(&column, &leaf.column)
             && column.converted_type() == leaf.column.converted_type()
-            && column.logical_type_ref() == leaf.column.logical_type_ref()
+            && known(column.logical_type_ref()) == leaf.column.logical_type_ref()
             && (column.type_precision(), column.type_scale())
                 == (leaf.column.type_precision(), leaf.column.type_scale());
         if is_same {
@@ -93,6 +93,11 @@ fn columns(file: &ParquetFile, schema: &WriteSchema) -> Result<Vec<usize>> {
         }
     };
     schema.leaves.iter().map(find).collect()
+}
+
+/// A logical type that can be written.
+fn known(logical_type: Option<&LogicalType>) -> Option<&LogicalType> {
+    logical_type.filter(|logical_type| !matches!(logical_type, LogicalType::_Unknown { .. }))
 }
 
 /// What the rows are sorted by, as far as the first columns of it are there; `None` if the first is not.

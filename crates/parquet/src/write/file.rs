@@ -267,7 +267,7 @@ impl<W: Write> ParquetWriter<W> {
     fn write_piece(&mut self, batch: &RecordBatch) -> Result<()> {
         let mut leaves = Vec::with_capacity(self.schema.leaves.len());
         let mut bytes = Vec::with_capacity(self.schema.leaves.len());
-        for (field, column) in self.schema.arrow.fields().iter().zip(batch.columns()) {
+        for (field, column) in self.schema.striped.iter().zip(batch.columns()) {
             stripe(field, column, &mut leaves)?;
             bytes.extend(leaves[bytes.len()..].iter().map(|leaf| {
                 slice_bytes(&leaf.values)

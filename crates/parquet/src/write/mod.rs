@@ -9,6 +9,7 @@
 
 mod bloom;
 mod chunk;
+mod column_type;
 mod copy;
 mod encode;
 mod file;
@@ -21,7 +22,6 @@ mod page;
 mod page_index;
 mod physical;
 mod pool;
-mod prune;
 mod row_group;
 mod sample;
 mod schema;
@@ -40,6 +40,7 @@ pub use options::{
     BloomFilter, Codec, ColumnOptions, PageVersion, Profile, SortingColumn, StatisticsLevel, ValueEncoding,
     WriteOptions,
 };
+pub use schema::parquet_schema;
 pub use sort::{MergedBatches, SortOptions, SortedBatches, Sorter, SortingWriter};
 pub use summary::{ChosenEncoding, ColumnSummary, WriteSummary};
 pub use target::{AtomicFile, AtomicFiles, Uncommitted};

@@ -6,15 +6,15 @@ use arrow_schema::{DataType, Field, FieldRef, Fields, Schema, SchemaRef};
 use parquet::arrow::{ARROW_SCHEMA_META_KEY, ArrowSchemaConverter, encode_arrow_schema};
 use parquet::basic::{LogicalType, Type as PhysicalType};
 use parquet::file::metadata::KeyValue;
-use parquet::schema::types::{ColumnDescPtr, ColumnDescriptor, SchemaDescPtr};
+use parquet::schema::types::{ColumnDescPtr, ColumnDescriptor, SchemaDescPtr, SchemaDescriptor, Type};
 
+use super::column_type;
 use super::options::{LeafOptions, WriteOptions};
-use super::prune;
 use crate::envelope::guard;
 use crate::error::{Error, Result};
 use crate::file::{ParquetFile, collect_columns};
 use crate::options::Strings;
-use crate::schema::{Projection, SchemaOptions};
+use crate::schema::{PARQUET_TYPE_KEY, Projection, SchemaOptions, prune, without_stored_type, without_unknown_types};
 
 /// Dictionaries take up at most this share of the memory budget.
 const DICTIONARY_SHARE: usize = 16;
@@ -23,6 +23,8 @@ const DICTIONARY_SHARE: usize = 16;
 #[derive(Debug)]
 pub(super) struct WriteSchema {
     pub(super) arrow: SchemaRef,
+    /// The fields as levels are made by: nullable where the Parquet type is OPTIONAL.
+    pub(super) striped: Fields,
     pub(super) descr: SchemaDescPtr,
     pub(super) leaves: Vec<LeafSchema>,
     /// What the file's metadata holds, unless the caller's keys are the same.
@@ -44,13 +46,9 @@ impl WriteSchema {
     /// # Errors
     /// [`Error::Invalid`] if Parquet has no place for a type, or if an option names a column that is not there.
     pub(super) fn new(arrow: &SchemaRef, options: &WriteOptions) -> Result<Self> {
-        arrow.fields().iter().try_for_each(|field| check(field, field.name()))?;
-        let descr = guard(|| ArrowSchemaConverter::new().convert(arrow))
-            .map_err(|error| Error::invalid(format!("the schema cannot be written: {error}")))?;
-        let fields = arrow.fields().iter().map(without_runs).collect::<Fields>();
-        let hint = encode_arrow_schema(&Schema::new_with_metadata(fields, arrow.metadata().clone()));
-        let hint = KeyValue { key: ARROW_SCHEMA_META_KEY.to_owned(), value: Some(hint) };
-        Self::of(Arc::clone(arrow), Arc::new(descr), vec![hint], true, options)
+        let (descr, striped) = types(arrow)?;
+        let hint = KeyValue { key: ARROW_SCHEMA_META_KEY.to_owned(), value: Some(encode_hint(arrow)) };
+        Self::of(Arc::clone(arrow), descr, Some(striped), vec![hint], options)
     }
 
     /// The schema of a file, or of a part of it, as it stands there; with the indices of the columns of the file.
@@ -64,7 +62,8 @@ impl WriteSchema {
         nodes.iter().for_each(|node| collect_columns(node, &mut columns));
         let whole = metadata.schema_descr_ptr();
         let is_whole = columns.len() == whole.num_columns();
-        let descr = if is_whole { whole } else { Arc::new(prune::prune(&whole, &columns)?) };
+        let descr = if is_whole { whole } else { Arc::new(prune(&whole, &columns)?) };
+        let descr = without_unknown(descr)?;
 
         let mut inherited = metadata.key_value_metadata().cloned().unwrap_or_default();
         if !is_whole {
@@ -72,22 +71,20 @@ impl WriteSchema {
             let schema_options = SchemaOptions { strings: Strings::Offsets, ..file.schema_options() };
             let (hint, _) = file.build_schema(&schema_options, projection)?;
             for pair in inherited.iter_mut().filter(|pair| pair.key == ARROW_SCHEMA_META_KEY) {
-                pair.value = Some(encode_arrow_schema(&hint));
+                pair.value = Some(encode_hint(&hint));
             }
         }
-        let own = guard(|| ArrowSchemaConverter::new().convert(&arrow)).ok();
-        let is_encodable = own.is_some_and(|own| {
-            let mut pairs = own.columns().iter().zip(descr.columns());
-            own.num_columns() == descr.num_columns() && pairs.all(|(a, b)| is_encoded_alike(a, b))
-        });
-        Self::of(arrow, descr, inherited, is_encodable, options)
+        let converted = guard(|| ArrowSchemaConverter::new().convert(&arrow)).ok();
+        let striped = converted.and_then(|converted| column_type::fitting(&descr, arrow.fields(), &converted));
+        Self::of(arrow, descr, striped, inherited, options)
     }
 
+    /// `striped` is `None` where rows of `arrow` do not have the levels and types of the leaves.
     fn of(
         arrow: SchemaRef,
         descr: SchemaDescPtr,
+        striped: Option<Fields>,
         inherited: Vec<KeyValue>,
-        is_encodable: bool,
         options: &WriteOptions,
     ) -> Result<Self> {
         let mut arrow_types = Vec::with_capacity(descr.num_columns());
@@ -103,7 +100,9 @@ impl WriteSchema {
             LeafSchema { column: Arc::clone(column), arrow_type, options: Arc::new(options) }
         };
         let leaves: Vec<_> = descr.columns().iter().zip(arrow_types).map(leaf).collect();
-        let schema = Self { arrow, descr, leaves, inherited, is_encodable };
+        let is_encodable = striped.is_some();
+        let striped = striped.unwrap_or_else(|| arrow.fields().clone());
+        let schema = Self { arrow, striped, descr, leaves, inherited, is_encodable };
         options.column_paths().try_for_each(|path| schema.leaf_index(path).map(drop))?;
         Ok(schema)
     }
@@ -133,6 +132,46 @@ impl LeafSchema {
     pub(super) fn has_total_order(&self) -> bool {
         self.options.total_order && is_floating(&self.column)
     }
+}
+
+/// The Parquet schema of the files that [`ParquetWriter`](crate::ParquetWriter) writes rows of an Arrow schema to.
+///
+/// # Errors
+/// [`Error::Invalid`] if Parquet has no place for a type.
+pub fn parquet_schema(arrow: &Schema) -> Result<SchemaDescPtr> {
+    types(arrow).map(|(descr, _)| descr)
+}
+
+/// The Parquet schema for rows of an Arrow schema, and the fields as levels are made by.
+fn types(arrow: &Schema) -> Result<(SchemaDescPtr, Fields)> {
+    arrow.fields().iter().try_for_each(|field| check(field, field.name()))?;
+    let refused = |error| Error::invalid(format!("the schema cannot be written: {error}"));
+    let converted = guard(|| ArrowSchemaConverter::new().convert(arrow)).map_err(refused)?;
+    if arrow.fields().iter().all(|field| !field.metadata().contains_key(PARQUET_TYPE_KEY)) {
+        return Ok((Arc::new(converted), arrow.fields().clone()));
+    }
+    let root = converted.root_schema();
+    let (mut types, mut striped) = (root.get_fields().to_vec(), arrow.fields().to_vec());
+    for ((ty, striped), field) in types.iter_mut().zip(&mut striped).zip(arrow.fields()) {
+        if let Some(carried) = column_type::carried(field, ty) {
+            (*ty, *striped) = (carried.ty, carried.striped);
+        }
+    }
+    let root = guard(|| Type::group_type_builder(root.name()).with_fields(types).build()).map_err(refused)?;
+    Ok((Arc::new(SchemaDescriptor::new(Arc::new(root))), striped.into()))
+}
+
+/// The schema without logical types that cannot be written.
+fn without_unknown(descr: SchemaDescPtr) -> Result<SchemaDescPtr> {
+    let root = descr.root_schema_ptr();
+    let known = without_unknown_types(&root)?;
+    Ok(if Arc::ptr_eq(&root, &known) { descr } else { Arc::new(SchemaDescriptor::new(known)) })
+}
+
+/// The Arrow schema as a file keeps it: as its rows are read again.
+fn encode_hint(arrow: &Schema) -> String {
+    let fields = arrow.fields().iter().map(|field| without_runs(&without_stored_type(field))).collect::<Fields>();
+    encode_arrow_schema(&Schema::new_with_metadata(fields, arrow.metadata().clone()))
 }
 
 /// Whether leaves have the same levels and physical values.

@@ -98,7 +98,14 @@ impl Order {
             }
             Self::BigEndian => {
                 let negative = |v: &[u8]| v.first().is_some_and(|first| first & 0x80 != 0);
-                negative(b).cmp(&negative(a)).then_with(|| a.cmp(b))
+                negative(b).cmp(&negative(a)).then_with(|| {
+                    // What the shorter one lacks in front repeats its sign.
+                    let fill = if negative(a) { 0xFF } else { 0 };
+                    let width = a.len().max(b.len());
+                    let byte = |v: &[u8], at: usize| (at + v.len()).checked_sub(width).map_or(fill, |at| v[at]);
+                    let mut bytes = (0..width).map(|at| byte(a, at).cmp(&byte(b, at)));
+                    bytes.find(|ordering| ordering.is_ne()).unwrap_or(Ordering::Equal)
+                })
             }
         }
     }
@@ -182,6 +189,8 @@ impl ValueStatistics {
                     Extremes { min: value(min), max: value(max) }
                 }))
             }
+            // Decimals of any length.
+            (Values::Strings(strings), Order::BigEndian) => Self::of_bytes(order, strings.iter()),
             (Values::Strings(strings), _) => Self::exact(
                 strings
                     .with(statistics::min_max_strings)?

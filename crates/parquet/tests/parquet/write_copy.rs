@@ -3,8 +3,9 @@
 use std::fs;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Int32Array, RecordBatch, StringArray};
+use arrow_array::{Int32Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use arrow_select::concat::concat_batches;
 use bytes::Bytes;
 use lath_parquet::{
     BloomFilter, ColumnOptions, Error, ParquetFile, ParquetWriter, Projection, SortingColumn, WriteOptions,
@@ -208,14 +209,20 @@ fn files_of_other_schemas_are_refused() {
 }
 
 #[test]
-fn rows_in_the_types_of_another_writer_are_refused_but_its_row_groups_are_not() {
+fn rows_and_row_groups_go_to_a_file_with_the_types_of_another_writer() {
     let Some(corpus) = parquet_test_data() else { return };
     // Timestamps as INT96.
     let source = ParquetFile::open(corpus.join("data/alltypes_plain.parquet")).unwrap();
     let batch = source.read().build().unwrap().next().unwrap().unwrap();
     let mut writer = ParquetWriter::new_like(Vec::new(), &source, None, WriteOptions::default()).unwrap();
-    assert!(writer.write(&batch).unwrap_err().to_string().contains("can be copied"));
-    assert_eq!(copy(&[&source], None).unwrap().1.rows, 8);
-    let as_column: ArrayRef = batch.column(0).clone();
-    assert_eq!(as_column.len(), 8);
+    writer.write(&batch).unwrap();
+    writer.copy_row_group(&source, 0).unwrap();
+    let file = ParquetFile::from_bytes(writer.finish_into().unwrap().0.into()).unwrap();
+    let types = |file: &ParquetFile| file.metadata().file_metadata().schema_descr().root_schema_ptr();
+    assert_eq!(types(&file).get_fields(), types(&source).get_fields());
+    let twice: Vec<_> = file.read().build().unwrap().collect::<Result<_, _>>().unwrap();
+    assert_eq!(
+        concat_batches(&batch.schema(), &twice).unwrap(),
+        concat_batches(&batch.schema(), [&batch, &batch]).unwrap()
+    );
 }

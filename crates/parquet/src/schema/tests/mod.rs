@@ -11,11 +11,11 @@ mod types;
 use std::fmt::Write;
 use std::sync::Arc;
 
-use arrow_schema::SchemaRef;
+use arrow_schema::{Schema, SchemaRef};
 use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::SchemaDescriptor;
 
-use super::{Node, NodeKind, SchemaOptions, build};
+use super::{Node, NodeKind, SchemaOptions, build, without_stored_type};
 use crate::options::Strings;
 
 fn parse(message: &str) -> SchemaDescriptor {
@@ -28,6 +28,12 @@ fn offsets() -> SchemaOptions {
 
 fn build_offsets(message: &str) -> (SchemaRef, Vec<Node>) {
     build(&parse(message), None, &offsets(), None).unwrap()
+}
+
+/// The schema as the `parquet` crate has it, whose fields do not carry Parquet types.
+fn as_of_crate(schema: &Schema) -> Schema {
+    let fields: Vec<_> = schema.fields().iter().map(without_stored_type).collect();
+    Schema::new_with_metadata(fields, schema.metadata().clone())
 }
 
 /// Nodes as text: `name:def/rep/ancestor`, then `#column` for a leaf, `{…}` for a struct, `[element_def_level …]` for a list.

@@ -1,10 +1,10 @@
 //! Numbers from the width that Arrow has them in to the one that the column stores.
 
 use arrow_buffer::{Buffer, ScalarBuffer};
-use arrow_schema::IntervalUnit;
+use arrow_schema::{IntervalUnit, TimeUnit};
 use parquet::basic::Type as PhysicalType;
 
-use super::Values;
+use super::{Strings, Values};
 
 /// A value that the column cannot hold.
 #[derive(Debug)]
@@ -42,6 +42,8 @@ enum Target {
     Int64,
     /// Big-endian two's complement of so many bytes.
     Fixed(usize),
+    /// The same, of as many bytes as the number takes.
+    Bytes,
 }
 
 impl Narrow {
@@ -50,6 +52,7 @@ impl Narrow {
             PhysicalType::INT32 => Target::Int32,
             PhysicalType::INT64 => Target::Int64,
             PhysicalType::FIXED_LEN_BYTE_ARRAY if length > 0 => Target::Fixed(length),
+            PhysicalType::BYTE_ARRAY => Target::Bytes,
             _ => return None,
         };
         Some(Self { source, target })
@@ -103,6 +106,14 @@ impl Narrow {
                 16 => big_endian::<16>(src, width),
                 _ => big_endian::<32>(src, width),
             },
+            Target::Bytes => Ok(Values::Strings(match self.source_width() {
+                1 => shortest_big_endian::<1>(src),
+                2 => shortest_big_endian::<2>(src),
+                4 => shortest_big_endian::<4>(src),
+                8 => shortest_big_endian::<8>(src),
+                16 => shortest_big_endian::<16>(src),
+                _ => shortest_big_endian::<32>(src),
+            })),
         }
     }
 }
@@ -195,6 +206,19 @@ fn big_endian<const N: usize>(src: &[u8], width: usize) -> Result<Values, Misfit
     Ok(Values::Fixed { width, len: values.len(), bytes: Buffer::from_vec(out) })
 }
 
+fn shortest_big_endian<const N: usize>(src: &[u8]) -> Strings {
+    let values = src.as_chunks::<N>().0;
+    let mut data: Vec<u8> = Vec::with_capacity(src.len());
+    let mut offsets = Vec::with_capacity(values.len() + 1);
+    offsets.push(0);
+    for value in values {
+        let len = (1..N).find(|&len| fits(value, len)).unwrap_or(N);
+        data.extend(value[..len].iter().rev());
+        offsets.push(data.len() as i64);
+    }
+    Strings::Offsets64 { offsets: offsets.into(), data: Buffer::from_vec(data) }
+}
+
 /// Whether the bytes above the first `kept` only repeat the sign.
 fn fits<const N: usize>(value: &[u8; N], kept: usize) -> bool {
     let fill = if value[kept - 1] & 0x80 == 0 { 0 } else { 0xFF };
@@ -206,6 +230,30 @@ fn decimal(value: &[u8]) -> String {
     let fill = if value.last().is_some_and(|last| last & 0x80 != 0) { 0xFF } else { 0 };
     let wide: [u8; 32] = std::array::from_fn(|i| value.get(i).copied().unwrap_or(fill));
     arrow_buffer::i256::from_le_bytes(wide).to_string()
+}
+
+/// The Julian day of 1970-01-01.
+const EPOCH_JULIAN_DAY: i64 = 2_440_588;
+
+/// INT96: nanoseconds of the day, then the Julian day, both little-endian.
+pub(super) fn int96(unit: TimeUnit, src: &[u8]) -> Result<Values, Misfit> {
+    let (units_per_day, nanos_per_unit) = match unit {
+        TimeUnit::Second => (86_400, 1_000_000_000),
+        TimeUnit::Millisecond => (MILLIS_PER_DAY, 1_000_000),
+        TimeUnit::Microsecond => (86_400_000_000, 1_000),
+        TimeUnit::Nanosecond => (86_400_000_000_000, 1),
+    };
+    let mut out = Vec::with_capacity(src.len() / 8 * 12);
+    for (index, value) in src.as_chunks::<8>().0.iter().enumerate() {
+        let moment = i64::from_le_bytes(*value);
+        let nanos = moment.rem_euclid(units_per_day) * nanos_per_unit;
+        let Ok(day) = i32::try_from(moment.div_euclid(units_per_day) + EPOCH_JULIAN_DAY) else {
+            return Err(Misfit { index, what: format!("the timestamp {moment} has no Julian day of 32 bits") });
+        };
+        out.extend_from_slice(&nanos.to_le_bytes());
+        out.extend_from_slice(&day.to_le_bytes());
+    }
+    Ok(Values::Fixed { width: 12, len: out.len() / 12, bytes: Buffer::from_vec(out) })
 }
 
 /// INTERVAL: months, days and milliseconds, three little-endian unsigned integers of 32 bits.

@@ -8,7 +8,7 @@ mod strings;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, ScalarBuffer};
-use arrow_schema::{DataType, IntervalUnit};
+use arrow_schema::{DataType, IntervalUnit, TimeUnit};
 use parquet::basic::Type as PhysicalType;
 use parquet::schema::types::ColumnDescriptor;
 
@@ -25,7 +25,7 @@ pub(super) enum Values {
     Words32(ScalarBuffer<u32>),
     /// INT64 and DOUBLE, as bits.
     Words64(ScalarBuffer<u64>),
-    /// FIXED_LEN_BYTE_ARRAY.
+    /// FIXED_LEN_BYTE_ARRAY and INT96.
     Fixed {
         width: usize,
         len: usize,
@@ -157,9 +157,10 @@ enum Step {
     /// Bytes as they are.
     SameFixed(usize),
     Strings,
-    /// A number to another width, big-endian where the column is FIXED_LEN_BYTE_ARRAY.
+    /// A number to another width, big-endian where the column has bytes.
     Number(Narrow),
     Interval(IntervalUnit),
+    Int96(TimeUnit),
     /// Keys, with how the dictionary's values are converted.
     Dictionary(Box<Conversion>),
 }
@@ -197,6 +198,7 @@ impl Conversion {
                 P::INT64,
             )
             | (D::Float64, P::DOUBLE) => Some(Step::Same64),
+            (D::Timestamp(unit, _), P::INT96) => Some(Step::Int96(*unit)),
             (D::Date64, P::INT32) => number(convert::Source::Millis),
             (D::Decimal32(..), _) => number(convert::Source::I32),
             (D::Decimal64(..), _) => number(convert::Source::I64),
@@ -251,6 +253,7 @@ impl Conversion {
                 };
                 convert::intervals(*unit, &dense::bytes(&array.to_data(), width, present)?)?
             }
+            Step::Int96(unit) => convert::int96(*unit, &dense::bytes(&array.to_data(), 8, present)?)?,
             Step::Dictionary(of_values) => {
                 let dictionary = array.as_any_dictionary();
                 let codes = dense::keys(dictionary.keys(), present)?;

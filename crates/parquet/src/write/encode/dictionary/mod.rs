@@ -52,6 +52,7 @@ impl Dictionary {
             PhysicalType::INT64 | PhysicalType::DOUBLE => Table::Words64(NumberMemory::new()),
             PhysicalType::BYTE_ARRAY => Table::Strings(StringMemory::new()),
             PhysicalType::FIXED_LEN_BYTE_ARRAY if type_length > 0 => Table::Fixed(StringMemory::new(), type_length),
+            PhysicalType::INT96 => Table::Fixed(StringMemory::new(), 12),
             _ => return None,
         };
         Some(Self { table, codes: Vec::new(), keys: Keys::default(), worth: Worth::default(), seen: Vec::new() })

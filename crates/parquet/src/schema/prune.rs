@@ -1,7 +1,8 @@
-//! A Parquet schema without some of its leaves.
+//! Parquet types without some of their leaves.
 
 use std::sync::Arc;
 
+use parquet::basic::LogicalType;
 use parquet::schema::types::{SchemaDescriptor, Type, TypePtr};
 
 use crate::envelope::guard;
@@ -11,7 +12,7 @@ use crate::error::{Error, Result};
 ///
 /// # Errors
 /// [`Error::Invalid`] if no leaf is left.
-pub(super) fn prune(schema: &SchemaDescriptor, columns: &[usize]) -> Result<SchemaDescriptor> {
+pub(crate) fn prune(schema: &SchemaDescriptor, columns: &[usize]) -> Result<SchemaDescriptor> {
     let root = schema.root_schema();
     let mut leaf = 0;
     let fields = root.get_fields().iter().filter_map(|field| visit(field, columns, &mut leaf).transpose());
@@ -21,6 +22,11 @@ pub(super) fn prune(schema: &SchemaDescriptor, columns: &[usize]) -> Result<Sche
     }
     let root = guard(|| Type::group_type_builder(root.name()).with_fields(fields).build())?;
     Ok(SchemaDescriptor::new(Arc::new(root)))
+}
+
+/// The part of a root column, whose first leaf is `first`, with the leaves `columns`, which ascend; `None` if there are none.
+pub(super) fn prune_root(root: &TypePtr, first: usize, columns: &[usize]) -> Result<Option<TypePtr>> {
+    visit(root, columns, &mut { first })
 }
 
 fn visit(node: &TypePtr, columns: &[usize], leaf: &mut usize) -> Result<Option<TypePtr>> {
@@ -33,13 +39,16 @@ fn visit(node: &TypePtr, columns: &[usize], leaf: &mut usize) -> Result<Option<T
     if fields.is_empty() {
         return Ok(None);
     }
-    if fields.len() == node.get_fields().len() && fields.iter().zip(node.get_fields()).all(|(a, b)| Arc::ptr_eq(a, b)) {
+    let is_whole = fields.len() == node.get_fields().len();
+    if is_whole && fields.iter().zip(node.get_fields()).all(|(a, b)| Arc::ptr_eq(a, b)) {
         return Ok(Some(Arc::clone(node)));
     }
     let info = node.get_basic_info();
+    // A Variant needs all of its fields.
+    let logical_type = info.logical_type_ref().filter(|ty| is_whole || !matches!(ty, LogicalType::Variant(_)));
     let mut builder = Type::group_type_builder(info.name())
         .with_converted_type(info.converted_type())
-        .with_logical_type(info.logical_type_ref().cloned())
+        .with_logical_type(logical_type.cloned())
         .with_id(info.has_id().then(|| info.id()))
         .with_fields(fields);
     if info.has_repetition() {
