@@ -43,6 +43,9 @@ pub(crate) struct WriteArgs {
     /// Version of data pages [default: 1]
     #[arg(long, value_name = "VERSION", help_heading = "Parquet", value_parser = parse_page_version)]
     pub(crate) page_version: Option<PageVersion>,
+    /// Start from the defaults, not from what the first input has: codecs, encodings, sizes of row groups and pages, Bloom filters
+    #[arg(long, help_heading = "Parquet")]
+    pub(crate) no_inherit: bool,
     /// Memory for rows that wait to be sorted or written [default: 1GiB]
     #[arg(long, value_name = "SIZE", help_heading = "Parquet", value_parser = parse_size)]
     pub(crate) memory: Option<usize>,
@@ -90,9 +93,11 @@ impl WriteArgs {
             page_rows,
             page_bytes,
             page_version,
+            no_inherit,
             memory: _,
         } = self;
-        profile.is_some()
+        *no_inherit
+            || profile.is_some()
             || !codec.is_empty()
             || !encoding.is_empty()
             || !dictionary.is_empty()

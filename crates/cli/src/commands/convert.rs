@@ -23,7 +23,8 @@ use crate::{destination, summary};
 
 /// Reads all inputs, and writes them as one table.
 pub(super) fn run(args: &ConvertArgs) -> Result<Outcome> {
-    let wish = ParquetWish { write: &args.write, sorted_by: &args.sort.sort_by, threads: threads(&args.decode) };
+    let (write, sorted_by, threads) = (&args.write, &args.sort.sort_by, threads(&args.decode));
+    let wish = ParquetWish { write, sorted_by, threads, like: None };
     let output = Output::settle(args.destination.format, args.destination.output.as_deref())?
         .with_parquet(wish)?
         .with_csv(&args.csv, &args.text)?;

@@ -60,7 +60,7 @@ fn tpch(args: &TpchArgs) -> Result<Outcome> {
 }
 
 fn settle<'a>(format: Option<Format>, path: Option<&'a Path>, write: &'a WriteArgs) -> Result<Output<'a>> {
-    Output::settle(format, path)?.with_parquet(ParquetWish { write, sorted_by: &[], threads: cores() })
+    Output::settle(format, path)?.with_parquet(ParquetWish { write, sorted_by: &[], threads: cores(), like: None })
 }
 
 /// The format of all tables, and how the names of their files end.

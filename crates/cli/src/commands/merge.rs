@@ -35,7 +35,9 @@ fn merge(args: &MergeArgs, mut inputs: Inputs, scan: &Scan) -> Result<()> {
         destination::check(path, args.report.force, Some(&inputs))?;
     }
     summary::check(&args.report, path)?;
-    let wish = ParquetWish { write: &args.write, sorted_by: &args.sort.sort_by, threads: scan.threads };
+    let first = if inputs.len() > 0 { Some(inputs.open(0)?) } else { None };
+    let like = first.as_ref();
+    let wish = ParquetWish { write: &args.write, sorted_by: &args.sort.sort_by, threads: scan.threads, like };
     let output = Output::settle(Some(Format::Parquet), path)?.with_parquet(wish)?;
     let mut summary = Summary::new(path);
     summary.bytes_before = (0..inputs.len()).map(|index| inputs.byte_len(index)).sum();

@@ -80,7 +80,9 @@ impl Rewriting<'_> {
 
     /// Writes a table to one file.
     fn write(&self, table: &Table, bytes_before: Option<u64>, path: Option<&Path>) -> Result<()> {
-        let wish = ParquetWish { write: self.write, sorted_by: self.sort_by, threads: self.scan.threads };
+        let first = if table.len() == 0 { None } else { Some(table.file(0)?) };
+        let like = first.as_ref();
+        let wish = ParquetWish { write: self.write, sorted_by: self.sort_by, threads: self.scan.threads, like };
         let output = Output::settle(Some(Format::Parquet), path)?.with_parquet(wish)?;
         summary::check(self.report, path)?;
         let mut summary = Summary::new(path);

@@ -84,7 +84,8 @@ impl Splitting<'_> {
         if self.may_copy && part.has_whole_row_groups() {
             return self.copy(part, path, progress);
         }
-        let wish = ParquetWish { write: &self.args.write, sorted_by: &[], threads: self.scan.threads };
+        let (write, threads, like) = (&self.args.write, self.scan.threads, self.files.first());
+        let wish = ParquetWish { write, sorted_by: &[], threads, like };
         let output = Output::settle(Some(Format::Parquet), Some(path))?.with_parquet(wish)?;
         let scan = self.table.read(&self.scan)?.file_rows(part.row_ranges());
         let batches = scan.build().map_err(explain)?;

@@ -17,7 +17,7 @@ use std::path::Path;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use lath_parquet::{SortOptions, SortingColumn, Strings, WriteOptions, WriteSummary};
+use lath_parquet::{ParquetFile, SortOptions, SortingColumn, Strings, WriteOptions, WriteSummary};
 
 pub(crate) use cell::CellFormatter;
 pub(crate) use extension::is_uuid;
@@ -48,6 +48,8 @@ pub(crate) struct ParquetWish<'a> {
     pub(crate) sorted_by: &'a [SortingColumn],
     /// Threads that encode.
     pub(crate) threads: usize,
+    /// The file from which comes what the options leave open.
+    pub(crate) like: Option<&'a ParquetFile>,
 }
 
 /// The form and the destination that were asked for.
@@ -178,8 +180,11 @@ impl<'a> Output<'a> {
 
     fn write_options(&self, schema: &SchemaRef) -> Result<WriteOptions> {
         match &self.parquet {
-            Some(wish) => write_options(wish.write, wish.sorted_by, wish.threads, schema),
-            None => write_options(&WriteArgs::default(), &[], cores(), schema),
+            Some(wish) => write_options(wish, schema),
+            None => {
+                let write = &WriteArgs::default();
+                write_options(&ParquetWish { write, sorted_by: &[], threads: cores(), like: None }, schema)
+            }
         }
     }
 

@@ -1,5 +1,6 @@
 //! What a command that writes files says in the end: bytes before and after.
 
+mod changes;
 mod columns;
 mod partitions;
 
@@ -12,10 +13,12 @@ use arrow_schema::Schema;
 use lath_parquet::{ParquetFile, PartitionColumn, WriteSummary};
 use serde_json::{Value, json};
 
+use self::changes::Changes;
 use self::columns::Columns;
 use self::partitions::Partitions;
 use crate::args::ReportArgs;
 use crate::failure::{Failure, Result};
+use crate::output::layout::printable;
 use crate::output::target::Target;
 use crate::quantity::{bytes, plural};
 use crate::terminal::Terminal;
@@ -34,6 +37,7 @@ pub(crate) struct Summary {
     bytes_after: Option<u64>,
     columns: Columns,
     partitions: Partitions,
+    changes: Changes,
 }
 
 impl Summary {
@@ -49,12 +53,14 @@ impl Summary {
             bytes_after: None,
             columns: Columns::default(),
             partitions: Partitions::default(),
+            changes: Changes::default(),
         }
     }
 
     /// Adds a Parquet file that is read.
     pub(crate) fn add_input(&mut self, file: &ParquetFile) {
         self.columns.add_input(file.metadata());
+        self.changes.add_input(file.metadata());
     }
 
     /// Says what became of the columns that come from the names of directories, where `schema` is written, and `chosen` are the
@@ -68,6 +74,7 @@ impl Summary {
         let size = match (written, path) {
             (Some(written), _) => {
                 self.columns.add_output(written);
+                self.changes.add_output(&written.metadata);
                 Some(written.bytes)
             }
             (None, Some(path)) => {
@@ -100,7 +107,9 @@ impl Summary {
             return target.finish();
         }
         let (table, partitions) = (self.columns.table(Terminal::stderr()), self.partitions.lines());
-        let text = format!("{table}{partitions}{}\n", self.line(self.start.elapsed()));
+        let changes: String =
+            self.changes.lines().iter().map(|line| format!("{}\n", printable(line.clone()))).collect();
+        let text = format!("{table}{partitions}{changes}{}\n", self.line(self.start.elapsed()));
         // Where nobody listens to standard error, the output is there all the same.
         let _ = io::stderr().write_all(text.as_bytes());
         Ok(())
@@ -132,6 +141,7 @@ impl Summary {
         if let Some(summary) = summary.as_object_mut() {
             if let Some(columns) = self.columns.json() {
                 summary.insert("columns".to_owned(), columns);
+                summary.insert("changes".to_owned(), json!(self.changes.lines()));
             }
             if let Some(partitions) = self.partitions.json() {
                 summary.insert("partition_columns".to_owned(), partitions);

@@ -3,10 +3,11 @@
 use std::num::NonZeroUsize;
 
 use arrow_schema::Schema;
-use lath_parquet::{BloomFilter, ColumnOptions, Profile, SortingColumn, WriteOptions, parquet_schema};
+use lath_parquet::{BloomFilter, ColumnOptions, ParquetFile, Profile, WriteOptions, parquet_schema};
 
-use crate::args::{Choice, ProfileName, WriteArgs};
+use crate::args::{Choice, ProfileName};
 use crate::failure::{Failure, Result};
+use crate::output::ParquetWish;
 use crate::scan::is_at_or_below;
 
 /// The paths of the leaf columns that a file with `schema` has.
@@ -16,13 +17,9 @@ fn leaf_paths(schema: &Schema) -> Result<Vec<String>> {
     Ok(schema.columns().iter().map(|column| column.path().string()).collect())
 }
 
-/// The options for a file with `schema`, whose rows are sorted by `sorted_by`. The schema's metadata become the file's.
-pub(crate) fn write_options(
-    args: &WriteArgs,
-    sorted_by: &[SortingColumn],
-    threads: usize,
-    schema: &Schema,
-) -> Result<WriteOptions> {
+/// The options for a file with `schema`. The schema's metadata become the file's.
+pub(crate) fn write_options(wish: &ParquetWish<'_>, schema: &Schema) -> Result<WriteOptions> {
+    let ParquetWish { write: args, sorted_by, threads, like } = *wish;
     let leaves = Leaves(leaf_paths(schema)?);
     let mut options = match args.profile {
         None => WriteOptions::default(),
@@ -68,8 +65,24 @@ pub(crate) fn write_options(
     for key in sorted_by {
         leaves.one("--sort-by", &key.path)?;
     }
+    if let Some(file) = like.filter(|_| !args.no_inherit) {
+        options = inherit(options, file, schema)?;
+    }
     let threads = NonZeroUsize::new(threads).unwrap_or(NonZeroUsize::MIN);
     Ok(options.threads(threads).sorting_columns(sorted_by.iter().cloned()))
+}
+
+/// The options with what `file` has where they leave something open.
+fn inherit(options: WriteOptions, file: &ParquetFile, schema: &Schema) -> Result<WriteOptions> {
+    let name = file.name().unwrap_or("the input");
+    let mut options = options.inherit(file).map_err(|error| Failure::reading(name, error))?;
+    // A schema's metadata have values.
+    for pair in file.metadata().file_metadata().key_value_metadata().into_iter().flatten() {
+        if pair.value.is_none() && !schema.metadata().contains_key(&pair.key) {
+            options = options.key_value_metadata(&pair.key, None);
+        }
+    }
+    Ok(options)
 }
 
 /// The paths of all leaf columns.
@@ -123,9 +136,10 @@ mod tests {
     use std::sync::Arc;
 
     use arrow_schema::{DataType, Field};
-    use lath_parquet::Codec;
+    use lath_parquet::{Codec, SortingColumn};
 
     use super::*;
+    use crate::args::WriteArgs;
 
     fn schema() -> Schema {
         let fields = vec![Field::new("b", DataType::Int32, true), Field::new("c", DataType::Utf8, true)];
@@ -162,9 +176,11 @@ mod tests {
             .column("a.c", ColumnOptions::new().codec(Codec::Snappy))
             .column("ab", ColumnOptions::new().bloom_filter(BloomFilter::FalsePositiveRate(0.001)))
             .threads(NonZeroUsize::MIN);
-        let options = write_options(&args, &[], 1, &schema()).unwrap();
+        let wish = ParquetWish { write: &args, sorted_by: &[], threads: 1, like: None };
+        let options = write_options(&wish, &schema()).unwrap();
         assert_eq!(format!("{options:?}"), format!("{expected:?}"));
-        let sorted = write_options(&args, &[SortingColumn::ascending("a")], 1, &schema());
+        let by_struct = [SortingColumn::ascending("a")];
+        let sorted = write_options(&ParquetWish { sorted_by: &by_struct, ..wish }, &schema());
         assert!(sorted.is_err(), "a struct is no column to sort by");
     }
 }

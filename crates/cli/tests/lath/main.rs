@@ -6,6 +6,7 @@ mod arrow_file;
 mod bench;
 mod check;
 mod check_collection;
+mod collection;
 mod convert;
 mod csv_files;
 mod csv_types;

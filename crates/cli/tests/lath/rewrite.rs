@@ -8,8 +8,12 @@ use arrow_ord::sort::{SortColumn, lexsort_to_indices};
 use arrow_schema::SortOptions;
 use arrow_select::take::take_record_batch;
 use bytes::Bytes;
+use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, Encoding};
-use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
+use parquet::file::metadata::{
+    KeyValue, PageIndexPolicy, ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData, SortingColumn,
+};
+use parquet::file::properties::{WriterProperties, WriterVersion};
 use serde_json::json;
 
 use crate::files::{broken, numbered, oracle, plain, write};
@@ -97,6 +101,7 @@ fn options_are_found_in_the_file() {
         "3000",
         "--page-rows",
         "500",
+        "--no-inherit",
     ];
     let metadata = rewrite(&[&sample(TRIPS[0])], &output, &options);
     let rows: Vec<i64> = metadata.row_groups().iter().map(RowGroupMetaData::num_rows).collect();
@@ -275,4 +280,129 @@ fn rows_are_sorted_in_memory_and_on_disk() {
     let missing = lath(["rewrite", &input, "-o", &output, "--force", "--sort-by", "fare"]);
     assert_eq!(missing.code, 2);
     assert!(missing.stderr.contains("--sort-by: there is no column fare; the columns are "), "{}", missing.stderr);
+}
+
+/// A file of 4,000 rows in four row groups, each sorted by `id`, of which all is chosen that `rewrite` takes over.
+fn particular(path: &Path) {
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::SNAPPY)
+        .set_column_compression("name".into(), Compression::LZ4_RAW)
+        .set_column_dictionary_enabled("id".into(), false)
+        .set_column_encoding("id".into(), Encoding::DELTA_BINARY_PACKED)
+        .set_column_bloom_filter_enabled("id".into(), true)
+        .set_column_bloom_filter_fpp("id".into(), 0.02)
+        .set_column_bloom_filter_max_ndv("id".into(), 1000)
+        .set_max_row_group_row_count(Some(1000))
+        .set_data_page_row_count_limit(250)
+        .set_write_batch_size(250)
+        .set_writer_version(WriterVersion::PARQUET_2_0)
+        .set_sorting_columns(Some(vec![SortingColumn { column_idx: 0, descending: false, nulls_first: false }]))
+        .set_key_value_metadata(Some(vec![KeyValue::new("bare".to_owned(), None)]))
+        .build();
+    let rows = numbered(0..4000);
+    let mut writer = ArrowWriter::try_new(fs::File::create(path).unwrap(), rows.schema(), Some(properties)).unwrap();
+    writer.write(&rows).unwrap();
+    writer.close().unwrap();
+}
+
+/// What a file has of what is taken over, row group by row group and column by column.
+fn properties(path: &str) -> Vec<String> {
+    let bytes = Bytes::from(fs::read(path).unwrap());
+    let metadata = ParquetMetaDataReader::new().with_page_index_policy(PageIndexPolicy::Required);
+    let metadata = metadata.parse_and_finish(&bytes).unwrap();
+    let mut properties = Vec::new();
+    for (row_group, pages) in metadata.row_groups().iter().zip(metadata.offset_index().unwrap()) {
+        properties.push(format!("{} rows by {:?}", row_group.num_rows(), row_group.sorting_columns()));
+        for (column, pages) in row_group.columns().iter().zip(pages) {
+            let starts: Vec<_> = pages.page_locations().iter().map(|page| page.first_row_index).collect();
+            let has = |encoding| column.encodings().any(|other| other == encoding);
+            let first_page = bytes[column.data_page_offset() as usize..][..2].to_vec();
+            properties.push(format!(
+                "{} dictionary {} delta {} filter of {:?} pages {first_page:?} from {starts:?}",
+                column.compression(),
+                has(Encoding::RLE_DICTIONARY),
+                has(Encoding::DELTA_BINARY_PACKED),
+                column.bloom_filter_length().map(|len| len / 32),
+            ));
+        }
+    }
+    properties
+}
+
+#[test]
+fn what_no_option_changes_is_taken_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let (input, output) = (path_in(&folder, "in.parquet"), path_in(&folder, "out.parquet"));
+    particular(Path::new(&input));
+    let before = properties(&input);
+    assert!(before[1].starts_with("SNAPPY dictionary false delta true filter of Some("), "{before:?}");
+    // All rows pass, so that they are encoded anew.
+    let metadata = rewrite(&[&input], &output, &["--where", "id >= 0"]);
+    assert_eq!(properties(&output), before);
+    let pairs = metadata.file_metadata().key_value_metadata().unwrap();
+    assert!(pairs.iter().any(|pair| pair.key == "bare" && pair.value.is_none()), "{pairs:?}");
+
+    let fresh = rewrite(&[&input], &output, &["--no-inherit", "--force"]);
+    assert_eq!(fresh.num_row_groups(), 1);
+    let id = fresh.row_group(0).column(0);
+    assert!(matches!(id.compression(), Compression::ZSTD(_)) && id.bloom_filter_offset().is_none());
+    assert_eq!(fresh.row_group(0).sorting_columns(), None);
+}
+
+#[test]
+fn options_come_before_what_the_input_has() {
+    let folder = tempfile::tempdir().unwrap();
+    let (input, output) = (path_in(&folder, "in.parquet"), path_in(&folder, "out.parquet"));
+    particular(Path::new(&input));
+    let options =
+        ["--codec", "gzip", "--bloom", "name", "--page-version", "1", "--row-group-rows", "2000", "--dictionary", "on"];
+    let metadata = rewrite(&[&input], &output, &options);
+    let rows: Vec<i64> = metadata.row_groups().iter().map(RowGroupMetaData::num_rows).collect();
+    assert_eq!(rows, [2000, 2000]);
+    for column in metadata.row_group(0).columns() {
+        assert!(matches!(column.compression(), Compression::GZIP(_)) && column.bloom_filter_offset().is_some());
+    }
+    let sorting = metadata.row_group(0).sorting_columns().unwrap();
+    assert_eq!(sorting.len(), 1);
+    let metadata = rewrite(&[&input], &output, &["--profile", "compatible", "--force"]);
+    let id = metadata.row_group(0).column(0);
+    assert_eq!(id.compression(), Compression::SNAPPY);
+    assert!(id.bloom_filter_offset().is_some() && id.encodings().all(|other| other != Encoding::DELTA_BINARY_PACKED));
+}
+
+#[test]
+fn an_order_is_said_of_row_groups_that_have_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let (input, output) = (path_in(&folder, "in.parquet"), path_in(&folder, "out.parquet"));
+    particular(Path::new(&input));
+    // The rows of the second copy begin in the middle of the second row group.
+    let options = ["--row-group-rows", "3000", "--json"];
+    let args = [&["rewrite", &input, &input, "-o", &output][..], &options].concat();
+    let summary = lath(&args).json_lines(0).remove(0);
+    let metadata = metadata(&output);
+    let sorted: Vec<bool> = metadata.row_groups().iter().map(|group| group.sorting_columns().is_some()).collect();
+    assert_eq!(sorted, [true, false, true]);
+    let changes: Vec<_> = summary["changes"].as_array().unwrap().iter().map(|line| line.as_str().unwrap()).collect();
+    assert!(changes.contains(&"sorted by: id → id, nothing"), "{changes:?}");
+}
+
+#[test]
+fn the_summary_says_what_is_not_as_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let (input, output) = (path_in(&folder, "in.parquet"), path_in(&folder, "out.parquet"));
+    particular(Path::new(&input));
+    let run = lath(["rewrite", &input, "-o", &output, "--no-inherit", "--json"]);
+    let summary = run.json_lines(0).remove(0);
+    assert_eq!(
+        summary["changes"],
+        json!([
+            "codec: LZ4_RAW → ZSTD (name)",
+            "codec: SNAPPY → ZSTD (id)",
+            "Bloom filters left out: id",
+            "sorted by: id → nothing",
+            "key-value metadata left out: bare"
+        ])
+    );
+    let run = lath(["rewrite", &input, "-o", &output, "--where", "id >= 0", "--json", "--force"]);
+    assert_eq!(run.json_lines(0)[0]["changes"], json!([]));
 }

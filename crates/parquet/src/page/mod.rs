@@ -18,6 +18,7 @@ mod header;
 mod places;
 mod reader;
 pub(crate) mod thrift;
+mod version;
 mod window;
 
 #[cfg(test)]
@@ -30,6 +31,7 @@ pub(crate) use chunk::ChunkSpec;
 pub(crate) use encoding::Encoding;
 pub(crate) use places::PagePlaces;
 pub(crate) use reader::{PageOptions, PageReader, PageSummary};
+pub(crate) use version::first_page_version;
 pub(crate) use window::HEADER_BYTES;
 
 /// A page of a column chunk.

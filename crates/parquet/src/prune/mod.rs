@@ -41,7 +41,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 pub use self::bloom::FilterMemory;
-pub(crate) use self::bloom::{FilterStore, Making};
+pub(crate) use self::bloom::{FilterStore, Making, sample as sample_of_filter};
 use self::column::PreparedColumn;
 pub(crate) use self::one_key::OneKey;
 pub use self::options::Pruning;

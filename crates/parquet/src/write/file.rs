@@ -15,6 +15,7 @@ use super::output::Output;
 use super::pool::Pool;
 use super::row_group::RowGroups;
 use super::schema::WriteSchema;
+use super::sort::SortCheck;
 use super::stripe::stripe;
 use super::summary::WriteSummary;
 use super::target::AtomicFile;
@@ -73,6 +74,8 @@ pub struct ParquetWriter<W: Write = AtomicFile> {
     options: WriteOptions,
     pool: Pool,
     row_groups: RowGroups,
+    /// Looks whether rows are in the order that is presumed.
+    sort_check: Option<SortCheck>,
     /// Rows of the current row group.
     rows: usize,
     /// Bytes that the leaves held when they were last asked, with nothing left to encode.
@@ -265,6 +268,9 @@ impl<W: Write> ParquetWriter<W> {
 
     /// Writes rows that fit into the current row group.
     fn write_piece(&mut self, batch: &RecordBatch) -> Result<()> {
+        if let Some(check) = &mut self.sort_check {
+            check.add(batch)?;
+        }
         let mut leaves = Vec::with_capacity(self.schema.leaves.len());
         let mut bytes = Vec::with_capacity(self.schema.leaves.len());
         for (field, column) in self.schema.striped.iter().zip(batch.columns()) {
@@ -331,7 +337,8 @@ impl<W: Write> ParquetWriter<W> {
         }
         let is_tight = self.held_bytes() >= most_kept;
         self.pool.finish_chunks(is_tight);
-        self.row_groups.begin(self.rows);
+        let sorting = self.sort_check.as_mut().and_then(SortCheck::end_row_group);
+        self.row_groups.begin(self.rows, sorting);
         (self.rows, self.counted_bytes, self.uncounted_bytes) = (0, self.held_bytes(), 0);
         if is_tight {
             self.count()
@@ -422,6 +429,7 @@ impl Plan {
 
     fn start<W: Write>(self, mut output: Output<W>, commit: fn(W) -> Result<()>) -> Result<ParquetWriter<W>> {
         let Self { schema, options, pool } = self;
+        let sort_check = SortCheck::new(&schema.arrow, options.presumed_sorting(), |path| schema.leaf_index(path));
         output.write(MAGIC)?;
         Ok(ParquetWriter {
             output,
@@ -430,6 +438,7 @@ impl Plan {
             options,
             pool,
             row_groups: RowGroups::default(),
+            sort_check,
             rows: 0,
             counted_bytes: 0,
             uncounted_bytes: 0,

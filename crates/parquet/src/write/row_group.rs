@@ -59,8 +59,8 @@ pub(super) struct RowGroups {
 
 impl RowGroups {
     /// A row group whose chunks come out of the pool.
-    pub(super) fn begin(&mut self, rows: usize) {
-        self.unfinished.push_back(RowGroup { rows, chunks: Vec::new(), sorting: None });
+    pub(super) fn begin(&mut self, rows: usize, sorting: Option<Vec<SortingColumn>>) {
+        self.unfinished.push_back(RowGroup { rows, chunks: Vec::new(), sorting });
     }
 
     /// Writes those chunks that the pool has finished and whose turn it is.

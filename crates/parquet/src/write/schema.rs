@@ -47,8 +47,16 @@ impl WriteSchema {
     /// [`Error::Invalid`] if Parquet has no place for a type, or if an option names a column that is not there.
     pub(super) fn new(arrow: &SchemaRef, options: &WriteOptions) -> Result<Self> {
         let (descr, striped) = types(arrow)?;
-        let hint = KeyValue { key: ARROW_SCHEMA_META_KEY.to_owned(), value: Some(encode_hint(arrow)) };
-        Self::of(Arc::clone(arrow), descr, Some(striped), vec![hint], options)
+        let (descr, hint) = match options.inherited_schema() {
+            // Readers then make the same of it as of the other file.
+            Some(other) if other.descr.root_schema().get_fields() == descr.root_schema().get_fields() => {
+                (Arc::clone(&other.descr), other.hint.clone())
+            }
+            Some(other) => (renamed(&descr, other.descr.name())?, Some(encode_hint(arrow))),
+            None => (descr, Some(encode_hint(arrow))),
+        };
+        let hint = hint.map(|hint| KeyValue { key: ARROW_SCHEMA_META_KEY.to_owned(), value: Some(hint) });
+        Self::of(Arc::clone(arrow), descr, Some(striped), hint.into_iter().collect(), options)
     }
 
     /// The schema of a file, or of a part of it, as it stands there; with the indices of the columns of the file.
@@ -159,6 +167,12 @@ fn types(arrow: &Schema) -> Result<(SchemaDescPtr, Fields)> {
     }
     let root = guard(|| Type::group_type_builder(root.name()).with_fields(types).build()).map_err(refused)?;
     Ok((Arc::new(SchemaDescriptor::new(Arc::new(root))), striped.into()))
+}
+
+fn renamed(descr: &SchemaDescPtr, name: &str) -> Result<SchemaDescPtr> {
+    let fields = descr.root_schema().get_fields().to_vec();
+    let root = guard(|| Type::group_type_builder(name).with_fields(fields).build())?;
+    Ok(Arc::new(SchemaDescriptor::new(Arc::new(root))))
 }
 
 /// The schema without logical types that cannot be written.

@@ -20,4 +20,5 @@ mod write_layout;
 mod write_memory;
 mod write_pairwise;
 mod write_round_trip;
+mod write_stored_types;
 mod writing;

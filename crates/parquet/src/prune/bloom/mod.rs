@@ -12,10 +12,12 @@ mod header;
 mod keys;
 mod made;
 mod probe;
+mod sample;
 mod store;
 
 pub(crate) use keys::{KeyKind, Keys, second_hash};
 pub(crate) use made::Making;
 pub(crate) use probe::{Answers, Lookup, probe, probe_kept};
+pub(crate) use sample::sample;
 pub use store::FilterMemory;
 pub(crate) use store::{ColumnFilters, FilterStore};

@@ -32,6 +32,13 @@ pub enum Codec {
 }
 
 impl Codec {
+    /// The level of [`Gzip`](Self::Gzip) where none is named.
+    pub const DEFAULT_GZIP_LEVEL: u32 = 6;
+    /// The level of [`Brotli`](Self::Brotli) where none is named.
+    pub const DEFAULT_BROTLI_LEVEL: u32 = 5;
+    /// The level of [`Zstd`](Self::Zstd) where none is named.
+    pub const DEFAULT_ZSTD_LEVEL: u32 = 1;
+
     /// The codec as the metadata names it; `None` where the level is out of range.
     pub(crate) fn compression(self) -> Option<Compression> {
         Some(match self {

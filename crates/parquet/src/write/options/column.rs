@@ -5,14 +5,14 @@ use crate::write::segments::Segments;
 /// Options of one column, or of all: those that are not set are left to what stands behind.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ColumnOptions {
-    encoding: Option<ValueEncoding>,
-    codec: Option<Codec>,
-    dictionary: Option<bool>,
+    pub(super) encoding: Option<ValueEncoding>,
+    pub(super) codec: Option<Codec>,
+    pub(super) dictionary: Option<bool>,
     dictionary_bytes: Option<usize>,
-    page_version: Option<PageVersion>,
-    page_rows: Option<usize>,
-    page_bytes: Option<usize>,
-    bloom_filter: Option<Option<BloomFilter>>,
+    pub(super) page_version: Option<PageVersion>,
+    pub(super) page_rows: Option<usize>,
+    pub(super) page_bytes: Option<usize>,
+    pub(super) bloom_filter: Option<Option<BloomFilter>>,
     statistics: Option<StatisticsLevel>,
     statistics_bytes: Option<usize>,
     size_statistics: Option<bool>,
@@ -207,6 +207,19 @@ impl ColumnOptions {
             crc: self.crc.or(behind.crc),
             total_order: self.total_order.or(behind.total_order),
         }
+    }
+
+    /// What is taken over of these options, which are another file's, where `asked_for` says part of it: that part may be no use
+    /// with the other part of the file.
+    pub(super) fn beside(&self, asked_for: &Self) -> Self {
+        let mut kept = self.clone();
+        if asked_for.page_rows.is_some() || asked_for.page_bytes.is_some() {
+            (kept.page_rows, kept.page_bytes) = (None, None);
+        }
+        if asked_for.encoding == Some(ValueEncoding::Sampled) {
+            kept.dictionary = None;
+        }
+        kept
     }
 
     pub(super) fn resolve(&self) -> LeafOptions {

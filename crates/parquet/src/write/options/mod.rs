@@ -2,11 +2,13 @@
 
 mod choices;
 mod column;
+mod inherit;
 mod profile;
 
 pub use choices::{BloomFilter, Codec, PageVersion, SortingColumn, StatisticsLevel, ValueEncoding};
 pub use column::ColumnOptions;
 pub(crate) use column::LeafOptions;
+pub(crate) use inherit::InheritedSchema;
 pub use profile::Profile;
 
 use std::collections::BTreeMap;
@@ -30,9 +32,15 @@ use crate::error::{Error, Result};
 pub struct WriteOptions {
     all: ColumnOptions,
     columns: BTreeMap<String, ColumnOptions>,
+    /// What another file has, by column: behind all that was asked for.
+    inherited: BTreeMap<String, ColumnOptions>,
     row_group_rows: Option<usize>,
+    inherited_row_group_rows: Option<usize>,
+    inherited_schema: Option<InheritedSchema>,
     row_group_bytes: Option<usize>,
     sorting_columns: Vec<SortingColumn>,
+    /// What the rows are sorted by if another file says the truth.
+    presumed_sorting: Vec<SortingColumn>,
     key_value_metadata: Vec<(String, Option<String>)>,
     created_by: Option<String>,
     threads: Option<NonZeroUsize>,
@@ -158,15 +166,26 @@ impl WriteOptions {
     }
 
     pub(crate) fn row_group_row_limit(&self) -> usize {
-        self.row_group_rows.unwrap_or(Self::DEFAULT_ROW_GROUP_ROWS)
+        // Rows are not to end row groups that were asked for by bytes.
+        let inherited = self.inherited_row_group_rows.filter(|_| self.row_group_bytes.is_none());
+        self.row_group_rows.or(inherited).unwrap_or(Self::DEFAULT_ROW_GROUP_ROWS)
     }
 
     pub(crate) fn row_group_byte_limit(&self) -> usize {
         self.row_group_bytes.unwrap_or(Self::DEFAULT_ROW_GROUP_BYTES)
     }
 
+    pub(crate) fn inherited_schema(&self) -> Option<&InheritedSchema> {
+        self.inherited_schema.as_ref()
+    }
+
     pub(crate) fn sorting(&self) -> &[SortingColumn] {
         &self.sorting_columns
+    }
+
+    /// What row groups are sorted by in which the rows turn out to be; nothing if the options say what they are sorted by.
+    pub(crate) fn presumed_sorting(&self) -> &[SortingColumn] {
+        if self.sorting_columns.is_empty() { &self.presumed_sorting } else { &[] }
     }
 
     pub(crate) fn key_values(&self) -> &[(String, Option<String>)] {
@@ -193,7 +212,11 @@ impl WriteOptions {
     /// The options in force for the leaf with this dotted path.
     pub(crate) fn leaf(&self, path: &str) -> LeafOptions {
         let own = self.columns.get(path);
-        let mut leaf = own.unwrap_or(&ColumnOptions::new()).over(&self.all).resolve();
+        let asked_for = own.unwrap_or(&ColumnOptions::new()).over(&self.all);
+        let mut leaf = match self.inherited.get(path) {
+            Some(inherited) => asked_for.over(&inherited.beside(&asked_for)).resolve(),
+            None => asked_for.resolve(),
+        };
         leaf.encoding_is_own = own.is_some_and(ColumnOptions::has_encoding);
         leaf.row_group_rows = self.row_group_row_limit();
         leaf.segments = self.segments.clone();

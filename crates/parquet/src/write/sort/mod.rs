@@ -1,5 +1,6 @@
 //! Rows in the order of some columns: sorting, on disk where memory does not do, and merging what is sorted.
 
+mod check;
 mod keys;
 mod memory;
 mod merge;
@@ -22,6 +23,7 @@ use super::footprint::batch_bytes;
 use super::{ParquetWriter, SortingColumn, WriteSummary};
 use crate::error::{Error, Result};
 
+pub(super) use check::SortCheck;
 pub use merge::MergedBatches;
 
 /// Rows of the batches that come out.

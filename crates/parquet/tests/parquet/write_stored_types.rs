@@ -1,5 +1,4 @@
 //! Columns that are read and written again keep their Parquet types, also those that Arrow does not have.
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use std::collections::HashMap;
 use std::sync::Arc;

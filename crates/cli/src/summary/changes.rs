@@ -1,0 +1,138 @@
+//! What the outputs have otherwise than the inputs, beside sizes and encodings.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use parquet::file::metadata::ParquetMetaData;
+use parquet::schema::printer::print_schema;
+use parquet::schema::types::{ColumnDescriptor, Type};
+
+use crate::parquet_type::codec;
+use crate::quantity::plural;
+
+/// Names that a line lists; the others are counted.
+const MOST_NAMES: usize = 5;
+
+/// The properties of all inputs and outputs.
+#[derive(Debug, Default)]
+pub(super) struct Changes {
+    before: Properties,
+    after: Properties,
+}
+
+#[derive(Debug, Default)]
+struct Properties {
+    columns: BTreeMap<String, Column>,
+    /// What the row groups are sorted by.
+    sorting: BTreeSet<String>,
+    /// The keys of the files' key-value metadata.
+    keys: BTreeSet<String>,
+}
+
+#[derive(Debug, Default)]
+struct Column {
+    types: BTreeSet<String>,
+    codecs: BTreeSet<String>,
+    has_bloom_filter: bool,
+    has_page_index: bool,
+}
+
+impl Changes {
+    pub(super) fn add_input(&mut self, metadata: &ParquetMetaData) {
+        self.before.add(metadata);
+    }
+
+    pub(super) fn add_output(&mut self, metadata: &ParquetMetaData) {
+        self.after.add(metadata);
+    }
+
+    /// A line for each property that is not the same; columns that were left out are none.
+    pub(super) fn lines(&self) -> Vec<String> {
+        let Self { before, after } = self;
+        let both = || before.columns.iter().filter_map(|(path, column)| Some((path, column, after.columns.get(path)?)));
+        let mut lines = Vec::new();
+        let types = both().filter(|(_, before, after)| before.types != after.types);
+        lines.extend(
+            types.map(|(path, before, after)| {
+                format!("type of {path}: {} → {}", join(&before.types), join(&after.types))
+            }),
+        );
+        let mut codecs: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+        let are_written = |column: &Column| !column.codecs.is_empty();
+        for (path, before, after) in both().filter(|(_, before, after)| are_written(before) && are_written(after)) {
+            if before.codecs != after.codecs {
+                let change = format!("{} → {}", join(&before.codecs), join(&after.codecs));
+                codecs.entry(change).or_default().push(path);
+            }
+        }
+        lines.extend(codecs.iter().map(|(change, paths)| format!("codec: {change} ({})", names(paths))));
+        for (what, has) in [
+            ("Bloom filters", (|column| column.has_bloom_filter) as fn(&Column) -> bool),
+            ("page index", |column| column.has_page_index),
+        ] {
+            let lost = both().filter(|(_, before, after)| has(before) && are_written(after) && !has(after));
+            let lost: Vec<&str> = lost.map(|(path, ..)| path.as_str()).collect();
+            if !lost.is_empty() {
+                lines.push(format!("{what} left out: {}", names(&lost)));
+            }
+        }
+        if !before.sorting.is_empty() && !after.sorting.is_empty() && before.sorting != after.sorting {
+            lines.push(format!("sorted by: {} → {}", join(&before.sorting), join(&after.sorting)));
+        }
+        let lost: Vec<&str> = before.keys.difference(&after.keys).map(String::as_str).collect();
+        if !lost.is_empty() {
+            lines.push(format!("key-value metadata left out: {}", names(&lost)));
+        }
+        lines
+    }
+}
+
+impl Properties {
+    fn add(&mut self, metadata: &ParquetMetaData) {
+        let file = metadata.file_metadata();
+        for (index, described) in file.schema_descr().columns().iter().enumerate() {
+            let column = self.columns.entry(described.path().string()).or_default();
+            column.types.insert(type_text(described));
+            for chunk in metadata.row_groups().iter().map(|row_group| row_group.column(index)) {
+                column.codecs.insert(codec(chunk));
+                column.has_bloom_filter |= chunk.bloom_filter_offset().is_some();
+                column.has_page_index |= chunk.offset_index_offset().is_some();
+            }
+        }
+        for row_group in metadata.row_groups() {
+            let sorting = row_group.sorting_columns().into_iter().flatten().map(|sorting| {
+                let column = usize::try_from(sorting.column_idx).ok();
+                let path = column.and_then(|column| file.schema_descr().columns().get(column));
+                let path = path.map_or_else(|| "?".to_owned(), |column| column.path().string());
+                let (descending, nulls_first) = (sorting.descending, sorting.nulls_first);
+                format!(
+                    "{path}{}{}",
+                    if descending { ":desc" } else { "" },
+                    if nulls_first { ":nulls-first" } else { "" }
+                )
+            });
+            let sorting = sorting.collect::<Vec<_>>().join(",");
+            self.sorting.insert(if sorting.is_empty() { "nothing".to_owned() } else { sorting });
+        }
+        self.keys.extend(file.key_value_metadata().into_iter().flatten().map(|pair| pair.key.clone()));
+    }
+}
+
+/// The type as the schema language writes it, without the name.
+fn type_text(column: &ColumnDescriptor) -> String {
+    let ty: &Type = column.self_type();
+    let mut text = Vec::new();
+    print_schema(&mut text, ty);
+    let text = String::from_utf8_lossy(&text);
+    text.trim_end().trim_end_matches(';').replacen(&format!(" {}", ty.name()), "", 1)
+}
+
+fn join(words: &BTreeSet<String>) -> String {
+    words.iter().map(String::as_str).collect::<Vec<_>>().join(", ")
+}
+
+fn names(all: &[&str]) -> String {
+    match all.len().checked_sub(MOST_NAMES).filter(|&more| more > 0) {
+        None => all.join(", "),
+        Some(more) => format!("{} and {}", all[..MOST_NAMES].join(", "), plural(more as u64, "other")),
+    }
+}
