@@ -23,6 +23,14 @@ WAYS = {
 }
 
 
+# Files that readers are expected to find other tables in, and why.
+EXPECTED = {
+    "int96_from_spark.parquet": "moments of other centuries, which do not fit nanoseconds of 64 bits",
+    "nation.dict-malformed.parquet": "a malformed dictionary page, which not every reader minds in every file",
+    "repeated_no_annotation.parquet": "a footer that counts no rows, which is put right",
+}
+
+
 def outcome(read, path):
     """What a reader makes of a file, or why it does not."""
     try:
@@ -62,6 +70,9 @@ def main(lath, folder):
                         print(f"{reader}: {name} ({way}): does not know the encoding: {failure}")
                         continue
                     is_same = failure is None and same(after, before)
+                    if not is_same and path.name in EXPECTED:
+                        print(f"{reader}: {name} ({way}): expected: {EXPECTED[path.name]}")
+                        continue
                     counts[reader][not is_same] += 1
                     if not is_same:
                         print(f"{reader}: {name} ({way}): {failure or difference(before, after)}")
