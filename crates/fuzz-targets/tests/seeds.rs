@@ -1,5 +1,6 @@
 //! Every fuzz target over its seeds, with the same limits on time and memory that the fuzzer has.
 #![expect(unsafe_code, reason = "limits what is allocated")]
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::collections::BTreeSet;

@@ -60,7 +60,7 @@ pub use snapshot::Snapshot;
 pub use stats::{Held, Holder, Stats};
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
 pub use storage::{DEFAULT_CAPACITY_BYTES, FileStorage};
-pub use storage::{Data, Lens, LogFile, MAX_PROCESSES, MemoryStorage, Shared, Storage};
+pub use storage::{Data, Lengths, LogFile, MAX_PROCESSES, MemoryStorage, Shared, Storage};
 #[cfg(any(test, feature = "simulation"))]
 pub use storage::{Moment, Operation, SECTOR_BYTES, SimulatedStorage};
 pub use store::Store;

@@ -29,18 +29,18 @@ const REPLAY_BATCH: u64 = 256;
 
 impl Store {
     pub(crate) fn open_with(storage: Arc<dyn Storage>, options: Options) -> Result<Self> {
-        let lens = storage.lens()?;
-        if lens.data == 0 && lens.has_log() {
+        let lengths = storage.lengths()?;
+        if lengths.data == 0 && lengths.has_log() {
             return Err(lost_data());
         }
         if !options.read_only {
-            return Self::recover(storage.as_ref(), options, lens.has_log());
+            return Self::recover(storage.as_ref(), options, lengths.has_log());
         }
         if let Some(store) = Self::follow(storage.as_ref(), &options)? {
             return Ok(store);
         }
         match storage.private() {
-            Ok(private) => Self::recover(private.as_ref(), options, lens.has_log()),
+            Ok(private) => Self::recover(private.as_ref(), options, lengths.has_log()),
             // A writer has come, and may have published a commit by now.
             Err(Error::Busy) => Self::follow(storage.as_ref(), &options)?.ok_or(Error::Busy),
             Err(error) => Err(error),

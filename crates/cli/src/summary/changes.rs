@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use lath_parquet::{ParquetFile, WriteSummary};
 use parquet::file::metadata::ParquetMetaData;
 use parquet::schema::printer::print_schema;
 use parquet::schema::types::{ColumnDescriptor, Type};
@@ -34,15 +35,18 @@ struct Column {
     codecs: BTreeSet<String>,
     has_bloom_filter: bool,
     has_page_index: bool,
+    has_chunk_keys: bool,
 }
 
 impl Changes {
-    pub(super) fn add_input(&mut self, metadata: &ParquetMetaData) {
-        self.before.add(metadata);
+    pub(super) fn add_input(&mut self, file: &ParquetFile) {
+        // What cannot be read again is reported by whoever reads the rows.
+        self.before.add(file.metadata(), |column| file.has_chunk_key_values(column).unwrap_or(false));
     }
 
-    pub(super) fn add_output(&mut self, metadata: &ParquetMetaData) {
-        self.after.add(metadata);
+    pub(super) fn add_output(&mut self, written: &WriteSummary) {
+        let has_chunk_keys = |column: usize| written.columns.get(column).is_some_and(|c| c.chunks_with_key_values > 0);
+        self.after.add(&written.metadata, has_chunk_keys);
     }
 
     /// A line for each property that is not the same; columns that were left out are none.
@@ -68,6 +72,7 @@ impl Changes {
         for (what, has) in [
             ("Bloom filters", (|column| column.has_bloom_filter) as fn(&Column) -> bool),
             ("page index", |column| column.has_page_index),
+            ("key-value metadata of column chunks", |column| column.has_chunk_keys),
         ] {
             let lost = both().filter(|(_, before, after)| has(before) && are_written(after) && !has(after));
             let lost: Vec<&str> = lost.map(|(path, ..)| path.as_str()).collect();
@@ -87,11 +92,12 @@ impl Changes {
 }
 
 impl Properties {
-    fn add(&mut self, metadata: &ParquetMetaData) {
+    fn add(&mut self, metadata: &ParquetMetaData, has_chunk_keys: impl Fn(usize) -> bool) {
         let file = metadata.file_metadata();
         for (index, described) in file.schema_descr().columns().iter().enumerate() {
             let column = self.columns.entry(described.path().string()).or_default();
             column.types.insert(type_text(described));
+            column.has_chunk_keys |= has_chunk_keys(index);
             for chunk in metadata.row_groups().iter().map(|row_group| row_group.column(index)) {
                 column.codecs.insert(codec(chunk));
                 column.has_bloom_filter |= chunk.bloom_filter_offset().is_some();

@@ -60,7 +60,7 @@ impl Summary {
     /// Adds a Parquet file that is read.
     pub(crate) fn add_input(&mut self, file: &ParquetFile) {
         self.columns.add_input(file.metadata());
-        self.changes.add_input(file.metadata());
+        self.changes.add_input(file);
     }
 
     /// Says what became of the columns that come from the names of directories, where `schema` is written, and `chosen` are the
@@ -74,7 +74,7 @@ impl Summary {
         let size = match (written, path) {
             (Some(written), _) => {
                 self.columns.add_output(written);
-                self.changes.add_output(&written.metadata);
+                self.changes.add_output(written);
                 Some(written.bytes)
             }
             (None, Some(path)) => {

@@ -136,6 +136,11 @@ impl Footer {
         TotalOrders::read(self.content(), metadata)
     }
 
+    /// The `FileMetaData`, unless it is encrypted.
+    pub(super) fn plain_content(&self) -> Option<Bytes> {
+        (!self.is_encrypted).then(|| self.bytes.slice(self.content.clone()))
+    }
+
     fn content(&self) -> &[u8] {
         &self.bytes[self.content.clone()]
     }

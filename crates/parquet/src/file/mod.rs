@@ -1,6 +1,7 @@
 //! A Parquet file: where its bytes come from, and what its footer says.
 
 mod check;
+mod chunk_key_values;
 mod extents;
 mod footer;
 mod index;
@@ -37,6 +38,7 @@ use crate::scan::Scan;
 use crate::schema::{self, Node, Projection, SchemaOptions};
 use crate::source::{ByteRanges, Counted, Traffic};
 
+pub(crate) use chunk_key_values::{ChunkKeyValues, KEY_VALUE_METADATA};
 pub use keys::DecryptionKeys;
 pub(crate) use known_schemas::KnownSchema;
 pub(crate) use options::LOCAL_FOOTER_GUESS_BYTES;
@@ -64,6 +66,7 @@ struct Shared {
     kept_bytes: AtomicUsize,
     /// The metadata with column and offset indexes, once they were asked for.
     indexed: OnceLock<Arc<ParquetMetaData>>,
+    chunk_key_values: OnceLock<ChunkKeyValues>,
     filters: FilterStore,
     schema: Arc<KnownSchema>,
     row_counts: Vec<u64>,
@@ -119,6 +122,7 @@ impl ParquetFile {
             footer_bytes,
             kept_bytes: AtomicUsize::new(0),
             indexed,
+            chunk_key_values: OnceLock::new(),
             filters,
             schema,
             row_counts,

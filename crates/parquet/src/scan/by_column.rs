@@ -133,7 +133,7 @@ mod tests {
     fn rows_are_numbered_within_the_file() {
         let rows = [
             RowGroupRows { row_group: 1, ranges: vec![0..2, 4..5] },
-            RowGroupRows { row_group: 0, ranges: vec![7..10] },
+            RowGroupRows { row_group: 0, ranges: vec![7..8, 8..10] },
         ];
         let mut numbers = row_numbers(&rows, &[10, 10]);
         assert_eq!(take_numbers(&mut numbers, 4).values(), &[10, 11, 14, 7]);

@@ -157,6 +157,7 @@ fn copy_chunk<W: Write>(
         offset_index: offset_index.map(|index| Index::Copied(index.into())),
         bloom_filter: bloom_filter(file, metadata)?,
         nan_counts: None,
+        key_values: file.chunk_key_values()?.get(&(row_group, column)).cloned(),
         choice: None,
     })
 }

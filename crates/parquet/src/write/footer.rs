@@ -16,7 +16,7 @@ use super::options::{PageVersion, WriteOptions};
 use super::output::Output;
 use super::row_group::{RowGroup, RowGroups, signed, too_long};
 use super::schema::WriteSchema;
-use super::{page_index, total_order};
+use super::{page_index, splice};
 use crate::envelope::guard;
 use crate::error::{Error, Result};
 
@@ -36,9 +36,9 @@ pub(super) fn write<W: Write>(
     let mut footer = Vec::new();
     guard(|| ParquetMetaDataWriter::new(&mut footer, &metadata).finish())
         .map_err(|error| Error::unsupported(format!("writing this metadata: {error}")))?;
-    if schema.leaves.iter().any(super::schema::LeafSchema::has_total_order) {
+    if splice::is_needed(schema, row_groups.done()) {
         footer.truncate(footer.len().saturating_sub(MAGIC.len() + size_of::<u32>()));
-        footer = total_order::say(&footer, schema, row_groups.done())?;
+        footer = splice::complete(&footer, schema, row_groups.done())?;
         let len = u32::try_from(footer.len()).map_err(|_| too_long())?;
         footer.extend_from_slice(&len.to_le_bytes());
         footer.extend_from_slice(MAGIC);

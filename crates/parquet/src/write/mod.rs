@@ -27,13 +27,13 @@ mod sample;
 mod schema;
 mod segments;
 mod sort;
+mod splice;
 mod statistics;
 mod stripe;
 mod striped;
 mod summary;
 mod target;
 mod thrift;
-mod total_order;
 
 pub use file::ParquetWriter;
 pub use options::{

@@ -36,6 +36,8 @@ pub(super) struct Chunk {
     /// Until it is written.
     pub(super) bloom_filter: Option<Bytes>,
     pub(super) nan_counts: Option<NanCounts>,
+    /// The key-value metadata of a copy, as it stands in the other file's footer.
+    pub(super) key_values: Option<Bytes>,
     pub(super) choice: Option<EncodingChoice>,
 }
 
@@ -134,7 +136,8 @@ impl Chunk {
         pages.iter().try_for_each(|page| output.write(page))?;
         let metadata = moved(metadata, signed(start)?)?;
         let (column_index, offset_index) = (column_index.map(Index::Built), offset_index.map(Index::Built));
-        Ok(Self { start, metadata, column_index, offset_index, bloom_filter, nan_counts, choice: Some(choice) })
+        let choice = Some(choice);
+        Ok(Self { start, metadata, column_index, offset_index, bloom_filter, nan_counts, key_values: None, choice })
     }
 
     /// Notes where the chunk's Bloom filter was written.

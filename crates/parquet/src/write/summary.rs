@@ -35,6 +35,8 @@ pub struct ColumnSummary {
     pub encoded_bytes: u64,
     /// Bytes of the pages in the file.
     pub compressed_bytes: u64,
+    /// How many chunks have key-value metadata of their own.
+    pub chunks_with_key_values: usize,
     /// How the chunks were encoded, in the order in which each way was first taken. Empty if they were copied.
     pub encodings: Vec<ChosenEncoding>,
 }
@@ -54,11 +56,20 @@ impl WriteSummary {
     pub(super) fn new(metadata: ParquetMetaData, row_groups: &[RowGroup], schema: &WriteSchema, bytes: u64) -> Self {
         let column = |index: usize| {
             let path = schema.descr.column(index).path().string();
-            let mut column =
-                ColumnSummary { path, arrow_bytes: 0, encoded_bytes: 0, compressed_bytes: 0, encodings: Vec::new() };
+            let mut column = ColumnSummary {
+                path,
+                arrow_bytes: 0,
+                encoded_bytes: 0,
+                compressed_bytes: 0,
+                chunks_with_key_values: 0,
+                encodings: Vec::new(),
+            };
+            let inherited = schema.leaves.get(index).is_some_and(|leaf| leaf.options.key_values.is_some());
             for chunk in row_groups.iter().filter_map(|row_group| row_group.chunks.get(index)) {
                 column.encoded_bytes += chunk.metadata.uncompressed_size().unsigned_abs();
                 column.compressed_bytes += chunk.metadata.compressed_size().unsigned_abs();
+                let has_key_values = if chunk.choice.is_some() { inherited } else { chunk.key_values.is_some() };
+                column.chunks_with_key_values += usize::from(has_key_values);
                 let Some(choice) = &chunk.choice else { continue };
                 column.arrow_bytes += choice.arrow_bytes;
                 let same =

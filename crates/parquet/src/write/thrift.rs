@@ -96,6 +96,12 @@ impl<'a> ThriftWriter<'a> {
         values.for_each(|value| write(self, value));
     }
 
+    /// A field whose value is encoded already.
+    pub(crate) fn encoded(&mut self, id: i16, wire_type: u8, value: &[u8]) {
+        self.begin(id, wire_type);
+        self.out.extend_from_slice(value);
+    }
+
     pub(crate) fn end(self) {
         self.out.push(0);
     }

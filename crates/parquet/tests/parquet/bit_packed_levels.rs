@@ -96,7 +96,7 @@ fn levels_of_impala_are_packed_from_the_least_significant_bit_and_those_of_parqu
             .collect();
         let expected: Vec<_> = (0..ROWS).map(|id| (Some(id), (id % 10 != 0).then_some(id % 10))).collect();
         assert_eq!(rows, expected, "{created_by}");
-        let nulls = file.scan().filter("tinyint_col IS NULL").and_then(|scan| scan.count()).unwrap();
+        let nulls = file.scan().filter("tinyint_col IS NULL").and_then(lath_parquet::Scan::count).unwrap();
         assert_eq!(nulls, 100, "{created_by}");
     }
 }

@@ -152,7 +152,7 @@ fn rows_without_such_a_timestamp_are_read() {
         for (predicate, expected) in
             [("id NOT IN (300, 700)", 1996), ("id = 701", 2), ("id < 600 AND id <> 300", 1198), ("id > 750", 498)]
         {
-            let found = file.scan().filter(predicate).and_then(|scan| scan.build()).unwrap();
+            let found = file.scan().filter(predicate).and_then(lath_parquet::Scan::build).unwrap();
             let found: Result<Vec<RecordBatch>> = found.collect();
             let found = found.unwrap_or_else(|error| panic!("{predicate}, dictionary: {dictionary}: {error}"));
             assert_eq!(found.iter().map(RecordBatch::num_rows).sum::<usize>(), expected, "{predicate}");
@@ -170,7 +170,7 @@ fn a_scan_names_the_row_that_it_would_have_found() {
             ("id = 300", 1, 300),
             ("at < TIMESTAMP '1900-01-01'", 0, 700),
         ] {
-            let found = file.scan().filter(predicate).and_then(|scan| scan.build());
+            let found = file.scan().filter(predicate).and_then(lath_parquet::Scan::build);
             let found: Result<Vec<RecordBatch>> = found.unwrap().collect();
             assert_eq!(place(found), in_place(row_group, row), "{predicate}, dictionary: {dictionary}");
         }
@@ -215,7 +215,7 @@ fn the_unit_decides_the_type_the_values_and_what_predicates_find() {
                 ("at < TIMESTAMP '0001-01-02'", vec![300]),
                 ("at IS NULL AND id < 11", vec![3, 10, 3, 10]),
             ] {
-                let found = file.scan().filter(predicate).and_then(|scan| scan.build()).unwrap();
+                let found = file.scan().filter(predicate).and_then(lath_parquet::Scan::build).unwrap();
                 let ids =
                     found.flat_map(|batch| batch.unwrap().column(0).as_primitive::<Int32Type>().values().to_vec());
                 assert_eq!(ids.collect::<Vec<_>>(), rows, "{predicate}");

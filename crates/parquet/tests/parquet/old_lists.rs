@@ -259,6 +259,6 @@ fn fields_of_an_old_list_are_chosen_by_both_of_their_paths() {
     for path in ["l", "l.array.key_value.value", "l.array"] {
         let (schema, batches) = file.read().columns([path]).build().and_then(collect).unwrap();
         assert_eq!(describe(schema.field(0)), "l: list<array: map<key: int32 not null, value: int32> not null>");
-        assert_eq!(batches.iter().map(|batch| batch.num_rows()).sum::<usize>(), 4);
+        assert_eq!(batches.iter().map(arrow_array::RecordBatch::num_rows).sum::<usize>(), 4);
     }
 }

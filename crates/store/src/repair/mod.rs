@@ -61,8 +61,8 @@ pub fn repair_with(
     mut progress: impl FnMut(&CopyProgress) -> ControlFlow<()>,
 ) -> Result<RepairReport> {
     let storage = FileStorage::new(damaged)?.create(false).read_only(true);
-    let lens = storage.lens()?;
-    let is_log_only = lens.data == 0 && lens.has_log();
+    let lengths = storage.lengths()?;
+    let is_log_only = lengths.data == 0 && lengths.has_log();
     let private = if is_log_only { None } else { Some(storage.private()?) };
     if is_log_only && storage.shared_with_others(SHARED_LEN)?.is_some() {
         return Err(Error::Busy);

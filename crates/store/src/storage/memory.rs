@@ -10,7 +10,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 
 use memmap2::{MmapMut, MmapOptions, MmapRaw};
 
-use super::{Data, Lens, LogFile, Shared, Storage, check_process};
+use super::{Data, Lengths, LogFile, Shared, Storage, check_process};
 use crate::error::{Error, Result};
 
 /// What errors name in place of a file.
@@ -108,8 +108,8 @@ impl Storage for MemoryStorage {
         Ok(Arc::new(copy))
     }
 
-    fn lens(&self) -> Result<Lens> {
-        Ok(Lens { logs: [self.logs[0].len()?, self.logs[1].len()?], data: self.data.len() })
+    fn lengths(&self) -> Result<Lengths> {
+        Ok(Lengths { logs: [self.logs[0].len()?, self.logs[1].len()?], data: self.data.len() })
     }
 }
 

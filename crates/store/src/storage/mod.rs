@@ -59,22 +59,22 @@ pub trait Storage: fmt::Debug + Send + Sync {
     }
 
     /// How many bytes the data area and the logs have, without creating any of them.
-    fn lens(&self) -> Result<Lens> {
+    fn lengths(&self) -> Result<Lengths> {
         let logs = [self.log(0)?.len()?, self.log(1)?.len()?];
-        Ok(Lens { logs, data: self.data()?.len() })
+        Ok(Lengths { logs, data: self.data()?.len() })
     }
 }
 
 /// The lengths of a store's files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Lens {
+pub struct Lengths {
     /// Of the data area.
     pub data: u64,
     /// Of the logs, found before that of the data area, which is there before a log has anything.
     pub logs: [u64; 2],
 }
 
-impl Lens {
+impl Lengths {
     /// Whether a log has anything.
     pub(crate) fn has_log(&self) -> bool {
         self.logs.iter().any(|len| *len > 0)

@@ -1,3 +1,5 @@
+use bytes::Bytes;
+
 use super::{BloomFilter, Codec, PageVersion, StatisticsLevel, ValueEncoding};
 use crate::error::{Error, Result};
 use crate::write::segments::Segments;
@@ -19,6 +21,8 @@ pub struct ColumnOptions {
     offset_index: Option<bool>,
     crc: Option<bool>,
     total_order: Option<bool>,
+    /// The key-value metadata of column chunks, a list in Thrift's compact protocol.
+    pub(super) key_values: Option<Bytes>,
 }
 
 /// The options in force for a leaf.
@@ -40,6 +44,8 @@ pub(crate) struct LeafOptions {
     pub(crate) offset_index: bool,
     pub(crate) crc: bool,
     pub(crate) total_order: bool,
+    /// The key-value metadata of every column chunk, a list in Thrift's compact protocol.
+    pub(crate) key_values: Option<Bytes>,
     /// Rows that a row group may come to, by which a dictionary's worth is judged.
     pub(crate) row_group_rows: usize,
     /// Memory for pages, which the writer's columns share.
@@ -206,6 +212,7 @@ impl ColumnOptions {
             offset_index: self.offset_index.or(behind.offset_index),
             crc: self.crc.or(behind.crc),
             total_order: self.total_order.or(behind.total_order),
+            key_values: self.key_values.clone().or_else(|| behind.key_values.clone()),
         }
     }
 
@@ -239,6 +246,7 @@ impl ColumnOptions {
             offset_index: self.offset_index.unwrap_or(Self::DEFAULT_OFFSET_INDEX),
             crc: self.crc.unwrap_or(Self::DEFAULT_CRC),
             total_order: self.total_order.unwrap_or(Self::DEFAULT_TOTAL_ORDER),
+            key_values: self.key_values.clone(),
             row_group_rows: super::WriteOptions::DEFAULT_ROW_GROUP_ROWS,
             segments: Segments::default(),
         }

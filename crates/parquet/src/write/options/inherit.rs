@@ -9,10 +9,12 @@
 //! | page version | the header of the first page | |
 //! | Bloom filters | the bits of the first filter of a column | as a rate of false positives, of 0.0001 at the least |
 //! | rows of row groups | the row groups | those of the largest, unless there is one small one |
+//! | key-value metadata of column chunks | the column chunks | if all chunks of the column have the same |
 //! | name of the schema | the root of the schema | |
 //! | Arrow schema, or that there is none | key-value metadata | where the Parquet schema is the same |
 //! | sorting columns | the row groups | if all have the same; said of those row groups in which the rows are sorted |
 
+use bytes::Bytes;
 use lath_kernels::bloom::BLOCK_LEN;
 use parquet::arrow::ARROW_SCHEMA_META_KEY;
 use parquet::basic::{Compression, Encoding, Type as PhysicalType};
@@ -21,7 +23,7 @@ use parquet::schema::types::SchemaDescPtr;
 
 use super::{BloomFilter, Codec, ColumnOptions, PageVersion, SortingColumn, ValueEncoding, WriteOptions};
 use crate::error::Result;
-use crate::file::ParquetFile;
+use crate::file::{ChunkKeyValues, ParquetFile};
 use crate::page::first_page_version;
 use crate::prune::sample_of_filter;
 
@@ -73,6 +75,7 @@ impl WriteOptions {
             if let Some(bitset) = sample_of_filter(file, leaf)? {
                 options.bloom_filter = Some(Some(BloomFilter::FalsePositiveRate(false_positive_rate(&bitset))));
             }
+            options.key_values = key_values(file.chunk_key_values()?, leaf, metadata.num_row_groups());
             let inherited = self.inherited.entry(column.column_path().string()).or_default();
             *inherited = inherited.over(&options);
         }
@@ -82,6 +85,13 @@ impl WriteOptions {
         }
         Ok(self)
     }
+}
+
+/// The key-value metadata of a column, if that of all its chunks is the same.
+fn key_values(chunks: &ChunkKeyValues, leaf: usize, row_group_count: usize) -> Option<Bytes> {
+    let first = chunks.get(&(0, leaf))?;
+    let is_same = |row_group: usize| chunks.get(&(row_group, leaf)) == Some(first);
+    (1..row_group_count).all(is_same).then(|| first.clone())
 }
 
 fn codec<'a>(chunks: impl Iterator<Item = &'a ColumnChunkMetaData>) -> Option<Codec> {
@@ -216,4 +226,56 @@ fn sorting(metadata: &ParquetMetaData) -> Vec<SortingColumn> {
         Some(SortingColumn { path: column.path().string(), descending, nulls_first })
     });
     named.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::{ArrayRef, Int32Array, RecordBatch};
+    use bytes::Bytes;
+
+    use super::*;
+    use crate::write::ParquetWriter;
+
+    /// A Thrift list of one pair, whose key is "k" and whose value is "v".
+    const LIST: [u8; 8] = [0x1c, 0x18, 1, b'k', 0x18, 1, b'v', 0];
+
+    fn written(options: WriteOptions) -> Bytes {
+        let columns = ["a", "b"].map(|name| (name, Arc::new(Int32Array::from_iter_values(0..3000)) as ArrayRef));
+        let batch = RecordBatch::try_from_iter(columns).unwrap();
+        let mut writer = ParquetWriter::new(Vec::new(), &batch.schema(), options).unwrap();
+        writer.write(&batch).unwrap();
+        writer.finish_into().unwrap().0.into()
+    }
+
+    fn copied(file: &ParquetFile) -> ParquetFile {
+        let mut writer = ParquetWriter::new_like(Vec::new(), file, None, WriteOptions::default()).unwrap();
+        for row_group in 0..file.metadata().num_row_groups() {
+            writer.copy_row_group(file, row_group).unwrap();
+        }
+        ParquetFile::from_bytes(writer.finish_into().unwrap().0.into()).unwrap()
+    }
+
+    #[test]
+    fn key_value_metadata_of_column_chunks_is_taken_over_and_copied() {
+        let mut own = ColumnOptions::new();
+        own.key_values = Some(Bytes::from_static(&LIST));
+        let bytes = written(WriteOptions::default().column("b", own).row_group_rows(1000));
+        let file = ParquetFile::from_bytes(bytes).unwrap();
+        let lists = |file: &ParquetFile| {
+            let mut lists: Vec<_> =
+                file.chunk_key_values().unwrap().iter().map(|(at, list)| (*at, list.to_vec())).collect();
+            lists.sort();
+            lists
+        };
+        let expected = [0, 1, 2].map(|row_group| ((row_group, 1), LIST.to_vec()));
+        assert_eq!(lists(&file), expected);
+        // Other readers know the field, or pass over it.
+        let read = parquet::file::metadata::ParquetMetaDataReader::new();
+        let encoded = written(WriteOptions::default().inherit(&file).unwrap());
+        assert_eq!(read.parse_and_finish(&encoded).unwrap().num_row_groups(), 3);
+        assert_eq!(lists(&ParquetFile::from_bytes(encoded).unwrap()), expected);
+        assert_eq!(lists(&copied(&file)), expected);
+    }
 }

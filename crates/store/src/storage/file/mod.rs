@@ -19,7 +19,7 @@ use self::lock::Kind;
 use self::log::FileLog;
 use self::private::PrivateStorage;
 use self::shared::SharedFile;
-use super::{Data, Lens, LogFile, Shared, Storage};
+use super::{Data, Lengths, LogFile, Shared, Storage};
 use crate::error::{Error, Result};
 
 /// Address space that a data file is mapped into, unless said otherwise: 1 TiB.
@@ -140,13 +140,13 @@ impl Storage for FileStorage {
         Ok(Arc::new(PrivateStorage::new(self)?))
     }
 
-    fn lens(&self) -> Result<Lens> {
+    fn lengths(&self) -> Result<Lengths> {
         let len = |path: &Path| match std::fs::metadata(path) {
             Ok(metadata) => Ok(metadata.len()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(0),
             Err(error) => Err(Error::io("read the length of", path)(error)),
         };
-        Ok(Lens { logs: [len(&self.sibling("-log0"))?, len(&self.sibling("-log1"))?], data: len(&self.path)? })
+        Ok(Lengths { logs: [len(&self.sibling("-log0"))?, len(&self.sibling("-log1"))?], data: len(&self.path)? })
     }
 }
 

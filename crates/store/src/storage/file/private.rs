@@ -14,7 +14,7 @@ use super::data::LEAST_CAPACITY_BYTES;
 use super::lock::{self, Kind};
 use super::{CONTENTS_BYTE, FileStorage};
 use crate::error::{Error, Result};
-use crate::storage::{Data, Lens, LogFile, MemoryStorage, Shared, Storage};
+use crate::storage::{Data, Lengths, LogFile, MemoryStorage, Shared, Storage};
 
 /// The data file mapped privately, its logs for reading, and memory in the place of the lock file.
 #[derive(Debug)]
@@ -57,8 +57,8 @@ impl Storage for PrivateStorage {
         self.files.private()
     }
 
-    fn lens(&self) -> Result<Lens> {
-        Ok(Lens { data: self.data.len(), ..self.files.lens()? })
+    fn lengths(&self) -> Result<Lengths> {
+        Ok(Lengths { data: self.data.len(), ..self.files.lengths()? })
     }
 }
 

@@ -8,7 +8,7 @@ use super::FileStorage;
 use super::data::{SLICE_BYTES, slices};
 use crate::error::Error;
 use crate::storage::tests::{read, write};
-use crate::storage::{Lens, Storage};
+use crate::storage::{Lengths, Storage};
 
 #[test]
 fn a_reader_sees_that_the_writer_grew_the_file() {
@@ -89,7 +89,7 @@ fn reading_creates_no_files() {
     assert!(matches!(FileStorage::new(&path).unwrap().create(false).data(), Err(Error::Io { .. })));
     assert!(reader.shared_with_others(64).unwrap().is_none());
     assert!(matches!(reader.private(), Err(Error::Io { .. })));
-    assert_eq!(reader.lens().unwrap(), Lens { data: 0, logs: [0, 0] });
+    assert_eq!(reader.lengths().unwrap(), Lengths { data: 0, logs: [0, 0] });
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 

@@ -19,7 +19,7 @@ use fastrand::Rng;
 use self::area::SimulatedData;
 use self::faults::Faults;
 use self::log::SimulatedLog;
-use super::{Data, Lens, LogFile, MemoryStorage, Shared, Storage};
+use super::{Data, Lengths, LogFile, MemoryStorage, Shared, Storage};
 use crate::error::{Error, Result};
 
 /// What is written whole or not at all when the power fails.
@@ -235,9 +235,9 @@ impl Storage for SimulatedStorage {
         if self.0.memory.is_written_to() { Err(Error::Busy) } else { Ok(Arc::new(self.kill(false)?)) }
     }
 
-    fn lens(&self) -> Result<Lens> {
+    fn lengths(&self) -> Result<Lengths> {
         let logs = [self.0.logs[0].len(), self.0.logs[1].len()];
-        Ok(Lens { logs, data: self.0.data.len() })
+        Ok(Lengths { logs, data: self.0.data.len() })
     }
 }
 
