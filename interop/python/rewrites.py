@@ -1,4 +1,4 @@
-"""Rewrites files with Lath, and says whether other people's readers find the same tables in them as before.
+"""Rewrites files with Lath, and says whether other readers find the same tables in them as before.
 
     rewrites.py LATH FOLDER
 
@@ -25,7 +25,6 @@ WAYS = {
 
 # Files that readers are expected to find other tables in, and why.
 EXPECTED = {
-    "int96_from_spark.parquet": "moments of other centuries, which do not fit nanoseconds of 64 bits",
     "nation.dict-malformed.parquet": "a malformed dictionary page, which not every reader minds in every file",
     "repeated_no_annotation.parquet": "a footer that counts no rows, which is put right",
 }

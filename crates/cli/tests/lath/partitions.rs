@@ -298,7 +298,11 @@ fn files_are_opened_only_as_far_as_their_rows_are_wanted() {
     for command in ["cat", "tail", "sample"] {
         let run = lath([command, root]);
         assert_eq!(run.code, 3, "{command}");
-        assert!(run.stderr.contains("b.parquet") && run.stderr.contains("PAR1"), "{command}: {}", run.stderr);
+        assert!(
+            run.stderr.contains("b.parquet") && run.stderr.contains("not a Parquet file"),
+            "{command}: {}",
+            run.stderr
+        );
     }
     // Of a broken row group nothing is read where other rows are wanted.
     fs::remove_file(folder.path().join("b.parquet")).unwrap();

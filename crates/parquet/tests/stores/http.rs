@@ -182,7 +182,7 @@ fn near_ranges_are_joined_and_far_ones_asked_for_together_within_the_bound() {
     let server = Server::with_faults([("a.parquet".into(), file.clone())], move |_, _| Fault::Delay(delay));
     // Not a Parquet file, so that opening fails; what is wanted is its source.
     let dataset = open(&server.url("a.parquet"));
-    assert!(matches!(dataset, Err(Error::Corrupt { .. })), "{dataset:?}");
+    assert!(matches!(dataset, Err(Error::NotParquet { .. })), "{dataset:?}");
 
     let real = parquet(&table(0, 400_000));
     let server = Server::with_faults([("a.parquet".into(), real.clone())], move |_, _| Fault::Delay(delay));
