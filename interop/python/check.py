@@ -47,6 +47,22 @@ def is_lacking(what):
     return re.search("not (yet )?(implemented|supported)|is only supported for", what, re.IGNORECASE)
 
 
+def compare(same, found, expected):
+    """Whether two tables are the same; None if the reader cannot even compare one of them with itself."""
+    try:
+        return same(found, expected)
+    except BaseException as error:  # polars panics at structs of some decimals
+        if isinstance(error, KeyboardInterrupt):
+            raise
+    try:
+        same(expected, expected)
+    except BaseException as error:
+        if isinstance(error, KeyboardInterrupt):
+            raise
+        return None
+    return False
+
+
 def main(folder):
     references = sorted(folder.glob("*.reference.parquet"))
     if not references:
@@ -75,7 +91,10 @@ def main(folder):
                     print(f"{name}: {case}: cannot read Lath's file: {what}")
                     faults += 1
                 continue
-            if same(found, expected):
+            is_same = compare(same, found, expected)
+            if is_same is None:
+                unknown.append(case)
+            elif is_same:
                 equal += 1
             else:
                 print(f"{name}: {case}: reads another table from Lath's file")

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 
-from check import READERS, is_lacking
+from check import READERS, compare, is_lacking
 
 WAYS = {
     "plain": [],
@@ -68,7 +68,7 @@ def main(lath, folder):
                     if failure is not None and is_lacking(failure):
                         print(f"{reader}: {name} ({way}): does not know the encoding: {failure}")
                         continue
-                    is_same = failure is None and same(after, before)
+                    is_same = failure is None and compare(same, after, before) is not False
                     if not is_same and path.name in EXPECTED:
                         print(f"{reader}: {name} ({way}): expected: {EXPECTED[path.name]}")
                         continue
