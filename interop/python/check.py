@@ -23,10 +23,14 @@ def same_arrow(a, b):
 
 
 def printed(table):
+    return [printed_column(column) for column in table.columns]
+
+
+def printed_column(column):
     try:
-        return repr(table.to_pylist())
-    except (OverflowError, ValueError):  # dates that Python does not have
-        return [column.combine_chunks().to_string(window=10**9, container_window=10**9) for column in table.columns]
+        return repr(column.to_pylist())
+    except (OverflowError, ValueError):  # dates that Python does not have; this prints what lies below nulls, too
+        return column.combine_chunks().to_string(window=10**9, container_window=10**9)
 
 
 def read_duckdb(path):
