@@ -16,6 +16,7 @@
 //! ```
 
 mod corpus;
+mod digests;
 #[cfg(feature = "arrow")]
 pub mod equality;
 #[cfg(unix)]
@@ -28,6 +29,7 @@ mod seeded;
 pub mod server;
 
 pub use corpus::parquet_test_data;
+pub use digests::{DIGEST_MARK, digests_at};
 #[cfg(unix)]
 pub use guard::{Guarded, GuardedBytes, Plain};
 pub use ladder::lengths;

@@ -1,8 +1,8 @@
 //! `check`, on the `parquet-testing` collection: all files but these are sound.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
+use crate::files::files_below;
 use crate::invocation::lath;
 
 /// Files that are not sound: the exit code, a part of what is said, and how many lines are. pyarrow or DuckDB, mostly both, read
@@ -32,31 +32,13 @@ const VERDICTS: [(&str, i32, &str, usize); 13] = [
     ("bad_data/ARROW-GH-43605.parquet", 0, ": ok (21,186 rows, 1 row group, 1 column)", 1),
 ];
 
-/// Relative paths of all files whose names end so.
-fn files(root: &Path, ending: &str) -> Vec<String> {
-    let mut names = Vec::new();
-    let mut folders = vec![root.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.to_str().unwrap().ends_with(ending) {
-                names.push(path.strip_prefix(root).unwrap().to_str().unwrap().to_owned());
-            }
-        }
-    }
-    names.sort();
-    names
-}
-
 #[test]
 fn every_file_gets_the_right_verdict() {
     let Some(root) = lath_testkit::parquet_test_data() else { return };
     let root = root.canonicalize().unwrap();
     let verdicts: BTreeMap<&str, _> =
         VERDICTS.iter().map(|(name, code, text, lines)| (*name, (code, text, lines))).collect();
-    let names = files(&root, ".parquet");
+    let names = files_below(&root, ".parquet");
     assert!(names.len() >= 200, "{} files", names.len());
     for name in &names {
         let run = lath(["check", root.join(name).to_str().unwrap()]);
@@ -65,7 +47,7 @@ fn every_file_gets_the_right_verdict() {
         let is_right = run.code == *code && text.contains(part) && text.lines().count() == *lines;
         assert!(is_right && run.stderr.is_empty(), "{name}: exit code {}\n{text}{}", run.code, run.stderr);
     }
-    for name in files(&root, ".parquet.encrypted") {
+    for name in files_below(&root, ".parquet.encrypted") {
         let run = lath(["check", root.join(&name).to_str().unwrap()]);
         let text = String::from_utf8_lossy(&run.stdout);
         // The columns that have no key of their own are read where the footer is.

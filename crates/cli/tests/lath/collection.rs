@@ -1,14 +1,13 @@
 //! Every file of the `parquet-testing` collection, written again: types and values stay.
 
-use std::fs;
 use std::panic::catch_unwind;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use arrow_array::RecordBatch;
 use arrow_select::concat::concat_batches;
 use lath_parquet::{ParquetFile, Strings};
 
-use crate::files::oracle;
+use crate::files::{files_below, oracle};
 use crate::invocation::lath;
 
 /// Files that cannot be read, with what is said of them.
@@ -39,35 +38,12 @@ const WAYS: [&[&str]; 5] = [
     &["--profile", "lookup"],
 ];
 
-fn collection() -> Option<PathBuf> {
-    let folder = match std::env::var_os("PARQUET_TEST_DATA") {
-        Some(folder) => PathBuf::from(folder),
-        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/parquet-testing"),
-    };
-    if !folder.is_dir() {
-        eprintln!("SKIPPED: no parquet-testing files at {}; set PARQUET_TEST_DATA to their folder", folder.display());
-        return None;
-    }
-    Some(folder)
-}
-
 /// The files that can be read without keys and are not meant to be broken.
-fn files(folder: &Path) -> Vec<PathBuf> {
-    fn visit(folder: &Path, found: &mut Vec<PathBuf>) {
-        for entry in fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() && !path.ends_with("bad_data") {
-                visit(&path, found);
-            } else if path.extension().is_some_and(|extension| extension == "parquet") {
-                found.push(path);
-            }
-        }
-    }
-    let mut found = Vec::new();
-    visit(folder, &mut found);
-    found.sort();
-    assert!(found.len() > 150, "only {} files", found.len());
-    found
+fn files(folder: &Path) -> Vec<String> {
+    let mut names = files_below(folder, ".parquet");
+    names.retain(|name| !name.starts_with("bad_data/"));
+    assert!(names.len() > 150, "only {} files", names.len());
+    names
 }
 
 /// The Parquet schema as `schema` prints it.
@@ -95,11 +71,11 @@ fn are_same(a: &RecordBatch, b: &RecordBatch) -> bool {
 
 #[test]
 fn every_file_of_the_collection_keeps_its_types_and_values_when_it_is_rewritten() {
-    let Some(folder) = collection() else { return };
+    let Some(folder) = lath_testkit::parquet_test_data() else { return };
     let output = tempfile::tempdir().unwrap();
     let mut wrong = Vec::new();
-    for path in files(&folder) {
-        let name = path.strip_prefix(&folder).unwrap().to_str().unwrap().to_owned();
+    for name in files(&folder) {
+        let path = folder.join(&name);
         let before = match rows(&path) {
             Ok(before) => before,
             Err(error) => {

@@ -81,3 +81,21 @@ fn plain_type(data_type: &DataType) -> DataType {
         other => other.clone(),
     }
 }
+
+/// Relative paths of all files whose names end so.
+pub(crate) fn files_below(root: &Path, ending: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut folders = vec![root.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.to_str().unwrap().ends_with(ending) {
+                names.push(path.strip_prefix(root).unwrap().to_str().unwrap().to_owned());
+            }
+        }
+    }
+    names.sort();
+    names
+}

@@ -3,27 +3,24 @@
 //! A process chooses its tier once, so each tier runs the sweep in a process of its own.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::process::Command;
 
 use arrow_array::RecordBatch;
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use lath_kernels::Tier;
 use lath_parquet::ParquetFile;
 use lath_testkit::random::{FileShape, RandomFile};
-use lath_testkit::{Seeded, parquet_test_data};
+use lath_testkit::{DIGEST_MARK, Seeded, digests_at, parquet_test_data};
 
 use crate::pruning::condition::Condition;
 use crate::pruning::table::Table;
 use crate::reading::{collect, source};
 use crate::writing::{Choices, write};
 
-/// What the lines of the sweep begin with.
-const MARK: &str = "digest of ";
-
 #[test]
 fn every_tier_gives_the_same_digests() {
     let seed = Seeded::new("every_tier_gives_the_same_digests");
-    let digests: Vec<_> = Tier::available().iter().map(|&tier| (tier, sweep_at(tier, seed.seed()))).collect();
+    let digests: Vec<_> =
+        Tier::available().iter().map(|&tier| (tier, digests_at(tier.name(), "tiers::sweep", seed.seed()))).collect();
     let (best, expected) = digests.last().unwrap();
     assert!(expected.len() > 100, "{} digests at {best}", expected.len());
     for (tier, lines) in &digests {
@@ -32,19 +29,6 @@ fn every_tier_gives_the_same_digests() {
         }
         assert_eq!(lines.len(), expected.len(), "number of digests at {tier}, and at {best}");
     }
-}
-
-/// The lines that the sweep prints at a tier.
-fn sweep_at(tier: Tier, seed: u64) -> Vec<String> {
-    let child = Command::new(std::env::current_exe().unwrap())
-        .args(["--ignored", "--exact", "tiers::sweep", "--nocapture"])
-        .env("LATH_SIMD", tier.name())
-        .env("LATH_SEED", seed.to_string())
-        .output()
-        .unwrap();
-    let output = String::from_utf8_lossy(&child.stdout);
-    assert!(child.status.success(), "at {tier}: {output}\n{}", String::from_utf8_lossy(&child.stderr));
-    output.lines().filter(|line| line.starts_with(MARK)).map(str::to_owned).collect()
 }
 
 #[test]
@@ -56,11 +40,11 @@ fn sweep() {
         let file = RandomFile::new(&mut random, FileShape { row_count: 1000, ..FileShape::default() });
         let opened = ParquetFile::from_source(source(&mut random, file.bytes.clone())).unwrap();
         let (_, read) = opened.read().build().and_then(collect).unwrap();
-        println!("{MARK}random file {case}, read: {:x}", digest(&read));
+        println!("{DIGEST_MARK}random file {case}, read: {:x}", digest(&read));
         let options = Choices::random(&mut random);
         match write(&file.schema, &file.batches, options.options(&file.schema)) {
-            Ok((bytes, _)) => println!("{MARK}random file {case}, written: {:x}", hash(&bytes)),
-            Err(error) => println!("{MARK}random file {case}, written: {error}"),
+            Ok((bytes, _)) => println!("{DIGEST_MARK}random file {case}, written: {:x}", hash(&bytes)),
+            Err(error) => println!("{DIGEST_MARK}random file {case}, written: {error}"),
         }
     }
     for case in 0..25 {
@@ -73,7 +57,7 @@ fn sweep() {
         for _ in 0..10 {
             let sql = Condition::random(&mut random, &table, 2).sql(&table.columns);
             let found: Result<Vec<_>, _> = file.scan().filter(&sql).unwrap().build().unwrap().collect();
-            println!("{MARK}table {case}, {sql}: {:x}", digest(&found.unwrap()));
+            println!("{DIGEST_MARK}table {case}, {sql}: {:x}", digest(&found.unwrap()));
         }
     }
     let Some(collection) = parquet_test_data() else { return };
@@ -83,8 +67,8 @@ fn sweep() {
     for path in paths.iter().filter(|path| path.extension().is_some_and(|extension| extension == "parquet")) {
         let name = path.file_name().unwrap().display();
         match ParquetFile::open(path).and_then(|file| file.read().build()).and_then(collect) {
-            Ok((_, batches)) => println!("{MARK}{name}: {:x}", digest(&batches)),
-            Err(error) => println!("{MARK}{name}: {error}"),
+            Ok((_, batches)) => println!("{DIGEST_MARK}{name}: {:x}", digest(&batches)),
+            Err(error) => println!("{DIGEST_MARK}{name}: {error}"),
         }
     }
 }

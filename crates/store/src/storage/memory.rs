@@ -2,6 +2,7 @@
 //! A store in memory, gone with its last handle.
 
 use std::collections::BTreeSet;
+use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::ptr::NonNull;
@@ -34,7 +35,7 @@ impl MemoryStorage {
     pub fn new(capacity_bytes: u64) -> Result<Self> {
         let map = anonymous(usize::try_from(capacity_bytes).unwrap_or(usize::MAX))?;
         Ok(Self {
-            data: Arc::new(MemoryData { map: MmapRaw::from(map), len: AtomicU64::new(0) }),
+            data: Arc::new(MemoryData::new(MmapRaw::from(map), 0, None)),
             logs: [Arc::default(), Arc::default()],
             table: Arc::default(),
         })
@@ -121,10 +122,21 @@ fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// A data area in memory, or in a private mapping of a file.
 #[derive(Debug)]
-struct MemoryData {
+pub(super) struct MemoryData {
     map: MmapRaw,
     len: AtomicU64,
+    /// The locked file that is mapped: its lock lasts as long as the area.
+    _file: Option<File>,
+}
+
+impl MemoryData {
+    /// The first `len` bytes of the map are in use; at most all of them.
+    pub(super) fn new(map: MmapRaw, len: u64, file: Option<File>) -> Self {
+        let len = AtomicU64::new(len.min(map.len() as u64));
+        Self { map, len, _file: file }
+    }
 }
 
 impl Data for MemoryData {

@@ -3,42 +3,27 @@
 //! A process chooses its tier once, so each tier runs the sweep in a process of its own.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::process::Command;
 use std::sync::Arc;
 
 use lath_kernels::Tier;
 use lath_store::{Durability, MemoryStorage, Options, Snapshot};
-use lath_testkit::Seeded;
+use lath_testkit::{DIGEST_MARK, Seeded, digests_at};
 
 use crate::history::{Version, assert_same, assert_sound, change_often};
 
-/// What the lines of the sweep begin with.
-const MARK: &str = "digest of ";
 const HISTORIES: usize = 3;
 const COMMITS: usize = 400;
 
 #[test]
 fn every_tier_gives_the_same_digests() {
     let seed = Seeded::new("every_tier_gives_the_same_digests");
-    let digests: Vec<_> = Tier::available().iter().map(|&tier| (tier, sweep_at(tier, seed.seed()))).collect();
+    let digests: Vec<_> =
+        Tier::available().iter().map(|&tier| (tier, digests_at(tier.name(), "tiers::sweep", seed.seed()))).collect();
     let (best, expected) = digests.last().unwrap();
     assert_eq!(expected.len(), HISTORIES);
     for (tier, lines) in &digests {
         assert_eq!(lines, expected, "at {tier}, and at {best}");
     }
-}
-
-/// The lines that the sweep prints at a tier.
-fn sweep_at(tier: Tier, seed: u64) -> Vec<String> {
-    let child = Command::new(std::env::current_exe().unwrap())
-        .args(["--ignored", "--exact", "tiers::sweep", "--nocapture"])
-        .env("LATH_SIMD", tier.name())
-        .env("LATH_SEED", seed.to_string())
-        .output()
-        .unwrap();
-    let output = String::from_utf8_lossy(&child.stdout);
-    assert!(child.status.success(), "at {tier}: {output}\n{}", String::from_utf8_lossy(&child.stderr));
-    output.lines().filter(|line| line.starts_with(MARK)).map(str::to_owned).collect()
 }
 
 #[test]
@@ -63,7 +48,7 @@ fn sweep() {
             }
         }
         assert_sound(&store, &format!("history {history}"));
-        println!("{MARK}history {history}: {:x}", hasher.finish());
+        println!("{DIGEST_MARK}history {history}: {:x}", hasher.finish());
     }
 }
 

@@ -1,12 +1,10 @@
-#![expect(unsafe_code, reason = "maps a file over memory, and zeroes that memory")]
+#![expect(unsafe_code, reason = "maps a file over memory")]
 //! A store as its files have it, changed in memory only.
 
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
-use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use memmap2::{MmapOptions, MmapRaw};
 
@@ -14,12 +12,13 @@ use super::data::LEAST_CAPACITY_BYTES;
 use super::lock::{self, Kind};
 use super::{CONTENTS_BYTE, FileStorage};
 use crate::error::{Error, Result};
+use crate::storage::memory::MemoryData;
 use crate::storage::{Data, Lengths, LogFile, MemoryStorage, Shared, Storage};
 
 /// The data file mapped privately, its logs for reading, and memory in the place of the lock file.
 #[derive(Debug)]
 pub(super) struct PrivateStorage {
-    data: Arc<PrivateData>,
+    data: Arc<MemoryData>,
     files: FileStorage,
     memory: MemoryStorage,
 }
@@ -31,7 +30,7 @@ impl PrivateStorage {
         if !lock::try_lock(&file, CONTENTS_BYTE, Kind::Shared).map_err(Error::io("lock", path))? {
             return Err(Error::Busy);
         }
-        let data = PrivateData::new(file, files.capacity_bytes).map_err(Error::io("map", path))?;
+        let data = map_privately(file, files.capacity_bytes).map_err(Error::io("map", path))?;
         Ok(Self { data: Arc::new(data), files: files.clone().read_only(true), memory: MemoryStorage::new(0)? })
     }
 }
@@ -63,31 +62,21 @@ impl Storage for PrivateStorage {
 }
 
 /// The bytes of a data file, followed by memory to grow into. A page that is written to is copied first.
-#[derive(Debug)]
-struct PrivateData {
-    map: MmapRaw,
-    len: AtomicU64,
-    /// Has the lock that keeps others from writing.
-    _file: File,
-}
-
-impl PrivateData {
-    fn new(file: File, capacity_bytes: u64) -> io::Result<Self> {
-        let file_len = file.metadata()?.len();
-        let least = file_len.max(LEAST_CAPACITY_BYTES);
-        let mut capacity = capacity_bytes.max(least);
-        let map = loop {
-            let len = usize::try_from(capacity).unwrap_or(isize::MAX as usize);
-            match MmapOptions::new().len(len).no_reserve_swap().map_anon() {
-                Err(_) if capacity > least => capacity = (capacity / 2).max(least),
-                map => break MmapRaw::from(map?),
-            }
-        };
-        if file_len > 0 {
-            map_over(&map, &file, file_len as usize)?;
+fn map_privately(file: File, capacity_bytes: u64) -> io::Result<MemoryData> {
+    let file_len = file.metadata()?.len();
+    let least = file_len.max(LEAST_CAPACITY_BYTES);
+    let mut capacity = capacity_bytes.max(least);
+    let map = loop {
+        let len = usize::try_from(capacity).unwrap_or(isize::MAX as usize);
+        match MmapOptions::new().len(len).no_reserve_swap().map_anon() {
+            Err(_) if capacity > least => capacity = (capacity / 2).max(least),
+            map => break MmapRaw::from(map?),
         }
-        Ok(Self { map, len: AtomicU64::new(file_len), _file: file })
+    };
+    if file_len > 0 {
+        map_over(&map, &file, file_len as usize)?;
     }
+    Ok(MemoryData::new(map, file_len, Some(file)))
 }
 
 /// Maps the first `len` bytes of the file, which is that long, over the start of the map, which is at least that long.
@@ -98,37 +87,4 @@ fn map_over(map: &MmapRaw, file: &File, len: usize) -> io::Result<()> {
     // ends within it, or within its last page. It is unmapped with `map`, like the pages that it replaces.
     let mapped = unsafe { libc::mmap(map.as_mut_ptr().cast(), len, protection, flags, file.as_raw_fd(), 0) };
     if mapped == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(()) }
-}
-
-impl Data for PrivateData {
-    fn base(&self) -> NonNull<u8> {
-        NonNull::new(self.map.as_mut_ptr()).unwrap_or(NonNull::dangling())
-    }
-
-    fn len(&self) -> u64 {
-        self.len.load(Ordering::Acquire)
-    }
-
-    fn capacity(&self) -> u64 {
-        self.map.len() as u64
-    }
-
-    fn set_len(&self, len: u64) -> Result<()> {
-        if len > self.capacity() {
-            return Err(Error::Limit { what: "the length of the store", limit: self.capacity() });
-        }
-        let old_len = self.len.swap(len, Ordering::AcqRel);
-        if len < old_len {
-            // SAFETY: `len` is below the map's length, which was checked above.
-            let from = unsafe { self.map.as_mut_ptr().add(len as usize) };
-            // SAFETY: the bytes up to `old_len` are inside the map, and the caller, who makes the area shorter, has seen to
-            // it that nobody reads or writes them any more.
-            unsafe { from.write_bytes(0, (old_len - len) as usize) };
-        }
-        Ok(())
-    }
-
-    fn sync(&self) -> Result<()> {
-        Ok(())
-    }
 }
