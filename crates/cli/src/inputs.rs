@@ -107,7 +107,7 @@ impl Inputs {
             .open_options(self.with_arguments(OpenOptions::new()))
             .union_schemas(args.schema == SchemaChoice::Union)
             .partitions(!args.no_partitions);
-        Ok(Dataset::of_files(files, options))
+        Ok(Dataset::from_files(files, options))
     }
 
     /// Adds what the command line says about every file: keys and the unit of INT96 timestamps.

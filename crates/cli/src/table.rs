@@ -21,7 +21,7 @@ impl Table {
     }
 
     /// Takes one input by itself, with the columns that it has and no others.
-    pub(crate) fn of_one(inputs: &mut Inputs, index: usize, args: TableArgs) -> Result<Self> {
+    pub(crate) fn open_one(inputs: &mut Inputs, index: usize, args: TableArgs) -> Result<Self> {
         let args = TableArgs { no_partitions: true, ..args };
         Ok(Self { dataset: inputs.dataset(index..index + 1, args)?.map_err(explain)? })
     }

@@ -30,8 +30,6 @@ mod scan;
 mod schema;
 mod write;
 
-use lath_source as source;
-
 pub use dataset::{Alignment, Dataset, DatasetFile, DatasetOptions, FooterCache, PartitionColumn, Partitions};
 pub use error::{Error, Location, Result};
 pub use file::{ChunkRange, DecryptionKeys, OpenOptions, OtherFormat, ParquetFile, Plan};

@@ -30,7 +30,7 @@ impl Store {
     ///
     /// # Errors
     /// [`io::ErrorKind::Unsupported`].
-    pub fn of(_url: &str, options: &StoreOptions) -> io::Result<Self> {
+    pub fn from_url(_url: &str, options: &StoreOptions) -> io::Result<Self> {
         let StoreOptions { requests_in_flight: _, retries: _, timeout: _ } = options;
         let what = "this build reads no stores; build it with the feature object-store";
         Err(io::Error::new(io::ErrorKind::Unsupported, what))

@@ -43,7 +43,7 @@ pub use object::{Listed, ObjectFile, Store};
 pub use pool::{FilePool, PooledFile};
 pub use read_ahead::{Extent, ReadAhead, Wanted};
 pub use store_options::StoreOptions;
-pub use version::{Looks, Version};
+pub use version::{Version, VersionCheck};
 
 use std::fmt::Debug;
 use std::io;

@@ -67,7 +67,7 @@ impl FilePool {
     }
 
     /// The pool of the process: three quarters of the descriptors that it may have.
-    pub fn of_process() -> Arc<Self> {
+    pub fn shared() -> Arc<Self> {
         static POOL: OnceLock<Arc<FilePool>> = OnceLock::new();
         Arc::clone(POOL.get_or_init(|| Arc::new(Self::new(descriptor_limit() / 4 * 3))))
     }
@@ -147,7 +147,7 @@ impl PooledFile {
         if metadata.is_dir() {
             return Err(io::Error::from(io::ErrorKind::IsADirectory));
         }
-        let (len, version) = (metadata.len(), Version::of_local(&metadata));
+        let (len, version) = (metadata.len(), Version::from_metadata(&metadata));
         let slot = Slot { path: path.to_owned(), len, version, file: Mutex::new(Some(Arc::new(file))) };
         let slot = Arc::new(slot);
         pool.add(&slot);
@@ -167,7 +167,7 @@ impl PooledFile {
             return Ok(Arc::clone(file));
         }
         let file = self.pool.open_file(&slot.path)?;
-        if Version::of_local(&file.metadata()?) != slot.version {
+        if Version::from_metadata(&file.metadata()?) != slot.version {
             return Err(io::Error::other("the file has been replaced or changed since it was opened; open it again"));
         }
         let file = Arc::new(file);

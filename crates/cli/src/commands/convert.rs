@@ -127,7 +127,7 @@ impl Conversion<'_> {
                     sink.insert((output.open(&schema)?, schema))
                 }
             };
-            let alignment = Alignment::of_source(schema, &source.schema, &partitions.values(index));
+            let alignment = Alignment::from_source(schema, &source.schema, &partitions.values(index));
             let alignment = alignment.map_err(|error| differs(name, &names[0], error))?;
             let mut seen = 0;
             for batch in Ahead::new(source.batches) {
@@ -177,7 +177,7 @@ impl Conversion<'_> {
     }
 
     fn open_parquet(&mut self, index: usize, summary: &mut Summary) -> Result<(Source, Arc<AtomicU64>)> {
-        let table = Table::of_one(&mut self.inputs, index, self.args.table)?;
+        let table = Table::open_one(&mut self.inputs, index, self.args.table)?;
         let file = table.file(0)?;
         summary.add_input(&file);
         let batches = table.read(&self.scan)?.build().map_err(explain)?;

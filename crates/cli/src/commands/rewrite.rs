@@ -32,7 +32,7 @@ pub(super) fn run(args: &RewriteArgs) -> Result<Outcome> {
         rewriting.check_in_place()?;
         for index in 0..rewriting.inputs.len() {
             let path = rewriting.inputs.path(index).map(Path::to_owned);
-            let table = Table::of_one(&mut rewriting.inputs, index, rewriting.table)?;
+            let table = Table::open_one(&mut rewriting.inputs, index, rewriting.table)?;
             rewriting.write(&table, rewriting.inputs.byte_len(index), path.as_deref())?;
         }
         return Ok(Outcome::Done);

@@ -41,7 +41,8 @@ struct Column {
 impl Changes {
     pub(super) fn add_input(&mut self, file: &ParquetFile) {
         // What cannot be read again is reported by whoever reads the rows.
-        self.before.add(file.metadata(), |column| file.has_chunk_key_values(column).unwrap_or(false));
+        let with_keys = file.columns_with_chunk_key_values().unwrap_or_default();
+        self.before.add(file.metadata(), |column| with_keys.contains(&column));
     }
 
     pub(super) fn add_output(&mut self, written: &WriteSummary) {

@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 /// How the columns of a file become those that are asked for: order, layout, wider types, nulls for what the file lacks, and
 /// the constants of its partition.
 ///
-/// A [`Dataset`](super::Dataset) does this for its own files. [`Alignment::of_source`] does it for rows from elsewhere.
+/// A [`Dataset`](super::Dataset) does this for its own files. [`Alignment::from_source`] does it for rows from elsewhere.
 #[derive(Debug, Clone)]
 pub struct Alignment {
     target: SchemaRef,
@@ -85,7 +85,7 @@ impl Alignment {
     ///
     /// # Errors
     /// [`Error::Invalid`] says what differs.
-    pub fn of_source(target: &SchemaRef, source: &Schema, partition: &[(&PartitionColumn, usize)]) -> Result<Self> {
+    pub fn from_source(target: &SchemaRef, source: &Schema, partition: &[(&PartitionColumn, usize)]) -> Result<Self> {
         let resolved = resolve(target, source, partition, false, true);
         let Resolved { sources, .. } = resolved.map_err(|Difference(what)| Error::invalid(what))?;
         Ok(Self { target: Arc::clone(target), sources, paths: None })

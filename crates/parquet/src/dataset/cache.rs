@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWrite
 
 use crate::file::ParquetFile;
 use crate::prune::FilterMemory;
-use crate::source::Version;
+use lath_source::Version;
 
 /// Footers that have been read and parsed, kept within a budget of memory for whoever opens the same file next.
 ///

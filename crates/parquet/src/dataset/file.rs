@@ -9,7 +9,7 @@ use super::listing::{self, Found};
 use super::options::DatasetOptions;
 use crate::error::{Error, Result};
 use crate::file::{OpenOptions, ParquetFile};
-use crate::source::{FilePool, Looks, PooledFile, Store, Version};
+use lath_source::{FilePool, PooledFile, Store, Version, VersionCheck};
 
 /// A file of a dataset, open or not.
 #[derive(Clone)]
@@ -52,7 +52,7 @@ impl DatasetFile {
     }
 
     /// Finds the files that a location stands for, as [`Dataset::open`](super::Dataset::open) does, and opens none of them. They
-    /// have no partitions: those are a dataset's ([`Dataset::of_files`](super::Dataset::of_files)).
+    /// have no partitions: those are a dataset's ([`Dataset::from_files`](super::Dataset::from_files)).
     ///
     /// # Errors
     /// [`Error::Io`] for what cannot be reached and for locations without any file, [`Error::Invalid`] for malformed locations.
@@ -130,10 +130,10 @@ impl DatasetFile {
             judge(&found.iter().map(|file| file.filter(is_like)).collect::<Vec<_>>())
         });
         // Whether a file has changed takes long to find out beside the rest: only of what `judge` has an answer for.
-        let mut looks = Looks::default();
+        let mut check = VersionCheck::default();
         let current = files.iter().zip(judged).map(|(file, judged)| {
             let (judged, version) = judged?;
-            let mut is_current = || file.path().is_some_and(|path| looks.is_current(path, &version));
+            let mut is_current = || file.path().is_some_and(|path| check.is_current(path, &version));
             (!options.revalidates || is_current()).then_some(judged)
         });
         current.collect()
@@ -143,7 +143,7 @@ impl DatasetFile {
         let options = &*self.options;
         let may_be_cached = !options.open.has_keys();
         if may_be_cached && let Some((file, version)) = options.footers.get(&self.location) {
-            let is_current = || fs::metadata(path).is_ok_and(|metadata| Version::of_local(&metadata) == version);
+            let is_current = || fs::metadata(path).is_ok_and(|metadata| Version::from_metadata(&metadata) == version);
             if file.is_opened_like(&options.open) && (!options.revalidates || is_current()) {
                 return Ok(file);
             }
@@ -152,10 +152,10 @@ impl DatasetFile {
         let failed = |error| Error::io("open", error).locate(|at| at.file = Some(Arc::clone(&self.location)));
         let open = options.open_options_for(&self.location);
         let (file, version) = if open.maps() {
-            let version = Version::of_local(&fs::metadata(path).map_err(failed)?);
+            let version = Version::from_metadata(&fs::metadata(path).map_err(failed)?);
             (open.open(path)?, version)
         } else {
-            let source = PooledFile::open(path, &FilePool::of_process()).map_err(failed)?;
+            let source = PooledFile::open(path, &FilePool::shared()).map_err(failed)?;
             let version = source.version().clone();
             let file = open.open_local_source(Arc::new(source), options.footers_read.guess_bytes())?;
             options.footers_read.add(file.footer_bytes());

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::address::Address;
 use super::options::DatasetOptions;
 use crate::error::{Error, Result};
-use crate::source::{Listed, Store, Version};
+use lath_source::{Listed, Store, Version};
 
 /// A file that a location stands for.
 #[derive(Debug)]
@@ -76,7 +76,7 @@ fn expand_store(url: &str, options: &DatasetOptions, found: &mut Vec<Found>) -> 
         io::ErrorKind::InvalidInput => Error::invalid(format!("{url}: {error}")),
         _ => Error::io("find files", error).locate(|at| at.file = Some(url.into())),
     };
-    let store = Store::of(url, &options.store).map_err(failed)?;
+    let store = Store::from_url(url, &options.store).map_err(failed)?;
     let key = store.key();
     let glob_start = key.find(['*', '?', '[']);
     if store.is_web() {

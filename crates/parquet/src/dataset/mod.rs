@@ -23,7 +23,7 @@ use self::schema::DatasetSchema;
 use crate::error::Result;
 use crate::file::ParquetFile;
 use crate::scan::Scan;
-use crate::source::FilePool;
+use lath_source::FilePool;
 
 pub use alignment::Alignment;
 pub use cache::FooterCache;
@@ -87,7 +87,7 @@ impl Dataset {
     ///
     /// # Errors
     /// As [`Dataset::open`], for the schema.
-    pub fn of_files(files: impl IntoIterator<Item = DatasetFile>, options: DatasetOptions) -> Result<Self> {
+    pub fn from_files(files: impl IntoIterator<Item = DatasetFile>, options: DatasetOptions) -> Result<Self> {
         Self::with_options(files.into_iter().collect(), &Arc::new(options))
     }
 
@@ -96,7 +96,7 @@ impl Dataset {
     /// # Errors
     /// As [`Dataset::open`], for the schema.
     pub fn of(files: impl IntoIterator<Item = ParquetFile>) -> Result<Self> {
-        Self::of_files(files.into_iter().map(DatasetFile::from), DatasetOptions::new().partitions(false))
+        Self::from_files(files.into_iter().map(DatasetFile::from), DatasetOptions::new().partitions(false))
     }
 
     fn with_options(files: Vec<DatasetFile>, options: &Arc<DatasetOptions>) -> Result<Self> {
@@ -108,7 +108,7 @@ impl Dataset {
 
     fn new(files: Vec<DatasetFile>, partitions: Vec<PartitionColumn>, unites: bool) -> Result<Self> {
         // Before there are threads that open them, as a rule.
-        FilePool::of_process().make_room(files.iter().filter(|file| file.path().is_some()).count());
+        FilePool::shared().make_room(files.iter().filter(|file| file.path().is_some()).count());
         let concurrency = files.iter().map(DatasetFile::concurrency).max().unwrap_or(1);
         let schema = DatasetSchema::of(&files, &partitions, unites, concurrency)?;
         Ok(Self { shared: Arc::new(Shared { files, partitions, schema, concurrency }) })

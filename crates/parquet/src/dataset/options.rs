@@ -6,7 +6,7 @@ use arrow_schema::DataType;
 use super::cache::FooterCache;
 use super::footers_read::FootersRead;
 use crate::file::OpenOptions;
-use crate::source::StoreOptions;
+use lath_source::StoreOptions;
 
 /// How the files of a dataset are found, opened and made one table.
 #[derive(Debug, Clone)]

@@ -17,7 +17,7 @@ use super::values::{EncodedValues, Slots, Untouched, ValueColumn};
 use crate::error::{Error, Result};
 use crate::page::{ChunkSpec, Page, PagePlaces, PageReader, PageSummary};
 use crate::schema::Leaf;
-use crate::source::ByteRanges;
+use lath_source::ByteRanges;
 
 /// Level entries are decoded this many at a time where rows have to be told apart.
 const LEVEL_CHUNK: usize = 4096;

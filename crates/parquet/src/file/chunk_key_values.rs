@@ -1,6 +1,6 @@
 //! The key-value metadata of column chunks, which the `parquet` crate does not read.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use bytes::Bytes;
 
@@ -36,12 +36,13 @@ impl ParquetFile {
         Ok(self.shared.chunk_key_values.get_or_init(|| found))
     }
 
-    /// Whether any chunk of the leaf column number `column` has key-value metadata.
+    /// The numbers of the leaf columns of which a chunk has key-value metadata, counted from 0. An encrypted footer has none
+    /// that can be read.
     ///
     /// # Errors
-    /// [`Error::Io`] if the footer cannot be read once more.
-    pub fn has_chunk_key_values(&self, column: usize) -> Result<bool> {
-        Ok(self.chunk_key_values()?.keys().any(|&(_, with)| with == column))
+    /// [`Error::Io`] if the footer cannot be read once more; [`Error::Corrupt`] if it has changed since.
+    pub fn columns_with_chunk_key_values(&self) -> Result<BTreeSet<usize>> {
+        Ok(self.chunk_key_values()?.keys().map(|&(_, column)| column).collect())
     }
 }
 
@@ -86,6 +87,6 @@ mod tests {
         let expected = [&b"\x2c\x18\x03foo\x18\x03bar\x00\x18\x15"[..], b"thisiskeywithoutvalue\x00"].concat();
         assert_eq!(found.keys().collect::<Vec<_>>(), [&(0, 0)]);
         assert_eq!(found[&(0, 0)], expected);
-        assert!(file.has_chunk_key_values(0).unwrap());
+        assert_eq!(file.columns_with_chunk_key_values().unwrap(), BTreeSet::from([0]));
     }
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::ParquetFile;
 use crate::page::HEADER_BYTES;
-use crate::source::{Extent, Wanted};
+use lath_source::{Extent, Wanted};
 
 impl ParquetFile {
     /// The chunks of some leaves of a row group, each with whether all of it is going to be read. Of others the dictionary is read

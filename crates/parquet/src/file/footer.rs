@@ -28,7 +28,7 @@ use crate::envelope::guard;
 use crate::error::{Error, Result};
 use crate::options::Limits;
 use crate::schema::{self, SchemaOptions};
-use crate::source::ByteRanges;
+use lath_source::ByteRanges;
 
 /// Footer length and magic, at the file's end.
 const TAIL_BYTES: u64 = 8;

@@ -11,7 +11,7 @@ use super::footer::read;
 use crate::envelope::guard;
 use crate::error::{Error, Result};
 use crate::options::Limits;
-use crate::source::ByteRanges;
+use lath_source::ByteRanges;
 
 /// The metadata with the indexes that the file has, by one read, but for those of columns that are encrypted and that
 /// `is_locked` has no key for, by row group and column.

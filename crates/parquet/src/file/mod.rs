@@ -36,7 +36,7 @@ use crate::prune::FilterStore;
 use crate::read::ReadBuilder;
 use crate::scan::Scan;
 use crate::schema::{self, Node, Projection, SchemaOptions};
-use crate::source::{ByteRanges, Counted, Traffic};
+use lath_source::{ByteRanges, Counted, Traffic};
 
 pub(crate) use chunk_key_values::{ChunkKeyValues, KEY_VALUE_METADATA};
 pub use keys::DecryptionKeys;

@@ -11,7 +11,7 @@ use super::keys::DecryptionKeys;
 use crate::error::{Error, Result};
 use crate::options::{Int96Unit, Limits};
 use crate::schema::SchemaOptions;
-use crate::source::{ByteRanges, LocalFile, MappedFile, STORE_TAIL_BYTES};
+use lath_source::{ByteRanges, LocalFile, MappedFile, STORE_TAIL_BYTES};
 
 /// How a file is opened.
 ///

@@ -14,7 +14,7 @@ use crate::codec::Decompressor;
 use crate::crypto::{PageDecryptor, PageModule};
 use crate::error::{Error, Result};
 use crate::options::Limits;
-use crate::source::ByteRanges;
+use lath_source::ByteRanges;
 
 /// Bytes that are looked at first for a page header; most have fewer than 100.
 const HEADER_GUESS_BYTES: usize = 64;

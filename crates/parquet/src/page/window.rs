@@ -5,7 +5,7 @@ use arrow_buffer::Buffer;
 use bytes::Bytes;
 
 use crate::error::{Error, Result};
-use crate::source::ByteRanges;
+use lath_source::ByteRanges;
 
 /// Bytes read at once where pages are smaller.
 const WINDOW_BYTES: usize = 1 << 15;

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::file::ParquetFile;
 use crate::options::Strings;
 use crate::schema::{Projection, SchemaOptions};
-use crate::source::ReadAhead;
+use lath_source::ReadAhead;
 
 /// Says what to read of a file: columns, rows, and the form they come in.
 ///

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::report::{ScanReport, ScanTimes};
 use crate::prune::PruneReport;
-use crate::source::Traffic;
+use lath_source::Traffic;
 
 /// Counters that every thread of a scan adds to.
 #[derive(Debug)]

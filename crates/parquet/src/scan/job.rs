@@ -21,7 +21,7 @@ use crate::options::Strings;
 use crate::predicate::{BindContext, BoundPredicate, Constant, Predicate, Test, value_at};
 use crate::prune::{Pruning, prune};
 use crate::read::{RowGroupRows, split_rows};
-use crate::source::ReadAhead;
+use lath_source::ReadAhead;
 
 /// Everything that is settled before a scan starts.
 #[derive(Debug)]

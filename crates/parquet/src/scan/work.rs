@@ -14,7 +14,7 @@ use crate::options::Limits;
 use crate::page::PagePlaces;
 use crate::predicate::BoundPredicate;
 use crate::prune::FilterMemory;
-use crate::source::ByteRanges;
+use lath_source::ByteRanges;
 
 /// A row group, some rows of which are to be looked at.
 #[derive(Debug, Clone)]

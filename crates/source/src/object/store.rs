@@ -43,7 +43,7 @@ impl Store {
     /// # Errors
     /// [`io::ErrorKind::InvalidInput`] if the URL has no host or bucket, has a query, or if the store's configuration does not
     /// hold.
-    pub fn of(url: &str, options: &StoreOptions) -> io::Result<Self> {
+    pub fn from_url(url: &str, options: &StoreOptions) -> io::Result<Self> {
         let invalid = |what: &str| io::Error::new(io::ErrorKind::InvalidInput, what);
         let (scheme, rest) = url.split_once("://").ok_or_else(|| invalid("not a URL"))?;
         let scheme = scheme.to_ascii_lowercase();

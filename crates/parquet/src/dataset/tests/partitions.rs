@@ -101,6 +101,6 @@ fn files_that_were_found_or_opened_before_have_partitions_as_well() {
     files.push(crate::ParquetFile::open(directory.join("year=2025/a.parquet")).unwrap().into());
     let bytes = std::fs::read(directory.join("year=2025/a.parquet")).unwrap();
     files.push(crate::ParquetFile::from_bytes(bytes.into()).unwrap().into());
-    let dataset = Dataset::of_files(files, options()).unwrap();
+    let dataset = Dataset::from_files(files, options()).unwrap();
     assert_eq!(table(&read(&dataset, None, Strings::Views).unwrap()), ["x|year", "2026|2026", "2025|2025", "2025|"]);
 }

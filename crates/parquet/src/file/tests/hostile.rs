@@ -209,12 +209,12 @@ fn every_change_of_a_footer_byte_opens_or_is_refused() {
 fn a_source_that_gives_too_little_is_an_error() {
     #[derive(Debug)]
     struct Short(Bytes);
-    impl crate::source::ByteRanges for Short {
+    impl lath_source::ByteRanges for Short {
         fn len(&self) -> u64 {
             self.0.len() as u64
         }
         fn read(&self, range: std::ops::Range<u64>) -> std::io::Result<Bytes> {
-            crate::source::ByteRanges::read(&self.0, range.start..range.end - 1)
+            lath_source::ByteRanges::read(&self.0, range.start..range.end - 1)
         }
     }
     assert!(matches!(ParquetFile::from_source(Arc::new(Short(written(10)))), Err(Error::Io { .. })));

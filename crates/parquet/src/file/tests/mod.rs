@@ -15,7 +15,7 @@ use bytes::Bytes;
 use parquet::arrow::ArrowWriter;
 use parquet::file::properties::WriterProperties;
 
-use crate::source::ByteRanges;
+use lath_source::ByteRanges;
 
 /// A file of two columns and `rows` rows, in row groups of 100 rows and pages of 20.
 fn written(rows: i64) -> Bytes {

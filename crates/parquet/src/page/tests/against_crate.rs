@@ -14,7 +14,7 @@ use parquet::file::serialized_reader::SerializedPageReader;
 
 use super::{OPTIONS, level_bytes, metadata, pages};
 use crate::page::{ChunkSpec, Page};
-use crate::source::{ByteRanges, LocalFile};
+use lath_source::{ByteRanges, LocalFile};
 
 /// Files that the crate cannot read, or whose first bytes behind the footer's offsets it takes for something else.
 const NOT_COMPARED: [&str; 6] = [

@@ -14,8 +14,8 @@ use crate::options::Limits;
 use crate::page::{
     BitOrder, ChunkSpec, DataPage, Encoding, Levels, Page, PageOptions, PagePlaces, PageReader, PageSummary,
 };
-use crate::source::ByteRanges;
 use crate::write::ThriftWriter;
+use lath_source::ByteRanges;
 
 /// A Thrift structure of the compact protocol.
 #[derive(Default)]

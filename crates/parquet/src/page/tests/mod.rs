@@ -9,7 +9,7 @@ use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
 use super::{ChunkSpec, Levels, Page, PageOptions, PageReader};
 use crate::error::Result;
 use crate::options::Limits;
-use crate::source::ByteRanges;
+use lath_source::ByteRanges;
 
 pub(super) const OPTIONS: PageOptions = PageOptions {
     verify_crc: true,

@@ -12,9 +12,9 @@ use parquet::file::metadata::{ColumnChunkMetaDataBuilder, ParquetMetaData, Parqu
 use super::super::{PruneReport, Pruning, prune};
 use super::{bound, check, prunings};
 use crate::error::Error;
-use crate::source::ByteRanges;
 use crate::write::BloomFilter;
 use crate::{ColumnOptions, ParquetFile, ParquetWriter, WriteOptions};
+use lath_source::ByteRanges;
 
 const TEXTS: [&str; 4] = ["n = 77", "n IN (3, 77, 5000)", "s = 'b'", "n BETWEEN 70 AND 80 OR s LIKE 'c%'"];
 

@@ -8,9 +8,9 @@ use bytes::Bytes;
 use super::super::{FilterMemory, PruneReport, Pruning, Surviving, prune};
 use super::bound;
 use crate::predicate::{BoundPredicate, Test, ValueTest};
-use crate::source::{Counted, Traffic};
 use crate::write::BloomFilter;
 use crate::{ColumnOptions, ParquetFile, ParquetWriter, WriteOptions};
+use lath_source::{Counted, Traffic};
 
 const ROWS: usize = 3000;
 
