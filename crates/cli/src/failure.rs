@@ -104,10 +104,10 @@ impl Failure {
     }
 
     /// A predicate that is not understood, or does not fit the columns.
-    pub(crate) fn filtering(error: Error) -> Self {
-        match error {
+    pub(crate) fn filtering(error: impl Into<Error>) -> Self {
+        match error.into() {
             Error::Invalid { what } => Self::Usage(format!("--where: {what}")),
-            Error::Internal { .. } => Self::reading("--where", error),
+            error @ Error::Internal { .. } => Self::reading("--where", error),
             other => Self::Corrupt(format!("--where: {other}")),
         }
     }

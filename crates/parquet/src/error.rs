@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use arrow_schema::ArrowError;
 use lath_kernels::KernelError;
+use lath_predicate::Error as PredicateError;
 
 use crate::file::OtherFormat;
 
@@ -244,6 +245,17 @@ impl std::error::Error for Error {
         match self {
             Self::Io { source, .. } => Some(source),
             _ => None,
+        }
+    }
+}
+
+impl From<PredicateError> for Error {
+    fn from(error: PredicateError) -> Self {
+        match error {
+            PredicateError::Arrow { source } => Self::of_arrow(&source),
+            PredicateError::Kernel { source } => source.into(),
+            // Each says in its own words what the caller has to change.
+            other => Self::invalid(other.to_string()),
         }
     }
 }

@@ -23,7 +23,6 @@ mod file;
 mod huge_pages;
 mod options;
 mod page;
-mod predicate;
 mod prune;
 mod read;
 mod scan;
@@ -34,9 +33,9 @@ pub use dataset::{Alignment, Dataset, DatasetFile, DatasetOptions, FooterCache, 
 pub use error::{Error, Location, Result};
 pub use file::{ChunkRange, DecryptionKeys, OpenOptions, OtherFormat, ParquetFile, Plan};
 pub use huge_pages::HugePages;
+pub use lath_predicate::{BatchFilter, Column, Error as PredicateError, Literal, Predicate, column};
 pub use lath_source::{ByteRanges, Counted, LocalFile, MappedFile, Traffic};
 pub use options::{Int96Unit, Limits, Strings};
-pub use predicate::{BatchFilter, Column, Literal, Predicate, column};
 pub use prune::{FilterMemory, PruneReport, Pruned, Pruning};
 pub use read::{Batches, ReadBuilder};
 pub use scan::{Cancel, Scan, ScanBatches, ScanProgress, ScanReport, ScanStream, ScanTimes};

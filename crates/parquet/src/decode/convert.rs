@@ -3,10 +3,10 @@
 //! Arrow's types hold everything that is stored, but for INT96 timestamps in fine units and parts of intervals.
 
 use arrow_schema::{DataType, IntervalUnit, TimeUnit};
+use lath_predicate::Timestamp;
 use parquet::basic::Type as PhysicalType;
 
 use crate::error::Error;
-use crate::predicate::Timestamp;
 
 /// Converts consecutive stored values of `width` bytes each to consecutive Arrow values that fill `out`. Of values that the
 /// Arrow type cannot hold, the error tells the first, by its place.

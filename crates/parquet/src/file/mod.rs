@@ -24,6 +24,7 @@ use std::sync::{Arc, OnceLock};
 
 use arrow_schema::SchemaRef;
 use bytes::Bytes;
+use lath_predicate::Literal;
 use parquet::file::metadata::ParquetMetaData;
 
 use self::footer::Footer;
@@ -31,7 +32,6 @@ use crate::crypto::FileDecryptor;
 use crate::error::{Error, Result};
 use crate::options::Limits;
 use crate::page::ChunkSpec;
-use crate::predicate::Literal;
 use crate::prune::FilterStore;
 use crate::read::ReadBuilder;
 use crate::scan::Scan;

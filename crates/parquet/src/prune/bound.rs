@@ -4,8 +4,7 @@ use std::cmp::Ordering;
 
 use arrow_buffer::i256;
 use lath_kernels::compare::Comparison;
-
-use crate::predicate::{Pattern, Value, ValueTest, compare_floats};
+use lath_predicate::{Pattern, Value, ValueTest, compare_floats};
 
 use super::outcomes::Outcomes;
 

@@ -2,12 +2,12 @@
 
 use arrow_schema::DataType;
 use lath_kernels::compare::Comparison;
+use lath_predicate::{BoundColumn, ValueTest};
 use parquet::schema::types::ColumnDescriptor;
 
 use super::bloom::KeyKind;
 use super::bounds::BoundReader;
 use crate::file::ParquetFile;
-use crate::predicate::{BoundColumn, ValueTest};
 
 /// What is computed once for a column of a file.
 #[derive(Debug)]

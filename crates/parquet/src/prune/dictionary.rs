@@ -14,6 +14,7 @@ use std::sync::Arc;
 use arrow_array::Array;
 use bytes::Bytes;
 use lath_kernels::compare::Comparison;
+use lath_predicate::{ValueTest, test_values};
 use parquet::basic::{Encoding, PageType};
 use parquet::file::metadata::ColumnChunkMetaData;
 
@@ -25,7 +26,6 @@ use crate::decode::dictionary_values;
 use crate::error::Result;
 use crate::file::ParquetFile;
 use crate::page::{Page, PageOptions, PageReader};
-use crate::predicate::{ValueTest, test_values};
 use crate::schema::Leaf;
 
 /// Where the dictionary page of a chunk is; `None` where it cannot say what the chunk's values are, or is too long.

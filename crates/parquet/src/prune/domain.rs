@@ -1,8 +1,7 @@
 //! What some rows of a column can hold.
 
 use lath_kernels::compare::Comparison;
-
-use crate::predicate::ValueTest;
+use lath_predicate::ValueTest;
 
 use super::bound::{Bound, Interval};
 use super::outcomes::Outcomes;

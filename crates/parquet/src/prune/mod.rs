@@ -40,6 +40,8 @@ mod tests;
 use std::ops::Range;
 use std::sync::Arc;
 
+use lath_predicate::{BoundPredicate, Test};
+
 pub use self::bloom::FilterMemory;
 pub(crate) use self::bloom::{FilterStore, Making, sample as sample_of_filter};
 use self::column::PreparedColumn;
@@ -50,7 +52,6 @@ use self::stages::Stages;
 pub(crate) use self::stages::leaf_of_keys;
 use crate::error::{Error, Result};
 use crate::file::ParquetFile;
-use crate::predicate::{BoundPredicate, Test};
 
 /// Row groups that go through all stages together: what is noted of them stays in the cache, and they are enough for the
 /// requests of a store to be made at the same time.

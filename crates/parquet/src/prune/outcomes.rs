@@ -5,8 +5,7 @@ use std::ops::{BitAnd, BitOr, BitOrAssign};
 
 use arrow_schema::DataType;
 use lath_kernels::compare::Comparison;
-
-use crate::predicate::{Test, ValueTest};
+use lath_predicate::{Test, ValueTest};
 
 /// A set of the three truths of SQL: those that a test may give for some rows. What is not in the set is ruled out.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 //! A filter says that a value is absent, and then an equality is true nowhere, though it may be null. Below AND, OR and
 //! IS TRUE alone that is as good as false.
 
-use crate::predicate::{Test, ValueTest};
+use lath_predicate::{Test, ValueTest};
 
 /// A test of one column's values, somewhere in a [`Test`]; it is told apart from others by its address.
 pub(super) type Leaf<'t> = (usize, &'t ValueTest);

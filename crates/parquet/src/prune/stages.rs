@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use lath_predicate::{BoundPredicate, Test, ValueSet, ValueTest};
 use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::statistics::Statistics;
 
@@ -18,7 +19,6 @@ use super::report::{PruneReport, Pruned};
 use super::statistics::RowGroupStatistics;
 use crate::error::Result;
 use crate::file::ParquetFile;
-use crate::predicate::{BoundPredicate, Test, ValueSet, ValueTest};
 
 /// Row groups whose dictionaries and indexes are read at a time.
 const ROW_GROUPS_AT_ONCE: usize = 64;

@@ -6,6 +6,7 @@
 
 use arrow_schema::DataType;
 use lath_kernels::compare::Comparison;
+use lath_predicate::ValueTest;
 use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::statistics::Statistics;
 
@@ -14,7 +15,6 @@ use super::column::PreparedColumn;
 use super::domain::Domain;
 use super::outcomes::{Evidence, Outcomes};
 use crate::file::ParquetFile;
-use crate::predicate::ValueTest;
 
 /// The statistics of a row group.
 pub(super) struct RowGroupStatistics<'a> {

@@ -3,6 +3,8 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use lath_predicate::{Literal, Predicate, column};
+
 use super::batches::ScanBatches;
 use super::cancel::Cancel;
 use super::counters::Counters;
@@ -13,7 +15,6 @@ use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::file::ParquetFile;
 use crate::options::Strings;
-use crate::predicate::{Literal, Predicate, column};
 use crate::prune::Pruning;
 use crate::read::ReadBuilder;
 
@@ -99,7 +100,7 @@ impl Scan {
     /// # Errors
     /// [`Error::Invalid`] if the text is not understood.
     pub fn filter(self, text: &str) -> Result<Self> {
-        Predicate::parse(text).map(|predicate| self.predicate(predicate))
+        Ok(self.predicate(Predicate::parse(text)?))
     }
 
     /// Finds only rows for which `predicate` is true, instead of what was set before.

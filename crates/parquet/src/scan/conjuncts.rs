@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::time::Duration;
 
-use crate::predicate::{BoundPredicate, Test};
+use lath_predicate::{BoundPredicate, Test};
 
 /// See [`Conjunct::sparse`].
 pub(super) const SPARSE: usize = 4;
@@ -38,9 +38,7 @@ pub(super) fn split(predicate: Option<&BoundPredicate>) -> Option<Vec<Conjunct>>
             Test::Constant(_) => return None,
             _ => {}
         }
-        let mut marks = vec![false; predicate.columns.len()];
-        test.mark_columns(&mut marks);
-        let columns: Vec<usize> = (0..marks.len()).filter(|&column| marks[column]).collect();
+        let columns = test.columns();
         match groups.iter_mut().find(|(others, _)| *others == columns) {
             Some((_, tests)) => tests.push(test.clone()),
             None => groups.push((columns, vec![test.clone()])),

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{Schema, SchemaRef};
+use lath_predicate::{BindContext, BoundPredicate, Constant, Predicate};
 
 use super::conjuncts::{Conjunct, Experience};
 use super::search::SearchTally;
@@ -13,10 +14,9 @@ use crate::decode::LeafBatch;
 use crate::error::{Error, Result};
 use crate::file::ParquetFile;
 use crate::options::{Limits, Strings};
-use crate::predicate::{BindContext, BoundPredicate, Constant, Predicate};
 use crate::prune::OneKey;
 use crate::read::PlannedLeaf;
-use crate::schema::{Node, Projection, SchemaOptions};
+use crate::schema::{Node, Projection, SchemaOptions, predicate_leaf};
 
 /// The columns that a scan reads of files of one schema, and the predicate bound to them.
 #[derive(Debug)]
@@ -98,7 +98,8 @@ impl FilePlan {
             None => None,
             Some(predicate) => {
                 let (schema, nodes) = file.build_schema(&options, None)?;
-                let bound = predicate.bind(&BindContext { schema: &schema, nodes: &nodes, constants })?;
+                let leaf = |path: &[usize]| predicate_leaf(&nodes, path);
+                let bound = predicate.bind(&BindContext::new(&schema).with_leaves(&leaf).with_constants(constants))?;
                 for column in &bound.columns {
                     let projection = Projection::from_paths([column.path.clone()]);
                     let (_, nodes) = file.build_schema(&options, Some(&projection))?;

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use lath_predicate::{BindContext, BoundPredicate, Constant, Predicate, Test, value_at};
 use parquet::schema::types::SchemaDescPtr;
 
 use super::cancel::Cancel;
@@ -18,7 +19,6 @@ use crate::dataset::{Dataset, DatasetFile};
 use crate::error::{Error, Result};
 use crate::file::ParquetFile;
 use crate::options::Strings;
-use crate::predicate::{BindContext, BoundPredicate, Constant, Predicate, Test, value_at};
 use crate::prune::{Pruning, prune};
 use crate::read::{RowGroupRows, split_rows};
 use lath_source::ReadAhead;
@@ -306,7 +306,7 @@ impl Job {
         }
         let constants = self.constants(partition, None);
         let schema = self.dataset.schema();
-        let bound = predicate.bind(&BindContext { schema, nodes: &[], constants: &constants })?;
+        let bound = predicate.bind(&BindContext::new(schema).with_constants(&constants))?;
         let may_be = !matches!(bound.test, Test::Constant(Some(false) | None));
         known.insert(partition.into(), may_be);
         Ok(may_be)

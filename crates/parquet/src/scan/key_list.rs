@@ -5,7 +5,7 @@
 //! of hundreds of strings take no longer than those of two: 100 keys in 1,000 files without Bloom filters take .85 s of
 //! processor time, where making an array of each page's values and comparing those with 100 took 1.75.
 
-use crate::predicate::{Value, ValueSet};
+use lath_predicate::{Value, ValueSet};
 
 /// Longest list: of more strings, the bits would let a sixteenth of all values pass.
 const MOST_STRINGS: usize = 4096;

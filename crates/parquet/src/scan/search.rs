@@ -9,12 +9,12 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use lath_kernels::compare::Comparison;
+use lath_predicate::{Test, Value, ValueSet, ValueTest};
 use memchr::arch::all::packedpair::HeuristicFrequencyRank;
 use memchr::memmem::{Finder, FinderBuilder};
 
 use super::key_list::KeyList;
 use crate::decode::Untouched;
-use crate::predicate::{Test, Value, ValueSet, ValueTest};
 
 /// Longest IN list that is searched for, string by string.
 const MOST_STRINGS: usize = 4;
@@ -128,7 +128,7 @@ impl SearchTally {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::predicate::{Pattern, ValueSet};
+    use lath_predicate::{Pattern, ValueSet};
 
     fn values(test: ValueTest) -> Test {
         Test::Values { column: 0, test }

@@ -2,11 +2,11 @@
 
 use arrow_array::{Array, ArrayRef, new_null_array};
 use lath_kernels::{compare, select};
+use lath_predicate::BoundPredicate;
 
 use super::mask::Mask;
 use crate::decode::Codes;
 use crate::error::Result;
-use crate::predicate::BoundPredicate;
 
 /// For which entries of a dictionary, and whether for null, a predicate is true.
 #[derive(Debug)]

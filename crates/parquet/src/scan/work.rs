@@ -12,8 +12,8 @@ use crate::error::{Error, Result};
 use crate::file::ParquetFile;
 use crate::options::Limits;
 use crate::page::PagePlaces;
-use crate::predicate::BoundPredicate;
 use crate::prune::FilterMemory;
+use lath_predicate::BoundPredicate;
 use lath_source::ByteRanges;
 
 /// A row group, some rows of which are to be looked at.

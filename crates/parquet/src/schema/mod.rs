@@ -24,6 +24,7 @@
 mod convert;
 mod hint;
 mod lists;
+mod predicate_leaf;
 mod projection;
 mod prune;
 mod refine;
@@ -50,6 +51,7 @@ use self::stored_type::StoredType;
 use crate::error::Result;
 use crate::options::{Int96Unit, Limits, Strings};
 
+pub(crate) use predicate_leaf::predicate_leaf;
 pub use projection::Projection;
 pub(crate) use prune::prune;
 pub use stored_type::PARQUET_TYPE_KEY;

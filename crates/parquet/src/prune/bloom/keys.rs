@@ -12,11 +12,11 @@ use arrow_buffer::{ArrowNativeType, ScalarBuffer};
 use arrow_schema::DataType;
 use lath_kernels::compare::Comparison;
 use lath_kernels::{ByteStrings, xxhash};
+use lath_predicate::{Value, ValueTest, byte_strings};
 use parquet::basic::Type as PhysicalType;
 use parquet::schema::types::ColumnDescriptor;
 
 use super::super::bounds::value_type;
-use crate::predicate::{Value, ValueTest, byte_strings};
 
 /// How the values of a column are stored, for those that can be looked up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

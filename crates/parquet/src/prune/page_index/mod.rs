@@ -16,6 +16,7 @@ mod pieces;
 use std::ops::Range;
 
 use bytes::Bytes;
+use lath_predicate::{Test, ValueTest};
 
 use self::column_index::ColumnIndex;
 use self::pieces::Pieces;
@@ -25,7 +26,6 @@ use crate::crypto::PageModule;
 use crate::error::Result;
 use crate::file::ParquetFile;
 use crate::page::PagePlaces;
-use crate::predicate::{Test, ValueTest};
 
 /// The indexes of a chunk, as they are in the file.
 #[derive(Debug)]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use arrow_schema::{DataType, TimeUnit};
 use bytes::Bytes;
 use lath_kernels::compare::Comparison;
+use lath_predicate::{Pattern, Value, ValueSet, ValueTest};
 use parquet::data_type::{ByteArray, FixedLenByteArray, Int96};
 use parquet::file::statistics::Statistics;
 use parquet::schema::parser::parse_message_type;
@@ -15,7 +16,6 @@ use super::super::bounds::{BoundReader, Read};
 use super::super::domain::Domain;
 use super::super::outcomes::Outcomes;
 use crate::file::StatisticsOrder;
-use crate::predicate::{Pattern, Value, ValueSet, ValueTest};
 
 fn column(text: &str) -> SchemaDescriptor {
     let message = parse_message_type(&format!("message m {{ optional {text}; }}")).unwrap();

@@ -8,8 +8,7 @@ use arrow_array::{Array, ArrayRef, BooleanArray, ListArray, StructArray, make_ar
 use arrow_buffer::{NullBuffer, OffsetBuffer, i256};
 use arrow_schema::{DataType, Field, TimeUnit};
 use bytes::Bytes;
-
-use crate::predicate::Value;
+use lath_predicate::Value;
 
 /// The types that are tried.
 pub(super) fn types() -> Vec<DataType> {

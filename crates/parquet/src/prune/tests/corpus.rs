@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, Schema};
 use lath_kernels::compare::Comparison;
+use lath_predicate::{BoundPredicate, Test, Value, ValueSet, ValueTest, test_values};
 use lath_testkit::{Seeded, parquet_test_data};
 
 use super::super::{PruneReport, prune};
 use super::columns::{elements, value};
 use super::{bound, check, prunings};
 use crate::ParquetFile;
-use crate::predicate::{BoundPredicate, Test, Value, ValueSet, ValueTest, test_values};
 
 fn files(folder: &str) -> Vec<PathBuf> {
     let Some(data) = parquet_test_data() else { return Vec::new() };

@@ -11,10 +11,10 @@ use super::super::column::PreparedColumn;
 use super::super::{FilterMemory, PruneReport, Pruning, leaf_of_keys, prune};
 use super::columns::{array, types, value};
 use super::{bound, check};
-use crate::predicate::{Test, ValueTest};
 use crate::write::BloomFilter;
 use crate::{ColumnOptions, ParquetFile, ParquetWriter, ScanReport, WriteOptions};
 use lath_kernels::compare::Comparison;
+use lath_predicate::{Test, ValueTest};
 
 const ROW_GROUPS: usize = 3;
 

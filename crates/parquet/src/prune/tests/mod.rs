@@ -12,10 +12,11 @@ mod probes;
 use std::sync::Arc;
 
 use arrow_array::BooleanArray;
+use lath_predicate::{BindContext, BoundPredicate, Predicate, Test};
 
 use super::{FilterMemory, PruneReport, Pruning, Surviving, prune};
 use crate::ParquetFile;
-use crate::predicate::{BindContext, BoundPredicate, Predicate, Test};
+use crate::schema::predicate_leaf;
 
 /// Every kind of evidence by itself, none of them, and all.
 fn prunings() -> Vec<(&'static str, Pruning)> {
@@ -35,7 +36,8 @@ fn prunings() -> Vec<(&'static str, Pruning)> {
 /// Binds an expression to a file.
 fn bound(file: &ParquetFile, text: &str) -> BoundPredicate {
     let (schema, nodes) = file.build_schema(&file.schema_options(), None).unwrap();
-    let context = BindContext { schema: &schema, nodes: &nodes, constants: &[] };
+    let leaf = |path: &[usize]| predicate_leaf(&nodes, path);
+    let context = BindContext::new(&schema).with_leaves(&leaf);
     Predicate::parse(text).unwrap().bind(&context).unwrap()
 }
 

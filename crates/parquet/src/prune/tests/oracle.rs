@@ -6,6 +6,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, Schema};
 use bytes::Bytes;
 use lath_kernels::compare::Comparison;
+use lath_predicate::{BoundPredicate, Pattern, Test, Value, ValueSet, ValueTest, test_values};
 use lath_testkit::Seeded;
 use parquet::arrow::ArrowWriter;
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
@@ -13,7 +14,6 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersi
 use super::super::PruneReport;
 use super::columns::{array, elements, list, types, value, within_struct};
 use super::{bound, check};
-use crate::predicate::{BoundPredicate, Pattern, Test, Value, ValueSet, ValueTest, test_values};
 use crate::write::{BloomFilter, PageVersion, StatisticsLevel};
 use crate::{ColumnOptions, ParquetFile, ParquetWriter, WriteOptions};
 

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, FixedSizeBinaryArray, Int64Array, RecordBatch};
 use bytes::Bytes;
+use lath_predicate::{BoundPredicate, Test, ValueTest};
 
 use super::super::{FilterMemory, PruneReport, Pruning, Surviving, prune};
 use super::bound;
-use crate::predicate::{BoundPredicate, Test, ValueTest};
 use crate::write::BloomFilter;
 use crate::{ColumnOptions, ParquetFile, ParquetWriter, WriteOptions};
 use lath_source::{Counted, Traffic};

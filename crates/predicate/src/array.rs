@@ -1,0 +1,157 @@
+//! Values into arrays, and out of them.
+
+use std::sync::Arc;
+
+use arrow_array::builder::{BinaryBuilder, BinaryViewBuilder, FixedSizeBinaryBuilder, LargeBinaryBuilder};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    ArrowPrimitiveType, Date32Type, Date64Type, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type,
+    DurationMicrosecondType, DurationMillisecondType, DurationNanosecondType, DurationSecondType, Float16Type,
+    Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, Time32MillisecondType, Time32SecondType,
+    Time64MicrosecondType, Time64NanosecondType, TimestampMicrosecondType, TimestampMillisecondType,
+    TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+};
+use arrow_array::{Array, ArrayRef, BooleanArray, PrimitiveArray, StringViewArray, new_null_array};
+use arrow_cast::cast;
+use arrow_schema::{DataType, TimeUnit};
+use bytes::Bytes;
+use half::f16;
+
+use crate::evaluate::{Integer, bytes_at, float_at, integer_at};
+use crate::value::Value;
+
+/// The value of an array at an index; `None` for a null, for an index beyond the end, and for types that have no [`Value`].
+pub fn value_at(array: &dyn Array, index: usize) -> Option<Value> {
+    if index >= array.len() || array.is_null(index) {
+        return None;
+    }
+    match array.data_type() {
+        DataType::Boolean => Some(Value::Boolean(array.as_boolean().value(index))),
+        DataType::Dictionary(..) => {
+            let dictionary = array.as_any_dictionary();
+            let Some(Value::Int(code)) = integer_at(dictionary.keys(), index) else { return None };
+            value_at(dictionary.values(), usize::try_from(code).ok()?)
+        }
+        other if other.is_floating() => float_at(array, index).map(Value::Float),
+        _ => integer_at(array, index).or_else(|| bytes_at(array, index).map(Bytes::copy_from_slice).map(Value::Bytes)),
+    }
+}
+
+/// An array of the type with these values; `None` if one of them is none of the type's.
+pub(crate) fn array_of(values: &[Option<Value>], data_type: &DataType) -> Option<ArrayRef> {
+    if values.iter().all(Option::is_none) {
+        return Some(new_null_array(data_type, values.len()));
+    }
+    Some(match data_type {
+        DataType::Boolean => {
+            let each = values.iter().map(|value| match value {
+                None => Some(None),
+                Some(Value::Boolean(truth)) => Some(Some(*truth)),
+                Some(_) => None,
+            });
+            Arc::new(each.collect::<Option<BooleanArray>>()?)
+        }
+        DataType::Float16 => floats::<Float16Type>(values, data_type, f16::from_f64)?,
+        DataType::Float32 => floats::<Float32Type>(values, data_type, |value| value as f32)?,
+        DataType::Float64 => floats::<Float64Type>(values, data_type, |value| value)?,
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => {
+            let each = bytes_of(values)?.into_iter().map(|value| value.map(str::from_utf8).transpose());
+            let views: StringViewArray = each.collect::<Result<_, _>>().ok()?;
+            cast(&views, data_type).ok()?
+        }
+        DataType::Binary => {
+            let mut builder = BinaryBuilder::new();
+            bytes_of(values)?.into_iter().for_each(|value| builder.append_option(value));
+            Arc::new(builder.finish())
+        }
+        DataType::LargeBinary => {
+            let mut builder = LargeBinaryBuilder::new();
+            bytes_of(values)?.into_iter().for_each(|value| builder.append_option(value));
+            Arc::new(builder.finish())
+        }
+        DataType::BinaryView => {
+            let mut builder = BinaryViewBuilder::new();
+            bytes_of(values)?.into_iter().for_each(|value| builder.append_option(value));
+            Arc::new(builder.finish())
+        }
+        DataType::FixedSizeBinary(size) => {
+            let mut builder = FixedSizeBinaryBuilder::new(*size);
+            for value in bytes_of(values)? {
+                match value {
+                    Some(value) => builder.append_value(value).ok()?,
+                    None => builder.append_null(),
+                }
+            }
+            Arc::new(builder.finish())
+        }
+        DataType::Dictionary(_, value_type) => cast(&array_of(values, value_type)?, data_type).ok()?,
+        _ => integer_array(values, data_type)?,
+    })
+}
+
+fn bytes_of(values: &[Option<Value>]) -> Option<Vec<Option<&[u8]>>> {
+    let each = values.iter().map(|value| match value {
+        None => Some(None),
+        Some(Value::Bytes(bytes)) => Some(Some(bytes.as_ref())),
+        Some(_) => None,
+    });
+    each.collect()
+}
+
+fn floats<T: ArrowPrimitiveType>(
+    values: &[Option<Value>],
+    data_type: &DataType,
+    narrow: impl Fn(f64) -> T::Native,
+) -> Option<ArrayRef> {
+    let each = values.iter().map(|value| match value {
+        None => Some(None),
+        Some(Value::Float(value)) => Some(Some(narrow(*value))),
+        Some(_) => None,
+    });
+    let array: PrimitiveArray<T> = each.collect::<Option<Vec<_>>>()?.into_iter().collect();
+    Some(Arc::new(array.with_data_type(data_type.clone())))
+}
+
+fn integers<T: ArrowPrimitiveType<Native: Integer>>(
+    values: &[Option<Value>],
+    data_type: &DataType,
+) -> Option<ArrayRef> {
+    let each = values.iter().map(|value| match value {
+        None => Some(None),
+        Some(value) => T::Native::from_value(value).map(Some),
+    });
+    let array: PrimitiveArray<T> = each.collect::<Option<Vec<_>>>()?.into_iter().collect();
+    Some(Arc::new(array.with_data_type(data_type.clone())))
+}
+
+fn integer_array(values: &[Option<Value>], data_type: &DataType) -> Option<ArrayRef> {
+    match data_type {
+        DataType::Int8 => integers::<Int8Type>(values, data_type),
+        DataType::Int16 => integers::<Int16Type>(values, data_type),
+        DataType::Int32 => integers::<Int32Type>(values, data_type),
+        DataType::Int64 => integers::<Int64Type>(values, data_type),
+        DataType::UInt8 => integers::<UInt8Type>(values, data_type),
+        DataType::UInt16 => integers::<UInt16Type>(values, data_type),
+        DataType::UInt32 => integers::<UInt32Type>(values, data_type),
+        DataType::UInt64 => integers::<UInt64Type>(values, data_type),
+        DataType::Decimal32(..) => integers::<Decimal32Type>(values, data_type),
+        DataType::Decimal64(..) => integers::<Decimal64Type>(values, data_type),
+        DataType::Decimal128(..) => integers::<Decimal128Type>(values, data_type),
+        DataType::Decimal256(..) => integers::<Decimal256Type>(values, data_type),
+        DataType::Date32 => integers::<Date32Type>(values, data_type),
+        DataType::Date64 => integers::<Date64Type>(values, data_type),
+        DataType::Time32(TimeUnit::Second) => integers::<Time32SecondType>(values, data_type),
+        DataType::Time32(_) => integers::<Time32MillisecondType>(values, data_type),
+        DataType::Time64(TimeUnit::Nanosecond) => integers::<Time64NanosecondType>(values, data_type),
+        DataType::Time64(_) => integers::<Time64MicrosecondType>(values, data_type),
+        DataType::Timestamp(TimeUnit::Second, _) => integers::<TimestampSecondType>(values, data_type),
+        DataType::Timestamp(TimeUnit::Millisecond, _) => integers::<TimestampMillisecondType>(values, data_type),
+        DataType::Timestamp(TimeUnit::Microsecond, _) => integers::<TimestampMicrosecondType>(values, data_type),
+        DataType::Timestamp(TimeUnit::Nanosecond, _) => integers::<TimestampNanosecondType>(values, data_type),
+        DataType::Duration(TimeUnit::Second) => integers::<DurationSecondType>(values, data_type),
+        DataType::Duration(TimeUnit::Millisecond) => integers::<DurationMillisecondType>(values, data_type),
+        DataType::Duration(TimeUnit::Microsecond) => integers::<DurationMicrosecondType>(values, data_type),
+        DataType::Duration(TimeUnit::Nanosecond) => integers::<DurationNanosecondType>(values, data_type),
+        _ => None,
+    }
+}

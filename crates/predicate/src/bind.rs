@@ -1,0 +1,444 @@
+//! From a [`Condition`] to a [`Test`] on the columns of one schema, with all types settled.
+
+use std::sync::Arc;
+
+use arrow_schema::{DataType, Field, TimeUnit};
+use lath_kernels::compare::Comparison;
+
+use crate::access::{is_known, resolve};
+use crate::array::{array_of, value_at};
+use crate::cast::{Cast, is_identity, is_possible, literal_of};
+use crate::common_type::common_type;
+use crate::context::{BindContext, Constant};
+use crate::evaluate::{TruthCache, test_values};
+use crate::pattern::Pattern;
+use crate::place::{Place, place};
+use crate::set::ValueSet;
+use crate::sql_type::SqlType;
+use crate::syntax::{ColumnName, Condition, Literal, Operand, Step};
+use crate::test::{BoundColumn, BoundPredicate, Test, ValueTest};
+use crate::type_name::{example_of, type_name, value_type};
+use crate::value::Value;
+
+/// Settles names and types of `condition`.
+pub(crate) fn bind(condition: &Condition, context: &BindContext<'_>) -> Result<BoundPredicate, String> {
+    let mut binder = Binder { context, columns: Vec::new() };
+    let test = binder.condition(condition)?.simplify();
+    let mut bound = BoundPredicate { test, columns: binder.columns, truths: TruthCache::default() };
+    bound.drop_unused();
+    Ok(bound)
+}
+
+struct Binder<'a> {
+    context: &'a BindContext<'a>,
+    columns: Vec<BoundColumn>,
+}
+
+/// An operand whose names and types are settled.
+enum Bound {
+    /// Index among the columns.
+    Column(usize),
+    Constant(Constant),
+    Literal(Literal),
+}
+
+impl Binder<'_> {
+    fn condition(&mut self, condition: &Condition) -> Result<Test, String> {
+        Ok(match condition {
+            Condition::And(conditions) => Test::All(self.conditions(conditions)?),
+            Condition::Or(conditions) => Test::Any(self.conditions(conditions)?),
+            Condition::Not(condition) => Test::Not(Box::new(self.condition(condition)?)),
+            Condition::Is(condition, truth) => Test::Is(Box::new(self.condition(condition)?), *truth),
+            Condition::IsNull(operand) => self.is_null(operand)?,
+            Condition::Truth(operand) => self.truth(operand)?,
+            Condition::Like { operand, pattern, ignore_case } => self.like(operand, pattern, *ignore_case)?,
+            Condition::Compare { left, op, right } => {
+                let (left, right) = (self.operand(left)?, self.operand(right)?);
+                self.compare(left, *op, right)?
+            }
+            Condition::Between { operand, low, high } => self.between(operand, low, high)?,
+            Condition::In { operand, list } => self.in_list(operand, list)?,
+            Condition::Same(left, right) => {
+                let nulls = Test::All(vec![self.is_null(left)?, self.is_null(right)?]);
+                let (left, right) = (self.operand(left)?, self.operand(right)?);
+                let equal = self.compare(left, Comparison::Equal, right)?;
+                Test::Any(vec![Test::Is(Box::new(equal), Some(true)), nulls])
+            }
+            Condition::Contains { operand, element } => self.contains(operand, element)?,
+        })
+    }
+
+    fn conditions(&mut self, conditions: &[Condition]) -> Result<Vec<Test>, String> {
+        conditions.iter().map(|condition| self.condition(condition)).collect()
+    }
+
+    fn operand(&mut self, operand: &Operand) -> Result<Bound, String> {
+        match operand {
+            Operand::Literal(literal) => Ok(Bound::Literal(literal.clone())),
+            Operand::Column(name) => match self.constant(name) {
+                Some(constant) => Ok(Bound::Constant(constant)),
+                None => resolve(name, self.context).map(|column| Bound::Column(self.add(column))),
+            },
+            Operand::Cast { operand, to, or_null } => {
+                let inner = self.operand(operand)?;
+                self.cast(inner, Cast { to: *to, or_null: *or_null })
+            }
+        }
+    }
+
+    /// An operand that is not written out.
+    fn column_operand(&mut self, operand: &Operand, otherwise: &str) -> Result<Bound, String> {
+        match self.operand(operand)? {
+            Bound::Literal(_) => Err(otherwise.to_owned()),
+            bound => Ok(bound),
+        }
+    }
+
+    /// The constant that a name means. Where letters differ in case, columns of the schema come first.
+    fn constant(&self, name: &ColumnName) -> Option<Constant> {
+        let constants = self.context.constants;
+        if constants.is_empty() {
+            return None;
+        }
+        let mut whole = name.name.text.clone();
+        let mut is_quoted = name.name.quoted;
+        for step in &name.steps {
+            let Step::Field(part) = step else { return None };
+            whole = format!("{whole}.{}", part.text);
+            is_quoted |= part.quoted;
+        }
+        let exact = constants.iter().find(|constant| constant.name == whole);
+        let alike = || {
+            let whole = whole.to_lowercase();
+            let found = constants.iter().find(|constant| constant.name.to_lowercase() == whole);
+            found.filter(|_| !is_quoted && !is_known(name, self.context.schema.fields()))
+        };
+        exact.or_else(alike).cloned()
+    }
+
+    /// The index of a column, which is added unless it is there.
+    fn add(&mut self, column: BoundColumn) -> usize {
+        let same = |other: &BoundColumn| other.access == column.access && other.casts == column.casts;
+        self.columns.iter().position(same).unwrap_or_else(|| {
+            self.columns.push(column);
+            self.columns.len() - 1
+        })
+    }
+
+    fn cast(&mut self, inner: Bound, cast: Cast) -> Result<Bound, String> {
+        let field = self.field(&inner);
+        if is_identity(&field, cast.to) && !matches!(inner, Bound::Literal(_)) {
+            return Ok(inner);
+        }
+        if !is_possible(&field, cast.to) {
+            return Err(format!(
+                "{} is {} and cannot be cast to {}",
+                self.describe(&inner),
+                type_name(&field),
+                cast.to
+            ));
+        }
+        let (value, name) = match inner {
+            Bound::Column(index) => {
+                let mut column = self.columns[index].clone();
+                column.casts.push(cast);
+                column.leaf = None;
+                return Ok(Bound::Column(self.add(column)));
+            }
+            Bound::Constant(constant) => (constant.value, constant.name),
+            Bound::Literal(literal) => (natural_value(&literal), literal.to_string()),
+        };
+        let target = cast.to.field();
+        let array =
+            array_of(&[value], value_type(&field)).ok_or_else(|| format!("{name} cannot be cast to {}", cast.to))?;
+        let value = cast.apply(&array, &field, &name).map_err(|error| error.to_string())?;
+        let value = value_at(&value, 0);
+        Ok(Bound::Constant(Constant { name, field: Arc::new(target), value }))
+    }
+
+    fn field(&self, bound: &Bound) -> Field {
+        match bound {
+            Bound::Column(index) => self.columns[*index].tested_field().into_owned(),
+            Bound::Constant(constant) => constant.field.as_ref().clone(),
+            Bound::Literal(literal) => natural_field(literal),
+        }
+    }
+
+    /// What messages call an operand.
+    fn describe(&self, bound: &Bound) -> String {
+        match bound {
+            Bound::Column(index) => format!("column {:?}", self.columns[*index].name),
+            Bound::Constant(constant) => format!("column {:?}", constant.name),
+            Bound::Literal(literal) => literal.describe(),
+        }
+    }
+
+    /// What messages call an operand that is an example of how to write it.
+    fn name(&self, bound: &Bound) -> String {
+        match bound {
+            Bound::Column(index) => self.columns[*index].name.clone(),
+            Bound::Constant(constant) => constant.name.clone(),
+            Bound::Literal(literal) => literal.to_string(),
+        }
+    }
+
+    /// The test of an operand's values.
+    fn values(&self, bound: &Bound, test: ValueTest) -> Result<Test, String> {
+        match bound {
+            Bound::Column(column) => Ok(Test::Values { column: *column, test }),
+            Bound::Constant(Constant { value: None, .. }) => {
+                Ok(Test::Constant(matches!(test, ValueTest::IsNull).then_some(true)))
+            }
+            Bound::Constant(constant) => {
+                let array = array_of(std::slice::from_ref(&constant.value), value_type(&constant.field))
+                    .ok_or_else(|| format!("column {:?} is not of its type", constant.name))?;
+                let truth = test_values(&test, &array).map_err(|error| error.to_string())?;
+                Ok(Test::Constant(truth.iter().next().flatten()))
+            }
+            Bound::Literal(_) => Err("what is written out needs no test".to_owned()),
+        }
+    }
+
+    fn is_null(&mut self, operand: &Operand) -> Result<Test, String> {
+        match self.operand(operand)? {
+            Bound::Literal(literal) => Ok(Test::Constant(Some(literal == Literal::Null))),
+            bound => self.values(&bound, ValueTest::IsNull),
+        }
+    }
+
+    fn truth(&mut self, operand: &Operand) -> Result<Test, String> {
+        let bound = match self.operand(operand)? {
+            Bound::Literal(Literal::Boolean(truth)) => return Ok(Test::Constant(Some(truth))),
+            Bound::Literal(Literal::Null) => return Ok(Test::Constant(None)),
+            Bound::Literal(literal) => {
+                return Err(format!("{} is neither true nor false; compare it with a column", literal.describe()));
+            }
+            bound => bound,
+        };
+        let field = self.field(&bound);
+        match value_type(&field) {
+            DataType::Boolean => self.values(&bound, ValueTest::Truth),
+            DataType::Null => Ok(Test::Constant(None)),
+            _ => Err(format!(
+                "{} is {}, neither true nor false; compare it, for example {} = {}",
+                self.describe(&bound),
+                type_name(&field),
+                self.name(&bound),
+                example_of(&field)
+            )),
+        }
+    }
+
+    fn like(&mut self, operand: &Operand, pattern: &str, ignore_case: bool) -> Result<Test, String> {
+        let bound = self.column_operand(operand, "LIKE needs a column on its left")?;
+        let field = self.field(&bound);
+        let data_type = value_type(&field);
+        if data_type == &DataType::Null {
+            return Ok(Test::Constant(None));
+        }
+        if !data_type.is_string() && !data_type.is_binary() {
+            return Err(format!("{} is {}; LIKE is for strings", self.describe(&bound), type_name(&field)));
+        }
+        let pattern = Pattern::new(pattern, ignore_case);
+        let test = match pattern.exact() {
+            Some(exact) => ValueTest::Compare(Comparison::Equal, Value::Bytes(exact.clone())),
+            None => ValueTest::Like(pattern),
+        };
+        self.values(&bound, test)
+    }
+
+    fn compare(&mut self, left: Bound, op: Comparison, right: Bound) -> Result<Test, String> {
+        match (&left, &right) {
+            (Bound::Literal(left), Bound::Literal(right)) => Err(format!(
+                "{} and {} are both written out; a comparison needs a column",
+                left.describe(),
+                right.describe()
+            )),
+            (Bound::Literal(_), _) => self.compare(right, op.exchanged(), left),
+            (_, Bound::Literal(literal)) => match self.place(&left, literal)? {
+                None => Ok(Test::Constant(None)),
+                Some(place) => self.values(&left, placed(place, op)),
+            },
+            (Bound::Column(a), Bound::Column(b)) => self.compare_columns(*a, op, *b),
+            (_, Bound::Constant(constant)) => {
+                self.comparable(&left, &right)?;
+                let Some(value) = &constant.value else { return Ok(Test::Constant(None)) };
+                let literal = literal_of(value, &constant.field)
+                    .ok_or_else(|| format!("{} has no literals to compare with", type_name(&constant.field)))?;
+                match self.place(&left, &literal)? {
+                    None => Ok(Test::Constant(None)),
+                    Some(place) => self.values(&left, placed(place, op)),
+                }
+            }
+            (Bound::Constant(_), Bound::Column(_)) => self.compare(right, op.exchanged(), left),
+        }
+    }
+
+    /// Where a literal stands among the values of an operand; `None` if one of them is null.
+    fn place(&self, bound: &Bound, literal: &Literal) -> Result<Option<Place>, String> {
+        let field;
+        let field: &Field = match bound {
+            Bound::Column(index) if self.columns[*index].casts.is_empty() => &self.columns[*index].field,
+            other => {
+                field = self.field(other);
+                &field
+            }
+        };
+        let data_type = value_type(field);
+        if data_type == &DataType::Null {
+            return Ok(None);
+        }
+        if *literal == Literal::Null && !data_type.is_nested() {
+            return Ok(None);
+        }
+        place(literal, field).map(Some).ok_or_else(|| {
+            format!(
+                "{} is {} and cannot be compared with {}; write {}",
+                self.describe(bound),
+                type_name(field),
+                literal.describe(),
+                example_of(field)
+            )
+        })
+    }
+
+    /// The type that two operands are compared in.
+    fn comparable(&self, left: &Bound, right: &Bound) -> Result<DataType, String> {
+        let (a, b) = (self.field(left), self.field(right));
+        common_type(value_type(&a), value_type(&b)).ok_or_else(|| {
+            format!(
+                "{} is {} and cannot be compared with {}, which is {}",
+                self.describe(left),
+                type_name(&a),
+                self.describe(right),
+                type_name(&b)
+            )
+        })
+    }
+
+    fn compare_columns(&self, left: usize, op: Comparison, right: usize) -> Result<Test, String> {
+        let common = self.comparable(&Bound::Column(left), &Bound::Column(right))?;
+        if common == DataType::Null {
+            return Ok(Test::Constant(None));
+        }
+        if left == right {
+            let holds = matches!(op, Comparison::Equal | Comparison::LessOrEqual | Comparison::GreaterOrEqual);
+            return Ok(Test::Values { column: left, test: ValueTest::Always(holds) });
+        }
+        Ok(Test::Columns { left, op, right, common })
+    }
+
+    fn between(&mut self, operand: &Operand, low: &Literal, high: &Literal) -> Result<Test, String> {
+        let bound = self.column_operand(operand, "BETWEEN needs a column on its left")?;
+        match (self.place(&bound, low)?, self.place(&bound, high)?) {
+            (Some(Place::At(low)), Some(Place::At(high))) => {
+                let test = if low <= high { ValueTest::Between(low, high) } else { ValueTest::Always(false) };
+                self.values(&bound, test)
+            }
+            (low, high) => {
+                let half = |place: Option<Place>, op| match place {
+                    None => Ok(Test::Constant(None)),
+                    Some(place) => self.values(&bound, placed(place, op)),
+                };
+                Ok(Test::All(vec![half(low, Comparison::GreaterOrEqual)?, half(high, Comparison::LessOrEqual)?]))
+            }
+        }
+    }
+
+    fn in_list(&mut self, operand: &Operand, list: &[Literal]) -> Result<Test, String> {
+        let bound = self.column_operand(operand, "IN needs a column on its left")?;
+        if list.is_empty() {
+            return Ok(Test::Constant(Some(false)));
+        }
+        let mut values = Vec::with_capacity(list.len());
+        let mut has_null = false;
+        for literal in list {
+            match self.place(&bound, literal)? {
+                Some(Place::At(value)) => values.push(value),
+                Some(_) => {}
+                None => has_null = true,
+            }
+        }
+        let test = match values.len() {
+            0 => ValueTest::Always(false),
+            1 => ValueTest::Compare(Comparison::Equal, values.remove(0)),
+            _ => ValueTest::In(ValueSet::new(values)),
+        };
+        let test = self.values(&bound, test)?;
+        Ok(if has_null { Test::Any(vec![test, Test::Constant(None)]) } else { test })
+    }
+
+    fn contains(&mut self, operand: &Operand, element: &Literal) -> Result<Test, String> {
+        let bound = self.column_operand(operand, "what contains an element has to be a column that is a list")?;
+        let field = self.field(&bound);
+        let element_field = match field.data_type() {
+            DataType::List(field)
+            | DataType::LargeList(field)
+            | DataType::FixedSizeList(field, _)
+            | DataType::ListView(field)
+            | DataType::LargeListView(field) => field,
+            DataType::Null => return Ok(Test::Constant(None)),
+            _ => {
+                return Err(format!("{} is {}; only lists contain elements", self.describe(&bound), type_name(&field)));
+            }
+        };
+        if *element == Literal::Null {
+            return Ok(Test::Constant(None));
+        }
+        let test = match (value_type(element_field), place(element, element_field)) {
+            (_, Some(Place::At(value))) => ValueTest::Contains(value),
+            (DataType::Null, _) | (_, Some(_)) => ValueTest::Always(false),
+            (_, None) => {
+                return Err(format!(
+                    "{} is a list whose element is {} and cannot be compared with {}; write {}",
+                    self.describe(&bound),
+                    type_name(element_field),
+                    element.describe(),
+                    example_of(element_field)
+                ));
+            }
+        };
+        self.values(&bound, test)
+    }
+}
+
+/// The type that a literal has by itself. Numbers are read from their text.
+fn natural_field(literal: &Literal) -> Field {
+    let data_type = match literal {
+        Literal::Null => DataType::Null,
+        Literal::Boolean(_) => DataType::Boolean,
+        Literal::Number(_) | Literal::String(_) => DataType::Utf8View,
+        Literal::Bytes(_) => DataType::BinaryView,
+        Literal::Date(_) => DataType::Date32,
+        Literal::Time(_) => DataType::Time64(TimeUnit::Nanosecond),
+        Literal::Timestamp(_) => DataType::Timestamp(TimeUnit::Nanosecond, None),
+        Literal::Uuid(_) => return SqlType::Uuid.field(),
+        Literal::Float(_) => DataType::Float64,
+    };
+    Field::new("", data_type, true)
+}
+
+/// The value of a literal in its natural field.
+fn natural_value(literal: &Literal) -> Option<Value> {
+    match literal {
+        Literal::Number(number) => Some(Value::Bytes(number.to_string().into())),
+        other => match place(other, &natural_field(other))? {
+            Place::At(value) => Some(value),
+            _ => None,
+        },
+    }
+}
+
+/// The test of a comparison with a literal that stands at `place`.
+fn placed(place: Place, op: Comparison) -> ValueTest {
+    use Comparison::{Equal, Greater, GreaterOrEqual, Less, LessOrEqual, NotEqual};
+    match (place, op) {
+        (Place::At(value), op) => ValueTest::Compare(op, value),
+        (Place::JustAbove(value), Less | LessOrEqual) => ValueTest::Compare(LessOrEqual, value),
+        (Place::JustAbove(value), Greater | GreaterOrEqual) => ValueTest::Compare(Greater, value),
+        (Place::JustAbove(_), Equal) => ValueTest::Always(false),
+        (Place::JustAbove(_), NotEqual) => ValueTest::Always(true),
+        (Place::Below, op) => ValueTest::Always(matches!(op, Greater | GreaterOrEqual | NotEqual)),
+        (Place::Above, op) => ValueTest::Always(matches!(op, Less | LessOrEqual | NotEqual)),
+    }
+}

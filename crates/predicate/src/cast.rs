@@ -1,0 +1,255 @@
+//! `CAST`: the values of a column as those of another type.
+//!
+//! Numbers are rounded to the nearest, floats that lie between two to the even one and decimals away from zero; moments are
+//! rounded down. A value that the type does not have is an error, or null with `TRY_CAST`.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float16Type, Float32Type, Float64Type};
+use arrow_array::{Array, ArrayRef};
+use arrow_cast::{CastOptions, cast_with_options};
+use arrow_schema::{DataType, Field};
+use half::f16;
+
+use crate::array::{array_of, value_at};
+use crate::error::{Error, Result};
+use crate::moment;
+use crate::number::Number;
+use crate::place::{NANOS_PER_DAY, Place, nanos_per, place};
+use crate::sql_type::SqlType;
+use crate::syntax::{Literal, Special};
+use crate::type_name::{data_type_name, is_uuid, value_type};
+use crate::value::Value;
+
+/// A cast of an operand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Cast {
+    pub(crate) to: SqlType,
+    /// Whether a value that cannot be cast becomes null (`TRY_CAST`) instead of an error.
+    pub(crate) or_null: bool,
+}
+
+/// Whether there is such a cast.
+pub(crate) fn is_possible(from: &Field, to: SqlType) -> bool {
+    let from_type = value_type(from);
+    let is_moment =
+        |data_type: &DataType| matches!(data_type, DataType::Date32 | DataType::Date64 | DataType::Timestamp(..));
+    let is_bytes = from_type.is_binary() || matches!(from_type, DataType::FixedSizeBinary(_));
+    match to {
+        _ if from_type == &DataType::Null || from_type.is_string() => true,
+        SqlType::Text => {
+            from_type.is_numeric()
+                || is_moment(from_type)
+                || is_bytes
+                || matches!(from_type, DataType::Boolean | DataType::Time32(_) | DataType::Time64(_))
+        }
+        SqlType::Integer { .. } => from_type.is_numeric() || from_type == &DataType::Boolean,
+        SqlType::Float { .. } | SqlType::Decimal { .. } => from_type.is_numeric(),
+        SqlType::Boolean => from_type == &DataType::Boolean,
+        SqlType::Binary => is_bytes,
+        SqlType::Uuid => is_uuid(from) || is_bytes,
+        SqlType::Date | SqlType::Timestamp { .. } => is_moment(from_type),
+        SqlType::Time => matches!(from_type, DataType::Time32(_) | DataType::Time64(_)),
+    }
+}
+
+/// Whether every value stays what it is, so that comparisons of the uncast column, which are exact, say the same.
+pub(crate) fn is_identity(from: &Field, to: SqlType) -> bool {
+    let target = to.field();
+    let (from_type, to_type) = (value_type(from), target.data_type());
+    if from_type == to_type {
+        return is_uuid(from) == is_uuid(&target);
+    }
+    match (integer_digits(from_type), to) {
+        (Some((whole, scale)), SqlType::Decimal { precision, scale: to_scale }) => {
+            i16::from(to_scale) >= scale && i16::from(precision) - i16::from(to_scale) >= whole
+        }
+        (Some(_), SqlType::Integer { bits, signed }) if from_type.is_integer() => {
+            let (from_bits, from_signed) =
+                (from_type.primitive_width().unwrap_or(8) * 8, from_type.is_signed_integer());
+            match (from_signed, signed) {
+                (true, false) => false,
+                (false, true) => from_bits < usize::from(bits),
+                _ => from_bits <= usize::from(bits),
+            }
+        }
+        _ => match (from_type, to) {
+            (DataType::Timestamp(from_unit, _), SqlType::Timestamp { unit, .. }) => {
+                nanos_per(*from_unit) >= nanos_per(unit)
+            }
+            (DataType::Date32 | DataType::Date64, SqlType::Timestamp { .. }) => from_type == &DataType::Date32,
+            (DataType::Time32(_) | DataType::Time64(_), SqlType::Time) => true,
+            (from_type, SqlType::Text) => from_type.is_string(),
+            (from_type, SqlType::Binary) => {
+                from_type.is_binary() || (matches!(from_type, DataType::FixedSizeBinary(_)) && !is_uuid(from))
+            }
+            _ => false,
+        },
+    }
+}
+
+/// Digits before and after the point of exact numbers.
+fn integer_digits(data_type: &DataType) -> Option<(i16, i16)> {
+    Some(match data_type {
+        DataType::Int8 | DataType::UInt8 => (3, 0),
+        DataType::Int16 | DataType::UInt16 => (5, 0),
+        DataType::Int32 | DataType::UInt32 => (10, 0),
+        DataType::Int64 => (19, 0),
+        DataType::UInt64 => (20, 0),
+        DataType::Decimal32(precision, scale)
+        | DataType::Decimal64(precision, scale)
+        | DataType::Decimal128(precision, scale)
+        | DataType::Decimal256(precision, scale) => (i16::from(*precision) - i16::from(*scale), i16::from(*scale)),
+        _ => return None,
+    })
+}
+
+impl Cast {
+    /// The values of `array`, which are those of `field`, as the other type has them. `name` is the operand's, for messages.
+    pub(crate) fn apply(self, array: &ArrayRef, field: &Field, name: &str) -> Result<ArrayRef> {
+        let target = self.to.field();
+        let from_type = value_type(field);
+        let array = match array.data_type() {
+            DataType::Dictionary(_, value) => {
+                &cast_with_options(array, value, &CastOptions::default()).map_err(|error| self.failed(name, &error))?
+            }
+            _ => array,
+        };
+        if from_type == target.data_type() {
+            return Ok(Arc::clone(array));
+        }
+        let is_number = |data_type: &DataType| data_type.is_numeric() || data_type == &DataType::Boolean;
+        if is_number(from_type) && (is_number(target.data_type()) || self.to == SqlType::Text) {
+            return self.number(array, target.data_type(), name);
+        }
+        let mut values = Vec::with_capacity(array.len());
+        for index in 0..array.len() {
+            let value = value_at(array, index);
+            let cast = value.as_ref().and_then(|value| self.value(value, field, &target));
+            if let (Some(value), None, false) = (&value, &cast, self.or_null) {
+                return Err(self.failed(name, &describe(value, from_type)));
+            }
+            values.push(cast);
+        }
+        array_of(&values, target.data_type()).ok_or_else(|| self.failed(name, &"its values"))
+    }
+
+    fn failed(self, name: &str, what: &dyn std::fmt::Display) -> Error {
+        let to = self.to;
+        Error::Cast {
+            what: format!("column {name:?} cannot be cast to {to}: {what}; TRY_CAST makes null of what cannot"),
+        }
+    }
+
+    fn number(self, array: &ArrayRef, target: &DataType, name: &str) -> Result<ArrayRef> {
+        let options = CastOptions { safe: self.or_null, ..CastOptions::default() };
+        let cast = |array: &ArrayRef, to: &DataType| {
+            cast_with_options(array, to, &options).map_err(|error| self.failed(name, &error))
+        };
+        match array.data_type() {
+            from if from.is_decimal() && target.is_integer() => {
+                cast(&cast(array, &DataType::Decimal256(76, 0))?, target)
+            }
+            DataType::Float16 if target.is_integer() => {
+                let round = |value: f16| f16::from_f64(f64::from(value).round_ties_even());
+                let rounded: ArrayRef = Arc::new(array.as_primitive::<Float16Type>().unary::<_, Float16Type>(round));
+                cast(&rounded, target)
+            }
+            DataType::Float32 if target.is_integer() => {
+                let round = |value: f32| value.round_ties_even();
+                let rounded: ArrayRef = Arc::new(array.as_primitive::<Float32Type>().unary::<_, Float32Type>(round));
+                cast(&rounded, target)
+            }
+            DataType::Float64 if target.is_integer() => {
+                let round = |value: f64| value.round_ties_even();
+                let rounded: ArrayRef = Arc::new(array.as_primitive::<Float64Type>().unary::<_, Float64Type>(round));
+                cast(&rounded, target)
+            }
+            _ => cast(array, target),
+        }
+    }
+
+    /// One value, of types that are not both numbers.
+    fn value(self, value: &Value, field: &Field, target: &Field) -> Option<Value> {
+        match (literal_of(value, field)?, self.to) {
+            (Literal::String(text), SqlType::Integer { .. } | SqlType::Float { .. } | SqlType::Decimal { .. }) => {
+                let text = text.trim();
+                let literal = Number::parse(text).map(Literal::Number);
+                match place(&literal.unwrap_or_else(|| Literal::String(text.to_owned())), target)? {
+                    Place::At(value) => Some(value),
+                    _ => None,
+                }
+            }
+            (Literal::String(text), SqlType::Boolean) => match text.trim().to_ascii_lowercase().as_str() {
+                "true" | "t" => Some(Value::Boolean(true)),
+                "false" | "f" => Some(Value::Boolean(false)),
+                _ => None,
+            },
+            (Literal::Bytes(bytes), SqlType::Text) => String::from_utf8(bytes).ok().map(text_value),
+            (
+                literal @ (Literal::Uuid(_) | Literal::Date(_) | Literal::Time(_) | Literal::Timestamp(_)),
+                SqlType::Text,
+            ) => {
+                // What stands between the quotes.
+                let text = literal.to_string();
+                text.split('\'').nth(1).map(|text| text_value(text.to_owned()))
+            }
+            (literal, _) => match place(&literal, target)? {
+                Place::At(value) | Place::JustAbove(value) => Some(value),
+                Place::Below | Place::Above => None,
+            },
+        }
+    }
+}
+
+fn text_value(text: String) -> Value {
+    Value::Bytes(text.into())
+}
+
+fn describe(value: &Value, data_type: &DataType) -> String {
+    match value {
+        Value::Bytes(bytes) => match str::from_utf8(bytes) {
+            Ok(text) if data_type.is_string() => format!("'{}'", text.chars().take(40).collect::<String>()),
+            _ => format!("{} bytes", bytes.len()),
+        },
+        _ => format!("a value of {}", data_type_name(data_type)),
+    }
+}
+
+/// The value of a field, written out; `None` for types that have no literals.
+pub(crate) fn literal_of(value: &Value, field: &Field) -> Option<Literal> {
+    Some(match (value, value_type(field)) {
+        (Value::Boolean(truth), _) => Literal::Boolean(*truth),
+        (Value::Float(value), _) => match Special::of(*value) {
+            Some(special) => Literal::Float(special),
+            None => Literal::Number(Number::parse(&format!("{value:?}"))?),
+        },
+        (Value::Bytes(bytes), data_type) if data_type.is_string() => {
+            Literal::String(str::from_utf8(bytes).ok()?.to_owned())
+        }
+        (Value::Bytes(bytes), _) if is_uuid(field) => Literal::Uuid(bytes.as_ref().try_into().ok()?),
+        (Value::Bytes(bytes), _) => Literal::Bytes(bytes.to_vec()),
+        (Value::Wide(steps), DataType::Decimal256(_, scale)) => {
+            Literal::Number(Number::of_steps(&steps.to_string(), *scale)?)
+        }
+        (
+            Value::Int(steps),
+            DataType::Decimal32(_, scale) | DataType::Decimal64(_, scale) | DataType::Decimal128(_, scale),
+        ) => Literal::Number(Number::of_steps(&steps.to_string(), *scale)?),
+        (Value::Int(steps), data_type) if data_type.is_integer() => {
+            Literal::Number(Number::of_steps(&steps.to_string(), 0)?)
+        }
+        (Value::Int(days), DataType::Date32) => Literal::Date(i32::try_from(*days).ok()?),
+        (Value::Int(millis), DataType::Date64) if millis.rem_euclid(NANOS_PER_DAY / 1_000_000) == 0 => {
+            Literal::Date(i32::try_from(millis.div_euclid(NANOS_PER_DAY / 1_000_000)).ok()?)
+        }
+        (Value::Int(millis), DataType::Date64) => Literal::Timestamp(millis * 1_000_000),
+        (Value::Int(steps), DataType::Timestamp(unit, _)) => Literal::Timestamp(steps * nanos_per(*unit)),
+        (Value::Int(steps), DataType::Time32(unit) | DataType::Time64(unit)) => {
+            let nanos = i64::try_from(steps.checked_mul(nanos_per(*unit))?).ok()?;
+            Literal::Time(Some(nanos).filter(|nanos| moment::is_time(*nanos))?)
+        }
+        _ => return None,
+    })
+}

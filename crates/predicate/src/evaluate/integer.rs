@@ -1,0 +1,182 @@
+//! Integers, and all that is stored as integers: decimals, dates, times, timestamps and durations.
+
+use arrow_array::Array;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    ArrowPrimitiveType, Date32Type, Date64Type, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type,
+    DurationMicrosecondType, DurationMillisecondType, DurationNanosecondType, DurationSecondType, Int8Type, Int16Type,
+    Int32Type, Int64Type, Time32MillisecondType, Time32SecondType, Time64MicrosecondType, Time64NanosecondType,
+    TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt8Type,
+    UInt16Type, UInt32Type, UInt64Type,
+};
+use arrow_buffer::{BooleanBuffer, i256};
+use arrow_schema::{DataType, TimeUnit};
+use lath_kernels::compare::{self, Comparison};
+
+use super::bitmap::{among, filled};
+use crate::error::Result;
+use crate::test::ValueTest;
+use crate::value::Value;
+
+/// An integer type of Arrow.
+pub(crate) trait Integer: Copy + Ord {
+    /// The literal as this type has it; `None` if it is no integer or this type does not reach there.
+    fn from_value(value: &Value) -> Option<Self>;
+    fn into_value(self) -> Value;
+    fn compare(values: &[Self], op: Comparison, literal: Self) -> Result<BooleanBuffer>;
+    fn between(values: &[Self], low: Self, high: Self) -> Result<BooleanBuffer>;
+    /// `set` is in ascending order.
+    fn any_of(values: &[Self], set: &[Self]) -> Result<BooleanBuffer>;
+    /// The slices are of one length.
+    fn compare_slices(left: &[Self], op: Comparison, right: &[Self]) -> Result<BooleanBuffer>;
+}
+
+macro_rules! integer {
+    ($($native:ty),*) => {$(
+        impl Integer for $native {
+            fn from_value(value: &Value) -> Option<Self> {
+                if let Value::Int(value) = value { Self::try_from(*value).ok() } else { None }
+            }
+
+            fn into_value(self) -> Value {
+                Value::Int(self.into())
+            }
+
+            fn compare(values: &[Self], op: Comparison, literal: Self) -> Result<BooleanBuffer> {
+                filled(values.len(), |out| compare::compare(values, op, literal, out))
+            }
+
+            fn between(values: &[Self], low: Self, high: Self) -> Result<BooleanBuffer> {
+                filled(values.len(), |out| compare::between(values, low, high, out))
+            }
+
+            fn any_of(values: &[Self], set: &[Self]) -> Result<BooleanBuffer> {
+                among(values, set)
+            }
+
+            fn compare_slices(left: &[Self], op: Comparison, right: &[Self]) -> Result<BooleanBuffer> {
+                filled(left.len(), |out| compare::compare_slices(left, op, right, out))
+            }
+        }
+    )*};
+}
+integer!(i8, i16, i32, i64, i128, u8, u16, u32, u64);
+
+impl Integer for i256 {
+    fn from_value(value: &Value) -> Option<Self> {
+        match value {
+            Value::Wide(value) => Some(*value),
+            Value::Int(value) => Some(i256::from_i128(*value)),
+            _ => None,
+        }
+    }
+
+    fn into_value(self) -> Value {
+        Value::Wide(self)
+    }
+
+    fn compare(values: &[Self], op: Comparison, literal: Self) -> Result<BooleanBuffer> {
+        Ok(each(values, |value| op.holds(value.cmp(&literal))))
+    }
+
+    fn between(values: &[Self], low: Self, high: Self) -> Result<BooleanBuffer> {
+        Ok(each(values, |value| (low <= value) & (value <= high)))
+    }
+
+    fn any_of(values: &[Self], set: &[Self]) -> Result<BooleanBuffer> {
+        Ok(each(values, |value| set.binary_search(&value).is_ok()))
+    }
+
+    fn compare_slices(left: &[Self], op: Comparison, right: &[Self]) -> Result<BooleanBuffer> {
+        Ok(BooleanBuffer::collect_bool(left.len(), |row| op.holds(left[row].cmp(&right[row]))))
+    }
+}
+
+/// Evaluates `$body` with the values of arrays of integers of one type, whatever it is; `None` for other arrays.
+macro_rules! with_integers {
+    ($first:expr => $first_values:ident $(, $array:expr => $values:ident)*; $body:expr) => {{
+        macro_rules! of {
+            ($t:ty) => {{
+                let $first_values: &[<$t as ArrowPrimitiveType>::Native] = $first.as_primitive::<$t>().values();
+                $(let $values: &[<$t as ArrowPrimitiveType>::Native] = $array.as_primitive::<$t>().values();)*
+                Some($body)
+            }};
+        }
+        match $first.data_type() {
+            DataType::Int8 => of!(Int8Type),
+            DataType::Int16 => of!(Int16Type),
+            DataType::Int32 => of!(Int32Type),
+            DataType::Int64 => of!(Int64Type),
+            DataType::UInt8 => of!(UInt8Type),
+            DataType::UInt16 => of!(UInt16Type),
+            DataType::UInt32 => of!(UInt32Type),
+            DataType::UInt64 => of!(UInt64Type),
+            DataType::Decimal32(..) => of!(Decimal32Type),
+            DataType::Decimal64(..) => of!(Decimal64Type),
+            DataType::Decimal128(..) => of!(Decimal128Type),
+            DataType::Decimal256(..) => of!(Decimal256Type),
+            DataType::Date32 => of!(Date32Type),
+            DataType::Date64 => of!(Date64Type),
+            DataType::Time32(TimeUnit::Second) => of!(Time32SecondType),
+            DataType::Time32(_) => of!(Time32MillisecondType),
+            DataType::Time64(TimeUnit::Nanosecond) => of!(Time64NanosecondType),
+            DataType::Time64(_) => of!(Time64MicrosecondType),
+            DataType::Timestamp(TimeUnit::Second, _) => of!(TimestampSecondType),
+            DataType::Timestamp(TimeUnit::Millisecond, _) => of!(TimestampMillisecondType),
+            DataType::Timestamp(TimeUnit::Microsecond, _) => of!(TimestampMicrosecondType),
+            DataType::Timestamp(TimeUnit::Nanosecond, _) => of!(TimestampNanosecondType),
+            DataType::Duration(TimeUnit::Second) => of!(DurationSecondType),
+            DataType::Duration(TimeUnit::Millisecond) => of!(DurationMillisecondType),
+            DataType::Duration(TimeUnit::Microsecond) => of!(DurationMicrosecondType),
+            DataType::Duration(TimeUnit::Nanosecond) => of!(DurationNanosecondType),
+            _ => None,
+        }
+    }};
+}
+
+/// `None` if the test is not one of integers, or these are none.
+pub(super) fn test(test: &ValueTest, array: &dyn Array) -> Result<Option<BooleanBuffer>> {
+    with_integers!(array => values; of(test, values)).unwrap_or(Ok(None))
+}
+
+/// Compares two arrays of one type and length; `None` for others.
+pub(super) fn compare_alike(left: &dyn Array, op: Comparison, right: &dyn Array) -> Result<Option<BooleanBuffer>> {
+    if left.data_type() != right.data_type() || left.len() != right.len() {
+        return Ok(None);
+    }
+    with_integers!(left => left, right => right; Integer::compare_slices(left, op, right)).transpose()
+}
+
+/// The values of an array of integers, widened.
+pub(super) fn widened(array: &dyn Array) -> Option<Vec<i256>> {
+    let widen = |value: Value| i256::from_value(&value);
+    with_integers!(array => values; values.iter().map(|&value| widen(value.into_value())).collect::<Option<_>>())?
+}
+
+/// The value at an index; `None` if the array is not one of integers.
+pub(crate) fn integer_at(array: &dyn Array, index: usize) -> Option<Value> {
+    with_integers!(array => values; values[index].into_value())
+}
+
+fn of<T: Integer>(test: &ValueTest, values: &[T]) -> Result<Option<BooleanBuffer>> {
+    Ok(match test {
+        ValueTest::Compare(op, literal) => match T::from_value(literal) {
+            Some(literal) => Some(T::compare(values, *op, literal)?),
+            None => None,
+        },
+        ValueTest::Between(low, high) => match (T::from_value(low), T::from_value(high)) {
+            (Some(low), Some(high)) => Some(T::between(values, low, high)?),
+            _ => None,
+        },
+        ValueTest::In(set) => match set.values().iter().map(T::from_value).collect::<Option<Vec<_>>>() {
+            Some(list) => Some(T::any_of(values, &list)?),
+            None => None,
+        },
+        _ => None,
+    })
+}
+
+#[inline]
+fn each<T: Copy>(values: &[T], holds: impl Fn(T) -> bool) -> BooleanBuffer {
+    BooleanBuffer::collect_bool(values.len(), |index| holds(values[index]))
+}

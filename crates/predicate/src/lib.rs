@@ -1,0 +1,64 @@
+//! SQL's WHERE over Arrow record batches.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use arrow_array::{BooleanArray, Int64Array, RecordBatch, StringArray};
+//! use lath_predicate::Predicate;
+//!
+//! let rows = RecordBatch::try_from_iter([
+//!     ("city", Arc::new(StringArray::from(vec![Some("Oslo"), Some("Bergen"), None])) as _),
+//!     ("price", Arc::new(Int64Array::from(vec![12, 8, 15])) as _),
+//! ])?;
+//! let filter = Predicate::parse("city = 'Oslo' AND price > 10.5")?.filter(&rows.schema())?;
+//! assert_eq!(filter.evaluate(&rows)?, BooleanArray::from(vec![Some(true), Some(false), None]));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A condition goes three steps: [`Predicate::parse`] reads the text (or [`column()`] builds it), [`Predicate::bind`] settles
+//! columns and types against an Arrow schema, so that nothing but a cast can go wrong with a row, and
+//! [`BoundPredicate::evaluate`] runs over whole arrays. Literals are placed exactly among the values of the column's type:
+//! `small_integer < 1e9` and `decimal = 1.005` neither overflow nor round.
+//!
+//! Readers that can rule out rows without decoding them walk the bound form themselves: a [`Test`] on [`BoundColumn`]s, whose
+//! leaves are [`ValueTest`]s with [`Value`]s.
+
+mod access;
+mod array;
+mod batch_filter;
+mod bind;
+mod cast;
+mod common_type;
+mod context;
+mod display;
+mod error;
+mod evaluate;
+mod expression;
+mod moment;
+mod number;
+mod parse;
+mod pattern;
+mod place;
+mod predicate;
+mod set;
+mod sql_type;
+mod syntax;
+mod test;
+#[cfg(test)]
+mod tests;
+mod type_name;
+mod value;
+
+pub use array::value_at;
+pub use batch_filter::BatchFilter;
+pub use context::{BindContext, Constant, Leaf};
+pub use error::{Error, Result};
+pub use evaluate::{byte_strings, test_values};
+pub use expression::{Column, Literal, column};
+pub use lath_kernels::compare::Comparison;
+pub use moment::Timestamp;
+pub use pattern::Pattern;
+pub use predicate::Predicate;
+pub use set::ValueSet;
+pub use test::{BoundColumn, BoundPredicate, Test, ValueTest};
+pub use value::{Value, compare_floats};

@@ -1,0 +1,89 @@
+//! How large an expression may be, looked at before it is parsed.
+//!
+//! The parser makes a tree that leans to the left, one level for each operator, and the tree is dropped by recursion: what
+//! is read here bounds the depth, so that no text exhausts the stack.
+
+use sqlparser::keywords::Keyword;
+use sqlparser::tokenizer::{Location, Token, TokenWithSpan};
+
+use crate::error::Error;
+
+/// Most conditions that AND and OR join, those around parentheses included. A tree of so many takes half a megabyte of the
+/// stack to drop (105 bytes a level; 300 where nothing is optimised).
+pub(super) const MOST_CONDITIONS: usize = 5000;
+
+/// Most words and signs of one condition outside the parentheses in it, those around it included.
+const LONGEST_CONDITION: usize = 1000;
+
+/// Parentheses, casts, NOT and the like nest at most so deep: a level takes the parser 6 KiB of the stack.
+pub(super) const DEEPEST: usize = 200;
+
+/// What stands between two parentheses, as far as it has been read.
+#[derive(Default)]
+struct Level {
+    joined: usize,
+    len: usize,
+    /// Whether the next AND is of BETWEEN.
+    is_between: bool,
+}
+
+/// Refuses expressions that are too long for the parser.
+pub(super) fn check(tokens: &[TokenWithSpan]) -> Result<(), Error> {
+    let (mut level, mut around) = (Level::default(), Vec::new());
+    let (mut joined, mut len) = (0, 0);
+    for TokenWithSpan { token, span } in tokens {
+        match token {
+            Token::Whitespace(_) => {}
+            Token::LParen | Token::LBracket => around.push(std::mem::take(&mut level)),
+            // One that closes nothing is not read.
+            Token::RParen | Token::RBracket => {
+                joined -= level.joined;
+                len -= level.len;
+                level = around.pop().unwrap_or_default();
+            }
+            Token::Comma => {
+                joined -= level.joined;
+                len -= level.len;
+                level = Level::default();
+            }
+            Token::Word(word) if matches!(word.keyword, Keyword::AND | Keyword::OR) && !level.is_between => {
+                level.joined += 1;
+                joined += 1;
+                len -= std::mem::take(&mut level.len);
+            }
+            token => {
+                if let Token::Word(word) = token {
+                    match word.keyword {
+                        Keyword::BETWEEN => level.is_between = true,
+                        Keyword::AND => level.is_between = false,
+                        _ => {}
+                    }
+                }
+                level.len += 1;
+                len += 1;
+            }
+        }
+        if joined >= MOST_CONDITIONS {
+            return Err(too_many(Some(span.start)));
+        }
+        if len > LONGEST_CONDITION {
+            let at = super::at(span.start);
+            return Err(Error::Limit {
+                what: format!("a condition has more than {LONGEST_CONDITION} words and signs{at}"),
+                limit: LONGEST_CONDITION,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// The error for too many conditions.
+pub(super) fn too_many(location: Option<Location>) -> Error {
+    let at = location.map(super::at).unwrap_or_default();
+    Error::Limit {
+        what: format!(
+            "AND and OR join more than {MOST_CONDITIONS} conditions{at}; write column IN (…) for many values of one column"
+        ),
+        limit: MOST_CONDITIONS,
+    }
+}

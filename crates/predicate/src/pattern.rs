@@ -1,0 +1,341 @@
+//! The patterns of LIKE.
+//!
+//! A pattern is cut at its `%` into pieces. The first piece has to stand at the start of a value and the last one at its
+//! end; those between are looked for from left to right, which finds a match if there is one. All of it goes over bytes:
+//! where `_` stands, a character of UTF-8 is passed over.
+//!
+//! Without regard to case, the characters of both sides are put into lower case, each for itself and each to one other, so
+//! that `_` remains one character of the value. It is Unicode's simple lower case, as in DuckDB: `İ` becomes `i`, and `ß` is
+//! not `SS`.
+
+use bytes::Bytes;
+
+/// A pattern of LIKE or ILIKE: `%` stands for any characters, `_` for one.
+///
+/// ```
+/// use lath_predicate::Pattern;
+///
+/// let pattern = Pattern::new("Os%_", false);
+/// assert!(pattern.matches(b"Oslo") && !pattern.matches(b"oslo") && !pattern.matches(b"Os"));
+/// assert_eq!(pattern.prefix(), Some(&b"Os"[..]));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pattern {
+    /// What stands between the `%`; at least one piece.
+    pieces: Vec<Piece>,
+    ignore_case: bool,
+    prefix: Bytes,
+}
+
+/// Bytes, and places where any character may stand.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Piece {
+    items: Vec<Item>,
+    /// The bytes of `items`, if there is no [`Item::Any`] among them.
+    literal: Option<Vec<u8>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Item {
+    Byte(u8),
+    Any,
+}
+
+impl Pattern {
+    /// Reads a pattern in which `\` makes an ordinary character of `%`, `_` and itself.
+    pub fn new(pattern: &str, ignore_case: bool) -> Self {
+        let mut pieces = Vec::new();
+        let mut items = Vec::new();
+        let mut chars = pattern.chars();
+        while let Some(c) = chars.next() {
+            let c = match c {
+                '%' => {
+                    pieces.push(Piece::new(std::mem::take(&mut items)));
+                    continue;
+                }
+                '_' => {
+                    items.push(Item::Any);
+                    continue;
+                }
+                '\\' => chars.next().unwrap_or('\\'),
+                other => other,
+            };
+            let c = if ignore_case { simple_lowercase(c) } else { c };
+            items.extend(c.encode_utf8(&mut [0; 4]).bytes().map(Item::Byte));
+        }
+        pieces.push(Piece::new(items));
+        let prefix = if ignore_case { Bytes::new() } else { pieces[0].leading_bytes() };
+        Self { pieces, ignore_case, prefix }
+    }
+
+    /// What every value that matches starts with, unless that is nothing.
+    pub fn prefix(&self) -> Option<&[u8]> {
+        (!self.prefix.is_empty()).then_some(&self.prefix)
+    }
+
+    /// Whether the values that match are those that start with the prefix.
+    pub fn is_prefix_only(&self) -> bool {
+        !self.ignore_case
+            && matches!(self.pieces.as_slice(), [first, rest] if rest.items.is_empty() && first.literal.is_some())
+    }
+
+    /// The one value that matches, if the pattern has neither `%` nor `_`.
+    pub fn exact(&self) -> Option<&Bytes> {
+        let is_exact = matches!(self.pieces.as_slice(), [only] if only.literal.is_some());
+        (is_exact && !self.ignore_case).then_some(&self.prefix)
+    }
+
+    /// The longest bytes that every value that matches has somewhere, one after the other; nothing if case is ignored.
+    pub fn longest_literal(&self) -> Vec<u8> {
+        if self.ignore_case {
+            return Vec::new();
+        }
+        let runs = self.pieces.iter().flat_map(|piece| piece.items.split(|item| *item == Item::Any));
+        let bytes = |run: &[Item]| run.iter().filter_map(Item::byte).collect::<Vec<u8>>();
+        // The replacement character also matches bytes that are no character.
+        let is_itself = |run: &Vec<u8>| !run.windows(3).any(|bytes| bytes == "\u{FFFD}".as_bytes());
+        runs.map(bytes).filter(is_itself).max_by_key(Vec::len).unwrap_or_default()
+    }
+
+    /// Whether a string or byte string matches. In what is not UTF-8, each byte that belongs to no character is one.
+    pub fn matches(&self, value: &[u8]) -> bool {
+        if self.ignore_case {
+            if value.is_ascii() {
+                return self.matches_utf8(&value.to_ascii_lowercase());
+            }
+            let lower = |text: &str| text.chars().map(simple_lowercase).collect::<String>();
+            return self.matches_utf8(&repaired(value, lower));
+        }
+        let has_any = self.pieces.iter().any(|piece| piece.literal.is_none());
+        if has_any && str::from_utf8(value).is_err() {
+            return self.matches_utf8(&repaired(value, str::to_owned));
+        }
+        self.matches_utf8(value)
+    }
+
+    fn matches_utf8(&self, value: &[u8]) -> bool {
+        let Some((first, rest)) = self.pieces.split_first() else { return false };
+        let Some(mut at) = first.match_at(value, 0) else { return false };
+        let Some((last, between)) = rest.split_last() else { return at == value.len() };
+        let Some(end) = last.match_end(value, at) else { return false };
+        for piece in between {
+            match piece.find(&value[..end], at) {
+                Some(after) => at = after,
+                None => return false,
+            }
+        }
+        true
+    }
+}
+
+/// `value` with characters that no pattern has where its bytes are not UTF-8.
+fn repaired(value: &[u8], valid: impl Fn(&str) -> String) -> Vec<u8> {
+    let mut text = Vec::with_capacity(value.len());
+    for chunk in value.utf8_chunks() {
+        text.extend(valid(chunk.valid()).into_bytes());
+        // 0xF8 starts no character, and so is one by itself.
+        text.extend(chunk.invalid().iter().map(|_| 0xF8));
+    }
+    text
+}
+
+/// Unicode's simple lower case: one character for each. Only `İ` has a longer one in full (`i` and a dot above), and that
+/// starts with the simple one.
+fn simple_lowercase(c: char) -> char {
+    c.to_lowercase().next().unwrap_or(c)
+}
+
+/// Whether a byte goes on with the character before it.
+fn is_continuation(byte: u8) -> bool {
+    byte & 0xC0 == 0x80
+}
+
+impl Item {
+    fn byte(&self) -> Option<u8> {
+        if let Self::Byte(byte) = self { Some(*byte) } else { None }
+    }
+}
+
+impl Piece {
+    fn new(items: Vec<Item>) -> Self {
+        let literal = items.iter().map(Item::byte).collect();
+        Self { items, literal }
+    }
+
+    fn leading_bytes(&self) -> Bytes {
+        self.items.iter().map_while(Item::byte).collect()
+    }
+
+    /// Where the piece ends that starts at `at`.
+    fn match_at(&self, value: &[u8], mut at: usize) -> Option<usize> {
+        if let Some(literal) = &self.literal {
+            return value[at..].starts_with(literal).then_some(at + literal.len());
+        }
+        for item in &self.items {
+            let byte = *value.get(at)?;
+            at += 1;
+            match item {
+                Item::Byte(expected) if *expected != byte => return None,
+                Item::Byte(_) => {}
+                Item::Any => at += value[at..].iter().take_while(|byte| is_continuation(**byte)).count(),
+            }
+        }
+        Some(at)
+    }
+
+    /// Where the piece starts that ends with `value`, if it does so at `least` or after it.
+    fn match_end(&self, value: &[u8], least: usize) -> Option<usize> {
+        let value = &value[least..];
+        if let Some(literal) = &self.literal {
+            return value.ends_with(literal).then(|| least + value.len() - literal.len());
+        }
+        let mut at = value.len();
+        for item in self.items.iter().rev() {
+            at = at.checked_sub(1)?;
+            match item {
+                Item::Byte(expected) if *expected != value[at] => return None,
+                Item::Byte(_) => {}
+                Item::Any => {
+                    while is_continuation(value[at]) {
+                        at = at.checked_sub(1)?;
+                    }
+                }
+            }
+        }
+        Some(least + at)
+    }
+
+    /// Where the first piece ends that starts at `from` or after it.
+    fn find(&self, value: &[u8], from: usize) -> Option<usize> {
+        let Some(first) = self.items.first() else { return Some(from) };
+        let mut at = from;
+        loop {
+            if let Item::Byte(first) = first {
+                at += value[at..].iter().position(|byte| byte == first)?;
+            }
+            if let Some(end) = self.match_at(value, at) {
+                return Some(end);
+            }
+            at += 1;
+            while value.get(at).is_some_and(|byte| is_continuation(*byte)) {
+                at += 1;
+            }
+            if at >= value.len() {
+                return None;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prefixes_are_recognised() {
+        let prefix = |pattern| {
+            let pattern = Pattern::new(pattern, false);
+            (pattern.prefix().map(|prefix| String::from_utf8(prefix.to_vec()).unwrap()), pattern.is_prefix_only())
+        };
+        assert_eq!(prefix("ab%"), (Some("ab".to_owned()), true));
+        assert_eq!(prefix("ab%c"), (Some("ab".to_owned()), false));
+        assert_eq!(prefix("ab_%"), (Some("ab".to_owned()), false));
+        assert_eq!(prefix("50\\%%"), (Some("50%".to_owned()), true));
+        assert_eq!(prefix("%a"), (None, false));
+        assert_eq!(prefix("%"), (None, true));
+        assert_eq!(prefix("ab"), (Some("ab".to_owned()), false));
+        assert_eq!(Pattern::new("ab", false).exact(), Some(&Bytes::from_static(b"ab")));
+        assert_eq!(Pattern::new("ab", true).exact(), None);
+        assert_eq!(Pattern::new("ab%", true).prefix(), None);
+    }
+
+    #[test]
+    fn the_longest_literal_is_in_every_value_that_matches() {
+        let literal = |pattern| String::from_utf8(Pattern::new(pattern, false).longest_literal()).unwrap();
+        assert_eq!(literal("%needle%hay"), "needle");
+        assert_eq!(literal("ab_cde%f"), "cde");
+        assert_eq!(literal("\\%\\_a%_"), "%_a");
+        assert_eq!(literal("%_%"), "");
+        assert!(Pattern::new("abc", true).longest_literal().is_empty());
+        assert_eq!(literal("ab\u{FFFD}c%de"), "de");
+    }
+
+    /// The definition, by trying every length for each `%`.
+    fn oracle(pattern: &[char], value: &[char]) -> bool {
+        match pattern.split_first() {
+            None => value.is_empty(),
+            Some(('%', rest)) => (0..=value.len()).any(|len| oracle(rest, &value[len..])),
+            Some(('_', rest)) => !value.is_empty() && oracle(rest, &value[1..]),
+            Some((c, rest)) => value.first() == Some(c) && oracle(rest, &value[1..]),
+        }
+    }
+
+    #[test]
+    fn patterns_match_what_the_definition_says() {
+        let mut random = fastrand::Rng::with_seed(7);
+        let mut matches = 0;
+        for _ in 0..20_000 {
+            let pattern: Vec<char> =
+                (0..random.usize(..7)).map(|_| *random.choice(&['a', 'b', 'é', '%', '_']).unwrap()).collect();
+            let value: Vec<char> = (0..random.usize(..9)).map(|_| *random.choice(&['a', 'b', 'é']).unwrap()).collect();
+            let (text, value_text) = (pattern.iter().collect::<String>(), value.iter().collect::<String>());
+            let expected = oracle(&pattern, &value);
+            matches += usize::from(expected);
+            assert_eq!(Pattern::new(&text, false).matches(value_text.as_bytes()), expected, "{text} on {value_text}");
+            let upper = value_text.to_uppercase();
+            assert_eq!(Pattern::new(&text, true).matches(upper.as_bytes()), expected, "{text} on {upper}");
+        }
+        assert!(matches > 1000);
+    }
+
+    #[test]
+    fn the_only_character_whose_full_lower_case_is_longer_is_the_dotted_i() {
+        let longer = (char::MIN..=char::MAX).filter(|c| c.to_lowercase().count() != 1);
+        assert_eq!(longer.collect::<String>(), "İ");
+        // UnicodeData.txt, in the column of the simple lower case: 0130 becomes 0069.
+        assert_eq!(simple_lowercase('İ'), 'i');
+    }
+
+    #[test]
+    fn ilike_matches_by_the_characters_of_the_value() {
+        // Value, pattern, and what DuckDB says.
+        for (value, pattern, expected) in [
+            ("İ", "_", true),
+            ("İ", "__", false),
+            ("İ", "i", true),
+            ("i", "İ", true),
+            ("İ", "İ", true),
+            ("İ", "i\u{307}", false),
+            ("i\u{307}", "İ_", true),
+            ("İstanbul", "i%", true),
+            ("İstanbul", "_STANBUL", true),
+            ("İSTANBUL", "istan%", true),
+            ("xİy", "%i%", true),
+            ("xİy", "%İY", true),
+            ("xİy", "___", true),
+            ("xİyİ", "%_y_", true),
+            ("Straße", "STRASSE", false),
+            ("Straße", "STRA_E", true),
+            ("Straße", "STRAẞE", true),
+            ("ẞ", "_", true),
+            ("ΟΔΟΣ", "οδοσ", true),
+            ("ΟΔΟΣ", "οδος", false),
+            ("\u{212A}", "k", true),
+            ("k", "\u{212A}", true),
+            ("Ǆ", "ǆ", true),
+            ("ǅ", "ǆ", true),
+            ("ﬁ", "FI", false),
+            ("ŉ", "_", true),
+        ] {
+            let matches = Pattern::new(pattern, true).matches(value.as_bytes());
+            assert_eq!(matches, expected, "{value} ILIKE {pattern}");
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_not_utf8_are_one_character_each() {
+        assert!(Pattern::new("a__", false).matches(b"a\xff\xfe"));
+        assert!(Pattern::new("a%z", false).matches(b"a\xffz"));
+        assert!(!Pattern::new("a_", false).matches(b"a\xff\xfe"));
+    }
+}

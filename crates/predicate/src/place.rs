@@ -1,0 +1,196 @@
+//! Where a literal stands among the values that a column can hold.
+
+use std::cmp::Ordering;
+
+use arrow_buffer::i256;
+use arrow_schema::{DataType, Field, TimeUnit};
+use bytes::Bytes;
+use half::f16;
+
+use crate::moment;
+use crate::number::{Floor, Number};
+use crate::syntax::{Literal, Special};
+use crate::type_name::{is_uuid, value_type};
+use crate::value::Value;
+
+pub(crate) const NANOS_PER_SECOND: i128 = 1_000_000_000;
+pub(crate) const NANOS_PER_DAY: i128 = 86_400 * NANOS_PER_SECOND;
+
+/// A literal as seen from a column's type.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Place {
+    /// The type has exactly this value.
+    At(Value),
+    /// The type has the value here, and the literal lies between it and the next.
+    JustAbove(Value),
+    /// The literal is below all values of the type.
+    Below,
+    /// The literal is above all values of the type.
+    Above,
+}
+
+/// Finds the place of `literal`, which is not null, among the values of `field`; `None` if they cannot be compared.
+pub(crate) fn place(literal: &Literal, field: &Field) -> Option<Place> {
+    let data_type = value_type(field);
+    match literal {
+        Literal::Null => None,
+        Literal::Boolean(truth) => (data_type == &DataType::Boolean).then_some(Place::At(Value::Boolean(*truth))),
+        Literal::Number(number) => match data_type {
+            other if other.is_floating() => Some(float(data_type, number)),
+            DataType::Decimal32(_, scale)
+            | DataType::Decimal64(_, scale)
+            | DataType::Decimal128(_, scale)
+            | DataType::Decimal256(_, scale) => Some(among_steps(data_type, number.floor(*scale))),
+            other if other.is_integer() => Some(among_steps(data_type, number.floor(0))),
+            _ => None,
+        },
+        Literal::Float(value) => special(*value, data_type),
+        Literal::String(text) => string(text, field, data_type),
+        Literal::Bytes(bytes) => binary(bytes, data_type),
+        Literal::Uuid(bytes) => binary(bytes, data_type),
+        Literal::Date(days) => instant(i128::from(*days) * NANOS_PER_DAY, data_type),
+        Literal::Timestamp(nanos) => instant(*nanos, data_type),
+        Literal::Time(nanos) => time(*nanos, data_type),
+    }
+}
+
+fn string(text: &str, field: &Field, data_type: &DataType) -> Option<Place> {
+    match data_type {
+        other if other.is_string() => Some(Place::At(Value::Bytes(Bytes::copy_from_slice(text.as_bytes())))),
+        DataType::FixedSizeBinary(16) if is_uuid(field) => binary(&moment::parse_uuid(text)?, data_type),
+        DataType::Date32 | DataType::Date64 => {
+            let midnight = moment::parse_date(text).map(|days| i128::from(days) * NANOS_PER_DAY);
+            instant(midnight.or_else(|| moment::parse_timestamp(text))?, data_type)
+        }
+        DataType::Timestamp(..) => instant(moment::parse_timestamp(text)?, data_type),
+        DataType::Time32(_) | DataType::Time64(_) => time(moment::parse_time(text)?, data_type),
+        // What number literals have no way to say.
+        other if other.is_floating() => special(Special::parse(text)?, data_type),
+        // Files without the annotation of strings are common: there the bytes of the text are meant.
+        other if other.is_binary() || matches!(other, DataType::FixedSizeBinary(_)) => {
+            binary(text.as_bytes(), data_type)
+        }
+        _ => None,
+    }
+}
+
+/// NaN or an infinity. Numbers that are not floats lie between the infinities.
+fn special(special: Special, data_type: &DataType) -> Option<Place> {
+    match data_type {
+        other if other.is_floating() => Some(Place::At(Value::Float(special.value()))),
+        other if other.is_numeric() => Some(match special {
+            Special::NegativeInfinity => Place::Below,
+            Special::Infinity | Special::NotANumber => Place::Above,
+        }),
+        _ => None,
+    }
+}
+
+fn binary(bytes: &[u8], data_type: &DataType) -> Option<Place> {
+    match data_type {
+        DataType::FixedSizeBinary(length) if usize::try_from(*length) != Ok(bytes.len()) => None,
+        other if other.is_binary() || matches!(other, DataType::FixedSizeBinary(_)) => {
+            Some(Place::At(Value::Bytes(Bytes::copy_from_slice(bytes))))
+        }
+        _ => None,
+    }
+}
+
+/// A number with a point or an exponent is the nearest float of the column's own precision, so that `x = 0.1` finds what
+/// `0.1` was stored as. An integer is exact.
+fn float(data_type: &DataType, number: &Number) -> Place {
+    let (nearest, largest) = match data_type {
+        DataType::Float16 => (f64::from(f16::from_f64(number.to_f64())), f64::from(f16::MAX)),
+        DataType::Float32 => (f64::from(number.to_f32()), f64::from(f32::MAX)),
+        _ => (number.to_f64(), f64::MAX),
+    };
+    // No number is as large as infinity.
+    if nearest == f64::INFINITY {
+        return Place::JustAbove(Value::Float(largest));
+    }
+    if nearest == f64::NEG_INFINITY {
+        return Place::JustAbove(Value::Float(nearest));
+    }
+    if !number.is_written_as_integer() {
+        return Place::At(Value::Float(nearest));
+    }
+    match number.compare_whole(nearest) {
+        Ordering::Equal => Place::At(Value::Float(nearest)),
+        Ordering::Greater => Place::JustAbove(Value::Float(nearest)),
+        Ordering::Less => Place::JustAbove(Value::Float(next_down(nearest, data_type))),
+    }
+}
+
+/// The float of the type that comes before `value`.
+fn next_down(value: f64, data_type: &DataType) -> f64 {
+    match data_type {
+        DataType::Float16 => {
+            let bits = f16::from_f64(value).to_bits();
+            // The magnitude of negative numbers grows with their bits.
+            f64::from(f16::from_bits(if value > 0.0 { bits - 1 } else { bits + 1 }))
+        }
+        DataType::Float32 => f64::from((value as f32).next_down()),
+        _ => value.next_down(),
+    }
+}
+
+/// A point in time, in nanoseconds since 1970, among dates or timestamps.
+fn instant(nanos: i128, data_type: &DataType) -> Option<Place> {
+    let unit = match data_type {
+        DataType::Date32 => NANOS_PER_DAY,
+        DataType::Date64 => NANOS_PER_SECOND / 1000,
+        DataType::Timestamp(unit, _) => nanos_per(*unit),
+        _ => return None,
+    };
+    Some(among_units(nanos, unit, data_type))
+}
+
+/// A time of day, in nanoseconds since midnight.
+fn time(nanos: i64, data_type: &DataType) -> Option<Place> {
+    match data_type {
+        DataType::Time32(unit) | DataType::Time64(unit) => Some(among_units(nanos.into(), nanos_per(*unit), data_type)),
+        _ => None,
+    }
+}
+
+pub(crate) fn nanos_per(unit: TimeUnit) -> i128 {
+    match unit {
+        TimeUnit::Second => NANOS_PER_SECOND,
+        TimeUnit::Millisecond => NANOS_PER_SECOND / 1000,
+        TimeUnit::Microsecond => 1000,
+        TimeUnit::Nanosecond => 1,
+    }
+}
+
+fn among_units(nanos: i128, unit: i128, data_type: &DataType) -> Place {
+    let steps = Some(i256::from_i128(nanos.div_euclid(unit)));
+    among_steps(data_type, Floor { steps, exact: nanos.rem_euclid(unit) == 0, negative: nanos < 0 })
+}
+
+fn among_steps(data_type: &DataType, floor: Floor) -> Place {
+    let outside = if floor.negative { Place::Below } else { Place::Above };
+    match floor.steps.and_then(|steps| stored(data_type, steps)) {
+        Some(value) if floor.exact => Place::At(value),
+        Some(value) => Place::JustAbove(value),
+        None => outside,
+    }
+}
+
+/// The value that a type stores as the integer `steps`; `None` if it cannot.
+fn stored(data_type: &DataType, steps: i256) -> Option<Value> {
+    let range = match data_type {
+        DataType::Decimal256(..) => return Some(Value::Wide(steps)),
+        DataType::Int8 => i8::MIN.into()..=i8::MAX.into(),
+        DataType::Int16 => i16::MIN.into()..=i16::MAX.into(),
+        DataType::UInt8 => 0..=u8::MAX.into(),
+        DataType::UInt16 => 0..=u16::MAX.into(),
+        DataType::UInt32 => 0..=u32::MAX.into(),
+        DataType::UInt64 => 0..=u64::MAX.into(),
+        DataType::Int32 | DataType::Date32 | DataType::Time32(_) | DataType::Decimal32(..) => {
+            i32::MIN.into()..=i32::MAX.into()
+        }
+        DataType::Decimal128(..) => i128::MIN..=i128::MAX,
+        _ => i64::MIN.into()..=i64::MAX.into(),
+    };
+    steps.to_i128().filter(|value| range.contains(value)).map(Value::Int)
+}
