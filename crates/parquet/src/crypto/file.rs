@@ -7,7 +7,7 @@ use parquet::file::metadata::ColumnChunkMetaData;
 
 use super::PageDecryptor;
 use crate::error::{Error, Result};
-use crate::page::thrift::{ThriftError, ThriftReader, WireType};
+use lath_format::thrift::{ThriftError, ThriftReader, WireType};
 
 /// Decrypts the pages of one file.
 pub(crate) struct FileDecryptor {

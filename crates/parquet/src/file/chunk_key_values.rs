@@ -7,7 +7,7 @@ use bytes::Bytes;
 use super::ParquetFile;
 use super::footer::Footer;
 use crate::error::{Error, Result};
-use crate::page::thrift::{ThriftError, ThriftReader, WireType};
+use lath_format::thrift::{ThriftError, ThriftReader, WireType};
 
 /// For each row group and column with key-value metadata, that list as it stands in the footer, in Thrift's compact protocol.
 pub(crate) type ChunkKeyValues = HashMap<(usize, usize), Bytes>;

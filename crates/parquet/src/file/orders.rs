@@ -6,7 +6,7 @@
 use parquet::basic::ColumnOrder;
 use parquet::file::metadata::ParquetMetaData;
 
-use crate::page::thrift::{ThriftError, ThriftReader, WireType};
+use lath_format::thrift::{ThriftError, ThriftReader, WireType};
 
 /// The number of `IEEE_754_TOTAL_ORDER` in the union `ColumnOrder`.
 const TOTAL_ORDER: i16 = 2;

@@ -7,8 +7,8 @@ use std::ops::Range;
 
 use crate::error::{Error, Result};
 use crate::options::Limits;
-use crate::page::thrift::{ThriftError, ThriftReader, WireType};
 use crate::schema::DEEPEST_SCHEMA;
+use lath_format::thrift::{ThriftError, ThriftReader, WireType};
 
 /// The `parquet` crate numbers row groups by signed 16-bit integers.
 const MOST_ROW_GROUPS: usize = i16::MAX as usize + 1;

@@ -3,8 +3,8 @@
 //! The `parquet` crate takes a field's type from its number and loses its way where the footer says otherwise: Dremio put a
 //! list where `bloom_filter_length` is now.
 
-use crate::page::thrift::{ThriftError, ThriftReader, WireType};
 use crate::write::ThriftWriter;
+use lath_format::thrift::{ThriftError, ThriftReader, WireType};
 
 /// A copy of a `FileMetaData` without the optional fields of column chunks whose type is not the one that the format gives
 /// their number.

@@ -17,7 +17,6 @@ mod encoding;
 mod header;
 mod places;
 mod reader;
-pub(crate) mod thrift;
 mod version;
 mod window;
 

@@ -3,7 +3,7 @@
 //! <https://github.com/apache/parquet-format/blob/master/PageIndex.md>
 
 use super::ChunkSpec;
-use super::thrift::{ThriftError, ThriftReader, WireType};
+use lath_format::thrift::{ThriftError, ThriftReader, WireType};
 
 /// The data pages of a chunk, in their order.
 #[derive(Debug, PartialEq, Eq)]

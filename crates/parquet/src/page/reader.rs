@@ -7,13 +7,13 @@ use super::chunk::ChunkSpec;
 use super::encoding::Encoding;
 use super::header::{DataHeaderV1, DataHeaderV2, DictionaryHeader, PageHeader, PageKind};
 use super::places::PagePlaces;
-use super::thrift::ThriftError;
 use super::window::Window;
 use super::{BitOrder, DataPage, DictionaryPage, Levels, Page};
 use crate::codec::Decompressor;
 use crate::crypto::{PageDecryptor, PageModule};
 use crate::error::{Error, Result};
 use crate::options::Limits;
+use lath_format::thrift::ThriftError;
 use lath_source::ByteRanges;
 
 /// Bytes that are looked at first for a page header; most have fewer than 100.

@@ -7,8 +7,8 @@ use lath_kernels::{bloom, xxhash};
 
 use super::options::BloomFilter;
 use super::physical::Values;
-use super::thrift::ThriftWriter;
 use crate::error::Result;
+use lath_format::thrift::ThriftWriter;
 
 /// The smallest filter: one block.
 const MIN_BYTES: usize = 32;

@@ -15,7 +15,7 @@ use super::schema::{WriteSchema, is_encoded_alike};
 use crate::error::{Error, Result};
 use crate::file::ParquetFile;
 use crate::page::ChunkSpec;
-use crate::page::thrift::{ThriftError, ThriftReader, WireType};
+use lath_format::thrift::{ThriftError, ThriftReader, WireType};
 
 /// Chunks are copied in pieces of this size.
 const PIECE_BYTES: u64 = 8 << 20;

@@ -33,7 +33,6 @@ mod stripe;
 mod striped;
 mod summary;
 mod target;
-mod thrift;
 
 pub use file::ParquetWriter;
 pub use options::{
@@ -45,8 +44,8 @@ pub use sort::{MergedBatches, SortOptions, SortedBatches, Sorter, SortingWriter}
 pub use summary::{ChosenEncoding, ColumnSummary, WriteSummary};
 pub use target::{AtomicFile, AtomicFiles, Uncommitted};
 
+pub(crate) use lath_format::thrift::ThriftWriter;
 pub(crate) use striped::Striped;
-pub(crate) use thrift::ThriftWriter;
 
 use bytes::Bytes;
 use parquet::basic::Encoding;

@@ -10,9 +10,9 @@ use parquet::basic::{Compression, Encoding, PageType};
 
 use super::options::PageVersion;
 use super::segments::{SEGMENT_BYTES, Segments};
-use super::thrift::ThriftWriter;
 use crate::codec::Compressor;
 use crate::error::{Error, Result};
+use lath_format::thrift::ThriftWriter;
 
 /// Bytes kept free before a page for its header: sixteen fields of at most six bytes.
 const HEADER_ROOM: usize = 96;

@@ -14,9 +14,9 @@ use parquet::file::page_index::offset_index::OffsetIndexMetaData;
 use super::NanCounts;
 use super::output::Output;
 use super::row_group::{Index, RowGroups, signed, too_long};
-use super::thrift::ThriftWriter;
 use crate::error::Result;
-use crate::page::thrift::{ThriftError, ThriftReader, WireType};
+use lath_format::thrift::ThriftWriter;
+use lath_format::thrift::{ThriftError, ThriftReader, WireType};
 
 /// Writes the indexes and notes in the chunks' metadata where they are.
 pub(super) fn write<W: Write>(row_groups: &mut RowGroups, output: &mut Output<W>) -> Result<()> {

@@ -5,10 +5,10 @@
 
 use super::row_group::RowGroup;
 use super::schema::{LeafSchema, WriteSchema};
-use super::thrift::ThriftWriter;
 use crate::error::{Error, Result};
 use crate::file::KEY_VALUE_METADATA;
-use crate::page::thrift::{ThriftError, ThriftReader, WireType};
+use lath_format::thrift::ThriftWriter;
+use lath_format::thrift::{ThriftError, ThriftReader, WireType};
 
 /// The number of `nan_count` in `Statistics`, after all fields that the crate writes.
 const NAN_COUNT: i16 = 9;

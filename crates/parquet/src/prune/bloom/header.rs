@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use lath_kernels::bloom::BLOCK_LEN;
 
-use crate::page::thrift::{ThriftReader, WireType};
+use lath_format::thrift::{ThriftReader, WireType};
 
 /// Bytes within which a header has to end; those that are written have about 17.
 pub(super) const MAX_HEADER_LEN: u64 = 64;

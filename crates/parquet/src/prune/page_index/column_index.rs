@@ -4,7 +4,7 @@ use parquet::schema::types::ColumnDescriptor;
 
 use super::super::bounds::{BoundReader, Read};
 use super::super::domain::Domain;
-use crate::page::thrift::{ThriftError, ThriftReader, WireType};
+use lath_format::thrift::{ThriftError, ThriftReader, WireType};
 
 /// A `ColumnIndex`, borrowed from its bytes; all lists have an element for each page.
 #[derive(Debug, Default)]

@@ -1,6 +1,4 @@
-//! The Thrift compact protocol, as far as headers are written in it.
-//!
-//! <https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md>
+//! Writes structures field by field.
 
 const TRUE: u8 = 1;
 const FALSE: u8 = 2;
@@ -12,52 +10,59 @@ const STRUCT: u8 = 12;
 
 /// Appends one structure to a buffer, field by field in the order of their numbers.
 #[derive(Debug)]
-pub(crate) struct ThriftWriter<'a> {
+pub struct ThriftWriter<'a> {
     out: &'a mut Vec<u8>,
     previous: i16,
 }
 
 impl<'a> ThriftWriter<'a> {
-    pub(crate) fn new(out: &'a mut Vec<u8>) -> Self {
+    /// Begins a structure at the end of `out`.
+    pub fn new(out: &'a mut Vec<u8>) -> Self {
         Self { out, previous: 0 }
     }
 
     /// Goes on with a structure whose last field so far has the number `previous`.
-    pub(crate) fn after(out: &'a mut Vec<u8>, previous: i16) -> Self {
+    pub fn after(out: &'a mut Vec<u8>, previous: i16) -> Self {
         Self { out, previous }
     }
 
-    pub(crate) fn bool(&mut self, id: i16, value: bool) {
+    /// A boolean.
+    pub fn bool(&mut self, id: i16, value: bool) {
         self.begin(id, if value { TRUE } else { FALSE });
     }
 
-    pub(crate) fn i32(&mut self, id: i16, value: i32) {
+    /// A 32-bit integer.
+    pub fn i32(&mut self, id: i16, value: i32) {
         self.begin(id, I32);
         self.integer(value.into());
     }
 
-    pub(crate) fn i64(&mut self, id: i16, value: i64) {
+    /// A 64-bit integer.
+    pub fn i64(&mut self, id: i16, value: i64) {
         self.begin(id, I64);
         self.integer(value);
     }
 
     /// A structure within this one, whose fields `write` appends.
-    pub(crate) fn structure(&mut self, id: i16, write: impl FnOnce(&mut ThriftWriter<'_>)) {
+    pub fn structure(&mut self, id: i16, write: impl FnOnce(&mut ThriftWriter<'_>)) {
         self.begin(id, STRUCT);
         let mut inner = ThriftWriter::new(self.out);
         write(&mut inner);
         inner.end();
     }
 
-    pub(crate) fn bools(&mut self, id: i16, values: impl ExactSizeIterator<Item = bool>) {
+    /// A list of booleans.
+    pub fn bools(&mut self, id: i16, values: impl ExactSizeIterator<Item = bool>) {
         self.list(id, TRUE, values, |writer, value| writer.out.push(if value { TRUE } else { FALSE }));
     }
 
-    pub(crate) fn i64s(&mut self, id: i16, values: impl ExactSizeIterator<Item = i64>) {
+    /// A list of 64-bit integers.
+    pub fn i64s(&mut self, id: i16, values: impl ExactSizeIterator<Item = i64>) {
         self.list(id, I64, values, ThriftWriter::integer);
     }
 
-    pub(crate) fn byte_strings<'b>(&mut self, id: i16, values: impl ExactSizeIterator<Item = &'b [u8]>) {
+    /// A list of byte strings.
+    pub fn byte_strings<'b>(&mut self, id: i16, values: impl ExactSizeIterator<Item = &'b [u8]>) {
         self.list(id, BINARY, values, |writer, value| {
             writer.length(value.len());
             writer.out.extend_from_slice(value);
@@ -65,7 +70,7 @@ impl<'a> ThriftWriter<'a> {
     }
 
     /// A list of structures, whose fields `write` appends.
-    pub(crate) fn structures<T>(
+    pub fn structures<T>(
         &mut self,
         id: i16,
         values: impl ExactSizeIterator<Item = T>,
@@ -97,18 +102,19 @@ impl<'a> ThriftWriter<'a> {
     }
 
     /// A field whose value is encoded already.
-    pub(crate) fn encoded(&mut self, id: i16, wire_type: u8, value: &[u8]) {
+    pub fn encoded(&mut self, id: i16, wire_type: u8, value: &[u8]) {
         self.begin(id, wire_type);
         self.out.extend_from_slice(value);
     }
 
-    pub(crate) fn end(self) {
+    /// Ends the structure.
+    pub fn end(self) {
         self.out.push(0);
     }
 
     /// Begins a field, whose value is to follow. Numbers are written as the difference to the one before, if that is
     /// positive and fits four bits.
-    pub(crate) fn begin(&mut self, id: i16, wire_type: u8) {
+    pub fn begin(&mut self, id: i16, wire_type: u8) {
         match id.checked_sub(self.previous).and_then(|delta| u8::try_from(delta).ok()) {
             Some(delta @ 1..=15) => self.out.push(delta << 4 | wire_type),
             _ => {

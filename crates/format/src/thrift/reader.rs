@@ -1,16 +1,16 @@
-//! The Thrift compact protocol, as far as page headers need it: integers, booleans, and skipping everything else.
+//! Reads structures field by field; whatever the caller does not know is skipped.
 //!
-//! Nothing is allocated and nothing is believed: every element costs at least a byte of input, so work is bounded by the
+//! Nothing is allocated and nothing is trusted: every element costs at least a byte of input, so work is bounded by the
 //! input's length, and nesting by [`MAX_DEPTH`].
-//!
-//! <https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md>
 
-/// Deepest nesting that is skipped; a page header nests three deep.
+use super::skip::end_of_value;
+
+/// The deepest nesting that is skipped; a footer nests seven deep.
 const MAX_DEPTH: usize = 16;
 
 /// Why a structure could not be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ThriftError {
+pub enum ThriftError {
     /// The input ends within the structure, which is at least this long in all.
     Incomplete(usize),
     /// The input breaks the protocol's rules.
@@ -19,19 +19,32 @@ pub(crate) enum ThriftError {
 
 /// The wire type of a field or element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum WireType {
+pub enum WireType {
+    /// The value `true` of a field; as the type of elements, a boolean.
     True,
+    /// The value `false` of a field; as the type of elements, a boolean.
     False,
+    /// A byte.
     I8,
+    /// A 16-bit integer.
     I16,
+    /// A 32-bit integer.
     I32,
+    /// A 64-bit integer.
     I64,
+    /// A 64-bit float.
     Double,
+    /// A byte string, or text in UTF-8.
     Binary,
+    /// A list.
     List,
+    /// A set, encoded as a list.
     Set,
+    /// A map.
     Map,
+    /// A structure, or a union.
     Struct,
+    /// A UUID.
     Uuid,
 }
 
@@ -56,32 +69,40 @@ impl WireType {
     }
 
     /// The type as the lower half of a field's header.
-    pub(crate) fn nibble(self) -> u8 {
+    pub fn nibble(self) -> u8 {
         self as u8 + 1
     }
 }
 
 /// A field's number and type; the value comes next (a boolean is its type).
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Field {
-    pub(crate) id: i16,
-    pub(crate) wire_type: WireType,
+pub struct Field {
+    /// Its number in the structure.
+    pub id: i16,
+    /// The type of its value.
+    pub wire_type: WireType,
 }
 
 /// Reads one structure after another from a slice.
 #[derive(Debug)]
-pub(crate) struct ThriftReader<'a> {
+pub struct ThriftReader<'a> {
     bytes: &'a [u8],
     position: usize,
 }
 
 impl<'a> ThriftReader<'a> {
-    pub(crate) fn new(bytes: &'a [u8]) -> Self {
+    /// Starts at the beginning of `bytes`.
+    pub fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, position: 0 }
     }
 
+    /// Starts at `position` of `bytes`; past the end there is nothing to read.
+    pub fn at(bytes: &'a [u8], position: usize) -> Self {
+        Self { bytes, position: position.min(bytes.len()) }
+    }
+
     /// Bytes read so far.
-    pub(crate) fn position(&self) -> usize {
+    pub fn position(&self) -> usize {
         self.position
     }
 
@@ -100,7 +121,10 @@ impl<'a> ThriftReader<'a> {
     }
 
     /// Calls `read` for every structure of a list, with its place in it.
-    pub(crate) fn each_structure(
+    ///
+    /// # Errors
+    /// What `read` returns, or that the list is cut short or holds something else.
+    pub fn each_structure(
         &mut self,
         mut read: impl FnMut(&mut Self, usize) -> Result<(), ThriftError>,
     ) -> Result<(), ThriftError> {
@@ -112,11 +136,26 @@ impl<'a> ThriftReader<'a> {
     }
 
     /// Calls `read` for every field of a structure; it has to take or skip the field's value.
-    pub(crate) fn each_field(
+    ///
+    /// # Errors
+    /// What `read` returns, or that the structure is cut short or malformed.
+    pub fn each_field(
         &mut self,
+        read: impl FnMut(&mut Self, Field) -> Result<(), ThriftError>,
+    ) -> Result<(), ThriftError> {
+        self.each_field_after(0, read)
+    }
+
+    /// As [`each_field`](Self::each_field), from within a structure whose last field had the number `previous`.
+    ///
+    /// # Errors
+    /// As [`each_field`](Self::each_field).
+    #[inline]
+    pub fn each_field_after(
+        &mut self,
+        mut previous: i16,
         mut read: impl FnMut(&mut Self, Field) -> Result<(), ThriftError>,
     ) -> Result<(), ThriftError> {
-        let mut previous = 0;
         while let Some(field) = self.field(previous)? {
             previous = field.id;
             read(self, field)?;
@@ -125,22 +164,61 @@ impl<'a> ThriftReader<'a> {
     }
 
     /// A 32-bit integer.
-    pub(crate) fn i32(&mut self) -> Result<i32, ThriftError> {
+    ///
+    /// # Errors
+    /// It is cut short, or too large.
+    pub fn i32(&mut self) -> Result<i32, ThriftError> {
         i32::try_from(self.integer()?).map_err(|_| ThriftError::Malformed("32-bit integer"))
     }
 
+    /// An 8-bit integer.
+    ///
+    /// # Errors
+    /// The input ends here.
+    pub fn i8(&mut self) -> Result<i8, ThriftError> {
+        self.byte().map(u8::cast_signed)
+    }
+
+    /// A 16-bit integer.
+    ///
+    /// # Errors
+    /// It is cut short, or too large.
+    pub fn i16(&mut self) -> Result<i16, ThriftError> {
+        i16::try_from(self.integer()?).map_err(|_| ThriftError::Malformed("16-bit integer"))
+    }
+
+    /// A double.
+    ///
+    /// # Errors
+    /// It is cut short.
+    pub fn double(&mut self) -> Result<f64, ThriftError> {
+        let start = self.position;
+        self.advance(8)?;
+        let bytes = self.bytes.get(start..).and_then(<[u8]>::first_chunk).copied().unwrap_or_default();
+        Ok(f64::from_le_bytes(bytes))
+    }
+
     /// A 64-bit integer.
-    pub(crate) fn i64(&mut self) -> Result<i64, ThriftError> {
+    ///
+    /// # Errors
+    /// It is cut short, or longer than ten bytes.
+    pub fn i64(&mut self) -> Result<i64, ThriftError> {
         self.integer()
     }
 
     /// A boolean that is an element of a list, a byte by itself: 1 is true, 2 is false, and 0 too for some writers.
-    pub(crate) fn bool_element(&mut self) -> Result<bool, ThriftError> {
+    ///
+    /// # Errors
+    /// The input ends here.
+    pub fn bool_element(&mut self) -> Result<bool, ThriftError> {
         self.byte().map(|byte| byte == 1)
     }
 
     /// A byte string.
-    pub(crate) fn binary(&mut self) -> Result<&'a [u8], ThriftError> {
+    ///
+    /// # Errors
+    /// It is cut short.
+    pub fn binary(&mut self) -> Result<&'a [u8], ThriftError> {
         let len = self.len()?;
         let start = self.position;
         self.advance(len)?;
@@ -148,7 +226,10 @@ impl<'a> ThriftReader<'a> {
     }
 
     /// The start of a list: the type of its elements, which come next, and their number.
-    pub(crate) fn list(&mut self) -> Result<(WireType, usize), ThriftError> {
+    ///
+    /// # Errors
+    /// It is cut short, or of a type that the protocol does not have.
+    pub fn list(&mut self) -> Result<(WireType, usize), ThriftError> {
         let header = self.byte()?;
         if header == 0 {
             // What some writers leave for an empty list.
@@ -163,9 +244,12 @@ impl<'a> ThriftReader<'a> {
     }
 
     /// Passes over an element of a list.
-    pub(crate) fn skip_element(&mut self, element: WireType) -> Result<(), ThriftError> {
-        // Elements of a footer can be megabytes. A walk that fits registers takes a third of the time of one that can say
-        // what is wrong, which is taken where something is.
+    ///
+    /// # Errors
+    /// It is cut short or malformed.
+    pub fn skip_element(&mut self, element: WireType) -> Result<(), ThriftError> {
+        // Elements of a footer can be megabytes. A walk that fits into registers takes a third of the time of one that can
+        // say what is wrong, so that one runs only after this one has failed.
         match end_of_value(self.bytes, self.position, element.nibble(), MAX_DEPTH) {
             Some(end) => {
                 self.position = end;
@@ -176,7 +260,10 @@ impl<'a> ThriftReader<'a> {
     }
 
     /// Passes over the value of `field`.
-    pub(crate) fn skip(&mut self, field: Field) -> Result<(), ThriftError> {
+    ///
+    /// # Errors
+    /// It is cut short or malformed.
+    pub fn skip(&mut self, field: Field) -> Result<(), ThriftError> {
         match field.wire_type {
             WireType::True | WireType::False => Ok(()),
             wire_type => self.skip_value(wire_type, MAX_DEPTH),
@@ -265,73 +352,6 @@ impl<'a> ThriftReader<'a> {
         }
         Err(ThriftError::Malformed("Thrift integer: too long"))
     }
-}
-
-/// Where the value of type `wire_type` ends that starts at `position`; `None` if it is malformed, or holds a map.
-fn end_of_value(bytes: &[u8], position: usize, wire_type: u8, depth: usize) -> Option<usize> {
-    let depth = depth.checked_sub(1)?;
-    let within = |end: usize| (end <= bytes.len()).then_some(end);
-    match wire_type {
-        1..=3 => within(position + 1),
-        4..=6 => end_of_varint(bytes, position),
-        7 => within(position + 8),
-        8 => {
-            let (len, start) = short_length(bytes, position)?;
-            within(start.checked_add(len)?)
-        }
-        9 | 10 => {
-            let header = *bytes.get(position)?;
-            let (len, mut end) = match header >> 4 {
-                15 => short_length(bytes, position + 1)?,
-                len => (len.into(), position + 1),
-            };
-            for _ in 0..len {
-                end = end_of_value(bytes, end, header & 0x0f, depth)?;
-            }
-            Some(end)
-        }
-        12 => {
-            let mut end = position;
-            loop {
-                let header = *bytes.get(end)?;
-                end += 1;
-                if header & 0x0f == 0 {
-                    return Some(end);
-                }
-                if header >> 4 == 0 {
-                    end = end_of_varint(bytes, end)?;
-                }
-                end = match header & 0x0f {
-                    1 | 2 => end,
-                    4..=6 => end_of_varint(bytes, end)?,
-                    wire_type => end_of_value(bytes, end, wire_type, depth)?,
-                };
-            }
-        }
-        13 => within(position + 16),
-        _ => None,
-    }
-}
-
-fn end_of_varint(bytes: &[u8], mut position: usize) -> Option<usize> {
-    while *bytes.get(position)? >= 0x80 {
-        position += 1;
-    }
-    Some(position + 1)
-}
-
-/// A length of up to four bytes, and where it ends.
-fn short_length(bytes: &[u8], mut position: usize) -> Option<(usize, usize)> {
-    let mut len = 0;
-    for shift in [0, 7, 14, 21] {
-        let byte = *bytes.get(position)?;
-        position += 1;
-        len |= usize::from(byte & 0x7f) << shift;
-        if byte < 0x80 {
-            return Some((len, position));
-        }
-    }
-    None
 }
 
 #[cfg(test)]

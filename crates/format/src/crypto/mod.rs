@@ -1,0 +1,15 @@
+//! [Modular encryption]: keys, and the modules of a file that are encrypted by themselves.
+//!
+//! ```text
+//! module  | u32 length of what follows | nonce, 12 bytes | ciphertext | tag, 16 bytes |
+//! ```
+//!
+//! [Modular encryption]: https://parquet.apache.org/docs/file-format/data-pages/encryption/
+
+mod file;
+mod keys;
+mod module;
+
+pub(crate) use file::{ColumnCrypto, FileDecryptor, Plaintext, decrypt_footer};
+pub use keys::DecryptionKeys;
+pub use module::{ChunkDecryptor, Module};

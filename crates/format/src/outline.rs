@@ -1,0 +1,241 @@
+//! One pass over a footer, which finds where things lie and decodes next to nothing.
+
+use std::ops::Range;
+
+use crate::error::{Error, Result};
+use crate::thrift::{ThriftError, ThriftReader, WireType};
+
+/// The deepest schema that is read, whatever a caller allows: schemas are walked recursively, and threads have stacks of
+/// 2 MiB.
+pub const DEEPEST_SCHEMA: usize = 512;
+
+/// Fields of `FileMetaData`, by number.
+mod field {
+    pub(super) const VERSION: i16 = 1;
+    pub(super) const SCHEMA: i16 = 2;
+    pub(super) const NUM_ROWS: i16 = 3;
+    pub(super) const ROW_GROUPS: i16 = 4;
+    pub(super) const KEY_VALUE_METADATA: i16 = 5;
+    pub(super) const CREATED_BY: i16 = 6;
+    pub(super) const COLUMN_ORDERS: i16 = 7;
+}
+
+/// Fields of `RowGroup`, by number.
+const COLUMNS: i16 = 1;
+const NUM_ROWS: i16 = 3;
+
+/// Where the parts of a `FileMetaData` are, found by one pass over its bytes.
+///
+/// ```text
+/// | version | schema | num_rows | row_groups:                                        | key_value_metadata | created_by | column_orders |
+///           \ range /           | chunk … chunk | num_rows, … | chunk … chunk | … |   \ range /
+///                                 ^ chunk_starts  ^ tails       ^ chunk_starts
+/// ```
+#[derive(Debug, Default)]
+pub(crate) struct Outline {
+    pub(crate) version: i32,
+    pub(crate) row_count: i64,
+    /// The list of schema elements.
+    pub(crate) schema: Range<usize>,
+    /// The list of pairs; empty where the file has none.
+    pub(crate) key_values: Range<usize>,
+    /// The list of column orders; empty where the file has none.
+    pub(crate) column_orders: Range<usize>,
+    pub(crate) created_by: Option<Range<usize>>,
+    /// By row group: number of rows.
+    pub(crate) row_counts: Vec<u64>,
+    /// By row group: where the fields behind the list of column chunks begin.
+    pub(crate) tails: Vec<u32>,
+    /// By row group, then by column: where the `ColumnChunk` begins.
+    pub(crate) chunk_starts: Vec<u32>,
+    /// Column chunks of each row group; all have as many.
+    pub(crate) columns: usize,
+}
+
+impl Outline {
+    /// Walks over a `FileMetaData`. Everything in it is a well-formed structure afterwards, and its schema is one tree that
+    /// is no deeper than `schema_depth`.
+    pub(crate) fn find(footer: &[u8], schema_depth: usize) -> Result<Self> {
+        if u32::try_from(footer.len()).is_err() {
+            return Err(Error::unsupported("a footer of 4 GiB or more"));
+        }
+        let mut outline = Self::default();
+        let mut refusal = None;
+        let mut seen = 0u32;
+        let walk = ThriftReader::new(footer).each_field(|reader, field| {
+            let start = reader.position();
+            match (field.id, field.wire_type) {
+                (field::VERSION, WireType::I32) => outline.version = reader.i32()?,
+                (field::SCHEMA, WireType::List) => {
+                    if let Err(error) = check_schema(reader, schema_depth)? {
+                        refusal.get_or_insert(error);
+                    }
+                    outline.schema = start..reader.position();
+                }
+                (field::NUM_ROWS, WireType::I64) => outline.row_count = reader.i64()?,
+                (field::ROW_GROUPS, WireType::List) => {
+                    if let Err(error) = outline.find_row_groups(reader)? {
+                        refusal.get_or_insert(error);
+                    }
+                }
+                (field::KEY_VALUE_METADATA, WireType::List) => {
+                    reader.skip(field)?;
+                    outline.key_values = start..reader.position();
+                }
+                (field::CREATED_BY, WireType::Binary) => {
+                    let len = reader.binary()?.len();
+                    outline.created_by = Some(reader.position() - len..reader.position());
+                }
+                (field::COLUMN_ORDERS, WireType::List) => {
+                    reader.skip(field)?;
+                    outline.column_orders = start..reader.position();
+                }
+                _ => return reader.skip(field),
+            }
+            seen |= 1 << field.id;
+            Ok(())
+        });
+        walk.map_err(|error| Error::malformed("footer", error))?;
+        if let Some(refusal) = refusal {
+            return Err(refusal);
+        }
+        for (id, name) in [
+            (field::VERSION, "version"),
+            (field::SCHEMA, "schema"),
+            (field::NUM_ROWS, "number of rows"),
+            (field::ROW_GROUPS, "list of row groups"),
+        ] {
+            if seen & 1 << id == 0 {
+                return Err(Error::corrupt(format!("malformed footer: it has no {name}")));
+            }
+        }
+        Ok(outline)
+    }
+
+    /// The outer result is that of the walk, which has to go on to the list's end whatever the inner one says.
+    fn find_row_groups(&mut self, reader: &mut ThriftReader<'_>) -> Result<Result<()>, ThriftError> {
+        let mut verdict = Ok(());
+        let mut total_rows = 0u64;
+        if !self.tails.is_empty() {
+            return Err(ThriftError::Malformed("two lists of row groups"));
+        }
+        reader.each_structure(|reader, row_group| {
+            let chunks_before = self.chunk_starts.len();
+            let mut rows = None;
+            let mut tail = None;
+            let start = reader.position();
+            reader.each_field(|reader, field| match (field.id, field.wire_type) {
+                (COLUMNS, WireType::List) => {
+                    let (element, count) = reader.list()?;
+                    if element != WireType::Struct && count > 0 {
+                        return Err(ThriftError::Malformed("list of column chunks"));
+                    }
+                    if self.chunk_starts.len() != chunks_before {
+                        return Err(ThriftError::Malformed("two lists of column chunks in a row group"));
+                    }
+                    for _ in 0..count {
+                        // The footer is shorter than 4 GiB.
+                        self.chunk_starts.push(reader.position() as u32);
+                        reader.skip_element(WireType::Struct)?;
+                    }
+                    tail = Some(reader.position());
+                    Ok(())
+                }
+                (NUM_ROWS, WireType::I64) => {
+                    rows = Some(reader.i64()?);
+                    Ok(())
+                }
+                _ => reader.skip(field),
+            })?;
+            // Where the list of columns is missing, the fields are read from the first one on.
+            self.tails.push(tail.unwrap_or(start) as u32);
+            let columns = self.chunk_starts.len() - chunks_before;
+            if row_group == 0 {
+                self.columns = columns;
+            }
+            let mut refuse = |what: String| {
+                if verdict.is_ok() {
+                    verdict = Err(Error::corrupt(format!("malformed footer: row group {row_group} {what}")));
+                }
+            };
+            if columns != self.columns {
+                refuse(format!("has {columns} columns, and the first one {}", self.columns));
+            }
+            let rows = match rows {
+                None => {
+                    refuse("does not say its number of rows".to_owned());
+                    0
+                }
+                Some(rows) => u64::try_from(rows).unwrap_or_else(|_| {
+                    refuse(format!("has {rows} rows"));
+                    0
+                }),
+            };
+            // Both are below 2⁶³ here.
+            total_rows += rows;
+            if total_rows > i64::MAX as u64 {
+                refuse("takes the file past 2⁶³ rows".to_owned());
+                total_rows = 0;
+            }
+            self.row_counts.push(rows);
+            Ok(())
+        })?;
+        Ok(verdict)
+    }
+
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.row_counts.capacity() * 8 + (self.tails.capacity() + self.chunk_starts.capacity()) * 4
+    }
+}
+
+/// The outer result is that of the walk, which has to go on to the list's end whatever the inner one says.
+fn check_schema(reader: &mut ThriftReader<'_>, schema_depth: usize) -> Result<Result<()>, ThriftError> {
+    /// The number of `SchemaElement.num_children`.
+    const NUM_CHILDREN: i16 = 5;
+    let deepest = schema_depth.min(DEEPEST_SCHEMA);
+    let (element, count) = reader.list()?;
+    if element != WireType::Struct {
+        return Err(ThriftError::Malformed("schema"));
+    }
+    let mut verdict = Ok(());
+    // Children that are still to come, for each group that is not complete: the way down from the root.
+    let mut open: Vec<usize> = Vec::new();
+    for index in 0..count {
+        let mut children = 0;
+        reader.each_field(|reader, field| {
+            match (field.id, field.wire_type) {
+                (NUM_CHILDREN, WireType::I32) => children = reader.i32()?,
+                _ => reader.skip(field)?,
+            }
+            Ok(())
+        })?;
+        if verdict.is_err() {
+            continue;
+        }
+        let remaining = count - index - 1;
+        let Some(children) = usize::try_from(children).ok().filter(|&children| children <= remaining) else {
+            verdict = Err(Error::corrupt(format!("schema element {index} claims {children} children")));
+            continue;
+        };
+        if let Some(siblings) = open.last_mut() {
+            *siblings -= 1;
+        } else if index > 0 {
+            verdict = Err(Error::corrupt("the schema has more than one root"));
+        }
+        open.push(children);
+        if open.len() > deepest + 1 {
+            verdict = Err(Error::Limit {
+                what: "depth of the schema (schema_depth)",
+                limit: deepest as u64,
+                actual: open.len() as u64 - 1,
+            });
+        }
+        while open.last() == Some(&0) {
+            open.pop();
+        }
+    }
+    if verdict.is_ok() && !open.is_empty() {
+        verdict = Err(Error::corrupt("the schema ends before its last element"));
+    }
+    Ok(verdict)
+}

@@ -1,0 +1,43 @@
+use std::fmt;
+
+/// What a page holds, by the number that the specification gives it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum PageType {
+    /// DATA_PAGE, 0.
+    DataPage,
+    /// INDEX_PAGE, 1, which nobody writes.
+    IndexPage,
+    /// DICTIONARY_PAGE, 2.
+    DictionaryPage,
+    /// DATA_PAGE_V2, 3.
+    DataPageV2,
+    /// A number that this version does not know.
+    Unknown(i32),
+}
+
+impl PageType {
+    /// The page type with the number `id`.
+    pub fn from_id(id: i32) -> Self {
+        match id {
+            0 => Self::DataPage,
+            1 => Self::IndexPage,
+            2 => Self::DictionaryPage,
+            3 => Self::DataPageV2,
+            id => Self::Unknown(id),
+        }
+    }
+}
+
+/// The name in the specification.
+impl fmt::Display for PageType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::DataPage => "DATA_PAGE",
+            Self::IndexPage => "INDEX_PAGE",
+            Self::DictionaryPage => "DICTIONARY_PAGE",
+            Self::DataPageV2 => "DATA_PAGE_V2",
+            Self::Unknown(id) => return write!(f, "page type {id}"),
+        })
+    }
+}

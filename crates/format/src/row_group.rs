@@ -1,0 +1,139 @@
+use crate::chunk::ColumnChunk;
+use crate::error::Result;
+use crate::file::FileMetaData;
+use crate::thrift::{ThriftError, ThriftReader, WireType};
+
+/// A column that the rows of a row group are sorted by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SortingColumn {
+    /// Number of the leaf column, as the file says it.
+    pub column_idx: i32,
+    /// Whether values descend.
+    pub descending: bool,
+    /// Whether nulls come first.
+    pub nulls_first: bool,
+}
+
+/// What the footer says of a row group.
+#[derive(Debug, Clone, Copy)]
+pub struct RowGroup<'a> {
+    file: &'a FileMetaData,
+    index: usize,
+}
+
+impl<'a> RowGroup<'a> {
+    /// Row group `index`, which the file has.
+    pub(crate) fn new(file: &'a FileMetaData, index: usize) -> Self {
+        Self { file, index }
+    }
+
+    /// Its number, counted from 0.
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
+    /// Number of rows.
+    pub fn num_rows(&self) -> u64 {
+        self.file.row_counts()[self.index]
+    }
+
+    /// Number of columns, which is that of the schema's leaves.
+    pub fn num_columns(&self) -> usize {
+        self.file.column_count()
+    }
+
+    /// The chunk of a leaf column; `None` if the schema does not have it.
+    pub fn column(&self, leaf: usize) -> Option<Result<ColumnChunk<'a>>> {
+        (leaf < self.num_columns()).then(|| self.file.chunk(self.index, leaf))
+    }
+
+    /// The chunks of all columns.
+    pub fn columns(&self) -> impl ExactSizeIterator<Item = Result<ColumnChunk<'a>>> + use<'a> {
+        let (file, index) = (self.file, self.index);
+        (0..file.column_count()).map(move |leaf| file.chunk(index, leaf))
+    }
+
+    /// Bytes of all pages before compression, as the file says it.
+    pub fn total_byte_size(&self) -> Option<i64> {
+        self.integer(2)
+    }
+
+    /// Bytes of all pages in the file, as the file says it; where it does not, the sum of those of its chunks that can be
+    /// read.
+    pub fn compressed_size(&self) -> u64 {
+        let stated = self.integer(6).and_then(|bytes| u64::try_from(bytes).ok()).filter(|&bytes| bytes > 0);
+        stated.unwrap_or_else(|| {
+            self.columns().flatten().map(|chunk| chunk.compressed_size()).fold(0, u64::saturating_add)
+        })
+    }
+
+    /// Offset of the first page.
+    pub fn file_offset(&self) -> Option<i64> {
+        self.integer(5)
+    }
+
+    /// Its number, as the file says it.
+    pub fn ordinal(&self) -> Option<i16> {
+        self.integer(7).and_then(|ordinal| ordinal.try_into().ok())
+    }
+
+    /// The columns that its rows are sorted by, the most significant one first.
+    pub fn sorting_columns(&self) -> Option<Vec<SortingColumn>> {
+        let mut columns = None;
+        self.each_field(|reader, field_id, wire_type| match (field_id, wire_type) {
+            (4, WireType::List) => {
+                let columns = columns.insert(Vec::new());
+                reader.each_structure(|reader, _| {
+                    columns.push(SortingColumn::read(reader)?);
+                    Ok(())
+                })?;
+                Ok(true)
+            }
+            _ => Ok(false),
+        });
+        columns
+    }
+
+    fn integer(&self, id: i16) -> Option<i64> {
+        let mut found = None;
+        self.each_field(|reader, field_id, wire_type| {
+            let is_it = field_id == id && matches!(wire_type, WireType::I16 | WireType::I32 | WireType::I64);
+            if is_it {
+                found = Some(reader.i64()?);
+            }
+            Ok(is_it)
+        });
+        found
+    }
+
+    /// Reads the fields behind the list of columns; `read` says whether it has taken the value.
+    fn each_field(&self, mut read: impl FnMut(&mut ThriftReader<'_>, i16, WireType) -> Result<bool, ThriftError>) {
+        let (mut reader, previous) = self.file.row_group_tail(self.index);
+        // The structure is well-formed; what is of another type than it should be is optional.
+        let _ = reader.each_field_after(previous, |reader, field| {
+            if read(reader, field.id, field.wire_type)? { Ok(()) } else { reader.skip(field) }
+        });
+    }
+}
+
+impl SortingColumn {
+    fn read(reader: &mut ThriftReader<'_>) -> Result<Self, ThriftError> {
+        let mut column = Self { column_idx: -1, descending: false, nulls_first: false };
+        reader.each_field(|reader, field| {
+            match (field.id, field.wire_type) {
+                (1, WireType::I32) => column.column_idx = reader.i32()?,
+                (2, value) => {
+                    column.descending = value == WireType::True;
+                    reader.skip(field)?;
+                }
+                (3, value) => {
+                    column.nulls_first = value == WireType::True;
+                    reader.skip(field)?;
+                }
+                _ => reader.skip(field)?,
+            }
+            Ok(())
+        })?;
+        Ok(column)
+    }
+}

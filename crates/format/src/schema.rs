@@ -1,0 +1,286 @@
+//! The schema of a file, from the list of elements in its footer.
+
+use std::sync::Arc;
+
+use parquet::basic::{
+    ConvertedType, DecimalType, EdgeInterpolationAlgorithm, GeographyType, GeometryType, IntType, LogicalType,
+    Repetition, TimeType, TimeUnit, Type as PhysicalType, VariantType,
+};
+pub use parquet::file::metadata::KeyValue;
+pub use parquet::schema::types::SchemaDescPtr;
+use parquet::schema::types::{SchemaDescriptor, Type, TypePtr};
+
+use crate::error::{Error, Result};
+use crate::thrift::{ThriftError, ThriftReader, WireType};
+
+/// A `SchemaElement`, as far as it could be understood.
+#[derive(Debug, Default)]
+struct Element {
+    physical_type: Option<i32>,
+    type_length: Option<i32>,
+    repetition: Option<i32>,
+    name: String,
+    children: usize,
+    converted_type: Option<i32>,
+    scale: Option<i32>,
+    precision: Option<i32>,
+    field_id: Option<i32>,
+    logical_type: Option<LogicalType>,
+}
+
+/// The schema in a list of elements, whose numbers of children have been checked.
+pub(crate) fn parse_schema(bytes: &[u8]) -> Result<SchemaDescPtr> {
+    let mut elements = Vec::new();
+    let read = ThriftReader::new(bytes).each_structure(|reader, _| {
+        elements.push(Element::read(reader)?);
+        Ok(())
+    });
+    read.map_err(|error| Error::malformed("schema", error))?;
+    let mut elements = elements.into_iter();
+    let Some(root) = elements.next() else { return Err(Error::corrupt("the file has no schema")) };
+    let fields = (0..root.children).map(|_| build(&mut elements)).collect::<Result<Vec<_>>>()?;
+    let root = Type::group_type_builder(&root.name)
+        .with_converted_type(converted_type(root.converted_type))
+        .with_logical_type(root.logical_type)
+        .with_id(root.field_id)
+        .with_fields(fields)
+        .build();
+    let root = root.map_err(|error| Error::corrupt(format!("malformed schema: {error}")))?;
+    Ok(Arc::new(SchemaDescriptor::new(Arc::new(root))))
+}
+
+fn build(elements: &mut impl Iterator<Item = Element>) -> Result<TypePtr> {
+    let Some(element) = elements.next() else {
+        return Err(Error::corrupt("the schema ends before its last element"));
+    };
+    let name = element.name.clone();
+    let refuse = |what: String| Error::corrupt(format!("malformed schema: column {name} {what}"));
+    // Thrift's own default for a field that is missing, and so what the C++ library reads.
+    let repetition = match element.repetition.unwrap_or(0) {
+        0 => Repetition::REQUIRED,
+        1 => Repetition::OPTIONAL,
+        2 => Repetition::REPEATED,
+        other => return Err(refuse(format!("has repetition type {other}"))),
+    };
+    let converted_type = converted_type(element.converted_type);
+    let Some(physical_type) = element.physical_type.filter(|_| element.children == 0) else {
+        let fields = (0..element.children).map(|_| build(elements)).collect::<Result<Vec<_>>>()?;
+        let build = |fields: Vec<TypePtr>, is_annotated: bool| {
+            let mut builder = Type::group_type_builder(&element.name)
+                .with_repetition(repetition)
+                .with_id(element.field_id)
+                .with_fields(fields);
+            if is_annotated {
+                builder = builder.with_converted_type(converted_type).with_logical_type(element.logical_type.clone());
+            }
+            builder.build()
+        };
+        let group = build(fields.clone(), true).or_else(|_| build(fields, false));
+        return group.map(Arc::new).map_err(|error| refuse(format!("is malformed: {error}")));
+    };
+    let physical_type = match physical_type {
+        0 => PhysicalType::BOOLEAN,
+        1 => PhysicalType::INT32,
+        2 => PhysicalType::INT64,
+        3 => PhysicalType::INT96,
+        4 => PhysicalType::FLOAT,
+        5 => PhysicalType::DOUBLE,
+        6 => PhysicalType::BYTE_ARRAY,
+        7 => PhysicalType::FIXED_LEN_BYTE_ARRAY,
+        other => return Err(refuse(format!("has physical type {other}, which is not known"))),
+    };
+    let length = match physical_type {
+        PhysicalType::FIXED_LEN_BYTE_ARRAY => element
+            .type_length
+            .filter(|length| *length >= 0)
+            .ok_or_else(|| refuse("is of FIXED_LEN_BYTE_ARRAY without a length".to_owned()))?,
+        _ => element.type_length.unwrap_or(-1),
+    };
+    let is_decimal =
+        converted_type == ConvertedType::DECIMAL || matches!(element.logical_type, Some(LogicalType::Decimal(_)));
+    // A scale that is missing is 0.
+    let scale = element.scale.unwrap_or(if is_decimal { 0 } else { -1 });
+    let build = |is_annotated: bool| {
+        let mut builder = Type::primitive_type_builder(&element.name, physical_type)
+            .with_repetition(repetition)
+            .with_length(length)
+            .with_precision(element.precision.unwrap_or(-1))
+            .with_scale(scale)
+            .with_id(element.field_id);
+        if is_annotated {
+            builder = builder.with_converted_type(converted_type).with_logical_type(element.logical_type.clone());
+        }
+        builder.build()
+    };
+    // An annotation that contradicts the physical type says nothing.
+    let leaf = build(true).or_else(|_| build(false));
+    leaf.map(Arc::new).map_err(|error| refuse(format!("is malformed: {error}")))
+}
+
+/// Numbers that are not known are no annotation.
+fn converted_type(id: Option<i32>) -> ConvertedType {
+    match id {
+        Some(0) => ConvertedType::UTF8,
+        Some(1) => ConvertedType::MAP,
+        Some(2) => ConvertedType::MAP_KEY_VALUE,
+        Some(3) => ConvertedType::LIST,
+        Some(4) => ConvertedType::ENUM,
+        Some(5) => ConvertedType::DECIMAL,
+        Some(6) => ConvertedType::DATE,
+        Some(7) => ConvertedType::TIME_MILLIS,
+        Some(8) => ConvertedType::TIME_MICROS,
+        Some(9) => ConvertedType::TIMESTAMP_MILLIS,
+        Some(10) => ConvertedType::TIMESTAMP_MICROS,
+        Some(11) => ConvertedType::UINT_8,
+        Some(12) => ConvertedType::UINT_16,
+        Some(13) => ConvertedType::UINT_32,
+        Some(14) => ConvertedType::UINT_64,
+        Some(15) => ConvertedType::INT_8,
+        Some(16) => ConvertedType::INT_16,
+        Some(17) => ConvertedType::INT_32,
+        Some(18) => ConvertedType::INT_64,
+        Some(19) => ConvertedType::JSON,
+        Some(20) => ConvertedType::BSON,
+        Some(21) => ConvertedType::INTERVAL,
+        _ => ConvertedType::NONE,
+    }
+}
+
+impl Element {
+    fn read(reader: &mut ThriftReader<'_>) -> Result<Self, ThriftError> {
+        let mut element = Self::default();
+        reader.each_field(|reader, field| {
+            match (field.id, field.wire_type) {
+                (1, WireType::I32) => element.physical_type = Some(reader.i32()?),
+                (2, WireType::I32) => element.type_length = Some(reader.i32()?),
+                (3, WireType::I32) => element.repetition = Some(reader.i32()?),
+                (4, WireType::Binary) => element.name = text(reader)?,
+                (5, WireType::I32) => element.children = reader.i32()?.try_into().unwrap_or(0),
+                (6, WireType::I32) => element.converted_type = Some(reader.i32()?),
+                (7, WireType::I32) => element.scale = Some(reader.i32()?),
+                (8, WireType::I32) => element.precision = Some(reader.i32()?),
+                (9, WireType::I32) => element.field_id = Some(reader.i32()?),
+                (10, WireType::Struct) => element.logical_type = logical_type(reader)?,
+                _ => reader.skip(field)?,
+            }
+            Ok(())
+        })?;
+        Ok(element)
+    }
+}
+
+fn text(reader: &mut ThriftReader<'_>) -> Result<String, ThriftError> {
+    reader.binary().map(|bytes| String::from_utf8_lossy(bytes).into_owned())
+}
+
+/// The union `LogicalType`; `None` if it is empty, or if what is in it is incomplete.
+fn logical_type(reader: &mut ThriftReader<'_>) -> Result<Option<LogicalType>, ThriftError> {
+    let mut logical_type = None;
+    reader.each_field(|reader, field| {
+        if field.wire_type != WireType::Struct {
+            return reader.skip(field);
+        }
+        let plain = match field.id {
+            1 => LogicalType::String,
+            2 => LogicalType::Map,
+            3 => LogicalType::List,
+            4 => LogicalType::Enum,
+            6 => LogicalType::Date,
+            11 => LogicalType::Unknown,
+            12 => LogicalType::Json,
+            13 => LogicalType::Bson,
+            14 => LogicalType::Uuid,
+            15 => LogicalType::Float16,
+            5 | 7 | 8 | 10 | 16 | 17 | 18 => {
+                logical_type = parameters(reader, field.id)?;
+                return Ok(());
+            }
+            field_id => LogicalType::_Unknown { field_id },
+        };
+        logical_type = Some(plain);
+        reader.skip(field)
+    })?;
+    Ok(logical_type)
+}
+
+/// A logical type with parameters, by its number in the union.
+fn parameters(reader: &mut ThriftReader<'_>, id: i16) -> Result<Option<LogicalType>, ThriftError> {
+    // By field of the structure: integers, booleans, strings and units.
+    let (mut integers, mut booleans, mut string, mut unit) = ([None; 3], [None; 3], None, None);
+    reader.each_field(|reader, field| {
+        let place = usize::try_from(field.id).ok().filter(|place| *place < 3);
+        match (place, field.wire_type) {
+            (Some(place), WireType::I32 | WireType::I16) => integers[place] = Some(reader.i32()?),
+            (Some(place), WireType::I8) => integers[place] = Some(reader.i8()?.into()),
+            (Some(place), WireType::True) => booleans[place] = Some(true),
+            (Some(place), WireType::False) => booleans[place] = Some(false),
+            (Some(1), WireType::Binary) => string = Some(text(reader)?),
+            (Some(2), WireType::Struct) => {
+                reader.each_field(|reader, field| {
+                    unit = match field.id {
+                        1 => Some(TimeUnit::MILLIS),
+                        2 => Some(TimeUnit::MICROS),
+                        3 => Some(TimeUnit::NANOS),
+                        _ => None,
+                    };
+                    reader.skip(field)
+                })?;
+            }
+            _ => reader.skip(field)?,
+        }
+        Ok(())
+    })?;
+    let time = || Some(TimeType { is_adjusted_to_u_t_c: booleans[1]?, unit: unit? });
+    Ok(match id {
+        5 => integers[2]
+            .map(|precision| LogicalType::Decimal(DecimalType { scale: integers[1].unwrap_or(0), precision })),
+        7 => time().map(LogicalType::Time),
+        8 => time().map(LogicalType::Timestamp),
+        10 => integers[1]
+            .and_then(|bits| i8::try_from(bits).ok())
+            .zip(booleans[2])
+            .map(|(bit_width, is_signed)| LogicalType::Integer(IntType { bit_width, is_signed })),
+        16 => Some(LogicalType::Variant(VariantType {
+            specification_version: integers[1].and_then(|version| i8::try_from(version).ok()),
+        })),
+        17 => Some(LogicalType::Geometry(GeometryType { crs: string })),
+        18 => {
+            Some(LogicalType::Geography(GeographyType { crs: string, algorithm: integers[2].map(edge_interpolation) }))
+        }
+        _ => None,
+    })
+}
+
+fn edge_interpolation(id: i32) -> EdgeInterpolationAlgorithm {
+    match id {
+        0 => EdgeInterpolationAlgorithm::SPHERICAL,
+        1 => EdgeInterpolationAlgorithm::VINCENTY,
+        2 => EdgeInterpolationAlgorithm::THOMAS,
+        3 => EdgeInterpolationAlgorithm::ANDOYER,
+        4 => EdgeInterpolationAlgorithm::KARNEY,
+        id => EdgeInterpolationAlgorithm::_Unknown(id),
+    }
+}
+
+/// The pairs of a list of `KeyValue`. A key or value that is not UTF-8 has replacement characters; what is no pair is left
+/// out.
+pub(crate) fn key_values(bytes: &[u8]) -> Vec<KeyValue> {
+    let mut pairs = Vec::new();
+    if bytes.is_empty() {
+        return pairs;
+    }
+    let _ = ThriftReader::new(bytes).each_structure(|reader, _| {
+        let (mut key, mut value) = (None, None);
+        reader.each_field(|reader, field| {
+            match (field.id, field.wire_type) {
+                (1, WireType::Binary) => key = Some(text(reader)?),
+                (2, WireType::Binary) => value = Some(text(reader)?),
+                _ => reader.skip(field)?,
+            }
+            Ok(())
+        })?;
+        pairs.extend(key.map(|key| KeyValue { key, value }));
+        Ok(())
+    });
+    pairs
+}

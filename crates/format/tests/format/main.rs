@@ -1,0 +1,3 @@
+//! Footers held against what the `parquet` crate reads.
+
+mod against_crate;
