@@ -4,6 +4,7 @@
 //! ([`Tier`]) that give bit-identical results; the best tier that the processor has is chosen at run time.
 //! `LATH_SIMD=scalar|sse41|avx2|avx512|neon` lowers the choice, never raises it.
 
+pub mod alp;
 pub mod bitpack;
 pub mod bloom;
 pub mod byte_array;

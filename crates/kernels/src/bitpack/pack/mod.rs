@@ -46,11 +46,11 @@ pub fn pack_u64(values: &[u64], width: u32, out: &mut [u8]) -> Result<usize, Ker
 }
 
 /// `width` is at most 32, and `out` has the bytes. So for the next one, up to 64.
-fn pack_checked_u32(values: &[u32], width: u32, out: &mut [u8]) {
+pub(crate) fn pack_checked_u32(values: &[u32], width: u32, out: &mut [u8]) {
     dispatch!(pack_u32(values, width, out): avx2);
 }
 
-fn pack_checked_u64(values: &[u64], width: u32, out: &mut [u8]) {
+pub(crate) fn pack_checked_u64(values: &[u64], width: u32, out: &mut [u8]) {
     dispatch!(pack_u64(values, width, out): avx2);
 }
 
