@@ -3,6 +3,7 @@
 //! `fuzz/` runs them under libFuzzer with a nightly compiler; `tests/seeds.rs` runs them over `fuzz/seeds` with any.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a target fails by panicking")]
 
+pub mod alp;
 pub mod bitpack;
 pub mod bloom;
 pub mod byte_stream_split;

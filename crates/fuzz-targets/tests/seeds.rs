@@ -85,7 +85,7 @@ macro_rules! targets {
 }
 
 targets! {
-    bitpack bloom byte_stream_split bytesearch codec compare delta delta_byte_array delta_length dictionary encode
+    alp bitpack bloom byte_stream_split bytesearch codec compare delta delta_byte_array delta_length dictionary encode
     encode_bytes levels page plain_byte_array predicate rle snappy store_open store_operations whole_file
 }
 

@@ -68,15 +68,28 @@ pub(super) fn power<T: Spec>(power: i32) -> T {
     format!("1e{power}").parse().unwrap()
 }
 
-/// What the integer stands for.
-pub(super) fn value_of<T: Spec>(integer: i64, exponent: u8, factor: u8) -> T {
-    T::of_integer(integer).times(power(factor.into())).times(power(-i32::from(exponent)))
+/// A pair of exponent and factor, with its powers of ten.
+pub(super) struct Pair<T> {
+    up: [T; 2],
+    down: [T; 2],
 }
 
-/// The integer that stands for the value and gives it back bit by bit, if there is one.
-pub(super) fn integer_of<T: Spec>(value: T, exponent: u8, factor: u8) -> Option<i64> {
-    let integer = value.times(power(exponent.into())).times(power(-i32::from(factor))).nearest_integer()?;
-    (value_of::<T>(integer, exponent, factor).bits() == value.bits()).then_some(integer)
+impl<T: Spec> Pair<T> {
+    pub(super) fn new(exponent: u8, factor: u8) -> Self {
+        let (exponent, factor) = (i32::from(exponent), i32::from(factor));
+        Self { up: [power(exponent), power(-factor)], down: [power(factor), power(-exponent)] }
+    }
+
+    /// What the integer stands for.
+    fn value_of(&self, integer: i64) -> T {
+        T::of_integer(integer).times(self.down[0]).times(self.down[1])
+    }
+
+    /// The integer that stands for the value and gives it back bit by bit, if there is one.
+    pub(super) fn integer_of(&self, value: T) -> Option<i64> {
+        let integer = value.times(self.up[0]).times(self.up[1]).nearest_integer()?;
+        (self.value_of(integer).bits() == value.bits()).then_some(integer)
+    }
 }
 
 /// A vector as a page has it, before it is written down.
@@ -92,10 +105,8 @@ pub(super) struct Vector<T> {
 
 impl<T: Spec> Vector<T> {
     pub(super) fn values(&self) -> Vec<T> {
-        let value = |&packed: &u64| {
-            let integer = self.base.wrapping_add(packed).cast_signed();
-            value_of(integer, self.exponent, self.factor)
-        };
+        let pair = Pair::new(self.exponent, self.factor);
+        let value = |&packed: &u64| pair.value_of(self.base.wrapping_add(packed).cast_signed());
         let mut values: Vec<T> = self.packed.iter().map(value).collect();
         for &(position, exception) in &self.exceptions {
             values[usize::from(position)] = exception;

@@ -18,7 +18,7 @@ fn encoded<T: Float>(values: &[T], candidates: &Candidates<T>) -> Vec<u8> {
 fn mixed<T: Spec>(random: &mut Seeded, len: usize) -> Vec<T> {
     let unusual = awkward::<T>();
     let kind = random.u8(..6);
-    let digits = random.i32(..8);
+    let digits = random.i32(0..8);
     let mut value = || match kind {
         0 => T::of_bits(random.u64(..)),
         1 => unusual[random.usize(..unusual.len())],
@@ -81,7 +81,8 @@ fn check_digits<T: Float + Spec>(tier: Tier) {
         let mut integers = [[T::Bits::default(); BLOCK]];
         let mut misses = [0xa5];
         let (min, max) = T::digitize(&[block], &scale, &mut integers, &mut misses);
-        let expected = block.map(|value| reference::integer_of(value, scale.exponent, scale.factor));
+        let pair = reference::Pair::new(scale.exponent, scale.factor);
+        let expected = block.map(|value| pair.integer_of(value));
         for (bit, (&expected, &value)) in expected.iter().zip(&block).enumerate() {
             let got = (misses[0] >> bit & 1 == 0).then(|| integers[0][bit].into());
             let expected = expected.map(|integer| T::truncate(integer.cast_unsigned()).into());
@@ -102,7 +103,7 @@ fn check_digits<T: Float + Spec>(tier: Tier) {
 #[test]
 fn every_tier_makes_the_integers_of_the_specification() {
     Tier::for_each_available(|tier| {
-        for _ in 0..10 {
+        for _ in 0..4 {
             check_digits::<f32>(tier);
             check_digits::<f64>(tier);
         }
