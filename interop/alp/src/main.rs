@@ -5,20 +5,16 @@
 //! lath-interop-alp PAGES [FILE]      FILE is kept
 //! ```
 
-mod columns;
-mod peer;
-
-use std::error::Error;
 use std::fmt::Debug;
 use std::fs::File;
 
-use columns::Value;
+use bytes::Bytes;
+use lath_interop_alp::columns::Value;
+use lath_interop_alp::{Outcome, columns, peer};
 use lath_kernels::alp::{self, Candidates};
 use parquet::basic::Encoding;
 use parquet::column::page::Page;
 use parquet::file::reader::{FileReader, SerializedFileReader};
-
-type Outcome<T> = Result<T, Box<dyn Error>>;
 
 fn main() -> Outcome<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -53,7 +49,7 @@ fn exchange<T: Value>(random: &mut fastrand::Rng) -> Outcome<(usize, usize)> {
     let mut page = vec![0; alp::max_encoded_len::<T>(len)];
     let page_len = alp::encode(&values, &Candidates::find(&values), &mut page)?;
     page.truncate(page_len);
-    compare(&peer::decode::<T>(page, len)?, &values);
+    compare(&peer::decode::<T>(Bytes::from(page), len)?, &values);
 
     let page = peer::encode::<T>(&values)?;
     assert_eq!(alp::value_count(&page)?, len);

@@ -21,9 +21,9 @@ fn descriptor<T: DataType>() -> ColumnDescPtr {
 }
 
 /// The values of a page.
-pub fn decode<T: Value>(page: Vec<u8>, count: usize) -> Result<Vec<T>> {
+pub fn decode<T: Value>(page: Bytes, count: usize) -> Result<Vec<T>> {
     let page = Page::DataPage {
-        buf: Bytes::from(page),
+        buf: page,
         num_values: count as u32,
         encoding: Encoding::ALP,
         def_level_encoding: Encoding::RLE,

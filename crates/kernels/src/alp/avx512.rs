@@ -42,8 +42,9 @@ avx512! {
         let mut bytes = packed.skip(blocks * 16).bytes;
         for part in rest.chunks_mut(16) {
             let values = convert(load_some(bytes));
+            let mask = first_16(part.len());
             // SAFETY: the mask has as many values as the part.
-            unsafe { _mm512_mask_storeu_ps(part.as_mut_ptr(), first_16(part.len()), values) };
+            unsafe { _mm512_mask_storeu_ps(part.as_mut_ptr(), mask, values) };
             bytes = bytes.get(2 * width..).unwrap_or_default();
         }
     }
@@ -79,8 +80,9 @@ avx512! {
         let mut bytes = packed.skip(blocks * 8).bytes;
         for part in rest.chunks_mut(8) {
             let values = convert(load_some(bytes));
+            let mask = first_8(part.len());
             // SAFETY: the mask has as many values as the part.
-            unsafe { _mm512_mask_storeu_pd(part.as_mut_ptr(), first_8(part.len()), values) };
+            unsafe { _mm512_mask_storeu_pd(part.as_mut_ptr(), mask, values) };
             bytes = bytes.get(width..).unwrap_or_default();
         }
     }

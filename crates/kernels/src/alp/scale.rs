@@ -56,9 +56,22 @@ impl<T: Float> Scale<T> {
         Self { exponent: 0, factor: 0, to_integer: [*one; 2], to_value: [*one; 2] }
     }
 
-    /// All pairs, those with large exponents and factors first.
+    /// How many exponents there are, from 0 on.
+    pub(super) fn count_exponents() -> u8 {
+        T::POWERS.positive.len() as u8
+    }
+
+    /// The pair's number among all of its type.
+    pub(super) fn number(&self) -> usize {
+        let (exponent, factor) = (usize::from(self.exponent), usize::from(self.factor));
+        exponent * (exponent + 1) / 2 + factor
+    }
+
+    /// All pairs: the one that takes integers as they are, then those with large exponents and factors before others, as the
+    /// paper prefers them.
     pub(super) fn all() -> impl Iterator<Item = Self> {
-        let exponents = (0..T::POWERS.positive.len() as u8).rev();
-        exponents.flat_map(|exponent| (0..=exponent).rev().filter_map(move |factor| Self::new(exponent, factor)))
+        let exponents = (0..Self::count_exponents()).rev();
+        let pairs = exponents.flat_map(|exponent| (0..=exponent).rev().filter_map(move |f| Self::new(exponent, f)));
+        std::iter::once(Self::integers()).chain(pairs)
     }
 }

@@ -8,10 +8,13 @@ use super::{BLOCK, Float, VECTOR};
 
 /// Pairs that are kept at most, as the paper has it.
 const MAX_PAIRS: usize = 5;
-/// Vectors of which values are tried: as many again make no difference where data are alike.
+/// Vectors of which values are tried, and how many of each.
 const SAMPLED: usize = 8;
+const SAMPLE: usize = 256;
 /// Another pair is kept if it saves one part in this many of what the sample takes.
-const WORTHWHILE: usize = 100;
+const WORTHWHILE: usize = 50;
+/// Other pairs that move the point as far are tried if with one of them one value in this many is no miss.
+const PROMISING: usize = 8;
 
 /// The pairs of exponent and factor that vectors are encoded with, up to five: each vector takes the best of them.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -21,40 +24,36 @@ pub struct Candidates<T: private::Float> {
 }
 
 impl<T: Float> Candidates<T> {
-    /// Finds pairs that suit the values, by 64 of each of up to eight vectors: 190 pairs (for `f32` 66) are tried on them.
+    /// Finds pairs that suit the values, by 256 of each of up to eight vectors.
     ///
-    /// That takes about as long as encoding 100,000 values, so it pays to find them once for a column chunk.
+    /// That takes about as long as encoding 50,000 values, so it pays to find them once for a column chunk.
     pub fn find(values: &[T]) -> Self {
-        let sample = Sample::new(values);
         let mut integers = Integers::default();
-        // What each of the sampled vectors takes with the pairs so far, from having exceptions alone.
-        let mut best = [BLOCK * exception::<T>(); SAMPLED];
-        let mut candidates = Self { pairs: [Scale::integers(); MAX_PAIRS], count: 0 };
-        let mut lens = [[0_u16; SAMPLED]; MAX_ALL_PAIRS];
-        for (scale, lens) in Scale::all().zip(&mut lens) {
-            for (values, len) in sample.blocks().iter().zip(lens) {
-                *len = integers.measure(values, &scale).len_bytes as u16;
-            }
+        let mut lens = [[u16::MAX; SAMPLED]; MAX_ALL_PAIRS];
+        let mut best = [0_u16; SAMPLED];
+        let mut sampled = 0;
+        for (index, vector) in sampled_vectors(values).enumerate() {
+            best[index] = (SAMPLE * exception::<T>()) as u16;
+            measure_promising(&spread::<T, SAMPLE>(vector), &mut integers, |pair, len| lens[pair][index] = len);
+            sampled += 1;
         }
-        let sampled = sample.blocks().len();
         let best = &mut best[..sampled];
+        let mut candidates = Self { pairs: [Scale::integers(); MAX_PAIRS], count: 0 };
         while candidates.count < MAX_PAIRS {
-            let together =
-                |lens: &[u16; SAMPLED]| -> usize { best.iter().zip(lens).map(|(&a, &b)| a.min(b.into())).sum() };
-            // Of pairs that are as good, the first: the one with the largest exponent.
-            let Some((len, scale, lens)) =
-                Scale::all().zip(&lens).map(|(scale, lens)| (together(lens), scale, lens)).min_by_key(|&(len, ..)| len)
-            else {
-                break;
+            let total = |scale: &Scale<T>| -> usize {
+                best.iter().zip(&lens[scale.number()]).map(|(&best, &len)| usize::from(best.min(len))).sum()
             };
-            let before: usize = best.iter().sum();
-            if candidates.count > 0 && len + before / WORTHWHILE >= before || len == before {
+            // Of pairs that are as good, the first.
+            let Some(scale) = Scale::all().min_by_key(total) else { break };
+            let (before, after): (usize, usize) = (best.iter().map(|&len| usize::from(len)).sum(), total(&scale));
+            let needed = if candidates.count == 0 { 1 } else { before / WORTHWHILE + 1 };
+            if before - after < needed {
                 break;
             }
             candidates.pairs[candidates.count] = scale;
             candidates.count += 1;
-            for (best, &len) in best.iter_mut().zip(lens) {
-                *best = (*best).min(len.into());
+            for (best, &len) in best.iter_mut().zip(&lens[scale.number()]) {
+                *best = len.min(*best);
             }
         }
         candidates.count = candidates.count.max(1);
@@ -72,13 +71,39 @@ impl<T: Float> Candidates<T> {
         if let [only] = pairs {
             return *only;
         }
-        let sample = spread(vector);
+        let sample = spread::<T, BLOCK>(vector);
         pairs.iter().copied().min_by_key(|scale| integers.measure(&sample, scale).len_bytes).unwrap_or(self.pairs[0])
     }
 }
 
 /// Pairs of the type that has more.
 const MAX_ALL_PAIRS: usize = 190;
+
+/// Calls `found` with the number of a pair and the bytes that the sample takes, for all pairs but those that move the point
+/// to where the sample has few integers, or further than the best one does.
+fn measure_promising<T: Float>(sample: &[T; SAMPLE], integers: &mut Integers<T>, mut found: impl FnMut(usize, u16)) {
+    let mut best = usize::MAX;
+    for digits in 0..Scale::<T>::count_exponents() {
+        let with_factor = |factor: u8| Scale::new(digits + factor, factor);
+        let Some(first) = with_factor(0) else { break };
+        let measure = integers.measure(sample, &first);
+        // Every digit more makes all integers longer.
+        if measure.packed_len() >= best {
+            break;
+        }
+        let mut take = |scale: &Scale<T>, len: usize| {
+            best = best.min(len);
+            found(scale.number(), len as u16);
+        };
+        take(&first, measure.len_bytes);
+        if SAMPLE - measure.miss_count < SAMPLE / PROMISING {
+            continue;
+        }
+        for scale in (1..).map_while(with_factor) {
+            take(&scale, integers.measure(sample, &scale).len_bytes);
+        }
+    }
+}
 
 /// About how long the page would be that [`encode`](super::encode) makes of the values: exact up to eight vectors, of more
 /// values reckoned from as many.
@@ -105,28 +130,7 @@ fn sampled_vectors<T>(values: &[T]) -> impl Iterator<Item = &[T]> {
     })
 }
 
-/// Values of sampled vectors.
-struct Sample<T> {
-    blocks: [[T; BLOCK]; SAMPLED],
-    count: usize,
-}
-
-impl<T: Float> Sample<T> {
-    fn new(values: &[T]) -> Self {
-        let mut sample = Self { blocks: [[T::default(); BLOCK]; SAMPLED], count: 0 };
-        for (block, vector) in sample.blocks.iter_mut().zip(sampled_vectors(values)) {
-            *block = spread(vector);
-            sample.count += 1;
-        }
-        sample
-    }
-
-    fn blocks(&self) -> &[[T; BLOCK]] {
-        &self.blocks[..self.count]
-    }
-}
-
-/// A block of values from all over a vector; of a short one, some of them twice.
-fn spread<T: Float>(vector: &[T]) -> [T; BLOCK] {
-    std::array::from_fn(|index| vector.get(index * vector.len() / BLOCK).copied().unwrap_or_default())
+/// Values from all over a vector; of a short one, some of them twice.
+fn spread<T: Float, const COUNT: usize>(vector: &[T]) -> [T; COUNT] {
+    std::array::from_fn(|index| vector.get(index * vector.len() / COUNT).copied().unwrap_or_default())
 }

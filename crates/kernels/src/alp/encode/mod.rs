@@ -67,8 +67,8 @@ pub fn encode<T: Float>(values: &[T], candidates: &Candidates<T>, out: &mut [u8]
     else {
         return Err(KernelError::LengthMismatch { expected, actual });
     };
-    let [count @ ..] = count.to_le_bytes();
-    *header = [0, 0, LOG_VECTOR, count[0], count[1], count[2], count[3]];
+    header[..3].copy_from_slice(&[0, 0, LOG_VECTOR]);
+    header[3..].copy_from_slice(&count.to_le_bytes());
     let mut integers = Integers::default();
     let mut end = values.len().div_ceil(VECTOR) * OFFSET;
     for (index, vector) in values.chunks(VECTOR).enumerate() {

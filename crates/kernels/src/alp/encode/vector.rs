@@ -27,6 +27,13 @@ pub(super) struct Measure<T: private::Float> {
     pub(super) len_bytes: usize,
 }
 
+impl<T: private::Float> Measure<T> {
+    /// Bytes of the packed integers.
+    pub(super) fn packed_len(&self) -> usize {
+        self.len_bytes - self.miss_count * exception::<T>()
+    }
+}
+
 impl<T: Float> Default for Integers<T> {
     fn default() -> Self {
         Self { blocks: array::from_fn(|_| [T::Bits::default(); BLOCK]), misses: [0; VECTOR / BLOCK] }

@@ -1,0 +1,49 @@
+//! Time of one call, from many short samples: a sample is too short for the scheduler to fall into most of them.
+
+use std::time::{Duration, Instant};
+
+#[derive(Clone, Copy, Debug)]
+pub struct Timing {
+    pub best: f64,
+    pub median: f64,
+}
+
+impl Timing {
+    pub const LONGEST: Self = Self { best: f64::INFINITY, median: f64::INFINITY };
+
+    /// The best of both bests and of both medians.
+    pub fn take(&mut self, other: Self) {
+        self.best = self.best.min(other.best);
+        self.median = self.median.min(other.median);
+    }
+
+    pub fn keep(kept: &mut Option<Self>, timing: Self) {
+        kept.get_or_insert(timing).take(timing);
+    }
+
+    /// Gigabytes a second.
+    pub fn rate(self, bytes: usize) -> String {
+        let rate = |seconds: f64| bytes as f64 / seconds / 1e9;
+        format!("{:.2} ({:.2})", rate(self.best), rate(self.median))
+    }
+}
+
+/// Seconds per call of `work`.
+pub fn time(total: Duration, mut work: impl FnMut()) -> Timing {
+    work();
+    let start = Instant::now();
+    work();
+    let once = start.elapsed().as_secs_f64().max(1e-9);
+    let calls = (100e-6 / once).ceil().max(1.0) as usize;
+    let mut samples = Vec::new();
+    let begin = Instant::now();
+    while begin.elapsed() < total || samples.len() < 20 {
+        let start = Instant::now();
+        for _ in 0..calls {
+            work();
+        }
+        samples.push(start.elapsed().as_secs_f64() / calls as f64);
+    }
+    samples.sort_by(f64::total_cmp);
+    Timing { best: samples[0], median: samples[samples.len() / 2] }
+}
