@@ -1,7 +1,4 @@
-#![expect(
-    unsafe_code,
-    reason = "mapping a file into memory is unsafe by nature; the argument is in the type's documentation"
-)]
+#![expect(unsafe_code, reason = "maps a file into memory")]
 
 use std::fs::File;
 use std::io;
@@ -16,10 +13,9 @@ use super::{ByteRanges, check_range};
 
 /// A file of the local file system, mapped into memory: pages are decoded where the system caches them, with no copy.
 ///
-/// Scans of uncompressed files gain about a fifth over [`LocalFile`](super::LocalFile). The price: a file that another
-/// process truncates while it is mapped ends this process with a signal instead of an error (as do storage errors, where
-/// the system is not Linux 5.14 or later), and one that is overwritten in place changes under its readers. Files that
-/// are written once and then left alone or replaced whole, as Parquet files usually are, can be mapped.
+/// Scans of uncompressed files gain about a fifth over [`LocalFile`](super::LocalFile). In return the file must stay as it is:
+/// see [`open`](Self::open). Storage errors end the process with a signal instead of an error where the system is not Linux 5.14
+/// or later.
 #[derive(Debug)]
 pub struct MappedFile {
     map: Option<Arc<Mmap>>,
@@ -38,17 +34,40 @@ impl AsRef<[u8]> for Mapping {
 impl MappedFile {
     /// Maps the file at `path`.
     ///
+    /// # Safety
+    ///
+    /// Nobody, in this process or in another, writes to the file or truncates it, for as long as the returned value or any
+    /// [`Bytes`] read from it are alive: their contents must not change while there are references to them, and a reader
+    /// validates text once and then relies on it. A file that is truncated ends the process with a signal. Parquet files that
+    /// are written once and then only read, removed, or replaced by renaming another file may be mapped.
+    ///
+    /// ```
+    /// # fn main() -> std::io::Result<()> {
+    /// # let path = std::env::temp_dir().join(format!("lath-mapped-{}", std::process::id()));
+    /// # std::fs::write(&path, b"PAR1")?;
+    /// use lath_source::{ByteRanges, MappedFile};
+    ///
+    /// // SAFETY: the file was written once, and nobody writes to it again.
+    /// let file = unsafe { MappedFile::open(&path)? };
+    /// assert_eq!(file.read(0..4)?, b"PAR1"[..]);
+    /// # std::fs::remove_file(path)
+    /// # }
+    /// ```
+    ///
+    /// ```compile_fail,E0133
+    /// let file = lath_source::MappedFile::open("orders.parquet");
+    /// ```
+    ///
     /// # Errors
     ///
     /// Whatever the operating system reports.
-    pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
+    pub unsafe fn open(path: impl AsRef<Path>) -> io::Result<Self> {
         let file = File::open(path)?;
         if file.metadata()?.len() == 0 {
             return Ok(Self { map: None, bytes: Bytes::new() });
         }
-        // SAFETY: the mapping is private and read-only, so that nothing in this process changes it. What other processes
-        // may do to the file is the caller's to rule out, which the type's documentation asks for; every reader above
-        // checks what it reads, so that changed bytes give wrong values or errors, no access out of bounds.
+        // SAFETY: the mapping is private and read-only, so that this process changes nothing through it, and the caller guarantees
+        // that nobody changes the file.
         let map = Arc::new(unsafe { Mmap::map(&file)? });
         Ok(Self { bytes: Bytes::from_owner(Mapping(Arc::clone(&map))), map: Some(map) })
     }
@@ -83,11 +102,14 @@ mod tests {
     fn ranges_are_those_of_the_file() {
         let path = std::env::temp_dir().join(format!("lath-mapped-file-{}", std::process::id()));
         std::fs::write(&path, b"0123456789").expect("a file that can be written");
-        let file = MappedFile::open(&path).expect("the file just written");
+        // SAFETY: only this test has the file, and it writes to it after the last use of the map.
+        let file = unsafe { MappedFile::open(&path) }.expect("the file just written");
         assert_eq!(file.read(3..6).expect("a range within the file"), b"345".as_slice());
         assert!(file.read(3..11).is_err());
+        drop(file);
         std::fs::write(&path, b"").expect("a file that can be written");
-        assert!(MappedFile::open(&path).expect("an empty file").is_empty());
+        // SAFETY: nothing is mapped of an empty file.
+        assert!(unsafe { MappedFile::open(&path) }.expect("an empty file").is_empty());
         std::fs::remove_file(path).expect("the file just written");
     }
 }

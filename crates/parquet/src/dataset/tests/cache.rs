@@ -210,7 +210,10 @@ fn options_that_change_what_is_read_do_not_share() {
     let first = open(OpenOptions::new()).files()[0].open().unwrap();
     let other = open(OpenOptions::new().arrow_schema_hint(false)).files()[0].open().unwrap();
     assert!(!Arc::ptr_eq(first.metadata(), other.metadata()));
-    let mapped = open(OpenOptions::new().memory_map(true)).files()[0].open().unwrap();
+    #[expect(unsafe_code, reason = "files of a test's own folder are mapped")]
+    // SAFETY: the test writes its file once, before this.
+    let mapping = unsafe { OpenOptions::new().memory_map(true) };
+    let mapped = open(mapping).files()[0].open().unwrap();
     assert_eq!(mapped.read().build().unwrap().map(|batch| batch.unwrap().num_rows()).sum::<usize>(), 10);
     let len = cache.len();
     open(OpenOptions::new().decryption(DecryptionKeys::new(vec![0; 16])));
