@@ -80,7 +80,8 @@ fn data_of(input: &mut Input<'_>, len_kib: usize) -> Vec<u8> {
 fn storage_of(data: &[u8], logs: &[Vec<u8>; 2]) -> Arc<MemoryStorage> {
     let storage = MemoryStorage::new(64 << 20).expect("there is address space");
     let area = storage.data().expect("memory has an area");
-    area.set_len(data.len() as u64).expect("it is within the capacity");
+    // SAFETY: the area is empty, and nobody else has it.
+    unsafe { area.set_len(data.len() as u64) }.expect("it is within the capacity");
     // SAFETY: the area has just been made that long, and nobody else has it.
     unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), area.base().as_ptr(), data.len()) };
     for (index, log) in logs.iter().enumerate() {

@@ -4,6 +4,11 @@
 //! store gives errors. A node's first four bytes, its checksum, are outside of what the rest of the crate calls its body: a
 //! checkpoint writes them while readers look at the body.
 
+//!
+//! Readers get shared references to bodies, and the writer exclusive ones, from one map. That this is right rests on the space
+//! bookkeeping of the whole crate, which [`WriteArena::new`] has the conditions of. What a damaged file may do to it is in the
+//! section on `unsafe` in ARCHITECTURE.md.
+
 #![expect(unsafe_code, reason = "slices of the mapped data area")]
 
 use std::ptr::NonNull;
@@ -87,7 +92,7 @@ impl Arena {
 
     /// Takes notice of a new length of the area.
     pub(crate) fn set_len(&self, len: u64) {
-        self.len.store(len.min(self.data.capacity()), Ordering::Relaxed);
+        self.len.store(len.min(self.data.len()), Ordering::Relaxed);
     }
 
     /// Whether the bytes before `end` are there.
@@ -100,7 +105,7 @@ impl Arena {
     /// threads that take notice of a shorter and then of a longer one may do so in the other order.
     #[cold]
     fn has_grown(&self, end: u64) -> bool {
-        let len = self.data.len().min(self.data.capacity());
+        let len = self.data.len();
         let has_grown = end <= len;
         if has_grown {
             self.len.fetch_max(len, Ordering::Relaxed);
@@ -119,8 +124,12 @@ impl Arena {
     pub(crate) fn peek(&self, reference: u64) -> Option<Node<'_>> {
         let head = self.peek_head(reference)?;
         let len = usize::from(u16::from_le_bytes([head[2], head[3]])) * UNIT as usize;
-        let is_within = len > 0 && self.has(reference * UNIT + len as u64);
-        is_within.then(|| Node { head, body: self.slice(reference * UNIT + CHECKSUM_LEN as u64, len - CHECKSUM_LEN) })
+        if len == 0 || !self.has(reference * UNIT + len as u64) {
+            return None;
+        }
+        // SAFETY: the node ends within the area, as was just checked, and these are the bytes behind its checksum.
+        let body = unsafe { self.slice(reference * UNIT + CHECKSUM_LEN as u64, len - CHECKSUM_LEN) };
+        Some(Node { head, body })
     }
 
     /// The bytes of the value in the value node at `reference`.
@@ -134,7 +143,8 @@ impl Arena {
         if len > node::value::MAX_LEN || !self.has(start + len) {
             return Err(outside(reference));
         }
-        Ok(self.slice(start, len as usize))
+        // SAFETY: the value ends within the area, as was just checked, and begins behind the node's checksum.
+        Ok(unsafe { self.slice(start, len as usize) })
     }
 
     /// What a node of any kind takes.
@@ -204,15 +214,20 @@ impl Arena {
     /// A node's checksum as it stands, and as it should be.
     pub(crate) fn checksums(&self, reference: u64) -> Result<(u32, u32)> {
         let extent = self.extent(reference)?;
-        let body =
-            self.slice(reference * UNIT + CHECKSUM_LEN as u64, extent.units as usize * UNIT as usize - CHECKSUM_LEN);
-        Ok((self.checksum_cell(reference).load(Ordering::Relaxed), checksum(body)))
+        let len = extent.units as usize * UNIT as usize - CHECKSUM_LEN;
+        // SAFETY: `extent` has found the node within the area, and these are the bytes behind its checksum.
+        let body = unsafe { self.slice(reference * UNIT + CHECKSUM_LEN as u64, len) };
+        // SAFETY: the same.
+        let stored = unsafe { self.checksum_cell(reference) };
+        Ok((stored.load(Ordering::Relaxed), checksum(body)))
     }
 
     /// Writes the checksum of a node that nobody changes any more.
     pub(crate) fn seal(&self, reference: u64) -> Result<()> {
         let (_, right) = self.checksums(reference)?;
-        self.checksum_cell(reference).store(right, Ordering::Relaxed);
+        // SAFETY: `checksums` has found a node there.
+        let stored = unsafe { self.checksum_cell(reference) };
+        stored.store(right, Ordering::Relaxed);
         Ok(())
     }
 
@@ -228,7 +243,8 @@ impl Arena {
 
     /// Whether all bytes are 0.
     pub(crate) fn is_zero(&self) -> bool {
-        self.slice(0, self.len() as usize).iter().all(|byte| *byte == 0)
+        // SAFETY: these are the bytes of the area. Whoever asks holds the writer lock, and has not written anything yet.
+        unsafe { self.slice(0, self.len() as usize) }.iter().all(|byte| *byte == 0)
     }
 
     /// Writes the header slot that is not the newest. One caller at a time: the one that makes the checkpoint.
@@ -271,17 +287,28 @@ impl Arena {
         Some(unsafe { head.cast::<[u8; BODY_HEAD]>().as_ref() })
     }
 
+    /// The `len` bytes from `start` on.
+    ///
+    /// # Safety
+    ///
+    /// They are within the area, and none of them is part of the checksum of a node that may be sealed meanwhile.
     #[inline]
-    fn slice(&self, start: u64, len: usize) -> &[u8] {
+    unsafe fn slice(&self, start: u64, len: usize) -> &[u8] {
         debug_assert!(start + len as u64 <= self.len());
-        // SAFETY: callers have checked that `start..start + len` is within the area.
+        // SAFETY: the caller guarantees that `start` is within the area.
         let first = unsafe { self.base.add(start as usize) };
-        // SAFETY: the same; the area lives as long as `self`, and nobody writes the body of a node that can be reached.
+        // SAFETY: so are the bytes up to `start + len`. The area lives as long as `self`, and nobody writes the body of a node that
+        // can be reached: the creator of the `WriteArena` guarantees it.
         unsafe { std::slice::from_raw_parts(first.as_ptr(), len) }
     }
 
-    fn checksum_cell(&self, reference: u64) -> &AtomicU32 {
-        // SAFETY: callers have found a node at `reference` within the area.
+    /// The checksum of the node at `reference`.
+    ///
+    /// # Safety
+    ///
+    /// A unit begins at `reference` and ends within the area, behind the headers.
+    unsafe fn checksum_cell(&self, reference: u64) -> &AtomicU32 {
+        // SAFETY: the caller guarantees that the unit is within the area.
         let at = unsafe { self.base.add((reference * UNIT) as usize) };
         // SAFETY: units are aligned to 64 bytes, the area to a page; these four bytes are only ever read and written as this
         // atomic, or by the one writer while it makes the node.
@@ -306,9 +333,47 @@ pub(crate) struct WriteArena {
 }
 
 impl WriteArena {
-    /// The caller holds the store's writer lock for as long as this lives.
-    pub(crate) fn new(arena: Arc<Arena>) -> Self {
+    /// # Safety
+    ///
+    /// Until this is dropped, nothing else writes to the area but headers and checksums: the caller holds the store's writer
+    /// lock, and makes no other `WriteArena` of the area.
+    ///
+    /// The extents that are handed to [`fresh`](Self::fresh), [`copy_to`](Self::copy_to), [`copy_whole`](Self::copy_whole) and
+    /// `poison` are free space: no commit that a reader holds or may yet get reaches them, and no slice of them is alive. The
+    /// generations that are handed to [`own`](Self::own) are later than those of all these commits.
+    pub(crate) unsafe fn new(arena: Arc<Arena>) -> Self {
         Self { arena }
+    }
+
+    /// An area of so many bytes of memory that nobody else has.
+    #[cfg(test)]
+    pub(crate) fn in_memory(capacity: u64, len: u64) -> Self {
+        use crate::storage::{MemoryStorage, Storage};
+
+        let data = MemoryStorage::new(capacity).and_then(|storage| storage.data()).expect("memory can be had");
+        // SAFETY: the area is empty, and nobody else has it.
+        unsafe { data.set_len(len) }.expect("the length is within the capacity");
+        // SAFETY: nobody else has the area, and tests look at nodes only while they change none.
+        unsafe { Self::new(Arc::new(Arena::new(data))) }
+    }
+
+    /// Makes the file at least `len` bytes long. How far the area reaches is another matter: [`Arena::set_len`] says it.
+    pub(crate) fn grow_file(&mut self, len: u64) -> Result<()> {
+        let data = self.arena.data();
+        if len <= data.len() {
+            return Ok(());
+        }
+        // SAFETY: nobody but the one writer, which this is borrowed from exclusively, changes the length, and it becomes no less.
+        unsafe { data.set_len(len) }
+    }
+
+    /// Cuts the file off behind `len` bytes, of which the area has at most as many.
+    pub(crate) fn shorten_file(&mut self, len: u64) -> Result<()> {
+        if len < self.arena.len() {
+            return Err(Error::Internal("the file is cut off within the data area".to_owned()));
+        }
+        // SAFETY: as above. The creator of this guarantees that no commit that counts reaches bytes which the area no longer has.
+        unsafe { self.arena.data().set_len(len) }
     }
 
     pub(crate) fn shared(&self) -> &Arc<Arena> {
@@ -328,7 +393,9 @@ impl WriteArena {
             return Err(Error::corrupt_at(reference * UNIT, "a node of an earlier commit was about to be changed"));
         }
         let len = node.body.len();
-        Ok(self.body_mut(reference, len))
+        // SAFETY: the node was found within the area. No commit that anybody else reads has nodes of this generation, as the
+        // creator of this guarantees.
+        Ok(unsafe { self.body_mut(reference, len) })
     }
 
     /// A node that is only read, and the body of one about to be made in space that is free, with its head written, to copy
@@ -344,8 +411,7 @@ impl WriteArena {
         if from < to.end() && to.start < from + source as u64 / UNIT {
             return Err(Error::corrupt_at(from * UNIT, "a node lies where free space was"));
         }
-        self.fresh(to, kind, generation)?;
-        let body: *mut [u8] = self.body_mut(to.start, to.units as usize * UNIT as usize - CHECKSUM_LEN);
+        let body: *mut [u8] = self.fresh(to, kind, generation)?;
         // SAFETY: the two extents do not overlap, as was just checked, and `to` belongs to this writer alone.
         let body = unsafe { &mut *body };
         Ok((self.arena.node(from)?, body))
@@ -362,8 +428,10 @@ impl WriteArena {
     /// The body of a node about to be made in space that is free, with its head written.
     pub(crate) fn fresh(&mut self, extent: Extent, kind: Kind, generation: Generation) -> Result<&mut [u8]> {
         self.within(extent)?;
-        self.arena.checksum_cell(extent.start).store(0, Ordering::Relaxed);
-        let body = self.body_mut(extent.start, extent.units as usize * UNIT as usize - CHECKSUM_LEN);
+        // SAFETY: the extent is within the area, as was just checked.
+        unsafe { self.arena.checksum_cell(extent.start) }.store(0, Ordering::Relaxed);
+        // SAFETY: the same. It is free space, as the creator of this guarantees.
+        let body = unsafe { self.body_mut(extent.start, extent.units as usize * UNIT as usize - CHECKSUM_LEN) };
         node::write_head(body, kind, extent.units, generation);
         Ok(body)
     }
@@ -372,7 +440,8 @@ impl WriteArena {
     /// Overwrites space that has become free, so that whoever still looks there finds no node.
     pub(crate) fn poison(&mut self, extent: Extent) -> Result<()> {
         self.within(extent)?;
-        self.body_mut(extent.start, extent.units as usize * UNIT as usize - CHECKSUM_LEN).fill(0xDB);
+        // SAFETY: the extent is within the area, as was just checked, and free space, as the creator of this guarantees.
+        unsafe { self.body_mut(extent.start, extent.units as usize * UNIT as usize - CHECKSUM_LEN) }.fill(0xDB);
         Ok(())
     }
 
@@ -383,12 +452,16 @@ impl WriteArena {
         Ok(())
     }
 
+    /// The `len` bytes of a node's body.
+    ///
+    /// # Safety
+    ///
+    /// They are within the area, and nothing reaches the node but what is borrowed from `self`.
     #[inline]
-    fn body_mut(&mut self, reference: u64, len: usize) -> &mut [u8] {
-        // SAFETY: callers have checked that the node lies within the area.
+    unsafe fn body_mut(&mut self, reference: u64, len: usize) -> &mut [u8] {
+        // SAFETY: the caller guarantees that the node lies within the area.
         let first = unsafe { self.arena.base.add((reference * UNIT) as usize + CHECKSUM_LEN) };
-        // SAFETY: the node is free space or was made by this writer since its last commit, so that no reader has a way to
-        // it; `&mut self` excludes the writer's other borrows.
+        // SAFETY: so do the bytes up to `len`, and no reader has a way to them; `&mut self` excludes the writer's other borrows.
         unsafe { std::slice::from_raw_parts_mut(first.as_ptr(), len) }
     }
 }

@@ -72,7 +72,7 @@ impl Inner {
             *number += 1;
             self.settle_checkpoint(&mut state, root)
         });
-        let cut = if result.is_ok() && is_shorter { self.cut_off(&state) } else { Ok(()) };
+        let cut = if result.is_ok() && is_shorter { self.cut_off(&mut state) } else { Ok(()) };
         self.put_back(state);
         if result.is_err() {
             self.poison();
@@ -92,12 +92,12 @@ impl Inner {
 
     /// Has the file end where the space and the reserve do. No durable header says anything else, and no commit that counts
     /// has nodes behind it.
-    fn cut_off(&self, state: &State) -> Result<()> {
+    fn cut_off(&self, state: &mut State) -> Result<()> {
         let end = state.writer.space.end() * UNIT;
         // Readers look no further from here on.
         self.readers.publish(Published::value_of(state.record, state.root.sequence), end);
         self.arena.set_len(end);
-        self.arena.data().set_len(len_with_reserve(end))
+        state.writer.arena.shorten_file(len_with_reserve(end))
     }
 
     /// Has all know that a checkpoint is durable.

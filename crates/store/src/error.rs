@@ -51,6 +51,8 @@ pub enum Error {
     Invalid(String),
     /// The caller said during the work not to go on.
     Cancelled,
+    /// A bug in this crate: please report it.
+    Internal(String),
 }
 
 impl Error {
@@ -85,6 +87,7 @@ impl fmt::Display for Error {
             Self::Exists(name) => write!(f, "{name:?} is there already"),
             Self::Invalid(why) => write!(f, "{why}"),
             Self::Cancelled => write!(f, "the work was cancelled"),
+            Self::Internal(what) => write!(f, "a bug in lath-store: {what}"),
         }
     }
 }

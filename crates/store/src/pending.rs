@@ -91,22 +91,16 @@ impl Pending {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
-    use crate::arena::{Arena, FIRST_UNIT, WriteArena};
+    use crate::arena::{FIRST_UNIT, WriteArena};
     use crate::extent::UNIT;
     use crate::space::Space;
-    use crate::storage::{MemoryStorage, Storage};
     use crate::trie::find;
 
     #[test]
     fn of_equal_keys_the_last_value_stays_where_puts_take_no_bytes() {
         const LEN: u64 = 1 << 20;
-        let data = MemoryStorage::new(LEN).unwrap().data().unwrap();
-        data.set_len(LEN).unwrap();
-        let arena = WriteArena::new(Arc::new(Arena::new(data)));
-        let mut writer = Writer::new(arena, Space::new(FIRST_UNIT, LEN / UNIT), 1);
+        let mut writer = Writer::new(WriteArena::in_memory(LEN, LEN), Space::new(FIRST_UNIT, LEN / UNIT), 1);
         let mut root = Word::NONE;
         let mut random = fastrand::Rng::with_seed(1);
         for _ in 0..500 {

@@ -1,3 +1,4 @@
+#![expect(unsafe_code, reason = "makes the one object that may write to the data area")]
 //! Opening a store: the newest header, the free space, and then the log.
 
 use std::hash::{BuildHasher, RandomState};
@@ -65,11 +66,15 @@ impl Store {
     /// Finds the newest commit. `has_log`: whether a log had anything before the data area was opened.
     fn recover(storage: &dyn Storage, options: Options, has_log: bool) -> Result<Self> {
         let shared = storage.shared(readers::SHARED_LEN)?;
-        if !shared.lock_writer(false)? {
+        if !shared.try_lock_writer()? {
             return Err(Error::Busy);
         }
         let readers = Readers::new(shared)?;
         let arena = Arc::new(Arena::new(storage.data()?));
+        // SAFETY: the writer lock was just taken, and `readers` keeps the shared memory, and with it the lock, until the store is
+        // closed. The state gets this object, and goes with the store. Its list of free space has what neither the newest commit
+        // nor a named snapshot nor a pinned commit reaches, and its generation is later than theirs.
+        let mut write_arena = unsafe { WriteArena::new(Arc::clone(&arena)) };
         if is_new(&arena) {
             if has_log {
                 return Err(lost_data());
@@ -77,7 +82,7 @@ impl Store {
             if options.read_only || !options.create {
                 return Err(Error::corrupt("the data file is empty: it was emptied, or no store was ever made of it"));
             }
-            make(&arena)?;
+            make(&mut write_arena)?;
         } else {
             // A process that was killed may have written the newest header and not synced it. What only older ones need is
             // written over from here on, in the data and in the log.
@@ -90,7 +95,7 @@ impl Store {
             return Err(Error::corrupt(what));
         }
         let log = Log::open(storage, header.identity)?;
-        let state = first_state(&arena, &readers, &header)?;
+        let state = first_state(write_arena, &readers, &header)?;
         let inner = Inner::new(arena, readers, log, options, header.identity, header.number);
         let inner = Arc::new(inner);
         replay(&inner, state).map_err(explain_full)?;
@@ -111,15 +116,15 @@ fn is_new(arena: &Arena) -> bool {
     arena.len() == 0 || (arena.len() <= FIRST_LEN && arena.is_zero())
 }
 
-fn make(arena: &Arena) -> Result<()> {
-    let data = arena.data();
-    data.set_len(FIRST_LEN)?;
+fn make(write_arena: &mut WriteArena) -> Result<()> {
+    write_arena.grow_file(FIRST_LEN)?;
+    let arena = write_arena.shared();
     arena.set_len(FIRST_LEN);
     let identity = RandomState::new().hash_one(std::process::id());
     let header =
         Header { identity, number: 0, root: Root::EMPTY, end: FIRST_LEN / UNIT, free_map: None, is_clean: false };
     arena.write_header(0, &header.to_bytes())?;
-    data.sync()
+    arena.data().sync()
 }
 
 /// The newest valid header.
@@ -130,7 +135,8 @@ pub(crate) fn newest_header(arena: &Arena) -> Result<Header> {
 }
 
 /// The state of the checkpoint that the header describes.
-fn first_state(arena: &Arc<Arena>, readers: &Readers, header: &Header) -> Result<Box<State>> {
+fn first_state(write_arena: WriteArena, readers: &Readers, header: &Header) -> Result<Box<State>> {
+    let arena = &Arc::clone(write_arena.shared());
     let root = header.root;
     let named = root.named(arena)?;
     let named: Vec<Named> =
@@ -160,7 +166,7 @@ fn first_state(arena: &Arc<Arena>, readers: &Readers, header: &Header) -> Result
         // It is not used here where readers hold more than it says; the header refers to it all the same.
         space.mark_used(map);
     }
-    let mut writer = Writer::new(WriteArena::new(Arc::clone(arena)), space, generation);
+    let mut writer = Writer::new(write_arena, space, generation);
     // A store that is only read does not get longer by being opened, however dense it is.
     let extent = writer.allocate_tightly(1)?;
     let record = write_record_at(&mut writer, extent, &root)?;

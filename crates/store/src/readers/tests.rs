@@ -48,7 +48,9 @@ struct Process {
     machine: Machine,
 }
 
-impl Shared for Process {
+// SAFETY: as the memory that this passes on; processes count as dead only when the test has forgotten them.
+#[expect(unsafe_code, reason = "implements a storage trait")]
+unsafe impl Shared for Process {
     fn base(&self) -> NonNull<u8> {
         self.shared.base()
     }
@@ -57,12 +59,8 @@ impl Shared for Process {
         self.shared.len()
     }
 
-    fn lock_writer(&self, wait: bool) -> Result<bool> {
-        self.shared.lock_writer(wait)
-    }
-
-    fn unlock_writer(&self) -> Result<()> {
-        self.shared.unlock_writer()
+    fn try_lock_writer(&self) -> Result<bool> {
+        self.shared.try_lock_writer()
     }
 
     fn lock_process(&self, process: u32) -> Result<bool> {

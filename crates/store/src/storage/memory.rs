@@ -1,4 +1,4 @@
-#![expect(unsafe_code, reason = "memory is zeroed through the addresses that storage gives out")]
+#![expect(unsafe_code, reason = "implements the storage traits, and copies memory by its address")]
 //! A store in memory, gone with its last handle.
 
 use std::collections::BTreeSet;
@@ -7,7 +7,7 @@ use std::io;
 use std::path::Path;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 
 use memmap2::{MmapMut, MmapOptions, MmapRaw};
 
@@ -58,15 +58,24 @@ impl MemoryStorage {
     /// store is not open.
     pub(super) fn survive_in(&self, other: &Self) -> Result<Option<Arc<dyn Shared>>> {
         let Some(table) = lock(&self.table).upgrade() else { return Ok(None) };
-        let survivor = other.shared(table.map.len())?;
-        // SAFETY: both maps are that long, and alive; the other one is new, so that nobody uses it. Words that are being
-        // written just now may be torn, as they may be where a process is killed.
-        unsafe { std::ptr::copy_nonoverlapping(table.map.as_ptr(), survivor.base().as_ptr(), table.map.len()) };
+        let len = table.map.len();
+        let survivor = other.shared(len)?;
+        for at in (0..len).step_by(size_of::<u64>()) {
+            let [from, to] = [table.map.as_mut_ptr(), survivor.base().as_ptr()].map(|base| {
+                // SAFETY: both maps are that long.
+                let word = unsafe { base.add(at) };
+                // SAFETY: the word is within a map that lives longer than this function, at a multiple of eight bytes from its
+                // start, and all who have it use it as an atomic.
+                unsafe { AtomicU64::from_ptr(word.cast()) }
+            });
+            to.store(from.load(Ordering::Relaxed), Ordering::Relaxed);
+        }
         Ok(Some(survivor))
     }
 }
 
-impl Storage for MemoryStorage {
+// SAFETY: clones share one data area and one table, and a private view copies the data area.
+unsafe impl Storage for MemoryStorage {
     fn data(&self) -> Result<Arc<dyn Data>> {
         Ok(self.data.clone())
     }
@@ -86,7 +95,7 @@ impl Storage for MemoryStorage {
                 table
             }
         };
-        Ok(Arc::new(MemoryShared { table, len, processes: Mutex::default() }))
+        Ok(Arc::new(MemoryShared { table, len, own: Mutex::default() }))
     }
 
     fn shared_with_others(&self, len: usize) -> Result<Option<Arc<dyn Shared>>> {
@@ -94,14 +103,19 @@ impl Storage for MemoryStorage {
     }
 
     fn private(&self) -> Result<Arc<dyn Storage>> {
-        if self.is_written_to() {
+        // Nobody takes the writer lock while these are held: not of this table, and not of a new one.
+        let last = lock(&self.table);
+        let table = last.upgrade();
+        let is_writing = table.as_ref().map(|table| lock(&table.is_writing));
+        if is_writing.as_deref() == Some(&true) {
             return Err(Error::Busy);
         }
         let copy = Self::new(self.data.capacity())?;
         let len = self.data.len();
-        copy.data.set_len(len)?;
-        // SAFETY: both maps are longer than that, and the other one is new, so that nobody uses it. Nobody writes to this
-        // one, as was just seen.
+        // SAFETY: the copy is new, so that nobody else changes its length or uses its bytes.
+        unsafe { copy.data.set_len(len)? };
+        // SAFETY: both maps are longer than that, and nobody uses the copy. Nobody writes to this one, as nobody has the writer
+        // lock.
         unsafe { std::ptr::copy_nonoverlapping(self.data.map.as_ptr(), copy.data.map.as_mut_ptr(), len as usize) };
         for (from, to) in self.logs.iter().zip(&copy.logs) {
             to.change(|bytes| from.bytes.read().unwrap_or_else(PoisonError::into_inner).clone_into(bytes));
@@ -139,7 +153,9 @@ impl MemoryData {
     }
 }
 
-impl Data for MemoryData {
+// SAFETY: the map is page-aligned, keeps its address and its length, and belongs to this value; `len` starts within it, and only
+// `set_len` changes it, up to the map's length.
+unsafe impl Data for MemoryData {
     fn base(&self) -> NonNull<u8> {
         NonNull::new(self.map.as_mut_ptr()).unwrap_or(NonNull::dangling())
     }
@@ -152,7 +168,7 @@ impl Data for MemoryData {
         self.map.len() as u64
     }
 
-    fn set_len(&self, len: u64) -> Result<()> {
+    unsafe fn set_len(&self, len: u64) -> Result<()> {
         if len > self.capacity() {
             return Err(Error::Limit { what: "the length of the store", limit: self.capacity() });
         }
@@ -160,8 +176,7 @@ impl Data for MemoryData {
         if len < old_len {
             // SAFETY: `len` is below the map's length, which was checked above.
             let from = unsafe { self.map.as_mut_ptr().add(len as usize) };
-            // SAFETY: the bytes up to `old_len` are inside the map, and the caller, who makes the area shorter, has seen to
-            // it that nobody reads or writes them any more.
+            // SAFETY: the bytes up to `old_len` are inside the map, and the caller guarantees that nobody reads or writes them.
             unsafe { from.write_bytes(0, (old_len - len) as usize) };
         }
         Ok(())
@@ -229,14 +244,14 @@ impl LogFile for MemoryLog {
 struct Table {
     map: MmapRaw,
     is_writing: Mutex<bool>,
-    writer_left: Condvar,
     processes: Mutex<BTreeSet<u32>>,
 }
 
 impl Table {
     fn new(len: usize) -> Result<Self> {
-        let map = MmapRaw::from(anonymous(len)?);
-        Ok(Self { map, is_writing: Mutex::new(false), writer_left: Condvar::new(), processes: Mutex::default() })
+        // A whole number of words.
+        let map = MmapRaw::from(anonymous(len.next_multiple_of(size_of::<u64>()))?);
+        Ok(Self { map, is_writing: Mutex::new(false), processes: Mutex::default() })
     }
 }
 
@@ -245,7 +260,7 @@ impl Table {
 struct MemoryShared {
     table: Arc<Table>,
     len: usize,
-    processes: Mutex<Own>,
+    own: Mutex<Own>,
 }
 
 #[derive(Debug, Default)]
@@ -254,7 +269,9 @@ struct Own {
     is_writing: bool,
 }
 
-impl Shared for MemoryShared {
+// SAFETY: the map is page-aligned, keeps its address and its length as long as the table lives, and is lent to nobody else; the
+// locks are flags and sets below mutexes of the table.
+unsafe impl Shared for MemoryShared {
     fn base(&self) -> NonNull<u8> {
         NonNull::new(self.table.map.as_mut_ptr()).unwrap_or(NonNull::dangling())
     }
@@ -263,29 +280,17 @@ impl Shared for MemoryShared {
         self.len
     }
 
-    fn lock_writer(&self, wait: bool) -> Result<bool> {
-        let mut is_writing = lock(&self.table.is_writing);
-        while *is_writing {
-            if !wait {
-                return Ok(false);
-            }
-            is_writing = self.table.writer_left.wait(is_writing).unwrap_or_else(PoisonError::into_inner);
+    fn try_lock_writer(&self) -> Result<bool> {
+        let is_free = !std::mem::replace(&mut *lock(&self.table.is_writing), true);
+        if is_free {
+            lock(&self.own).is_writing = true;
         }
-        *is_writing = true;
-        lock(&self.processes).is_writing = true;
-        Ok(true)
-    }
-
-    fn unlock_writer(&self) -> Result<()> {
-        lock(&self.processes).is_writing = false;
-        *lock(&self.table.is_writing) = false;
-        self.table.writer_left.notify_one();
-        Ok(())
+        Ok(is_free)
     }
 
     fn lock_process(&self, process: u32) -> Result<bool> {
         check_process(process)?;
-        let mut own = lock(&self.processes);
+        let mut own = lock(&self.own);
         if own.processes.contains(&process) {
             return Ok(true);
         }
@@ -305,13 +310,12 @@ impl Shared for MemoryShared {
 impl Drop for MemoryShared {
     fn drop(&mut self) {
         let was_writing = {
-            let own = lock(&self.processes);
+            let own = lock(&self.own);
             lock(&self.table.processes).retain(|process| !own.processes.contains(process));
             own.is_writing
         };
         if was_writing {
             *lock(&self.table.is_writing) = false;
-            self.table.writer_left.notify_one();
         }
     }
 }

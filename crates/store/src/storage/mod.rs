@@ -3,6 +3,7 @@
 //! A store has one data area, which is mapped and written through the mapping, two logs, which are written by calls, and a
 //! table of readers, which is mapped and never synced.
 
+#![expect(unsafe_code, reason = "the traits have conditions that the store's unsafe code relies on")]
 #![expect(
     clippy::len_without_is_empty,
     reason = "areas and files have lengths, and nobody asks whether they are empty"
@@ -33,9 +34,19 @@ pub use self::simulated::{Moment, Operation, SECTOR_BYTES, SimulatedStorage};
 pub const MAX_PROCESSES: u32 = 1024;
 
 /// The files of a store.
-pub trait Storage: fmt::Debug + Send + Sync {
-    /// The data area. Opened for writing by one caller at a time; [`Error::Busy`] where another has it, or a
-    /// [`private`](Self::private) view of it.
+///
+/// # Safety
+///
+/// The store turns addresses that it gets from here into references. An implementation guarantees:
+///
+/// - All calls of [`data`](Self::data) lead to the same bytes, and all calls of [`shared`](Self::shared) and
+///   [`shared_with_others`](Self::shared_with_others) to the same table, whichever process calls. Two values with the same
+///   data area have the same table, so that whoever holds its [writer lock](Shared::try_lock_writer) is the only one that
+///   writes to the data area.
+/// - A [`private`](Self::private) view has a data area of its own, which no later write to the original changes.
+pub unsafe trait Storage: fmt::Debug + Send + Sync {
+    /// The data area. Opened for writing by one caller at a time; [`Error::Busy`] if another caller has it open for writing, or
+    /// has a [`private`](Self::private) view of it.
     fn data(&self) -> Result<Arc<dyn Data>>;
 
     /// One of the two logs, 0 or 1; created empty if it is not there.
@@ -85,9 +96,19 @@ impl Lengths {
 ///
 /// What is written through [`base`](Self::base) may become durable at any time and in any order, sector by sector, and is
 /// durable for certain once a [`sync`](Self::sync) that began later has returned.
-pub trait Data: fmt::Debug + Send + Sync {
-    /// The first byte. The first [`len`](Self::len) bytes from here can be read, and written unless the store was opened for
-    /// reading only, as long as the area lives and is not made shorter.
+///
+/// # Safety
+///
+/// An implementation guarantees, for as long as a value lives:
+///
+/// - [`base`](Self::base) always returns the same address, a multiple of 64. From there on [`capacity`](Self::capacity)
+///   bytes, which do not change in number, belong to this area alone, in one allocation or mapping.
+/// - The first [`len`](Self::len) of them can be read by any thread and, unless the area was opened for reading only,
+///   written by the holder of the store's writer lock. `len` is never more than `capacity`, and becomes less only by
+///   [`set_len`](Self::set_len).
+/// - The implementation itself makes no references to these bytes, and writes only to those that `set_len` adds or drops.
+pub unsafe trait Data: fmt::Debug + Send + Sync {
+    /// The address of the first byte.
     fn base(&self) -> NonNull<u8>;
 
     /// How many bytes there are now, also where another process changed that. For files this is a system call.
@@ -96,9 +117,13 @@ pub trait Data: fmt::Debug + Send + Sync {
     /// How far the area can grow.
     fn capacity(&self) -> u64;
 
-    /// Grows the area by zeroed bytes that the disk has room for, or shortens it, which must not happen while somebody
-    /// uses the bytes that go. One call at a time.
-    fn set_len(&self, len: u64) -> Result<()>;
+    /// Grows the area by zeroed bytes that the disk has room for, or shortens it.
+    ///
+    /// # Safety
+    ///
+    /// No other call of this function for the same area is in progress, in any process. If `len` is less than the present
+    /// length, nothing refers to the bytes from `len` on, and nothing reads or writes them until the area has grown again.
+    unsafe fn set_len(&self, len: u64) -> Result<()>;
 
     /// Makes durable what was written before the call.
     fn sync(&self) -> Result<()>;
@@ -128,26 +153,34 @@ pub trait LogFile: fmt::Debug + Send + Sync {
     fn sync(&self) -> Result<()>;
 }
 
-/// Memory that several processes share.
-pub trait Shared: fmt::Debug + Send + Sync {
-    /// The first byte, aligned to 64.
+/// Memory that several processes share, and the locks that belong to it.
+///
+/// # Safety
+///
+/// An implementation guarantees, for as long as a value lives:
+///
+/// - [`base`](Self::base) always returns the same address, a multiple of 64. From there on [`len`](Self::len) bytes, which do
+///   not change in number, can be read and written by any thread.
+/// - All who have this memory, in whichever process, access it only by atomic operations on words of 64 bits.
+/// - [`try_lock_writer`](Self::try_lock_writer), [`lock_process`](Self::lock_process) and
+///   [`is_process_alive`](Self::is_process_alive) exclude and report as they say: readers and writers rely on that when they
+///   decide which nodes nobody reads any more.
+pub unsafe trait Shared: fmt::Debug + Send + Sync {
+    /// The address of the first byte.
     fn base(&self) -> NonNull<u8>;
 
     /// How many bytes there are.
     fn len(&self) -> usize;
 
-    /// Takes the right to write, which one process, and in it one call, has at a time, and which ends with the process;
-    /// whether it was to be had. Waits for it if asked to.
-    fn lock_writer(&self, wait: bool) -> Result<bool>;
+    /// Takes the writer lock unless somebody has it, this value included; whether it did. The lock is released when this value
+    /// is dropped or its process ends.
+    fn try_lock_writer(&self) -> Result<bool>;
 
-    /// Gives the right to write back.
-    fn unlock_writer(&self) -> Result<()>;
-
-    /// Says that this process lives as number `process`, below [`MAX_PROCESSES`], until it ends or drops this; `false` where
-    /// another one does.
+    /// Registers this process as alive under the number `process`, below [`MAX_PROCESSES`], until this value is dropped or the
+    /// process ends; `false` if another process has that number.
     fn lock_process(&self, process: u32) -> Result<bool>;
 
-    /// Whether the process with this number lives.
+    /// Whether a process is registered under this number.
     fn is_process_alive(&self, process: u32) -> Result<bool>;
 }
 

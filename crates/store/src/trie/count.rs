@@ -123,22 +123,17 @@ pub(crate) fn select(arena: &Arena, root: Word, rank: u64) -> Result<Option<Rank
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
     use crate::arena::{FIRST_UNIT, WriteArena};
     use crate::extent::Extent;
     use crate::node::{Kind, edit_inner};
-    use crate::storage::{MemoryStorage, Storage};
 
     #[test]
     fn children_that_have_more_keys_than_a_word_says_are_counted() {
         let many = (1 << 24) - 1;
         for totals in [[1, 2, 3, 4, 5], [7, many, 1, 2, 9], [many + 1, 5, 3, 2 * many, 1], [many - 1, 1, 1, 1, 1 << 40]]
         {
-            let data = MemoryStorage::new(1 << 20).unwrap().data().unwrap();
-            data.set_len(1 << 16).unwrap();
-            let mut arena = WriteArena::new(Arc::new(Arena::new(data)));
+            let mut arena = WriteArena::in_memory(1 << 20, 1 << 16);
             let mut node = |unit: u64, total, prefix, dividers, children: &[Word]| {
                 let extent = Extent { start: FIRST_UNIT + 2 * unit, units: 2 };
                 edit_inner::write(arena.fresh(extent, Kind::Inner, 1).unwrap(), total, prefix, dividers, children);

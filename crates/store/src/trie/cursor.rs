@@ -411,23 +411,18 @@ fn too_deep(reference: u64) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
     use crate::arena::{FIRST_UNIT, WriteArena};
     use crate::extent::Extent;
     use crate::node::edit_leaf::LeafWriter;
     use crate::node::{Kind, Slot, edit_inner};
     use crate::space::Space;
-    use crate::storage::{MemoryStorage, Storage};
     use crate::trie::{Mode, Writer};
 
     const LEN: u64 = 1 << 16;
 
     fn arena() -> WriteArena {
-        let data = MemoryStorage::new(1 << 22).unwrap().data().unwrap();
-        data.set_len(LEN).unwrap();
-        WriteArena::new(Arc::new(Arena::new(data)))
+        WriteArena::in_memory(1 << 22, LEN)
     }
 
     #[test]

@@ -3,12 +3,9 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::collections::BTreeMap;
-use std::ptr::NonNull;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{Cursor, Mode, Writer, count, find, walk};
-use crate::arena::{Arena, FIRST_UNIT, WriteArena};
+use crate::arena::{FIRST_UNIT, WriteArena};
 use crate::error::{Error, Result};
 use crate::extent::UNIT;
 use crate::node::edit_leaf::LeafWriter;
@@ -16,37 +13,9 @@ use crate::node::leaf::hash;
 use crate::node::{Kind, Slot, Word};
 use crate::pending::Pending;
 use crate::space::Space;
-use crate::storage::Data;
-
-#[derive(Debug)]
-struct Anonymous {
-    map: memmap2::MmapMut,
-    len: AtomicU64,
-}
-
-impl Data for Anonymous {
-    fn base(&self) -> NonNull<u8> {
-        NonNull::new(self.map.as_ptr().cast_mut()).expect("a map has an address")
-    }
-    fn len(&self) -> u64 {
-        self.len.load(Ordering::Relaxed)
-    }
-    fn capacity(&self) -> u64 {
-        self.map.len() as u64
-    }
-    fn set_len(&self, len: u64) -> Result<()> {
-        self.len.store(len, Ordering::Relaxed);
-        Ok(())
-    }
-    fn sync(&self) -> Result<()> {
-        Ok(())
-    }
-}
 
 fn writer() -> Writer {
-    let map = memmap2::MmapOptions::new().len(1 << 34).no_reserve_swap().map_anon().expect("maps");
-    let data = Arc::new(Anonymous { map, len: AtomicU64::new(FIRST_UNIT * UNIT) });
-    let arena = WriteArena::new(Arc::new(Arena::new(data)));
+    let arena = WriteArena::in_memory(1 << 34, FIRST_UNIT * UNIT);
     Writer::new(arena, Space::new(FIRST_UNIT, FIRST_UNIT), 1)
 }
 

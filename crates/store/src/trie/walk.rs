@@ -62,19 +62,14 @@ fn next(arena: &Arena, pending: &mut Vec<u64>, group: &mut Vec<u64>, since: Gene
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
     use crate::arena::WriteArena;
     use crate::extent::Extent;
     use crate::node::{Kind, edit_inner};
-    use crate::storage::{MemoryStorage, Storage};
 
     #[test]
     fn a_walk_through_nodes_below_themselves_ends() {
-        let data = MemoryStorage::new(1 << 20).unwrap().data().unwrap();
-        data.set_len(1 << 16).unwrap();
-        let mut arena = WriteArena::new(Arc::new(Arena::new(data)));
+        let mut arena = WriteArena::in_memory(1 << 20, 1 << 16);
         let word = Word::new(200, 10);
         let body = arena.fresh(Extent { start: 200, units: 1 }, Kind::Inner, 1).unwrap();
         edit_inner::write(body, 20, b"p", b"q", &[word, word]);

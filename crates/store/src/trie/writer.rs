@@ -96,13 +96,13 @@ impl Writer {
     /// Has the file have a reserve again after it was used, if that can be done.
     pub(crate) fn restore_reserve(&mut self) {
         let data = self.arena.shared().data();
-        let (end, len) = (self.space.end() * UNIT, data.len());
+        let (end, len, capacity) = (self.space.end() * UNIT, data.len(), data.capacity());
         let without = len_without_reserve(len);
         if end <= without || self.space.shrink(without / UNIT) {
             return;
         }
         // On a full disk there is none for now.
-        let _ = data.set_len(len_with_reserve(end).min(data.capacity()));
+        let _ = self.arena.grow_file(len_with_reserve(end).min(capacity));
     }
 
     /// Space for a node whose body has `len` bytes.
@@ -189,9 +189,7 @@ impl Writer {
         if wanted < end + needed {
             return Err(Error::Limit { what: "the size of the store", limit: data.capacity() });
         }
-        if data.len() < len {
-            data.set_len(len)?;
-        }
+        self.arena.grow_file(len)?;
         self.extend(wanted);
         Ok(())
     }

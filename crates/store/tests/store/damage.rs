@@ -2,6 +2,7 @@
 //! says that the store is damaged; and nothing panics or takes for ever.
 //!
 //! Of nodes every ninth byte is changed; `LATH_FULL=1` changes all, to more than one other.
+#![expect(unsafe_code, reason = "implements the storage traits")]
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -47,7 +48,8 @@ struct Opened {
     shared: Arc<Area>,
 }
 
-impl Storage for Opened {
+// SAFETY: a value is opened once, so that nobody else has its areas.
+unsafe impl Storage for Opened {
     fn data(&self) -> Result<Arc<dyn Data>> {
         Ok(self.data.clone())
     }
@@ -84,7 +86,8 @@ impl Area {
     }
 }
 
-impl Data for Area {
+// SAFETY: the bytes are in a vector that nothing else touches, which is not moved, and 2 MiB of which lie behind the first length.
+unsafe impl Data for Area {
     fn base(&self) -> NonNull<u8> {
         self.start()
     }
@@ -97,7 +100,7 @@ impl Data for Area {
         self.memory.len() as u64 - 64
     }
 
-    fn set_len(&self, len: u64) -> Result<()> {
+    unsafe fn set_len(&self, len: u64) -> Result<()> {
         self.len.store(len, Ordering::Relaxed);
         Ok(())
     }
@@ -107,7 +110,8 @@ impl Data for Area {
     }
 }
 
-impl Shared for Area {
+// SAFETY: as above; the store that is opened on it is the only process.
+unsafe impl Shared for Area {
     fn base(&self) -> NonNull<u8> {
         self.start()
     }
@@ -116,12 +120,8 @@ impl Shared for Area {
         1 << 20
     }
 
-    fn lock_writer(&self, _wait: bool) -> Result<bool> {
+    fn try_lock_writer(&self) -> Result<bool> {
         Ok(true)
-    }
-
-    fn unlock_writer(&self) -> Result<()> {
-        Ok(())
     }
 
     fn lock_process(&self, _process: u32) -> Result<bool> {

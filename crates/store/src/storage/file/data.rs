@@ -1,4 +1,4 @@
-#![cfg_attr(target_os = "linux", expect(unsafe_code, reason = "fallocate is a call into the C library"))]
+#![expect(unsafe_code, reason = "implements a storage trait, and fallocate is a call into the C library")]
 //! The data file, mapped shared.
 
 use std::fs::File;
@@ -70,7 +70,9 @@ impl DataFile {
     }
 }
 
-impl Data for DataFile {
+// SAFETY: the map is page-aligned, keeps its address and its length, and belongs to this value. `len` is never past its end, and
+// while this process has the file locked for writing, only `set_len` makes the file shorter; readers see what the writer says.
+unsafe impl Data for DataFile {
     fn base(&self) -> NonNull<u8> {
         NonNull::new(self.map.as_mut_ptr()).unwrap_or(NonNull::dangling())
     }
@@ -85,7 +87,7 @@ impl Data for DataFile {
         self.map.len() as u64
     }
 
-    fn set_len(&self, len: u64) -> Result<()> {
+    unsafe fn set_len(&self, len: u64) -> Result<()> {
         if self.read_only {
             return Err(Error::ReadOnly);
         }

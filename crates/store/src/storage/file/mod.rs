@@ -1,3 +1,4 @@
+#![expect(unsafe_code, reason = "implements a storage trait")]
 //! A store in files: the data file at a path, and beside it `-log0`, `-log1` and `-lock`.
 
 mod data;
@@ -32,6 +33,9 @@ const CONTENTS_BYTE: u64 = 0;
 ///
 /// The data file is at the path itself; `-log0`, `-log1` and `-lock` are added to its name. Locks are tied to open files,
 /// so that they end with the process, however it ends; a child made by `fork` without `exec` keeps them.
+///
+/// The data file is mapped into memory, and values are slices of it. The locks keep every process away that opens the store
+/// by this crate; nothing else may write to the files of an open store or cut them off.
 #[derive(Debug, Clone)]
 pub struct FileStorage {
     path: PathBuf,
@@ -88,7 +92,9 @@ impl FileStorage {
     }
 }
 
-impl Storage for FileStorage {
+// SAFETY: the path has no links left in it, so all who open the store by any name open the same data and lock file. A private
+// view maps its data file privately, under a lock that keeps writers away.
+unsafe impl Storage for FileStorage {
     fn data(&self) -> Result<Arc<dyn Data>> {
         let file = if self.read_only {
             OpenOptions::new().read(true).open(&self.path).map_err(Error::io("open", &self.path))?

@@ -1,4 +1,4 @@
-#![expect(unsafe_code, reason = "maps a file over memory")]
+#![expect(unsafe_code, reason = "implements a storage trait, and maps a file over memory")]
 //! A store as its files have it, changed in memory only.
 
 use std::fs::File;
@@ -35,7 +35,8 @@ impl PrivateStorage {
     }
 }
 
-impl Storage for PrivateStorage {
+// SAFETY: the data area is one map, and the table is that of one `MemoryStorage`.
+unsafe impl Storage for PrivateStorage {
     fn data(&self) -> Result<Arc<dyn Data>> {
         Ok(self.data.clone())
     }
@@ -74,17 +75,22 @@ fn map_privately(file: File, capacity_bytes: u64) -> io::Result<MemoryData> {
         }
     };
     if file_len > 0 {
-        map_over(&map, &file, file_len as usize)?;
+        // SAFETY: the map is new, so that nothing refers to its bytes, and it is at least as long as the file.
+        unsafe { map_over(&map, &file, file_len as usize)? };
     }
     Ok(MemoryData::new(map, file_len, Some(file)))
 }
 
-/// Maps the first `len` bytes of the file, which is that long, over the start of the map, which is at least that long.
-fn map_over(map: &MmapRaw, file: &File, len: usize) -> io::Result<()> {
+/// Maps the first `len` bytes of the file over the start of the map.
+///
+/// # Safety
+///
+/// File and map are at least that long, and nothing refers to the bytes of the map.
+unsafe fn map_over(map: &MmapRaw, file: &File, len: usize) -> io::Result<()> {
     let protection = libc::PROT_READ | libc::PROT_WRITE;
     let flags = libc::MAP_PRIVATE | libc::MAP_FIXED | libc::MAP_NORESERVE;
-    // SAFETY: the address is the start of a mapping that `map` has for itself and that nobody has looked at yet; the range
-    // ends within it, or within its last page. It is unmapped with `map`, like the pages that it replaces.
+    // SAFETY: the address is the start of a mapping that `map` has for itself; the caller guarantees that nothing refers to it and
+    // that the range ends within it, or within its last page. It is unmapped with `map`, like the pages that it replaces.
     let mapped = unsafe { libc::mmap(map.as_mut_ptr().cast(), len, protection, flags, file.as_raw_fd(), 0) };
     if mapped == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(()) }
 }

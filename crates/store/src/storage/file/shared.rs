@@ -1,3 +1,4 @@
+#![expect(unsafe_code, reason = "implements a storage trait")]
 //! The lock file: memory that the processes share, and the locks that say who lives and who writes.
 
 use std::collections::BTreeSet;
@@ -6,7 +7,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use memmap2::{MmapOptions, MmapRaw};
 
@@ -32,7 +33,6 @@ pub(super) struct SharedFile {
     path: PathBuf,
     len: usize,
     own: Mutex<Own>,
-    writer_left: Condvar,
 }
 
 /// What this opening has locked: the system does not tell an opening of its own locks.
@@ -47,7 +47,7 @@ impl SharedFile {
         lock::lock(&file, SETUP_BYTE, Kind::Exclusive).map_err(Error::io("lock", path))?;
         let map = Self::set_up(&file, len).map_err(Error::io("set up", path))?;
         lock::unlock(&file, SETUP_BYTE).map_err(Error::io("unlock", path))?;
-        Ok(Self { map, file, path: path.to_owned(), len, own: Mutex::default(), writer_left: Condvar::new() })
+        Ok(Self { map, file, path: path.to_owned(), len, own: Mutex::default() })
     }
 
     /// Takes part in having the memory if somebody else has it, and otherwise leaves the file as it is.
@@ -56,8 +56,7 @@ impl SharedFile {
         let is_used = lock::is_locked_by_another(&file, USERS_BYTE).map_err(Error::io("ask for the locks of", path))?;
         let map = is_used.then(|| Self::set_up(&file, len)).transpose().map_err(Error::io("set up", path))?;
         lock::unlock(&file, SETUP_BYTE).map_err(Error::io("unlock", path))?;
-        let own = Mutex::default();
-        Ok(map.map(|map| Self { map, file, path: path.to_owned(), len, own, writer_left: Condvar::new() }))
+        Ok(map.map(|map| Self { map, file, path: path.to_owned(), len, own: Mutex::default() }))
     }
 
     /// Zeroes the memory if nobody else has it, and takes part in having it.
@@ -81,14 +80,12 @@ impl SharedFile {
     fn try_lock(&self, byte: u64) -> Result<bool> {
         lock::try_lock(&self.file, byte, Kind::Exclusive).map_err(Error::io("lock", &self.path))
     }
-
-    fn end_writing(&self) {
-        self.own().is_writing = false;
-        self.writer_left.notify_one();
-    }
 }
 
-impl Shared for SharedFile {
+// SAFETY: the map is page-aligned and keeps its address and length. The file has that many bytes: it was made as long before it
+// was mapped, and is emptied only by one who holds the lock that this value shares. The locks are the system's, of an open file
+// that nothing else has.
+unsafe impl Shared for SharedFile {
     fn base(&self) -> NonNull<u8> {
         NonNull::new(self.map.as_mut_ptr()).unwrap_or(NonNull::dangling())
     }
@@ -97,31 +94,11 @@ impl Shared for SharedFile {
         self.len
     }
 
-    fn lock_writer(&self, wait: bool) -> Result<bool> {
+    fn try_lock_writer(&self) -> Result<bool> {
         let mut own = self.own();
-        while own.is_writing {
-            if !wait {
-                return Ok(false);
-            }
-            own = self.writer_left.wait(own).unwrap_or_else(PoisonError::into_inner);
-        }
-        own.is_writing = true;
-        drop(own);
-        let locked = if wait {
-            lock::lock(&self.file, WRITER_BYTE, Kind::Exclusive).map(|()| true).map_err(Error::io("lock", &self.path))
-        } else {
-            self.try_lock(WRITER_BYTE)
-        };
-        if !matches!(locked, Ok(true)) {
-            self.end_writing();
-        }
-        locked
-    }
-
-    fn unlock_writer(&self) -> Result<()> {
-        let unlocked = lock::unlock(&self.file, WRITER_BYTE).map_err(Error::io("unlock", &self.path));
-        self.end_writing();
-        unlocked
+        let locked = !own.is_writing && self.try_lock(WRITER_BYTE)?;
+        own.is_writing |= locked;
+        Ok(locked)
     }
 
     fn lock_process(&self, process: u32) -> Result<bool> {

@@ -7,7 +7,7 @@ use lath_testkit::Seeded;
 use super::FileStorage;
 use super::data::{SLICE_BYTES, slices};
 use crate::error::Error;
-use crate::storage::tests::{read, write};
+use crate::storage::tests::{read, set_len, write};
 use crate::storage::{Lengths, Storage};
 
 #[test]
@@ -15,13 +15,13 @@ fn a_reader_sees_that_the_writer_grew_the_file() {
     let folder = tempfile::tempdir().unwrap();
     let writer = FileStorage::new(folder.path().join("store")).unwrap();
     let data = writer.data().unwrap();
-    data.set_len(4096).unwrap();
+    set_len(&*data, 4096).unwrap();
     let reader = writer.clone().read_only(true).data().unwrap();
-    data.set_len(1 << 20).unwrap();
+    set_len(&*data, 1 << 20).unwrap();
     write(&*data, (1 << 20) - 4, b"last");
     assert_eq!(reader.len(), 1 << 20);
     assert_eq!(read(&*reader, (1 << 20) - 4, 4), b"last");
-    assert!(matches!(reader.set_len(0), Err(Error::ReadOnly)));
+    assert!(matches!(set_len(&*reader, 0), Err(Error::ReadOnly)));
 }
 
 #[test]
@@ -30,7 +30,7 @@ fn a_grown_file_has_its_space_on_the_disk() {
     let path = folder.path().join("store");
     let storage = FileStorage::new(&path).unwrap();
     let data = storage.data().unwrap();
-    data.set_len(3 << 20).unwrap();
+    set_len(&*data, 3 << 20).unwrap();
     assert!(fs::metadata(&path).unwrap().blocks() * 512 >= 3 << 20);
     drop(data);
     // A copy with holes is filled before anything is written to it.
@@ -72,7 +72,7 @@ fn a_capacity_that_no_machine_has_is_halved() {
     let capacity = storage.data().unwrap().capacity();
     assert!((1 << 24..1 << 60).contains(&capacity), "{capacity}");
     let short = FileStorage::new(folder.path().join("store")).unwrap().capacity_bytes(1);
-    storage.data().unwrap().set_len(5 << 20).unwrap();
+    set_len(&*storage.data().unwrap(), 5 << 20).unwrap();
     assert_eq!(short.data().unwrap().capacity(), 5 << 20, "what is there can be reached whatever the option says");
 }
 
@@ -117,11 +117,11 @@ fn a_private_view_is_written_to_alone_and_keeps_writers_away() {
     assert!(matches!(storage.data(), Err(Error::Busy)));
     for (mark, data) in [1, 2].into_iter().zip(&views) {
         assert_eq!(read(&**data, 0, 5000), vec![7; 5000]);
-        data.set_len(1 << 20).unwrap();
+        set_len(&**data, 1 << 20).unwrap();
         assert_eq!(read(&**data, 5000, (1 << 20) - 5000), vec![0; (1 << 20) - 5000]);
         write(&**data, 100, &[mark; 100_000]);
-        data.set_len(50_000).unwrap();
-        data.set_len(100_000).unwrap();
+        set_len(&**data, 50_000).unwrap();
+        set_len(&**data, 100_000).unwrap();
     }
     for (mark, data) in [1, 2].into_iter().zip(&views) {
         assert_eq!(read(&**data, 100, 49_900), vec![mark; 49_900]);
@@ -143,8 +143,8 @@ fn all_names_of_a_store_lead_to_the_same_files() {
     std::os::unix::fs::symlink(&path, folder.path().join("alias")).unwrap();
     let alias = FileStorage::new(folder.path().join("alias")).unwrap();
     let locked = FileStorage::new(&path).unwrap().shared(64).unwrap();
-    assert!(locked.lock_writer(false).unwrap());
-    assert!(!alias.shared(64).unwrap().lock_writer(false).unwrap());
+    assert!(locked.try_lock_writer().unwrap());
+    assert!(!alias.shared(64).unwrap().try_lock_writer().unwrap());
     assert!(matches!(FileStorage::new(folder.path().join("nowhere/store")), Err(Error::Io { .. })));
     assert!(FileStorage::new("/").unwrap().data().is_err(), "a folder is no store");
 }

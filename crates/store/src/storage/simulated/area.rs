@@ -38,7 +38,8 @@ struct State {
 impl SimulatedData {
     /// An area in `memory`, which is empty, with these bytes, all durable.
     pub(super) fn new(memory: Arc<dyn Data>, bytes: &[u8]) -> Result<Self> {
-        memory.set_len(bytes.len() as u64)?;
+        // SAFETY: the memory is empty, and nobody else has it yet.
+        unsafe { memory.set_len(bytes.len() as u64)? };
         for (index, page) in bytes.chunks(4096).enumerate() {
             // A page of zeros need not be written, which would take memory for it.
             if page.iter().any(|&byte| byte != 0) {
@@ -76,10 +77,14 @@ impl SimulatedData {
         self.memory.capacity()
     }
 
-    pub(super) fn set_len(&self, len: u64) -> Result<()> {
+    /// # Safety
+    ///
+    /// As [`Data::set_len`].
+    pub(super) unsafe fn set_len(&self, len: u64) -> Result<()> {
         let mut state = self.state();
         state.lens.push(self.memory.len());
-        self.memory.set_len(len)
+        // SAFETY: the caller guarantees what this asks for.
+        unsafe { self.memory.set_len(len) }
     }
 
     /// The bytes as they are, like a disk takes them: without asking whether somebody is writing just now.

@@ -1,3 +1,4 @@
+#![expect(unsafe_code, reason = "implements the storage traits")]
 //! A disk that forgets what was not synced, and fails when told to.
 //!
 //! What a store writes is kept twice: as it is now, which is what a process reads and what is left when one is killed, and
@@ -214,7 +215,8 @@ impl fmt::Debug for SimulatedStorage {
     }
 }
 
-impl Storage for SimulatedStorage {
+// SAFETY: clones share one data area and one table, and a private view is a copy in other memory.
+unsafe impl Storage for SimulatedStorage {
     fn data(&self) -> Result<Arc<dyn Data>> {
         Ok(Arc::new(self.clone()))
     }
@@ -241,7 +243,8 @@ impl Storage for SimulatedStorage {
     }
 }
 
-impl Data for SimulatedStorage {
+// SAFETY: as the data area in memory that this passes all calls on to.
+unsafe impl Data for SimulatedStorage {
     fn base(&self) -> std::ptr::NonNull<u8> {
         self.0.data.base()
     }
@@ -254,14 +257,15 @@ impl Data for SimulatedStorage {
         self.0.data.capacity()
     }
 
-    fn set_len(&self, len: u64) -> Result<()> {
+    unsafe fn set_len(&self, len: u64) -> Result<()> {
         self.watched(Operation::ResizeData, |inner| {
             inner.faults.write()?;
             let old_len = inner.data.len();
             if len > old_len {
                 inner.faults.reserve(Self::other_bytes(inner, old_len), len)?;
             }
-            inner.data.set_len(len)
+            // SAFETY: the caller guarantees what this asks for.
+            unsafe { inner.data.set_len(len) }
         })
     }
 
