@@ -17,18 +17,20 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::error::{Error, Result};
 use crate::extent::{Extent, Generation, UNIT};
-use crate::header;
-use crate::node::{self, BODY_HEAD, COMMON, Kind};
+use crate::node::{self, BODY_HEAD, CHECKSUM_LEN, COMMON, Kind, Node, REFERENCE_LIMIT};
 use crate::storage::Data;
-
-/// Bytes of the checksum before a node's body.
-pub(crate) const CHECKSUM_LEN: usize = 4;
 
 /// The first unit that can hold a node: the header slots are before it.
 pub(crate) const FIRST_UNIT: u64 = 8192 / UNIT;
 
-/// References are below this.
-pub(crate) const REFERENCE_LIMIT: u64 = 1 << 40;
+/// The length of the data area of a store that was just made.
+pub(crate) const FIRST_LEN: u64 = 1 << 16;
+
+/// Where the two header slots begin.
+pub(crate) const HEADER_SLOTS: [u64; 2] = [0, 4096];
+
+/// Bytes of a header slot that have a meaning.
+pub(crate) const HEADER_LEN: usize = 88;
 
 /// What a line is loaded for, as the processor is told.
 #[cfg(target_arch = "x86_64")]
@@ -56,23 +58,6 @@ unsafe impl Send for Arena {}
 // SAFETY: through a shared `Arena` nodes are read, which are not written while anybody can reach them, and the checksum is
 // an atomic. Writing needs the one `WriteArena`.
 unsafe impl Sync for Arena {}
-
-/// A node that was found within the data area.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Node<'a> {
-    /// The start of the body, which every node has.
-    pub(crate) head: &'a [u8; BODY_HEAD],
-    /// The whole body: all of the node but its checksum.
-    pub(crate) body: &'a [u8],
-}
-
-impl Node<'_> {
-    /// How many units it takes.
-    #[inline]
-    pub(crate) fn units(&self) -> u32 {
-        ((self.body.len() + CHECKSUM_LEN) / UNIT as usize) as u32
-    }
-}
 
 impl Arena {
     pub(crate) fn new(data: Arc<dyn Data>) -> Self {
@@ -232,9 +217,9 @@ impl Arena {
     }
 
     /// The bytes of a header slot. One that is being written may be found half as it was.
-    pub(crate) fn header(&self, slot: usize) -> Result<[u8; header::LEN]> {
+    pub(crate) fn header(&self, slot: usize) -> Result<[u8; HEADER_LEN]> {
         let words = self.header_words(slot)?;
-        let mut bytes = [0; header::LEN];
+        let mut bytes = [0; HEADER_LEN];
         for (to, word) in bytes.as_chunks_mut().0.iter_mut().zip(words) {
             *to = word.load(Ordering::Relaxed).to_ne_bytes();
         }
@@ -248,7 +233,7 @@ impl Arena {
     }
 
     /// Writes the header slot that is not the newest. One caller at a time: the one that makes the checkpoint.
-    pub(crate) fn write_header(&self, slot: usize, bytes: &[u8; header::LEN]) -> Result<()> {
+    pub(crate) fn write_header(&self, slot: usize, bytes: &[u8; HEADER_LEN]) -> Result<()> {
         for (from, word) in bytes.as_chunks().0.iter().zip(self.header_words(slot)?) {
             word.store(u64::from_ne_bytes(*from), Ordering::Relaxed);
         }
@@ -257,10 +242,10 @@ impl Arena {
 
     /// A header slot as words: who opens the store for reading looks at it while a checkpoint writes it, and takes one written
     /// halfway for none, as its checksum is wrong.
-    fn header_words(&self, slot: usize) -> Result<&[AtomicU64; header::LEN / 8]> {
-        const { assert!(header::LEN.is_multiple_of(8)) };
-        let at = header::SLOTS[slot];
-        if at + header::LEN as u64 > self.len() {
+    fn header_words(&self, slot: usize) -> Result<&[AtomicU64; HEADER_LEN / 8]> {
+        const { assert!(HEADER_LEN.is_multiple_of(8)) };
+        let at = HEADER_SLOTS[slot];
+        if at + HEADER_LEN as u64 > self.len() {
             return Err(Error::corrupt_at(at, "the file ends before its headers do"));
         }
         // SAFETY: the slot is within the area, as was just checked.

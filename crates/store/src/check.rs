@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 use std::sync::{Arc, PoisonError};
 
-use crate::arena::{Arena, FIRST_UNIT};
+use crate::arena::{Arena, FIRST_UNIT, HEADER_SLOTS};
 use crate::error::{Error, Result};
 use crate::extent::{Extent, Generation, UNIT};
-use crate::header::{self, Header};
+use crate::header::Header;
 use crate::node::edit_leaf::entry_len;
 use crate::node::leaf::hash;
 use crate::node::{Inner, Leaf, Slot, Word};
@@ -87,17 +87,17 @@ impl Store {
     /// # Errors
     /// What keeps it from looking at all; what is found wrong is no error but in the report.
     pub fn check(&self) -> Result<CheckReport> {
-        if self.inner.is_follower {
+        if self.engine.is_follower {
             let snapshot = self.snapshot()?;
-            let mut checker = Checker::new(&self.inner.arena, 0);
+            let mut checker = Checker::new(&self.engine.arena, 0);
             checker.check_root(&snapshot.root, true);
             return Ok(checker.report);
         }
         // A checkpoint writes a header while others may write: what was half written would be called damaged.
-        let _no_checkpoint = self.inner.checkpoints.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut state = self.inner.take()?;
-        let report = check_state(&self.inner.arena, &mut state);
-        self.inner.put_back(state);
+        let _no_checkpoint = self.engine.checkpoints.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.engine.take()?;
+        let report = check_state(&self.engine.arena, &mut state);
+        self.engine.put_back(state);
         Ok(report)
     }
 }
@@ -195,8 +195,8 @@ impl<'a> Checker<'a> {
 
     /// A slot was never used, or holds a header: it is written in one sector.
     fn check_headers(&mut self) {
-        for slot in 0..header::SLOTS.len() {
-            let at = header::SLOTS[slot];
+        for slot in 0..HEADER_SLOTS.len() {
+            let at = HEADER_SLOTS[slot];
             match self.arena.header(slot).and_then(|bytes| Ok((bytes, Header::parse(&bytes)?))) {
                 Ok((bytes, None)) if bytes.iter().any(|byte| *byte != 0) => {
                     self.report.add(Some(at), "a header is damaged");

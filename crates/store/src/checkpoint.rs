@@ -3,14 +3,14 @@
 use std::ops::Range;
 use std::sync::PoisonError;
 
+use crate::arena::FIRST_LEN;
+use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::extent::{Extent, UNIT};
 use crate::header::Header;
 use crate::node::{Kind, value};
-use crate::recovery::FIRST_LEN;
 use crate::root::Root;
 use crate::state::{Published, State, sorted, walk_root};
-use crate::store::Inner;
 use crate::trie::{Writer, len_with_reserve};
 
 /// What a checkpoint has to sync is remembered in pieces of so many bytes.
@@ -23,7 +23,7 @@ const HEADERS: Range<u64> = 0..8192;
 pub(crate) const PAGE_UNITS: u64 = 4096 / UNIT;
 pub(crate) const LEAST_UNITS: u64 = FIRST_LEN / UNIT;
 
-impl Inner {
+impl Engine {
     /// Makes a checkpoint of at least the commit numbered `sequence`, unless there is one.
     pub(crate) fn checkpoint_from(&self, sequence: u64) -> Result<()> {
         let state = self.take()?;
@@ -232,7 +232,7 @@ impl Touched {
     }
 }
 
-impl Drop for Inner {
+impl Drop for Engine {
     fn drop(&mut self) {
         // Nobody is left to be told what went wrong: what was synced is in the log or in the last checkpoint, and whoever
         // wants to know makes a checkpoint before.

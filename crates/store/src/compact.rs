@@ -14,13 +14,14 @@ use std::sync::PoisonError;
 use std::time::Duration;
 
 use crate::arena::FIRST_UNIT;
+use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::extent::UNIT;
 use crate::node::Word;
 use crate::root::Root;
 use crate::state::{State, write_record};
 use crate::stats::Held;
-use crate::store::{Inner, Store};
+use crate::store::Store;
 use crate::trie::relocate::{Moved, Relocation};
 use crate::trie::{Mode, Purpose};
 
@@ -95,17 +96,17 @@ impl Store {
     /// # Errors
     /// As [`compact`](Self::compact).
     pub fn compact_with(&self, mut progress: impl FnMut(&CompactionProgress) -> ControlFlow<()>) -> Result<Compaction> {
-        self.inner.check_writable()?;
-        let _one_at_a_time = self.inner.compaction.lock().unwrap_or_else(PoisonError::into_inner);
-        let bytes_before = self.inner.arena.data().len();
+        self.engine.check_writable()?;
+        let _one_at_a_time = self.engine.compaction.lock().unwrap_or_else(PoisonError::into_inner);
+        let bytes_before = self.engine.arena.data().len();
         let mut work = Work { progress: &mut progress, moved: Moved::default(), expected: 0, is_stopped: false };
-        let done = self.inner.compact(&mut work);
-        let lifted = self.inner.lift_ceiling();
+        let done = self.engine.compact(&mut work);
+        let lifted = self.engine.lift_ceiling();
         done.and(lifted)?;
         let stats = self.stats()?;
         Ok(Compaction {
             bytes_before,
-            bytes_after: self.inner.arena.data().len(),
+            bytes_after: self.engine.arena.data().len(),
             moved_nodes: work.moved.nodes,
             moved_bytes: work.moved.units * UNIT,
             free_bytes: stats.free_bytes,
@@ -150,7 +151,7 @@ struct Step {
     is_full: bool,
 }
 
-impl Inner {
+impl Engine {
     fn compact(&self, work: &mut Work<'_>) -> Result<()> {
         self.readers.release_dead()?;
         self.checkpoint()?;

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::arena::{CHECKSUM_LEN, FIRST_UNIT, REFERENCE_LIMIT};
+use crate::arena::{FIRST_UNIT, HEADER_LEN, HEADER_SLOTS};
 use crate::extent::UNIT;
 use crate::header::{self, Header, MAGIC};
 use crate::log::Log;
-use crate::node::{BODY_HEAD, Kind, Word, edit_leaf, inner, leaf, value, word};
+use crate::node::{BODY_HEAD, CHECKSUM_LEN, Kind, REFERENCE_LIMIT, Word, edit_leaf, inner, leaf, value, word};
 use crate::root::{NAME_MAX, Root};
 use crate::space::{Space, regions::REGION};
 use crate::storage::{MemoryStorage, Storage};
@@ -68,12 +68,12 @@ fn headers_have_their_fields_where_the_document_says() {
     let header = Header { identity: 10, number: 11, root, end: 16, free_map: Some(17), is_clean: true };
     let bytes = header.to_bytes();
     let (fields, len) = layout("header");
-    assert_eq!(len, header::LEN);
+    assert_eq!(len, HEADER_LEN);
     assert_eq!(bytes[..fields[1].0], MAGIC);
     assert_eq!((bytes[fields[1].0], bytes[fields[2].0]), (1, 1));
     let found: Vec<u64> = fields[3..11].iter().map(|(at, _)| u64_at(&bytes, *at)).collect();
     assert_eq!(found, [10, 11, 12, 13, 14, 15, 16, 17]);
-    assert_eq!(header::SLOTS, [0, 4096]);
+    assert_eq!(HEADER_SLOTS, [0, 4096]);
 }
 
 #[test]

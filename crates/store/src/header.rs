@@ -9,21 +9,15 @@
 //! Slot 0 begins at byte 0, slot 1 at byte 4,096. The valid slot with the higher number counts. A slot fits into a disk's
 //! sector, and while one is written nobody needs it.
 
-use crate::arena::REFERENCE_LIMIT;
+use crate::arena::HEADER_LEN;
 use crate::error::{Error, Result};
-use crate::node::Word;
+use crate::node::{REFERENCE_LIMIT, Word};
 use crate::root::Root;
 
 pub(crate) const MAGIC: [u8; 8] = *b"LATHKV\r\n";
 
 /// The version of the format that is written, and the only one there is.
 pub(crate) const VERSION: u32 = 1;
-
-/// Bytes of a slot that have a meaning.
-pub(crate) const LEN: usize = 88;
-
-/// Where the slots begin.
-pub(crate) const SLOTS: [u64; 2] = [0, 4096];
 
 const CLEAN: u32 = 1;
 
@@ -45,8 +39,8 @@ pub(crate) struct Header {
 }
 
 impl Header {
-    pub(crate) fn to_bytes(self) -> [u8; LEN] {
-        let mut bytes = [0; LEN];
+    pub(crate) fn to_bytes(self) -> [u8; HEADER_LEN] {
+        let mut bytes = [0; HEADER_LEN];
         bytes[..8].copy_from_slice(&MAGIC);
         bytes[8..12].copy_from_slice(&VERSION.to_le_bytes());
         bytes[12..16].copy_from_slice(&(if self.is_clean { CLEAN } else { 0 }).to_le_bytes());
@@ -69,7 +63,7 @@ impl Header {
     }
 
     /// The header in a slot; `None` if what is there is none.
-    pub(crate) fn parse(bytes: &[u8; LEN]) -> Result<Option<Self>> {
+    pub(crate) fn parse(bytes: &[u8; HEADER_LEN]) -> Result<Option<Self>> {
         let field = |at: usize| {
             let mut value = [0; 8];
             value.copy_from_slice(&bytes[at..at + 8]);

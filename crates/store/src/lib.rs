@@ -22,7 +22,10 @@ mod background;
 mod backup;
 mod check;
 mod checkpoint;
+mod checkpoint_policy;
+mod commit;
 mod compact;
+mod engine;
 mod error;
 mod extent;
 #[cfg(test)]
@@ -38,6 +41,7 @@ mod recovery;
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
 mod repair;
 mod root;
+mod signal;
 mod snapshot;
 mod space;
 mod state;

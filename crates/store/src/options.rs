@@ -1,12 +1,8 @@
 //! What can be chosen when a store is opened.
 
 use std::ops::RangeInclusive;
-use std::path::Path;
-use std::sync::Arc;
 
-use crate::error::Result;
-use crate::storage::{DEFAULT_CAPACITY_BYTES, FileStorage, MemoryStorage, Storage};
-use crate::store::Store;
+use crate::storage::DEFAULT_CAPACITY_BYTES;
 
 /// What a commit has survived when it returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -117,33 +113,6 @@ impl Options {
     pub fn background(mut self, background: bool) -> Self {
         self.background = background;
         self
-    }
-
-    /// Opens the store at `path`, beside which its log and lock files are.
-    ///
-    /// # Errors
-    /// [`Error::Busy`](crate::Error::Busy) if another process has it open in a way that excludes this one,
-    /// [`Error::Corrupt`](crate::Error::Corrupt) if it is damaged, or its log has commits and its data file is missing or empty,
-    /// [`Error::Io`](crate::Error::Io).
-    pub fn open(&self, path: impl AsRef<Path>) -> Result<Store> {
-        let storage = FileStorage::new(path)?.read_only(self.read_only).create(self.create);
-        self.open_storage(Arc::new(storage.capacity_bytes(self.capacity_bytes)))
-    }
-
-    /// A new store in memory, gone when the last handle to it is.
-    ///
-    /// # Errors
-    /// [`Error::Io`](crate::Error::Io) if the memory cannot be had.
-    pub fn open_in_memory(&self) -> Result<Store> {
-        self.open_storage(Arc::new(MemoryStorage::new(self.capacity_bytes.min(DEFAULT_CAPACITY_BYTES))?))
-    }
-
-    /// Opens the store whose bytes are in `storage`.
-    ///
-    /// # Errors
-    /// As [`open`](Self::open).
-    pub fn open_storage(&self, storage: Arc<dyn Storage>) -> Result<Store> {
-        Store::open_with(storage, self.clone())
     }
 }
 

@@ -3,9 +3,11 @@
 
 use std::hash::{BuildHasher, RandomState};
 use std::io::ErrorKind;
+use std::path::Path;
 use std::sync::Arc;
 
-use crate::arena::{Arena, FIRST_UNIT, WriteArena};
+use crate::arena::{Arena, FIRST_LEN, FIRST_UNIT, WriteArena};
+use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::extent::{Extent, UNIT};
 use crate::header::Header;
@@ -17,19 +19,53 @@ use crate::root::Root;
 use crate::space::Space;
 use crate::space::reclaim::{Reclaimer, Retired};
 use crate::state::{Named, Published, State, sorted, walk_root, write_record_at};
-use crate::storage::Storage;
-use crate::store::{Inner, Store};
+use crate::storage::{DEFAULT_CAPACITY_BYTES, FileStorage, MemoryStorage, Storage};
+use crate::store::Store;
 use crate::transaction::Transaction;
 use crate::trie::Writer;
-
-/// The length of the data area of a store that was just made.
-pub(crate) const FIRST_LEN: u64 = 1 << 16;
 
 /// So many commits of the log are done again as one.
 const REPLAY_BATCH: u64 = 256;
 
+impl Options {
+    /// Opens the store at `path`, beside which its log and lock files are.
+    ///
+    /// # Errors
+    /// [`Error::Busy`](crate::Error::Busy) if another process has it open in a way that excludes this one,
+    /// [`Error::Corrupt`](crate::Error::Corrupt) if it is damaged, or its log has commits and its data file is missing or empty,
+    /// [`Error::Io`](crate::Error::Io).
+    pub fn open(&self, path: impl AsRef<Path>) -> Result<Store> {
+        let storage = FileStorage::new(path)?.read_only(self.read_only).create(self.create);
+        self.open_storage(Arc::new(storage.capacity_bytes(self.capacity_bytes)))
+    }
+
+    /// A new store in memory, gone when the last handle to it is.
+    ///
+    /// # Errors
+    /// [`Error::Io`](crate::Error::Io) if the memory cannot be had.
+    pub fn open_in_memory(&self) -> Result<Store> {
+        self.open_storage(Arc::new(MemoryStorage::new(self.capacity_bytes.min(DEFAULT_CAPACITY_BYTES))?))
+    }
+
+    /// Opens the store whose bytes are in `storage`.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_storage(&self, storage: Arc<dyn Storage>) -> Result<Store> {
+        Store::open_with(storage, self.clone())
+    }
+}
+
 impl Store {
-    pub(crate) fn open_with(storage: Arc<dyn Storage>, options: Options) -> Result<Self> {
+    /// Opens the store at `path` with the default options, and makes it if it is not there.
+    ///
+    /// # Errors
+    /// As [`Options::open`].
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Options::new().open(path)
+    }
+
+    fn open_with(storage: Arc<dyn Storage>, options: Options) -> Result<Self> {
         let lengths = storage.lengths()?;
         if lengths.data == 0 && lengths.has_log() {
             return Err(lost_data());
@@ -58,9 +94,9 @@ impl Store {
         let arena = Arc::new(Arena::new(storage.data()?));
         let header = newest_header(&arena)?;
         let log = Log::open(storage, header.identity)?;
-        let mut inner = Inner::new(arena, readers, log, options.clone(), header.identity, header.number);
-        inner.is_follower = true;
-        Ok(Some(Self::new(Arc::new(inner))))
+        let mut engine = Engine::new(arena, readers, log, options.clone(), header.identity, header.number);
+        engine.is_follower = true;
+        Ok(Some(Self::new(Arc::new(engine))))
     }
 
     /// Finds the newest commit. `has_log`: whether a log had anything before the data area was opened.
@@ -96,10 +132,10 @@ impl Store {
         }
         let log = Log::open(storage, header.identity)?;
         let state = first_state(write_arena, &readers, &header)?;
-        let inner = Inner::new(arena, readers, log, options, header.identity, header.number);
-        let inner = Arc::new(inner);
-        replay(&inner, state).map_err(explain_full)?;
-        Ok(Self::new(inner))
+        let engine = Engine::new(arena, readers, log, options, header.identity, header.number);
+        let engine = Arc::new(engine);
+        replay(&engine, state).map_err(explain_full)?;
+        Ok(Self::new(engine))
     }
 }
 
@@ -224,13 +260,13 @@ fn find_free(
 }
 
 /// Does the commits of the log again, and has readers see the last of them.
-fn replay(inner: &Arc<Inner>, state: Box<State>) -> Result<()> {
+fn replay(engine: &Arc<Engine>, state: Box<State>) -> Result<()> {
     let durable = state.durable.sequence;
     let (record, end) = (state.record, state.writer.space.end());
     let mut idle = Some(state);
     let mut open: Option<Transaction> = None;
     let mut done = durable;
-    let last = inner.log.replay(durable, |sequence, bytes| {
+    let last = engine.log.replay(durable, |sequence, bytes| {
         // A snapshot that is kept is one of the commit before.
         let mut keeps = false;
         record::replay(bytes, |operation| {
@@ -244,7 +280,7 @@ fn replay(inner: &Arc<Inner>, state: Box<State>) -> Result<()> {
         }
         let mut transaction = match (open.take(), idle.take()) {
             (Some(transaction), _) => transaction,
-            (None, Some(state)) => Transaction::new(Arc::clone(inner), state, Durability::Off),
+            (None, Some(state)) => Transaction::new(Arc::clone(engine), state, Durability::Off),
             (None, None) => return Err(Error::corrupt("the writer's state is gone")),
         };
         record::replay(bytes, |operation| transaction.apply(operation))?;
@@ -256,13 +292,13 @@ fn replay(inner: &Arc<Inner>, state: Box<State>) -> Result<()> {
     let mut state = match (open, idle) {
         (Some(transaction), _) => transaction.commit_replayed(done)?,
         (None, Some(state)) => {
-            inner.readers.publish(Published::value_of(record, durable), end * UNIT);
+            engine.readers.publish(Published::value_of(record, durable), end * UNIT);
             state
         }
         (None, None) => return Err(Error::corrupt("the writer's state is gone")),
     };
     state.writer.end_replay();
-    inner.put_back(state);
+    engine.put_back(state);
     Ok(())
 }
 
@@ -314,8 +350,8 @@ mod tests {
         transaction.commit().unwrap();
         store.checkpoint().unwrap();
         // The first record has the right sum, and no operation has this number.
-        store.inner.log.append(2, &[&[0xee; 20]]).unwrap();
-        store.inner.poison();
+        store.engine.log.append(2, &[&[0xee; 20]]).unwrap();
+        store.engine.poison();
         drop(store);
         let (sender, opened) = mpsc::channel();
         std::thread::spawn(move || sender.send(options.open_storage(storage).map(drop)));

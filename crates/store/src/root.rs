@@ -8,10 +8,10 @@
 //! The catalog is a tree from the names of trees to their root words; the snapshots are one from the names of snapshots to
 //! the generation, sequence number and catalog word of each.
 
-use crate::arena::{Arena, Node};
+use crate::arena::Arena;
 use crate::error::{Error, Result};
 use crate::extent::Generation;
-use crate::node::{self, Kind, Word};
+use crate::node::{self, Kind, Node, Word};
 use crate::trie::{Cursor, find};
 
 /// The longest name of a tree or of a named snapshot.

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use crate::engine::Engine;
 use crate::error::Result;
 use crate::readers::Pin;
 use crate::root::Root;
-use crate::store::Inner;
 use crate::tree::Tree;
 
 /// The store as one commit left it, for as long as this is there.
@@ -17,12 +17,12 @@ pub struct Snapshot {
     pub(crate) root: Root,
     // Before the store itself, so that the store never closes under a pin.
     pin: Arc<Pin>,
-    inner: Arc<Inner>,
+    engine: Arc<Engine>,
 }
 
 impl Snapshot {
-    pub(crate) fn new(inner: Arc<Inner>, pin: Arc<Pin>, root: Root) -> Self {
-        Self { root, pin, inner }
+    pub(crate) fn new(engine: Arc<Engine>, pin: Arc<Pin>, root: Root) -> Self {
+        Self { root, pin, engine }
     }
 
     /// The tree with this name, if there is one.
@@ -30,8 +30,8 @@ impl Snapshot {
     /// # Errors
     /// [`Error::Corrupt`](crate::Error::Corrupt).
     pub fn tree(&self, name: &str) -> Result<Option<Tree<'_>>> {
-        let root = self.root.tree(&self.inner.arena, name)?;
-        Ok(root.map(|root| Tree::new(&self.inner.arena, root)))
+        let root = self.root.tree(&self.engine.arena, name)?;
+        Ok(root.map(|root| Tree::new(&self.engine.arena, root)))
     }
 
     /// The names of all trees, in order.
@@ -39,7 +39,7 @@ impl Snapshot {
     /// # Errors
     /// As [`tree`](Self::tree).
     pub fn trees(&self) -> Result<Vec<String>> {
-        Ok(self.root.trees(&self.inner.arena)?.into_iter().map(|(name, _)| name).collect())
+        Ok(self.root.trees(&self.engine.arena)?.into_iter().map(|(name, _)| name).collect())
     }
 
     /// The names of the snapshots that had been kept by name.
@@ -47,7 +47,7 @@ impl Snapshot {
     /// # Errors
     /// As [`tree`](Self::tree).
     pub fn snapshots(&self) -> Result<Vec<String>> {
-        Ok(self.root.named(&self.inner.arena)?.into_iter().map(|(name, _)| name).collect())
+        Ok(self.root.named(&self.engine.arena)?.into_iter().map(|(name, _)| name).collect())
     }
 
     /// The commit that was kept under a name, if there is one.
@@ -55,10 +55,10 @@ impl Snapshot {
     /// # Errors
     /// As [`tree`](Self::tree).
     pub fn snapshot(&self, name: &str) -> Result<Option<Self>> {
-        let named = self.root.named(&self.inner.arena)?;
+        let named = self.root.named(&self.engine.arena)?;
         let root = named.into_iter().find(|(other, _)| other == name);
         // What holds this commit holds the snapshots that it names.
-        Ok(root.map(|(_, root)| Self::new(Arc::clone(&self.inner), Arc::clone(&self.pin), root)))
+        Ok(root.map(|(_, root)| Self::new(Arc::clone(&self.engine), Arc::clone(&self.pin), root)))
     }
 
     /// The number of the commit, counted from 1 when the store was made; 0 if there was none.

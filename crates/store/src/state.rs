@@ -27,7 +27,7 @@ impl Published {
     }
 
     pub(crate) fn reference(value: u64) -> u64 {
-        value & (crate::arena::REFERENCE_LIMIT - 1)
+        value & (crate::node::REFERENCE_LIMIT - 1)
     }
 }
 

@@ -56,19 +56,19 @@ impl Store {
     /// # Errors
     /// [`Error::ReadOnly`](crate::Error::ReadOnly): only the process that writes knows. [`Error::Corrupt`](crate::Error::Corrupt).
     pub fn stats(&self) -> Result<Stats> {
-        let mut state = self.inner.take()?;
+        let mut state = self.engine.take()?;
         let stats = self.stats_of(&mut state);
-        self.inner.put_back(state);
+        self.engine.put_back(state);
         stats
     }
 
     fn stats_of(&self, state: &mut State) -> Result<Stats> {
         let mut pinned = Vec::new();
-        self.inner.readers.pinned(&mut pinned);
+        self.engine.readers.pinned(&mut pinned);
         let older = state.published.iter().filter(|published| published.root != state.root);
         let readers = older.filter(|published| pinned.contains(&published.value));
         let oldest_reader = readers.map(|published| published.root.sequence).min();
-        let names = state.root.named(&self.inner.arena)?;
+        let names = state.root.named(&self.engine.arena)?;
         let mut held: Vec<(Generation, Held)> = Vec::new();
         for parked in state.reclaimer.parked().chain(state.records.parked()) {
             let bytes = parked.units * UNIT;
@@ -89,7 +89,7 @@ impl Store {
             free_bytes: space.free_units() * UNIT,
             trailing_free_bytes: space.trailing_free_units() * UNIT,
             dead_bytes: dead_units * UNIT,
-            log_bytes: self.inner.log.size_bytes(),
+            log_bytes: self.engine.log.size_bytes(),
             sequence: state.root.sequence,
             oldest_reader,
             held: held.into_iter().map(|(_, held)| held).collect(),

@@ -114,7 +114,7 @@ impl Drop for Unfinished {
     fn drop(&mut self) {
         if let Some(store) = self.store.take() {
             // Closing would write a checkpoint of what is thrown away.
-            store.inner.poison();
+            store.engine.poison();
         }
         // What cannot be removed is told of by the error that led here, and removed by the next copy.
         let _ = fs::remove_dir_all(&self.temporary);

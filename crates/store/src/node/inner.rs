@@ -12,8 +12,7 @@ use std::ops::Range;
 
 use lath_kernels::bytesearch;
 
-use super::{Node, Word};
-use crate::arena::CHECKSUM_LEN;
+use super::{CHECKSUM_LEN, Node, Word};
 use crate::error::{Error, Result};
 
 /// Where the prefix begins.

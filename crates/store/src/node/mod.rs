@@ -14,18 +14,35 @@ pub(crate) mod word;
 
 pub(crate) use inner::Inner;
 pub(crate) use leaf::{Leaf, Slot};
-pub(crate) use word::Word;
+pub(crate) use word::{REFERENCE_LIMIT, Word};
 
-pub(crate) use crate::arena::Node;
-
-use crate::arena::CHECKSUM_LEN;
 use crate::extent::{Generation, UNIT};
+
+/// Bytes of the checksum before a node's body.
+pub(crate) const CHECKSUM_LEN: usize = 4;
 
 /// Bytes of the body that are within the node's first unit, and so in every node.
 pub(crate) const BODY_HEAD: usize = UNIT as usize - CHECKSUM_LEN;
 
 /// Where in the body what all nodes have ends.
 pub(crate) const COMMON: usize = 12;
+
+/// A node that was found within the data area.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Node<'a> {
+    /// The start of the body, which every node has.
+    pub(crate) head: &'a [u8; BODY_HEAD],
+    /// The whole body: all of the node but its checksum.
+    pub(crate) body: &'a [u8],
+}
+
+impl Node<'_> {
+    /// How many units it takes.
+    #[inline]
+    pub(crate) fn units(&self) -> u32 {
+        ((self.body.len() + CHECKSUM_LEN) / UNIT as usize) as u32
+    }
+}
 
 /// What a node is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,8 +4,7 @@
 //! body   12 length u64 │ 20 the value …
 //! ```
 
-use super::{BODY_HEAD, COMMON};
-use crate::arena::CHECKSUM_LEN;
+use super::{BODY_HEAD, CHECKSUM_LEN, COMMON};
 use crate::error::{Error, Result};
 use crate::extent::UNIT;
 

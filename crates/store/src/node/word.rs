@@ -1,5 +1,8 @@
 //! A reference to a child and how many keys are below it, in eight bytes.
 
+/// References are below this.
+pub(crate) const REFERENCE_LIMIT: u64 = 1 << 40;
+
 /// How many keys are below is kept up to here; a larger number stands in the child itself, an inner node.
 pub(crate) const COUNT_LIMIT: u64 = (1 << 24) - 1;
 
@@ -15,7 +18,7 @@ impl Word {
     pub(crate) const NONE: Self = Self(0);
 
     pub(crate) fn new(reference: u64, count: u64) -> Self {
-        debug_assert!(reference < crate::arena::REFERENCE_LIMIT);
+        debug_assert!(reference < REFERENCE_LIMIT);
         Self(reference | count.min(COUNT_LIMIT) << 40)
     }
 
@@ -31,7 +34,7 @@ impl Word {
 
     #[inline]
     pub(crate) fn reference(self) -> u64 {
-        self.0 & (crate::arena::REFERENCE_LIMIT - 1)
+        self.0 & (REFERENCE_LIMIT - 1)
     }
 
     pub(crate) fn is_none(self) -> bool {

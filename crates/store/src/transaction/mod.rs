@@ -5,6 +5,8 @@ mod tree;
 use std::sync::Arc;
 
 pub use self::tree::TreeMut;
+use crate::commit::OpenTree;
+use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::extent::Generation;
 use crate::node::Word;
@@ -13,24 +15,7 @@ use crate::pending::Pending;
 use crate::record::{Operation, Operations, OperationsMark};
 use crate::root::{NAME_MAX, word_of};
 use crate::state::{State, walk_since};
-use crate::store::Inner;
 use crate::trie::{Mode, Purpose, Writer, find};
-
-/// A tree that a transaction has looked at.
-#[derive(Debug, Clone)]
-pub(crate) struct OpenTree {
-    pub(crate) name: String,
-    pub(crate) root: Word,
-    /// Whether there is a tree of this name now, and whether the last commit had one and where.
-    pub(crate) exists: bool,
-    pub(crate) committed: Option<Word>,
-}
-
-impl OpenTree {
-    pub(crate) fn has_changed(&self) -> bool {
-        self.exists.then_some(self.root) != self.committed
-    }
-}
 
 /// Where a transaction can go back to.
 #[derive(Debug)]
@@ -70,7 +55,7 @@ struct Mark {
 /// ```
 #[derive(Debug)]
 pub struct Transaction {
-    pub(crate) inner: Arc<Inner>,
+    pub(crate) engine: Arc<Engine>,
     /// There until the transaction ends.
     state: Option<Box<State>>,
     first: Generation,
@@ -86,7 +71,7 @@ pub struct Transaction {
 }
 
 impl Transaction {
-    pub(crate) fn new(inner: Arc<Inner>, mut state: Box<State>, durability: Durability) -> Self {
+    pub(crate) fn new(engine: Arc<Engine>, mut state: Box<State>, durability: Durability) -> Self {
         state.writer.generation += 1;
         state.writer.set_purpose(Purpose::Other);
         Self {
@@ -99,7 +84,7 @@ impl Transaction {
             marks: Vec::new(),
             next_mark: 0,
             has_failed: false,
-            inner,
+            engine,
             state: Some(state),
         }
     }
@@ -268,7 +253,7 @@ impl Transaction {
     pub fn commit_with(mut self, durability: Durability) -> Result<()> {
         self.check()?;
         self.settle()?;
-        if self.inner.is_poisoned() {
+        if self.engine.is_poisoned() {
             return Err(Error::Poisoned);
         }
         if self.snapshots == self.state()?.root.snapshots && !self.trees.iter().any(OpenTree::has_changed) {
@@ -276,10 +261,10 @@ impl Transaction {
             return Ok(());
         }
         let Some(mut state) = self.state.take() else { return Err(ended()) };
-        match self.inner.commit(&mut state, &self.trees, self.snapshots, &self.operations, durability) {
+        match self.engine.commit(&mut state, &self.trees, self.snapshots, &self.operations, durability) {
             Ok(committed) => {
-                self.inner.put_back(state);
-                self.inner.finish_commit(committed)
+                self.engine.put_back(state);
+                self.engine.finish_commit(committed)
             }
             Err(error) => {
                 self.state = Some(state);
@@ -306,7 +291,7 @@ impl Transaction {
     pub(crate) fn commit_replayed(mut self, sequence: u64) -> Result<Box<State>> {
         self.settle()?;
         let Some(mut state) = self.state.take() else { return Err(ended()) };
-        self.inner.commit_replayed(&mut state, &self.trees, self.snapshots, sequence)?;
+        self.engine.commit_replayed(&mut state, &self.trees, self.snapshots, sequence)?;
         Ok(state)
     }
 
@@ -383,9 +368,9 @@ impl Drop for Transaction {
             undone = state.rebuild_space();
         }
         if undone.is_err() {
-            self.inner.poison();
+            self.engine.poison();
         }
-        self.inner.put_back(state);
+        self.engine.put_back(state);
     }
 }
 

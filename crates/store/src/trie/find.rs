@@ -1,10 +1,10 @@
 //! Looking up one key.
 
-use crate::arena::{Arena, Node};
+use crate::arena::Arena;
 use crate::error::{Error, Result};
 use crate::extent::UNIT;
 use crate::node::leaf::{EntryParts, behind, hash};
-use crate::node::{Inner, Kind, Leaf, Word};
+use crate::node::{Inner, Kind, Leaf, Node, Word};
 
 /// How many lines of a leaf are loaded before it is known which: all of most leaves.
 pub(super) const LEAF_LINES: u64 = 12;

@@ -13,6 +13,7 @@ mod full_disk;
 mod history;
 mod kill;
 mod model;
+mod modules;
 mod operations;
 mod processes;
 mod reading;

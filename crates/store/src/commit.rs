@@ -1,0 +1,164 @@
+//! How the changes of a transaction become the newest commit.
+
+use crate::engine::Engine;
+use crate::error::Result;
+use crate::extent::UNIT;
+use crate::log::Position;
+use crate::node::Word;
+use crate::options::Durability;
+use crate::record::Operations;
+use crate::root::Root;
+use crate::state::{Named, Published, State, write_record};
+use crate::trie::Mode;
+
+/// A tree that a transaction has looked at.
+#[derive(Debug, Clone)]
+pub(crate) struct OpenTree {
+    pub(crate) name: String,
+    pub(crate) root: Word,
+    /// Whether there is a tree of this name now, and whether the last commit had one and where.
+    pub(crate) exists: bool,
+    pub(crate) committed: Option<Word>,
+}
+
+impl OpenTree {
+    pub(crate) fn has_changed(&self) -> bool {
+        self.exists.then_some(self.root) != self.committed
+    }
+}
+
+/// A commit that others see and whose durability has yet to be seen to.
+#[derive(Debug)]
+pub(crate) struct Committed {
+    sync: Option<Position>,
+    /// A checkpoint of at least this commit has to be made first.
+    gap: Option<u64>,
+}
+
+impl Engine {
+    /// Makes a transaction's changes the newest commit.
+    pub(crate) fn commit(
+        &self,
+        state: &mut State,
+        trees: &[OpenTree],
+        snapshots: Word,
+        operations: &Operations,
+        durability: Durability,
+    ) -> Result<Committed> {
+        let sequence = state.root.sequence + 1;
+        let (root, record) = new_root(state, trees, snapshots, sequence)?;
+        let append = |bytes| match durability {
+            Durability::Sync => self.log.append_for_sync(sequence, &[bytes]).map(Some),
+            Durability::Deferred => self.log.append(sequence, &[bytes]).map(Some),
+            Durability::Off => Ok(None),
+        };
+        let position = operations.bytes().map_or(Ok(None), append).inspect_err(|_| {
+            if self.log.check().is_err() {
+                self.poison();
+            }
+        })?;
+        if position.is_none() {
+            state.gap = Some(sequence);
+        }
+        // From here on nothing fails: the commit is made.
+        self.make_newest(state, root, record);
+        if self.is_checkpoint_due(state) {
+            self.is_due.raise();
+        }
+        let gap = if durability == Durability::Off { None } else { state.gap };
+        Ok(Committed { sync: position.filter(|_| durability == Durability::Sync), gap })
+    }
+
+    /// Makes the changes that the log says were made, up to the commit numbered `sequence`, the newest commit.
+    pub(crate) fn commit_replayed(
+        &self,
+        state: &mut State,
+        trees: &[OpenTree],
+        snapshots: Word,
+        sequence: u64,
+    ) -> Result<()> {
+        let (root, record) = new_root(state, trees, snapshots, sequence)?;
+        self.make_newest(state, root, record);
+        Ok(())
+    }
+
+    pub(crate) fn make_newest(&self, state: &mut State, root: Root, record: u64) {
+        let snapshots_differ = root.snapshots != state.root.snapshots;
+        (state.root, state.record) = (root, record);
+        let value = Published::value_of(record, root.sequence);
+        state.published.push(Published { value, root });
+        self.readers.publish(value, state.writer.space.end() * UNIT);
+        let mut settled = Ok(());
+        if snapshots_differ {
+            settled = note_named(state);
+        }
+        // The commit stands. If what is damaged keeps space from being told free, no more is written.
+        if settled.and_then(|()| state.reclaim(&self.readers)).is_err() {
+            self.poison();
+        }
+    }
+
+    /// Makes all commits so far durable.
+    pub(crate) fn sync(&self) -> Result<()> {
+        let state = self.take()?;
+        let (root, durable, gap) = (state.root, state.durable, state.gap);
+        let log = self.log.last_position();
+        self.put_back(state);
+        if root == durable {
+            return Ok(());
+        }
+        self.finish_commit(Committed { sync: log, gap })
+    }
+
+    /// Waits until a commit is as durable as was asked for.
+    pub(crate) fn finish_commit(&self, committed: Committed) -> Result<()> {
+        let mut result = Ok(());
+        if let Some(gap) = committed.gap {
+            result = self.checkpoint_from(gap);
+        }
+        if let Some(position) = committed.sync {
+            result = result.and_then(|()| self.log.sync(position));
+        }
+        if result.is_err() {
+            self.poison();
+        }
+        result
+    }
+}
+
+/// Writes the trees' roots into the catalog, and the record of the commit.
+fn new_root(state: &mut State, trees: &[OpenTree], snapshots: Word, sequence: u64) -> Result<(Root, u64)> {
+    let mut catalog = state.root.catalog;
+    for tree in trees.iter().filter(|tree| tree.has_changed()) {
+        let name = tree.name.as_bytes();
+        if tree.exists {
+            state.writer.put(&mut catalog, name, &tree.root.bits().to_le_bytes(), Mode::Replace)?;
+        } else {
+            state.writer.remove(&mut catalog, name)?;
+        }
+    }
+    let root = Root { generation: state.writer.generation, sequence, catalog, snapshots };
+    let record = write_record(&mut state.writer, &root)?;
+    let old_record = state.record;
+    state.writer.retiring_records(|writer| writer.retire(old_record))?;
+    Ok((root, record))
+}
+
+/// Takes notice of the named snapshots that the newest commit added and dropped.
+fn note_named(state: &mut State) -> Result<()> {
+    let newest = state.root.generation;
+    let named = state.root.named(state.writer.shared())?;
+    let is_named = |generation| named.iter().any(|(_, root)| root.generation == generation);
+    for old in &mut state.named {
+        if old.dropped.is_none() && !is_named(old.root.generation) {
+            old.dropped = Some(newest);
+        }
+    }
+    for (_, root) in &named {
+        let is_known = |old: &Named| old.dropped.is_none() && old.root.generation == root.generation;
+        if !state.named.iter().any(is_known) {
+            state.named.push(Named { root: *root, created: newest, dropped: None });
+        }
+    }
+    Ok(())
+}

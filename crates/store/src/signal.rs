@@ -1,0 +1,43 @@
+//! How writers tell the checkpoint thread that there is something to do.
+
+use std::sync::{Condvar, Mutex, PoisonError};
+
+#[derive(Debug, Default)]
+struct Requests {
+    checkpoint: bool,
+    end: bool,
+}
+
+/// What the thread waits on.
+#[derive(Debug, Default)]
+pub(crate) struct Signal {
+    requests: Mutex<Requests>,
+    changed: Condvar,
+}
+
+impl Signal {
+    /// Says that a checkpoint is due.
+    pub(crate) fn raise(&self) {
+        self.change(|requests| requests.checkpoint = true);
+    }
+
+    /// Ends the thread.
+    pub(crate) fn end(&self) {
+        self.change(|requests| requests.end = true);
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Requests)) {
+        change(&mut self.requests.lock().unwrap_or_else(PoisonError::into_inner));
+        self.changed.notify_one();
+    }
+
+    /// Waits until a checkpoint is due, or returns `false` when the thread is to end.
+    pub(crate) fn wait(&self) -> bool {
+        let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
+        while !requests.checkpoint && !requests.end {
+            requests = self.changed.wait(requests).unwrap_or_else(PoisonError::into_inner);
+        }
+        requests.checkpoint = false;
+        !requests.end
+    }
+}
