@@ -12,7 +12,8 @@
 //! Each comes in three shapes. One takes the bytes alone; as it may read no others, its end depends on their number. One
 //! takes them with what surrounds them ([`find_byte_mask_within`] and so on): a node of 64 bytes or more is read at one
 //! place, without a branch on where and how many the bytes are, which is what to use where that varies from node to node.
-//! One takes blocks of 64 of which the last is padded.
+//! One takes blocks of 64 of which the last is padded. The ordered store calls [`upper_bound_within`] and
+//! [`find_byte_mask_within`]; the other shapes are for nodes of other layouts, and nothing in Lath calls them.
 //!
 //! The functions are over in a few nanoseconds, so which tier to run is decided by one comparison at each call.
 #![expect(unsafe_code, reason = "dispatch to functions that need the features of their tier")]

@@ -66,15 +66,6 @@ const SETTLING_PAUSE: Duration = Duration::from_millis(10);
 /// Told apart from all other tables of this process, for what threads keep.
 static NEXT_ID: AtomicU64 = AtomicU64::new(1);
 
-/// A pin as statistics show it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Holder {
-    /// The process's number in its operating system.
-    pub(crate) system_id: u32,
-    /// The published root that it pins.
-    pub(crate) value: u64,
-}
-
 /// One process's part in the table of readers.
 #[derive(Debug)]
 pub(crate) struct Readers {
@@ -204,18 +195,6 @@ impl Readers {
             std::thread::sleep(SETTLING_PAUSE);
         }
         Err(Error::Busy)
-    }
-
-    /// All pins, with the processes that have them.
-    #[cfg_attr(
-        not(test),
-        expect(dead_code, reason = "for saying which process holds what: tested, and not called yet")
-    )]
-    pub(crate) fn holders(&self) -> Vec<Holder> {
-        let mut holders = Vec::new();
-        let table = self.table();
-        table.each_pin(|slot, _, value| holders.push(Holder { system_id: table.system_id(slot), value }));
-        holders
     }
 
     fn table(&self) -> Table<'_, AtomicU64> {

@@ -261,6 +261,7 @@ impl<'a, W: Word> Table<'a, W> {
         self.slots[slot].system_id.store(id.into(), Ordering::Relaxed);
     }
 
+    #[cfg(test)]
     pub(super) fn system_id(&self, slot: usize) -> u32 {
         self.slots[slot].system_id.load(Ordering::Relaxed) as u32
     }

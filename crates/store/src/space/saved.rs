@@ -130,10 +130,7 @@ impl Space {
     }
 
     /// What [`save`](Self::save) wrote, read in full.
-    #[cfg_attr(
-        not(test),
-        expect(dead_code, reason = "reads a whole map at once: tested, and the store reads maps as it needs them")
-    )]
+    #[cfg(test)]
     pub(crate) fn restore(bytes: &[u8]) -> Result<Self> {
         let mut space = Self::lazy(bytes.to_vec())?;
         space.load_all();

@@ -8,6 +8,10 @@
 //! ```
 //!
 //! [`slot_ranks`] is a multiplication, at all tiers: eight bytes of 0 and 1 times `0x0101…00` are the sums before each.
+//!
+//! Nothing in Lath calls these functions: they are for tries whose nodes have few slots and references of one byte, and the ordered
+//! store's nodes have neither. They are tested and measured like all others. The figures are nanoseconds a call by throughput,
+//! with 2.1 for choosing the node among them; `docs/kernels.md` has those by latency.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -25,24 +29,32 @@ mod tests;
 use crate::KernelError;
 
 /// The place of the first of the values that is `wanted`, 16 if none is.
+///
+/// Not called by Lath. Scalar 6.5 ns, AVX2 3.3, AVX-512 2.4.
 #[inline]
 pub fn find_u32x16(values: &[u32; 16], wanted: u32) -> usize {
     find(values, wanted)
 }
 
 /// The place of the first of the least of 32 values.
+///
+/// Not called by Lath. Scalar 28 ns, AVX2 3.6, AVX-512 2.3.
 #[inline]
 pub fn min_index_32(values: &[u16; 32]) -> usize {
     least_of_32(values)
 }
 
 /// The place of the first of the least of 64 values.
+///
+/// Not called by Lath. Scalar 30 ns, AVX2 8, AVX-512 2.7.
 #[inline]
 pub fn min_index_64(values: &[u16; 64]) -> usize {
     least_of_64(values)
 }
 
 /// For each of 16 slots, the number of slots before it that are taken: bit `i` of `taken` says whether slot `i` is.
+///
+/// Not called by Lath. 6.9 ns at every tier.
 #[inline]
 pub fn slot_ranks(taken: u16) -> [u8; 16] {
     scalar::slot_ranks(taken)
@@ -50,6 +62,8 @@ pub fn slot_ranks(taken: u16) -> [u8; 16] {
 
 /// Copies references of one byte each, of which the low nibble stays as it is and the high one becomes what `table` has for
 /// it, by the low nibble of the entry.
+///
+/// Not called by Lath. 16 references: scalar 17 ns, AVX2 6; 64: 47 and 8; 128: 120 and 9.
 ///
 /// # Errors
 /// [`KernelError::LengthMismatch`] where `out` is not as long as `branches`.
