@@ -160,13 +160,13 @@ fn slots_are_used_again() {
     for _ in 0..1000 {
         let _pins = [readers.pin().unwrap(), readers.pin().unwrap(), readers.pin().unwrap()];
     }
-    // Threads leave theirs to those that come.
+    // Other threads use the same ones.
     for _ in 0..100 {
         let readers = Arc::clone(&readers);
         std::thread::spawn(move || drop([readers.pin().unwrap(), readers.pin().unwrap()])).join().unwrap();
     }
     let claimed = lock(&readers.part.owned).len();
-    assert!(claimed <= 5, "{claimed} slots");
+    assert!(claimed <= 3, "{claimed} slots");
 }
 
 #[test]
