@@ -23,7 +23,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     transaction.tree("sensors")?.put(b"roof", &7_u16.to_be_bytes())?;
     let mut readings = transaction.tree("readings")?;
     for second in 0..1_000 {
-        readings.set(&key(7, second), format!("{} degrees", second % 40).as_bytes())?;
+        readings.put(&key(7, second), format!("{} degrees", second % 40).as_bytes())?;
     }
     transaction.commit()?;
 

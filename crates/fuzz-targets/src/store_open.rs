@@ -118,7 +118,7 @@ fn read_tree(tree: &Tree<'_>, left: &mut usize) -> Result<(), Error> {
 }
 
 fn read(snapshot: &Snapshot, left: &mut usize) -> Result<(), Error> {
-    for name in snapshot.trees()? {
+    for name in snapshot.tree_names()? {
         if let Some(tree) = snapshot.tree(&name)? {
             // One damaged tree does not keep others from being read.
             let _ = read_tree(&tree, left);
@@ -128,15 +128,15 @@ fn read(snapshot: &Snapshot, left: &mut usize) -> Result<(), Error> {
 }
 
 fn write(store: &Store) -> Result<(), Error> {
-    let names = store.snapshot()?.trees()?;
+    let names = store.snapshot()?.tree_names()?;
     for (index, name) in names.iter().map(String::as_str).chain(["new"]).enumerate().take(8) {
         let mut transaction = store.begin()?;
         let savepoint = transaction.savepoint()?;
         let mut tree = transaction.tree(name)?;
         let last = tree.as_tree()?.last()?.map(|(key, _)| key).unwrap_or_default();
-        tree.put(&last, &[1; 300])?;
-        tree.put(&[last, vec![0]].concat(), b"value")?;
-        tree.put(b"in the middle", &vec![index as u8; 40 * index])?;
+        tree.upsert(&last, &[1; 300])?;
+        tree.upsert(&[last, vec![0]].concat(), b"value")?;
+        tree.upsert(b"in the middle", &vec![index as u8; 40 * index])?;
         if index % 2 == 1 {
             transaction.rollback(&savepoint)?;
         }
@@ -148,7 +148,7 @@ fn write(store: &Store) -> Result<(), Error> {
     }
     store.checkpoint()?;
     let mut transaction = store.begin()?;
-    for name in store.snapshot()?.snapshots()?.iter().take(4) {
+    for name in store.snapshot()?.snapshot_names()?.iter().take(4) {
         transaction.drop_snapshot(name)?;
     }
     transaction.commit()
@@ -176,11 +176,11 @@ pub fn run(bytes: &[u8]) {
     }
     let storage = storage_of(&data, &logs);
     let mut left = KEYS_MAX;
-    let options = Options::new().background(false);
+    let options = Options::new().background_checkpoints(false);
     let Ok(store) = options.open_storage(storage.clone()) else { return };
     if let Ok(snapshot) = store.snapshot() {
         let _ = read(&snapshot, &mut left);
-        for name in snapshot.snapshots().unwrap_or_default().iter().take(8) {
+        for name in snapshot.snapshot_names().unwrap_or_default().iter().take(8) {
             if let Ok(Some(named)) = snapshot.snapshot(name) {
                 let _ = read(&named, &mut left);
             }

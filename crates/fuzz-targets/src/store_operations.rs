@@ -87,7 +87,7 @@ fn assert_same(tree: &Tree<'_>, map: &Map) {
 }
 
 fn assert_commit(snapshot: &Snapshot, trees: &Trees) {
-    assert!(snapshot.trees().unwrap().iter().eq(trees.keys()));
+    assert!(snapshot.tree_names().unwrap().iter().eq(trees.keys()));
     for (name, map) in trees {
         assert_same(&snapshot.tree(name).unwrap().expect("the tree is there"), map);
     }
@@ -96,14 +96,14 @@ fn assert_commit(snapshot: &Snapshot, trees: &Trees) {
 fn assert_model(store: &Store, model: &Model) {
     let snapshot = store.snapshot().unwrap();
     assert_commit(&snapshot, &model.trees);
-    assert!(snapshot.snapshots().unwrap().iter().eq(model.named.keys()));
+    assert!(snapshot.snapshot_names().unwrap().iter().eq(model.named.keys()));
     for (name, trees) in &model.named {
         assert_commit(&snapshot.snapshot(name).unwrap().expect("the snapshot is there"), trees);
     }
 }
 
 fn open(storage: &SimulatedStorage) -> Store {
-    let options = Options::new().background(false).capacity_bytes(1 << 28);
+    let options = Options::new().background_checkpoints(false).capacity_bytes(1 << 28);
     options.open_storage(Arc::new(storage.clone())).unwrap()
 }
 
@@ -113,12 +113,12 @@ fn change(input: &mut Input<'_>, transaction: &mut Transaction, model: &mut Mode
     match input.byte() % 12 {
         0 | 1 => {
             let (key, value) = (key(input), value(input));
-            transaction.tree(name).unwrap().set(&key, &value).unwrap();
+            transaction.tree(name).unwrap().put(&key, &value).unwrap();
             model.trees.entry(name).or_default().insert(key, value);
         }
         2 | 3 => {
             let (key, value) = (key(input), value(input));
-            let is_new = transaction.tree(name).unwrap().put(&key, &value).unwrap();
+            let is_new = transaction.tree(name).unwrap().upsert(&key, &value).unwrap();
             assert_eq!(is_new, model.trees.entry(name).or_default().insert(key, value).is_none());
         }
         4 => {

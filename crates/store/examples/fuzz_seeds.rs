@@ -74,14 +74,14 @@ fn fill(store: &Store, count: u32) -> lath_store::Result<()> {
     let mut transaction = store.begin()?;
     let mut numbers = transaction.tree("numbers")?;
     for number in 0..count {
-        numbers.put(&(number * 3).to_be_bytes(), &number.to_le_bytes())?;
+        numbers.upsert(&(number * 3).to_be_bytes(), &number.to_le_bytes())?;
     }
     let mut words = transaction.tree("words")?;
     for number in 0..count / 10 {
-        words.put(format!("with a beginning/{number}").as_bytes(), &vec![7; 20 * number as usize])?;
+        words.upsert(format!("with a beginning/{number}").as_bytes(), &vec![7; 20 * number as usize])?;
     }
-    words.put(&[b'k'; 900], b"long")?;
-    words.put(&[b'k'; 901], b"longer")?;
+    words.upsert(&[b'k'; 900], b"long")?;
+    words.upsert(&[b'k'; 901], b"longer")?;
     transaction.commit()
 }
 
@@ -96,14 +96,14 @@ fn closed(path: &Path) -> lath_store::Result<Option<Store>> {
 }
 
 fn killed(path: &Path) -> lath_store::Result<Option<Store>> {
-    let store = Options::new().background(false).durability(Durability::Deferred).open(path)?;
+    let store = Options::new().background_checkpoints(false).durability(Durability::Deferred).open(path)?;
     fill(&store, 60)?;
     store.checkpoint()?;
     for round in 0..3_u8 {
         let mut transaction = store.begin()?;
         transaction.keep_snapshot(&format!("kept {round}"))?;
         let mut numbers = transaction.tree("numbers")?;
-        numbers.put(b"a key", &[round; 40])?;
+        numbers.upsert(b"a key", &[round; 40])?;
         numbers.remove(&(3 * u32::from(round)).to_be_bytes())?;
         numbers.remove_range(&[0, 0, 0, 30 * round], Some(&[0, 0, 0, 30 * round + 20]))?;
         transaction.drop_tree(if round == 1 { "words" } else { "none" })?;

@@ -36,7 +36,7 @@ fn write_all(store: &Store, keys: u64, round: u64) -> lath_store::Result<()> {
         let mut transaction = store.begin()?;
         let mut tree = transaction.tree("data")?;
         for _ in start..keys.min(start + KEYS_PER_COMMIT) {
-            tree.set(&key_of(number), &(number ^ round).to_le_bytes())?;
+            tree.put(&key_of(number), &(number ^ round).to_le_bytes())?;
             number = (number + step) % keys;
         }
         transaction.commit_with(Durability::Deferred)?;

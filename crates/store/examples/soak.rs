@@ -87,7 +87,7 @@ fn read(store: &Store, is_over: &AtomicBool, seed: u64) -> Outcome<u64> {
                 return Err("a snapshot has changed".into());
             }
         }
-        for name in snapshot.snapshots()? {
+        for name in snapshot.snapshot_names()? {
             add_up(&snapshot.snapshot(&name)?.ok_or("a named snapshot is gone")?)?;
         }
         count += 1;
@@ -111,14 +111,14 @@ fn transfer(transaction: &mut Transaction, random: &mut fastrand::Rng) -> Outcom
         }
         let new = [(from, old[0].1 - amount), (to, old[1].1 + amount)];
         for (account, balance) in new {
-            accounts.set(&account.to_be_bytes(), &account_value(account, balance))?;
+            accounts.put(&account.to_be_bytes(), &account_value(account, balance))?;
         }
         let mut index = transaction.tree("index")?;
         for (account, balance) in old {
             index.remove(&index_key(account, balance))?;
         }
         for (account, balance) in new {
-            index.set(&index_key(account, balance), b"")?;
+            index.put(&index_key(account, balance), b"")?;
         }
     }
     Ok(())
@@ -143,7 +143,7 @@ fn write_once(store: &Store, random: &mut fastrand::Rng) -> Outcome<()> {
     if random.u8(..64) == 0 && !transaction.drop_snapshot(name)? {
         transaction.keep_snapshot(name)?;
     }
-    transaction.tree("journal")?.set(&sequence.to_be_bytes(), &vec![sequence as u8; random.usize(..60)])?;
+    transaction.tree("journal")?.put(&sequence.to_be_bytes(), &vec![sequence as u8; random.usize(..60)])?;
     let durability = match random.u8(..64) {
         0 => Durability::Sync,
         1..=3 => Durability::Off,
@@ -155,12 +155,12 @@ fn write_once(store: &Store, random: &mut fastrand::Rng) -> Outcome<()> {
 fn fill(store: &Store) -> Outcome<()> {
     let mut transaction = store.begin()?;
     for account in 0..ACCOUNTS {
-        transaction.tree("accounts")?.set(&account.to_be_bytes(), &account_value(account, BALANCE))?;
+        transaction.tree("accounts")?.put(&account.to_be_bytes(), &account_value(account, BALANCE))?;
     }
     for account in 0..ACCOUNTS {
-        transaction.tree("index")?.set(&index_key(account, BALANCE), b"")?;
+        transaction.tree("index")?.put(&index_key(account, BALANCE), b"")?;
     }
-    transaction.tree("journal")?.set(&1_u64.to_be_bytes(), b"")?;
+    transaction.tree("journal")?.put(&1_u64.to_be_bytes(), b"")?;
     Ok(transaction.commit()?)
 }
 

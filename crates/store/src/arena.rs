@@ -1,8 +1,7 @@
 //! Checked access to the nodes in the data area.
 //!
-//! Every byte that a reference leads to is checked against the length of the area before it is looked at, so that a damaged
-//! store gives errors. A node's first four bytes, its checksum, are outside of what the rest of the crate calls its body: a
-//! checkpoint writes them while readers look at the body.
+//! Every reference is checked against the length of the area before it is followed, so that a damaged store gives errors. The
+//! first four bytes of a node, its checksum, are not part of its body: a checkpoint writes them while readers read the body.
 
 //!
 //! Readers get shared references to bodies, and the writer exclusive ones, from one map. That this is right rests on the space
@@ -32,7 +31,7 @@ pub(crate) const HEADER_SLOTS: [u64; 2] = [0, 4096];
 /// Bytes of a header slot that have a meaning.
 pub(crate) const HEADER_LEN: usize = 88;
 
-/// What a line is loaded for, as the processor is told.
+/// The hints of prefetch instructions.
 #[cfg(target_arch = "x86_64")]
 mod hint {
     pub(super) use std::arch::x86_64::{_MM_HINT_ET0 as WRITE, _MM_HINT_T0 as READ};
@@ -49,7 +48,7 @@ use hint::{READ, WRITE};
 pub(crate) struct Arena {
     data: Arc<dyn Data>,
     base: NonNull<u8>,
-    /// How many bytes may be looked at: the area's length, kept here so that looking costs no call.
+    /// How many bytes may be read: the area's length, kept here so that checking it costs no call.
     len: AtomicU64,
 }
 
@@ -65,29 +64,31 @@ impl Arena {
         Self { base: data.base(), data, len }
     }
 
+    #[inline]
     pub(crate) fn data(&self) -> &dyn Data {
         self.data.as_ref()
     }
 
-    /// How many bytes may be looked at.
+    /// How many bytes may be read.
     #[inline]
     pub(crate) fn len(&self) -> u64 {
         self.len.load(Ordering::Relaxed)
     }
 
-    /// Takes notice of a new length of the area.
+    /// Sets the length of the area; at most that of the file.
+    #[inline]
     pub(crate) fn set_len(&self, len: u64) {
         self.len.store(len.min(self.data.len()), Ordering::Relaxed);
     }
 
-    /// Whether the bytes before `end` are there.
+    /// Whether the area has the bytes before `end`.
     #[inline]
     fn has(&self, end: u64) -> bool {
         end <= self.len() || self.has_grown(end)
     }
 
-    /// The same, by asking for the length. Where another process writes, the one known here may be that of a moment ago: two
-    /// threads that take notice of a shorter and then of a longer one may do so in the other order.
+    /// The same, by the length of the file. While another process writes, the length known here may be stale: two threads may store
+    /// a new and an older length in the wrong order.
     #[cold]
     fn has_grown(&self, end: u64) -> bool {
         let len = self.data.len();
@@ -104,7 +105,7 @@ impl Arena {
         self.peek(reference).ok_or_else(|| outside(reference))
     }
 
-    /// As [`node`](Self::node), without a word on what is wrong.
+    /// As [`node`](Self::node), without an error message.
     #[inline]
     pub(crate) fn peek(&self, reference: u64) -> Option<Node<'_>> {
         let head = self.peek_head(reference)?;
@@ -120,7 +121,7 @@ impl Arena {
     /// The bytes of the value in the value node at `reference`.
     pub(crate) fn value(&self, reference: u64) -> Result<&[u8]> {
         let head = self.head(reference)?;
-        if Kind::of(head) != Some(Kind::Value) {
+        if Kind::from_head(head) != Some(Kind::Value) {
             return Err(Error::corrupt_at(reference * UNIT, "a value node is expected here"));
         }
         let len = node::value::len(head);
@@ -132,10 +133,10 @@ impl Arena {
         Ok(unsafe { self.slice(start, len as usize) })
     }
 
-    /// What a node of any kind takes.
+    /// The extent of a node of any kind.
     pub(crate) fn extent(&self, reference: u64) -> Result<Extent> {
         let head = self.head(reference)?;
-        let units = match Kind::of(head) {
+        let units = match Kind::from_head(head) {
             Some(Kind::Value) => node::value::units(node::value::len(head))?,
             Some(_) => u32::from(u16::from_le_bytes([head[2], head[3]])),
             None => return Err(Error::corrupt_at(reference * UNIT, "no kind of node has this number")),
@@ -151,35 +152,34 @@ impl Arena {
         Ok(node::generation(self.head(reference)?))
     }
 
-    /// Starts loading the first lines of 64 bytes of a node that will be looked at, into the caches that others have: by the
-    /// hint for lines that are looked at once, a tree of which the second or third cache has room is left out of both. Of a
-    /// million random keys 1.9 instead of 3.3 million were found a second so, of ten thousand 7.8 instead of 13.4, and of 20
-    /// million as many.
+    /// Prefetches the first lines of 64 bytes of a node that will be read, into all levels of cache. The hint for data that is used
+    /// once would keep a small tree out of the second and third level: with it 1.9 and not 3.3 million lookups a second were made
+    /// among a million random keys, 7.8 and not 13.4 among ten thousand, and as many among 20 million.
     #[inline]
     pub(crate) fn prefetch<const LINES: u64>(&self, reference: u64) {
         self.prefetch_with::<READ>(reference, LINES);
     }
 
-    /// Starts loading so many lines.
+    /// Prefetches this many lines.
     #[inline]
     pub(crate) fn prefetch_lines(&self, reference: u64, lines: u64) {
         self.prefetch_with::<READ>(reference, lines);
     }
 
-    /// Starts loading the line with the byte that is `offset` bytes behind the start of a node.
+    /// Prefetches the line that is `offset` bytes behind the start of a node.
     #[inline]
     pub(crate) fn prefetch_at(&self, reference: u64, offset: u64) {
         self.prefetch_with::<READ>(reference + offset / UNIT, 1);
     }
 
-    /// Starts loading lines of which all will be overwritten.
+    /// Prefetches lines that will be overwritten.
     #[inline]
     pub(crate) fn prefetch_to_write(&self, reference: u64, lines: u64) {
         self.prefetch_with::<WRITE>(reference, lines);
     }
 
-    /// Near the end of the area nothing is loaded. A number of lines that the compiler knows takes no loop: its branches would
-    /// take the place of those that a processor foresees the next ones by.
+    /// Does nothing near the end of the area. With a constant number of lines the compiler unrolls the loop, whose branches would
+    /// displace others in the branch predictor's history.
     #[inline(always)]
     fn prefetch_with<const HINT: i32>(&self, reference: u64, lines: u64) {
         #[cfg(target_arch = "x86_64")]
@@ -216,7 +216,7 @@ impl Arena {
         Ok(())
     }
 
-    /// The bytes of a header slot. One that is being written may be found half as it was.
+    /// The bytes of a header slot. One that is being written may be returned half-written.
     pub(crate) fn header(&self, slot: usize) -> Result<[u8; HEADER_LEN]> {
         let words = self.header_words(slot)?;
         let mut bytes = [0; HEADER_LEN];
@@ -240,8 +240,8 @@ impl Arena {
         Ok(())
     }
 
-    /// A header slot as words: who opens the store for reading looks at it while a checkpoint writes it, and takes one written
-    /// halfway for none, as its checksum is wrong.
+    /// A header slot as words: a process that opens the store for reading may read it while a checkpoint writes it. A half-written
+    /// slot has a wrong checksum, and is skipped.
     fn header_words(&self, slot: usize) -> Result<&[AtomicU64; HEADER_LEN / 8]> {
         const { assert!(HEADER_LEN.is_multiple_of(8)) };
         let at = HEADER_SLOTS[slot];
@@ -308,7 +308,7 @@ pub(crate) fn checksum(body: &[u8]) -> u32 {
 
 #[cold]
 fn outside(reference: u64) -> Error {
-    Error::corrupt_at(reference.saturating_mul(UNIT), "a node that is referred to lies outside of the file")
+    Error::corrupt_at(reference.saturating_mul(UNIT), "a reference leads outside of the file")
 }
 
 /// The right to write nodes that nobody else can reach yet. There is one for each store, with the writer.
@@ -355,7 +355,7 @@ impl WriteArena {
     /// Cuts the file off behind `len` bytes, of which the area has at most as many.
     pub(crate) fn shorten_file(&mut self, len: u64) -> Result<()> {
         if len < self.arena.len() {
-            return Err(Error::Internal("the file is cut off within the data area".to_owned()));
+            return Err(Error::internal("the file is cut off within the data area"));
         }
         // SAFETY: as above. The creator of this guarantees that no commit that counts reaches bytes which the area no longer has.
         unsafe { self.arena.data().set_len(len) }
@@ -375,7 +375,7 @@ impl WriteArena {
     pub(crate) fn own(&mut self, reference: u64, since: Generation) -> Result<&mut [u8]> {
         let node = self.arena.node(reference)?;
         if node::generation(node.head) < since {
-            return Err(Error::corrupt_at(reference * UNIT, "a node of an earlier commit was about to be changed"));
+            return Err(Error::corrupt_at(reference * UNIT, "a node of an earlier commit would be changed"));
         }
         let len = node.body.len();
         // SAFETY: the node was found within the area. No commit that anybody else reads has nodes of this generation, as the
@@ -446,7 +446,7 @@ impl WriteArena {
     unsafe fn body_mut(&mut self, reference: u64, len: usize) -> &mut [u8] {
         // SAFETY: the caller guarantees that the node lies within the area.
         let first = unsafe { self.arena.base.add((reference * UNIT) as usize + CHECKSUM_LEN) };
-        // SAFETY: so do the bytes up to `len`, and no reader has a way to them; `&mut self` excludes the writer's other borrows.
+        // SAFETY: so do the bytes up to `len`, and no reader reaches them; `&mut self` excludes the writer's other borrows.
         unsafe { std::slice::from_raw_parts_mut(first.as_ptr(), len) }
     }
 }

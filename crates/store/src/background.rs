@@ -28,7 +28,7 @@ impl Background {
 fn work(signal: &Signal, engine: &Weak<Engine>) {
     while signal.wait() {
         let Some(engine) = engine.upgrade() else { return };
-        // An error has poisoned the store, which says so to whoever writes next.
+        // An error has poisoned the store, so that the next write reports it.
         let _ = engine.checkpoint();
     }
 }
@@ -37,7 +37,7 @@ impl Drop for Background {
     fn drop(&mut self) {
         self.signal.end();
         if let Some(thread) = self.thread.take() {
-            // A thread that panicked has nothing more to say.
+            // A panic of the thread was reported when it happened.
             let _ = thread.join();
         }
     }

@@ -4,21 +4,20 @@ use std::cmp::Ordering;
 use std::ops::ControlFlow;
 use std::path::Path;
 
+use crate::copy_target::{CopyCounter, CopyProgress, CopyTarget};
 use crate::error::Result;
 use crate::snapshot::Snapshot;
 use crate::store::Store;
 use crate::tree::{Range, Tree};
-use crate::unfinished::{CopyProgress, Counter, Unfinished};
 
-/// A transaction of the copy ends when it has so many bytes of keys and values.
+/// A transaction of the copy ends when its keys and values have this many bytes.
 const BATCH_BYTES: usize = 8 << 20;
 
 impl Snapshot {
-    /// Writes a new store at `path` that has what this snapshot has: all trees, and the snapshots kept by name. Others read
-    /// and write meanwhile.
+    /// Copies this snapshot, with all its trees and named snapshots, into a new store at `path`, while others read and write.
     ///
-    /// The copy is written key by key in their order, so that it takes no more space than it needs, and appears when it
-    /// is finished. When this returns it is durable; after an error nothing of it is left.
+    /// The copy is written in the order of the keys, so that it takes no more space than it needs. It appears at `path` once it is
+    /// complete, and is durable when this returns. After an error nothing of it is left.
     ///
     /// # Errors
     /// [`Error::Exists`](crate::Error::Exists) if there is a file at `path`; [`Error::Corrupt`](crate::Error::Corrupt),
@@ -27,24 +26,24 @@ impl Snapshot {
         self.backup_with(path, |_| ControlFlow::Continue(()))
     }
 
-    /// The same, with a call of `progress` between transactions, which says whether to go on.
+    /// As [`backup`](Self::backup), and calls `progress` between transactions, which may stop the copy.
     ///
     /// # Errors
-    /// As [`backup`](Self::backup), and [`Error::Cancelled`](crate::Error::Cancelled) if `progress` said not to go on.
+    /// As [`backup`](Self::backup), and [`Error::Cancelled`](crate::Error::Cancelled) if `progress` stops the copy.
     pub fn backup_with(
         &self,
         path: impl AsRef<Path>,
         mut progress: impl FnMut(&CopyProgress) -> ControlFlow<()>,
     ) -> Result<()> {
-        let target = Unfinished::new(path.as_ref())?;
-        self.copy_into(target.store()?, &mut Counter::new(&mut progress))?;
+        let target = CopyTarget::new(path.as_ref())?;
+        self.copy_into(target.store()?, &mut CopyCounter::new(&mut progress))?;
         target.finish()
     }
 
-    /// Has an empty store have what this snapshot has.
-    fn copy_into(&self, target: &Store, counter: &mut Counter<'_>) -> Result<()> {
+    /// Copies this snapshot into an empty store.
+    fn copy_into(&self, target: &Store, counter: &mut CopyCounter<'_>) -> Result<()> {
         let mut versions = Vec::new();
-        for name in self.snapshots()? {
+        for name in self.snapshot_names()? {
             versions.extend(self.snapshot(&name)?.map(|snapshot| (name, snapshot)));
         }
         versions.sort_by_key(|(_, snapshot)| snapshot.sequence());
@@ -61,11 +60,16 @@ impl Snapshot {
     }
 }
 
-/// Has `target`, which has what `before` has, have what `now` has.
-fn copy_changes(target: &Store, before: Option<&Snapshot>, now: &Snapshot, counter: &mut Counter<'_>) -> Result<()> {
-    let names = now.trees()?;
+/// Applies the differences between `before` and `now` to `target`, which has the contents of `before`.
+fn copy_changes(
+    target: &Store,
+    before: Option<&Snapshot>,
+    now: &Snapshot,
+    counter: &mut CopyCounter<'_>,
+) -> Result<()> {
+    let names = now.tree_names()?;
     let mut transaction = target.begin()?;
-    for name in before.map(Snapshot::trees).transpose()?.unwrap_or_default() {
+    for name in before.map(Snapshot::tree_names).transpose()?.unwrap_or_default() {
         if !names.contains(&name) {
             transaction.drop_tree(&name)?;
         }
@@ -90,7 +94,7 @@ fn copy_tree(
     name: &str,
     old: Option<Tree<'_>>,
     new: &Tree<'_>,
-    counter: &mut Counter<'_>,
+    counter: &mut CopyCounter<'_>,
 ) -> Result<()> {
     let mut old = old.map(|tree| tree.iter().peekable());
     let mut new = new.iter().peekable();
@@ -125,7 +129,7 @@ enum Change<'a> {
     Put(Vec<u8>, &'a [u8]),
 }
 
-/// What becomes of the smallest key that is left.
+/// What happens to the smallest key that is left.
 fn next_change<'a>(old: Option<&mut Entries<'_>>, new: &mut Entries<'a>) -> Result<Change<'a>> {
     let Some(old) = old else {
         let entry = new.next().transpose()?;

@@ -1,4 +1,4 @@
-//! Whether a store is what it should be: every node of every root, and every unit of the file.
+//! Checking a store: every node that a root reaches, and every unit of the file.
 
 use std::collections::HashSet;
 use std::sync::{Arc, PoisonError};
@@ -17,13 +17,14 @@ use crate::store::Store;
 use crate::trie::find::Branch;
 use crate::trie::{MAX_KEY_LEN, count};
 
-/// More problems than this are counted and not described.
+/// Further problems are only counted.
 const PROBLEMS_MAX: usize = 1000;
 
-/// Something in a store that is not as it should be.
+/// Something that is wrong with a store.
+#[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// The byte of the data file at which it was found, where that is known: the start of a node, of a header, or of space.
+    /// Where in the data file, in bytes, if that is known: the start of a node, of a header, or of space.
     pub offset: Option<u64>,
     /// What is wrong.
     pub what: String,
@@ -38,23 +39,24 @@ impl std::fmt::Display for Problem {
     }
 }
 
-/// What [`Store::check`] found.
+/// The result of [`Store::check`].
+#[non_exhaustive]
 #[derive(Debug, Clone, Default)]
 pub struct CheckReport {
-    /// What is wrong, in the order in which it was found; the first 1,000 problems.
+    /// The first 1,000 problems, in the order in which they were found.
     pub problems: Vec<Problem>,
-    /// How many more there are.
+    /// How many more problems there are.
     pub omitted: u64,
-    /// How many nodes were looked at, those of values among them.
+    /// How many nodes were checked, including those of values.
     pub nodes: u64,
-    /// How many keys the newest commit has, in all trees.
+    /// How many keys the newest commit has in all trees.
     pub keys: u64,
-    /// How many bytes the nodes take that were looked at.
+    /// How many bytes these nodes take.
     pub node_bytes: u64,
 }
 
 impl CheckReport {
-    /// Whether nothing is wrong.
+    /// Whether there are no problems.
     pub fn is_sound(&self) -> bool {
         self.problems.is_empty()
     }
@@ -76,16 +78,15 @@ impl CheckReport {
 }
 
 impl Store {
-    /// Looks at everything that can be reached, from the newest commit, named snapshots and commits that readers hold: every
-    /// checksum, the order of keys, all counts, and that no two nodes overlap; then that the space that counts as used is what
-    /// is reached, and no other. Waits for a transaction that is open and for a checkpoint that is being made, and lets none
-    /// begin.
+    /// Checks everything that the newest commit, named snapshots and the commits that readers hold reach: checksums, the order of
+    /// keys, counts, and that no two nodes overlap. Then checks that exactly the reached space counts as used. Waits for an open
+    /// transaction and for a checkpoint that is being made, and lets none begin meanwhile.
     ///
-    /// Nodes written since the last checkpoint have no checksum yet. A store opened for reading only is checked as its
-    /// newest commit has it, without its space.
+    /// Nodes that were written since the last checkpoint have no checksum yet. Of a store that was opened read-only, only the
+    /// newest commit is checked, and not the space.
     ///
     /// # Errors
-    /// What keeps it from looking at all; what is found wrong is no error but in the report.
+    /// Only if the store cannot be checked. The problems found are in the report.
     pub fn check(&self) -> Result<CheckReport> {
         if self.engine.is_follower {
             let snapshot = self.snapshot()?;
@@ -93,11 +94,11 @@ impl Store {
             checker.check_root(&snapshot.root, true);
             return Ok(checker.report);
         }
-        // A checkpoint writes a header while others may write: what was half written would be called damaged.
+        // A checkpoint writes a header without the writer lock: a half-written one would be called damaged.
         let _no_checkpoint = self.engine.checkpoints.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut state = self.engine.take()?;
+        let mut state = self.engine.lock_state()?;
         let report = check_state(&self.engine.arena, &mut state);
-        self.engine.put_back(state);
+        self.engine.unlock_state(state);
         Ok(report)
     }
 }
@@ -128,7 +129,7 @@ fn check_state(arena: &Arc<Arena>, state: &mut State) -> CheckReport {
     checker.report
 }
 
-/// A node still to be looked at.
+/// A node still to be checked.
 struct Visit {
     word: Word,
     /// The path to it.
@@ -185,7 +186,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Says that a node cannot be looked into, so that what is below it is not reached.
-    fn dead_end(&mut self, reference: u64, error: Error) {
+    fn report_unreadable(&mut self, reference: u64, error: Error) {
         self.is_complete = false;
         match error {
             Error::Corrupt { what, offset: None } => self.problem(reference, what),
@@ -195,8 +196,7 @@ impl<'a> Checker<'a> {
 
     /// A slot was never used, or holds a header: it is written in one sector.
     fn check_headers(&mut self) {
-        for slot in 0..HEADER_SLOTS.len() {
-            let at = HEADER_SLOTS[slot];
+        for (slot, at) in HEADER_SLOTS.into_iter().enumerate() {
             match self.arena.header(slot).and_then(|bytes| Ok((bytes, Header::parse(&bytes)?))) {
                 Ok((bytes, None)) if bytes.iter().any(|byte| *byte != 0) => {
                     self.report.add(Some(at), "a header is damaged");
@@ -218,13 +218,13 @@ impl<'a> Checker<'a> {
                     keys += self.check_tree(tree, root.generation);
                 }
             }
-            Err(error) => self.dead_end(root.catalog.reference(), error),
+            Err(error) => self.report_unreadable(root.catalog.reference(), error),
         }
         if is_newest {
             self.report.keys = keys;
         }
         if let Err(error) = root.named(self.arena) {
-            self.dead_end(root.snapshots.reference(), error);
+            self.report_unreadable(root.snapshots.reference(), error);
         }
         self.is_first_root = false;
     }
@@ -240,7 +240,7 @@ impl<'a> Checker<'a> {
                     self.problem(reference, "the record of a commit overlaps another node");
                 }
             }
-            Err(error) => self.dead_end(reference, error),
+            Err(error) => self.report_unreadable(reference, error),
         }
     }
 
@@ -261,17 +261,17 @@ impl<'a> Checker<'a> {
                         keys += leaf.count() as u64;
                     }
                     if let Err(error) = self.check_leaf(&visit, &leaf, birth, is_new) {
-                        self.dead_end(reference, error);
+                        self.report_unreadable(reference, error);
                     }
                 }
                 Ok(Branch::Inner(inner)) => {
                     if let Err(error) = self.check_inner(&visit, &inner) {
-                        self.dead_end(reference, error);
+                        self.report_unreadable(reference, error);
                     } else if is_new {
                         push_children(&visit, &inner, birth, &mut pending);
                     }
                 }
-                Err(error) => self.dead_end(reference, error),
+                Err(error) => self.report_unreadable(reference, error),
             }
         }
         keys
@@ -283,7 +283,7 @@ impl<'a> Checker<'a> {
         let (extent, birth) = match found {
             Ok(found) => found,
             Err(error) => {
-                self.dead_end(reference, error);
+                self.report_unreadable(reference, error);
                 return None;
             }
         };
@@ -293,7 +293,7 @@ impl<'a> Checker<'a> {
         let start = Extent { start: reference, units: 1 };
         if self.starts.is_used(start) {
             if self.is_first_root || !self.shared.insert(reference) {
-                self.problem(reference, "two references of one commit lead to this node");
+                self.problem(reference, "two references in one commit lead to this node");
                 self.is_complete = false;
                 return None;
             }
@@ -314,7 +314,7 @@ impl<'a> Checker<'a> {
                 None
             }
             Err(error) => {
-                self.dead_end(reference, error);
+                self.report_unreadable(reference, error);
                 None
             }
         }
@@ -323,7 +323,7 @@ impl<'a> Checker<'a> {
     fn check_leaf(&mut self, visit: &Visit, leaf: &Leaf<'_>, birth: Generation, is_new: bool) -> Result<()> {
         let reference = visit.word.reference();
         if visit.word.count() != Some(leaf.count() as u64) {
-            self.problem(reference, "a leaf has not as many keys as its parent says");
+            self.problem(reference, "a leaf has another number of keys than its parent says");
         }
         let mut key = [&visit.path[..], leaf.prefix()].concat();
         let base = key.len();
@@ -341,7 +341,7 @@ impl<'a> Checker<'a> {
                 self.problem(reference, "a key is longer than keys can be");
             }
             if !visit.has(key.get(visit.path.len()).copied()) {
-                self.problem(reference, "a key belongs into another leaf");
+                self.problem(reference, "a key belongs in another leaf");
             }
             if leaf.hash_at(index) != hash(&key) {
                 self.problem(reference, "the hash of a key is wrong");
@@ -363,24 +363,24 @@ impl<'a> Checker<'a> {
         if let Some((_, true)) = self.enter(reference, birth_max)
             && let Err(error) = self.arena.value(reference)
         {
-            self.dead_end(reference, error);
+            self.report_unreadable(reference, error);
         }
     }
 
     fn check_inner(&mut self, visit: &Visit, inner: &Inner<'_>) -> Result<()> {
         let reference = visit.word.reference();
         if visit.word.count() != Word::new(reference, inner.total()).count() {
-            self.problem(reference, "an inner node has not as many keys as its parent says");
+            self.problem(reference, "an inner node has another number of keys than its parent says");
         }
         let mut total = 0_u64;
         for index in 0..inner.count() {
             total = total.saturating_add(count::total(self.arena, inner.child(index))?);
             if inner.child(index).is_none() {
-                return Err(Error::corrupt("an inner node has a child that is not there"));
+                return Err(Error::corrupt("an inner node has an empty child"));
             }
         }
         if total != inner.total() {
-            self.problem(reference, "an inner node counts not as many keys as its children have");
+            self.problem(reference, "an inner node has another number of keys than its children together");
         }
         if inner.dividers().windows(2).any(|pair| pair[0] >= pair[1]) {
             self.problem(reference, "the dividers of an inner node are not in order");
@@ -407,10 +407,10 @@ impl<'a> Checker<'a> {
             self.problem(run.start, format!("{} bytes of nodes lie in free space", u64::from(run.units) * UNIT));
         }
         if space.freed_twice() > 0 {
-            self.report.add(None, "space was told free twice");
+            self.report.add(None, "space was freed twice");
         }
         for region in space.damaged_regions() {
-            self.report.add(None, format!("the map of free space is damaged for the {region}th 2 MiB of the file"));
+            self.report.add(None, format!("the map of free space is damaged for region {region} of 2 MiB"));
         }
         if !self.is_complete || !space.damaged_regions().is_empty() {
             return;
@@ -420,7 +420,7 @@ impl<'a> Checker<'a> {
         for extent in dead.chain(retired).chain(state.free_map) {
             // A commit that counts may reach it.
             if !self.starts.is_used(Extent { units: 1, ..extent }) && !self.reached.mark_used(extent) {
-                self.problem(extent.start, "space that is to become free overlaps a node");
+                self.problem(extent.start, "space of replaced nodes overlaps a node");
             }
         }
         for run in space.used_outside(&mut self.reached, 10).1 {

@@ -1,4 +1,4 @@
-//! Checkpoints: a commit's nodes made durable, and then the header that says so.
+//! Checkpoints: the nodes of a commit are made durable, and then a header that refers to them.
 
 use std::ops::Range;
 use std::sync::PoisonError;
@@ -13,95 +13,94 @@ use crate::root::Root;
 use crate::state::{Published, State, sorted, walk_root};
 use crate::trie::{Writer, len_with_reserve};
 
-/// What a checkpoint has to sync is remembered in pieces of so many bytes.
+/// A checkpoint records which pieces of this size it has to sync.
 const PIECE_BYTES: u64 = 1 << 16;
 
 /// The bytes of both headers.
 const HEADERS: Range<u64> = 0..8192;
 
-/// The file is cut off at a multiple of so many units, and not below so many.
+/// The file is cut off at a multiple of a page, and not below the length of a new store.
 pub(crate) const PAGE_UNITS: u64 = 4096 / UNIT;
-pub(crate) const LEAST_UNITS: u64 = FIRST_LEN / UNIT;
+pub(crate) const MIN_UNITS: u64 = FIRST_LEN / UNIT;
 
 impl Engine {
-    /// Makes a checkpoint of at least the commit numbered `sequence`, unless there is one.
+    /// Makes a checkpoint that includes the commit numbered `sequence`, unless there is one.
     pub(crate) fn checkpoint_from(&self, sequence: u64) -> Result<()> {
-        let state = self.take()?;
+        let state = self.lock_state()?;
         let durable = state.durable.sequence;
-        self.put_back(state);
+        self.unlock_state(state);
         if durable >= sequence { Ok(()) } else { self.checkpoint() }
     }
 
-    /// Makes a checkpoint of the newest commit, unless there is one. Writers wait only while it begins and ends.
+    /// Makes a checkpoint of the newest commit, unless there is one. Writers wait only at its beginning and end.
     pub(crate) fn checkpoint(&self) -> Result<()> {
         self.make_checkpoint(false)
     }
 
-    /// Cuts off what is free at the end of the file. The length that is left is in a durable header before; a crash in
-    /// between leaves a file that is longer than it has to be.
+    /// Cuts off the free space at the end of the file, after a durable header has the new length. A crash in between leaves a file
+    /// that is longer than necessary.
     pub(crate) fn shorten(&self) -> Result<()> {
         self.make_checkpoint(true)
     }
 
-    fn make_checkpoint(&self, shorter: bool) -> Result<()> {
+    fn make_checkpoint(&self, shorten: bool) -> Result<()> {
         let mut number = self.checkpoints.lock().unwrap_or_else(PoisonError::into_inner);
         if self.is_poisoned() {
             return Err(Error::Poisoned);
         }
-        let mut state = self.take_first()?;
-        let is_shorter = shorter && self.drop_tail(&mut state);
-        // The map of free space that a clean close has left is in the way too.
-        if state.root == state.durable && !is_shorter && !(shorter && state.free_map.is_some()) {
-            self.put_back(state);
+        let mut state = self.lock_state_first()?;
+        let is_shorter = shorten && self.trim_tail(&mut state);
+        // The map of free space of a clean close may keep the file from becoming shorter, too.
+        if state.root == state.durable && !is_shorter && !(shorten && state.free_map.is_some()) {
+            self.unlock_state(state);
             return Ok(());
         }
-        // What is read from the old map of free space is about to be free space itself.
+        // The old map of free space, which is read on demand, is about to become free itself.
         state.writer.space.load_all();
         let (root, durable, end) = (state.root, state.durable, state.writer.space.end());
         state.checkpointing = Some(root);
         let has_copies = std::mem::take(&mut state.has_copies);
         let switched = self.log.switch();
-        self.put_back(state);
+        self.unlock_state(state);
 
         let header =
             Header { identity: self.identity, number: *number + 1, root, end, free_map: None, is_clean: false };
         let written = switched.and_then(|_| self.write_checkpoint(&header, &durable, has_copies));
-        let mut state = self.take_first()?;
+        let mut state = self.lock_state_first()?;
         state.checkpointing = None;
         let result = written.and_then(|()| {
             *number += 1;
-            self.settle_checkpoint(&mut state, root)
+            self.finish_checkpoint(&mut state, root)
         });
         let cut = if result.is_ok() && is_shorter { self.cut_off(&mut state) } else { Ok(()) };
-        self.put_back(state);
+        self.unlock_state(state);
         if result.is_err() {
             self.poison();
         }
-        // A file that could not be cut off is longer than it has to be, and otherwise what it was.
+        // If the file could not be cut off, it is longer than necessary, and nothing else is wrong.
         result.and(cut)
     }
 
-    /// Allocates nothing more in the free units at the end; whether the file may then be shorter than it is.
-    fn drop_tail(&self, state: &mut State) -> bool {
+    /// Gives up the free units at the end, and returns whether the file can be shorter then.
+    fn trim_tail(&self, state: &mut State) -> bool {
         let space = &mut state.writer.space;
         space.load_all();
         let used = space.end() - space.trailing_free_units();
-        let end = used.next_multiple_of(PAGE_UNITS).max(LEAST_UNITS);
+        let end = used.next_multiple_of(PAGE_UNITS).max(MIN_UNITS);
         space.shrink(end) && len_with_reserve(space.end() * UNIT) < self.arena.data().len()
     }
 
-    /// Has the file end where the space and the reserve do. No durable header says anything else, and no commit that counts
-    /// has nodes behind it.
+    /// Cuts the file off behind the space and the reserve. No durable header has a later end, and no needed commit has nodes there.
     fn cut_off(&self, state: &mut State) -> Result<()> {
         let end = state.writer.space.end() * UNIT;
-        // Readers look no further from here on.
-        self.readers.publish(Published::value_of(state.record, state.root.sequence), end);
+        // From here on readers access nothing behind it.
+        self.readers.publish(Published::table_value(state.record, state.root.sequence), end);
         self.arena.set_len(end);
         state.writer.arena.shorten_file(len_with_reserve(end))
     }
 
-    /// Has all know that a checkpoint is durable.
-    fn settle_checkpoint(&self, state: &mut State, root: Root) -> Result<()> {
+    /// Updates the state after a checkpoint has become durable.
+    fn finish_checkpoint(&self, state: &mut State, root: Root) -> Result<()> {
         state.durable = root;
         state.gap = state.gap.filter(|gap| *gap > root.sequence);
         if let Some(map) = state.free_map.take() {
@@ -113,21 +112,21 @@ impl Engine {
         Ok(())
     }
 
-    /// Makes durable the nodes of a root that are younger than the durable one, or all that was written, and then the header.
+    /// Makes durable the nodes of a root that are younger than the durable one, or everything, and then the header.
     fn write_checkpoint(&self, header: &Header, durable: &Root, all: bool) -> Result<()> {
         let sealed = self.seal(&header.root, durable)?;
         let data = self.arena.data();
         if all {
             data.sync()?;
         } else {
-            // What writers have changed meanwhile is left to the next checkpoint.
+            // Changes that writers make meanwhile are left to the next checkpoint.
             data.sync_ranges(&sealed.ranges())?;
         }
         self.arena.write_header((header.number % 2) as usize, &header.to_bytes())?;
         data.sync_ranges(std::slice::from_ref(&HEADERS))
     }
 
-    /// Writes the checksums of the nodes that were made since the last checkpoint; where those are.
+    /// Writes the checksums of the nodes created since the last checkpoint, and returns where they are.
     fn seal(&self, root: &Root, durable: &Root) -> Result<Touched> {
         let mut sealed = Touched::default();
         let mut seal_young = |node: Extent| {
@@ -153,12 +152,12 @@ impl Engine {
         if self.options.read_only || self.is_poisoned() {
             return Ok(());
         }
-        // It is gone where opening failed: the log could not be done again, and nothing is to be written.
-        let Some(state) = self.take_now() else { return Ok(()) };
-        self.put_back(state);
+        // Where opening failed because the log could not be replayed, there is no state, and nothing is written.
+        let Some(state) = self.try_lock_state() else { return Ok(()) };
+        self.unlock_state(state);
         self.checkpoint()?;
         let mut number = self.checkpoints.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(mut state) = self.take_now() else { return Ok(()) };
+        let Some(mut state) = self.try_lock_state() else { return Ok(()) };
         let header = self.write_free_map(&mut state, *number + 1)?;
         *number += 1;
         self.write_checkpoint(&header, &state.durable, true)?;
@@ -173,8 +172,8 @@ impl Engine {
         let pins = sorted(named.map(|named| named.root.generation).collect());
         let State { writer, reclaimer, records, free_map, record, .. } = state;
         let record = writer.shared().extent(*record)?;
-        // Only what the newest commit and its named snapshots reach counts for who opens the store next; readers of other
-        // processes are looked at then. Until the new header is there, they and the old map are in use.
+        // The map has only the nodes that the newest commit and its named snapshots reach. The next opening looks at the readers in
+        // other processes by itself. Until the new header is written, the nodes that they hold and the old map are in use.
         let unneeded = reclaimer.unneeded(&pins).chain(records.unneeded(&[])).chain([record]).chain(free_map.take());
         let unneeded: Vec<Extent> = unneeded.collect();
         let reference = write_map(writer, unneeded)?;
@@ -184,25 +183,25 @@ impl Engine {
     }
 }
 
-/// Writes the map of free space into a value node, which the map says is used; where that is. What is unneeded counts as
-/// free there.
+/// Writes the map of free space into a value node, which is used in the map itself, and returns its reference. The `unneeded`
+/// extents are free in the map.
 fn write_map(writer: &mut Writer, unneeded: Vec<Extent>) -> Result<u64> {
     let room = writer.space.saved_bytes_max() as u64 + 2 * UNIT;
-    // Fresh space grows the map itself: a little more room than it needs now.
+    // Allocating the node may enlarge the map: a little more room than it needs now.
     let extent = writer.allocate_tightly(value::units(room + room / 8 + (1 << 16))?)?;
     let mut bytes = writer.space.save(unneeded);
     let generation = writer.generation;
     let len = extent.units as usize * UNIT as usize - value::HEAD;
     if bytes.len() > len {
-        return Err(Error::corrupt("the map of free space is larger than it can be"));
+        return Err(Error::internal("the map of free space is larger than its maximum"));
     }
-    // The node's length is all that says later what it takes.
+    // The length of a value determines the units of its node.
     bytes.resize(len, 0);
     value::write(writer.arena.fresh(extent, Kind::Value, generation)?, &bytes);
     Ok(extent.start)
 }
 
-/// Where nodes lie, coarsely.
+/// The pieces of the file that have certain nodes.
 #[derive(Debug, Default)]
 struct Touched {
     /// For each piece of `PIECE_BYTES` from the start of the file on.
@@ -234,8 +233,8 @@ impl Touched {
 
 impl Drop for Engine {
     fn drop(&mut self) {
-        // Nobody is left to be told what went wrong: what was synced is in the log or in the last checkpoint, and whoever
-        // wants to know makes a checkpoint before.
+        // Dropping cannot report an error. Synced commits are in the log or in the last checkpoint; a program that needs to know
+        // makes a checkpoint first.
         let _ = self.close();
     }
 }

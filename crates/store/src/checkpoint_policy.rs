@@ -15,6 +15,7 @@ const AHEAD_MIN_BYTES: u64 = 2 * PARKED_MIN_BYTES;
 
 impl Engine {
     /// Whether the log is long enough, or enough space is kept from being reused, for a checkpoint.
+    #[inline]
     pub(crate) fn is_checkpoint_due(&self, state: &State) -> bool {
         let parked = state.reclaimer.parked_units(state.durable.generation) * UNIT;
         let used = state.writer.space.used_units() * UNIT;

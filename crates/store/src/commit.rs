@@ -11,13 +11,14 @@ use crate::root::Root;
 use crate::state::{Named, Published, State, write_record};
 use crate::trie::Mode;
 
-/// A tree that a transaction has looked at.
+/// A tree that a transaction uses.
 #[derive(Debug, Clone)]
 pub(crate) struct OpenTree {
     pub(crate) name: String,
     pub(crate) root: Word,
-    /// Whether there is a tree of this name now, and whether the last commit had one and where.
+    /// Whether the tree exists now.
     pub(crate) exists: bool,
+    /// The tree's root in the last commit, if it existed.
     pub(crate) committed: Option<Word>,
 }
 
@@ -27,11 +28,11 @@ impl OpenTree {
     }
 }
 
-/// A commit that others see and whose durability has yet to be seen to.
+/// A commit that is published and not yet as durable as it was asked to be.
 #[derive(Debug)]
 pub(crate) struct Committed {
     sync: Option<Position>,
-    /// A checkpoint of at least this commit has to be made first.
+    /// A commit that is not in the log and must be in a checkpoint first.
     gap: Option<u64>,
 }
 
@@ -69,7 +70,7 @@ impl Engine {
         Ok(Committed { sync: position.filter(|_| durability == Durability::Sync), gap })
     }
 
-    /// Makes the changes that the log says were made, up to the commit numbered `sequence`, the newest commit.
+    /// Makes the changes of a replay, up to the commit numbered `sequence`, the newest commit.
     pub(crate) fn commit_replayed(
         &self,
         state: &mut State,
@@ -85,25 +86,25 @@ impl Engine {
     pub(crate) fn make_newest(&self, state: &mut State, root: Root, record: u64) {
         let snapshots_differ = root.snapshots != state.root.snapshots;
         (state.root, state.record) = (root, record);
-        let value = Published::value_of(record, root.sequence);
+        let value = Published::table_value(record, root.sequence);
         state.published.push(Published { value, root });
         self.readers.publish(value, state.writer.space.end() * UNIT);
-        let mut settled = Ok(());
+        let mut updated = Ok(());
         if snapshots_differ {
-            settled = note_named(state);
+            updated = update_named(state);
         }
-        // The commit stands. If what is damaged keeps space from being told free, no more is written.
-        if settled.and_then(|()| state.reclaim(&self.readers)).is_err() {
+        // The commit is made. If damage keeps space from being freed, nothing more is written.
+        if updated.and_then(|()| state.reclaim(&self.readers)).is_err() {
             self.poison();
         }
     }
 
     /// Makes all commits so far durable.
     pub(crate) fn sync(&self) -> Result<()> {
-        let state = self.take()?;
+        let state = self.lock_state()?;
         let (root, durable, gap) = (state.root, state.durable, state.gap);
         let log = self.log.last_position();
-        self.put_back(state);
+        self.unlock_state(state);
         if root == durable {
             return Ok(());
         }
@@ -144,8 +145,8 @@ fn new_root(state: &mut State, trees: &[OpenTree], snapshots: Word, sequence: u6
     Ok((root, record))
 }
 
-/// Takes notice of the named snapshots that the newest commit added and dropped.
-fn note_named(state: &mut State) -> Result<()> {
+/// Updates the list of named snapshots from the newest commit.
+fn update_named(state: &mut State) -> Result<()> {
     let newest = state.root.generation;
     let named = state.root.named(state.writer.shared())?;
     let is_named = |generation| named.iter().any(|(_, root)| root.generation == generation);

@@ -1,12 +1,12 @@
 //! Giving space back to the file system while the store is in use.
 //!
-//! What is used fits into the first part of the file. A ceiling is set there, above which nobody allocates, and what ends
-//! above it is moved below it by write transactions, so many bytes in each that others have their turn in between. They
-//! change nothing that anybody reads: their commits have the number of the commit before and are in no log. Snapshots kept by
-//! name are moved with the trees, so that what they share stays shared. After a checkpoint only readers need what was
-//! above; without them it is free, a header says where the file ends, and then the file ends there.
+//! The used nodes would fit into the first part of the file. A ceiling is set at the end of that part: nothing is allocated above it,
+//! and write transactions move the nodes above it below it. Each moves a limited number of bytes, so that other writers get in
+//! between. These transactions change nothing that can be read: their commits have the number of the commit before and are not
+//! logged. Named snapshots are moved with the trees, so that shared nodes stay shared. After a checkpoint only readers need the
+//! old copies. Without readers the space above the ceiling is free, a header with the new end is written, and the file is cut off.
 //!
-//! A crash at any point finds the commit of the last checkpoint and the log, as always.
+//! After a crash at any point, the commit of the last checkpoint and the log are found, as always.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::ControlFlow;
@@ -25,88 +25,87 @@ use crate::store::Store;
 use crate::trie::relocate::{Moved, Relocation};
 use crate::trie::{Mode, Purpose};
 
-/// A transaction moves so many bytes, and the node with which it gets there.
+/// A transaction ends with the node with which it has moved this many bytes.
 const STEP_BYTES: u64 = 8 << 20;
 
-/// And begins with no further tree when it has looked at so many nodes.
+/// A transaction that has visited this many nodes begins with no further tree.
 const STEP_NODES: u64 = 1 << 14;
 
-/// Time for others to begin a transaction. Who waits for one takes some of it to wake up.
+/// Time for others to begin a transaction, including the time to wake up.
 const PAUSE: Duration = Duration::from_micros(500);
 
-/// Of so many parts of what is used, one more is left free below the first ceiling: holes have not the lengths of nodes.
+/// Below the first ceiling, one part in this many of the used space is left free, because holes do not fit nodes exactly.
 const SLACK: u64 = 16;
 
-/// The file is shortened again if it gets shorter by one of so many parts.
+/// Another pass is made if the file can become shorter by one part in this many.
 const GAIN: u64 = 64;
 
-/// How often all trees are walked at most, with higher ceilings if nodes do not fit. Lower ones than the first are not tried:
-/// what does not fit below them makes the file longer, and brings nothing where there are many nodes.
+/// The maximum number of passes over all trees. If nodes do not fit, the next ceiling is higher. Lower ceilings than the first are
+/// not tried: nodes that do not fit below them make the file longer, and with many nodes nothing is gained.
 const PASSES: usize = 6;
 
-/// What [`Store::compact`] did.
+/// The result of [`Store::compact`].
 #[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Compaction {
     /// The length of the data file before.
-    pub bytes_before: u64,
+    pub before_bytes: u64,
     /// The length of the data file after.
-    pub bytes_after: u64,
-    /// How many nodes were moved, and what they take.
+    pub after_bytes: u64,
+    /// How many nodes were moved.
     pub moved_nodes: u64,
-    /// Bytes that were moved.
+    /// How many bytes they take.
     pub moved_bytes: u64,
-    /// What is free in the file after.
+    /// The free space in the file after.
     pub free_bytes: u64,
-    /// What is not free, and would be if nobody held it. Nobody can move that; when it has been let go, the file can be
-    /// made shorter still.
+    /// Space that is held and cannot be moved. Once it is released, the file can be made shorter still.
     pub held: Vec<Held>,
-    /// Whether all was looked at, rather than told to stop.
+    /// Whether the compaction was completed, and not stopped by the progress callback.
     pub is_complete: bool,
 }
 
-/// How far [`Store::compact_with`] has got.
+/// The progress of [`Store::compact_with`].
 #[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CompactionProgress {
-    /// Bytes that were moved so far.
+    /// The number of bytes moved so far.
     pub moved_bytes: u64,
-    /// About as many will be moved.
+    /// The estimated number of bytes that will be moved in all.
     pub expected_bytes: u64,
 }
 
 impl Store {
-    /// Makes the data file about as short as what is used in it, while others read and write: what lies near its end is moved
-    /// to free space near its start, and the end is cut off.
+    /// Makes the data file about as short as its used space, while others read and write: moves nodes near the end to free space
+    /// near the start, and cuts off the end.
     ///
-    /// What snapshots hold stays where it is. If that is near the end, the file cannot be shortened past it:
-    /// [`Compaction::held`] says by whom it is held, and another call will do once it is not. Snapshots kept by name
-    /// are moved with the rest.
+    /// Nodes that only a [`Snapshot`](crate::Snapshot) reaches stay where they are, and the file cannot be cut off before them.
+    /// [`Compaction::held`] says what holds them; after it is dropped, another call shortens the file. Snapshots that are kept by
+    /// name are moved with the trees.
     ///
-    /// Must not be called by a thread that has a transaction open, for which it would wait.
+    /// A thread that has a transaction open must not call this, as it would wait for itself.
     ///
     /// # Errors
-    /// [`Error::ReadOnly`], [`Error::Corrupt`], [`Error::Io`]. What was moved by then is moved, and nothing is lost.
+    /// [`Error::ReadOnly`], [`Error::Corrupt`], [`Error::Io`]. Nothing is lost, and nodes that were moved stay moved.
     pub fn compact(&self) -> Result<Compaction> {
         self.compact_with(|_| ControlFlow::Continue(()))
     }
 
-    /// The same, with a call of `progress` between transactions, which says whether to go on.
+    /// As [`compact`](Self::compact), and calls `progress` between transactions, which may stop the compaction.
     ///
     /// # Errors
     /// As [`compact`](Self::compact).
     pub fn compact_with(&self, mut progress: impl FnMut(&CompactionProgress) -> ControlFlow<()>) -> Result<Compaction> {
         self.engine.check_writable()?;
         let _one_at_a_time = self.engine.compaction.lock().unwrap_or_else(PoisonError::into_inner);
-        let bytes_before = self.engine.arena.data().len();
+        let before_bytes = self.engine.arena.data().len();
         let mut work = Work { progress: &mut progress, moved: Moved::default(), expected: 0, is_stopped: false };
         let done = self.engine.compact(&mut work);
         let lifted = self.engine.lift_ceiling();
         done.and(lifted)?;
         let stats = self.stats()?;
         Ok(Compaction {
-            bytes_before,
-            bytes_after: self.engine.arena.data().len(),
+            before_bytes,
+            after_bytes: self.engine.arena.data().len(),
             moved_nodes: work.moved.nodes,
             moved_bytes: work.moved.units * UNIT,
             free_bytes: stats.free_bytes,
@@ -177,9 +176,9 @@ impl Engine {
 
     /// What to move below which ceiling, and about how many units that are; `None` if it is not worth while.
     fn plan(&self, slack: u64) -> Result<Option<(Pass, u64)>> {
-        let mut state = self.take()?;
+        let mut state = self.lock_state()?;
         let planned = state.reclaim(&self.readers).and_then(|()| plan(&mut state, slack));
-        self.put_back(state);
+        self.unlock_state(state);
         planned
     }
 
@@ -199,7 +198,7 @@ impl Engine {
             if step.is_full {
                 if step.moved.nodes == 0 {
                     if pass.only_long {
-                        pass.begin_with_all();
+                        pass.restart_with_all_nodes();
                         continue;
                     }
                     return Ok(true);
@@ -214,9 +213,9 @@ impl Engine {
 
     /// One transaction.
     fn step(&self, pass: &mut Pass) -> Result<Step> {
-        let mut state = self.take()?;
+        let mut state = self.lock_state()?;
         if self.is_poisoned() {
-            self.put_back(state);
+            self.unlock_state(state);
             return Err(Error::Poisoned);
         }
         let step = self.move_some(&mut state, pass);
@@ -224,7 +223,7 @@ impl Engine {
             self.poison();
         }
         let is_due = self.is_checkpoint_due(&state);
-        self.put_back(state);
+        self.unlock_state(state);
         let step = step?;
         if is_due {
             self.checkpoint()?;
@@ -241,11 +240,13 @@ impl Engine {
         let mut roots: Vec<Root> = named.iter().map(|(_, root)| *root).chain([before]).collect();
         let mut moving = Relocation::new(&mut state.writer, pass.ceiling, kept, STEP_BYTES / UNIT);
         moving.set_only_long(pass.only_long);
-        pass.go_on(&self.arena, &mut moving, &mut roots)?;
+        pass.advance(&self.arena, &mut moving, &mut roots)?;
         let is_full = moving.is_full();
         let moved = moving.finish();
 
-        let Some(newest) = roots.pop() else { return Err(Error::corrupt("the newest commit is gone")) };
+        let Some(newest) = roots.pop() else {
+            return Err(Error::internal("the newest commit is not among those to relocate"));
+        };
         let mut root = Root { generation: state.writer.generation, ..newest };
         for ((name, old), now) in named.iter().zip(&roots).filter(|((_, old), now)| old != *now) {
             debug_assert_eq!(old.generation, now.generation);
@@ -274,9 +275,9 @@ impl Engine {
 
     /// Has nodes be made wherever there is room, as before.
     fn lift_ceiling(&self) -> Result<()> {
-        let mut state = self.take()?;
+        let mut state = self.lock_state()?;
         state.writer.space.set_ceiling(None);
-        self.put_back(state);
+        self.unlock_state(state);
         Ok(())
     }
 }
@@ -284,7 +285,7 @@ impl Engine {
 fn plan(state: &mut State, slack: u64) -> Result<Option<(Pass, u64)>> {
     let space = &mut state.writer.space;
     let (used, end) = (space.used_units(), space.end());
-    let ceiling = (FIRST_UNIT + used + used / slack).max(crate::checkpoint::LEAST_UNITS);
+    let ceiling = (FIRST_UNIT + used + used / slack).max(crate::checkpoint::MIN_UNITS);
     if ceiling + (end / GAIN).max(crate::checkpoint::PAGE_UNITS) > end {
         return Ok(None);
     }
@@ -301,18 +302,18 @@ fn plan(state: &mut State, slack: u64) -> Result<Option<(Pass, u64)>> {
 }
 
 impl Pass {
-    fn begin_with_all(&mut self) {
+    fn restart_with_all_nodes(&mut self) {
         (self.only_long, self.at) = (false, 0);
         self.low.clear();
     }
 
     /// Moves some more of what is to be moved. The roots, of which the newest commit's is the last, are then as they have
     /// to be.
-    fn go_on(&mut self, arena: &crate::arena::Arena, moving: &mut Relocation<'_>, roots: &mut [Root]) -> Result<()> {
+    fn advance(&mut self, arena: &crate::arena::Arena, moving: &mut Relocation<'_>, roots: &mut [Root]) -> Result<()> {
         let mut words = HashMap::new();
         // Which trees have been moved, from the first to the last.
         let mut changed: Option<(usize, usize)> = None;
-        while moving.visits() < STEP_NODES && !moving.is_over() {
+        while moving.visits() < STEP_NODES && !moving.is_done() {
             match self.targets.get(self.at) {
                 Some(Target::Tree(name)) => {
                     let mut trees = Vec::new();
@@ -355,7 +356,7 @@ impl Pass {
                     self.at += 1;
                     self.low.clear();
                     if self.only_long && self.at == self.targets.len() {
-                        self.begin_with_all();
+                        self.restart_with_all_nodes();
                         break;
                     }
                 }

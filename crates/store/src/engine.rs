@@ -10,9 +10,9 @@ use crate::options::Options;
 use crate::readers::Readers;
 use crate::signal::Signal;
 use crate::state::State;
-use crate::turn::Turn;
+use crate::writer_lock::WriterLock;
 
-/// A store that is open, without what is done with it: other modules add that.
+/// An open store. Other modules implement its operations.
 #[derive(Debug)]
 pub(crate) struct Engine {
     pub(crate) arena: Arc<Arena>,
@@ -20,13 +20,13 @@ pub(crate) struct Engine {
     pub(crate) log: Log,
     pub(crate) options: Options,
     pub(crate) identity: u64,
-    /// Whether another process publishes commits, or did: this one has no part in writing.
+    /// Whether this process only reads the commits that another process publishes or has published.
     pub(crate) is_follower: bool,
-    turn: Turn,
+    writer_lock: WriterLock,
     is_poisoned: AtomicBool,
-    /// Held while a checkpoint is made: the number of the last one.
+    /// The number of the last checkpoint. Locked while a checkpoint is made.
     pub(crate) checkpoints: Mutex<u64>,
-    /// Held while the store is compacted.
+    /// Locked while the store is compacted.
     pub(crate) compaction: Mutex<()>,
     pub(crate) is_due: Arc<Signal>,
 }
@@ -47,7 +47,7 @@ impl Engine {
             options,
             identity,
             is_follower: false,
-            turn: Turn::default(),
+            writer_lock: WriterLock::default(),
             is_poisoned: AtomicBool::new(false),
             checkpoints: Mutex::new(checkpoint),
             compaction: Mutex::default(),
@@ -55,33 +55,38 @@ impl Engine {
         }
     }
 
-    /// What the writer has, once no transaction has it.
-    pub(crate) fn take(&self) -> Result<Box<State>> {
-        if self.is_follower { Err(Error::ReadOnly) } else { Ok(self.turn.take()) }
+    /// Waits for the writer's state, which one transaction or checkpoint has at a time.
+    #[inline]
+    pub(crate) fn lock_state(&self) -> Result<Box<State>> {
+        if self.is_follower { Err(Error::ReadOnly) } else { Ok(self.writer_lock.acquire()) }
     }
 
-    /// The same, before all others who wait.
-    pub(crate) fn take_first(&self) -> Result<Box<State>> {
-        if self.is_follower { Err(Error::ReadOnly) } else { Ok(self.turn.take_first()) }
+    /// The same, before all other waiting threads.
+    pub(crate) fn lock_state_first(&self) -> Result<Box<State>> {
+        if self.is_follower { Err(Error::ReadOnly) } else { Ok(self.writer_lock.acquire_first()) }
     }
 
-    /// What the writer has, if it is not with a transaction.
-    pub(crate) fn take_now(&self) -> Option<Box<State>> {
-        self.turn.take_now()
+    /// The writer's state, if no transaction or checkpoint has it.
+    #[inline]
+    pub(crate) fn try_lock_state(&self) -> Option<Box<State>> {
+        self.writer_lock.try_acquire()
     }
 
-    pub(crate) fn put_back(&self, state: Box<State>) {
-        self.turn.put_back(state);
+    #[inline]
+    pub(crate) fn unlock_state(&self, state: Box<State>) {
+        self.writer_lock.release(state);
     }
 
     pub(crate) fn poison(&self) {
         self.is_poisoned.store(true, Ordering::Release);
     }
 
+    #[inline]
     pub(crate) fn is_poisoned(&self) -> bool {
         self.is_poisoned.load(Ordering::Acquire)
     }
 
+    #[inline]
     pub(crate) fn check_writable(&self) -> Result<()> {
         if self.options.read_only {
             return Err(Error::ReadOnly);
@@ -92,7 +97,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Takes notice of the data that another process has added, and of what it has cut off.
+    /// Updates the length of the area to that which the writing process has published.
+    #[inline]
     pub(crate) fn see_length(&self) {
         if self.is_follower {
             let len = self.readers.data_len();

@@ -1,4 +1,4 @@
-//! What can go wrong in a store, and where.
+//! The errors of a store.
 
 use std::fmt;
 use std::io;
@@ -8,50 +8,48 @@ use std::sync::Arc;
 /// A result whose error is [`enum@Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a store could not do what was asked.
+/// Why an operation on a store failed.
 #[non_exhaustive]
 #[derive(Debug, Clone)]
 pub enum Error {
-    /// The bytes of the store break its format.
+    /// The files of the store do not follow its format.
     Corrupt {
         /// What is wrong.
         what: String,
-        /// The byte of the data file at which it was found, where that is known.
+        /// Where in the data file, in bytes, if that is known.
         offset: Option<u64>,
     },
-    /// The operating system refused.
+    /// An operation of the operating system failed.
     Io {
-        /// What was being done, as in "cannot … the file".
+        /// The operation, as in "cannot … the file".
         op: &'static str,
-        /// The file it was done to.
+        /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: Arc<io::Error>,
     },
     /// Something is larger than the format or an option allows.
     Limit {
         /// What is too large.
         what: &'static str,
-        /// The largest that is possible.
+        /// The maximum.
         limit: u64,
     },
-    /// Another writer is at work, or a reader of a store that nobody was writing to, and the call was told not to wait.
+    /// Another process or transaction has the store open in a way that excludes this call.
     Busy,
-    /// The store was opened for reading only.
+    /// The store was opened read-only.
     ReadOnly,
-    /// An earlier write or sync failed, so that nobody knows what the disk holds: open the store again.
+    /// An earlier write or sync failed, so that it is not known what the disk holds. Open the store again.
     Poisoned,
-    /// No tree of this name is there.
-    NoSuchTree(String),
-    /// No snapshot of this name is there, or the savepoint belongs to another transaction.
+    /// There is no snapshot with this name, or the savepoint belongs to another transaction.
     NoSuchSnapshot(String),
-    /// Something of this name is there already.
+    /// A file or a snapshot with this name exists already.
     Exists(String),
-    /// The call cannot be carried out as it was made.
+    /// The arguments of the call, or its time, are not allowed.
     Invalid(String),
-    /// The caller said during the work not to go on.
+    /// A progress callback asked to stop.
     Cancelled,
-    /// A bug in this crate: please report it.
+    /// A bug in this crate. Please report it.
     Internal(String),
 }
 
@@ -64,7 +62,11 @@ impl Error {
         Self::Corrupt { what: what.into(), offset: Some(offset) }
     }
 
-    /// For `map_err`: the error of doing `op` to the file at `path`.
+    pub(crate) fn internal(what: impl Into<String>) -> Self {
+        Self::Internal(what.into())
+    }
+
+    /// For `map_err`: the error of the operation `op` on the file at `path`.
     pub fn io(op: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io { op, path: path.to_owned(), source: Arc::new(source) }
     }
@@ -78,16 +80,15 @@ impl fmt::Display for Error {
             Self::Io { op, path, source } => write!(f, "cannot {op} {}: {source}", path.display()),
             Self::Limit { what, limit } => write!(f, "{what} is more than {limit}"),
             Self::Busy => write!(f, "another process has the store open"),
-            Self::ReadOnly => write!(f, "the store was opened for reading only"),
+            Self::ReadOnly => write!(f, "the store was opened read-only"),
             Self::Poisoned => {
-                write!(f, "an earlier write failed, so that nothing more is written: open the store again")
+                write!(f, "an earlier write failed, so nothing more is written: open the store again")
             }
-            Self::NoSuchTree(name) => write!(f, "there is no tree named {name:?}"),
             Self::NoSuchSnapshot(name) => write!(f, "there is no snapshot named {name:?}"),
-            Self::Exists(name) => write!(f, "{name:?} is there already"),
+            Self::Exists(name) => write!(f, "{name:?} exists already"),
             Self::Invalid(why) => write!(f, "{why}"),
-            Self::Cancelled => write!(f, "the work was cancelled"),
-            Self::Internal(what) => write!(f, "a bug in lath-store: {what}"),
+            Self::Cancelled => write!(f, "cancelled"),
+            Self::Internal(what) => write!(f, "internal error (please report it): {what}"),
         }
     }
 }

@@ -25,6 +25,7 @@ mod checkpoint;
 mod checkpoint_policy;
 mod commit;
 mod compact;
+mod copy_target;
 mod engine;
 mod error;
 mod extent;
@@ -51,11 +52,11 @@ mod store;
 mod transaction;
 mod tree;
 mod trie;
-mod turn;
-mod unfinished;
+mod writer_lock;
 
 pub use check::{CheckReport, Problem};
 pub use compact::{Compaction, CompactionProgress};
+pub use copy_target::CopyProgress;
 pub use error::{Error, Result};
 pub use options::{Durability, Options};
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
@@ -70,4 +71,3 @@ pub use storage::{Moment, Operation, SECTOR_BYTES, SimulatedStorage};
 pub use store::Store;
 pub use transaction::{Savepoint, Transaction, TreeMut};
 pub use tree::{Cursor, Entry, Range, Tree, prefix_range};
-pub use unfinished::CopyProgress;

@@ -1,19 +1,20 @@
-//! What can be chosen when a store is opened.
+//! How a store is opened.
 
 use std::ops::RangeInclusive;
 
 use crate::storage::DEFAULT_CAPACITY_BYTES;
 
-/// What a commit has survived when it returns.
+/// What a commit survives once it has returned.
+#[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Durability {
-    /// The loss of power: the commit is in the log, and the log is synced.
+    /// A loss of power: the commit is in the log, and the log is synced.
     #[default]
     Sync,
-    /// The end of the process. The loss of power only after a later sync: of a commit, of [`Store::sync`] or of a
-    /// checkpoint.
+    /// The end of the process. A loss of power only after a later sync: by a commit with [`Sync`](Self::Sync), by
+    /// [`Store::sync`](crate::Store::sync) or by a checkpoint.
     Deferred,
-    /// Nothing, until a checkpoint.
+    /// Nothing, until the next checkpoint.
     Off,
 }
 
@@ -39,7 +40,7 @@ pub struct Options {
     pub(crate) read_only: bool,
     pub(crate) capacity_bytes: u64,
     pub(crate) log_limit_bytes: Option<u64>,
-    pub(crate) background: bool,
+    pub(crate) background_checkpoints: bool,
 }
 
 impl Default for Options {
@@ -50,14 +51,13 @@ impl Default for Options {
             read_only: false,
             capacity_bytes: DEFAULT_CAPACITY_BYTES,
             log_limit_bytes: None,
-            background: true,
+            background_checkpoints: true,
         }
     }
 }
 
 impl Options {
-    /// Unless [`log_limit_bytes`](Self::log_limit_bytes) is set, the log may become twice as long as the data, but at least and
-    /// at most so long: 256 MiB and 1 GiB.
+    /// The minimum and maximum of the log's default limit, which is twice the length of the data: 256 MiB and 1 GiB.
     pub const LOG_LIMIT_BYTES: RangeInclusive<u64> = 256 << 20..=1 << 30;
 
     /// The defaults.
@@ -65,53 +65,59 @@ impl Options {
         Self::default()
     }
 
-    /// What commits survive unless they say otherwise; [`Durability::Sync`] unless it is set.
+    /// Sets the durability of commits that do not choose one. The default is [`Durability::Sync`].
+    #[must_use]
     pub fn durability(mut self, durability: Durability) -> Self {
         self.durability = durability;
         self
     }
 
-    /// Whether a store that is not there is made; it is unless this is set to `false`, or the store is opened for reading only.
+    /// Whether a store that does not exist is created. The default is `true`; a store that is opened read-only is never created.
+    #[must_use]
     pub fn create(mut self, create: bool) -> Self {
         self.create = create;
         self
     }
 
-    /// Opens the store for reading only, beside whichever process writes. No file is created or changed, but for the lock file
-    /// where another process has the store open.
+    /// Whether the store is opened read-only. The default is `false`. Another process may write to it at the same time. No file
+    /// is created or changed, except for the lock file where another process has the store open.
     ///
-    /// Where no process writes or has written to the store that others still read, it is read as it lies there: commits that
-    /// are in the log only are done again in memory, by each opening. Until the last handle and snapshot is dropped nobody can
-    /// open it for writing.
+    /// If no process has the store open, its files are read as they are. Commits that are only in the log are replayed in
+    /// memory, each time that the store is opened. Nobody can open the store for writing until the last handle and snapshot are
+    /// dropped.
+    #[must_use]
     pub fn read_only(mut self, read_only: bool) -> Self {
         self.read_only = read_only;
         self
     }
 
-    /// How many bytes of address space are set aside, beyond which the store cannot grow: 1 TiB unless this is set.
+    /// Sets how many bytes of address space are reserved. The store cannot grow beyond them. The default is 1 TiB.
+    #[must_use]
     pub fn capacity_bytes(mut self, capacity_bytes: u64) -> Self {
         self.capacity_bytes = capacity_bytes;
         self
     }
 
-    /// How long the log grows before a checkpoint is made in the background; twice as long as the data unless this is set, within
-    /// [bounds](Self::LOG_LIMIT_BYTES). A longer log makes for fewer checkpoints, each of which may write all of the data, and
-    /// for a slower opening after a crash: about a second for each 20 MiB of small entries.
+    /// Sets how long the log becomes before a checkpoint is made in the background. The default is twice the length of the data,
+    /// within [bounds](Self::LOG_LIMIT_BYTES). A longer log needs fewer checkpoints, each of which may write all of the data, but
+    /// opening the store after a crash takes longer: about a second for each 20 MiB of small entries.
+    #[must_use]
     pub fn log_limit_bytes(mut self, log_limit_bytes: u64) -> Self {
         self.log_limit_bytes = Some(log_limit_bytes);
         self
     }
 
-    /// How long the log of a store with so much data may become.
+    /// The maximum length of the log of a store with so much data.
     pub(crate) fn log_limit(&self, data_bytes: u64) -> u64 {
-        let (least, most) = Self::LOG_LIMIT_BYTES.into_inner();
-        self.log_limit_bytes.unwrap_or((2 * data_bytes).clamp(least, most))
+        let (min, max) = Self::LOG_LIMIT_BYTES.into_inner();
+        self.log_limit_bytes.unwrap_or((2 * data_bytes).clamp(min, max))
     }
 
-    /// Whether a thread makes checkpoints when they are due; it does unless this is set to `false`, and then they are made
-    /// by [`Store::checkpoint`] and when the store is closed.
-    pub fn background(mut self, background: bool) -> Self {
-        self.background = background;
+    /// Whether a thread makes checkpoints when they are due. The default is `true`. Without it, only
+    /// [`Store::checkpoint`](crate::Store::checkpoint) and closing the store make checkpoints.
+    #[must_use]
+    pub fn background_checkpoints(mut self, enabled: bool) -> Self {
+        self.background_checkpoints = enabled;
         self
     }
 }

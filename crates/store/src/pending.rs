@@ -1,21 +1,21 @@
-//! Puts that a transaction has yet to carry out: many together are quicker than each by itself.
+//! The deferred puts of a transaction: many together are faster than one by one.
 
 use crate::error::Result;
 use crate::node::Word;
 use crate::trie::{Writer, warm};
 
-/// So many puts are carried out together.
-const MOST: usize = 1024;
+/// The maximum number of puts that are carried out together.
+const MAX_PUTS: usize = 1024;
 
-/// Or as many as have so many bytes of keys and values.
-const MOST_BYTES: usize = 1 << 18;
+/// The maximum number of bytes of their keys and values.
+const MAX_BYTES: usize = 1 << 18;
 
-/// The ways to so many keys are loaded before the first of them is put.
-const WARMED: usize = 64;
+/// The paths to this many keys are loaded before the first of them is put.
+const WARM_AHEAD: usize = 64;
 
 #[derive(Debug, Clone, Copy)]
 struct Put {
-    /// The first eight bytes of the key, which decide about the order of most.
+    /// The first eight bytes of the key, which decide the order of most keys.
     head: u64,
     key: (u32, u32),
     value_end: u32,
@@ -36,7 +36,7 @@ impl Pending {
     }
 
     pub(crate) fn is_full(&self) -> bool {
-        self.puts.len() >= MOST || self.bytes.len() >= MOST_BYTES
+        self.puts.len() >= MAX_PUTS || self.bytes.len() >= MAX_BYTES
     }
 
     pub(crate) fn clear(&mut self) {
@@ -60,14 +60,14 @@ impl Pending {
         &self.bytes[put.key.0 as usize..put.key.1 as usize]
     }
 
-    /// Carries all out, in the order of the keys: neighbours share most of their way, and of equal keys the last one wins.
+    /// Carries out all puts in the order of their keys, as neighbours share most of their path. Of equal keys the last one wins.
     pub(crate) fn apply(&mut self, writer: &mut Writer, root: &mut Word) -> Result<()> {
         let mut puts = std::mem::take(&mut self.puts);
         // A put without a byte of key and value begins where the next one does, but does not end there, unless it is the same.
         puts.sort_unstable_by(|a, b| {
             a.head.cmp(&b.head).then_with(|| self.key(a).cmp(self.key(b))).then_with(|| a.value_end.cmp(&b.value_end))
         });
-        writer.forget_path();
+        writer.discard_path();
         let entry = |index: usize| {
             let put: &Put = &puts[index];
             (self.key(put), &self.bytes[put.key.1 as usize..put.value_end as usize])
@@ -75,7 +75,7 @@ impl Pending {
         let (mut done, mut warmed, mut result) = (0, 0, Ok(()));
         while done < puts.len() && result.is_ok() {
             if done >= warmed {
-                warmed = puts.len().min(done + WARMED);
+                warmed = puts.len().min(done + WARM_AHEAD);
                 warm::warm(writer.shared(), *root, (done..warmed).map(|index| entry(index).0));
             }
             match writer.put_run(root, done..puts.len(), entry) {
@@ -85,7 +85,7 @@ impl Pending {
         }
         self.puts = puts;
         self.clear();
-        result.and_then(|()| writer.settle(root))
+        result.and_then(|()| writer.close_path(root))
     }
 }
 

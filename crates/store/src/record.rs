@@ -1,6 +1,6 @@
-//! What a transaction did, as the log keeps it.
+//! The operations of a transaction, as the log has them.
 //!
-//! A commit's record is a run of operations. Lengths are LEB128 numbers; trees are named once per record and numbered from 0.
+//! A commit's record is a sequence of operations. Lengths are LEB128 numbers. Trees are named once per record and numbered from 0.
 //!
 //! ```text
 //! 1 use     name length │ name                                     the next tree's number has this name
@@ -52,23 +52,23 @@ pub(crate) enum Operation<'a> {
 }
 
 impl Operations {
-    /// None yet. They are remembered if `is_recorded`.
+    /// No operations yet. They are recorded if `is_recorded`.
     pub(crate) fn new(is_recorded: bool) -> Self {
         Self { is_recorded, ..Self::default() }
     }
 
-    /// How far they go now.
+    /// The present end of the operations.
     pub(crate) fn mark(&self) -> OperationsMark {
         OperationsMark { bytes: self.bytes.len(), trees: self.trees.len() }
     }
 
-    /// Forgets those behind a mark.
-    pub(crate) fn go_back(&mut self, mark: OperationsMark) {
+    /// Drops the operations behind a mark.
+    pub(crate) fn truncate(&mut self, mark: OperationsMark) {
         self.bytes.truncate(mark.bytes);
         self.trees.truncate(mark.trees);
     }
 
-    /// The record of the transaction, unless it was not kept.
+    /// The record of the transaction, if it is recorded.
     pub(crate) fn bytes(&self) -> Option<&[u8]> {
         self.is_recorded.then_some(&self.bytes)
     }
@@ -130,7 +130,7 @@ impl Operations {
         }
     }
 
-    /// Whether so many bytes more are remembered. What has become too much is forgotten.
+    /// Whether this many more bytes are recorded. A record that becomes too long is dropped.
     fn has_room(&mut self, more: usize) -> bool {
         if self.is_recorded && self.bytes.len() + more > LIMIT {
             self.is_recorded = false;
@@ -161,7 +161,7 @@ impl Operations {
     }
 }
 
-/// Gives `apply` the operations of a record, in order.
+/// Calls `apply` with the operations of a record, in order.
 pub(crate) fn replay(record: &[u8], mut apply: impl FnMut(Operation<'_>) -> Result<()>) -> Result<()> {
     let mut rest = Reader(record);
     let mut trees: Vec<&str> = Vec::new();

@@ -24,30 +24,30 @@ use crate::store::Store;
 use crate::transaction::Transaction;
 use crate::trie::Writer;
 
-/// So many commits of the log are done again as one.
+/// This many commits of the log are replayed in one transaction.
 const REPLAY_BATCH: u64 = 256;
 
 impl Options {
-    /// Opens the store at `path`, beside which its log and lock files are.
+    /// Opens the store at `path`. Its log and lock files are beside it.
     ///
     /// # Errors
     /// [`Error::Busy`](crate::Error::Busy) if another process has it open in a way that excludes this one,
-    /// [`Error::Corrupt`](crate::Error::Corrupt) if it is damaged, or its log has commits and its data file is missing or empty,
-    /// [`Error::Io`](crate::Error::Io).
+    /// [`Error::Corrupt`](crate::Error::Corrupt) if it is damaged, or if its data file is missing or empty although its log has
+    /// commits, [`Error::Io`](crate::Error::Io).
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Store> {
         let storage = FileStorage::new(path)?.read_only(self.read_only).create(self.create);
         self.open_storage(Arc::new(storage.capacity_bytes(self.capacity_bytes)))
     }
 
-    /// A new store in memory, gone when the last handle to it is.
+    /// Opens a new store in memory, which is dropped with its last handle.
     ///
     /// # Errors
-    /// [`Error::Io`](crate::Error::Io) if the memory cannot be had.
+    /// [`Error::Io`](crate::Error::Io) if there is not enough memory.
     pub fn open_in_memory(&self) -> Result<Store> {
         self.open_storage(Arc::new(MemoryStorage::new(self.capacity_bytes.min(DEFAULT_CAPACITY_BYTES))?))
     }
 
-    /// Opens the store whose bytes are in `storage`.
+    /// Opens the store in `storage`.
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -57,7 +57,7 @@ impl Options {
 }
 
 impl Store {
-    /// Opens the store at `path` with the default options, and makes it if it is not there.
+    /// Opens the store at `path` with the default options, and creates it if it does not exist.
     ///
     /// # Errors
     /// As [`Options::open`].
@@ -78,13 +78,13 @@ impl Store {
         }
         match storage.private() {
             Ok(private) => Self::recover(private.as_ref(), options, lengths.has_log()),
-            // A writer has come, and may have published a commit by now.
+            // Another process has opened the store for writing, and may have published a commit by now.
             Err(Error::Busy) => Self::follow(storage.as_ref(), &options)?.ok_or(Error::Busy),
             Err(error) => Err(error),
         }
     }
 
-    /// Opens the store to read what the process that writes to it publishes, or the last one that did, if others read on.
+    /// Opens the store for reading the commits that another process publishes, or published if it has ended and others still read.
     fn follow(storage: &dyn Storage, options: &Options) -> Result<Option<Self>> {
         let Some(shared) = storage.shared_with_others(readers::SHARED_LEN)? else { return Ok(None) };
         let readers = Readers::new(shared)?;
@@ -99,7 +99,7 @@ impl Store {
         Ok(Some(Self::new(Arc::new(engine))))
     }
 
-    /// Finds the newest commit. `has_log`: whether a log had anything before the data area was opened.
+    /// Finds the newest commit. `has_log`: whether a log was not empty before the data area was opened.
     fn recover(storage: &dyn Storage, options: Options, has_log: bool) -> Result<Self> {
         let shared = storage.shared(readers::SHARED_LEN)?;
         if !shared.try_lock_writer()? {
@@ -116,12 +116,12 @@ impl Store {
                 return Err(lost_data());
             }
             if options.read_only || !options.create {
-                return Err(Error::corrupt("the data file is empty: it was emptied, or no store was ever made of it"));
+                return Err(Error::corrupt("the data file is empty"));
             }
             make(&mut write_arena)?;
         } else {
-            // A process that was killed may have written the newest header and not synced it. What only older ones need is
-            // written over from here on, in the data and in the log.
+            // A killed process may have written the newest header without syncing it. From here on, data and log records that only
+            // older headers need are overwritten.
             arena.data().sync()?;
         }
         let header = newest_header(&arena)?;
@@ -139,7 +139,7 @@ impl Store {
     }
 }
 
-/// The data area is synced before the log gets its first record, so a store without the one has never had the other.
+/// The data area is synced before the log gets its first record, so an empty one with a log was emptied.
 fn lost_data() -> Error {
     Error::corrupt(
         "the data file is missing or empty, and the log beside it has commits; put the data file back from a backup, save \
@@ -147,7 +147,7 @@ fn lost_data() -> Error {
     )
 }
 
-/// Whether nothing was ever written.
+/// Whether nothing was ever written to the area.
 fn is_new(arena: &Arena) -> bool {
     arena.len() == 0 || (arena.len() <= FIRST_LEN && arena.is_zero())
 }
@@ -177,7 +177,7 @@ fn first_state(write_arena: WriteArena, readers: &Readers, header: &Header) -> R
     let named = root.named(arena)?;
     let named: Vec<Named> =
         named.into_iter().map(|(_, root)| Named { root, created: root.generation, dropped: None }).collect();
-    // Readers of other processes may hold commits of a writer that is gone.
+    // Readers of other processes may hold commits of a writer that has ended.
     readers.take_over()?;
     let mut held = Vec::new();
     readers.pinned(&mut held);
@@ -186,7 +186,7 @@ fn first_state(write_arena: WriteArena, readers: &Readers, header: &Header) -> R
         let root = Root::read(arena.node(Published::reference(value))?)?;
         published.push(Published { value, root });
     }
-    // What several of them reach is to be held for the newest, which is the last that needs it.
+    // Nodes that several of them reach are held for the newest, which is the last one to need them.
     published.sort_unstable_by_key(|published| std::cmp::Reverse(published.root.generation));
     let newest = published.iter().map(|published| published.root.generation).max();
     let generation = root.generation.max(newest.unwrap_or(0)) + 1;
@@ -199,14 +199,14 @@ fn first_state(write_arena: WriteArena, readers: &Readers, header: &Header) -> R
         None => find_free(arena, header, &root, &named, &published, &mut reclaimer)?,
     };
     if let Some(map) = free_map {
-        // It is not used here where readers hold more than it says; the header refers to it all the same.
+        // If readers hold nodes that are free in the map, it is not used here, but the header still refers to it.
         space.mark_used(map);
     }
     let mut writer = Writer::new(write_arena, space, generation);
-    // A store that is only read does not get longer by being opened, however dense it is.
+    // Opening a store that is only read does not make its file longer, however dense it is.
     let extent = writer.allocate_tightly(1)?;
     let record = write_record_at(&mut writer, extent, &root)?;
-    published.push(Published { value: Published::value_of(record, root.sequence), root });
+    published.push(Published { value: Published::table_value(record, root.sequence), root });
     Ok(Box::new(State {
         writer,
         reclaimer,
@@ -225,7 +225,7 @@ fn first_state(write_arena: WriteArena, readers: &Readers, header: &Header) -> R
     }))
 }
 
-/// The free space, found by visiting all that is used.
+/// The free space, found by visiting all used nodes.
 fn find_free(
     arena: &Arc<Arena>,
     header: &Header,
@@ -239,7 +239,7 @@ fn find_free(
     for root in [root].into_iter().chain(named.iter().map(|named| &named.root)) {
         walk_root(arena, root, 0, &mut |extent| Ok(space.mark_used(extent)))?;
     }
-    // What only readers of other processes hold is free when they have let go.
+    // Nodes that only readers of other processes hold become free when they are released.
     for published in published {
         let mut held = Vec::new();
         let mut hold = |extent: Extent| {
@@ -259,7 +259,7 @@ fn find_free(
     Ok(space)
 }
 
-/// Does the commits of the log again, and has readers see the last of them.
+/// Replays the commits of the log, and publishes the last of them.
 fn replay(engine: &Arc<Engine>, state: Box<State>) -> Result<()> {
     let durable = state.durable.sequence;
     let (record, end) = (state.record, state.writer.space.end());
@@ -267,7 +267,7 @@ fn replay(engine: &Arc<Engine>, state: Box<State>) -> Result<()> {
     let mut open: Option<Transaction> = None;
     let mut done = durable;
     let last = engine.log.replay(durable, |sequence, bytes| {
-        // A snapshot that is kept is one of the commit before.
+        // A named snapshot is of the commit before, which must be the last one of its transaction.
         let mut keeps = false;
         record::replay(bytes, |operation| {
             keeps |= matches!(operation, record::Operation::KeepSnapshot(_));
@@ -281,7 +281,7 @@ fn replay(engine: &Arc<Engine>, state: Box<State>) -> Result<()> {
         let mut transaction = match (open.take(), idle.take()) {
             (Some(transaction), _) => transaction,
             (None, Some(state)) => Transaction::new(Arc::clone(engine), state, Durability::Off),
-            (None, None) => return Err(Error::corrupt("the writer's state is gone")),
+            (None, None) => return Err(Error::internal("the writer's state is lost during a replay")),
         };
         record::replay(bytes, |operation| transaction.apply(operation))?;
         done = sequence;
@@ -292,21 +292,21 @@ fn replay(engine: &Arc<Engine>, state: Box<State>) -> Result<()> {
     let mut state = match (open, idle) {
         (Some(transaction), _) => transaction.commit_replayed(done)?,
         (None, Some(state)) => {
-            engine.readers.publish(Published::value_of(record, durable), end * UNIT);
+            engine.readers.publish(Published::table_value(record, durable), end * UNIT);
             state
         }
-        (None, None) => return Err(Error::corrupt("the writer's state is gone")),
+        (None, None) => return Err(Error::internal("the writer's state is lost during a replay")),
     };
     state.writer.end_replay();
-    engine.put_back(state);
+    engine.unlock_state(state);
     Ok(())
 }
 
-/// Says what there is no room for.
+/// Says what there is no space for on a full disk.
 fn explain_full(error: Error) -> Error {
     match error {
         Error::Io { path, source, .. } if source.kind() == ErrorKind::StorageFull => {
-            Error::Io { op: "make room to do the commits of the log again in", path, source }
+            Error::Io { op: "make room to replay the log in", path, source }
         }
         error => error,
     }
@@ -341,15 +341,15 @@ mod tests {
     use crate::storage::MemoryStorage;
 
     #[test]
-    fn a_record_that_cannot_be_done_again_is_an_error_and_opening_ends() {
+    fn a_record_that_cannot_be_replayed_is_an_error_and_opening_ends() {
         let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new(1 << 24).unwrap());
-        let options = Options::new().background(false);
+        let options = Options::new().background_checkpoints(false);
         let store = options.open_storage(Arc::clone(&storage)).unwrap();
         let mut transaction = store.begin().unwrap();
-        transaction.tree("data").unwrap().put(b"a", b"1").unwrap();
+        transaction.tree("data").unwrap().upsert(b"a", b"1").unwrap();
         transaction.commit().unwrap();
         store.checkpoint().unwrap();
-        // The first record has the right sum, and no operation has this number.
+        // The checksum of the first record is right, but no operation has this number.
         store.engine.log.append(2, &[&[0xee; 20]]).unwrap();
         store.engine.poison();
         drop(store);

@@ -38,8 +38,9 @@ impl Root {
         body[36..].fill(0);
     }
 
+    #[inline]
     pub(crate) fn read(node: Node<'_>) -> Result<Self> {
-        if Kind::of(node.head) != Some(Kind::Root) {
+        if Kind::from_head(node.head) != Some(Kind::Root) {
             return Err(Error::corrupt("the record of a commit is expected"));
         }
         Ok(Self {
@@ -52,7 +53,7 @@ impl Root {
 
     /// The root word of the tree with this name.
     pub(crate) fn tree(&self, arena: &Arena, name: &str) -> Result<Option<Word>> {
-        find::get(arena, self.catalog, name.as_bytes())?.map(word_of).transpose()
+        find::get(arena, self.catalog, name.as_bytes())?.map(parse_word).transpose()
     }
 
     /// The names of all trees and their root words.
@@ -61,7 +62,7 @@ impl Root {
         let mut cursor = Cursor::new(arena, self.catalog);
         while cursor.next()? {
             let (Some(name), Some(value)) = (cursor.key(), cursor.value()?) else { break };
-            trees.push((name_of(name)?, word_of(value)?));
+            trees.push((parse_name(name)?, parse_word(value)?));
             check_count(arena, trees.len())?;
         }
         Ok(trees)
@@ -73,7 +74,7 @@ impl Root {
         let mut cursor = Cursor::new(arena, self.snapshots);
         while cursor.next()? {
             let (Some(name), Some(value)) = (cursor.key(), cursor.value()?) else { break };
-            snapshots.push((name_of(name)?, Self::of_snapshot(value)?));
+            snapshots.push((parse_name(name)?, Self::from_snapshot(value)?));
             check_count(arena, snapshots.len())?;
         }
         Ok(snapshots)
@@ -88,7 +89,7 @@ impl Root {
         bytes
     }
 
-    pub(crate) fn of_snapshot(bytes: &[u8]) -> Result<Self> {
+    pub(crate) fn from_snapshot(bytes: &[u8]) -> Result<Self> {
         let Some(bytes) = bytes.as_array::<24>() else {
             return Err(Error::corrupt("the record of a named snapshot has not 24 bytes"));
         };
@@ -101,7 +102,7 @@ impl Root {
     }
 }
 
-pub(crate) fn word_of(value: &[u8]) -> Result<Word> {
+pub(crate) fn parse_word(value: &[u8]) -> Result<Word> {
     match value.as_array::<8>() {
         Some(bits) => Ok(Word::from_bits(u64::from_le_bytes(*bits))),
         None => Err(Error::corrupt("the record of a tree has not 8 bytes")),
@@ -116,7 +117,7 @@ fn check_count(arena: &Arena, count: usize) -> Result<()> {
     Ok(())
 }
 
-fn name_of(name: &[u8]) -> Result<String> {
+fn parse_name(name: &[u8]) -> Result<String> {
     if name.len() > NAME_MAX {
         return Err(Error::corrupt("a name is longer than any can be"));
     }

@@ -8,7 +8,7 @@ struct Requests {
     end: bool,
 }
 
-/// What the thread waits on.
+/// What the checkpoint thread waits for.
 #[derive(Debug, Default)]
 pub(crate) struct Signal {
     requests: Mutex<Requests>,

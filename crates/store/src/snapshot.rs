@@ -8,19 +8,20 @@ use crate::readers::Pin;
 use crate::root::Root;
 use crate::tree::Tree;
 
-/// The store as one commit left it, for as long as this is there.
+/// The store as one commit left it. It does not change while this lives.
 ///
-/// Taking one costs the same whatever the size of the store, blocks nobody and is blocked by nobody; any number of threads
-/// can read from it. Space that the commit took and later ones no longer need stays taken until it is dropped.
+/// Taking a snapshot costs the same whatever the size of the store, blocks nobody and is blocked by nobody. Any number of threads
+/// can read from it. Until it is dropped, space that only its commit needs is not reused.
 #[derive(Debug)]
 pub struct Snapshot {
     pub(crate) root: Root,
-    // Before the store itself, so that the store never closes under a pin.
+    // Dropped before the store, so that the store never closes while there are pins.
     pin: Arc<Pin>,
     engine: Arc<Engine>,
 }
 
 impl Snapshot {
+    #[inline]
     pub(crate) fn new(engine: Arc<Engine>, pin: Arc<Pin>, root: Root) -> Self {
         Self { root, pin, engine }
     }
@@ -34,34 +35,34 @@ impl Snapshot {
         Ok(root.map(|root| Tree::new(&self.engine.arena, root)))
     }
 
-    /// The names of all trees, in order.
+    /// The names of all trees, in ascending order.
     ///
     /// # Errors
     /// As [`tree`](Self::tree).
-    pub fn trees(&self) -> Result<Vec<String>> {
+    pub fn tree_names(&self) -> Result<Vec<String>> {
         Ok(self.root.trees(&self.engine.arena)?.into_iter().map(|(name, _)| name).collect())
     }
 
-    /// The names of the snapshots that had been kept by name.
+    /// The names of the snapshots that were kept by name when this commit was made, in ascending order.
     ///
     /// # Errors
     /// As [`tree`](Self::tree).
-    pub fn snapshots(&self) -> Result<Vec<String>> {
+    pub fn snapshot_names(&self) -> Result<Vec<String>> {
         Ok(self.root.named(&self.engine.arena)?.into_iter().map(|(name, _)| name).collect())
     }
 
-    /// The commit that was kept under a name, if there is one.
+    /// The snapshot that was kept under this name, if there is one.
     ///
     /// # Errors
     /// As [`tree`](Self::tree).
     pub fn snapshot(&self, name: &str) -> Result<Option<Self>> {
         let named = self.root.named(&self.engine.arena)?;
         let root = named.into_iter().find(|(other, _)| other == name);
-        // What holds this commit holds the snapshots that it names.
+        // The pin of this commit keeps the snapshots that it names, too.
         Ok(root.map(|(_, root)| Self::new(Arc::clone(&self.engine), Arc::clone(&self.pin), root)))
     }
 
-    /// The number of the commit, counted from 1 when the store was made; 0 if there was none.
+    /// The number of the commit. Commits are counted from 1; 0 is the store as it was created.
     pub fn sequence(&self) -> u64 {
         self.root.sequence
     }

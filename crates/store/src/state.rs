@@ -1,4 +1,4 @@
-//! What the writer knows: the newest commit, and which older ones still count.
+//! The state of the writer: the newest commit, and the older commits whose nodes must be kept.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::space::reclaim::Reclaimer;
 use crate::trie::Writer;
 use crate::trie::walk::walk;
 
-/// A commit that readers may hold, and how the readers' table calls it.
+/// A commit that readers may hold, and its value in the table of readers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Published {
     pub(crate) value: u64,
@@ -21,17 +21,19 @@ pub(crate) struct Published {
 }
 
 impl Published {
-    /// How the readers' table calls the commit whose root record is at `reference`.
-    pub(crate) fn value_of(reference: u64, sequence: u64) -> u64 {
+    /// The value in the table of readers for the commit whose root record is at `reference`.
+    #[inline]
+    pub(crate) fn table_value(reference: u64, sequence: u64) -> u64 {
         reference | sequence << 40
     }
 
+    #[inline]
     pub(crate) fn reference(value: u64) -> u64 {
         value & (crate::node::REFERENCE_LIMIT - 1)
     }
 }
 
-/// A named snapshot: from which commit on it is there and, once it is dropped, from which on it is not.
+/// A named snapshot, the commit that created it and, once it is dropped, the commit that dropped it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Named {
     pub(crate) root: Root,
@@ -39,50 +41,50 @@ pub(crate) struct Named {
     pub(crate) dropped: Option<Generation>,
 }
 
-/// Everything that one writer at a time has.
+/// The state that one writer at a time has.
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) writer: Writer,
     /// Dead nodes that earlier commits reach.
     pub(crate) reclaimer: Reclaimer,
-    /// The same of nodes that are no part of a named snapshot.
+    /// The same for nodes that are not part of any named snapshot.
     pub(crate) records: Reclaimer,
     pub(crate) root: Root,
     /// The node with the record of `root`.
     pub(crate) record: u64,
     /// The commit that would be found after a crash, before the log is replayed.
     pub(crate) durable: Root,
-    /// The commit that a checkpoint is being made of.
+    /// The commit of the checkpoint that is being made.
     pub(crate) checkpointing: Option<Root>,
     pub(crate) named: Vec<Named>,
     /// Commits that readers may hold, the newest last.
     pub(crate) published: Vec<Published>,
-    /// The first generation since the store was opened: what died earlier is on no list.
+    /// The first generation since the store was opened. Nodes that were retired earlier are on no list.
     pub(crate) opened: Generation,
     /// The map of free space that the durable header refers to, kept until another header is durable.
     pub(crate) free_map: Option<Extent>,
-    /// The last commit that is not in the log. Until a checkpoint has it, later ones in the log are of no use.
+    /// The last commit that is not in the log. Until a checkpoint has it, a replay cannot reach later commits.
     pub(crate) gap: Option<u64>,
-    /// Whether nodes were copied as they are, generation and checksum too: the next checkpoint does not find them by walking.
+    /// Whether nodes were copied with their generation and checksum. The next checkpoint does not find such copies by generation.
     pub(crate) has_copies: bool,
-    /// Space for the list of what readers hold.
+    /// A buffer for the list of commits that readers hold.
     pub(crate) held: Vec<u64>,
 }
 
 impl State {
-    /// The commits that count beside the newest one, without the named snapshots.
+    /// The commits that readers, the last checkpoint and a running one need.
     fn pinned_roots(&self) -> impl Iterator<Item = Root> + '_ {
         let readers = self.published.iter().map(|published| published.root);
         readers.chain([self.durable]).chain(self.checkpointing)
     }
 
-    /// Whether a commit that counts has this named snapshot.
-    fn is_named_by_any(&self, named: &Named) -> bool {
+    /// Whether a commit that is needed has this named snapshot.
+    fn is_visible(&self, named: &Named) -> bool {
         let Some(dropped) = named.dropped else { return true };
         self.pinned_roots().any(|root| (named.created..dropped).contains(&root.generation))
     }
 
-    /// Frees what no commit that counts needs any more.
+    /// Frees the nodes that no needed commit reaches any more.
     pub(crate) fn reclaim(&mut self, readers: &Readers) -> Result<()> {
         self.held.clear();
         readers.pinned(&mut self.held);
@@ -92,7 +94,7 @@ impl State {
         self.records.retire(&mut self.writer.retired_records, newest);
 
         let all = std::mem::take(&mut self.named);
-        let (named, gone): (Vec<Named>, Vec<Named>) = all.into_iter().partition(|named| self.is_named_by_any(named));
+        let (named, gone): (Vec<Named>, Vec<Named>) = all.into_iter().partition(|named| self.is_visible(named));
         self.named = named;
         let roots = self.pinned_roots().map(|root| root.generation).filter(|pin| *pin != newest);
         let mut pins = sorted(roots.collect());
@@ -106,7 +108,7 @@ impl State {
         self.reclaimer.reclaim(&pins, &mut self.writer.space);
         self.writer.poison_freed()?;
         for extent in swept {
-            // Those that died since the store was opened are on a list, and may be free by now.
+            // Nodes that were retired since the store was opened are on a list, and may be free by now.
             if self.writer.space.is_used(extent) {
                 self.writer.release(extent)?;
             }
@@ -114,8 +116,8 @@ impl State {
         Ok(())
     }
 
-    /// Calls `visit` with every node that a commit which counts reaches, as often as they reach it; it says whether to go
-    /// on below.
+    /// Calls `visit` with every node that a needed commit reaches, once for each such commit. It returns whether to visit the nodes
+    /// below.
     pub(crate) fn walk_all(&self, visit: &mut dyn FnMut(Extent) -> Result<bool>) -> Result<()> {
         let arena = self.writer.shared();
         if self.record != 0 {
@@ -137,11 +139,11 @@ impl State {
         Ok(())
     }
 
-    /// What only a dropped snapshot of an earlier opening reaches: nobody listed what died under it.
+    /// The nodes that only a dropped snapshot of an earlier opening reaches. They are on no list of retired nodes.
     fn only_reached_by(&self, dropped: Root) -> Result<Vec<Extent>> {
         let mut reached = Space::new(crate::arena::FIRST_UNIT, self.writer.space.end());
         self.walk_all(&mut |extent| Ok(reached.mark_used(extent)))?;
-        // What is on a list becomes free by it. Among that is what commits that count have under a name, and was moved since.
+        // Nodes on a list become free by it. Among them are nodes of named snapshots that were moved since.
         self.mark_dead(&mut reached);
         let mut only = Vec::new();
         walk_root(self.writer.shared(), &dropped, 0, &mut |extent| {
@@ -162,12 +164,12 @@ impl State {
         }
     }
 
-    /// Makes the list of free space anew from what the commits reach, after a transaction that failed halfway.
+    /// Rebuilds the list of free space from the nodes that commits reach, after a transaction that failed halfway.
     pub(crate) fn rebuild_space(&mut self) -> Result<()> {
         let end = self.writer.space.end();
         let mut space = Space::new(crate::arena::FIRST_UNIT, end);
         self.walk_all(&mut |extent| Ok(space.mark_used(extent)))?;
-        // These are on lists already, whether a commit reaches them or not.
+        // Retired nodes are on lists already, whether a commit reaches them or not.
         self.mark_dead(&mut space);
         if let Some(map) = self.free_map {
             space.mark_used(map);
@@ -179,15 +181,14 @@ impl State {
     }
 }
 
-/// Numbers in order, each once.
+/// The numbers in ascending order, without duplicates.
 pub(crate) fn sorted(mut numbers: Vec<u64>) -> Vec<u64> {
     numbers.sort_unstable();
     numbers.dedup();
     numbers
 }
 
-/// Visits all nodes of all trees of a commit, its catalogs among them. Those made before generation `since` are not expected to
-/// be looked into.
+/// Visits all nodes of all trees of a commit, including its catalogs. Nodes created before generation `since` are not prefetched.
 pub(crate) fn walk_root(
     arena: &Arc<Arena>,
     root: &Root,
@@ -202,7 +203,7 @@ pub(crate) fn walk_root(
     walk(arena, root.snapshots, since, &mut visit_node)
 }
 
-/// Visits the nodes below `word` that were made in generation `since` or later.
+/// Visits the nodes below `word` that were created in generation `since` or later.
 pub(crate) fn walk_since(
     arena: &Arena,
     word: Word,
@@ -218,13 +219,13 @@ pub(crate) fn walk_since(
     })
 }
 
-/// Writes the record of a commit; where it is.
+/// Writes the record of a commit, and returns its reference.
 pub(crate) fn write_record(writer: &mut Writer, root: &Root) -> Result<u64> {
     let extent = writer.allocate_units(1)?;
     write_record_at(writer, extent, root)
 }
 
-/// The same where it was made room for.
+/// The same in space that was allocated for it.
 pub(crate) fn write_record_at(writer: &mut Writer, extent: Extent, root: &Root) -> Result<u64> {
     root.write(writer.arena.fresh(extent, Kind::Root, root.generation)?);
     Ok(extent.start)

@@ -1,43 +1,45 @@
-//! What takes a store's space, and who keeps it from becoming free.
+//! How a store's space is used, and what keeps it from becoming free.
 
 use crate::error::Result;
 use crate::extent::{Generation, UNIT};
 use crate::state::State;
 use crate::store::Store;
 
-/// Who keeps space from becoming free.
+/// What keeps space from becoming free.
 #[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Holder {
     /// The last checkpoint, or the one being made: until the next one.
     Checkpoint,
-    /// A [`Snapshot`](crate::Snapshot) that somebody has: until it is dropped.
+    /// A [`Snapshot`](crate::Snapshot) in this or another process: until it is dropped.
     Reader,
-    /// The snapshot kept under this name: until it is dropped.
+    /// The snapshot that is kept under this name: until it is dropped.
     Snapshot(String),
 }
 
-/// What is kept from becoming free.
+/// Space that is kept from becoming free.
+#[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Held {
-    /// Who keeps it, the more lasting where there are several: snapshots kept by name before readers.
+    /// What keeps it. Of several holders this is the one that lasts longest: named snapshots come before readers.
     pub by: Holder,
-    /// The number of the commit that is held.
+    /// The number of the held commit.
     pub sequence: u64,
-    /// How much would be free, or held by an older commit, if nobody held this one.
+    /// How many bytes would become free, or be held by an older commit, if this one were not held.
     pub bytes: u64,
 }
 
-/// What [`Store::stats`] found. All but the log is in the data file.
+/// The result of [`Store::stats`]. All of it but the log is in the data file.
+#[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stats {
-    /// The length of the data file that is in use, its headers and what is free among it.
+    /// The length of the data area, including its headers and its free space.
     pub file_bytes: u64,
-    /// Free, so that the next nodes are put there.
+    /// Free space, where the next nodes are written.
     pub free_bytes: u64,
-    /// Free at the end of the file.
+    /// The part of the free space that is at the end of the file.
     pub trailing_free_bytes: u64,
-    /// Not part of the newest commit and not free yet: what is in `held`, and what died since.
+    /// Space that is not part of the newest commit and not free yet: that in `held`, and nodes replaced since.
     pub dead_bytes: u64,
     /// The length of both logs.
     pub log_bytes: u64,
@@ -45,24 +47,24 @@ pub struct Stats {
     pub sequence: u64,
     /// The number of the oldest commit that a reader holds, if any is older than the newest one.
     pub oldest_reader: Option<u64>,
-    /// What is held, from the oldest commit to the newest.
+    /// The held space, from the oldest commit to the newest.
     pub held: Vec<Held>,
 }
 
 impl Store {
-    /// What takes the store's space, and who keeps it from becoming free. Takes next to no time, and waits for a transaction
-    /// that is open.
+    /// How the store's space is used, and what keeps it from becoming free. Takes little time, but waits for an open
+    /// transaction.
     ///
     /// # Errors
-    /// [`Error::ReadOnly`](crate::Error::ReadOnly): only the process that writes knows. [`Error::Corrupt`](crate::Error::Corrupt).
+    /// [`Error::ReadOnly`](crate::Error::ReadOnly), because only the writing process knows; [`Error::Corrupt`](crate::Error::Corrupt).
     pub fn stats(&self) -> Result<Stats> {
-        let mut state = self.engine.take()?;
-        let stats = self.stats_of(&mut state);
-        self.engine.put_back(state);
+        let mut state = self.engine.lock_state()?;
+        let stats = self.collect_stats(&mut state);
+        self.engine.unlock_state(state);
         stats
     }
 
-    fn stats_of(&self, state: &mut State) -> Result<Stats> {
+    fn collect_stats(&self, state: &mut State) -> Result<Stats> {
         let mut pinned = Vec::new();
         self.engine.readers.pinned(&mut pinned);
         let older = state.published.iter().filter(|published| published.root != state.root);
@@ -97,7 +99,7 @@ impl Store {
     }
 }
 
-/// Who holds the commit of this generation, and its number.
+/// What holds the commit of this generation, and the commit's number.
 fn holder(state: &State, names: &[(String, crate::root::Root)], pin: Generation) -> (Holder, u64) {
     if let Some((name, root)) = names.iter().find(|(_, root)| root.generation == pin) {
         return (Holder::Snapshot(name.clone()), root.sequence);
@@ -106,7 +108,7 @@ fn holder(state: &State, names: &[(String, crate::root::Root)], pin: Generation)
         return (Holder::Checkpoint, root.sequence);
     }
     let readers = state.published.iter().map(|published| published.root);
-    // A snapshot that was dropped is there as long as a reader sees its name.
+    // A dropped snapshot stays as long as a reader sees its name.
     let dropped = state.named.iter().map(|named| named.root);
     let root = readers.chain(dropped).find(|root| root.generation == pin);
     (Holder::Reader, root.map_or(0, |root| root.sequence))

@@ -11,9 +11,9 @@ use crate::snapshot::Snapshot;
 use crate::state::Published;
 use crate::transaction::Transaction;
 
-/// An ordered key-value store in a file: named trees, transactions over all of them, snapshots.
+/// An ordered key-value store in a file: named trees, transactions over all of them, and snapshots.
 ///
-/// Handles are cheap to clone; the store closes with the last of them and the last snapshot and transaction.
+/// Handles are cheap to clone. The store is closed when the last handle, snapshot and transaction are dropped.
 ///
 /// ```
 /// # fn main() -> lath_store::Result<()> {
@@ -38,47 +38,47 @@ use crate::transaction::Transaction;
 #[derive(Debug, Clone)]
 pub struct Store {
     pub(crate) engine: Arc<Engine>,
-    /// Ends the thread with the last handle.
+    /// The checkpoint thread, which ends with the last handle.
     _background: Option<Arc<Background>>,
 }
 
 impl Store {
     pub(crate) fn new(engine: Arc<Engine>) -> Self {
-        let has_checkpoints = engine.options.background && !engine.options.read_only;
+        let has_checkpoints = engine.options.background_checkpoints && !engine.options.read_only;
         let background = has_checkpoints.then(|| Arc::new(Background::start(&engine)));
         Self { engine, _background: background }
     }
 
-    /// Begins a write transaction, once the one before it has ended and, where writers are far ahead of a checkpoint that is
-    /// being made, that has as well.
+    /// Begins a write transaction. Waits for the transaction before it and, if writers are far ahead of a checkpoint that is being
+    /// made, for that checkpoint.
     ///
     /// # Errors
     /// [`Error::ReadOnly`], [`Error::Poisoned`].
     pub fn begin(&self) -> Result<Transaction> {
         self.engine.check_writable()?;
-        let mut state = self.engine.take()?;
+        let mut state = self.engine.lock_state()?;
         if is_far_ahead(&state) {
-            self.engine.put_back(state);
+            self.engine.unlock_state(state);
             drop(self.engine.checkpoints.lock().unwrap_or_else(PoisonError::into_inner));
-            state = self.engine.take()?;
+            state = self.engine.lock_state()?;
         }
         Ok(Transaction::new(Arc::clone(&self.engine), state, self.engine.options.durability))
     }
 
-    /// Begins a write transaction if there is no other.
+    /// Begins a write transaction without waiting.
     ///
     /// # Errors
-    /// [`Error::Busy`] if there is one; otherwise as [`begin`](Self::begin).
+    /// [`Error::Busy`] if there is another; otherwise as [`begin`](Self::begin).
     pub fn try_begin(&self) -> Result<Transaction> {
         self.engine.check_writable()?;
-        let state = self.engine.take_now().ok_or(Error::Busy)?;
+        let state = self.engine.try_lock_state().ok_or(Error::Busy)?;
         Ok(Transaction::new(Arc::clone(&self.engine), state, self.engine.options.durability))
     }
 
-    /// The store as the last commit left it.
+    /// Takes a snapshot of the last commit.
     ///
     /// # Errors
-    /// [`Error::Limit`] if there are too many snapshots already, [`Error::Corrupt`].
+    /// [`Error::Limit`] if there are 4,096 snapshots already, [`Error::Corrupt`].
     pub fn snapshot(&self) -> Result<Snapshot> {
         let pin = self.engine.readers.pin()?;
         self.engine.see_length();
@@ -86,7 +86,7 @@ impl Store {
         Ok(Snapshot::new(Arc::clone(&self.engine), Arc::new(pin), root))
     }
 
-    /// Makes durable all that was committed, whatever its durability.
+    /// Makes all commits so far durable, whatever their durability.
     ///
     /// # Errors
     /// [`Error::Io`], after which the store is poisoned.
@@ -95,9 +95,9 @@ impl Store {
         self.engine.sync()
     }
 
-    /// Writes a checkpoint: all that was committed is then in the data file, and the log can begin anew.
+    /// Makes a checkpoint: writes all commits so far to the data file, so that the log starts again.
     ///
-    /// Must not be called by a thread that has a transaction open, for which it would wait.
+    /// A thread that has a transaction open must not call this, as it would wait for itself.
     ///
     /// # Errors
     /// [`Error::Io`], after which the store is poisoned.

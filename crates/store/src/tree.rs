@@ -1,4 +1,4 @@
-//! Reading one tree, as a commit left it or as a transaction has it.
+//! Reading one tree of a snapshot or a transaction.
 
 use std::ops::{Bound, RangeBounds};
 
@@ -10,9 +10,9 @@ use crate::trie::{self, count, find, warm};
 /// A key and its value.
 pub type Entry<'a> = (Vec<u8>, &'a [u8]);
 
-/// An ordered map from keys to values, both any bytes, that does not change while this is there.
+/// An ordered map from keys to values. Both are arbitrary bytes. It does not change while this lives.
 ///
-/// Keys are ordered byte by byte, a key before those that it is the start of. Values are slices of the store itself: getting
+/// Keys are ordered byte by byte; a prefix of a key comes before it. Values are slices of the store itself, so that reading
 /// one copies nothing.
 #[derive(Debug, Clone, Copy)]
 pub struct Tree<'a> {
@@ -28,20 +28,20 @@ impl<'a> Tree<'a> {
     /// The value of `key`.
     ///
     /// # Errors
-    /// [`Error::Corrupt`](crate::Error::Corrupt), as for all that reads.
+    /// [`Error::Corrupt`](crate::Error::Corrupt), as for all methods that read.
     #[inline]
     pub fn get(&self, key: &[u8]) -> Result<Option<&'a [u8]>> {
         find::get(self.arena, self.root, key)
     }
 
-    /// The values of many keys, one for each of `keys` and in their order. The loads that they take overlap, so that this is
-    /// quicker than as many calls of [`get`](Self::get).
+    /// The values of many keys, in the order of `keys`. Their cache misses overlap, so that this is faster than as many calls of
+    /// [`get`](Self::get).
     ///
     /// ```
     /// # fn main() -> lath_store::Result<()> {
     /// # let store = lath_store::Options::new().open_in_memory()?;
     /// # let mut transaction = store.begin()?;
-    /// # transaction.tree("words")?.set(b"one", b"1")?;
+    /// # transaction.tree("words")?.put(b"one", b"1")?;
     /// # transaction.commit()?;
     /// let snapshot = store.snapshot()?;
     /// let Some(words) = snapshot.tree("words")? else { return Ok(()) };
@@ -63,27 +63,27 @@ impl<'a> Tree<'a> {
         Ok(values)
     }
 
-    /// Whether `key` is there.
+    /// Whether the tree has `key`.
     pub fn contains_key(&self, key: &[u8]) -> Result<bool> {
         Ok(self.get(key)?.is_some())
     }
 
-    /// How many keys there are. Takes the same time whatever their number.
+    /// The number of keys, in constant time.
     pub fn len(&self) -> Result<u64> {
         count::total(self.arena, self.root)
     }
 
-    /// Whether there is no key.
+    /// Whether the tree has no keys.
     pub fn is_empty(&self) -> bool {
         self.root.is_none()
     }
 
-    /// How many keys are less than `key`, in time that grows with the depth of the tree only.
+    /// The number of keys less than `key`, in time proportional to the depth of the tree.
     pub fn rank(&self, key: &[u8]) -> Result<u64> {
         count::rank(self.arena, self.root, key)
     }
 
-    /// How many keys are in a range, in time that grows with the depth of the tree only.
+    /// The number of keys in a range, in time proportional to the depth of the tree.
     pub fn count<K: AsRef<[u8]>>(&self, range: impl RangeBounds<K>) -> Result<u64> {
         let above = match range.end_bound() {
             Bound::Unbounded => self.len()?,
@@ -98,7 +98,7 @@ impl<'a> Tree<'a> {
         Ok(above.saturating_sub(below))
     }
 
-    /// The key that has `rank` keys before it, and its value, in time that grows with the depth of the tree only.
+    /// The key with `rank` keys before it, and its value, in time proportional to the depth of the tree.
     pub fn nth(&self, rank: u64) -> Result<Option<Entry<'a>>> {
         let mut cursor = self.cursor();
         cursor.inner.seek_rank(rank)?;
@@ -139,12 +139,12 @@ impl<'a> Tree<'a> {
         Cursor { inner: trie::Cursor::new(self.arena, self.root) }
     }
 
-    /// All keys and their values, in order from either end.
+    /// All keys and their values. The iterator is double-ended.
     pub fn iter(&self) -> Range<'a> {
         self.range::<&[u8]>(..)
     }
 
-    /// The keys in a range and their values, in order from either end.
+    /// The keys in a range and their values. The iterator is double-ended.
     pub fn range<K: AsRef<[u8]>>(&self, range: impl RangeBounds<K>) -> Range<'a> {
         let start = match range.start_bound() {
             Bound::Unbounded => Vec::new(),
@@ -159,7 +159,7 @@ impl<'a> Tree<'a> {
         Range { tree: *self, start, end, front: None, back: None, is_done: false }
     }
 
-    /// The keys that begin with `prefix` and their values, in order from either end.
+    /// The keys that begin with `prefix` and their values. The iterator is double-ended.
     pub fn prefix(&self, prefix: &[u8]) -> Range<'a> {
         self.range(prefix_range(prefix))
     }
@@ -168,7 +168,7 @@ impl<'a> Tree<'a> {
 /// The range of the keys that begin with `prefix`, for [`Tree::range`] and [`Tree::count`].
 pub fn prefix_range(prefix: &[u8]) -> (Bound<Vec<u8>>, Bound<Vec<u8>>) {
     let mut end = prefix.to_vec();
-    // The first key behind all that begin so: the last byte that can be is one more, and those behind it are gone.
+    // The first key behind all of them: the last byte that is not 255 is increased, and those after it are dropped.
     while end.pop_if(|last| *last == u8::MAX).is_some() {}
     let end = match end.last_mut() {
         Some(last) => {
@@ -188,9 +188,9 @@ fn successor(key: &[u8]) -> Vec<u8> {
     successor
 }
 
-/// A place among the keys of a tree: at one, before the first or after the last.
+/// A position in a tree: at a key, before the first or after the last.
 ///
-/// The fastest way over many keys: the key is lent, and nothing is allocated.
+/// This is the fastest way to read many keys: it lends keys and allocates nothing.
 ///
 /// ```
 /// # fn main() -> lath_store::Result<()> {
@@ -212,55 +212,55 @@ pub struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// Goes to the next key, from before the first one to that; whether there is one.
+    /// Moves to the next key, and returns whether there is one. From before the first key it moves to the first.
     #[inline]
     #[expect(
         clippy::should_implement_trait,
-        reason = "the key is lent until the next call, which an iterator cannot do"
+        reason = "a cursor lends its key until the next call, which an iterator cannot do"
     )]
     pub fn next(&mut self) -> Result<bool> {
         self.inner.next()
     }
 
-    /// Goes to the key before, from after the last one to that; whether there is one.
+    /// Moves to the previous key, and returns whether there is one. From after the last key it moves to the last.
     #[inline]
     pub fn prev(&mut self) -> Result<bool> {
         self.inner.prev()
     }
 
-    /// Goes to the first key that is not less than `key`; whether there is one.
+    /// Moves to the first key that is not less than `key`, and returns whether there is one.
     pub fn lower_bound(&mut self, key: &[u8]) -> Result<bool> {
         self.inner.seek(key)
     }
 
-    /// Goes to the first key that is greater than `key`; whether there is one.
+    /// Moves to the first key that is greater than `key`, and returns whether there is one.
     pub fn upper_bound(&mut self, key: &[u8]) -> Result<bool> {
         self.inner.seek(key)?;
         if self.inner.key() == Some(key) { self.inner.next() } else { Ok(self.inner.key().is_some()) }
     }
 
-    /// Goes to the key that has `rank` keys before it; whether there are so many.
+    /// Moves to the key with `rank` keys before it, and returns whether there is one.
     pub fn nth(&mut self, rank: u64) -> Result<bool> {
         self.inner.seek_rank(rank)
     }
 
-    /// Goes before the first key.
+    /// Moves before the first key.
     pub fn seek_to_start(&mut self) {
         self.inner.seek_before();
     }
 
-    /// Goes after the last key.
+    /// Moves after the last key.
     pub fn seek_to_end(&mut self) {
         self.inner.seek_after();
     }
 
-    /// The key here; `None` before the first one and after the last.
+    /// The key at this position; `None` before the first key and after the last.
     #[inline]
     pub fn key(&self) -> Option<&[u8]> {
         self.inner.key()
     }
 
-    /// The value here; `None` before the first key and after the last.
+    /// The value at this position; `None` before the first key and after the last.
     #[inline]
     pub fn value(&self) -> Result<Option<&'a [u8]>> {
         self.inner.value()
@@ -274,7 +274,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Keys and values in order, from either end.
+/// A double-ended iterator over keys in ascending order and their values.
 #[derive(Debug)]
 pub struct Range<'a> {
     tree: Tree<'a>,
@@ -313,7 +313,7 @@ impl<'a> Range<'a> {
             None => {
                 let mut cursor = self.tree.cursor();
                 match &self.end {
-                    // The first key that is not in the range, or the end; one back from there.
+                    // The last key in the range is the one before the first key behind it.
                     Some(end) => {
                         cursor.lower_bound(end)?;
                     }

@@ -19,7 +19,7 @@ impl Lath {
         let mut transaction = self.store.begin().expect("Lath begins");
         let mut entries = transaction.tree(TREE).expect("Lath has a tree");
         for (key, value) in batch.entries() {
-            entries.set(key, value).expect("Lath puts");
+            entries.put(key, value).expect("Lath puts");
         }
         transaction.commit_with(self.durability).expect("Lath commits");
     }

@@ -77,7 +77,7 @@ fn a_store_is_copied_repaired_and_accounted_for() {
     assert!(stats.contains("newest commit         1\n") && stats.contains("data file"), "{stats}");
     assert_eq!(lath(["kv", "backup", &store, &copy]).text(0), "");
     let run = lath(["kv", "backup", &store, &copy]);
-    assert!(run.code == 2 && run.stderr.contains("is there already"), "{}", run.stderr);
+    assert!(run.code == 2 && run.stderr.contains("exists already"), "{}", run.stderr);
     assert_eq!(lath(["kv", "dump", &copy]).text(0), lath(["kv", "dump", &store]).text(0));
     assert!(lath(["kv", "check", &copy]).text(0).contains("sound: 2000 keys"));
     assert!(lath(["kv", "repair", &copy, &repaired]).text(0).contains("2,000 keys brought over"));
@@ -169,11 +169,11 @@ fn reading_commands(store: &str) -> Vec<Vec<&str>> {
 /// Makes a store of 2,000 entries in its folder, and as a killed process leaves it if asked for: with the commit in the log.
 fn build(folder: &Path, name: &str, is_killed: bool) -> String {
     let path = folder.join(name);
-    let store = lath_store::Options::new().background(false).open(&path).unwrap();
+    let store = lath_store::Options::new().background_checkpoints(false).open(&path).unwrap();
     let mut transaction = store.begin().unwrap();
     let mut tree = transaction.tree("main").unwrap();
     for i in 0..2000 {
-        tree.put(format!("{i:05}").as_bytes(), i.to_string().as_bytes()).unwrap();
+        tree.upsert(format!("{i:05}").as_bytes(), i.to_string().as_bytes()).unwrap();
     }
     transaction.commit().unwrap();
     if is_killed {

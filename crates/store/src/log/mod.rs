@@ -1,6 +1,6 @@
-//! The redo log: commits in the order they were made, in two files used in turn.
+//! The redo log: commits in their order, in two files used in turn.
 //!
-//! A file is a run of records from byte 0 on, and then anything: zeros written ahead, or what an earlier use left.
+//! A file is a sequence of records from byte 0 on. Anything may follow: zeros that were written ahead, or records of an earlier use.
 //!
 //! ```text
 //!   0          8          16         24         32
@@ -13,15 +13,15 @@
 //!   length     bytes of the payload; the next record begins after them
 //! ```
 //!
-//! Records of an earlier use of a file have another salt, so they never follow those of the present one. What lies behind
-//! the last good record when a store opens is a commit that was not finished, or a time line that ended: it is cut off,
-//! durably, before the first append, because the salt goes on.
+//! Records of an earlier use of a file have another salt, so they are never taken for records of the present one. Bytes behind the
+//! last valid record when a store is opened are of an unfinished commit, or of commits that a recovery skipped. They are cut off
+//! durably before the first append, because the salt stays the same.
 //!
 //! At the start of a checkpoint later records go to the other file ([`Log::switch`]); when the checkpoint is durable the
 //! first file may be overwritten ([`Log::retire`]).
 //!
-//! Files keep their length, and grow by zeros that are written, so that in the steady state a sync writes the record's pages
-//! and no metadata. A write and its sync, medians of all kinds taken in turn on one ext4 disk:
+//! Files keep their length and grow by written zeros, so that in the steady state a sync writes the record's pages and no metadata.
+//! Medians of a write and its sync, all variants in turn on one ext4 disk:
 //!
 //! | file | 512 bytes | 12 KiB |
 //! | --- | --- | --- |
@@ -31,11 +31,11 @@
 //! | written before, `O_DSYNC` | 172 µs | 181 µs |
 //! | written before, `O_DIRECT` and `O_DSYNC` | 158 µs | 166 µs |
 //!
-//! The last two would write to the disk while the store is locked for writing, where committers could not share a sync; the
-//! last one would write whole sectors, and records that are durable again with them.
+//! The last two write to the disk while the writer lock is held, so that committers could not share a sync. The last one writes whole
+//! sectors, and so rewrites durable records.
 //!
-//! Records that are synced before anybody relies on them wait in memory, and the sync writes them by one call: eight
-//! committers at once made 22,700 commits a second with that and 20,800 without.
+//! Records that need a sync anyway wait in memory, and the sync writes them by one call: eight committers at once make 22,700 commits a
+//! second with that and 20,800 without.
 
 mod group;
 mod record;
@@ -57,13 +57,12 @@ use crate::storage::{LogFile, Storage};
 /// Records up to this long are written by one call, from a buffer; longer ones part by part.
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// Zeros written past the end of a file that grows: half of what is there, but within these. The next sync writes them, and
-/// takes some milliseconds for the most.
-const LEAST_AHEAD_BYTES: u64 = 1 << 16;
-const MOST_AHEAD_BYTES: u64 = 1 << 20;
+/// Limits of the zeros that are written past the end of a growing file, which are half of its length. The next sync writes them; the
+/// maximum takes some milliseconds.
+const MIN_AHEAD_BYTES: u64 = 1 << 16;
+const MAX_AHEAD_BYTES: u64 = 1 << 20;
 
-/// What a file keeps of its length when it is retired: as much as it takes, at the least, between checkpoints that are due to its
-/// length, by default.
+/// The length that a retired file is cut to: the default minimum length of the log between checkpoints.
 const KEPT_BYTES: u64 = 1 << 28;
 
 static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
@@ -94,15 +93,15 @@ struct Writer {
 
 #[derive(Debug, Default, PartialEq, Eq)]
 enum Stage {
-    /// Nobody knows where the good records end.
+    /// It is not known where the valid records end.
     #[default]
     Unread,
-    /// Behind the good records there may be others, to be cut off.
+    /// Bytes behind the valid records are to be cut off.
     Read,
     Writable,
 }
 
-/// What a file is used for since it was last begun anew.
+/// The present use of a file.
 #[derive(Debug, Default)]
 struct Use {
     salt: u64,
@@ -111,7 +110,7 @@ struct Use {
     /// The length of the file: up to here a write needs no new space.
     file_bytes: u64,
     last_sequence: u64,
-    /// Whether a replay would need it. Of the file being written to this says nothing.
+    /// Whether a replay would need the file. Not set for the current file.
     is_needed: bool,
 }
 
@@ -126,8 +125,8 @@ impl Log {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Gives `f` the records with the sequence numbers `after + 1`, `after + 2` and so on, up to the first that is missing
-    /// or damaged; the last number, or `after`. The next append follows it. Writes nothing.
+    /// Calls `f` with the records `after + 1`, `after + 2` and so on, up to the first that is missing or damaged. Returns the last
+    /// number, or `after`; the next append follows it. Writes nothing.
     pub(crate) fn replay(&self, after: u64, mut f: impl FnMut(u64, &[u8]) -> Result<()>) -> Result<u64> {
         let mut writer = self.writer();
         let mut order = Vec::with_capacity(2);
@@ -166,17 +165,17 @@ impl Log {
         Ok(last)
     }
 
-    /// Appends a commit's record, which consists of the parts in order, and writes it. Its number must be larger than all
-    /// before it; a replay needs every number after the checkpoint's. For one caller at a time, the writer.
+    /// Appends a commit's record, which consists of the parts in order, and writes it. Its number must be larger than all before it; a
+    /// replay needs every number after the checkpoint's. One caller at a time: the writer.
     ///
-    /// After an error the record is not there, and the next append takes its place; if even that cannot be made sure of,
-    /// the log is poisoned.
+    /// After an error the record is not in the log, and the next append takes its place. If that cannot be ensured, the log is
+    /// poisoned.
     pub(crate) fn append(&self, sequence: u64, parts: &[&[u8]]) -> Result<Position> {
         self.append_record(sequence, parts, false)
     }
 
-    /// The same for a record that nobody relies on before a [`sync`](Self::sync): where the file has room for it already,
-    /// the sync writes it, with all others. If that fails the log is poisoned.
+    /// The same for a record that will be [synced](Self::sync): if the file has room for it already, the sync writes it, with all
+    /// others. If that fails, the log is poisoned.
     pub(crate) fn append_for_sync(&self, sequence: u64, parts: &[&[u8]]) -> Result<Position> {
         self.append_record(sequence, parts, true)
     }
@@ -188,7 +187,7 @@ impl Log {
         self.make_writable(writer)?;
         if sequence <= writer.last_sequence {
             let why = format!("commit {sequence} is logged after commit {}", writer.last_sequence);
-            return Err(Error::Invalid(why));
+            return Err(Error::Internal(why));
         }
         let record_bytes = record::len(parts);
         let current = &mut writer.uses[writer.current];
@@ -213,7 +212,7 @@ impl Log {
         match write_record(file, &mut writer.buffer, self.store, current, sequence, parts) {
             Ok(end) => current.end = end,
             Err(error) => {
-                // A record that cannot be said to be absent must never be followed by another of the same number.
+                // Unless the record is certainly absent, no other record with its number may follow.
                 match file.set_len(current.end).and_then(|()| file.sync()) {
                     Ok(()) => current.file_bytes = current.end,
                     Err(_) => self.group.poison(),
@@ -237,9 +236,9 @@ impl Log {
         written.inspect_err(|_| self.group.poison())
     }
 
-    /// Makes durable every record up to this one. For any number of threads at once; they share syncs.
+    /// Makes all records up to this one durable. Any number of threads may call it at once; they share syncs.
     ///
-    /// After a sync that failed nobody knows what the disk holds, so no later one succeeds.
+    /// After a failed sync it is not known what the disk holds, so no later one succeeds.
     pub(crate) fn sync(&self, position: Position) -> Result<()> {
         self.group.sync(position, |needed| {
             self.write_out(&mut self.writer())?;
@@ -257,8 +256,8 @@ impl Log {
         self.group.check()
     }
 
-    /// Has later records go to the other file, at the start of a checkpoint; whether they will. They do not where the other
-    /// file's records are in no durable checkpoint yet, or where there is none in this file.
+    /// Directs later records to the other file, at the start of a checkpoint, and returns whether it did. It does not if the other
+    /// file's records are not in a durable checkpoint yet, or if the current file has no records.
     pub(crate) fn switch(&self) -> Result<bool> {
         self.group.check()?;
         let mut writer = self.writer();
@@ -276,8 +275,7 @@ impl Log {
         Ok(true)
     }
 
-    /// Says that a checkpoint with all commits up to `durable` is durable, so that a file with no later ones may be
-    /// overwritten.
+    /// Called when a checkpoint with all commits up to `durable` is durable: a file without later commits may be overwritten.
     pub(crate) fn retire(&self, durable: u64) -> Result<()> {
         self.group.retire(durable);
         let mut writer = self.writer();
@@ -297,7 +295,7 @@ impl Log {
         Ok(())
     }
 
-    /// Empties both files if a durable checkpoint has all that is in them, so that the next opening has nothing to read.
+    /// Empties both files if a durable checkpoint has all their commits, so that the next opening has nothing to read.
     pub(crate) fn clear(&self, durable: u64) -> Result<()> {
         self.group.check()?;
         let mut writer = self.writer();
@@ -323,10 +321,10 @@ impl Log {
         (0..2).filter(needed).map(|index| writer.uses[index].end).sum()
     }
 
-    /// Cuts off what replay did not take, durably.
+    /// Durably cuts off the bytes that the replay did not use.
     fn make_writable(&self, writer: &mut Writer) -> Result<()> {
         match writer.stage {
-            Stage::Unread => return Err(Error::Invalid("the log is replayed before it is written to".to_owned())),
+            Stage::Unread => return Err(Error::internal("the log is written to before it is replayed")),
             Stage::Writable => return Ok(()),
             Stage::Read => {}
         }
@@ -345,7 +343,7 @@ impl Log {
         Ok(())
     }
 
-    /// A number that no earlier use of a file has been marked with, as far as chance allows.
+    /// A random number, which no earlier use of a file has with high probability.
     fn new_salt(&self) -> u64 {
         loop {
             let salt = RandomState::new().hash_one(self.store);
@@ -356,8 +354,8 @@ impl Log {
     }
 }
 
-/// Gives `f` all records in two log files whose store's identity is not known, in the order of their numbers. Nothing but their
-/// lengths and numbers speaks for them, as the identity seeds their checksums.
+/// Calls `f` with all records of two log files whose store's identity is not known, in the order of their numbers. Only their lengths
+/// and numbers can be checked, as the identity seeds the checksums.
 pub(crate) fn unverified_records(storage: &dyn Storage, mut f: impl FnMut(u64, &[u8]) -> Result<()>) -> Result<()> {
     let files = [storage.log(0)?, storage.log(1)?];
     let mut order = Vec::with_capacity(2);
@@ -376,7 +374,7 @@ pub(crate) fn unverified_records(storage: &dyn Storage, mut f: impl FnMut(u64, &
     Ok(())
 }
 
-/// Writes the record behind the others; where it ends.
+/// Writes the record behind the others, and returns where it ends.
 fn write_record(
     file: &dyn LogFile,
     buffer: &mut Vec<u8>,
@@ -402,14 +400,14 @@ fn write_record(
     Ok(end)
 }
 
-/// If the last record made the file longer, makes it longer still, by zeros. A sync after a write into space that was
-/// written before leaves the file's metadata alone.
+/// If the last record made the file longer, writes zeros behind it. A sync after a write to space that was written before does not
+/// write metadata.
 fn write_ahead(file: &dyn LogFile, used: &mut Use) {
     if used.end <= used.file_bytes {
         return;
     }
     used.file_bytes = used.end;
-    let ahead = (used.end / 2).clamp(LEAST_AHEAD_BYTES, MOST_AHEAD_BYTES);
+    let ahead = (used.end / 2).clamp(MIN_AHEAD_BYTES, MAX_AHEAD_BYTES);
     while used.file_bytes < used.end + ahead {
         // Only speed depends on this: a disk that is full will say so when a record needs the space.
         if file.write_at(used.file_bytes, &ZEROS).is_err() {

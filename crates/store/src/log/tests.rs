@@ -101,12 +101,12 @@ fn records_come_back_whatever_their_length_and_parts() {
 fn a_log_is_replayed_before_it_is_written_and_numbers_grow() {
     let storage = simulated();
     let log = Log::open(&storage, STORE).unwrap();
-    assert!(matches!(log.append(1, &[b"x"]), Err(Error::Invalid(_))));
-    assert!(matches!(log.switch(), Err(Error::Invalid(_))));
+    assert!(matches!(log.append(1, &[b"x"]), Err(Error::Internal(_))));
+    assert!(matches!(log.switch(), Err(Error::Internal(_))));
     let (log, _) = open(&storage, 7);
-    assert!(matches!(log.append(7, &[b"x"]), Err(Error::Invalid(_))));
+    assert!(matches!(log.append(7, &[b"x"]), Err(Error::Internal(_))));
     log.append(8, &[b"x"]).unwrap();
-    assert!(matches!(log.append(8, &[b"x"]), Err(Error::Invalid(_))));
+    assert!(matches!(log.append(8, &[b"x"]), Err(Error::Internal(_))));
     let failed = log.replay(7, |_, _| Err(Error::corrupt("the caller's"))).unwrap_err();
     assert!(matches!(failed, Error::Corrupt { .. }));
 }
@@ -339,7 +339,7 @@ fn a_failed_write_leaves_no_record_and_the_next_takes_its_place() {
 
     storage.fail_write_after(0, true);
     assert!(matches!(log.append(3, &[b"lost"]), Err(Error::Io { .. })));
-    storage.heal();
+    storage.clear_faults();
     assert!(matches!(log.append(3, &[b"more"]), Err(Error::Poisoned)), "not even cutting it off worked");
 }
 
@@ -549,7 +549,7 @@ fn random_history(random: &mut Rng) -> usize {
             12 if written == records.len() => {
                 storage.fail_write_after(0, false);
                 log.append(records.len() as u64 + 1, &[b"this one fails"]).unwrap_err();
-                storage.heal();
+                storage.clear_faults();
             }
             12 | 13 => log.clear(checkpoint as u64).unwrap(),
             kind => {

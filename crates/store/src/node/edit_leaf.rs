@@ -174,7 +174,7 @@ fn write_entry(to: &mut [u8], suffix: &[u8], value: Slot<'_>) {
     }
 }
 
-/// Entries taken out of leaves, to be put into others.
+/// Entries that are moved from leaves to others.
 #[derive(Debug, Default)]
 pub(crate) struct Entries {
     /// Each key, and behind it its value if it is inline.
@@ -184,7 +184,7 @@ pub(crate) struct Entries {
     has_long: bool,
 }
 
-/// More bytes than this no leaf has, nor two that are joined, with the longest path before every key.
+/// More bytes than any leaf or two joined leaves have, with the longest path before every key.
 const BYTES_MAX: usize = 1 << 25;
 
 #[derive(Debug, Clone, Copy)]
@@ -226,7 +226,7 @@ impl Entries {
         self.close(hash, start, end, external);
     }
 
-    /// Adds the keys of `leaf` in `range`, with what is before them on the way from the place of the first byte that counts.
+    /// Adds the keys of `leaf` in `range`. `path` is the part of the path to the leaf that counts as part of the keys here.
     pub(crate) fn push_leaf(&mut self, leaf: &Leaf<'_>, range: std::ops::Range<usize>, path: &[u8]) -> Result<()> {
         let prefix = leaf.prefix();
         self.items.reserve(range.len() + 1);
@@ -242,8 +242,7 @@ impl Entries {
         Ok(())
     }
 
-    /// Says whether the keys are in order: those of a damaged leaf may not be, and all that makes nodes of them takes for
-    /// granted that they are.
+    /// An error if the keys are not in order, as in a damaged leaf: building nodes of them relies on that.
     pub(crate) fn check_order(&self) -> Result<()> {
         let is_in_order = self.bytes.len() <= BYTES_MAX && (1..self.len()).all(|at| self.key(at - 1) < self.key(at));
         if is_in_order { Ok(()) } else { Err(Error::corrupt("the keys of a leaf are not in order")) }

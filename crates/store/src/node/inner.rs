@@ -18,10 +18,10 @@ use crate::error::{Error, Result};
 /// Where the prefix begins.
 pub(crate) const PREFIX: usize = 24;
 
-/// More dividers than this have no different bytes.
+/// The maximum number of dividers, which are different bytes.
 pub(crate) const MAX_DIVIDERS: usize = 256;
 
-/// An inner node whose parts were found within the node.
+/// An inner node whose parts are known to lie within the node.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Inner<'a> {
     body: &'a [u8],
@@ -43,12 +43,12 @@ pub(crate) fn body_len(prefix_len: usize, dividers: usize) -> usize {
 impl<'a> Inner<'a> {
     #[inline]
     pub(crate) fn parse(node: Node<'a>) -> Result<Self> {
-        Self::of(node).ok_or_else(|| Error::corrupt("the parts of an inner node do not fit into it"))
+        Self::from_node(node).ok_or_else(|| Error::corrupt("the parts of an inner node do not fit into it"))
     }
 
-    /// As [`parse`](Self::parse), without a word on what is wrong.
+    /// As [`parse`](Self::parse), without an error message.
     #[inline]
-    pub(crate) fn of(node: Node<'a>) -> Option<Self> {
+    pub(crate) fn from_node(node: Node<'a>) -> Option<Self> {
         let head = node.head;
         let prefix_len = usize::from(u16::from_le_bytes([head[20], head[21]]));
         let dividers = usize::from(u16::from_le_bytes([head[22], head[23]]));

@@ -32,7 +32,7 @@ pub(crate) const EXTERNAL: u8 = 253;
 /// In the place of a suffix's length: it stands in the two bytes behind.
 pub(crate) const LONG: u8 = 255;
 
-/// A leaf whose parts were found within the node.
+/// A leaf whose parts are known to lie within the node.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Leaf<'a> {
     body: &'a [u8],
@@ -57,8 +57,7 @@ pub(crate) struct Entry<'a> {
     pub(crate) value: Slot<'a>,
 }
 
-/// An entry in parts that are each kept in a register: one that moves over many entries waits for no store of two parts to be
-/// loaded as one.
+/// An entry in parts that fit registers: a loop over many entries does not wait for a load that spans two stores.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct EntryParts<'a> {
     pub(crate) suffix: &'a [u8],
@@ -99,12 +98,12 @@ pub(crate) fn hash(key: &[u8]) -> u8 {
 impl<'a> Leaf<'a> {
     #[inline]
     pub(crate) fn parse(node: Node<'a>) -> Result<Self> {
-        Self::of(node).ok_or_else(|| Error::corrupt("the parts of a leaf do not fit into it"))
+        Self::from_node(node).ok_or_else(|| Error::corrupt("the parts of a leaf do not fit into it"))
     }
 
-    /// As [`parse`](Self::parse), without a word on what is wrong.
+    /// As [`parse`](Self::parse), without an error message.
     #[inline]
-    pub(crate) fn of(node: Node<'a>) -> Option<Self> {
+    pub(crate) fn from_node(node: Node<'a>) -> Option<Self> {
         let head = node.head;
         let count = usize::from(u16::from_le_bytes([head[12], head[13]]));
         let prefix_len = usize::from(u16::from_le_bytes([head[14], head[15]]));
@@ -248,7 +247,7 @@ impl<'a> Leaf<'a> {
                 // Heads that are the same, of suffixes that are as long, leave only what is behind the heads.
                 let entry = self.entry_parts(index)?;
                 if entry.suffix.len() == wanted.len()
-                    && head(entry.room, wanted.len()) == head_of_end(key, wanted.len())
+                    && head(entry.room, wanted.len()) == head_of_suffix(key, wanted.len())
                     && (wanted.len() <= 8 || entry.suffix[8..] == wanted[8..])
                 {
                     return Ok(Some(entry));
@@ -266,7 +265,7 @@ impl<'a> Leaf<'a> {
         let Some(wanted) = behind(rest, prefix) else {
             return Ok((if rest < prefix { 0 } else { self.count }, false));
         };
-        let wanted_head = head_of_end(key, wanted.len());
+        let wanted_head = head_of_suffix(key, wanted.len());
         let is_less = |index| self.suffix_head(index).map(|head| usize::from(head < wanted_head));
         // How many heads are less, in rounds of three looks that do not wait for each other, and by numbers that are added: a
         // branch would be foreseen wrongly every other time. Of ten thousand keys in the cache 9.5 instead of 8.8 million
@@ -286,11 +285,11 @@ impl<'a> Leaf<'a> {
         if low == self.count || self.suffix_head(low)? != wanted_head {
             return Ok((low, false));
         }
-        self.lower_bound_of_heads(low, wanted)
+        self.lower_bound_among_equal_heads(low, wanted)
     }
 
     /// The same if the first suffix whose head is not less than that of `wanted` is at `low`, and has the same head.
-    fn lower_bound_of_heads(&self, mut low: usize, wanted: &[u8]) -> Result<(usize, bool)> {
+    fn lower_bound_among_equal_heads(&self, mut low: usize, wanted: &[u8]) -> Result<(usize, bool)> {
         let (mut high, mut middle) = (self.count, low);
         while low < high {
             match self.suffix(middle)?.cmp(wanted) {
@@ -326,8 +325,8 @@ impl<'a> Leaf<'a> {
     }
 }
 
-/// Of the entry at `place`, its suffix with what is behind it, the suffix's length, and the value. Of an entry only whose suffix is no
-/// longer than what is given of it and whose value is in the leaf, and not where the heap ends soon behind it.
+/// The suffix of the entry at `place` with the bytes behind it, the suffix's length, and the value. `None` if the suffix is longer than
+/// that, the value is not in the leaf, or the heap ends before those bytes do.
 #[inline]
 pub(crate) fn short_entry(heap: &[u8], place: [u8; 2]) -> Option<(&[u8; SHORT], usize, &[u8])> {
     let bytes = &heap[heap.len().checked_sub(u16::from_le_bytes(place).into())?..];
@@ -340,7 +339,7 @@ pub(crate) fn short_entry(heap: &[u8], place: [u8; 2]) -> Option<(&[u8; SHORT], 
     Some((room, suffix_len, value))
 }
 
-/// What of a key is behind `prefix`, if it begins so. Most prefixes are a byte or none, for which no call is made.
+/// The part of a key behind `prefix`, if it begins with that. Most prefixes have at most one byte, which needs no call.
 #[inline]
 pub(crate) fn behind<'k>(rest: &'k [u8], prefix: &[u8]) -> Option<&'k [u8]> {
     match (prefix, rest) {
@@ -353,7 +352,7 @@ pub(crate) fn behind<'k>(rest: &'k [u8], prefix: &[u8]) -> Option<&'k [u8]> {
 /// The first eight of the last `len` bytes of `key`, as [`head`] has them. Keys mostly have eight bytes before their end, which
 /// are loaded at once.
 #[inline]
-fn head_of_end(key: &[u8], len: usize) -> u64 {
+fn head_of_suffix(key: &[u8], len: usize) -> u64 {
     match key.last_chunk::<8>() {
         Some(last) if len < 8 => u64::from_be_bytes(*last).unbounded_shl(64 - 8 * len as u32),
         _ => head(&key[key.len() - len..], len),

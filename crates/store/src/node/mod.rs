@@ -55,7 +55,7 @@ pub(crate) enum Kind {
 
 impl Kind {
     #[inline]
-    pub(crate) fn of(head: &[u8; BODY_HEAD]) -> Option<Self> {
+    pub(crate) fn from_head(head: &[u8; BODY_HEAD]) -> Option<Self> {
         match head[0] {
             1 => Some(Self::Leaf),
             2 => Some(Self::Inner),

@@ -40,6 +40,7 @@ impl Memory {
         Ok(Self { header: base.cast(), slots: slots.cast(), slot_count, shared })
     }
 
+    #[inline]
     pub(super) fn table(&self) -> Table<'_, AtomicU64> {
         // SAFETY: the memory is aligned and long enough for a header, which was checked, and stays there as long as
         // `self.shared`, which the reference borrows. A header is nothing but atomics, for which all bits are values, and

@@ -1,18 +1,17 @@
-//! Which root is current, and which roots somebody still reads: a table in memory that all processes with the store open
-//! share.
+//! Which root is current, and which roots are still read: a table in memory that all processes with the store open share.
 //!
 //! ```text
 //! byte     0  magic         "LathRdr1"; 0 in memory that nobody has used
-//!          8  incarnations  how many owners have been told apart
+//!          8  incarnations  the number of owners so far
 //!         16  high water    slots from this number on were never owned
 //!         64  current       the published root; 0 = none yet
-//!         72  data length   bytes of the data area that readers of the published root may look at
+//!         72  data length   bytes of the data area that readers of the published root may access
 //!        256  slot 0
 //!        320  slot 1, and so on
 //!
 //! slot     0  value         the published root that this slot pins; 0 = none
-//!          8  owner         who has the slot; 0 = nobody
-//!         16  system id     the owner's process number in its operating system, for people
+//!          8  owner         the owner of the slot; 0 = none
+//!         16  system id     the owner's process id, for debugging
 //!         24  settled       the value, once the owner may read what it pins; otherwise something else
 //!
 //! root    63            40 39                                  0
@@ -44,7 +43,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use self::memory::Memory;
-use self::protocol::{INCARNATION_SHIFT, Table, process_of};
+use self::protocol::{INCARNATION_SHIFT, Table, process_number};
 use crate::error::{Error, Result};
 use crate::storage::{MAX_PROCESSES, Shared};
 
@@ -54,10 +53,10 @@ pub(crate) const SLOTS: usize = 4096;
 /// Bytes of shared memory to ask for.
 pub(crate) const SHARED_LEN: usize = protocol::SLOTS_AT + SLOTS * size_of::<protocol::Slot<AtomicU64>>();
 
-/// The system is asked at most every so many scans whether the owners of pins that stay are alive.
+/// The number of scans between two questions to the system whether the owners of old pins are alive.
 const SCANS_BETWEEN_QUESTIONS: u32 = 256;
 
-/// How long a new writer waits for readers who are in the middle of taking a snapshot, which is a matter of nanoseconds.
+/// How long a new writer waits for readers in the middle of taking a snapshot, which normally takes nanoseconds.
 const SETTLING_ROUNDS: u32 = 500;
 const SETTLING_PAUSE: Duration = Duration::from_millis(10);
 
@@ -67,7 +66,7 @@ pub(crate) struct Readers {
     part: Arc<Part>,
 }
 
-/// What pins keep.
+/// The part of [`Readers`] that pins keep alive.
 struct Part {
     memory: Memory,
     owner: u64,
@@ -93,8 +92,8 @@ struct Seen {
 }
 
 impl Readers {
-    /// Takes part under a process number that nobody else has. Takes over `shared`, of which there must be no other part:
-    /// the system does not tell an opening of its own locks.
+    /// Registers this process under a free number. There must be no other `Readers` of the same `shared`, as the system does not report
+    /// an opening's own locks.
     ///
     /// # Errors
     ///
@@ -116,7 +115,7 @@ impl Readers {
         let owner = table.new_owner(process);
         // Whoever else had this number has ended: what it left is nobody's.
         table.each_owned(|slot, other| {
-            if process_of(other) == process {
+            if process_number(other) == process {
                 table.take_over(slot, other, owner);
             }
         });
@@ -124,8 +123,8 @@ impl Readers {
         Ok(Self { part: Arc::new(Part { memory, owner, free, owned, watch }) })
     }
 
-    /// Makes a root the current one. For the writer only, who has written all that the root reaches, within the first
-    /// `data_len` bytes of the data area. These may become fewer only when no pinned root needs more.
+    /// Makes a root the current one. Only the writer calls this, after it has written all nodes that the root reaches within the first
+    /// `data_len` bytes of the data area. `data_len` may become less only when no pinned root needs more.
     pub(crate) fn publish(&self, value: u64, data_len: u64) {
         self.table().publish(value, data_len);
     }
@@ -135,7 +134,7 @@ impl Readers {
         Some(self.table().current()).filter(|&value| value != 0)
     }
 
-    /// Bytes of the data area that readers may look at: at least those that any pinned root needs, for who has pinned it.
+    /// How many bytes of the data area readers may access: at least those that the pinned roots need.
     pub(crate) fn data_len(&self) -> u64 {
         self.table().data_len()
     }
@@ -144,41 +143,41 @@ impl Readers {
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`] if none was published, [`Error::Limit`] if there are as many pins as there can be.
+    /// [`Error::Internal`] if none was published, [`Error::Limit`] if there are as many pins as there can be.
+    #[inline]
     pub(crate) fn pin(&self) -> Result<Pin> {
         let slot = self.part.take_slot()?;
         let value = self.table().pin(slot as usize);
         // From here on the slot goes back in any case.
         let pin = Pin { part: Arc::clone(&self.part), slot, value };
-        if value == 0 { Err(Error::Invalid("the store has no root yet".to_owned())) } else { Ok(pin) }
+        if value == 0 { Err(Error::internal("a snapshot is taken before a commit is published")) } else { Ok(pin) }
     }
 
-    /// Replaces `out` by all roots that are read by somebody or that somebody may yet get: the current one and those that are
-    /// pinned, some perhaps several times, in no order.
+    /// Replaces `out` by all roots that are read or may yet be pinned: the current one and the pinned ones, in no order and possibly
+    /// with duplicates.
     ///
-    /// For the one process that may publish. The proof is in [`protocol`]. Pins of processes that have ended are released once
-    /// they were noticed, which asks the system only about those that stay for hundreds of calls;
-    /// [`release_dead`](Self::release_dead) does not wait for that.
+    /// Only the writer calls this. The proof is in [`protocol`]. Pins of ended processes are released after some hundreds of calls, as
+    /// only then the system is asked about them; [`release_dead`](Self::release_dead) does it at once.
     pub(crate) fn pinned(&self, out: &mut Vec<u64>) {
         out.clear();
         out.extend(self.current());
         self.part.scan(out);
     }
 
-    /// Releases the slots of all processes that have ended; how many.
+    /// Releases the slots of all processes that have ended, and returns their number.
     ///
     /// # Errors
     ///
-    /// If the system does not say who lives.
+    /// If the system does not report which processes are alive.
     pub(crate) fn release_dead(&self) -> Result<usize> {
         self.part.release_dead()
     }
 
-    /// For a new writer: releases what ended processes have left, and waits until the others' pins are ones that hold.
+    /// For a new writer: releases the slots of ended processes, and waits until the pins of the others are settled.
     ///
     /// # Errors
     ///
-    /// [`Error::Busy`] if a process has been in the middle of taking a snapshot for seconds: it must have been stopped there.
+    /// [`Error::Busy`] if a process stays in the middle of taking a snapshot for seconds, because it was stopped there.
     /// Otherwise as [`release_dead`](Self::release_dead).
     pub(crate) fn take_over(&self) -> Result<()> {
         for _ in 0..SETTLING_ROUNDS {
@@ -191,6 +190,7 @@ impl Readers {
         Err(Error::Busy)
     }
 
+    #[inline]
     fn table(&self) -> Table<'_, AtomicU64> {
         self.part.memory.table()
     }
@@ -244,6 +244,7 @@ impl Part {
     ///
     /// Threads that kept their last slots for themselves, to spare the lock, took snapshots no faster: 56 to 58 ns each, and 55 to
     /// 56 with the lock, in one, two and four threads on two cores. They all change the count of references to this anyway.
+    #[inline]
     fn take_slot(&self) -> Result<u32> {
         let free = lock(&self.free).pop();
         free.map_or_else(|| self.claim_slot(), Ok)
@@ -272,6 +273,7 @@ impl fmt::Debug for Part {
 }
 
 impl Drop for Part {
+    #[inline]
     fn drop(&mut self) {
         // No pin is left, as each has this value.
         for slot in lock(&self.owned).drain(..) {
@@ -289,6 +291,7 @@ pub(crate) struct Pin {
 
 impl Pin {
     /// The published root.
+    #[inline]
     pub(crate) fn value(&self) -> u64 {
         self.value
     }
@@ -320,7 +323,7 @@ impl Questions {
         if let Some(&(_, is_dead)) = self.answers.iter().find(|answer| answer.0 == owner) {
             return Ok(is_dead);
         }
-        let is_dead = !shared.is_process_alive(process_of(owner))?;
+        let is_dead = !shared.is_process_alive(process_number(owner))?;
         self.answers.push((owner, is_dead));
         Ok(is_dead)
     }

@@ -1,4 +1,4 @@
-//! What is done to the words of the table, in which order, and why nobody reads what the writer reuses.
+//! The operations on the words of the table, their order, and why no reader accesses nodes that the writer reuses.
 //!
 //! ```text
 //! writer                                      reader
@@ -10,7 +10,7 @@
 //!     which are neither `new` nor an s        R5  slot := 0                        release
 //! ```
 //!
-//! Claim: if W2 does not find `v ≠ new` in a slot, nobody reads the nodes of `v` any more and nobody ever will.
+//! Claim: if W2 does not find `v ≠ new` in any slot, no reader reads the nodes of `v`, now or later.
 //!
 //! Take a reader that gets to R4 with `v`. Fences are in one order S that all threads agree on.
 //!
@@ -25,18 +25,18 @@
 //! Later publications only have a later WF. R3 acquires what W1 released, so R4 sees W0. The high-water mark is raised before
 //! R2 and read after WF, so for RF before WF no slot that counts lies behind it.
 //!
-//! A writer that takes over from one that ended does not know which roots that one kept. A slot whose owner is between R2 and
-//! R4 may name a root that is long gone: such a slot is told by `settled`, which is `value` only from R4 to R5 (it is cleared
-//! before `value` is), and the new writer waits for it to settle before it looks.
+//! A new writer does not know which roots its predecessor kept. A slot whose owner is between R2 and R4 may have a root that was
+//! freed long ago. `settled` marks such slots: it equals `value` only from R4 to R5 (it is cleared before `value`). The new writer waits
+//! until all slots are settled.
 //!
-//! Owners: `value` is stored by who is named in `owner` alone. A slot of nobody is claimed by exchanging 0 for the claimer.
-//! One of an owner who has ended is taken over by exchanging that very owner for the cleaner, who then clears value and
-//! owner: of several cleaners one succeeds, and if that one ends in between, the slot is one of a dead owner again. As no owner
-//! comes twice, an exchange never hits a slot that has changed hands meanwhile.
+//! Owners: only the owner stores `value`. A free slot is claimed by exchanging 0 in `owner` for the claimer. The slot of an ended
+//! owner is taken over by exchanging that owner for the cleaner, which then clears value and owner. Of several cleaners one
+//! succeeds; if it ends in between, the slot has an ended owner again. As owners are never reused, an exchange never affects a slot
+//! that has got another owner meanwhile.
 
 use std::sync::atomic::Ordering;
 
-/// Stands in tables of this layout.
+/// The magic number of tables with this layout.
 const MAGIC: u64 = u64::from_le_bytes(*b"LathRdr1");
 
 /// Where the slots begin, in bytes.
@@ -88,7 +88,7 @@ impl Word for std::sync::atomic::AtomicU64 {
     }
 }
 
-/// Read by all who open the store, and rarely written.
+/// Read by all processes when they open the store, and rarely written.
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
 struct Identity<W> {
@@ -129,7 +129,7 @@ pub(super) struct Table<'a, W> {
 }
 
 /// The process number in an owner.
-pub(super) fn process_of(owner: u64) -> u32 {
+pub(super) fn process_number(owner: u64) -> u32 {
     (owner & ((1 << INCARNATION_SHIFT) - 1)) as u32
 }
 
@@ -138,7 +138,7 @@ impl<'a, W: Word> Table<'a, W> {
         Self { header, slots }
     }
 
-    /// Marks memory that nobody has used; whether the memory is of this layout.
+    /// Marks unused memory, and returns whether the memory has this layout.
     pub(super) fn is_ours(&self) -> bool {
         let marked = self.header.identity.magic.compare_exchange(0, MAGIC, Ordering::AcqRel, Ordering::Acquire);
         marked.is_ok() || marked == Err(MAGIC)
@@ -160,6 +160,7 @@ impl<'a, W: Word> Table<'a, W> {
         self.header.published.current.store(value, Ordering::Release);
     }
 
+    #[inline]
     pub(super) fn current(&self) -> u64 {
         self.header.published.current.load(Ordering::Acquire)
     }
@@ -169,6 +170,7 @@ impl<'a, W: Word> Table<'a, W> {
     }
 
     /// R1 to R3, in a slot of the caller that holds nothing: the current root, which the slot now pins, or 0 if there is none.
+    #[inline]
     pub(super) fn pin(&self, slot: usize) -> u64 {
         let word = &self.slots[slot].value;
         let mut value = self.current();
@@ -188,6 +190,7 @@ impl<'a, W: Word> Table<'a, W> {
     }
 
     /// R5.
+    #[inline]
     pub(super) fn unpin(&self, slot: usize) {
         self.slots[slot].settled.store(0, Ordering::Release);
         self.slots[slot].value.store(0, Ordering::Release);
@@ -198,7 +201,7 @@ impl<'a, W: Word> Table<'a, W> {
         self.slots[slot].settled.store(0, Ordering::Release);
     }
 
-    /// Whether somebody is between R2 and R4.
+    /// Whether a reader is between R2 and R4.
     pub(super) fn is_unsettled(&self) -> bool {
         W::fence();
         self.used().iter().any(|slot| {
@@ -207,8 +210,8 @@ impl<'a, W: Word> Table<'a, W> {
         })
     }
 
-    /// WF and W2: each slot that pins something, with its owner and the root it pins. The owner is read after the root: if he
-    /// has ended when he is asked for later, nobody has the pin.
+    /// WF and W2: calls `each` with each slot that pins a root, its owner and the root. The owner is read after the root: if it has
+    /// ended later, no reader has the pin.
     pub(super) fn each_pin(&self, mut each: impl FnMut(usize, u64, u64)) {
         W::fence();
         for (number, slot) in self.used().iter().enumerate() {
@@ -219,7 +222,7 @@ impl<'a, W: Word> Table<'a, W> {
         }
     }
 
-    /// Each slot that has an owner, and him.
+    /// Calls `each` with each slot that has an owner, and the owner.
     pub(super) fn each_owned(&self, mut each: impl FnMut(usize, u64)) {
         for (number, slot) in self.used().iter().enumerate() {
             let owner = slot.owner.load(Ordering::Acquire);
@@ -229,7 +232,7 @@ impl<'a, W: Word> Table<'a, W> {
         }
     }
 
-    /// Gives the owner a slot that is nobody's, the first, so that the used ones stay together.
+    /// Claims the first free slot for the owner, so that used slots stay together.
     pub(super) fn claim(&self, owner: u64) -> Option<usize> {
         let is_claimed = |slot: &Slot<W>| {
             slot.owner.load(Ordering::Relaxed) == 0
@@ -240,21 +243,21 @@ impl<'a, W: Word> Table<'a, W> {
         Some(number)
     }
 
-    /// Makes a slot of the caller, which holds nothing, nobody's.
+    /// Frees a slot of the caller that pins nothing.
     pub(super) fn release(&self, slot: usize) {
         self.slots[slot].owner.store(0, Ordering::Release);
     }
 
-    /// Clears a slot of an owner who has ended and makes it nobody's; whether it was still his.
+    /// Clears and frees a slot of an owner that has ended, and returns whether it still had that owner.
     pub(super) fn take_over(&self, slot: usize, dead: u64, cleaner: u64) -> bool {
         let slot = &self.slots[slot];
-        let is_his = slot.owner.compare_exchange(dead, cleaner, Ordering::AcqRel, Ordering::Relaxed).is_ok();
-        if is_his {
+        let is_dead_owners = slot.owner.compare_exchange(dead, cleaner, Ordering::AcqRel, Ordering::Relaxed).is_ok();
+        if is_dead_owners {
             slot.settled.store(0, Ordering::Release);
             slot.value.store(0, Ordering::Release);
             slot.owner.store(0, Ordering::Release);
         }
-        is_his
+        is_dead_owners
     }
 
     pub(super) fn set_system_id(&self, slot: usize, id: u32) {

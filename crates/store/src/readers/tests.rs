@@ -39,7 +39,7 @@ impl Machine {
 }
 
 fn process(readers: &Readers) -> u32 {
-    super::process_of(readers.part.owner)
+    super::process_number(readers.part.owner)
 }
 
 #[derive(Debug)]
@@ -96,7 +96,7 @@ fn there_is_nothing_to_pin_until_a_root_is_published() {
     let machine = Machine::new(4);
     let readers = machine.start();
     assert_eq!(readers.current(), None);
-    assert!(matches!(readers.pin(), Err(Error::Invalid(_))));
+    assert!(matches!(readers.pin(), Err(Error::Internal(_))));
     assert!(pinned(&readers).is_empty());
     readers.publish(root_value(128, 1), 9000);
     assert_eq!((readers.current(), readers.data_len()), (Some(root_value(128, 1)), 9000));

@@ -2,16 +2,20 @@
 
 use super::RepairReport;
 use crate::check::Problem;
+use crate::copy_target::CopyCounter;
 use crate::error::{Error, Result};
 use crate::log::unverified_records;
 use crate::options::Durability;
 use crate::record;
 use crate::storage::Storage;
 use crate::store::Store;
-use crate::unfinished::Counter;
 
 /// Does all commits of the log again on `target`, which is empty.
-pub(super) fn bring_over(storage: &dyn Storage, target: &Store, counter: &mut Counter<'_>) -> Result<RepairReport> {
+pub(super) fn salvage_store(
+    storage: &dyn Storage,
+    target: &Store,
+    counter: &mut CopyCounter<'_>,
+) -> Result<RepairReport> {
     let mut report = RepairReport::default();
     let mut last = 0;
     unverified_records(storage, |sequence, bytes| {

@@ -1,4 +1,4 @@
-//! Getting out of a damaged store what is whole.
+//! Copying the intact part of a damaged store.
 
 mod log_only;
 mod roots;
@@ -7,54 +7,54 @@ mod salvage;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use self::roots::Beginning;
+use self::roots::StartingPoint;
 use self::salvage::Salvage;
 use crate::arena::Arena;
 use crate::check::Problem;
+use crate::copy_target::{CopyCounter, CopyProgress, CopyTarget};
 use crate::error::{Error, Result};
 use crate::log::Log;
 use crate::readers::SHARED_LEN;
 use crate::record;
-use crate::root::{Root, word_of};
+use crate::root::{Root, parse_word};
 use crate::storage::{FileStorage, Storage};
 use crate::store::Store;
 use crate::transaction::Transaction;
-use crate::unfinished::{CopyProgress, Counter, Unfinished};
 
-/// A transaction of the new store ends after so many bytes of keys and values.
+/// A transaction of the new store ends when its keys and values have this many bytes.
 const BATCH_BYTES: usize = 8 << 20;
 
-/// What [`repair`] brought over, and what it could not.
+/// The result of [`repair`].
+#[non_exhaustive]
 #[derive(Debug, Clone, Default)]
 pub struct RepairReport {
-    /// How many keys were brought over from the last checkpoint, before the log was replayed.
+    /// How many keys were copied from the last checkpoint, before the log was replayed.
     pub keys: u64,
-    /// How many snapshots kept by name were brought over from the last checkpoint.
+    /// How many named snapshots were copied from the last checkpoint.
     pub snapshots: u64,
-    /// How many commits of the log were then done again.
+    /// How many commits of the log were then replayed.
     pub commits: u64,
-    /// What was damaged: all below such a node is lost, unless the log has it.
+    /// The damage. Everything below a damaged node is lost, unless the log has it.
     pub problems: Vec<Problem>,
 }
 
-/// Brings what is whole of the store at `damaged`, which stays as it is, into a new store at `target`: the keys of the last
-/// checkpoint and of its snapshots kept by name, as far as their nodes have the right checksums, and on them what the log has.
+/// Copies the intact part of the store at `damaged`, which is not changed, into a new store at `target`: the keys of the last
+/// checkpoint and of its named snapshots whose nodes have the right checksums. Then replays the log.
 ///
-/// Where neither header is whole the last checkpoint is looked for among all nodes of the file. The log is then replayed if
-/// the store's identity is still in one of the headers. Where the data file is missing or empty, what the log has is all that is
-/// brought over.
+/// If both headers are damaged, the last checkpoint is searched for among all nodes of the file, and the log is replayed if one of
+/// the headers still has the store's identity. If the data file is missing or empty, only the log is replayed.
 ///
 /// # Errors
-/// [`Error::Exists`] if there is a file at `target`, or the log of a store beside it, [`Error::Busy`] if the damaged store is open for writing,
-/// [`Error::Corrupt`] if no checkpoint can be found, [`Error::Io`]. Nothing is left at `target` then.
+/// [`Error::Exists`] if there is a file at `target` or the log of a store beside it, [`Error::Busy`] if the damaged store is open
+/// for writing, [`Error::Corrupt`] if no checkpoint can be found, [`Error::Io`]. After an error nothing is left at `target`.
 pub fn repair(damaged: impl AsRef<Path>, target: impl AsRef<Path>) -> Result<RepairReport> {
     repair_with(damaged, target, |_| ControlFlow::Continue(()))
 }
 
-/// The same as [`repair`], with a call of `progress` between transactions, which says whether to go on.
+/// As [`repair`], and calls `progress` between transactions, which may stop the repair.
 ///
 /// # Errors
-/// As [`repair`], and [`Error::Cancelled`] if `progress` said not to go on.
+/// As [`repair`], and [`Error::Cancelled`] if `progress` stops the repair.
 pub fn repair_with(
     damaged: impl AsRef<Path>,
     target: impl AsRef<Path>,
@@ -67,60 +67,65 @@ pub fn repair_with(
     if is_log_only && storage.shared_with_others(SHARED_LEN)?.is_some() {
         return Err(Error::Busy);
     }
-    let target = Unfinished::new(target.as_ref())?;
-    let mut counter = Counter::new(&mut progress);
+    let target = CopyTarget::new(target.as_ref())?;
+    let mut counter = CopyCounter::new(&mut progress);
     let report = match private {
-        None => log_only::bring_over(&storage, target.store()?, &mut counter)?,
-        Some(private) => bring_over(private.as_ref(), &Arena::new(private.data()?), target.store()?, &mut counter)?,
+        None => log_only::salvage_store(&storage, target.store()?, &mut counter)?,
+        Some(private) => salvage_store(private.as_ref(), &Arena::new(private.data()?), target.store()?, &mut counter)?,
     };
     target.finish()?;
     Ok(report)
 }
 
-fn bring_over(storage: &dyn Storage, arena: &Arena, target: &Store, counter: &mut Counter<'_>) -> Result<RepairReport> {
-    let beginning = roots::find(arena)?;
-    let root = beginning.root;
-    let mut salvage = Salvage::new(arena, beginning.sealed);
+fn salvage_store(
+    storage: &dyn Storage,
+    arena: &Arena,
+    target: &Store,
+    counter: &mut CopyCounter<'_>,
+) -> Result<RepairReport> {
+    let start = roots::find(arena)?;
+    let root = start.root;
+    let mut salvage = Salvage::new(arena, start.sealed);
     let mut report = RepairReport::default();
-    if !beginning.has_header {
+    if !start.has_header {
         let what = format!("both headers are damaged: commit {} was found by its record", root.sequence);
         salvage.problems.push(Problem { offset: Some(0), what });
     }
     let mut named: Vec<(String, Root)> = Vec::new();
     salvage.walk(root.snapshots, root.generation, &mut |name, value| {
-        named.push((name_of(name), Root::of_snapshot(value)?));
+        named.push((lossy_name(name), Root::from_snapshot(value)?));
         Ok(())
     })?;
-    // In the order in which they were, so that each has to be brought over only as far as it differs from the one before.
+    // In the order of their commits, so that only the differences from one to the next are written.
     named.sort_by_key(|(_, root)| root.sequence);
     for (name, root) in &named {
         salvage.begin(Some(name));
-        bring_over_commit(&mut salvage, root, target, counter)?;
+        salvage_commit(&mut salvage, root, target, counter)?;
         let mut transaction = target.begin()?;
         transaction.keep_snapshot(name)?;
         transaction.commit()?;
         report.snapshots += 1;
     }
     salvage.begin(None);
-    report.keys = bring_over_commit(&mut salvage, &root, target, counter)?;
+    report.keys = salvage_commit(&mut salvage, &root, target, counter)?;
     report.problems = salvage.problems;
-    let problem = replay(storage, &beginning, target, &mut report.commits, counter)?;
+    let problem = replay(storage, &start, target, &mut report.commits, counter)?;
     report.problems.extend(problem);
     target.checkpoint()?;
     Ok(report)
 }
 
-/// Does again on `target` what the log says was done after the checkpoint; what keeps it from going on to the log's end.
+/// Replays the log's commits after the checkpoint on `target`; the problem that ends the replay early, if there is one.
 fn replay(
     storage: &dyn Storage,
-    beginning: &Beginning,
+    start: &StartingPoint,
     target: &Store,
     commits: &mut u64,
-    counter: &mut Counter<'_>,
+    counter: &mut CopyCounter<'_>,
 ) -> Result<Option<Problem>> {
-    let after = beginning.root.sequence;
-    for identity in &beginning.identities {
-        // To a store of another identity the log has no records.
+    let after = start.root.sequence;
+    for identity in &start.identities {
+        // With another identity the log has no valid records.
         let log = Log::open(storage, *identity)?;
         let replayed = log.replay(after, |_, bytes| {
             let mut transaction = target.begin()?;
@@ -139,18 +144,23 @@ fn replay(
         }
     }
     let what = "if the log had commits after that one, they are lost".to_owned();
-    Ok((!beginning.has_header).then_some(Problem { offset: None, what }))
+    Ok((!start.has_header).then_some(Problem { offset: None, what }))
 }
 
-/// Has `target` have what is whole of a commit; how many keys.
-fn bring_over_commit(salvage: &mut Salvage<'_>, root: &Root, target: &Store, counter: &mut Counter<'_>) -> Result<u64> {
+/// Makes `target` have the intact keys of a commit and no others; how many.
+fn salvage_commit(
+    salvage: &mut Salvage<'_>,
+    root: &Root,
+    target: &Store,
+    counter: &mut CopyCounter<'_>,
+) -> Result<u64> {
     let mut trees = Vec::new();
     salvage.walk(root.catalog, root.generation, &mut |name, value| {
-        trees.push((name_of(name), word_of(value)?));
+        trees.push((lossy_name(name), parse_word(value)?));
         Ok(())
     })?;
     let mut transaction = target.begin()?;
-    for name in transaction.trees()? {
+    for name in transaction.tree_names()? {
         if !trees.iter().any(|(other, _)| *other == name) {
             transaction.drop_tree(&name)?;
         }
@@ -159,31 +169,31 @@ fn bring_over_commit(salvage: &mut Salvage<'_>, root: &Root, target: &Store, cou
     let mut keys = 0;
     for (name, tree) in trees {
         let open = Some(target.begin()?);
-        let mut copy = Copy { target, name: &name, open, bytes: 0, next: Vec::new(), keys: 0, counter };
+        let mut copy = TreeCopy { target, name: &name, open, bytes: 0, next: Vec::new(), keys: 0, counter };
         salvage.walk(tree, root.generation, &mut |key, value| copy.take(key, value))?;
         keys += copy.finish()?;
     }
     Ok(keys)
 }
 
-fn name_of(name: &[u8]) -> String {
+fn lossy_name(name: &[u8]) -> String {
     String::from_utf8_lossy(name).into_owned()
 }
 
-/// A tree of the new store that comes to have the keys that it takes, and no others.
-struct Copy<'t, 'p> {
+/// Makes a tree of the new store have the keys that it is given and no others.
+struct TreeCopy<'t, 'p> {
     target: &'t Store,
     name: &'t str,
-    counter: &'t mut Counter<'p>,
+    counter: &'t mut CopyCounter<'p>,
     open: Option<Transaction>,
     /// How many bytes the open transaction has written.
     bytes: usize,
-    /// The least key that may come next.
+    /// The smallest key that may come next.
     next: Vec<u8>,
     keys: u64,
 }
 
-impl Copy<'_, '_> {
+impl TreeCopy<'_, '_> {
     fn take(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         let transaction = match &mut self.open {
             Some(transaction) => transaction,
@@ -197,7 +207,7 @@ impl Copy<'_, '_> {
             tree.remove_range(&self.next, Some(key))?;
         }
         if !is_same {
-            tree.put(key, value)?;
+            tree.upsert(key, value)?;
             self.bytes += key.len() + value.len();
         }
         self.next.clear();

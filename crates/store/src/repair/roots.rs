@@ -17,7 +17,7 @@ const LIMIT: u64 = 1 << 56;
 const IDENTITY: std::ops::Range<usize> = 16..24;
 
 #[derive(Debug)]
-pub(super) struct Beginning {
+pub(super) struct StartingPoint {
     pub(super) root: Root,
     /// Nodes up to this generation have checksums.
     pub(super) sealed: Generation,
@@ -28,11 +28,11 @@ pub(super) struct Beginning {
 }
 
 /// The newest checkpoint that can be found.
-pub(super) fn find(arena: &Arena) -> Result<Beginning> {
+pub(super) fn find(arena: &Arena) -> Result<StartingPoint> {
     match newest_header(arena) {
         Ok(header) => {
             let (root, identities) = (header.root, vec![header.identity]);
-            Ok(Beginning { root, sealed: root.generation, identities, has_header: true })
+            Ok(StartingPoint { root, sealed: root.generation, identities, has_header: true })
         }
         Err(Error::Corrupt { .. }) => search(arena),
         Err(other) => Err(other),
@@ -41,11 +41,11 @@ pub(super) fn find(arena: &Arena) -> Result<Beginning> {
 
 /// Looks at every unit for the record of a commit. The newest whose catalogs have checksums, all of them right, was a
 /// checkpoint: what is younger has none.
-fn search(arena: &Arena) -> Result<Beginning> {
+fn search(arena: &Arena) -> Result<StartingPoint> {
     let mut roots: Vec<Root> = (FIRST_UNIT..arena.len() / UNIT).filter_map(|unit| record_at(arena, unit)).collect();
     roots.sort_unstable_by_key(|root| Reverse((root.sequence, root.generation)));
     roots.dedup();
-    let root = roots.into_iter().find(|root| has_whole_catalogs(arena, root));
+    let root = roots.into_iter().find(|root| has_intact_catalogs(arena, root));
     let root =
         root.ok_or_else(|| Error::corrupt_at(0, "neither of the two headers is one, and no commit's record is"))?;
     let mut identities = Vec::new();
@@ -58,12 +58,12 @@ fn search(arena: &Arena) -> Result<Beginning> {
         }
     }
     identities.dedup();
-    Ok(Beginning { root, sealed: u64::MAX, identities, has_header: false })
+    Ok(StartingPoint { root, sealed: u64::MAX, identities, has_header: false })
 }
 
 /// What is in a unit if it can be the record of a commit.
 fn record_at(arena: &Arena, unit: u64) -> Option<Root> {
-    let node = arena.node(unit).ok().filter(|node| Kind::of(node.head) == Some(Kind::Root))?;
+    let node = arena.node(unit).ok().filter(|node| Kind::from_head(node.head) == Some(Kind::Root))?;
     let root = Root::read(node).ok()?;
     let is_shaped =
         node.head[1] == 0 && node.body.len() == node.head.len() && node.head[36..].iter().all(|byte| *byte == 0);
@@ -72,7 +72,7 @@ fn record_at(arena: &Arena, unit: u64) -> Option<Root> {
     (is_shaped && is_within && (stored == 0 || stored == right)).then_some(root)
 }
 
-fn has_whole_catalogs(arena: &Arena, root: &Root) -> bool {
+fn has_intact_catalogs(arena: &Arena, root: &Root) -> bool {
     let mut salvage = Salvage::new(arena, u64::MAX);
     let walked =
         [root.catalog, root.snapshots].map(|catalog| salvage.walk(catalog, root.generation, &mut |_, _| Ok(())));

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::extent::{Generation, UNIT};
 use crate::node::Word;
 use crate::trie::MAX_KEY_LEN;
-use crate::trie::find::{Branch, value_of};
+use crate::trie::find::{Branch, resolve_value};
 
 /// Takes a key and its value.
 pub(super) type Found<'f> = dyn FnMut(&[u8], &[u8]) -> Result<()> + 'f;
@@ -52,11 +52,11 @@ impl<'a> Salvage<'a> {
             }
             let node = self.verify(reference, birth_max);
             match node.and_then(|birth| Ok((birth, Branch::at(self.arena, reference)?))) {
-                Err(error) => self.lose(reference, &path, &error),
+                Err(error) => self.report_lost(reference, &path, &error),
                 Ok((birth, Branch::Inner(inner))) => {
                     let below: Arc<[u8]> = [&path[..], inner.prefix()].concat().into();
                     if below.len() > MAX_KEY_LEN {
-                        self.lose(reference, &path, &Error::corrupt("a path is longer than keys can be"));
+                        self.report_lost(reference, &path, &Error::corrupt("a path is longer than keys can be"));
                         continue;
                     }
                     for index in (0..inner.count()).rev() {
@@ -70,11 +70,11 @@ impl<'a> Salvage<'a> {
                             if entry.value_node != 0 {
                                 self.verify(entry.value_node, birth)?;
                             }
-                            Ok((entry.suffix, value_of(self.arena, entry.value, entry.value_node)?))
+                            Ok((entry.suffix, resolve_value(self.arena, entry.value, entry.value_node)?))
                         });
                         match entry {
                             Ok((suffix, value)) => found(&[&path[..], leaf.prefix(), suffix].concat(), value)?,
-                            Err(error) => self.lose(reference, &path, &error),
+                            Err(error) => self.report_lost(reference, &path, &error),
                         }
                     }
                 }
@@ -99,7 +99,7 @@ impl<'a> Salvage<'a> {
         Ok(birth)
     }
 
-    fn lose(&mut self, reference: u64, path: &[u8], error: &Error) {
+    fn report_lost(&mut self, reference: u64, path: &[u8], error: &Error) {
         let what = match error {
             Error::Corrupt { what, .. } => what.clone(),
             other => other.to_string(),

@@ -125,17 +125,17 @@ impl ClearRuns {
         Self { edges: vec![0; words * 64 + 8].into() }
     }
 
-    /// The first bit and the one after the last of each run of at least `LEAST` bits, up to 64.
-    pub(super) fn list<const LEAST: u32>(&mut self, words: &[u64]) -> &[[u16; 2]] {
+    /// The first bit and the one after the last of each run of at least `MIN_LEN` bits, up to 64.
+    pub(super) fn list<const MIN_LEN: u32>(&mut self, words: &[u64]) -> &[[u16; 2]] {
         let mut count = 0;
         let (mut before, mut starts) = (1, 0);
         for (index, &word) in words.iter().enumerate() {
-            let word = if LEAST == 1 {
+            let word = if MIN_LEN == 1 {
                 word
             } else {
                 let next = words.get(index + 1).copied().unwrap_or(u64::MAX);
-                let starts_before = std::mem::replace(&mut starts, window_starts::<LEAST>(!word, !next));
-                !windows::<LEAST>(starts_before, starts)
+                let starts_before = std::mem::replace(&mut starts, window_starts::<MIN_LEN>(!word, !next));
+                !windows::<MIN_LEN>(starts_before, starts)
             };
             let mut edges = word ^ (word << 1 | before);
             before = word >> 63;
@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn runs_of_clear_bits_are_listed_from_a_length_on() {
         const WORDS: usize = 8;
-        fn compare<const LEAST: u32>(words: &[u64; WORDS]) {
+        fn compare<const MIN_LEN: u32>(words: &[u64; WORDS]) {
             let is_clear = |bit: usize| bit < WORDS * 64 && words[bit / 64] >> (bit % 64) & 1 == 0;
             let mut expected = Vec::new();
             let mut bit = 0;
@@ -203,12 +203,12 @@ mod tests {
                 while is_clear(bit) {
                     bit += 1;
                 }
-                if bit > start && bit - start >= LEAST as usize {
+                if bit > start && bit - start >= MIN_LEN as usize {
                     expected.push([start as u16, bit as u16]);
                 }
                 bit += usize::from(bit == start);
             }
-            assert_eq!(ClearRuns::new(WORDS).list::<LEAST>(words), expected, "{LEAST} {words:x?}");
+            assert_eq!(ClearRuns::new(WORDS).list::<MIN_LEN>(words), expected, "{MIN_LEN} {words:x?}");
         }
         let mut rng = fastrand::Rng::with_seed(1);
         for round in 0..2_000 {

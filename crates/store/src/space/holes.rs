@@ -22,7 +22,7 @@ impl Holes {
         Self { region: 0, exact: std::array::from_fn(|_| Vec::new()), filled: 0, long: Vec::new() }
     }
 
-    pub(super) fn forget(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.filled = 0;
         self.exact.iter_mut().for_each(Vec::clear);
         self.long.clear();

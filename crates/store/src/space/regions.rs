@@ -15,7 +15,7 @@ const GROUPS_SEARCHED: usize = 4;
 pub(super) struct Region {
     /// Exactly how many units are free.
     pub(super) free: u32,
-    /// How many were when it was last left as full: splinters that its class has no use for.
+    /// How many units were free when the region was last left as full, in holes too short for its class.
     pub(super) left: u32,
     /// No run of free units within the region is longer.
     pub(super) longest: u16,
@@ -26,7 +26,7 @@ pub(super) struct Region {
 }
 
 impl Region {
-    /// How many units are free that were not when it was last left as full. Small nodes go into the splinters, too.
+    /// How many units became free since the region was last left as full. Small nodes use the short holes, too.
     fn units_for(&self, class: Class) -> u32 {
         if class == Class::Small { self.free } else { self.free.saturating_sub(self.left) }
     }
@@ -81,7 +81,7 @@ impl Regions {
     }
 
     /// Forgets what was found of the longest runs.
-    pub(super) fn forget_longest(&mut self) {
+    pub(super) fn reset_longest(&mut self) {
         self.all.iter_mut().for_each(|region| region.longest = REGION as u16);
     }
 
@@ -89,8 +89,8 @@ impl Regions {
         self.all[region].class = class;
     }
 
-    /// Says that what is free in a region is of no use to those who filled it.
-    pub(super) fn leave(&mut self, region: usize) {
+    /// Marks a region as full: its holes are too short for its class.
+    pub(super) fn mark_full(&mut self, region: usize) {
         if let Some(region) = self.all.get_mut(region) {
             region.left = region.free;
         }

@@ -91,7 +91,7 @@ impl Space {
         HEADER_BYTES + self.regions.len() * (ENTRY_BYTES + REGION_BYTES)
     }
 
-    /// The map as bytes, with the units of `also_free` free that are used here: those of nodes that nothing will need.
+    /// The map as bytes. The units of `also_free`, which are used here, are free in it.
     pub(crate) fn save(&mut self, also_free: impl IntoIterator<Item = Extent>) -> Vec<u8> {
         self.load_all();
         let mut also_free: Vec<_> =
@@ -140,9 +140,9 @@ impl Space {
         }
     }
 
-    /// What [`save`](Self::save) wrote, of which regions are read when they are first touched, so that the bytes must
-    /// stay what they are until [`is_loaded`](Self::is_loaded). A region that turns out damaged counts as used altogether and is
-    /// named by [`damaged_regions`](Self::damaged_regions).
+    /// Reads what [`save`](Self::save) wrote. Regions are read when they are first used, so the bytes must not change until
+    /// [`is_loaded`](Self::is_loaded). A damaged region counts as completely used, and is listed by
+    /// [`damaged_regions`](Self::damaged_regions).
     pub(crate) fn lazy(source: impl AsRef<[u8]> + Send + Sync + 'static) -> Result<Self> {
         let bytes = source.as_ref();
         let short = || Error::corrupt("the free map is cut off");
@@ -185,12 +185,12 @@ impl Space {
         Ok(space)
     }
 
-    /// Whether nothing of the saved map is needed any more.
+    /// Whether all regions of the saved map were read.
     pub(crate) fn is_loaded(&self) -> bool {
         self.saved.as_ref().is_none_or(|saved| saved.unread == 0)
     }
 
-    /// Reads what is left of the saved map.
+    /// Reads the regions of the saved map that were not read yet.
     pub(crate) fn load_all(&mut self) {
         if !self.is_loaded() {
             (0..self.regions.len()).for_each(|region| self.load(region));

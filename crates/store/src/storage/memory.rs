@@ -1,5 +1,5 @@
 #![expect(unsafe_code, reason = "implements the storage traits, and copies memory by its address")]
-//! A store in memory, gone with its last handle.
+//! A store in memory, which is dropped with its last handle.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -17,8 +17,8 @@ use crate::error::{Error, Result};
 /// What errors name in place of a file.
 const MEMORY: &str = "memory";
 
-/// A store in the memory of this process. All stores opened on one value, or on clones of it, are the same store, as if
-/// each were a process of its own.
+/// A store in the memory of this process. All stores that are opened on one value or its clones are the same store, as if each
+/// were in a process of its own.
 #[derive(Debug, Clone)]
 pub struct MemoryStorage {
     data: Arc<MemoryData>,
@@ -27,11 +27,11 @@ pub struct MemoryStorage {
 }
 
 impl MemoryStorage {
-    /// An empty store that can grow to `capacity_bytes`. Only what is written to takes memory.
+    /// An empty store that can grow to `capacity_bytes`. It takes memory only as it grows.
     ///
     /// # Errors
     ///
-    /// [`Error::Io`] where the system has not that much address space.
+    /// [`Error::Io`] if the system does not have that much address space.
     pub fn new(capacity_bytes: u64) -> Result<Self> {
         let map = anonymous(usize::try_from(capacity_bytes).unwrap_or(usize::MAX))?;
         Ok(Self {
@@ -56,7 +56,7 @@ impl MemoryStorage {
 impl MemoryStorage {
     /// Gives `other` shared memory with the contents of this one's, and returns the handle that keeps it; none where this
     /// store is not open.
-    pub(super) fn survive_in(&self, other: &Self) -> Result<Option<Arc<dyn Shared>>> {
+    pub(super) fn copy_shared_into(&self, other: &Self) -> Result<Option<Arc<dyn Shared>>> {
         let Some(table) = lock(&self.table).upgrade() else { return Ok(None) };
         let len = table.map.len();
         let survivor = other.shared(len)?;

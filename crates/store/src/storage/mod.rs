@@ -1,4 +1,4 @@
-//! Where the bytes of a store lie: files, memory, or whatever a test makes of them.
+//! Where the bytes of a store are: in files, in memory, or on a simulated disk.
 //!
 //! A store has one data area, which is mapped and written through the mapping, two logs, which are written by calls, and a
 //! table of readers, which is mapped and never synced.
@@ -6,7 +6,7 @@
 #![expect(unsafe_code, reason = "the traits have conditions that the store's unsafe code relies on")]
 #![expect(
     clippy::len_without_is_empty,
-    reason = "areas and files have lengths, and nobody asks whether they are empty"
+    reason = "areas and files have lengths, and are never asked whether they are empty"
 )]
 
 use std::fmt;
@@ -30,7 +30,7 @@ pub use self::memory::MemoryStorage;
 #[cfg(any(test, feature = "simulation"))]
 pub use self::simulated::{Moment, Operation, SECTOR_BYTES, SimulatedStorage};
 
-/// How many processes [`Shared`] can tell apart.
+/// The maximum number of processes that share a [`Shared`].
 pub const MAX_PROCESSES: u32 = 1024;
 
 /// The files of a store.
@@ -52,24 +52,24 @@ pub unsafe trait Storage: fmt::Debug + Send + Sync {
     /// One of the two logs, 0 or 1; created empty if it is not there.
     fn log(&self, index: usize) -> Result<Arc<dyn LogFile>>;
 
-    /// At least `len` bytes of memory that all who have it share: other processes, and other calls of this function, each
-    /// of which counts as a process. It is all zeros when nobody else has it, whatever was in it before.
+    /// At least `len` bytes of memory that is shared with other processes, and with other calls of this function, each of which counts
+    /// as a process. If nobody else has it, it is zeroed.
     fn shared(&self, len: usize) -> Result<Arc<dyn Shared>>;
 
-    /// The same memory where somebody else has it. Where nobody does, nothing is created or changed, and there may be none.
+    /// The same memory if somebody else has it. Otherwise nothing is created or changed, and this may return `None`.
     fn shared_with_others(&self, len: usize) -> Result<Option<Arc<dyn Shared>>> {
         self.shared(len).map(Some)
     }
 
-    /// The store as it lies there, for this caller alone: what is written to it goes to memory and is gone with it, and
-    /// nothing is created or changed. As long as its data area lives, nobody can open this store's data area for writing.
+    /// A private view of the closed store: writes to it go to memory and are dropped with it, and no file is created or changed. As long
+    /// as the view's data area lives, nobody can open this store's data area for writing.
     ///
-    /// [`Error::Busy`] if somebody has. Storage that has no such view says so by [`Error::Invalid`].
+    /// [`Error::Busy`] if the data area is open for writing, [`Error::Invalid`] if the storage has no such views.
     fn private(&self) -> Result<Arc<dyn Storage>> {
-        Err(Error::Invalid("this storage can be opened for reading beside a writer only".to_owned()))
+        Err(Error::Invalid("this storage can be opened read-only only beside a writer".to_owned()))
     }
 
-    /// How many bytes the data area and the logs have, without creating any of them.
+    /// The lengths of the data area and the logs. Creates none of them.
     fn lengths(&self) -> Result<Lengths> {
         let logs = [self.log(0)?.len()?, self.log(1)?.len()?];
         Ok(Lengths { logs, data: self.data()?.len() })
@@ -79,14 +79,14 @@ pub unsafe trait Storage: fmt::Debug + Send + Sync {
 /// The lengths of a store's files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lengths {
-    /// Of the data area.
+    /// The length of the data area.
     pub data: u64,
-    /// Of the logs, found before that of the data area, which is there before a log has anything.
+    /// The lengths of the logs, which are read before that of the data area: a log is never written before the data area exists.
     pub logs: [u64; 2],
 }
 
 impl Lengths {
-    /// Whether a log has anything.
+    /// Whether a log is not empty.
     pub(crate) fn has_log(&self) -> bool {
         self.logs.iter().any(|len| *len > 0)
     }
@@ -111,10 +111,10 @@ pub unsafe trait Data: fmt::Debug + Send + Sync {
     /// The address of the first byte.
     fn base(&self) -> NonNull<u8>;
 
-    /// How many bytes there are now, also where another process changed that. For files this is a system call.
+    /// The present length in bytes, also if another process has changed it. For files this is a system call.
     fn len(&self) -> u64;
 
-    /// How far the area can grow.
+    /// The length to which the area can grow.
     fn capacity(&self) -> u64;
 
     /// Grows the area by zeroed bytes that the disk has room for, or shortens it.
@@ -125,10 +125,10 @@ pub unsafe trait Data: fmt::Debug + Send + Sync {
     /// length, nothing refers to the bytes from `len` on, and nothing reads or writes them until the area has grown again.
     unsafe fn set_len(&self, len: u64) -> Result<()>;
 
-    /// Makes durable what was written before the call.
+    /// Makes all writes before the call durable.
     fn sync(&self) -> Result<()>;
 
-    /// Makes durable what was written to these ranges of bytes before the call, and perhaps more. They are apart, in order.
+    /// Makes all writes to these ranges before the call durable, and possibly others. The ranges are disjoint and in order.
     fn sync_ranges(&self, ranges: &[Range<u64>]) -> Result<()> {
         let _ = ranges;
         self.sync()
@@ -137,19 +137,19 @@ pub unsafe trait Data: fmt::Debug + Send + Sync {
 
 /// An append-mostly file, written by calls.
 pub trait LogFile: fmt::Debug + Send + Sync {
-    /// How many bytes there are.
+    /// The length in bytes.
     fn len(&self) -> Result<u64>;
 
     /// Fills `bytes` from `offset` on.
     fn read_at(&self, offset: u64, bytes: &mut [u8]) -> Result<()>;
 
-    /// Writes `bytes` at `offset`, growing the file where that lies past its end. A killed process does not undo it.
+    /// Writes `bytes` at `offset`, and grows the file if they end behind it. The write survives the end of the process.
     fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<()>;
 
     /// Shortens or grows the file.
     fn set_len(&self, len: u64) -> Result<()>;
 
-    /// Makes durable what was written before the call (`fdatasync`).
+    /// Makes all writes before the call durable (`fdatasync`).
     fn sync(&self) -> Result<()>;
 }
 
@@ -169,7 +169,7 @@ pub unsafe trait Shared: fmt::Debug + Send + Sync {
     /// The address of the first byte.
     fn base(&self) -> NonNull<u8>;
 
-    /// How many bytes there are.
+    /// The length in bytes.
     fn len(&self) -> usize;
 
     /// Takes the writer lock unless somebody has it, this value included; whether it did. The lock is released when this value

@@ -13,11 +13,11 @@ use crate::node::Word;
 use crate::options::Durability;
 use crate::pending::Pending;
 use crate::record::{Operation, Operations, OperationsMark};
-use crate::root::{NAME_MAX, word_of};
+use crate::root::{NAME_MAX, parse_word};
 use crate::state::{State, walk_since};
 use crate::trie::{Mode, Purpose, Writer, find};
 
-/// Where a transaction can go back to.
+/// A state of a transaction that [`Transaction::rollback`] returns to.
 #[derive(Debug)]
 pub struct Savepoint {
     transaction: Generation,
@@ -28,18 +28,18 @@ pub struct Savepoint {
 #[derive(Debug)]
 struct Mark {
     id: u64,
-    /// Nodes made since are of this generation or later ones.
+    /// Nodes created later have this generation or a higher one.
     since: Generation,
     trees: Vec<OpenTree>,
     snapshots: Word,
-    /// How many nodes were retired, and how many that are no part of a named snapshot.
+    /// The lengths of both lists of retired nodes.
     retired: [usize; 2],
     operations: OperationsMark,
 }
 
-/// Changes that become visible to others all at once, or not at all.
+/// Changes to any number of trees that become visible to others all at once, or not at all.
 ///
-/// One transaction at a time is open; it sees its own changes. Dropping it without [`commit`](Self::commit) undoes them.
+/// One transaction at a time is open. It sees its own changes, and dropping it without [`commit`](Self::commit) undoes them.
 ///
 /// ```
 /// # fn main() -> lath_store::Result<()> {
@@ -56,7 +56,7 @@ struct Mark {
 #[derive(Debug)]
 pub struct Transaction {
     pub(crate) engine: Arc<Engine>,
-    /// There until the transaction ends.
+    /// `None` once the transaction has ended.
     state: Option<Box<State>>,
     first: Generation,
     trees: Vec<OpenTree>,
@@ -66,7 +66,7 @@ pub struct Transaction {
     durability: Durability,
     marks: Vec<Mark>,
     next_mark: u64,
-    /// Whether an operation failed halfway, so that all that is left is to undo everything.
+    /// Whether an operation failed halfway, so that the transaction can only be undone.
     has_failed: bool,
 }
 
@@ -93,7 +93,7 @@ impl Transaction {
         self.state.as_deref().ok_or_else(ended)
     }
 
-    /// The tree with this name, which is made if it is not there.
+    /// The tree with this name, which is created if it does not exist.
     ///
     /// # Errors
     /// [`Error::Corrupt`], [`Error::Limit`] for a name longer than 1,024 bytes.
@@ -115,12 +115,12 @@ impl Transaction {
         Ok(self.trees[index].exists.then_some(TreeMut { transaction: self, index }))
     }
 
-    /// Removes a tree and all that is in it; whether it was there.
+    /// Removes a tree with all its keys, and returns whether it existed.
     ///
     /// # Errors
     /// As [`tree`](Self::tree).
     pub fn drop_tree(&mut self, name: &str) -> Result<bool> {
-        self.settle()?;
+        self.flush()?;
         let index = self.look_up(name)?;
         if !self.trees[index].exists {
             return Ok(false);
@@ -135,11 +135,11 @@ impl Transaction {
         Ok(true)
     }
 
-    /// The names of all trees, in order.
+    /// The names of all trees, in ascending order.
     ///
     /// # Errors
     /// As [`tree`](Self::tree).
-    pub fn trees(&self) -> Result<Vec<String>> {
+    pub fn tree_names(&self) -> Result<Vec<String>> {
         let state = self.state()?;
         let mut names: std::collections::BTreeSet<String> =
             state.root.trees(state.writer.shared())?.into_iter().map(|(name, _)| name).collect();
@@ -153,7 +153,8 @@ impl Transaction {
         Ok(names.into_iter().collect())
     }
 
-    /// Keeps the last commit, as it was before this transaction, under a name until [`drop_snapshot`](Self::drop_snapshot).
+    /// Keeps the last commit before this transaction as a snapshot with this name, until
+    /// [`drop_snapshot`](Self::drop_snapshot) drops it.
     ///
     /// # Errors
     /// [`Error::Exists`] if there is a snapshot with this name.
@@ -174,7 +175,7 @@ impl Transaction {
         Ok(())
     }
 
-    /// Drops a snapshot that was kept under a name; whether there was one.
+    /// Drops the snapshot with this name, and returns whether it existed.
     ///
     /// # Errors
     /// As [`tree`](Self::tree).
@@ -193,13 +194,13 @@ impl Transaction {
         Ok(was_there)
     }
 
-    /// Remembers the present state, for [`rollback`](Self::rollback).
+    /// Marks the present state, for [`rollback`](Self::rollback).
     ///
     /// # Errors
-    /// [`Error::Invalid`] if an operation has failed halfway, so that the transaction can only end.
+    /// [`Error::Invalid`] if an operation failed halfway, so that the transaction can only be undone.
     pub fn savepoint(&mut self) -> Result<Savepoint> {
         self.check()?;
-        self.settle()?;
+        self.flush()?;
         let (trees, snapshots, operations) = (self.trees.clone(), self.snapshots, self.operations.mark());
         let state = self.state.as_deref_mut().ok_or_else(ended)?;
         state.writer.generation += 1;
@@ -211,13 +212,13 @@ impl Transaction {
         Ok(Savepoint { transaction: self.first, index: self.marks.len() - 1, id })
     }
 
-    /// Undoes all that was done since the savepoint, which stays. Savepoints made later are gone.
+    /// Undoes all changes since the savepoint. The savepoint stays valid; those made after it do not.
     ///
     /// # Errors
-    /// [`Error::NoSuchSnapshot`] if the savepoint is gone or another transaction's.
+    /// [`Error::NoSuchSnapshot`] if the savepoint is no longer valid, or belongs to another transaction.
     pub fn rollback(&mut self, savepoint: &Savepoint) -> Result<()> {
         self.check()?;
-        self.settle()?;
+        self.flush()?;
         let is_known = savepoint.transaction == self.first
             && self.marks.get(savepoint.index).is_some_and(|mark| mark.id == savepoint.id);
         if !is_known {
@@ -229,18 +230,18 @@ impl Transaction {
         let (since, retired) = (mark.since, mark.retired);
         self.trees = mark.trees.clone();
         self.snapshots = mark.snapshots;
-        self.operations.go_back(mark.operations);
+        self.operations.truncate(mark.operations);
         self.change(Purpose::Other, |state| {
             release_since(state, &words, since)?;
-            take_back(state, retired, since)
+            restore_retired(state, retired, since)
         })
     }
 
     /// Makes the changes visible to others, with the store's durability.
     ///
     /// # Errors
-    /// After [`Error::Io`] the changes are undone, unless syncing failed: then the store is poisoned, and whether they
-    /// survive is not known.
+    /// After [`Error::Io`] the changes are undone, unless a sync failed: then the store is poisoned, and it is not known whether
+    /// the changes survive.
     pub fn commit(self) -> Result<()> {
         let durability = self.durability;
         self.commit_with(durability)
@@ -252,18 +253,18 @@ impl Transaction {
     /// As [`commit`](Self::commit).
     pub fn commit_with(mut self, durability: Durability) -> Result<()> {
         self.check()?;
-        self.settle()?;
+        self.flush()?;
         if self.engine.is_poisoned() {
             return Err(Error::Poisoned);
         }
         if self.snapshots == self.state()?.root.snapshots && !self.trees.iter().any(OpenTree::has_changed) {
-            // It may have made nodes all the same, and replaced them after a savepoint: undoing frees them.
+            // It may have created nodes all the same, and replaced them after a savepoint: undoing frees them.
             return Ok(());
         }
         let Some(mut state) = self.state.take() else { return Err(ended()) };
         match self.engine.commit(&mut state, &self.trees, self.snapshots, &self.operations, durability) {
             Ok(committed) => {
-                self.engine.put_back(state);
+                self.engine.unlock_state(state);
                 self.engine.finish_commit(committed)
             }
             Err(error) => {
@@ -274,10 +275,10 @@ impl Transaction {
         }
     }
 
-    /// Does again what the log says was done.
+    /// Repeats an operation that the log has.
     pub(crate) fn apply(&mut self, operation: Operation<'_>) -> Result<()> {
         match operation {
-            Operation::Put { tree, key, value } => self.tree(tree)?.set(key, value),
+            Operation::Put { tree, key, value } => self.tree(tree)?.put(key, value),
             Operation::Remove { tree, key } => self.tree(tree)?.remove(key).map(drop),
             Operation::RemoveRange { tree, low, high } => self.tree(tree)?.remove_range(low, high).map(drop),
             Operation::Create(name) => self.tree(name).map(drop),
@@ -287,9 +288,9 @@ impl Transaction {
         }
     }
 
-    /// Ends a transaction that did again the commits up to `sequence`.
+    /// Ends a transaction that repeated the commits up to `sequence`.
     pub(crate) fn commit_replayed(mut self, sequence: u64) -> Result<Box<State>> {
-        self.settle()?;
+        self.flush()?;
         let Some(mut state) = self.state.take() else { return Err(ended()) };
         self.engine.commit_replayed(&mut state, &self.trees, self.snapshots, sequence)?;
         Ok(state)
@@ -300,13 +301,13 @@ impl Transaction {
         drop(self);
     }
 
-    /// Carries out the puts that were put off.
+    /// Carries out the deferred puts.
     #[inline]
-    fn settle(&mut self) -> Result<()> {
-        if self.pending.is_empty() { Ok(()) } else { self.apply_pending() }
+    fn flush(&mut self) -> Result<()> {
+        if self.pending.is_empty() { Ok(()) } else { self.flush_pending() }
     }
 
-    fn apply_pending(&mut self) -> Result<()> {
+    fn flush_pending(&mut self) -> Result<()> {
         let mut pending = std::mem::take(&mut self.pending);
         let index = pending.tree;
         let mut root = self.trees[index].root;
@@ -317,7 +318,7 @@ impl Transaction {
         applied
     }
 
-    /// The roots of all that it may have changed.
+    /// The roots of all trees that it may have changed.
     fn roots(&self) -> Vec<Word> {
         self.trees.iter().map(|tree| tree.root).chain([self.snapshots]).collect()
     }
@@ -329,7 +330,7 @@ impl Transaction {
         check_name(name)?;
         let state = self.state()?;
         let committed = find::get(state.writer.shared(), state.root.catalog, name.as_bytes())?;
-        let committed = committed.map(word_of).transpose()?;
+        let committed = committed.map(parse_word).transpose()?;
         let root = committed.unwrap_or(Word::NONE);
         self.trees.push(OpenTree { name: name.to_owned(), root, exists: committed.is_some(), committed });
         Ok(self.trees.len() - 1)
@@ -337,13 +338,13 @@ impl Transaction {
 
     fn check(&self) -> Result<()> {
         if self.has_failed {
-            let why = "an operation of this transaction failed halfway: it can only be undone";
+            let why = "an operation of this transaction failed halfway, so it can only be undone";
             return Err(Error::Invalid(why.to_owned()));
         }
         Ok(())
     }
 
-    /// Has an operation change nodes. If it fails, the transaction can only be undone.
+    /// Runs an operation that changes nodes. If it fails, the transaction can only be undone.
     #[inline]
     fn change<T>(&mut self, purpose: Purpose, operation: impl FnOnce(&mut State) -> Result<T>) -> Result<T> {
         self.check()?;
@@ -361,8 +362,8 @@ impl Drop for Transaction {
         let words = self.roots();
         let mut undone = Ok(());
         if !self.has_failed {
-            undone =
-                release_since(&mut state, &words, self.first).and_then(|()| take_back(&mut state, [0, 0], self.first));
+            undone = release_since(&mut state, &words, self.first)
+                .and_then(|()| restore_retired(&mut state, [0, 0], self.first));
         }
         if self.has_failed || undone.is_err() {
             undone = state.rebuild_space();
@@ -370,11 +371,11 @@ impl Drop for Transaction {
         if undone.is_err() {
             self.engine.poison();
         }
-        self.engine.put_back(state);
+        self.engine.unlock_state(state);
     }
 }
 
-/// Frees the nodes below `words` that were made in generation `since` or later. Nobody else ever reached them.
+/// Frees the nodes below `words` that were created in generation `since` or later. Nobody else ever reached them.
 fn release_since(state: &mut State, words: &[Word], since: Generation) -> Result<()> {
     let arena = Arc::clone(state.writer.shared());
     let mut extents = Vec::new();
@@ -387,9 +388,9 @@ fn release_since(state: &mut State, words: &[Word], since: Generation) -> Result
     extents.into_iter().try_for_each(|extent| state.writer.release(extent))
 }
 
-/// Takes back what was retired behind the first so many nodes and records: it is reached again, but for what was made in
-/// generation `since` or later and replaced after a savepoint, which nobody reaches any more.
-fn take_back(state: &mut State, first: [usize; 2], since: Generation) -> Result<()> {
+/// Removes the nodes from the lists of retired ones that were added after they had the lengths `first`. The transaction reaches
+/// them again, except for those created in generation `since` or later and replaced after a savepoint, which are freed.
+fn restore_retired(state: &mut State, first: [usize; 2], since: Generation) -> Result<()> {
     let writer = &mut state.writer;
     let mut items = writer.retired.split_off(first[0]);
     items.extend(writer.retired_records.drain(first[1]..));
@@ -405,5 +406,5 @@ fn check_name(name: &str) -> Result<()> {
 
 #[cold]
 fn ended() -> Error {
-    Error::Invalid("the transaction has ended".to_owned())
+    Error::internal("a transaction is used after it has ended")
 }

@@ -6,10 +6,10 @@ use crate::node::Word;
 use crate::tree::Tree;
 use crate::trie::{self, Mode, Purpose};
 
-/// Values longer than this are put at once: it is not the way to the key that takes the time.
-const PUT_OFF_MAX: usize = 4096;
+/// Longer values are put at once: copying them takes longer than finding the key.
+const MAX_DEFERRED_VALUE_LEN: usize = 4096;
 
-/// A tree within a transaction: what [`Tree`] has, and changes.
+/// A tree within a transaction, to read and to change.
 #[derive(Debug)]
 pub struct TreeMut<'t> {
     pub(super) transaction: &'t mut Transaction,
@@ -17,12 +17,12 @@ pub struct TreeMut<'t> {
 }
 
 impl TreeMut<'_> {
-    /// The tree as it is now, to read from.
+    /// The tree with all changes so far, for reading.
     ///
     /// # Errors
     /// [`Error::Invalid`] if the transaction has ended.
     pub fn as_tree(&mut self) -> Result<Tree<'_>> {
-        self.transaction.settle()?;
+        self.transaction.flush()?;
         let state = self.transaction.state()?;
         Ok(Tree::new(state.writer.shared(), self.transaction.trees[self.index].root))
     }
@@ -30,12 +30,12 @@ impl TreeMut<'_> {
     /// The value of `key`.
     ///
     /// # Errors
-    /// [`Error::Corrupt`], as for all that reads.
+    /// [`Error::Corrupt`].
     pub fn get(&mut self, key: &[u8]) -> Result<Option<&[u8]>> {
         self.as_tree()?.get(key)
     }
 
-    /// How many keys there are.
+    /// The number of keys.
     ///
     /// # Errors
     /// As [`get`](Self::get).
@@ -43,59 +43,59 @@ impl TreeMut<'_> {
         self.as_tree()?.len()
     }
 
-    /// Whether there is no key.
+    /// Whether the tree has no keys.
     pub fn is_empty(&self) -> bool {
         let pending = &self.transaction.pending;
         self.transaction.trees[self.index].root.is_none() && (pending.is_empty() || pending.tree != self.index)
     }
 
-    /// Puts `value` at `key`, in the place of what was there.
+    /// Puts `value` at `key`, replacing the value that was there.
     ///
-    /// As it does not say whether something was, it may be carried out later, together with others and in the order of
-    /// their keys, before the transaction reads or ends: several times as quick as [`put`](Self::put) where keys come in no
-    /// order.
+    /// This is the fast way to write. As it does not report whether the key is new, the transaction may carry it out later,
+    /// together with other puts and in the order of their keys, but always before it reads or ends. Where keys come in random
+    /// order, that is several times as fast as [`upsert`](Self::upsert).
     ///
     /// # Errors
-    /// As [`put`](Self::put).
+    /// As [`upsert`](Self::upsert).
     #[inline]
-    pub fn set(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+    pub fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         trie::check_lengths(key, value)?;
         let transaction = &mut *self.transaction;
-        if value.len() > PUT_OFF_MAX {
-            return self.put(key, value).map(drop);
+        if value.len() > MAX_DEFERRED_VALUE_LEN {
+            return self.upsert(key, value).map(drop);
         }
         transaction.check()?;
         if transaction.pending.tree != self.index {
-            // What is put off is so for one tree at a time.
-            transaction.settle()?;
+            // Only the puts of one tree at a time are deferred.
+            transaction.flush()?;
             transaction.pending.tree = self.index;
         }
         transaction.pending.push(key, value);
         transaction.operations.put(&transaction.trees[self.index].name, key, value);
-        if transaction.pending.is_full() { transaction.apply_pending() } else { Ok(()) }
+        if transaction.pending.is_full() { transaction.flush_pending() } else { Ok(()) }
     }
 
-    /// Puts `value` at `key`, in the place of what was there; whether the key is new.
+    /// Puts `value` at `key`, replacing the value that was there, and returns whether the key is new.
     ///
     /// # Errors
-    /// [`Error::Limit`] for a key of more than 32 KiB or a value of more than 4 GiB, which leaves all as it was. After
-    /// another error the transaction can only be undone.
+    /// [`Error::Limit`] for a key of more than 32 KiB or a value of more than 4 GiB, which leaves everything as it was. After any
+    /// other error the transaction can only be undone.
     #[inline]
-    pub fn put(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
+    pub fn upsert(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
         self.put_mode(key, value, Mode::Replace)
     }
 
-    /// Puts `value` at `key` if nothing is there; whether nothing was.
+    /// Puts `value` at `key` if the key is new, and returns whether it is.
     ///
     /// # Errors
-    /// As [`put`](Self::put).
+    /// As [`upsert`](Self::upsert).
     pub fn insert(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
         self.put_mode(key, value, Mode::Keep)
     }
 
     fn put_mode(&mut self, key: &[u8], value: &[u8], mode: Mode) -> Result<bool> {
         trie::check_lengths(key, value)?;
-        self.transaction.settle()?;
+        self.transaction.flush()?;
         let mut root = self.root();
         let is_new = self.transaction.change(Purpose::Other, |state| state.writer.put(&mut root, key, value, mode))?;
         self.set_root(root);
@@ -105,12 +105,12 @@ impl TreeMut<'_> {
         Ok(is_new)
     }
 
-    /// Removes `key`; whether it was there.
+    /// Removes `key`, and returns whether it was there.
     ///
     /// # Errors
-    /// As [`put`](Self::put).
+    /// [`Error::Corrupt`], [`Error::Io`]. After an error the transaction can only be undone.
     pub fn remove(&mut self, key: &[u8]) -> Result<bool> {
-        self.transaction.settle()?;
+        self.transaction.flush()?;
         let mut root = self.root();
         let was_there = self.transaction.change(Purpose::Removal, |state| state.writer.remove(&mut root, key))?;
         self.set_root(root);
@@ -120,16 +120,16 @@ impl TreeMut<'_> {
         Ok(was_there)
     }
 
-    /// Removes the keys from `low` on and, if there is a `high`, before that; how many there were. Whole subtrees go at
-    /// once.
+    /// Removes all keys from `low` on, up to but not including `high` if there is one, and returns how many there were. Whole
+    /// subtrees are removed at once.
     ///
     /// # Errors
-    /// As [`put`](Self::put).
+    /// As [`remove`](Self::remove).
     pub fn remove_range(&mut self, low: &[u8], high: Option<&[u8]>) -> Result<u64> {
         if high.is_some_and(|high| high <= low) {
             return Ok(0);
         }
-        self.transaction.settle()?;
+        self.transaction.flush()?;
         let mut root = self.root();
         let removed =
             self.transaction.change(Purpose::Removal, |state| state.writer.remove_range(&mut root, low, high))?;
@@ -140,20 +140,20 @@ impl TreeMut<'_> {
         Ok(removed)
     }
 
-    /// Puts keys in ascending order behind all that are there; how many.
+    /// Puts entries in ascending order of keys behind all keys of the tree, and returns their number.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if a key is not greater than the one before it; those before it are in the tree. Otherwise as
-    /// [`put`](Self::put).
+    /// [`Error::Invalid`] if a key is not greater than the one before it; the entries before it are in the tree. Otherwise as
+    /// [`upsert`](Self::upsert).
     pub fn append<K: AsRef<[u8]>, V: AsRef<[u8]>>(&mut self, entries: impl IntoIterator<Item = (K, V)>) -> Result<u64> {
         let mut last = self.as_tree()?.last()?.map(|(key, _)| key);
         let mut count = 0;
         for (key, value) in entries {
             let key = key.as_ref();
             if last.as_ref().is_some_and(|last| key <= &last[..]) {
-                return Err(Error::Invalid("keys to append are not in ascending order".to_owned()));
+                return Err(Error::Invalid("the keys to append are not in ascending order".to_owned()));
             }
-            self.set(key, value.as_ref())?;
+            self.put(key, value.as_ref())?;
             last.get_or_insert_default().clear();
             last.get_or_insert_default().extend_from_slice(key);
             count += 1;

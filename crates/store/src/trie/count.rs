@@ -1,4 +1,4 @@
-//! Ranks: how many keys are before one, and which is the n-th.
+//! Ranks: how many keys are before a key, and which key is the n-th.
 
 use std::ops::Range;
 
@@ -18,7 +18,7 @@ pub(crate) fn total(arena: &Arena, word: Word) -> Result<u64> {
     }
 }
 
-fn total_of(arena: &Arena, inner: &Inner<'_>, children: Range<usize>) -> Result<u64> {
+fn sum_counts(arena: &Arena, inner: &Inner<'_>, children: Range<usize>) -> Result<u64> {
     // Counts in words are short enough for the sum of a node's to fit.
     let (mut sum, mut are_all) = (0, true);
     for count in inner.counts(children.clone()) {
@@ -34,9 +34,9 @@ fn total_of(arena: &Arena, inner: &Inner<'_>, children: Range<usize>) -> Result<
 /// How many keys are below the children before the one at `index`, summed on the side where there are fewer of them.
 fn total_before(arena: &Arena, inner: &Inner<'_>, index: usize) -> Result<u64> {
     if index <= inner.count() / 2 {
-        return total_of(arena, inner, 0..index);
+        return sum_counts(arena, inner, 0..index);
     }
-    Ok(inner.total().saturating_sub(total_of(arena, inner, index..inner.count())?))
+    Ok(inner.total().saturating_sub(sum_counts(arena, inner, index..inner.count())?))
 }
 
 /// How many keys below `root` are less than `key`.
@@ -71,15 +71,15 @@ pub(crate) fn rank(arena: &Arena, root: Word, key: &[u8]) -> Result<u64> {
     }
 }
 
-/// Where a key that is known by its rank is.
+/// The position of a key that was found by its rank.
 pub(crate) struct Ranked {
-    /// The child to take at every inner node on the way.
+    /// The index of the child at every inner node on the path.
     pub(crate) indexes: Vec<usize>,
     /// The index within the leaf.
     pub(crate) position: usize,
 }
 
-/// The way to the key that has `rank` keys before it; `None` if there are not so many.
+/// The path to the key with `rank` keys before it; `None` if there are fewer keys.
 pub(crate) fn select(arena: &Arena, root: Word, rank: u64) -> Result<Option<Ranked>> {
     if root.is_none() {
         return Ok(None);
@@ -113,7 +113,7 @@ pub(crate) fn select(arena: &Arena, root: Word, rank: u64) -> Result<Option<Rank
                 };
                 indexes.push(index);
                 if indexes.len() > super::MAX_KEY_LEN + 1 {
-                    return Err(Error::corrupt("the way to a key is longer than any key"));
+                    return Err(Error::corrupt("the path to a key is longer than any key"));
                 }
                 reference = word.reference();
             }

@@ -2,15 +2,15 @@
 
 use super::MAX_KEY_LEN;
 use super::count::{self, Ranked};
-use super::find::{Branch, locate, no_progress, prefetch, prefetch_way, value_of};
+use super::find::{Branch, locate, no_progress, prefetch, prefetch_way, resolve_value};
 use crate::arena::Arena;
 use crate::error::{Error, Result};
 use crate::extent::UNIT;
 use crate::node::leaf::{EntryParts, SHORT, behind, short_entry};
 use crate::node::{Inner, Leaf, Word, units_for};
 
-/// How many leaves are loaded ahead of the one that is read. Each is asked for as many times: to ask for it once, the first time,
-/// or for its first lines and then for those that it has, is a tenth to a fifth slower.
+/// How many leaves are prefetched ahead of the one that is read, each as many times. Prefetching each once, or first its first lines
+/// and then the others, is a tenth to a fifth slower.
 const AHEAD: usize = 3;
 
 #[derive(Debug, Clone, Copy)]
@@ -19,7 +19,7 @@ struct Step<'a> {
     index: usize,
 }
 
-/// Where a cursor is.
+/// The position of a cursor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     Before,
@@ -27,7 +27,7 @@ enum Place {
     After,
 }
 
-/// A place among the keys of a tree that does not change: at a key, before the first or after the last.
+/// A position in a tree that does not change: at a key, before the first or after the last.
 #[derive(Debug, Clone)]
 pub(crate) struct Cursor<'a> {
     arena: &'a Arena,
@@ -45,8 +45,8 @@ pub(crate) struct Cursor<'a> {
     key: Vec<u8>,
     base: usize,
     key_len: usize,
-    /// How far this is behind where it began, in units of nodes: each leaf counts behind its keys, each inner node before
-    /// them. In a tree no way is longer than the file; through nodes that are reached over and over it has no end.
+    /// How far the cursor has moved forward, in units of nodes: each leaf counts after its keys, each inner node before them. In an
+    /// intact tree this is never more than the file has; in a damaged one nodes may be reached over and over.
     passed_units: i64,
 }
 
@@ -82,7 +82,7 @@ impl<'a> Cursor<'a> {
         if self.place != Place::At {
             return Ok(None);
         }
-        value_of(self.arena, self.value, self.value_node).map(Some)
+        resolve_value(self.arena, self.value, self.value_node).map(Some)
     }
 
     pub(crate) fn seek_before(&mut self) {
@@ -93,7 +93,7 @@ impl<'a> Cursor<'a> {
         (self.place, self.ahead) = (Place::After, &[]);
     }
 
-    /// Goes to the first key that is not less than `key`; whether there is one.
+    /// Moves to the first key that is not less than `key`, and returns whether there is one.
     pub(crate) fn seek(&mut self, key: &[u8]) -> Result<bool> {
         self.reset();
         if self.root.is_none() {
@@ -121,14 +121,14 @@ impl<'a> Cursor<'a> {
                     if position == leaf.count() {
                         return self.next_leaf();
                     }
-                    self.settle(leaf, position)?;
+                    self.enter_leaf(leaf, position)?;
                     return Ok(true);
                 }
             }
         }
     }
 
-    /// Goes to the key that has `rank` keys before it; whether there are so many.
+    /// Moves to the key with `rank` keys before it, and returns whether there is one.
     pub(crate) fn seek_rank(&mut self, rank: u64) -> Result<bool> {
         let Some(Ranked { indexes, position }) = count::select(self.arena, self.root, rank)? else {
             self.seek_after();
@@ -142,11 +142,11 @@ impl<'a> Cursor<'a> {
             reference = inner.child(index).reference();
         }
         let Branch::Leaf(leaf) = self.branch(reference)? else { return Err(changed()) };
-        self.settle(leaf, position)?;
+        self.enter_leaf(leaf, position)?;
         Ok(true)
     }
 
-    /// Goes to the next key; whether there is one.
+    /// Moves to the next key, and returns whether there is one.
     #[inline]
     pub(crate) fn next(&mut self) -> Result<bool> {
         if self.load()? { Ok(true) } else { self.next_far() }
@@ -168,7 +168,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Goes to the key before; whether there is one.
+    /// Moves to the previous key, and returns whether there is one.
     pub(crate) fn prev(&mut self) -> Result<bool> {
         match self.place {
             Place::At => {
@@ -194,7 +194,7 @@ impl<'a> Cursor<'a> {
 
     fn reset(&mut self) {
         if self.key.capacity() == 0 {
-            // Room for most ways and keys, had at once.
+            // Enough for most paths and keys.
             (self.steps, self.key) = (Vec::with_capacity(8), Vec::with_capacity(64));
         }
         self.steps.clear();
@@ -231,7 +231,7 @@ impl<'a> Cursor<'a> {
                     reference = inner.child(0).reference();
                 }
                 Branch::Leaf(leaf) => {
-                    self.settle(leaf, 0)?;
+                    self.enter_leaf(leaf, 0)?;
                     return Ok(true);
                 }
             }
@@ -247,7 +247,7 @@ impl<'a> Cursor<'a> {
                     reference = inner.child(index).reference();
                 }
                 Branch::Leaf(leaf) => {
-                    self.settle(leaf, leaf.count() - 1)?;
+                    self.enter_leaf(leaf, leaf.count() - 1)?;
                     self.passed_units -= units(&leaf);
                     return Ok(true);
                 }
@@ -261,7 +261,7 @@ impl<'a> Cursor<'a> {
             self.passed_units += units(leaf);
             self.check_passed()?;
         }
-        self.leave();
+        self.leave_leaf();
         while let Some(step) = self.steps.last_mut() {
             if step.index + 1 < step.inner.count() {
                 step.index += 1;
@@ -269,12 +269,12 @@ impl<'a> Cursor<'a> {
                 self.load_ahead();
                 return self.first_below(reference);
             }
-            self.climb();
+            self.pop_step();
         }
         Ok(false)
     }
 
-    /// While the next leaf is read, those behind it are on their way, across the ends of inner nodes too.
+    /// Prefetches the leaves behind the next one, also across the ends of inner nodes.
     fn load_ahead(&self) {
         let [.., above, step] = &self.steps[..] else {
             if let [step] = &self.steps[..] {
@@ -289,7 +289,7 @@ impl<'a> Cursor<'a> {
         }
         let next = above.inner.child(above.index + 1);
         prefetch(self.arena, next);
-        // Its own first children, should it have been loaded when the way came by last time.
+        // Also the first children of that node, which was prefetched by an earlier call.
         if left + 1 < AHEAD
             && let Ok(Branch::Inner(inner)) = self.branch(next.reference())
         {
@@ -305,7 +305,7 @@ impl<'a> Cursor<'a> {
 
     fn previous_leaf(&mut self) -> Result<bool> {
         self.check_passed()?;
-        self.leave();
+        self.leave_leaf();
         while let Some(step) = self.steps.last_mut() {
             if step.index > 0 {
                 step.index -= 1;
@@ -313,7 +313,7 @@ impl<'a> Cursor<'a> {
                 return self.last_below(reference);
             }
             self.passed_units -= 1;
-            self.climb();
+            self.pop_step();
         }
         self.seek_before();
         Ok(false)
@@ -324,26 +324,26 @@ impl<'a> Cursor<'a> {
         if self.passed_units.unsigned_abs() > self.arena.len() / UNIT { Err(endless()) } else { Ok(()) }
     }
 
-    /// Is at no key until there is another leaf; behind the last one should that be damaged.
+    /// The cursor is after the last key until it enters another leaf, which fails if that is damaged.
     fn forget_leaf(&mut self) {
         self.leaf = None;
         self.seek_after();
     }
 
-    /// Takes the leaf's part off the key.
-    fn leave(&mut self) {
+    /// Leaves the leaf, and removes its part from the key.
+    fn leave_leaf(&mut self) {
         self.forget_leaf();
         let path_len = self.steps.iter().map(|step| step.inner.prefix().len()).sum();
         self.key.truncate(path_len);
     }
 
-    fn climb(&mut self) {
+    fn pop_step(&mut self) {
         if let Some(step) = self.steps.pop() {
             self.key.truncate(self.key.len() - step.inner.prefix().len());
         }
     }
 
-    fn settle(&mut self, leaf: Leaf<'a>, position: usize) -> Result<()> {
+    fn enter_leaf(&mut self, leaf: Leaf<'a>, position: usize) -> Result<()> {
         self.key.extend_from_slice(leaf.prefix());
         self.base = self.key.len();
         self.key.resize(self.base + SHORT, 0);
@@ -354,10 +354,9 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
-    /// Takes the next entry of the leaf, if there is one.
+    /// Loads the next entry of the leaf, if there is one.
     ///
-    /// What it needs of the leaf is kept in slices of the cursor's own: with the leaf copied, and its parts found in it anew, a
-    /// scan of a million keys took a sixth longer.
+    /// The cursor keeps slices of the leaf's parts. Finding them in the leaf each time made a scan of a million keys a sixth slower.
     #[inline]
     fn load(&mut self) -> Result<bool> {
         let Some((place, ahead)) = self.ahead.split_first_chunk() else { return Ok(false) };
@@ -406,7 +405,7 @@ fn changed() -> Error {
 
 #[cold]
 fn too_deep(reference: u64) -> Error {
-    locate(Error::corrupt("the way to a key is longer than any key"), reference)
+    locate(Error::corrupt("the path to a key is longer than any key"), reference)
 }
 
 #[cfg(test)]
@@ -490,7 +489,7 @@ mod tests {
         for key in &keys {
             writer.put(&mut root, key, b"", Mode::Replace).unwrap();
         }
-        writer.settle(&mut root).unwrap();
+        writer.close_path(&mut root).unwrap();
         keys.sort();
         let mut cursor = Cursor::new(writer.shared(), root);
         for key in &keys[..keys.len() - 1] {

@@ -1,7 +1,7 @@
-//! The way from a root down to where a key is or would be.
+//! The path from a root down to where a key is or would be.
 //!
-//! The way is kept from one key to the next where keys come in order: neighbours share most of it. What changes below a node
-//! on the way is written into it when the way leaves it, once for all keys.
+//! When keys come in order, the path is kept from one key to the next, as neighbours share most of it. Changes below a node on the
+//! path are written into it once, when the path leaves it.
 
 use lath_kernels::bytes::common_prefix_len;
 
@@ -13,18 +13,18 @@ use crate::node::leaf::behind;
 use crate::node::{Inner, Kind, Word, edit_inner, generation};
 use crate::space::reclaim::Retired;
 
-/// An inner node on the way, all of whose prefix the key has.
+/// An inner node on the path. The key matches its whole prefix.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Step {
     pub(super) reference: u64,
-    /// The child that the way goes on with.
+    /// The index of the child on the path.
     pub(super) index: usize,
     /// Bytes of the key before this node's prefix, and with it.
     pub(super) depth: usize,
     end: usize,
     /// Whether this writer may change the node.
     is_owned: bool,
-    /// What that child has become. Only the lowest step has one.
+    /// The changed word of that child. Only the lowest step has one.
     child: Option<Word>,
     /// How many more keys there are below than the node says.
     delta: i64,
@@ -34,34 +34,34 @@ pub(super) struct Step {
 #[derive(Debug, Default)]
 pub(crate) struct Path {
     pub(super) steps: Vec<Step>,
-    /// The key that the way leads to.
+    /// The key at the end of the path.
     key: Vec<u8>,
 }
 
-/// Where the way ends.
+/// Where the path ends.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum End {
     /// The tree is empty.
     Empty,
-    /// In this leaf; so many bytes of the key are before it.
+    /// In this leaf, behind the first `depth` bytes of the key.
     Leaf { reference: u64, depth: usize },
-    /// At this inner node, of whose prefix the key has only the first `matched` bytes.
+    /// At this inner node: the key matches only the first `matched` bytes of its prefix.
     Inner { reference: u64, depth: usize, matched: usize },
 }
 
 impl Writer {
-    /// Finds the way to `key`, from the root or from where it leaves the way to the key before.
+    /// Finds the path to `key`, from the root or from where it leaves the path to the key before.
     pub(super) fn descend(&mut self, root: &mut Word, key: &[u8]) -> Result<End> {
         let shared = if self.path.steps.is_empty() { 0 } else { common_prefix_len(&self.path.key, key) };
         while self.path.steps.last().is_some_and(|step| step.end > shared) {
-            self.leave_step(root)?;
+            self.pop_step(root)?;
         }
         self.path.key.truncate(shared);
         self.path.key.extend_from_slice(&key[shared..]);
         let (mut reference, mut depth) = match self.path.steps.last() {
             None if root.is_none() => return Ok(End::Empty),
             None => (root.reference(), 0),
-            Some(_) => self.turn(key)?,
+            Some(_) => self.redirect(key)?,
         };
         loop {
             let arena = self.arena.shared();
@@ -87,8 +87,8 @@ impl Writer {
         }
     }
 
-    /// Has the lowest step lead to where `key` goes on; the child there, and the bytes of the key before it.
-    fn turn(&mut self, key: &[u8]) -> Result<(u64, usize)> {
+    /// Makes the lowest step lead to the child for `key`. Returns the child and the number of bytes of the key before it.
+    fn redirect(&mut self, key: &[u8]) -> Result<(u64, usize)> {
         self.write_child()?;
         let Some(step) = self.path.steps.last_mut() else { return Ok((0, 0)) };
         let inner = Inner::parse(self.arena.node(step.reference)?)?;
@@ -96,7 +96,7 @@ impl Writer {
         Ok((inner.child(step.index).reference(), step.end))
     }
 
-    /// Writes into the lowest step's node what its child has become.
+    /// Writes the changed child of the lowest step into its node.
     fn write_child(&mut self) -> Result<()> {
         let generation = self.generation;
         if let Some(step) = self.path.steps.last_mut()
@@ -107,8 +107,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Takes the lowest step off the way, with what changed below it written down.
-    fn leave_step(&mut self, root: &mut Word) -> Result<()> {
+    /// Removes the lowest step from the path, and writes the changes below it into its node.
+    fn pop_step(&mut self, root: &mut Word) -> Result<()> {
         let Some(step) = self.path.steps.pop() else { return Ok(()) };
         if !step.is_owned {
             return Ok(());
@@ -129,20 +129,20 @@ impl Writer {
         Ok(())
     }
 
-    /// Leaves the way, with all that changed written down.
-    pub(crate) fn settle(&mut self, root: &mut Word) -> Result<()> {
+    /// Ends the path, and writes all changes into its nodes and the root.
+    pub(crate) fn close_path(&mut self, root: &mut Word) -> Result<()> {
         while !self.path.steps.is_empty() {
-            self.leave_step(root)?;
+            self.pop_step(root)?;
         }
         Ok(())
     }
 
-    /// Forgets the way of an operation that failed.
-    pub(crate) fn forget_path(&mut self) {
+    /// Discards the path of an operation that failed.
+    pub(crate) fn discard_path(&mut self) {
         self.path.steps.clear();
     }
 
-    /// Makes all nodes on the way this writer's own.
+    /// Copies the nodes on the path that this writer does not own.
     pub(super) fn own_path(&mut self) -> Result<()> {
         // Above a node that is owned all are.
         let owned = self.path.steps.iter().rposition(|step| step.is_owned).map_or(0, |at| at + 1);
@@ -161,11 +161,11 @@ impl Writer {
         Ok(())
     }
 
-    /// Has the lowest step lead to `child`, unless its children are right already, and counts `delta` keys more.
-    pub(super) fn finish(&mut self, root: &mut Word, child: Option<Word>, delta: i64) -> Result<()> {
+    /// Records that the lowest step's child is `child` now, if it has changed, and that there are `delta` more keys below.
+    pub(super) fn record_change(&mut self, root: &mut Word, child: Option<Word>, delta: i64) -> Result<()> {
         match self.path.steps.last_mut() {
             Some(step) => {
-                debug_assert!(step.is_owned, "a node on the way is about to be changed");
+                debug_assert!(step.is_owned, "a node on the path is changed without being owned");
                 step.child = child;
                 step.delta += delta;
             }

@@ -1,4 +1,4 @@
-//! Putting a key and its value into a tree.
+//! Putting a key and its value.
 
 use std::ops::Range;
 
@@ -11,16 +11,16 @@ use crate::node::edit_leaf::{self, Entries, entry_len};
 use crate::node::leaf::hash;
 use crate::node::{Inner, Kind, Leaf, Slot, Word, edit_inner, inner, value};
 
-/// What to do about a key that is there.
+/// What to do if the key exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// Its value is replaced.
+    /// Replace its value.
     Replace,
-    /// Nothing.
+    /// Keep its value.
     Keep,
 }
 
-/// Says whether a key or its value is too long.
+/// An error if a key or its value is too long.
 #[inline]
 pub(crate) fn check_lengths(key: &[u8], bytes: &[u8]) -> Result<()> {
     if key.len() > MAX_KEY_LEN {
@@ -29,27 +29,27 @@ pub(crate) fn check_lengths(key: &[u8], bytes: &[u8]) -> Result<()> {
     value::units(bytes.len() as u64).map(drop)
 }
 
-/// A leaf that grows while its writer owns it gets this many bytes more than it needs.
+/// A leaf that grows within a transaction gets this many bytes more than it needs.
 const SLACK: usize = 192;
 
 impl Writer {
-    /// Puts `bytes` at `key`; whether the key is new.
+    /// Puts `bytes` at `key`, and returns whether the key is new.
     pub(crate) fn put(&mut self, root: &mut Word, key: &[u8], bytes: &[u8], mode: Mode) -> Result<bool> {
-        self.forget_path();
+        self.discard_path();
         let is_new = self.put_next(root, key, bytes, mode)?;
-        self.settle(root)?;
+        self.close_path(root)?;
         Ok(is_new)
     }
 
-    /// As [`put`](Self::put), from where the way to the key before was left. After the last key the way must be
-    /// [settled](Self::settle).
+    /// As [`put`](Self::put), from the path to the key before. After the last key the path must be
+    /// [closed](Self::close_path).
     pub(crate) fn put_next(&mut self, root: &mut Word, key: &[u8], bytes: &[u8], mode: Mode) -> Result<bool> {
         check_lengths(key, bytes)?;
         let end = self.descend(root, key)?;
         self.put_at(root, end, key, bytes, mode)
     }
 
-    /// Puts `bytes` at `key`, the way to which ends at `end`; whether the key is new.
+    /// Puts `bytes` at `key`, whose path ends at `end`, and returns whether the key is new.
     pub(super) fn put_at(&mut self, root: &mut Word, end: End, key: &[u8], bytes: &[u8], mode: Mode) -> Result<bool> {
         match end {
             End::Empty => {
@@ -100,7 +100,7 @@ impl Writer {
         let suffix = &rest[prefix_len..];
         if owned && used + more <= capacity {
             edit_leaf::insert(self.arena.own(reference, self.generation)?, index, hash, suffix, slot);
-            self.finish(root, Some(Word::new(reference, count as u64 + 1)), 1)?;
+            self.record_change(root, Some(Word::new(reference, count as u64 + 1)), 1)?;
             return Ok(true);
         }
         let wanted = if owned { (used + more + SLACK).min(LEAF_MAX) } else { used + more };
@@ -108,7 +108,7 @@ impl Writer {
         let (node, body) = self.arena.copy_to(reference, extent, Kind::Leaf, self.generation)?;
         edit_leaf::copy_with(&Leaf::parse(node)?, body, index, hash, suffix, slot);
         self.retire(reference)?;
-        self.finish(root, Some(Word::new(extent.start, count as u64 + 1)), 1)?;
+        self.record_change(root, Some(Word::new(extent.start, count as u64 + 1)), 1)?;
         Ok(true)
     }
 
@@ -128,7 +128,7 @@ impl Writer {
             self.rebuild(root, reference, index..index + 1, Some((hash, rest, slot)), false)?;
         } else if self.owns(reference)? {
             edit_leaf::overwrite(self.arena.own(reference, self.generation)?, index, suffix_len, slot);
-            self.finish(root, Some(Word::new(reference, count as u64)), 0)?;
+            self.record_change(root, Some(Word::new(reference, count as u64)), 0)?;
         } else {
             let used = leaf.used_len();
             let extent = self.allocate(used)?;
@@ -136,13 +136,13 @@ impl Writer {
             edit_leaf::copy(&Leaf::parse(node)?, body);
             edit_leaf::overwrite(body, index, suffix_len, slot);
             self.retire(reference)?;
-            self.finish(root, Some(Word::new(extent.start, count as u64)), 0)?;
+            self.record_change(root, Some(Word::new(extent.start, count as u64)), 0)?;
         }
         self.retire_value(old)
     }
 
-    /// Makes a leaf anew without the keys in `gone` and, in their place, with the key whose hash, bytes behind the path and
-    /// value are `new`; as several leaves if all do not fit into one.
+    /// Rebuilds a leaf without the keys in `gone` and, in their place, with the key whose hash, bytes behind the path and value are
+    /// `new`. If the keys do not fit into one leaf, builds several.
     pub(super) fn rebuild(
         &mut self,
         root: &mut Word,
@@ -166,7 +166,7 @@ impl Writer {
         result
     }
 
-    /// Puts all of `entries`, which begin where the way ends, in the place of the child that it leads to.
+    /// Replaces the child at the end of the path by `entries`, whose keys begin there.
     pub(super) fn put_entries(
         &mut self,
         root: &mut Word,
@@ -179,11 +179,11 @@ impl Writer {
         let alike = common_len(entries, &all, 0) > 0 || entries.len() == 1;
         if alike || self.path.steps.is_empty() {
             let word = self.build(entries, all, 0, appending)?;
-            return self.finish(root, Some(word), delta);
+            return self.record_change(root, Some(word), delta);
         }
         let parts = self.partition(entries, all, 0, appending)?;
         if let [child] = parts.children[..] {
-            return self.finish(root, Some(child), delta);
+            return self.record_change(root, Some(child), delta);
         }
         let step = self.path.steps[self.path.steps.len() - 1];
         self.replace_children(root, step.index..step.index + 1, parts, delta)
@@ -210,7 +210,7 @@ impl Writer {
         edit_inner::copy_with(&Inner::parse(node)?, body, replaced, &dividers, &parts.children);
         self.retire(reference)?;
         self.path.steps[at].reference = extent.start;
-        self.finish(root, None, delta)
+        self.record_change(root, None, delta)
     }
 
     /// A leaf with one key, whose bytes behind the path are `rest`.
@@ -223,7 +223,7 @@ impl Writer {
         Ok(Word::new(extent.start, 1))
     }
 
-    /// Puts a new key beside an inner node of whose prefix it has only the first `matched` bytes.
+    /// Puts a new key beside an inner node; the key matches only the first `matched` bytes of the node's prefix.
     fn divide_prefix(
         &mut self,
         root: &mut Word,
@@ -263,6 +263,6 @@ impl Writer {
         let extent = self.allocate(inner::body_len(matched, 1))?;
         let body = self.arena.fresh(extent, Kind::Inner, self.generation)?;
         edit_inner::write(body, total + 1, &prefix[..matched], &parts.dividers, &parts.children);
-        self.finish(root, Some(Word::new(extent.start, total + 1)), 1)
+        self.record_change(root, Some(Word::new(extent.start, total + 1)), 1)
     }
 }

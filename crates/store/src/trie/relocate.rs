@@ -1,12 +1,12 @@
 //! Moving nodes towards the start of the file.
 //!
-//! A part of a tree, the keys of a range, is walked; what ends above a ceiling is copied below it, and so is what refers to what
-//! was copied. Nodes that snapshots kept by name have too are moved once for all of them: whoever walks the same range of every
-//! tree that may have them finds where they are now. So what is moved must not depend on the way to it: a node belongs
-//! to the range if its first possible key does, and a value if its key does.
+//! A relocation visits the keys of a range. Nodes that end above a ceiling are copied below it, and so are the nodes that refer to
+//! copied ones. Nodes that named snapshots share are moved once for all of them: the same range of every tree that may have them is
+//! visited, and finds the copies. So whether a node is moved must not depend on the path to it: a node belongs to the range if its
+//! first possible key does, and a value if its key does.
 //!
-//! The copy of a node that a kept snapshot has is of the same generation as the node, because the snapshot reaches no younger
-//! ones; as the next checkpoint would take it for one with a checksum, it gets that at once, and the checkpoint syncs all of the file.
+//! The copy of a node of a named snapshot keeps the node's generation, because the snapshot reaches no younger nodes. The next
+//! checkpoint would expect a checksum in it, so the copy gets one at once, and that checkpoint syncs the whole file.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,14 +20,14 @@ use crate::extent::{Extent, Generation, UNIT};
 use crate::node::{Inner, Kind, Leaf, Slot, Word, edit_inner, edit_leaf, inner, units_for, value};
 use crate::space::reclaim::Retired;
 
-/// So many keys of a tree are looked at between two looks at how much was done.
+/// The number of keys of a tree that one call visits.
 const KEYS: u64 = 1 << 16;
 
 /// Values of more units need a long hole: if there is none below the ceiling, any before them will do, and if there is none
 /// of those either, others may yet find room.
 const LONG: u32 = 64;
 
-/// So many long values without room are enough to give up: each is a search of the whole map.
+/// After this many long values without room no more are tried: each is a search of the whole map.
 const STUCK_MAX: u32 = 64;
 
 /// What one transaction moves.
@@ -35,22 +35,22 @@ const STUCK_MAX: u32 = 64;
 pub(crate) struct Relocation<'w> {
     writer: &'w mut Writer,
     arena: Arc<Arena>,
-    /// What ends above this unit is moved below it.
+    /// Nodes that end above this unit are moved below it.
     ceiling: u64,
-    /// Nodes born up to here are part of snapshots kept by name.
+    /// Nodes of this generation and earlier ones may be part of named snapshots.
     kept: Generation,
-    /// Whether all but long values stays where it is.
+    /// Whether only long values are moved.
     only_long: bool,
-    /// The keys that count.
+    /// The range of keys.
     low: Vec<u8>,
     high: Option<Vec<u8>>,
-    /// What becomes of words that are the values of a catalog.
+    /// The new words for values of a catalog.
     words: HashMap<u64, u64>,
-    /// Where nodes are that several trees may have.
+    /// The present references of nodes that several trees may share.
     seen: HashMap<u64, u64>,
     /// How many units may yet be moved.
     budget: u64,
-    /// The first key whose node was left where it is, for want of budget or of room.
+    /// The first key whose node was not moved because of the budget or of missing room.
     left: Option<Vec<u8>>,
     is_full: bool,
     stuck: u32,
@@ -63,11 +63,11 @@ pub(crate) struct Relocation<'w> {
 pub(crate) struct Moved {
     pub(crate) nodes: u64,
     pub(crate) units: u64,
-    /// What nodes take now that snapshots kept by name have.
+    /// The new extents of nodes of named snapshots.
     pub(crate) kept: HashMap<u64, Extent>,
 }
 
-/// An inner node on the way.
+/// An inner node on the path.
 struct Frame<'a> {
     word: Word,
     birth: Generation,
@@ -76,7 +76,7 @@ struct Frame<'a> {
     next: usize,
     /// Bytes of the path before this node's prefix.
     above: usize,
-    /// Children that are elsewhere now.
+    /// Children that were moved.
     changed: Vec<(usize, Word)>,
 }
 
@@ -111,12 +111,12 @@ impl<'w> Relocation<'w> {
         }
     }
 
-    /// Has only values be moved that need long holes, and what refers to them.
+    /// Sets whether only values that need long holes, and the nodes that refer to them, are moved.
     pub(crate) fn set_only_long(&mut self, only_long: bool) {
         self.only_long = only_long;
     }
 
-    /// Has the keys from `low` on, a bounded number, be those that count, in all of these trees.
+    /// Sets the range to a bounded number of keys from `low` on, in all of these trees.
     pub(crate) fn set_range(&mut self, low: &[u8], trees: &[Word]) -> Result<()> {
         low.clone_into(&mut self.low);
         (self.high, self.left) = (None, None);
@@ -132,29 +132,29 @@ impl<'w> Relocation<'w> {
         Ok(())
     }
 
-    /// Has the entries of a catalog between these names refer to where their trees are now.
+    /// Sets the range to the entries of a catalog between these names, whose values are replaced by the new words of their trees.
     pub(crate) fn set_words(&mut self, first: &[u8], last: &[u8], words: HashMap<u64, u64>) {
         first.clone_into(&mut self.low);
         self.high = Some([last, &[0]].concat());
         (self.words, self.left) = (words, None);
     }
 
-    /// Where what is left of the range begins, and after that what is behind it; `None` behind the last key.
+    /// Where the rest of the range begins, and after that the next range; `None` behind the last key.
     pub(crate) fn rest(&mut self) -> Option<Vec<u8>> {
         self.left.take().or_else(|| self.high.take())
     }
 
-    /// Whether a node could not be moved for want of room.
+    /// Whether a node could not be moved because there was no room.
     pub(crate) fn is_full(&self) -> bool {
         self.is_full
     }
 
-    /// Whether nothing more is moved.
-    pub(crate) fn is_over(&self) -> bool {
+    /// Whether no more nodes are moved.
+    pub(crate) fn is_done(&self) -> bool {
         self.is_full || self.moved.units >= self.budget
     }
 
-    /// How many nodes were looked at, but for values.
+    /// How many nodes were visited, without values.
     pub(crate) fn visits(&self) -> u64 {
         self.visits
     }
@@ -167,7 +167,7 @@ impl<'w> Relocation<'w> {
         key >= &self.low[..] && self.high.as_ref().is_none_or(|high| key < &high[..])
     }
 
-    /// Moves the nodes of a tree that are to be moved; where its root is then.
+    /// Moves nodes of a tree, and returns the tree's new root.
     pub(crate) fn tree(&mut self, root: Word) -> Result<Word> {
         if root.is_none() {
             return Ok(root);
@@ -175,7 +175,7 @@ impl<'w> Relocation<'w> {
         let arena = Arc::clone(&self.arena);
         let mut frames: Vec<Frame<'_>> = Vec::new();
         let mut path = Vec::new();
-        // More nodes than there are units are the same ones over and over.
+        // A tree with more nodes than the file has units reaches some of them over and over.
         let mut visits = arena.len() / UNIT;
         let mut word = root;
         loop {
@@ -186,7 +186,7 @@ impl<'w> Relocation<'w> {
             loop {
                 let Some(frame) = frames.last_mut() else { return Ok(done.unwrap_or(root)) };
                 if let Some(child) = done.take() {
-                    frame.settle_child(child);
+                    frame.update_child(child);
                 }
                 if let Some(child) = frame.next_child(&mut path, &self.low, self.high.as_deref()) {
                     word = child;
@@ -200,7 +200,7 @@ impl<'w> Relocation<'w> {
         }
     }
 
-    /// Begins with a node; where it is now, unless it has children that come first.
+    /// Visits a node. Returns its new word, or `None` for an inner node, whose children come first.
     fn enter<'a>(
         &mut self,
         arena: &'a Arena,
@@ -241,19 +241,19 @@ impl<'w> Relocation<'w> {
         }
     }
 
-    /// Ends with an inner node, whose children are settled; where it is now.
+    /// Finishes an inner node after its children, and returns its new word.
     fn inner(&mut self, frame: &Frame<'_>, path: &[u8]) -> Result<Word> {
         let reference = frame.word.reference();
         let extent = self.arena.extent(reference)?;
         let (prefix, count) = (frame.inner.prefix(), frame.inner.count());
         let units = units_for(inner::body_len(prefix.len(), count - 1));
         let to = if frame.changed.is_empty() {
-            let is_meant = !self.only_long && extent.end() > self.ceiling && self.has(path);
-            is_meant.then(|| self.room(units, path)).flatten()
+            let should_move = !self.only_long && extent.end() > self.ceiling && self.has(path);
+            should_move.then(|| self.room(units, path)).flatten()
         } else {
             Some(self.writer.allocate_units(units)?)
         };
-        let Some(to) = to else { return Ok(self.stays(frame.word, frame.birth)) };
+        let Some(to) = to else { return Ok(self.keep_in_place(frame.word, frame.birth)) };
         let generation = self.generation(frame.birth);
         let (node, body) = self.writer.arena.copy_to(reference, to, Kind::Inner, generation)?;
         edit_inner::copy(&Inner::parse(node)?, body, &[prefix, &[]]);
@@ -264,14 +264,14 @@ impl<'w> Relocation<'w> {
         Ok(moved_word(frame.word, to.start))
     }
 
-    /// Moves a leaf, and the values that it refers to; where it is now. Leaves the path longer than it was.
+    /// Moves a leaf and the values that it refers to, and returns its new reference. Leaves the path longer than it was.
     fn leaf(&mut self, reference: u64, birth: Generation, leaf: &Leaf<'_>, path: &mut Vec<u8>) -> Result<u64> {
         let extent = self.arena.extent(reference)?;
         path.extend_from_slice(leaf.prefix());
         let common = path.len();
         path.extend_from_slice(leaf.suffix(0)?);
-        let is_meant = !self.only_long && extent.end() > self.ceiling && self.has(path);
-        let mut to = if is_meant { self.room(units_for(leaf.used_len()), path) } else { None };
+        let should_move = !self.only_long && extent.end() > self.ceiling && self.has(path);
+        let mut to = if should_move { self.room(units_for(leaf.used_len()), path) } else { None };
         let mut changes = Vec::new();
         for index in 0..leaf.count() {
             let entry = leaf.entry(index)?;
@@ -290,7 +290,7 @@ impl<'w> Relocation<'w> {
         }
         if let Some(room) = to
             && changes.is_empty()
-            && !is_meant
+            && !should_move
         {
             self.writer.release(room)?;
             to = None;
@@ -299,7 +299,7 @@ impl<'w> Relocation<'w> {
             to = Some(self.writer.allocate_units(units_for(leaf.used_len()))?);
         }
         let Some(to) = to else {
-            self.stays(Word::new(reference, 0), birth);
+            self.keep_in_place(Word::new(reference, 0), birth);
             return Ok(reference);
         };
         let generation = self.generation(birth);
@@ -317,8 +317,8 @@ impl<'w> Relocation<'w> {
         Ok(to.start)
     }
 
-    /// Moves the value of `key`; where it is now, if that is elsewhere. The leaf will then be too, which takes so many units:
-    /// room for it is found first.
+    /// Moves the value of `key`, and returns its new reference if it was moved. The leaf, which takes `leaf` units, must then be moved
+    /// too, so room for it is allocated first.
     fn value(&mut self, reference: u64, key: &[u8], leaf: u32, room: &mut Option<Extent>) -> Result<Option<u64>> {
         if let Some(&now) = self.seen.get(&reference) {
             return Ok((now != reference).then_some(now));
@@ -331,7 +331,7 @@ impl<'w> Relocation<'w> {
         let birth = self.arena.birth(reference)?;
         *room = room.or_else(|| self.room(leaf, key));
         let Some(to) = room.and_then(|_| self.room_for_value(extent, key)) else {
-            self.stays(Word::new(reference, 0), birth);
+            self.keep_in_place(Word::new(reference, 0), birth);
             return Ok(None);
         };
         if to.start < extent.end() && extent.start < to.end() {
@@ -345,7 +345,7 @@ impl<'w> Relocation<'w> {
     }
 
     fn room_for_value(&mut self, value: Extent, key: &[u8]) -> Option<Extent> {
-        if value.units <= LONG || self.is_over() {
+        if value.units <= LONG || self.is_done() {
             return self.room(value.units, key);
         }
         let space = &mut self.writer.space;
@@ -360,7 +360,7 @@ impl<'w> Relocation<'w> {
 
     /// Room below the ceiling for the node of `key`, unless enough was moved.
     fn room(&mut self, units: u32, key: &[u8]) -> Option<Extent> {
-        if !self.is_over() {
+        if !self.is_done() {
             // Where there was no room for what had to be copied, the ceiling was lifted.
             let space = &mut self.writer.space;
             let start = if space.ceiling() == Some(self.ceiling) { space.allocate(units) } else { None };
@@ -380,15 +380,15 @@ impl<'w> Relocation<'w> {
         if birth <= self.kept { birth } else { self.writer.generation }
     }
 
-    /// Remembers that a node was looked at and not moved, so that nobody who has it too does otherwise.
-    fn stays(&mut self, word: Word, birth: Generation) -> Word {
+    /// Records that a shared node was not moved, so that it is not moved for another tree either.
+    fn keep_in_place(&mut self, word: Word, birth: Generation) -> Word {
         if birth <= self.kept {
             self.seen.insert(word.reference(), word.reference());
         }
         word
     }
 
-    /// Has `to`, which is complete, take the place of a node.
+    /// Replaces a node by its complete copy at `to`.
     fn replace(&mut self, from: Extent, birth: Generation, to: Extent) -> Result<()> {
         self.moved.nodes += 1;
         self.moved.units += u64::from(to.units);
@@ -398,15 +398,15 @@ impl<'w> Relocation<'w> {
         self.arena.seal(to.start)?;
         self.seen.insert(from.start, to.start);
         self.moved.kept.insert(from.start, to);
-        // The snapshots that have it by name will refer to the copy: only commits that refer to them as they were need it.
+        // Named snapshots will refer to the copy. Only commits with the old references to them need the node.
         self.writer.retired_records.push(Retired { extent: from, birth });
         Ok(())
     }
 }
 
 impl Frame<'_> {
-    /// Takes notice of where the child is that was looked at last.
-    fn settle_child(&mut self, now: Word) {
+    /// Records the new word of the child that was visited last.
+    fn update_child(&mut self, now: Word) {
         let index = self.next - 1;
         if self.inner.child(index) != now {
             self.changed.push((index, now));
@@ -437,7 +437,7 @@ impl Frame<'_> {
     }
 }
 
-/// The same word for the node where it is now.
+/// The word of a moved node.
 fn moved_word(word: Word, now: u64) -> Word {
     Word::from_bits(word.bits() - word.reference() + now)
 }

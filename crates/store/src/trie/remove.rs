@@ -1,4 +1,4 @@
-//! Taking a key out of a tree.
+//! Removing a key.
 
 use super::build::Parts;
 use super::find::Branch;
@@ -10,21 +10,21 @@ use crate::node::edit_leaf::{self, Entries, entry_len};
 use crate::node::{Inner, Kind, Leaf, Word, edit_inner, inner};
 
 impl Writer {
-    /// Removes `key`; whether it was there.
+    /// Removes `key`, and returns whether it was there.
     pub(crate) fn remove(&mut self, root: &mut Word, key: &[u8]) -> Result<bool> {
-        self.forget_path();
+        self.discard_path();
         let End::Leaf { reference, depth } = self.descend(root, key)? else { return Ok(false) };
         let leaf = Leaf::parse(self.arena.node(reference)?)?;
         let (index, true) = leaf.lower_bound(key, depth)? else { return Ok(false) };
         let external = external(leaf.entry(index)?.value);
         self.own_path()?;
         self.remove_entries(root, reference, index..index + 1)?;
-        self.settle(root)?;
+        self.close_path(root)?;
         self.retire_value(external)?;
         Ok(true)
     }
 
-    /// Takes the keys in `range` out of the leaf at the end of the way, whose nodes are this writer's own.
+    /// Removes the keys in `range` from the leaf at the end of the path. This writer owns the nodes of the path.
     pub(super) fn remove_entries(
         &mut self,
         root: &mut Word,
@@ -51,12 +51,12 @@ impl Writer {
         }
         if range.len() == 1 && self.owns(reference)? {
             edit_leaf::remove(self.arena.own(reference, self.generation)?, range.start, gone);
-            return self.finish(root, Some(Word::new(reference, count as u64 - 1)), delta);
+            return self.record_change(root, Some(Word::new(reference, count as u64 - 1)), delta);
         }
         self.rebuild(root, reference, range, None, false)
     }
 
-    /// Joins a leaf, without the keys in `range`, with a neighbour that has room for the rest; whether there was one.
+    /// Joins a leaf, without the keys in `range`, with a neighbour that has room for the rest, and returns whether there is one.
     fn join(&mut self, root: &mut Word, reference: u64, range: &std::ops::Range<usize>) -> Result<bool> {
         let Some(step) = self.path.steps.last().copied() else { return Ok(false) };
         let parent = Inner::parse(self.arena.node(step.reference)?)?;
@@ -90,7 +90,7 @@ impl Writer {
         Ok(false)
     }
 
-    /// Takes away the child that the way leads to; it has been retired.
+    /// Removes the child at the end of the path, which has been retired.
     fn remove_child(&mut self, root: &mut Word, delta: i64) -> Result<()> {
         match self.path.steps.last() {
             None => {
@@ -104,8 +104,8 @@ impl Writer {
         }
     }
 
-    /// Replaces children of the lowest step by one or none. A node left with one child gives way to it, and one left without
-    /// any goes.
+    /// Replaces children of the lowest step by one or none. A node that has one child then is replaced by it, and a node without
+    /// children is removed.
     pub(super) fn shrink_children(
         &mut self,
         root: &mut Word,
@@ -132,7 +132,7 @@ impl Writer {
             None => self.remove_child(root, delta),
             Some(word) => {
                 let word = self.lengthen(word, &prefix)?;
-                self.finish(root, Some(word), delta)
+                self.record_change(root, Some(word), delta)
             }
         }
     }

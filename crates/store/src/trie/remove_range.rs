@@ -1,4 +1,4 @@
-//! Taking a range of keys out of a tree: whole subtrees where it covers them.
+//! Removing a range of keys: whole subtrees where the range covers them.
 
 use super::cursor::Cursor;
 use super::path::End;
@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::node::{Inner, Leaf, Word};
 
 impl Writer {
-    /// Removes the keys from `low` on and, if there is a `high`, before that; how many there were.
+    /// Removes the keys from `low` on, up to but not including `high` if there is one, and returns their number.
     pub(crate) fn remove_range(&mut self, root: &mut Word, low: &[u8], high: Option<&[u8]>) -> Result<u64> {
         let mut removed = 0;
         loop {
@@ -24,7 +24,7 @@ impl Writer {
 
     /// Removes `key`, which is there, and what of the range behind it lies with it in a leaf or in subtrees beside it.
     fn remove_from(&mut self, root: &mut Word, key: &[u8], high: Option<&[u8]>) -> Result<u64> {
-        self.forget_path();
+        self.discard_path();
         let End::Leaf { reference, depth } = self.descend(root, key)? else { return Err(lost()) };
         let leaf = Leaf::parse(self.arena.node(reference)?)?;
         let (first, true) = leaf.lower_bound(key, depth)? else { return Err(lost()) };
@@ -42,7 +42,7 @@ impl Writer {
             }
             self.own_path()?;
             self.remove_entries(root, reference, first..end)?;
-            self.settle(root)?;
+            self.close_path(root)?;
             for value in values {
                 self.retire(value)?;
             }
@@ -51,10 +51,10 @@ impl Writer {
         self.remove_subtrees(root, reference, high)
     }
 
-    /// Removes the leaf at the end of the way, all of which is in the range, or the largest subtrees of which it is the
-    /// first leaf, and those beside them that are wholly in the range.
+    /// Removes the leaf at the end of the path, all of whose keys are in the range, or the largest subtree in the range whose first
+    /// leaf it is, and the subtrees beside it that are completely in the range.
     fn remove_subtrees(&mut self, root: &mut Word, leaf: u64, high: Option<&[u8]>) -> Result<u64> {
-        // Up as long as the way leads through first children and the subtree ends before the range does.
+        // Goes up as long as the path leads through first children and the subtree ends before the range does.
         let mut top = leaf;
         while let Some(step) = self.path.steps.last().copied() {
             if step.index > 0 || !self.ends_before(step.reference, step.depth, high)? {
@@ -84,12 +84,12 @@ impl Writer {
             return Err(lost());
         }
         self.shrink_children(root, step.index..end, None, -(removed as i64))?;
-        self.settle(root)?;
+        self.close_path(root)?;
         Ok(removed)
     }
 
-    /// Whether the last key below a node, to which the way is one of `depth` bytes as long as the present one's, is before
-    /// the end of the range.
+    /// Whether the last key below a node is before the end of the range. The path to the node has `depth` bytes, and is the present
+    /// one or a part of it.
     fn ends_before(&self, reference: u64, depth: usize, high: Option<&[u8]>) -> Result<bool> {
         let Some(high) = high else { return Ok(true) };
         let arena = self.arena.shared();
@@ -109,7 +109,7 @@ impl Writer {
         Ok(path.as_slice() < high)
     }
 
-    /// Retires all nodes of a subtree; how many keys it had.
+    /// Retires all nodes of a subtree, and returns its number of keys.
     pub(crate) fn drop_subtree(&mut self, word: Word) -> Result<u64> {
         let arena = std::sync::Arc::clone(self.arena.shared());
         let mut nodes = Vec::new();
@@ -133,10 +133,10 @@ impl Writer {
 
 fn is_leaf(arena: &crate::arena::Arena, reference: u64) -> Result<bool> {
     use crate::node::Kind;
-    Ok(Kind::of(arena.node(reference)?.head) == Some(Kind::Leaf))
+    Ok(Kind::from_head(arena.node(reference)?.head) == Some(Kind::Leaf))
 }
 
 #[cold]
 fn lost() -> Error {
-    Error::corrupt("a key that was found a moment ago is not there")
+    Error::corrupt("a key that a search has found is missing")
 }

@@ -6,11 +6,11 @@ use crate::error::{Error, Result};
 use crate::extent::{Generation, UNIT};
 use crate::node::{Slot, Word};
 
-/// So many nodes are loaded together: they lie anywhere, and who waits for each in turn waits longer than all else takes.
+/// How many nodes are prefetched together. Their cache misses, one after the other, would take longer than everything else.
 const GROUP: usize = 16;
 
-/// Calls `visit` with every node below `root`, parents before their children; it says whether to go on below. Value nodes
-/// are visited too, with `false` for being one of the trie. Nodes made before generation `since` are not expected to be looked into.
+/// Calls `visit` with every node below `root`, parents before their children. It returns whether to visit the nodes below. Value nodes
+/// are visited too, with `false` as the second argument. Nodes created before generation `since` are not prefetched.
 pub(crate) fn walk(
     arena: &Arena,
     root: Word,
@@ -19,7 +19,7 @@ pub(crate) fn walk(
 ) -> Result<()> {
     let mut pending = vec![root.reference()];
     let mut group = Vec::with_capacity(GROUP);
-    // More nodes than there are units are the same ones over and over.
+    // A tree with more nodes than the file has units reaches some of them over and over.
     let mut left = arena.len() / UNIT;
     while let Some(reference) = next(arena, &mut pending, &mut group, since) {
         if reference == 0 || !visit(reference, true)? {
@@ -47,7 +47,7 @@ pub(crate) fn walk(
     Ok(())
 }
 
-/// The next node, from a group that is on its way into the cache.
+/// The next node, from a group that has been prefetched.
 fn next(arena: &Arena, pending: &mut Vec<u64>, group: &mut Vec<u64>, since: Generation) -> Option<u64> {
     if group.is_empty() {
         group.extend(pending.drain(pending.len().saturating_sub(GROUP)..));

@@ -1,7 +1,7 @@
-//! Loading the ways to many keys at once.
+//! Loading the paths to many keys at once.
 //!
-//! The way to a key is a chain of loads, each of which waits for the one before. The ways to sixteen keys are sixteen such
-//! chains, which wait at the same time.
+//! The path to a key is a chain of loads, each of which waits for the one before. The paths to sixteen keys are sixteen chains,
+//! whose cache misses overlap.
 
 use super::MAX_KEY_LEN;
 use super::find::{Branch, LEAF_LINES, is_leaf, prefetch};
@@ -9,26 +9,26 @@ use crate::arena::Arena;
 use crate::node::Word;
 use crate::node::leaf::behind;
 
-/// How many ways are followed at a time: as many as there are loads in flight on most processors.
+/// How many paths are followed at a time: as many as most processors have loads in flight.
 pub(crate) const GROUP: usize = 16;
 
-/// Has the nodes on the way to each key loaded into the cache. Finds nothing and reports nothing: who comes after does.
+/// Loads the nodes on the path to each key into the cache. Damaged nodes are skipped; the search that follows reports them.
 pub(crate) fn warm<'k>(arena: &Arena, root: Word, keys: impl Iterator<Item = &'k [u8]>) {
     let mut keys = keys.fuse();
     loop {
-        let mut ways = [(0_u64, &[][..]); GROUP];
+        let mut paths = [(0_u64, &[][..]); GROUP];
         let mut count = 0;
         for key in keys.by_ref().take(GROUP) {
-            ways[count] = (root.reference(), key);
+            paths[count] = (root.reference(), key);
             count += 1;
         }
         if count == 0 || root.is_none() {
             return;
         }
-        // Every step but the first takes a byte of the key or ends the way.
+        // Every step but the first consumes a byte of the key or ends the path.
         for _ in 0..MAX_KEY_LEN {
             let mut is_done = true;
-            for (reference, rest) in &mut ways[..count] {
+            for (reference, rest) in &mut paths[..count] {
                 if *reference != 0 {
                     *reference = step(arena, *reference, rest);
                     is_done &= *reference == 0;
@@ -41,14 +41,14 @@ pub(crate) fn warm<'k>(arena: &Arena, root: Word, keys: impl Iterator<Item = &'k
     }
 }
 
-/// How many lines of a leaf are loaded before its length is known.
+/// How many lines of a leaf are prefetched before its length is known.
 const FIRST_LINES: u64 = 4;
 
-/// The child on the way, which is being loaded, or 0 at its end.
+/// The next node on the path, which is being loaded, or 0 at its end.
 #[inline]
 fn step(arena: &Arena, reference: u64, rest: &mut &[u8]) -> u64 {
     let Some(node) = arena.peek(reference) else { return 0 };
-    let inner = match Branch::of(node) {
+    let inner = match Branch::from_node(node) {
         Some(Branch::Inner(inner)) => inner,
         Some(Branch::Leaf(_)) => {
             let lines = u64::from(node.units()).clamp(FIRST_LINES, LEAF_LINES);

@@ -12,7 +12,7 @@ fn contents(snapshot: &Snapshot) -> Contents {
         let tree = snapshot.tree(name).unwrap().unwrap();
         tree.iter().map(|entry| entry.map(|(key, value)| (key, value.to_vec())).unwrap()).collect()
     };
-    snapshot.trees().unwrap().into_iter().map(|name| (name.clone(), entries(&name))).collect()
+    snapshot.tree_names().unwrap().into_iter().map(|name| (name.clone(), entries(&name))).collect()
 }
 
 fn change(store: &Store, rng: &mut fastrand::Rng) {
@@ -24,7 +24,7 @@ fn change(store: &Store, rng: &mut fastrand::Rng) {
             tree.remove(&key).unwrap();
         } else {
             let value = vec![rng.u8(..); [3, 100, 2000][rng.usize(..3)]];
-            tree.put(&key, &value).unwrap();
+            tree.upsert(&key, &value).unwrap();
         }
     }
     if rng.u8(..4) == 0 {
@@ -39,7 +39,7 @@ fn a_copy_has_what_its_snapshot_has_whatever_is_written_meanwhile() {
     println!("seed {seed}");
     let mut rng = fastrand::Rng::with_seed(seed);
     let folder = tempfile::tempdir().unwrap();
-    let store = Options::new().background(false).open_in_memory().unwrap();
+    let store = Options::new().background_checkpoints(false).open_in_memory().unwrap();
     for round in 0..20 {
         change(&store, &mut rng);
         if round % 5 == 2 {
@@ -71,8 +71,8 @@ fn a_copy_has_what_its_snapshot_has_whatever_is_written_meanwhile() {
     assert!(report.is_sound(), "{:#?}", report.problems);
     let copied = copy.snapshot().unwrap();
     assert_eq!(contents(&copied), contents(&snapshot));
-    let names = snapshot.snapshots().unwrap();
-    assert_eq!((copied.snapshots().unwrap(), names.len()), (names.clone(), 8));
+    let names = snapshot.snapshot_names().unwrap();
+    assert_eq!((copied.snapshot_names().unwrap(), names.len()), (names.clone(), 8));
     for name in names {
         let [was, is] = [&snapshot, &copied].map(|snapshot| contents(&snapshot.snapshot(&name).unwrap().unwrap()));
         assert_eq!(is, was, "{name}");
@@ -100,7 +100,7 @@ fn a_copy_that_fails_leaves_nothing() {
         names.sort();
         names
     };
-    let store = Options::new().background(false).open(&path).unwrap();
+    let store = Options::new().background_checkpoints(false).open(&path).unwrap();
     let before = names();
     let result = store.snapshot().unwrap().backup(folder.path().join("copy"));
     assert!(matches!(result, Err(Error::Corrupt { .. })), "{result:?}");
@@ -113,7 +113,7 @@ fn a_copy_that_fails_leaves_nothing() {
 #[test]
 fn a_copy_that_is_cancelled_leaves_nothing_behind() {
     let folder = tempfile::tempdir().unwrap();
-    let store = Options::new().background(false).open_in_memory().unwrap();
+    let store = Options::new().background_checkpoints(false).open_in_memory().unwrap();
     change(&store, &mut fastrand::Rng::with_seed(1));
     let path = folder.path().join("copy");
     let mut asked = 0;
@@ -131,7 +131,7 @@ fn a_copy_that_is_cancelled_leaves_nothing_behind() {
 #[test]
 fn what_a_killed_copy_has_left_goes_with_the_next() {
     let folder = tempfile::tempdir().unwrap();
-    let store = Options::new().background(false).open_in_memory().unwrap();
+    let store = Options::new().background_checkpoints(false).open_in_memory().unwrap();
     change(&store, &mut fastrand::Rng::with_seed(1));
     let (path, leftover) = (folder.path().join("copy"), folder.path().join(".copy.lath-0.partial"));
     std::fs::create_dir(&leftover).unwrap();

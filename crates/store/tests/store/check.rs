@@ -21,7 +21,7 @@ fn a_store_is_sound_at_every_moment_of_random_histories() {
         println!("seed {seed}");
         let mut rng = fastrand::Rng::with_seed(seed);
         let storage = std::sync::Arc::new(MemoryStorage::new(1 << 28).unwrap());
-        let open = || Options::new().background(false).open_storage(storage.clone()).unwrap();
+        let open = || Options::new().background_checkpoints(false).open_storage(storage.clone()).unwrap();
         let mut store = open();
         let mut model: BTreeMap<(u8, Vec<u8>), Vec<u8>> = BTreeMap::new();
         let mut held = Vec::new();
@@ -37,7 +37,7 @@ fn a_store_is_sound_at_every_moment_of_random_histories() {
                     0..7 => {
                         let len = [0, 5, 40, 252, 253, 5000, 40_000][rng.usize(..7)];
                         let value = vec![rng.u8(..); len];
-                        tree.put(&key, &value).unwrap();
+                        tree.upsert(&key, &value).unwrap();
                         model.insert((name, key), value);
                     }
                     7..9 => {
@@ -102,14 +102,14 @@ fn a_reader_of_another_handle_checks_too() {
 
 #[test]
 fn a_check_while_checkpoints_are_made_finds_whole_headers() {
-    let store = Options::new().background(false).durability(Durability::Off).open_in_memory().unwrap();
+    let store = Options::new().background_checkpoints(false).durability(Durability::Off).open_in_memory().unwrap();
     let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let (writer, is_over) = (store.clone(), &is_over);
         scope.spawn(move || {
             for round in 0..30_000_u32 {
                 let mut transaction = writer.begin().unwrap();
-                transaction.tree("a").unwrap().put(b"round", &round.to_le_bytes()).unwrap();
+                transaction.tree("a").unwrap().upsert(b"round", &round.to_le_bytes()).unwrap();
                 transaction.commit().unwrap();
                 writer.checkpoint().unwrap();
             }

@@ -13,14 +13,14 @@ use lath_testkit::Seeded;
 type Entries = BTreeMap<Vec<u8>, Vec<u8>>;
 
 fn options() -> Options {
-    Options::new().background(false).durability(Durability::Deferred).capacity_bytes(4 << 30)
+    Options::new().background_checkpoints(false).durability(Durability::Deferred).capacity_bytes(4 << 30)
 }
 
 fn put(store: &Store, tree: &str, entries: &Entries) {
     let mut transaction = store.begin().unwrap();
     let mut tree = transaction.tree(tree).unwrap();
     for (key, value) in entries {
-        tree.set(key, value).unwrap();
+        tree.put(key, value).unwrap();
     }
     transaction.commit().unwrap();
 }
@@ -86,7 +86,7 @@ fn assert_compact(store: &Store, path: &Path) {
     let done = store.compact().unwrap();
     assert!(done.is_complete);
     let (after, live) = (length(path), live_bytes(store));
-    assert_eq!((done.bytes_before, done.bytes_after), (before, after));
+    assert_eq!((done.before_bytes, done.after_bytes), (before, after));
     println!("{before} to {after} bytes, {live} live, {} moved", done.moved_bytes);
     assert!(after <= about(live), "{after} bytes for {live}: {done:?}");
     assert_sound(store, "after compacting");
@@ -114,8 +114,8 @@ fn a_file_gets_about_as_short_as_what_is_in_it() {
     }
     // Again there is next to nothing to be done.
     let again = store.compact().unwrap();
-    let longest = again.bytes_before + again.bytes_before / 64;
-    assert!(again.bytes_after <= longest && again.moved_bytes < 1 << 20, "{again:?}");
+    let longest = again.before_bytes + again.before_bytes / 64;
+    assert!(again.after_bytes <= longest && again.moved_bytes < 1 << 20, "{again:?}");
     // What was cut off can be had again.
     let more = some_entries(&mut random, 40_000);
     put(&store, "d", &more);
@@ -250,7 +250,7 @@ fn snapshots_kept_by_name_are_moved_and_share_what_they_shared() {
             assert_has(store, "t", entries);
             assert_sound(store, what);
             let snapshot = store.snapshot().unwrap();
-            assert_eq!(snapshot.snapshots().unwrap().len(), versions.len());
+            assert_eq!(snapshot.snapshot_names().unwrap().len(), versions.len());
             for (name, entries) in versions {
                 assert!(entries_of(&snapshot.snapshot(name).unwrap().unwrap(), "t") == *entries, "{what}: {name}");
             }
@@ -363,6 +363,6 @@ fn a_compaction_ends_when_it_is_told_to() {
     assert_sound(&store, "stopped");
     assert_has(&store, "t", &entries);
     let done = store.compact().unwrap();
-    assert!(done.is_complete && done.bytes_after < done.bytes_before);
+    assert!(done.is_complete && done.after_bytes < done.before_bytes);
     assert_has(&store, "t", &entries);
 }

@@ -82,7 +82,7 @@ impl Witness {
 }
 
 fn options() -> Options {
-    Options::new().background(false)
+    Options::new().background_checkpoints(false)
 }
 
 fn open(storage: &SimulatedStorage, options: &Options, what: &str) -> Store {
@@ -160,7 +160,7 @@ fn run(random: &mut Rng, commits: usize, in_background: bool) -> usize {
     let witness = Witness::new(random.u64(..), 3);
     let watching = witness.clone();
     storage.watch(move |storage, moment| watching.moment(storage, &format!("{moment:?}")));
-    let options = options().background(in_background).log_limit_bytes(1 << 12);
+    let options = options().background_checkpoints(in_background).log_limit_bytes(1 << 12);
     let mut store = open(&storage, &options, "a new store");
     let mut held: Vec<(Snapshot, Arc<Version>)> = Vec::new();
     for _ in 0..commits {

@@ -21,7 +21,7 @@ struct Image {
 }
 
 impl Image {
-    fn of_files(path: &Path) -> Self {
+    fn from_files(path: &Path) -> Self {
         let read = |suffix: &str| std::fs::read(format!("{}{suffix}", path.display())).unwrap();
         let mut data = read("");
         let data_len = data.len();
@@ -37,7 +37,7 @@ impl Image {
     fn open(&self) -> Result<Store> {
         let logs = self.logs.clone().map(|bytes| Arc::new(Log(Mutex::new(bytes))));
         let storage = Opened { data: Area::new(&self.data, self.data_len), logs, shared: Area::new(&[], 0) };
-        Options::new().background(false).open_storage(Arc::new(storage))
+        Options::new().background_checkpoints(false).open_storage(Arc::new(storage))
     }
 }
 
@@ -178,7 +178,7 @@ struct Contents {
 
 fn trees_of(snapshot: &Snapshot) -> Result<BTreeMap<String, Entries>> {
     let mut trees = BTreeMap::new();
-    for name in snapshot.trees()? {
+    for name in snapshot.tree_names()? {
         let Some(tree) = snapshot.tree(&name)? else { continue };
         let mut entries = Entries::new();
         for entry in tree.iter() {
@@ -201,7 +201,7 @@ fn trees_of(snapshot: &Snapshot) -> Result<BTreeMap<String, Entries>> {
 fn contents_of(store: &Store) -> Result<Contents> {
     let snapshot = store.snapshot()?;
     let mut contents = Contents { trees: trees_of(&snapshot)?, ..Contents::default() };
-    for name in snapshot.snapshots()? {
+    for name in snapshot.snapshot_names()? {
         if let Some(named) = snapshot.snapshot(&name)? {
             contents.snapshots.insert(name, trees_of(&named)?);
         }
@@ -211,7 +211,7 @@ fn contents_of(store: &Store) -> Result<Contents> {
 
 /// A store with nodes of all kinds, and what each of its commits left. The last commits are in the log only.
 fn build(path: &Path) -> (Store, Vec<Contents>) {
-    let store = Options::new().background(false).open(path).unwrap();
+    let store = Options::new().background_checkpoints(false).open(path).unwrap();
     let mut versions = vec![Contents::default()];
     for round in 0..5u8 {
         if round == 2 {
@@ -229,7 +229,7 @@ fn build(path: &Path) -> (Store, Vec<Contents>) {
             for at in 0..count {
                 let key = format!("key {:03}{}", (at * 7 + usize::from(round) * 29) % 90, ["", " and more"][at % 2]);
                 let value = vec![b'0' + round; if at == 5 { 700 } else { at % 40 }];
-                tree.put(key.as_bytes(), &value).unwrap();
+                tree.upsert(key.as_bytes(), &value).unwrap();
                 entries.insert(key.into_bytes(), value);
             }
         }
@@ -309,7 +309,7 @@ fn a_closed_store_with_any_byte_changed_is_found_out_or_right() {
     let path = folder.path().join("store");
     let (store, versions) = build(&path);
     drop(store);
-    let image = Image::of_files(&path);
+    let image = Image::from_files(&path);
     let last = &versions[versions.len() - 1..];
     assert_eq!(contents_of(&image.open().unwrap()).unwrap(), last[0]);
     assert!(image.open().unwrap().check().unwrap().is_sound());
@@ -322,7 +322,7 @@ fn a_killed_store_with_any_byte_changed_is_found_out_or_right() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store");
     let (store, versions) = build(&path);
-    let image = Image::of_files(&path);
+    let image = Image::from_files(&path);
     let last = &versions[versions.len() - 1..];
     assert_eq!(contents_of(&image.open().unwrap()).unwrap(), last[0]);
     let seen = change_all(&image, |image| &mut image.data, last, "killed");
@@ -341,9 +341,9 @@ fn a_store_cut_off_anywhere_is_found_out_or_right() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store");
     let (store, versions) = build(&path);
-    let killed = Image::of_files(&path);
+    let killed = Image::from_files(&path);
     drop(store);
-    let closed = Image::of_files(&path);
+    let closed = Image::from_files(&path);
     let last = &versions[versions.len() - 1..];
     let mut seen = Seen::default();
     for (name, image) in [("killed", &killed), ("closed", &closed)] {

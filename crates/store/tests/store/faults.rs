@@ -27,7 +27,7 @@ struct Tally {
 }
 
 fn open(storage: &SimulatedStorage) -> Result<Store, Error> {
-    Options::new().background(false).log_limit_bytes(1 << 12).open_storage(Arc::new(storage.clone()))
+    Options::new().background_checkpoints(false).log_limit_bytes(1 << 12).open_storage(Arc::new(storage.clone()))
 }
 
 impl Subject {
@@ -145,14 +145,14 @@ fn run(random: &mut Rng, tally: &mut Tally) {
         };
         if goes_on {
             if result.is_err() {
-                subject.storage.heal();
+                subject.storage.clear_faults();
             }
             continue;
         }
         // Closed, on a disk that may still fail; then the process ends, or the power fails too. It does if a sync has
         // failed: until the machine starts anew, the system gives out bytes that it has given up writing.
         drop(store);
-        subject.storage.heal();
+        subject.storage.clear_faults();
         let loses_power = random.bool() || subject.storage.has_failed_sync();
         let storage = if loses_power { subject.storage.crash(random) } else { subject.storage.kill(false) };
         subject.storage = storage.unwrap();
@@ -203,7 +203,7 @@ fn opening_fails_with_the_disk_and_works_when_it_does() {
                 Err(error) => {
                     assert!(matches!(error, Error::Io { .. } | Error::Poisoned), "{error}");
                     failures += 1;
-                    image.heal();
+                    image.clear_faults();
                     let at_least = subject.synced;
                     let image = image.crash(&mut random).unwrap();
                     let mut subject = Subject {

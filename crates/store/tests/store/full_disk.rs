@@ -24,7 +24,7 @@ type Entries = BTreeMap<Vec<u8>, Vec<u8>>;
 
 fn try_open(folder: &Path) -> lath_store::Result<Store> {
     // A log this short is written over before the disk is full.
-    let options = Options::new().background(false).log_limit_bytes(1 << 20).capacity_bytes(1 << 30);
+    let options = Options::new().background_checkpoints(false).log_limit_bytes(1 << 20).capacity_bytes(1 << 30);
     options.open(folder.join("store"))
 }
 
@@ -46,7 +46,7 @@ fn fill(
             let mut transaction = store.begin()?;
             let mut tree = transaction.tree("data")?;
             for (key, value) in &changes {
-                tree.put(key, value)?;
+                tree.upsert(key, value)?;
             }
             transaction.commit_with(durability)
         };

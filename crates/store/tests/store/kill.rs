@@ -53,11 +53,11 @@ fn apply(entries: &mut Entries, seed: u64, number: u64) {
 /// Does the next commit's changes; its number.
 fn write_next(transaction: &mut Transaction, seed: u64) -> u64 {
     let number = 1 + count(transaction.tree("count").unwrap().get(b"").unwrap());
-    transaction.tree("count").unwrap().put(b"", &number.to_le_bytes()).unwrap();
+    transaction.tree("count").unwrap().upsert(b"", &number.to_le_bytes()).unwrap();
     let mut tree = transaction.tree("data").unwrap();
     for (key, value) in changes(seed, number) {
         match value {
-            Some(value) => tree.put(&key, &value).unwrap(),
+            Some(value) => tree.upsert(&key, &value).unwrap(),
             None => tree.remove(&key).unwrap(),
         };
     }

@@ -78,14 +78,14 @@ impl Model {
                 entries.extend(more.into_iter().map(|key| (key, value.clone())));
             }
             _ => {
-                tree.set(&key, &value).unwrap();
+                tree.put(&key, &value).unwrap();
                 entries.insert(key, value);
             }
         }
     }
 
     fn read_own_writes(&mut self, transaction: &mut Transaction, version: &Version) {
-        assert!(transaction.trees().unwrap().iter().eq(version.trees.keys()));
+        assert!(transaction.tree_names().unwrap().iter().eq(version.trees.keys()));
         let name = TREES[self.random.usize(..TREES.len())];
         match (transaction.existing_tree(name).unwrap(), version.trees.get(name)) {
             (None, None) => {}
@@ -122,7 +122,7 @@ impl Model {
             5 => store.sync().unwrap(),
             6 => {
                 let done = store.compact().unwrap();
-                assert!(done.is_complete && done.bytes_after <= done.bytes_before, "{done:?}");
+                assert!(done.is_complete && done.after_bytes <= done.before_bytes, "{done:?}");
                 if self.random.bool() {
                     assert_same(&store.snapshot().unwrap(), &self.last, "a store that was compacted");
                 }
@@ -311,7 +311,7 @@ fn histories_in_memory_are_those_of_the_model() {
     for seed in seeds(4) {
         let mut model = Model::new(seed);
         let storage = Arc::new(MemoryStorage::new(1 << 28).unwrap());
-        let open = || Options::new().background(false).open_storage(storage.clone()).unwrap();
+        let open = || Options::new().background_checkpoints(false).open_storage(storage.clone()).unwrap();
         let mut store = open();
         for step in 0..length() {
             model.transact(&store);

@@ -15,7 +15,7 @@ fn what_is_committed_is_there_after_reopening() {
         let mut transaction = store.begin().unwrap();
         let mut tree = transaction.tree("a").unwrap();
         for i in 0..1000 {
-            tree.put(&number(i * 17 + round), &vec![round as u8; (i % 400) as usize]).unwrap();
+            tree.upsert(&number(i * 17 + round), &vec![round as u8; (i % 400) as usize]).unwrap();
         }
         transaction.commit().unwrap();
         let snapshot = store.snapshot().unwrap();
@@ -52,7 +52,7 @@ fn a_named_snapshot_outlives_what_comes_after_it() {
     drop(store);
     let store = Store::open(&path).unwrap();
     let snapshot = store.snapshot().unwrap();
-    assert_eq!(snapshot.trees().unwrap(), ["a", "b"]);
+    assert_eq!(snapshot.tree_names().unwrap(), ["a", "b"]);
     assert_eq!(snapshot.tree("a").unwrap().unwrap().len().unwrap(), 0);
     let before = snapshot.snapshot("before").unwrap().unwrap();
     let tree = before.tree("a").unwrap().unwrap();
@@ -72,14 +72,14 @@ fn a_rollback_undoes_what_came_after_the_savepoint() {
     for _ in 0..3 {
         transaction.tree("a").unwrap().append((2000..3000).map(|i| (number(i), b"2"))).unwrap();
         assert!(transaction.drop_tree("a").unwrap());
-        transaction.tree("b").unwrap().put(b"x", b"y").unwrap();
+        transaction.tree("b").unwrap().upsert(b"x", b"y").unwrap();
         transaction.rollback(&savepoint).unwrap();
     }
-    assert_eq!(transaction.trees().unwrap(), ["a"]);
+    assert_eq!(transaction.tree_names().unwrap(), ["a"]);
     assert_eq!(transaction.tree("a").unwrap().len().unwrap(), 1000);
     transaction.commit().unwrap();
     let snapshot = store.snapshot().unwrap();
-    assert_eq!(snapshot.trees().unwrap(), ["a"]);
+    assert_eq!(snapshot.tree_names().unwrap(), ["a"]);
     assert_eq!(snapshot.tree("a").unwrap().unwrap().iter().count(), 1000);
 }
 
@@ -87,10 +87,10 @@ fn a_rollback_undoes_what_came_after_the_savepoint() {
 fn a_dropped_transaction_leaves_nothing() {
     let store = Options::new().open_in_memory().unwrap();
     let mut transaction = store.begin().unwrap();
-    transaction.tree("a").unwrap().put(b"kept", b"1").unwrap();
+    transaction.tree("a").unwrap().upsert(b"kept", b"1").unwrap();
     transaction.commit().unwrap();
     let mut transaction = store.begin().unwrap();
-    transaction.tree("a").unwrap().put(b"lost", b"2").unwrap();
+    transaction.tree("a").unwrap().upsert(b"lost", b"2").unwrap();
     assert!(matches!(store.try_begin(), Err(Error::Busy)));
     drop(transaction);
     let snapshot = store.snapshot().unwrap();
@@ -104,10 +104,10 @@ fn a_commit_that_changes_nothing_leaves_nothing() {
     let store = Options::new().open_in_memory().unwrap();
     let before = store.stats().unwrap();
     let mut transaction = store.begin().unwrap();
-    transaction.tree("data").unwrap().put(b"a", b"1").unwrap();
+    transaction.tree("data").unwrap().upsert(b"a", b"1").unwrap();
     // What was made before a savepoint is copied after it.
     transaction.savepoint().unwrap();
-    transaction.tree("data").unwrap().put(b"b", b"2").unwrap();
+    transaction.tree("data").unwrap().upsert(b"b", b"2").unwrap();
     assert!(transaction.drop_tree("data").unwrap());
     transaction.commit().unwrap();
     let after = store.stats().unwrap();
@@ -148,10 +148,10 @@ fn puts_that_are_put_off_go_into_the_tree_they_were_meant_for() {
     transaction.commit().unwrap();
     let mut transaction = store.begin().unwrap();
     for i in 0..100 {
-        transaction.existing_tree("a").unwrap().unwrap().set(&number(i), b"a").unwrap();
+        transaction.existing_tree("a").unwrap().unwrap().put(&number(i), b"a").unwrap();
         let mut b = transaction.existing_tree("b").unwrap().unwrap();
         assert_eq!(b.is_empty(), i == 0);
-        b.set(&number(i * 2), b"b").unwrap();
+        b.put(&number(i * 2), b"b").unwrap();
     }
     transaction.commit().unwrap();
     let snapshot = store.snapshot().unwrap();
@@ -171,14 +171,14 @@ fn a_store_that_is_full_undoes_the_transaction_and_goes_on() {
     let store = Options::new().capacity_bytes(4 << 20).open_in_memory().unwrap();
     let mut transaction = store.begin().unwrap();
     transaction.tree("a").unwrap().append((0..1000).map(|i| (number(i), number(i)))).unwrap();
-    assert!(matches!(transaction.tree("a").unwrap().put(&[0; 40_000], b""), Err(Error::Limit { .. })));
+    assert!(matches!(transaction.tree("a").unwrap().upsert(&[0; 40_000], b""), Err(Error::Limit { .. })));
     transaction.commit().unwrap();
     for _ in 0..3 {
         let mut transaction = store.begin().unwrap();
         let mut tree = transaction.tree("a").unwrap();
-        let full = (0..10_000).find_map(|i| tree.put(&number(5000 + i), &[1; 1000]).err());
+        let full = (0..10_000).find_map(|i| tree.upsert(&number(5000 + i), &[1; 1000]).err());
         assert!(matches!(full, Some(Error::Limit { what: "the size of the store", .. })), "{full:?}");
-        assert!(tree.put(b"more", b"").is_err(), "a transaction that failed halfway can only be undone");
+        assert!(tree.upsert(b"more", b"").is_err(), "a transaction that failed halfway can only be undone");
         assert!(transaction.commit().is_err());
         let snapshot = store.snapshot().unwrap();
         assert!(snapshot.tree("a").unwrap().unwrap().iter().map(|entry| entry.unwrap().0).eq((0..1000).map(number)));
@@ -186,6 +186,6 @@ fn a_store_that_is_full_undoes_the_transaction_and_goes_on() {
         assert!(report.is_sound(), "{report:?}");
     }
     let mut transaction = store.begin().unwrap();
-    transaction.tree("a").unwrap().put(b"more", b"").unwrap();
+    transaction.tree("a").unwrap().upsert(b"more", b"").unwrap();
     transaction.commit().unwrap();
 }

@@ -19,7 +19,7 @@ fn commit(store: &Store, round: u64) {
     let mut transaction = store.begin().unwrap();
     let mut tree = transaction.tree("rounds").unwrap();
     for key in 0..KEYS {
-        tree.put(&key.to_be_bytes(), &value(round, key)).unwrap();
+        tree.upsert(&key.to_be_bytes(), &value(round, key)).unwrap();
     }
     transaction.commit().unwrap();
 }
@@ -157,7 +157,7 @@ fn a_killed_reader_holds_no_space() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("store");
         // Without checkpoints nothing but readers holds older commits.
-        let store = options().background(false).open(&path).unwrap();
+        let store = options().background_checkpoints(false).open(&path).unwrap();
         let nodes = || {
             let report = store.check().unwrap();
             assert!(report.is_sound(), "{report:?}");
@@ -233,7 +233,7 @@ fn others_read_while_the_file_gets_shorter_and_longer() {
         let mut transaction = store.begin().unwrap();
         let mut tree = transaction.tree("much").unwrap();
         for key in 0..3000 + round % 7 * 1000 {
-            tree.set(&key.to_be_bytes(), &[7; 300]).unwrap();
+            tree.put(&key.to_be_bytes(), &[7; 300]).unwrap();
         }
         transaction.commit().unwrap();
         round += 1;
@@ -242,7 +242,7 @@ fn others_read_while_the_file_gets_shorter_and_longer() {
         transaction.drop_tree("much").unwrap();
         transaction.commit().unwrap();
         let done = store.compact().unwrap();
-        shorter += u64::from(done.bytes_after + (1 << 20) <= done.bytes_before);
+        shorter += u64::from(done.after_bytes + (1 << 20) <= done.before_bytes);
         assert!(round < 4000, "the file got shorter only {shorter} times");
         assert!(reader.try_wait().unwrap().is_none(), "the reader has ended");
         if round % 10 == 0 {

@@ -17,7 +17,7 @@ fn put(store: &Store, round: u32) {
     let mut transaction = store.begin().unwrap();
     let mut tree = transaction.tree("main").unwrap();
     for key in 0..500_u32 {
-        tree.put(&(key * 7 % (round + 400)).to_be_bytes(), &[round as u8; 50]).unwrap();
+        tree.upsert(&(key * 7 % (round + 400)).to_be_bytes(), &[round as u8; 50]).unwrap();
     }
     transaction.commit().unwrap();
 }
@@ -37,7 +37,7 @@ fn files(folder: &Path) -> BTreeMap<PathBuf, (Vec<u8>, SystemTime)> {
 }
 
 fn options() -> Options {
-    Options::new().background(false)
+    Options::new().background_checkpoints(false)
 }
 
 /// A store as a killed process leaves it: three commits in the log, and before them two in a checkpoint if asked for.
@@ -184,7 +184,7 @@ fn a_log_without_the_first_commits_saves_the_others_and_says_so() {
     let store = options().open(folder.path().join("original")).unwrap();
     for round in 1..9 {
         let mut transaction = store.begin().unwrap();
-        transaction.tree("main").unwrap().put(&[round], b"value").unwrap();
+        transaction.tree("main").unwrap().upsert(&[round], b"value").unwrap();
         transaction.commit().unwrap();
         if round == 2 || round == 5 {
             // The other file of the log is used from here on.

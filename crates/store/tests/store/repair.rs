@@ -12,11 +12,11 @@ fn value(key: u32) -> Vec<u8> {
 }
 
 fn build(path: &Path) {
-    let store = Options::new().background(false).open(path).unwrap();
+    let store = Options::new().background_checkpoints(false).open(path).unwrap();
     let mut transaction = store.begin().unwrap();
     let mut tree = transaction.tree("a").unwrap();
     tree.append((0..COUNT).map(|key| (key.to_be_bytes(), value(key)))).unwrap();
-    transaction.tree("b").unwrap().put(b"one", b"1").unwrap();
+    transaction.tree("b").unwrap().upsert(b"one", b"1").unwrap();
     transaction.commit().unwrap();
 }
 
@@ -91,7 +91,7 @@ fn what_is_lost_with_damaged_nodes_is_told_and_little() {
 
 /// A store with three versions of a tree, two of them kept by name, the last in the log only; killed.
 fn build_versions(path: &Path, copy: &Path) -> Vec<BTreeMap<Vec<u8>, Vec<u8>>> {
-    let store = Options::new().background(false).open(path).unwrap();
+    let store = Options::new().background_checkpoints(false).open(path).unwrap();
     let mut versions = vec![BTreeMap::new()];
     for round in 0..4_u8 {
         let mut entries = versions[versions.len() - 1].clone();
@@ -105,7 +105,7 @@ fn build_versions(path: &Path, copy: &Path) -> Vec<BTreeMap<Vec<u8>, Vec<u8>>> {
             if number % 7 == u32::from(round) {
                 assert_eq!(tree.remove(&key).unwrap(), entries.remove(&key).is_some());
             } else {
-                tree.put(&key, &[round; 30]).unwrap();
+                tree.upsert(&key, &[round; 30]).unwrap();
                 entries.insert(key, vec![round; 30]);
             }
         }
@@ -143,14 +143,14 @@ fn snapshots_kept_by_name_are_brought_over_as_they_were() {
     let store = Store::open(&target).unwrap();
     assert!(store.check().unwrap().is_sound());
     let newest = store.snapshot().unwrap();
-    assert_eq!(newest.snapshots().unwrap(), ["before 2", "before 3"]);
-    assert!(entries(&newest) == versions[4] && newest.trees().unwrap() == ["a", "later"]);
+    assert_eq!(newest.snapshot_names().unwrap(), ["before 2", "before 3"]);
+    assert!(entries(&newest) == versions[4] && newest.tree_names().unwrap() == ["a", "later"]);
     for (name, version, trees) in
         [("before 2", 2, &["a", "later", "only at first"][..]), ("before 3", 3, &["a", "later"])]
     {
         let named = newest.snapshot(name).unwrap().unwrap();
         assert!(entries(&named) == versions[version], "{name}");
-        assert_eq!(named.trees().unwrap(), trees, "{name}");
+        assert_eq!(named.tree_names().unwrap(), trees, "{name}");
     }
 }
 

@@ -5,7 +5,7 @@ fn rewrite(store: &Store, tree: &str, round: u8) {
     let mut transaction = store.begin().unwrap();
     let mut tree = transaction.tree(tree).unwrap();
     for key in 0..2_000u32 {
-        tree.put(&key.to_be_bytes(), &[round; 40]).unwrap();
+        tree.upsert(&key.to_be_bytes(), &[round; 40]).unwrap();
     }
     transaction.commit().unwrap();
 }
@@ -16,7 +16,7 @@ fn held_by(stats: &Stats, by: &Holder) -> u64 {
 
 #[test]
 fn what_is_held_is_told_by_who_holds_it() {
-    let store = Options::new().background(false).open_in_memory().unwrap();
+    let store = Options::new().background_checkpoints(false).open_in_memory().unwrap();
     rewrite(&store, "a", 0);
     store.checkpoint().unwrap();
     let stats = store.stats().unwrap();

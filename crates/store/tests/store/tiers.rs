@@ -33,7 +33,7 @@ fn sweep() {
     let mut random = Seeded::new("sweep");
     for history in 0..HISTORIES {
         let storage = Arc::new(MemoryStorage::new(1 << 28).unwrap());
-        let store = Options::new().background(false).open_storage(storage).unwrap();
+        let store = Options::new().background_checkpoints(false).open_storage(storage).unwrap();
         let (mut last, mut hasher) = (Version::default(), DefaultHasher::new());
         for commit in 0..COMMITS {
             let mut version = last.clone();

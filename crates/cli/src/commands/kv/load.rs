@@ -21,7 +21,7 @@ pub(super) fn run(args: &LoadArgs) -> Result<Outcome> {
         let mut transaction = store.begin().map_err(explain)?;
         let mut tree = transaction.tree(&args.tree.tree).map_err(explain)?;
         for (key, value) in batch.drain(..) {
-            tree.set(&key, &value).map_err(explain)?;
+            tree.put(&key, &value).map_err(explain)?;
         }
         // One sync at the end makes all of them last.
         transaction.commit_with(Durability::Deferred).map_err(explain)

@@ -62,6 +62,7 @@ fn explain(error: Error) -> Failure {
     match error {
         Error::Io { .. } => Failure::Io(error.to_string()),
         Error::Corrupt { .. } => Failure::Corrupt(error.to_string()),
+        Error::Internal(_) => Failure::Internal(error.to_string()),
         Error::Cancelled => Failure::Interrupted,
         Error::Busy => Failure::Io("another process has the store open; try again when it has ended".to_owned()),
         other => Failure::Usage(other.to_string()),
@@ -75,7 +76,7 @@ fn with_tree<T>(args: &TreeArgs, work: impl FnOnce(&Tree<'_>) -> Result<T>) -> R
     match snapshot.tree(&args.tree).map_err(explain)? {
         Some(tree) => work(&tree),
         None => {
-            let trees = snapshot.trees().map_err(explain)?;
+            let trees = snapshot.tree_names().map_err(explain)?;
             let there = if trees.is_empty() {
                 "the store has none".to_owned()
             } else {
@@ -106,7 +107,7 @@ fn put(args: &PutArgs) -> Result<Outcome> {
     let store = open(&args.tree.store, true)?;
     let mut transaction = store.begin().map_err(explain)?;
     let mut tree = transaction.tree(&args.tree.tree).map_err(explain)?;
-    let is_done = if args.keep { tree.insert(&key, &value) } else { tree.put(&key, &value).map(|_| true) };
+    let is_done = if args.keep { tree.insert(&key, &value) } else { tree.upsert(&key, &value).map(|_| true) };
     let is_done = is_done.map_err(explain)?;
     transaction.commit().map_err(explain)?;
     Ok(if is_done { Outcome::Done } else { Outcome::Nothing })
@@ -173,7 +174,7 @@ fn trees(args: &TreesArgs) -> Result<Outcome> {
     let store = open_for_reading(&args.store)?;
     let snapshot = store.snapshot().map_err(explain)?;
     let mut entries = Entries::new(Target::stdout()?, args.format, ["tree", "keys"]);
-    for name in snapshot.trees().map_err(explain)? {
+    for name in snapshot.tree_names().map_err(explain)? {
         let tree = snapshot.tree(&name).map_err(explain)?;
         let count = tree.map(|tree| tree.len()).transpose().map_err(explain)?.unwrap_or(0);
         entries.add(name, count.to_string())?;

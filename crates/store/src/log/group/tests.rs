@@ -54,7 +54,7 @@ fn who_was_waited_for_in_vain_is_waited_for_once() {
         group.sync(appended(&group, sequence), |_| Ok(())).unwrap();
         assert_eq!(group.state().expected, 1);
     }
-    assert_eq!(group.state().disappointments, 1);
+    assert_eq!(group.state().timeouts, 1);
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn the_oftener_nobody_comes_the_more_rounds_go_without_waiting() {
     for sequence in 1..=400 {
         // As if another had come during each sync, and then stayed away.
         group.state().expected = 2;
-        let before = group.state().hasty_rounds;
+        let before = group.state().rounds_without_wait;
         group.sync(appended(&group, sequence), |_| Ok(())).unwrap();
         if before == 0 {
             waited.push(sequence);

@@ -19,7 +19,7 @@ pub(super) enum Kind {
 
 /// Locks the byte, or changes the kind of the lock that this file has on it; whether that was possible without waiting.
 pub(super) fn try_lock(file: &File, byte: u64, kind: Kind) -> io::Result<bool> {
-    match control(file, libc::F_OFD_SETLK, &mut description(byte, type_of(kind))) {
+    match control(file, libc::F_OFD_SETLK, &mut description(byte, lock_type(kind))) {
         Err(error) if matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EACCES)) => Ok(false),
         done => done.map(|()| true),
     }
@@ -27,7 +27,7 @@ pub(super) fn try_lock(file: &File, byte: u64, kind: Kind) -> io::Result<bool> {
 
 /// Locks the byte, waiting for others to unlock it.
 pub(super) fn lock(file: &File, byte: u64, kind: Kind) -> io::Result<()> {
-    control(file, libc::F_OFD_SETLKW, &mut description(byte, type_of(kind)))
+    control(file, libc::F_OFD_SETLKW, &mut description(byte, lock_type(kind)))
 }
 
 /// Gives up the lock on the byte.
@@ -37,13 +37,13 @@ pub(super) fn unlock(file: &File, byte: u64) -> io::Result<()> {
 
 /// Whether somebody else has a lock on the byte. A lock of `file` itself is not seen.
 pub(super) fn is_locked_by_another(file: &File, byte: u64) -> io::Result<bool> {
-    let mut lock = description(byte, type_of(Kind::Exclusive));
+    let mut lock = description(byte, lock_type(Kind::Exclusive));
     control(file, libc::F_OFD_GETLK, &mut lock)?;
     Ok(lock.l_type != libc::F_UNLCK as libc::c_short)
 }
 
 #[allow(clippy::unnecessary_cast, reason = "the constants have other types on other systems")]
-fn type_of(kind: Kind) -> libc::c_short {
+fn lock_type(kind: Kind) -> libc::c_short {
     match kind {
         Kind::Shared => libc::F_RDLCK as libc::c_short,
         Kind::Exclusive => libc::F_WRLCK as libc::c_short,

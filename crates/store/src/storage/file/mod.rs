@@ -23,10 +23,10 @@ use self::shared::SharedFile;
 use super::{Data, Lengths, LogFile, Shared, Storage};
 use crate::error::{Error, Result};
 
-/// Address space that a data file is mapped into, unless said otherwise: 1 TiB.
+/// The default address space of a data file: 1 TiB.
 pub const DEFAULT_CAPACITY_BYTES: u64 = 1 << 40;
 
-/// The byte of the data file that is locked by whoever writes to it, and shared by those who read it as it lies there.
+/// The byte of the data file that the writer locks exclusively, and readers that use no lock file lock shared.
 const CONTENTS_BYTE: u64 = 0;
 
 /// The files of a store at a path of the local file system.
@@ -45,42 +45,42 @@ pub struct FileStorage {
 }
 
 impl FileStorage {
-    /// The store at `path`, to be read and written, and created where it is not there. Nothing is opened yet.
+    /// The store at `path`, for reading and writing, created if it does not exist. Nothing is opened yet.
     ///
     /// Symbolic links are followed, so that all names of a store lead to the same logs and locks.
     ///
     /// # Errors
     ///
-    /// [`Error::Io`] where the folder is not there, [`Error::Invalid`] for a path without a file name.
+    /// [`Error::Io`] if the folder does not exist, [`Error::Invalid`] for a path without a file name.
     pub fn new(path: impl AsRef<Path>) -> Result<Self> {
         let path = resolve(path.as_ref())?;
         Ok(Self { path, read_only: false, create: true, capacity_bytes: DEFAULT_CAPACITY_BYTES })
     }
 
-    /// Whether data and logs are opened for reading only. Beside a writer the lock file is written all the same: readers are
-    /// counted there.
+    /// Whether data and logs are opened read-only. Beside a writer the lock file is written all the same, because readers register
+    /// there.
     #[must_use]
     pub fn read_only(mut self, read_only: bool) -> Self {
         self.read_only = read_only;
         self
     }
 
-    /// Whether a data file that is not there is created (it is, unless said otherwise) or an error.
+    /// Whether a missing data file is created, which is the default, or an error.
     #[must_use]
     pub fn create(mut self, create: bool) -> Self {
         self.create = create;
         self
     }
 
-    /// How far the data file can grow: address space to map it into, [`DEFAULT_CAPACITY_BYTES`] unless said otherwise.
-    /// Where the system has not that much, half is tried, and half of that, down to what the file needs.
+    /// Sets the address space to map the data file into, beyond which it cannot grow. The default is
+    /// [`DEFAULT_CAPACITY_BYTES`]. If the system does not have that much, half is tried, and half of that, down to what the file needs.
     #[must_use]
     pub fn capacity_bytes(mut self, bytes: u64) -> Self {
         self.capacity_bytes = bytes;
         self
     }
 
-    /// Where the data file is, with links resolved.
+    /// The path of the data file, with links resolved.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -168,14 +168,14 @@ fn resolve(path: &Path) -> Result<PathBuf> {
         Err(error) => return Err(Error::io("open", path)(error)),
     }
     let Some(name) = path.file_name() else {
-        return Err(Error::Invalid(format!("{} is no name for a store", path.display())));
+        return Err(Error::Invalid(format!("{} does not name a store", path.display())));
     };
-    let folder = folder_of(path);
+    let folder = parent_folder(path);
     let folder = folder.canonicalize().map_err(Error::io("find the folder of", path))?;
     Ok(folder.join(name))
 }
 
-fn folder_of(path: &Path) -> &Path {
+fn parent_folder(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
@@ -192,7 +192,7 @@ fn open_for_writing(path: &Path, create: bool) -> Result<File> {
             opened => return opened.map_err(Error::io("open", path)),
         }
         // Opened first, so that where that is not possible nothing is created.
-        let folder = folder_of(path);
+        let folder = parent_folder(path);
         let opened = File::open(folder).map_err(Error::io("open", folder))?;
         match options.clone().create_new(true).open(path) {
             // Another process was faster.

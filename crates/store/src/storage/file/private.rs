@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use memmap2::{MmapOptions, MmapRaw};
 
-use super::data::LEAST_CAPACITY_BYTES;
+use super::data::MIN_CAPACITY_BYTES;
 use super::lock::{self, Kind};
 use super::{CONTENTS_BYTE, FileStorage};
 use crate::error::{Error, Result};
@@ -65,7 +65,7 @@ unsafe impl Storage for PrivateStorage {
 /// The bytes of a data file, followed by memory to grow into. A page that is written to is copied first.
 fn map_privately(file: File, capacity_bytes: u64) -> io::Result<MemoryData> {
     let file_len = file.metadata()?.len();
-    let least = file_len.max(LEAST_CAPACITY_BYTES);
+    let least = file_len.max(MIN_CAPACITY_BYTES);
     let mut capacity = capacity_bytes.max(least);
     let map = loop {
         let len = usize::try_from(capacity).unwrap_or(isize::MAX as usize);

@@ -1,5 +1,5 @@
 #![expect(unsafe_code, reason = "implements a storage trait")]
-//! The lock file: memory that the processes share, and the locks that say who lives and who writes.
+//! The lock file: memory that processes share, the locks of living processes, and the writer lock.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -17,7 +17,7 @@ use crate::storage::{Shared, check_process};
 
 /// Held while the memory is being set up.
 const SETUP_BYTE: u64 = 0;
-/// Held shared by everyone who has the memory; who gets it alone is the first.
+/// Held shared by every process with the memory. A process that gets it exclusively is the first one.
 const USERS_BYTE: u64 = 1;
 /// Held by the writer.
 const WRITER_BYTE: u64 = 2;
@@ -35,7 +35,7 @@ pub(super) struct SharedFile {
     own: Mutex<Own>,
 }
 
-/// What this opening has locked: the system does not tell an opening of its own locks.
+/// The locks of this opening of the file: the system does not report an opening's own locks.
 #[derive(Debug, Default)]
 struct Own {
     is_writing: bool,
@@ -50,7 +50,7 @@ impl SharedFile {
         Ok(Self { map, file, path: path.to_owned(), len, own: Mutex::default() })
     }
 
-    /// Takes part in having the memory if somebody else has it, and otherwise leaves the file as it is.
+    /// Shares the memory if another process has it, and otherwise does not change the file.
     pub(super) fn join(file: File, path: &Path, len: usize) -> Result<Option<Self>> {
         lock::lock(&file, SETUP_BYTE, Kind::Exclusive).map_err(Error::io("lock", path))?;
         let is_used = lock::is_locked_by_another(&file, USERS_BYTE).map_err(Error::io("ask for the locks of", path))?;
@@ -59,7 +59,7 @@ impl SharedFile {
         Ok(map.map(|map| Self { map, file, path: path.to_owned(), len, own: Mutex::default() }))
     }
 
-    /// Zeroes the memory if nobody else has it, and takes part in having it.
+    /// Zeroes the memory if no other process has it, and shares it.
     fn set_up(file: &File, len: usize) -> io::Result<MmapRaw> {
         if lock::try_lock(file, USERS_BYTE, Kind::Exclusive)? {
             file.set_len(0)?;

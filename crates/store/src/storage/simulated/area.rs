@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::storage::Data;
 
 /// Intermediate states kept of one sector.
-const MOST_SAMPLES: usize = 8;
+const MAX_SAMPLES: usize = 8;
 
 type Sector = [u8; SECTOR_BYTES];
 
@@ -103,9 +103,9 @@ impl SimulatedData {
         let State { durable, samples, .. } = &mut *state;
         for sector in changed_sectors(durable, &now) {
             let states = samples.entry(sector).or_default();
-            let content = sector_of(&now, sector);
+            let content = sector_at(&now, sector);
             if states.last() != Some(&content) {
-                if states.len() == MOST_SAMPLES {
+                if states.len() == MAX_SAMPLES {
                     states.remove(0);
                 }
                 states.push(content);
@@ -124,17 +124,17 @@ impl SimulatedData {
         });
     }
 
-    fn sync_some(&self, is_meant: impl Fn(usize) -> bool) {
+    fn sync_some(&self, is_included: impl Fn(usize) -> bool) {
         let mut state = self.state();
         let now = self.contents();
         let State { durable, lens, samples, lost } = &mut *state;
-        let changed: Vec<usize> = changed_sectors(durable, &now).filter(|&sector| is_meant(sector)).collect();
-        lost.retain(|&sector, content| sector_of(&now, sector) == *content);
+        let changed: Vec<usize> = changed_sectors(durable, &now).filter(|&sector| is_included(sector)).collect();
+        lost.retain(|&sector, content| sector_at(&now, sector) == *content);
         durable.resize(now.len(), 0);
         for sector in changed.into_iter().filter(|sector| !lost.contains_key(sector)) {
-            put_sector(durable, sector, &sector_of(&now, sector));
+            put_sector(durable, sector, &sector_at(&now, sector));
         }
-        samples.retain(|&sector, _| !is_meant(sector));
+        samples.retain(|&sector, _| !is_included(sector));
         lens.clear();
     }
 
@@ -142,7 +142,7 @@ impl SimulatedData {
         let mut state = self.state();
         let now = self.contents();
         let State { durable, lost, .. } = &mut *state;
-        lost.extend(changed_sectors(durable, &now).map(|sector| (sector, sector_of(&now, sector))));
+        lost.extend(changed_sectors(durable, &now).map(|sector| (sector, sector_at(&now, sector))));
     }
 
     pub(super) fn crash(&self, random: &mut Rng) -> Vec<u8> {
@@ -160,7 +160,7 @@ impl SimulatedData {
             match choice.state(random, samples.len() + 2, sector as f64 / sector_count) {
                 0 => {}
                 state if state <= samples.len() => put_sector(&mut bytes, sector, &samples[state - 1]),
-                _ => put_sector(&mut bytes, sector, &sector_of(&now, sector)),
+                _ => put_sector(&mut bytes, sector, &sector_at(&now, sector)),
             }
         }
         let place = random.f64();
@@ -180,11 +180,11 @@ fn changed_sectors<'a>(old: &'a [u8], new: &'a [u8]) -> impl Iterator<Item = usi
     };
     (0..common)
         .filter(move |&sector| !same(sector))
-        .chain((common..all).filter(|&sector| sector_of(old, sector) != sector_of(new, sector)))
+        .chain((common..all).filter(|&sector| sector_at(old, sector) != sector_at(new, sector)))
 }
 
 /// A sector of the bytes, continued by zeros.
-fn sector_of(bytes: &[u8], sector: usize) -> Sector {
+fn sector_at(bytes: &[u8], sector: usize) -> Sector {
     let mut content = [0; SECTOR_BYTES];
     let start = bytes.len().min(sector * SECTOR_BYTES);
     let end = bytes.len().min((sector + 1) * SECTOR_BYTES);

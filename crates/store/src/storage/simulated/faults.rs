@@ -25,12 +25,12 @@ struct Plan {
 #[derive(Debug, Clone, Copy)]
 struct Fault {
     number: u64,
-    for_good: bool,
+    permanently: bool,
 }
 
 impl Fault {
     fn hits(fault: Option<Self>, number: u64) -> bool {
-        fault.is_some_and(|fault| number == fault.number || (fault.for_good && number > fault.number))
+        fault.is_some_and(|fault| number == fault.number || (fault.permanently && number > fault.number))
     }
 }
 
@@ -39,21 +39,21 @@ impl Faults {
         self.plan.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn fail_write_after(&self, count: u64, for_good: bool) {
+    pub(super) fn fail_write_after(&self, count: u64, permanently: bool) {
         let mut plan = self.plan();
-        plan.failing_write = Some(Fault { number: plan.writes + count, for_good });
+        plan.failing_write = Some(Fault { number: plan.writes + count, permanently });
     }
 
-    pub(super) fn fail_sync_after(&self, count: u64, for_good: bool) {
+    pub(super) fn fail_sync_after(&self, count: u64, permanently: bool) {
         let mut plan = self.plan();
-        plan.failing_sync = Some(Fault { number: plan.syncs + count, for_good });
+        plan.failing_sync = Some(Fault { number: plan.syncs + count, permanently });
     }
 
     pub(super) fn limit_bytes(&self, bytes: u64) {
         self.plan().limit_bytes = Some(bytes);
     }
 
-    pub(super) fn heal(&self) {
+    pub(super) fn clear_faults(&self) {
         let mut plan = self.plan();
         (plan.failing_write, plan.failing_sync, plan.limit_bytes) = (None, None, None);
     }

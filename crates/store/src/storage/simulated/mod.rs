@@ -1,10 +1,9 @@
 #![expect(unsafe_code, reason = "implements the storage traits")]
-//! A disk that forgets what was not synced, and fails when told to.
+//! A disk that loses what was not synced, and fails on demand.
 //!
-//! What a store writes is kept twice: as it is now, which is what a process reads and what is left when one is killed, and
-//! as it was when it was last synced. [`SimulatedStorage::crash`] makes a third thing of the two, which a loss of power
-//! could have left: of what was written since the sync every sector may be there or not, whatever the order of writing,
-//! and so may changes of length.
+//! There are two copies of what a store writes: its present state, which processes read and which survives a kill, and its state at the
+//! last sync. [`SimulatedStorage::crash`] combines them to a state that a loss of power could leave: each sector that was
+//! written since the sync may be new or old, whatever the order of writing, and so may the lengths of files.
 
 mod area;
 mod choice;
@@ -23,10 +22,11 @@ use self::log::SimulatedLog;
 use super::{Data, Lengths, LogFile, MemoryStorage, Shared, Storage};
 use crate::error::{Error, Result};
 
-/// What is written whole or not at all when the power fails.
+/// The unit that is written completely or not at all when the power fails.
 pub const SECTOR_BYTES: usize = 512;
 
-/// What a store asked of its storage.
+/// An operation that a store requests of its storage.
+#[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
     /// A write to the log of this number.
@@ -42,11 +42,12 @@ pub enum Operation {
 }
 
 /// A point in time at which the power may fail.
+#[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Moment {
-    /// The operation was asked for, and has not begun.
+    /// Before the operation.
     Before(Operation),
-    /// The operation was done, or failed.
+    /// After the operation, which may have failed.
     After(Operation),
 }
 
@@ -73,7 +74,7 @@ impl SimulatedStorage {
     ///
     /// # Errors
     ///
-    /// [`Error::Io`](crate::Error::Io) where there is not that much address space.
+    /// [`Error::Io`](crate::Error::Io) if there is not that much address space.
     pub fn new(capacity_bytes: u64) -> Result<Self> {
         let memory = MemoryStorage::new(capacity_bytes)?;
         let data = SimulatedData::new(memory.data()?, &[])?;
@@ -90,82 +91,81 @@ impl SimulatedStorage {
         Self(Arc::new(Inner { memory, data, logs, faults, watcher, gate, survivor }))
     }
 
-    /// What may be found after a loss of power now. Chosen at random, and synced as far as the new storage is concerned.
+    /// A random state that a loss of power now could leave. It counts as synced in the new storage.
     ///
     /// # Errors
     ///
     /// As [`new`](Self::new).
     pub fn crash(&self, random: &mut Rng) -> Result<Self> {
         let memory = MemoryStorage::new(self.0.data.capacity())?;
-        let _gate = self.0.pass();
+        let _gate = self.0.enter();
         let logs = [self.0.logs[0].crash(random), self.0.logs[1].crash(random)];
         let data = SimulatedData::new(memory.data()?, &self.0.data.crash(random))?;
         Ok(Self::with(memory, data, logs.map(SimulatedLog::new), None))
     }
 
-    /// What is found after all processes but perhaps one were killed now: everything that was written, of which no more is
-    /// durable than before. With a survivor the shared memory is as they left it, otherwise it is new.
+    /// The state after all processes, or all but one, are killed now: everything that was written, and no more of it durable than before.
+    /// With a survivor the shared memory is as the processes left it, otherwise it is new.
     ///
     /// # Errors
     ///
     /// As [`new`](Self::new).
     pub fn kill(&self, with_survivor: bool) -> Result<Self> {
         let memory = MemoryStorage::new(self.0.data.capacity())?;
-        let _gate = self.0.pass();
-        let survivor = if with_survivor { self.0.memory.survive_in(&memory)? } else { None };
+        let _gate = self.0.enter();
+        let survivor = if with_survivor { self.0.memory.copy_shared_into(&memory)? } else { None };
         let data = self.0.data.copy(memory.data()?)?;
         let logs = [self.0.logs[0].copy(), self.0.logs[1].copy()];
         Ok(Self::with(memory, data, logs, survivor))
     }
 
-    /// Remembers the data area as it is now, so that a crash may find sectors of it as an intermediate state left them.
+    /// Records the present data area, so that a crash may leave sectors in this intermediate state.
     pub fn sample(&self) {
         self.0.data.sample();
     }
 
-    /// Has `watcher` called before and after every operation, by the thread that asked for it.
+    /// Calls `watcher` before and after every operation, in the thread that requests it.
     pub fn watch(&self, watcher: impl Fn(&Self, Moment) + Send + Sync + 'static) {
         *self.0.watcher.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(watcher));
     }
 
-    /// Ends what [`watch`](Self::watch) began.
+    /// Removes the watcher that [`watch`](Self::watch) set.
     pub fn unwatch(&self) {
         *self.0.watcher.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    /// Has the write or change of length after the next `count` fail, having written half; with `for_good`, all later ones
-    /// as well.
-    pub fn fail_write_after(&self, count: u64, for_good: bool) {
-        self.0.faults.fail_write_after(count, for_good);
+    /// Makes the write or change of length after the next `count` fail halfway; with `permanently`, all later ones as well.
+    pub fn fail_write_after(&self, count: u64, permanently: bool) {
+        self.0.faults.fail_write_after(count, permanently);
     }
 
-    /// Has the sync after the next `count` fail; with `for_good`, all later ones as well. What the failed sync was for stays
-    /// readable, and no later sync makes it durable.
-    pub fn fail_sync_after(&self, count: u64, for_good: bool) {
-        self.0.faults.fail_sync_after(count, for_good);
+    /// Makes the sync after the next `count` fail; with `permanently`, all later ones as well. What the failed sync should have made
+    /// durable stays readable, and no later sync makes it durable.
+    pub fn fail_sync_after(&self, count: u64, permanently: bool) {
+        self.0.faults.fail_sync_after(count, permanently);
     }
 
-    /// Whether a sync has failed: then a process that opens the store reads what the disk does not have.
+    /// Whether a sync has failed: then a process that opens the store may read data that the disk does not have.
     pub fn has_failed_sync(&self) -> bool {
         self.0.faults.has_failed_sync()
     }
 
-    /// How many bytes the disk has for data and logs together; endless unless said otherwise.
+    /// Sets how many bytes the disk has for data and logs together. The default is no limit.
     pub fn limit_bytes(&self, bytes: u64) {
         self.0.faults.limit_bytes(bytes);
     }
 
-    /// Ends all faults that were asked for and are still to come.
-    pub fn heal(&self) {
-        self.0.faults.heal();
+    /// Removes all faults that were requested and have not happened yet.
+    pub fn clear_faults(&self) {
+        self.0.faults.clear_faults();
     }
 
-    /// How many writes and syncs were asked for.
+    /// How many writes and syncs were requested.
     pub fn counts(&self) -> (u64, u64) {
         self.0.faults.counts()
     }
 
-    fn tell(&self, moment: Moment) {
+    fn notify(&self, moment: Moment) {
         let watcher = self.0.watcher.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some(watcher) = watcher {
             watcher(self, moment);
@@ -173,12 +173,12 @@ impl SimulatedStorage {
     }
 
     fn watched<T>(&self, operation: Operation, act: impl FnOnce(&Inner) -> T) -> T {
-        self.tell(Moment::Before(operation));
+        self.notify(Moment::Before(operation));
         let done = {
-            let _gate = self.0.pass();
+            let _gate = self.0.enter();
             act(&self.0)
         };
-        self.tell(Moment::After(operation));
+        self.notify(Moment::After(operation));
         done
     }
 
@@ -203,7 +203,7 @@ impl SimulatedStorage {
 }
 
 impl Inner {
-    fn pass(&self) -> MutexGuard<'_, ()> {
+    fn enter(&self) -> MutexGuard<'_, ()> {
         self.gate.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

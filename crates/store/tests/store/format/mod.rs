@@ -40,7 +40,7 @@ fn copy_of(name: &str, folder: &Path) -> PathBuf {
 
 fn trees_of(snapshot: &Snapshot) -> Trees {
     let mut trees = Trees::new();
-    for name in snapshot.trees().unwrap() {
+    for name in snapshot.tree_names().unwrap() {
         let tree = snapshot.tree(&name).unwrap().unwrap();
         let entries: Vec<_> = tree.iter().map(Result::unwrap).map(|(key, value)| (key, value.to_vec())).collect();
         assert!(entries.is_sorted_by(|(a, _), (b, _)| a < b), "{name}");
@@ -70,7 +70,7 @@ fn assert_store(store: &Store, sequence: u64, newest: &Trees, named: &[(&str, u6
     let snapshot = store.snapshot().unwrap();
     assert_eq!(snapshot.sequence(), sequence);
     assert_trees(&trees_of(&snapshot), newest);
-    assert!(snapshot.snapshots().unwrap().iter().eq(named.iter().map(|(name, ..)| name)));
+    assert!(snapshot.snapshot_names().unwrap().iter().eq(named.iter().map(|(name, ..)| name)));
     for (name, sequence, trees) in named {
         let snapshot = snapshot.snapshot(name).unwrap().unwrap();
         assert_eq!(snapshot.sequence(), *sequence, "{name}");

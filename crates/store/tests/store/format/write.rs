@@ -26,7 +26,7 @@ fn put(transaction: &mut Transaction, name: &str, contents: &contents::Tree) {
     // A prime that no tree has as many keys as.
     for index in 0..entries.len() {
         let (key, value) = entries[index * 7919 % entries.len()];
-        tree.put(key, value).unwrap();
+        tree.upsert(key, value).unwrap();
     }
 }
 
@@ -57,14 +57,14 @@ fn write_clean(path: &Path) {
     let mut transaction = store.begin().unwrap();
     assert!(transaction.drop_snapshot("second").unwrap());
     let mut tree = transaction.tree("empty").unwrap();
-    tree.put(b"key", b"value").unwrap();
+    tree.upsert(b"key", b"value").unwrap();
     assert!(tree.remove(b"key").unwrap());
     transaction.commit().unwrap();
 }
 
 /// Returns while the store is open, so that it can be copied as a killed process leaves it.
 fn write_killed(path: &Path) -> Store {
-    let store = Options::new().background(false).durability(Durability::Deferred).open(path).unwrap();
+    let store = Options::new().background_checkpoints(false).durability(Durability::Deferred).open(path).unwrap();
     let mut transaction = store.begin().unwrap();
     put(&mut transaction, "squares", &contents::squares());
     transaction.commit().unwrap();
@@ -75,7 +75,7 @@ fn write_killed(path: &Path) -> Store {
     store.checkpoint().unwrap();
     for (value, byte) in [(b"a", b'a'), (b"b", b'b')] {
         let mut transaction = store.begin().unwrap();
-        transaction.tree("gone").unwrap().put(b"a", value).unwrap();
+        transaction.tree("gone").unwrap().upsert(b"a", value).unwrap();
         assert!(byte == b'a' || transaction.drop_snapshot("first").unwrap());
         transaction.commit().unwrap();
     }
@@ -84,8 +84,8 @@ fn write_killed(path: &Path) -> Store {
     // From here on only the log has it.
     let mut transaction = store.begin().unwrap();
     let mut words = transaction.tree("words").unwrap();
-    words.put(b"new", &[7; 10_000]).unwrap();
-    words.put(b"empty", b"").unwrap();
+    words.upsert(b"new", &[7; 10_000]).unwrap();
+    words.upsert(b"empty", b"").unwrap();
     transaction.tree("empty").unwrap();
     transaction.commit().unwrap();
     let mut transaction = store.begin().unwrap();

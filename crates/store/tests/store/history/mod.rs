@@ -66,7 +66,7 @@ pub(crate) fn change(
         }
         _ => {
             let (key, value) = (key(random), value(random));
-            let is_new = transaction.tree(name)?.put(&key, &value)?;
+            let is_new = transaction.tree(name)?.upsert(&key, &value)?;
             assert_eq!(is_new, entries_of(version, name).insert(key, value).is_none());
         }
     }
@@ -136,7 +136,7 @@ fn value(random: &mut Rng) -> Vec<u8> {
 pub(crate) fn assert_same(snapshot: &Snapshot, version: &Version, what: &str) {
     assert_same_trees(snapshot, &version.trees, what);
     let names: Vec<&String> = version.snapshots.keys().collect();
-    assert_eq!(snapshot.snapshots().unwrap().iter().collect::<Vec<_>>(), names, "{what}: named snapshots");
+    assert_eq!(snapshot.snapshot_names().unwrap().iter().collect::<Vec<_>>(), names, "{what}: named snapshots");
     for (name, trees) in &version.snapshots {
         let snapshot = snapshot.snapshot(name).unwrap().unwrap_or_else(|| panic!("{what}: snapshot {name} is lost"));
         assert_same_trees(&snapshot, trees, &format!("{what}, snapshot {name}"));
@@ -144,7 +144,11 @@ pub(crate) fn assert_same(snapshot: &Snapshot, version: &Version, what: &str) {
 }
 
 pub(crate) fn assert_same_trees(snapshot: &Snapshot, trees: &Trees, what: &str) {
-    assert_eq!(snapshot.trees().unwrap().iter().collect::<Vec<_>>(), trees.keys().collect::<Vec<_>>(), "{what}: trees");
+    assert_eq!(
+        snapshot.tree_names().unwrap().iter().collect::<Vec<_>>(),
+        trees.keys().collect::<Vec<_>>(),
+        "{what}: trees"
+    );
     for (name, entries) in trees {
         let tree = snapshot.tree(name).unwrap().unwrap_or_else(|| panic!("{what}: tree {name} is lost"));
         assert_same_entries(&tree, entries, &format!("{what}, tree {name}"));

@@ -1,4 +1,4 @@
-//! A new store that is a copy of something, and appears when it is finished.
+//! The target of a backup or repair: a new store that appears once it is complete.
 
 use std::ffi::OsString;
 use std::fs::{self, File, TryLockError};
@@ -10,30 +10,30 @@ use crate::error::{Error, Result};
 use crate::options::{Durability, Options};
 use crate::store::Store;
 
-/// What [`FileStorage`](crate::FileStorage) adds to the path for the logs of a store.
+/// The suffixes of a store's log files.
 const LOG_SUFFIXES: [&str; 2] = ["-log0", "-log1"];
 
-/// Leftovers are looked for under the first numbers; higher ones are in use only while as many processes copy to one path.
-const NUMBERS_SEARCHED: u32 = 4;
+/// How many numbers are searched for leftovers. Higher ones are used only while as many processes copy to one path.
+const LEFTOVERS_SEARCHED: u32 = 4;
 
-/// More temporary folders of one name than anyone has.
+/// The maximum number of temporary folders for one path.
 const NUMBERS: u32 = 10_000;
 
-/// How far a copy of a store has got.
+/// The progress of a backup or a repair.
 #[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CopyProgress {
-    /// Bytes of the keys and values that were written so far.
+    /// The number of bytes of keys and values written so far.
     pub written_bytes: u64,
 }
 
-/// Counts what is copied, and asks whether to go on.
-pub(crate) struct Counter<'p> {
+/// Counts the copied bytes, and calls the progress callback.
+pub(crate) struct CopyCounter<'p> {
     progress: &'p mut dyn FnMut(&CopyProgress) -> ControlFlow<()>,
     written_bytes: u64,
 }
 
-impl<'p> Counter<'p> {
+impl<'p> CopyCounter<'p> {
     pub(crate) fn new(progress: &'p mut dyn FnMut(&CopyProgress) -> ControlFlow<()>) -> Self {
         Self { progress, written_bytes: 0 }
     }
@@ -41,7 +41,7 @@ impl<'p> Counter<'p> {
     /// Called between transactions.
     ///
     /// # Errors
-    /// [`Error::Cancelled`] if the caller does not want to go on.
+    /// [`Error::Cancelled`] if the callback stops the copy.
     pub(crate) fn add(&mut self, bytes: usize) -> Result<()> {
         self.written_bytes += bytes as u64;
         match (self.progress)(&CopyProgress { written_bytes: self.written_bytes }) {
@@ -51,12 +51,12 @@ impl<'p> Counter<'p> {
     }
 }
 
-/// A store in a temporary folder beside the path at which it will be. Dropped before it is finished, it takes the folder with it.
+/// A store in a temporary folder beside its final path. If it is dropped before it is finished, the folder is removed.
 ///
-/// The folder is called `.NAME.lath-0.partial`, or has another number, and is locked: the system drops the lock however the
-/// process ends, so that a folder whose lock is free is a leftover of a killed process, and is removed by the next copy.
+/// The folder is called `.NAME.lath-0.partial`, or has another number, and is locked. The system drops the lock however the process
+/// ends, so a folder whose lock is free is a leftover of a killed process. The next copy removes it.
 #[derive(Debug)]
-pub(crate) struct Unfinished {
+pub(crate) struct CopyTarget {
     path: PathBuf,
     /// The folder of `path`, opened before anything is created.
     parent: File,
@@ -66,16 +66,16 @@ pub(crate) struct Unfinished {
     _lock: File,
 }
 
-impl Unfinished {
+impl CopyTarget {
     /// # Errors
     /// [`Error::Exists`] if there is a file at `path` or the log of a store beside it, [`Error::Io`].
     pub(crate) fn new(path: &Path) -> Result<Self> {
         let Some(name) = path.file_name() else {
-            return Err(Error::Invalid(format!("{} is no name for a store", path.display())));
+            return Err(Error::Invalid(format!("{} does not name a store", path.display())));
         };
         for suffix in LOG_SUFFIXES {
             let log = with_suffix(path, suffix);
-            // The log of a store whose data file is gone is not for this one to remove.
+            // It may be the only thing that is left of a store whose data file is lost.
             if log.metadata().is_ok_and(|metadata| metadata.len() > 0) {
                 return Err(Error::Exists(log.display().to_string()));
             }
@@ -86,22 +86,22 @@ impl Unfinished {
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let parent = File::open(parent).map_err(Error::io("open", parent))?;
         let (temporary, lock) = create_folder(path).map_err(Error::io("create a folder beside", path))?;
-        let mut unfinished = Self { path: path.to_owned(), parent, temporary, store: None, _lock: lock };
-        let data = unfinished.temporary.join(name);
-        unfinished.store = Some(Options::new().durability(Durability::Off).open(data)?);
-        Ok(unfinished)
+        let mut target = Self { path: path.to_owned(), parent, temporary, store: None, _lock: lock };
+        let data = target.temporary.join(name);
+        target.store = Some(Options::new().durability(Durability::Off).open(data)?);
+        Ok(target)
     }
 
     pub(crate) fn store(&self) -> Result<&Store> {
         self.store.as_ref().ok_or(Error::Poisoned)
     }
 
-    /// Puts the store, which was checkpointed, where it will be.
+    /// Moves the store to its final path. The last thing done to it was a checkpoint.
     ///
     /// # Errors
     /// [`Error::Exists`] if there is a file by now, [`Error::Io`].
     pub(crate) fn finish(mut self) -> Result<()> {
-        // After a checkpoint all is in the data file; log and lock are created when it is opened again.
+        // After a checkpoint everything is in the data file. Log and lock file are created when it is opened again.
         drop(self.store.take());
         let data = self.temporary.join(self.path.file_name().unwrap_or_default());
         put_in_place(&data, &self.path)?;
@@ -110,21 +110,21 @@ impl Unfinished {
     }
 }
 
-impl Drop for Unfinished {
+impl Drop for CopyTarget {
     fn drop(&mut self) {
         if let Some(store) = self.store.take() {
-            // Closing would write a checkpoint of what is thrown away.
+            // A poisoned store writes no checkpoint when it is closed.
             store.engine.poison();
         }
-        // What cannot be removed is told of by the error that led here, and removed by the next copy.
+        // If that fails, the next copy removes the folder.
         let _ = fs::remove_dir_all(&self.temporary);
     }
 }
 
-/// Renames a file, but replaces none.
+/// Renames a file without replacing another.
 fn put_in_place(from: &Path, to: &Path) -> Result<()> {
     let linked = match fs::hard_link(from, to) {
-        // Not all file systems have links; there somebody could create a file between these two steps.
+        // Some file systems have no links. There another file may appear between these two steps, and is replaced.
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists && fs::symlink_metadata(to).is_err() => {
             fs::rename(from, to)
         }
@@ -144,7 +144,7 @@ fn create_folder(path: &Path) -> io::Result<(PathBuf, File)> {
         name.push(format!(".lath-{number}.partial"));
         path.with_file_name(name)
     };
-    for number in 0..NUMBERS_SEARCHED {
+    for number in 0..LEFTOVERS_SEARCHED {
         remove_leftover(&name(number));
     }
     for number in 0..NUMBERS {
@@ -155,7 +155,7 @@ fn create_folder(path: &Path) -> io::Result<(PathBuf, File)> {
         }
         match File::open(&folder) {
             Ok(lock) if hold(&lock, &folder) => return Ok((folder, lock)),
-            // Another process took it for a leftover before it was locked, and removes it.
+            // Another process took it for a leftover before it was locked, and removed it.
             Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => {
@@ -167,13 +167,13 @@ fn create_folder(path: &Path) -> io::Result<(PathBuf, File)> {
     Err(io::Error::from(io::ErrorKind::AlreadyExists))
 }
 
-/// Whether the lock was got, and the folder is still there. Without locks nobody takes it for a leftover either.
+/// Whether the folder is locked and still there. On file systems without locks nobody takes it for a leftover either.
 fn hold(lock: &File, folder: &Path) -> bool {
     !matches!(lock.try_lock(), Err(TryLockError::WouldBlock)) && is_at(lock, folder)
 }
 
 fn remove_leftover(folder: &Path) {
-    // A link or a file is none of ours.
+    // Links and files are not ours.
     if !fs::symlink_metadata(folder).is_ok_and(|metadata| metadata.is_dir()) {
         return;
     }
