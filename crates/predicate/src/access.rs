@@ -1,217 +1,69 @@
-//! Which column of a schema a name means, and its values in a batch.
+//! The values of an operand in a batch.
 
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, UInt32Array, make_array};
+use arrow_array::{Array, ArrayRef, BooleanArray, MapArray, RecordBatch, UInt32Array, make_array};
 use arrow_buffer::{NullBuffer, ScalarBuffer};
-use arrow_schema::{DataType, FieldRef, Fields};
+use arrow_schema::DataType;
 use arrow_select::take::take;
 use lath_kernels::compare::Comparison;
 
-use crate::context::BindContext;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::evaluate::test_values;
-use crate::place::{Place, place};
-use crate::syntax::{ColumnName, Literal, Name, Step};
-use crate::test::{BoundColumn, ValueTest};
-use crate::type_name::type_name;
+use crate::test::ValueTest;
 use crate::value::Value;
 
-/// A step of the way from a root column to an operand.
+/// A step of the way from a batch to an operand.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Access {
-    /// The column, or the field of a struct, of this name.
+    /// To the column, or the field of a struct, of this name.
     Field(String),
-    /// The value that a map has for this key; none, if the key's type has no such value.
+    /// To the value that a map has for this key; `None` if the key's type has no such value.
     Key(Option<Value>),
 }
 
-/// Looks `name` up among the columns of `context`.
-pub(crate) fn resolve(name: &ColumnName, context: &BindContext<'_>) -> Result<BoundColumn, String> {
-    let fields = context.schema.fields();
-    let (root, steps) = split_root(name, fields)?;
-    let mut field = &fields[root];
-    let mut indices = vec![root];
-    let mut names = vec![field.name().as_str()];
-    let mut access = vec![Access::Field(field.name().clone())];
-    let mut in_map = false;
-    let mut path = field.name().clone();
+/// The values that `steps` lead to, null within a null struct or map; `None` if the batch has nothing there.
+pub(crate) fn operand_of(batch: &RecordBatch, steps: &[Access]) -> Result<Option<ArrayRef>> {
+    let Some((Access::Field(root), steps)) = steps.split_first() else { return Ok(None) };
+    let Some(column) = batch.column_by_name(root) else { return Ok(None) };
+    let mut array = Arc::clone(column);
     for step in steps {
-        match (step, field.data_type()) {
-            (Step::Field(part), DataType::Struct(children)) => {
-                let index = position(part, children)?.ok_or_else(|| missing(part, &path, children))?;
-                field = &children[index];
-                access.push(Access::Field(field.name().clone()));
-                path = format!("{path}.{}", field.name());
-                if !in_map {
-                    indices.push(index);
-                    names.push(field.name());
-                }
+        array = match step {
+            Access::Field(name) => {
+                let Some(parent) = array.as_struct_opt() else { return Ok(None) };
+                let Some(child) = parent.column_by_name(name) else { return Ok(None) };
+                with_parent_nulls(parent.nulls(), child)?
             }
-            (Step::Key(key), DataType::Map(entries, _)) => {
-                let DataType::Struct(children) = entries.data_type() else {
-                    return Err(format!("column {path:?} is a map without entries"));
-                };
-                let [key_field, value_field] = children.as_ref() else {
-                    return Err(format!("column {path:?} is a map without values"));
-                };
-                access.push(Access::Key(map_key(key, key_field, &path)?));
-                field = value_field;
-                in_map = true;
-                path = format!("{path}[{key}]");
+            Access::Key(key) => {
+                let Some(map) = array.as_map_opt() else { return Ok(None) };
+                values_of_key(map, key.as_ref())?
             }
-            (Step::Field(part), _) => {
-                return Err(format!(
-                    "column {path:?} is {} and has no field {:?}; only structs have fields that can be named with a dot",
-                    type_name(field),
-                    part.text
-                ));
-            }
-            (Step::Key(key), _) => {
-                return Err(format!(
-                    "column {path:?} is {} and has nothing at [{key}]; only maps have keys",
-                    type_name(field)
-                ));
+        };
+    }
+    Ok(Some(array))
+}
+
+/// The values that maps have for a key. Where a key repeats, the last one counts.
+fn values_of_key(map: &MapArray, key: Option<&Value>) -> Result<ArrayRef> {
+    let mut indices = vec![0u32; map.len()];
+    let mut valid = vec![false; map.len()];
+    if let Some(key) = key {
+        let is_key = test_values(&ValueTest::Compare(Comparison::Equal, key.clone()), map.keys())?;
+        for (row, bounds) in map.value_offsets().windows(2).enumerate() {
+            let (start, end) = (bounds[0] as usize, bounds[1] as usize);
+            let found = (start..end).rev().find(|&entry| is_key.value(entry));
+            if let Some(entry) = found.filter(|_| map.is_valid(row)) {
+                (indices[row], valid[row]) = (entry as u32, true);
             }
         }
     }
-    let leaf = if in_map { None } else { context.leaf(&indices) };
-    Ok(BoundColumn {
-        path: projection_path(&names, fields),
-        name: path,
-        field: FieldRef::clone(field),
-        leaf: leaf.map(|leaf| leaf.index),
-        repeated: leaf.is_some_and(|leaf| leaf.repeated),
-        access,
-        casts: Vec::new(),
-    })
-}
-
-/// Whether the first name, or all names with dots between, is that of a root column.
-pub(crate) fn is_known(name: &ColumnName, fields: &Fields) -> bool {
-    split_root(name, fields).is_ok()
-}
-
-/// The root column that a name means, and the steps that follow. A root column whose name is all names with dots between
-/// comes before nested fields, as everywhere else.
-fn split_root<'a>(name: &'a ColumnName, fields: &Fields) -> Result<(usize, &'a [Step]), String> {
-    let leading = name.steps.iter().take_while(|step| matches!(step, Step::Field(_))).count();
-    if leading > 0 {
-        let mut whole = name.name.text.clone();
-        for step in &name.steps[..leading] {
-            if let Step::Field(part) = step {
-                whole.push('.');
-                whole.push_str(&part.text);
-            }
-        }
-        if let Some(root) = fields.iter().position(|field| *field.name() == whole) {
-            return Ok((root, &name.steps[leading..]));
-        }
-    }
-    let root = position(&name.name, fields)?.ok_or_else(|| missing(&name.name, "", fields))?;
-    Ok((root, &name.steps))
-}
-
-/// The path that a projection knows the struct field by. Where that is the name of another root column, the nearest
-/// struct above is read whole.
-fn projection_path(names: &[&str], fields: &Fields) -> String {
-    for len in (2..=names.len()).rev() {
-        let path = names[..len].join(".");
-        if !fields.iter().any(|field| *field.name() == path) {
-            return path;
-        }
-    }
-    names[0].to_owned()
-}
-
-fn map_key(key: &Literal, field: &FieldRef, path: &str) -> Result<Option<Value>, String> {
-    match place(key, field) {
-        Some(Place::At(value)) => Ok(Some(value)),
-        Some(_) => Ok(None),
-        None if *key == Literal::Null => Ok(None),
-        None => {
-            Err(format!("column {path:?} is a map whose key is {} and cannot be {}", type_name(field), key.describe()))
-        }
-    }
-}
-
-fn position(name: &Name, fields: &Fields) -> Result<Option<usize>, String> {
-    if let Some(index) = fields.iter().position(|field| *field.name() == name.text) {
-        return Ok(Some(index));
-    }
-    if name.quoted {
-        return Ok(None);
-    }
-    let lower = name.text.to_lowercase();
-    let mut alike = fields.iter().enumerate().filter(|(_, field)| field.name().to_lowercase() == lower);
-    match (alike.next(), alike.next()) {
-        (Some((index, _)), None) => Ok(Some(index)),
-        (Some((_, first)), Some((_, second))) => Err(format!(
-            "column {:?} may mean {:?} or {:?}; write it as it is spelled, in double quotes",
-            name.text,
-            first.name(),
-            second.name()
-        )),
-        (None, _) => Ok(None),
-    }
-}
-
-fn missing(name: &Name, parent: &str, fields: &Fields) -> String {
-    let names: Vec<&str> = fields.iter().map(|field| field.name().as_str()).take(20).collect();
-    let more = if fields.len() > names.len() { ", …" } else { "" };
-    let place = if parent.is_empty() { String::new() } else { format!(" in {parent:?}") };
-    format!("there is no column {:?}{place}; there are {}{more}", name.text, names.join(", "))
-}
-
-impl BoundColumn {
-    /// The operand's values in a batch that has its path; those within a null struct or map are null.
-    ///
-    /// # Errors
-    /// [`Error::Mismatch`] if the batch does not have the column as it was bound.
-    pub fn operand(&self, batch: &RecordBatch) -> Result<ArrayRef> {
-        let mut steps = self.access.iter();
-        let Some(Access::Field(root)) = steps.next() else { return Err(self.absent()) };
-        let mut array = batch.column_by_name(root).ok_or_else(|| self.absent())?.clone();
-        for step in steps {
-            array = match step {
-                Access::Field(name) => {
-                    let parent = array.as_struct_opt().ok_or_else(|| self.absent())?;
-                    let child = parent.column_by_name(name).ok_or_else(|| self.absent())?;
-                    below(parent.nulls(), child)?
-                }
-                Access::Key(key) => self.entry(&array, key.as_ref())?,
-            };
-        }
-        Ok(array)
-    }
-
-    /// The values that the maps of an array have for a key. Where a key repeats, the last one counts.
-    fn entry(&self, array: &ArrayRef, key: Option<&Value>) -> Result<ArrayRef> {
-        let map = array.as_map_opt().ok_or_else(|| self.absent())?;
-        let mut indices = vec![0u32; map.len()];
-        let mut valid = vec![false; map.len()];
-        if let Some(key) = key {
-            let is_key = test_values(&ValueTest::Compare(Comparison::Equal, key.clone()), map.keys())?;
-            for (row, bounds) in map.value_offsets().windows(2).enumerate() {
-                let (start, end) = (bounds[0] as usize, bounds[1] as usize);
-                let found = (start..end).rev().find(|&entry| is_key.value(entry));
-                if let Some(entry) = found.filter(|_| map.is_valid(row)) {
-                    (indices[row], valid[row]) = (entry as u32, true);
-                }
-            }
-        }
-        let indices = UInt32Array::new(ScalarBuffer::from(indices), Some(NullBuffer::from(valid)));
-        Ok(take(map.values(), &indices, None)?)
-    }
-
-    fn absent(&self) -> Error {
-        Error::mismatch(format!("the batch does not have column {:?} as it was bound", self.name))
-    }
+    let indices = UInt32Array::new(ScalarBuffer::from(indices), Some(NullBuffer::from(valid)));
+    Ok(take(map.values(), &indices, None)?)
 }
 
 /// `child` with the nulls of the struct above it.
-fn below(nulls: Option<&NullBuffer>, child: &ArrayRef) -> Result<ArrayRef> {
+fn with_parent_nulls(nulls: Option<&NullBuffer>, child: &ArrayRef) -> Result<ArrayRef> {
     let Some(nulls) = nulls.filter(|nulls| nulls.null_count() > 0) else { return Ok(Arc::clone(child)) };
     if child.data_type() == &DataType::Null {
         return Ok(Arc::clone(child));

@@ -1,7 +1,7 @@
 use arrow_array::{ArrayRef, BooleanArray, RecordBatch};
 
+use crate::bound::BoundPredicate;
 use crate::error::Result;
-use crate::test::BoundPredicate;
 
 /// A [`Predicate`](crate::Predicate) for batches of one schema.
 ///

@@ -5,18 +5,19 @@ use std::sync::Arc;
 use arrow_schema::{DataType, Field, TimeUnit};
 use lath_kernels::compare::Comparison;
 
-use crate::access::{is_known, resolve};
 use crate::array::{array_of, value_at};
+use crate::bound::{BoundColumn, BoundPredicate};
 use crate::cast::{Cast, is_identity, is_possible, literal_of};
 use crate::common_type::common_type;
 use crate::context::{BindContext, Constant};
 use crate::evaluate::{TruthCache, test_values};
 use crate::pattern::Pattern;
 use crate::place::{Place, place};
+use crate::resolve::{has_column, resolve};
 use crate::set::ValueSet;
 use crate::sql_type::SqlType;
 use crate::syntax::{ColumnName, Condition, Literal, Operand, Step};
-use crate::test::{BoundColumn, BoundPredicate, Test, ValueTest};
+use crate::test::{Test, ValueTest};
 use crate::type_name::{example_of, type_name, value_type};
 use crate::value::Value;
 
@@ -35,7 +36,7 @@ struct Binder<'a> {
 }
 
 /// An operand whose names and types are settled.
-enum Bound {
+enum BoundOperand {
     /// Index among the columns.
     Column(usize),
     Constant(Constant),
@@ -72,12 +73,12 @@ impl Binder<'_> {
         conditions.iter().map(|condition| self.condition(condition)).collect()
     }
 
-    fn operand(&mut self, operand: &Operand) -> Result<Bound, String> {
+    fn operand(&mut self, operand: &Operand) -> Result<BoundOperand, String> {
         match operand {
-            Operand::Literal(literal) => Ok(Bound::Literal(literal.clone())),
+            Operand::Literal(literal) => Ok(BoundOperand::Literal(literal.clone())),
             Operand::Column(name) => match self.constant(name) {
-                Some(constant) => Ok(Bound::Constant(constant)),
-                None => resolve(name, self.context).map(|column| Bound::Column(self.add(column))),
+                Some(constant) => Ok(BoundOperand::Constant(constant)),
+                None => resolve(name, self.context).map(|column| BoundOperand::Column(self.add(column))),
             },
             Operand::Cast { operand, to, or_null } => {
                 let inner = self.operand(operand)?;
@@ -87,9 +88,9 @@ impl Binder<'_> {
     }
 
     /// An operand that is not written out.
-    fn column_operand(&mut self, operand: &Operand, otherwise: &str) -> Result<Bound, String> {
+    fn column_operand(&mut self, operand: &Operand, otherwise: &str) -> Result<BoundOperand, String> {
         match self.operand(operand)? {
-            Bound::Literal(_) => Err(otherwise.to_owned()),
+            BoundOperand::Literal(_) => Err(otherwise.to_owned()),
             bound => Ok(bound),
         }
     }
@@ -111,7 +112,7 @@ impl Binder<'_> {
         let alike = || {
             let whole = whole.to_lowercase();
             let found = constants.iter().find(|constant| constant.name.to_lowercase() == whole);
-            found.filter(|_| !is_quoted && !is_known(name, self.context.schema.fields()))
+            found.filter(|_| !is_quoted && !has_column(name, self.context.schema.fields()))
         };
         exact.or_else(alike).cloned()
     }
@@ -125,9 +126,9 @@ impl Binder<'_> {
         })
     }
 
-    fn cast(&mut self, inner: Bound, cast: Cast) -> Result<Bound, String> {
+    fn cast(&mut self, inner: BoundOperand, cast: Cast) -> Result<BoundOperand, String> {
         let field = self.field(&inner);
-        if is_identity(&field, cast.to) && !matches!(inner, Bound::Literal(_)) {
+        if is_identity(&field, cast.to) && !matches!(inner, BoundOperand::Literal(_)) {
             return Ok(inner);
         }
         if !is_possible(&field, cast.to) {
@@ -139,78 +140,78 @@ impl Binder<'_> {
             ));
         }
         let (value, name) = match inner {
-            Bound::Column(index) => {
+            BoundOperand::Column(index) => {
                 let mut column = self.columns[index].clone();
                 column.casts.push(cast);
                 column.leaf = None;
-                return Ok(Bound::Column(self.add(column)));
+                return Ok(BoundOperand::Column(self.add(column)));
             }
-            Bound::Constant(constant) => (constant.value, constant.name),
-            Bound::Literal(literal) => (natural_value(&literal), literal.to_string()),
+            BoundOperand::Constant(constant) => (constant.value, constant.name),
+            BoundOperand::Literal(literal) => (natural_value(&literal), literal.to_string()),
         };
         let target = cast.to.field();
         let array =
             array_of(&[value], value_type(&field)).ok_or_else(|| format!("{name} cannot be cast to {}", cast.to))?;
         let value = cast.apply(&array, &field, &name).map_err(|error| error.to_string())?;
         let value = value_at(&value, 0);
-        Ok(Bound::Constant(Constant { name, field: Arc::new(target), value }))
+        Ok(BoundOperand::Constant(Constant { name, field: Arc::new(target), value }))
     }
 
-    fn field(&self, bound: &Bound) -> Field {
+    fn field(&self, bound: &BoundOperand) -> Field {
         match bound {
-            Bound::Column(index) => self.columns[*index].tested_field().into_owned(),
-            Bound::Constant(constant) => constant.field.as_ref().clone(),
-            Bound::Literal(literal) => natural_field(literal),
+            BoundOperand::Column(index) => self.columns[*index].tested_field().into_owned(),
+            BoundOperand::Constant(constant) => constant.field.as_ref().clone(),
+            BoundOperand::Literal(literal) => natural_field(literal),
         }
     }
 
     /// What messages call an operand.
-    fn describe(&self, bound: &Bound) -> String {
+    fn describe(&self, bound: &BoundOperand) -> String {
         match bound {
-            Bound::Column(index) => format!("column {:?}", self.columns[*index].name),
-            Bound::Constant(constant) => format!("column {:?}", constant.name),
-            Bound::Literal(literal) => literal.describe(),
+            BoundOperand::Column(index) => format!("column {:?}", self.columns[*index].name),
+            BoundOperand::Constant(constant) => format!("column {:?}", constant.name),
+            BoundOperand::Literal(literal) => literal.describe(),
         }
     }
 
     /// What messages call an operand that is an example of how to write it.
-    fn name(&self, bound: &Bound) -> String {
+    fn name(&self, bound: &BoundOperand) -> String {
         match bound {
-            Bound::Column(index) => self.columns[*index].name.clone(),
-            Bound::Constant(constant) => constant.name.clone(),
-            Bound::Literal(literal) => literal.to_string(),
+            BoundOperand::Column(index) => self.columns[*index].name.clone(),
+            BoundOperand::Constant(constant) => constant.name.clone(),
+            BoundOperand::Literal(literal) => literal.to_string(),
         }
     }
 
     /// The test of an operand's values.
-    fn values(&self, bound: &Bound, test: ValueTest) -> Result<Test, String> {
+    fn values(&self, bound: &BoundOperand, test: ValueTest) -> Result<Test, String> {
         match bound {
-            Bound::Column(column) => Ok(Test::Values { column: *column, test }),
-            Bound::Constant(Constant { value: None, .. }) => {
+            BoundOperand::Column(column) => Ok(Test::Values { column: *column, test }),
+            BoundOperand::Constant(Constant { value: None, .. }) => {
                 Ok(Test::Constant(matches!(test, ValueTest::IsNull).then_some(true)))
             }
-            Bound::Constant(constant) => {
+            BoundOperand::Constant(constant) => {
                 let array = array_of(std::slice::from_ref(&constant.value), value_type(&constant.field))
                     .ok_or_else(|| format!("column {:?} is not of its type", constant.name))?;
                 let truth = test_values(&test, &array).map_err(|error| error.to_string())?;
                 Ok(Test::Constant(truth.iter().next().flatten()))
             }
-            Bound::Literal(_) => Err("what is written out needs no test".to_owned()),
+            BoundOperand::Literal(_) => Err("what is written out needs no test".to_owned()),
         }
     }
 
     fn is_null(&mut self, operand: &Operand) -> Result<Test, String> {
         match self.operand(operand)? {
-            Bound::Literal(literal) => Ok(Test::Constant(Some(literal == Literal::Null))),
+            BoundOperand::Literal(literal) => Ok(Test::Constant(Some(literal == Literal::Null))),
             bound => self.values(&bound, ValueTest::IsNull),
         }
     }
 
     fn truth(&mut self, operand: &Operand) -> Result<Test, String> {
         let bound = match self.operand(operand)? {
-            Bound::Literal(Literal::Boolean(truth)) => return Ok(Test::Constant(Some(truth))),
-            Bound::Literal(Literal::Null) => return Ok(Test::Constant(None)),
-            Bound::Literal(literal) => {
+            BoundOperand::Literal(Literal::Boolean(truth)) => return Ok(Test::Constant(Some(truth))),
+            BoundOperand::Literal(Literal::Null) => return Ok(Test::Constant(None)),
+            BoundOperand::Literal(literal) => {
                 return Err(format!("{} is neither true nor false; compare it with a column", literal.describe()));
             }
             bound => bound,
@@ -247,38 +248,38 @@ impl Binder<'_> {
         self.values(&bound, test)
     }
 
-    fn compare(&mut self, left: Bound, op: Comparison, right: Bound) -> Result<Test, String> {
+    fn compare(&mut self, left: BoundOperand, op: Comparison, right: BoundOperand) -> Result<Test, String> {
         match (&left, &right) {
-            (Bound::Literal(left), Bound::Literal(right)) => Err(format!(
+            (BoundOperand::Literal(left), BoundOperand::Literal(right)) => Err(format!(
                 "{} and {} are both written out; a comparison needs a column",
                 left.describe(),
                 right.describe()
             )),
-            (Bound::Literal(_), _) => self.compare(right, op.exchanged(), left),
-            (_, Bound::Literal(literal)) => match self.place(&left, literal)? {
+            (BoundOperand::Literal(_), _) => self.compare(right, op.exchanged(), left),
+            (_, BoundOperand::Literal(literal)) => match self.place(&left, literal)? {
                 None => Ok(Test::Constant(None)),
-                Some(place) => self.values(&left, placed(place, op)),
+                Some(place) => self.values(&left, test_at(place, op)),
             },
-            (Bound::Column(a), Bound::Column(b)) => self.compare_columns(*a, op, *b),
-            (_, Bound::Constant(constant)) => {
+            (BoundOperand::Column(a), BoundOperand::Column(b)) => self.compare_columns(*a, op, *b),
+            (_, BoundOperand::Constant(constant)) => {
                 self.comparable(&left, &right)?;
                 let Some(value) = &constant.value else { return Ok(Test::Constant(None)) };
                 let literal = literal_of(value, &constant.field)
                     .ok_or_else(|| format!("{} has no literals to compare with", type_name(&constant.field)))?;
                 match self.place(&left, &literal)? {
                     None => Ok(Test::Constant(None)),
-                    Some(place) => self.values(&left, placed(place, op)),
+                    Some(place) => self.values(&left, test_at(place, op)),
                 }
             }
-            (Bound::Constant(_), Bound::Column(_)) => self.compare(right, op.exchanged(), left),
+            (BoundOperand::Constant(_), BoundOperand::Column(_)) => self.compare(right, op.exchanged(), left),
         }
     }
 
     /// Where a literal stands among the values of an operand; `None` if one of them is null.
-    fn place(&self, bound: &Bound, literal: &Literal) -> Result<Option<Place>, String> {
+    fn place(&self, bound: &BoundOperand, literal: &Literal) -> Result<Option<Place>, String> {
         let field;
         let field: &Field = match bound {
-            Bound::Column(index) if self.columns[*index].casts.is_empty() => &self.columns[*index].field,
+            BoundOperand::Column(index) if self.columns[*index].casts.is_empty() => &self.columns[*index].field,
             other => {
                 field = self.field(other);
                 &field
@@ -303,7 +304,7 @@ impl Binder<'_> {
     }
 
     /// The type that two operands are compared in.
-    fn comparable(&self, left: &Bound, right: &Bound) -> Result<DataType, String> {
+    fn comparable(&self, left: &BoundOperand, right: &BoundOperand) -> Result<DataType, String> {
         let (a, b) = (self.field(left), self.field(right));
         common_type(value_type(&a), value_type(&b)).ok_or_else(|| {
             format!(
@@ -317,7 +318,7 @@ impl Binder<'_> {
     }
 
     fn compare_columns(&self, left: usize, op: Comparison, right: usize) -> Result<Test, String> {
-        let common = self.comparable(&Bound::Column(left), &Bound::Column(right))?;
+        let common = self.comparable(&BoundOperand::Column(left), &BoundOperand::Column(right))?;
         if common == DataType::Null {
             return Ok(Test::Constant(None));
         }
@@ -338,7 +339,7 @@ impl Binder<'_> {
             (low, high) => {
                 let half = |place: Option<Place>, op| match place {
                     None => Ok(Test::Constant(None)),
-                    Some(place) => self.values(&bound, placed(place, op)),
+                    Some(place) => self.values(&bound, test_at(place, op)),
                 };
                 Ok(Test::All(vec![half(low, Comparison::GreaterOrEqual)?, half(high, Comparison::LessOrEqual)?]))
             }
@@ -429,8 +430,8 @@ fn natural_value(literal: &Literal) -> Option<Value> {
     }
 }
 
-/// The test of a comparison with a literal that stands at `place`.
-fn placed(place: Place, op: Comparison) -> ValueTest {
+/// The test that is a comparison with a literal at `place`.
+fn test_at(place: Place, op: Comparison) -> ValueTest {
     use Comparison::{Equal, Greater, GreaterOrEqual, Less, LessOrEqual, NotEqual};
     match (place, op) {
         (Place::At(value), op) => ValueTest::Compare(op, value),

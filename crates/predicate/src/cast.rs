@@ -14,11 +14,11 @@ use half::f16;
 
 use crate::array::{array_of, value_at};
 use crate::error::{Error, Result};
-use crate::moment;
+use crate::moment::{self, NANOS_PER_DAY, nanos_per};
 use crate::number::Number;
-use crate::place::{NANOS_PER_DAY, Place, nanos_per, place};
+use crate::place::{Place, place};
 use crate::sql_type::SqlType;
-use crate::syntax::{Literal, Special};
+use crate::syntax::{Literal, SpecialFloat};
 use crate::type_name::{data_type_name, is_uuid, value_type};
 use crate::value::Value;
 
@@ -221,7 +221,7 @@ fn describe(value: &Value, data_type: &DataType) -> String {
 pub(crate) fn literal_of(value: &Value, field: &Field) -> Option<Literal> {
     Some(match (value, value_type(field)) {
         (Value::Boolean(truth), _) => Literal::Boolean(*truth),
-        (Value::Float(value), _) => match Special::of(*value) {
+        (Value::Float(value), _) => match SpecialFloat::from_f64(*value) {
             Some(special) => Literal::Float(special),
             None => Literal::Number(Number::parse(&format!("{value:?}"))?),
         },
@@ -231,14 +231,14 @@ pub(crate) fn literal_of(value: &Value, field: &Field) -> Option<Literal> {
         (Value::Bytes(bytes), _) if is_uuid(field) => Literal::Uuid(bytes.as_ref().try_into().ok()?),
         (Value::Bytes(bytes), _) => Literal::Bytes(bytes.to_vec()),
         (Value::Wide(steps), DataType::Decimal256(_, scale)) => {
-            Literal::Number(Number::of_steps(&steps.to_string(), *scale)?)
+            Literal::Number(Number::from_steps(&steps.to_string(), *scale)?)
         }
         (
             Value::Int(steps),
             DataType::Decimal32(_, scale) | DataType::Decimal64(_, scale) | DataType::Decimal128(_, scale),
-        ) => Literal::Number(Number::of_steps(&steps.to_string(), *scale)?),
+        ) => Literal::Number(Number::from_steps(&steps.to_string(), *scale)?),
         (Value::Int(steps), data_type) if data_type.is_integer() => {
-            Literal::Number(Number::of_steps(&steps.to_string(), 0)?)
+            Literal::Number(Number::from_steps(&steps.to_string(), 0)?)
         }
         (Value::Int(days), DataType::Date32) => Literal::Date(i32::try_from(*days).ok()?),
         (Value::Int(millis), DataType::Date64) if millis.rem_euclid(NANOS_PER_DAY / 1_000_000) == 0 => {

@@ -3,7 +3,7 @@
 use std::fmt::{self, Display, Formatter};
 
 use crate::moment;
-use crate::syntax::{ColumnName, Condition, Literal, Name, Operand, Special, Step};
+use crate::syntax::{ColumnName, Condition, Literal, Name, Operand, SpecialFloat, Step};
 
 impl Display for Condition {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -136,9 +136,9 @@ impl Display for Literal {
                 }
                 f.write_str("'")
             }
-            Self::Float(Special::NotANumber) => f.write_str("DOUBLE 'NaN'"),
-            Self::Float(Special::Infinity) => f.write_str("DOUBLE 'Infinity'"),
-            Self::Float(Special::NegativeInfinity) => f.write_str("DOUBLE '-Infinity'"),
+            Self::Float(SpecialFloat::NotANumber) => f.write_str("DOUBLE 'NaN'"),
+            Self::Float(SpecialFloat::Infinity) => f.write_str("DOUBLE 'Infinity'"),
+            Self::Float(SpecialFloat::NegativeInfinity) => f.write_str("DOUBLE '-Infinity'"),
         }
     }
 }

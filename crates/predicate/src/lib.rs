@@ -22,24 +22,31 @@
 //!
 //! Readers that can rule out rows without decoding them walk the bound form themselves: a [`Test`] on [`BoundColumn`]s, whose
 //! leaves are [`ValueTest`]s with [`Value`]s.
+//!
+//! No two modules of this crate depend on each other, directly or through others. From the bottom up: values, numbers, patterns
+//! and types; `syntax`, the conditions that `parse` and `builder` make; `test`, which `evaluate` runs on arrays; and `bind`, which
+//! turns a condition into a test.
 
 mod access;
 mod array;
 mod batch_filter;
 mod bind;
+mod bound;
+mod builder;
 mod cast;
 mod common_type;
 mod context;
 mod display;
 mod error;
 mod evaluate;
-mod expression;
+mod literal;
 mod moment;
 mod number;
 mod parse;
 mod pattern;
 mod place;
 mod predicate;
+mod resolve;
 mod set;
 mod sql_type;
 mod syntax;
@@ -51,14 +58,16 @@ mod value;
 
 pub use array::value_at;
 pub use batch_filter::BatchFilter;
+pub use bound::{BoundColumn, BoundPredicate};
+pub use builder::{Column, column};
 pub use context::{BindContext, Constant, Leaf};
 pub use error::{Error, Result};
 pub use evaluate::{byte_strings, test_values};
-pub use expression::{Column, Literal, column};
 pub use lath_kernels::compare::Comparison;
+pub use literal::Literal;
 pub use moment::Timestamp;
 pub use pattern::Pattern;
 pub use predicate::Predicate;
 pub use set::ValueSet;
-pub use test::{BoundColumn, BoundPredicate, Test, ValueTest};
+pub use test::{Test, ValueTest};
 pub use value::{Value, compare_floats};

@@ -2,8 +2,20 @@
 
 use std::fmt::{self, Display, Formatter};
 
-const SECOND: i128 = 1_000_000_000;
-const DAY: i128 = 86_400 * SECOND;
+use arrow_schema::TimeUnit;
+
+pub(crate) const NANOS_PER_SECOND: i128 = 1_000_000_000;
+pub(crate) const NANOS_PER_DAY: i128 = 86_400 * NANOS_PER_SECOND;
+
+/// The nanoseconds of one unit.
+pub(crate) fn nanos_per(unit: TimeUnit) -> i128 {
+    match unit {
+        TimeUnit::Second => NANOS_PER_SECOND,
+        TimeUnit::Millisecond => NANOS_PER_SECOND / 1000,
+        TimeUnit::Microsecond => 1000,
+        TimeUnit::Nanosecond => 1,
+    }
+}
 
 /// Days since 1970-01-01, of `YYYY-MM-DD`. Years may have a sign and up to seven digits.
 pub(crate) fn parse_date(text: &str) -> Option<i32> {
@@ -52,13 +64,13 @@ pub(crate) fn is_time(nanos: i64) -> bool {
 /// Nanoseconds since 1970-01-01T00:00:00Z, of a date, or a date and a time with an offset or without, where UTC is meant.
 pub(crate) fn parse_timestamp(text: &str) -> Option<i128> {
     let Some((date, time)) = text.split_once([' ', 'T', 't']) else {
-        return parse_date(text).map(|days| i128::from(days) * DAY);
+        return parse_date(text).map(|days| i128::from(days) * NANOS_PER_DAY);
     };
     let (clock, offset) = match time.find(['+', '-', 'Z', 'z']) {
         Some(at) => (time[..at].trim_end(), parse_offset(&time[at..])?),
         None => (time.trim_end().strip_suffix("UTC").map_or(time, str::trim_end), 0),
     };
-    Some(i128::from(parse_date(date)?) * DAY + i128::from(parse_time(clock)?) - offset * SECOND)
+    Some(i128::from(parse_date(date)?) * NANOS_PER_DAY + i128::from(parse_time(clock)?) - offset * NANOS_PER_SECOND)
 }
 
 /// Seconds east of Greenwich, of `Z`, `+HH`, `+HHMM` or `+HH:MM`.
@@ -146,7 +158,7 @@ pub struct Timestamp(pub i128);
 
 impl Display for Timestamp {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let (days, nanos) = (self.0.div_euclid(DAY), self.0.rem_euclid(DAY));
+        let (days, nanos) = (self.0.div_euclid(NANOS_PER_DAY), self.0.rem_euclid(NANOS_PER_DAY));
         write!(f, "{} {}", Date(days as i64), Time(nanos as i64))
     }
 }
@@ -196,13 +208,13 @@ mod tests {
     #[test]
     fn timestamps_are_instants() {
         assert_eq!(parse_timestamp("1970-01-01"), Some(0));
-        assert_eq!(parse_timestamp("1970-01-01 00:01"), Some(60 * SECOND));
-        assert_eq!(parse_timestamp("1970-01-01T00:00:01.5Z"), Some(SECOND * 3 / 2));
+        assert_eq!(parse_timestamp("1970-01-01 00:01"), Some(60 * NANOS_PER_SECOND));
+        assert_eq!(parse_timestamp("1970-01-01T00:00:01.5Z"), Some(NANOS_PER_SECOND * 3 / 2));
         assert_eq!(parse_timestamp("1970-01-01 01:00+01:00"), Some(0));
-        assert_eq!(parse_timestamp("1969-12-31 23:59:59.9"), Some(-SECOND / 10));
-        assert_eq!(parse_timestamp("9999-12-31 23:59:59"), Some(253_402_300_799 * SECOND));
+        assert_eq!(parse_timestamp("1969-12-31 23:59:59.9"), Some(-NANOS_PER_SECOND / 10));
+        assert_eq!(parse_timestamp("9999-12-31 23:59:59"), Some(253_402_300_799 * NANOS_PER_SECOND));
         assert_eq!(parse_timestamp("1969-12-31 19:00-0500"), Some(0));
-        assert_eq!(parse_timestamp("1970-01-01 00:00:01 UTC"), Some(SECOND));
+        assert_eq!(parse_timestamp("1970-01-01 00:00:01 UTC"), Some(NANOS_PER_SECOND));
         assert_eq!(parse_timestamp("soon"), None);
         assert_eq!(parse_timestamp("1970-01-01 00:00é"), None);
     }
@@ -213,7 +225,7 @@ mod tests {
         for _ in 0..10_000 {
             let days = random.i64(-3_000_000..3_000_000);
             assert_eq!(parse_date(&Date(days).to_string()), i32::try_from(days).ok());
-            let nanos = i128::from(days) * DAY + i128::from(random.i64(..)).rem_euclid(DAY);
+            let nanos = i128::from(days) * NANOS_PER_DAY + i128::from(random.i64(..)).rem_euclid(NANOS_PER_DAY);
             assert_eq!(parse_timestamp(&Timestamp(nanos).to_string()), Some(nanos));
         }
         // The calendar of another library.

@@ -6,9 +6,9 @@ use std::fmt;
 use arrow_buffer::i256;
 
 /// Digits that an `i256` holds whatever they are.
-const MOST_DIGITS: usize = 76;
+const MAX_DIGITS: usize = 76;
 /// Exponents further out are as good as infinite: no type reaches there.
-const FURTHEST_EXPONENT: i32 = 10_000;
+const MAX_EXPONENT: i32 = 10_000;
 
 /// A decimal number.
 #[derive(Debug, Clone, PartialEq)]
@@ -55,7 +55,7 @@ impl Number {
     }
 
     /// So many steps of 10⁻ˢ, where `s` is `scale`, as it is usually written.
-    pub(crate) fn of_steps(steps: &str, scale: i8) -> Option<Self> {
+    pub(crate) fn from_steps(steps: &str, scale: i8) -> Option<Self> {
         let (sign, digits) = steps.strip_prefix('-').map_or(("", steps), |digits| ("-", digits));
         match usize::try_from(scale) {
             Ok(0) => Self::parse(steps),
@@ -84,7 +84,7 @@ impl Number {
         let exact = self.digits.len() <= whole_len;
         let steps = match self.digits.is_empty() {
             true => Some(i256::ZERO),
-            false if whole_len > MOST_DIGITS => None,
+            false if whole_len > MAX_DIGITS => None,
             false => {
                 let whole = &self.digits[..whole_len.min(self.digits.len())];
                 let magnitude = i256::from_string(&format!("0{whole:0<whole_len$}"));
@@ -165,7 +165,7 @@ fn parse_exponent(text: &str) -> Option<i32> {
     if unsigned.is_empty() || !unsigned.bytes().all(|digit| digit.is_ascii_digit()) {
         return None;
     }
-    let magnitude = unsigned.parse().unwrap_or(FURTHEST_EXPONENT).min(FURTHEST_EXPONENT);
+    let magnitude = unsigned.parse().unwrap_or(MAX_EXPONENT).min(MAX_EXPONENT);
     Some(if text.starts_with('-') { -magnitude } else { magnitude })
 }
 

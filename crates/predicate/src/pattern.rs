@@ -128,6 +128,30 @@ impl Pattern {
     }
 }
 
+/// A pattern of LIKE rewritten to have `\` as its escape character, instead of `escape` or none at all.
+///
+/// # Errors
+/// A message if the pattern ends with its escape character.
+pub(crate) fn with_backslash_escapes(pattern: &str, escape: Option<char>) -> Result<String, String> {
+    let mut escaped = String::with_capacity(pattern.len());
+    let mut chars = pattern.chars();
+    while let Some(c) = chars.next() {
+        if Some(c) == escape {
+            let literal = chars.next().ok_or("the pattern of LIKE ends with its escape character")?;
+            if matches!(literal, '%' | '_' | '\\') {
+                escaped.push('\\');
+            }
+            escaped.push(literal);
+        } else {
+            if c == '\\' {
+                escaped.push('\\');
+            }
+            escaped.push(c);
+        }
+    }
+    Ok(escaped)
+}
+
 /// `value` with characters that no pattern has where its bytes are not UTF-8.
 fn repaired(value: &[u8], valid: impl Fn(&str) -> String) -> Vec<u8> {
     let mut text = Vec::with_capacity(value.len());
@@ -337,5 +361,13 @@ mod tests {
         assert!(Pattern::new("a__", false).matches(b"a\xff\xfe"));
         assert!(Pattern::new("a%z", false).matches(b"a\xffz"));
         assert!(!Pattern::new("a_", false).matches(b"a\xff\xfe"));
+    }
+
+    #[test]
+    fn the_escape_character_of_like_is_the_one_that_was_chosen() {
+        assert_eq!(with_backslash_escapes("50!%%", Some('!')), Ok("50\\%%".to_owned()));
+        assert_eq!(with_backslash_escapes("a\\b_", None), Ok("a\\\\b_".to_owned()));
+        assert_eq!(with_backslash_escapes("a\\_b", Some('\\')), Ok("a\\_b".to_owned()));
+        assert!(with_backslash_escapes("a!", Some('!')).is_err());
     }
 }

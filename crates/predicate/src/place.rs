@@ -3,18 +3,15 @@
 use std::cmp::Ordering;
 
 use arrow_buffer::i256;
-use arrow_schema::{DataType, Field, TimeUnit};
+use arrow_schema::{DataType, Field};
 use bytes::Bytes;
 use half::f16;
 
-use crate::moment;
+use crate::moment::{self, NANOS_PER_DAY, NANOS_PER_SECOND, nanos_per};
 use crate::number::{Floor, Number};
-use crate::syntax::{Literal, Special};
+use crate::syntax::{Literal, SpecialFloat};
 use crate::type_name::{is_uuid, value_type};
 use crate::value::Value;
-
-pub(crate) const NANOS_PER_SECOND: i128 = 1_000_000_000;
-pub(crate) const NANOS_PER_DAY: i128 = 86_400 * NANOS_PER_SECOND;
 
 /// A literal as seen from a column's type.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,7 +41,7 @@ pub(crate) fn place(literal: &Literal, field: &Field) -> Option<Place> {
             other if other.is_integer() => Some(among_steps(data_type, number.floor(0))),
             _ => None,
         },
-        Literal::Float(value) => special(*value, data_type),
+        Literal::Float(value) => special_float(*value, data_type),
         Literal::String(text) => string(text, field, data_type),
         Literal::Bytes(bytes) => binary(bytes, data_type),
         Literal::Uuid(bytes) => binary(bytes, data_type),
@@ -65,7 +62,7 @@ fn string(text: &str, field: &Field, data_type: &DataType) -> Option<Place> {
         DataType::Timestamp(..) => instant(moment::parse_timestamp(text)?, data_type),
         DataType::Time32(_) | DataType::Time64(_) => time(moment::parse_time(text)?, data_type),
         // What number literals have no way to say.
-        other if other.is_floating() => special(Special::parse(text)?, data_type),
+        other if other.is_floating() => special_float(SpecialFloat::parse(text)?, data_type),
         // Files without the annotation of strings are common: there the bytes of the text are meant.
         other if other.is_binary() || matches!(other, DataType::FixedSizeBinary(_)) => {
             binary(text.as_bytes(), data_type)
@@ -75,12 +72,12 @@ fn string(text: &str, field: &Field, data_type: &DataType) -> Option<Place> {
 }
 
 /// NaN or an infinity. Numbers that are not floats lie between the infinities.
-fn special(special: Special, data_type: &DataType) -> Option<Place> {
+fn special_float(special: SpecialFloat, data_type: &DataType) -> Option<Place> {
     match data_type {
         other if other.is_floating() => Some(Place::At(Value::Float(special.value()))),
         other if other.is_numeric() => Some(match special {
-            Special::NegativeInfinity => Place::Below,
-            Special::Infinity | Special::NotANumber => Place::Above,
+            SpecialFloat::NegativeInfinity => Place::Below,
+            SpecialFloat::Infinity | SpecialFloat::NotANumber => Place::Above,
         }),
         _ => None,
     }
@@ -150,15 +147,6 @@ fn time(nanos: i64, data_type: &DataType) -> Option<Place> {
     match data_type {
         DataType::Time32(unit) | DataType::Time64(unit) => Some(among_units(nanos.into(), nanos_per(*unit), data_type)),
         _ => None,
-    }
-}
-
-pub(crate) fn nanos_per(unit: TimeUnit) -> i128 {
-    match unit {
-        TimeUnit::Second => NANOS_PER_SECOND,
-        TimeUnit::Millisecond => NANOS_PER_SECOND / 1000,
-        TimeUnit::Microsecond => 1000,
-        TimeUnit::Nanosecond => 1,
     }
 }
 

@@ -1,14 +1,15 @@
 use std::fmt;
+use std::ops::{BitAnd, BitOr, Not};
 
 use arrow_schema::Schema;
 
 use crate::batch_filter::BatchFilter;
 use crate::bind;
+use crate::bound::BoundPredicate;
 use crate::context::BindContext;
 use crate::error::{Error, Result};
 use crate::parse;
 use crate::syntax::Condition;
-use crate::test::BoundPredicate;
 
 /// A condition on rows, in SQL's three-valued logic: true, false or null for each.
 ///
@@ -38,7 +39,7 @@ use crate::test::BoundPredicate;
 /// - What compares with null is null. Only rows for which a predicate is true are found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Predicate {
-    pub(crate) condition: Condition,
+    condition: Condition,
 }
 
 impl Predicate {
@@ -87,5 +88,77 @@ impl Predicate {
 impl fmt::Display for Predicate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.condition.fmt(f)
+    }
+}
+
+impl Predicate {
+    /// Both hold.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        let mut conditions = Vec::new();
+        for condition in [self.condition, other.condition] {
+            match condition {
+                Condition::And(inner) => conditions.extend(inner),
+                single => conditions.push(single),
+            }
+        }
+        Condition::And(conditions).into()
+    }
+
+    /// One of them holds, or both.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        let mut conditions = Vec::new();
+        for condition in [self.condition, other.condition] {
+            match condition {
+                Condition::Or(inner) => conditions.extend(inner),
+                single => conditions.push(single),
+            }
+        }
+        Condition::Or(conditions).into()
+    }
+}
+
+impl From<Condition> for Predicate {
+    fn from(condition: Condition) -> Self {
+        Self { condition }
+    }
+}
+
+/// True where it was false, and false where it was true; null stays null.
+impl Not for Predicate {
+    type Output = Self;
+
+    fn not(self) -> Self {
+        match self.condition {
+            Condition::Not(inner) => *inner,
+            other => Condition::Not(Box::new(other)),
+        }
+        .into()
+    }
+}
+
+impl BitAnd for Predicate {
+    type Output = Self;
+
+    fn bitand(self, other: Self) -> Self {
+        self.and(other)
+    }
+}
+
+impl BitOr for Predicate {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        self.or(other)
+    }
+}
+
+/// Reads what SQL allows after WHERE.
+impl std::str::FromStr for Predicate {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        Self::parse(text)
     }
 }

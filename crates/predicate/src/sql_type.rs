@@ -21,7 +21,7 @@ pub(crate) enum SqlType {
 }
 
 /// Digits that a decimal can have.
-const MOST_DIGITS: u32 = 76;
+const MAX_DIGITS: u32 = 76;
 
 /// Whether types start with this name, which is in upper case.
 pub(crate) fn is_type_name(name: &str) -> bool {
@@ -52,7 +52,7 @@ impl SqlType {
             ("REAL" | "FLOAT" | "FLOAT4", []) => Self::Float { bits: 32 },
             ("DOUBLE" | "FLOAT8", []) => Self::Float { bits: 64 },
             ("DECIMAL" | "NUMERIC" | "DEC", []) => Self::Decimal { precision: 18, scale: 3 },
-            ("DECIMAL" | "NUMERIC" | "DEC", [precision @ 1..=MOST_DIGITS, rest @ ..]) if rest.len() < 2 => {
+            ("DECIMAL" | "NUMERIC" | "DEC", [precision @ 1..=MAX_DIGITS, rest @ ..]) if rest.len() < 2 => {
                 let scale = rest.first().copied().unwrap_or(0);
                 if scale > *precision {
                     return Err(unknown());

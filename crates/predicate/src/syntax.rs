@@ -98,18 +98,18 @@ pub(crate) enum Literal {
     /// Nanoseconds since 1970-01-01T00:00:00Z.
     Timestamp(i128),
     Uuid([u8; 16]),
-    Float(Special),
+    Float(SpecialFloat),
 }
 
 /// The floats that cannot be written with digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Special {
+pub(crate) enum SpecialFloat {
     NotANumber,
     Infinity,
     NegativeInfinity,
 }
 
-impl Special {
+impl SpecialFloat {
     /// NaN or an infinity by its name, whatever the case of its letters.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         match text.to_ascii_lowercase().as_str() {
@@ -120,8 +120,8 @@ impl Special {
         }
     }
 
-    /// What `value` is, if it is none of the finite ones.
-    pub(crate) fn of(value: f64) -> Option<Self> {
+    /// `None` if `value` is finite.
+    pub(crate) fn from_f64(value: f64) -> Option<Self> {
         match value {
             _ if value.is_nan() => Some(Self::NotANumber),
             f64::INFINITY => Some(Self::Infinity),

@@ -1,5 +1,6 @@
-//! Bitmaps that kernels write.
+//! Bitmaps: of kernels, of one truth, and of arrays of truths.
 
+use arrow_array::{Array, BooleanArray};
 use arrow_buffer::{BooleanBuffer, Buffer};
 use lath_kernels::KernelError;
 use lath_kernels::compare::{self, Number, NumberSet, set_slot_count, word_count};
@@ -7,7 +8,7 @@ use lath_kernels::compare::{self, Number, NumberSet, set_slot_count, word_count}
 use crate::error::Result;
 
 /// A bit for each of `len` values, by a kernel that fills words of 64.
-pub(super) fn filled(
+pub(super) fn fill_bitmap(
     len: usize,
     kernel: impl FnOnce(&mut [u64]) -> std::result::Result<(), KernelError>,
 ) -> Result<BooleanBuffer> {
@@ -17,14 +18,43 @@ pub(super) fn filled(
 }
 
 /// Longest list that each value is compared with throughout.
-const MOST_COMPARED: usize = 32;
+const MAX_COMPARED: usize = 32;
 
 /// Which of `values` are in `set`.
-pub(super) fn among<T: Number>(values: &[T], set: &[T]) -> Result<BooleanBuffer> {
-    if set.len() <= MOST_COMPARED {
-        return filled(values.len(), |out| compare::any_of(values, set, out));
+pub(super) fn find_in_set<T: Number>(values: &[T], set: &[T]) -> Result<BooleanBuffer> {
+    if set.len() <= MAX_COMPARED {
+        return fill_bitmap(values.len(), |out| compare::any_of(values, set, out));
     }
     let mut slots = vec![T::default(); set_slot_count(set.len())];
     let set = NumberSet::new(set, &mut slots)?;
-    filled(values.len(), |out| set.find(values, out))
+    fill_bitmap(values.len(), |out| set.find(values, out))
+}
+
+/// The same bit for each of `len` values.
+pub(super) fn uniform(truth: bool, len: usize) -> BooleanBuffer {
+    if truth { BooleanBuffer::new_set(len) } else { BooleanBuffer::new_unset(len) }
+}
+
+/// A bit for each value that is not null.
+pub(super) fn validity(array: &dyn Array) -> BooleanBuffer {
+    array.logical_nulls().map_or_else(|| uniform(true, array.len()), |nulls| nulls.inner().clone())
+}
+
+/// The same truth for each of `len` rows.
+pub(super) fn constant(truth: Option<bool>, len: usize) -> BooleanArray {
+    match truth {
+        Some(truth) => BooleanArray::new(uniform(truth, len), None),
+        None => BooleanArray::new_null(len),
+    }
+}
+
+/// Whether each truth is `truth`, where `None` is null.
+pub(super) fn is_truth(result: &BooleanArray, truth: Option<bool>) -> BooleanArray {
+    let valid = validity(result);
+    let bits = match truth {
+        Some(true) => &valid & result.values(),
+        Some(false) => &valid & &!result.values(),
+        None => !&valid,
+    };
+    BooleanArray::new(bits, None)
 }

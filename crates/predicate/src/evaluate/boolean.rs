@@ -3,7 +3,7 @@
 use arrow_array::BooleanArray;
 use arrow_buffer::BooleanBuffer;
 
-use super::bits;
+use super::bitmap::uniform;
 use crate::test::ValueTest;
 use crate::value::Value;
 
@@ -14,7 +14,7 @@ pub(super) fn test(test: &ValueTest, array: &BooleanArray) -> Option<BooleanBuff
     Some(match (of(false)?, of(true)?) {
         (false, true) => values.clone(),
         (true, false) => !values,
-        (same, _) => bits(same, values.len()),
+        (same, _) => uniform(same, values.len()),
     })
 }
 

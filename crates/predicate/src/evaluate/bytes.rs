@@ -10,13 +10,13 @@ use lath_kernels::compare::{
     Comparison::{self, GreaterOrEqual, LessOrEqual},
 };
 
-use super::bitmap::filled;
+use super::bitmap::fill_bitmap;
 use crate::error::Result;
 use crate::test::ValueTest;
 use crate::value::Value;
 
 /// Longest IN list that each string is compared with throughout.
-const MOST_COMPARED: usize = 128;
+const MAX_COMPARED: usize = 128;
 
 /// Calls `$body` with a closure that gives the bytes at an index of an array, whatever its type; `None` for other arrays.
 macro_rules! with_bytes {
@@ -51,7 +51,7 @@ pub(super) fn test(test: &ValueTest, array: &dyn Array) -> Result<Option<Boolean
     }
 }
 
-/// The byte strings of an array as kernels take them; `None` for arrays of other types. `buffers` is filled with the array's data
+/// The byte strings of an array as kernels take them; `None` for arrays of other types. `buffers` is fill_bitmap with the array's data
 /// buffers where the strings are views.
 pub fn byte_strings<'a>(array: &'a dyn Array, buffers: &'a mut Vec<&'a [u8]>) -> Option<ByteStrings<'a>> {
     macro_rules! offsets {
@@ -85,21 +85,21 @@ pub fn byte_strings<'a>(array: &'a dyn Array, buffers: &'a mut Vec<&'a [u8]>) ->
 fn by_kernels(test: &ValueTest, strings: ByteStrings<'_>, array: &dyn Array) -> Result<Option<BooleanBuffer>> {
     let len = strings.len();
     let compared =
-        |op: Comparison, literal| filled(len, |out| compare::compare_strings(strings, op, literal, out)).map(Some);
+        |op: Comparison, literal| fill_bitmap(len, |out| compare::compare_strings(strings, op, literal, out)).map(Some);
     match test {
         ValueTest::Compare(op, Value::Bytes(literal)) => compared(*op, literal),
         ValueTest::Between(Value::Bytes(low), Value::Bytes(high)) => {
-            let from = filled(len, |out| compare::compare_strings(strings, GreaterOrEqual, low, out))?;
-            let to = filled(len, |out| compare::compare_strings(strings, LessOrEqual, high, out))?;
+            let from = fill_bitmap(len, |out| compare::compare_strings(strings, GreaterOrEqual, low, out))?;
+            let to = fill_bitmap(len, |out| compare::compare_strings(strings, LessOrEqual, high, out))?;
             Ok(Some(&from & &to))
         }
-        ValueTest::In(set) if set.values().len() <= MOST_COMPARED => {
+        ValueTest::In(set) if set.values().len() <= MAX_COMPARED => {
             let Some(list) = set.values().iter().map(bytes_of).collect::<Option<Vec<_>>>() else { return Ok(None) };
-            filled(len, |out| compare::strings_any_of(strings, &list, out)).map(Some)
+            fill_bitmap(len, |out| compare::strings_any_of(strings, &list, out)).map(Some)
         }
         ValueTest::Like(pattern) if pattern.is_prefix_only() => {
             let prefix = pattern.prefix().unwrap_or_default();
-            filled(len, |out| compare::strings_start_with(strings, prefix, out)).map(Some)
+            fill_bitmap(len, |out| compare::strings_start_with(strings, prefix, out)).map(Some)
         }
         ValueTest::Like(pattern) => match pattern.exact() {
             Some(literal) => compared(Comparison::Equal, literal),

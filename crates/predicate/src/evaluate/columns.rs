@@ -13,41 +13,41 @@ use lath_kernels::compare::Comparison;
 use super::bytes::with_bytes;
 use super::{float, integer};
 use crate::error::{Error, Result};
-use crate::place::{NANOS_PER_DAY, nanos_per};
+use crate::moment::{NANOS_PER_DAY, nanos_per};
 use crate::type_name::data_type_name;
 use crate::value::compare_floats;
 
 /// `left op right` for each row; null where either is.
 pub(super) fn compare(left: &ArrayRef, op: Comparison, right: &ArrayRef) -> Result<BooleanArray> {
-    let (left, right) = (unpacked(left)?, unpacked(right)?);
+    let (left, right) = (without_dictionary(left)?, without_dictionary(right)?);
     let nulls = NullBuffer::union(left.logical_nulls().as_ref(), right.logical_nulls().as_ref());
-    if let Some(truths) = integer::compare_alike(&left, op, &right)? {
+    if let Some(truths) = integer::compare_same_type(&left, op, &right)? {
         return Ok(BooleanArray::new(truths, nulls));
     }
-    if let Some(truths) = float::compare_alike(&left, op, &right)? {
+    if let Some(truths) = float::compare_same_type(&left, op, &right)? {
         return Ok(BooleanArray::new(truths, nulls));
     }
     let truths = match (left.data_type(), right.data_type()) {
         (DataType::Boolean, DataType::Boolean) => {
             let (left, right) = (left.as_boolean(), right.as_boolean());
-            each(left.len(), op, |row| left.value(row).cmp(&right.value(row)))
+            compare_rows(left.len(), op, |row| left.value(row).cmp(&right.value(row)))
         }
         (a, b) if a.is_floating() && b.is_floating() => {
             let (left, right) = (floats(&left), floats(&right));
-            each(left.len(), op, |row| compare_floats(left[row], right[row]))
+            compare_rows(left.len(), op, |row| compare_floats(left[row], right[row]))
         }
         (a, b) if is_bytes(a) && is_bytes(b) => compare_bytes(&left, op, &right).ok_or_else(|| mismatch(a, b))?,
         (a, b) if a.is_floating() => {
             let (floats, exact) = (floats(&left), Exact::new(&right).ok_or_else(|| mismatch(a, b))?);
-            each(left.len(), op, |row| exact.compare_float(row, floats[row]).reverse())
+            compare_rows(left.len(), op, |row| exact.compare_float(row, floats[row]).reverse())
         }
         (a, b) if b.is_floating() => {
             let (exact, floats) = (Exact::new(&left).ok_or_else(|| mismatch(a, b))?, floats(&right));
-            each(left.len(), op, |row| exact.compare_float(row, floats[row]))
+            compare_rows(left.len(), op, |row| exact.compare_float(row, floats[row]))
         }
         (a, b) => {
             let (Some(left), Some(right)) = (Exact::new(&left), Exact::new(&right)) else { return Err(mismatch(a, b)) };
-            each(left.values.len(), op, |row| left.compare(row, &right, row))
+            compare_rows(left.values.len(), op, |row| left.compare(row, &right, row))
         }
     };
     Ok(BooleanArray::new(truths, nulls))
@@ -57,14 +57,14 @@ fn mismatch(left: &DataType, right: &DataType) -> Error {
     Error::mismatch(format!("{} cannot be compared with {}", data_type_name(left), data_type_name(right)))
 }
 
-fn unpacked(array: &ArrayRef) -> Result<ArrayRef> {
+fn without_dictionary(array: &ArrayRef) -> Result<ArrayRef> {
     match array.data_type() {
         DataType::Dictionary(_, value) => Ok(cast(array, value)?),
         _ => Ok(ArrayRef::clone(array)),
     }
 }
 
-fn each(len: usize, op: Comparison, order: impl Fn(usize) -> Ordering) -> BooleanBuffer {
+fn compare_rows(len: usize, op: Comparison, order: impl Fn(usize) -> Ordering) -> BooleanBuffer {
     BooleanBuffer::collect_bool(len, |row| op.holds(order(row)))
 }
 
@@ -73,7 +73,7 @@ fn is_bytes(data_type: &DataType) -> bool {
 }
 
 fn compare_bytes(left: &dyn Array, op: Comparison, right: &dyn Array) -> Option<BooleanBuffer> {
-    with_bytes!(left, a => with_bytes!(right, b => Some(each(left.len(), op, |row| a(row).cmp(b(row))))))
+    with_bytes!(left, a => with_bytes!(right, b => Some(compare_rows(left.len(), op, |row| a(row).cmp(b(row))))))
 }
 
 fn floats(array: &dyn Array) -> Vec<f64> {
@@ -114,7 +114,7 @@ impl Exact {
             | DataType::Duration(unit) => Unit::Nanos(nanos_per(*unit)),
             _ => Unit::Scale(0),
         };
-        Some(Self { values: integer::widened(array)?, unit })
+        Some(Self { values: integer::as_i256(array)?, unit })
     }
 
     fn compare(&self, row: usize, other: &Self, other_row: usize) -> Ordering {

@@ -9,8 +9,7 @@ use arrow_buffer::BooleanBuffer;
 use arrow_schema::DataType;
 use lath_kernels::compare::{self, Comparison, Number};
 
-use super::bitmap::{among, filled};
-use super::bits;
+use super::bitmap::{fill_bitmap, find_in_set, uniform};
 use crate::error::Result;
 use crate::test::ValueTest;
 use crate::value::Value;
@@ -22,20 +21,20 @@ pub(super) fn test(test: &ValueTest, array: &dyn Array) -> Result<Option<Boolean
             // Exactly the same numbers, made wider.
             let values: Vec<f32> =
                 array.as_primitive::<Float16Type>().values().iter().map(|&value| value.into()).collect();
-            of(test, &values, narrowed)
+            test_slice(test, &values, narrowed)
         }
-        DataType::Float32 => of(test, array.as_primitive::<Float32Type>().values(), narrowed),
-        DataType::Float64 => of(test, array.as_primitive::<Float64Type>().values(), Literal::Is),
+        DataType::Float32 => test_slice(test, array.as_primitive::<Float32Type>().values(), narrowed),
+        DataType::Float64 => test_slice(test, array.as_primitive::<Float64Type>().values(), Literal::Is),
         _ => Ok(None),
     }
 }
 
 /// Compares two arrays of one type and length; `None` for others.
-pub(super) fn compare_alike(left: &dyn Array, op: Comparison, right: &dyn Array) -> Result<Option<BooleanBuffer>> {
+pub(super) fn compare_same_type(left: &dyn Array, op: Comparison, right: &dyn Array) -> Result<Option<BooleanBuffer>> {
     macro_rules! slices {
         ($t:ty) => {{
             let (left, right) = (left.as_primitive::<$t>().values(), right.as_primitive::<$t>().values());
-            filled(left.len(), |out| compare::compare_slices(left, op, right, out)).map(Some)
+            fill_bitmap(left.len(), |out| compare::compare_slices(left, op, right, out)).map(Some)
         }};
     }
     match (left.data_type(), right.data_type()) {
@@ -73,27 +72,31 @@ fn narrowed(literal: f64) -> Literal<f32> {
     }
 }
 
-fn of<T: Number>(test: &ValueTest, values: &[T], place: fn(f64) -> Literal<T>) -> Result<Option<BooleanBuffer>> {
+fn test_slice<T: Number>(
+    test: &ValueTest,
+    values: &[T],
+    place: fn(f64) -> Literal<T>,
+) -> Result<Option<BooleanBuffer>> {
     let len = values.len();
     Ok(Some(match test {
         ValueTest::Compare(op, Value::Float(literal)) => match (place(*literal), op) {
-            (Literal::Is(literal), op) => filled(len, |out| compare::compare(values, *op, literal, out))?,
+            (Literal::Is(literal), op) => fill_bitmap(len, |out| compare::compare(values, *op, literal, out))?,
             (Literal::JustAbove(below), Comparison::Less | Comparison::LessOrEqual) => {
-                filled(len, |out| compare::compare(values, Comparison::LessOrEqual, below, out))?
+                fill_bitmap(len, |out| compare::compare(values, Comparison::LessOrEqual, below, out))?
             }
             (Literal::JustAbove(below), Comparison::Greater | Comparison::GreaterOrEqual) => {
-                filled(len, |out| compare::compare(values, Comparison::Greater, below, out))?
+                fill_bitmap(len, |out| compare::compare(values, Comparison::Greater, below, out))?
             }
-            (Literal::JustAbove(_), op) => bits(*op == Comparison::NotEqual, len),
+            (Literal::JustAbove(_), op) => uniform(*op == Comparison::NotEqual, len),
         },
         ValueTest::Between(low, high) => {
             let at_least = ValueTest::Compare(Comparison::GreaterOrEqual, low.clone());
             let at_most = ValueTest::Compare(Comparison::LessOrEqual, high.clone());
             match (place_of(low, place), place_of(high, place)) {
                 (Some(Literal::Is(low)), Some(Literal::Is(high))) => {
-                    filled(len, |out| compare::between(values, low, high, out))?
+                    fill_bitmap(len, |out| compare::between(values, low, high, out))?
                 }
-                _ => match (of(&at_least, values, place)?, of(&at_most, values, place)?) {
+                _ => match (test_slice(&at_least, values, place)?, test_slice(&at_most, values, place)?) {
                     (Some(at_least), Some(at_most)) => &at_least & &at_most,
                     _ => return Ok(None),
                 },
@@ -108,7 +111,7 @@ fn of<T: Number>(test: &ValueTest, values: &[T], place: fn(f64) -> Literal<T>) -
                     |value| if let Some(Literal::Is(value)) = place_of(value, place) { Some(value) } else { None },
                 )
                 .collect();
-            among(values, &list)?
+            find_in_set(values, &list)?
         }
         _ => return Ok(None),
     }))

@@ -13,7 +13,7 @@ use arrow_buffer::{BooleanBuffer, i256};
 use arrow_schema::{DataType, TimeUnit};
 use lath_kernels::compare::{self, Comparison};
 
-use super::bitmap::{among, filled};
+use super::bitmap::{fill_bitmap, find_in_set};
 use crate::error::Result;
 use crate::test::ValueTest;
 use crate::value::Value;
@@ -43,19 +43,19 @@ macro_rules! integer {
             }
 
             fn compare(values: &[Self], op: Comparison, literal: Self) -> Result<BooleanBuffer> {
-                filled(values.len(), |out| compare::compare(values, op, literal, out))
+                fill_bitmap(values.len(), |out| compare::compare(values, op, literal, out))
             }
 
             fn between(values: &[Self], low: Self, high: Self) -> Result<BooleanBuffer> {
-                filled(values.len(), |out| compare::between(values, low, high, out))
+                fill_bitmap(values.len(), |out| compare::between(values, low, high, out))
             }
 
             fn any_of(values: &[Self], set: &[Self]) -> Result<BooleanBuffer> {
-                among(values, set)
+                find_in_set(values, set)
             }
 
             fn compare_slices(left: &[Self], op: Comparison, right: &[Self]) -> Result<BooleanBuffer> {
-                filled(left.len(), |out| compare::compare_slices(left, op, right, out))
+                fill_bitmap(left.len(), |out| compare::compare_slices(left, op, right, out))
             }
         }
     )*};
@@ -76,15 +76,15 @@ impl Integer for i256 {
     }
 
     fn compare(values: &[Self], op: Comparison, literal: Self) -> Result<BooleanBuffer> {
-        Ok(each(values, |value| op.holds(value.cmp(&literal))))
+        Ok(collect_bits(values, |value| op.holds(value.cmp(&literal))))
     }
 
     fn between(values: &[Self], low: Self, high: Self) -> Result<BooleanBuffer> {
-        Ok(each(values, |value| (low <= value) & (value <= high)))
+        Ok(collect_bits(values, |value| (low <= value) & (value <= high)))
     }
 
     fn any_of(values: &[Self], set: &[Self]) -> Result<BooleanBuffer> {
-        Ok(each(values, |value| set.binary_search(&value).is_ok()))
+        Ok(collect_bits(values, |value| set.binary_search(&value).is_ok()))
     }
 
     fn compare_slices(left: &[Self], op: Comparison, right: &[Self]) -> Result<BooleanBuffer> {
@@ -136,19 +136,19 @@ macro_rules! with_integers {
 
 /// `None` if the test is not one of integers, or these are none.
 pub(super) fn test(test: &ValueTest, array: &dyn Array) -> Result<Option<BooleanBuffer>> {
-    with_integers!(array => values; of(test, values)).unwrap_or(Ok(None))
+    with_integers!(array => values; test_slice(test, values)).unwrap_or(Ok(None))
 }
 
 /// Compares two arrays of one type and length; `None` for others.
-pub(super) fn compare_alike(left: &dyn Array, op: Comparison, right: &dyn Array) -> Result<Option<BooleanBuffer>> {
+pub(super) fn compare_same_type(left: &dyn Array, op: Comparison, right: &dyn Array) -> Result<Option<BooleanBuffer>> {
     if left.data_type() != right.data_type() || left.len() != right.len() {
         return Ok(None);
     }
     with_integers!(left => left, right => right; Integer::compare_slices(left, op, right)).transpose()
 }
 
-/// The values of an array of integers, widened.
-pub(super) fn widened(array: &dyn Array) -> Option<Vec<i256>> {
+/// The values of an array of integers, as_i256.
+pub(super) fn as_i256(array: &dyn Array) -> Option<Vec<i256>> {
     let widen = |value: Value| i256::from_value(&value);
     with_integers!(array => values; values.iter().map(|&value| widen(value.into_value())).collect::<Option<_>>())?
 }
@@ -158,7 +158,7 @@ pub(crate) fn integer_at(array: &dyn Array, index: usize) -> Option<Value> {
     with_integers!(array => values; values[index].into_value())
 }
 
-fn of<T: Integer>(test: &ValueTest, values: &[T]) -> Result<Option<BooleanBuffer>> {
+fn test_slice<T: Integer>(test: &ValueTest, values: &[T]) -> Result<Option<BooleanBuffer>> {
     Ok(match test {
         ValueTest::Compare(op, literal) => match T::from_value(literal) {
             Some(literal) => Some(T::compare(values, *op, literal)?),
@@ -177,6 +177,6 @@ fn of<T: Integer>(test: &ValueTest, values: &[T]) -> Result<Option<BooleanBuffer
 }
 
 #[inline]
-fn each<T: Copy>(values: &[T], holds: impl Fn(T) -> bool) -> BooleanBuffer {
+fn collect_bits<T: Copy>(values: &[T], holds: impl Fn(T) -> bool) -> BooleanBuffer {
     BooleanBuffer::collect_bool(values.len(), |index| holds(values[index]))
 }

@@ -4,34 +4,27 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, BooleanArray, OffsetSizeTrait};
 use arrow_buffer::BooleanBuffer;
 use arrow_schema::DataType;
-use lath_kernels::compare::Comparison;
 
-use super::{is, test_values};
 use crate::error::{Error, Result};
-use crate::test::ValueTest;
-use crate::value::Value;
 
-/// Whether each list of `array` has `element`; elements that are null are passed over.
-pub(super) fn contains(array: &dyn Array, element: &Value) -> Result<BooleanArray> {
-    let test = ValueTest::Compare(Comparison::Equal, element.clone());
-    // Where the elements that are equal stand.
-    let found = |elements: &dyn Array| Ok::<_, Error>(is(&test_values(&test, elements)?, Some(true)).into_parts().0);
+/// Whether each list of `array` has an element for which `found`, given the elements of all lists, has a bit set.
+pub(super) fn contains(array: &dyn Array, found: impl Fn(&dyn Array) -> Result<BooleanBuffer>) -> Result<BooleanArray> {
     let truths = match array.data_type() {
         DataType::List(_) => {
             let list = array.as_list::<i32>();
-            within(list.offsets(), &found(list.values())?)
+            any_in_offsets(list.offsets(), &found(list.values())?)
         }
         DataType::LargeList(_) => {
             let list = array.as_list::<i64>();
-            within(list.offsets(), &found(list.values())?)
+            any_in_offsets(list.offsets(), &found(list.values())?)
         }
         DataType::ListView(_) => {
             let list = array.as_list_view::<i32>();
-            within_views(list.offsets(), list.sizes(), &found(list.values())?)
+            any_in_views(list.offsets(), list.sizes(), &found(list.values())?)
         }
         DataType::LargeListView(_) => {
             let list = array.as_list_view::<i64>();
-            within_views(list.offsets(), list.sizes(), &found(list.values())?)
+            any_in_views(list.offsets(), list.sizes(), &found(list.values())?)
         }
         DataType::FixedSizeList(..) => {
             let list = array.as_fixed_size_list();
@@ -43,12 +36,12 @@ pub(super) fn contains(array: &dyn Array, element: &Value) -> Result<BooleanArra
     Ok(BooleanArray::new(truths, array.logical_nulls()))
 }
 
-fn within<O: OffsetSizeTrait>(offsets: &[O], found: &BooleanBuffer) -> BooleanBuffer {
+fn any_in_offsets<O: OffsetSizeTrait>(offsets: &[O], found: &BooleanBuffer) -> BooleanBuffer {
     let len = offsets.len().saturating_sub(1);
     BooleanBuffer::collect_bool(len, |row| any(found, offsets[row].as_usize(), offsets[row + 1].as_usize()))
 }
 
-fn within_views<O: OffsetSizeTrait>(offsets: &[O], sizes: &[O], found: &BooleanBuffer) -> BooleanBuffer {
+fn any_in_views<O: OffsetSizeTrait>(offsets: &[O], sizes: &[O], found: &BooleanBuffer) -> BooleanBuffer {
     BooleanBuffer::collect_bool(offsets.len(), |row| {
         let start = offsets[row].as_usize();
         any(found, start, start + sizes[row].as_usize())

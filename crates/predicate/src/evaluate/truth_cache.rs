@@ -10,13 +10,12 @@ use arrow_buffer::{BooleanBuffer, NullBuffer};
 use arrow_schema::DataType;
 use lath_kernels::compare::{self, Truth};
 
-use super::bitmap::filled;
-use super::test_values;
+use super::bitmap::fill_bitmap;
 use crate::error::Result;
 use crate::test::ValueTest;
 
-/// Most dictionaries that are remembered; a column chunk has one, and threads decode several chunks at a time.
-const MOST_ENTRIES: usize = 64;
+/// Maximum number of dictionaries that are remembered. A column chunk has one, and threads decode several chunks at a time.
+const MAX_ENTRIES: usize = 64;
 
 /// The truths of the dictionaries that have been seen. Clones share them.
 #[derive(Debug, Clone, Default)]
@@ -33,31 +32,41 @@ struct Entry {
 }
 
 impl TruthCache {
-    /// The test of the values of a dictionary array.
-    pub(super) fn test_dictionary(&self, test: &ValueTest, array: &dyn Array) -> Result<BooleanArray> {
+    /// The test of the values of a dictionary array. `test_values` tests those of an array that is no dictionary.
+    pub(super) fn test_dictionary(
+        &self,
+        test: &ValueTest,
+        array: &dyn Array,
+        test_values: fn(&ValueTest, &dyn Array) -> Result<BooleanArray>,
+    ) -> Result<BooleanArray> {
         let dictionary = array.as_any_dictionary();
-        let truths = self.truths(test, dictionary.values())?;
+        let truths = self.truths(test, dictionary.values(), test_values)?;
         if truths.is_empty() {
             return Ok(BooleanArray::new_null(array.len()));
         }
         let codes = codes(dictionary.keys());
-        let bits = mapped(&codes, truths.values(), dictionary)?;
+        let bits = bits_of_codes(&codes, truths.values(), dictionary)?;
         // A value of the dictionary may itself be null.
-        let of_values = match truths.nulls() {
-            Some(nulls) => Some(NullBuffer::new(mapped(&codes, nulls.inner(), dictionary)?)),
+        let entry_nulls = match truths.nulls() {
+            Some(nulls) => Some(NullBuffer::new(bits_of_codes(&codes, nulls.inner(), dictionary)?)),
             None => None,
         };
-        Ok(BooleanArray::new(bits, NullBuffer::union(dictionary.keys().nulls(), of_values.as_ref())))
+        Ok(BooleanArray::new(bits, NullBuffer::union(dictionary.keys().nulls(), entry_nulls.as_ref())))
     }
 
-    fn truths(&self, test: &ValueTest, values: &ArrayRef) -> Result<Arc<BooleanArray>> {
+    fn truths(
+        &self,
+        test: &ValueTest,
+        values: &ArrayRef,
+        test_values: fn(&ValueTest, &dyn Array) -> Result<BooleanArray>,
+    ) -> Result<Arc<BooleanArray>> {
         let known = |entry: &&Entry| Arc::ptr_eq(&entry.values, values) && entry.test == *test;
         if let Some(entry) = self.lock().iter().find(known) {
             return Ok(Arc::clone(&entry.truths));
         }
         let truths = Arc::new(test_values(test, values)?);
         let mut entries = self.lock();
-        if entries.len() >= MOST_ENTRIES {
+        if entries.len() >= MAX_ENTRIES {
             entries.remove(0);
         }
         entries.push(Entry { values: Arc::clone(values), test: test.clone(), truths: Arc::clone(&truths) });
@@ -88,11 +97,11 @@ fn codes(keys: &dyn Array) -> Cow<'_, [u32]> {
     }
 }
 
-/// The bit of each row's entry, of nulls any.
-fn mapped(codes: &[u32], entries: &BooleanBuffer, dictionary: &dyn AnyDictionaryArray) -> Result<BooleanBuffer> {
+/// The bit of the entry of each row; of a null, any bit.
+fn bits_of_codes(codes: &[u32], entries: &BooleanBuffer, dictionary: &dyn AnyDictionaryArray) -> Result<BooleanBuffer> {
     let words: Vec<u64> = entries.bit_chunks().iter_padded().collect();
     let truth = Truth::new(&words, entries.len())?;
-    match filled(codes.len(), |out| compare::codes(codes, truth, out)) {
+    match fill_bitmap(codes.len(), |out| compare::codes(codes, truth, out)) {
         // Where there is a null, a key may name no entry.
         Err(_) if dictionary.keys().null_count() > 0 => {
             let codes = dictionary.normalized_keys();

@@ -6,17 +6,18 @@
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan};
 
+use super::position::at;
 use crate::error::Error;
 
-/// Most conditions that AND and OR join, those around parentheses included. A tree of so many takes half a megabyte of the
+/// Maximum number of conditions that AND and OR join, those around parentheses included. A tree of so many takes half a megabyte of the
 /// stack to drop (105 bytes a level; 300 where nothing is optimised).
-pub(super) const MOST_CONDITIONS: usize = 5000;
+pub(super) const MAX_CONDITIONS: usize = 5000;
 
-/// Most words and signs of one condition outside the parentheses in it, those around it included.
-const LONGEST_CONDITION: usize = 1000;
+/// Maximum number of words and signs of one condition outside the parentheses in it, those around it included.
+const MAX_CONDITION_TOKENS: usize = 1000;
 
-/// Parentheses, casts, NOT and the like nest at most so deep: a level takes the parser 6 KiB of the stack.
-pub(super) const DEEPEST: usize = 200;
+/// Maximum nesting of parentheses, casts, NOT and the like: a level takes the parser 6 KiB of the stack.
+pub(super) const MAX_DEPTH: usize = 200;
 
 /// What stands between two parentheses, as far as it has been read.
 #[derive(Default)]
@@ -63,14 +64,14 @@ pub(super) fn check(tokens: &[TokenWithSpan]) -> Result<(), Error> {
                 len += 1;
             }
         }
-        if joined >= MOST_CONDITIONS {
+        if joined >= MAX_CONDITIONS {
             return Err(too_many(Some(span.start)));
         }
-        if len > LONGEST_CONDITION {
-            let at = super::at(span.start);
+        if len > MAX_CONDITION_TOKENS {
+            let at = at(span.start);
             return Err(Error::Limit {
-                what: format!("a condition has more than {LONGEST_CONDITION} words and signs{at}"),
-                limit: LONGEST_CONDITION,
+                what: format!("a condition has more than {MAX_CONDITION_TOKENS} words and signs{at}"),
+                limit: MAX_CONDITION_TOKENS,
             });
         }
     }
@@ -79,11 +80,16 @@ pub(super) fn check(tokens: &[TokenWithSpan]) -> Result<(), Error> {
 
 /// The error for too many conditions.
 pub(super) fn too_many(location: Option<Location>) -> Error {
-    let at = location.map(super::at).unwrap_or_default();
+    let at = location.map(at).unwrap_or_default();
     Error::Limit {
         what: format!(
-            "AND and OR join more than {MOST_CONDITIONS} conditions{at}; write column IN (…) for many values of one column"
+            "AND and OR join more than {MAX_CONDITIONS} conditions{at}; write column IN (…) for many values of one column"
         ),
-        limit: MOST_CONDITIONS,
+        limit: MAX_CONDITIONS,
     }
+}
+
+/// The error for an expression that nests too deep.
+pub(super) fn too_deep() -> Error {
+    Error::Limit { what: format!("the expression nests more than {MAX_DEPTH} levels deep"), limit: MAX_DEPTH }
 }

@@ -6,10 +6,11 @@ use sqlparser::ast::{
 };
 
 use super::operand::operand;
-use super::{Result, at, escape_pattern};
+use super::position::at;
+use crate::pattern::with_backslash_escapes;
 use crate::syntax::{Condition, Literal, Operand};
 
-pub(super) fn condition(expr: &Expr) -> Result<Condition> {
+pub(super) fn condition(expr: &Expr) -> Result<Condition, String> {
     Ok(match expr {
         Expr::Nested(inner) => condition(inner)?,
         Expr::BinaryOp { op: BinaryOperator::And, .. } => Condition::And(chain(expr, &BinaryOperator::And)?),
@@ -20,12 +21,12 @@ pub(super) fn condition(expr: &Expr) -> Result<Condition> {
         Expr::UnaryOp { op: UnaryOperator::Not, expr } => Condition::Not(Box::new(condition(expr)?)),
         Expr::IsNull(inner) => is_null(inner)?,
         Expr::IsNotNull(inner) => negated(true, is_null(inner)?),
-        Expr::IsTrue(inner) => is(inner, Some(true))?,
-        Expr::IsNotTrue(inner) => negated(true, is(inner, Some(true))?),
-        Expr::IsFalse(inner) => is(inner, Some(false))?,
-        Expr::IsNotFalse(inner) => negated(true, is(inner, Some(false))?),
-        Expr::IsUnknown(inner) => is(inner, None)?,
-        Expr::IsNotUnknown(inner) => negated(true, is(inner, None)?),
+        Expr::IsTrue(inner) => is_truth(inner, Some(true))?,
+        Expr::IsNotTrue(inner) => negated(true, is_truth(inner, Some(true))?),
+        Expr::IsFalse(inner) => is_truth(inner, Some(false))?,
+        Expr::IsNotFalse(inner) => negated(true, is_truth(inner, Some(false))?),
+        Expr::IsUnknown(inner) => is_truth(inner, None)?,
+        Expr::IsNotUnknown(inner) => negated(true, is_truth(inner, None)?),
         Expr::IsDistinctFrom(left, right) => negated(true, Condition::Same(operand(left)?, operand(right)?)),
         Expr::IsNotDistinctFrom(left, right) => Condition::Same(operand(left)?, operand(right)?),
         Expr::Between { expr, negated: not, low, high } => {
@@ -54,7 +55,7 @@ pub(super) fn condition(expr: &Expr) -> Result<Condition> {
 }
 
 /// The conditions that one operator joins. Chains lean to the left, so they are followed without recursion.
-fn chain(mut expr: &Expr, operator: &BinaryOperator) -> Result<Vec<Condition>> {
+fn chain(mut expr: &Expr, operator: &BinaryOperator) -> Result<Vec<Condition>, String> {
     let mut links = Vec::new();
     while let Expr::BinaryOp { left, op, right } = expr
         && op == operator
@@ -71,14 +72,14 @@ fn negated(not: bool, condition: Condition) -> Condition {
 }
 
 /// The null of a condition is its third truth value.
-fn is_null(inner: &Expr) -> Result<Condition> {
+fn is_null(inner: &Expr) -> Result<Condition, String> {
     Ok(match condition(inner)? {
         Condition::Truth(operand) => Condition::IsNull(operand),
         condition => Condition::Is(Box::new(condition), None),
     })
 }
 
-fn is(inner: &Expr, truth: Option<bool>) -> Result<Condition> {
+fn is_truth(inner: &Expr, truth: Option<bool>) -> Result<Condition, String> {
     Ok(Condition::Is(Box::new(condition(inner)?), truth))
 }
 
@@ -95,8 +96,8 @@ fn between(value: Operand, low: Operand, high: Operand) -> Condition {
 }
 
 /// A list of literals stays one; a list with columns in it is as many comparisons.
-fn in_list(value: Operand, items: &[Expr]) -> Result<Condition> {
-    let items: Vec<Operand> = items.iter().map(operand).collect::<Result<_>>()?;
+fn in_list(value: Operand, items: &[Expr]) -> Result<Condition, String> {
+    let items: Vec<Operand> = items.iter().map(operand).collect::<Result<_, _>>()?;
     let is_literal = |operand: &Operand| matches!(operand, Operand::Literal(_));
     if is_literal(&value) || !items.iter().all(is_literal) {
         let equal = |right| Condition::Compare { left: value.clone(), op: Comparison::Equal, right };
@@ -116,7 +117,7 @@ fn in_list(value: Operand, items: &[Expr]) -> Result<Condition> {
 }
 
 /// `list_contains(list, element)`, by any of its names; the dialect reads no other function.
-fn contains(function: &Function) -> Result<Condition> {
+fn contains(function: &Function) -> Result<Condition, String> {
     let Function { name, args, .. } = function;
     let arguments = if let FunctionArguments::List(list) = args { &*list.args } else { &[] };
     let [FunctionArg::Unnamed(FunctionArgExpr::Expr(list)), FunctionArg::Unnamed(FunctionArgExpr::Expr(element))] =
@@ -130,7 +131,7 @@ fn contains(function: &Function) -> Result<Condition> {
     }
 }
 
-fn comparison(op: &BinaryOperator, right: &Expr) -> Result<Comparison> {
+fn comparison(op: &BinaryOperator, right: &Expr) -> Result<Comparison, String> {
     Ok(match op {
         BinaryOperator::Eq => Comparison::Equal,
         BinaryOperator::NotEq => Comparison::NotEqual,
@@ -145,7 +146,7 @@ fn comparison(op: &BinaryOperator, right: &Expr) -> Result<Comparison> {
     })
 }
 
-fn like(expr: &Expr, pattern: &Expr, escape: Option<&Expr>, ignore_case: bool) -> Result<Condition> {
+fn like(expr: &Expr, pattern: &Expr, escape: Option<&Expr>, ignore_case: bool) -> Result<Condition, String> {
     let pattern = match operand(pattern)? {
         Operand::Literal(Literal::String(text)) => text,
         other => return Err(format!("LIKE needs a pattern in quotes, not {other}{}", at(pattern.span().start))),
@@ -158,5 +159,5 @@ fn like(expr: &Expr, pattern: &Expr, escape: Option<&Expr>, ignore_case: bool) -
         },
         Some(_) => return Err("ESCAPE needs one character in quotes".to_owned()),
     };
-    Ok(Condition::Like { operand: operand(expr)?, pattern: escape_pattern(&pattern, escape)?, ignore_case })
+    Ok(Condition::Like { operand: operand(expr)?, pattern: with_backslash_escapes(&pattern, escape)?, ignore_case })
 }

@@ -9,6 +9,7 @@ use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
+use super::position::at;
 use crate::sql_type;
 
 /// Words that are part of conditions. A column of such a name needs quotes; one of any other name does not.
@@ -18,15 +19,15 @@ const RESERVED: [&str; 12] =
 /// The names of the one function that there is.
 pub(super) const CONTAINS: [&str; 4] = ["LIST_CONTAINS", "ARRAY_CONTAINS", "LIST_HAS", "ARRAY_HAS"];
 
-/// Conditions as this library reads them.
+/// ConditionDialect as this library reads them.
 ///
 /// What starts with a word or a parenthesis is read here, so that every word but a few may be a column, and nothing is tried
 /// twice: the parser's own way tries a word as a type, as a keyword and as a name, and looks for queries, whose nesting
 /// takes much more of the stack. So nothing of queries is ever parsed.
 #[derive(Debug)]
-pub(super) struct Conditions;
+pub(super) struct ConditionDialect;
 
-impl Dialect for Conditions {
+impl Dialect for ConditionDialect {
     fn is_identifier_start(&self, c: char) -> bool {
         c.is_alphabetic() || c == '_'
     }
@@ -143,10 +144,10 @@ fn starting_with(word: &Word, parser: &mut Parser) -> Result<Expr, ParserError> 
     match upper.as_str() {
         "NOT" => {
             parser.advance_token();
-            let expr = Box::new(parser.parse_subexpr(Conditions.prec_value(Precedence::UnaryNot))?);
+            let expr = Box::new(parser.parse_subexpr(ConditionDialect.prec_value(Precedence::UnaryNot))?);
             return Ok(Expr::UnaryOp { op: UnaryOperator::Not, expr });
         }
-        "SELECT" | "CASE" | "EXISTS" => return Err(said(format!("{upper} is not supported"), span)),
+        "SELECT" | "CASE" | "EXISTS" => return Err(error_at(format!("{upper} is not supported"), span)),
         reserved if RESERVED.contains(&reserved) => {
             return parser.expected("a column or a literal", parser.peek_token());
         }
@@ -173,7 +174,7 @@ fn starting_with(word: &Word, parser: &mut Parser) -> Result<Expr, ParserError> 
         "CAST" => parser.parse_cast_expr(CastKind::Cast),
         "TRY_CAST" => parser.parse_cast_expr(CastKind::TryCast),
         function if CONTAINS.contains(&function) => Ok(Expr::Function(call(name, items(parser)?))),
-        _ => Err(said(format!("functions such as {} are not supported", word.value), span)),
+        _ => Err(error_at(format!("functions such as {} are not supported", word.value), span)),
     }
 }
 
@@ -182,7 +183,7 @@ fn typed_literal(word: &str, parser: &mut Parser) -> Result<Expr, ParserError> {
     let data_type = parser.parse_data_type()?;
     let found = parser.next_token();
     let Token::SingleQuotedString(text) = found.token else {
-        return Err(said(format!("{word} needs a string in single quotes after it"), found.span));
+        return Err(error_at(format!("{word} needs a string in single quotes after it"), found.span));
     };
     let value = Value::SingleQuotedString(text).with_span(found.span);
     Ok(Expr::TypedString(TypedString { data_type, value, uses_odbc_syntax: false }))
@@ -211,7 +212,7 @@ fn items(parser: &mut Parser) -> Result<Vec<Expr>, ParserError> {
     parser.expect_token(&Token::LParen)?;
     if is_keyword(parser.peek_token_ref(), Keyword::SELECT) {
         let span = parser.peek_token_ref().span;
-        return Err(said("subqueries are not supported; write a list of literals".to_owned(), span));
+        return Err(error_at("subqueries are not supported; write a list of literals".to_owned(), span));
     }
     let items = parser.parse_comma_separated0(Parser::parse_expr, Token::RParen)?;
     parser.expect_token(&Token::RParen)?;
@@ -232,7 +233,7 @@ fn call(name: Ident, arguments: Vec<Expr>) -> Function {
     }
 }
 
-/// An error in our own words.
-fn said(message: String, span: sqlparser::tokenizer::Span) -> ParserError {
-    ParserError::ParserError(format!("{message}{}", super::at(span.start)))
+/// An error with the place of what it is about.
+fn error_at(message: String, span: sqlparser::tokenizer::Span) -> ParserError {
+    ParserError::ParserError(format!("{message}{}", at(span.start)))
 }

@@ -4,18 +4,18 @@ use sqlparser::ast::{
     AccessExpr, CastKind, DataType, Expr, Ident, Spanned, Subscript, TypedString, UnaryOperator, Value,
 };
 
-use super::{Result, at};
+use super::position::at;
 use crate::moment;
 use crate::number::Number;
 use crate::sql_type::SqlType;
-use crate::syntax::{ColumnName, Literal, Name, Operand, Special, Step};
+use crate::syntax::{ColumnName, Literal, Name, Operand, SpecialFloat, Step};
 
-pub(super) fn operand(expr: &Expr) -> Result<Operand> {
+pub(super) fn operand(expr: &Expr) -> Result<Operand, String> {
     Ok(match expr {
         Expr::Nested(inner) => operand(inner)?,
         Expr::Identifier(ident) => Operand::Column(ColumnName { name: name(ident)?, steps: Vec::new() }),
         Expr::CompoundIdentifier(idents) => Operand::Column(column(idents)?),
-        Expr::CompoundFieldAccess { root, access_chain } => Operand::Column(within(root, access_chain)?),
+        Expr::CompoundFieldAccess { root, access_chain } => Operand::Column(nested_column(root, access_chain)?),
         Expr::Value(value) => Operand::Literal(literal(&value.value)?),
         Expr::TypedString(typed) => typed_literal(typed)?,
         Expr::Cast {
@@ -49,13 +49,13 @@ fn unsupported(expr: &Expr) -> String {
     format!("{kind} is not supported here{}; write a column or a literal", at(expr.span().start))
 }
 
-fn column(idents: &[Ident]) -> Result<ColumnName> {
+fn column(idents: &[Ident]) -> Result<ColumnName, String> {
     let (first, rest) = idents.split_first().ok_or("a column needs a name")?;
-    let steps = rest.iter().map(|ident| name(ident).map(Step::Field)).collect::<Result<_>>()?;
+    let steps = rest.iter().map(|ident| name(ident).map(Step::Field)).collect::<Result<_, _>>()?;
     Ok(ColumnName { name: name(first)?, steps })
 }
 
-fn name(ident: &Ident) -> Result<Name> {
+fn name(ident: &Ident) -> Result<Name, String> {
     if ident.quote_style == Some('\'') {
         let (text, at) = (&ident.value, at(ident.span.start));
         return Err(format!("'{text}' is a string, which is not supported as the name of a field{at}"));
@@ -64,7 +64,7 @@ fn name(ident: &Ident) -> Result<Name> {
 }
 
 /// A column with fields and keys after it.
-fn within(root: &Expr, chain: &[AccessExpr]) -> Result<ColumnName> {
+fn nested_column(root: &Expr, chain: &[AccessExpr]) -> Result<ColumnName, String> {
     let Operand::Column(mut column) = operand(root)? else {
         return Err(format!("only a column has something within it{}", at(root.span().start)));
     };
@@ -83,7 +83,7 @@ fn within(root: &Expr, chain: &[AccessExpr]) -> Result<ColumnName> {
     Ok(column)
 }
 
-fn literal(value: &Value) -> Result<Literal> {
+fn literal(value: &Value) -> Result<Literal, String> {
     Ok(match value {
         Value::Null => Literal::Null,
         Value::Boolean(truth) => Literal::Boolean(*truth),
@@ -100,12 +100,12 @@ fn literal(value: &Value) -> Result<Literal> {
     })
 }
 
-fn number(text: &str) -> Result<Number> {
+fn number(text: &str) -> Result<Number, String> {
     Number::parse(text).ok_or_else(|| format!("{text} is not a number that can be read"))
 }
 
 /// A type and a string.
-fn typed_literal(typed: &TypedString) -> Result<Operand> {
+fn typed_literal(typed: &TypedString) -> Result<Operand, String> {
     let Value::SingleQuotedString(text) = &typed.value.value else {
         return Err(format!("{} needs a string in single quotes after it", typed.data_type));
     };
@@ -129,7 +129,7 @@ fn typed_literal(typed: &TypedString) -> Result<Operand> {
             format!("UUID '{text}' is not a UUID; write 32 hexadecimal digits in groups of 8-4-4-4-12")
         })?),
         SqlType::Text => Literal::String(text.clone()),
-        to => match Special::parse(text).filter(|_| matches!(to, SqlType::Float { .. })) {
+        to => match SpecialFloat::parse(text).filter(|_| matches!(to, SqlType::Float { .. })) {
             Some(special) => Literal::Float(special),
             None => {
                 let operand = Box::new(Operand::Literal(Literal::String(text.clone())));
@@ -140,7 +140,7 @@ fn typed_literal(typed: &TypedString) -> Result<Operand> {
 }
 
 /// The type that the parser has read, by its name, its arguments and what it says of time zones.
-fn sql_type(data_type: &DataType) -> Result<SqlType> {
+fn sql_type(data_type: &DataType) -> Result<SqlType, String> {
     let text = data_type.to_string();
     let unknown = || format!("the type {text} is not supported");
     let (name, arguments, tail) = match text.split_once('(') {

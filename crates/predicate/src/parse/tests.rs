@@ -1,11 +1,13 @@
 //! What is read, and what is said of what cannot be.
 
+use super::bounds::MAX_CONDITIONS;
 use super::*;
+use crate::syntax::Operand;
 
 use crate::syntax::{ColumnName, Name};
 
 /// The condition, or the message of the error.
-fn parse(text: &str) -> Result<Condition> {
+fn parse(text: &str) -> Result<Condition, String> {
     super::parse(text).map_err(|error| error.to_string())
 }
 
@@ -31,25 +33,25 @@ fn words_of_sql_can_be_columns() {
 
 #[test]
 fn long_chains_and_lists_are_read() {
-    let chain = vec!["a = 1"; MOST_CONDITIONS].join(" OR ");
-    assert!(matches!(parse(&chain), Ok(Condition::Or(links)) if links.len() == MOST_CONDITIONS));
+    let chain = vec!["a = 1"; MAX_CONDITIONS].join(" OR ");
+    assert!(matches!(parse(&chain), Ok(Condition::Or(links)) if links.len() == MAX_CONDITIONS));
     let list = format!("a IN ({})", vec!["1"; 5000].join(","));
     assert!(matches!(parse(&list), Ok(Condition::In { list, .. }) if list.len() == 5000));
-    let ranges = vec!["a BETWEEN 1 AND 2"; MOST_CONDITIONS].join(" OR ");
-    assert!(matches!(parse(&ranges), Ok(Condition::Or(links)) if links.len() == MOST_CONDITIONS));
+    let ranges = vec!["a BETWEEN 1 AND 2"; MAX_CONDITIONS].join(" OR ");
+    assert!(matches!(parse(&ranges), Ok(Condition::Or(links)) if links.len() == MAX_CONDITIONS));
 }
 
 #[test]
 fn longer_chains_are_refused_with_what_to_write_instead() {
     let chain = |word: &str, count: usize| vec!["a = 1"; count].join(word);
     for text in [
-        chain(" OR ", MOST_CONDITIONS + 1),
+        chain(" OR ", MAX_CONDITIONS + 1),
         chain(" AND ", 100_000),
         // All the way down to the innermost counts.
         format!("{} OR ({})", chain(" OR ", 3000), chain(" OR ", 3000)),
         format!("{} OR )", chain(" OR ", 100_000)),
         // Becomes a chain.
-        format!("a IN ({})", vec!["b"; MOST_CONDITIONS + 1].join(",")),
+        format!("a IN ({})", vec!["b"; MAX_CONDITIONS + 1].join(",")),
     ] {
         let message = parse(&text).unwrap_err();
         assert!(message.contains("IN ("), "{message}");
@@ -310,12 +312,4 @@ fn nesting_without_end_is_refused() {
             assert!(parse(&types).is_err());
         }
     }
-}
-
-#[test]
-fn the_escape_character_of_like_is_the_one_that_was_chosen() {
-    assert_eq!(escape_pattern("50!%%", Some('!')), Ok("50\\%%".to_owned()));
-    assert_eq!(escape_pattern("a\\b_", None), Ok("a\\\\b_".to_owned()));
-    assert_eq!(escape_pattern("a\\_b", Some('\\')), Ok("a\\_b".to_owned()));
-    assert!(escape_pattern("a!", Some('!')).is_err());
 }
