@@ -44,29 +44,41 @@ enum BoundOperand {
 }
 
 impl Binder<'_> {
+    /// What recurses is here, with little on the stack, and what does not is in [`Self::single`].
     fn condition(&mut self, condition: &Condition) -> Result<Test, String> {
-        Ok(match condition {
-            Condition::And(conditions) => Test::All(self.conditions(conditions)?),
-            Condition::Or(conditions) => Test::Any(self.conditions(conditions)?),
-            Condition::Not(condition) => Test::Not(Box::new(self.condition(condition)?)),
-            Condition::Is(condition, truth) => Test::Is(Box::new(self.condition(condition)?), *truth),
-            Condition::IsNull(operand) => self.is_null(operand)?,
-            Condition::Truth(operand) => self.truth(operand)?,
-            Condition::Like { operand, pattern, ignore_case } => self.like(operand, pattern, *ignore_case)?,
+        match condition {
+            Condition::And(conditions) => self.conditions(conditions).map(Test::All),
+            Condition::Or(conditions) => self.conditions(conditions).map(Test::Any),
+            Condition::Not(condition) => self.boxed(condition).map(Test::Not),
+            Condition::Is(condition, truth) => self.boxed(condition).map(|test| Test::Is(test, *truth)),
+            single => self.single(single),
+        }
+    }
+
+    fn boxed(&mut self, condition: &Condition) -> Result<Box<Test>, String> {
+        self.condition(condition).map(Box::new)
+    }
+
+    fn single(&mut self, condition: &Condition) -> Result<Test, String> {
+        match condition {
+            Condition::IsNull(operand) => self.is_null(operand),
+            Condition::Truth(operand) => self.truth(operand),
+            Condition::Like { operand, pattern, ignore_case } => self.like(operand, pattern, *ignore_case),
             Condition::Compare { left, op, right } => {
                 let (left, right) = (self.operand(left)?, self.operand(right)?);
-                self.compare(left, *op, right)?
+                self.compare(left, *op, right)
             }
-            Condition::Between { operand, low, high } => self.between(operand, low, high)?,
-            Condition::In { operand, list } => self.in_list(operand, list)?,
+            Condition::Between { operand, low, high } => self.between(operand, low, high),
+            Condition::In { operand, list } => self.in_list(operand, list),
             Condition::Same(left, right) => {
                 let nulls = Test::All(vec![self.is_null(left)?, self.is_null(right)?]);
                 let (left, right) = (self.operand(left)?, self.operand(right)?);
                 let equal = self.compare(left, Comparison::Equal, right)?;
-                Test::Any(vec![Test::Is(Box::new(equal), Some(true)), nulls])
+                Ok(Test::Any(vec![Test::Is(Box::new(equal), Some(true)), nulls]))
             }
-            Condition::Contains { operand, element } => self.contains(operand, element)?,
-        })
+            Condition::Contains { operand, element } => self.contains(operand, element),
+            Condition::And(_) | Condition::Or(_) | Condition::Not(_) | Condition::Is(..) => self.condition(condition),
+        }
     }
 
     fn conditions(&mut self, conditions: &[Condition]) -> Result<Vec<Test>, String> {

@@ -1,7 +1,7 @@
 //! How large an expression may be, looked at before it is parsed.
 //!
-//! The parser makes a tree that leans to the left, one level for each operator, and the tree is dropped by recursion: what
-//! is read here bounds the depth, so that no text exhausts the stack.
+//! The parser recurses where an expression nests, and makes a tree that leans to the left, one level for each operator, which is
+//! dropped by recursion. What is read here bounds both, so that no text exhausts the stack.
 
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan};
@@ -9,15 +9,25 @@ use sqlparser::tokenizer::{Location, Token, TokenWithSpan};
 use super::position::at;
 use crate::error::Error;
 
-/// Maximum number of conditions that AND and OR join, those around parentheses included. A tree of so many takes half a megabyte of the
-/// stack to drop (105 bytes a level; 300 where nothing is optimised).
+/// Maximum number of conditions that AND and OR join, those around parentheses included. A tree of so many takes up to 415 KiB of
+/// the stack to drop.
 pub(super) const MAX_CONDITIONS: usize = 5000;
 
 /// Maximum number of words and signs of one condition outside the parentheses in it, those around it included.
 const MAX_CONDITION_TOKENS: usize = 1000;
 
-/// Maximum nesting of parentheses, casts, NOT and the like: a level takes the parser 6 KiB of the stack.
+/// Maximum nesting of parentheses, casts, NOT and the like.
 pub(super) const MAX_DEPTH: usize = 200;
+
+/// What a parenthesis takes of the stack where nothing is optimised: 55 KiB for a list of IN, 30 KiB for each of the parenthesis, an
+/// OR in it and an AND after that. Optimised it is a tenth of that.
+const PARENTHESIS_BYTES: usize = 128 << 10;
+
+/// What any other word or sign takes at most where nothing is optimised: 29 KiB for a sign before a number.
+const TOKEN_BYTES: usize = 32 << 10;
+
+/// What [`MAX_DEPTH`] levels take at most where nothing is optimised, and then [`MAX_CONDITION_TOKENS`] of operators that do not nest.
+const MAX_STACK_BYTES: usize = 16 << 20;
 
 /// What stands between two parentheses, as far as it has been read.
 #[derive(Default)]
@@ -28,10 +38,11 @@ struct Level {
     is_between: bool,
 }
 
-/// Refuses expressions that are too long for the parser.
-pub(super) fn check(tokens: &[TokenWithSpan]) -> Result<(), Error> {
+/// Refuses expressions that are too long for the parser, and returns the bytes of the stack that others need.
+pub(super) fn check(tokens: &[TokenWithSpan]) -> Result<usize, Error> {
     let (mut level, mut around) = (Level::default(), Vec::new());
     let (mut joined, mut len) = (0, 0);
+    let mut stack_bytes = 0;
     for TokenWithSpan { token, span } in tokens {
         match token {
             Token::Whitespace(_) => {}
@@ -74,8 +85,9 @@ pub(super) fn check(tokens: &[TokenWithSpan]) -> Result<(), Error> {
                 limit: MAX_CONDITION_TOKENS,
             });
         }
+        stack_bytes = stack_bytes.max(around.len() * PARENTHESIS_BYTES + len * TOKEN_BYTES);
     }
-    Ok(())
+    Ok(stack_bytes.min(MAX_STACK_BYTES))
 }
 
 /// The error for too many conditions.

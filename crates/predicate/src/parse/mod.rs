@@ -11,11 +11,12 @@ mod numbers;
 mod operand;
 mod position;
 mod size;
+mod stack;
 #[cfg(test)]
 mod tests;
 
 use sqlparser::parser::{Parser, ParserError};
-use sqlparser::tokenizer::{Token, Tokenizer};
+use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 
 use self::bounds::MAX_DEPTH;
 use self::dialect::ConditionDialect;
@@ -25,13 +26,15 @@ use crate::syntax::Condition;
 
 /// Reads what SQL allows after WHERE.
 pub(crate) fn parse(text: &str) -> Result<Condition, Error> {
-    let unreadable = |message: String| Error::Syntax { what: format!("cannot read the expression: {message}") };
-    let dialect = ConditionDialect;
-    let tokens = Tokenizer::new(&dialect, text).tokenize_with_location();
+    let tokens = Tokenizer::new(&ConditionDialect, text).tokenize_with_location();
     let tokens = tokens.map_err(|error| unreadable(reword(&error.to_string())))?;
     numbers::check(text, &tokens).map_err(unreadable)?;
-    bounds::check(&tokens)?;
-    let mut parser = Parser::new(&dialect).with_recursion_limit(MAX_DEPTH).with_tokens_with_locations(tokens);
+    let stack_bytes = bounds::check(&tokens)?;
+    stack::with_bytes(stack_bytes, || parse_tokens(tokens))?
+}
+
+fn parse_tokens(tokens: Vec<TokenWithSpan>) -> Result<Condition, Error> {
+    let mut parser = Parser::new(&ConditionDialect).with_recursion_limit(MAX_DEPTH).with_tokens_with_locations(tokens);
     let expr = parser.parse_expr().map_err(|error| match error {
         ParserError::RecursionLimitExceeded => bounds::too_deep(),
         ParserError::ParserError(message) | ParserError::TokenizerError(message) => unreadable(reword(&message)),
@@ -45,4 +48,8 @@ pub(crate) fn parse(text: &str) -> Result<Condition, Error> {
     let condition = condition::condition(&expr).map_err(Error::syntax)?;
     size::check(&condition)?;
     Ok(condition)
+}
+
+fn unreadable(message: String) -> Error {
+    Error::Syntax { what: format!("cannot read the expression: {message}") }
 }

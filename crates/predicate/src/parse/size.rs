@@ -33,7 +33,11 @@ impl Size {
         };
         match condition {
             Condition::And(conditions) | Condition::Or(conditions) => {
-                let sizes = conditions.iter().map(|condition| below(condition, 1));
+                let sizes = conditions.iter().enumerate().map(|(index, condition)| {
+                    // What follows the operator is a level, and so are the parentheses that it is printed in.
+                    let has_parentheses = matches!(condition, Condition::And(_) | Condition::Or(_));
+                    below(condition, usize::from(index > 0) + usize::from(has_parentheses))
+                });
                 let largest = sizes
                     .fold(Self::default(), |a, b| Self { joined: a.joined.max(b.joined), depth: a.depth.max(b.depth) });
                 Self { joined: largest.joined + conditions.len().saturating_sub(1), ..largest }

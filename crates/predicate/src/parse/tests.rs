@@ -98,6 +98,7 @@ fn what_is_read_reads_again_as_it_prints() {
             nested("", "::INTEGER", count),
             nested("", "::INTEGER = 1 AND b", count),
             nested("(b OR (b AND ", "))", count),
+            nested("(b OR b AND NOT ", ")", count),
         ] {
             if let Ok(read) = parse(&text) {
                 assert_eq!(parse(&read.to_string()), Ok(read), "{text}");
@@ -312,4 +313,46 @@ fn nesting_without_end_is_refused() {
             assert!(parse(&types).is_err());
         }
     }
+}
+
+#[test]
+fn texts_that_nest_are_read_or_refused_on_a_thread_of_two_mebibytes() {
+    let shapes = [
+        ("(", "a", ")"),
+        ("NOT ", "a", ""),
+        ("NOT (", "a", ")"),
+        ("CAST(", "a", " AS INTEGER)"),
+        ("", "a", " IS TRUE"),
+        ("", "a", "::INTEGER"),
+        ("", "a", " = 1"),
+        ("(a OR (b AND ", "c", "))"),
+        ("(a OR b AND NOT ", "c", ")"),
+        ("((", "a", ") = 1)"),
+        ("b IN (", "a", ")"),
+        ("1 = ANY(", "a", ")"),
+        ("list_contains(", "a", ", 1)"),
+        ("a[", "1", "]"),
+        ("[", "1", "]"),
+        ("- ", "1", ""),
+        ("a LIKE ", "'x'", ""),
+    ];
+    let chain = vec!["a = 1"; MAX_CONDITIONS / 2].join(" AND ");
+    let read = move || {
+        for (open, middle, close) in shapes {
+            for count in (1..34).chain([40, 60, 100, 150, 199, 201, 400, 100_000]) {
+                let nested = format!("{}{middle}{}", open.repeat(count), close.repeat(count));
+                if let Ok(condition) = parse(&nested) {
+                    let again = parse(&condition.to_string());
+                    assert!(again == Ok(condition), "{count} of {open}{middle}{close}");
+                }
+                // What is dropped after an error is deep by itself.
+                if ![1, 8, 32, 199].contains(&count) {
+                    continue;
+                }
+                let _ = parse(&format!("{chain} AND {nested} nonsense"));
+                let _ = parse(&format!("{}{chain} nonsense{}", open.repeat(count), close.repeat(count)));
+            }
+        }
+    };
+    std::thread::Builder::new().stack_size(2 << 20).spawn(read).unwrap().join().unwrap();
 }
