@@ -270,7 +270,7 @@ impl Binder<'_> {
             (BoundOperand::Literal(_), _) => self.compare(right, op.exchanged(), left),
             (_, BoundOperand::Literal(literal)) => match self.place(&left, literal)? {
                 None => Ok(Test::Constant(None)),
-                Some(place) => self.values(&left, test_at(place, op)),
+                Some(place) => self.values(&left, test_at(place, op, self.may_overflow(&left))),
             },
             (BoundOperand::Column(a), BoundOperand::Column(b)) => self.compare_columns(*a, op, *b),
             (_, BoundOperand::Constant(constant)) => {
@@ -280,7 +280,7 @@ impl Binder<'_> {
                     .ok_or_else(|| format!("{} has no literals to compare with", type_name(&constant.field)))?;
                 match self.place(&left, &literal)? {
                     None => Ok(Test::Constant(None)),
-                    Some(place) => self.values(&left, test_at(place, op)),
+                    Some(place) => self.values(&left, test_at(place, op, self.may_overflow(&left))),
                 }
             }
             (BoundOperand::Constant(_), BoundOperand::Column(_)) => self.compare(right, op.exchanged(), left),
@@ -313,6 +313,11 @@ impl Binder<'_> {
                 example_of(field)
             )
         })
+    }
+
+    /// Whether reading a value of the operand can fail because its type does not hold it.
+    fn may_overflow(&self, bound: &BoundOperand) -> bool {
+        matches!(bound, BoundOperand::Column(index) if self.columns[*index].may_overflow)
     }
 
     /// The type that two operands are compared in.
@@ -351,7 +356,7 @@ impl Binder<'_> {
             (low, high) => {
                 let half = |place: Option<Place>, op| match place {
                     None => Ok(Test::Constant(None)),
-                    Some(place) => self.values(&bound, test_at(place, op)),
+                    Some(place) => self.values(&bound, test_at(place, op, self.may_overflow(&bound))),
                 };
                 Ok(Test::All(vec![half(low, Comparison::GreaterOrEqual)?, half(high, Comparison::LessOrEqual)?]))
             }
@@ -364,15 +369,16 @@ impl Binder<'_> {
             return Ok(Test::Constant(Some(false)));
         }
         let mut values = Vec::with_capacity(list.len());
-        let mut has_null = false;
+        let (mut has_null, mut is_beyond) = (false, false);
         for literal in list {
             match self.place(&bound, literal)? {
                 Some(Place::At(value)) => values.push(value),
-                Some(_) => {}
+                Some(place) => is_beyond |= matches!(place, Place::Below | Place::Above),
                 None => has_null = true,
             }
         }
         let test = match values.len() {
+            0 if is_beyond && self.may_overflow(&bound) => ValueTest::Compare(Comparison::Equal, ABOVE_ALL),
             0 => ValueTest::Always(false),
             1 => ValueTest::Compare(Comparison::Equal, values.remove(0)),
             _ => ValueTest::In(ValueSet::new(values)),
@@ -400,6 +406,7 @@ impl Binder<'_> {
         }
         let test = match (value_type(element_field), place(element, element_field)) {
             (_, Some(Place::At(value))) => ValueTest::Contains(value),
+            (_, Some(Place::Below | Place::Above)) if self.may_overflow(&bound) => ValueTest::Contains(ABOVE_ALL),
             (DataType::Null, _) | (_, Some(_)) => ValueTest::Always(false),
             (_, None) => {
                 return Err(format!(
@@ -442,8 +449,9 @@ fn natural_value(literal: &Literal) -> Option<Value> {
     }
 }
 
-/// The test that is a comparison with a literal at `place`.
-fn test_at(place: Place, op: Comparison) -> ValueTest {
+/// The test that is a comparison with a literal at `place`. If `may_overflow`, a literal that the type does not reach is compared
+/// with each value, so that those are read.
+fn test_at(place: Place, op: Comparison, may_overflow: bool) -> ValueTest {
     use Comparison::{Equal, Greater, GreaterOrEqual, Less, LessOrEqual, NotEqual};
     match (place, op) {
         (Place::At(value), op) => ValueTest::Compare(op, value),
@@ -451,7 +459,13 @@ fn test_at(place: Place, op: Comparison) -> ValueTest {
         (Place::JustAbove(value), Greater | GreaterOrEqual) => ValueTest::Compare(Greater, value),
         (Place::JustAbove(_), Equal) => ValueTest::Always(false),
         (Place::JustAbove(_), NotEqual) => ValueTest::Always(true),
+        (Place::Below, op) if may_overflow => ValueTest::Compare(op, BELOW_ALL),
+        (Place::Above, op) if may_overflow => ValueTest::Compare(op, ABOVE_ALL),
         (Place::Below, op) => ValueTest::Always(matches!(op, Greater | GreaterOrEqual | NotEqual)),
         (Place::Above, op) => ValueTest::Always(matches!(op, Less | LessOrEqual | NotEqual)),
     }
 }
+
+/// Below and above all values of the types that may overflow: those that are stored as integers of at most 64 bits.
+const BELOW_ALL: Value = Value::Int(i128::MIN);
+const ABOVE_ALL: Value = Value::Int(i128::MAX);

@@ -38,6 +38,8 @@ pub struct BoundColumn {
     pub leaf: Option<usize>,
     /// Whether the leaf is within a list: then only [`ValueTest::Contains`](crate::ValueTest::Contains) is about the leaf's values.
     pub repeated: bool,
+    /// Whether reading a value can fail because the operand's type does not hold it.
+    pub(crate) may_overflow: bool,
     /// The way from the root column to the operand.
     pub(crate) access: Vec<Access>,
     /// What its values are cast to, one after the other.

@@ -14,7 +14,7 @@ use crate::value::Value;
 ///
 /// let schema = Schema::new(vec![Field::new("id", DataType::Int64, false)]);
 /// // A file whose only leaf is that column, in a folder `year=2025`.
-/// let leaf = |path: &[usize]| (path == [0]).then_some(Leaf { index: 0, repeated: false });
+/// let leaf = |path: &[usize]| (path == [0]).then_some(Leaf { index: 0, repeated: false, may_overflow: false });
 /// let year = Field::new("year", DataType::Int32, true);
 /// let constants = [Constant { name: "year".into(), field: Arc::new(year), value: Some(Value::Int(2025)) }];
 /// let context = BindContext::new(&schema).with_leaves(&leaf).with_constants(&constants);
@@ -41,6 +41,9 @@ pub struct Leaf {
     pub index: usize,
     /// Whether the column is a list, whose elements are the leaf's values, or lies within one.
     pub repeated: bool,
+    /// Whether the file can have values that the Arrow type cannot hold, so that to read one is an error. A comparison with a
+    /// literal beyond the type is then not settled before the values are read.
+    pub may_overflow: bool,
 }
 
 /// A column with one value for all rows: that of a Hive partition, or null where a file lacks a column.

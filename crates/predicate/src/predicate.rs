@@ -29,6 +29,7 @@ use crate::syntax::Condition;
 ///
 /// - Numbers compare by value, whatever their types: integers, decimals of any scale, and floats, exactly. A number written with a
 ///   point or an exponent against a column of floats is the nearest float of that column; a whole number is exact there too.
+/// - A literal beyond the column's type is below or above all values: none is equal to it, all differ from it.
 /// - Floats have one zero, and one NaN, which is equal to itself and above all numbers. `DOUBLE 'NaN'` writes it.
 /// - Dates are midnights; timestamps of all units compare as points in time. A timestamp without an offset is in UTC, in literals
 ///   and in columns; the time zone of a column is a label and moves nothing.

@@ -7,7 +7,7 @@ use crate::bound::BoundColumn;
 use crate::context::BindContext;
 use crate::place::{Place, place};
 use crate::syntax::{ColumnName, Literal, Name, Step};
-use crate::type_name::type_name;
+use crate::type_name::{type_name, value_type};
 use crate::value::Value;
 
 /// Looks `name` up among the columns of `context`.
@@ -59,6 +59,8 @@ pub(crate) fn resolve(name: &ColumnName, context: &BindContext<'_>) -> Result<Bo
             }
         }
     }
+    // How the values of a map are stored is not known; no other type than timestamps is stored with more values than it has.
+    let is_map_of_timestamps = in_map && matches!(value_type(field), DataType::Timestamp(..));
     let leaf = if in_map { None } else { context.leaf(&indices) };
     Ok(BoundColumn {
         path: projection_path(&names, fields),
@@ -66,6 +68,7 @@ pub(crate) fn resolve(name: &ColumnName, context: &BindContext<'_>) -> Result<Bo
         field: FieldRef::clone(field),
         leaf: leaf.map(|leaf| leaf.index),
         repeated: leaf.is_some_and(|leaf| leaf.repeated),
+        may_overflow: leaf.map_or(is_map_of_timestamps, |leaf| leaf.may_overflow),
         access,
         casts: Vec::new(),
     })

@@ -22,6 +22,7 @@ mod tests;
 
 pub(crate) use batch::LeafBatch;
 pub(crate) use codes::Codes;
+pub(crate) use convert::FixedLayout;
 pub(crate) use leaf::LeafReader;
 pub(crate) use strings::detach_views;
 pub(crate) use values::{Untouched, dictionary_values};

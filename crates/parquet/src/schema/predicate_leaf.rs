@@ -1,6 +1,8 @@
+use arrow_schema::DataType;
 use lath_predicate::Leaf;
 
 use super::{Node, NodeKind};
+use crate::decode::FixedLayout;
 
 /// The leaf that holds the values of a column, or those of its elements; `None` if that is not one leaf. `path` has the index
 /// of the column among `nodes`, then those of the fields within structs.
@@ -10,12 +12,19 @@ pub(crate) fn predicate_leaf(nodes: &[Node], path: &[usize]) -> Option<Leaf> {
         NodeKind::Struct(children) => children.get(field),
         _ => None,
     })?;
-    match &node.kind {
-        NodeKind::Leaf(leaf) => Some(Leaf { index: leaf.column, repeated: leaf.max_rep_level > 0 }),
-        NodeKind::List { element, .. } => match &element.kind {
-            NodeKind::Leaf(leaf) => Some(Leaf { index: leaf.column, repeated: true }),
-            _ => None,
-        },
-        NodeKind::Struct(_) => None,
-    }
+    let (values, is_list) = match &node.kind {
+        NodeKind::List { element, .. } => (element.as_ref(), true),
+        _ => (node, false),
+    };
+    let NodeKind::Leaf(leaf) = &values.kind else { return None };
+    let data_type = match values.field.data_type() {
+        DataType::Dictionary(_, value) => value,
+        other => other,
+    };
+    let layout = FixedLayout::new(leaf.physical_type, leaf.type_length, data_type);
+    Some(Leaf {
+        index: leaf.column,
+        repeated: is_list || leaf.max_rep_level > 0,
+        may_overflow: layout.is_some_and(|layout| layout.can_fail()),
+    })
 }

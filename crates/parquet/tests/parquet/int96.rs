@@ -7,7 +7,7 @@ use arrow_array::types::{Int32Type, TimestampMicrosecondType, TimestampMilliseco
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::{DataType, TimeUnit};
 use bytes::Bytes;
-use lath_parquet::{Dataset, Error, Int96Unit, OpenOptions, ParquetFile, Result};
+use lath_parquet::{Dataset, Error, Int96Unit, OpenOptions, ParquetFile, Result, Scan};
 use parquet::data_type::{Int32Type as PhysicalInt32, Int96, Int96Type};
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
@@ -152,7 +152,7 @@ fn rows_without_such_a_timestamp_are_read() {
         for (predicate, expected) in
             [("id NOT IN (300, 700)", 1996), ("id = 701", 2), ("id < 600 AND id <> 300", 1198), ("id > 750", 498)]
         {
-            let found = file.scan().filter(predicate).and_then(lath_parquet::Scan::build).unwrap();
+            let found = file.scan().filter(predicate).and_then(Scan::build).unwrap();
             let found: Result<Vec<RecordBatch>> = found.collect();
             let found = found.unwrap_or_else(|error| panic!("{predicate}, dictionary: {dictionary}: {error}"));
             assert_eq!(found.iter().map(RecordBatch::num_rows).sum::<usize>(), expected, "{predicate}");
@@ -170,7 +170,7 @@ fn a_scan_names_the_row_that_it_would_have_found() {
             ("id = 300", 1, 300),
             ("at < TIMESTAMP '1900-01-01'", 0, 700),
         ] {
-            let found = file.scan().filter(predicate).and_then(lath_parquet::Scan::build);
+            let found = file.scan().filter(predicate).and_then(Scan::build);
             let found: Result<Vec<RecordBatch>> = found.unwrap().collect();
             assert_eq!(place(found), in_place(row_group, row), "{predicate}, dictionary: {dictionary}");
         }
@@ -215,7 +215,7 @@ fn the_unit_decides_the_type_the_values_and_what_predicates_find() {
                 ("at < TIMESTAMP '0001-01-02'", vec![300]),
                 ("at IS NULL AND id < 11", vec![3, 10, 3, 10]),
             ] {
-                let found = file.scan().filter(predicate).and_then(lath_parquet::Scan::build).unwrap();
+                let found = file.scan().filter(predicate).and_then(Scan::build).unwrap();
                 let ids =
                     found.flat_map(|batch| batch.unwrap().column(0).as_primitive::<Int32Type>().values().to_vec());
                 assert_eq!(ids.collect::<Vec<_>>(), rows, "{predicate}");
@@ -258,4 +258,86 @@ fn files_of_the_same_schema_are_opened_each_in_its_unit() {
     let (_, batches) = file.read().rows(1..2).build().and_then(collect).unwrap();
     let value = batches[0].column(1).as_primitive::<TimestampNanosecondType>().value(0);
     assert_eq!(value, 86_400_000_000_000 + NOON + 1_234_567);
+}
+
+fn ids(scan: Scan) -> Result<Vec<i32>> {
+    let batches = scan.select(["id"]).build()?.collect::<Result<Vec<RecordBatch>>>()?;
+    let ids = batches.iter().flat_map(|batch| batch.column(0).as_primitive::<Int32Type>().values().to_vec());
+    Ok(ids.collect())
+}
+
+/// The ids that a predicate finds, and how many rows it counts.
+fn find(file: &ParquetFile, predicate: &str) -> Result<(Vec<i32>, u64)> {
+    Ok((ids(file.scan().filter(predicate)?)?, file.scan().filter(predicate)?.count()?))
+}
+
+#[test]
+fn a_literal_that_nanoseconds_cannot_hold_finds_rows_unless_one_has_such_a_timestamp_too() {
+    // Whether a row of 1970 is found, and one without a timestamp.
+    let predicates = [
+        ("at > '2900-01-01'", false, false),
+        ("at >= TIMESTAMP '2900-01-01'", false, false),
+        ("NOT at <= '2900-01-01'", false, false),
+        ("at < '2900-01-01'", true, false),
+        ("at <> '2900-01-01'", true, false),
+        ("at = '2900-01-01'", false, false),
+        ("at IN ('2900-01-01', '1600-01-01')", false, false),
+        ("at NOT IN ('2900-01-01', '2020-01-01')", true, false),
+        ("at BETWEEN '2900-01-01' AND '2950-01-01'", false, false),
+        ("at BETWEEN '1960-01-01' AND '2950-01-01'", true, false),
+        ("at < '1600-01-01'", false, false),
+        ("at > '1600-01-01'", true, false),
+        ("at IS DISTINCT FROM TIMESTAMP '2900-01-01'", true, true),
+        ("CAST(at AS DATE) > '2900-01-01'", false, false),
+    ];
+    for dictionary in [false, true] {
+        let file = open(&file(dictionary, false), Int96Unit::Nanoseconds);
+        for (predicate, finds_values, finds_nulls) in predicates {
+            let context = format!("{predicate}, dictionary: {dictionary}");
+            let found = find(&file, predicate).map(|_| ());
+            let counted = file.scan().filter(predicate).unwrap().count().map(|_| ());
+            for result in [found, counted] {
+                // Whichever row group is read first.
+                let at = place(result);
+                assert!(at == in_place(0, 700) || at == in_place(1, 300), "{context}: {at:?}");
+            }
+            let expected: Vec<i32> =
+                (0..100).filter(|&id| if is_null(id) { finds_nulls } else { finds_values }).collect();
+            let near = file.scan().filter(predicate).unwrap().row_ranges([0..100, 1000..1100]);
+            assert_eq!(ids(near).unwrap(), [&expected[..], &expected].concat(), "{context}");
+        }
+    }
+}
+
+#[test]
+fn a_literal_far_away_finds_rows_in_units_that_hold_it() {
+    for dictionary in [false, true] {
+        let file = open(&file(dictionary, false), Int96Unit::Microseconds);
+        for (predicate, rows) in [
+            ("at > '2900-01-01'", vec![700]),
+            ("at = '9999-12-31 12:00:00.001234'", vec![700]),
+            ("at < '1600-01-01'", vec![300]),
+            ("at BETWEEN '2900-01-01' AND '9999-12-31 23:00'", vec![700]),
+            // Beyond microseconds too.
+            ("at > '300000-01-01'", vec![]),
+            ("at IN ('300000-01-01', '9999-12-31 12:00:00.001234')", vec![700]),
+        ] {
+            assert_eq!(find(&file, predicate).unwrap(), (rows.clone(), rows.len() as u64), "{predicate}");
+        }
+        let values = (0..ROWS).filter(|&row| !is_null(row)).count() as u64;
+        assert_eq!(find(&file, "at < '300000-01-01'").unwrap().1, 2 * values);
+    }
+}
+
+#[test]
+fn a_list_is_searched_for_a_timestamp_that_nanoseconds_cannot_hold() {
+    for dictionary in [false, true] {
+        let bytes = file(dictionary, true);
+        let find = |unit, predicate| find(&open(&bytes, unit), predicate);
+        let predicate = "list_contains(at, TIMESTAMP '9999-12-31 12:00:00.001234567')";
+        let found = place(find(Int96Unit::Nanoseconds, predicate));
+        assert_eq!(found, ("at.list.element".to_owned(), 0, 700), "dictionary: {dictionary}");
+        let predicate = "list_contains(at, TIMESTAMP '9999-12-31 12:00:00.001234')";
+        assert_eq!(find(Int96Unit::Microseconds, predicate).unwrap(), (vec![700], 1), "dictionary: {dictionary}");
+    }
 }

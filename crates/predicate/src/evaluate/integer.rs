@@ -1,5 +1,7 @@
 //! Integers, and all that is stored as integers: decimals, dates, times, timestamps and durations.
 
+use std::cmp::Ordering;
+
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -13,7 +15,7 @@ use arrow_buffer::{BooleanBuffer, i256};
 use arrow_schema::{DataType, TimeUnit};
 use lath_kernels::compare::{self, Comparison};
 
-use super::bitmap::{fill_bitmap, find_in_set};
+use super::bitmap::{fill_bitmap, find_in_set, uniform};
 use crate::error::Result;
 use crate::test::ValueTest;
 use crate::value::Value;
@@ -158,18 +160,45 @@ pub(crate) fn integer_at(array: &dyn Array, index: usize) -> Option<Value> {
     with_integers!(array => values; values[index].into_value())
 }
 
+/// A literal among the values of a type.
+enum Literal<T> {
+    Is(T),
+    Below,
+    Above,
+}
+
+/// Where a literal stands; `None` if it is no integer.
+fn place<T: Integer>(literal: &Value) -> Option<Literal<T>> {
+    match (T::from_value(literal), literal) {
+        (Some(value), _) => Some(Literal::Is(value)),
+        (None, Value::Int(value)) => Some(if *value < 0 { Literal::Below } else { Literal::Above }),
+        (None, _) => None,
+    }
+}
+
 fn test_slice<T: Integer>(test: &ValueTest, values: &[T]) -> Result<Option<BooleanBuffer>> {
+    use Comparison::{GreaterOrEqual, LessOrEqual};
+    let len = values.len();
     Ok(match test {
-        ValueTest::Compare(op, literal) => match T::from_value(literal) {
-            Some(literal) => Some(T::compare(values, *op, literal)?),
+        ValueTest::Compare(op, literal) => match place(literal) {
+            Some(Literal::Is(literal)) => Some(T::compare(values, *op, literal)?),
+            Some(Literal::Below) => Some(uniform(op.holds(Ordering::Greater), len)),
+            Some(Literal::Above) => Some(uniform(op.holds(Ordering::Less), len)),
             None => None,
         },
-        ValueTest::Between(low, high) => match (T::from_value(low), T::from_value(high)) {
-            (Some(low), Some(high)) => Some(T::between(values, low, high)?),
+        ValueTest::Between(low, high) => match (place(low), place(high)) {
+            (Some(Literal::Is(low)), Some(Literal::Is(high))) => Some(T::between(values, low, high)?),
+            (Some(Literal::Above), Some(_)) | (Some(_), Some(Literal::Below)) => Some(uniform(false, len)),
+            (Some(Literal::Is(low)), Some(Literal::Above)) => Some(T::compare(values, GreaterOrEqual, low)?),
+            (Some(Literal::Below), Some(Literal::Is(high))) => Some(T::compare(values, LessOrEqual, high)?),
+            (Some(Literal::Below), Some(Literal::Above)) => Some(uniform(true, len)),
             _ => None,
         },
-        ValueTest::In(set) => match set.values().iter().map(T::from_value).collect::<Option<Vec<_>>>() {
-            Some(list) => Some(T::any_of(values, &list)?),
+        ValueTest::In(set) => match set.values().iter().map(place).collect::<Option<Vec<_>>>() {
+            Some(list) => {
+                let is_value = |literal| if let Literal::Is(value) = literal { Some(value) } else { None };
+                Some(T::any_of(values, &list.into_iter().filter_map(is_value).collect::<Vec<_>>())?)
+            }
             None => None,
         },
         _ => None,

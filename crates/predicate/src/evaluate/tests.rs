@@ -117,7 +117,8 @@ fn check_primitive<T: ArrowPrimitiveType>(
 
 #[test]
 fn integers_of_every_type_are_tested_alike() {
-    let others = [Value::Int(0), Value::Int(3), Value::Int(100)];
+    // The last ones are beyond every type.
+    let others = [0, 3, 100, i128::MIN, i128::MAX].map(Value::Int);
     macro_rules! integers {
         ($($t:ty, $data_type:expr;)*) => {
             $(check_primitive::<$t>(&$data_type, |bits| bits as _, |value| Value::Int(value.into()), &others);)*
