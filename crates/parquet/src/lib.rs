@@ -33,7 +33,9 @@ pub use dataset::{Alignment, Dataset, DatasetFile, DatasetOptions, FooterCache, 
 pub use error::{Error, Location, Result};
 pub use file::{ChunkRange, DecryptionKeys, OpenOptions, OtherFormat, ParquetFile, Plan};
 pub use huge_pages::HugePages;
-pub use lath_predicate::{BatchFilter, Column, Error as PredicateError, Literal, Predicate, column};
+pub use lath_predicate::{
+    BatchFilter, Column, ConjunctSupport, Error as PredicateError, Literal, Predicate, Support, column,
+};
 pub use lath_source::{ByteRanges, Counted, LocalFile, MappedFile, Traffic};
 pub use options::{Int96Unit, Limits, Strings};
 pub use prune::{FilterMemory, PruneReport, Pruned, Pruning};

@@ -28,6 +28,7 @@
 //! turns a condition into a test.
 
 mod access;
+mod answers;
 mod array;
 mod batch_filter;
 mod bind;
@@ -49,6 +50,7 @@ mod predicate;
 mod resolve;
 mod set;
 mod sql_type;
+mod support;
 mod syntax;
 mod test;
 #[cfg(test)]
@@ -69,5 +71,6 @@ pub use moment::Timestamp;
 pub use pattern::Pattern;
 pub use predicate::Predicate;
 pub use set::ValueSet;
+pub use support::{ConjunctSupport, Support};
 pub use test::{Test, ValueTest};
 pub use value::{Value, compare_floats};

@@ -56,6 +56,10 @@ impl Predicate {
         parse::parse(text).map(|condition| Self { condition })
     }
 
+    pub(crate) fn condition(&self) -> &Condition {
+        &self.condition
+    }
+
     /// Settles columns and types against a schema, to filter batches that have its columns.
     ///
     /// # Errors

@@ -16,7 +16,7 @@ use lath_kernels::compare::Comparison;
 
 mod oracle;
 
-use crate::{BindContext, Constant, Error, Literal, Predicate, Test, Value, ValueTest, column};
+use crate::{BindContext, Constant, Error, Literal, Predicate, Support, Test, Value, ValueTest, column};
 
 /// Four rows; the last is null in every column that may be.
 fn rows() -> RecordBatch {
@@ -505,4 +505,75 @@ fn dictionaries_of_small_keys_are_compared_by_value() {
     let expected = BooleanArray::from(vec![Some(true), None, Some(false), Some(true)]);
     assert_eq!(filter.evaluate(&rows).unwrap(), expected);
     assert_eq!(filter.evaluate(&rows).unwrap(), expected, "the second time from memory");
+}
+
+#[test]
+fn an_engine_may_leave_to_the_filter_what_sql_answers_in_one_way() {
+    let schema = rows().schema();
+    let supports = |text: &str| {
+        let supports = Predicate::parse(text).unwrap().supports(&schema);
+        supports.into_iter().map(|conjunct| conjunct.support).collect::<Vec<_>>()
+    };
+    for text in [
+        "n = 5",
+        "small < 1e9 OR NOT price = 10.05",
+        "name LIKE 'O%'",
+        "city IN ('x', NULL)",
+        "day BETWEEN '2025-01-01' AND '2025-02-01'",
+        "moment > '2900-01-01'",
+        "ratio > 0.1",
+        "single = 0.5",
+        "single < 16777217",
+        "flag",
+        "(n = 1) IS NOT TRUE",
+        "rider.age IS NULL",
+        "ages['x'] = 1",
+        "list_contains(tags, 1)",
+        "1 = ANY(tags)",
+        "(list_contains(tags, 1)) IS TRUE",
+        "(list_contains(tags, 1)) IS NOT TRUE",
+        "CAST(small AS BIGINT) = 1",
+        "CAST(n AS SMALLINT) = 1",
+        "CAST(moment AS DATE) = '2025-01-01'",
+        "n = CAST('2' AS INTEGER)",
+        "nothing = 1",
+        "small < ratio",
+        "price < n",
+        "day = local",
+    ] {
+        assert_eq!(supports(text), [Support::Exact], "{text}");
+    }
+    // SQL's ANY is null for a list with a null and without a match, and the filter's is false.
+    for text in ["NOT list_contains(tags, 1)", "n = 1 OR NOT 1 = ANY(tags)"] {
+        assert_eq!(supports(text), [Support::Inexact], "{text}");
+    }
+    for text in [
+        "missing = 1",
+        "n = 'x'",
+        "CAST(tags AS INTEGER) = 1",
+        "(list_contains(tags, 1)) IS UNKNOWN",
+        // How these are rounded.
+        "CAST(ratio AS INTEGER) = 1",
+        "CAST(price AS DECIMAL(5, 1)) = 10.1",
+        "CAST(moment AS TIMESTAMP(0)) = '2025-01-01'",
+        "CAST(name AS INTEGER) = 1 OR n = 1",
+        // As doubles, these are other numbers.
+        "single = 0.1",
+        "ratio = 9007199254740993",
+        "ratio < n",
+        "ratio < price",
+        "single < small",
+        // Which letters are the same.
+        "name ILIKE 'o%'",
+        "bytes LIKE 'a_'",
+        "day = '2025-01-01 12:00'",
+    ] {
+        assert_eq!(supports(text), [Support::No], "{text}");
+    }
+    let predicate = Predicate::parse("n = 1 AND (name ILIKE 'x' AND NOT (missing = 1 AND n = 2))").unwrap();
+    let supports = predicate.supports(&schema);
+    let texts: Vec<String> = supports.iter().map(|conjunct| conjunct.conjunct.to_string()).collect();
+    assert_eq!(texts, ["n = 1", "name ILIKE 'x'", "NOT (missing = 1 AND n = 2)"]);
+    let supports: Vec<Support> = supports.iter().map(|conjunct| conjunct.support).collect();
+    assert_eq!(supports, [Support::Exact, Support::No, Support::No]);
 }
