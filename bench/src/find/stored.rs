@@ -107,7 +107,7 @@ fn copy(file: &Bytes) -> Bytes {
     let file = ParquetFile::from_bytes(file.clone()).expect("the file is sound");
     let mut writer =
         ParquetWriter::new_like(Vec::new(), &file, None, WriteOptions::default()).expect("the schema can be written");
-    for row_group in 0..file.metadata().num_row_groups() {
+    for row_group in 0..file.metadata().row_group_count() {
         writer.copy_row_group(&file, row_group).expect("the row group can be copied");
     }
     writer.finish_into().expect("the file can be finished").0.into()

@@ -1,8 +1,7 @@
 //! Parquet's types as the specification writes them.
 
-use parquet::basic::{ConvertedType, LogicalType, Repetition, TimeUnit, Type as PhysicalType};
-use parquet::file::metadata::ColumnChunkMetaData;
-use parquet::schema::types::{BasicTypeInfo, Type};
+use lath_format::schema::{BasicTypeInfo, Type};
+use lath_format::schema::{ConvertedType, LogicalType, PhysicalType, Repetition, TimeUnit};
 use serde_json::{Value, json};
 
 /// The logical type with its parameters, or the converted type of files that have only that.
@@ -87,15 +86,4 @@ pub(crate) fn schema_json(schema: &Type) -> Value {
         json["fields"] = schema.get_fields().iter().map(|field| schema_json(field)).collect();
     }
     json
-}
-
-/// The codec by the specification's name.
-pub(crate) fn codec(column: &ColumnChunkMetaData) -> String {
-    let codec = column.compression_codec().to_string();
-    codec.split('(').next().unwrap_or_default().to_owned()
-}
-
-/// The encodings by the specification's names.
-pub(crate) fn encodings(column: &ColumnChunkMetaData) -> Vec<String> {
-    column.encodings().map(|encoding| encoding.to_string()).collect()
 }

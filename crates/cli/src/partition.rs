@@ -62,9 +62,8 @@ pub(crate) fn partition(files: &[ParquetFile], size: Size) -> Vec<Part> {
     let mut row_groups = Vec::new();
     for (file, input) in files.iter().enumerate() {
         let mut first_row = 0;
-        for (index, row_group) in input.metadata().row_groups().iter().enumerate() {
-            let rows = u64::try_from(row_group.num_rows()).unwrap_or(0);
-            let bytes = u64::try_from(row_group.compressed_size()).unwrap_or(0);
+        for (index, row_group) in input.metadata().row_groups().enumerate() {
+            let (rows, bytes) = (row_group.num_rows(), row_group.compressed_size());
             row_groups.push(RowGroup { file, index, first_row, rows, bytes });
             first_row += rows;
         }

@@ -40,7 +40,7 @@ impl Scan {
     /// The row groups of `file` to read; `None` for all.
     pub(crate) fn row_groups_of(&self, file: &ParquetFile, name: &str) -> Result<Option<Vec<usize>>> {
         let Some(list) = &self.row_groups else { return Ok(None) };
-        let count = file.metadata().num_row_groups();
+        let count = file.metadata().row_group_count();
         match list.resolve(count) {
             Ok(row_groups) => Ok(Some(row_groups)),
             Err(index) => Err(Failure::Usage(format!(
@@ -52,9 +52,9 @@ impl Scan {
     /// Row numbers of the chosen row groups of `file`, ascending.
     pub(crate) fn row_ranges_of(&self, file: &ParquetFile, name: &str) -> Result<Vec<Range<u64>>> {
         let mut end = 0;
-        let groups = file.metadata().row_groups().iter().map(|row_group| {
+        let groups = file.metadata().row_counts().iter().map(|rows| {
             let start = end;
-            end += u64::try_from(row_group.num_rows()).unwrap_or(0);
+            end += rows;
             start..end
         });
         let groups: Vec<_> = groups.collect();

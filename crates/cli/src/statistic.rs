@@ -14,8 +14,8 @@ use arrow_buffer::i256;
 use arrow_schema::extension::Uuid;
 use arrow_schema::{DataType, Field, FieldRef, TimeUnit as ArrowTimeUnit};
 use half::f16;
-use parquet::basic::{ConvertedType, LogicalType, TimeUnit, Type as PhysicalType};
-use parquet::schema::types::ColumnDescriptor;
+use lath_format::schema::ColumnDescriptor;
+use lath_format::schema::{ConvertedType, LogicalType, PhysicalType, TimeUnit};
 use serde_json::Value;
 
 use crate::output::layout::printable;

@@ -94,7 +94,7 @@ impl Table {
         if self.len() == 0 {
             return Ok(Vec::new());
         }
-        let count = self.file(0)?.metadata().num_row_groups();
+        let count = self.file(0)?.metadata().row_group_count();
         list.resolve(count).map_err(|index| {
             let name = self.name(0);
             Failure::Usage(format!("{name}: there is no row group {index}; the file has {count}, counted from 0"))

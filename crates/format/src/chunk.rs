@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use parquet::schema::types::ColumnDescPtr;
+
 use crate::codec::CompressionCodec;
 use crate::crypto::{ChunkDecryptor, ColumnCrypto, Module};
 use crate::encoding::Encoding;
@@ -109,10 +111,26 @@ impl DecodedColumn {
 
 fn decode(file: &FileMetaData, row_group: usize, column: usize, values: &mut Vec<u8>) -> Result<Decoded> {
     let mut decoded = Decoded::default();
-    let parts = Parts::find(file, row_group, column, &mut decoded)?;
-    let metadata = parts.metadata(file, row_group, column)?;
-    let mut reader = ThriftReader::new(&metadata);
-    let read = reader.each_field(|reader, field| {
+    let values_len = values.len();
+    let parts =
+        Parts::find(file, row_group, column, &mut decoded, |reader, decoded| read_metadata(reader, decoded, values))?;
+    // What is in the clear is there for those who have no key, and has no statistics.
+    if let Cow::Owned(decrypted) = parts.metadata(file, row_group, column)? {
+        values.truncate(values_len);
+        let read = read_metadata(&mut ThriftReader::new(&decrypted), &mut decoded, values);
+        read.map_err(|error| Error::malformed("metadata of a column chunk", error))?;
+    }
+    decoded.check()?;
+    Ok(decoded)
+}
+
+/// The fields of a `ColumnMetaData`.
+fn read_metadata(
+    reader: &mut ThriftReader<'_>,
+    decoded: &mut Decoded,
+    values: &mut Vec<u8>,
+) -> Result<(), ThriftError> {
+    reader.each_field(|reader, field| {
         match (field.id, field.wire_type) {
             (4, WireType::I32) => decoded.codec = reader.i32()?,
             (5, WireType::I64) => decoded.value_count = reader.i64()?,
@@ -120,7 +138,7 @@ fn decode(file: &FileMetaData, row_group: usize, column: usize, values: &mut Vec
             (7, WireType::I64) => decoded.compressed_bytes = reader.i64()?,
             (9, WireType::I64) => decoded.data_page_offset = reader.i64()?,
             (11, WireType::I64) => decoded.dictionary_page_offset = reader.i64()?,
-            (12, WireType::Struct) => read_statistics(reader, &mut decoded, values)?,
+            (12, WireType::Struct) => read_statistics(reader, decoded, values)?,
             (13, WireType::List) => {
                 decoded.flags |= flag::HAS_ENCODING_STATISTICS;
                 reader.each_structure(|reader, _| {
@@ -139,10 +157,7 @@ fn decode(file: &FileMetaData, row_group: usize, column: usize, values: &mut Vec
             _ => reader.skip(field)?,
         }
         Ok(())
-    });
-    read.map_err(|error| Error::malformed("metadata of a column chunk", error))?;
-    decoded.check()?;
-    Ok(decoded)
+    })
 }
 
 impl Decoded {
@@ -156,7 +171,7 @@ impl Decoded {
         ] {
             match number {
                 ABSENT => return Err(Error::corrupt(format!("the {what} is missing"))),
-                ..0 => return Err(Error::corrupt(format!("{what} is {number}"))),
+                number if number < 0 => return Err(Error::corrupt(format!("{what} is {number}"))),
                 _ => {}
             }
         }
@@ -217,7 +232,14 @@ struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    fn find(file: &'a FileMetaData, row_group: usize, column: usize, decoded: &mut Decoded) -> Result<Self> {
+    /// `read_metadata` takes or passes over the `ColumnMetaData`.
+    fn find(
+        file: &'a FileMetaData,
+        row_group: usize,
+        column: usize,
+        decoded: &mut Decoded,
+        mut read_metadata: impl FnMut(&mut ThriftReader<'a>, &mut Decoded) -> Result<(), ThriftError>,
+    ) -> Result<Self> {
         let bytes = file.bytes();
         let mut parts = Self::default();
         let mut reader = ThriftReader::at(bytes, file.chunk_start(row_group, column));
@@ -229,7 +251,7 @@ impl<'a> Parts<'a> {
                     decoded.flags |= flag::HAS_FILE_PATH;
                 }
                 (3, WireType::Struct) => {
-                    reader.skip_element(WireType::Struct)?;
+                    read_metadata(reader, decoded)?;
                     parts.metadata = bytes.get(start..reader.position());
                 }
                 (4, WireType::I64) => decoded.offset_index_offset = reader.i64()?,
@@ -361,6 +383,11 @@ impl<'a> ColumnChunk<'a> {
             });
         }
         Ok(Self { file, column, decoded, row_group, leaf })
+    }
+
+    /// The leaf column in the schema.
+    pub(crate) fn column(&self) -> &'a ColumnDescPtr {
+        &self.file.schema_descr().columns()[self.leaf]
     }
 
     fn has(&self, flag: u16) -> bool {
@@ -593,7 +620,10 @@ impl<'a> ColumnChunk<'a> {
     }
 
     fn parts(&self) -> Parts<'a> {
-        Parts::find(self.file, self.row_group, self.leaf, &mut Decoded::default()).unwrap_or_default()
+        Parts::find(self.file, self.row_group, self.leaf, &mut Decoded::default(), |reader, _| {
+            reader.skip_element(WireType::Struct)
+        })
+        .unwrap_or_default()
     }
 
     fn metadata(&self) -> Option<Cow<'a, [u8]>> {

@@ -31,9 +31,10 @@ mod outline;
 mod page_index;
 mod page_type;
 mod row_group;
-mod schema;
+pub mod schema;
 mod statistics;
 pub mod thrift;
+pub mod write;
 
 pub use chunk::{ColumnChunk, IndexLocation, PageEncodingStats};
 pub use codec::CompressionCodec;
@@ -46,5 +47,4 @@ pub use outline::DEEPEST_SCHEMA;
 pub use page_index::{BoundaryOrder, ColumnIndex, OffsetIndex, PageLocation};
 pub use page_type::PageType;
 pub use row_group::{RowGroup, SortingColumn};
-pub use schema::{KeyValue, SchemaDescPtr};
 pub use statistics::{BoundingBox, GeospatialStatistics, SizeStatistics, Statistics};

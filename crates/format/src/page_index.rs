@@ -82,6 +82,16 @@ impl BoundaryOrder {
             id => Self::Unknown(id),
         }
     }
+
+    /// The number of the order.
+    pub fn id(self) -> i32 {
+        match self {
+            Self::Unordered => 0,
+            Self::Ascending => 1,
+            Self::Descending => 2,
+            Self::Unknown(id) => id,
+        }
+    }
 }
 
 /// What the values of each data page of a chunk can be.

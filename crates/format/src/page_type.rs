@@ -27,6 +27,17 @@ impl PageType {
             id => Self::Unknown(id),
         }
     }
+
+    /// The number of the page type.
+    pub fn id(self) -> i32 {
+        match self {
+            Self::DataPage => 0,
+            Self::IndexPage => 1,
+            Self::DictionaryPage => 2,
+            Self::DataPageV2 => 3,
+            Self::Unknown(id) => id,
+        }
+    }
 }
 
 /// The name in the specification.

@@ -18,6 +18,8 @@
 
 mod rows;
 
+#[doc(inline)]
+pub use lath_format as format;
 pub use lath_parquet::*;
 #[cfg(feature = "store")]
 #[doc(inline)]

@@ -260,6 +260,22 @@ impl From<PredicateError> for Error {
     }
 }
 
+impl From<lath_format::Error> for Error {
+    fn from(error: lath_format::Error) -> Self {
+        match error {
+            lath_format::Error::Corrupt { what } => Self::corrupt(what),
+            lath_format::Error::CorruptChunk { what, row_group, .. } => {
+                Self::corrupt(what).locate(|at| at.row_group = Some(row_group))
+            }
+            lath_format::Error::Unsupported { what } => Self::unsupported(what),
+            lath_format::Error::Limit { what, limit, actual } => Self::limit(what, limit, actual),
+            lath_format::Error::Encrypted { what } => Self::encrypted(what),
+            lath_format::Error::InvalidKey { what } => Self::invalid(what),
+            other => Self::internal(other.to_string()),
+        }
+    }
+}
+
 impl From<KernelError> for Error {
     fn from(error: KernelError) -> Self {
         match error {

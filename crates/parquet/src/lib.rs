@@ -14,13 +14,14 @@
 
 mod assemble;
 mod codec;
-mod crypto;
 mod dataset;
 mod decode;
 mod envelope;
 mod error;
 mod file;
 mod huge_pages;
+#[cfg(test)]
+mod library;
 mod options;
 mod page;
 mod prune;
@@ -31,8 +32,9 @@ mod write;
 
 pub use dataset::{Alignment, Dataset, DatasetFile, DatasetOptions, FooterCache, PartitionColumn, Partitions};
 pub use error::{Error, Location, Result};
-pub use file::{ChunkRange, DecryptionKeys, OpenOptions, OtherFormat, ParquetFile, Plan};
+pub use file::{ChunkRange, DecryptionKeys, OpenOptions, OtherFormat, PageIndex, ParquetFile, Plan};
 pub use huge_pages::HugePages;
+pub use lath_format::Encoding;
 pub use lath_predicate::{
     BatchFilter, Column, ConjunctSupport, Error as PredicateError, Literal, Predicate, Support, column,
 };

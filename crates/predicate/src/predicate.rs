@@ -13,7 +13,8 @@ use crate::syntax::Condition;
 
 /// A condition on rows, in SQL's three-valued logic: true, false or null for each.
 ///
-/// It is read from text by [`Predicate::parse`], or put together from what [`column()`] gives. As text it reads back as the same predicate.
+/// It is read from text by [`Predicate::parse`], or put together from what [`column()`](crate::column()) gives. As text it
+/// reads back as the same predicate.
 ///
 /// ```
 /// use lath_predicate::{Predicate, column};

@@ -1,81 +1,44 @@
 //! Bloom filters: every value of a column chunk has to be found in its filter.
 
-use std::io;
-use std::sync::Arc;
-
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrowPrimitiveType, PrimitiveArray, downcast_primitive_array};
 use arrow_buffer::ToByteSlice;
 use arrow_schema::DataType;
 use bytes::Bytes;
-use lath_parquet::{ByteRanges, ParquetFile};
-use parquet::basic::Type as PhysicalType;
-use parquet::bloom_filter::Sbbf;
-use parquet::errors::ParquetError;
-use parquet::file::metadata::ColumnChunkMetaData;
-use parquet::file::reader::{ChunkReader, Length};
-use parquet::schema::types::ColumnDescriptor;
+use lath_format::ColumnChunk;
+use lath_format::schema::ColumnDescriptor;
+use lath_format::schema::PhysicalType;
+use lath_kernels::bloom;
+use lath_kernels::xxhash::xxh64;
+use lath_parquet::{Error, ParquetFile};
 
 use crate::statistic::{Statistic, is_decimal};
 
-/// A file's bytes, as the `parquet` crate reads Bloom filters from them.
+/// The bytes of a file that its Bloom filters are in.
 #[derive(Debug)]
-pub(crate) struct FileBytes(Arc<dyn ByteRanges>);
+pub(crate) struct FileBytes(ParquetFile);
 
 impl FileBytes {
     pub(crate) fn of(file: &ParquetFile) -> Self {
-        Self(Arc::clone(file.source()))
+        Self(file.clone())
     }
 
     /// The filter of a column chunk; `None` if it has none.
-    pub(super) fn filter(&self, chunk: &ColumnChunkMetaData) -> Result<Option<Sbbf>, ParquetError> {
-        let Some(offset) = chunk.bloom_filter_offset() else { return Ok(None) };
-        let end = i64::from(chunk.bloom_filter_length().unwrap_or(0)).checked_add(offset);
-        // The reader makes room for as many bytes as the metadata says.
-        if offset < 0 || end.is_none_or(|end| end < offset || u64::try_from(end).is_ok_and(|end| end > self.len())) {
-            return Err(ParquetError::General("it does not lie within the file".to_owned()));
-        }
-        match Sbbf::read_from_column_chunk(chunk, self)? {
-            // No value can be looked up in it, and looking one up panics.
-            Some(filter) if filter.num_blocks() == 0 => {
-                Err(ParquetError::General("it has no block of 32 bytes".to_owned()))
-            }
-            filter => Ok(filter),
-        }
-    }
-}
-
-impl Length for FileBytes {
-    fn len(&self) -> u64 {
-        self.0.len()
-    }
-}
-
-impl ChunkReader for FileBytes {
-    type T = io::Cursor<Bytes>;
-
-    fn get_read(&self, start: u64) -> Result<Self::T, ParquetError> {
-        let len = usize::try_from(self.len().saturating_sub(start)).unwrap_or(usize::MAX);
-        self.get_bytes(start, len).map(io::Cursor::new)
-    }
-
-    fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes, ParquetError> {
-        let mut bytes = self.0.read(start..start.saturating_add(length as u64))?;
-        bytes.truncate(length);
-        Ok(bytes)
+    pub(super) fn filter(&self, chunk: ColumnChunk<'_>) -> Result<Option<Bytes>, Error> {
+        self.0.bloom_filter(chunk.row_group(), chunk.leaf())
     }
 }
 
 /// A filter, and what of the data is not in it.
 #[derive(Debug)]
 pub(super) struct Probe {
-    filter: Sbbf,
+    filter: Bytes,
     absent: u64,
     first: Option<String>,
 }
 
 impl Probe {
-    pub(super) fn new(filter: Sbbf) -> Self {
+    pub(super) fn new(filter: Bytes) -> Self {
         Self { filter, absent: 0, first: None }
     }
 
@@ -83,7 +46,7 @@ impl Probe {
     /// passed over.
     pub(super) fn look_up(&mut self, values: &dyn Array, column: &ColumnDescriptor) {
         each_value(values, column, |bytes| {
-            if !self.filter.check(bytes) {
+            if !bloom::check(&self.filter, xxh64(bytes)).unwrap_or(false) {
                 self.absent += 1;
                 self.first.get_or_insert_with(|| {
                     Statistic::decode(bytes, column).map_or_else(|| format!("{bytes:02x?}"), |value| value.text())

@@ -14,8 +14,8 @@ use arrow_array::{ArrowNumericType, PrimitiveArray};
 use arrow_buffer::i256;
 use arrow_schema::{DataType, TimeUnit};
 use half::f16;
-use parquet::basic::{LogicalType, Type as PhysicalType};
-use parquet::schema::types::ColumnDescriptor;
+use lath_format::schema::ColumnDescriptor;
+use lath_format::schema::{LogicalType, PhysicalType};
 
 use crate::statistic::{Statistic, big_endian, is_decimal, is_unsigned};
 

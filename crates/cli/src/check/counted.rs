@@ -1,16 +1,16 @@
 //! One leaf of a row group: its data counted, and compared with what the metadata says of it.
 
 use arrow_schema::{ArrowError, DataType};
-use parquet::basic::{BoundaryOrder, ColumnOrder, SortOrder};
-use parquet::file::metadata::ParquetMetaData;
-use parquet::schema::types::ColumnDescriptor;
+use lath_format::schema::ColumnDescriptor;
+use lath_format::schema::{SortOrder, TypeOrder};
+use lath_format::{BoundaryOrder, ColumnOrder};
 
 use super::bloom::{FileBytes, Probe};
 use super::bound::Bound;
 use super::leaf::{descend, leaf_paths};
 use super::tally::Tally;
 use super::{Finding, Kind, size};
-use crate::page_index::{PageEntry, column_index, pages};
+use crate::page_index::{Described, PageEntry, column_index, pages};
 
 /// A leaf whose data is being counted, page by page where the page index says where pages start.
 pub(super) struct Counted<'a> {
@@ -26,14 +26,14 @@ pub(super) struct Counted<'a> {
 
 /// The `leaves` of a column read as `data_type`, nullable or not, the first of whose leaves is `first_leaf`.
 pub(super) fn leaves_of<'m>(
-    metadata: &'m ParquetMetaData,
+    metadata: Described<'m>,
     row_group: usize,
     first_leaf: usize,
     leaves: &[usize],
     (data_type, nullable): (&DataType, bool),
 ) -> Vec<Counted<'m>> {
     let paths = leaf_paths(data_type);
-    let file = metadata.file_metadata();
+    let file = metadata.metadata;
     let counted = leaves.iter().filter_map(|&column| {
         let pages = pages(metadata, row_group, column).filter(|pages| are_in_order(pages));
         let tallies = vec![Tally::default(); pages.as_ref().map_or(1, Vec::len)];
@@ -43,7 +43,7 @@ pub(super) fn leaves_of<'m>(
             descriptor: file.schema_descr().columns()[column].as_ref(),
             path: paths.get(column - first_leaf)?.clone(),
             nullable,
-            ordered: matches!(order, ColumnOrder::TYPE_DEFINED_ORDER(SortOrder::SIGNED | SortOrder::UNSIGNED)),
+            ordered: order == ColumnOrder::TypeDefined && has_order(&file.schema_descr().columns()[column]),
             pages,
             tallies,
             probe: None,
@@ -53,6 +53,13 @@ pub(super) fn leaves_of<'m>(
 }
 
 /// Whether pages start at row 0 and follow each other; otherwise rows cannot be told apart by page.
+/// Whether the type of a column has an order.
+fn has_order(column: &ColumnDescriptor) -> bool {
+    let order =
+        TypeOrder::sort_order_for_type(column.logical_type_ref(), column.converted_type(), column.physical_type());
+    matches!(order, SortOrder::SIGNED | SortOrder::UNSIGNED)
+}
+
 fn are_in_order(pages: &[PageEntry<'_>]) -> bool {
     pages[0].first_row == 0 && pages.iter().all(|page| page.row_count >= 0)
 }
@@ -66,11 +73,12 @@ impl Counted<'_> {
     /// Reads the Bloom filter, if there is one; what is wrong if that cannot be done.
     pub(super) fn read_filter(
         &mut self,
-        metadata: &ParquetMetaData,
+        metadata: Described<'_>,
         row_group: usize,
         bytes: Option<&FileBytes>,
     ) -> Option<Finding> {
-        match bytes?.filter(metadata.row_group(row_group).column(self.column)) {
+        let chunk = metadata.metadata.chunk(row_group, self.column).ok()?;
+        match bytes?.filter(chunk) {
             Ok(filter) => {
                 self.probe = filter.map(Probe::new);
                 None
@@ -111,7 +119,7 @@ impl Counted<'_> {
         Ok(())
     }
 
-    pub(super) fn compare(&self, metadata: &ParquetMetaData, row_group: usize, findings: &mut Vec<Finding>) {
+    pub(super) fn compare(&self, metadata: Described<'_>, row_group: usize, findings: &mut Vec<Finding>) {
         let place = self.place(row_group);
         let mut whole = Tally::default();
         for tally in &self.tallies {
@@ -120,17 +128,18 @@ impl Counted<'_> {
         let mut report = |place: &str, what: String| {
             findings.push(Finding { kind: Kind::Mismatch, place: place.to_owned(), what });
         };
-        let chunk = metadata.row_group(row_group).column(self.column);
-        if u64::try_from(chunk.num_values()) != Ok(whole.entries) {
+        // One that cannot be read has been reported by whoever read it.
+        let Ok(chunk) = metadata.metadata.chunk(row_group, self.column) else { return };
+        if chunk.num_values() != whole.entries {
             report(&place, format!("{} values in the metadata, {} in the data", chunk.num_values(), whole.entries));
         }
         if let Some(statistics) = chunk.statistics() {
-            if let Some(nulls) = statistics.null_count_opt().filter(|&nulls| !whole.has_null_count(nulls)) {
+            if let Some(nulls) = statistics.null_count.filter(|&nulls| !whole.has_null_count(nulls)) {
                 report(&place, format!("{nulls} nulls in the statistics, {} in the data", whole.nulls + whole.missing));
             }
-            if !statistics.is_min_max_deprecated() {
-                let exact = (statistics.min_is_exact(), statistics.max_is_exact());
-                let bounds = (statistics.min_bytes_opt(), statistics.max_bytes_opt());
+            if !statistics.is_deprecated {
+                let exact = (statistics.min_is_exact, statistics.max_is_exact);
+                let bounds = (statistics.min, statistics.max);
                 self.compare_bounds(&whole, bounds, exact, "statistics", |what| report(&place, what));
             }
         }
@@ -138,7 +147,7 @@ impl Counted<'_> {
         if let Some(what) = self.probe.as_ref().and_then(Probe::finding) {
             report(&place, what);
         }
-        if chunk.offset_index_offset().is_some() && self.pages.is_none() {
+        if chunk.offset_index().is_some() && self.pages.is_none() {
             report(&place, "the offset index is missing, or its pages do not follow each other".to_owned());
         }
         for (index, (page, tally)) in self.pages.iter().flatten().zip(&self.tallies).enumerate() {
@@ -157,7 +166,7 @@ impl Counted<'_> {
                     format!("{nulls} nulls in the column index, {} in the data", tally.nulls + tally.missing),
                 );
             }
-            let bytes = (bounds.min.as_deref(), bounds.max.as_deref());
+            let bytes = (bounds.min, bounds.max);
             self.compare_bounds(tally, bytes, (false, false), "column index", |what| report(&place, what));
         }
         if let Some(what) = self.disorder(metadata, row_group) {
@@ -188,12 +197,12 @@ impl Counted<'_> {
     }
 
     /// What contradicts the order of pages that the column index claims.
-    fn disorder(&self, metadata: &ParquetMetaData, row_group: usize) -> Option<String> {
-        let order = column_index(metadata, row_group, self.column)?.get_boundary_order()?;
+    fn disorder(&self, metadata: Described<'_>, row_group: usize) -> Option<String> {
+        let order = column_index(metadata, row_group, self.column)?.boundary_order;
         let (word, wrong): (_, fn(&Bound, &Bound) -> bool) = match order {
-            BoundaryOrder::ASCENDING => ("ascending", |first, second| second.is_less(first)),
-            BoundaryOrder::DESCENDING => ("descending", |first, second| first.is_less(second)),
-            BoundaryOrder::UNORDERED => return None,
+            BoundaryOrder::Ascending => ("ascending", |first, second| second.is_less(first)),
+            BoundaryOrder::Descending => ("descending", |first, second| first.is_less(second)),
+            _ => return None,
         };
         let decode = |bytes: &[u8]| Bound::decode(bytes, self.descriptor);
         let bounds: Vec<(Bound, Bound)> = self
@@ -201,7 +210,7 @@ impl Counted<'_> {
             .iter()
             .flatten()
             .filter_map(|page| page.bounds.as_ref().filter(|bounds| !bounds.is_null_page))
-            .filter_map(|bounds| Some((decode(bounds.min.as_deref()?)?, decode(bounds.max.as_deref()?)?)))
+            .filter_map(|bounds| Some((decode(bounds.min?)?, decode(bounds.max?)?)))
             .collect();
         let broken = bounds.windows(2).any(|pair| wrong(&pair[0].0, &pair[1].0) || wrong(&pair[0].1, &pair[1].1));
         (broken && self.ordered).then(|| format!("pages are {word} by the column index, but their bounds are not"))

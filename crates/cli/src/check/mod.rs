@@ -14,12 +14,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
 
+use lath_format::FileMetaData;
 use lath_parquet::ParquetFile;
-use parquet::file::metadata::ParquetMetaData;
 
 pub(crate) use bloom::FileBytes;
 
 use crate::failure::Result;
+use crate::page_index::Described;
 use crate::progress::Progress;
 use crate::scan::Scan;
 
@@ -55,14 +56,14 @@ impl fmt::Display for Finding {
 pub(crate) fn check(
     file: &ParquetFile,
     name: &str,
-    metadata: &ParquetMetaData,
+    metadata: Described<'_>,
     columns: &[usize],
     bytes: Option<&FileBytes>,
     scan: &Scan,
     progress: &mut Progress,
 ) -> Result<Vec<Finding>> {
-    let mut findings = check_row_counts(metadata);
-    let tasks = task::tasks(metadata, columns, scan.batch_size);
+    let mut findings = check_row_counts(metadata.metadata);
+    let tasks = task::tasks(metadata.metadata, columns, scan.batch_size);
     progress.grow(tasks.iter().map(|task| task.len() as u64).sum());
     let next = AtomicUsize::new(0);
     let results: Mutex<Vec<Option<Result<Vec<Finding>>>>> = Mutex::new(tasks.iter().map(|_| None).collect());
@@ -99,9 +100,10 @@ pub(crate) fn check(
     Ok(findings)
 }
 
-fn check_row_counts(metadata: &ParquetMetaData) -> Vec<Finding> {
-    let claimed = metadata.file_metadata().num_rows();
-    let total: i64 = metadata.row_groups().iter().map(parquet::file::metadata::RowGroupMetaData::num_rows).sum();
+fn check_row_counts(metadata: &FileMetaData) -> Vec<Finding> {
+    let claimed = metadata.num_rows();
+    // Their sum is below 2⁶³.
+    let total = metadata.row_counts().iter().sum::<u64>().cast_signed();
     if claimed == total {
         return Vec::new();
     }

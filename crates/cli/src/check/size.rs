@@ -2,13 +2,11 @@
 //!
 //! <https://parquet.apache.org/docs/file-format/metadata/#size-statistics>
 
-use parquet::basic::Type as PhysicalType;
-use parquet::file::metadata::{LevelHistogram, ParquetMetaData};
-use parquet::file::page_index::column_index::ColumnIndexMetaData;
-use parquet::schema::types::ColumnDescriptor;
+use lath_format::schema::ColumnDescriptor;
+use lath_format::schema::PhysicalType;
 
 use super::tally::Tally;
-use crate::page_index::column_index;
+use crate::page_index::{Described, column_index};
 
 /// What a file claims of the sizes of a column chunk or a page.
 struct Claim<'a> {
@@ -19,53 +17,36 @@ struct Claim<'a> {
 
 /// Reports what contradicts the size statistics of a column chunk.
 pub(super) fn compare_chunk(
-    metadata: &ParquetMetaData,
+    metadata: Described<'_>,
     (row_group, column): (usize, usize),
     tally: &Tally,
     report: impl FnMut(String),
 ) {
-    let chunk = metadata.row_group(row_group).column(column);
+    let Ok(chunk) = metadata.metadata.chunk(row_group, column) else { return };
+    let Some(statistics) = chunk.size_statistics() else { return };
     let claim = Claim {
-        def_levels: chunk.definition_level_histogram().map(LevelHistogram::values),
-        rep_levels: chunk.repetition_level_histogram().map(LevelHistogram::values),
-        string_bytes: chunk.unencoded_byte_array_data_bytes(),
+        def_levels: statistics.definition_level_histogram.as_deref(),
+        rep_levels: statistics.repetition_level_histogram.as_deref(),
+        string_bytes: statistics.unencoded_byte_array_data_bytes,
     };
-    claim.compare(tally, chunk.column_descr(), report);
+    claim.compare(tally, &metadata.metadata.schema_descr().columns()[column], report);
 }
 
 /// The same of a page.
 pub(super) fn compare_page(
-    metadata: &ParquetMetaData,
+    metadata: Described<'_>,
     (row_group, column, page): (usize, usize, usize),
     tally: &Tally,
     report: impl FnMut(String),
 ) {
     let index = column_index(metadata, row_group, column);
-    let offsets = metadata.offset_index().and_then(|index| index.get(row_group)?.get(column));
+    let offsets = metadata.indexes.and_then(|indexes| indexes.offset_index(row_group, column));
     let claim = Claim {
-        def_levels: index.and_then(|index| histograms(index, page).0),
-        rep_levels: index.and_then(|index| histograms(index, page).1),
-        string_bytes: offsets.and_then(|index| index.unencoded_byte_array_data_bytes()?.get(page).copied()),
+        def_levels: index.and_then(|index| index.definition_level_histogram(page)),
+        rep_levels: index.and_then(|index| index.repetition_level_histogram(page)),
+        string_bytes: offsets.and_then(|index| index.unencoded_byte_array_data_bytes.as_ref()?.get(page).copied()),
     };
-    claim.compare(tally, metadata.row_group(row_group).column(column).column_descr(), report);
-}
-
-fn histograms(index: &ColumnIndexMetaData, page: usize) -> (Option<&[i64]>, Option<&[i64]>) {
-    macro_rules! of {
-        ($index:ident) => {
-            ($index.definition_level_histogram(page), $index.repetition_level_histogram(page))
-        };
-    }
-    match index {
-        ColumnIndexMetaData::NONE => (None, None),
-        ColumnIndexMetaData::BOOLEAN(index) => of!(index),
-        ColumnIndexMetaData::INT32(index) => of!(index),
-        ColumnIndexMetaData::INT64(index) => of!(index),
-        ColumnIndexMetaData::INT96(index) => of!(index),
-        ColumnIndexMetaData::FLOAT(index) => of!(index),
-        ColumnIndexMetaData::DOUBLE(index) => of!(index),
-        ColumnIndexMetaData::BYTE_ARRAY(index) | ColumnIndexMetaData::FIXED_LEN_BYTE_ARRAY(index) => of!(index),
-    }
+    claim.compare(tally, &metadata.metadata.schema_descr().columns()[column], report);
 }
 
 impl Claim<'_> {

@@ -2,13 +2,14 @@
 
 use std::ops::Range;
 
+use lath_format::FileMetaData;
 use lath_parquet::{Error, ParquetFile, Projection};
-use parquet::file::metadata::ParquetMetaData;
 
 use super::bloom::FileBytes;
 use super::counted::{self, Counted};
 use super::{Finding, Kind};
 use crate::failure::{Failure, Result};
+use crate::page_index::Described;
 use crate::scan::Scan;
 
 /// Short column chunks are read together, as planning a read takes time for each column that the file has. So many bytes are
@@ -35,21 +36,22 @@ struct Column<'a> {
 pub(super) struct Subject<'a> {
     pub(super) file: &'a ParquetFile,
     pub(super) name: &'a str,
-    pub(super) metadata: &'a ParquetMetaData,
+    pub(super) metadata: Described<'a>,
     pub(super) bytes: Option<&'a FileBytes>,
     pub(super) scan: &'a Scan,
 }
 
 /// All that there is to do, in the order of the file: the leaf columns `chosen`, in batches of so many rows.
-pub(super) fn tasks<'a>(metadata: &'a ParquetMetaData, chosen: &[usize], batch_size: usize) -> Vec<Task<'a>> {
+pub(super) fn tasks<'a>(metadata: &'a FileMetaData, chosen: &[usize], batch_size: usize) -> Vec<Task<'a>> {
     let columns = columns(metadata, chosen);
     let mut tasks: Vec<Task<'a>> = Vec::new();
-    for (row_group, group) in metadata.row_groups().iter().enumerate() {
-        let rows = usize::try_from(group.num_rows()).map_or(batch_size, |rows| rows.clamp(1, batch_size));
+    for (row_group, &rows) in metadata.row_counts().iter().enumerate() {
+        let rows = usize::try_from(rows).map_or(batch_size, |rows| rows.clamp(1, batch_size));
         let mut room = (0, 0);
         for column in &columns {
-            let chunks = group.columns().get(column.leaves.clone()).unwrap_or_default();
-            let bytes = chunks.iter().map(|chunk| u64::try_from(chunk.compressed_size()).unwrap_or(u64::MAX));
+            let chunks = column.leaves.clone().map(|leaf| metadata.chunk(row_group, leaf));
+            // What cannot be read is read by itself, to be reported.
+            let bytes = chunks.map(|chunk| chunk.map_or(u64::MAX, |chunk| chunk.compressed_size()));
             let bytes = bytes.fold(0, u64::saturating_add);
             let values = column.leaves.len().saturating_mul(rows);
             match tasks.last_mut().filter(|task| task.row_group == row_group && bytes <= room.0 && values <= room.1) {
@@ -66,8 +68,8 @@ pub(super) fn tasks<'a>(metadata: &'a ParquetMetaData, chosen: &[usize], batch_s
 }
 
 /// The top-level columns that have any of the leaves `chosen`.
-fn columns<'a>(metadata: &'a ParquetMetaData, chosen: &[usize]) -> Vec<Column<'a>> {
-    let schema = metadata.file_metadata().schema_descr();
+fn columns<'a>(metadata: &'a FileMetaData, chosen: &[usize]) -> Vec<Column<'a>> {
+    let schema = metadata.schema_descr();
     let roots = schema.root_schema().get_fields();
     let mut is_chosen = vec![false; schema.num_columns()];
     chosen.iter().for_each(|&leaf| is_chosen[leaf] = true);
@@ -153,7 +155,7 @@ impl Task<'_> {
             }
             row += batch.num_rows() as i64;
         }
-        let expected = metadata.row_group(self.row_group).num_rows();
+        let expected = metadata.metadata.row_counts()[self.row_group].cast_signed();
         for (column, leaves) in columns.iter().zip(counted) {
             let place = format!("row group {}, column {}", self.row_group, column.name);
             if row != expected {

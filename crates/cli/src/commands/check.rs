@@ -11,6 +11,7 @@ use crate::failure::{Failure, Outcome, Result};
 use crate::inputs::Inputs;
 use crate::output::layout::printable;
 use crate::output::target::Target;
+use crate::page_index::Described;
 use crate::progress::Progress;
 use crate::quantity::plural;
 use crate::scan::Scan;
@@ -81,15 +82,16 @@ fn check_file(
     // Milliseconds hold every INT96: what Arrow cannot hold is no fault of the file.
     let options = OpenOptions::new().arrow_schema_hint(false).int96_unit(Int96Unit::Milliseconds);
     let file = inputs.open_with(index, options)?;
-    let metadata = file.page_index().map_err(|error| Failure::reading(&name, error))?;
+    let indexes = Some(file.page_index().map_err(|error| Failure::reading(&name, error))?);
+    let metadata = file.metadata();
     let columns = chosen_columns(metadata, args.columns.as_deref(), &name)?;
     // What is encrypted, filters included, is not looked at but by the reader.
     let bytes = (!inputs.are_decrypted()).then(|| FileBytes::of(&file));
-    let findings = check(&file, &name, metadata, &columns, bytes.as_ref(), scan, progress)?;
+    let findings = check(&file, &name, Described { metadata, indexes }, &columns, bytes.as_ref(), scan, progress)?;
     let sound = format!(
         "{}, {}, {}",
         plural(file.row_count(), "row"),
-        plural(metadata.num_row_groups() as u64, "row group"),
+        plural(metadata.row_group_count() as u64, "row group"),
         plural(columns.len() as u64, "column")
     );
     Ok((sound, findings))

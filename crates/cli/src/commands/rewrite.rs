@@ -126,7 +126,7 @@ impl Rewriting<'_> {
         for (index, file) in files.iter().enumerate() {
             let name = table.name(index);
             summary.add_input(file);
-            let all = || (0..file.metadata().num_row_groups()).collect();
+            let all = || (0..file.metadata().row_group_count()).collect();
             let row_groups = self.scan.row_groups_of(file, name)?.unwrap_or_else(all);
             let rows = self.scan.row_ranges_of(file, name)?;
             progress.grow(rows.iter().map(|rows| rows.end - rows.start).sum());

@@ -26,7 +26,7 @@ pub(super) fn run(args: &SchemaArgs) -> Result<Outcome> {
         if args.json {
             text.push_str(&json_text(&json!({
                 "file": name,
-                "parquet": schema_json(file.metadata().file_metadata().schema()),
+                "parquet": schema_json(file.metadata().schema_descr().root_schema()),
                 "arrow": arrow_json(file.schema()),
             })));
         } else {
@@ -61,7 +61,7 @@ pub(super) fn json_text(json: &Value) -> String {
 
 fn describe(file: &ParquetFile) -> String {
     let mut parquet = Vec::new();
-    parquet::schema::printer::print_schema(&mut parquet, file.metadata().file_metadata().schema());
+    lath_format::schema::print_schema(&mut parquet, file.metadata().schema_descr().root_schema());
     let mut text = format!("Parquet\n{}\nArrow\n", String::from_utf8_lossy(&parquet).trim_end());
     for field in file.schema().fields() {
         describe_field(field, 1, &mut text);

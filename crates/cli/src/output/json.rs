@@ -13,7 +13,7 @@ use arrow_json::writer::{JsonArray, JsonFormat, LineDelimited, NullableEncoder, 
 use arrow_json::{Encoder, EncoderFactory, EncoderOptions, Writer};
 use arrow_schema::{ArrowError, DataType, FieldRef};
 use lath_parquet::WriteSummary;
-use parquet::variant::Variant;
+use parquet_variant::Variant;
 use parquet_variant_json::VariantToJson;
 
 use super::target::Target;

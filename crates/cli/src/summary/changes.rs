@@ -2,12 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use lath_format::FileMetaData;
+use lath_format::schema::print_schema;
+use lath_format::schema::{ColumnDescriptor, Type};
 use lath_parquet::{ParquetFile, WriteSummary};
-use parquet::file::metadata::ParquetMetaData;
-use parquet::schema::printer::print_schema;
-use parquet::schema::types::{ColumnDescriptor, Type};
 
-use crate::parquet_type::codec;
 use crate::quantity::plural;
 
 /// Names that a line lists; the others are counted.
@@ -40,8 +39,7 @@ struct Column {
 
 impl Changes {
     pub(super) fn add_input(&mut self, file: &ParquetFile) {
-        // What cannot be read again is reported by whoever reads the rows.
-        let with_keys = file.columns_with_chunk_key_values().unwrap_or_default();
+        let with_keys = file.columns_with_chunk_key_values();
         self.before.add(file.metadata(), |column| with_keys.contains(&column));
     }
 
@@ -93,22 +91,23 @@ impl Changes {
 }
 
 impl Properties {
-    fn add(&mut self, metadata: &ParquetMetaData, has_chunk_keys: impl Fn(usize) -> bool) {
-        let file = metadata.file_metadata();
-        for (index, described) in file.schema_descr().columns().iter().enumerate() {
+    fn add(&mut self, metadata: &FileMetaData, has_chunk_keys: impl Fn(usize) -> bool) {
+        let described = metadata.schema_descr().columns();
+        for (index, described) in described.iter().enumerate() {
             let column = self.columns.entry(described.path().string()).or_default();
             column.types.insert(type_text(described));
             column.has_chunk_keys |= has_chunk_keys(index);
-            for chunk in metadata.row_groups().iter().map(|row_group| row_group.column(index)) {
-                column.codecs.insert(codec(chunk));
-                column.has_bloom_filter |= chunk.bloom_filter_offset().is_some();
-                column.has_page_index |= chunk.offset_index_offset().is_some();
+            // What cannot be read is reported by whoever reads the rows.
+            for chunk in (0..metadata.row_group_count()).filter_map(|row_group| metadata.chunk(row_group, index).ok()) {
+                column.codecs.insert(chunk.codec().to_string());
+                column.has_bloom_filter |= chunk.bloom_filter().is_some();
+                column.has_page_index |= chunk.offset_index().is_some();
             }
         }
         for row_group in metadata.row_groups() {
             let sorting = row_group.sorting_columns().into_iter().flatten().map(|sorting| {
                 let column = usize::try_from(sorting.column_idx).ok();
-                let path = column.and_then(|column| file.schema_descr().columns().get(column));
+                let path = column.and_then(|column| described.get(column));
                 let path = path.map_or_else(|| "?".to_owned(), |column| column.path().string());
                 let (descending, nulls_first) = (sorting.descending, sorting.nulls_first);
                 format!(
@@ -120,7 +119,7 @@ impl Properties {
             let sorting = sorting.collect::<Vec<_>>().join(",");
             self.sorting.insert(if sorting.is_empty() { "nothing".to_owned() } else { sorting });
         }
-        self.keys.extend(file.key_value_metadata().into_iter().flatten().map(|pair| pair.key.clone()));
+        self.keys.extend(metadata.key_value_metadata().into_iter().map(|pair| pair.key));
     }
 }
 

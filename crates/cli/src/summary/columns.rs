@@ -2,13 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use lath_format::FileMetaData;
 use lath_parquet::{ChosenEncoding, WriteSummary};
-use parquet::file::metadata::ParquetMetaData;
 use serde_json::{Value, json};
 
 use super::percent;
 use crate::output::layout::{Cell, Column, Layout, printable};
-use crate::parquet_type::{codec, encodings};
 use crate::quantity::{bytes, plural};
 use crate::terminal::Terminal;
 
@@ -39,7 +38,7 @@ struct Stored {
 }
 
 impl Columns {
-    pub(super) fn add_input(&mut self, metadata: &ParquetMetaData) {
+    pub(super) fn add_input(&mut self, metadata: &FileMetaData) {
         self.add(metadata, |change| change.before.get_or_insert_default());
     }
 
@@ -58,16 +57,14 @@ impl Columns {
         }
     }
 
-    fn add(&mut self, metadata: &ParquetMetaData, side: fn(&mut Change) -> &mut Stored) {
-        let schema = metadata.file_metadata().schema_descr();
-        for (index, column) in schema.columns().iter().enumerate() {
+    fn add(&mut self, metadata: &FileMetaData, side: fn(&mut Change) -> &mut Stored) {
+        for (index, column) in metadata.schema_descr().columns().iter().enumerate() {
             let stored = side(self.change(&column.path().string()));
-            for row_group in metadata.row_groups() {
-                let chunk = row_group.column(index);
-                stored.compressed_bytes += chunk.compressed_size().unsigned_abs();
-                stored.uncompressed_bytes += chunk.uncompressed_size().unsigned_abs();
-                stored.codecs.insert(codec(chunk));
-                stored.encodings.extend(encodings(chunk));
+            for chunk in (0..metadata.row_group_count()).filter_map(|row_group| metadata.chunk(row_group, index).ok()) {
+                stored.compressed_bytes += chunk.compressed_size();
+                stored.uncompressed_bytes += chunk.uncompressed_size();
+                stored.codecs.insert(chunk.codec().to_string());
+                stored.encodings.extend(chunk.encodings().iter().map(ToString::to_string));
             }
         }
     }
@@ -193,14 +190,14 @@ fn join(words: &BTreeSet<String>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use parquet::basic::Encoding;
+    use lath_parquet::Encoding;
 
     use super::*;
 
     #[test]
     fn the_reason_of_most_row_groups_is_told() {
         let chosen = |reason: &str, row_groups| ChosenEncoding {
-            encoding: Encoding::PLAIN,
+            encoding: Encoding::Plain,
             reason: reason.to_owned(),
             row_groups,
         };

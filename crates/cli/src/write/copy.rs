@@ -44,7 +44,7 @@ impl CopiedFile {
 
 /// Whether row groups of all files can stand in one: they have the same Parquet schema.
 pub(crate) fn are_alike(files: &[ParquetFile]) -> bool {
-    let root = |file: &ParquetFile| file.metadata().file_metadata().schema_descr().root_schema_ptr();
+    let root = |file: &ParquetFile| file.metadata().schema_descr().root_schema_ptr();
     files.windows(2).all(|pair| root(&pair[0]).as_ref() == root(&pair[1]).as_ref())
 }
 

@@ -77,7 +77,7 @@ fn inherit(options: WriteOptions, file: &ParquetFile, schema: &Schema) -> Result
     let name = file.name().unwrap_or("the input");
     let mut options = options.inherit(file).map_err(|error| Failure::reading(name, error))?;
     // A schema's metadata have values.
-    for pair in file.metadata().file_metadata().key_value_metadata().into_iter().flatten() {
+    for pair in file.metadata().key_value_metadata() {
         if pair.value.is_none() && !schema.metadata().contains_key(&pair.key) {
             options = options.key_value_metadata(&pair.key, None);
         }

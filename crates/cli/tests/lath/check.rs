@@ -144,7 +144,7 @@ fn an_offset_index_of_other_pages_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let path = write(&folder.path().join("a.parquet"), &numbered(0..900), 300);
     let metadata = lath_parquet::ParquetFile::open(&path).unwrap().metadata().clone();
-    let start = metadata.row_group(1).column(0).offset_index_offset().unwrap() as usize;
+    let start = metadata.chunk(1, 0).unwrap().offset_index().unwrap().offset as usize;
     let mut bytes = fs::read(&path).unwrap();
     // A list of structures, the first field of which is the offset, as a signed variable-length number: one more.
     bytes[start + 3] ^= 2;
@@ -387,7 +387,9 @@ fn a_column_that_cannot_be_decoded_does_not_hide_those_that_are_read_with_it() {
         builder.set_row_groups(row_groups).build()
     });
     let metadata = lath_parquet::ParquetFile::open(&changed).unwrap().metadata().clone();
-    let (start, mut bytes) = (metadata.row_group(0).column(0).byte_range().0 as usize, fs::read(&changed).unwrap());
+    let chunk = metadata.chunk(0, 0).unwrap();
+    let start = chunk.dictionary_page_offset().unwrap_or(chunk.data_page_offset()) as usize;
+    let mut bytes = fs::read(&changed).unwrap();
     bytes[start..start + 16].fill(0xff);
     fs::write(&changed, bytes).unwrap();
     let run = lath(["check", changed.to_str().unwrap()]);

@@ -36,6 +36,10 @@ pub(crate) fn decrypt_footer(footer: Bytes, is_encrypted: bool, keys: Option<&De
     if algorithm.is_ctr {
         return Err(Error::unsupported("encryption algorithm AES_GCM_CTR_V1"));
     }
+    if algorithm.is_prefix_missing && keys.prefix().is_none() {
+        let what = "the file was encrypted with an AAD prefix, which it does not hold and which has to be given";
+        return Err(Error::invalid_key(what));
+    }
     let mut file_aad = keys.prefix().or(algorithm.aad_prefix).unwrap_or_default().to_vec();
     file_aad.extend_from_slice(algorithm.aad_file_unique);
     let key_metadata = encryption.key_metadata.map(<[u8]>::to_vec);
@@ -112,6 +116,8 @@ struct Algorithm<'a> {
     is_ctr: bool,
     aad_prefix: Option<&'a [u8]>,
     aad_file_unique: &'a [u8],
+    /// The prefix is not in the file, and readers have to know it.
+    is_prefix_missing: bool,
 }
 
 impl<'a> Encryption<'a> {
@@ -148,6 +154,7 @@ impl<'a> Algorithm<'a> {
                 match (field.id, field.wire_type) {
                     (1, WireType::Binary) => this.aad_prefix = Some(reader.binary()?),
                     (2, WireType::Binary) => this.aad_file_unique = reader.binary()?,
+                    (3, WireType::True) => this.is_prefix_missing = true,
                     _ => reader.skip(field)?,
                 }
                 Ok(())

@@ -153,3 +153,27 @@ pub(super) fn is_signed_by(key: &LessSafeKey, footer: &[u8], aad: &[u8]) -> bool
     let nonce = Nonce::assume_unique_for_key(*nonce);
     key.seal_in_place_separate_tag(nonce, Aad::from(aad), &mut sealed).is_ok_and(|expected| expected.as_ref() == tag)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEY: &[u8] = b"0123456789012345";
+
+    #[test]
+    fn modules_of_any_length_are_refused_without_panic() {
+        let decryptor = ChunkDecryptor::new(KEY, b"aad".to_vec(), 0, 0).expect("a sound key");
+        for len in 0..64_usize {
+            for stated in [0, len.saturating_sub(4), len, u32::MAX as usize] {
+                let mut module = vec![0; len];
+                let stated = (stated as u32).to_le_bytes();
+                let prefix = len.min(4);
+                module[..prefix].copy_from_slice(&stated[..prefix]);
+                assert!(decryptor.decrypt(&module, Module::Data(0)).is_err());
+            }
+        }
+        assert!(decryptor.decrypt(&[0; 64], Module::Data(40_000)).is_err());
+        assert!(matches!(ChunkDecryptor::new(&[0; 15], Vec::new(), 0, 0), Err(Error::InvalidKey { .. })));
+        assert!(matches!(ChunkDecryptor::new(KEY, Vec::new(), 40_000, 0), Err(Error::Corrupt { .. })));
+    }
+}

@@ -266,7 +266,7 @@ impl<'a> ThriftReader<'a> {
     pub fn skip(&mut self, field: Field) -> Result<(), ThriftError> {
         match field.wire_type {
             WireType::True | WireType::False => Ok(()),
-            wire_type => self.skip_value(wire_type, MAX_DEPTH),
+            wire_type => self.skip_element(wire_type),
         }
     }
 

@@ -2,8 +2,11 @@
 
 const TRUE: u8 = 1;
 const FALSE: u8 = 2;
+const I8: u8 = 3;
+const I16: u8 = 4;
 const I32: u8 = 5;
 const I64: u8 = 6;
+const DOUBLE: u8 = 7;
 const BINARY: u8 = 8;
 const LIST: u8 = 9;
 const STRUCT: u8 = 12;
@@ -31,6 +34,18 @@ impl<'a> ThriftWriter<'a> {
         self.begin(id, if value { TRUE } else { FALSE });
     }
 
+    /// An 8-bit integer.
+    pub fn i8(&mut self, id: i16, value: i8) {
+        self.begin(id, I8);
+        self.out.push(value.cast_unsigned());
+    }
+
+    /// A 16-bit integer.
+    pub fn i16(&mut self, id: i16, value: i16) {
+        self.begin(id, I16);
+        self.integer(value.into());
+    }
+
     /// A 32-bit integer.
     pub fn i32(&mut self, id: i16, value: i32) {
         self.begin(id, I32);
@@ -41,6 +56,18 @@ impl<'a> ThriftWriter<'a> {
     pub fn i64(&mut self, id: i16, value: i64) {
         self.begin(id, I64);
         self.integer(value);
+    }
+
+    /// A double.
+    pub fn double(&mut self, id: i16, value: f64) {
+        self.begin(id, DOUBLE);
+        self.out.extend_from_slice(&value.to_le_bytes());
+    }
+
+    /// A byte string, or text in UTF-8.
+    pub fn binary(&mut self, id: i16, value: impl AsRef<[u8]>) {
+        self.begin(id, BINARY);
+        self.byte_string(value.as_ref());
     }
 
     /// A structure within this one, whose fields `write` appends.
@@ -56,6 +83,11 @@ impl<'a> ThriftWriter<'a> {
         self.list(id, TRUE, values, |writer, value| writer.out.push(if value { TRUE } else { FALSE }));
     }
 
+    /// A list of 32-bit integers.
+    pub fn i32s(&mut self, id: i16, values: impl ExactSizeIterator<Item = i32>) {
+        self.list(id, I32, values, |writer, value| writer.integer(value.into()));
+    }
+
     /// A list of 64-bit integers.
     pub fn i64s(&mut self, id: i16, values: impl ExactSizeIterator<Item = i64>) {
         self.list(id, I64, values, ThriftWriter::integer);
@@ -63,10 +95,7 @@ impl<'a> ThriftWriter<'a> {
 
     /// A list of byte strings.
     pub fn byte_strings<'b>(&mut self, id: i16, values: impl ExactSizeIterator<Item = &'b [u8]>) {
-        self.list(id, BINARY, values, |writer, value| {
-            writer.length(value.len());
-            writer.out.extend_from_slice(value);
-        });
+        self.list(id, BINARY, values, ThriftWriter::byte_string);
     }
 
     /// A list of structures, whose fields `write` appends.
@@ -125,6 +154,11 @@ impl<'a> ThriftWriter<'a> {
         self.previous = id;
     }
 
+    fn byte_string(&mut self, value: &[u8]) {
+        self.length(value.len());
+        self.out.extend_from_slice(value);
+    }
+
     /// A variable-length integer of which the lowest bit is the sign.
     fn integer(&mut self, value: i64) {
         self.variable(value.cast_unsigned() << 1 ^ (value >> 63).cast_unsigned());
@@ -155,12 +189,22 @@ mod tests {
         writer.bool(2, true);
         writer.structure(5, |inner| inner.i64(3, i64::MIN));
         writer.bool(30, false);
+        writer.i8(31, -2);
+        writer.i16(32, -2);
+        writer.double(33, 1.0);
+        writer.binary(34, "ab");
+        writer.i32s(35, [1, -1].into_iter());
         writer.end();
         let expected = [
             &[0x15, 0x01][..],                                                               // 1: i32 -1
             &[0x11],                                                                         // 2: true
             &[0x3c, 0x36, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01, 0x00], // 5: { 3: i64 minimum }
-            &[0x02, 0x3c], // 30 in the long form: false
+            &[0x02, 0x3c],                         // 30 in the long form: false
+            &[0x13, 0xfe],                         // 31: i8 -2
+            &[0x14, 0x03],                         // 32: i16 -2
+            &[0x17, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f], // 33: double 1
+            &[0x18, 0x02, b'a', b'b'],             // 34: "ab"
+            &[0x19, 0x25, 0x02, 0x01],             // 35: list of 2 i32s
             &[0x00],
         ]
         .concat();

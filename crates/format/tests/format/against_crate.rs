@@ -9,7 +9,7 @@ use parquet::basic::ColumnOrder as CrateOrder;
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, ParquetMetaDataOptions, ParquetMetaDataReader};
 
 /// Every file of the collection whose footer is in the clear, with the footer's bytes.
-fn footers() -> Vec<(PathBuf, Bytes)> {
+pub(crate) fn footers() -> Vec<(PathBuf, Bytes)> {
     let Some(folder) = parquet_test_data() else { return Vec::new() };
     let mut folders = vec![folder];
     let mut footers = Vec::new();
@@ -36,7 +36,7 @@ fn footers() -> Vec<(PathBuf, Bytes)> {
 }
 
 /// What the crate reads; its parser panics where it relies on what a malformed footer does not have.
-fn by_crate(footer: &Bytes) -> Option<ParquetMetaData> {
+pub(crate) fn by_crate(footer: &Bytes) -> Option<ParquetMetaData> {
     let footer = footer.clone();
     let options = ParquetMetaDataOptions::new().with_encoding_stats_as_mask(false);
     let read = move || ParquetMetaDataReader::decode_metadata_with_options(&footer, Some(&options)).ok();
@@ -100,7 +100,7 @@ fn compare_chunk(ours: lath_format::ColumnChunk<'_>, theirs: &ColumnChunkMetaDat
     }
 }
 
-fn compare(ours: &FileMetaData, theirs: &ParquetMetaData, at: &str) {
+pub(crate) fn compare(ours: &FileMetaData, theirs: &ParquetMetaData, at: &str) {
     let file = theirs.file_metadata();
     assert_eq!(ours.version(), file.version(), "{at}");
     assert_eq!(ours.num_rows(), file.num_rows(), "{at}");
@@ -114,7 +114,7 @@ fn compare(ours: &FileMetaData, theirs: &ParquetMetaData, at: &str) {
             (ColumnOrder::TypeDefined, CrateOrder::TYPE_DEFINED_ORDER(_))
             | (ColumnOrder::Undefined, CrateOrder::UNDEFINED)
             | (ColumnOrder::Unknown | ColumnOrder::Ieee754Total, CrateOrder::UNKNOWN) => {}
-            (ours, theirs) => panic!("{at}: {ours:?}, by the crate {theirs:?}"),
+            (ours, theirs) => unreachable!("{at}: {ours:?}, by the crate {theirs:?}"),
         }
     }
     for (row_group, theirs) in ours.row_groups().zip(theirs.row_groups()) {

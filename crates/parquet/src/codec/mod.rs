@@ -7,7 +7,6 @@
 //! <https://github.com/apache/parquet-format/blob/master/Compression.md>
 
 mod brotli;
-mod compress;
 mod gzip;
 mod hadoop;
 mod lz4;
@@ -18,8 +17,7 @@ mod zstd;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use compress::Compressor;
-use parquet::basic::Compression;
+use lath_format::CompressionCodec;
 
 use crate::error::{Error, Result};
 
@@ -39,30 +37,31 @@ pub(crate) enum Decompressor {
 
 impl Decompressor {
     /// A decompressor for `codec`.
-    pub(crate) fn new(codec: Compression) -> Result<Self> {
+    pub(crate) fn new(codec: CompressionCodec) -> Result<Self> {
         Ok(match codec {
-            Compression::UNCOMPRESSED => Self::Uncompressed,
-            Compression::SNAPPY => Self::Snappy,
-            Compression::GZIP(_) => Self::Gzip(gzip::Decoder::new()),
-            Compression::BROTLI(_) => Self::Brotli(brotli::Decoder),
-            Compression::ZSTD(_) => Self::Zstd(zstd::Decoder::new()?),
-            Compression::LZ4 => Self::Lz4,
-            Compression::LZ4_RAW => Self::Lz4Raw,
-            Compression::LZO => Self::Lzo,
+            CompressionCodec::Uncompressed => Self::Uncompressed,
+            CompressionCodec::Snappy => Self::Snappy,
+            CompressionCodec::Gzip => Self::Gzip(gzip::Decoder::new()),
+            CompressionCodec::Brotli => Self::Brotli(brotli::Decoder),
+            CompressionCodec::Zstd => Self::Zstd(zstd::Decoder::new()?),
+            CompressionCodec::Lz4 => Self::Lz4,
+            CompressionCodec::Lz4Raw => Self::Lz4Raw,
+            CompressionCodec::Lzo => Self::Lzo,
+            other => return Err(Error::unsupported(format!("compression by {other}"))),
         })
     }
 
     /// Whether this decompressor does what a new one for `codec` would.
-    pub(crate) fn is_for(&self, codec: Compression) -> bool {
+    pub(crate) fn is_for(&self, codec: CompressionCodec) -> bool {
         match self {
-            Self::Uncompressed => matches!(codec, Compression::UNCOMPRESSED),
-            Self::Snappy => matches!(codec, Compression::SNAPPY),
-            Self::Gzip(_) => matches!(codec, Compression::GZIP(_)),
-            Self::Brotli(_) => matches!(codec, Compression::BROTLI(_)),
-            Self::Zstd(_) => matches!(codec, Compression::ZSTD(_)),
-            Self::Lz4 => matches!(codec, Compression::LZ4),
-            Self::Lz4Raw => matches!(codec, Compression::LZ4_RAW),
-            Self::Lzo => matches!(codec, Compression::LZO),
+            Self::Uncompressed => codec == CompressionCodec::Uncompressed,
+            Self::Snappy => codec == CompressionCodec::Snappy,
+            Self::Gzip(_) => codec == CompressionCodec::Gzip,
+            Self::Brotli(_) => codec == CompressionCodec::Brotli,
+            Self::Zstd(_) => codec == CompressionCodec::Zstd,
+            Self::Lz4 => codec == CompressionCodec::Lz4,
+            Self::Lz4Raw => codec == CompressionCodec::Lz4Raw,
+            Self::Lzo => codec == CompressionCodec::Lzo,
         }
     }
 

@@ -1,14 +1,14 @@
 use std::io::Write;
 
 use flate2::write::{GzEncoder, ZlibEncoder};
+use lath_format::CompressionCodec;
 use lath_testkit::Seeded;
-use parquet::basic::Compression;
 
 use super::Decompressor;
 use crate::error::{Error, Result};
 
 /// What each codec's own encoder makes of `bytes`, in every framing that is read.
-fn encoded(bytes: &[u8]) -> Vec<(&'static str, Compression, Vec<u8>)> {
+fn encoded(bytes: &[u8]) -> Vec<(&'static str, CompressionCodec, Vec<u8>)> {
     let gzip = |bytes: &[u8]| {
         let mut encoder = GzEncoder::new(Vec::new(), flate2::Compression::default());
         encoder.write_all(bytes).and_then(|()| encoder.finish()).expect("bytes that can be compressed")
@@ -31,27 +31,27 @@ fn encoded(bytes: &[u8]) -> Vec<(&'static str, Compression, Vec<u8>)> {
     let mut lz4_frame = lz4_flex::frame::FrameEncoder::new(Vec::new());
     lz4_frame.write_all(bytes).expect("bytes that can be compressed");
     let (front, back) = bytes.split_at(bytes.len() / 2);
-    let gzip_of = Compression::GZIP(Default::default());
-    let zstd_of = Compression::ZSTD(Default::default());
+    let gzip_of = CompressionCodec::Gzip;
+    let zstd_of = CompressionCodec::Zstd;
     vec![
-        ("uncompressed", Compression::UNCOMPRESSED, bytes.to_vec()),
-        ("Snappy", Compression::SNAPPY, snap::raw::Encoder::new().compress_vec(bytes).expect("bytes")),
+        ("uncompressed", CompressionCodec::Uncompressed, bytes.to_vec()),
+        ("Snappy", CompressionCodec::Snappy, snap::raw::Encoder::new().compress_vec(bytes).expect("bytes")),
         ("Gzip", gzip_of, gzip(bytes)),
         ("Gzip, two members", gzip_of, [gzip(front), gzip(back)].concat()),
         ("Gzip, empty members and padding", gzip_of, [gzip(&[]), gzip(bytes), gzip(&[]), vec![0; 9]].concat()),
         ("Zlib", gzip_of, zlib(bytes)),
         ("Zstandard", zstd_of, zstd(bytes)),
         ("Zstandard, two frames", zstd_of, [zstd(front), zstd(back)].concat()),
-        ("LZ4_RAW", Compression::LZ4_RAW, lz4_flex::block::compress(bytes)),
-        ("LZ4, raw", Compression::LZ4, lz4_flex::block::compress(bytes)),
-        ("LZ4, frame", Compression::LZ4, lz4_frame.finish().expect("a frame")),
-        ("LZ4, Hadoop", Compression::LZ4, hadoop_blocks(&[bytes])),
-        ("LZ4, Hadoop, two units", Compression::LZ4, [hadoop_blocks(&[front]), hadoop_blocks(&[back])].concat()),
-        ("LZ4, Hadoop, two blocks in a unit", Compression::LZ4, hadoop_blocks(&[front, back])),
+        ("LZ4_RAW", CompressionCodec::Lz4Raw, lz4_flex::block::compress(bytes)),
+        ("LZ4, raw", CompressionCodec::Lz4, lz4_flex::block::compress(bytes)),
+        ("LZ4, frame", CompressionCodec::Lz4, lz4_frame.finish().expect("a frame")),
+        ("LZ4, Hadoop", CompressionCodec::Lz4, hadoop_blocks(&[bytes])),
+        ("LZ4, Hadoop, two units", CompressionCodec::Lz4, [hadoop_blocks(&[front]), hadoop_blocks(&[back])].concat()),
+        ("LZ4, Hadoop, two blocks in a unit", CompressionCodec::Lz4, hadoop_blocks(&[front, back])),
     ]
 }
 
-fn decompress(codec: Compression, stored: &[u8], len: usize) -> Result<Vec<u8>> {
+fn decompress(codec: CompressionCodec, stored: &[u8], len: usize) -> Result<Vec<u8>> {
     let mut dst = Vec::new();
     Decompressor::new(codec)?.decompress(stored, &mut dst, len)?;
     dst.truncate(len);
@@ -145,7 +145,7 @@ fn brotli_comes_back_and_grows_only_with_its_output() {
     let mut stored = vec![0x0b, 0x15, 0x80];
     stored.extend(text);
     stored.push(0x03);
-    let codec = Compression::BROTLI(Default::default());
+    let codec = CompressionCodec::Brotli;
     assert_eq!(decompress(codec, &stored, text.len()).expect("sound bytes"), text);
     for len in [1, text.len() - 1, text.len() + 1, i32::MAX as usize] {
         let mut dst = Vec::new();
@@ -168,16 +168,20 @@ fn lzo_comes_back_with_hadoops_framing_and_without() {
         [("one block", block.to_vec()), ("Hadoop", unit(12)), ("two units", [unit(12), unit(12)].concat())]
     {
         let expected = text.repeat(if framing == "two units" { 2 } else { 1 });
-        assert_eq!(decompress(Compression::LZO, &stored, expected.len()).expect("sound bytes"), expected, "{framing}");
+        assert_eq!(
+            decompress(CompressionCodec::Lzo, &stored, expected.len()).expect("sound bytes"),
+            expected,
+            "{framing}"
+        );
         for len in [1, expected.len() - 1, expected.len() + 1, i32::MAX as usize] {
-            assert!(decompress(Compression::LZO, &stored, len).is_err(), "{framing}, {len} bytes");
+            assert!(decompress(CompressionCodec::Lzo, &stored, len).is_err(), "{framing}, {len} bytes");
         }
         for len in 0..stored.len() {
-            drop(decompress(Compression::LZO, &stored[..len], expected.len()));
+            drop(decompress(CompressionCodec::Lzo, &stored[..len], expected.len()));
             for byte in 0..=255 {
                 let mut changed = stored.clone();
                 changed[len] = byte;
-                drop(decompress(Compression::LZO, &changed, expected.len()));
+                drop(decompress(CompressionCodec::Lzo, &changed, expected.len()));
             }
         }
     }

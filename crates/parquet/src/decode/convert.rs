@@ -3,8 +3,8 @@
 //! Arrow's types hold everything that is stored, but for INT96 timestamps in fine units and parts of intervals.
 
 use arrow_schema::{DataType, IntervalUnit, TimeUnit};
+use lath_format::schema::PhysicalType;
 use lath_predicate::Timestamp;
-use parquet::basic::Type as PhysicalType;
 
 use crate::error::Error;
 

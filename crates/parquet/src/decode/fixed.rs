@@ -4,8 +4,8 @@ use arrow_array::{ArrayRef, make_array};
 use arrow_buffer::{Buffer, NullBuffer};
 use arrow_data::ArrayData;
 use arrow_schema::DataType;
-use lath_kernels::{byte_stream_split, delta, gather, rle, select};
-use parquet::basic::Type as PhysicalType;
+use lath_format::schema::PhysicalType;
+use lath_kernels::{alp, byte_stream_split, delta, gather, rle, select};
 
 use super::aligned::AlignedBytes;
 use super::batch::{compress_values, few, pick_values};
@@ -59,6 +59,11 @@ enum PageState {
         position: usize,
     },
     ByteStreamSplit {
+        src: Buffer,
+        value_count: usize,
+        next: usize,
+    },
+    Alp {
         src: Buffer,
         value_count: usize,
         next: usize,
@@ -249,7 +254,8 @@ impl FixedColumn {
                 let len = value_count.saturating_mul(self.layout.stored_width);
                 take(src, position, len).map(|_| value_count)?
             }
-            PageState::ByteStreamSplit { value_count: all, next, .. } => {
+            PageState::ByteStreamSplit { value_count: all, next, .. }
+            | PageState::Alp { value_count: all, next, .. } => {
                 let left = *all - *next;
                 *next += value_count.min(left);
                 value_count.min(left)
@@ -419,6 +425,9 @@ impl FixedColumn {
                 let value_count = src.len() / width;
                 PageState::ByteStreamSplit { src, value_count, next: 0 }
             }
+            (Encoding::Alp, PhysicalType::FLOAT | PhysicalType::DOUBLE) => {
+                PageState::Alp { value_count: alp::value_count(&src)?, src, next: 0 }
+            }
             (Encoding::DeltaBinaryPacked, PhysicalType::INT32) => {
                 PageState::DeltaI32 { decoder: delta::DecoderI32::new(&src)?, src }
             }
@@ -453,6 +462,16 @@ fn decode_stored(page: &mut PageState, dictionary: &[u8], width: usize, out: &mu
                 return Err(values_missing());
             }
             byte_stream_split::decode(src, *value_count, width, *next, out)?;
+            *next += count;
+        }
+        PageState::Alp { src, value_count, next } => {
+            if count > *value_count - *next {
+                return Err(values_missing());
+            }
+            match width {
+                4 => alp::decode::<f32>(src, *next, bytemuck::cast_slice_mut(out))?,
+                _ => alp::decode::<f64>(src, *next, bytemuck::cast_slice_mut(out))?,
+            }
             *next += count;
         }
         PageState::DeltaI32 { src, decoder } => {

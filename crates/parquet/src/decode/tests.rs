@@ -7,7 +7,8 @@ use arrow_array::types::{Decimal128Type, Int64Type};
 use arrow_array::{Array, ArrayRef, StringArray, StringViewArray};
 use arrow_schema::DataType;
 use bytes::Bytes;
-use parquet::basic::{Compression, Encoding, Type as PhysicalType};
+use lath_format::CompressionCodec;
+use parquet::basic::{Encoding, Type as PhysicalType};
 use parquet::column::page::{CompressedPage, Page, PageWriter};
 use parquet::file::writer::{SerializedPageWriter, TrackedWrite};
 
@@ -61,7 +62,7 @@ fn chunk(pages: &str, rows_per_page: u8, value: impl Fn(u8) -> Vec<u8>) -> (Byte
         file: None,
         path: "a".into(),
         row_group: 0,
-        codec: Compression::UNCOMPRESSED,
+        codec: CompressionCodec::Uncompressed,
         start: 0,
         len: bytes.len() as u64,
         value_count,

@@ -6,8 +6,8 @@ use arrow_array::{ArrayRef, NullArray};
 use arrow_buffer::bit_iterator::BitIndexIterator;
 use arrow_buffer::{Buffer, NullBuffer};
 use arrow_schema::DataType;
+use lath_format::schema::PhysicalType;
 use lath_kernels::rle;
-use parquet::basic::Type as PhysicalType;
 
 use super::boolean::BooleanColumn;
 use super::byte_array::{ByteArrayColumn, ByteArrayOutput};

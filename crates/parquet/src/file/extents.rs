@@ -24,8 +24,8 @@ impl ParquetFile {
                 add(spec.start..end, Wanted::All);
                 continue;
             }
-            let chunk = self.metadata().row_group(row_group).column(leaf);
-            let first_page = u64::try_from(chunk.data_page_offset()).ok().filter(|offset| *offset > spec.start);
+            let Ok(chunk) = self.metadata().chunk(row_group, leaf) else { continue };
+            let first_page = Some(chunk.data_page_offset()).filter(|offset| *offset > spec.start);
             // The header of the page behind a dictionary is read with it.
             let pages = first_page.map_or(spec.start, |page| page.saturating_add(HEADER_BYTES as u64).min(end));
             add(spec.start..pages, Wanted::AllOrNothing);

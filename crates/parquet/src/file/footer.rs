@@ -11,20 +11,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use parquet::DecodeResult;
-use parquet::encryption::decrypt::FileDecryptionProperties;
-use parquet::file::metadata::{
-    PageIndexPolicy, ParquetMetaData, ParquetMetaDataOptions, ParquetMetaDataPushDecoder, ParquetMetaDataReader,
-    ParquetStatisticsPolicy,
-};
+use lath_format::{DecryptionKeys, FileMetaData, Footer as FooterParts};
 
 use super::known_schemas::{self, KnownSchema, SchemaBytes};
-use super::orders::TotalOrders;
 use super::other_format::{HEAD_BYTES, OtherFormat};
-use super::outline::check_outline;
-use super::repair::without_mistyped_fields;
-use crate::crypto::FileDecryptor;
-use crate::envelope::guard;
 use crate::error::{Error, Result};
 use crate::options::Limits;
 use crate::schema::{self, SchemaOptions};
@@ -53,7 +43,6 @@ pub(super) struct Footer {
     content: Range<usize>,
     /// Offset of the footer within the file.
     start: u64,
-    file_bytes: u64,
     is_encrypted: bool,
 }
 
@@ -97,7 +86,7 @@ impl Footer {
             (read(source, start..file_bytes)?, 0)
         };
         let content = content_start..content_start + footer_bytes as usize;
-        Ok(Self { bytes, content, start, file_bytes, is_encrypted })
+        Ok(Self { bytes, content, start, is_encrypted })
     }
 
     /// Length in bytes, the tail included.
@@ -115,100 +104,40 @@ impl Footer {
     /// Parses the footer, which is decrypted first if it has to be.
     pub(super) fn parse(
         &self,
-        decryption: Option<&Arc<FileDecryptionProperties>>,
+        keys: Option<&DecryptionKeys>,
         options: &SchemaOptions,
-    ) -> Result<(ParquetMetaData, Arc<KnownSchema>)> {
-        self.parse_unlocated(decryption, options)
+    ) -> Result<(FileMetaData, Arc<KnownSchema>)> {
+        self.parse_unlocated(keys, options)
             .map_err(|error| error.locate(|at| at.offset = at.offset.or(Some(self.start))))
-    }
-
-    /// What decrypts the file's pages; `None` if none is encrypted.
-    pub(super) fn decryptor(&self, properties: Arc<FileDecryptionProperties>) -> Result<Option<FileDecryptor>> {
-        FileDecryptor::new(self.content(), self.is_encrypted, properties)
-            .map_err(|error| error.locate(|at| at.offset = at.offset.or(Some(self.start))))
-    }
-
-    /// The columns whose statistics are in IEEE 754 total order.
-    pub(super) fn total_orders(&self, metadata: &ParquetMetaData) -> TotalOrders {
-        if self.is_encrypted {
-            return TotalOrders::default();
-        }
-        TotalOrders::read(self.content(), metadata)
-    }
-
-    /// The `FileMetaData`, unless it is encrypted.
-    pub(super) fn plain_content(&self) -> Option<Bytes> {
-        (!self.is_encrypted).then(|| self.bytes.slice(self.content.clone()))
-    }
-
-    fn content(&self) -> &[u8] {
-        &self.bytes[self.content.clone()]
     }
 
     fn parse_unlocated(
         &self,
-        decryption: Option<&Arc<FileDecryptionProperties>>,
+        keys: Option<&DecryptionKeys>,
         options: &SchemaOptions,
-    ) -> Result<(ParquetMetaData, Arc<KnownSchema>)> {
-        // An encrypted footer is authenticated when it is decrypted: it is what the holder of the key wrote.
-        let outline = if !self.is_encrypted {
-            Some(check_outline(self.content(), &options.limits)?)
-        } else if decryption.is_none() {
-            return Err(Error::encrypted("the footer"));
-        } else {
-            None
-        };
-        let schema_bytes = outline.map(|outline| SchemaBytes {
-            schema: &self.content()[outline.schema],
-            key_values: &self.content()[outline.key_values],
+    ) -> Result<(FileMetaData, Arc<KnownSchema>)> {
+        // What was read around a footer is not kept with it.
+        let content = Bytes::copy_from_slice(&self.bytes[self.content.clone()]);
+        let footer = FooterParts::find(content, self.is_encrypted, keys, options.limits.schema_depth)?;
+        let schema_bytes = SchemaBytes {
+            schema: footer.schema_bytes(),
+            key_values: footer.key_value_bytes(),
             use_hint: options.use_hint,
             int96_unit: options.int96_unit,
             depth: options.limits.schema_depth,
-        });
-        let known = schema_bytes.and_then(known_schemas::find);
-        let metadata = self.decode(decryption, known.as_deref())?;
-        if let Some(known) = known {
-            return Ok((metadata, known));
-        }
-        let file = metadata.file_metadata();
-        let key_values = file.key_value_metadata().map(Vec::as_slice);
-        let converted = schema::convert(file.schema_descr(), key_values, options)?;
-        let (arrow, _) = schema::refine(&converted, file.schema_descr(), options, None)?;
-        let source = schema_bytes.and_then(SchemaBytes::to_source);
-        let schema = KnownSchema { source, descr: file.schema_descr_ptr(), converted, arrow };
-        Ok((metadata, known_schemas::keep(Arc::new(schema))))
-    }
-
-    fn decode(
-        &self,
-        decryption: Option<&Arc<FileDecryptionProperties>>,
-        known: Option<&KnownSchema>,
-    ) -> Result<ParquetMetaData> {
-        let options = known.map(|known| ParquetMetaDataOptions::new().with_schema(Arc::clone(&known.descr)));
-        let with_tail = || self.bytes.slice(self.content.start..self.content.end + TAIL_BYTES as usize);
-        let decode_with = |options: Option<ParquetMetaDataOptions>| match decryption {
-            Some(keys) => decode_with_keys(self.file_bytes, with_tail(), keys, options),
-            None => guard(|| ParquetMetaDataReader::decode_metadata_with_options(self.content(), options.as_ref())),
         };
-        let error = match decode_with(options) {
-            Ok(metadata) => return Ok(metadata),
-            Err(error) => error,
-        };
-        // What is optional and malformed, or of an early draft of the format, is not needed to read the data.
-        let repaired = || match (self.is_encrypted, decryption) {
-            (true, _) => None,
-            (false, None) => {
-                let footer = without_mistyped_fields(self.content()).ok()?;
-                guard(|| ParquetMetaDataReader::decode_metadata(&footer)).ok()
-            }
-            (false, Some(keys)) => {
-                let mut footer = without_mistyped_fields(self.content()).ok()?;
-                footer.extend_from_slice(&u32::try_from(footer.len()).ok()?.to_le_bytes());
-                footer.extend_from_slice(b"PAR1");
-                decode_with_keys(footer.len() as u64, footer.into(), keys, None).ok()
+        let known = match known_schemas::find(schema_bytes) {
+            Some(known) => known,
+            None => {
+                let descr = footer.parse_schema()?;
+                let converted = schema::convert(&descr, Some(&footer.key_value_metadata()), options)?;
+                let (arrow, _) = schema::refine(&converted, &descr, options, None)?;
+                let source = schema_bytes.to_source();
+                known_schemas::keep(Arc::new(KnownSchema { source, descr, converted, arrow }))
             }
         };
-        repaired().or_else(|| decode_with(Some(without_statistics())).ok()).ok_or(error)
+        let metadata = footer.with_schema(Arc::clone(&known.descr))?;
+        Ok((metadata, known))
     }
 }
 
@@ -222,34 +151,6 @@ fn not_whole(source: &dyn ByteRanges, what: String) -> Error {
         return Error::corrupt(what);
     }
     Error::NotParquet { looks_like: OtherFormat::recognise(&head), at: Box::default() }
-}
-
-/// Decodes a footer, given with the tail behind it, of a file of `file_bytes` that is encrypted or signed.
-fn decode_with_keys(
-    file_bytes: u64,
-    footer: Bytes,
-    keys: &Arc<FileDecryptionProperties>,
-    options: Option<ParquetMetaDataOptions>,
-) -> Result<ParquetMetaData> {
-    let decoded = guard(|| {
-        let mut decoder = ParquetMetaDataPushDecoder::try_new(file_bytes)?
-            .with_page_index_policy(PageIndexPolicy::Skip)
-            .with_metadata_options(options.map(Arc::new))
-            .with_file_decryption_properties(Some(Arc::clone(keys)));
-        decoder.push_range(file_bytes - footer.len() as u64..file_bytes, footer)?;
-        decoder.try_decode()
-    })?;
-    match decoded {
-        DecodeResult::Data(metadata) => Ok(metadata),
-        DecodeResult::NeedsData(_) | DecodeResult::Finished => Err(Error::corrupt("the footer is incomplete")),
-    }
-}
-
-fn without_statistics() -> ParquetMetaDataOptions {
-    ParquetMetaDataOptions::new()
-        .with_encoding_stats_policy(ParquetStatisticsPolicy::SkipAll)
-        .with_column_stats_policy(ParquetStatisticsPolicy::SkipAll)
-        .with_size_stats_policy(ParquetStatisticsPolicy::SkipAll)
 }
 
 /// Reads a range that has to come whole.

@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use arrow_schema::SchemaRef;
-use parquet::schema::types::SchemaDescPtr;
+use lath_format::schema::SchemaDescPtr;
 
 use crate::options::Int96Unit;
 use crate::schema::Converted;

@@ -4,16 +4,12 @@ mod check;
 mod chunk_key_values;
 mod extents;
 mod footer;
-mod index;
-mod keys;
 mod known_schemas;
 mod options;
-mod orders;
 mod other_format;
-mod outline;
+mod page_index;
 mod plan;
 mod ranges;
-mod repair;
 #[cfg(test)]
 mod tests;
 
@@ -24,11 +20,10 @@ use std::sync::{Arc, OnceLock};
 
 use arrow_schema::SchemaRef;
 use bytes::Bytes;
+use lath_format::FileMetaData;
 use lath_predicate::Literal;
-use parquet::file::metadata::ParquetMetaData;
 
 use self::footer::Footer;
-use crate::crypto::FileDecryptor;
 use crate::error::{Error, Result};
 use crate::options::Limits;
 use crate::page::ChunkSpec;
@@ -38,14 +33,13 @@ use crate::scan::Scan;
 use crate::schema::{self, Node, Projection, SchemaOptions};
 use lath_source::{ByteRanges, Counted, Traffic};
 
-pub(crate) use chunk_key_values::{ChunkKeyValues, KEY_VALUE_METADATA};
-pub use keys::DecryptionKeys;
+pub(crate) use chunk_key_values::ChunkKeyValues;
 pub(crate) use known_schemas::KnownSchema;
+pub use lath_format::DecryptionKeys;
 pub(crate) use options::LOCAL_FOOTER_GUESS_BYTES;
 pub use options::OpenOptions;
-pub(crate) use orders::StatisticsOrder;
 pub use other_format::OtherFormat;
-pub(crate) use outline::check_outline;
+pub use page_index::PageIndex;
 pub(crate) use plan::collect_columns;
 pub use plan::{ChunkRange, Plan};
 
@@ -58,20 +52,15 @@ pub struct ParquetFile {
 
 /// What is known of a file once its footer has been read, wherever its bytes come from.
 struct Shared {
-    metadata: Arc<ParquetMetaData>,
-    metadata_bytes: usize,
+    metadata: Arc<FileMetaData>,
     /// Length of the footer in the file, its tail included.
     footer_bytes: u64,
     /// Bytes of memory of what has been read since and is kept here.
     kept_bytes: AtomicUsize,
-    /// The metadata with column and offset indexes, once they were asked for.
-    indexed: OnceLock<Arc<ParquetMetaData>>,
-    chunk_key_values: OnceLock<ChunkKeyValues>,
+    /// Column and offset indexes, once they were asked for.
+    page_index: OnceLock<PageIndex>,
     filters: FilterStore,
     schema: Arc<KnownSchema>,
-    row_counts: Vec<u64>,
-    orders: orders::TotalOrders,
-    decryptor: Option<FileDecryptor>,
     options: OpenOptions,
 }
 
@@ -101,64 +90,42 @@ impl ParquetFile {
     }
 
     fn new(source: Arc<dyn ByteRanges>, options: OpenOptions) -> Result<Self> {
-        let properties = options.decryption.as_ref().map(DecryptionKeys::properties).transpose()?;
         let footer = Footer::read(&*source, options.footer_guess_bytes, &options.limits)?;
-        let (metadata, schema) = footer.parse(properties.as_ref(), &options.schema_options())?;
-        let row_counts = check::row_counts(&metadata)?;
-        check::check_chunks(&metadata)?;
-        let orders = footer.total_orders(&metadata);
-        let decryptor = match properties {
-            Some(properties) => footer.decryptor(properties)?,
-            None => None,
-        };
+        let (metadata, schema) = footer.parse(options.decryption.as_ref(), &options.schema_options())?;
         let footer_bytes = footer.len();
         footer.recycle();
-        let metadata_bytes = metadata.memory_size();
-        let metadata = Arc::new(metadata);
-        let (indexed, filters) = (OnceLock::new(), FilterStore::default());
         let shared = Arc::new(Shared {
-            metadata,
-            metadata_bytes,
+            metadata: Arc::new(metadata),
             footer_bytes,
             kept_bytes: AtomicUsize::new(0),
-            indexed,
-            chunk_key_values: OnceLock::new(),
-            filters,
+            page_index: OnceLock::new(),
+            filters: FilterStore::default(),
             schema,
-            row_counts,
-            orders,
-            decryptor,
             options,
         });
         Ok(Self { source, shared })
     }
 
     /// What the footer says.
-    pub fn metadata(&self) -> &Arc<ParquetMetaData> {
+    pub fn metadata(&self) -> &Arc<FileMetaData> {
         &self.shared.metadata
     }
 
-    /// What the footer says, with the column and offset indexes that the file has, in
-    /// [`ParquetMetaData::column_index`] and [`ParquetMetaData::offset_index`]. They are read by the first call and kept. Those of
-    /// encrypted columns whose key was not given are left out: the one is `NONE`, and the other has no pages.
+    /// The column and offset indexes that the file has. They are read by the first call and kept. Those of encrypted columns
+    /// are left out.
     ///
     /// # Errors
     /// [`Error::Io`](crate::Error::Io) if they cannot be read, [`Error::Corrupt`](crate::Error::Corrupt) if they are malformed,
     /// [`Error::Limit`](crate::Error::Limit) if they are larger than a footer may be.
-    pub fn page_index(&self) -> Result<&Arc<ParquetMetaData>> {
-        let Shared { metadata, indexed, options, .. } = &*self.shared;
-        if let Some(metadata) = indexed.get() {
-            return Ok(metadata);
+    pub fn page_index(&self) -> Result<&PageIndex> {
+        let Shared { metadata, page_index, options, .. } = &*self.shared;
+        if let Some(page_index) = page_index.get() {
+            return Ok(page_index);
         }
-        let is_locked = |row_group, column| {
-            let spec = ChunkSpec::new(metadata, row_group, column, None, self.shared.decryptor.as_ref());
-            matches!(spec, Err(Error::Encrypted { .. }))
-        };
-        let loaded = index::load(&*self.source, metadata, &options.limits, is_locked)
-            .map_err(|error| error.locate(|at| at.file = at.file.take().or_else(|| options.name.clone())))?;
-        Ok(indexed.get_or_init(|| {
-            self.shared.kept_bytes.fetch_add(loaded.memory_size(), Ordering::Relaxed);
-            Arc::new(loaded)
+        let loaded = PageIndex::read(&*self.source, metadata, &options.limits).map_err(|error| self.locate(error))?;
+        Ok(page_index.get_or_init(|| {
+            self.shared.kept_bytes.fetch_add(loaded.memory_bytes(), Ordering::Relaxed);
+            loaded
         }))
     }
 
@@ -174,7 +141,7 @@ impl ParquetFile {
 
     /// Number of rows in all row groups.
     pub fn row_count(&self) -> u64 {
-        self.shared.row_counts.iter().sum()
+        self.shared.metadata.row_counts().iter().sum()
     }
 
     /// What errors call the file: the name given to [`OpenOptions::name`], else its path.
@@ -200,7 +167,9 @@ impl ParquetFile {
 
     /// Bytes of memory that is held for the file while nothing of it is read.
     pub(crate) fn memory_bytes(&self) -> usize {
-        self.shared.metadata_bytes + self.shared.kept_bytes.load(Ordering::Relaxed) + self.source.memory_bytes()
+        self.shared.metadata.memory_bytes()
+            + self.shared.kept_bytes.load(Ordering::Relaxed)
+            + self.source.memory_bytes()
     }
 
     /// Length of the footer in the file, its tail included.
@@ -249,22 +218,12 @@ impl ParquetFile {
 
     /// Number of rows of each row group.
     pub(crate) fn row_group_row_counts(&self) -> &[u64] {
-        &self.shared.row_counts
+        self.shared.metadata.row_counts()
     }
 
     /// What has been learnt of Bloom filters.
     pub(crate) fn filters(&self) -> &FilterStore {
         &self.shared.filters
-    }
-
-    /// Which order the statistics of a leaf are in.
-    pub(crate) fn statistics_order(&self, leaf: usize) -> StatisticsOrder {
-        self.shared.orders.order(&self.shared.metadata, leaf)
-    }
-
-    /// Number of NaNs in a column chunk, if it is known.
-    pub(crate) fn nan_count(&self, row_group: usize, leaf: usize) -> Option<u64> {
-        self.shared.orders.nan_count(row_group, leaf)
     }
 
     /// The options that the file was opened with, as far as they decide its schema.
@@ -284,8 +243,8 @@ impl ParquetFile {
 
     /// Where the pages of a column chunk are.
     pub(crate) fn chunk_spec(&self, row_group: usize, column: usize) -> Result<ChunkSpec> {
-        let Shared { metadata, decryptor, options, .. } = &*self.shared;
-        let spec = ChunkSpec::new(metadata, row_group, column, options.name.clone(), decryptor.as_ref())?;
+        let Shared { metadata, options, .. } = &*self.shared;
+        let spec = ChunkSpec::new(metadata, row_group, column, options.name.clone())?;
         check::check_range(&spec, self.source.len()).map_err(|error| spec.locate(error))?;
         Ok(spec)
     }
@@ -300,7 +259,7 @@ impl fmt::Debug for ParquetFile {
         f.debug_struct("ParquetFile")
             .field("name", &self.name())
             .field("row_count", &self.row_count())
-            .field("row_groups", &self.shared.row_counts.len())
+            .field("row_groups", &self.shared.metadata.row_group_count())
             .field("schema", self.schema())
             .finish_non_exhaustive()
     }

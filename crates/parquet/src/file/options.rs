@@ -6,9 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use lath_format::DecryptionKeys;
 
 use super::ParquetFile;
-use super::keys::DecryptionKeys;
 use crate::error::{Error, Result};
 use crate::options::{Int96Unit, Limits};
 use crate::schema::SchemaOptions;

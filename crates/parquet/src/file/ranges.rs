@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use lath_format::IndexLocation;
 
 use super::ParquetFile;
 use crate::error::{Error, Result};
@@ -28,8 +29,9 @@ impl ParquetFile {
 
     /// Where an index is that is there by the footer; `None` if it cannot be used: it does not lie within the file, or is longer
     /// than [`footer_bytes`](crate::Limits::footer_bytes).
-    pub(crate) fn index_range(&self, offset: Option<i64>, len: Option<i32>) -> Option<Range<u64>> {
-        let (start, len) = (u64::try_from(offset?).ok()?, u64::try_from(len?).ok()?);
+    pub(crate) fn index_range(&self, location: Option<IndexLocation>) -> Option<Range<u64>> {
+        let IndexLocation { offset, len } = location?;
+        let (start, len) = (u64::try_from(offset).ok()?, u64::try_from(len?).ok()?);
         let end = start.checked_add(len)?;
         let is_sound = start > 0 && len > 0 && len <= self.limits().footer_bytes && end <= self.source().len();
         is_sound.then_some(start..end)
@@ -43,8 +45,8 @@ impl ParquetFile {
     /// [`Error::Io`] if they cannot be read.
     pub fn check_offset_index(&self, row_group: usize, column: usize) -> Result<()> {
         let spec = self.chunk_spec(row_group, column)?;
-        let chunk = self.metadata().row_group(row_group).column(column);
-        let Some(range) = self.index_range(chunk.offset_index_offset(), chunk.offset_index_length()) else {
+        let chunk = self.metadata().chunk(row_group, column)?;
+        let Some(range) = self.index_range(chunk.offset_index()) else {
             return Ok(());
         };
         if spec.decryptor.is_some() {
@@ -68,17 +70,17 @@ impl ParquetFile {
     /// [`Error::Io`] if they cannot be read.
     pub(crate) fn page_places(&self, row_group: usize, columns: &[usize]) -> Result<Vec<Option<Arc<PagePlaces>>>> {
         let mut places = vec![None; columns.len()];
-        let Some(group) = self.metadata().row_groups().get(row_group) else { return Ok(places) };
+        let leaves = self.metadata().schema_descr().columns();
         let least =
             if self.source().request_cost_bytes() > 0 { self.source().request_cost_bytes() } else { LEAST_CHUNK_BYTES };
         let range_of = |&column: &usize| {
-            let chunk = group.columns().get(column)?;
-            let is_long = u64::try_from(chunk.compressed_size()).is_ok_and(|len| len >= least);
-            let is_plain = chunk.crypto_metadata().is_none() && chunk.column_descr().max_rep_level() == 0;
+            let chunk = self.metadata().chunk(row_group, column).ok()?;
+            let is_long = chunk.compressed_size() >= least;
+            let is_plain = !chunk.is_encrypted() && leaves.get(column)?.max_rep_level() == 0;
             if !is_long || !is_plain {
                 return None;
             }
-            self.index_range(chunk.offset_index_offset(), chunk.offset_index_length())
+            self.index_range(chunk.offset_index())
         };
         let (numbers, ranges): (Vec<usize>, Vec<Range<u64>>) =
             columns.iter().map(range_of).enumerate().filter_map(|(number, range)| Some((number, range?))).unzip();

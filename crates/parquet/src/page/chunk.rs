@@ -1,10 +1,8 @@
 use std::sync::Arc;
 
-use parquet::basic::Compression;
-use parquet::file::metadata::ParquetMetaData;
+use lath_format::{ChunkDecryptor, CompressionCodec, FileMetaData};
 
 use super::BitOrder;
-use crate::crypto::{FileDecryptor, PageDecryptor};
 use crate::error::{Error, Location, Result};
 
 /// How far a chunk may pass its stated length: old writers did not count the dictionary page's header
@@ -21,7 +19,7 @@ pub(crate) struct ChunkSpec {
     /// Index of the row group.
     pub(crate) row_group: usize,
     /// How the pages are compressed.
-    pub(crate) codec: Compression,
+    pub(crate) codec: CompressionCodec,
     /// Offset of the first page's header.
     pub(crate) start: u64,
     /// Length of the chunk in bytes, as the footer says it.
@@ -35,23 +33,22 @@ pub(crate) struct ChunkSpec {
     /// How the writer packs BIT_PACKED levels.
     pub(crate) bit_order: BitOrder,
     /// How the pages are decrypted; `None` if they are not encrypted.
-    pub(crate) decryptor: Option<Arc<PageDecryptor>>,
+    pub(crate) decryptor: Option<Arc<ChunkDecryptor>>,
 }
 
 impl ChunkSpec {
     /// The chunk of leaf `column` in `row_group`.
     pub(crate) fn new(
-        metadata: &ParquetMetaData,
+        metadata: &FileMetaData,
         row_group: usize,
         column: usize,
         file: Option<Arc<str>>,
-        decryptor: Option<&FileDecryptor>,
     ) -> Result<Self> {
-        let chunk = metadata.row_groups().get(row_group).and_then(|row_group| row_group.columns().get(column));
-        let Some(chunk) = chunk else {
+        let descriptor = metadata.schema_descr().columns().get(column);
+        let Some(descriptor) = descriptor.filter(|_| row_group < metadata.row_group_count()) else {
             return Err(Error::invalid(format!("the file has no column {column} in row group {row_group}")));
         };
-        let path: Arc<str> = chunk.column_path().string().into();
+        let path: Arc<str> = descriptor.path().string().into();
         let at = Location {
             file: file.clone(),
             column: Some(Arc::clone(&path)),
@@ -59,43 +56,32 @@ impl ChunkSpec {
             ..Location::default()
         };
         let locate = |error: Error| error.locate(|location| *location = at.clone());
-
+        let chunk = metadata.chunk(row_group, column).map_err(|error| locate(error.into()))?;
         if let Some(path) = chunk.file_path().filter(|path| !path.is_empty()) {
             return Err(locate(Error::unsupported(format!("column chunks in another file ({path})"))));
         }
-        let unsigned = |value: i64, what: &str| {
-            u64::try_from(value)
-                .map_err(|_| locate(Error::corrupt(format!("{what} of a column chunk is negative ({value})"))))
-        };
         let level = |value: i16, what: &str| {
             u8::try_from(value).map_err(|_| locate(Error::unsupported(format!("{what} of {value}"))))
         };
-        let data_page_offset = unsigned(chunk.data_page_offset(), "data page offset")?;
+        let data_page_offset = chunk.data_page_offset();
         // Writers have set the dictionary's offset to 0 for "none", and to places behind the data; both are ignored,
         // since a dictionary that exists is the chunk's first page in any case.
         let start = match chunk.dictionary_page_offset() {
-            Some(offset) if offset > 0 => data_page_offset.min(offset.cast_unsigned()),
+            Some(offset) if offset > 0 => data_page_offset.min(offset),
             _ => data_page_offset,
         };
-        let descriptor = chunk.column_descr();
-        let decryptor = match decryptor {
-            Some(decryptor) => decryptor.column(chunk, row_group, column).map_err(locate)?.map(Arc::new),
-            None if chunk.crypto_metadata().is_some() => {
-                return Err(locate(Error::encrypted(format!("column {path}"))));
-            }
-            None => None,
-        };
+        let decryptor = chunk.decryptor().map_err(|error| locate(error.into()))?.map(Arc::new);
         Ok(Self {
-            codec: chunk.compression(),
+            codec: chunk.codec(),
             start,
-            len: unsigned(chunk.compressed_size(), "compressed size")?,
-            value_count: unsigned(chunk.num_values(), "number of values")?,
+            len: chunk.compressed_size(),
+            value_count: chunk.num_values(),
             max_def_level: level(descriptor.max_def_level(), "a definition level")?,
             max_rep_level: level(descriptor.max_rep_level(), "a repetition level")?,
             file,
             path,
             row_group,
-            bit_order: BitOrder::of_writer(metadata.file_metadata().created_by()),
+            bit_order: BitOrder::of_writer(metadata.created_by()),
             decryptor,
         })
     }

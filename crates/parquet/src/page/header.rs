@@ -2,7 +2,7 @@
 //!
 //! <https://github.com/apache/parquet-format/blob/master/src/main/thrift/parquet.thrift>
 
-use super::encoding::Encoding;
+use lath_format::Encoding;
 use lath_format::thrift::{ThriftError, ThriftReader, WireType};
 
 /// What a page header says, as far as reading needs it. Counts and lengths are not negative; nothing else is checked.

@@ -13,7 +13,6 @@
 mod bit_order;
 mod buffers;
 mod chunk;
-mod encoding;
 mod header;
 mod places;
 mod reader;
@@ -27,7 +26,7 @@ use arrow_buffer::Buffer;
 
 pub(crate) use bit_order::BitOrder;
 pub(crate) use chunk::ChunkSpec;
-pub(crate) use encoding::Encoding;
+pub(crate) use lath_format::Encoding;
 pub(crate) use places::PagePlaces;
 pub(crate) use reader::{PageOptions, PageReader, PageSummary};
 pub(crate) use version::first_page_version;

@@ -97,7 +97,7 @@ fn page_location(reader: &mut ThriftReader<'_>) -> Result<(u64, u64), ThriftErro
 mod tests {
     use super::super::BitOrder;
     use super::*;
-    use crate::write::ThriftWriter;
+    use lath_format::thrift::ThriftWriter;
 
     fn index(pages: &[(i64, i64)]) -> Vec<u8> {
         let mut bytes = Vec::new();
@@ -133,7 +133,7 @@ mod tests {
             file: None,
             path: "x".into(),
             row_group: 0,
-            codec: parquet::basic::Compression::UNCOMPRESSED,
+            codec: lath_format::CompressionCodec::Uncompressed,
             start,
             len,
             value_count,

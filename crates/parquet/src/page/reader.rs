@@ -4,16 +4,16 @@ use arrow_buffer::Buffer;
 
 use super::buffers::BufferPool;
 use super::chunk::ChunkSpec;
-use super::encoding::Encoding;
 use super::header::{DataHeaderV1, DataHeaderV2, DictionaryHeader, PageHeader, PageKind};
 use super::places::PagePlaces;
 use super::window::Window;
 use super::{BitOrder, DataPage, DictionaryPage, Levels, Page};
 use crate::codec::Decompressor;
-use crate::crypto::{PageDecryptor, PageModule};
 use crate::error::{Error, Result};
 use crate::options::Limits;
+use lath_format::Encoding;
 use lath_format::thrift::ThriftError;
+use lath_format::{ChunkDecryptor, Module};
 use lath_source::ByteRanges;
 
 /// Bytes that are looked at first for a page header; most have fewer than 100.
@@ -273,10 +273,10 @@ impl PageReader {
     }
 
     /// Which module the body of the page is whose header has just been taken.
-    fn body_module(&self, header: &PageHeader) -> PageModule {
+    fn body_module(&self, header: &PageHeader) -> Module {
         match header.kind {
-            PageKind::Dictionary(_) => PageModule::Dictionary,
-            _ => PageModule::Data(self.data_page_count - 1),
+            PageKind::Dictionary(_) => Module::Dictionary,
+            _ => Module::Data(self.data_page_count - 1),
         }
     }
 
@@ -446,11 +446,11 @@ impl PageReader {
         }
     }
 
-    fn decrypt_header(&mut self, decryptor: &PageDecryptor) -> Result<(PageHeader, usize)> {
+    fn decrypt_header(&mut self, decryptor: &ChunkDecryptor) -> Result<(PageHeader, usize)> {
         let left = self.end - self.position;
         let too_long = || Error::corrupt(format!("page header runs past the column chunk, {left} bytes left"));
         let start = self.window.peek(self.position, HEADER_GUESS_BYTES, self.end)?;
-        let len = PageDecryptor::module_len(*start.first_chunk().ok_or_else(too_long)?);
+        let len = ChunkDecryptor::module_len(*start.first_chunk().ok_or_else(too_long)?);
         if len as u64 > left {
             return Err(too_long());
         }
@@ -460,9 +460,9 @@ impl PageReader {
         }
         let module = &self.window.peek(self.position, len, self.end)?[..len];
         // Only the header itself tells a dictionary page, and only the first page can be one.
-        let data = PageModule::DataHeader(self.data_page_count);
+        let data = Module::DataHeader(self.data_page_count);
         let plaintext = match decryptor.decrypt(module, data) {
-            Err(_) if self.page_count == 1 => decryptor.decrypt(module, PageModule::DictionaryHeader)?,
+            Err(_) if self.page_count == 1 => decryptor.decrypt(module, Module::DictionaryHeader)?,
             other => other?,
         };
         match PageHeader::read(&plaintext) {

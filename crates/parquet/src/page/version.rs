@@ -7,12 +7,11 @@ const MAX_HEADER_BYTES: u64 = 4096;
 
 /// The version of the first data page of a file; `None` if there is none, or none that can be read.
 pub(crate) fn first_page_version(file: &ParquetFile) -> Result<Option<u8>> {
-    let Some(chunk) = file.metadata().row_groups().first().and_then(|row_group| row_group.columns().first()) else {
+    let Ok(chunk) = file.metadata().chunk(0, 0) else { return Ok(None) };
+    let (start, len) = (chunk.data_page_offset(), file.source().len());
+    if start >= len || chunk.is_encrypted() {
         return Ok(None);
-    };
-    let len = file.source().len();
-    let start = u64::try_from(chunk.data_page_offset()).ok().filter(|&start| start < len);
-    let Some(start) = start.filter(|_| chunk.crypto_metadata().is_none()) else { return Ok(None) };
+    }
     let range = start..len.min(start + MAX_HEADER_BYTES);
     let bytes = file.source().read(range).map_err(|error| file.locate(Error::io("read", error)))?;
     Ok(match PageHeader::read(&bytes) {

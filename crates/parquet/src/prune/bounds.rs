@@ -19,13 +19,12 @@ use std::ops::RangeInclusive;
 use arrow_array::types::{ArrowPrimitiveType, Float16Type};
 use arrow_buffer::i256;
 use arrow_schema::DataType;
-use parquet::basic::{ColumnOrder, SortOrder, Type as PhysicalType};
-use parquet::file::statistics::Statistics;
-use parquet::schema::types::ColumnDescriptor;
+use lath_format::schema::ColumnDescriptor;
+use lath_format::schema::{PhysicalType, SortOrder, TypeOrder};
+use lath_format::{ColumnOrder, Statistics};
 
 use super::bound::{Bound, Interval};
 use super::domain::Domain;
-use crate::file::StatisticsOrder;
 
 /// Reads the bounds of one column.
 #[derive(Debug, Clone)]
@@ -64,13 +63,10 @@ enum Kind {
 
 impl BoundReader {
     /// For a column of the file that is read as `data_type`; `None` if its statistics say nothing of values.
-    pub(super) fn new(column: &ColumnDescriptor, data_type: &DataType, order: StatisticsOrder) -> Option<Self> {
+    pub(super) fn new(column: &ColumnDescriptor, data_type: &DataType, order: ColumnOrder) -> Option<Self> {
         let data_type = value_type(data_type);
-        let sort_order = ColumnOrder::sort_order_for_type(
-            column.logical_type_ref(),
-            column.converted_type(),
-            column.physical_type(),
-        );
+        let sort_order =
+            TypeOrder::sort_order_for_type(column.logical_type_ref(), column.converted_type(), column.physical_type());
         let is_unsigned = data_type.is_unsigned_integer();
         let expected = if is_unsigned { SortOrder::UNSIGNED } else { SortOrder::SIGNED };
         let len = usize::try_from(column.type_length()).ok();
@@ -109,11 +105,11 @@ impl BoundReader {
         let is_float = matches!(kind, Kind::Float | Kind::Half);
         let is_signed = matches!(kind, Kind::Float | Kind::Integer { is_unsigned: false, .. });
         let is_total = match order {
-            StatisticsOrder::ByType | StatisticsOrder::Unsaid => false,
-            StatisticsOrder::Total if is_float => true,
-            StatisticsOrder::Total | StatisticsOrder::Unknown => return None,
+            ColumnOrder::TypeDefined | ColumnOrder::Undefined => false,
+            ColumnOrder::Ieee754Total if is_float => true,
+            _ => return None,
         };
-        Some(Self { kind, is_total, is_signed, is_unsaid: order == StatisticsOrder::Unsaid })
+        Some(Self { kind, is_total, is_signed, is_unsaid: order == ColumnOrder::Undefined })
     }
 
     pub(super) fn is_float(&self) -> bool {
@@ -121,29 +117,13 @@ impl BoundReader {
     }
 
     /// What the values of a chunk can be, nulls left out.
-    pub(super) fn of_statistics<'a>(&self, statistics: &'a Statistics) -> Read<'a> {
-        let is_legacy = self.is_unsaid || statistics.is_min_max_deprecated();
+    pub(super) fn of_statistics<'a>(&self, column: &ColumnDescriptor, statistics: &Statistics<'a>) -> Read<'a> {
+        let is_legacy = self.is_unsaid || statistics.is_deprecated;
         if is_legacy && (!self.is_signed || self.is_total) {
             return Read::UNKNOWN;
         }
-        macro_rules! bounds {
-            ($statistics:expr, $read:expr) => {{
-                let read = $read;
-                self.settle($statistics.min_opt().map(&read), $statistics.max_opt().map(&read))
-            }};
-        }
-        match statistics {
-            Statistics::Boolean(of) => bounds!(of, |value: &bool| self.boolean(*value)),
-            Statistics::Int32(of) => bounds!(of, |value: &i32| self.integer32(*value)),
-            Statistics::Int64(of) => bounds!(of, |value: &i64| self.integer64(*value)),
-            Statistics::Int96(_) => Read::UNKNOWN,
-            Statistics::Float(of) => bounds!(of, |value: &f32| self.float(f64::from(*value))),
-            Statistics::Double(of) => bounds!(of, |value: &f64| self.float(*value)),
-            Statistics::ByteArray(of) => self
-                .settle(of.min_opt().map(|min| self.bytes(min.data())), of.max_opt().map(|max| self.bytes(max.data()))),
-            Statistics::FixedLenByteArray(of) => self
-                .settle(of.min_opt().map(|min| self.bytes(min.data())), of.max_opt().map(|max| self.bytes(max.data()))),
-        }
+        let read = |value: Option<&'a [u8]>| value.map(|value| self.plain(column, value));
+        self.settle(read(statistics.min), read(statistics.max))
     }
 
     /// What the values of a page can be, whose smallest and largest value are given as a column index has them.

@@ -1,9 +1,9 @@
 //! The columns of a predicate, prepared for one file.
 
 use arrow_schema::DataType;
+use lath_format::schema::ColumnDescriptor;
 use lath_kernels::compare::Comparison;
 use lath_predicate::{BoundColumn, ValueTest};
-use parquet::schema::types::ColumnDescriptor;
 
 use super::bloom::KeyKind;
 use super::bounds::BoundReader;
@@ -23,11 +23,11 @@ pub(super) struct PreparedColumn<'a> {
 
 impl<'a> PreparedColumn<'a> {
     pub(super) fn new(file: &'a ParquetFile, column: &'a BoundColumn) -> Self {
-        let leaves = file.metadata().file_metadata().schema_descr().columns();
+        let leaves = file.metadata().schema_descr().columns();
         let leaf = column.leaf.and_then(|leaf| Some((leaf, leaves.get(leaf)?)));
         let Some((leaf, descriptor)) = leaf else { return Self { column, descriptor: None, bounds: None, keys: None } };
         let data_type = element_type(column);
-        let order = file.statistics_order(leaf);
+        let order = file.metadata().column_order(leaf);
         Self {
             column,
             descriptor: Some(descriptor),

@@ -13,10 +13,9 @@ use std::sync::Arc;
 
 use arrow_array::Array;
 use bytes::Bytes;
+use lath_format::ColumnChunk;
 use lath_kernels::compare::Comparison;
 use lath_predicate::{ValueTest, test_values};
-use parquet::basic::{Encoding, PageType};
-use parquet::file::metadata::ColumnChunkMetaData;
 
 use super::bounds::value_type;
 use super::column::PreparedColumn;
@@ -29,24 +28,12 @@ use crate::page::{Page, PageOptions, PageReader};
 use crate::schema::Leaf;
 
 /// Where the dictionary page of a chunk is; `None` where it cannot say what the chunk's values are, or is too long.
-pub(super) fn locate(chunk: &ColumnChunkMetaData, pruning: &Pruning) -> Option<Range<u64>> {
-    let start = u64::try_from(chunk.dictionary_page_offset()?).ok().filter(|start| *start > 0)?;
-    let end = u64::try_from(chunk.data_page_offset()).ok()?;
+pub(super) fn locate(chunk: ColumnChunk<'_>, pruning: &Pruning) -> Option<Range<u64>> {
+    let start = chunk.dictionary_page_offset().filter(|start| *start > 0)?;
+    let end = chunk.data_page_offset();
     let len = end.checked_sub(start).filter(|len| *len > 0 && *len <= pruning.dictionary_bytes)?;
-    let is_cheap = len < u64::try_from(chunk.compressed_size()).ok()? / pruning.dictionary_share.max(1);
-    (is_cheap && is_in_dictionary_throughout(chunk)).then_some(start..end)
-}
-
-fn is_in_dictionary_throughout(chunk: &ColumnChunkMetaData) -> bool {
-    let is_of_dictionary = |encoding| matches!(encoding, Encoding::PLAIN_DICTIONARY | Encoding::RLE_DICTIONARY);
-    if let Some(mask) = chunk.page_encoding_stats_mask() {
-        return mask.encodings().next().is_some() && mask.encodings().all(is_of_dictionary);
-    }
-    let is_data = |page_type| matches!(page_type, PageType::DATA_PAGE | PageType::DATA_PAGE_V2);
-    chunk.page_encoding_stats().is_some_and(|stats| {
-        let mut of_data = stats.iter().filter(|stats| is_data(stats.page_type)).peekable();
-        of_data.peek().is_some() && of_data.all(|stats| is_of_dictionary(stats.encoding))
-    })
+    let is_cheap = len < chunk.compressed_size() / pruning.dictionary_share.max(1);
+    (is_cheap && chunk.is_dictionary_encoded_throughout()).then_some(start..end)
 }
 
 /// The values of a dictionary.

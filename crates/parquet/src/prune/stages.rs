@@ -3,9 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use lath_format::ColumnChunk;
 use lath_predicate::{BoundPredicate, Test, ValueSet, ValueTest};
-use parquet::file::metadata::ColumnChunkMetaData;
-use parquet::file::statistics::Statistics;
 
 use super::Surviving;
 use super::bloom::{self, Answers, KeyKind, Keys, Lookup};
@@ -76,12 +75,12 @@ impl<'a> Stages<'a> {
     pub(super) fn statistics(&mut self, row_groups: &[usize]) -> Result<()> {
         let kept = self.look_up_kept(row_groups)?;
         let test = Arc::clone(&self.tests[0]);
-        let (metadata, row_counts) = (self.file.metadata().row_groups(), self.file.row_group_row_counts());
+        let row_counts = self.file.row_group_row_counts();
         self.report.row_groups += row_groups.len() as u64;
         self.report.rows += row_groups.iter().map(|&row_group| row_counts[row_group]).sum::<u64>();
         let (file, columns) = (self.file, self.columns);
         let judge = |row_group: usize| {
-            let statistics = RowGroupStatistics { file, columns, row_group, metadata: &metadata[row_group] };
+            let statistics = RowGroupStatistics { file, columns, row_group };
             outcomes(&test, &statistics).can_be_true().then(|| settle(&test, &statistics))
         };
         // Without statistics it is the same for all of them.
@@ -139,7 +138,7 @@ impl<'a> Stages<'a> {
         let Some(first) = group.first() else { return Ok(()) };
         let test = Arc::clone(&self.tests[first.test]);
         let has_filter = |leaf: &usize| {
-            let of_leaf = |candidate: &Candidate| self.chunk(candidate.row_group, *leaf)?.bloom_filter_offset();
+            let of_leaf = |candidate: &Candidate| self.chunk(candidate.row_group, *leaf)?.bloom_filter();
             self.file.filters().kept_column(*leaf).is_some()
                 || group.iter().any(|candidate| of_leaf(candidate).is_some())
         };
@@ -245,9 +244,8 @@ impl<'a> Stages<'a> {
     fn dictionary_of(&self, row_group: usize, column: usize, test: &ValueTest) -> Option<Range<u64>> {
         let prepared = self.columns.get(column).filter(|prepared| prepared.is_about_values(test))?;
         let chunk = self.chunk(row_group, prepared.column.leaf?)?;
-        let has_answered = self.pruning.bloom
-            && chunk.bloom_filter_offset().is_some()
-            && self.can_be_looked_up(column, test).is_some();
+        let has_answered =
+            self.pruning.bloom && chunk.bloom_filter().is_some() && self.can_be_looked_up(column, test).is_some();
         if has_answered || matches!(test, ValueTest::IsNull | ValueTest::Always(_)) {
             return None;
         }
@@ -257,7 +255,7 @@ impl<'a> Stages<'a> {
     fn may_have_nulls(&self, row_group: usize, column: &PreparedColumn<'_>) -> bool {
         let is_required = column.descriptor.is_some_and(|descriptor| descriptor.max_def_level() == 0);
         let statistics = column.column.leaf.and_then(|leaf| self.chunk(row_group, leaf)?.statistics());
-        !is_required && statistics.and_then(Statistics::null_count_opt) != Some(0)
+        !is_required && statistics.and_then(|statistics| statistics.null_count) != Some(0)
     }
 
     /// Passes over pages, and adds what is left.
@@ -323,8 +321,8 @@ impl<'a> Stages<'a> {
         }
     }
 
-    fn chunk(&self, row_group: usize, leaf: usize) -> Option<&ColumnChunkMetaData> {
-        self.file.metadata().row_groups().get(row_group)?.columns().get(leaf)
+    fn chunk(&self, row_group: usize, leaf: usize) -> Option<ColumnChunk<'a>> {
+        self.file.metadata().chunk(row_group, leaf).ok()
     }
 
     fn row_count(&self, candidate: Candidate) -> u64 {

@@ -5,10 +5,9 @@
 //! nothing.
 
 use arrow_schema::DataType;
+use lath_format::FileMetaData;
 use lath_kernels::compare::Comparison;
 use lath_predicate::ValueTest;
-use parquet::file::metadata::RowGroupMetaData;
-use parquet::file::statistics::Statistics;
 
 use super::bounds::{Read, value_type};
 use super::column::PreparedColumn;
@@ -21,28 +20,28 @@ pub(super) struct RowGroupStatistics<'a> {
     pub(super) file: &'a ParquetFile,
     pub(super) columns: &'a [PreparedColumn<'a>],
     pub(super) row_group: usize,
-    pub(super) metadata: &'a RowGroupMetaData,
 }
 
-impl RowGroupStatistics<'_> {
-    fn domain(&self, column: &PreparedColumn<'_>) -> Domain<'_> {
+impl<'a> RowGroupStatistics<'a> {
+    fn domain(&self, column: &PreparedColumn<'_>) -> Domain<'a> {
         let (Some(leaf), Some(descriptor)) = (column.column.leaf, column.descriptor) else { return Domain::ANY };
-        let Some(chunk) = self.metadata.columns().get(leaf) else { return Domain::ANY };
-        let Ok(value_count) = u64::try_from(chunk.num_values()) else { return Domain::ANY };
-        if descriptor.max_rep_level() == 0 && chunk.num_values() != self.metadata.num_rows() {
+        let metadata: &'a FileMetaData = self.file.metadata();
+        let Ok(chunk) = metadata.chunk(self.row_group, leaf) else { return Domain::ANY };
+        let value_count = chunk.num_values();
+        if descriptor.max_rep_level() == 0 && Some(&value_count) != metadata.row_counts().get(self.row_group) {
             return Domain::ANY;
         }
         let statistics = chunk.statistics();
         let null_count = match descriptor.max_def_level() {
             0 => Some(0),
-            _ => statistics.and_then(Statistics::null_count_opt),
+            _ => statistics.and_then(|statistics| statistics.null_count),
         };
         let Some(bounds) = &column.bounds else {
             // Without bounds, whether there may be NaNs makes no difference.
             return Read::UNKNOWN.domain(true, value_count, null_count, None);
         };
-        let read = statistics.map_or(Read::UNKNOWN, |statistics| bounds.of_statistics(statistics));
-        let nan_count = if bounds.is_float() { self.file.nan_count(self.row_group, leaf) } else { None };
+        let read = statistics.map_or(Read::UNKNOWN, |statistics| bounds.of_statistics(descriptor, &statistics));
+        let nan_count = if bounds.is_float() { chunk.nan_count() } else { None };
         read.domain(bounds.is_float(), value_count, null_count, nan_count)
     }
 }

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use lath_format::schema::SchemaDescPtr;
 use lath_predicate::{BindContext, BoundPredicate, Constant, Predicate, Test, value_at};
-use parquet::schema::types::SchemaDescPtr;
 
 use super::cancel::Cancel;
 use super::conjuncts;
@@ -68,8 +68,8 @@ impl PlannedSchema {
     fn is_of(&self, file: &ParquetFile, partition: &[u32]) -> bool {
         let is_same_schema = Arc::ptr_eq(&self.schema, file.schema()) || self.schema == *file.schema();
         is_same_schema && *self.partition == *partition && {
-            let columns = file.metadata().file_metadata().schema_descr();
-            std::ptr::eq(&raw const *self.columns, columns) || self.columns.root_schema() == columns.root_schema()
+            let columns = file.metadata().schema_descr();
+            Arc::ptr_eq(&self.columns, columns) || self.columns.root_schema() == columns.root_schema()
         }
     }
 }
@@ -290,7 +290,7 @@ impl Job {
         }
         plans.push(PlannedSchema {
             schema: Arc::clone(file.schema()),
-            columns: file.metadata().file_metadata().schema_descr_ptr(),
+            columns: Arc::clone(file.metadata().schema_descr()),
             partition: entry.partition().into(),
             plan: Arc::clone(&plan),
         });

@@ -437,11 +437,11 @@ fn make_filter(planned: &Planned, conjunct: &Conjunct, reader: &mut Reader) -> R
 /// What it takes to ask a conjunct, as far as the footer tells: bytes a row of its columns.
 fn guess(conjunct: &Conjunct, planned: &Planned) -> f64 {
     let metadata = planned.file.metadata();
-    let row_group = metadata.row_group(planned.row_group);
     let leaves = conjunct.operands.iter().flat_map(|&operand| planned.plan.operands[operand].leaves());
-    let bytes =
-        leaves.map(|&leaf| row_group.column(planned.plan.leaves[leaf].leaf.column).uncompressed_size()).sum::<i64>();
-    1.0 + bytes.max(0) as f64 / row_group.num_rows().max(1) as f64
+    let chunk = |leaf: usize| metadata.chunk(planned.row_group, planned.plan.leaves[leaf].leaf.column).ok();
+    let bytes = leaves.filter_map(|&leaf| chunk(leaf)).map(|chunk| chunk.uncompressed_size() as f64).sum::<f64>();
+    let rows = metadata.row_counts().get(planned.row_group).copied().unwrap_or(0);
+    1.0 + bytes / rows.max(1) as f64
 }
 
 /// What to search the pages of a conjunct's leaf for, and which leaf that is.

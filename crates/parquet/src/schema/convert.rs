@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 
 use arrow_schema::Schema;
-use parquet::arrow::{ARROW_SCHEMA_META_KEY, parquet_to_arrow_schema};
-use parquet::file::metadata::KeyValue;
-use parquet::schema::types::{SchemaDescriptor, TypePtr};
+use lath_format::schema::KeyValue;
+use lath_format::schema::{ARROW_SCHEMA_META_KEY, parquet_to_arrow_schema};
+use lath_format::schema::{SchemaDescriptor, TypePtr};
 
 use super::hint::is_readable;
 use super::lists::with_three_levels;

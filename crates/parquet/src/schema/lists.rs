@@ -18,8 +18,8 @@
 
 use std::sync::Arc;
 
-use parquet::basic::{ConvertedType, Repetition};
-use parquet::schema::types::{Type, TypePtr};
+use lath_format::schema::{ConvertedType, Repetition};
+use lath_format::schema::{Type, TypePtr};
 
 use super::sound::{nesting, repetition};
 use crate::envelope::guard;

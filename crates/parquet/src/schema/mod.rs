@@ -39,9 +39,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_schema::{FieldRef, Schema, SchemaRef};
-use parquet::basic::Type as PhysicalType;
-use parquet::file::metadata::KeyValue;
-use parquet::schema::types::SchemaDescriptor;
+use lath_format::schema::KeyValue;
+use lath_format::schema::PhysicalType;
+use lath_format::schema::SchemaDescriptor;
 
 use self::convert::Conversion;
 use self::projection::Paths;

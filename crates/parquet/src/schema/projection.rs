@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use parquet::schema::types::SchemaDescriptor;
+use lath_format::schema::SchemaDescriptor;
 
 use super::{Node, NodeKind};
 use crate::error::{Error, Result};

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use parquet::basic::LogicalType;
-use parquet::schema::types::{SchemaDescriptor, Type, TypePtr};
+use lath_format::schema::LogicalType;
+use lath_format::schema::{SchemaDescriptor, Type, TypePtr};
 
 use crate::envelope::guard;
 use crate::error::{Error, Result};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow_schema::{DataType, FieldRef, Fields};
-use parquet::schema::types::SchemaDescriptor;
+use lath_format::schema::SchemaDescriptor;
 
 use super::storage::{LeafTypes, leaf_field, with_type, without_extension};
 use super::{Node, NodeKind};

@@ -6,9 +6,9 @@
 use std::sync::Arc;
 
 use arrow_schema::DECIMAL256_MAX_PRECISION;
-use parquet::arrow::{ProjectionMask, parquet_to_arrow_field_levels};
-use parquet::basic::{ConvertedType, LogicalType, Repetition, Type as PhysicalType};
-use parquet::schema::types::{SchemaDescriptor, Type, TypePtr};
+use lath_format::schema::{ConvertedType, LogicalType, PhysicalType, Repetition};
+use lath_format::schema::{ProjectionMask, parquet_to_arrow_field_levels};
+use lath_format::schema::{SchemaDescriptor, Type, TypePtr};
 
 use crate::envelope::guard;
 use crate::error::{Error, Result};

@@ -2,8 +2,8 @@
 
 use arrow_schema::extension::{EXTENSION_TYPE_METADATA_KEY, EXTENSION_TYPE_NAME_KEY};
 use arrow_schema::{DataType, Field, FieldRef, IntervalUnit, TimeUnit};
-use parquet::basic::{ConvertedType, Type as PhysicalType};
-use parquet::schema::types::ColumnDescriptor;
+use lath_format::schema::ColumnDescriptor;
+use lath_format::schema::{ConvertedType, PhysicalType};
 
 use crate::options::{Int96Unit, Strings};
 

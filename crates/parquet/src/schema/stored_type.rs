@@ -13,17 +13,17 @@ use std::sync::Arc;
 use arrow_schema::{Field, FieldRef, Fields, Schema};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use parquet::arrow::ArrowSchemaConverter;
-use parquet::basic::{ConvertedType, LogicalType, Type as PhysicalType};
-use parquet::file::metadata::{FileMetaData, ParquetMetaData, ParquetMetaDataReader, ParquetMetaDataWriter};
-use parquet::schema::types::{BasicTypeInfo, SchemaDescriptor, Type, TypePtr};
+use lath_format::schema::ArrowSchemaConverter;
+use lath_format::schema::{BasicTypeInfo, SchemaDescriptor, Type, TypePtr};
+use lath_format::schema::{ConvertedType, LogicalType, PhysicalType};
+use lath_format::write::FooterMetaData;
 
 use super::prune::prune_root;
 use super::sound::{repetition, type_length};
 use super::{Node, NodeKind};
 use crate::envelope::guard;
 use crate::error::Result;
-use crate::file::{check_outline, collect_columns};
+use crate::file::collect_columns;
 use crate::options::Limits;
 
 /// The key of an Arrow field's metadata that has the Parquet type the column is stored as, where a writer that looks at the
@@ -33,9 +33,6 @@ use crate::options::Limits;
 /// is read as; otherwise, and without the key, it goes by the Arrow type. The value is base64 of a Parquet footer (a
 /// `FileMetaData` in Thrift's compact protocol) whose schema has this column alone.
 pub const PARQUET_TYPE_KEY: &str = "lath:parquet_type";
-
-/// Length of the magic and the footer's length behind a footer.
-const TAIL_BYTES: usize = 8;
 
 /// The Parquet type of a root column.
 #[derive(Debug)]
@@ -109,9 +106,8 @@ pub(crate) fn without_stored_type(field: &FieldRef) -> FieldRef {
 /// The Parquet type that a field carries; `None` if it carries none, or one that cannot be read.
 pub(crate) fn stored_type(field: &Field) -> Option<TypePtr> {
     let footer = BASE64_STANDARD.decode(field.metadata().get(PARQUET_TYPE_KEY)?).ok()?;
-    check_outline(&footer, &Limits::default()).ok()?;
-    let metadata = guard(|| ParquetMetaDataReader::decode_metadata(&footer)).ok()?;
-    match metadata.file_metadata().schema().get_fields() {
+    let footer = lath_format::Footer::find(footer.into(), false, None, Limits::DEFAULT_SCHEMA_DEPTH).ok()?;
+    match footer.parse_schema().ok()?.root_schema().get_fields() {
         [ty] => Some(Arc::clone(ty)),
         _ => None,
     }
@@ -136,14 +132,17 @@ fn encode_unless_converted(ty: &TypePtr, converted: Option<&TypePtr>) -> Option<
 }
 
 fn encode(ty: TypePtr) -> Result<String> {
+    let root = guard(|| Type::group_type_builder("schema").with_fields(vec![ty]).build())?;
+    let metadata = FooterMetaData {
+        version: 1,
+        schema: &root,
+        row_groups: Vec::new(),
+        key_value_metadata: &[],
+        created_by: None,
+        column_orders: &[],
+    };
     let mut footer = Vec::new();
-    guard(|| {
-        let root = Type::group_type_builder("schema").with_fields(vec![ty]).build()?;
-        let descr = Arc::new(SchemaDescriptor::new(Arc::new(root)));
-        let metadata = ParquetMetaData::new(FileMetaData::new(1, 0, None, None, descr, None), Vec::new());
-        ParquetMetaDataWriter::new(&mut footer, &metadata).finish()
-    })?;
-    footer.truncate(footer.len().saturating_sub(TAIL_BYTES));
+    metadata.write(&mut footer);
     Ok(BASE64_STANDARD.encode(footer))
 }
 

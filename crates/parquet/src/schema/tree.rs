@@ -4,8 +4,8 @@
 //! which groups are lists and maps; the Arrow schema has them applied already, and the walk has to take the same turns.
 
 use arrow_schema::{DataType, FieldRef, Fields};
-use parquet::basic::{ConvertedType, LogicalType, Repetition};
-use parquet::schema::types::{SchemaDescriptor, Type, TypePtr};
+use lath_format::schema::{ConvertedType, LogicalType, Repetition};
+use lath_format::schema::{SchemaDescriptor, Type, TypePtr};
 
 use super::sound::{nesting, repetition};
 use super::{Leaf, Node, NodeKind};
@@ -118,7 +118,7 @@ impl Walk<'_> {
         }
         let physical_type = descr.physical_type();
         let type_length = match physical_type {
-            parquet::basic::Type::FIXED_LEN_BYTE_ARRAY => {
+            lath_format::schema::PhysicalType::FIXED_LEN_BYTE_ARRAY => {
                 usize::try_from(descr.type_length()).map_err(|_| mismatch(ty))?
             }
             _ => 0,

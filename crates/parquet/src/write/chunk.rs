@@ -9,15 +9,16 @@ pub(super) mod tests;
 use std::sync::Arc;
 
 use arrow_schema::DataType;
-use parquet::basic::{Encoding, Type};
-use parquet::schema::types::ColumnDescPtr;
+use lath_format::Encoding;
+use lath_format::schema::ColumnDescPtr;
+use lath_format::schema::PhysicalType as Type;
 
 use self::stretch::{Room, Stretch};
 use super::bloom::BloomBuilder;
 use super::encode::dictionary::Dictionary;
 use super::encode::levels::Levels;
 use super::encode::{PageEncoding, ValueEncoder};
-use super::index::ChunkIndex;
+use super::index::{ChunkIndex, ChunkMetadata};
 use super::options::{LeafOptions, StatisticsLevel, ValueEncoding};
 use super::page::{DataPage, PageWriter};
 use super::physical::{Conversion, ConvertError, Values};
@@ -96,7 +97,6 @@ impl ChunkWriter {
             }
             None => PageEncoding::Plain,
         };
-        let codec = options.codec.compression().ok_or_else(|| Error::invalid("a codec without such a level"))?;
         let levels = |level: i16| {
             u8::try_from(level)
                 .map(Levels::new)
@@ -114,13 +114,13 @@ impl ChunkWriter {
             dictionary,
             dictionary_pages: 0,
             page_count: 0,
-            sampler: (options.encoding == ValueEncoding::Sampled).then(|| Sampler::new(codec)).transpose()?,
+            sampler: (options.encoding == ValueEncoding::Sampled).then(|| Sampler::new(options.codec)).transpose()?,
             choice: None,
             bloom: options
                 .bloom_filter
                 .filter(|_| !matches!(column.physical_type(), Type::BOOLEAN | Type::INT96))
                 .map(BloomBuilder::new),
-            pages: PageWriter::new(codec, options.page_version, options.crc, options.segments.clone())?,
+            pages: PageWriter::new(options.codec, options.page_version, options.crc, options.segments.clone())?,
             page: PendingPage {
                 def_levels: levels(column.max_def_level())?,
                 rep_levels: levels(column.max_rep_level())?,
@@ -333,7 +333,7 @@ impl ChunkWriter {
         };
         let size = match &mut self.dictionary {
             Some(dictionary) if has_codes => {
-                data_page.encoding = Encoding::RLE_DICTIONARY;
+                data_page.encoding = Encoding::RleDictionary;
                 if keeps_statistics && self.order.is_of_bytes() {
                     statistics = dictionary.statistics(self.order);
                 }
@@ -388,20 +388,20 @@ impl ChunkWriter {
         }
         let bloom_filter = self.bloom.as_mut().map(BloomBuilder::finish).transpose()?;
         let (codec, pages) = (self.pages.codec(), self.pages.finish());
-        let (metadata, column_index, offset_index, nan_counts) = self.index.finish(codec)?;
+        let ChunkMetadata { chunk: metadata, column_index, offset_index } = self.index.finish(codec);
         if let Some(dictionary) = &mut self.dictionary {
             dictionary.clear()?;
             self.trial = Trial::Open;
         }
         (self.rows, self.page_count, self.dictionary_pages) = (0, 0, 0);
-        Ok(EncodedChunk { pages, metadata, column_index, offset_index, bloom_filter, nan_counts, choice })
+        Ok(EncodedChunk { pages, metadata, column_index, offset_index, bloom_filter, choice })
     }
 
     fn choice(&mut self) -> EncodingChoice {
         let own = self.encoding.id();
         let entries = self.dictionary.as_ref().map_or(0, Dictionary::len);
         let (with, all) = (self.dictionary_pages, self.page_count);
-        let encoding = if 2 * with > all { Encoding::RLE_DICTIONARY } else { own };
+        let encoding = if 2 * with > all { Encoding::RleDictionary } else { own };
         let reason = match (self.trial, self.choice.take()) {
             (Trial::Closed, _) => {
                 format!("dictionary full after {with} of {all} pages, with {entries} values; then {own}")

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, FieldRef, Fields};
-use parquet::basic::{ConvertedType, Repetition, Type as PhysicalType};
-use parquet::schema::types::{SchemaDescriptor, Type, TypePtr};
+use lath_format::schema::{ConvertedType, PhysicalType, Repetition};
+use lath_format::schema::{SchemaDescriptor, Type, TypePtr};
 
 use super::physical::Conversion;
 use crate::envelope::guard;

@@ -5,13 +5,13 @@ use std::io::Write;
 use std::ops::Range;
 
 use bytes::Bytes;
-use parquet::basic::{ColumnOrder, LogicalType};
-use parquet::file::metadata::{ColumnChunkMetaData, SortingColumn};
+use lath_format::schema::LogicalType;
+use lath_format::write::{ChunkStatistics, ColumnChunkMetaData};
+use lath_format::{ColumnOrder, IndexLocation, OffsetIndex, SortingColumn};
 
 use super::output::Output;
-use super::page_index::moved_offset_index;
-use super::row_group::{Chunk, Index, RowGroup, moved, signed};
-use super::schema::{WriteSchema, is_encoded_alike};
+use super::row_group::{Chunk, RowGroup, move_pages, signed, too_long};
+use super::schema::{LeafSchema, WriteSchema, is_encoded_alike};
 use crate::error::{Error, Result};
 use crate::file::ParquetFile;
 use crate::page::ChunkSpec;
@@ -41,16 +41,13 @@ pub(super) fn copy_row_group<W: Write>(
     };
     let columns = columns(file, schema)?;
     let chunks = columns.iter().zip(&schema.leaves).map(|(&column, leaf)| {
-        // Bounds in another order than the one that the new footer says are none.
-        let order = file.metadata().file_metadata().column_order(column);
-        let keeps_bounds = matches!(order, ColumnOrder::TYPE_DEFINED_ORDER(_)) && !leaf.has_total_order();
-        let chunk = copy_chunk(file, row_group, column, keeps_bounds, output);
+        let chunk = copy_chunk(file, row_group, column, leaf, output);
         chunk.map_err(|error| file.locate(error).locate(|at| at.row_group = at.row_group.or(Some(row_group))))
     });
     let chunks = chunks.collect::<Result<Vec<_>>>()?;
     let rows = usize::try_from(rows).map_err(|_| Error::invalid("a row group of more rows than memory can hold"))?;
-    let sorting = file.metadata().row_group(row_group).sorting_columns();
-    Ok(RowGroup { rows, chunks, sorting: sorting.and_then(|sorting| renumbered(sorting, &columns)) })
+    let sorting = file.metadata().row_group(row_group).and_then(|row_group| row_group.sorting_columns());
+    Ok(RowGroup { rows, chunks, sorting: sorting.and_then(|sorting| renumbered(&sorting, &columns)) })
 }
 
 /// Whether [`copy_row_group`] does not refuse the columns of `schema` in `file`.
@@ -59,7 +56,7 @@ pub(super) fn copy_row_group<W: Write>(
 /// As [`copy_row_group`].
 pub(super) fn check(file: &ParquetFile, schema: &WriteSchema) -> Result<()> {
     let columns = columns(file, schema)?;
-    if file.metadata().num_row_groups() == 0 {
+    if file.metadata().row_group_count() == 0 {
         return Ok(());
     }
     columns.into_iter().try_for_each(|column| readable(file, 0, column).map(drop))
@@ -72,10 +69,10 @@ fn readable(file: &ParquetFile, row_group: usize, column: usize) -> Result<Chunk
 
 /// The columns of the file that are those of the schema.
 fn columns(file: &ParquetFile, schema: &WriteSchema) -> Result<Vec<usize>> {
-    let descr = file.metadata().file_metadata().schema_descr();
+    let descr = file.metadata().schema_descr();
     let by_path: HashMap<&[String], usize> =
         descr.columns().iter().enumerate().map(|(index, column)| (column.path().parts(), index)).collect();
-    let find = |leaf: &super::schema::LeafSchema| {
+    let find = |leaf: &LeafSchema| {
         let path = leaf.column.path().string();
         let Some(&index) = by_path.get(leaf.column.path().parts()) else {
             return Err(file.locate(Error::invalid(format!("the file to be copied has no column {path}"))));
@@ -115,15 +112,16 @@ fn copy_chunk<W: Write>(
     file: &ParquetFile,
     row_group: usize,
     column: usize,
-    keeps_bounds: bool,
+    leaf: &LeafSchema,
     output: &mut Output<W>,
 ) -> Result<Chunk> {
     let spec = readable(file, row_group, column)?;
-    let metadata = file.metadata().row_group(row_group).column(column);
+    let chunk = file.metadata().chunk(row_group, column)?;
+    let mut metadata = ColumnChunkMetaData { column: leaf.column.clone(), ..ColumnChunkMetaData::from(&chunk) };
     let start = output.position();
     let mut position = spec.start;
     // None of those writers had offset indexes.
-    let missed = if metadata.offset_index_offset().is_none() { MISSED_BYTES } else { 0 };
+    let missed = if metadata.offset_index.is_none() { MISSED_BYTES } else { 0 };
     let end = (spec.start + spec.len + missed).min(file.source().len());
     while position < end {
         let piece = position..end.min(position + PIECE_BYTES);
@@ -133,38 +131,44 @@ fn copy_chunk<W: Write>(
 
     // Both fit: they lie within files.
     let distance = signed(start)? - signed(spec.start)?;
-    let mut builder = moved(metadata.clone(), distance)?
-        .into_builder()
-        .set_index_page_offset(None)
-        .set_column_index_offset(None)
-        .set_column_index_length(None)
-        .set_offset_index_offset(None)
-        .set_offset_index_length(None)
-        .set_bloom_filter_offset(None)
-        .set_bloom_filter_length(None);
+    move_pages(&mut metadata, distance)?;
+    let mut column_index = indexed(file, metadata.column_index.take())?;
+    let offset_index = match indexed(file, metadata.offset_index.take())? {
+        Some(index) => Some(moved(&index, distance)?),
+        None => None,
+    };
+    let bloom_filter = bloom_filter(file, metadata.bloom_filter.take())?;
+    // Bounds in another order than the one that the new footer says are none.
+    let keeps_bounds = match file.metadata().column_order(column) {
+        ColumnOrder::TypeDefined => !leaf.has_total_order(),
+        ColumnOrder::Ieee754Total => leaf.has_total_order(),
+        _ => false,
+    };
     if !keeps_bounds {
-        builder = builder.clear_statistics();
+        column_index = None;
+        metadata.statistics = metadata.statistics.and_then(without_bounds);
     }
-    let metadata_moved = builder.build().map_err(crate::envelope::translate)?;
+    Ok(Chunk { start, metadata, column_index, offset_index, bloom_filter, choice: None })
+}
 
-    let column_index = indexed(file, metadata.column_index_offset(), metadata.column_index_length())?;
-    let offset_index = indexed(file, metadata.offset_index_offset(), metadata.offset_index_length())?;
-    let offset_index = offset_index.map(|index| moved_offset_index(&index, distance)).transpose().map_err(malformed)?;
-    Ok(Chunk {
-        start,
-        metadata: metadata_moved,
-        column_index: column_index.filter(|_| keeps_bounds).map(Index::Copied),
-        offset_index: offset_index.map(|index| Index::Copied(index.into())),
-        bloom_filter: bloom_filter(file, metadata)?,
-        nan_counts: None,
-        key_values: file.chunk_key_values()?.get(&(row_group, column)).cloned(),
-        choice: None,
-    })
+/// The counts in statistics, if there are any.
+fn without_bounds(statistics: ChunkStatistics) -> Option<ChunkStatistics> {
+    let ChunkStatistics { null_count, distinct_count, nan_count, .. } = statistics;
+    let counts = ChunkStatistics { null_count, distinct_count, nan_count, ..ChunkStatistics::default() };
+    (counts != ChunkStatistics::default()).then_some(counts)
+}
+
+/// An offset index whose pages lie further on by `distance`.
+fn moved(index: &[u8], distance: i64) -> Result<Bytes> {
+    let index = OffsetIndex::from_bytes(index).map_err(|error| Error::corrupt(error.to_string()))?;
+    let mut bytes = Vec::new();
+    index.moved(distance).ok_or_else(too_long)?.write(&mut bytes);
+    Ok(bytes.into())
 }
 
 /// A part of the page index, if the file has it.
-fn indexed(file: &ParquetFile, offset: Option<i64>, len: Option<i32>) -> Result<Option<Bytes>> {
-    let (Some(offset), Some(len)) = (offset, len) else { return Ok(None) };
+fn indexed(file: &ParquetFile, location: Option<IndexLocation>) -> Result<Option<Bytes>> {
+    let Some(IndexLocation { offset, len: Some(len) }) = location else { return Ok(None) };
     let (Ok(offset), Ok(len)) = (u64::try_from(offset), u64::try_from(len)) else {
         return Err(Error::corrupt("a part of the page index is at a negative offset"));
     };
@@ -176,11 +180,11 @@ fn indexed(file: &ParquetFile, offset: Option<i64>, len: Option<i32>) -> Result<
 }
 
 /// The Bloom filter with its header, if the chunk has one. Its length is not always said.
-fn bloom_filter(file: &ParquetFile, metadata: &ColumnChunkMetaData) -> Result<Option<Bytes>> {
-    let Some(offset) = metadata.bloom_filter_offset() else { return Ok(None) };
+fn bloom_filter(file: &ParquetFile, location: Option<IndexLocation>) -> Result<Option<Bytes>> {
+    let Some(IndexLocation { offset, len }) = location else { return Ok(None) };
     let negative = |_| Error::corrupt("a Bloom filter is at a negative offset");
     let start = u64::try_from(offset).map_err(negative)?;
-    let len = match metadata.bloom_filter_length() {
+    let len = match len {
         Some(len) => u64::try_from(len).map_err(negative)?,
         None => {
             let end = start.saturating_add(BLOOM_HEADER_BYTES).min(file.source().len());

@@ -7,17 +7,14 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use parquet::file::metadata::{
-    ColumnChunkMetaData, FileMetaData, ParquetMetaData, ParquetMetaDataWriter, RowGroupMetaData,
-    SortingColumn as SortingColumnMetaData,
-};
+use lath_format::write::{FooterMetaData, RowGroupMetaData};
+use lath_format::{ColumnOrder, FileMetaData, SortingColumn};
 
 use super::options::{PageVersion, WriteOptions};
 use super::output::Output;
+use super::page_index;
 use super::row_group::{RowGroup, RowGroups, signed, too_long};
 use super::schema::WriteSchema;
-use super::{page_index, splice};
-use crate::envelope::guard;
 use crate::error::{Error, Result};
 
 /// What every Parquet file starts and ends with.
@@ -29,66 +26,86 @@ pub(super) fn write<W: Write>(
     schema: &WriteSchema,
     options: &WriteOptions,
     output: &mut Output<W>,
-) -> Result<ParquetMetaData> {
+) -> Result<Arc<FileMetaData>> {
     row_groups.write_bloom_filters(output)?;
     page_index::write(row_groups, output)?;
-    let metadata = metadata(row_groups.done(), schema, options)?;
-    let mut footer = Vec::new();
-    guard(|| ParquetMetaDataWriter::new(&mut footer, &metadata).finish())
-        .map_err(|error| Error::unsupported(format!("writing this metadata: {error}")))?;
-    if splice::is_needed(schema, row_groups.done()) {
-        footer.truncate(footer.len().saturating_sub(MAGIC.len() + size_of::<u32>()));
-        footer = splice::complete(&footer, schema, row_groups.done())?;
-        let len = u32::try_from(footer.len()).map_err(|_| too_long())?;
-        footer.extend_from_slice(&len.to_le_bytes());
-        footer.extend_from_slice(MAGIC);
-    }
+    let footer = encode(row_groups.done(), schema, options)?;
     output.write(&footer)?;
-    Ok(metadata)
+    output.write(&u32::try_from(footer.len()).map_err(|_| too_long())?.to_le_bytes())?;
+    output.write(MAGIC)?;
+    parse(footer)
 }
 
-fn metadata(row_groups: &[RowGroup], schema: &WriteSchema, options: &WriteOptions) -> Result<ParquetMetaData> {
+/// What a reader finds in the footer.
+fn parse(footer: Vec<u8>) -> Result<Arc<FileMetaData>> {
+    let metadata = FileMetaData::from_bytes(footer);
+    metadata.map(Arc::new).map_err(|error| Error::internal(format!("the footer cannot be read: {error}")))
+}
+
+/// The `FileMetaData`.
+fn encode(row_groups: &[RowGroup], schema: &WriteSchema, options: &WriteOptions) -> Result<Vec<u8>> {
     let sorting = options.sorting().iter().map(|sorting| {
         let column_idx = i32::try_from(schema.leaf_index(&sorting.path)?).map_err(|_| too_long())?;
         let (descending, nulls_first) = (sorting.descending, sorting.nulls_first);
-        Ok(SortingColumnMetaData { column_idx, descending, nulls_first })
+        Ok(SortingColumn { column_idx, descending, nulls_first })
     });
     let sorting = Some(sorting.collect::<Result<Vec<_>>>()?).filter(|sorting| !sorting.is_empty());
-    let row_count: usize = row_groups.iter().map(|row_group| row_group.rows).sum();
-    let row_groups = row_groups.iter().enumerate();
-    let row_groups = row_groups.map(|(ordinal, row_group)| describe(ordinal, row_group, schema, &sorting));
-    let row_groups = row_groups.collect::<Result<Vec<_>>>()?;
+    // They have 16 bits. All row groups have one or none has.
+    let has_ordinals = row_groups.len() <= i16::MAX as usize + 1;
+    let row_groups = row_groups.iter().enumerate().map(|(index, row_group)| {
+        Ok(RowGroupMetaData {
+            columns: row_group.chunks.iter().map(|chunk| &chunk.metadata).collect(),
+            num_rows: signed(row_group.rows as u64)?,
+            sorting_columns: row_group.sorting.as_deref().or(sorting.as_deref()),
+            file_offset: row_group.chunks.first().map(|chunk| signed(chunk.start)).transpose()?,
+            ordinal: has_ordinals.then_some(index as i16),
+        })
+    });
     let has_new_pages = schema.leaves.iter().any(|leaf| leaf.options.page_version == PageVersion::V2);
-    let file = FileMetaData::new(
-        if has_new_pages { 2 } else { 1 },
-        signed(row_count as u64)?,
-        Some(options.creator().to_owned()),
-        Some(schema.key_values(options)).filter(|pairs| !pairs.is_empty()),
-        Arc::clone(&schema.descr),
-        None,
-    );
-    Ok(ParquetMetaData::new(file, row_groups))
+    let order = |has_total_order| if has_total_order { ColumnOrder::Ieee754Total } else { ColumnOrder::TypeDefined };
+    let footer = FooterMetaData {
+        version: if has_new_pages { 2 } else { 1 },
+        schema: schema.descr.root_schema(),
+        row_groups: row_groups.collect::<Result<_>>()?,
+        key_value_metadata: &schema.key_values(options),
+        created_by: Some(options.creator()),
+        column_orders: &schema.leaves.iter().map(|leaf| order(leaf.has_total_order())).collect::<Vec<_>>(),
+    };
+    let mut bytes = Vec::new();
+    footer.write(&mut bytes);
+    Ok(bytes)
 }
 
-fn describe(
-    ordinal: usize,
-    row_group: &RowGroup,
-    schema: &WriteSchema,
-    sorting: &Option<Vec<SortingColumnMetaData>>,
-) -> Result<RowGroupMetaData> {
-    let chunks = || row_group.chunks.iter().map(|chunk| &chunk.metadata);
-    let uncompressed: i64 = chunks().map(ColumnChunkMetaData::uncompressed_size).sum();
-    let mut builder = RowGroupMetaData::builder(Arc::clone(&schema.descr))
-        .set_num_rows(signed(row_group.rows as u64)?)
-        .set_total_byte_size(uncompressed)
-        .set_sorting_columns(row_group.sorting.as_ref().or(sorting.as_ref()).cloned())
-        .set_column_metadata(chunks().cloned().collect());
-    if let Some(first) = row_group.chunks.first() {
-        builder = builder.set_file_offset(signed(first.start)?);
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::{ArrayRef, Int32Array};
+    use arrow_schema::{DataType, Field, Schema};
+
+    use super::*;
+    use crate::write::chunk::tests::write_column;
+    use crate::write::row_group::Chunk;
+
+    #[test]
+    fn row_groups_have_ordinals_unless_there_are_more_of_them_than_numbers() {
+        let array: ArrayRef = Arc::new(Int32Array::from(vec![7]));
+        let options = WriteOptions::default();
+        let metadata = write_column(&array, &options).metadata;
+        let schema = Arc::new(Schema::new(vec![Field::new("c", DataType::Int32, false)]));
+        let schema = WriteSchema::new(&schema, &options).unwrap();
+        let row_group = || {
+            let (column_index, offset_index, bloom_filter, choice) = (None, None, None, None);
+            let metadata = metadata.clone();
+            let chunk = Chunk { start: 4, metadata, column_index, offset_index, bloom_filter, choice };
+            RowGroup { rows: 1, chunks: vec![chunk], sorting: None }
+        };
+        for (count, first, last) in [(32_768, Some(0), Some(i16::MAX)), (32_769, None, None)] {
+            let row_groups: Vec<_> = std::iter::repeat_with(row_group).take(count).collect();
+            let bytes = encode(&row_groups, &schema, &options).unwrap();
+            let footer = FileMetaData::from_bytes(bytes).unwrap();
+            let ordinal = |index| footer.row_group(index).unwrap().ordinal();
+            assert_eq!((ordinal(0), ordinal(count - 1)), (first, last));
+        }
     }
-    // It is optional, and has 16 bits.
-    if let Ok(ordinal) = i16::try_from(ordinal) {
-        builder = builder.set_ordinal(ordinal);
-    }
-    guard(|| builder.build())
 }

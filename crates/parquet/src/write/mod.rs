@@ -10,6 +10,7 @@
 mod bloom;
 mod chunk;
 mod column_type;
+mod compress;
 mod copy;
 mod encode;
 mod file;
@@ -27,7 +28,6 @@ mod sample;
 mod schema;
 mod segments;
 mod sort;
-mod splice;
 mod statistics;
 mod stripe;
 mod striped;
@@ -44,41 +44,27 @@ pub use sort::{MergedBatches, SortOptions, SortedBatches, Sorter, SortingWriter}
 pub use summary::{ChosenEncoding, ColumnSummary, WriteSummary};
 pub use target::{AtomicFile, AtomicFiles, Uncommitted};
 
-pub(crate) use lath_format::thrift::ThriftWriter;
 pub(crate) use striped::Striped;
 
 use bytes::Bytes;
-use parquet::basic::Encoding;
-use parquet::file::metadata::ColumnChunkMetaData;
-use parquet::file::page_index::column_index::ColumnIndexMetaData;
-use parquet::file::page_index::offset_index::OffsetIndexMetaData;
+use lath_format::write::ColumnChunkMetaData;
+use lath_format::{ColumnIndex, Encoding, OffsetIndex};
 
 /// A column chunk, ready to be written.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct EncodedChunk {
     /// Pages with their headers, in file order; the dictionary page is first.
     pub(crate) pages: Vec<Bytes>,
     /// What the footer says of the chunk; offsets count from the chunk's first byte.
     pub(crate) metadata: ColumnChunkMetaData,
     /// Statistics of the pages.
-    pub(crate) column_index: Option<ColumnIndexMetaData>,
+    pub(crate) column_index: Option<ColumnIndex>,
     /// Where the pages are; offsets count from the chunk's first byte.
-    pub(crate) offset_index: Option<OffsetIndexMetaData>,
+    pub(crate) offset_index: Option<OffsetIndex>,
     /// Header and bitset.
     pub(crate) bloom_filter: Option<Bytes>,
-    /// NaN counts, where they were asked for: the `parquet` crate's metadata has no place for them.
-    pub(crate) nan_counts: Option<NanCounts>,
     /// How the values were encoded, and why.
     pub(crate) choice: EncodingChoice,
-}
-
-/// How many NaNs a chunk has.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct NanCounts {
-    /// In the chunk.
-    pub(crate) chunk: u64,
-    /// In each data page.
-    pub(crate) pages: Vec<u64>,
 }
 
 /// The encoding of a chunk's values.

@@ -3,6 +3,9 @@
 use std::io::{self, BufWriter, Write};
 use std::sync::Arc;
 
+use lath_format::IndexLocation;
+
+use super::row_group::{signed, too_long};
 use crate::error::{Error, Result};
 
 /// Pages of a wide schema are small; larger ones pass the buffer by.
@@ -30,6 +33,14 @@ impl<W: Write> Output<W> {
         self.sink.write_all(bytes).map_err(|error| failed(error, self.position, self.name.as_ref()))?;
         self.position += bytes.len() as u64;
         Ok(())
+    }
+
+    /// Writes bytes that the footer is to say the place of.
+    pub(super) fn place(&mut self, bytes: &[u8]) -> Result<IndexLocation> {
+        let offset = signed(self.position)?;
+        let len = i32::try_from(bytes.len()).map_err(|_| too_long())?;
+        self.write(bytes)?;
+        Ok(IndexLocation { offset, len: Some(len) })
     }
 
     /// The sink, to which everything has been written.

@@ -6,11 +6,11 @@
 use std::ops::Range;
 
 use bytes::Bytes;
-use parquet::basic::{Compression, Encoding, PageType};
+use lath_format::{CompressionCodec, Encoding, PageType};
 
-use super::options::PageVersion;
+use super::compress::Compressor;
+use super::options::{Codec, PageVersion};
 use super::segments::{SEGMENT_BYTES, Segments};
-use crate::codec::Compressor;
 use crate::error::{Error, Result};
 use lath_format::thrift::ThriftWriter;
 
@@ -43,7 +43,7 @@ pub(super) struct PageSize {
 /// Puts the pages of one chunk after another together; keeps its buffers.
 #[derive(Debug)]
 pub(super) struct PageWriter {
-    codec: Compression,
+    codec: CompressionCodec,
     compressor: Compressor,
     version: PageVersion,
     crc: bool,
@@ -62,9 +62,9 @@ pub(super) struct PageWriter {
 }
 
 impl PageWriter {
-    pub(super) fn new(codec: Compression, version: PageVersion, crc: bool, segments: Segments) -> Result<Self> {
+    pub(super) fn new(codec: Codec, version: PageVersion, crc: bool, segments: Segments) -> Result<Self> {
         Ok(Self {
-            codec,
+            codec: codec.id(),
             compressor: Compressor::new(codec)?,
             version,
             crc,
@@ -80,7 +80,7 @@ impl PageWriter {
         })
     }
 
-    pub(super) fn codec(&self) -> Compression {
+    pub(super) fn codec(&self) -> CompressionCodec {
         self.codec
     }
 
@@ -123,24 +123,24 @@ impl PageWriter {
         let (entries, nulls, rows) = (to_i32(page.entries)?, to_i32(page.nulls)?, to_i32(page.rows)?);
         let [rep_len, def_len] = [to_i32(level_lens[0])?, to_i32(level_lens[1])?];
         if v2 {
-            self.close_page(PageType::DATA_PAGE_V2, start, stored_len, body_len, |header| {
+            self.close_page(PageType::DataPageV2, start, stored_len, body_len, |header| {
                 header.structure(8, |header| {
                     header.i32(1, entries);
                     header.i32(2, nulls);
                     header.i32(3, rows);
-                    header.i32(4, page.encoding as i32);
+                    header.i32(4, page.encoding.id());
                     header.i32(5, def_len);
                     header.i32(6, rep_len);
                     header.bool(7, is_compressed);
                 });
             })
         } else {
-            self.close_page(PageType::DATA_PAGE, start, stored_len, body_len, |header| {
+            self.close_page(PageType::DataPage, start, stored_len, body_len, |header| {
                 header.structure(5, |header| {
                     header.i32(1, entries);
-                    header.i32(2, page.encoding as i32);
-                    header.i32(3, Encoding::RLE as i32);
-                    header.i32(4, Encoding::RLE as i32);
+                    header.i32(2, page.encoding.id());
+                    header.i32(3, Encoding::Rle.id());
+                    header.i32(4, Encoding::Rle.id());
                 });
             })
         }
@@ -157,10 +157,10 @@ impl PageWriter {
         let entries = to_i32(entries)?;
         let (start, body_len) = self.fill(max_len, encode)?;
         let (start, stored_len, _) = self.store(start, 0, body_len, false)?;
-        let size = self.close_page(PageType::DICTIONARY_PAGE, start, stored_len, body_len, |header| {
+        let size = self.close_page(PageType::DictionaryPage, start, stored_len, body_len, |header| {
             header.structure(7, |header| {
                 header.i32(1, entries);
-                header.i32(2, Encoding::PLAIN as i32);
+                header.i32(2, Encoding::Plain.id());
             });
         })?;
         self.seal();
@@ -245,7 +245,7 @@ impl PageWriter {
         let end = start + stored_len;
         self.header.clear();
         let mut header = ThriftWriter::new(&mut self.header);
-        header.i32(1, kind as i32);
+        header.i32(1, kind.id());
         header.i32(2, to_i32(body_len)?);
         header.i32(3, to_i32(stored_len)?);
         if self.crc {

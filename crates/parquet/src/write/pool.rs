@@ -9,7 +9,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use arrow_schema::DataType;
-use parquet::schema::types::ColumnDescPtr;
+use lath_format::schema::ColumnDescPtr;
 
 use super::chunk::ChunkWriter;
 use super::options::LeafOptions;

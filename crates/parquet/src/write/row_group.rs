@@ -4,14 +4,12 @@ use std::collections::VecDeque;
 use std::io::Write;
 
 use bytes::Bytes;
-use parquet::file::metadata::{ColumnChunkMetaData, ColumnChunkMetaDataBuilder, SortingColumn};
-use parquet::file::page_index::column_index::ColumnIndexMetaData;
-use parquet::file::page_index::offset_index::OffsetIndexMetaData;
+use lath_format::SortingColumn;
+use lath_format::write::ColumnChunkMetaData;
 
 use super::output::Output;
 use super::pool::Pool;
-use super::{EncodedChunk, EncodingChoice, NanCounts};
-use crate::envelope::guard;
+use super::{EncodedChunk, EncodingChoice};
 use crate::error::{Error, Result};
 
 /// A row group as the footer lists it.
@@ -30,24 +28,14 @@ pub(super) struct Chunk {
     pub(super) start: u64,
     /// Offsets count from the file's first byte.
     pub(super) metadata: ColumnChunkMetaData,
-    pub(super) column_index: Option<Index<ColumnIndexMetaData>>,
-    /// Offsets count from `start`, if it is not a copy.
-    pub(super) offset_index: Option<Index<OffsetIndexMetaData>>,
+    /// As it is to be written, until it is.
+    pub(super) column_index: Option<Bytes>,
+    /// As it is to be written, until it is.
+    pub(super) offset_index: Option<Bytes>,
     /// Until it is written.
     pub(super) bloom_filter: Option<Bytes>,
-    pub(super) nan_counts: Option<NanCounts>,
-    /// The key-value metadata of a copy, as it stands in the other file's footer.
-    pub(super) key_values: Option<Bytes>,
+    /// `None` if it is a copy.
     pub(super) choice: Option<EncodingChoice>,
-}
-
-/// A part of the page index that is still to be written.
-#[derive(Debug)]
-pub(super) enum Index<T> {
-    /// As it was built.
-    Built(T),
-    /// As it stands in another file, but for its offsets.
-    Copied(Bytes),
 }
 
 /// Row groups in the order of the file, of which the last may still lack chunks.
@@ -102,9 +90,7 @@ impl RowGroups {
         for leaf in 0..leaf_count {
             for chunk in self.done.iter_mut().filter_map(|row_group| row_group.chunks.get_mut(leaf)) {
                 let Some(filter) = chunk.bloom_filter.take() else { continue };
-                let start = output.position();
-                output.write(&filter)?;
-                chunk.place_bloom_filter(start, filter.len())?;
+                chunk.metadata.bloom_filter = Some(output.place(&filter)?);
             }
         }
         self.bloom_bytes = 0;
@@ -130,39 +116,35 @@ impl RowGroups {
 }
 
 impl Chunk {
-    fn write<W: Write>(chunk: EncodedChunk, output: &mut Output<W>) -> Result<Self> {
-        let EncodedChunk { pages, metadata, column_index, offset_index, bloom_filter, nan_counts, choice } = chunk;
+    pub(super) fn write<W: Write>(chunk: EncodedChunk, output: &mut Output<W>) -> Result<Self> {
+        let EncodedChunk { pages, mut metadata, column_index, offset_index, bloom_filter, choice } = chunk;
         let start = output.position();
         pages.iter().try_for_each(|page| output.write(page))?;
-        let metadata = moved(metadata, signed(start)?)?;
-        let (column_index, offset_index) = (column_index.map(Index::Built), offset_index.map(Index::Built));
-        let choice = Some(choice);
-        Ok(Self { start, metadata, column_index, offset_index, bloom_filter, nan_counts, key_values: None, choice })
-    }
-
-    /// Notes where the chunk's Bloom filter was written.
-    pub(super) fn place_bloom_filter(&mut self, start: u64, len: usize) -> Result<()> {
-        let (offset, len) = (signed(start)?, i32::try_from(len).map_err(|_| too_long())?);
-        self.change(|builder| builder.set_bloom_filter_offset(Some(offset)).set_bloom_filter_length(Some(len)))
-    }
-
-    /// Changes what the footer says.
-    pub(super) fn change(
-        &mut self,
-        change: impl FnOnce(ColumnChunkMetaDataBuilder) -> ColumnChunkMetaDataBuilder,
-    ) -> Result<()> {
-        self.metadata = guard(|| change(self.metadata.clone().into_builder()).build())?;
-        Ok(())
+        let distance = signed(start)?;
+        move_pages(&mut metadata, distance)?;
+        let encoded = |write: &dyn Fn(&mut Vec<u8>)| {
+            let mut bytes = Vec::new();
+            write(&mut bytes);
+            Bytes::from(bytes)
+        };
+        let offset_index = offset_index.map(|index| index.moved(distance).ok_or_else(too_long)).transpose()?;
+        Ok(Self {
+            start,
+            metadata,
+            column_index: column_index.map(|index| encoded(&|out| index.write(out))),
+            offset_index: offset_index.map(|index| encoded(&|out| index.write(out))),
+            bloom_filter,
+            choice: Some(choice),
+        })
     }
 }
 
-/// The metadata with the offsets of pages further on by `distance`.
-pub(super) fn moved(metadata: ColumnChunkMetaData, distance: i64) -> Result<ColumnChunkMetaData> {
-    let (data, dictionary) = (metadata.data_page_offset(), metadata.dictionary_page_offset());
+/// Changes the offsets of pages to those further on by `distance`.
+pub(super) fn move_pages(metadata: &mut ColumnChunkMetaData, distance: i64) -> Result<()> {
     let further = |offset: i64| offset.checked_add(distance).ok_or_else(too_long);
-    let data = further(data)?;
-    let dictionary = dictionary.map(further).transpose()?;
-    guard(|| metadata.into_builder().set_data_page_offset(data).set_dictionary_page_offset(dictionary).build())
+    metadata.data_page_offset = further(metadata.data_page_offset)?;
+    metadata.dictionary_page_offset = metadata.dictionary_page_offset.map(further).transpose()?;
+    Ok(())
 }
 
 pub(super) fn signed(position: u64) -> Result<i64> {

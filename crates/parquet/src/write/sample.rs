@@ -2,12 +2,13 @@
 
 use std::fmt::Write;
 
-use parquet::basic::{Compression, Encoding};
+use lath_format::Encoding;
 
+use super::compress::Compressor;
 use super::encode::dictionary::{Dictionary, Worth};
 use super::encode::{PageEncoding, ValueEncoder};
+use super::options::Codec;
 use super::physical::Values;
-use crate::codec::Compressor;
 use crate::error::Result;
 
 /// Values that are tried: what encodings differ in shows in as many.
@@ -51,7 +52,7 @@ impl DictionaryTrial<'_> {
 }
 
 impl Sampler {
-    pub(super) fn new(codec: Compression) -> Result<Self> {
+    pub(super) fn new(codec: Codec) -> Result<Self> {
         Ok(Self { compressor: Compressor::new(codec)?, encoded: Vec::new(), compressed: Vec::new() })
     }
 
@@ -89,8 +90,7 @@ impl Sampler {
         let with_dictionary = with_codes.is_some_and(|cost| cost < best.1 || WORTHWHILE * cost <= best.1);
         let mut reason = String::new();
         let all = costs.iter().map(|&(candidate, cost)| (candidate.id(), cost));
-        let mut all: Vec<(Encoding, f64)> =
-            all.chain(with_codes.map(|cost| (Encoding::RLE_DICTIONARY, cost))).collect();
+        let mut all: Vec<(Encoding, f64)> = all.chain(with_codes.map(|cost| (Encoding::RleDictionary, cost))).collect();
         all.sort_by(|a, b| a.1.total_cmp(&b.1));
         let _ = write!(reason, "of {count} values, bytes each:");
         for (index, (encoding, cost)) in all.iter().enumerate() {
@@ -148,8 +148,8 @@ mod tests {
     use std::sync::Arc;
 
     use arrow_array::{ArrayRef, Float64Array, Int64Array, StringArray};
+    use lath_format::Encoding;
     use lath_testkit::Seeded;
-    use parquet::basic::Encoding;
 
     use crate::write::chunk::tests::write_column;
     use crate::write::{EncodingChoice, Profile, WriteOptions};
@@ -167,19 +167,19 @@ mod tests {
             Some(time)
         });
         let times: Int64Array = times.take(50_000).collect();
-        assert_eq!(chosen(Arc::new(times)).encoding, Encoding::DELTA_BINARY_PACKED);
+        assert_eq!(chosen(Arc::new(times)).encoding, Encoding::DeltaBinaryPacked);
 
         let modes = ["AIR", "RAIL", "SHIP", "TRUCK", "MAIL"];
         let few: StringArray = (0..50_000).map(|_| Some(modes[random.usize(..5)])).collect();
-        assert_eq!(chosen(Arc::new(few)).encoding, Encoding::RLE_DICTIONARY);
+        assert_eq!(chosen(Arc::new(few)).encoding, Encoding::RleDictionary);
 
         let walk: Float64Array =
             (0..50_000).map(|i| Some((f64::from(i) / 1000.0).sin() + random.f64() / 1e6)).collect();
-        assert_eq!(chosen(Arc::new(walk)).encoding, Encoding::BYTE_STREAM_SPLIT);
+        assert_eq!(chosen(Arc::new(walk)).encoding, Encoding::ByteStreamSplit);
 
         let paths: StringArray =
             (0..50_000).map(|i| Some(format!("/srv/data/archive/{:07}/part-{i}", i / 10))).collect();
-        assert_eq!(chosen(Arc::new(paths)).encoding, Encoding::DELTA_BYTE_ARRAY);
+        assert_eq!(chosen(Arc::new(paths)).encoding, Encoding::DeltaByteArray);
     }
 
     #[test]

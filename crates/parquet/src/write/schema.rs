@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, FieldRef, Fields, Schema, SchemaRef};
-use parquet::arrow::{ARROW_SCHEMA_META_KEY, ArrowSchemaConverter, encode_arrow_schema};
-use parquet::basic::{LogicalType, Type as PhysicalType};
-use parquet::file::metadata::KeyValue;
-use parquet::schema::types::{ColumnDescPtr, ColumnDescriptor, SchemaDescPtr, SchemaDescriptor, Type};
+use lath_format::schema::KeyValue;
+use lath_format::schema::{ARROW_SCHEMA_META_KEY, ArrowSchemaConverter, encode_arrow_schema};
+use lath_format::schema::{ColumnDescPtr, ColumnDescriptor, SchemaDescPtr, SchemaDescriptor, Type};
+use lath_format::schema::{LogicalType, PhysicalType};
 
 use super::column_type;
 use super::options::{LeafOptions, WriteOptions};
@@ -65,15 +65,15 @@ impl WriteSchema {
     /// [`Error::Invalid`] if `projection` or the options name a column that is not there.
     pub(super) fn like(file: &ParquetFile, projection: Option<&Projection>, options: &WriteOptions) -> Result<Self> {
         let (arrow, nodes) = file.build_schema(&file.schema_options(), projection)?;
-        let metadata = file.metadata().file_metadata();
+        let metadata = file.metadata();
         let mut columns = Vec::new();
         nodes.iter().for_each(|node| collect_columns(node, &mut columns));
-        let whole = metadata.schema_descr_ptr();
+        let whole = Arc::clone(metadata.schema_descr());
         let is_whole = columns.len() == whole.num_columns();
         let descr = if is_whole { whole } else { Arc::new(prune(&whole, &columns)?) };
         let descr = without_unknown(descr)?;
 
-        let mut inherited = metadata.key_value_metadata().cloned().unwrap_or_default();
+        let mut inherited = metadata.key_value_metadata();
         if !is_whole {
             // The hint of all columns would be one of other columns than there are.
             let schema_options = SchemaOptions { strings: Strings::Offsets, ..file.schema_options() };

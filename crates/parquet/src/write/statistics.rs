@@ -5,10 +5,10 @@
 use std::cmp::Ordering;
 
 use bytemuck::cast_slice;
+use lath_format::schema::ColumnDescriptor;
+use lath_format::schema::{ConvertedType, LogicalType, PhysicalType, SortOrder, TypeOrder};
 use lath_kernels::ByteStrings;
 use lath_kernels::statistics;
-use parquet::basic::{ColumnOrder, ConvertedType, LogicalType, SortOrder, Type as PhysicalType};
-use parquet::schema::types::ColumnDescriptor;
 
 use super::physical::Values;
 use crate::error::Result;
@@ -42,7 +42,7 @@ impl Order {
     pub(super) fn new(column: &ColumnDescriptor, total_order: bool) -> Self {
         let logical = column.logical_type_ref();
         let converted = column.converted_type();
-        let defined = ColumnOrder::sort_order_for_type(logical, converted, column.physical_type());
+        let defined = TypeOrder::sort_order_for_type(logical, converted, column.physical_type());
         let float = |plain, total| if total_order { total } else { plain };
         match (column.physical_type(), defined) {
             (_, SortOrder::UNDEFINED) | (PhysicalType::INT96, _) => Self::Undefined,

@@ -1,8 +1,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use parquet::basic::Encoding;
-use parquet::file::metadata::ParquetMetaData;
+use lath_format::{Encoding, FileMetaData};
 
 use super::row_group::RowGroup;
 use super::schema::WriteSchema;
@@ -20,7 +19,7 @@ pub struct WriteSummary {
     /// The leaf columns, in file order.
     pub columns: Vec<ColumnSummary>,
     /// What the footer says.
-    pub metadata: Arc<ParquetMetaData>,
+    pub metadata: Arc<FileMetaData>,
 }
 
 /// What was written of one leaf column.
@@ -53,7 +52,7 @@ pub struct ChosenEncoding {
 }
 
 impl WriteSummary {
-    pub(super) fn new(metadata: ParquetMetaData, row_groups: &[RowGroup], schema: &WriteSchema, bytes: u64) -> Self {
+    pub(super) fn new(metadata: Arc<FileMetaData>, row_groups: &[RowGroup], schema: &WriteSchema, bytes: u64) -> Self {
         let column = |index: usize| {
             let path = schema.descr.column(index).path().string();
             let mut column = ColumnSummary {
@@ -64,12 +63,10 @@ impl WriteSummary {
                 chunks_with_key_values: 0,
                 encodings: Vec::new(),
             };
-            let inherited = schema.leaves.get(index).is_some_and(|leaf| leaf.options.key_values.is_some());
             for chunk in row_groups.iter().filter_map(|row_group| row_group.chunks.get(index)) {
-                column.encoded_bytes += chunk.metadata.uncompressed_size().unsigned_abs();
-                column.compressed_bytes += chunk.metadata.compressed_size().unsigned_abs();
-                let has_key_values = if chunk.choice.is_some() { inherited } else { chunk.key_values.is_some() };
-                column.chunks_with_key_values += usize::from(has_key_values);
+                column.encoded_bytes += chunk.metadata.uncompressed_size.unsigned_abs();
+                column.compressed_bytes += chunk.metadata.compressed_size.unsigned_abs();
+                column.chunks_with_key_values += usize::from(chunk.metadata.key_value_metadata.is_some());
                 let Some(choice) = &chunk.choice else { continue };
                 column.arrow_bytes += choice.arrow_bytes;
                 let same =
@@ -88,7 +85,7 @@ impl WriteSummary {
             row_groups: row_groups.len(),
             bytes,
             columns: (0..schema.descr.num_columns()).map(column).collect(),
-            metadata: Arc::new(metadata),
+            metadata,
         }
     }
 }

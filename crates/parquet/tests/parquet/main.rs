@@ -22,3 +22,11 @@ mod write_pairwise;
 mod write_round_trip;
 mod write_stored_types;
 mod writing;
+
+/// The footer of a file as the `parquet` crate reads it, with its page index.
+fn library_metadata(file: &lath_parquet::ParquetFile) -> parquet::file::metadata::ParquetMetaData {
+    use parquet::file::metadata::{PageIndexPolicy, ParquetMetaDataReader};
+    let bytes = file.source().read(0..file.source().len()).expect("a file that can be read");
+    let reader = ParquetMetaDataReader::new().with_page_index_policy(PageIndexPolicy::Optional);
+    reader.parse_and_finish(&bytes).expect("a footer that the library reads")
+}

@@ -74,7 +74,7 @@ impl Choice {
         for field in schema.fields() {
             collect_paths(field, String::new(), &mut paths);
         }
-        let row_group_count = opened.metadata().num_row_groups();
+        let row_group_count = opened.metadata().row_group_count();
         let columns = random.bool().then(|| random.choose_multiple(&paths, random.clone().usize(1..=3)));
         Self {
             columns: columns.map(|columns| columns.into_iter().cloned().collect()),
@@ -136,8 +136,8 @@ impl Choice {
         let mut start = 0;
         let whole = std::slice::from_ref(&(0..u64::MAX)).to_vec();
         let ranges = self.row_ranges.as_ref().unwrap_or(&whole);
-        for (i, row_group) in opened.metadata().row_groups().iter().enumerate() {
-            let rows = start..start + row_group.num_rows() as u64;
+        for (i, row_group) in opened.metadata().row_groups().enumerate() {
+            let rows = start..start + row_group.num_rows();
             start = rows.end;
             if self.row_groups.as_ref().is_some_and(|chosen| !chosen.contains(&i)) {
                 continue;

@@ -559,7 +559,7 @@ fn a_cancelled_scan_says_so_and_ends() {
 fn a_damaged_page_is_an_error_that_says_where() {
     let bytes = numbered_bytes(5000).to_vec();
     let metadata = ParquetFile::from_bytes(bytes.clone().into()).unwrap();
-    let start = metadata.metadata().row_group(2).column(2).byte_range().0 as usize;
+    let start = crate::library_metadata(&metadata).row_group(2).column(2).byte_range().0 as usize;
     let mut damaged = bytes;
     damaged[start..start + 40].fill(0xff);
     for threads in [1, 2] {

@@ -14,7 +14,6 @@ use lath_parquet::{
 use lath_testkit::equality::same_values;
 use lath_testkit::random::{FileShape, RandomFile};
 use lath_testkit::{Seeded, parquet_test_data};
-use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::serialized_reader::ReadOptionsBuilder;
 
@@ -25,7 +24,7 @@ use crate::writing::write;
 fn copy(files: &[&ParquetFile], projection: Option<&Projection>) -> lath_parquet::Result<(Bytes, WriteSummary)> {
     let mut writer = ParquetWriter::new_like(Vec::new(), files[0], projection, WriteOptions::default())?;
     for file in files {
-        (0..file.metadata().num_row_groups()).try_for_each(|row_group| writer.copy_row_group(file, row_group))?;
+        (0..file.metadata().row_group_count()).try_for_each(|row_group| writer.copy_row_group(file, row_group))?;
     }
     let (bytes, summary) = writer.finish_into()?;
     Ok((bytes.into(), summary))
@@ -100,7 +99,7 @@ fn files_of_the_corpus_are_copied() {
         let bytes = Bytes::from(fs::read(&path).unwrap());
         let Ok(file) = ParquetFile::from_bytes(bytes.clone()) else { continue };
         // Some come to gigabytes.
-        let byte_count: i64 = file.metadata().row_groups().iter().map(RowGroupMetaData::total_byte_size).sum();
+        let byte_count: i64 = file.metadata().row_groups().filter_map(|row_group| row_group.total_byte_size()).sum();
         if byte_count > 1 << 20 {
             continue;
         }
@@ -148,12 +147,15 @@ fn files_of_one_schema_become_one() {
     assert_eq!((summary.rows, summary.row_groups), (2_000, 6));
     let (expected, actual) = ([table(0), table(1_000)], read(&bytes));
     same_values((&expected[0].schema(), &expected), (&actual.0, &actual.1)).unwrap();
-    let metadata = ParquetFile::from_bytes(bytes).unwrap().metadata().clone();
+    let metadata = crate::library_metadata(&ParquetFile::from_bytes(bytes).unwrap());
     assert!(metadata.row_groups().iter().all(|group| group.sorting_columns().unwrap()[0].column_idx == 0));
     let filters = |metadata: &parquet::file::metadata::ParquetMetaData| {
         metadata.row_groups().iter().filter(|group| group.column(1).bloom_filter_offset().is_some()).count()
     };
-    assert_eq!(filters(&metadata), filters(first.metadata()) + filters(second.metadata()));
+    assert_eq!(
+        filters(&metadata),
+        filters(&crate::library_metadata(&first)) + filters(&crate::library_metadata(&second))
+    );
     let keys = metadata.file_metadata().key_value_metadata().unwrap();
     assert_eq!(keys.iter().map(|pair| &*pair.key).collect::<Vec<_>>(), ["of", "ARROW:schema"]);
 }
@@ -167,7 +169,7 @@ fn some_columns_are_copied_and_the_sorting_goes_with_its_column() {
         let actual = read(&bytes);
         assert_eq!(expected.0.fields(), actual.0.fields());
         same_values((&expected.0, &expected.1), (&actual.0, &actual.1)).unwrap();
-        let metadata = ParquetFile::from_bytes(bytes).unwrap().metadata().clone();
+        let metadata = crate::library_metadata(&ParquetFile::from_bytes(bytes).unwrap());
         let copied = metadata.row_group(0).sorting_columns().map(|sorting| sorting[0].column_idx);
         assert_eq!(copied, sorting);
     }
@@ -218,7 +220,7 @@ fn rows_and_row_groups_go_to_a_file_with_the_types_of_another_writer() {
     writer.write(&batch).unwrap();
     writer.copy_row_group(&source, 0).unwrap();
     let file = ParquetFile::from_bytes(writer.finish_into().unwrap().0.into()).unwrap();
-    let types = |file: &ParquetFile| file.metadata().file_metadata().schema_descr().root_schema_ptr();
+    let types = |file: &ParquetFile| file.metadata().schema_descr().root_schema_ptr();
     assert_eq!(types(&file).get_fields(), types(&source).get_fields());
     let twice: Vec<_> = file.read().build().unwrap().collect::<Result<_, _>>().unwrap();
     assert_eq!(

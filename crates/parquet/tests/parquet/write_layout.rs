@@ -40,7 +40,7 @@ fn filter(chunk: &ColumnChunkMetaData) -> Range<i64> {
 #[test]
 fn bloom_filters_of_a_column_lie_next_to_each_other_before_the_page_index() {
     let file = ParquetFile::from_bytes(file_with_filters(1 << 30)).unwrap();
-    let metadata = file.metadata();
+    let metadata = crate::library_metadata(&file);
     assert_eq!(metadata.num_row_groups(), 3);
     let last = metadata.row_group(2).column(1);
     let (start, len) = last.byte_range();
@@ -59,7 +59,7 @@ fn bloom_filters_of_a_column_lie_next_to_each_other_before_the_page_index() {
 fn bloom_filters_that_take_up_too_much_do_not_wait_for_the_end() {
     // A quarter of the budget is less than the filters of a row group.
     let file = ParquetFile::from_bytes(file_with_filters(8_000)).unwrap();
-    let metadata = file.metadata();
+    let metadata = crate::library_metadata(&file);
     let groups = metadata.row_groups();
     assert!(groups.len() > 2);
     let next_chunk = groups[groups.len() - 1].column(0).byte_range().0 as i64;
@@ -178,7 +178,8 @@ fn the_footer_says_total_order_and_the_number_of_nans() {
 
     // Readers that do not know the order read the rows all the same.
     let file = ParquetFile::from_bytes(bytes).unwrap();
-    let metadata = file.page_index().unwrap().file_metadata();
+    let library = crate::library_metadata(&file);
+    let metadata = library.file_metadata();
     assert_eq!(metadata.column_order(1), ColumnOrder::UNKNOWN);
     assert!(matches!(metadata.column_order(2), ColumnOrder::TYPE_DEFINED_ORDER(_)));
     let read = file.read().build().and_then(collect).unwrap();

@@ -12,7 +12,6 @@ use lath_parquet::{ParquetFile, ParquetWriter, WriteOptions, WriteSummary};
 use lath_testkit::Seeded;
 use lath_testkit::equality::same_values;
 use lath_testkit::random::{SchemaShape, record_batch, schema};
-use parquet::file::metadata::RowGroupMetaData;
 
 use crate::reading::collect;
 use crate::writing::{Choices, check, write};
@@ -69,7 +68,7 @@ fn the_number_of_threads_does_not_change_a_byte() {
 #[test]
 fn row_groups_end_by_rows() {
     let summary = numbers(2_500, WriteOptions::default().row_group_rows(1_000));
-    let rows: Vec<_> = summary.metadata.row_groups().iter().map(RowGroupMetaData::num_rows).collect();
+    let rows: Vec<_> = summary.metadata.row_counts().to_vec();
     assert_eq!(rows, [1_000, 1_000, 500]);
 }
 
@@ -78,7 +77,7 @@ fn row_groups_end_by_bytes() {
     let options = WriteOptions::default().row_group_bytes(100_000).dictionary(false);
     let summary = numbers(200_000, options.codec(lath_parquet::Codec::Uncompressed));
     assert!((7..=20).contains(&summary.row_groups), "{}", summary.row_groups);
-    let bytes = summary.metadata.row_groups().iter().map(RowGroupMetaData::compressed_size);
+    let bytes = summary.metadata.row_groups().map(|row_group| row_group.compressed_size());
     assert!(bytes.max().unwrap() < 200_000);
 }
 
@@ -127,13 +126,14 @@ fn metadata_says_what_was_asked_for() {
     let batch = RecordBatch::try_new(schema.clone(), vec![Arc::new(Int32Array::from(vec![2, 1]))]).unwrap();
     let (bytes, _) = write(&schema, &[batch], options).unwrap();
     let file = ParquetFile::from_bytes(bytes).unwrap();
-    let metadata = file.metadata().file_metadata();
+    let metadata = file.metadata();
     assert_eq!(metadata.created_by(), Some("someone version 1"));
-    let keys: Vec<_> = metadata.key_value_metadata().unwrap().iter().map(|pair| (&*pair.key, &pair.value)).collect();
+    let pairs = metadata.key_value_metadata();
+    let keys: Vec<_> = pairs.iter().map(|pair| (&*pair.key, &pair.value)).collect();
     assert_eq!(keys[0], ("with", &Some("value".to_owned())));
     assert_eq!(keys[1], ("without", &None));
     assert_eq!(keys[2].0, "ARROW:schema");
-    let sorting = file.metadata().row_group(0).sorting_columns().unwrap();
+    let sorting = file.metadata().row_group(0).unwrap().sorting_columns().unwrap();
     assert_eq!((sorting[0].column_idx, sorting[0].descending, sorting[0].nulls_first), (0, true, false));
 }
 

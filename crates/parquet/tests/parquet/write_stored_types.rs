@@ -181,7 +181,7 @@ fn only_columns_that_arrow_would_change_carry_their_type() {
     assert_eq!(bare.map(|field| field.name().as_str()).collect::<Vec<_>>(), ["local_time", "short_decimal", "with_id"]);
     // Files keep the Arrow schema, in which the type would be twice.
     let (after, summary) = write(&schema, &batches, WriteOptions::default());
-    let pairs = summary.metadata.file_metadata().key_value_metadata().unwrap();
+    let pairs = summary.metadata.key_value_metadata();
     assert_eq!(pairs.iter().map(|pair| pair.key.as_str()).collect::<Vec<_>>(), ["ARROW:schema"]);
     assert_eq!(read(&after, None).0.fields(), schema.fields());
 }
@@ -279,9 +279,9 @@ fn statistics_of_decimals_in_bytes_are_those_of_numbers() {
     let (schema, batches) = read(&file(message(MESSAGE)), Some(&["decimal_bytes"]));
     for dictionary in [false, true] {
         let (_, summary) = write(&schema, &batches, WriteOptions::default().dictionary(dictionary));
-        let statistics = summary.metadata.row_group(0).column(0).statistics().unwrap();
-        assert_eq!(statistics.min_bytes_opt(), Some(&[0xff][..]));
-        assert_eq!(statistics.max_bytes_opt(), Some(&[0, 0x80][..]));
+        let statistics = summary.metadata.chunk(0, 0).unwrap().statistics().unwrap();
+        assert_eq!(statistics.min, Some(&[0xff][..]));
+        assert_eq!(statistics.max, Some(&[0, 0x80][..]));
     }
 }
 

@@ -1,43 +1,40 @@
 //! Metadata as JSON: all that there is, under names that do not change.
 
-use parquet::basic::BoundaryOrder;
-use parquet::file::metadata::{ColumnChunkMetaData, LevelHistogram, ParquetMetaData};
-use parquet::file::statistics::Statistics;
-use parquet::schema::types::ColumnDescriptor;
+use lath_format::schema::ColumnDescriptor;
+use lath_format::{BoundaryOrder, ColumnChunk, Encoding, IndexLocation, PageEncodingStats, SortingColumn, Statistics};
 use serde_json::{Map, Value, json};
 
 use super::Subject;
-use crate::page_index::{column_index, pages};
-use crate::parquet_type::{codec, encodings, logical_type, physical_type, schema_json};
+use crate::page_index::{Described, column_index, pages};
+use crate::parquet_type::{logical_type, physical_type, schema_json};
 use crate::statistic::Statistic;
 
 /// The file as one JSON object.
 pub(super) fn describe(subject: &Subject) -> Value {
-    let metadata = &subject.metadata;
-    let file = metadata.file_metadata();
-    let pairs = file.key_value_metadata().map(Vec::as_slice).unwrap_or_default();
+    let metadata = subject.metadata();
     let key_values: Map<String, Value> =
-        pairs.iter().map(|pair| (pair.key.clone(), pair.value.clone().into())).collect();
+        metadata.key_value_metadata().into_iter().map(|pair| (pair.key, pair.value.into())).collect();
     json!({
         "file": subject.name,
         "file_bytes": subject.file_bytes,
-        "version": file.version(),
-        "created_by": file.created_by(),
-        "row_count": file.num_rows(),
-        "row_group_count": metadata.num_row_groups(),
-        "column_count": file.schema_descr().num_columns(),
+        "version": metadata.version(),
+        "created_by": metadata.created_by(),
+        "row_count": metadata.num_rows(),
+        "row_group_count": metadata.row_group_count(),
+        "column_count": metadata.column_count(),
         "key_value_metadata": key_values,
-        "schema": schema_json(file.schema()),
+        "schema": schema_json(metadata.schema_descr().root_schema()),
         "row_groups": subject.row_groups.iter().map(|&index| row_group(subject, index)).collect::<Vec<_>>(),
     })
 }
 
 fn row_group(subject: &Subject, index: usize) -> Value {
-    let row_group = subject.metadata.row_group(index);
-    let schema = row_group.schema_descr();
+    let metadata = subject.metadata();
+    let Some(row_group) = metadata.row_group(index) else { return Value::Null };
+    let schema = metadata.schema_descr();
     let sorting = row_group.sorting_columns().map(|columns| {
         let column = |index: i32| usize::try_from(index).ok().filter(|&index| index < schema.num_columns());
-        let describe = |sorting: &parquet::file::metadata::SortingColumn| {
+        let describe = |sorting: &SortingColumn| {
             json!({
                 "column": column(sorting.column_idx).map(|index| schema.column(index).path().string()),
                 "descending": sorting.descending,
@@ -54,24 +51,28 @@ fn row_group(subject: &Subject, index: usize) -> Value {
         "file_offset": row_group.file_offset(),
         "ordinal": row_group.ordinal(),
         "sorting_columns": sorting,
-        "columns": subject.columns.iter().map(|&column| self::column(&subject.metadata, index, column)).collect::<Vec<_>>(),
+        "columns": subject.columns.iter().map(|&column| self::column(subject.described(), index, column)).collect::<Vec<_>>(),
     })
 }
 
-fn column(metadata: &ParquetMetaData, row_group: usize, index: usize) -> Value {
-    let column = metadata.row_group(row_group).column(index);
-    let descriptor = column.column_descr();
+fn column(described: Described<'_>, row_group: usize, index: usize) -> Value {
+    let metadata = described.metadata;
+    let descriptor = &metadata.schema_descr().columns()[index];
     let info = descriptor.self_type().get_basic_info();
+    let column = match metadata.chunk(row_group, index) {
+        Ok(column) => column,
+        Err(error) => return json!({ "path": descriptor.path().string(), "error": error.to_string() }),
+    };
     json!({
         "path": descriptor.path().string(),
         "physical_type": physical_type(descriptor.physical_type(), descriptor.type_length()),
         "logical_type": logical_type(info, descriptor.type_precision(), descriptor.type_scale()),
         "max_definition_level": descriptor.max_def_level(),
         "max_repetition_level": descriptor.max_rep_level(),
-        "codec": codec(column),
-        "encodings": encodings(column),
+        "codec": column.codec().to_string(),
+        "encodings": names(&column.encodings()),
         "page_encodings": column.page_encoding_stats().map(|stats| {
-            let describe = |stat: &parquet::file::metadata::PageEncodingStats| {
+            let describe = |stat: &PageEncodingStats| {
                 json!({
                     "page_type": stat.page_type.to_string(),
                     "encoding": stat.encoding.to_string(),
@@ -86,56 +87,59 @@ fn column(metadata: &ParquetMetaData, row_group: usize, index: usize) -> Value {
         "dictionary_page_offset": column.dictionary_page_offset(),
         "data_page_offset": column.data_page_offset(),
         "file_path": column.file_path(),
-        "encrypted": column.crypto_metadata().is_some(),
-        "statistics": column.statistics().map(|statistics| describe_statistics(statistics, descriptor)),
+        "encrypted": column.is_encrypted(),
+        "statistics": column.statistics().map(|statistics| describe_statistics(column, &statistics, descriptor)),
         "size_statistics": size_statistics(column),
-        "geospatial_statistics": column.geo_statistics().map(|statistics| {
+        "geospatial_statistics": column.geospatial_statistics().map(|statistics| {
             json!({
-                "bounding_box": statistics.bounding_box().map(|bounds| json!({
-                    "x": [bounds.get_xmin(), bounds.get_xmax()],
-                    "y": [bounds.get_ymin(), bounds.get_ymax()],
-                    "z": [bounds.get_zmin(), bounds.get_zmax()],
-                    "m": [bounds.get_mmin(), bounds.get_mmax()],
+                "bounding_box": statistics.bounding_box.map(|bounds| json!({
+                    "x": [bounds.xmin, bounds.xmax],
+                    "y": [bounds.ymin, bounds.ymax],
+                    "z": [bounds.zmin, bounds.zmax],
+                    "m": [bounds.mmin, bounds.mmax],
                 })),
-                "types": statistics.geospatial_types(),
+                "types": statistics.types,
             })
         }),
-        "bloom_filter": place(column.bloom_filter_offset(), column.bloom_filter_length()),
-        "column_index": place(column.column_index_offset(), column.column_index_length()),
-        "offset_index": place(column.offset_index_offset(), column.offset_index_length()),
-        "boundary_order": column_index(metadata, row_group, index)
-            .and_then(parquet::file::page_index::column_index::ColumnIndexMetaData::get_boundary_order)
-            .map(|order| match order {
-                BoundaryOrder::ASCENDING => "ascending",
-                BoundaryOrder::DESCENDING => "descending",
-                BoundaryOrder::UNORDERED => "unordered",
-            }),
-        "pages": describe_pages(metadata, row_group, index),
+        "bloom_filter": place(column.bloom_filter()),
+        "column_index": place(column.column_index()),
+        "offset_index": place(column.offset_index()),
+        "boundary_order": column_index(described, row_group, index).map(|index| match index.boundary_order {
+            BoundaryOrder::Ascending => "ascending",
+            BoundaryOrder::Descending => "descending",
+            BoundaryOrder::Unordered => "unordered",
+            _ => "unknown",
+        }),
+        "pages": describe_pages(described, row_group, index),
     })
 }
 
-fn place(offset: Option<i64>, length: Option<i32>) -> Option<Value> {
-    offset.map(|offset| json!({ "offset": offset, "bytes": length }))
+fn names(encodings: &[Encoding]) -> Vec<String> {
+    encodings.iter().map(ToString::to_string).collect()
 }
 
-fn describe_statistics(statistics: &Statistics, column: &ColumnDescriptor) -> Value {
+fn place(index: Option<IndexLocation>) -> Option<Value> {
+    index.map(|index| json!({ "offset": index.offset, "bytes": index.len }))
+}
+
+fn describe_statistics(chunk: ColumnChunk<'_>, statistics: &Statistics<'_>, column: &ColumnDescriptor) -> Value {
     let value =
         |bytes: Option<&[u8]>| bytes.and_then(|bytes| Statistic::decode(bytes, column)).map(|value| value.json());
     json!({
-        "min": value(statistics.min_bytes_opt()),
-        "max": value(statistics.max_bytes_opt()),
-        "min_is_exact": statistics.min_is_exact(),
-        "max_is_exact": statistics.max_is_exact(),
-        "null_count": statistics.null_count_opt(),
-        "distinct_count": statistics.distinct_count_opt(),
-        "deprecated": statistics.is_min_max_deprecated(),
+        "min": value(statistics.min),
+        "max": value(statistics.max),
+        "min_is_exact": statistics.min_is_exact,
+        "max_is_exact": statistics.max_is_exact,
+        "null_count": statistics.null_count,
+        "distinct_count": chunk.distinct_count(),
+        "deprecated": statistics.is_deprecated,
     })
 }
 
-fn size_statistics(column: &ColumnChunkMetaData) -> Option<Value> {
-    let bytes = column.unencoded_byte_array_data_bytes();
-    let repetition = column.repetition_level_histogram().map(LevelHistogram::values);
-    let definition = column.definition_level_histogram().map(LevelHistogram::values);
+fn size_statistics(column: ColumnChunk<'_>) -> Option<Value> {
+    let statistics = column.size_statistics()?;
+    let bytes = statistics.unencoded_byte_array_data_bytes;
+    let (repetition, definition) = (statistics.repetition_level_histogram, statistics.definition_level_histogram);
     (bytes.is_some() || repetition.is_some() || definition.is_some()).then(|| {
         json!({
             "unencoded_byte_array_data_bytes": bytes,
@@ -145,11 +149,11 @@ fn size_statistics(column: &ColumnChunkMetaData) -> Option<Value> {
     })
 }
 
-fn describe_pages(metadata: &ParquetMetaData, row_group: usize, index: usize) -> Option<Vec<Value>> {
-    let column = metadata.row_group(row_group).column(index).column_descr();
+fn describe_pages(described: Described<'_>, row_group: usize, index: usize) -> Option<Vec<Value>> {
+    let column = &described.metadata.schema_descr().columns()[index];
     let value =
         |bytes: Option<&[u8]>| bytes.and_then(|bytes| Statistic::decode(bytes, column)).map(|value| value.json());
-    let pages = pages(metadata, row_group, index)?;
+    let pages = pages(described, row_group, index)?;
     let describe = |page: &crate::page_index::PageEntry<'_>| {
         let bounds = page.bounds.as_ref();
         json!({
@@ -159,8 +163,8 @@ fn describe_pages(metadata: &ParquetMetaData, row_group: usize, index: usize) ->
             "row_count": page.row_count,
             "is_null_page": bounds.map(|bounds| bounds.is_null_page),
             "null_count": bounds.and_then(|bounds| bounds.null_count),
-            "min": bounds.and_then(|bounds| value(bounds.min.as_deref())),
-            "max": bounds.and_then(|bounds| value(bounds.max.as_deref())),
+            "min": bounds.and_then(|bounds| value(bounds.min)),
+            "max": bounds.and_then(|bounds| value(bounds.max)),
         })
     };
     Some(pages.iter().map(describe).collect())

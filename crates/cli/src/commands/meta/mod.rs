@@ -3,23 +3,24 @@
 mod json;
 mod text;
 
-use std::sync::Arc;
-
+use lath_format::FileMetaData;
 use lath_parquet::ParquetFile;
-use parquet::file::metadata::ParquetMetaData;
 
 use super::print;
 use super::schema::json_text;
 use crate::args::MetaArgs;
 use crate::failure::{Failure, Outcome, Result};
 use crate::inputs::Inputs;
+use crate::page_index::Described;
 use crate::scan::is_at_or_below;
 
 /// What of a file is described.
 struct Subject {
     name: String,
     file_bytes: Option<u64>,
-    metadata: Arc<ParquetMetaData>,
+    file: ParquetFile,
+    /// Whether the page index is described too.
+    has_indexes: bool,
     row_groups: Vec<usize>,
     /// Positions among the leaf columns.
     columns: Vec<usize>,
@@ -44,27 +45,35 @@ pub(super) fn run(args: &MetaArgs) -> Result<Outcome> {
 
 impl Subject {
     fn new(file: &ParquetFile, name: String, file_bytes: Option<u64>, args: &MetaArgs) -> Result<Self> {
-        let metadata = if args.json || args.pages {
-            file.page_index().map_err(|error| Failure::reading(&name, error))?
-        } else {
-            file.metadata()
-        };
-        let metadata = Arc::clone(metadata);
-        let count = metadata.num_row_groups();
+        let has_indexes = args.json || args.pages;
+        if has_indexes {
+            file.page_index().map_err(|error| Failure::reading(&name, error))?;
+        }
+        let count = file.metadata().row_group_count();
         let row_groups = match &args.row_groups {
             None => (0..count).collect(),
             Some(list) => list.resolve(count).map_err(|index| {
                 Failure::Usage(format!("{name}: there is no row group {index}; the file has {count}, counted from 0"))
             })?,
         };
-        let columns = chosen_columns(&metadata, args.columns.as_deref(), &name)?;
-        Ok(Self { name, file_bytes, metadata, row_groups, columns })
+        let columns = chosen_columns(file.metadata(), args.columns.as_deref(), &name)?;
+        Ok(Self { name, file_bytes, file: file.clone(), has_indexes, row_groups, columns })
+    }
+
+    fn metadata(&self) -> &FileMetaData {
+        self.file.metadata()
+    }
+
+    fn described(&self) -> Described<'_> {
+        // They have been read before, if they are asked for.
+        let indexes = if self.has_indexes { self.file.page_index().ok() } else { None };
+        Described { metadata: self.metadata(), indexes }
     }
 }
 
 /// Positions of the leaf columns at or below the `paths`; all of them if there are none.
-pub(super) fn chosen_columns(metadata: &ParquetMetaData, paths: Option<&[String]>, file: &str) -> Result<Vec<usize>> {
-    let schema = metadata.file_metadata().schema_descr();
+pub(super) fn chosen_columns(metadata: &FileMetaData, paths: Option<&[String]>, file: &str) -> Result<Vec<usize>> {
+    let schema = metadata.schema_descr();
     let leaves: Vec<String> = schema.columns().iter().map(|column| column.path().string()).collect();
     let Some(paths) = paths else { return Ok((0..leaves.len()).collect()) };
     if let Some(path) = paths.iter().find(|path| !leaves.iter().any(|leaf| is_at_or_below(leaf, path))) {

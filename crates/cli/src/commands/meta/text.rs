@@ -1,13 +1,13 @@
 //! Metadata as tables that fit the screen.
 
-use parquet::file::metadata::ColumnChunkMetaData;
-use parquet::schema::types::ColumnDescriptor;
+use lath_format::schema::ColumnDescriptor;
+use lath_format::{ColumnChunk, RowGroup};
 
 use super::Subject;
 
 use crate::output::layout::{Cell, Column, Layout, printable};
 use crate::page_index::pages;
-use crate::parquet_type::{codec, encodings, logical_type, physical_type};
+use crate::parquet_type::{logical_type, physical_type};
 use crate::quantity::{bytes, grouped};
 use crate::statistic::Statistic;
 use crate::terminal::Terminal;
@@ -41,25 +41,23 @@ fn table(title: &str, columns: Vec<Column>, rows: &[Vec<Cell>]) -> String {
 }
 
 fn summary(subject: &Subject) -> String {
-    let file = subject.metadata.file_metadata();
-    let row_groups = subject.metadata.row_groups();
-    let compressed: i64 = row_groups.iter().map(parquet::file::metadata::RowGroupMetaData::compressed_size).sum();
-    let uncompressed: i64 = row_groups.iter().map(parquet::file::metadata::RowGroupMetaData::total_byte_size).sum();
+    let file = subject.metadata();
+    let compressed: u64 = file.row_groups().map(|row_group| row_group.compressed_size()).sum();
+    let uncompressed: u64 = file.row_groups().map(uncompressed_size).sum();
     let mut lines = vec![
         ("rows", grouped(count(file.num_rows()))),
-        ("row groups", grouped(row_groups.len() as u64)),
-        ("columns", grouped(file.schema_descr().num_columns() as u64)),
+        ("row groups", grouped(file.row_group_count() as u64)),
+        ("columns", grouped(file.column_count() as u64)),
     ];
     if let Some(file_bytes) = subject.file_bytes {
         lines.push(("file", bytes(file_bytes)));
     }
-    lines.push(("data", format!("{}, uncompressed {}", bytes(count(compressed)), bytes(count(uncompressed)))));
+    lines.push(("data", format!("{}, uncompressed {}", bytes(compressed), bytes(uncompressed))));
     lines.push(("format version", file.version().to_string()));
     if let Some(created_by) = file.created_by() {
         lines.push(("created by", printable(created_by.to_owned())));
     }
-    let pairs = file.key_value_metadata().map(Vec::as_slice).unwrap_or_default();
-    for pair in pairs {
+    for pair in file.key_value_metadata() {
         let value = pair.value.as_deref().unwrap_or_default();
         let shown = match value.chars().count() {
             0..=50 => printable(value.to_owned()),
@@ -76,25 +74,26 @@ fn summary(subject: &Subject) -> String {
 }
 
 fn row_groups(subject: &Subject) -> String {
-    let schema = subject.metadata.file_metadata().schema_descr();
+    let schema = subject.metadata().schema_descr();
     let rows: Vec<Vec<Cell>> = subject
         .row_groups
         .iter()
         .take(MOST_ROW_GROUPS)
-        .map(|&index| {
-            let row_group = subject.metadata.row_group(index);
-            let sorting = row_group.sorting_columns().map(Vec::as_slice).unwrap_or_default().iter().map(|sorting| {
+        .filter_map(|&index| subject.metadata().row_group(index))
+        .map(|row_group| {
+            let sorting = row_group.sorting_columns().unwrap_or_default();
+            let sorting = sorting.iter().map(|sorting| {
                 let column = usize::try_from(sorting.column_idx).ok().filter(|&column| column < schema.num_columns());
                 let path =
                     column.map_or_else(|| "?".to_owned(), |column| printable(schema.column(column).path().string()));
                 if sorting.descending { format!("{path} descending") } else { path }
             });
-            let start = row_group.columns().iter().map(|column| column.byte_range().0).min().unwrap_or(0);
+            let start = row_group.columns().flatten().map(start_of).min().unwrap_or(0);
             vec![
-                index.to_string().into(),
-                grouped(count(row_group.num_rows())).into(),
-                bytes(count(row_group.compressed_size())).into(),
-                bytes(count(row_group.total_byte_size())).into(),
+                row_group.index().to_string().into(),
+                grouped(row_group.num_rows()).into(),
+                bytes(row_group.compressed_size()).into(),
+                bytes(uncompressed_size(row_group)).into(),
                 grouped(start).into(),
                 sorting.collect::<Vec<_>>().join(", ").into(),
             ]
@@ -126,21 +125,29 @@ fn row_groups(subject: &Subject) -> String {
 /// One column over all chosen row groups.
 struct Summary<'a> {
     descriptor: &'a ColumnDescriptor,
-    chunks: Vec<&'a ColumnChunkMetaData>,
+    chunks: Vec<ColumnChunk<'a>>,
+    /// Why a chunk cannot be read.
+    error: Option<String>,
 }
 
 fn columns(subject: &Subject) -> String {
-    let schema = subject.metadata.file_metadata().schema_descr();
+    let metadata = subject.metadata();
     let summaries: Vec<Summary<'_>> = subject
         .columns
         .iter()
-        .map(|&column| Summary {
-            descriptor: schema.columns()[column].as_ref(),
-            chunks: subject
-                .row_groups
-                .iter()
-                .map(|&row_group| subject.metadata.row_group(row_group).column(column))
-                .collect(),
+        .map(|&column| {
+            let mut summary = Summary {
+                descriptor: metadata.schema_descr().columns()[column].as_ref(),
+                chunks: Vec::new(),
+                error: None,
+            };
+            for &row_group in &subject.row_groups {
+                match metadata.chunk(row_group, column) {
+                    Ok(chunk) => summary.chunks.push(chunk),
+                    Err(error) => summary.error = summary.error.or_else(|| Some(error.to_string())),
+                }
+            }
+            summary
         })
         .collect();
     let storage: Vec<Vec<Cell>> = summaries.iter().map(Summary::storage).collect();
@@ -185,51 +192,50 @@ impl Summary<'_> {
         let info = self.descriptor.self_type().get_basic_info();
         let logical = logical_type(info, self.descriptor.type_precision(), self.descriptor.type_scale());
         let physical = physical_type(self.descriptor.physical_type(), self.descriptor.type_length());
-        let compressed: i64 = self.chunks.iter().map(|chunk| chunk.compressed_size()).sum();
-        let uncompressed: i64 = self.chunks.iter().map(|chunk| chunk.uncompressed_size()).sum();
+        let compressed: u64 = self.chunks.iter().map(ColumnChunk::compressed_size).sum();
+        let uncompressed: u64 = self.chunks.iter().map(ColumnChunk::uncompressed_size).sum();
         let ratio =
             if compressed > 0 { format!("{:.2}", uncompressed as f64 / compressed as f64) } else { String::new() };
         vec![
             self.name(),
             // The logical type says what the values are; the physical type alone stands where there is none.
             logical.unwrap_or(physical).into(),
-            distinct(self.chunks.iter().map(|chunk| codec(chunk))).into(),
+            distinct(self.chunks.iter().map(|chunk| chunk.codec().to_string())).into(),
             self.encodings().into(),
-            bytes(count(compressed)).into(),
+            bytes(compressed).into(),
             ratio.into(),
         ]
     }
 
     /// The encodings of values. Those of levels are the same everywhere, and stand only where there is nothing else.
     fn encodings(&self) -> String {
-        let all: Vec<String> = self.chunks.iter().flat_map(|chunk| encodings(chunk)).collect();
+        if let Some(error) = &self.error {
+            return format!("cannot be read: {error}");
+        }
+        let all: Vec<String> =
+            self.chunks.iter().flat_map(ColumnChunk::encodings).map(|encoding| encoding.to_string()).collect();
         let of_values = |encoding: &&String| !matches!(encoding.as_str(), "RLE" | "BIT_PACKED");
         let values = distinct(all.iter().filter(of_values).cloned());
         if values.is_empty() { distinct(all.into_iter()) } else { values }
     }
 
     fn values(&self) -> Vec<Cell> {
-        let values: i64 = self.chunks.iter().map(|chunk| chunk.num_values()).sum();
-        let nulls: Option<u64> = self
-            .chunks
-            .iter()
-            .map(|chunk| chunk.statistics().and_then(parquet::file::statistics::Statistics::null_count_opt))
-            .sum();
-        let every = |has: fn(&ColumnChunkMetaData) -> bool| {
-            !self.chunks.is_empty() && self.chunks.iter().all(|chunk| has(chunk))
-        };
+        let values: u64 = self.chunks.iter().map(ColumnChunk::num_values).sum();
+        let nulls: Option<u64> = self.chunks.iter().map(|chunk| chunk.statistics()?.null_count).sum();
+        let every =
+            |has: fn(&ColumnChunk<'_>) -> bool| !self.chunks.is_empty() && self.chunks.iter().all(|chunk| has(chunk));
         let mut index = String::new();
-        if every(|chunk| chunk.bloom_filter_offset().is_some()) {
+        if every(|chunk| chunk.bloom_filter().is_some()) {
             index.push('B');
         }
-        if every(|chunk| chunk.column_index_offset().is_some()) {
+        if every(|chunk| chunk.column_index().is_some()) {
             index.push('P');
-        } else if every(|chunk| chunk.offset_index_offset().is_some()) {
+        } else if every(|chunk| chunk.offset_index().is_some()) {
             index.push('O');
         }
         vec![
             self.name(),
-            grouped(count(values)).into(),
+            grouped(values).into(),
             nulls.map(grouped).unwrap_or_default().into(),
             self.bound(Bound::Min).into(),
             self.bound(Bound::Max).into(),
@@ -241,17 +247,16 @@ impl Summary<'_> {
     fn bound(&self, bound: Bound) -> String {
         let mut best: Option<Statistic> = None;
         for chunk in &self.chunks {
-            let statistics = chunk.statistics().filter(|statistics| !statistics.is_min_max_deprecated());
+            let statistics = chunk.statistics().filter(|statistics| !statistics.is_deprecated);
             let all_null = statistics.is_some_and(|statistics| {
-                statistics.min_bytes_opt().is_none()
-                    && statistics.null_count_opt() == u64::try_from(chunk.num_values()).ok()
+                statistics.min.is_none() && statistics.null_count == Some(chunk.num_values())
             });
             if all_null {
                 continue;
             }
             let bytes = statistics.and_then(|statistics| match bound {
-                Bound::Min => statistics.min_bytes_opt(),
-                Bound::Max => statistics.max_bytes_opt(),
+                Bound::Min => statistics.min,
+                Bound::Max => statistics.max,
             });
             let Some(value) = bytes.and_then(|bytes| Statistic::decode(bytes, self.descriptor)) else {
                 return String::new();
@@ -276,13 +281,15 @@ enum Bound {
 }
 
 fn page_table(subject: &Subject, row_group: usize, column: usize) -> String {
-    let chunk = subject.metadata.row_group(row_group).column(column);
-    let descriptor = chunk.column_descr();
+    let descriptor = &subject.metadata().schema_descr().columns()[column];
     let path = printable(descriptor.path().string());
-    let Some(pages) = pages(&subject.metadata, row_group, column) else {
-        let why = match chunk.crypto_metadata() {
-            Some(_) => "encrypted: give its key with --footer-key and --column-key",
-            None => "no offset index",
+    let Some(pages) = pages(subject.described(), row_group, column) else {
+        let why = match subject.metadata().chunk(row_group, column) {
+            Ok(chunk) if chunk.is_encrypted() => {
+                "encrypted: give its key with --footer-key and --column-key".to_owned()
+            }
+            Ok(_) => "no offset index".to_owned(),
+            Err(error) => format!("cannot be read: {error}"),
         };
         return format!("\nPages of {path} in row group {row_group}: {why}\n");
     };
@@ -305,8 +312,8 @@ fn page_table(subject: &Subject, row_group: usize, column: usize) -> String {
                     .map(|nulls| grouped(count(nulls)))
                     .unwrap_or_default()
                     .into(),
-                bounds.map(|bounds| value(bounds.min.as_deref())).unwrap_or_default().into(),
-                bounds.map(|bounds| value(bounds.max.as_deref())).unwrap_or_default().into(),
+                bounds.map(|bounds| value(bounds.min)).unwrap_or_default().into(),
+                bounds.map(|bounds| value(bounds.max)).unwrap_or_default().into(),
             ]
         })
         .collect();
@@ -326,6 +333,17 @@ fn page_table(subject: &Subject, row_group: usize, column: usize) -> String {
 /// Metadata may claim any number; what is negative is shown as nothing.
 fn count(number: i64) -> u64 {
     u64::try_from(number).unwrap_or(0)
+}
+
+/// Bytes before compression, as the file says it.
+fn uncompressed_size(row_group: RowGroup<'_>) -> u64 {
+    row_group.total_byte_size().map_or(0, count)
+}
+
+/// Where the first page of a chunk is.
+fn start_of(chunk: ColumnChunk<'_>) -> u64 {
+    let dictionary = chunk.dictionary_page_offset().filter(|offset| *offset > 0);
+    dictionary.unwrap_or(u64::MAX).min(chunk.data_page_offset())
 }
 
 fn distinct(words: impl Iterator<Item = String>) -> String {

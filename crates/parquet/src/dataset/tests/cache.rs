@@ -153,6 +153,8 @@ fn filters_that_are_read_whole_are_kept_the_second_time() {
     let cache = FooterCache::new(1 << 20);
     let find = |keys: &str| find(&Dataset::open([&path], cached(&cache)).expect("two files"), keys);
     find("1000");
+    // Opening files again counts what has been decoded of their footers since.
+    Dataset::open([&path], cached(&cache)).expect("two files").files().iter().for_each(|file| drop(file.open()));
     let before = cache.byte_count();
     // One filter is as short as a block is worth, of the other a block is read.
     assert_eq!(find("1000"), (0, 2, (1 << 12) + 32));
@@ -236,7 +238,7 @@ fn files_are_opened_whatever_the_footers_before_had_for_length() {
     let dataset = Dataset::open([&path], options()).expect("the files just written");
     for (file, &len) in dataset.files().iter().zip(&notes) {
         let open = file.open().expect("a file just written");
-        let key_values = open.metadata().file_metadata().key_value_metadata().expect("a note");
+        let key_values = open.metadata().key_value_metadata();
         let note = key_values.iter().find(|pair| pair.key == "note").and_then(|pair| pair.value.as_ref());
         assert_eq!(note.map(String::len), Some(len));
     }

@@ -27,16 +27,13 @@ fn every_sound_file_of_the_collection_opens() {
         assert_eq!(file.name(), path.to_str());
         // Its writer left the number of rows of the file at 0.
         if !path.ends_with("repeated_no_annotation.parquet") {
-            assert_eq!(file.row_count() as i64, file.metadata().file_metadata().num_rows(), "{}", path.display());
+            assert_eq!(file.row_count() as i64, file.metadata().num_rows(), "{}", path.display());
         }
         if let Err(error) = file.page_index() {
             panic!("page index: {error}");
         }
         let plan = file.plan(None, None).unwrap_or_else(|error| panic!("{error}"));
-        assert_eq!(
-            plan.chunks.len(),
-            file.metadata().num_row_groups() * file.metadata().file_metadata().schema_descr().num_columns()
-        );
+        assert_eq!(plan.chunks.len(), file.metadata().row_group_count() * file.metadata().column_count());
     }
 }
 

@@ -1,7 +1,5 @@
 use std::path::PathBuf;
 
-use parquet::file::page_index::column_index::ColumnIndexMetaData;
-
 use crate::error::Error;
 use crate::file::{DecryptionKeys, OpenOptions, ParquetFile};
 use crate::schema::Projection;
@@ -110,15 +108,13 @@ fn the_page_index_leaves_out_columns_whose_key_was_not_given() {
             Some(keys) => options.decryption(keys).open(path).unwrap(),
             None => options.open(path).unwrap(),
         };
-        let metadata = file.page_index().unwrap();
-        let (offsets, columns) = (&metadata.offset_index().unwrap()[0], &metadata.column_index().unwrap()[0]);
-        let without_pages: Vec<usize> = (0..8).filter(|&column| offsets[column].page_locations().is_empty()).collect();
-        let is_locked = |column: &usize| metadata.row_group(0).column(*column).crypto_metadata().is_some();
+        let (metadata, indexes) = (file.metadata(), file.page_index().unwrap());
+        let without_pages: Vec<usize> = (0..8).filter(|&column| indexes.offset_index(0, column).is_none()).collect();
+        let is_locked = |column: &usize| metadata.chunk(0, *column).unwrap().is_encrypted();
         assert!(without_pages.iter().all(is_locked) && without_pages.len() == locked, "{without_pages:?}");
         for column in without_pages {
-            assert!(matches!(columns[column], ColumnIndexMetaData::NONE));
-            // What the footer says stays as it is.
-            assert!(metadata.row_group(0).column(column).offset_index_offset().is_some());
+            assert!(indexes.column_index(0, column).is_none());
+            assert!(metadata.chunk(0, column).unwrap().offset_index().is_some());
         }
     }
 }

@@ -4,6 +4,7 @@ mod corpus;
 mod encryption;
 mod hostile;
 mod indexes;
+mod pages_encrypted;
 mod plans;
 
 use std::io;

@@ -13,6 +13,7 @@ use parquet::file::properties::{WriterProperties, WriterVersion};
 use parquet::file::serialized_reader::SerializedPageReader;
 
 use super::{OPTIONS, level_bytes, metadata, pages};
+use crate::ParquetFile;
 use crate::page::{ChunkSpec, Page};
 use lath_source::{ByteRanges, LocalFile};
 
@@ -42,10 +43,11 @@ fn crate_pages(file: &Bytes, metadata: &ParquetMetaData, row_group: usize, colum
 /// Checks every page of every chunk; returns how many there were.
 fn compare(file: &Bytes, source: &Arc<dyn ByteRanges>) -> usize {
     let metadata = metadata(file);
+    let ours = ParquetFile::from_bytes(file.clone()).expect("a sound file");
     let mut compared = 0;
     for row_group in 0..metadata.num_row_groups() {
         for column in 0..metadata.row_group(row_group).num_columns() {
-            let chunk = ChunkSpec::new(&metadata, row_group, column, None, None).expect("a sound chunk");
+            let chunk = ChunkSpec::new(ours.metadata(), row_group, column, None).expect("a sound chunk");
             let (max_rep, max_def) = (chunk.max_rep_level, chunk.max_def_level);
             let ours = pages(Arc::clone(source), chunk, OPTIONS).expect("sound pages");
             let theirs = crate_pages(file, &metadata, row_group, column);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
-use parquet::basic::Compression;
+use lath_format::CompressionCodec;
 
 use super::{OPTIONS, level_bytes, pages};
 use crate::error::{Error, Result};
@@ -14,7 +14,7 @@ use crate::options::Limits;
 use crate::page::{
     BitOrder, ChunkSpec, DataPage, Encoding, Levels, Page, PageOptions, PagePlaces, PageReader, PageSummary,
 };
-use crate::write::ThriftWriter;
+use lath_format::thrift::ThriftWriter;
 use lath_source::ByteRanges;
 
 /// A Thrift structure of the compact protocol.
@@ -100,7 +100,7 @@ fn chunk(file: &[u8], value_count: u64) -> ChunkSpec {
         file: Some("by hand".into()),
         path: "a.b".into(),
         row_group: 7,
-        codec: Compression::UNCOMPRESSED,
+        codec: CompressionCodec::Uncompressed,
         start: 0,
         len: file.len() as u64,
         value_count,
@@ -170,7 +170,7 @@ fn values_alone_are_compressed_in_version_2() {
         let mut file = page_header(3, 105, 5 + stored.len()).structure(8, header).end();
         file.extend([1, 2, 3, 4, 5]);
         file.extend(stored);
-        let spec = ChunkSpec { codec: Compression::SNAPPY, max_def_level: 1, max_rep_level: 1, ..chunk(&file, 8) };
+        let spec = ChunkSpec { codec: CompressionCodec::Snappy, max_def_level: 1, max_rep_level: 1, ..chunk(&file, 8) };
         let read_pages = read(file.clone(), spec).expect("a sound page");
         let page = data(&read_pages[0]);
         assert_eq!((level_bytes(&page.rep_levels), level_bytes(&page.def_levels)), (&[1, 2][..], &[3, 4, 5][..]));
@@ -203,10 +203,10 @@ fn pages_without_values_and_of_other_kinds_are_passed_over() {
 
 #[test]
 fn an_unknown_encoding_is_left_to_whoever_decodes_the_values() {
-    let mut file = page_header(0, 4, 4).structure(5, data_v1(1, 10, 3)).end();
+    let mut file = page_header(0, 4, 4).structure(5, data_v1(1, 11, 3)).end();
     file.extend([0; 4]);
     let read_pages = read(file.clone(), chunk(&file, 1)).expect("a page that can be taken apart");
-    assert_eq!(data(&read_pages[0]).encoding, Encoding::Unknown(10));
+    assert_eq!(data(&read_pages[0]).encoding, Encoding::Unknown(11));
 }
 
 #[test]
@@ -316,12 +316,12 @@ fn pages_over_the_limit_are_refused() {
 #[test]
 fn a_short_page_cannot_ask_for_gigabytes() {
     for codec in [
-        Compression::SNAPPY,
-        Compression::GZIP(Default::default()),
-        Compression::BROTLI(Default::default()),
-        Compression::ZSTD(Default::default()),
-        Compression::LZ4,
-        Compression::LZ4_RAW,
+        CompressionCodec::Snappy,
+        CompressionCodec::Gzip,
+        CompressionCodec::Brotli,
+        CompressionCodec::Zstd,
+        CompressionCodec::Lz4,
+        CompressionCodec::Lz4Raw,
     ] {
         for body in [vec![0; 100], vec![0xff; 100], (0..100).collect::<Vec<u8>>(), vec![0xff, 0xff, 0xff, 0xff, 0x07]] {
             let huge = i32::MAX as usize;
@@ -477,7 +477,7 @@ fn a_reader_turns_to_another_chunk_and_codec() {
     let second = ChunkSpec {
         start: plain.len() as u64,
         len: (file.len() - plain.len()) as u64,
-        codec: Compression::SNAPPY,
+        codec: CompressionCodec::Snappy,
         ..chunk(&file, 1)
     };
     let mut reader = PageReader::new(Arc::new(Bytes::from(file)), first.clone(), OPTIONS).expect("a reader");

@@ -10,11 +10,11 @@ use arrow_array::Array;
 use arrow_array::types::{ArrowPrimitiveType, Float16Type};
 use arrow_buffer::{ArrowNativeType, ScalarBuffer};
 use arrow_schema::DataType;
+use lath_format::schema::ColumnDescriptor;
+use lath_format::schema::PhysicalType;
 use lath_kernels::compare::Comparison;
 use lath_kernels::{ByteStrings, xxhash};
 use lath_predicate::{Value, ValueTest, byte_strings};
-use parquet::basic::Type as PhysicalType;
-use parquet::schema::types::ColumnDescriptor;
 
 use super::super::bounds::value_type;
 

@@ -48,15 +48,14 @@ impl<'a> Making<'a> {
         row_group: usize,
         memory: &Arc<FilterMemory>,
     ) -> Option<Self> {
-        let all = file.metadata().row_groups();
-        let leaf_count = file.metadata().file_metadata().schema_descr().num_columns();
-        let filters = file.filters().column(leaf, leaf_count, all.len())?;
+        let metadata = file.metadata();
+        let filters = file.filters().column(leaf, metadata.column_count(), metadata.row_group_count())?;
         if !filters.note_in_vain(row_group) {
             return None;
         }
         let is_only = filters.kept(row_group).is_none() && {
-            let chunk = all.get(row_group)?.columns().get(leaf)?;
-            chunk.bloom_filter_offset().is_none() || filters.known(row_group) == Known::Unusable
+            let chunk = metadata.chunk(row_group, leaf).ok()?;
+            chunk.bloom_filter().is_none() || filters.known(row_group) == Known::Unusable
         };
         let mut making = Self { filters, row_group, kind, is_only, bitset: Vec::new(), claim: None, again: true };
         let rows = file.row_group_row_counts().get(row_group)?;

@@ -8,8 +8,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use lath_format::ColumnChunk;
 use lath_kernels::bloom::{self, BLOCK_LEN};
-use parquet::file::metadata::ColumnChunkMetaData;
 
 use super::header::{MAX_HEADER_LEN, Place};
 use super::keys::{Keys, second_hash};
@@ -122,15 +122,15 @@ pub(crate) fn probe(
 ) -> Result<Vec<Answers>> {
     let mut answers: Vec<Answers> = lookups.iter().map(|_| Answers::new(row_groups.len())).collect();
     let mut pending = Vec::new();
-    let all = file.metadata().row_groups();
-    let leaf_count = file.metadata().file_metadata().schema_descr().num_columns();
+    let metadata = file.metadata();
+    let (row_group_count, leaf_count) = (metadata.row_group_count(), metadata.column_count());
     for (number, (lookup, answers)) in lookups.iter().zip(&mut answers).enumerate() {
-        let Some(filters) = file.filters().column(lookup.leaf, leaf_count, all.len()) else { continue };
+        let Some(filters) = file.filters().column(lookup.leaf, leaf_count, row_group_count) else { continue };
         let mut in_memory = InMemory::with_capacity(if filters.keeps_any() { row_groups.len() } else { 0 });
         for (at, &row_group) in row_groups.iter().enumerate() {
             if let Some(bitset) = filters.kept(row_group) {
                 in_memory.add(bitset, at);
-            } else if let Some(chunk) = all.get(row_group).and_then(|group| group.columns().get(lookup.leaf))
+            } else if let Ok(chunk) = metadata.chunk(row_group, lookup.leaf)
                 && let Some(filter) = Filter::new(file, chunk, filters, row_group)
             {
                 pending.push(Pending {
@@ -162,7 +162,7 @@ pub(crate) fn probe(
     }
     for (lookup, answers) in lookups.iter().zip(&mut answers) {
         answers.sort();
-        if let Some(filters) = file.filters().column(lookup.leaf, leaf_count, all.len()) {
+        if let Some(filters) = file.filters().column(lookup.leaf, leaf_count, row_group_count) {
             answers.ask_second(filters, &lookup.keys, row_groups)?;
         }
     }
@@ -280,20 +280,21 @@ impl<'a> Filter<'a> {
     /// `None` if there is none, or none that can be used: one that is encrypted, or does not lie within the file.
     fn new(
         file: &'a ParquetFile,
-        chunk: &ColumnChunkMetaData,
+        chunk: ColumnChunk<'_>,
         filters: &'a ColumnFilters,
         row_group: usize,
     ) -> Option<Self> {
-        let offset = u64::try_from(chunk.bloom_filter_offset()?).ok()?;
-        if offset == 0 || chunk.crypto_metadata().is_some() {
+        let location = chunk.bloom_filter()?;
+        let offset = u64::try_from(location.offset).ok()?;
+        if offset == 0 || chunk.is_encrypted() {
             return None;
         }
         let left = file.source().len().checked_sub(offset)?;
-        let len = match chunk.bloom_filter_length() {
+        let len = match location.len {
             Some(len) => u64::try_from(len).ok().filter(|len| *len <= left)?,
             None => left,
         };
-        let is_len_stated = chunk.bloom_filter_length().is_some();
+        let is_len_stated = location.len.is_some();
         let (place, is_known) = match filters.known(row_group) {
             Known::Unusable => return None,
             Known::At(place) => (Some(place), true),

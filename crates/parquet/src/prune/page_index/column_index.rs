@@ -1,6 +1,6 @@
 //! The column index of one column chunk: what is known of the values of each page.
 
-use parquet::schema::types::ColumnDescriptor;
+use lath_format::schema::ColumnDescriptor;
 
 use super::super::bounds::{BoundReader, Read};
 use super::super::domain::Domain;
@@ -100,8 +100,8 @@ mod tests {
 
     use super::super::super::bound::{Bound, Interval};
     use super::*;
-    use crate::file::StatisticsOrder;
-    use crate::write::ThriftWriter;
+    use lath_format::ColumnOrder;
+    use lath_format::thrift::ThriftWriter;
 
     /// Two pages of integers, the second of nulls alone, written by hand from the specification.
     fn index(null_counts: Option<[i64; 2]>) -> Vec<u8> {
@@ -125,7 +125,7 @@ mod tests {
     fn domains<'a>(bytes: &'a [u8], text: &str) -> [Domain<'a>; 2] {
         let schema = column(text);
         let column = schema.column(0);
-        let bounds = BoundReader::new(&column, &DataType::Int32, StatisticsOrder::ByType);
+        let bounds = BoundReader::new(&column, &DataType::Int32, ColumnOrder::TypeDefined);
         let index = ColumnIndex::read(bytes, 2).unwrap();
         [0, 1].map(|page| index.domain(bounds.as_ref(), &column, page, 10))
     }

@@ -22,10 +22,10 @@ use self::column_index::ColumnIndex;
 use self::pieces::Pieces;
 use super::column::PreparedColumn;
 use super::outcomes::{Evidence, Outcomes};
-use crate::crypto::PageModule;
 use crate::error::Result;
 use crate::file::ParquetFile;
 use crate::page::PagePlaces;
+use lath_format::Module;
 
 /// The indexes of a chunk, as they are in the file.
 #[derive(Debug)]
@@ -39,11 +39,8 @@ pub(super) struct ChunkIndexes {
 
 /// Where the indexes of a chunk are; `None` if they cannot be used.
 pub(super) fn locate(file: &ParquetFile, row_group: usize, leaf: usize) -> Option<[Range<u64>; 2]> {
-    let chunk = file.metadata().row_groups().get(row_group)?.columns().get(leaf)?;
-    Some([
-        file.index_range(chunk.column_index_offset(), chunk.column_index_length())?,
-        file.index_range(chunk.offset_index_offset(), chunk.offset_index_length())?,
-    ])
+    let chunk = file.metadata().chunk(row_group, leaf).ok()?;
+    Some([file.index_range(chunk.column_index())?, file.index_range(chunk.offset_index())?])
 }
 
 /// Reads the indexes of `chunks`, which are pairs of a row group and a column of the predicate with its leaf; those that
@@ -75,13 +72,13 @@ fn opened(
     column_index: &Bytes,
     offset_index: &Bytes,
 ) -> Option<[Bytes; 2]> {
-    let chunk = file.metadata().row_groups().get(row_group)?.columns().get(leaf)?;
-    if chunk.crypto_metadata().is_none() {
+    let chunk = file.metadata().chunk(row_group, leaf).ok()?;
+    if !chunk.is_encrypted() {
         return Some([column_index.clone(), offset_index.clone()]);
     }
     let decryptor = file.chunk_spec(row_group, leaf).ok()?.decryptor?;
     let open = |bytes: &[u8], module| Some(Bytes::from(decryptor.decrypt(bytes, module).ok()?));
-    Some([open(column_index, PageModule::ColumnIndex)?, open(offset_index, PageModule::OffsetIndex)?])
+    Some([open(column_index, Module::ColumnIndex)?, open(offset_index, Module::OffsetIndex)?])
 }
 
 /// What the indexes of a row group leave of its rows.

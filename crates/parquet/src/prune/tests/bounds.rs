@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, TimeUnit};
 use bytes::Bytes;
+use lath_format::ColumnOrder;
 use lath_kernels::compare::Comparison;
 use lath_predicate::{Pattern, Value, ValueSet, ValueTest};
+use parquet::basic::Type as PhysicalType;
 use parquet::data_type::{ByteArray, FixedLenByteArray, Int96};
 use parquet::file::statistics::Statistics;
 use parquet::schema::parser::parse_message_type;
@@ -15,19 +17,42 @@ use super::super::bound::{Bound, Interval};
 use super::super::bounds::{BoundReader, Read};
 use super::super::domain::Domain;
 use super::super::outcomes::Outcomes;
-use crate::file::StatisticsOrder;
 
 fn column(text: &str) -> SchemaDescriptor {
     let message = parse_message_type(&format!("message m {{ optional {text}; }}")).unwrap();
     SchemaDescriptor::new(Arc::new(message))
 }
 
-fn reader(text: &str, data_type: &DataType, order: StatisticsOrder) -> Option<BoundReader> {
+fn reader(text: &str, data_type: &DataType, order: ColumnOrder) -> Option<BoundReader> {
     BoundReader::new(&column(text).column(0), data_type, order)
 }
 
 fn by_type(text: &str, data_type: &DataType) -> BoundReader {
-    reader(text, data_type, StatisticsOrder::ByType).unwrap()
+    reader(text, data_type, ColumnOrder::TypeDefined).unwrap()
+}
+
+/// Statistics as the `parquet` crate has them, whose types keep bounds from being of another one than their column.
+trait OfLibrary {
+    fn of_library<'a>(&self, statistics: &'a Statistics) -> Read<'a>;
+}
+
+impl OfLibrary for BoundReader {
+    fn of_library<'a>(&self, statistics: &'a Statistics) -> Read<'a> {
+        let text = match statistics.physical_type() {
+            PhysicalType::FIXED_LEN_BYTE_ARRAY => "fixed_len_byte_array(2) a".to_owned(),
+            PhysicalType::BYTE_ARRAY => "binary a".to_owned(),
+            other => format!("{} a", other.to_string().to_lowercase()),
+        };
+        let ours = lath_format::Statistics {
+            min: statistics.min_bytes_opt(),
+            max: statistics.max_bytes_opt(),
+            null_count: statistics.null_count_opt(),
+            min_is_exact: statistics.min_is_exact(),
+            max_is_exact: statistics.max_is_exact(),
+            is_deprecated: statistics.is_min_max_deprecated(),
+        };
+        self.of_statistics(&column(&text).column(0), &ours)
+    }
 }
 
 fn interval<'a>(lower: impl Into<Option<Bound<'a>>>, upper: impl Into<Option<Bound<'a>>>) -> Read<'a> {
@@ -47,18 +72,18 @@ fn fixed(min: &[u8], max: &[u8]) -> Statistics {
 #[test]
 fn integers_are_signed_or_not_as_their_type_says() {
     let ints = Statistics::int32(Some(-1), Some(5), None, None, false);
-    let read = by_type("int32 a", &DataType::Int32).of_statistics(&ints).values;
+    let read = by_type("int32 a", &DataType::Int32).of_library(&ints).values;
     assert_eq!(read, interval(Bound::Int(-1), Bound::Int(5)).values);
     // As unsigned integers, −1 is the largest there is: min and max in that order.
     let unsigned = Statistics::int32(Some(5), Some(-1), None, None, false);
-    let read = by_type("int32 a (INTEGER(32, false))", &DataType::UInt32).of_statistics(&unsigned).values;
+    let read = by_type("int32 a (INTEGER(32, false))", &DataType::UInt32).of_library(&unsigned).values;
     assert_eq!(read, interval(Bound::Int(5), Bound::Int(u32::MAX.into())).values);
     let longs = Statistics::int64(Some(5), Some(-1), None, None, false);
-    let read = by_type("int64 a (INTEGER(64, false))", &DataType::UInt64).of_statistics(&longs).values;
+    let read = by_type("int64 a (INTEGER(64, false))", &DataType::UInt64).of_library(&longs).values;
     assert_eq!(read, interval(Bound::Int(5), Bound::Int(u64::MAX.into())).values);
     // A signed column read as an unsigned one is in another order.
-    assert!(reader("int32 a", &DataType::UInt32, StatisticsOrder::ByType).is_none());
-    assert!(reader("int32 a (INTEGER(32, false))", &DataType::Int32, StatisticsOrder::ByType).is_none());
+    assert!(reader("int32 a", &DataType::UInt32, ColumnOrder::TypeDefined).is_none());
+    assert!(reader("int32 a (INTEGER(32, false))", &DataType::Int32, ColumnOrder::TypeDefined).is_none());
 }
 
 #[test]
@@ -66,89 +91,89 @@ fn integers_that_are_narrowed_need_two_bounds_that_fit() {
     let narrow = by_type("int32 a (INTEGER(8, true))", &DataType::Int8);
     let of = |min, max| Statistics::int32(min, max, None, None, false);
     let all = interval(Bound::Int(-128), Bound::Int(127));
-    assert_eq!(narrow.of_statistics(&of(Some(-128), Some(127))), all);
+    assert_eq!(narrow.of_library(&of(Some(-128), Some(127))), all);
     for (min, max) in [(Some(-129), Some(0)), (Some(0), Some(128)), (Some(0), None), (None, Some(0))] {
-        assert_eq!(narrow.of_statistics(&of(min, max)), Read::UNKNOWN, "{min:?} {max:?}");
+        assert_eq!(narrow.of_library(&of(min, max)), Read::UNKNOWN, "{min:?} {max:?}");
     }
     let wide = by_type("int32 a", &DataType::Int32);
-    assert_eq!(wide.of_statistics(&of(Some(3), None)), interval(Bound::Int(3), None));
+    assert_eq!(wide.of_library(&of(Some(3), None)), interval(Bound::Int(3), None));
     let days = by_type("int32 a (DATE)", &DataType::Date64);
     let expected = interval(Bound::Int(-86_400_000), Bound::Int(172_800_000));
-    assert_eq!(days.of_statistics(&of(Some(-1), Some(2))), expected);
+    assert_eq!(days.of_library(&of(Some(-1), Some(2))), expected);
 }
 
 #[test]
 fn deprecated_bounds_are_read_for_signed_numbers_only() {
     let old = Statistics::int32(Some(1), Some(5), None, None, true);
-    assert_eq!(by_type("int32 a", &DataType::Int32).of_statistics(&old), interval(Bound::Int(1), Bound::Int(5)));
+    assert_eq!(by_type("int32 a", &DataType::Int32).of_library(&old), interval(Bound::Int(1), Bound::Int(5)));
     let float = Statistics::float(Some(1.0), Some(5.0), None, None, true);
     let expected = interval(Bound::Float(1.0), Bound::Float(5.0));
-    assert_eq!(by_type("float a", &DataType::Float32).of_statistics(&float), expected);
-    assert_eq!(by_type("int32 a (INTEGER(32, false))", &DataType::UInt32).of_statistics(&old), Read::UNKNOWN);
+    assert_eq!(by_type("float a", &DataType::Float32).of_library(&float), expected);
+    assert_eq!(by_type("int32 a (INTEGER(32, false))", &DataType::UInt32).of_library(&old), Read::UNKNOWN);
     let text = Statistics::byte_array(Some(ByteArray::from("a")), Some(ByteArray::from("b")), None, None, true);
-    assert_eq!(by_type("binary a (STRING)", &DataType::Utf8View).of_statistics(&text), Read::UNKNOWN);
+    assert_eq!(by_type("binary a (STRING)", &DataType::Utf8View).of_library(&text), Read::UNKNOWN);
     let flags = Statistics::boolean(Some(false), Some(false), None, None, true);
-    assert_eq!(by_type("boolean a", &DataType::Boolean).of_statistics(&flags), Read::UNKNOWN);
-    let total = reader("float a", &DataType::Float32, StatisticsOrder::Total).unwrap();
-    assert_eq!(total.of_statistics(&float), Read::UNKNOWN);
+    assert_eq!(by_type("boolean a", &DataType::Boolean).of_library(&flags), Read::UNKNOWN);
+    let total = reader("float a", &DataType::Float32, ColumnOrder::Ieee754Total).unwrap();
+    assert_eq!(total.of_library(&float), Read::UNKNOWN);
 }
 
 #[test]
 fn without_a_column_order_only_signed_numbers_have_bounds() {
-    let unsaid = |text: &str, data_type: &DataType| reader(text, data_type, StatisticsOrder::Unsaid).unwrap();
+    let unsaid = |text: &str, data_type: &DataType| reader(text, data_type, ColumnOrder::Undefined).unwrap();
     let ints = Statistics::int64(Some(1), Some(5), None, None, false);
-    assert_eq!(unsaid("int64 a", &DataType::Int64).of_statistics(&ints), interval(Bound::Int(1), Bound::Int(5)));
-    assert_eq!(unsaid("binary a (STRING)", &DataType::Utf8View).of_statistics(&bytes(b"a", b"b")), Read::UNKNOWN);
+    assert_eq!(unsaid("int64 a", &DataType::Int64).of_library(&ints), interval(Bound::Int(1), Bound::Int(5)));
+    assert_eq!(unsaid("binary a (STRING)", &DataType::Utf8View).of_library(&bytes(b"a", b"b")), Read::UNKNOWN);
     let text = column("binary a (STRING)");
     assert_eq!(unsaid("binary a (STRING)", &DataType::Utf8View).of_page(&text.column(0), b"a", b"b"), Read::UNKNOWN);
     for (text, data_type) in [("int64 a", DataType::Int64), ("double a", DataType::Float64)] {
-        assert!(reader(text, &data_type, StatisticsOrder::Unknown).is_none());
+        assert!(reader(text, &data_type, ColumnOrder::Unknown).is_none());
     }
-    assert!(reader("int64 a", &DataType::Int64, StatisticsOrder::Total).is_none());
+    assert!(reader("int64 a", &DataType::Int64, ColumnOrder::Ieee754Total).is_none());
 }
 
 #[test]
 fn types_without_an_order_have_no_bounds() {
     let timestamp = DataType::Timestamp(TimeUnit::Nanosecond, None);
-    assert!(reader("int96 a", &timestamp, StatisticsOrder::ByType).is_none());
+    assert!(reader("int96 a", &timestamp, ColumnOrder::TypeDefined).is_none());
     let interval = DataType::Interval(arrow_schema::IntervalUnit::DayTime);
-    assert!(reader("fixed_len_byte_array(12) a (INTERVAL)", &interval, StatisticsOrder::ByType).is_none());
+    assert!(reader("fixed_len_byte_array(12) a (INTERVAL)", &interval, ColumnOrder::TypeDefined).is_none());
     let statistics = Statistics::int96(Some(Int96::new()), Some(Int96::new()), None, None, false);
-    assert_eq!(by_type("int64 a", &DataType::Int64).of_statistics(&statistics), Read::UNKNOWN);
+    assert_eq!(by_type("int64 a", &DataType::Int64).of_library(&statistics), Read::UNKNOWN);
 }
 
 #[test]
 fn bounds_that_are_nan_say_nothing_except_in_total_order() {
     let statistics = |min: f64, max: f64| Statistics::double(Some(min), Some(max), None, None, false);
     let plain = by_type("double a", &DataType::Float64);
-    let total = reader("double a", &DataType::Float64, StatisticsOrder::Total).unwrap();
-    assert_eq!(plain.of_statistics(&statistics(f64::NAN, f64::NAN)), Read::UNKNOWN);
-    assert_eq!(plain.of_statistics(&statistics(f64::NAN, 2.0)), interval(None, Bound::Float(2.0)));
-    assert_eq!(total.of_statistics(&statistics(-f64::NAN, f64::NAN)), Read { values: None });
-    assert_eq!(total.of_statistics(&statistics(1.0, f64::NAN)), interval(Bound::Float(1.0), None));
+    let total = reader("double a", &DataType::Float64, ColumnOrder::Ieee754Total).unwrap();
+    assert_eq!(plain.of_library(&statistics(f64::NAN, f64::NAN)), Read::UNKNOWN);
+    assert_eq!(plain.of_library(&statistics(f64::NAN, 2.0)), interval(None, Bound::Float(2.0)));
+    assert_eq!(total.of_library(&statistics(-f64::NAN, f64::NAN)), Read { values: None });
+    assert_eq!(total.of_library(&statistics(1.0, f64::NAN)), interval(Bound::Float(1.0), None));
     let half = by_type("fixed_len_byte_array(2) a (FLOAT16)", &DataType::Float16);
     let (one, nan) = (0x3C00_u16.to_le_bytes(), 0x7E00_u16.to_le_bytes());
-    assert_eq!(half.of_statistics(&fixed(&one, &nan)), interval(Bound::Float(1.0), None));
-    assert_eq!(half.of_statistics(&fixed(&one[..1], &one)), Read::UNKNOWN);
+    assert_eq!(half.of_library(&fixed(&one, &nan)), interval(Bound::Float(1.0), None));
+    assert_eq!(half.of_library(&fixed(&one[..1], &one)), Read::UNKNOWN);
 }
 
 #[test]
 fn decimals_in_bytes_are_two_s_complement() {
     let any = by_type("binary a (DECIMAL(9, 2))", &DataType::Decimal128(9, 2));
-    assert_eq!(any.of_statistics(&bytes(&[0xFF, 0x85], &[0x00, 0x7B])), interval(Bound::Int(-123), Bound::Int(123)));
+    assert_eq!(any.of_library(&bytes(&[0xFF, 0x85], &[0x00, 0x7B])), interval(Bound::Int(-123), Bound::Int(123)));
     // A value of more bytes than Arrow has room for wraps around.
     let mut large = [0; 17];
     large[0] = 1;
-    assert_eq!(any.of_statistics(&bytes(&[0], &large)), Read::UNKNOWN);
-    assert_eq!(any.of_statistics(&bytes(&[], &[1])), Read::UNKNOWN);
+    assert_eq!(any.of_library(&bytes(&[0], &large)), Read::UNKNOWN);
+    assert_eq!(any.of_library(&bytes(&[], &[1])), Read::UNKNOWN);
     let fixed_five = by_type("fixed_len_byte_array(5) a (DECIMAL(9, 2))", &DataType::Decimal128(9, 2));
     let read = interval(Bound::Int(-1), Bound::Int(256));
-    assert_eq!(fixed_five.of_statistics(&fixed(&[0xFF; 5], &[0, 0, 0, 1, 0])), read);
+    assert_eq!(fixed_five.of_library(&fixed(&[0xFF; 5], &[0, 0, 0, 1, 0])), read);
     // One that was cut short is another number.
-    assert_eq!(fixed_five.of_statistics(&fixed(&[0xFF; 5], &[0, 0, 1])), Read::UNKNOWN);
+    assert_eq!(fixed_five.of_library(&fixed(&[0xFF; 5], &[0, 0, 1])), Read::UNKNOWN);
     let narrow = by_type("fixed_len_byte_array(5) a (DECIMAL(9, 2))", &DataType::Decimal32(9, 2));
-    assert_eq!(narrow.of_statistics(&fixed(&[0xFF; 5], &[0, 0, 0, 1, 0])), read);
-    assert_eq!(narrow.of_statistics(&fixed(&[0xFF; 5], &[1, 0, 0, 0, 0])), Read::UNKNOWN);
+    assert_eq!(narrow.of_library(&fixed(&[0xFF; 5], &[0, 0, 0, 1, 0])), read);
+    assert_eq!(narrow.of_library(&fixed(&[0xFF; 5], &[1, 0, 0, 0, 0])), Read::UNKNOWN);
 }
 
 #[test]

@@ -12,6 +12,7 @@ use parquet::file::metadata::{ColumnChunkMetaDataBuilder, ParquetMetaData, Parqu
 use super::super::{PruneReport, Pruning, prune};
 use super::{bound, check, prunings};
 use crate::error::Error;
+use crate::library::library_metadata;
 use crate::write::BloomFilter;
 use crate::{ColumnOptions, ParquetFile, ParquetWriter, WriteOptions};
 use lath_source::ByteRanges;
@@ -41,7 +42,7 @@ fn with_chunks(
     bytes: &Bytes,
     mut change: impl FnMut(ColumnChunkMetaDataBuilder) -> ColumnChunkMetaDataBuilder,
 ) -> ParquetFile {
-    let metadata = ParquetFile::from_bytes(bytes.clone()).unwrap().metadata().clone();
+    let metadata = library_metadata(&ParquetFile::from_bytes(bytes.clone()).unwrap());
     let mut row_groups = metadata.row_groups().to_vec();
     for row_group in &mut row_groups {
         let chunks = row_group.columns().iter().cloned();
@@ -104,7 +105,7 @@ fn changed_bytes_are_no_panic_and_no_error() {
     let bytes = written();
     let file = ParquetFile::from_bytes(bytes.clone()).unwrap();
     let mut ranges: Vec<Range<usize>> = Vec::new();
-    for chunk in file.metadata().row_groups().iter().flat_map(RowGroupMetaData::columns) {
+    for chunk in library_metadata(&file).row_groups().iter().flat_map(RowGroupMetaData::columns) {
         let places = [
             (chunk.bloom_filter_offset(), Some(20)),
             (chunk.column_index_offset(), chunk.column_index_length()),

@@ -5,10 +5,12 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Float32Array, Float64Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use bytes::Bytes;
 use lath_testkit::Seeded;
 use parquet::arrow::ArrowWriter;
 use parquet::file::metadata::{PageIndexPolicy, ParquetMetaData, ParquetMetaDataReader};
 use parquet::file::page_index::column_index::ColumnIndexMetaData;
+use parquet::file::page_index::offset_index::OffsetIndexMetaData;
 use parquet::file::properties::WriterProperties;
 use parquet::file::statistics::Statistics;
 
@@ -28,10 +30,12 @@ fn written_by_crate(batch: &RecordBatch) -> ParquetMetaData {
     let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), Some(properties)).expect("a file");
     writer.write(batch).expect("a batch");
     writer.close().expect("a file");
-    ParquetMetaDataReader::new()
-        .with_page_index_policy(PageIndexPolicy::Required)
-        .parse_and_finish(&bytes::Bytes::from(bytes))
-        .expect("metadata")
+    read_by_crate(&bytes.into())
+}
+
+fn read_by_crate(file: &Bytes) -> ParquetMetaData {
+    let reader = ParquetMetaDataReader::new().with_page_index_policy(PageIndexPolicy::Optional);
+    reader.parse_and_finish(file).expect("metadata")
 }
 
 /// Where the last byte kept is the largest, the crate carries into the byte before and leaves a zero, which Lath drops.
@@ -69,18 +73,22 @@ fn statistics_and_indexes_are_those_of_the_crate() {
                 let batch = RecordBatch::try_new(Arc::clone(&schema), vec![column]).expect("a batch");
                 let theirs = written_by_crate(&batch);
                 let column = ColumnOptions::new().page_rows(PAGE_ROWS).statistics_bytes(8).dictionary(dictionary);
-                let (_, chunks) = write_file(&schema, &[vec![batch]], &WriteOptions::default().all_columns(column));
-                let (ours, chunk) = (&chunks[0], theirs.row_group(0).column(0));
+                let (bytes, _) = write_file(&schema, &[vec![batch]], &WriteOptions::default().all_columns(column));
+                let ours = read_by_crate(&bytes);
+                let (own_chunk, chunk) = (ours.row_group(0).column(0), theirs.row_group(0).column(0));
                 let context = format!("{data_type}, nullable {nullable}, dictionary {dictionary}");
                 println!("{context}"); // Shown where the test fails.
-                let (own, their) = (ours.metadata.statistics().expect("kept"), chunk.statistics().expect("kept"));
+                let (own, their) = (own_chunk.statistics().expect("kept"), chunk.statistics().expect("kept"));
                 check_statistics(own, their);
-                assert_eq!(ours.metadata.definition_level_histogram(), chunk.definition_level_histogram());
-                assert_eq!(ours.metadata.unencoded_byte_array_data_bytes(), chunk.unencoded_byte_array_data_bytes());
-                let index = &theirs.column_index().expect("an index")[0][0];
-                match (&ours.column_index, index) {
+                assert_eq!(own_chunk.definition_level_histogram(), chunk.definition_level_histogram());
+                assert_eq!(own_chunk.unencoded_byte_array_data_bytes(), chunk.unencoded_byte_array_data_bytes());
+                let index = |metadata: &ParquetMetaData| match metadata.column_index() {
+                    Some(index) => index[0][0].clone(),
+                    None => ColumnIndexMetaData::NONE,
+                };
+                match (&index(&ours), &index(&theirs)) {
                     (
-                        Some(ColumnIndexMetaData::BYTE_ARRAY(own) | ColumnIndexMetaData::FIXED_LEN_BYTE_ARRAY(own)),
+                        ColumnIndexMetaData::BYTE_ARRAY(own) | ColumnIndexMetaData::FIXED_LEN_BYTE_ARRAY(own),
                         ColumnIndexMetaData::BYTE_ARRAY(their) | ColumnIndexMetaData::FIXED_LEN_BYTE_ARRAY(their),
                     ) => {
                         // The crate orders pages by bounds before they are cut, and so finds less order.
@@ -95,12 +103,11 @@ fn statistics_and_indexes_are_those_of_the_crate() {
                             assert_eq!(own.definition_level_histogram(page), their.definition_level_histogram(page));
                         }
                     }
-                    (Some(own), their) => assert_eq!(own, their),
-                    (None, their) => assert!(matches!(their, ColumnIndexMetaData::NONE)),
+                    (own, their) => assert_eq!(own, their),
                 }
                 let (own, their) =
-                    (ours.offset_index.as_ref().expect("kept"), &theirs.offset_index().expect("an index")[0][0]);
-                let rows = |index: &parquet::file::page_index::offset_index::OffsetIndexMetaData| -> Vec<i64> {
+                    (&ours.offset_index().expect("kept")[0][0], &theirs.offset_index().expect("an index")[0][0]);
+                let rows = |index: &OffsetIndexMetaData| -> Vec<i64> {
                     index.page_locations().iter().map(|page| page.first_row_index).collect()
                 };
                 assert_eq!(rows(own), rows(their));
@@ -112,9 +119,8 @@ fn statistics_and_indexes_are_those_of_the_crate() {
 
 fn bounds(array: ArrayRef, options: &ColumnOptions) -> (Option<Vec<u8>>, Option<Vec<u8>>, EncodedChunk) {
     let chunk = write_column(&array, &WriteOptions::default().all_columns(options.clone()));
-    let statistics = chunk.metadata.statistics().expect("kept");
-    let (min, max) = (statistics.min_bytes_opt().map(<[u8]>::to_vec), statistics.max_bytes_opt().map(<[u8]>::to_vec));
-    (min, max, chunk)
+    let statistics = chunk.metadata.statistics.clone().expect("kept");
+    (statistics.min.map(|min| min.value), statistics.max.map(|max| max.value), chunk)
 }
 
 #[test]
@@ -131,7 +137,7 @@ fn nans_are_no_extremes_and_zeros_widen_to_both_signs() {
         let (min, max, chunk) = of(vec![f64::NAN; 3]);
         assert_eq!((min, max), (None, None));
         assert!(chunk.column_index.is_none(), "a page of NaNs has no extremes to index");
-        assert!(chunk.nan_counts.is_none());
+        assert!(chunk.metadata.statistics.expect("kept").nan_count.is_none());
     }
 }
 
@@ -141,9 +147,8 @@ fn in_total_order_nans_are_counted_and_signs_of_zeros_kept() {
     let of = |values: Vec<f32>| bounds(Arc::new(Float32Array::from(values)), &options);
     let (min, max, chunk) = of(vec![f32::NAN, 2.0, -3.0, f32::NAN, f32::NAN, f32::NAN, 0.0]);
     assert_eq!((min, max), (Some((-3.0f32).to_le_bytes().to_vec()), Some(2.0f32.to_le_bytes().to_vec())));
-    let counts = chunk.nan_counts.expect("asked for");
-    assert_eq!((counts.chunk, counts.pages), (4, vec![1, 1, 2, 0]));
-    assert!(chunk.column_index.is_some());
+    assert_eq!(chunk.metadata.statistics.expect("kept").nan_count, Some(4));
+    assert_eq!(chunk.column_index.expect("kept").nan_counts, Some(vec![1, 1, 2, 0]));
     let (min, max, _) = of(vec![0.0, 0.0]);
     assert_eq!((min, max), (Some(0.0f32.to_le_bytes().to_vec()), Some(0.0f32.to_le_bytes().to_vec())));
     let (min, max, _) = of(vec![f32::NAN, -f32::NAN]);
@@ -155,9 +160,9 @@ fn long_strings_are_cut_at_characters_and_their_maximum_is_raised() {
     let options = ColumnOptions::new().statistics_bytes(4);
     let of = |values: &[&str]| {
         let (min, max, chunk) = bounds(Arc::new(StringArray::from(values.to_vec())), &options);
-        let statistics = chunk.metadata.statistics().expect("kept").clone();
+        let statistics = chunk.metadata.statistics.expect("kept");
         let text = |bytes: Option<Vec<u8>>| String::from_utf8(bytes.expect("kept")).expect("UTF-8");
-        (text(min), text(max), statistics.min_is_exact(), statistics.max_is_exact())
+        (text(min), text(max), statistics.min.expect("kept").is_exact, statistics.max.expect("kept").is_exact)
     };
     assert_eq!(of(&["abcdefg", "xyz"]), ("abcd".into(), "xyz".into(), false, true));
     assert_eq!(of(&["abc", "xyzzz"]), ("abc".into(), "xyz{".into(), true, false));

@@ -6,57 +6,37 @@ use arrow_array::{
 };
 use arrow_schema::{DataType, Field, IntervalUnit, Schema, SchemaRef, TimeUnit};
 use bytes::Bytes;
+use lath_format::Encoding;
 use lath_testkit::Seeded;
 use lath_testkit::equality::same_values;
 use lath_testkit::random::{self, SchemaShape};
+use parquet::arrow::ArrowSchemaConverter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-use parquet::arrow::{ArrowSchemaConverter, add_encoded_arrow_schema_to_metadata};
-use parquet::basic::Encoding;
-use parquet::column::writer::ColumnCloseResult;
-use parquet::file::properties::WriterProperties;
-use parquet::file::writer::SerializedFileWriter;
 
 use super::ChunkWriter;
 use crate::ParquetFile;
+use crate::write::footer::{self, MAGIC};
+use crate::write::output::Output;
+use crate::write::row_group::{Chunk, RowGroup, RowGroups};
+use crate::write::schema::WriteSchema;
 use crate::write::stripe::stripe;
 use crate::write::{Codec, ColumnOptions, EncodedChunk, PageVersion, StatisticsLevel, ValueEncoding, WriteOptions};
 
-/// The leaf types of `data_type` in file order.
-fn leaf_types(data_type: &DataType, out: &mut Vec<DataType>) {
-    match data_type {
-        DataType::Struct(fields) => fields.iter().for_each(|field| leaf_types(field.data_type(), out)),
-        DataType::List(item)
-        | DataType::LargeList(item)
-        | DataType::FixedSizeList(item, _)
-        | DataType::ListView(item)
-        | DataType::LargeListView(item)
-        | DataType::Map(item, _) => leaf_types(item.data_type(), out),
-        leaf => out.push(leaf.clone()),
-    }
-}
-
-/// A file of one row group for each batch, its envelope by the `parquet` crate, and the chunks in it.
+/// A file of one row group for each list of batches, and the chunks in it.
 pub(super) fn write_file(
     schema: &SchemaRef,
     row_groups: &[Vec<RecordBatch>],
     options: &WriteOptions,
 ) -> (Bytes, Vec<EncodedChunk>) {
-    let descriptor = ArrowSchemaConverter::new().convert(schema).expect("a schema that is written");
-    let mut properties = WriterProperties::builder().build();
-    add_encoded_arrow_schema_to_metadata(schema, &mut properties);
-    let mut writer =
-        SerializedFileWriter::new(Vec::new(), descriptor.root_schema_ptr(), Arc::new(properties)).expect("a file");
-    let mut types = Vec::new();
-    schema.fields().iter().for_each(|field| leaf_types(field.data_type(), &mut types));
-    let mut columns: Vec<ChunkWriter> = descriptor
-        .columns()
-        .iter()
-        .zip(&types)
-        .map(|(column, data_type)| {
-            let leaf = Arc::new(options.leaf(&column.path().string()));
-            ChunkWriter::new(column, data_type, leaf).expect("a type that is written")
-        })
-        .collect();
+    let write_schema = WriteSchema::new(schema, options).expect("a schema that is written");
+    let leaves = write_schema.leaves.iter().map(|leaf| {
+        let options = Arc::clone(&leaf.options);
+        ChunkWriter::new(&leaf.column, &leaf.arrow_type, options).expect("a type that is written")
+    });
+    let mut columns: Vec<ChunkWriter> = leaves.collect();
+    let mut output = Output::new(Vec::new(), None);
+    output.write(MAGIC).expect("memory");
+    let mut written = RowGroups::default();
     let mut chunks = Vec::new();
     for batches in row_groups {
         for batch in batches {
@@ -68,25 +48,19 @@ pub(super) fn write_file(
                 column.write(striped).expect("values that are written");
             }
         }
-        let mut group = writer.next_row_group().expect("a row group");
+        let mut row_group =
+            RowGroup { rows: batches.iter().map(RecordBatch::num_rows).sum(), chunks: Vec::new(), sorting: None };
         for column in &mut columns {
             let chunk = column.finish().expect("a chunk");
-            let bytes = Bytes::from(chunk.pages.concat());
-            let close = ColumnCloseResult {
-                bytes_written: bytes.len() as u64,
-                rows_written: batches.iter().map(|batch| batch.num_rows() as u64).sum(),
-                metadata: chunk.metadata.clone(),
-                bloom_filter: None,
-                column_index: chunk.column_index.clone(),
-                offset_index: chunk.offset_index.clone(),
-            };
-            assert_eq!(bytes.len() as i64, chunk.metadata.compressed_size());
-            group.append_column(&bytes, close).expect("a chunk that fits");
+            let bytes: usize = chunk.pages.iter().map(Bytes::len).sum();
+            assert_eq!(bytes as i64, chunk.metadata.compressed_size);
+            row_group.chunks.push(Chunk::write(chunk.clone(), &mut output).expect("memory"));
             chunks.push(chunk);
         }
-        group.close().expect("a row group");
+        written.push(row_group);
     }
-    (writer.into_inner().expect("a file").into(), chunks)
+    footer::write(&mut written, &write_schema, options, &mut output).expect("a footer");
+    (output.into_sink().expect("memory").into(), chunks)
 }
 
 /// The chunk of one column of one batch.
@@ -275,18 +249,18 @@ fn every_type_is_read_back_in_every_encoding_and_page_version() {
 fn a_page_has_the_encoding_that_was_asked_for() {
     let mut random = Seeded::new("a_page_has_the_encoding_that_was_asked_for");
     for (data_type, encoding, expected) in [
-        (DataType::Int64, ValueEncoding::DeltaBinaryPacked, Encoding::DELTA_BINARY_PACKED),
-        (DataType::Int64, ValueEncoding::DeltaByteArray, Encoding::PLAIN),
-        (DataType::Float64, ValueEncoding::ByteStreamSplit, Encoding::BYTE_STREAM_SPLIT),
-        (DataType::Utf8, ValueEncoding::DeltaLengthByteArray, Encoding::DELTA_LENGTH_BYTE_ARRAY),
-        (DataType::Utf8View, ValueEncoding::DeltaByteArray, Encoding::DELTA_BYTE_ARRAY),
-        (DataType::Boolean, ValueEncoding::Rle, Encoding::RLE),
+        (DataType::Int64, ValueEncoding::DeltaBinaryPacked, Encoding::DeltaBinaryPacked),
+        (DataType::Int64, ValueEncoding::DeltaByteArray, Encoding::Plain),
+        (DataType::Float64, ValueEncoding::ByteStreamSplit, Encoding::ByteStreamSplit),
+        (DataType::Utf8, ValueEncoding::DeltaLengthByteArray, Encoding::DeltaLengthByteArray),
+        (DataType::Utf8View, ValueEncoding::DeltaByteArray, Encoding::DeltaByteArray),
+        (DataType::Boolean, ValueEncoding::Rle, Encoding::Rle),
     ] {
         let schema: SchemaRef = Arc::new(Schema::new(vec![Field::new("c", data_type, false)]));
         let batch = random::record_batch(&mut random, &schema, 100);
         let options = WriteOptions::default().encoding(encoding).dictionary(false);
         let (_, chunks) = write_file(&schema, &[vec![batch]], &options);
-        assert_eq!(chunks[0].metadata.encodings().collect::<Vec<_>>(), [expected]);
+        assert_eq!(chunks[0].metadata.encodings, [expected]);
         assert_eq!(chunks[0].choice.encoding, expected);
     }
 }

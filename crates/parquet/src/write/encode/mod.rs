@@ -12,8 +12,9 @@ pub(super) mod levels;
 mod pieces;
 mod plain;
 
+use lath_format::Encoding;
+use lath_format::schema::PhysicalType;
 use lath_kernels::delta;
-use parquet::basic::{Encoding, Type as PhysicalType};
 
 use self::byte_array::Lengths;
 use self::pieces::Joined;
@@ -36,12 +37,12 @@ impl PageEncoding {
     /// The encoding as metadata names it.
     pub(super) fn id(self) -> Encoding {
         match self {
-            Self::Plain => Encoding::PLAIN,
-            Self::Rle => Encoding::RLE,
-            Self::DeltaBinaryPacked => Encoding::DELTA_BINARY_PACKED,
-            Self::DeltaLengthByteArray => Encoding::DELTA_LENGTH_BYTE_ARRAY,
-            Self::DeltaByteArray => Encoding::DELTA_BYTE_ARRAY,
-            Self::ByteStreamSplit => Encoding::BYTE_STREAM_SPLIT,
+            Self::Plain => Encoding::Plain,
+            Self::Rle => Encoding::Rle,
+            Self::DeltaBinaryPacked => Encoding::DeltaBinaryPacked,
+            Self::DeltaLengthByteArray => Encoding::DeltaLengthByteArray,
+            Self::DeltaByteArray => Encoding::DeltaByteArray,
+            Self::ByteStreamSplit => Encoding::ByteStreamSplit,
         }
     }
 

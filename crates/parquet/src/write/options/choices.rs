@@ -1,6 +1,6 @@
 //! The values that options take.
 
-use parquet::basic::{BrotliLevel, Compression, GzipLevel, ZstdLevel};
+use lath_format::CompressionCodec;
 
 /// How pages are compressed.
 ///
@@ -39,16 +39,26 @@ impl Codec {
     /// The level of [`Zstd`](Self::Zstd) where none is named.
     pub const DEFAULT_ZSTD_LEVEL: u32 = 1;
 
-    /// The codec as the metadata names it; `None` where the level is out of range.
-    pub(crate) fn compression(self) -> Option<Compression> {
-        Some(match self {
-            Self::Uncompressed => Compression::UNCOMPRESSED,
-            Self::Snappy => Compression::SNAPPY,
-            Self::Gzip { level } => Compression::GZIP(GzipLevel::try_new(level.max(1)).ok().filter(|_| level > 0)?),
-            Self::Brotli { level } => Compression::BROTLI(BrotliLevel::try_new(level).ok()?),
-            Self::Zstd { level } => Compression::ZSTD(ZstdLevel::try_new(i32::try_from(level).ok()?).ok()?),
-            Self::Lz4Raw => Compression::LZ4_RAW,
-        })
+    /// The codec as the metadata names it.
+    pub(crate) fn id(self) -> CompressionCodec {
+        match self {
+            Self::Uncompressed => CompressionCodec::Uncompressed,
+            Self::Snappy => CompressionCodec::Snappy,
+            Self::Gzip { .. } => CompressionCodec::Gzip,
+            Self::Brotli { .. } => CompressionCodec::Brotli,
+            Self::Zstd { .. } => CompressionCodec::Zstd,
+            Self::Lz4Raw => CompressionCodec::Lz4Raw,
+        }
+    }
+
+    /// Whether its level is in range.
+    pub(crate) fn has_level(self) -> bool {
+        match self {
+            Self::Uncompressed | Self::Snappy | Self::Lz4Raw => true,
+            Self::Gzip { level } => (1..=9).contains(&level),
+            Self::Brotli { level } => level <= 11,
+            Self::Zstd { level } => (1..=22).contains(&level),
+        }
     }
 }
 

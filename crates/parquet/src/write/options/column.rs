@@ -257,7 +257,7 @@ impl LeafOptions {
     /// Refuses values that nothing can be written with; `whose` says whose options these are.
     pub(super) fn check(&self, whose: &str) -> Result<()> {
         let refuse = |what: &str| Err(Error::invalid(format!("options of {whose}: {what}")));
-        if self.codec.compression().is_none() {
+        if !self.codec.has_level() {
             return refuse(&format!("{:?} has no such level", self.codec));
         }
         if self.page_rows == 0 || self.page_bytes == 0 {

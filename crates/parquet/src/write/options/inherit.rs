@@ -9,21 +9,22 @@
 //! | page version | the header of the first page | |
 //! | Bloom filters | the bits of the first filter of a column | as a rate of false positives, of 0.0001 at the least |
 //! | rows of row groups | the row groups | those of the largest, unless there is one small one |
+//! | order of statistics | the footer | IEEE 754's total order if it has that |
 //! | key-value metadata of column chunks | the column chunks | if all chunks of the column have the same |
 //! | name of the schema | the root of the schema | |
 //! | Arrow schema, or that there is none | key-value metadata | where the Parquet schema is the same |
 //! | sorting columns | the row groups | if all have the same; said of those row groups in which the rows are sorted |
 
+use std::sync::Arc;
+
 use bytes::Bytes;
+use lath_format::schema::{ARROW_SCHEMA_META_KEY, PhysicalType, SchemaDescPtr};
+use lath_format::{ColumnChunk, ColumnOrder, CompressionCodec, Encoding, FileMetaData, PageType};
 use lath_kernels::bloom::BLOCK_LEN;
-use parquet::arrow::ARROW_SCHEMA_META_KEY;
-use parquet::basic::{Compression, Encoding, Type as PhysicalType};
-use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData};
-use parquet::schema::types::SchemaDescPtr;
 
 use super::{BloomFilter, Codec, ColumnOptions, PageVersion, SortingColumn, ValueEncoding, WriteOptions};
 use crate::error::Result;
-use crate::file::{ChunkKeyValues, ParquetFile};
+use crate::file::{ChunkKeyValues, PageIndex, ParquetFile};
 use crate::page::first_page_version;
 use crate::prune::sample_of_filter;
 
@@ -40,17 +41,16 @@ pub(crate) struct InheritedSchema {
 }
 
 impl InheritedSchema {
-    fn of(metadata: &ParquetMetaData) -> Self {
-        let file = metadata.file_metadata();
-        let pairs = file.key_value_metadata().into_iter().flatten();
-        let mut hints = pairs.filter(|pair| pair.key == ARROW_SCHEMA_META_KEY).filter_map(|pair| pair.value.clone());
-        Self { hint: hints.next_back(), descr: file.schema_descr_ptr() }
+    fn of(metadata: &FileMetaData) -> Self {
+        let pairs = metadata.key_value_metadata().into_iter();
+        let mut hints = pairs.filter(|pair| pair.key == ARROW_SCHEMA_META_KEY).filter_map(|pair| pair.value);
+        Self { hint: hints.next_back(), descr: Arc::clone(metadata.schema_descr()) }
     }
 }
 
 impl WriteOptions {
     /// Takes over from `file` what these options leave open: of each column the codec, the encoding, whether it has a
-    /// dictionary, sizes and version of pages, and Bloom filters; the rows of a row group, and what rows are sorted by, if they
+    /// dictionary, sizes and version of pages, Bloom filters and the order of statistics; the rows of a row group, and what rows are sorted by, if they
     /// are. A file with the same columns keeps the name of its schema, and the Arrow schema that `file` has of them. Of several files,
     /// the first one that says something counts.
     ///
@@ -59,24 +59,32 @@ impl WriteOptions {
     pub fn inherit(mut self, file: &ParquetFile) -> Result<Self> {
         let metadata = file.metadata();
         self.inherited_schema.get_or_insert_with(|| InheritedSchema::of(metadata));
-        let Some(first) = metadata.row_groups().first() else { return Ok(self) };
+        if metadata.row_group_count() == 0 {
+            return Ok(self);
+        }
+        let key_values_of_chunks = file.chunk_key_values();
         // Without an index pages have the sizes that they have otherwise; a damaged one is for readers to complain of.
         let indexed = file.page_index().ok();
         let page_version = first_page_version(file)?;
         let page_version = page_version.map(|version| if version == 2 { PageVersion::V2 } else { PageVersion::V1 });
-        for (leaf, column) in first.columns().iter().enumerate() {
-            let chunks = || metadata.row_groups().iter().map(move |row_group| row_group.column(leaf));
+        for (leaf, column) in metadata.schema_descr().columns().iter().enumerate() {
+            // A chunk whose metadata cannot be read says nothing here, and is an error where it is read.
+            let chunks =
+                || (0..metadata.row_group_count()).filter_map(|row_group| metadata.chunk(row_group, leaf).ok());
             let mut options = ColumnOptions::new();
             (options.codec, options.page_version) = (codec(chunks()), page_version);
-            (options.dictionary, options.encoding) = encodings(chunks());
-            if let Some(pages) = indexed.and_then(|indexed| Pages::of(indexed, leaf)) {
+            (options.dictionary, options.encoding) = encodings(chunks(), column.physical_type());
+            if let Some(pages) = indexed.and_then(|indexes| Pages::of(metadata, indexes, leaf)) {
                 pages.set(&mut options);
             }
             if let Some(bitset) = sample_of_filter(file, leaf)? {
                 options.bloom_filter = Some(Some(BloomFilter::FalsePositiveRate(false_positive_rate(&bitset))));
             }
-            options.key_values = key_values(file.chunk_key_values()?, leaf, metadata.num_row_groups());
-            let inherited = self.inherited.entry(column.column_path().string()).or_default();
+            if metadata.column_order(leaf) == ColumnOrder::Ieee754Total {
+                options = options.total_order(true);
+            }
+            options.key_values = key_values(&key_values_of_chunks, leaf, metadata.row_group_count());
+            let inherited = self.inherited.entry(column.path().string()).or_default();
             *inherited = inherited.over(&options);
         }
         self.inherited_row_group_rows = self.inherited_row_group_rows.or_else(|| row_group_rows(metadata));
@@ -94,18 +102,18 @@ fn key_values(chunks: &ChunkKeyValues, leaf: usize, row_group_count: usize) -> O
     (1..row_group_count).all(is_same).then(|| first.clone())
 }
 
-fn codec<'a>(chunks: impl Iterator<Item = &'a ColumnChunkMetaData>) -> Option<Codec> {
+fn codec<'a>(chunks: impl Iterator<Item = ColumnChunk<'a>>) -> Option<Codec> {
     let mut counts: Vec<(Codec, usize)> = Vec::new();
     for chunk in chunks {
-        let codec = match chunk.compression() {
-            Compression::UNCOMPRESSED => Codec::Uncompressed,
-            Compression::SNAPPY => Codec::Snappy,
-            Compression::GZIP(_) => Codec::Gzip { level: Codec::DEFAULT_GZIP_LEVEL },
-            Compression::BROTLI(_) => Codec::Brotli { level: Codec::DEFAULT_BROTLI_LEVEL },
-            Compression::ZSTD(_) => Codec::Zstd { level: Codec::DEFAULT_ZSTD_LEVEL },
+        let codec = match chunk.codec() {
+            CompressionCodec::Uncompressed => Codec::Uncompressed,
+            CompressionCodec::Snappy => Codec::Snappy,
+            CompressionCodec::Gzip => Codec::Gzip { level: Codec::DEFAULT_GZIP_LEVEL },
+            CompressionCodec::Brotli => Codec::Brotli { level: Codec::DEFAULT_BROTLI_LEVEL },
+            CompressionCodec::Zstd => Codec::Zstd { level: Codec::DEFAULT_ZSTD_LEVEL },
             // The framed format of Hadoop is deprecated.
-            Compression::LZ4_RAW | Compression::LZ4 => Codec::Lz4Raw,
-            Compression::LZO => continue,
+            CompressionCodec::Lz4Raw | CompressionCodec::Lz4 => Codec::Lz4Raw,
+            _ => continue,
         };
         match counts.iter_mut().find(|(known, _)| *known == codec) {
             Some((_, count)) => *count += 1,
@@ -117,27 +125,33 @@ fn codec<'a>(chunks: impl Iterator<Item = &'a ColumnChunkMetaData>) -> Option<Co
 }
 
 /// Whether chunks have a dictionary, and the encoding of values that it does not hold.
-fn encodings<'a>(chunks: impl Iterator<Item = &'a ColumnChunkMetaData>) -> (Option<bool>, Option<ValueEncoding>) {
+fn encodings<'a>(
+    chunks: impl Iterator<Item = ColumnChunk<'a>>,
+    physical_type: PhysicalType,
+) -> (Option<bool>, Option<ValueEncoding>) {
     let (mut dictionary, mut encoding) = (None, None);
     for chunk in chunks {
-        let data_pages = chunk.page_encoding_stats_mask();
-        let has = |encoding| match data_pages {
-            Some(mask) => mask.is_set(encoding),
-            None => chunk.encodings().any(|other| other == encoding),
-        };
-        let has_dictionary = has(Encoding::RLE_DICTIONARY) || has(Encoding::PLAIN_DICTIONARY);
+        let data_pages: Option<Vec<Encoding>> = chunk.page_encoding_stats().map(|stats| {
+            let of_data =
+                stats.iter().filter(|stats| matches!(stats.page_type, PageType::DataPage | PageType::DataPageV2));
+            of_data.map(|stats| stats.encoding).collect()
+        });
+        let all = chunk.encodings();
+        let has = |encoding| data_pages.as_ref().unwrap_or(&all).contains(&encoding);
+        let has_dictionary = has(Encoding::RleDictionary) || has(Encoding::PlainDictionary);
         dictionary = Some(dictionary.unwrap_or(false) || has_dictionary);
-        let of_type = match chunk.column_type() {
+        let of_type = match physical_type {
             // Levels are RLE too, so that it says nothing where data pages are not told apart.
-            PhysicalType::BOOLEAN if data_pages.is_some() => &[(Encoding::RLE, ValueEncoding::Rle)][..],
+            PhysicalType::BOOLEAN if data_pages.is_some() => &[(Encoding::Rle, ValueEncoding::Rle)][..],
             _ => &[
-                (Encoding::DELTA_BINARY_PACKED, ValueEncoding::DeltaBinaryPacked),
-                (Encoding::DELTA_BYTE_ARRAY, ValueEncoding::DeltaByteArray),
-                (Encoding::DELTA_LENGTH_BYTE_ARRAY, ValueEncoding::DeltaLengthByteArray),
-                (Encoding::BYTE_STREAM_SPLIT, ValueEncoding::ByteStreamSplit),
+                (Encoding::DeltaBinaryPacked, ValueEncoding::DeltaBinaryPacked),
+                (Encoding::DeltaByteArray, ValueEncoding::DeltaByteArray),
+                (Encoding::DeltaLengthByteArray, ValueEncoding::DeltaLengthByteArray),
+                (Encoding::ByteStreamSplit, ValueEncoding::ByteStreamSplit),
             ],
         };
-        encoding = encoding.or_else(|| of_type.iter().find(|(id, _)| has(*id)).map(|(_, encoding)| *encoding));
+        let is_used = |(stored, _): &&(Encoding, ValueEncoding)| has(*stored);
+        encoding = encoding.or_else(|| of_type.iter().find(is_used).map(|(_, encoding)| *encoding));
     }
     (dictionary, encoding)
 }
@@ -156,14 +170,14 @@ struct Pages {
 }
 
 impl Pages {
-    fn of(indexed: &ParquetMetaData, leaf: usize) -> Option<Self> {
+    fn of(metadata: &FileMetaData, indexes: &PageIndex, leaf: usize) -> Option<Self> {
         let mut pages = Self { are_even: true, ..Self::default() };
         let mut whole_rows = None;
-        for (row_group, index) in indexed.row_groups().iter().zip(indexed.offset_index()?) {
-            let locations = index.get(leaf)?.page_locations();
-            let chunk = row_group.column(leaf);
+        for (row_group, &row_count) in metadata.row_counts().iter().enumerate() {
+            let locations = &indexes.offset_index(row_group, leaf)?.page_locations;
+            let chunk = metadata.chunk(row_group, leaf).ok()?;
             let starts = locations.iter().map(|location| location.first_row_index);
-            let ends = starts.clone().skip(1).chain([row_group.num_rows()]);
+            let ends = starts.clone().skip(1).chain([row_count.cast_signed()]);
             for (at, (start, end)) in starts.zip(ends).enumerate() {
                 let rows = usize::try_from(end.checked_sub(start)?).ok()?;
                 pages.rows = pages.rows.max(rows);
@@ -206,20 +220,20 @@ fn false_positive_rate(bitset: &[u8]) -> f64 {
     rate.clamp(LEAST_BLOOM_RATE, GREATEST_BLOOM_RATE)
 }
 
-fn row_group_rows(metadata: &ParquetMetaData) -> Option<usize> {
-    let rows = metadata.row_groups().iter().map(RowGroupMetaData::num_rows).max()?;
+fn row_group_rows(metadata: &FileMetaData) -> Option<usize> {
+    let rows = metadata.row_counts().iter().copied().max()?;
     let rows = usize::try_from(rows).ok().filter(|&rows| rows > 0)?;
-    (metadata.num_row_groups() > 1 || rows > WriteOptions::DEFAULT_ROW_GROUP_ROWS).then_some(rows)
+    (metadata.row_group_count() > 1 || rows > WriteOptions::DEFAULT_ROW_GROUP_ROWS).then_some(rows)
 }
 
 /// What all row groups say that they are sorted by.
-fn sorting(metadata: &ParquetMetaData) -> Vec<SortingColumn> {
-    let mut row_groups = metadata.row_groups().iter().map(RowGroupMetaData::sorting_columns);
+fn sorting(metadata: &FileMetaData) -> Vec<SortingColumn> {
+    let mut row_groups = metadata.row_groups().map(|row_group| row_group.sorting_columns());
     let Some(Some(first)) = row_groups.next() else { return Vec::new() };
-    if !row_groups.all(|sorting| sorting == Some(first)) {
+    if !row_groups.all(|sorting| sorting.as_ref() == Some(&first)) {
         return Vec::new();
     }
-    let columns = metadata.file_metadata().schema_descr().columns();
+    let columns = metadata.schema_descr().columns();
     let named = first.iter().map_while(|sorting| {
         let column = columns.get(usize::try_from(sorting.column_idx).ok()?)?;
         let (descending, nulls_first) = (sorting.descending, sorting.nulls_first);
@@ -232,8 +246,9 @@ fn sorting(metadata: &ParquetMetaData) -> Vec<SortingColumn> {
 mod tests {
     use std::sync::Arc;
 
-    use arrow_array::{ArrayRef, Int32Array, RecordBatch};
+    use arrow_array::{ArrayRef, Float32Array, Int32Array, RecordBatch};
     use bytes::Bytes;
+    use lath_format::write::{Bound, ChunkStatistics, ColumnChunkMetaData};
 
     use super::*;
     use crate::write::ParquetWriter;
@@ -249,9 +264,9 @@ mod tests {
         writer.finish_into().unwrap().0.into()
     }
 
-    fn copied(file: &ParquetFile) -> ParquetFile {
-        let mut writer = ParquetWriter::new_like(Vec::new(), file, None, WriteOptions::default()).unwrap();
-        for row_group in 0..file.metadata().num_row_groups() {
+    fn copied(file: &ParquetFile, options: WriteOptions) -> ParquetFile {
+        let mut writer = ParquetWriter::new_like(Vec::new(), file, None, options).unwrap();
+        for row_group in 0..file.metadata().row_group_count() {
             writer.copy_row_group(file, row_group).unwrap();
         }
         ParquetFile::from_bytes(writer.finish_into().unwrap().0.into()).unwrap()
@@ -264,8 +279,7 @@ mod tests {
         let bytes = written(WriteOptions::default().column("b", own).row_group_rows(1000));
         let file = ParquetFile::from_bytes(bytes).unwrap();
         let lists = |file: &ParquetFile| {
-            let mut lists: Vec<_> =
-                file.chunk_key_values().unwrap().iter().map(|(at, list)| (*at, list.to_vec())).collect();
+            let mut lists: Vec<_> = file.chunk_key_values().iter().map(|(at, list)| (*at, list.to_vec())).collect();
             lists.sort();
             lists
         };
@@ -276,6 +290,39 @@ mod tests {
         let encoded = written(WriteOptions::default().inherit(&file).unwrap());
         assert_eq!(read.parse_and_finish(&encoded).unwrap().num_row_groups(), 3);
         assert_eq!(lists(&ParquetFile::from_bytes(encoded).unwrap()), expected);
-        assert_eq!(lists(&copied(&file)), expected);
+        assert_eq!(lists(&copied(&file, WriteOptions::default())), expected);
+    }
+
+    /// Statistics of the first chunk, and whether it has a column index.
+    fn first_statistics(file: &ParquetFile) -> (ChunkStatistics, bool) {
+        let tail = file.source().len() - 8;
+        let len = file.source().read(tail..tail + 4).unwrap();
+        let len = u32::from_le_bytes(len[..4].try_into().unwrap());
+        let footer = file.source().read(tail - u64::from(len)..tail).unwrap().slice(..len as usize);
+        let footer = FileMetaData::from_bytes(footer).unwrap();
+        let chunk = ColumnChunkMetaData::from(&footer.chunk(0, 0).unwrap());
+        (chunk.statistics.unwrap(), chunk.column_index.is_some())
+    }
+
+    #[test]
+    fn bounds_are_copied_where_the_order_is_the_same_and_counts_everywhere() {
+        let values: ArrayRef = Arc::new(Float32Array::from(vec![Some(1.0), None, Some(f32::NAN), Some(-0.0)]));
+        let batch = RecordBatch::try_from_iter([("a", values)]).unwrap();
+        let bound = |value: f32| Some(Bound { value: value.to_le_bytes().to_vec(), is_exact: true });
+        let total = WriteOptions::default().all_columns(ColumnOptions::new().total_order(true));
+        let by_type = WriteOptions::default();
+        for (options, other, nan_count) in [(&total, &by_type, Some(1)), (&by_type, &total, None)] {
+            let mut writer = ParquetWriter::new(Vec::new(), &batch.schema(), options.clone()).unwrap();
+            writer.write(&batch).unwrap();
+            let file = ParquetFile::from_bytes(writer.finish_into().unwrap().0.into()).unwrap();
+            let counts = ChunkStatistics { null_count: Some(1), nan_count, ..ChunkStatistics::default() };
+            let whole = ChunkStatistics { min: bound(-0.0), max: bound(1.0), ..counts.clone() };
+            assert_eq!(first_statistics(&file), (whole.clone(), true));
+            let inherited = WriteOptions::default().inherit(&file).unwrap();
+            assert_eq!(first_statistics(&copied(&file, inherited)), (whole, true));
+            // As the deprecated fields are read, which are not there either.
+            let counts = ChunkStatistics { is_deprecated: true, ..counts };
+            assert_eq!(first_statistics(&copied(&file, other.clone())), (counts, false));
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use arrow_buffer::{Buffer, ScalarBuffer};
 use arrow_schema::{IntervalUnit, TimeUnit};
-use parquet::basic::Type as PhysicalType;
+use lath_format::schema::PhysicalType;
 
 use super::{Strings, Values};
 

@@ -3,7 +3,7 @@
 use arrow_array::RecordBatch;
 use arrow_row::OwnedRow;
 use arrow_schema::Schema;
-use parquet::file::metadata::SortingColumn as SortingColumnMetaData;
+use lath_format::SortingColumn as SortingColumnMetaData;
 
 use super::keys::SortKeys;
 use crate::error::Result;

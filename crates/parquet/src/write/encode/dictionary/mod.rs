@@ -5,8 +5,8 @@ mod worth;
 
 use arrow_array::{Array, ArrayRef};
 use arrow_buffer::Buffer;
+use lath_format::schema::PhysicalType;
 use lath_kernels::{gather, rle};
-use parquet::basic::Type as PhysicalType;
 
 use crate::error::Result;
 use crate::write::physical::{Strings, Values};

@@ -6,10 +6,10 @@ use parquet::basic::{
     ConvertedType, DecimalType, EdgeInterpolationAlgorithm, GeographyType, GeometryType, IntType, LogicalType,
     Repetition, TimeType, TimeUnit, Type as PhysicalType, VariantType,
 };
-pub use parquet::file::metadata::KeyValue;
-pub use parquet::schema::types::SchemaDescPtr;
-use parquet::schema::types::{SchemaDescriptor, Type, TypePtr};
+use parquet::file::metadata::KeyValue;
+use parquet::schema::types::{SchemaDescPtr, SchemaDescriptor, Type, TypePtr};
 
+use super::call::guard;
 use crate::error::{Error, Result};
 use crate::thrift::{ThriftError, ThriftReader, WireType};
 
@@ -39,14 +39,13 @@ pub(crate) fn parse_schema(bytes: &[u8]) -> Result<SchemaDescPtr> {
     let mut elements = elements.into_iter();
     let Some(root) = elements.next() else { return Err(Error::corrupt("the file has no schema")) };
     let fields = (0..root.children).map(|_| build(&mut elements)).collect::<Result<Vec<_>>>()?;
-    let root = Type::group_type_builder(&root.name)
+    let builder = Type::group_type_builder(&root.name)
         .with_converted_type(converted_type(root.converted_type))
         .with_logical_type(root.logical_type)
         .with_id(root.field_id)
-        .with_fields(fields)
-        .build();
-    let root = root.map_err(|error| Error::corrupt(format!("malformed schema: {error}")))?;
-    Ok(Arc::new(SchemaDescriptor::new(Arc::new(root))))
+        .with_fields(fields);
+    let schema = guard(|| builder.build().map(|root| SchemaDescriptor::new(Arc::new(root))));
+    schema.map(Arc::new).map_err(|error| Error::corrupt(format!("malformed schema: {error}")))
 }
 
 fn build(elements: &mut impl Iterator<Item = Element>) -> Result<TypePtr> {
@@ -73,7 +72,7 @@ fn build(elements: &mut impl Iterator<Item = Element>) -> Result<TypePtr> {
             if is_annotated {
                 builder = builder.with_converted_type(converted_type).with_logical_type(element.logical_type.clone());
             }
-            builder.build()
+            guard(|| builder.build())
         };
         let group = build(fields.clone(), true).or_else(|_| build(fields, false));
         return group.map(Arc::new).map_err(|error| refuse(format!("is malformed: {error}")));
@@ -110,7 +109,7 @@ fn build(elements: &mut impl Iterator<Item = Element>) -> Result<TypePtr> {
         if is_annotated {
             builder = builder.with_converted_type(converted_type).with_logical_type(element.logical_type.clone());
         }
-        builder.build()
+        guard(|| builder.build())
     };
     // An annotation that contradicts the physical type says nothing.
     let leaf = build(true).or_else(|_| build(false));

@@ -6,7 +6,6 @@ use parquet::arrow::ArrowWriter;
 use parquet::encryption::encrypt::FileEncryptionProperties;
 use parquet::file::properties::{WriterProperties, WriterVersion};
 
-use super::{PageDecryptor, PageModule};
 use crate::error::Error;
 use crate::page::{Page, PageOptions, PageReader};
 use crate::{DecryptionKeys, Limits, OpenOptions, ParquetFile, Result};
@@ -121,21 +120,4 @@ fn a_changed_byte_in_any_page_is_found() {
         let error = pages(&changed, 0, 1).expect_err("a changed page");
         assert!(error.location().is_some_and(|at| at.page.is_some() && at.offset.is_some()), "{error}");
     }
-}
-
-#[test]
-fn modules_of_any_length_are_refused_without_panic() {
-    let decryptor = PageDecryptor::new(FOOTER_KEY, b"aad".to_vec(), 0, 0).expect("a sound key");
-    for len in 0..64_usize {
-        for stated in [0, len.saturating_sub(4), len, u32::MAX as usize] {
-            let mut module = vec![0; len];
-            let stated = (stated as u32).to_le_bytes();
-            let prefix = len.min(4);
-            module[..prefix].copy_from_slice(&stated[..prefix]);
-            assert!(decryptor.decrypt(&module, PageModule::Data(0)).is_err());
-        }
-    }
-    assert!(decryptor.decrypt(&[0; 64], PageModule::Data(40_000)).is_err());
-    assert!(matches!(PageDecryptor::new(&[0; 15], Vec::new(), 0, 0), Err(Error::Invalid { .. })));
-    assert!(matches!(PageDecryptor::new(FOOTER_KEY, Vec::new(), 40_000, 0), Err(Error::Corrupt { .. })));
 }

@@ -2,14 +2,13 @@
 
 use std::fmt;
 
+use super::options::Codec;
+use crate::error::{Error, Result};
 use brotli::enc::BrotliEncoderParams;
 use libdeflater::CompressionLvl;
-use parquet::basic::Compression;
-
-use crate::error::{Error, Result};
 
 /// Compresses the pages of a column chunk; keeps what a codec can use again.
-pub(crate) enum Compressor {
+pub(super) enum Compressor {
     Uncompressed,
     Snappy(Box<snap::raw::Encoder>),
     Gzip(libdeflater::Compressor),
@@ -23,43 +22,43 @@ pub(crate) enum Compressor {
 }
 
 impl Compressor {
-    /// A compressor for `codec` at the level that it carries.
+    /// A compressor for `codec`.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] for the deprecated codecs, which are read only.
-    pub(crate) fn new(codec: Compression) -> Result<Self> {
+    /// [`Error::Invalid`] for a level out of range.
+    pub(super) fn new(codec: Codec) -> Result<Self> {
+        let no_level = || Error::invalid(format!("{codec:?} has no such level"));
+        if !codec.has_level() {
+            return Err(no_level());
+        }
+        // All levels are below 23.
+        let level = |level: u32| level.cast_signed();
         Ok(match codec {
-            Compression::UNCOMPRESSED => Self::Uncompressed,
-            Compression::SNAPPY => Self::Snappy(Box::new(snap::raw::Encoder::new())),
-            Compression::GZIP(level) => {
-                let level =
-                    i32::try_from(level.compression_level()).ok().and_then(|level| CompressionLvl::new(level).ok());
-                let level = level.ok_or_else(|| Error::invalid("Gzip has no such level"))?;
+            Codec::Uncompressed => Self::Uncompressed,
+            Codec::Snappy => Self::Snappy(Box::new(snap::raw::Encoder::new())),
+            Codec::Gzip { level: gzip } => {
+                let level = CompressionLvl::new(level(gzip)).map_err(|_| no_level())?;
                 Self::Gzip(libdeflater::Compressor::new(level))
             }
-            Compression::BROTLI(level) => {
-                let quality = i32::try_from(level.compression_level()).unwrap_or(i32::MAX);
-                let params = Box::new(BrotliEncoderParams { quality, ..BrotliEncoderParams::default() });
-                Self::Brotli { params, out: Vec::new() }
+            Codec::Brotli { level: quality } => {
+                let params = BrotliEncoderParams { quality: level(quality), ..BrotliEncoderParams::default() };
+                Self::Brotli { params: Box::new(params), out: Vec::new() }
             }
-            Compression::ZSTD(level) => {
-                let compressor = zstd::bulk::Compressor::new(level.compression_level());
+            Codec::Zstd { level: zstd } => {
+                let compressor = zstd::bulk::Compressor::new(level(zstd));
                 Self::Zstd(compressor.map_err(|error| Error::io("start Zstandard", error))?)
             }
-            Compression::LZ4_RAW => Self::Lz4Raw,
-            Compression::LZ4 | Compression::LZO => {
-                return Err(Error::unsupported(format!("writing with the deprecated codec {codec}")));
-            }
+            Codec::Lz4Raw => Self::Lz4Raw,
         })
     }
 
     /// Whether pages are stored as they are, so that there is nothing to do.
-    pub(crate) fn copies_nothing(&self) -> bool {
+    pub(super) fn copies_nothing(&self) -> bool {
         matches!(self, Self::Uncompressed)
     }
 
     /// The most bytes that `len` bytes can become.
-    pub(crate) fn max_len(&mut self, len: usize) -> usize {
+    pub(super) fn max_len(&mut self, len: usize) -> usize {
         match self {
             Self::Uncompressed => len,
             Self::Snappy(_) => snap::raw::max_compress_len(len),
@@ -73,7 +72,7 @@ impl Compressor {
 
     /// Compresses `src` to the front of `dst`, which has room for [`max_len`](Self::max_len) bytes; returns how many were
     /// written.
-    pub(crate) fn compress(&mut self, src: &[u8], dst: &mut [u8]) -> Result<usize> {
+    pub(super) fn compress(&mut self, src: &[u8], dst: &mut [u8]) -> Result<usize> {
         let failed = |codec: &str, error: &dyn fmt::Display| {
             Error::io("compress a page", std::io::Error::other(format!("{codec}: {error}")))
         };
@@ -118,30 +117,32 @@ impl fmt::Debug for Compressor {
 #[cfg(test)]
 mod tests {
     use lath_testkit::Seeded;
-    use parquet::basic::{BrotliLevel, GzipLevel, ZstdLevel};
+
+    use lath_format::CompressionCodec;
 
     use super::Compressor;
     use crate::codec::Decompressor;
-    use parquet::basic::Compression;
+    use crate::write::Codec;
 
-    fn codecs() -> Vec<Compression> {
-        vec![
-            Compression::UNCOMPRESSED,
-            Compression::SNAPPY,
-            Compression::LZ4_RAW,
-            Compression::GZIP(GzipLevel::try_new(1).expect("a level")),
-            Compression::GZIP(GzipLevel::try_new(9).expect("a level")),
-            Compression::BROTLI(BrotliLevel::try_new(0).expect("a level")),
-            Compression::BROTLI(BrotliLevel::try_new(5).expect("a level")),
-            Compression::ZSTD(ZstdLevel::try_new(1).expect("a level")),
-            Compression::ZSTD(ZstdLevel::try_new(19).expect("a level")),
+    /// Codecs as they are written and as they are read.
+    fn codecs() -> [(Codec, CompressionCodec); 9] {
+        [
+            (Codec::Uncompressed, CompressionCodec::Uncompressed),
+            (Codec::Snappy, CompressionCodec::Snappy),
+            (Codec::Lz4Raw, CompressionCodec::Lz4Raw),
+            (Codec::Gzip { level: 1 }, CompressionCodec::Gzip),
+            (Codec::Gzip { level: 9 }, CompressionCodec::Gzip),
+            (Codec::Brotli { level: 0 }, CompressionCodec::Brotli),
+            (Codec::Brotli { level: 5 }, CompressionCodec::Brotli),
+            (Codec::Zstd { level: 1 }, CompressionCodec::Zstd),
+            (Codec::Zstd { level: 19 }, CompressionCodec::Zstd),
         ]
     }
 
     #[test]
     fn what_is_compressed_within_the_bound_is_decompressed_again() {
         let mut random = Seeded::new("what_is_compressed_within_the_bound_is_decompressed_again");
-        for codec in codecs() {
+        for (codec, as_read) in codecs() {
             let mut compressor = Compressor::new(codec).expect("a codec that is written");
             for len in [0, 1, 2, 17, 1000, 70_000, 300_000] {
                 let noise: Vec<u8> = std::iter::repeat_with(|| random.u8(..)).take(len).collect();
@@ -150,17 +151,25 @@ mod tests {
                     let mut stored = vec![0xA5; compressor.max_len(len)];
                     let stored_len = compressor.compress(&bytes, &mut stored).expect("room");
                     let mut back = Vec::new();
-                    let mut decompressor = Decompressor::new(codec).expect("a codec");
+                    let mut decompressor = Decompressor::new(as_read).expect("a codec");
                     decompressor.decompress(&stored[..stored_len], &mut back, len).expect("what was compressed");
-                    assert!(back.starts_with(&bytes), "{codec}, {len} bytes");
+                    assert!(back.starts_with(&bytes), "{codec:?}, {len} bytes");
                 }
             }
         }
     }
 
     #[test]
-    fn deprecated_codecs_are_not_written() {
-        assert!(Compressor::new(Compression::LZO).is_err());
-        assert!(Compressor::new(Compression::LZ4).is_err());
+    fn levels_that_a_codec_lacks_are_refused() {
+        for codec in [
+            Codec::Gzip { level: 0 },
+            Codec::Gzip { level: 10 },
+            Codec::Brotli { level: 12 },
+            Codec::Zstd { level: 0 },
+            Codec::Zstd { level: 23 },
+            Codec::Zstd { level: u32::MAX },
+        ] {
+            assert!(Compressor::new(codec).is_err(), "{codec:?}");
+        }
     }
 }

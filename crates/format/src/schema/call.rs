@@ -1,0 +1,36 @@
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::error::{Error, Result};
+
+/// The error of the library behind schemas.
+pub use parquet::errors::ParquetError as LibraryError;
+
+/// Runs `call` and turns its error, or its panic, into one of this crate.
+///
+/// The library asserts some of what a well-formed schema has (a repeated child that is a group, an Arrow schema with a known
+/// unit), so that a malformed one panics. It owns all that it works on, so that nothing half-changed outlives the unwinding.
+///
+/// # Errors
+/// [`Error::Corrupt`] and [`Error::Unsupported`], as the library says it.
+pub fn guard<T>(call: impl FnOnce() -> Result<T, LibraryError>) -> Result<T> {
+    match catch_unwind(AssertUnwindSafe(call)) {
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(LibraryError::General(what) | LibraryError::EOF(what) | LibraryError::ArrowError(what))) => {
+            Err(Error::corrupt(what))
+        }
+        Ok(Err(LibraryError::NYI(what))) => Err(Error::unsupported(what)),
+        Ok(Err(other)) => Err(Error::corrupt(other.to_string())),
+        Err(payload) => Err(Error::corrupt(format!("malformed metadata: {}", panic_message(&*payload)))),
+    }
+}
+
+fn panic_message(payload: &(dyn Any + Send)) -> &str {
+    if let Some(message) = payload.downcast_ref::<&str>() {
+        message
+    } else if let Some(message) = payload.downcast_ref::<String>() {
+        message
+    } else {
+        "the parser gave up"
+    }
+}

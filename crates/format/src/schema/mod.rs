@@ -1,0 +1,22 @@
+//! The schema of a file, and the Arrow schema that it stands for.
+//!
+//! Types, descriptors and the conversion to and from Arrow are those of the `parquet` crate; nothing above this crate names it.
+
+mod call;
+mod parse;
+
+pub use call::{LibraryError, guard};
+pub use parquet::arrow::{
+    ARROW_SCHEMA_META_KEY, ArrowSchemaConverter, ProjectionMask, encode_arrow_schema, parquet_to_arrow_field_levels,
+    parquet_to_arrow_schema,
+};
+pub use parquet::basic::{
+    ColumnOrder as TypeOrder, ConvertedType, LogicalType, Repetition, SortOrder, TimeUnit, Type as PhysicalType,
+};
+pub use parquet::file::metadata::KeyValue;
+pub use parquet::schema::printer::print_schema;
+pub use parquet::schema::types::{
+    BasicTypeInfo, ColumnDescPtr, ColumnDescriptor, ColumnPath, SchemaDescPtr, SchemaDescriptor, Type, TypePtr,
+};
+
+pub(crate) use parse::{key_values, parse_schema};

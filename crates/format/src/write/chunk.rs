@@ -1,0 +1,135 @@
+use bytes::Bytes;
+use parquet::schema::types::ColumnDescPtr;
+
+use super::schema::physical_type_id;
+use super::statistics::ChunkStatistics;
+use crate::chunk::{ColumnChunk, IndexLocation, PageEncodingStats};
+use crate::codec::CompressionCodec;
+use crate::encoding::Encoding;
+use crate::statistics::{GeospatialStatistics, SizeStatistics};
+use crate::thrift::{ThriftWriter, WireType};
+
+/// What a footer is to say of a column chunk.
+///
+/// Of a chunk that another file has, it is made by `From<&ColumnChunk>`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ColumnChunkMetaData {
+    /// The leaf column, whose physical type and path are written.
+    pub column: ColumnDescPtr,
+    /// All encodings in the chunk, those of levels and the dictionary included.
+    pub encodings: Vec<Encoding>,
+    /// How the pages are compressed.
+    pub codec: CompressionCodec,
+    /// Number of values, nulls included, and empty lists.
+    pub num_values: i64,
+    /// Bytes of all pages before compression, headers included.
+    pub uncompressed_size: i64,
+    /// Bytes of all pages in the file, headers included.
+    pub compressed_size: i64,
+    /// Offset of the first data page.
+    pub data_page_offset: i64,
+    /// Offset of the dictionary page.
+    pub dictionary_page_offset: Option<i64>,
+    /// Smallest and largest value, and counts.
+    pub statistics: Option<ChunkStatistics>,
+    /// How many pages have which encoding.
+    pub page_encoding_stats: Option<Vec<PageEncodingStats>>,
+    /// Where the Bloom filter is.
+    pub bloom_filter: Option<IndexLocation>,
+    /// Level histograms and the bytes of byte arrays.
+    pub size_statistics: Option<SizeStatistics>,
+    /// Where geometries lie.
+    pub geospatial_statistics: Option<Box<GeospatialStatistics>>,
+    /// Key-value metadata: a list of `KeyValue` in Thrift's compact protocol, which is written as it is.
+    pub key_value_metadata: Option<Bytes>,
+    /// Where the column index is.
+    pub column_index: Option<IndexLocation>,
+    /// Where the offset index is.
+    pub offset_index: Option<IndexLocation>,
+}
+
+impl ColumnChunkMetaData {
+    /// The fields of a `ColumnChunk`.
+    pub(super) fn write(&self, writer: &mut ThriftWriter<'_>) {
+        // The offset of a copy of the metadata outside of the footer, which there is not.
+        writer.i64(2, 0);
+        writer.structure(3, |writer| self.write_metadata(writer));
+        if let Some(IndexLocation { offset, len }) = self.offset_index {
+            writer.i64(4, offset);
+            write_len(writer, 5, len);
+        }
+        if let Some(IndexLocation { offset, len }) = self.column_index {
+            writer.i64(6, offset);
+            write_len(writer, 7, len);
+        }
+    }
+
+    /// The fields of a `ColumnMetaData`.
+    fn write_metadata(&self, writer: &mut ThriftWriter<'_>) {
+        writer.i32(1, physical_type_id(self.column.physical_type()));
+        writer.i32s(2, self.encodings.iter().map(|encoding| encoding.id()));
+        writer.byte_strings(3, self.column.path().parts().iter().map(String::as_bytes));
+        writer.i32(4, self.codec.id());
+        writer.i64(5, self.num_values);
+        writer.i64(6, self.uncompressed_size);
+        writer.i64(7, self.compressed_size);
+        if let Some(list) = &self.key_value_metadata {
+            writer.encoded(8, WireType::List.nibble(), list);
+        }
+        writer.i64(9, self.data_page_offset);
+        if let Some(offset) = self.dictionary_page_offset {
+            writer.i64(11, offset);
+        }
+        if let Some(statistics) = &self.statistics {
+            writer.structure(12, |writer| statistics.write(writer));
+        }
+        if let Some(stats) = &self.page_encoding_stats {
+            writer.structures(13, stats.iter(), |writer, stats| {
+                writer.i32(1, stats.page_type.id());
+                writer.i32(2, stats.encoding.id());
+                writer.i32(3, stats.count);
+            });
+        }
+        if let Some(IndexLocation { offset, len }) = self.bloom_filter {
+            writer.i64(14, offset);
+            write_len(writer, 15, len);
+        }
+        if let Some(statistics) = &self.size_statistics {
+            writer.structure(16, |writer| statistics.write(writer));
+        }
+        if let Some(statistics) = &self.geospatial_statistics {
+            writer.structure(17, |writer| statistics.write(writer));
+        }
+    }
+}
+
+fn write_len(writer: &mut ThriftWriter<'_>, id: i16, len: Option<i32>) {
+    if let Some(len) = len {
+        writer.i32(id, len);
+    }
+}
+
+/// The same for a file that has the same pages at the same offsets. That pages are encrypted, or in another file, is not
+/// said of the new one.
+impl From<&ColumnChunk<'_>> for ColumnChunkMetaData {
+    fn from(chunk: &ColumnChunk<'_>) -> Self {
+        Self {
+            column: chunk.column().clone(),
+            encodings: chunk.encodings(),
+            codec: chunk.codec(),
+            num_values: chunk.num_values().cast_signed(),
+            uncompressed_size: chunk.uncompressed_size().cast_signed(),
+            compressed_size: chunk.compressed_size().cast_signed(),
+            data_page_offset: chunk.data_page_offset().cast_signed(),
+            dictionary_page_offset: chunk.dictionary_page_offset().map(u64::cast_signed),
+            statistics: ChunkStatistics::of(chunk),
+            page_encoding_stats: chunk.page_encoding_stats(),
+            bloom_filter: chunk.bloom_filter(),
+            size_statistics: chunk.size_statistics(),
+            geospatial_statistics: chunk.geospatial_statistics().map(Box::new),
+            key_value_metadata: chunk.encoded_key_value_metadata().map(Bytes::from),
+            column_index: chunk.column_index(),
+            offset_index: chunk.offset_index(),
+        }
+    }
+}

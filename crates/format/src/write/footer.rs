@@ -1,0 +1,106 @@
+use parquet::file::metadata::KeyValue;
+use parquet::schema::types::Type;
+
+use super::chunk::ColumnChunkMetaData;
+use super::schema::write_schema;
+use crate::order::ColumnOrder;
+use crate::row_group::SortingColumn;
+use crate::thrift::ThriftWriter;
+
+/// What a footer is to say of a row group. The sizes of its pages are the sums of those of its chunks.
+#[derive(Debug, Clone, Default)]
+pub struct RowGroupMetaData<'a> {
+    /// A chunk for each leaf of the schema, in its order.
+    pub columns: Vec<&'a ColumnChunkMetaData>,
+    /// Number of rows.
+    pub num_rows: i64,
+    /// The columns that its rows are sorted by, the most significant one first.
+    pub sorting_columns: Option<&'a [SortingColumn]>,
+    /// Offset of the first page.
+    pub file_offset: Option<i64>,
+    /// Its number in the file. The `parquet` crate refuses a file in which only some row groups have it.
+    pub ordinal: Option<i16>,
+}
+
+/// What a footer is to say. Its number of rows is the sum of those of its row groups.
+#[derive(Debug, Clone)]
+pub struct FooterMetaData<'a> {
+    /// The version of the format.
+    pub version: i32,
+    /// The root of the schema.
+    pub schema: &'a Type,
+    /// The row groups.
+    pub row_groups: Vec<RowGroupMetaData<'a>>,
+    /// Pairs that readers pass on.
+    pub key_value_metadata: &'a [KeyValue],
+    /// The program that writes the file.
+    pub created_by: Option<&'a str>,
+    /// The order of statistics by leaf. Nothing is said of any leaf if one of them has
+    /// [`Undefined`](ColumnOrder::Undefined) or [`Unknown`](ColumnOrder::Unknown), which have no number.
+    pub column_orders: &'a [ColumnOrder],
+}
+
+impl FooterMetaData<'_> {
+    /// Appends a `FileMetaData`, without what stands behind it in a file: its length, and `PAR1`.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        let mut writer = ThriftWriter::new(out);
+        writer.i32(1, self.version);
+        write_schema(self.schema, 2, &mut writer);
+        writer.i64(3, sum(self.row_groups.iter().map(|row_group| row_group.num_rows)));
+        writer.structures(4, self.row_groups.iter(), |writer, row_group| row_group.write(writer));
+        if !self.key_value_metadata.is_empty() {
+            writer.structures(5, self.key_value_metadata.iter(), |writer, pair| {
+                writer.binary(1, &pair.key);
+                if let Some(value) = &pair.value {
+                    writer.binary(2, value);
+                }
+            });
+        }
+        if let Some(creator) = self.created_by {
+            writer.binary(6, creator);
+        }
+        let orders: Option<Vec<i16>> = self.column_orders.iter().map(|order| order.id()).collect();
+        if let Some(orders) = orders.filter(|orders| !orders.is_empty()) {
+            writer.structures(7, orders.into_iter(), |writer, id| writer.structure(id, |_| {}));
+        }
+        writer.end();
+    }
+}
+
+impl RowGroupMetaData<'_> {
+    /// The fields of a `RowGroup`.
+    fn write(&self, writer: &mut ThriftWriter<'_>) {
+        writer.structures(1, self.columns.iter(), |writer, chunk| chunk.write(writer));
+        writer.i64(2, sum(self.columns.iter().map(|chunk| chunk.uncompressed_size)));
+        writer.i64(3, self.num_rows);
+        if let Some(columns) = self.sorting_columns {
+            writer.structures(4, columns.iter(), |writer, column| {
+                writer.i32(1, column.column_idx);
+                writer.bool(2, column.descending);
+                writer.bool(3, column.nulls_first);
+            });
+        }
+        if let Some(offset) = self.file_offset {
+            writer.i64(5, offset);
+        }
+        writer.i64(6, sum(self.columns.iter().map(|chunk| chunk.compressed_size)));
+        if let Some(ordinal) = self.ordinal {
+            writer.i16(7, ordinal);
+        }
+    }
+}
+
+fn sum(numbers: impl Iterator<Item = i64>) -> i64 {
+    numbers.fold(0, i64::saturating_add)
+}
+
+impl ColumnOrder {
+    /// Its number in the union.
+    fn id(self) -> Option<i16> {
+        match self {
+            Self::TypeDefined => Some(1),
+            Self::Ieee754Total => Some(2),
+            Self::Undefined | Self::Unknown => None,
+        }
+    }
+}
