@@ -42,7 +42,7 @@ impl Probe {
         Self { filter, absent: 0, first: None }
     }
 
-    /// VersionCheck up every value of `values`. Types that no filter is defined for, or that are not read as they are stored, are
+    /// Looks up every value of `values`. Types that no filter is defined for, or that are not read as they are stored, are
     /// passed over.
     pub(super) fn look_up(&mut self, values: &dyn Array, column: &ColumnDescriptor) {
         each_value(values, column, |bytes| {

@@ -117,7 +117,7 @@ impl Opened {
         Box::new(BufReader::with_capacity(256 << 10, Cursor::new(self.head).chain(self.rest)))
     }
 
-    /// VersionCheck at the start of it, and gives all of it from the start again. A regular file is opened twice; of anything
+    /// Looks at the start of it, and gives all of it from the start again. A regular file is opened twice; of anything
     /// else, what was looked at is kept in memory.
     pub(super) fn look<T>(self, look: impl FnOnce(Bytes) -> Result<T>) -> Result<(T, Bytes)> {
         if let Some(path) = &self.path {

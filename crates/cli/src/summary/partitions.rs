@@ -11,7 +11,7 @@ use crate::output::layout::printable;
 pub(super) struct Partitions(Vec<(String, Option<String>)>);
 
 impl Partitions {
-    /// VersionCheck for `columns` in the schema that is written. Of a column that was not among `chosen`, a file may have another one.
+    /// Looks for `columns` in the schema that is written. Of a column that was not among `chosen`, a file may have another one.
     pub(super) fn new(columns: &[PartitionColumn], schema: &Schema, chosen: Option<&[String]>) -> Self {
         let stored = |name: &String| {
             let is_chosen = chosen.is_none_or(|chosen| chosen.contains(name));

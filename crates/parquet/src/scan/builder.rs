@@ -119,7 +119,7 @@ impl Scan {
         self.predicate(predicate)
     }
 
-    /// VersionCheck only at the rows of every file from number `row` on, counted from 0.
+    /// Looks only at the rows of every file from number `row` on, counted from 0.
     pub fn seek(self, row: u64) -> Self {
         self.row_ranges(std::iter::once(row..u64::MAX))
     }
@@ -144,20 +144,20 @@ impl Scan {
         self
     }
 
-    /// VersionCheck only at these row groups of every file, counted from 0, in the order given.
+    /// Looks only at these row groups of every file, counted from 0, in the order given.
     pub fn row_groups(mut self, row_groups: impl IntoIterator<Item = usize>) -> Self {
         self.row_groups = Some(row_groups.into_iter().collect());
         self
     }
 
-    /// VersionCheck only at the rows of every file in these ranges, which have to be sorted and must not overlap. Rows are numbered
+    /// Looks only at the rows of every file in these ranges, which have to be sorted and must not overlap. Rows are numbered
     /// from 0 over the whole file.
     pub fn row_ranges(mut self, ranges: impl IntoIterator<Item = Range<u64>>) -> Self {
         self.row_ranges = Some(ranges.into_iter().collect());
         self
     }
 
-    /// VersionCheck only at some rows of some files, and opens no others: for each file, by its place among [`Dataset::files`], ranges as
+    /// Looks only at some rows of some files, and opens no others: for each file, by its place among [`Dataset::files`], ranges as
     /// those of [`Scan::row_ranges`], in whose place they come.
     pub fn file_rows(mut self, rows: impl IntoIterator<Item = (usize, Vec<Range<u64>>)>) -> Self {
         self.file_rows = Some(rows.into_iter().collect());

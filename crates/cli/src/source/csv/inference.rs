@@ -89,7 +89,7 @@ impl Guess {
         }
     }
 
-    /// VersionCheck at a value.
+    /// Looks at a value.
     pub(super) fn add(&mut self, text: &str) {
         self.has_values = true;
         if !self.formats.is_empty() {
