@@ -42,7 +42,10 @@ pub use lath_source::{ByteRanges, Counted, LocalFile, MappedFile, Traffic};
 pub use options::{Int96Unit, Limits, Strings};
 pub use prune::{FilterMemory, PruneReport, Pruned, Pruning};
 pub use read::{Batches, ReadBuilder};
-pub use scan::{Cancel, Scan, ScanBatches, ScanProgress, ScanReport, ScanStream, ScanTimes};
+pub use scan::{
+    Cancel, DeleteMask, DynamicFilter, Scan, ScanBatches, ScanPlan, ScanProgress, ScanReport, ScanStream, ScanTask,
+    ScanTimes,
+};
 pub use schema::{PARQUET_TYPE_KEY, Projection};
 pub use write::{
     AtomicFile, AtomicFiles, BloomFilter, ChosenEncoding, Codec, ColumnOptions, ColumnSummary, MergedBatches,

@@ -63,6 +63,29 @@ impl DatasetFile {
         Ok(found.into_iter().map(|found| Self::new(found, Arc::clone(&options))).collect())
     }
 
+    /// The file called `location` in the state `version`, opened when it is asked for; at `path` if it is a local one.
+    pub(crate) fn described(
+        location: &str,
+        path: Option<&str>,
+        version: Version,
+        partition: Box<[u32]>,
+        options: &Arc<DatasetOptions>,
+    ) -> Result<Self> {
+        let mut file = Self::new(Found::described(location, path, version, options)?, Arc::clone(options));
+        file.partition = partition;
+        Ok(file)
+    }
+
+    /// What the file is opened with.
+    pub(crate) fn options(&self) -> &DatasetOptions {
+        &self.options
+    }
+
+    /// Whether it was given open.
+    pub(crate) fn is_given_open(&self) -> bool {
+        self.opened.is_some()
+    }
+
     /// Path or URL of the file, which is also what errors call it.
     pub fn location(&self) -> &str {
         &self.location
@@ -153,10 +176,11 @@ impl DatasetFile {
         let open = options.open_options_for(&self.location);
         let (file, version) = if open.maps() {
             let version = Version::from_metadata(&fs::metadata(path).map_err(failed)?);
-            (open.open(path)?, version)
+            (open.version(version.clone()).open(path)?, version)
         } else {
             let source = PooledFile::open(path, &FilePool::shared()).map_err(failed)?;
             let version = source.version().clone();
+            let open = open.version(version.clone());
             let file = open.open_local_source(Arc::new(source), options.footers_read.guess_bytes())?;
             options.footers_read.add(file.footer_bytes());
             if may_be_cached {
@@ -186,7 +210,8 @@ impl DatasetFile {
             options.footers.remove(&self.location);
         }
         let (source, version) = store.open(self.version.get()).map_err(failed)?;
-        let file = options.open_options_for(&self.location).open_store_source(Arc::new(source))?;
+        let open = options.open_options_for(&self.location).version(version.clone());
+        let file = open.open_store_source(Arc::new(source))?;
         self.version.get_or_init(|| version.clone());
         if may_be_cached {
             file.filters().keep_in(options.footers.filters());

@@ -43,6 +43,27 @@ impl Found {
     }
 }
 
+impl Found {
+    /// A file that was found before: an object, or a local file at `path`, else at the path that `location` is.
+    pub(super) fn described(
+        location: &str,
+        path: Option<&str>,
+        version: Version,
+        options: &DatasetOptions,
+    ) -> Result<Self> {
+        let (len, store) = match Address::parse(OsStr::new(path.unwrap_or(location)))? {
+            Address::Local(_) => (None, None),
+            Address::Store(url) => {
+                let store = Store::from_url(&url, &options.store);
+                (None, Some(store.map_err(|error| Error::invalid(format!("{url}: {error}")))?))
+            }
+        };
+        let odd_path = path.map(|path| Path::new(path).into());
+        let version = store.is_some().then_some(version);
+        Ok(Self { location: location.into(), odd_path, len, version, store })
+    }
+}
+
 /// Adds the files that `location` stands for; at least one.
 pub(super) fn expand(location: &OsStr, options: &DatasetOptions, found: &mut Vec<Found>) -> Result<()> {
     match location.to_str().and_then(|text| text.strip_prefix('@')) {

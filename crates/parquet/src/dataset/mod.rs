@@ -17,10 +17,10 @@ use std::ffi::OsStr;
 use std::fmt;
 use std::sync::Arc;
 
-use arrow_schema::SchemaRef;
+use arrow_schema::{Fields, Schema, SchemaRef};
 
 use self::schema::DatasetSchema;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::file::ParquetFile;
 use crate::scan::Scan;
 use lath_source::FilePool;
@@ -112,6 +112,43 @@ impl Dataset {
         let concurrency = files.iter().map(DatasetFile::concurrency).max().unwrap_or(1);
         let schema = DatasetSchema::of(&files, &partitions, unites, concurrency)?;
         Ok(Self { shared: Arc::new(Shared { files, partitions, schema, concurrency }) })
+    }
+
+    /// Files of which it is known what they are and have, so that none is opened: `schema` is that of their own columns.
+    pub(crate) fn described(files: Vec<DatasetFile>, partitions: Vec<PartitionColumn>, schema: &Schema) -> Self {
+        let concurrency = files.iter().map(DatasetFile::concurrency).max().unwrap_or(1);
+        let file_columns = schema.fields().len();
+        let fields = schema.fields().iter().cloned().chain(partitions.iter().map(|column| Arc::clone(column.field())));
+        let whole = Schema::new_with_metadata(fields.collect::<Fields>(), schema.metadata().clone());
+        let schema = DatasetSchema::given(Arc::new(whole), file_columns);
+        Self { shared: Arc::new(Shared { files, partitions, schema, concurrency }) }
+    }
+
+    /// Some of the files, by their places among [`Dataset::files`], in the order given. Schema and partition columns stay.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`](crate::Error::Invalid) for a place where there is no file.
+    pub fn subset(&self, files: impl IntoIterator<Item = usize>) -> Result<Self> {
+        let all = self.files();
+        let chosen = files.into_iter().map(|place| {
+            all.get(place).cloned().ok_or_else(|| {
+                Error::invalid(format!("there is no file {place}; the dataset has {}, counted from 0", all.len()))
+            })
+        });
+        Ok(self.with_files(chosen.collect::<Result<_>>()?))
+    }
+
+    /// A dataset of `files` whose schema and partition columns are those of this one.
+    pub(crate) fn with_files(&self, files: Vec<DatasetFile>) -> Self {
+        let concurrency = files.iter().map(DatasetFile::concurrency).max().unwrap_or(1);
+        let Shared { partitions, schema, .. } = &*self.shared;
+        let (partitions, schema) = (partitions.clone(), schema.clone());
+        Self { shared: Arc::new(Shared { files, partitions, schema, concurrency }) }
+    }
+
+    /// Number of columns of [`Dataset::schema`] that come from the files; those of the partitions follow.
+    pub(crate) fn file_column_count(&self) -> usize {
+        self.shared.schema.file_column_count()
     }
 
     /// The files, in the order of the locations and of their names.

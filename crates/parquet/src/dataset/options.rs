@@ -123,6 +123,11 @@ impl DatasetOptions {
         self
     }
 
+    /// How each file is opened.
+    pub(crate) fn open(&self) -> &OpenOptions {
+        &self.open
+    }
+
     /// The options for a file called `name`.
     pub(super) fn open_options_for(&self, name: &Arc<str>) -> OpenOptions {
         self.open.clone().name(Arc::clone(name))

@@ -30,6 +30,11 @@ pub struct PartitionColumn {
 }
 
 impl PartitionColumn {
+    /// A column of values that are known.
+    pub(crate) fn new(field: FieldRef, values: ArrayRef) -> Self {
+        Self { field, values }
+    }
+
     /// Name and type.
     pub fn field(&self) -> &FieldRef {
         &self.field

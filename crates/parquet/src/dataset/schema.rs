@@ -15,6 +15,7 @@ use crate::options::Strings;
 use crate::schema::{Projection, SchemaOptions};
 
 /// The schema of a dataset, and how parts of it are chosen.
+#[derive(Clone)]
 pub(super) struct DatasetSchema {
     whole: SchemaRef,
     /// Number of columns that come from the files; those of partitions follow.
@@ -50,8 +51,17 @@ impl DatasetSchema {
         Ok(Self { whole, file_columns, first, several_files })
     }
 
+    /// The schema `whole`, whose first `file_columns` columns come from the files, as of files whose schemas are united.
+    pub(super) fn given(whole: SchemaRef, file_columns: usize) -> Self {
+        Self { whole, file_columns, first: None, several_files: true }
+    }
+
     pub(super) fn whole(&self) -> &SchemaRef {
         &self.whole
+    }
+
+    pub(super) fn file_column_count(&self) -> usize {
+        self.file_columns
     }
 
     pub(super) fn is_united(&self) -> bool {

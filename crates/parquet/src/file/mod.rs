@@ -31,7 +31,7 @@ use crate::prune::FilterStore;
 use crate::read::ReadBuilder;
 use crate::scan::Scan;
 use crate::schema::{self, Node, Projection, SchemaOptions};
-use lath_source::{ByteRanges, Counted, Traffic};
+use lath_source::{ByteRanges, Counted, Traffic, Version};
 
 pub(crate) use chunk_key_values::ChunkKeyValues;
 pub(crate) use known_schemas::KnownSchema;
@@ -158,6 +158,11 @@ impl ParquetFile {
     /// The same file, its bytes taken from another source.
     pub(crate) fn over(&self, source: Arc<dyn ByteRanges>) -> Self {
         Self { source, shared: Arc::clone(&self.shared) }
+    }
+
+    /// The state that the file was opened in, where that is known.
+    pub(crate) fn version(&self) -> Option<&Version> {
+        self.shared.options.version.as_ref()
     }
 
     /// Whether the file would be the same if it were opened with `options`.

@@ -12,7 +12,7 @@ use super::ParquetFile;
 use crate::error::{Error, Result};
 use crate::options::{Int96Unit, Limits};
 use crate::schema::SchemaOptions;
-use lath_source::{ByteRanges, LocalFile, MappedFile, STORE_TAIL_BYTES};
+use lath_source::{ByteRanges, LocalFile, MappedFile, STORE_TAIL_BYTES, Version};
 
 /// How a file is opened.
 ///
@@ -35,6 +35,8 @@ pub struct OpenOptions {
     pub(super) int96_unit: Int96Unit,
     pub(super) footer_guess_bytes: u64,
     memory_map: bool,
+    /// The state of the file that is opened, where it is known.
+    pub(super) version: Option<Version>,
 }
 
 /// What is read first of a source: most footers are within it, and asking again may cost a request.
@@ -55,6 +57,7 @@ impl OpenOptions {
             int96_unit: Int96Unit::default(),
             footer_guess_bytes: FOOTER_GUESS_BYTES,
             memory_map: false,
+            version: None,
         }
     }
 
@@ -138,6 +141,22 @@ impl OpenOptions {
     pub(crate) fn open_store_source(mut self, source: Arc<dyn ByteRanges>) -> Result<ParquetFile> {
         self.footer_guess_bytes = STORE_TAIL_BYTES;
         self.from_source(source)
+    }
+
+    /// Sets the state that the file is opened in.
+    pub(crate) fn version(mut self, version: Version) -> Self {
+        self.version = Some(version);
+        self
+    }
+
+    /// Takes what decides the schema of a file, keys and limits aside, from `other`.
+    pub(crate) fn with_schema_of(self, other: &Self) -> Self {
+        Self { use_hint: other.use_hint, int96_unit: other.int96_unit, ..self }
+    }
+
+    /// Whether the Arrow schema that a writer may have left is followed, and the unit of INT96.
+    pub(crate) fn schema_choices(&self) -> (bool, Int96Unit) {
+        (self.use_hint, self.int96_unit)
     }
 
     /// What of the options decides the schema of a file.

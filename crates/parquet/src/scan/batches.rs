@@ -96,8 +96,10 @@ impl ScanBatches {
             self.source = match threads {
                 Threads::OfItsOwn => Source::Parallel(Parallel::new(job, self.threads)?),
                 Threads::OfCaller if self.threads == 1 => Source::Serial(Box::new(Serial::new(job))),
-                Threads::OfCaller if job.is_by_column() => Source::ByColumn(Box::new(ByColumn::new(job, self.threads))),
-                Threads::OfCaller => Source::Parallel(Parallel::new(job, self.threads)?),
+                Threads::OfCaller => match job.by_column().cloned() {
+                    Some(planner) => Source::ByColumn(Box::new(ByColumn::new(job, planner, self.threads))),
+                    None => Source::Parallel(Parallel::new(job, self.threads)?),
+                },
             };
         }
         Ok(())

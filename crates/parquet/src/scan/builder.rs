@@ -3,14 +3,19 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use arrow_schema::SchemaRef;
 use lath_predicate::{Literal, Predicate, column};
 
 use super::batches::ScanBatches;
 use super::cancel::Cancel;
 use super::counters::Counters;
-use super::job::{Job, Plans};
+use super::deletes::DeleteMask;
+use super::dynamic::DynamicFilter;
+use super::job::{Job, Work};
+use super::planner::{Planner, Plans};
 use super::stream::ScanStream;
 use super::target::{Target, VirtualColumns};
+use super::task::{How, ScanPlan, ScanTask};
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::file::ParquetFile;
@@ -43,6 +48,8 @@ pub struct Scan {
     row_groups: Option<Vec<usize>>,
     row_ranges: Option<Vec<Range<u64>>>,
     file_rows: Option<BTreeMap<usize, Vec<Range<u64>>>>,
+    deleted: BTreeMap<usize, Arc<DeleteMask>>,
+    filter: Option<DynamicFilter>,
     limit: u64,
     batch_size: usize,
     threads: usize,
@@ -59,6 +66,9 @@ pub struct Scan {
 enum Source {
     File(ParquetFile),
     Dataset(Dataset),
+    Tasks(Vec<ScanTask>),
+    /// No row with these columns.
+    Nothing(SchemaRef),
 }
 
 impl Scan {
@@ -73,6 +83,31 @@ impl Scan {
         Self::new(Source::Dataset(dataset))
     }
 
+    /// Starts to say how tasks are run, one after the other or on threads, in their order unless any will do. Columns, predicate
+    /// and batch size are those that the tasks were planned with: [`Scan::build`] refuses others.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if there is no task, and if tasks have different columns.
+    pub fn of_tasks(tasks: impl IntoIterator<Item = ScanTask>) -> Result<Self> {
+        let tasks: Vec<ScanTask> = tasks.into_iter().collect();
+        let Some(first) = tasks.first() else { return Err(Error::invalid("there are no tasks")) };
+        if let Some(other) = tasks.iter().find(|task| task.schema() != first.schema() || task.how() != first.how()) {
+            return Err(Error::invalid(format!(
+                "tasks of {} and {} have different columns or batch sizes; run them one by one",
+                first.location(),
+                other.location()
+            )));
+        }
+        let How { batch_size, verify_crc } = first.how();
+        let strings = first.planner().strings;
+        Ok(Self { batch_size, verify_crc, strings, ..Self::new(Source::Tasks(tasks)) })
+    }
+
+    /// A scan that finds nothing.
+    pub(super) fn of_nothing(schema: &SchemaRef) -> Self {
+        Self::new(Source::Nothing(Arc::clone(schema)))
+    }
+
     fn new(source: Source) -> Self {
         Self {
             source,
@@ -83,6 +118,8 @@ impl Scan {
             row_groups: None,
             row_ranges: None,
             file_rows: None,
+            deleted: BTreeMap::new(),
+            filter: None,
             limit: u64::MAX,
             batch_size: ReadBuilder::DEFAULT_BATCH_SIZE,
             threads: 1,
@@ -164,6 +201,21 @@ impl Scan {
         self
     }
 
+    /// Passes over rows that are deleted: for each file, by its place among [`Dataset::files`], in addition to those before.
+    pub fn deleted(mut self, masks: impl IntoIterator<Item = (usize, DeleteMask)>) -> Self {
+        for (file, mask) in masks {
+            let before = self.deleted.entry(file).or_default();
+            *Arc::make_mut(before) |= &mask;
+        }
+        self
+    }
+
+    /// Goes by a condition that becomes known while the scan runs, beside the predicate. With several, the last one counts.
+    pub fn dynamic_filter(mut self, filter: &DynamicFilter) -> Self {
+        self.filter = Some(filter.clone());
+        self
+    }
+
     /// Which kinds of evidence may rule out row groups and pages; all of them by default.
     pub fn pruning(mut self, pruning: Pruning) -> Self {
         self.pruning = pruning;
@@ -242,6 +294,16 @@ impl Scan {
         Ok(ScanBatches::new(self.job()?, threads))
     }
 
+    /// Plans all files, on the scan's threads, and gives what is left to be read as tasks. Footers are read, and what rules out
+    /// row groups and pages; no other page. A dynamic filter, threads and the order of batches are for whoever runs the tasks.
+    ///
+    /// # Errors
+    /// As [`Scan::build`], and whatever goes wrong while reading footers and indexes.
+    pub fn plan(self) -> Result<ScanPlan> {
+        let threads = self.threads;
+        ScanPlan::of_job(self.job()?, threads)
+    }
+
     /// As [`Scan::build`], as a stream. Files are opened and rows decoded by threads of the scan's own, of which there is at
     /// least one.
     ///
@@ -257,8 +319,10 @@ impl Scan {
     /// # Errors
     /// As [`Scan::build`], and whatever goes wrong while reading.
     pub fn count(mut self) -> Result<u64> {
-        self.paths = Some(Vec::new());
-        self.virtual_columns = VirtualColumns::default();
+        if !matches!(self.source, Source::Tasks(_)) {
+            self.paths = Some(Vec::new());
+            self.virtual_columns = VirtualColumns::default();
+        }
         self.build()?.count_rows()
     }
 
@@ -269,14 +333,36 @@ impl Scan {
         if self.threads == 0 {
             return Err(Error::invalid("the number of threads must be at least 1"));
         }
-        let dataset = match self.source {
-            Source::File(file) => Dataset::of([file])?,
-            Source::Dataset(dataset) => dataset,
+        let (work, target, files) = match self.source {
+            Source::File(ref file) => self.files_of(Dataset::of([file.clone()])?)?,
+            Source::Dataset(ref dataset) => self.files_of(dataset.clone())?,
+            Source::Tasks(ref tasks) => self.tasks_of(tasks)?,
+            Source::Nothing(ref schema) => {
+                let target = Target::new(Arc::clone(schema), None, &VirtualColumns::default(), self.strings)?;
+                (Work::Tasks(Vec::new()), Arc::new(target), 0)
+            }
         };
+        Ok(Job {
+            work,
+            batch_size: self.batch_size,
+            limit: self.limit,
+            verify_crc: self.verify_crc,
+            unordered: self.unordered,
+            by_column: self.by_column,
+            memory_limit: self.memory_limit,
+            filter: self.filter,
+            cancel: self.cancel,
+            target,
+            counters: Arc::new(Counters::new(files)),
+        })
+    }
+
+    /// What is to be found in a dataset, as what, and how many files that is about.
+    fn files_of(&self, dataset: Dataset) -> Result<(Work, Arc<Target>, usize)> {
         let file_count = dataset.files().len();
-        if let Some((&last, _)) = self.file_rows.as_ref().and_then(BTreeMap::last_key_value)
-            && last >= file_count
-        {
+        let last_with_rows = self.file_rows.as_ref().and_then(BTreeMap::last_key_value).map(|(&last, _)| last);
+        let last_with_deletes = self.deleted.last_key_value().map(|(&last, _)| last);
+        if let Some(last) = last_with_rows.max(last_with_deletes).filter(|&last| last >= file_count) {
             return Err(Error::invalid(format!(
                 "there is no file {last}; the dataset has {file_count}, counted from 0"
             )));
@@ -284,29 +370,46 @@ impl Scan {
         let paths = self.paths.as_deref();
         let of_files: Option<Vec<String>> = paths.map(|paths| self.virtual_columns.without(paths).cloned().collect());
         let of_files = dataset.project(of_files.as_deref(), self.strings)?;
-        let target = Target::new(of_files, paths, &self.virtual_columns, self.strings)?;
-        let counters = Arc::new(Counters::new(dataset.files().len()));
-        let job = Job {
+        let target = Arc::new(Target::new(of_files, paths, &self.virtual_columns, self.strings)?);
+        let planner = Planner {
             dataset,
-            predicate: self.predicate,
-            pruning: self.pruning,
-            row_groups: self.row_groups,
-            row_ranges: self.row_ranges,
-            file_rows: self.file_rows,
+            predicate: self.predicate.clone(),
+            pruning: self.pruning.clone(),
+            row_groups: self.row_groups.clone(),
+            row_ranges: self.row_ranges.clone(),
+            file_rows: self.file_rows.clone(),
+            deleted: self.deleted.clone(),
             strings: self.strings,
-            batch_size: self.batch_size,
             limit: self.limit,
-            verify_crc: self.verify_crc,
-            unordered: self.unordered,
-            by_column: self.by_column,
-            memory_limit: self.memory_limit,
-            cancel: self.cancel,
-            target: Arc::new(target),
+            cancel: self.cancel.clone(),
+            target: Arc::clone(&target),
             plans: Plans::default(),
             asks_singly: AtomicBool::new(false),
-            counters,
         };
-        job.check()?;
-        Ok(job)
+        planner.check()?;
+        Ok((Work::Files(Arc::new(planner)), target, file_count))
+    }
+
+    fn tasks_of(&self, tasks: &[ScanTask]) -> Result<(Work, Arc<Target>, usize)> {
+        let Some(first) = tasks.first() else { return Err(Error::internal("no tasks")) };
+        let Self { predicate, paths, virtual_columns, row_groups, row_ranges, file_rows, deleted, .. } = self;
+        let says_what = predicate.is_some()
+            || paths.is_some()
+            || *virtual_columns != VirtualColumns::default()
+            || row_groups.is_some()
+            || row_ranges.is_some()
+            || file_rows.is_some()
+            || !deleted.is_empty();
+        let how = How { batch_size: self.batch_size, verify_crc: self.verify_crc };
+        if says_what || how != first.how() || self.strings != first.planner().strings {
+            return Err(Error::invalid(
+                "what tasks read was settled when they were planned: say it before planning, or cut tasks by their rows",
+            ));
+        }
+        let mut files: Vec<(usize, usize)> =
+            tasks.iter().map(|task| (Arc::as_ptr(task.planner()).addr(), task.file_index())).collect();
+        files.sort_unstable();
+        files.dedup();
+        Ok((Work::Tasks(tasks.to_vec()), Arc::clone(&first.planner().target), files.len()))
     }
 }

@@ -9,6 +9,7 @@ use arrow_array::{Int64Array, RecordBatch};
 
 use super::counters::{Planning, Stage};
 use super::job::Job;
+use super::planner::Planner;
 use super::target::FileTarget;
 use crate::error::Result;
 use crate::file::ParquetFile;
@@ -18,6 +19,7 @@ use crate::read::{Batches, RowGroupRows};
 #[derive(Debug)]
 pub(super) struct ByColumn {
     job: Arc<Job>,
+    planner: Arc<Planner>,
     threads: usize,
     next_file: usize,
     reading: Option<Reading>,
@@ -34,8 +36,9 @@ struct Reading {
 }
 
 impl ByColumn {
-    pub(super) fn new(job: Arc<Job>, threads: usize) -> Self {
-        Self { job, threads, next_file: 0, reading: None }
+    /// Reads what `planner` finds, which has no predicate.
+    pub(super) fn new(job: Arc<Job>, planner: Arc<Planner>, threads: usize) -> Self {
+        Self { job, planner, threads, next_file: 0, reading: None }
     }
 
     /// The next batch; `None` after the last.
@@ -48,27 +51,27 @@ impl ByColumn {
                 }
                 self.reading = None;
             }
-            if self.next_file == self.job.file_count() {
+            if self.next_file == self.planner.file_count() {
                 return Ok(None);
             }
             let file = self.next_file;
             self.next_file += 1;
-            if self.job.is_wanted(file) {
-                self.reading = Some(Reading::start(&self.job, file, self.threads)?);
+            if self.planner.is_wanted(file) {
+                self.reading = Some(Reading::start(&self.job, &self.planner, file, self.threads)?);
             }
         }
     }
 }
 
 impl Reading {
-    fn start(job: &Job, index: usize, threads: usize) -> Result<Self> {
-        let entry = &job.dataset.files()[index];
+    fn start(job: &Job, planner: &Planner, index: usize, threads: usize) -> Result<Self> {
+        let entry = &planner.dataset.files()[index];
         let mut planning = Planning::default();
         let start = Instant::now();
         let file = entry.open()?.counted(&job.counters.traffic);
         planning.open += start.elapsed();
-        let plan = job.plan_of(entry, &file).map_err(|error| file.locate(error))?;
-        let rows = job.rows_of(index, file.row_group_row_counts())?;
+        let plan = planner.plan_of(entry, &file).map_err(|error| file.locate(error))?;
+        let rows = planner.rows_of(index, file.row_group_row_counts())?;
         let row_count = |rows: &RowGroupRows| rows.ranges.iter().map(|range| range.end - range.start).sum::<u64>();
         planning.add_file(rows.len(), rows.iter().map(row_count).sum());
         job.counters.add_planning(&planning);
@@ -77,7 +80,7 @@ impl Reading {
             .read()
             .batch_size(job.batch_size)
             .threads(threads)
-            .strings(job.strings)
+            .strings(planner.strings)
             .verify_crc(job.verify_crc)
             .row_group_rows(rows);
         if let Some(paths) = plan.alignment.paths() {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use super::job::{Job, panicked};
-use super::row_group::RowGroupScan;
+use super::row_group::{Next, RowGroupScan};
 use super::work::{Planned, Reader};
 use crate::error::Result;
 
@@ -71,8 +71,8 @@ impl Counting<'_> {
             }
             self.opening.fetch_add(1, Ordering::AcqRel);
             let file = self.next_file.fetch_add(1, Ordering::Relaxed);
-            if file < self.job.file_count() {
-                let planned = self.job.plan_one(file);
+            if file < self.job.unit_count() {
+                let planned = self.job.plan_unit(file);
                 if let Ok(planned) = planned {
                     let counted = planned.into_iter().filter_map(|planned| self.by_footer(planned));
                     let mut row_groups = self.row_groups.lock().unwrap_or_else(PoisonError::into_inner);
@@ -101,18 +101,24 @@ impl Counting<'_> {
 
     /// Counts a row group of which all rows are wanted; hands back others.
     fn by_footer(&self, planned: Planned) -> Option<Planned> {
-        if planned.predicate.is_some() {
+        if planned.predicate.is_some() || self.job.filter.is_some() {
             return Some(planned);
         }
-        self.job.counters.add_settled(planned.row_count());
-        self.count.fetch_add(planned.row_count(), Ordering::Relaxed);
+        let rows = planned.kept_row_count();
+        self.job.counters.add_settled(rows);
+        self.count.fetch_add(rows, Ordering::Relaxed);
         None
     }
 
     fn count_row_group(&self, planned: Planned, reader: &mut Reader) -> Result<()> {
+        let Some(planned) = self.job.narrow(planned)? else { return Ok(()) };
         let mut scan = RowGroupScan::new(planned, reader, usize::MAX);
-        while let Some(survivors) = scan.next(reader, &self.job.counters)? {
-            let count = survivors.kept.count() as u64;
+        loop {
+            let count = match scan.next(reader, &self.job.counters)?.1 {
+                Next::Survivors(survivors) => survivors.kept.count() as u64,
+                Next::Nothing => continue,
+                Next::End => break,
+            };
             if self.count.fetch_add(count, Ordering::Relaxed).saturating_add(count) >= self.job.limit {
                 break;
             }

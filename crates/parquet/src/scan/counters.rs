@@ -20,6 +20,7 @@ pub(super) struct Counters {
     rows_tested: AtomicU64,
     rows_found: AtomicU64,
     pruned: Mutex<PruneReport>,
+    pruned_dynamically: Mutex<PruneReport>,
     pub(super) traffic: Arc<Traffic>,
     nanos: [AtomicU64; 4],
 }
@@ -73,6 +74,7 @@ impl Counters {
             rows_tested: AtomicU64::default(),
             rows_found: AtomicU64::default(),
             pruned: Mutex::default(),
+            pruned_dynamically: Mutex::default(),
             traffic: Arc::default(),
             nanos: Default::default(),
         }
@@ -101,6 +103,12 @@ impl Counters {
         self.add_time(Stage::Prune, planning.prune);
     }
 
+    /// Adds what a dynamic filter has ruled out of row groups that were left.
+    pub(super) fn add_narrowing(&self, pruned: PruneReport, time: Duration) {
+        *self.pruned_dynamically.lock().unwrap_or_else(PoisonError::into_inner) += pruned;
+        self.add_time(Stage::Prune, time);
+    }
+
     /// Adds a window of `rows`, of which `found` survived.
     pub(super) fn add_window(&self, rows: usize, found: usize) {
         self.add_rows(rows as u64, found as u64);
@@ -124,6 +132,7 @@ impl Counters {
             files_pruned: get(&self.files_pruned),
             files_opened: get(&self.files_opened),
             pruned: *self.pruned.lock().unwrap_or_else(PoisonError::into_inner),
+            pruned_dynamically: *self.pruned_dynamically.lock().unwrap_or_else(PoisonError::into_inner),
             row_groups: get(&self.row_groups),
             rows: get(&self.rows),
             rows_tested: get(&self.rows_tested),

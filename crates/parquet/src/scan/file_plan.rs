@@ -24,6 +24,8 @@ pub(super) struct FilePlan {
     /// The leaves of operands and of the result, each once.
     pub(super) leaves: Vec<PlannedLeaf>,
     pub(super) predicate: Option<Arc<BoundPredicate>>,
+    /// The part of the predicate that has become known while the scan runs.
+    pub(super) added: Option<Arc<BoundPredicate>>,
     /// The predicate, if it looks up one key and does nothing else.
     pub(super) one_key: Option<OneKey>,
     /// Where the operands of the predicate come from, in the order of its columns.
@@ -85,6 +87,7 @@ impl FilePlan {
         alignment: Alignment,
         strings: Strings,
         predicate: Option<&Predicate>,
+        added: Option<&Predicate>,
         constants: &[Constant],
     ) -> Result<Self> {
         let options = SchemaOptions { strings, ..file.schema_options() };
@@ -94,12 +97,16 @@ impl FilePlan {
         let columns: Vec<PlannedColumn> = nodes.into_iter().map(|node| PlannedColumn::new(node, &mut leaves)).collect();
 
         let mut operands = Vec::new();
+        let bind = |predicate: &Predicate| -> Result<BoundPredicate> {
+            let (schema, nodes) = file.build_schema(&options, None)?;
+            let leaf = |path: &[usize]| predicate_leaf(&nodes, path);
+            Ok(predicate.bind(&BindContext::new(&schema).with_leaves(&leaf).with_constants(constants))?)
+        };
+        let added = added.map(bind).transpose()?.map(Arc::new);
         let predicate = match predicate {
             None => None,
             Some(predicate) => {
-                let (schema, nodes) = file.build_schema(&options, None)?;
-                let leaf = |path: &[usize]| predicate_leaf(&nodes, path);
-                let bound = predicate.bind(&BindContext::new(&schema).with_leaves(&leaf).with_constants(constants))?;
+                let bound = bind(predicate)?;
                 for column in &bound.columns {
                     let projection = Projection::from_paths([column.path.clone()]);
                     let (_, nodes) = file.build_schema(&options, Some(&projection))?;
@@ -119,7 +126,19 @@ impl FilePlan {
         let one_key = predicate.as_deref().and_then(|predicate| OneKey::new(file, predicate));
         let (experience, searches) = (Experience::default(), SearchTally::default());
         let limits = file.limits().clone();
-        Ok(Self { leaves, predicate, one_key, operands, columns, schema, alignment, experience, searches, limits })
+        Ok(Self {
+            leaves,
+            predicate,
+            added,
+            one_key,
+            operands,
+            columns,
+            schema,
+            alignment,
+            experience,
+            searches,
+            limits,
+        })
     }
 }
 

@@ -7,6 +7,9 @@
 //! | --- | --- |
 //! | `builder` | What can be asked? |
 //! | `job`, `work` | What is settled before a scan starts, and what is there to do in a row group? |
+//! | `planner` | Which row groups and rows of a file are to be looked at, also by what becomes known later? |
+//! | `task` | How is that written down, for another process to do? |
+//! | `dynamic`, `deletes` | Which rows are ruled out while a scan runs, and which are not there any more? |
 //! | `file_plan`, `target` | Which columns are read of files of one schema, and how do they become those of the result? |
 //! | `row_group` | Which rows of a row group survive, and what are their values? |
 //! | `conjuncts` | Which part of the predicate is asked first? |
@@ -22,12 +25,15 @@ mod cancel;
 mod conjuncts;
 mod count;
 mod counters;
+mod deletes;
+mod dynamic;
 mod file_plan;
 mod job;
 mod key_list;
 mod leaf_column;
 mod mask;
 mod parallel;
+mod planner;
 mod producer;
 mod report;
 mod row_group;
@@ -35,6 +41,7 @@ mod search;
 mod serial;
 mod stream;
 mod target;
+mod task;
 mod truth;
 mod window;
 mod work;
@@ -42,5 +49,8 @@ mod work;
 pub use batches::ScanBatches;
 pub use builder::Scan;
 pub use cancel::Cancel;
+pub use deletes::DeleteMask;
+pub use dynamic::DynamicFilter;
 pub use report::{ScanProgress, ScanReport, ScanTimes};
 pub use stream::ScanStream;
+pub use task::{ScanPlan, ScanTask};

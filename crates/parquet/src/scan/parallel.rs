@@ -106,7 +106,7 @@ enum Task {
 impl Parallel {
     /// Starts `threads` threads.
     pub(super) fn new(job: Arc<Job>, threads: usize) -> Result<Self> {
-        let opens_singly = job.dataset.concurrency() > 1;
+        let opens_singly = job.waits_for_units();
         let shared = Arc::new(Shared {
             job,
             state: Mutex::new(State { opens_singly, ..State::default() }),
@@ -168,7 +168,7 @@ impl Drop for Parallel {
         self.shared.stop.store(true, Ordering::Relaxed);
         let mut state = self.shared.lock();
         *state = State { workers: state.workers, idle: state.idle, ..State::default() };
-        state.next_file = self.shared.job.file_count();
+        state.next_file = self.shared.job.unit_count();
         drop(state);
         self.shared.work.notify_all();
     }
@@ -183,7 +183,7 @@ fn work(shared: &Shared) {
                 Task::Open(files) => {
                     let first = files.start;
                     drop(black_box(Vec::<u8>::with_capacity(ROOM_BYTES)));
-                    let planned = job.plan_files(files);
+                    let planned = job.plan_units(files);
                     shared.opened(first, planned);
                 }
                 Task::Scan { file, row_group, planned } => {
@@ -267,7 +267,7 @@ impl Shared {
         if let Some(error) = state.error.take() {
             return Poll::Ready(Err(error));
         }
-        if state.files.is_empty() && state.next_file >= self.job.file_count() {
+        if state.files.is_empty() && state.next_file >= self.job.unit_count() {
             return Poll::Ready(Ok(None));
         }
         if state.workers == 0 {
@@ -283,13 +283,13 @@ impl Shared {
             if self.is_stopped() {
                 return None;
             }
-            if let Some(task) = state.next_task(self.job.file_count()) {
+            if let Some(task) = state.next_task(self.job.unit_count()) {
                 return Some(task);
             }
-            if state.files.is_empty() && state.next_file >= self.job.file_count() {
+            if state.files.is_empty() && state.next_file >= self.job.unit_count() {
                 return None;
             }
-            if !state.can_give_work(self.job.file_count()) {
+            if !state.can_give_work(self.job.unit_count()) {
                 return None;
             }
             state = self.wait(state);
@@ -318,14 +318,14 @@ impl Shared {
         state.drop_empty_files();
         self.call(&state);
         // Most of many files are ruled out: nobody is woken to be told that.
-        if state.has_news(self.job.file_count()) {
+        if state.has_news(self.job.unit_count()) {
             self.tell(&mut state);
         }
     }
 
     /// Makes the batches of a row group.
     fn scan(&self, file: usize, row_group: usize, planned: Planned, reader: &mut Reader) -> Result<()> {
-        let mut producer = Producer::new(planned, reader, &self.job);
+        let mut producer = Producer::new(planned, reader, &self.job)?;
         while let Some(batch) = producer.next(reader, &self.job)? {
             if !self.put(file, row_group, batch) {
                 return Err(Error::Cancelled);

@@ -10,7 +10,7 @@ use arrow_schema::DataType;
 use arrow_select::concat::concat_batches;
 
 use super::job::Job;
-use super::row_group::RowGroupScan;
+use super::row_group::{Next, RowGroupScan};
 use super::work::{Planned, Reader};
 use crate::decode::detach_views;
 use crate::error::{Error, Result};
@@ -22,29 +22,37 @@ const ENOUGH: usize = 8;
 /// Batches of less than this part of the batch size do not keep pages in memory of which they show little.
 const FEW: usize = 4;
 
+/// Rows that are looked at before what is asked of a row group is changed for the second time.
+const FEWEST_ROWS_BETWEEN: u64 = 16 << 10;
+
 /// Makes batches of the rows that survive in a row group: few survivors of many windows become one batch.
 #[derive(Debug)]
 pub(super) struct Producer {
-    scan: RowGroupScan,
+    /// `None` at the end.
+    scan: Option<RowGroupScan>,
+    /// Rows looked at since what is asked was last changed, and how many it takes until it is changed again.
+    rows_since: u64,
+    patience: u64,
     pending: Vec<RecordBatch>,
     pending_rows: usize,
     /// What comes after the batch handed out last; nothing is pending then.
     ready: Option<RecordBatch>,
     /// Rows that may still be taken.
     left: u64,
-    ended: bool,
 }
 
 impl Producer {
-    pub(super) fn new(planned: Planned, reader: &mut Reader, job: &Job) -> Self {
-        Self {
-            scan: RowGroupScan::new(planned, reader, job.batch_size),
+    pub(super) fn new(planned: Planned, reader: &mut Reader, job: &Job) -> Result<Self> {
+        let scan = job.narrow(planned)?.map(|planned| RowGroupScan::new(planned, reader, job.batch_size));
+        Ok(Self {
+            scan,
+            rows_since: 0,
+            patience: 0,
             pending: Vec::new(),
             pending_rows: 0,
             ready: None,
             left: job.limit,
-            ended: false,
-        }
+        })
     }
 
     /// The next batch, of at most the job's batch size.
@@ -89,26 +97,49 @@ impl Producer {
 
     /// The rows that survive in the next window that has any.
     fn next_window(&mut self, reader: &mut Reader, job: &Job) -> Result<Option<RecordBatch>> {
-        if self.left == 0 || self.ended {
+        if self.left == 0 {
             return Ok(None);
         }
-        let Some(survivors) = self.scan.next(reader, &job.counters)? else {
-            self.ended = true;
-            return Ok(None);
-        };
-        let most = usize::try_from(self.left).unwrap_or(usize::MAX);
-        let target = &self.scan.planned().target;
-        let row_numbers = job.target.has_row_numbers().then(|| self.scan.row_numbers(&survivors, most));
-        let target = Arc::clone(target);
-        let batch = self.scan.batch(survivors, most, reader, &job.counters)?;
-        let batch = target.apply(&batch, row_numbers)?;
-        self.left -= batch.num_rows() as u64;
-        Ok(Some(batch))
+        loop {
+            self.narrow(reader, job)?;
+            let Some(scan) = &mut self.scan else { return Ok(None) };
+            let (window_rows, survivors) = scan.next(reader, &job.counters)?;
+            self.rows_since = self.rows_since.saturating_add(window_rows as u64);
+            let survivors = match survivors {
+                Next::Survivors(survivors) => survivors,
+                Next::Nothing => continue,
+                Next::End => return Ok(None),
+            };
+            let most = usize::try_from(self.left).unwrap_or(usize::MAX);
+            let row_numbers = job.target.has_row_numbers().then(|| scan.row_numbers(&survivors, most));
+            let target = Arc::clone(&scan.planned().target);
+            let batch = scan.batch(survivors, most, reader, &job.counters)?;
+            let batch = target.apply(&batch, row_numbers)?;
+            self.left -= batch.num_rows() as u64;
+            return Ok(Some(batch));
+        }
+    }
+
+    /// Goes on by what the dynamic filter says now, from the next window on. A filter that changes all the time is asked after
+    /// twice as many rows each time: the columns are opened anew.
+    fn narrow(&mut self, reader: &mut Reader, job: &Job) -> Result<()> {
+        let has_news = |scan: &mut RowGroupScan| job.has_news_for(scan.planned());
+        if self.rows_since >= self.patience
+            && let Some(scan) = self.scan.take_if(has_news)
+        {
+            let left = job.narrow(scan.stop(reader))?;
+            self.scan = left.map(|planned| RowGroupScan::new(planned, reader, job.batch_size));
+            self.patience = (2 * self.patience).max(FEWEST_ROWS_BETWEEN);
+            self.rows_since = 0;
+        }
+        Ok(())
     }
 
     /// Leaves what is of use to the next row group.
     pub(super) fn finish(self, reader: &mut Reader) {
-        self.scan.finish(reader);
+        if let Some(scan) = self.scan {
+            scan.finish(reader);
+        }
     }
 }
 

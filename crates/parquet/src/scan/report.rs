@@ -16,6 +16,8 @@ pub struct ScanReport {
     pub files_opened: u64,
     /// What was ruled out in those, by each kind of evidence.
     pub pruned: PruneReport,
+    /// What a [dynamic filter](crate::DynamicFilter) has ruled out since, of what was left of these row groups.
+    pub pruned_dynamically: PruneReport,
     /// Row groups that were left to look at.
     pub row_groups: u64,
     /// Rows that were left to look at.

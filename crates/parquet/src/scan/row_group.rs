@@ -46,6 +46,17 @@ pub(super) struct Survivors {
     pub(super) kept: Arc<Mask>,
 }
 
+/// What came of a window.
+#[derive(Debug)]
+pub(super) enum Next {
+    /// Rows of it survive.
+    Survivors(Survivors),
+    /// None does.
+    Nothing,
+    /// There is none.
+    End,
+}
+
 /// Windows that are tested have at most so many rows: what is decoded of them stays in the cache.
 const MOST_TESTED_ROWS: usize = 8192;
 /// And at least so many, however few rows the batches of the result may have.
@@ -79,26 +90,27 @@ impl RowGroupScan {
         }
     }
 
-    /// The rows that survive in the next window that has any; `None` at the end.
-    pub(super) fn next(&mut self, reader: &mut Reader, counters: &Counters) -> Result<Option<Survivors>> {
-        while !self.ended {
-            reader.check()?;
-            self.filters.clear();
-            self.columns.iter_mut().flatten().for_each(LeafColumn::start_window);
-            let most = counters
-                .timed(Stage::Test, || self.pass_pages(reader, counters))
-                .map_err(|error| self.planned.locate(error))?;
-            let Some(window) = self.windows.next(most) else { break };
-            let kept = counters
-                .timed(Stage::Test, || self.test(&window, reader))
-                .map_err(|error| self.planned.locate(error))?;
-            counters.add_window(window.len(), kept.count());
-            if kept.count() > 0 {
-                return Ok(Some(Survivors { window, kept }));
-            }
+    /// The rows that survive in the next window, and how many rows were looked at.
+    pub(super) fn next(&mut self, reader: &mut Reader, counters: &Counters) -> Result<(usize, Next)> {
+        if self.ended {
+            return Ok((0, Next::End));
         }
-        self.ended = true;
-        Ok(None)
+        reader.check()?;
+        self.filters.clear();
+        self.columns.iter_mut().flatten().for_each(LeafColumn::start_window);
+        let most = counters
+            .timed(Stage::Test, || self.pass_pages(reader, counters))
+            .map_err(|error| self.planned.locate(error))?;
+        let Some(window) = self.windows.next(most) else {
+            self.ended = true;
+            return Ok((0, Next::End));
+        };
+        let kept =
+            counters.timed(Stage::Test, || self.test(&window, reader)).map_err(|error| self.planned.locate(error))?;
+        counters.add_window(window.len(), kept.count());
+        let rows = window.len();
+        let next = if kept.count() > 0 { Next::Survivors(Survivors { window, kept }) } else { Next::Nothing };
+        Ok((rows, next))
     }
 
     /// Passes over pages that have nothing of what is searched for. Returns how many rows to test together: those of no more
@@ -128,6 +140,14 @@ impl RowGroupScan {
             }
         }
         Ok(self.window_rows)
+    }
+
+    /// What is left to do, for another scan of the row group to go on with.
+    pub(super) fn stop(mut self, reader: &mut Reader) -> Planned {
+        let windows = std::mem::replace(&mut self.windows, Windows::new(Vec::new()));
+        let planned = Planned { rows: windows.rest(), ..self.planned.clone() };
+        self.finish(reader);
+        planned
     }
 
     /// Leaves column readers to the next row group, and what was learned.
@@ -199,9 +219,15 @@ impl RowGroupScan {
 
     /// Asks the conjuncts of a window, one after the other, until no row is left.
     fn test(&mut self, window: &Window, reader: &mut Reader) -> Result<Arc<Mask>> {
-        let mut kept = Arc::new(Mask::all(window.len()));
+        let mut kept = Arc::new(match &self.planned.deleted {
+            Some(deleted) => deleted.kept(window, self.planned.first_row)?,
+            None => Mask::all(window.len()),
+        });
         let mut stretch = None;
         for position in 0..self.order.len() {
+            if kept.count() == 0 {
+                break;
+            }
             let index = self.order[position];
             let start = Instant::now();
             let asked = kept.count();
@@ -220,9 +246,6 @@ impl RowGroupScan {
             tally.time += start.elapsed();
             tally.rows_asked += asked as u64;
             tally.rows_passed += kept.count() as u64;
-            if kept.count() == 0 {
-                break;
-            }
         }
         Ok(kept)
     }

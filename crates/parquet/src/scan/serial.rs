@@ -42,14 +42,14 @@ impl Serial {
                 }
             }
             if let Some(planned) = self.row_groups.pop_front() {
-                self.producer = Some(Producer::new(planned, &mut self.reader, &self.job));
+                self.producer = Some(Producer::new(planned, &mut self.reader, &self.job)?);
             } else if let Some(planned) = self.planned.pop_front() {
                 self.row_groups = planned?.into();
-            } else if self.next_file < self.job.file_count() {
-                let (first, left) = (self.next_file, self.job.file_count() - self.next_file);
-                let opens_singly = self.job.dataset.concurrency() > 1;
+            } else if self.next_file < self.job.unit_count() {
+                let (first, left) = (self.next_file, self.job.unit_count() - self.next_file);
+                let opens_singly = self.job.waits_for_units();
                 self.next_file += if opens_singly { 1 } else { files_at_once(first, left, 1) };
-                self.planned = self.job.plan_files(first..self.next_file).into();
+                self.planned = self.job.plan_units(first..self.next_file).into();
             } else {
                 return Ok(None);
             }

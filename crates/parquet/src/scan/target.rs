@@ -18,6 +18,9 @@ pub(super) struct Target {
     pub(super) of_files: SchemaRef,
     places: Vec<Place>,
     can_be_joined: bool,
+    /// What it was made of beside `of_files`.
+    pub(super) paths: Option<Vec<String>>,
+    pub(super) virtual_columns: VirtualColumns,
 }
 
 /// What a column of the result is.
@@ -30,7 +33,7 @@ enum Place {
 }
 
 /// Names of the columns that say where a row is from.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct VirtualColumns {
     pub(super) file_name: Option<String>,
     pub(super) row_number: Option<String>,
@@ -91,7 +94,8 @@ impl Target {
         let (fields, places): (Vec<FieldRef>, Vec<Place>) = fields.into_iter().unzip();
         let schema = Arc::new(Schema::new_with_metadata(fields, of_files.metadata().clone()));
         let can_be_joined = !schema.fields().iter().any(|field| has_narrow_keys(field.data_type()));
-        Ok(Self { schema, of_files, places, can_be_joined })
+        let (paths, virtual_columns) = (paths.map(<[String]>::to_vec), columns.clone());
+        Ok(Self { schema, of_files, places, can_be_joined, paths, virtual_columns })
     }
 
     /// Whether batches of one row group can be joined: Arrow panics where keys of dictionaries within columns run out.

@@ -32,6 +32,11 @@ impl Window {
         self.len
     }
 
+    /// Rows of the row group.
+    pub(super) fn ranges(&self) -> &[Range<u64>] {
+        &self.ranges
+    }
+
     /// What to decode where the rows of `wanted` are. Passing over rows costs a few calls, as much as decoding hundreds of
     /// values, so that those between are left out where they are the bits of several words.
     pub(super) fn stretch(&self, wanted: &Mask) -> Result<Stretch> {
@@ -107,6 +112,11 @@ impl Windows {
             self.current.start = end;
         }
         passed
+    }
+
+    /// The rows of all windows to come.
+    pub(super) fn rest(self) -> Vec<Range<u64>> {
+        std::iter::once(self.current).chain(self.ranges).filter(|range| !range.is_empty()).collect()
     }
 
     /// The next window, of at most `most` rows; `None` after the last.

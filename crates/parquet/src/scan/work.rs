@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::cancel::Cancel;
+use super::deletes::DeleteMask;
 use super::file_plan::FilePlan;
+use super::planner::Planner;
 use super::target::FileTarget;
 use crate::decode::LeafReader;
 use crate::error::{Error, Result};
@@ -19,6 +21,9 @@ use lath_source::ByteRanges;
 /// A row group, some rows of which are to be looked at.
 #[derive(Debug, Clone)]
 pub(super) struct Planned {
+    pub(super) planner: Arc<Planner>,
+    /// The file's place in the dataset.
+    pub(super) file_index: usize,
     pub(super) file: ParquetFile,
     pub(super) plan: Arc<FilePlan>,
     pub(super) target: Arc<FileTarget>,
@@ -27,8 +32,12 @@ pub(super) struct Planned {
     pub(super) first_row: u64,
     /// Rows of the row group, sorted and disjoint.
     pub(super) rows: Vec<Range<u64>>,
+    /// Rows of the file that are not there any more.
+    pub(super) deleted: Option<Arc<DeleteMask>>,
     /// What is asked of them; `None` if all of them are wanted.
     pub(super) predicate: Option<Arc<BoundPredicate>>,
+    /// Version of the dynamic filter that all this goes by; 0 for none.
+    pub(super) narrowing: u64,
     /// Whether the page index may be used.
     pub(super) uses_page_index: bool,
     /// Where a filter may be kept that is made of the row group's values.
@@ -39,6 +48,13 @@ impl Planned {
     /// Number of rows to look at.
     pub(super) fn row_count(&self) -> u64 {
         self.rows.iter().map(|range| range.end - range.start).sum()
+    }
+
+    /// Number of these that are still there.
+    pub(super) fn kept_row_count(&self) -> u64 {
+        let Some(deleted) = &self.deleted else { return self.row_count() };
+        let of_file = |rows: &Range<u64>| self.first_row + rows.start..self.first_row + rows.end;
+        self.row_count() - self.rows.iter().map(|rows| deleted.count_within(&of_file(rows))).sum::<u64>()
     }
 
     /// Whether no row of the row group is left out before the predicate is asked.

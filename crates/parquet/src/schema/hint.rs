@@ -3,9 +3,23 @@
 //! The conversion in `arrow-ipc` panics at what its verifier of flat buffers lets through: units that do not exist, lists without
 //! a child. A damaged hint is nothing to panic about, even caught.
 
+use arrow_ipc::convert::try_schema_from_ipc_buffer;
 use arrow_ipc::{DateUnit, Endianness, Field, IntervalUnit, Precision, Schema, TimeUnit, Type, root_as_message};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
+use lath_format::schema::guard;
+
+use crate::error::{Error, Result};
+
+/// The Arrow schema in the form that Parquet files have it in, `encode_arrow_schema`'s.
+pub(crate) fn decode_arrow_schema(encoded: &str) -> Result<arrow_schema::Schema> {
+    let malformed = || Error::invalid("an Arrow schema that cannot be read");
+    if !is_readable(encoded) {
+        return Err(malformed());
+    }
+    let bytes = BASE64_STANDARD.decode(encoded).map_err(|_| malformed())?;
+    guard(|| Ok(try_schema_from_ipc_buffer(&bytes)?)).map_err(|_| malformed())
+}
 
 /// Whether the value of `ARROW:schema` can be converted to an Arrow schema.
 pub(super) fn is_readable(encoded: &str) -> bool {

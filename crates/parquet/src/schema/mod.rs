@@ -51,6 +51,7 @@ use self::stored_type::StoredType;
 use crate::error::Result;
 use crate::options::{Int96Unit, Limits, Strings};
 
+pub(crate) use hint::decode_arrow_schema;
 pub(crate) use predicate_leaf::predicate_leaf;
 pub use projection::Projection;
 pub(crate) use prune::prune;

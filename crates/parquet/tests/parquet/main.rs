@@ -13,6 +13,7 @@ mod reading;
 mod registry;
 mod scan;
 mod search;
+mod tasks;
 mod tiers;
 mod write_atomic;
 mod write_copy;

@@ -30,18 +30,18 @@ use parquet::file::properties::WriterProperties;
 
 const DEFAULT_CASES: usize = 120;
 
-fn cases() -> usize {
+pub(crate) fn cases() -> usize {
     std::env::var("LATH_CASES").map_or(DEFAULT_CASES, |text| text.parse().expect("LATH_CASES is a number"))
 }
 
-fn collect(batches: ScanBatches) -> Result<RecordBatch, Error> {
+pub(crate) fn collect(batches: ScanBatches) -> Result<RecordBatch, Error> {
     let schema = batches.schema();
     let batches = batches.collect::<Result<Vec<_>, _>>()?;
     Ok(concat_batches(&schema, &batches).unwrap())
 }
 
 /// Conditions on the columns of `batch` that some of its rows may meet.
-fn conditions(random: &mut fastrand::Rng, batch: &RecordBatch) -> Vec<String> {
+pub(crate) fn conditions(random: &mut fastrand::Rng, batch: &RecordBatch) -> Vec<String> {
     let mut conditions = Vec::new();
     for (field, column) in batch.schema().fields().iter().zip(batch.columns()) {
         conditions_on(random, &format!("\"{}\"", field.name()), field, column, &mut conditions);
@@ -90,14 +90,14 @@ fn literal(column: &ArrayRef, row: usize) -> Option<String> {
 }
 
 /// The rows of `batch` for which `predicate` is true.
-fn expected(batch: &RecordBatch, predicate: &Predicate) -> Result<RecordBatch, Error> {
+pub(crate) fn expected(batch: &RecordBatch, predicate: &Predicate) -> Result<RecordBatch, Error> {
     let truth = predicate.filter(&batch.schema())?.evaluate(batch)?;
     let truth: BooleanArray = truth.iter().map(|truth| Some(truth == Some(true))).collect();
     Ok(filter_record_batch(batch, &truth).unwrap())
 }
 
 /// Whether a dictionary with keys of fewer than 32 bits is in the type.
-fn has_narrow_keys(data_type: &DataType) -> bool {
+pub(crate) fn has_narrow_keys(data_type: &DataType) -> bool {
     match data_type {
         DataType::Dictionary(keys, _) => keys.primitive_width().is_none_or(|width| width < 4),
         DataType::Struct(fields) => fields.iter().any(|field| has_narrow_keys(field.data_type())),
@@ -110,7 +110,7 @@ fn has_narrow_keys(data_type: &DataType) -> bool {
 }
 
 /// Paths of some columns and fields of structs.
-fn paths(random: &mut fastrand::Rng, schema: &Schema) -> Vec<String> {
+pub(crate) fn paths(random: &mut fastrand::Rng, schema: &Schema) -> Vec<String> {
     let mut all = Vec::new();
     for field in schema.fields() {
         all.push(field.name().clone());
@@ -290,7 +290,7 @@ fn numbered(rows: i64) -> ParquetFile {
     ParquetFile::from_bytes(numbered_bytes(rows)).unwrap()
 }
 
-fn numbered_bytes(rows: i64) -> Bytes {
+pub(crate) fn numbered_bytes(rows: i64) -> Bytes {
     let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(0..rows));
     let keys: ArrayRef = Arc::new(Int64Array::from_iter((0..rows).map(|row| (row % 5 > 0).then_some(row % 7))));
     let texts: ArrayRef =

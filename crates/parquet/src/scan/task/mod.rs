@@ -1,0 +1,304 @@
+//! Scans as values: what is to be read, row group by row group, to be run here or elsewhere.
+
+mod form;
+mod plan;
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_schema::SchemaRef;
+use lath_predicate::Test;
+use lath_source::Version;
+
+use super::batches::ScanBatches;
+use super::builder::Scan;
+use super::counters::{Counters, Planning};
+use super::planner::{Planner, intersection};
+use super::target::FileTarget;
+use super::work::Planned;
+use crate::dataset::DatasetOptions;
+use crate::error::{Error, Result};
+use crate::file::ParquetFile;
+use crate::prune::{PruneReport, Pruning, prune};
+
+pub use plan::ScanPlan;
+
+/// Rows of one row group that are to be read: what a scan does next, as a value.
+///
+/// [`Scan::plan`](super::Scan::plan) makes tasks. Each can be run alone ([`ScanTask::execute`]), several together on threads
+/// ([`Scan::of_tasks`](super::Scan::of_tasks)), each part of one by itself ([`ScanTask::within`]); and a task can be written
+/// down with `serde` and run by another process that reaches the file, which gives the same rows. The page on tasks in `docs/`
+/// has the written form. A file that has changed since is an error.
+///
+/// ```no_run
+/// # fn main() -> lath_parquet::Result<()> {
+/// use lath_parquet::{Dataset, DatasetOptions};
+///
+/// let orders = Dataset::open(["orders/"], DatasetOptions::new())?;
+/// let plan = orders.scan().filter("total > 100")?.select(["id"]).plan()?;
+/// for task in plan.tasks() {
+///     println!("at most {} rows of {}", task.row_count(), task.location());
+///     for batch in task.execute()? {
+///         println!("{} rows", batch?.num_rows());
+///     }
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct ScanTask {
+    planner: Arc<Planner>,
+    how: How,
+    /// The file's place in the planner's dataset.
+    file: usize,
+    /// What the file has to be.
+    version: Option<Version>,
+    row_group: usize,
+    /// Rows of the row group, sorted and disjoint.
+    rows: Vec<Range<u64>>,
+    row_count: u64,
+    byte_count: u64,
+    /// All of these rows are wanted.
+    is_settled: bool,
+    /// Where the task was planned in this process: the open file, and what planning knows.
+    open: Option<Arc<(ParquetFile, Planned)>>,
+}
+
+/// How batches are made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct How {
+    pub(super) batch_size: usize,
+    pub(super) verify_crc: bool,
+}
+
+impl ScanTask {
+    /// The task that planning has found in `file`.
+    fn new(planned: Planned, file: ParquetFile, how: How) -> Self {
+        let row_count = planned.kept_row_count();
+        let mut task = Self {
+            planner: Arc::clone(&planned.planner),
+            how,
+            file: planned.file_index,
+            version: file.version().cloned(),
+            row_group: planned.row_group,
+            rows: planned.rows.clone(),
+            row_count,
+            byte_count: 0,
+            is_settled: planned.predicate.is_none(),
+            open: None,
+        };
+        task.byte_count = byte_count(&planned);
+        task.open = Some(Arc::new((file, planned)));
+        task
+    }
+
+    /// The schema of the batches.
+    pub fn schema(&self) -> &SchemaRef {
+        &self.planner.target.schema
+    }
+
+    /// Path or URL of the file.
+    pub fn location(&self) -> &str {
+        self.planner.dataset.files()[self.file].location()
+    }
+
+    /// The file's place among the files of the dataset that was planned.
+    pub fn file_index(&self) -> usize {
+        self.file
+    }
+
+    /// The row group, counted from 0.
+    pub fn row_group(&self) -> usize {
+        self.row_group
+    }
+
+    /// The rows that are looked at, counted from the row group's first.
+    pub fn rows(&self) -> &[Range<u64>] {
+        &self.rows
+    }
+
+    /// Number of rows that are looked at, deleted ones aside: the most that the task gives.
+    pub fn row_count(&self) -> u64 {
+        self.row_count
+    }
+
+    /// Whether the task gives exactly [`ScanTask::row_count`] rows, since nothing is left to be asked of them.
+    pub fn is_exact(&self) -> bool {
+        self.is_settled
+    }
+
+    /// About how many bytes of the file are read, compressed.
+    pub fn byte_count(&self) -> u64 {
+        self.byte_count
+    }
+
+    /// The part of the task that is about `rows`, counted from the row group's first; `None` if it is about none of them.
+    pub fn within(&self, rows: Range<u64>) -> Option<Self> {
+        let rows = intersection(&self.rows, std::slice::from_ref(&rows));
+        if rows.is_empty() {
+            return None;
+        }
+        let len = |rows: &[Range<u64>]| rows.iter().map(|range| range.end - range.start).sum::<u64>();
+        let (part, all) = (len(&rows), len(&self.rows));
+        // As many of them are deleted as of the whole, as far as that is not known.
+        let row_count = self.open.as_deref().map(|(_, planned)| Planned { rows: rows.clone(), ..planned.clone() });
+        let row_count = row_count.map_or(part, |planned| planned.kept_row_count());
+        let byte_count = (u128::from(self.byte_count) * u128::from(part) / u128::from(all.max(1))) as u64;
+        Some(Self { rows, row_count, byte_count, ..self.clone() })
+    }
+
+    /// Parts of at most `most` rows each, one after the other.
+    pub fn split(&self, most: u64) -> Vec<Self> {
+        let most = most.max(1);
+        let (mut parts, mut start, mut len) = (Vec::new(), None, 0);
+        for range in &self.rows {
+            let mut from = range.start;
+            while from < range.end {
+                let end = range.end.min(from + (most - len));
+                let first = *start.get_or_insert(from);
+                len += end - from;
+                from = end;
+                if len == most {
+                    parts.extend(self.within(first..end));
+                    (start, len) = (None, 0);
+                }
+            }
+        }
+        if let Some(first) = start {
+            parts.extend(self.within(first..u64::MAX));
+        }
+        parts
+    }
+
+    /// Reads the rows, on the thread that asks for them.
+    ///
+    /// # Errors
+    /// As [`Scan::build`](super::Scan::build).
+    pub fn execute(&self) -> Result<ScanBatches> {
+        Scan::of_tasks([self.clone()])?.build()
+    }
+
+    /// The same task, its file opened with `options` (keys, limits, caches, access to stores), which are the defaults where a task
+    /// was read from its written form. What decides the schema of a file stays as it was planned.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if the file was given open, and for a location that these options do not lead to.
+    pub fn open_with(&self, options: &DatasetOptions) -> Result<Self> {
+        let planner = Arc::new(self.planner.open_with(options, &[(self.file, self.version.clone())])?);
+        Ok(Self { planner, open: None, ..self.clone() })
+    }
+
+    pub(super) fn how(&self) -> How {
+        self.how
+    }
+
+    pub(super) fn planner(&self) -> &Arc<Planner> {
+        &self.planner
+    }
+
+    /// Opens the file.
+    pub(super) fn start(&self, counters: &Counters) -> Result<Planned> {
+        let mut planning = Planning::default();
+        let started = match self.open.as_deref() {
+            Some((file, planned)) => {
+                let file = file.counted(&counters.traffic);
+                let rows = (self.row_group, self.rows.clone(), planned.predicate.clone());
+                let file = self.planner.read_ahead(&file, &planned.plan, &[rows]);
+                Ok(Planned { file, rows: self.rows.clone(), ..planned.clone() })
+            }
+            None => self.start_elsewhere(counters, &mut planning),
+        };
+        planning.add_file(1, self.row_count);
+        counters.add_planning(&planning);
+        started
+    }
+
+    /// Starts a task that another process has planned.
+    fn start_elsewhere(&self, counters: &Counters, planning: &mut Planning) -> Result<Planned> {
+        let Self { planner, row_group, .. } = self;
+        let entry = &planner.dataset.files()[self.file];
+        let start = std::time::Instant::now();
+        let opened = entry.open();
+        planning.open += start.elapsed();
+        let opened = opened?;
+        if !self.version.as_ref().is_none_or(|version| opened.version().is_some_and(|now| is_same(version, now))) {
+            let what = format!("{}: the file has changed since the task was planned; plan it again", entry.location());
+            return Err(Error::invalid(what));
+        }
+        let file = opened.counted(&counters.traffic);
+        let located = |error| file.locate(error);
+        let Some(&row_count) = file.row_group_row_counts().get(*row_group) else {
+            return Err(located(Error::invalid(format!("a task is about row group {row_group}, which there is not"))));
+        };
+        if self.rows.last().is_some_and(|range| range.end > row_count) {
+            return Err(located(Error::invalid("a task is about rows that there are not".to_owned())));
+        }
+        let plan = planner.plan_of(entry, &file)?;
+        let mut rows = self.rows.clone();
+        let mut predicate = plan.predicate.clone().filter(|_| !self.is_settled);
+        if let Some(whole) = &predicate {
+            // What planning has settled by the footer, it settles again.
+            let mut pruning = Pruning::none();
+            pruning.statistics = planner.pruning.statistics;
+            let left = prune(&file, whole, &[*row_group], &pruning, &mut PruneReport::default());
+            match left.map_err(located)?.first() {
+                None => rows.clear(),
+                Some(left) if matches!(*left.test, Test::Constant(Some(true))) => predicate = None,
+                Some(left) => predicate = Some(Arc::new(whole.with_test((*left.test).clone()))),
+            }
+        }
+        let target = Arc::new(FileTarget::new(&planner.target, &plan, entry.location()));
+        let first_row = file.row_group_row_counts()[..*row_group].iter().sum();
+        let file = planner.read_ahead(&file, &plan, &[(*row_group, rows.clone(), predicate.clone())]);
+        Ok(Planned {
+            planner: Arc::clone(planner),
+            file_index: self.file,
+            made_filters: planner.made_filters(&file),
+            file,
+            plan,
+            target,
+            row_group: *row_group,
+            first_row,
+            rows,
+            deleted: planner.deleted.get(&self.file).cloned(),
+            predicate,
+            narrowing: 0,
+            uses_page_index: planner.pruning.page_index,
+        })
+    }
+}
+
+/// About how many bytes of the file are read for the rows that are left.
+fn byte_count(planned: &Planned) -> u64 {
+    let metadata = planned.file.metadata();
+    let size = |leaf: usize| metadata.chunk(planned.row_group, leaf).map_or(0, |chunk| chunk.compressed_size());
+    let bytes: u64 = planned.plan.leaves.iter().map(|leaf| size(leaf.leaf.column)).sum();
+    let all = metadata.row_counts().get(planned.row_group).copied().unwrap_or(0);
+    (u128::from(bytes) * u128::from(planned.row_count()) / u128::from(all.max(1))) as u64
+}
+
+/// Whether a file is still what it was; the number of the device that it lies on differs between machines.
+fn is_same(planned: &Version, now: &Version) -> bool {
+    match (planned, now) {
+        (
+            Version::Local { len, modified, identity, changed },
+            Version::Local { len: len_now, modified: modified_now, identity: identity_now, changed: changed_now },
+        ) => {
+            let is_same_file = identity.1 == identity_now.1;
+            (len, modified, changed) == (len_now, modified_now, changed_now) && is_same_file
+        }
+        _ => planned == now,
+    }
+}
+
+impl fmt::Debug for ScanTask {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ScanTask")
+            .field("location", &self.location())
+            .field("row_group", &self.row_group)
+            .field("rows", &self.rows)
+            .field("is_settled", &self.is_settled)
+            .finish_non_exhaustive()
+    }
+}
