@@ -28,6 +28,7 @@ mod prune;
 mod read;
 mod scan;
 mod schema;
+mod statistics;
 mod write;
 
 pub use dataset::{Alignment, Dataset, DatasetFile, DatasetOptions, FooterCache, PartitionColumn, Partitions};
@@ -47,6 +48,7 @@ pub use scan::{
     ScanTimes,
 };
 pub use schema::{PARQUET_TYPE_KEY, Projection};
+pub use statistics::{ColumnStatistics, PageStatistics, Precision, Statistics};
 pub use write::{
     AtomicFile, AtomicFiles, BloomFilter, ChosenEncoding, Codec, ColumnOptions, ColumnSummary, MergedBatches,
     PageVersion, ParquetWriter, Profile, SortOptions, SortedBatches, Sorter, SortingColumn, SortingWriter,

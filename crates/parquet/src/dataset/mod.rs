@@ -6,6 +6,7 @@ mod cache;
 mod file;
 mod footers_read;
 mod listing;
+mod open_all;
 mod options;
 mod partition;
 mod schema;
@@ -171,6 +172,11 @@ impl Dataset {
     /// in stores as many as may have requests in flight. Calls block, so that this is a number of threads.
     pub fn concurrency(&self) -> usize {
         self.shared.concurrency
+    }
+
+    /// What `look` says of each file, or why that could not be opened; several are opened at a time.
+    pub(crate) fn of_each_file<T: Send>(&self, look: impl Fn(&ParquetFile) -> Result<T> + Sync) -> Vec<Result<T>> {
+        open_all::of_each(self.files(), self.concurrency(), look)
     }
 
     /// Starts to say which rows to find.

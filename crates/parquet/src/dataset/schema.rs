@@ -1,12 +1,11 @@
 //! The columns that the files of a dataset have in common, or all together.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
+use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, FieldRef, Fields, Schema, SchemaRef};
 
 use super::file::DatasetFile;
+use super::open_all::of_each;
 use super::partition::PartitionColumn;
 use super::union::Union;
 use crate::error::{Error, Result};
@@ -129,7 +128,8 @@ fn unite(files: &[DatasetFile], concurrency: usize) -> Result<SchemaRef> {
     let mut union = Union::default();
     // Files written alike share their schema, which is then looked at once.
     let mut last: Option<SchemaRef> = None;
-    for (file, schema) in files.iter().zip(schemas(files, concurrency)) {
+    let schemas = of_each(files, concurrency, |file| Ok(Arc::clone(file.schema())));
+    for (file, schema) in files.iter().zip(schemas) {
         let schema = schema?;
         if last.as_ref().is_none_or(|last| !Arc::ptr_eq(last, &schema)) {
             union.add(&schema).map_err(|what| Error::invalid(format!("{}: {what}", file.location())))?;
@@ -137,35 +137,6 @@ fn unite(files: &[DatasetFile], concurrency: usize) -> Result<SchemaRef> {
         }
     }
     Ok(union.finish())
-}
-
-/// The schema of each file, or why it could not be opened; several are opened at a time.
-fn schemas(files: &[DatasetFile], concurrency: usize) -> Vec<Result<SchemaRef>> {
-    let threads = thread::available_parallelism().map_or(1, usize::from).max(concurrency).min(files.len());
-    let open = |file: &DatasetFile| file.open().map(|open| Arc::clone(open.schema()));
-    if threads < 2 {
-        return files.iter().map(open).collect();
-    }
-    let next = AtomicUsize::new(0);
-    let schemas = Mutex::new(Vec::with_capacity(files.len()));
-    let work = || {
-        while let at = next.fetch_add(1, Ordering::Relaxed)
-            && let Some(file) = files.get(at)
-        {
-            let schema = open(file);
-            schemas.lock().unwrap_or_else(PoisonError::into_inner).push((at, schema));
-        }
-    };
-    thread::scope(|scope| {
-        for _ in 1..threads {
-            // A thread that cannot be had is done without.
-            let _ = thread::Builder::new().name("lath-open".into()).spawn_scoped(scope, work);
-        }
-        work();
-    });
-    let mut schemas = schemas.into_inner().unwrap_or_else(PoisonError::into_inner);
-    schemas.sort_unstable_by_key(|(at, _)| *at);
-    schemas.into_iter().map(|(_, schema)| schema).collect()
 }
 
 /// The fields that `paths` lead to, in the order of `fields`, structs cut down to what is asked for.

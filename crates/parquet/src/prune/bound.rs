@@ -10,7 +10,7 @@ use super::outcomes::Outcomes;
 
 /// A smallest or largest value, borrowed from metadata. The kinds are those of [`Value`].
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Bound<'a> {
+pub(crate) enum Bound<'a> {
     Boolean(bool),
     Int(i128),
     Wide(i256),
@@ -19,6 +19,22 @@ pub(super) enum Bound<'a> {
 }
 
 impl Bound<'_> {
+    /// The bound as a value of its own.
+    pub(crate) fn to_value(self) -> Value {
+        match self {
+            Self::Boolean(value) => Value::Boolean(value),
+            Self::Int(value) => Value::Int(value),
+            Self::Wide(value) => Value::Wide(value),
+            Self::Float(value) => Value::Float(value),
+            Self::Bytes(value) => Value::Bytes(value.to_vec().into()),
+        }
+    }
+
+    /// Whether it stands for a zero of either sign.
+    pub(crate) fn is_float_zero(&self) -> bool {
+        matches!(self, Self::Float(value) if *value == 0.0)
+    }
+
     /// How the bound stands to a value; `None` if they are of two kinds.
     fn order(&self, value: &Value) -> Option<Ordering> {
         Some(match (self, value) {
@@ -45,9 +61,9 @@ impl Bound<'_> {
 
 /// Values lie between two bounds, both included; without a bound they may be of any size on that side.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct Interval<'a> {
-    pub(super) lower: Option<Bound<'a>>,
-    pub(super) upper: Option<Bound<'a>>,
+pub(crate) struct Interval<'a> {
+    pub(crate) lower: Option<Bound<'a>>,
+    pub(crate) upper: Option<Bound<'a>>,
 }
 
 impl<'a> Interval<'a> {

@@ -28,7 +28,7 @@ use super::domain::Domain;
 
 /// Reads the bounds of one column.
 #[derive(Debug, Clone)]
-pub(super) struct BoundReader {
+pub(crate) struct BoundReader {
     kind: Kind,
     is_total: bool,
     /// The order is that of the deprecated fields too.
@@ -63,7 +63,7 @@ enum Kind {
 
 impl BoundReader {
     /// For a column of the file that is read as `data_type`; `None` if its statistics say nothing of values.
-    pub(super) fn new(column: &ColumnDescriptor, data_type: &DataType, order: ColumnOrder) -> Option<Self> {
+    pub(crate) fn new(column: &ColumnDescriptor, data_type: &DataType, order: ColumnOrder) -> Option<Self> {
         let data_type = value_type(data_type);
         let sort_order =
             TypeOrder::sort_order_for_type(column.logical_type_ref(), column.converted_type(), column.physical_type());
@@ -112,12 +112,12 @@ impl BoundReader {
         Some(Self { kind, is_total, is_signed, is_unsaid: order == ColumnOrder::Undefined })
     }
 
-    pub(super) fn is_float(&self) -> bool {
+    pub(crate) fn is_float(&self) -> bool {
         matches!(self.kind, Kind::Float | Kind::Half)
     }
 
     /// What the values of a chunk can be, nulls left out.
-    pub(super) fn of_statistics<'a>(&self, column: &ColumnDescriptor, statistics: &Statistics<'a>) -> Read<'a> {
+    pub(crate) fn of_statistics<'a>(&self, column: &ColumnDescriptor, statistics: &Statistics<'a>) -> Read<'a> {
         let is_legacy = self.is_unsaid || statistics.is_deprecated;
         if is_legacy && (!self.is_signed || self.is_total) {
             return Read::UNKNOWN;
@@ -217,16 +217,16 @@ impl BoundReader {
 
 /// Where values lie, NaNs and nulls left out; `None` if there are none but those.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Read<'a> {
+pub(crate) struct Read<'a> {
     pub(super) values: Option<Interval<'a>>,
 }
 
 impl<'a> Read<'a> {
-    pub(super) const UNKNOWN: Self = Self { values: Some(Interval { lower: None, upper: None }) };
+    pub(crate) const UNKNOWN: Self = Self { values: Some(Interval { lower: None, upper: None }) };
 
     /// The domain of `value_count` values, nulls counted, by what else is known of them. Counts that cannot be give
     /// [`Domain::ANY`].
-    pub(super) fn domain(
+    pub(crate) fn domain(
         self,
         is_float: bool,
         value_count: u64,

@@ -8,13 +8,13 @@ use super::outcomes::Outcomes;
 
 /// Whether there are values of a kind.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Domain<'a> {
+pub(crate) struct Domain<'a> {
     /// Where the values lie, NaNs left out; `None` if there are none.
-    pub(super) values: Option<Interval<'a>>,
+    pub(crate) values: Option<Interval<'a>>,
     /// Whether there may be NaNs.
-    pub(super) nans: bool,
+    pub(crate) nans: bool,
     /// Whether there may be nulls.
-    pub(super) nulls: bool,
+    pub(crate) nulls: bool,
 }
 
 impl Domain<'_> {

@@ -44,9 +44,13 @@ use lath_predicate::{BoundPredicate, Test};
 
 pub use self::bloom::FilterMemory;
 pub(crate) use self::bloom::{FilterStore, Making, sample as sample_of_filter};
+pub(crate) use self::bound::Bound;
+pub(crate) use self::bounds::{BoundReader, Read};
 use self::column::PreparedColumn;
+pub(crate) use self::domain::Domain;
 pub(crate) use self::one_key::OneKey;
 pub use self::options::Pruning;
+pub(crate) use self::page_index::pages_of_chunk;
 pub use self::report::{PruneReport, Pruned};
 use self::stages::Stages;
 pub(crate) use self::stages::leaf_of_keys;

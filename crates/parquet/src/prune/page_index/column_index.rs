@@ -6,6 +6,13 @@ use super::super::bounds::{BoundReader, Read};
 use super::super::domain::Domain;
 use lath_format::thrift::{ThriftError, ThriftReader, WireType};
 
+/// Of a page.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Counts {
+    pub(crate) nulls: Option<u64>,
+    pub(crate) nans: Option<u64>,
+}
+
 /// A `ColumnIndex`, borrowed from its bytes; all lists have an element for each page.
 #[derive(Debug, Default)]
 pub(super) struct ColumnIndex<'a> {
@@ -43,6 +50,15 @@ impl<'a> ColumnIndex<'a> {
             }
             Ok(())
         })
+    }
+
+    /// How many of a page's values are null, and how many NaN, if the index says so of values one a row.
+    pub(super) fn counts(&self, column: &ColumnDescriptor, page: usize) -> Counts {
+        let count = |counts: &Option<Vec<i64>>| counts.as_ref().and_then(|counts| u64::try_from(counts[page]).ok());
+        Counts {
+            nulls: if column.max_def_level() == 0 { Some(0) } else { count(&self.null_counts) },
+            nans: count(&self.nan_counts),
+        }
     }
 
     /// What a page of `row_count` rows holds.

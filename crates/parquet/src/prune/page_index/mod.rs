@@ -19,8 +19,11 @@ use bytes::Bytes;
 use lath_predicate::{Test, ValueTest};
 
 use self::column_index::ColumnIndex;
+pub(crate) use self::column_index::Counts;
 use self::pieces::Pieces;
+use super::bounds::BoundReader;
 use super::column::PreparedColumn;
+use super::domain::Domain;
 use super::outcomes::{Evidence, Outcomes};
 use crate::error::Result;
 use crate::file::ParquetFile;
@@ -89,6 +92,32 @@ pub(super) struct PossibleRows {
     pub(super) pruned_pages: u64,
     /// The test with what is settled for all of `rows`, if anything is.
     pub(super) test: Option<Test>,
+}
+
+/// What `look` makes of each page of a column chunk, given its rows, counts and what its values can be; `None` if there is no index
+/// that can be used.
+pub(crate) fn pages_of_chunk<T>(
+    file: &ParquetFile,
+    row_group: usize,
+    leaf: usize,
+    bounds: Option<&BoundReader>,
+    mut look: impl FnMut(Range<u64>, Counts, &Domain<'_>) -> T,
+) -> Result<Option<Vec<T>>> {
+    let descriptor = file.metadata().schema_descr().columns().get(leaf);
+    let (Some(&row_count), Some(descriptor)) = (file.row_group_row_counts().get(row_group), descriptor) else {
+        return Ok(None);
+    };
+    let read = read(file, &[(row_group, 0, leaf)])?;
+    let Some(indexes) = read.first() else { return Ok(None) };
+    let places = PagePlaces::read(&indexes.offset_index, row_count);
+    let Some(first_rows) = places.map(PagePlaces::into_first_rows) else { return Ok(None) };
+    let Some(index) = ColumnIndex::read(&indexes.column_index, first_rows.len()) else { return Ok(None) };
+    let pages = Pages { column: 0, first_rows, index };
+    let page = |(page, rows): (usize, Range<u64>)| {
+        let domain = pages.index.domain(bounds, descriptor, page, rows.end - rows.start);
+        look(rows, pages.index.counts(descriptor, page), &domain)
+    };
+    Ok(Some(pages.rows(row_count).enumerate().map(page).collect()))
 }
 
 /// The rows of a row group for which `test` may be true.

@@ -1,0 +1,41 @@
+use lath_format::schema::PhysicalType;
+
+use super::column::Values;
+use super::{PageStatistics, Precision};
+use crate::error::{Error, Result};
+use crate::file::ParquetFile;
+use crate::prune::{BoundReader, pages_of_chunk};
+use crate::schema::NodeKind;
+
+impl ParquetFile {
+    /// What the page index says of the pages of the column or nested field at the dotted `path`, in a row group; `None` if the
+    /// file has no index of it, or none that can be used. The index is read.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a path or a row group that there is not, and [`Error::Io`] if the index cannot be read.
+    pub fn page_statistics(&self, row_group: usize, path: &str) -> Result<Option<Vec<PageStatistics>>> {
+        let (field, node) = self.node_at(path)?;
+        if row_group >= self.row_group_row_counts().len() {
+            return Err(self.locate(Error::invalid(format!("there is no row group {row_group}"))));
+        }
+        let NodeKind::Leaf(leaf) = &node.kind else { return Ok(None) };
+        let Some(descriptor) = self.metadata().schema_descr().columns().get(leaf.column) else { return Ok(None) };
+        if leaf.max_rep_level > 0 {
+            return Ok(None);
+        }
+        let data_type = field.data_type();
+        let bounds = BoundReader::new(descriptor, data_type, self.metadata().column_order(leaf.column));
+        // A column index does not say of what writers shorten whether it is a value.
+        let is_exact = !matches!(leaf.physical_type, PhysicalType::BYTE_ARRAY | PhysicalType::FIXED_LEN_BYTE_ARRAY);
+        let pages = pages_of_chunk(self, row_group, leaf.column, bounds.as_ref(), |rows, counts, domain| {
+            let values = Values::of_domain(domain, [is_exact; 2], counts.nans, data_type);
+            PageStatistics {
+                rows,
+                null_count: Precision::new(counts.nulls, true),
+                min: values.min.to_array(data_type),
+                max: values.max.to_array(data_type),
+            }
+        });
+        pages.map_err(|error| self.locate(error))
+    }
+}
