@@ -19,6 +19,7 @@ mod decode;
 mod envelope;
 mod error;
 mod file;
+mod footer_cache;
 mod huge_pages;
 #[cfg(test)]
 mod library;
@@ -26,14 +27,16 @@ mod options;
 mod page;
 mod prune;
 mod read;
+mod runtime;
 mod scan;
 mod schema;
 mod statistics;
 mod write;
 
-pub use dataset::{Alignment, Dataset, DatasetFile, DatasetOptions, FooterCache, PartitionColumn, Partitions};
+pub use dataset::{Alignment, Dataset, DatasetFile, DatasetOptions, PartitionColumn, Partitions};
 pub use error::{Error, Location, Result};
 pub use file::{ChunkRange, DecryptionKeys, OpenOptions, OtherFormat, PageIndex, ParquetFile, Plan};
+pub use footer_cache::FooterCache;
 pub use huge_pages::HugePages;
 pub use lath_format::Encoding;
 pub use lath_predicate::{
@@ -43,6 +46,7 @@ pub use lath_source::{ByteRanges, Counted, LocalFile, MappedFile, Traffic};
 pub use options::{Int96Unit, Limits, Strings};
 pub use prune::{FilterMemory, PruneReport, Pruned, Pruning};
 pub use read::{Batches, ReadBuilder};
+pub use runtime::{Runtime, RuntimeBuilder};
 pub use scan::{
     Cancel, DeleteMask, DynamicFilter, Scan, ScanBatches, ScanPlan, ScanProgress, ScanReport, ScanStream, ScanTask,
     ScanTimes,

@@ -11,6 +11,22 @@ use super::{StoreOptions, Version};
 #[derive(Debug, Clone)]
 pub struct Store(Infallible);
 
+/// Connections to stores, of which there are none.
+#[derive(Debug, Clone, Default)]
+pub struct Connections;
+
+impl Connections {
+    /// No connection.
+    pub fn new() -> Self {
+        Self
+    }
+
+    /// No connection.
+    pub fn of_process() -> Self {
+        Self
+    }
+}
+
 /// An object in the listing of a store.
 #[derive(Debug)]
 pub struct Listed {
@@ -30,7 +46,7 @@ impl Store {
     ///
     /// # Errors
     /// [`io::ErrorKind::Unsupported`].
-    pub fn from_url(_url: &str, options: &StoreOptions) -> io::Result<Self> {
+    pub fn from_url(_url: &str, options: &StoreOptions, _: &Connections) -> io::Result<Self> {
         let StoreOptions { requests_in_flight: _, retries: _, timeout: _ } = options;
         let what = "this build reads no stores; build it with the feature object-store";
         Err(io::Error::new(io::ErrorKind::Unsupported, what))

@@ -34,12 +34,12 @@ mod store_options;
 mod version;
 
 #[cfg(not(feature = "object-store"))]
-pub use absent::{Listed, ObjectFile, Store};
+pub use absent::{Connections, Listed, ObjectFile, Store};
 pub use counted::{Counted, Traffic};
 pub use local_file::LocalFile;
 pub use mapped_file::MappedFile;
 #[cfg(feature = "object-store")]
-pub use object::{Listed, ObjectFile, Store};
+pub use object::{Connections, Listed, ObjectFile, Store};
 pub use pool::{FilePool, PooledFile};
 pub use read_ahead::{Extent, ReadAhead, Wanted};
 pub use store_options::StoreOptions;

@@ -66,10 +66,15 @@ impl FilePool {
         }
     }
 
-    /// The pool of the process: three quarters of the descriptors that it may have.
-    pub fn shared() -> Arc<Self> {
+    /// The pool that everything in the process shares unless it is given another, of [`FilePool::default_size`].
+    pub fn of_process() -> Arc<Self> {
         static POOL: OnceLock<Arc<FilePool>> = OnceLock::new();
-        Arc::clone(POOL.get_or_init(|| Arc::new(Self::new(descriptor_limit() / 4 * 3))))
+        Arc::clone(POOL.get_or_init(|| Arc::new(Self::new(Self::default_size()))))
+    }
+
+    /// Three quarters of the descriptors that the process may have.
+    pub fn default_size() -> usize {
+        descriptor_limit() / 4 * 3
     }
 
     /// Takes note that the file of `slot` is open.

@@ -4,12 +4,12 @@ use std::fs;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use super::cache::FooterCache;
 use super::listing::{self, Found};
 use super::options::DatasetOptions;
 use crate::error::{Error, Result};
 use crate::file::{OpenOptions, ParquetFile};
-use lath_source::{FilePool, PooledFile, Store, Version, VersionCheck};
+use crate::footer_cache::FooterCache;
+use lath_source::{PooledFile, Store, Version, VersionCheck};
 
 /// A file of a dataset, open or not.
 #[derive(Clone)]
@@ -178,7 +178,7 @@ impl DatasetFile {
             let version = Version::from_metadata(&fs::metadata(path).map_err(failed)?);
             (open.version(version.clone()).open(path)?, version)
         } else {
-            let source = PooledFile::open(path, &FilePool::shared()).map_err(failed)?;
+            let source = PooledFile::open(path, &options.files).map_err(failed)?;
             let version = source.version().clone();
             let open = open.version(version.clone());
             let file = open.open_local_source(Arc::new(source), options.footers_read.guess_bytes())?;

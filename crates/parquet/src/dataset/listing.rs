@@ -54,7 +54,7 @@ impl Found {
         let (len, store) = match Address::parse(OsStr::new(path.unwrap_or(location)))? {
             Address::Local(_) => (None, None),
             Address::Store(url) => {
-                let store = Store::from_url(&url, &options.store);
+                let store = Store::from_url(&url, &options.store, &options.connections);
                 (None, Some(store.map_err(|error| Error::invalid(format!("{url}: {error}")))?))
             }
         };
@@ -97,7 +97,7 @@ fn expand_store(url: &str, options: &DatasetOptions, found: &mut Vec<Found>) -> 
         io::ErrorKind::InvalidInput => Error::invalid(format!("{url}: {error}")),
         _ => Error::io("find files", error).locate(|at| at.file = Some(url.into())),
     };
-    let store = Store::from_url(url, &options.store).map_err(failed)?;
+    let store = Store::from_url(url, &options.store, &options.connections).map_err(failed)?;
     let key = store.key();
     let glob_start = key.find(['*', '?', '[']);
     if store.is_web() {

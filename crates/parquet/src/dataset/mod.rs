@@ -2,7 +2,6 @@
 
 mod address;
 mod alignment;
-mod cache;
 mod file;
 mod footers_read;
 mod listing;
@@ -24,10 +23,8 @@ use self::schema::DatasetSchema;
 use crate::error::{Error, Result};
 use crate::file::ParquetFile;
 use crate::scan::Scan;
-use lath_source::FilePool;
 
 pub use alignment::Alignment;
-pub use cache::FooterCache;
 pub use file::DatasetFile;
 pub use options::DatasetOptions;
 pub use partition::{PartitionColumn, Partitions};
@@ -109,7 +106,9 @@ impl Dataset {
 
     fn new(files: Vec<DatasetFile>, partitions: Vec<PartitionColumn>, unites: bool) -> Result<Self> {
         // Before there are threads that open them, as a rule.
-        FilePool::shared().make_room(files.iter().filter(|file| file.path().is_some()).count());
+        if let Some(first) = files.first() {
+            first.options().files.make_room(files.iter().filter(|file| file.path().is_some()).count());
+        }
         let concurrency = files.iter().map(DatasetFile::concurrency).max().unwrap_or(1);
         let schema = DatasetSchema::of(&files, &partitions, unites, concurrency)?;
         Ok(Self { shared: Arc::new(Shared { files, partitions, schema, concurrency }) })

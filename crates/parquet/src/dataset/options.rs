@@ -3,10 +3,11 @@ use std::time::Duration;
 
 use arrow_schema::DataType;
 
-use super::cache::FooterCache;
 use super::footers_read::FootersRead;
 use crate::file::OpenOptions;
-use lath_source::StoreOptions;
+use crate::footer_cache::FooterCache;
+use crate::runtime::Runtime;
+use lath_source::{Connections, FilePool, StoreOptions};
 
 /// How the files of a dataset are found, opened and made one table.
 #[derive(Debug, Clone)]
@@ -16,6 +17,8 @@ pub struct DatasetOptions {
     pub(super) finds_partitions: bool,
     pub(super) partition_types: Vec<(String, DataType)>,
     pub(super) footers: FooterCache,
+    pub(super) files: Arc<FilePool>,
+    pub(super) connections: Connections,
     pub(super) revalidates: bool,
     pub(super) store: StoreOptions,
     pub(super) footers_read: FootersRead,
@@ -32,12 +35,15 @@ impl DatasetOptions {
     /// The defaults: the schema of the first file, partitions found, the footer cache of the process, local files looked at
     /// again before each use of a cached footer.
     pub fn new() -> Self {
+        let runtime = Runtime::of_process();
         Self {
             open: OpenOptions::new(),
             unites_schemas: false,
             finds_partitions: true,
             partition_types: Vec::new(),
-            footers: FooterCache::of_process(),
+            footers: runtime.footer_cache().clone(),
+            files: Arc::clone(runtime.files()),
+            connections: runtime.connections().clone(),
             revalidates: true,
             store: StoreOptions {
                 requests_in_flight: Self::DEFAULT_REQUESTS_IN_FLIGHT,
@@ -79,6 +85,16 @@ impl DatasetOptions {
     #[must_use]
     pub fn partition_type(mut self, column: impl Into<String>, data_type: DataType) -> Self {
         self.partition_types.push((column.into(), data_type));
+        self
+    }
+
+    /// Takes caches, open files and connections of `runtime`, instead of those of the process.
+    #[must_use]
+    pub fn runtime(mut self, runtime: &Runtime) -> Self {
+        self.footers = runtime.footer_cache().clone();
+        self.files = Arc::clone(runtime.files());
+        self.connections = runtime.connections().clone();
+        self.open = self.open.schemas(runtime.schemas());
         self
     }
 

@@ -6,14 +6,13 @@
 //!
 //! <https://parquet.apache.org/docs/file-format/>
 
-use std::cell::Cell;
 use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use lath_format::{DecryptionKeys, FileMetaData, Footer as FooterParts};
 
-use super::known_schemas::{self, KnownSchema, SchemaBytes};
+use super::known_schemas::{KnownSchema, KnownSchemas, SchemaBytes};
 use super::other_format::{HEAD_BYTES, OtherFormat};
 use crate::error::{Error, Result};
 use crate::options::Limits;
@@ -24,15 +23,6 @@ use lath_source::ByteRanges;
 const TAIL_BYTES: u64 = 8;
 /// Magic, footer length and magic: what a file has at the least.
 const LEAST_FILE_BYTES: u64 = 12;
-
-/// The largest buffer that a thread keeps for the next file's footer.
-const MOST_KEPT_BYTES: usize = 64 << 10;
-
-thread_local! {
-    /// What the last footer was read into. What is kept of a footer is allocated beside the buffer: where it is freed and
-    /// allocated for each of many files, its place is cut up and another one taken.
-    static BUFFER: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
-}
 
 /// A footer's bytes, and where they are.
 #[derive(Debug)]
@@ -55,7 +45,7 @@ impl Footer {
             return Err(not_whole(source, what));
         }
         let first_start = file_bytes.saturating_sub(guess_bytes.max(TAIL_BYTES));
-        let first = read_into(source, first_start..file_bytes, BUFFER.take())?;
+        let first = read(source, first_start..file_bytes)?;
         let first_len = (file_bytes - first_start) as usize;
         let tail_start = file_bytes - TAIL_BYTES;
         let at_tail = |error: Error| error.locate(|at| at.offset = Some(tail_start));
@@ -94,20 +84,14 @@ impl Footer {
         self.content.len() as u64 + TAIL_BYTES
     }
 
-    /// Leaves the memory to the next footer that the thread reads.
-    pub(super) fn recycle(self) {
-        if self.bytes.len() <= MOST_KEPT_BYTES && self.bytes.is_unique() {
-            BUFFER.set(self.bytes.into());
-        }
-    }
-
     /// Parses the footer, which is decrypted first if it has to be.
     pub(super) fn parse(
         &self,
         keys: Option<&DecryptionKeys>,
         options: &SchemaOptions,
+        schemas: &KnownSchemas,
     ) -> Result<(FileMetaData, Arc<KnownSchema>)> {
-        self.parse_unlocated(keys, options)
+        self.parse_unlocated(keys, options, schemas)
             .map_err(|error| error.locate(|at| at.offset = at.offset.or(Some(self.start))))
     }
 
@@ -115,6 +99,7 @@ impl Footer {
         &self,
         keys: Option<&DecryptionKeys>,
         options: &SchemaOptions,
+        schemas: &KnownSchemas,
     ) -> Result<(FileMetaData, Arc<KnownSchema>)> {
         // What was read around a footer is not kept with it.
         let content = Bytes::copy_from_slice(&self.bytes[self.content.clone()]);
@@ -126,14 +111,14 @@ impl Footer {
             int96_unit: options.int96_unit,
             depth: options.limits.schema_depth,
         };
-        let known = match known_schemas::find(schema_bytes) {
+        let known = match schemas.find(schema_bytes) {
             Some(known) => known,
             None => {
                 let descr = footer.parse_schema()?;
                 let converted = schema::convert(&descr, Some(&footer.key_value_metadata()), options)?;
                 let (arrow, _) = schema::refine(&converted, &descr, options, None)?;
                 let source = schema_bytes.to_source();
-                known_schemas::keep(Arc::new(KnownSchema { source, descr, converted, arrow }))
+                schemas.keep(Arc::new(KnownSchema { source, descr, converted, arrow }))
             }
         };
         let metadata = footer.with_schema(Arc::clone(&known.descr))?;
@@ -155,20 +140,10 @@ fn not_whole(source: &dyn ByteRanges, what: String) -> Error {
 
 /// Reads a range that has to come whole.
 pub(super) fn read(source: &dyn ByteRanges, range: Range<u64>) -> Result<Bytes> {
-    let expected = range.end - range.start;
-    let mut bytes = read_into(source, range, Vec::new())?;
-    bytes.truncate(expected as usize);
-    Ok(bytes)
-}
-
-/// As [`read`], into `buffer` if the source likes; what comes may be longer than the range.
-fn read_into(source: &dyn ByteRanges, range: Range<u64>, buffer: Vec<u8>) -> Result<Bytes> {
     let start = range.start;
     let expected = range.end - range.start;
-    let bytes = source
-        .read_reusing(range, buffer)
-        .map_err(|error| Error::io("read", error).locate(|at| at.offset = Some(start)))?;
-    if (bytes.len() as u64) < expected {
+    let bytes = source.read(range).map_err(|error| Error::io("read", error).locate(|at| at.offset = Some(start)))?;
+    if (bytes.len() as u64) != expected {
         return Err(short_read().locate(|at| at.offset = Some(start)));
     }
     Ok(bytes)

@@ -66,31 +66,39 @@ impl SchemaBytes<'_> {
     }
 }
 
-/// The schema made from these bytes, if it is known.
-pub(super) fn find(bytes: SchemaBytes<'_>) -> Option<Arc<KnownSchema>> {
-    let mut known = known().lock().unwrap_or_else(PoisonError::into_inner);
-    let is_it = |schema: &Arc<KnownSchema>| schema.source.as_ref().is_some_and(|source| bytes.are_of(source));
-    let at = known.iter().position(is_it)?;
-    known[..=at].rotate_right(1);
-    known.first().cloned()
+/// Schemas that were made lately, those used last first.
+#[derive(Debug, Default)]
+pub(crate) struct KnownSchemas {
+    schemas: Mutex<Vec<Arc<KnownSchema>>>,
 }
 
-/// Keeps `schema`; gives the one that is kept, which is another's if that was faster.
-pub(super) fn keep(schema: Arc<KnownSchema>) -> Arc<KnownSchema> {
-    if schema.source.is_none() {
-        return schema;
+impl KnownSchemas {
+    /// Those of files that are opened without a runtime.
+    pub(crate) fn of_process() -> Arc<Self> {
+        static SCHEMAS: OnceLock<Arc<KnownSchemas>> = OnceLock::new();
+        Arc::clone(SCHEMAS.get_or_init(Arc::default))
     }
-    let mut known = known().lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(same) = known.iter().find(|other| other.source == schema.source) {
-        return Arc::clone(same);
-    }
-    known.truncate(MOST_SCHEMAS - 1);
-    known.insert(0, Arc::clone(&schema));
-    schema
-}
 
-/// Those used last come first.
-fn known() -> &'static Mutex<Vec<Arc<KnownSchema>>> {
-    static KNOWN: OnceLock<Mutex<Vec<Arc<KnownSchema>>>> = OnceLock::new();
-    KNOWN.get_or_init(Mutex::default)
+    /// The schema made from these bytes, if it is known.
+    pub(super) fn find(&self, bytes: SchemaBytes<'_>) -> Option<Arc<KnownSchema>> {
+        let mut known = self.schemas.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_it = |schema: &Arc<KnownSchema>| schema.source.as_ref().is_some_and(|source| bytes.are_of(source));
+        let at = known.iter().position(is_it)?;
+        known[..=at].rotate_right(1);
+        known.first().cloned()
+    }
+
+    /// Keeps `schema`; gives the one that is kept, which is another's if that was faster.
+    pub(super) fn keep(&self, schema: Arc<KnownSchema>) -> Arc<KnownSchema> {
+        if schema.source.is_none() {
+            return schema;
+        }
+        let mut known = self.schemas.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(same) = known.iter().find(|other| other.source == schema.source) {
+            return Arc::clone(same);
+        }
+        known.truncate(MOST_SCHEMAS - 1);
+        known.insert(0, Arc::clone(&schema));
+        schema
+    }
 }

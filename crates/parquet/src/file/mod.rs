@@ -34,7 +34,7 @@ use crate::schema::{self, Node, Projection, SchemaOptions};
 use lath_source::{ByteRanges, Counted, Traffic, Version};
 
 pub(crate) use chunk_key_values::ChunkKeyValues;
-pub(crate) use known_schemas::KnownSchema;
+pub(crate) use known_schemas::{KnownSchema, KnownSchemas};
 pub use lath_format::DecryptionKeys;
 pub(crate) use options::LOCAL_FOOTER_GUESS_BYTES;
 pub use options::OpenOptions;
@@ -91,9 +91,9 @@ impl ParquetFile {
 
     fn new(source: Arc<dyn ByteRanges>, options: OpenOptions) -> Result<Self> {
         let footer = Footer::read(&*source, options.footer_guess_bytes, &options.limits)?;
-        let (metadata, schema) = footer.parse(options.decryption.as_ref(), &options.schema_options())?;
+        let (metadata, schema) =
+            footer.parse(options.decryption.as_ref(), &options.schema_options(), &options.schemas)?;
         let footer_bytes = footer.len();
-        footer.recycle();
         let shared = Arc::new(Shared {
             metadata: Arc::new(metadata),
             footer_bytes,

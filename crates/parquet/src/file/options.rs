@@ -9,6 +9,7 @@ use bytes::Bytes;
 use lath_format::DecryptionKeys;
 
 use super::ParquetFile;
+use super::known_schemas::KnownSchemas;
 use crate::error::{Error, Result};
 use crate::options::{Int96Unit, Limits};
 use crate::schema::SchemaOptions;
@@ -37,6 +38,7 @@ pub struct OpenOptions {
     memory_map: bool,
     /// The state of the file that is opened, where it is known.
     pub(super) version: Option<Version>,
+    pub(super) schemas: Arc<KnownSchemas>,
 }
 
 /// What is read first of a source: most footers are within it, and asking again may cost a request.
@@ -58,6 +60,7 @@ impl OpenOptions {
             footer_guess_bytes: FOOTER_GUESS_BYTES,
             memory_map: false,
             version: None,
+            schemas: KnownSchemas::of_process(),
         }
     }
 
@@ -141,6 +144,12 @@ impl OpenOptions {
     pub(crate) fn open_store_source(mut self, source: Arc<dyn ByteRanges>) -> Result<ParquetFile> {
         self.footer_guess_bytes = STORE_TAIL_BYTES;
         self.from_source(source)
+    }
+
+    /// Sets where schemas are kept that several files have.
+    pub(crate) fn schemas(mut self, schemas: &Arc<KnownSchemas>) -> Self {
+        self.schemas = Arc::clone(schemas);
+        self
     }
 
     /// Sets the state that the file is opened in.

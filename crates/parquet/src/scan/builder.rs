@@ -22,6 +22,7 @@ use crate::file::ParquetFile;
 use crate::options::Strings;
 use crate::prune::Pruning;
 use crate::read::ReadBuilder;
+use crate::runtime::Runtime;
 
 /// Says which rows to find, and what of them to read.
 ///
@@ -53,6 +54,7 @@ pub struct Scan {
     limit: u64,
     batch_size: usize,
     threads: usize,
+    runtime: Option<Runtime>,
     strings: Strings,
     verify_crc: bool,
     unordered: bool,
@@ -123,6 +125,7 @@ impl Scan {
             limit: u64::MAX,
             batch_size: ReadBuilder::DEFAULT_BATCH_SIZE,
             threads: 1,
+            runtime: None,
             strings: Strings::default(),
             verify_crc: true,
             unordered: false,
@@ -242,6 +245,14 @@ impl Scan {
         self
     }
 
+    /// Works with the memory of `runtime`, on as many threads as it says and started as it says, instead of on one thread with the
+    /// runtime of the process. Files are opened with what [`DatasetOptions::runtime`](crate::DatasetOptions::runtime) says.
+    pub fn runtime(mut self, runtime: &Runtime) -> Self {
+        self.threads = runtime.threads();
+        self.runtime = Some(runtime.clone());
+        self
+    }
+
     /// The form of string and binary columns.
     pub fn strings(mut self, strings: Strings) -> Self {
         self.strings = strings;
@@ -351,6 +362,7 @@ impl Scan {
             by_column: self.by_column,
             memory_limit: self.memory_limit,
             filter: self.filter,
+            runtime: self.runtime.unwrap_or_else(Runtime::of_process),
             cancel: self.cancel,
             target,
             counters: Arc::new(Counters::new(files)),

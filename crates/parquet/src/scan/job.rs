@@ -11,6 +11,7 @@ use super::target::Target;
 use super::task::ScanTask;
 use super::work::Planned;
 use crate::error::{Error, Result};
+use crate::runtime::Runtime;
 
 /// Everything that is settled before a scan starts.
 #[derive(Debug)]
@@ -23,6 +24,7 @@ pub(super) struct Job {
     pub(super) by_column: bool,
     pub(super) memory_limit: usize,
     pub(super) filter: Option<DynamicFilter>,
+    pub(super) runtime: Runtime,
     pub(super) cancel: Cancel,
     pub(super) target: Arc<Target>,
     pub(super) counters: Arc<Counters>,

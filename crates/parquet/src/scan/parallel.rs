@@ -11,7 +11,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
-use std::thread;
 use std::time::Duration;
 
 use arrow_array::RecordBatch;
@@ -119,7 +118,7 @@ impl Parallel {
             let shared = Arc::clone(&scan.shared);
             shared.lock().workers += 1;
             let worker = Arc::clone(&scan.shared);
-            let spawned = thread::Builder::new().name("lath-scan".into()).spawn(move || work(&worker));
+            let spawned = worker.job.runtime.clone().spawn("lath-scan", move || work(&worker));
             if let Err(error) = spawned {
                 shared.lock().workers -= 1;
                 // A thread that cannot be had is done without, unless there is none at all.
@@ -167,6 +166,7 @@ impl Drop for Parallel {
     fn drop(&mut self) {
         self.shared.stop.store(true, Ordering::Relaxed);
         let mut state = self.shared.lock();
+        self.shared.job.runtime.memory().give_back(state.waiting_bytes);
         *state = State { workers: state.workers, idle: state.idle, ..State::default() };
         state.next_file = self.shared.job.unit_count();
         drop(state);
@@ -233,7 +233,9 @@ impl Shared {
     fn take(&self, state: &mut State) -> Poll<Result<Option<RecordBatch>>> {
         loop {
             if let Some(batch) = state.loose.pop_front() {
-                state.waiting_bytes = state.waiting_bytes.saturating_sub(size_of_batch(&batch));
+                let bytes = size_of_batch(&batch);
+                state.waiting_bytes -= bytes;
+                self.job.runtime.memory().give_back(bytes);
                 self.call(state);
                 return Poll::Ready(Ok(Some(batch)));
             }
@@ -249,6 +251,7 @@ impl Shared {
             };
             if let Some((batch, bytes)) = row_group.batches.pop_front() {
                 state.waiting_bytes -= bytes;
+                self.job.runtime.memory().give_back(bytes);
                 self.call(state);
                 return Poll::Ready(Ok(Some(batch)));
             }
@@ -344,7 +347,12 @@ impl Shared {
                 return false;
             }
             let is_next = state.is_next(file, row_group, self.job.unordered);
-            if is_next || state.waiting_bytes.saturating_add(bytes) <= self.job.memory_limit {
+            let memory = self.job.runtime.memory();
+            if is_next {
+                memory.take(bytes);
+                break;
+            }
+            if state.waiting_bytes.saturating_add(bytes) <= self.job.memory_limit && memory.try_take(bytes) {
                 break;
             }
             state = self.wait(state);
@@ -352,7 +360,10 @@ impl Shared {
         if self.job.unordered {
             state.loose.push_back(batch);
         } else {
-            let Some(row_group) = state.row_group(file, row_group) else { return false };
+            let Some(row_group) = state.row_group(file, row_group) else {
+                self.job.runtime.memory().give_back(bytes);
+                return false;
+            };
             row_group.batches.push_back((batch, bytes));
         }
         state.waiting_bytes += bytes;

@@ -11,6 +11,7 @@ mod property;
 mod pruning;
 mod reading;
 mod registry;
+mod runtime;
 mod scan;
 mod search;
 mod tasks;

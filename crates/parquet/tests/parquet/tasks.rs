@@ -17,7 +17,8 @@ use arrow_ipc::writer::StreamWriter;
 use arrow_select::concat::concat_batches;
 use arrow_select::filter::filter_record_batch;
 use lath_parquet::{
-    Dataset, DatasetOptions, DeleteMask, DynamicFilter, ParquetFile, Predicate, Scan, ScanPlan, ScanTask, Strings,
+    Dataset, DatasetOptions, DeleteMask, DynamicFilter, ParquetFile, Predicate, Runtime, Scan, ScanPlan, ScanTask,
+    Strings,
 };
 use lath_testkit::Seeded;
 use lath_testkit::random::{FileShape, RandomFile};
@@ -32,7 +33,7 @@ fn json(task: &ScanTask) -> String {
 }
 
 fn run(task: &ScanTask) -> RecordBatch {
-    collect(task.execute().unwrap()).unwrap_or_else(|error| panic!("{task:?}: {error}"))
+    collect(task.execute(&Runtime::of_process()).unwrap()).unwrap_or_else(|error| panic!("{task:?}: {error}"))
 }
 
 /// A scan of files in partitions, and the plan of it.
@@ -205,10 +206,12 @@ fn a_file_that_has_changed_is_an_error_of_its_task() {
     let written = json(&plan.tasks()[3]);
     fs::write(folder.path().join("numbered.parquet"), numbered_bytes(20_001)).unwrap();
     let task: ScanTask = serde_json::from_str(&written).unwrap();
-    let error = task.execute().and_then(collect).unwrap_err().to_string();
+    let error = task.execute(&Runtime::of_process()).and_then(collect).unwrap_err().to_string();
     assert!(error.contains("has changed since"), "{error}");
     fs::remove_file(folder.path().join("numbered.parquet")).unwrap();
-    assert!(serde_json::from_str::<ScanTask>(&written).unwrap().execute().and_then(collect).is_err());
+    assert!(
+        serde_json::from_str::<ScanTask>(&written).unwrap().execute(&Runtime::of_process()).and_then(collect).is_err()
+    );
 }
 
 #[test]
@@ -251,7 +254,7 @@ fn what_is_no_task_is_refused() {
         ("/file/version/local/len", 7.into()),
     ] {
         let task = with(path, value.clone()).unwrap();
-        assert!(task.execute().and_then(collect).is_err(), "{path} {value}");
+        assert!(task.execute(&Runtime::of_process()).and_then(collect).is_err(), "{path} {value}");
     }
     let mut unknown = good.clone();
     unknown["scan"]["limit"] = 3.into();

@@ -12,7 +12,8 @@ use object_store::{Error, GetOptions, GetRange, ObjectMeta, ObjectStore};
 use tokio::sync::Semaphore;
 
 use super::failure;
-use super::runtime::wait;
+use super::runtime::RequestThreads;
+use crate::StoreOptions;
 
 /// A store, and how requests are made of it.
 #[derive(Debug)]
@@ -22,13 +23,20 @@ pub(super) struct Client {
     base: Arc<str>,
     in_flight: Arc<Semaphore>,
     retries: usize,
+    threads: Arc<RequestThreads>,
 }
 
 type Answer = Result<(Bytes, ObjectMeta), Error>;
 
 impl Client {
-    pub(super) fn new(store: Arc<dyn ObjectStore>, base: Arc<str>, in_flight: usize, retries: usize) -> Self {
-        Self { store, base, in_flight: Arc::new(Semaphore::new(in_flight.max(1))), retries }
+    pub(super) fn new(
+        store: Arc<dyn ObjectStore>,
+        base: Arc<str>,
+        options: &StoreOptions,
+        threads: &Arc<RequestThreads>,
+    ) -> Self {
+        let in_flight = Arc::new(Semaphore::new(options.requests_in_flight.max(1)));
+        Self { store, base, in_flight, retries: options.retries, threads: Arc::clone(threads) }
     }
 
     pub(super) fn url(&self, path: &Path) -> String {
@@ -38,7 +46,7 @@ impl Client {
     /// The bytes of `range`, all of them, and what the store says of the object.
     pub(super) fn get(self: &Arc<Self>, path: &Path, range: GetRange) -> io::Result<(Bytes, ObjectMeta)> {
         let (client, object) = (Arc::clone(self), path.clone());
-        wait(async move { client.fetch(&object, range).await })?.map_err(|error| self.explain(path, error))
+        self.threads.wait(async move { client.fetch(&object, range).await })?.map_err(|error| self.explain(path, error))
     }
 
     /// The bytes of each of `ranges`, asked for at the same time.
@@ -58,7 +66,7 @@ impl Client {
             let fetches = ranges.into_iter().map(|range| client.fetch(&object, GetRange::Bounded(range)));
             futures_util::future::try_join_all(fetches).await
         };
-        wait(work)?.map_err(|error| self.explain(path, error))
+        self.threads.wait(work)?.map_err(|error| self.explain(path, error))
     }
 
     /// What the store says of the object at `path`.
@@ -69,7 +77,7 @@ impl Client {
             let options = GetOptions { head: true, ..GetOptions::default() };
             client.store.get_opts(&object, options).await.map(|answer| answer.meta)
         };
-        wait(work)?.map_err(|error| self.explain(path, error))
+        self.threads.wait(work)?.map_err(|error| self.explain(path, error))
     }
 
     /// The objects whose path is below `prefix`.
@@ -84,7 +92,7 @@ impl Client {
             }
             Ok(found)
         };
-        wait(work)?.map_err(|error| self.explain(&prefix, error))
+        self.threads.wait(work)?.map_err(|error| self.explain(&prefix, error))
     }
 
     /// One answer. Errors before it begins are tried again by the store; those of a body that ends early are tried again here.

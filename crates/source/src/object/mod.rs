@@ -1,8 +1,9 @@
 //! Objects of stores, by way of the `object_store` crate: S3, Google Cloud Storage, Azure, HTTP.
 //!
-//! Calls block; requests run on a small runtime of the process, so that callers may be on any thread, a runtime's included.
+//! Calls block; requests run on a small runtime of their own, so that callers may be on any thread, a runtime's included.
 
 mod client;
+mod connections;
 mod failure;
 mod runtime;
 mod store;
@@ -19,6 +20,7 @@ use object_store::{GetRange, ObjectMeta};
 use self::client::Client;
 use super::{ByteRanges, STORE_TAIL_BYTES as TAIL_BYTES, Version, check_range};
 
+pub use connections::Connections;
 pub use store::{Listed, Store};
 
 /// Ranges that are at most so far apart are read by one request, however short they are. Requests for the ranges of one read are

@@ -1,5 +1,6 @@
-//! The runtime that requests run on.
+//! The threads that requests run on.
 
+use std::fmt;
 use std::future::Future;
 use std::io;
 use std::sync::{Mutex, PoisonError, mpsc};
@@ -9,22 +10,45 @@ use tokio::runtime::{Builder, Handle, Runtime};
 /// Threads of the runtime: requests wait far more than they compute.
 const THREADS: usize = 2;
 
-/// Runs `work` and waits for what it gives. It runs on the runtime's threads, so that the caller may be on another runtime's.
-pub(super) fn wait<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> io::Result<T> {
-    let (sender, receiver) = mpsc::sync_channel(1);
-    handle()?.spawn(async move {
-        // Whoever waited has gone if this fails.
-        let _ = sender.send(work.await);
-    });
-    receiver.recv().map_err(|_| io::Error::other("the thread that made the request has ended"))
+/// Threads that are started when the first request is made.
+#[derive(Default)]
+pub(super) struct RequestThreads {
+    runtime: Mutex<Option<Runtime>>,
 }
 
-fn handle() -> io::Result<Handle> {
-    static RUNTIME: Mutex<Option<Runtime>> = Mutex::new(None);
-    let mut runtime = RUNTIME.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(runtime) = &*runtime {
-        return Ok(runtime.handle().clone());
+impl RequestThreads {
+    /// Runs `work` and waits for what it gives. It runs on threads of its own, so that the caller may be on a runtime's.
+    pub(super) fn wait<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> io::Result<T> {
+        let (sender, receiver) = mpsc::sync_channel(1);
+        self.handle()?.spawn(async move {
+            // Whoever waited has gone if this fails.
+            let _ = sender.send(work.await);
+        });
+        receiver.recv().map_err(|_| io::Error::other("the thread that made the request has ended"))
     }
-    let built = Builder::new_multi_thread().worker_threads(THREADS).thread_name("lath-io").enable_all().build()?;
-    Ok(runtime.insert(built).handle().clone())
+
+    fn handle(&self) -> io::Result<Handle> {
+        let mut runtime = self.runtime.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(runtime) = &*runtime {
+            return Ok(runtime.handle().clone());
+        }
+        let built = Builder::new_multi_thread().worker_threads(THREADS).thread_name("lath-io").enable_all().build()?;
+        Ok(runtime.insert(built).handle().clone())
+    }
+}
+
+/// Whoever drops the last handle may be on a thread of another runtime, where nothing may be waited for.
+impl Drop for RequestThreads {
+    fn drop(&mut self) {
+        let runtime = self.runtime.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if let Some(runtime) = runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+impl fmt::Debug for RequestThreads {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RequestThreads").finish_non_exhaustive()
+    }
 }

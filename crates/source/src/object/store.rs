@@ -1,8 +1,7 @@
 //! Which store a URL is of, how it is reached, and what it has.
 
-use std::collections::HashMap;
 use std::io;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
@@ -13,7 +12,7 @@ use object_store::path::Path;
 use object_store::{BackoffConfig, ClientOptions, ObjectStore, RetryConfig};
 
 use super::client::Client;
-use super::{ObjectFile, version};
+use super::{Connections, ObjectFile, version};
 use crate::{StoreOptions, Version};
 
 /// The address of an object in a store, and the connections of that store.
@@ -37,13 +36,13 @@ pub struct Listed {
 }
 
 impl Store {
-    /// Finds the store of `url`. Stores are kept with their connections and credentials as long as the environment variables
-    /// that configure them do not change.
+    /// Finds the store of `url`. It is kept among `connections`, with its credentials, as long as the environment variables that
+    /// configure it do not change.
     ///
     /// # Errors
     /// [`io::ErrorKind::InvalidInput`] if the URL has no host or bucket, has a query, or if the store's configuration does not
     /// hold.
-    pub fn from_url(url: &str, options: &StoreOptions) -> io::Result<Self> {
+    pub fn from_url(url: &str, options: &StoreOptions, connections: &Connections) -> io::Result<Self> {
         let invalid = |what: &str| io::Error::new(io::ErrorKind::InvalidInput, what);
         let (scheme, rest) = url.split_once("://").ok_or_else(|| invalid("not a URL"))?;
         let scheme = scheme.to_ascii_lowercase();
@@ -55,21 +54,12 @@ impl Store {
         if is_web && key.contains(['?', '#']) {
             return Err(invalid("URLs with a query are not supported"));
         }
-        type Key = (String, StoreOptions, Vec<(String, String)>);
-        static CLIENTS: OnceLock<Mutex<HashMap<Key, Arc<Client>>>> = OnceLock::new();
         let base = format!("{scheme}://{authority}");
         let kept = (base.clone(), options.clone(), variables(&scheme));
-        let mut clients = CLIENTS.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
-        let client = match clients.get(&kept) {
-            Some(client) => Arc::clone(client),
-            None => {
-                let store = build(&scheme, authority, options).map_err(|error| invalid(&error.to_string()))?;
-                let client = Client::new(store, base.into(), options.requests_in_flight, options.retries);
-                let client = Arc::new(client);
-                clients.insert(kept, Arc::clone(&client));
-                client
-            }
-        };
+        let client = connections.client(kept, |threads| {
+            let store = build(&scheme, authority, options).map_err(|error| invalid(&error.to_string()))?;
+            Ok(Client::new(store, base.into(), options, threads))
+        })?;
         Ok(Self { client, key: key.to_owned(), is_web })
     }
 

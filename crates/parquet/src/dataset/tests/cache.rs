@@ -5,8 +5,9 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 
 use super::{directory, int64, options, write};
-use crate::dataset::{Dataset, DatasetOptions, FooterCache};
+use crate::dataset::{Dataset, DatasetOptions};
 use crate::file::{DecryptionKeys, OpenOptions};
+use crate::footer_cache::FooterCache;
 use crate::write::BloomFilter;
 use crate::{ColumnOptions, ParquetWriter, WriteOptions};
 

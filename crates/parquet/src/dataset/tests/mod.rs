@@ -15,9 +15,10 @@ use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use parquet::arrow::ArrowWriter;
 use tempfile::TempDir;
 
-use super::{Dataset, DatasetOptions, FooterCache};
+use super::{Dataset, DatasetOptions};
 use crate::Strings;
 use crate::error::Result;
+use crate::footer_cache::FooterCache;
 
 /// A directory for a test, and its path.
 fn directory() -> (TempDir, PathBuf) {

@@ -6,8 +6,9 @@ use std::path::Path;
 use arrow_array::RecordBatch;
 
 use super::{directory, int64, write};
-use crate::dataset::{Dataset, DatasetOptions, FooterCache};
+use crate::dataset::{Dataset, DatasetOptions};
 use crate::error::Result;
+use crate::footer_cache::FooterCache;
 use crate::write::BloomFilter;
 use crate::{ColumnOptions, ParquetWriter, ScanReport, WriteOptions};
 

@@ -21,6 +21,7 @@ use crate::dataset::DatasetOptions;
 use crate::error::{Error, Result};
 use crate::file::ParquetFile;
 use crate::prune::{PruneReport, Pruning, prune};
+use crate::runtime::Runtime;
 
 pub use plan::ScanPlan;
 
@@ -33,13 +34,13 @@ pub use plan::ScanPlan;
 ///
 /// ```no_run
 /// # fn main() -> lath_parquet::Result<()> {
-/// use lath_parquet::{Dataset, DatasetOptions};
+/// use lath_parquet::{Dataset, DatasetOptions, Runtime};
 ///
 /// let orders = Dataset::open(["orders/"], DatasetOptions::new())?;
 /// let plan = orders.scan().filter("total > 100")?.select(["id"]).plan()?;
 /// for task in plan.tasks() {
 ///     println!("at most {} rows of {}", task.row_count(), task.location());
-///     for batch in task.execute()? {
+///     for batch in task.execute(&Runtime::of_process())? {
 ///         println!("{} rows", batch?.num_rows());
 ///     }
 /// }
@@ -171,12 +172,20 @@ impl ScanTask {
         parts
     }
 
-    /// Reads the rows, on the thread that asks for them.
+    /// Reads the rows, on the thread that asks for them. A task that was read from its written form opens its file with the caches and
+    /// connections of `runtime`.
     ///
     /// # Errors
     /// As [`Scan::build`](super::Scan::build).
-    pub fn execute(&self) -> Result<ScanBatches> {
-        Scan::of_tasks([self.clone()])?.build()
+    pub fn execute(&self, runtime: &Runtime) -> Result<ScanBatches> {
+        let task = match self.open {
+            Some(_) => self.clone(),
+            None => {
+                let options = self.planner.dataset.files()[self.file].options().clone();
+                self.open_with(&options.runtime(runtime))?
+            }
+        };
+        Scan::of_tasks([task])?.runtime(runtime).threads(1).build()
     }
 
     /// The same task, its file opened with `options` (keys, limits, caches, access to stores), which are the defaults where a task

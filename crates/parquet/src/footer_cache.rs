@@ -1,3 +1,5 @@
+//! Footers kept for whoever opens the same file next.
+
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -86,7 +88,7 @@ impl FooterCache {
     }
 
     /// Where the filters of files are kept whose footers are.
-    pub(super) fn filters(&self) -> &Arc<FilterMemory> {
+    pub(crate) fn filters(&self) -> &Arc<FilterMemory> {
         &self.shared.filters
     }
 
@@ -116,7 +118,7 @@ impl FooterCache {
     }
 
     /// The file at `location`, and the state that it was read in.
-    pub(super) fn get(&self, location: &str) -> Option<(ParquetFile, Version)> {
+    pub(crate) fn get(&self, location: &str) -> Option<(ParquetFile, Version)> {
         let state = self.read();
         let entry = state.entries.get(location)?;
         entry.used.store(self.tick(), Ordering::Relaxed);
@@ -132,7 +134,7 @@ impl FooterCache {
     /// What `judge` says of the files kept for these locations, with the states that they were read in. It is asked of all of
     /// them at once, with the cache locked against changes: a handle for each would have threads write to counters that they
     /// share, and wait for each in turn.
-    pub(super) fn judge<T>(
+    pub(crate) fn judge<T>(
         &self,
         locations: &[Option<&str>],
         judge: impl FnOnce(&[Option<&ParquetFile>]) -> Vec<Option<T>>,
@@ -172,7 +174,7 @@ impl FooterCache {
     }
 
     /// Keeps the footer of `file`, in place of an earlier one.
-    pub(super) fn insert(&self, location: &Arc<str>, version: Version, file: ParquetFile) {
+    pub(crate) fn insert(&self, location: &Arc<str>, version: Version, file: ParquetFile) {
         let bytes = bytes_of(location, &file);
         if bytes > self.shared.budget_bytes {
             return;
@@ -189,7 +191,7 @@ impl FooterCache {
     }
 
     /// Forgets the footer of the file at `location`.
-    pub(super) fn remove(&self, location: &str) {
+    pub(crate) fn remove(&self, location: &str) {
         let mut state = self.lock();
         let removed = state.entries.remove(location);
         state.bytes -= removed.as_ref().map_or(0, |entry| entry.bytes);

@@ -1,0 +1,200 @@
+//! What scans and datasets share.
+
+mod memory;
+
+use std::fmt;
+use std::io;
+use std::sync::{Arc, OnceLock};
+use std::thread;
+
+use lath_source::{Connections, FilePool};
+
+use crate::file::KnownSchemas;
+use crate::footer_cache::FooterCache;
+pub(crate) use memory::MemoryBudget;
+
+/// Starts work on a thread: that it is given a name, and what to do there.
+type Spawn = dyn Fn(String, Box<dyn FnOnce() + Send>) -> io::Result<()> + Send + Sync;
+
+/// What scans and datasets share: threads, a budget of memory, caches, open files and connections. Clones are handles of the same
+/// one.
+///
+/// A program needs none of its own: [`Runtime::of_process`] is the one that everything uses which is given no other. One of its own
+/// bounds what a part of the program takes, and gives it back when it is dropped.
+///
+/// ```
+/// use lath_parquet::{DatasetOptions, Runtime};
+///
+/// let runtime = Runtime::builder().threads(4).memory_bytes(64 << 20).open_files(100).build();
+/// let options = DatasetOptions::new().runtime(&runtime);
+/// assert_eq!(runtime.memory_in_use(), 0);
+/// ```
+#[derive(Clone)]
+pub struct Runtime {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    threads: usize,
+    memory: Arc<MemoryBudget>,
+    footers: FooterCache,
+    files: Arc<FilePool>,
+    schemas: Arc<KnownSchemas>,
+    connections: Connections,
+    spawn: Option<Box<Spawn>>,
+}
+
+/// Says what a [`Runtime`] has.
+#[must_use = "nothing is made before `build`"]
+pub struct RuntimeBuilder {
+    threads: usize,
+    memory_bytes: usize,
+    cache_bytes: usize,
+    open_files: usize,
+    spawn: Option<Box<Spawn>>,
+}
+
+impl Runtime {
+    /// Starts to say what a runtime has, with the defaults: a thread for each core that the process may use, no bound on memory beside
+    /// that of each scan, [`FooterCache::DEFAULT_BUDGET_BYTES`] of caches, three quarters of the file descriptors that the process may
+    /// have, threads of its own.
+    pub fn builder() -> RuntimeBuilder {
+        RuntimeBuilder {
+            threads: thread::available_parallelism().map_or(1, usize::from),
+            memory_bytes: usize::MAX,
+            cache_bytes: FooterCache::DEFAULT_BUDGET_BYTES,
+            open_files: FilePool::default_size(),
+            spawn: None,
+        }
+    }
+
+    /// The runtime of whatever is given no other.
+    pub fn of_process() -> Self {
+        static RUNTIME: OnceLock<Runtime> = OnceLock::new();
+        let make = || {
+            Self::of(
+                Self::builder(),
+                FooterCache::of_process(),
+                FilePool::of_process(),
+                KnownSchemas::of_process(),
+                Connections::of_process(),
+            )
+        };
+        RUNTIME.get_or_init(make).clone()
+    }
+
+    fn of(
+        builder: RuntimeBuilder,
+        footers: FooterCache,
+        files: Arc<FilePool>,
+        schemas: Arc<KnownSchemas>,
+        connections: Connections,
+    ) -> Self {
+        let RuntimeBuilder { threads, memory_bytes, spawn, .. } = builder;
+        let memory = Arc::new(MemoryBudget::new(memory_bytes));
+        Self { shared: Arc::new(Shared { threads, memory, footers, files, schemas, connections, spawn }) }
+    }
+
+    /// How many threads a scan has unless it says another number.
+    pub fn threads(&self) -> usize {
+        self.shared.threads
+    }
+
+    /// Bytes of batches that scans have decoded and nobody has taken yet.
+    pub fn memory_in_use(&self) -> usize {
+        self.shared.memory.used()
+    }
+
+    /// The footers and Bloom filters that are kept.
+    pub fn footer_cache(&self) -> &FooterCache {
+        &self.shared.footers
+    }
+
+    pub(crate) fn memory(&self) -> &Arc<MemoryBudget> {
+        &self.shared.memory
+    }
+
+    pub(crate) fn files(&self) -> &Arc<FilePool> {
+        &self.shared.files
+    }
+
+    pub(crate) fn schemas(&self) -> &Arc<KnownSchemas> {
+        &self.shared.schemas
+    }
+
+    pub(crate) fn connections(&self) -> &Connections {
+        &self.shared.connections
+    }
+
+    /// Starts `work` on a thread called `name`.
+    pub(crate) fn spawn(&self, name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
+        match &self.shared.spawn {
+            Some(spawn) => spawn(name.to_owned(), Box::new(work)),
+            None => thread::Builder::new().name(name.to_owned()).spawn(work).map(|_| ()),
+        }
+    }
+}
+
+impl RuntimeBuilder {
+    /// Sets how many threads a scan has unless it says another number: at least one.
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = threads.max(1);
+        self
+    }
+
+    /// Bounds the bytes of batches that all scans together have decoded before they are asked for. The batch that a scan is asked
+    /// for next is always made, so that none waits for another.
+    pub fn memory_bytes(mut self, bytes: usize) -> Self {
+        self.memory_bytes = bytes;
+        self
+    }
+
+    /// Sets the budget of the cache of footers and Bloom filters.
+    pub fn cache_bytes(mut self, bytes: usize) -> Self {
+        self.cache_bytes = bytes;
+        self
+    }
+
+    /// Sets how many files may be open at the same time: at least one.
+    pub fn open_files(mut self, files: usize) -> Self {
+        self.open_files = files;
+        self
+    }
+
+    /// Has scans start their threads by `spawn`, which is given a name and the work, instead of starting them themselves. The work blocks,
+    /// and may take as long as the scan. With Tokio: `move |_, work| { handle.spawn_blocking(work); Ok(()) }`.
+    pub fn spawn_with(
+        mut self,
+        spawn: impl Fn(String, Box<dyn FnOnce() + Send>) -> io::Result<()> + Send + Sync + 'static,
+    ) -> Self {
+        self.spawn = Some(Box::new(spawn));
+        self
+    }
+
+    /// Makes the runtime.
+    pub fn build(self) -> Runtime {
+        let (footers, files) = (FooterCache::new(self.cache_bytes), Arc::new(FilePool::new(self.open_files)));
+        Runtime::of(self, footers, files, Arc::default(), Connections::new())
+    }
+}
+
+impl fmt::Debug for Runtime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Runtime")
+            .field("threads", &self.shared.threads)
+            .field("memory", &self.shared.memory)
+            .field("footers", &self.shared.footers)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for RuntimeBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RuntimeBuilder")
+            .field("threads", &self.threads)
+            .field("memory_bytes", &self.memory_bytes)
+            .field("cache_bytes", &self.cache_bytes)
+            .field("open_files", &self.open_files)
+            .finish_non_exhaustive()
+    }
+}

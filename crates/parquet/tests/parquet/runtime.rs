@@ -1,0 +1,87 @@
+//! What scans share is bounded together, and belongs to the runtime that they are given.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::{fs, thread};
+
+use arrow_array::RecordBatch;
+use lath_parquet::{Dataset, DatasetOptions, Runtime};
+
+use crate::scan::{collect, numbered_bytes};
+
+fn dataset(folder: &std::path::Path, runtime: &Runtime) -> Dataset {
+    for file in 0..4 {
+        fs::write(folder.join(format!("{file}.parquet")), numbered_bytes(20_000)).unwrap();
+    }
+    Dataset::open([folder], DatasetOptions::new().runtime(runtime)).unwrap()
+}
+
+#[test]
+fn scans_share_the_memory_of_their_runtime_and_none_waits_for_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let runtime = Runtime::builder().threads(2).memory_bytes(300_000).build();
+    let dataset = dataset(folder.path(), &runtime);
+    let expected = collect(dataset.scan().build().unwrap()).unwrap();
+    // Two scans whose batches are taken in turns, with room for a few batches.
+    let scan = || dataset.scan().runtime(&runtime).batch_size(500).build().unwrap();
+    let (mut one, mut other) = (scan(), scan());
+    let (mut rows, mut most) = (0, 0);
+    loop {
+        let batches: Vec<RecordBatch> = [one.next(), other.next()].into_iter().flatten().map(Result::unwrap).collect();
+        if batches.is_empty() {
+            break;
+        }
+        rows += batches.iter().map(RecordBatch::num_rows).sum::<usize>();
+        most = most.max(runtime.memory_in_use());
+    }
+    assert_eq!(rows, 2 * expected.num_rows());
+    // The batch that is asked for next is made whatever is in use: one for each scan.
+    let bytes_of_batch = expected.slice(0, 500).get_array_memory_size() / expected.num_rows() * 500;
+    assert!(most > 0 && most <= 300_000 + 2 * bytes_of_batch.max(200_000), "{most}");
+    assert_eq!(runtime.memory_in_use(), 0);
+    // What was decoded for a scan that is dropped is given back.
+    let mut dropped = scan();
+    dropped.next().unwrap().unwrap();
+    drop(dropped);
+    for _ in 0..1000 {
+        if runtime.memory_in_use() == 0 {
+            return;
+        }
+        thread::sleep(std::time::Duration::from_millis(10));
+    }
+    panic!("{} bytes are never given back", runtime.memory_in_use());
+}
+
+#[test]
+fn threads_are_started_as_the_runtime_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let started = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&started);
+    let spawn = move |name: String, work: Box<dyn FnOnce() + Send>| {
+        counter.fetch_add(1, Ordering::Relaxed);
+        thread::Builder::new().name(name).spawn(work).map(|_| ())
+    };
+    let runtime = Runtime::builder().threads(3).spawn_with(spawn).build();
+    let dataset = dataset(folder.path(), &runtime);
+    assert_eq!(
+        dataset.scan().runtime(&runtime).build().unwrap().map(|batch| batch.unwrap().num_rows()).sum::<usize>(),
+        80_000
+    );
+    assert_eq!(started.load(Ordering::Relaxed), 3);
+    let refused = Runtime::builder().threads(2).spawn_with(|_, _| Err(std::io::Error::other("no threads"))).build();
+    let error = collect(dataset.scan().runtime(&refused).build().unwrap()).unwrap_err().to_string();
+    assert!(error.contains("no threads"), "{error}");
+}
+
+#[test]
+fn a_runtime_has_caches_of_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let (one, other) = (Runtime::builder().build(), Runtime::builder().build());
+    let dataset = dataset(folder.path(), &one);
+    dataset.scan().count().unwrap();
+    assert_eq!((one.footer_cache().len(), other.footer_cache().len()), (4, 0));
+    let task = &dataset.scan().plan().unwrap().tasks()[0].clone();
+    let written: lath_parquet::ScanTask = serde_json::from_str(&serde_json::to_string(task).unwrap()).unwrap();
+    assert_eq!(collect(written.execute(&other).unwrap()).unwrap().num_rows(), 1000);
+    assert_eq!(other.footer_cache().len(), 1);
+}

@@ -1,0 +1,57 @@
+use std::collections::HashMap;
+use std::fmt;
+use std::io;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use super::client::Client;
+use super::runtime::RequestThreads;
+use crate::StoreOptions;
+
+/// Connections to stores, and the threads that requests run on. Clones are handles of the same ones.
+#[derive(Clone, Default)]
+pub struct Connections {
+    shared: Arc<Shared>,
+}
+
+/// What a client was made for: where, how, and the environment variables that configure it.
+pub(super) type ClientKey = (String, StoreOptions, Vec<(String, String)>);
+
+#[derive(Default)]
+struct Shared {
+    threads: Arc<RequestThreads>,
+    clients: Mutex<HashMap<ClientKey, Arc<Client>>>,
+}
+
+impl Connections {
+    /// No connection yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The connections that everything in the process shares unless it is given others.
+    pub fn of_process() -> Self {
+        static CONNECTIONS: OnceLock<Connections> = OnceLock::new();
+        CONNECTIONS.get_or_init(Self::new).clone()
+    }
+
+    /// The client for `key`, made by `make` if there is none.
+    pub(super) fn client(
+        &self,
+        key: ClientKey,
+        make: impl FnOnce(&Arc<RequestThreads>) -> io::Result<Client>,
+    ) -> io::Result<Arc<Client>> {
+        let mut clients = self.shared.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(client) = clients.get(&key) {
+            return Ok(Arc::clone(client));
+        }
+        let client = Arc::new(make(&self.shared.threads)?);
+        clients.insert(key, Arc::clone(&client));
+        Ok(client)
+    }
+}
+
+impl fmt::Debug for Connections {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connections").finish_non_exhaustive()
+    }
+}
