@@ -33,7 +33,7 @@ mod schema;
 mod statistics;
 mod write;
 
-pub use dataset::{Alignment, Dataset, DatasetFile, DatasetOptions, PartitionColumn, Partitions};
+pub use dataset::{Alignment, Dataset, DatasetFile, DatasetOptions, FileSource, PartitionColumn, Partitions};
 pub use error::{Error, Location, Result};
 pub use file::{ChunkRange, DecryptionKeys, OpenOptions, OtherFormat, PageIndex, ParquetFile, Plan};
 pub use footer_cache::FooterCache;
@@ -48,8 +48,8 @@ pub use prune::{FilterMemory, PruneReport, Pruned, Pruning};
 pub use read::{Batches, ReadBuilder};
 pub use runtime::{Runtime, RuntimeBuilder};
 pub use scan::{
-    Cancel, DeleteMask, DynamicFilter, Scan, ScanBatches, ScanPlan, ScanProgress, ScanReport, ScanStream, ScanTask,
-    ScanTimes,
+    Cancel, DeleteMask, DynamicFilter, Need, PlanStep, Scan, ScanBatches, ScanPlan, ScanPlanner, ScanProgress,
+    ScanReport, ScanStream, ScanTask, ScanTimes,
 };
 pub use schema::{PARQUET_TYPE_KEY, Projection};
 pub use statistics::{ColumnStatistics, PageStatistics, Precision, Statistics};

@@ -9,7 +9,21 @@ use super::options::DatasetOptions;
 use crate::error::{Error, Result};
 use crate::file::{OpenOptions, ParquetFile};
 use crate::footer_cache::FooterCache;
-use lath_source::{PooledFile, Store, Version, VersionCheck};
+use lath_source::{ByteRanges, PooledFile, Store, Version, VersionCheck};
+
+/// The bytes of a file, and the state that they are in.
+#[derive(Debug, Clone)]
+pub struct FileSource {
+    pub(crate) bytes: Arc<dyn ByteRanges>,
+    pub(crate) version: Option<Version>,
+}
+
+impl FileSource {
+    /// The bytes.
+    pub fn bytes(&self) -> &Arc<dyn ByteRanges> {
+        &self.bytes
+    }
+}
 
 /// A file of a dataset, open or not.
 #[derive(Clone)]
@@ -123,6 +137,35 @@ impl DatasetFile {
         match &self.store {
             Some(store) => self.open_in_store(store),
             None => self.open_local(self.odd_path.as_deref().unwrap_or(Path::new(&*self.location))),
+        }
+    }
+
+    /// The file's bytes and the state that they are in, without a footer being read.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if the file cannot be opened.
+    pub fn source(&self) -> Result<FileSource> {
+        if let Some(file) = &self.opened {
+            return Ok(FileSource { bytes: Arc::clone(file.source()), version: file.version().cloned() });
+        }
+        let failed = |error| Error::io("open", error).locate(|at| at.file = Some(Arc::clone(&self.location)));
+        if let Some(store) = &self.store {
+            let (source, version) = store.open(self.version.get()).map_err(failed)?;
+            return Ok(FileSource { bytes: Arc::new(source), version: Some(version) });
+        }
+        let path = self.odd_path.as_deref().unwrap_or(Path::new(&*self.location));
+        let source = PooledFile::open(path, &self.options.files).map_err(failed)?;
+        let version = source.version().clone();
+        Ok(FileSource { bytes: Arc::new(source), version: Some(version) })
+    }
+
+    /// Opens the file whose bytes are `source`, past the cache.
+    pub(crate) fn open_source(&self, source: Arc<dyn ByteRanges>, version: Option<Version>) -> Result<ParquetFile> {
+        let open = self.options.open_options_for(&self.location);
+        let open = version.into_iter().fold(open, OpenOptions::version);
+        match self.store {
+            Some(_) => open.open_store_source(source),
+            None => open.open_local_source(source, self.options.footers_read.guess_bytes()),
         }
     }
 

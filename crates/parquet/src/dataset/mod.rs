@@ -25,7 +25,7 @@ use crate::file::ParquetFile;
 use crate::scan::Scan;
 
 pub use alignment::Alignment;
-pub use file::DatasetFile;
+pub use file::{DatasetFile, FileSource};
 pub use options::DatasetOptions;
 pub use partition::{PartitionColumn, Partitions};
 pub(crate) use schema::is_at_or_below;

@@ -13,6 +13,7 @@ use super::deletes::DeleteMask;
 use super::dynamic::DynamicFilter;
 use super::job::{Job, Work};
 use super::planner::{Planner, Plans};
+use super::steps::ScanPlanner;
 use super::stream::ScanStream;
 use super::target::{Target, VirtualColumns};
 use super::task::{How, ScanPlan, ScanTask};
@@ -313,6 +314,14 @@ impl Scan {
     pub fn plan(self) -> Result<ScanPlan> {
         let threads = self.threads;
         ScanPlan::of_job(self.job()?, threads)
+    }
+
+    /// As [`Scan::plan`], by a planner that does no I/O: it says which bytes it needs.
+    ///
+    /// # Errors
+    /// As [`Scan::build`], and [`Error::Invalid`] for a scan of tasks.
+    pub fn into_planner(self) -> Result<ScanPlanner> {
+        ScanPlanner::new(self.job()?)
     }
 
     /// As [`Scan::build`], as a stream. Files are opened and rows decoded by threads of the scan's own, of which there is at

@@ -8,6 +8,7 @@
 //! | `builder` | What can be asked? |
 //! | `job`, `work` | What is settled before a scan starts, and what is there to do in a row group? |
 //! | `planner` | Which row groups and rows of a file are to be looked at, also by what becomes known later? |
+//! | `steps` | How is a scan planned by whoever reads the bytes? |
 //! | `task` | How is that written down, for another process to do? |
 //! | `dynamic`, `deletes` | Which rows are ruled out while a scan runs, and which are not there any more? |
 //! | `file_plan`, `target` | Which columns are read of files of one schema, and how do they become those of the result? |
@@ -39,6 +40,7 @@ mod report;
 mod row_group;
 mod search;
 mod serial;
+mod steps;
 mod stream;
 mod target;
 mod task;
@@ -52,5 +54,6 @@ pub use cancel::Cancel;
 pub use deletes::DeleteMask;
 pub use dynamic::DynamicFilter;
 pub use report::{ScanProgress, ScanReport, ScanTimes};
+pub use steps::{Need, PlanStep, ScanPlanner};
 pub use stream::ScanStream;
 pub use task::{ScanPlan, ScanTask};

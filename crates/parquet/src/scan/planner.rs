@@ -184,24 +184,45 @@ impl Planner {
 
     fn plan_file(self: &Arc<Self>, index: usize, counters: &Counters, planning: &mut Planning) -> Result<Vec<Planned>> {
         self.cancel.check()?;
-        if !self.is_wanted(index) {
-            return Ok(Vec::new());
-        }
-        let entry = &self.dataset.files()[index];
-        if !self.may_be_in_partition(entry.partition())? {
-            planning.add_pruned_file();
+        if !self.may_have_rows(index, planning)? {
             return Ok(Vec::new());
         }
         let start = Instant::now();
-        let opened = entry.open();
+        let opened = self.dataset.files()[index].open();
         planning.open += start.elapsed();
-        let file = opened?.counted(&counters.traffic);
-        let planned = self.plan_open(index, &file, planning).map_err(|error| file.locate(error))?;
+        self.plan_open(index, &opened?.counted(&counters.traffic), planning)
+    }
+
+    /// Whether rows of a file are wanted, as far as that is known before it is open.
+    pub(super) fn may_have_rows(&self, index: usize, planning: &mut Planning) -> Result<bool> {
+        if !self.is_wanted(index) {
+            return Ok(false);
+        }
+        let may_have = self.may_be_in_partition(self.dataset.files()[index].partition())?;
+        if !may_have {
+            planning.add_pruned_file();
+        }
+        Ok(may_have)
+    }
+
+    /// What there is to do in a file that is open as `file`.
+    pub(super) fn plan_open(
+        self: &Arc<Self>,
+        index: usize,
+        file: &ParquetFile,
+        planning: &mut Planning,
+    ) -> Result<Vec<Planned>> {
+        let planned = self.plan_row_groups(index, file, planning).map_err(|error| file.locate(error))?;
         planning.add_file(planned.len(), planned.iter().map(Planned::row_count).sum());
         Ok(planned)
     }
 
-    fn plan_open(self: &Arc<Self>, index: usize, file: &ParquetFile, planning: &mut Planning) -> Result<Vec<Planned>> {
+    fn plan_row_groups(
+        self: &Arc<Self>,
+        index: usize,
+        file: &ParquetFile,
+        planning: &mut Planning,
+    ) -> Result<Vec<Planned>> {
         let entry = &self.dataset.files()[index];
         let row_ranges = self.row_ranges(index);
         let plan = self.plan_of(entry, file)?;

@@ -17,8 +17,8 @@ use arrow_ipc::writer::StreamWriter;
 use arrow_select::concat::concat_batches;
 use arrow_select::filter::filter_record_batch;
 use lath_parquet::{
-    Dataset, DatasetOptions, DeleteMask, DynamicFilter, ParquetFile, Predicate, Runtime, Scan, ScanPlan, ScanTask,
-    Strings,
+    Dataset, DatasetOptions, DeleteMask, DynamicFilter, Need, ParquetFile, PlanStep, Predicate, Runtime, Scan,
+    ScanPlan, ScanTask, Strings,
 };
 use lath_testkit::Seeded;
 use lath_testkit::random::{FileShape, RandomFile};
@@ -417,4 +417,92 @@ fn a_subset_of_a_dataset_keeps_partitions_and_schema() {
     assert_eq!(rows.column(1).as_primitive::<Int64Type>(), &numbers);
     assert_eq!(subset.scan().filter("part = 'b'").unwrap().count().unwrap(), 0);
     assert!(dataset.subset([3]).unwrap_err().to_string().contains("no file 3"));
+}
+
+/// The tasks of a scan whose planner is given what it needs in any order, some of it late and some with more around it.
+fn planned_in_steps(random: &mut fastrand::Rng, scan: Scan) -> Vec<ScanTask> {
+    let mut planner = scan.into_planner().unwrap();
+    let dataset = planner.dataset().clone();
+    let mut tasks = Vec::new();
+    loop {
+        match planner.step().unwrap() {
+            PlanStep::Done => break,
+            PlanStep::Ready(ready) => tasks.extend(ready),
+            PlanStep::Needs(mut needs) => {
+                random.shuffle(&mut needs);
+                needs.truncate(random.usize(1..=needs.len()));
+                for need in needs {
+                    match need {
+                        Need::Source { file } => {
+                            planner.give_source(file, dataset.files()[file].source().unwrap()).unwrap();
+                            assert!(planner.give_source(file, dataset.files()[file].source().unwrap()).is_err());
+                        }
+                        Need::Ranges { file, mut ranges } => {
+                            random.shuffle(&mut ranges);
+                            let source = dataset.files()[file].source().unwrap();
+                            for range in ranges {
+                                let more = random.u64(..3);
+                                let range =
+                                    range.start.saturating_sub(more)..source.bytes().len().min(range.end + more);
+                                planner
+                                    .give_bytes(file, range.start, source.bytes().read(range.clone()).unwrap())
+                                    .unwrap();
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+    tasks.sort_by_key(ScanTask::file_index);
+    tasks
+}
+
+#[test]
+fn a_planner_that_is_given_its_bytes_plans_what_one_plans_that_reads() {
+    let mut random = Seeded::new("a_planner_that_is_given_its_bytes_plans_what_one_plans_that_reads");
+    let folder = tempfile::tempdir().unwrap();
+    let mut checked = 0;
+    for case in 0..cases().div_ceil(4) {
+        let seed = random.u64(..);
+        let mut random = fastrand::Rng::with_seed(seed);
+        for Case { scan, whole, context } in random_cases(&mut random, &folder.path().join(case.to_string()), 6) {
+            let context = || format!("{context}\nin case {case} with seed {seed:#x}");
+            let read: Vec<String> = scan.clone().plan().unwrap().tasks().iter().map(json).collect();
+            let tasks = planned_in_steps(&mut random, scan);
+            assert_eq!(tasks.iter().map(json).collect::<Vec<_>>(), read, "{}", context());
+            let rows: Vec<RecordBatch> = tasks.iter().map(run).collect();
+            assert_eq!(concat_batches(&whole.schema(), &rows).unwrap(), whole, "{}", context());
+            checked += 1;
+        }
+    }
+    assert!(checked > cases() / 4, "{checked}");
+}
+
+#[test]
+fn a_planner_refuses_what_it_did_not_ask_for_and_reports_damage() {
+    let folder = tempfile::tempdir().unwrap();
+    let dataset = numbered(folder.path());
+    let mut planner = dataset.scan().into_planner().unwrap();
+    assert!(
+        planner.give_bytes(0, 0, vec![0].into()).is_err()
+            && planner.give_source(1, dataset.files()[0].source().unwrap()).is_err()
+    );
+    assert!(matches!(planner.step().unwrap(), PlanStep::Needs(needs) if needs == [Need::Source { file: 0 }]));
+    planner.give_source(0, dataset.files()[0].source().unwrap()).unwrap();
+    assert!(planner.give_bytes(0, u64::MAX, vec![0].into()).is_err());
+    let error = loop {
+        match planner.step() {
+            Ok(PlanStep::Needs(needs)) => {
+                let [Need::Ranges { file: 0, ranges }] = needs.as_slice() else { panic!("{needs:?}") };
+                for range in ranges {
+                    let bytes = vec![7; (range.end - range.start) as usize];
+                    planner.give_bytes(0, range.start, bytes.into()).unwrap();
+                }
+            }
+            Ok(other) => panic!("{other:?} of no Parquet file"),
+            Err(error) => break error.to_string(),
+        }
+    };
+    assert!(error.contains("Parquet"), "{error}");
 }

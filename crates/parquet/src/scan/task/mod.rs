@@ -75,7 +75,7 @@ pub(super) struct How {
 
 impl ScanTask {
     /// The task that planning has found in `file`.
-    fn new(planned: Planned, file: ParquetFile, how: How) -> Self {
+    pub(super) fn new(planned: Planned, file: ParquetFile, how: How) -> Self {
         let row_count = planned.kept_row_count();
         let mut task = Self {
             planner: Arc::clone(&planned.planner),

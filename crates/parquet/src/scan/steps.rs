@@ -1,0 +1,327 @@
+//! Planning step by step, by whoever reads the bytes.
+//!
+//! What plans a file is written as if its bytes were there. Here it runs over those that are, and stops where others are asked
+//! for; when they have come, it runs again. A file takes a few rounds: its footer, then Bloom filters, dictionaries and page
+//! indexes, each for all row groups at once. What was learnt of the footer and of filters is kept between rounds.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arrow_schema::SchemaRef;
+use bytes::Bytes;
+use lath_source::ByteRanges;
+
+use super::counters::{Counters, Planning};
+use super::job::{Job, Work};
+use super::planner::Planner;
+use super::report::ScanReport;
+use super::task::{How, ScanTask};
+use crate::dataset::{Dataset, FileSource};
+use crate::error::{Error, Result};
+use crate::file::ParquetFile;
+
+/// Plans a scan without doing any I/O: it says what it needs, and takes it from whoever reads it, in whatever way.
+///
+/// ```no_run
+/// # fn main() -> lath_parquet::Result<()> {
+/// use lath_parquet::{Dataset, DatasetOptions, Need, PlanStep};
+///
+/// let orders = Dataset::open(["orders/"], DatasetOptions::new())?;
+/// let mut planner = orders.scan().filter("id = 4711")?.into_planner()?;
+/// loop {
+///     match planner.step()? {
+///         PlanStep::Needs(needs) => {
+///             for need in needs {
+///                 match need {
+///                     Need::Source { file } => planner.give_source(file, orders.files()[file].source()?)?,
+///                     Need::Ranges { file, ranges } => {
+///                         for range in ranges {
+///                             // From anywhere: here, from the file itself.
+///                             let bytes = orders.files()[file].source()?.bytes().read(range.clone()).expect("it can be read");
+///                             planner.give_bytes(file, range.start, bytes)?;
+///                         }
+///                     }
+///                 }
+///             }
+///         }
+///         PlanStep::Ready(tasks) => println!("{} tasks more", tasks.len()),
+///         PlanStep::Done => break,
+///     }
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct ScanPlanner {
+    planner: Arc<Planner>,
+    how: How,
+    schema: SchemaRef,
+    counters: Arc<Counters>,
+    next_file: usize,
+    /// Files that have been asked about.
+    files: BTreeMap<usize, Progress>,
+}
+
+/// What a planner says.
+#[derive(Debug)]
+pub enum PlanStep {
+    /// Before it goes on with some files, it needs these. Of other files there may be tasks before all of them have come.
+    Needs(Vec<Need>),
+    /// These are tasks. Those of one file come together, files in any order.
+    Ready(Vec<ScanTask>),
+    /// There are no more.
+    Done,
+}
+
+/// Something that a planner needs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Need {
+    /// A source of the bytes of a file, by its place among [`Dataset::files`]: it is kept for the tasks, and asked for nothing but its
+    /// length while planning.
+    Source {
+        /// The file.
+        file: usize,
+    },
+    /// Bytes of a file.
+    Ranges {
+        /// The file.
+        file: usize,
+        /// Offsets within it.
+        ranges: Vec<Range<u64>>,
+    },
+}
+
+/// How far planning a file has come.
+#[derive(Debug)]
+enum Progress {
+    NeedsSource,
+    /// Its bytes are given.
+    Reading {
+        source: FileSource,
+        given: Arc<Given>,
+        /// Once the footer is there.
+        open: Option<ParquetFile>,
+    },
+}
+
+/// Most files that are planned at the same time.
+const MOST_FILES_AT_ONCE: usize = 256;
+
+impl ScanPlanner {
+    pub(super) fn new(job: Job) -> Result<Self> {
+        let Work::Files(planner) = job.work else {
+            return Err(Error::invalid("tasks have been planned already"));
+        };
+        Ok(Self {
+            planner,
+            how: How { batch_size: job.batch_size, verify_crc: job.verify_crc },
+            schema: Arc::clone(&job.target.schema),
+            counters: job.counters,
+            next_file: 0,
+            files: BTreeMap::new(),
+        })
+    }
+
+    /// The schema of the batches of all tasks.
+    pub fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// The files that are planned.
+    pub fn dataset(&self) -> &Dataset {
+        &self.planner.dataset
+    }
+
+    /// What planning has done so far.
+    pub fn report(&self) -> ScanReport {
+        self.counters.report()
+    }
+
+    /// Goes on as far as the bytes go that were given.
+    ///
+    /// # Errors
+    /// As [`Scan::plan`](super::Scan::plan), but for those of reading.
+    pub fn step(&mut self) -> Result<PlanStep> {
+        self.planner.cancel.check()?;
+        let (mut needs, mut ready) = (Vec::new(), Vec::new());
+        let mut planning = Planning::default();
+        while self.next_file < self.planner.file_count() && self.files.len() < MOST_FILES_AT_ONCE {
+            if self.planner.may_have_rows(self.next_file, &mut planning)? {
+                self.files.insert(self.next_file, Progress::NeedsSource);
+            }
+            self.next_file += 1;
+        }
+        self.counters.add_planning(&planning);
+        let mut done = Vec::new();
+        for (&file, progress) in &mut self.files {
+            match progress {
+                Progress::NeedsSource => needs.push(Need::Source { file }),
+                Progress::Reading { source, given, open } => {
+                    let missing = given.missing();
+                    if !missing.is_empty() {
+                        needs.push(Need::Ranges { file, ranges: missing });
+                        continue;
+                    }
+                    match plan(&self.planner, file, source, given, open, self.how, &self.counters) {
+                        Ok(tasks) => {
+                            ready.extend(tasks);
+                            done.push(file);
+                        }
+                        Err(error) => match given.missing() {
+                            missing if missing.is_empty() => return Err(error),
+                            ranges => needs.push(Need::Ranges { file, ranges }),
+                        },
+                    }
+                }
+            }
+        }
+        let is_further = !done.is_empty();
+        done.iter().for_each(|file| drop(self.files.remove(file)));
+        Ok(match (ready.is_empty(), needs.is_empty()) {
+            (false, _) => PlanStep::Ready(ready),
+            (true, false) => PlanStep::Needs(needs),
+            // Nothing is left of these files; there may be others.
+            (true, true) if is_further || self.next_file < self.planner.file_count() => return self.step(),
+            (true, true) => PlanStep::Done,
+        })
+    }
+
+    /// Gives the source of a file that [`Need::Source`] asked for: [`DatasetFile::source`](crate::DatasetFile::source) has it.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a file that was not asked for.
+    pub fn give_source(&mut self, file: usize, source: FileSource) -> Result<()> {
+        match self.files.get_mut(&file) {
+            Some(progress @ Progress::NeedsSource) => {
+                let given = Arc::new(Given::new(&*source.bytes));
+                *progress = Progress::Reading { source, given, open: None };
+                Ok(())
+            }
+            _ => Err(Error::invalid(format!("the source of file {file} was not asked for"))),
+        }
+    }
+
+    /// Gives bytes of a file from the offset `start` on: one of the ranges that were asked for, or more around it.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a file of which nothing was asked for, and for bytes past its end.
+    pub fn give_bytes(&mut self, file: usize, start: u64, bytes: Bytes) -> Result<()> {
+        match self.files.get_mut(&file) {
+            Some(Progress::Reading { given, .. }) => given.give(start, bytes),
+            _ => Err(Error::invalid(format!("no bytes of file {file} were asked for"))),
+        }
+    }
+}
+
+/// The tasks of a file, if all bytes are there that it takes to know them.
+fn plan(
+    planner: &Arc<Planner>,
+    index: usize,
+    source: &FileSource,
+    given: &Arc<Given>,
+    open: &mut Option<ParquetFile>,
+    how: How,
+    counters: &Counters,
+) -> Result<Vec<ScanTask>> {
+    let entry = &planner.dataset.files()[index];
+    let file = match open {
+        Some(file) => file,
+        none => {
+            let bytes = Arc::clone(given) as Arc<dyn ByteRanges>;
+            none.insert(entry.open_source(bytes, source.version.clone())?)
+        }
+    };
+    let mut planning = Planning::default();
+    let planned = planner.plan_open(index, &file.counted(&counters.traffic), &mut planning)?;
+    counters.add_planning(&planning);
+    let file = file.over(Arc::clone(&source.bytes));
+    Ok(planned.into_iter().map(|planned| ScanTask::new(planned, file.clone(), how)).collect())
+}
+
+/// The bytes of a file that were given. What else is asked for is noted, and an error.
+#[derive(Debug)]
+struct Given {
+    len: u64,
+    request_cost_bytes: u64,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// By where they start.
+    pieces: BTreeMap<u64, Bytes>,
+    missing: Vec<Range<u64>>,
+}
+
+impl State {
+    fn find(&self, range: &Range<u64>) -> Option<Bytes> {
+        let (start, piece) = self.pieces.range(..=range.start).next_back()?;
+        // Both are within a piece, which is in memory.
+        let (from, to) = ((range.start - start) as usize, usize::try_from(range.end - start).ok()?);
+        (to <= piece.len()).then(|| piece.slice(from..to))
+    }
+}
+
+impl Given {
+    fn new(source: &dyn ByteRanges) -> Self {
+        Self { len: source.len(), request_cost_bytes: source.request_cost_bytes(), state: Mutex::default() }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What was asked for and has not come.
+    fn missing(&self) -> Vec<Range<u64>> {
+        self.lock().missing.clone()
+    }
+
+    fn give(&self, start: u64, bytes: Bytes) -> Result<()> {
+        if start.checked_add(bytes.len() as u64).is_none_or(|end| end > self.len) {
+            let (len, bytes) = (self.len, bytes.len());
+            return Err(Error::invalid(format!("{bytes} bytes from {start} on, of a file of {len} bytes")));
+        }
+        let mut state = self.lock();
+        // Where several start, the longest has them all.
+        if state.pieces.get(&start).is_none_or(|piece| piece.len() < bytes.len()) {
+            state.pieces.insert(start, bytes);
+        }
+        let missing = std::mem::take(&mut state.missing);
+        let missing = missing.into_iter().filter(|range| state.find(range).is_none()).collect();
+        state.missing = missing;
+        Ok(())
+    }
+}
+
+impl ByteRanges for Given {
+    fn len(&self) -> u64 {
+        self.len
+    }
+
+    fn read(&self, range: Range<u64>) -> io::Result<Bytes> {
+        let read = self.read_many(std::slice::from_ref(&range))?;
+        read.into_iter().next().ok_or_else(|| io::Error::from(io::ErrorKind::UnexpectedEof))
+    }
+
+    fn read_many(&self, ranges: &[Range<u64>]) -> io::Result<Vec<Bytes>> {
+        if ranges.iter().any(|range| range.start > range.end || range.end > self.len) {
+            return Err(io::Error::from(io::ErrorKind::UnexpectedEof));
+        }
+        let mut state = self.lock();
+        let found: Vec<Option<Bytes>> =
+            ranges.iter().map(|range| if range.is_empty() { Some(Bytes::new()) } else { state.find(range) }).collect();
+        let missing = ranges.iter().zip(&found).filter(|(_, found)| found.is_none()).map(|(range, _)| range.clone());
+        let missing: Vec<Range<u64>> = missing.collect();
+        if missing.is_empty() {
+            return Ok(found.into_iter().flatten().collect());
+        }
+        state.missing.extend(missing);
+        Err(io::Error::from(io::ErrorKind::WouldBlock))
+    }
+
+    fn request_cost_bytes(&self) -> u64 {
+        self.request_cost_bytes
+    }
+}
