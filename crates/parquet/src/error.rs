@@ -8,7 +8,7 @@ use arrow_schema::ArrowError;
 use lath_kernels::KernelError;
 use lath_predicate::Error as PredicateError;
 
-use crate::file::OtherFormat;
+use crate::other_format::OtherFormat;
 
 /// A result whose error is [`enum@Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;

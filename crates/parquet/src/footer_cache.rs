@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use crate::file::ParquetFile;
-use crate::prune::FilterMemory;
+use crate::filters::FilterMemory;
 use lath_source::Version;
 
 /// Footers that have been read and parsed, kept within a budget of memory for whoever opens the same file next.

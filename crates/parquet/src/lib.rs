@@ -19,11 +19,13 @@ mod decode;
 mod envelope;
 mod error;
 mod file;
+mod filters;
 mod footer_cache;
 mod huge_pages;
 #[cfg(test)]
 mod library;
 mod options;
+mod other_format;
 mod page;
 mod prune;
 mod read;
@@ -35,7 +37,8 @@ mod write;
 
 pub use dataset::{Alignment, Dataset, DatasetFile, DatasetOptions, FileSource, PartitionColumn, Partitions};
 pub use error::{Error, Location, Result};
-pub use file::{ChunkRange, DecryptionKeys, OpenOptions, OtherFormat, PageIndex, ParquetFile, Plan};
+pub use file::{ChunkRange, DecryptionKeys, OpenOptions, PageIndex, ParquetFile, Plan};
+pub use filters::FilterMemory;
 pub use footer_cache::FooterCache;
 pub use huge_pages::HugePages;
 pub use lath_format::Encoding;
@@ -44,7 +47,8 @@ pub use lath_predicate::{
 };
 pub use lath_source::{ByteRanges, Counted, LocalFile, MappedFile, Traffic};
 pub use options::{Int96Unit, Limits, Strings};
-pub use prune::{FilterMemory, PruneReport, Pruned, Pruning};
+pub use other_format::OtherFormat;
+pub use prune::{PruneReport, Pruned, Pruning};
 pub use read::{Batches, ReadBuilder};
 pub use runtime::{Runtime, RuntimeBuilder};
 pub use scan::{

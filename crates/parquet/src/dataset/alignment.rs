@@ -10,8 +10,8 @@ use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 use arrow_select::take::take;
 
+use super::lists::list_element;
 use super::partition::PartitionColumn;
-use super::schema::list_element;
 use crate::error::{Error, Result};
 
 /// How the columns of a file become those that are asked for: order, layout, wider types, nulls for what the file lacks, and

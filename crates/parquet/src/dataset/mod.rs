@@ -5,6 +5,7 @@ mod alignment;
 mod file;
 mod footers_read;
 mod listing;
+mod lists;
 mod open_all;
 mod options;
 mod partition;
@@ -22,7 +23,6 @@ use arrow_schema::{Fields, Schema, SchemaRef};
 use self::schema::DatasetSchema;
 use crate::error::{Error, Result};
 use crate::file::ParquetFile;
-use crate::scan::Scan;
 
 pub use alignment::Alignment;
 pub use file::{DatasetFile, FileSource};
@@ -176,11 +176,6 @@ impl Dataset {
     /// What `look` says of each file, or why that could not be opened; several are opened at a time.
     pub(crate) fn of_each_file<T: Send>(&self, look: impl Fn(&ParquetFile) -> Result<T> + Sync) -> Vec<Result<T>> {
         open_all::of_each(self.files(), self.concurrency(), look)
-    }
-
-    /// Starts to say which rows to find.
-    pub fn scan(&self) -> Scan {
-        Scan::of_dataset(self.clone())
     }
 
     /// The schema of `paths` (all columns if `None`), in the order of the paths, strings in the form of `strings`: what the

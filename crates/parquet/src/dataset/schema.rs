@@ -5,6 +5,7 @@ use std::sync::Arc;
 use arrow_schema::{DataType, Field, FieldRef, Fields, Schema, SchemaRef};
 
 use super::file::DatasetFile;
+use super::lists::{list_element, with_element};
 use super::open_all::of_each;
 use super::partition::PartitionColumn;
 use super::union::Union;
@@ -207,29 +208,6 @@ fn cut(field: &FieldRef, paths: &[(usize, &str)], used: &mut [bool]) -> Option<F
         other => list_element(other).and_then(|element| Some(with_element(other, cut(element, &below, used)?))),
     }?;
     Some(Arc::new(field.as_ref().clone().with_data_type(data_type)))
-}
-
-/// The element field of any list type.
-pub(super) fn list_element(data_type: &DataType) -> Option<&FieldRef> {
-    match data_type {
-        DataType::List(element)
-        | DataType::LargeList(element)
-        | DataType::FixedSizeList(element, _)
-        | DataType::ListView(element)
-        | DataType::LargeListView(element) => Some(element),
-        _ => None,
-    }
-}
-
-/// The list type `like`, with another element.
-pub(super) fn with_element(like: &DataType, element: FieldRef) -> DataType {
-    match like {
-        DataType::LargeList(_) => DataType::LargeList(element),
-        DataType::FixedSizeList(_, len) => DataType::FixedSizeList(element, *len),
-        DataType::ListView(_) => DataType::ListView(element),
-        DataType::LargeListView(_) => DataType::LargeListView(element),
-        _ => DataType::List(element),
-    }
 }
 
 /// The field with strings in the form of `strings`, at any depth.

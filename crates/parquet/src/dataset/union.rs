@@ -7,7 +7,7 @@ use arrow_schema::{
     DECIMAL128_MAX_PRECISION, DECIMAL256_MAX_PRECISION, DataType, Field, FieldRef, Fields, Schema, SchemaRef, TimeUnit,
 };
 
-use super::schema::{list_element, with_element};
+use super::lists::{list_element, with_element};
 use crate::schema::{PARQUET_TYPE_KEY, without_stored_type};
 
 /// The columns of the schemas added so far.

@@ -6,8 +6,8 @@ use arrow_array::{ArrayRef, BooleanArray};
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer};
 use lath_kernels::{rle, select};
 
-use super::fixed::values_missing;
-use super::values::{EncodedValues, Slots};
+use super::page_values::values_missing;
+use super::page_values::{EncodedValues, Slots};
 use crate::error::{Error, Result};
 use crate::page::Encoding;
 

@@ -11,8 +11,10 @@ use super::aligned::AlignedBytes;
 use super::batch::{compress_values, few, pick_values};
 use super::chunk_dictionary::ChunkDictionary;
 use super::convert::{Convert, FixedLayout};
+use super::page_values::{
+    EncodedValues, INDEX_CHUNK, Slots, Untouched, dictionary_codes, dictionary_indices, values_missing,
+};
 use super::prefix_stream::PrefixStream;
-use super::values::{EncodedValues, INDEX_CHUNK, Slots, Untouched, dictionary_indices};
 use crate::error::{Error, Result};
 use crate::page::{DictionaryPage, Encoding};
 
@@ -539,20 +541,11 @@ fn gather_values(dictionary: &[u8], width: usize, codes: &[u32], out: &mut [u8])
     Ok(())
 }
 
-/// Decodes as many indices as `out` has room for. Whoever looks something up by them has to check them.
-pub(super) fn dictionary_codes(src: &[u8], indices: &mut rle::Decoder, out: &mut [u32]) -> Result<()> {
-    if indices.decode_u32(src, out)? < out.len() { Err(values_missing()) } else { Ok(()) }
-}
-
 /// The next `len` bytes of a page.
 fn take<'a>(src: &'a [u8], position: &mut usize, len: usize) -> Result<&'a [u8]> {
     let bytes = src.get(*position..).and_then(|rest| rest.get(..len)).ok_or_else(values_missing)?;
     *position += len;
     Ok(bytes)
-}
-
-pub(super) fn values_missing() -> Error {
-    Error::corrupt("the page ends before its values do")
 }
 
 /// Spreads the compact values at the end of `region` over the slots that are valid.

@@ -4,7 +4,7 @@ use arrow_buffer::Buffer;
 use lath_kernels::{byte_array, delta};
 
 use super::aligned::AlignedBytes;
-use super::fixed::values_missing;
+use super::page_values::values_missing;
 use crate::error::{Error, Result};
 
 /// Values joined from a prefix of the value before and a suffix, some at a time.

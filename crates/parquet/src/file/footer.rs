@@ -13,9 +13,9 @@ use bytes::Bytes;
 use lath_format::{DecryptionKeys, FileMetaData, Footer as FooterParts};
 
 use super::known_schemas::{KnownSchema, KnownSchemas, SchemaBytes};
-use super::other_format::{HEAD_BYTES, OtherFormat};
 use crate::error::{Error, Result};
 use crate::options::Limits;
+use crate::other_format::{HEAD_BYTES, OtherFormat};
 use crate::schema::{self, SchemaOptions};
 use lath_source::ByteRanges;
 

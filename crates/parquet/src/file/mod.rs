@@ -6,8 +6,8 @@ mod extents;
 mod footer;
 mod known_schemas;
 mod options;
-mod other_format;
 mod page_index;
+mod page_version;
 mod plan;
 mod ranges;
 #[cfg(test)]
@@ -21,15 +21,12 @@ use std::sync::{Arc, OnceLock};
 use arrow_schema::SchemaRef;
 use bytes::Bytes;
 use lath_format::FileMetaData;
-use lath_predicate::Literal;
 
 use self::footer::Footer;
 use crate::error::{Error, Result};
+use crate::filters::FilterStore;
 use crate::options::Limits;
 use crate::page::ChunkSpec;
-use crate::prune::FilterStore;
-use crate::read::ReadBuilder;
-use crate::scan::Scan;
 use crate::schema::{self, Node, Projection, SchemaOptions};
 use lath_source::{ByteRanges, Counted, Traffic, Version};
 
@@ -38,9 +35,8 @@ pub(crate) use known_schemas::{KnownSchema, KnownSchemas};
 pub use lath_format::DecryptionKeys;
 pub(crate) use options::LOCAL_FOOTER_GUESS_BYTES;
 pub use options::OpenOptions;
-pub use other_format::OtherFormat;
 pub use page_index::PageIndex;
-pub(crate) use plan::collect_columns;
+pub(crate) use page_version::first_page_version;
 pub use plan::{ChunkRange, Plan};
 
 /// An open Parquet file, whose footer has been read. Clones are handles of the same file.
@@ -180,36 +176,6 @@ impl ParquetFile {
     /// Length of the footer in the file, its tail included.
     pub(crate) fn footer_bytes(&self) -> u64 {
         self.shared.footer_bytes
-    }
-
-    /// Starts to say which rows to find.
-    pub fn scan(&self) -> Scan {
-        Scan::of_file(self.clone())
-    }
-
-    /// Finds the rows that have one of `values` in the column at `path`.
-    ///
-    /// ```no_run
-    /// # fn main() -> lath_parquet::Result<()> {
-    /// let file = lath_parquet::ParquetFile::open("trips.parquet")?;
-    /// for batch in file.lookup("id", [17, 4711]).select(["id", "price"]).build()? {
-    ///     println!("{} rows", batch?.num_rows());
-    /// }
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn lookup<V: Into<Literal>>(&self, path: &str, values: impl IntoIterator<Item = V>) -> Scan {
-        self.scan().lookup(path, values)
-    }
-
-    /// Finds the rows from number `row` on, counted from 0.
-    pub fn seek(&self, row: u64) -> Scan {
-        self.scan().seek(row)
-    }
-
-    /// Starts to say what to read.
-    pub fn read(&self) -> ReadBuilder {
-        ReadBuilder::new(self.clone())
     }
 
     pub(crate) fn limits(&self) -> &Limits {

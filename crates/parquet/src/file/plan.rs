@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::ParquetFile;
 use crate::error::{Error, Result};
-use crate::schema::{Node, NodeKind, Projection};
+use crate::schema::{Projection, collect_columns};
 
 /// The byte ranges that hold some columns of some row groups.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -90,14 +90,5 @@ impl ParquetFile {
             }
         }
         Ok(plan)
-    }
-}
-
-/// The columns of a node's leaves, in file order.
-pub(crate) fn collect_columns(node: &Node, columns: &mut Vec<usize>) {
-    match &node.kind {
-        NodeKind::Leaf(leaf) => columns.push(leaf.column),
-        NodeKind::Struct(children) => children.iter().for_each(|child| collect_columns(child, columns)),
-        NodeKind::List { element, .. } => collect_columns(element, columns),
     }
 }

@@ -173,3 +173,12 @@ fn count(reader: &mut ThriftReader<'_>, negative: &'static str) -> Result<usize,
 fn required<T>(value: Option<T>, missing: &'static str) -> Result<T, ThriftError> {
     value.ok_or(ThriftError::Malformed(missing))
 }
+
+/// The version of the data page that begins with the header in `bytes`; `None` if it is none.
+pub(crate) fn data_page_version(bytes: &[u8]) -> Option<u8> {
+    match PageHeader::read(bytes).ok()?.0.kind {
+        PageKind::DataV1(_) => Some(1),
+        PageKind::DataV2(_) => Some(2),
+        _ => None,
+    }
+}

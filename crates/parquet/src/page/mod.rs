@@ -16,7 +16,6 @@ mod chunk;
 mod header;
 mod places;
 mod reader;
-mod version;
 mod window;
 
 #[cfg(test)]
@@ -26,10 +25,10 @@ use arrow_buffer::Buffer;
 
 pub(crate) use bit_order::BitOrder;
 pub(crate) use chunk::ChunkSpec;
+pub(crate) use header::data_page_version;
 pub(crate) use lath_format::Encoding;
 pub(crate) use places::PagePlaces;
 pub(crate) use reader::{PageOptions, PageReader, PageSummary};
-pub(crate) use version::first_page_version;
 pub(crate) use window::HEADER_BYTES;
 
 /// A page of a column chunk.

@@ -42,8 +42,7 @@ use std::sync::Arc;
 
 use lath_predicate::{BoundPredicate, Test};
 
-pub use self::bloom::FilterMemory;
-pub(crate) use self::bloom::{FilterStore, Making, sample as sample_of_filter};
+pub(crate) use self::bloom::{Making, sample as sample_of_filter};
 pub(crate) use self::bound::Bound;
 pub(crate) use self::bounds::{BoundReader, Read};
 use self::column::PreparedColumn;

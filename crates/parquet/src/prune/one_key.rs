@@ -10,11 +10,12 @@ use bytes::Bytes;
 use lath_kernels::bloom;
 use lath_predicate::BoundPredicate;
 
-use super::bloom::{ColumnFilters, Keys, second_hash};
+use super::bloom::{Keys, second_hash};
 use super::column::PreparedColumn;
 use super::report::PruneReport;
 use super::stages::key_alone;
 use crate::file::{KnownSchema, ParquetFile};
+use crate::filters::ColumnFilters;
 
 /// Most row groups of a file that is asked together with others. Of more, the file alone keeps the processor busy.
 const MOST_ROW_GROUPS: usize = 64;

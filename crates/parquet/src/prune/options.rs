@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::bloom::FilterMemory;
+use crate::filters::FilterMemory;
 
 /// Which evidence is used to pass over row groups and pages. The rows found are the same whatever is chosen.
 ///

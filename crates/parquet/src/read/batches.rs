@@ -6,7 +6,7 @@ use arrow_schema::SchemaRef;
 
 use super::leaf_stream::{Lane, LeafStream, stream_ended};
 use super::plan::ReadPlan;
-use super::scheduler::Scheduler;
+use super::scheduler::{MOST_BATCHES_AHEAD, Scheduler};
 use super::selection::{BatchCursor, Step};
 use crate::assemble::assemble;
 use crate::decode::LeafBatch;
@@ -37,7 +37,7 @@ impl Batches {
     ///
     /// A page that is decompressed at once is some batches, during which all other columns go on: TPC-H's lineitem with Snappy, two
     /// threads, takes .14 to .16 s so, and .18 to .20 with 4, where one of them waits for a tenth to a fifth of the time.
-    pub const MOST_BATCHES_AHEAD: usize = 12;
+    pub const MOST_BATCHES_AHEAD: usize = MOST_BATCHES_AHEAD;
 
     pub(super) fn new(plan: Arc<ReadPlan>, threads: usize) -> Self {
         let serial =

@@ -2,8 +2,8 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 use super::batches::Batches;
-use super::leaf_stream::PlannedLeaf;
 use super::plan::ReadPlan;
+use super::planned_leaf::PlannedLeaf;
 use super::selection::{self, RowGroupRows};
 use crate::error::{Error, Result};
 use crate::file::ParquetFile;
@@ -166,5 +166,12 @@ impl ReadBuilder {
             verify_crc: self.verify_crc,
         };
         Ok(Batches::new(Arc::new(plan), self.threads))
+    }
+}
+
+impl ParquetFile {
+    /// Starts to say what to read.
+    pub fn read(&self) -> ReadBuilder {
+        ReadBuilder::new(self.clone())
     }
 }

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use super::leaf_stream::PlannedLeaf;
+use super::planned_leaf::PlannedLeaf;
 use crate::error::Result;
 use crate::file::ParquetFile;
 use crate::page::PagePlaces;

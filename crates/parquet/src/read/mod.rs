@@ -5,13 +5,14 @@ mod builder;
 mod leaf_places;
 mod leaf_stream;
 mod plan;
+mod planned_leaf;
 mod scheduler;
 mod selection;
 
 pub use batches::Batches;
 pub use builder::ReadBuilder;
 pub(crate) use leaf_places::LeafPlaces;
-pub(crate) use leaf_stream::PlannedLeaf;
+pub(crate) use planned_leaf::PlannedLeaf;
 pub(crate) use selection::{RowGroupRows, split as split_rows};
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arrow_schema::SchemaRef;
 
 use super::leaf_places::LeafPlaces;
-use super::leaf_stream::PlannedLeaf;
+use super::planned_leaf::PlannedLeaf;
 use super::selection::RowGroupRows;
 use crate::decode::LeafReader;
 use crate::error::Result;

@@ -10,7 +10,6 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
-use super::batches::Batches;
 use super::leaf_stream::{Lane, LeafStream};
 use super::plan::ReadPlan;
 use crate::decode::LeafBatch;
@@ -31,10 +30,13 @@ struct LeafLanes {
     taken: usize,
 }
 
+/// Batches that a column that is not shared is decoded ahead at most.
+pub(super) const MOST_BATCHES_AHEAD: usize = 12;
+
 /// Batches that a thread decodes before it looks at what else there is to do.
 const BATCHES_AT_ONCE: usize = 4;
 
-/// Decoded batches of all columns together, where each may be fewer than [`Batches::MOST_BATCHES_AHEAD`] ahead.
+/// Decoded batches of all columns together, where each may be fewer than [`MOST_BATCHES_AHEAD`] ahead.
 const STOCK: usize = 256;
 
 /// Rows of a lane's turn, if batches are not larger. A page in which two turns meet is read for both, so that short turns
@@ -74,7 +76,7 @@ impl Scheduler {
         // Only where threads would have nothing to do: a lane costs a quarter to a half more than a leaf that is not shared,
         // for pages read twice and batches that have left the cache when they are handed out.
         let lane_count = threads.div_ceil(leaf_count.max(1));
-        let ahead = (STOCK / leaf_count.max(1)).clamp(BATCHES_AT_ONCE, Batches::MOST_BATCHES_AHEAD);
+        let ahead = (STOCK / leaf_count.max(1)).clamp(BATCHES_AT_ONCE, MOST_BATCHES_AHEAD);
         let mut columns = Vec::new();
         let mut leaves = Vec::with_capacity(leaf_count);
         for (leaf, planned) in plan.leaves.iter().enumerate() {

@@ -434,3 +434,37 @@ impl Scan {
         Ok((Work::Tasks(tasks.to_vec()), Arc::clone(&first.planner().target), files.len()))
     }
 }
+
+impl ParquetFile {
+    /// Starts to say which rows to find.
+    pub fn scan(&self) -> Scan {
+        Scan::of_file(self.clone())
+    }
+
+    /// Finds the rows that have one of `values` in the column at `path`.
+    ///
+    /// ```no_run
+    /// # fn main() -> lath_parquet::Result<()> {
+    /// let file = lath_parquet::ParquetFile::open("trips.parquet")?;
+    /// for batch in file.lookup("id", [17, 4711]).select(["id", "price"]).build()? {
+    ///     println!("{} rows", batch?.num_rows());
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn lookup<V: Into<Literal>>(&self, path: &str, values: impl IntoIterator<Item = V>) -> Scan {
+        self.scan().lookup(path, values)
+    }
+
+    /// Finds the rows from number `row` on, counted from 0.
+    pub fn seek(&self, row: u64) -> Scan {
+        self.scan().seek(row)
+    }
+}
+
+impl Dataset {
+    /// Starts to say which rows to find.
+    pub fn scan(&self) -> Scan {
+        Scan::of_dataset(self.clone())
+    }
+}

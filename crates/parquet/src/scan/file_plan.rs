@@ -10,13 +10,13 @@ use super::conjuncts::{Conjunct, Experience};
 use super::search::SearchTally;
 use crate::assemble::assemble;
 use crate::dataset::Alignment;
-use crate::decode::LeafBatch;
+use crate::decode::{LeafBatch, predicate_leaf};
 use crate::error::{Error, Result};
 use crate::file::ParquetFile;
 use crate::options::{Limits, Strings};
 use crate::prune::OneKey;
 use crate::read::PlannedLeaf;
-use crate::schema::{Node, Projection, SchemaOptions, predicate_leaf};
+use crate::schema::{Node, Projection, SchemaOptions};
 
 /// The columns that a scan reads of files of one schema, and the predicate bound to them.
 #[derive(Debug)]

@@ -21,8 +21,9 @@ use super::work::{Planned, is_whole};
 use crate::dataset::{Dataset, DatasetFile, DatasetOptions};
 use crate::error::{Error, Result};
 use crate::file::ParquetFile;
+use crate::filters::FilterMemory;
 use crate::options::Strings;
-use crate::prune::{FilterMemory, PruneReport, Pruning, prune};
+use crate::prune::{PruneReport, Pruning, prune};
 use crate::read::{RowGroupRows, split_rows};
 use lath_source::{ReadAhead, Version};
 

@@ -12,9 +12,9 @@ use super::target::FileTarget;
 use crate::decode::LeafReader;
 use crate::error::{Error, Result};
 use crate::file::ParquetFile;
+use crate::filters::FilterMemory;
 use crate::options::Limits;
 use crate::page::PagePlaces;
-use crate::prune::FilterMemory;
 use lath_predicate::BoundPredicate;
 use lath_source::ByteRanges;
 

@@ -24,7 +24,6 @@
 mod convert;
 mod hint;
 mod lists;
-mod predicate_leaf;
 mod projection;
 mod prune;
 mod refine;
@@ -52,7 +51,6 @@ use crate::error::Result;
 use crate::options::{Int96Unit, Limits, Strings};
 
 pub(crate) use hint::decode_arrow_schema;
-pub(crate) use predicate_leaf::predicate_leaf;
 pub use projection::Projection;
 pub(crate) use prune::prune;
 pub use stored_type::PARQUET_TYPE_KEY;
@@ -227,4 +225,13 @@ pub(crate) struct Leaf {
     pub(crate) max_def_level: u8,
     /// Largest repetition level of the column.
     pub(crate) max_rep_level: u8,
+}
+
+/// The columns of a node's leaves, in file order.
+pub(crate) fn collect_columns(node: &Node, columns: &mut Vec<usize>) {
+    match &node.kind {
+        NodeKind::Leaf(leaf) => columns.push(leaf.column),
+        NodeKind::Struct(children) => children.iter().for_each(|child| collect_columns(child, columns)),
+        NodeKind::List { element, .. } => collect_columns(element, columns),
+    }
 }

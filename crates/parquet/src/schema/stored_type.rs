@@ -18,12 +18,12 @@ use lath_format::schema::{BasicTypeInfo, SchemaDescriptor, Type, TypePtr};
 use lath_format::schema::{ConvertedType, LogicalType, PhysicalType};
 use lath_format::write::FooterMetaData;
 
+use super::collect_columns;
 use super::prune::prune_root;
 use super::sound::{repetition, type_length};
 use super::{Node, NodeKind};
 use crate::envelope::guard;
 use crate::error::Result;
-use crate::file::collect_columns;
 use crate::options::Limits;
 
 /// The key of an Arrow field's metadata that has the Parquet type the column is stored as, where a writer that looks at the

@@ -6,9 +6,9 @@ use arrow_schema::{DataType, Field, FieldRef};
 use super::column::Values;
 use super::{ColumnStatistics, Precision, Statistics};
 use crate::error::{Error, Result};
-use crate::file::{ParquetFile, collect_columns};
+use crate::file::ParquetFile;
 use crate::prune::{BoundReader, Read};
-use crate::schema::{Leaf, Node, NodeKind, Projection};
+use crate::schema::{Leaf, Node, NodeKind, Projection, collect_columns};
 
 impl ParquetFile {
     /// What the footer says of the file's rows and columns, in the order of [`ParquetFile::schema`].

@@ -12,8 +12,9 @@ use super::column_type;
 use super::options::{LeafOptions, WriteOptions};
 use crate::envelope::guard;
 use crate::error::{Error, Result};
-use crate::file::{ParquetFile, collect_columns};
+use crate::file::ParquetFile;
 use crate::options::Strings;
+use crate::schema::collect_columns;
 use crate::schema::{PARQUET_TYPE_KEY, Projection, SchemaOptions, prune, without_stored_type, without_unknown_types};
 
 /// Dictionaries take up at most this share of the memory budget.

@@ -5,8 +5,9 @@ use bytes::Bytes;
 
 use super::{Watched, written};
 use crate::error::{Error, Result};
-use crate::file::{OpenOptions, OtherFormat, ParquetFile};
+use crate::file::{OpenOptions, ParquetFile};
 use crate::options::Limits;
+use crate::other_format::OtherFormat;
 
 /// A file of nothing but `footer`.
 fn file_of(footer: &[u8]) -> Bytes {

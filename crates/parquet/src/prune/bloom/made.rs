@@ -12,9 +12,9 @@ use arrow_array::Array;
 use lath_kernels::bloom::{self, BLOCK_LEN};
 
 use super::keys::{KeyKind, hashes_of, second_hash};
-use super::store::{Claim, ColumnFilters, FilterMemory, Known};
 use crate::error::Result;
 use crate::file::ParquetFile;
+use crate::filters::{Claim, ColumnFilters, FilterMemory, Known};
 
 /// Rows for each block of 256 bits: 2.5 % of the keys that are not there pass then.
 const ROWS_PER_BLOCK: u64 = 32;

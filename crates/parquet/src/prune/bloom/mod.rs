@@ -8,16 +8,12 @@
 //! footer. A key costs the 32 bytes of its block; the whole filter is read where that costs no more, or to be kept
 //! ([`FilterMemory`]). Where values were read for keys in vain more than once, a filter of them is made ([`made`]).
 
-mod header;
 mod keys;
 mod made;
 mod probe;
 mod sample;
-mod store;
 
 pub(crate) use keys::{KeyKind, Keys, second_hash};
 pub(crate) use made::Making;
 pub(crate) use probe::{Answers, Lookup, probe, probe_kept};
 pub(crate) use sample::sample;
-pub use store::FilterMemory;
-pub(crate) use store::{ColumnFilters, FilterStore};

@@ -11,11 +11,11 @@ use bytes::Bytes;
 use lath_format::ColumnChunk;
 use lath_kernels::bloom::{self, BLOCK_LEN};
 
-use super::header::{MAX_HEADER_LEN, Place};
 use super::keys::{Keys, second_hash};
-use super::store::{Claim, ColumnFilters, FilterMemory, Known};
 use crate::error::Result;
 use crate::file::ParquetFile;
+use crate::filters::{Claim, ColumnFilters, FilterMemory, Known};
+use crate::filters::{MAX_HEADER_LEN, Place};
 
 /// What reading a block costs, in bytes of a filter that is read whole: a read of a file's 32 cached bytes takes about as long
 /// as copying so many. Once what was read of a filter has cost as much as the whole of it does, it is read and kept with the file's

@@ -2,9 +2,9 @@
 
 use bytes::Bytes;
 
-use super::header::{MAX_HEADER_LEN, Place};
 use crate::error::{Error, Result};
 use crate::file::ParquetFile;
+use crate::filters::{MAX_HEADER_LEN, Place};
 
 /// Keys fall into all blocks alike, so that some of them tell enough.
 const MAX_SAMPLE_BYTES: u64 = 1 << 20;

@@ -8,9 +8,10 @@ use bytes::Bytes;
 
 use super::super::bloom::Making;
 use super::super::column::PreparedColumn;
-use super::super::{FilterMemory, PruneReport, Pruning, leaf_of_keys, prune};
+use super::super::{PruneReport, Pruning, leaf_of_keys, prune};
 use super::columns::{array, types, value};
 use super::{bound, check};
+use crate::filters::FilterMemory;
 use crate::write::BloomFilter;
 use crate::{ColumnOptions, ParquetFile, ParquetWriter, ScanReport, WriteOptions};
 use lath_kernels::compare::Comparison;

@@ -14,9 +14,10 @@ use std::sync::Arc;
 use arrow_array::BooleanArray;
 use lath_predicate::{BindContext, BoundPredicate, Predicate, Test};
 
-use super::{FilterMemory, PruneReport, Pruning, Surviving, prune};
+use super::{PruneReport, Pruning, Surviving, prune};
 use crate::ParquetFile;
-use crate::schema::predicate_leaf;
+use crate::decode::predicate_leaf;
+use crate::filters::FilterMemory;
 
 /// Every kind of evidence by itself, none of them, and all.
 fn prunings() -> Vec<(&'static str, Pruning)> {

@@ -6,8 +6,9 @@ use arrow_array::{ArrayRef, FixedSizeBinaryArray, Int64Array, RecordBatch};
 use bytes::Bytes;
 use lath_predicate::{BoundPredicate, Test, ValueTest};
 
-use super::super::{FilterMemory, PruneReport, Pruning, Surviving, prune};
+use super::super::{PruneReport, Pruning, Surviving, prune};
 use super::bound;
+use crate::filters::FilterMemory;
 use crate::write::BloomFilter;
 use crate::{ColumnOptions, ParquetFile, ParquetWriter, WriteOptions};
 use lath_source::{Counted, Traffic};

@@ -24,8 +24,8 @@ use lath_kernels::bloom::BLOCK_LEN;
 
 use super::{BloomFilter, Codec, ColumnOptions, PageVersion, SortingColumn, ValueEncoding, WriteOptions};
 use crate::error::Result;
+use crate::file::first_page_version;
 use crate::file::{ChunkKeyValues, PageIndex, ParquetFile};
-use crate::page::first_page_version;
 use crate::prune::sample_of_filter;
 
 /// The rate of a filter that has hardly a bit set tells nothing of what was asked for.

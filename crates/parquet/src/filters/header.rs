@@ -13,20 +13,20 @@ use lath_kernels::bloom::BLOCK_LEN;
 use lath_format::thrift::{ThriftReader, WireType};
 
 /// Bytes within which a header has to end; those that are written have about 17.
-pub(super) const MAX_HEADER_LEN: u64 = 64;
+pub(crate) const MAX_HEADER_LEN: u64 = 64;
 
 /// Where the bitset of a filter is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
+pub(crate) struct Place {
     /// Bytes before the bitset.
-    pub(super) header_len: u8,
+    pub(crate) header_len: u8,
     /// Bytes of the bitset: a whole number of blocks, from one on.
-    pub(super) len: u32,
+    pub(crate) len: u32,
 }
 
 impl Place {
     /// Reads a header; `None` if it is malformed or that of a filter of another kind.
-    pub(super) fn read(bytes: &[u8]) -> Option<Self> {
+    pub(crate) fn read(bytes: &[u8]) -> Option<Self> {
         let bytes = &bytes[..bytes.len().min(MAX_HEADER_LEN as usize)];
         let mut reader = ThriftReader::new(bytes);
         let mut len = None;
@@ -54,27 +54,27 @@ impl Place {
     }
 
     /// What the place probably is, if header and bitset have `filter_len` bytes: headers are shorter than a block.
-    pub(super) fn guess(filter_len: u64) -> Option<Self> {
+    pub(crate) fn guess(filter_len: u64) -> Option<Self> {
         let header_len = (filter_len % BLOCK_LEN as u64) as u8;
         let len = u32::try_from(filter_len - u64::from(header_len)).ok()?;
         (len > 0 && header_len > 0).then_some(Self { header_len, len })
     }
 
-    pub(super) fn filter_len(self) -> u64 {
+    pub(crate) fn filter_len(self) -> u64 {
         u64::from(self.header_len) + u64::from(self.len)
     }
 
-    pub(super) fn block_count(self) -> usize {
+    pub(crate) fn block_count(self) -> usize {
         self.len as usize / BLOCK_LEN
     }
 
     /// Where the bitset of the filter at `offset` is in the file.
-    pub(super) fn bitset(self, offset: u64) -> Range<u64> {
+    pub(crate) fn bitset(self, offset: u64) -> Range<u64> {
         offset + u64::from(self.header_len)..offset + self.filter_len()
     }
 
     /// Where a block of the filter at `offset` is in the file.
-    pub(super) fn block(self, offset: u64, index: usize) -> Range<u64> {
+    pub(crate) fn block(self, offset: u64, index: usize) -> Range<u64> {
         let start = offset + u64::from(self.header_len) + (index * BLOCK_LEN) as u64;
         start..start + BLOCK_LEN as u64
     }

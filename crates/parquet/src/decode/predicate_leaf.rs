@@ -1,8 +1,8 @@
 use arrow_schema::DataType;
 use lath_predicate::Leaf;
 
-use super::{Node, NodeKind};
-use crate::decode::FixedLayout;
+use super::FixedLayout;
+use crate::schema::{Node, NodeKind};
 
 /// The leaf that holds the values of a column, or those of its elements; `None` if that is not one leaf. `path` has the index
 /// of the column among `nodes`, then those of the fields within structs.

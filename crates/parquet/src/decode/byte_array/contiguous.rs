@@ -10,9 +10,9 @@ use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::DataType;
 use lath_kernels::{delta, select};
 
-use super::aligned::AlignedBytes;
-use super::byte_array::ByteArrayOutput;
-use super::values::Slots;
+use super::super::aligned::AlignedBytes;
+use super::super::page_values::Slots;
+use super::ByteArrayOutput;
 use crate::error::{Error, Result};
 
 /// The values of a batch so far.

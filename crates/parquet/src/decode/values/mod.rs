@@ -1,67 +1,23 @@
 //! The values of one column chunk, whatever their type: pages in, Arrow arrays out.
 
+mod dictionary;
+
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, NullArray};
-use arrow_buffer::bit_iterator::BitIndexIterator;
-use arrow_buffer::{Buffer, NullBuffer};
+use arrow_buffer::NullBuffer;
 use arrow_schema::DataType;
 use lath_format::schema::PhysicalType;
-use lath_kernels::rle;
 
+use self::dictionary::DictionaryColumn;
 use super::boolean::BooleanColumn;
 use super::byte_array::{ByteArrayColumn, ByteArrayOutput};
 use super::convert::FixedLayout;
-use super::dictionary::DictionaryColumn;
-use super::fixed::{FixedColumn, values_missing};
+use super::fixed::FixedColumn;
+use super::page_values::{EncodedValues, Slots, Untouched, values_missing};
 use crate::error::{Error, Result};
 use crate::page::{DictionaryPage, Encoding};
 use crate::schema::Leaf;
-
-/// Dictionary indices, and values on their way to a conversion, are decoded this many at a time: the chunk stays in L1.
-pub(super) const INDEX_CHUNK: usize = 1024;
-
-/// The value bytes of a data page, levels taken off.
-#[derive(Debug)]
-pub(crate) struct EncodedValues {
-    pub(crate) encoding: Encoding,
-    pub(crate) bytes: Buffer,
-}
-
-/// The values of a page that nothing was asked of yet, each one's bytes in one piece.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Untouched<'a> {
-    pub(crate) bytes: &'a [u8],
-    /// Whether each value follows its length, of four bytes, and nothing else is between them.
-    pub(crate) has_lengths: bool,
-}
-
-/// Slots to be appended to a column.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Slots<'a> {
-    /// Number of slots.
-    pub(crate) count: usize,
-    /// How many of them are valid: the number of values to take from the page.
-    pub(crate) value_count: usize,
-    /// Bitmap and first bit that say which are valid; `None` where all are.
-    pub(crate) validity: Option<(&'a [u8], usize)>,
-}
-
-impl Slots<'_> {
-    /// Slots that are all valid.
-    pub(crate) fn all_valid(count: usize) -> Self {
-        Self { count, value_count: count, validity: None }
-    }
-
-    /// The error with its row, which counts values, as the slot that the value is for.
-    pub(super) fn locate(&self, error: Error) -> Error {
-        let Some((bits, at)) = self.validity else { return error };
-        error.map_row(|value| {
-            let valid = BitIndexIterator::new(bits, at, self.count);
-            valid.map(|slot| slot as u64).nth(value as usize).unwrap_or(value)
-        })
-    }
-}
 
 /// Decodes the values of one column chunk into arrays of one Arrow type.
 #[derive(Debug)]
@@ -276,15 +232,6 @@ impl ValueColumn {
             Self::Boolean(_) | Self::Dictionary(_) | Self::Null { .. } => Ok(None),
         }
     }
-}
-
-/// Splits the values of a dictionary-encoded page into the bit width that they begin with and the runs of indices.
-pub(super) fn dictionary_indices(values: Buffer) -> Result<(rle::Decoder, Buffer)> {
-    let width = *values.first().ok_or_else(|| Error::corrupt("a dictionary-encoded page without its bit width"))?;
-    if width > 32 {
-        return Err(Error::corrupt(format!("dictionary indices of {width} bits")));
-    }
-    Ok((rle::Decoder::new(u32::from(width))?, values.slice(1)))
 }
 
 /// The values of a dictionary page, read as `data_type`, which is no dictionary; `None` where the type has none, or cannot

@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// How many first bytes are looked at.
-pub(super) const HEAD_BYTES: u64 = 512;
+pub(crate) const HEAD_BYTES: u64 = 512;
 
 /// A format that is not Parquet, or no format at all.
 #[non_exhaustive]
@@ -39,7 +39,7 @@ pub enum OtherFormat {
 
 impl OtherFormat {
     /// The format of a file that begins so, where it can be told.
-    pub(super) fn recognise(head: &[u8]) -> Option<Self> {
+    pub(crate) fn recognise(head: &[u8]) -> Option<Self> {
         const MAGICS: [(&[u8], OtherFormat); 10] = [
             (b"ARROW1", OtherFormat::ArrowFile),
             (&[0xff, 0xff, 0xff, 0xff], OtherFormat::ArrowStream),

@@ -11,9 +11,10 @@ use arrow_select::concat::concat;
 use arrow_select::take::take;
 use lath_kernels::{gather, rle, select};
 
-use super::aligned::AlignedBytes;
-use super::fixed::values_missing;
-use super::values::{EncodedValues, INDEX_CHUNK, Slots, ValueColumn, dictionary_indices};
+use super::super::aligned::AlignedBytes;
+use super::super::page_values::values_missing;
+use super::super::page_values::{EncodedValues, INDEX_CHUNK, Slots, dictionary_indices};
+use super::ValueColumn;
 use crate::error::{Error, Result};
 use crate::page::DictionaryPage;
 

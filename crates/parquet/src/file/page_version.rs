@@ -1,6 +1,6 @@
-use super::header::{PageHeader, PageKind};
+use super::ParquetFile;
 use crate::error::{Error, Result};
-use crate::file::ParquetFile;
+use crate::page::data_page_version;
 
 /// Most bytes of a header that is looked at: it may hold statistics.
 const MAX_HEADER_BYTES: u64 = 4096;
@@ -14,9 +14,5 @@ pub(crate) fn first_page_version(file: &ParquetFile) -> Result<Option<u8>> {
     }
     let range = start..len.min(start + MAX_HEADER_BYTES);
     let bytes = file.source().read(range).map_err(|error| file.locate(Error::io("read", error)))?;
-    Ok(match PageHeader::read(&bytes) {
-        Ok((PageHeader { kind: PageKind::DataV1(_), .. }, _)) => Some(1),
-        Ok((PageHeader { kind: PageKind::DataV2(_), .. }, _)) => Some(2),
-        _ => None,
-    })
+    Ok(data_page_version(&bytes))
 }

@@ -4,19 +4,22 @@
 //! joined from prefixes and suffixes). Where a caller wants offsets, the viewed bytes are copied once, at the end; only
 //! pages that hold the values one after another take a shorter way to those ([`Contiguous`]).
 
+mod contiguous;
+
 use arrow_array::ArrayRef;
 use arrow_buffer::{Buffer, NullBuffer};
 use arrow_schema::DataType;
 use lath_kernels::{byte_array, delta, gather, rle, select};
 
+use self::contiguous::Contiguous;
 use super::aligned::AlignedBytes;
 use super::batch::{compress_values, set_bits};
 use super::chunk_dictionary::ChunkDictionary;
-use super::contiguous::{self, Contiguous};
-use super::fixed::{dictionary_codes, values_missing};
+use super::page_values::{
+    EncodedValues, INDEX_CHUNK, Slots, Untouched, dictionary_codes, dictionary_indices, values_missing,
+};
 use super::prefix_stream::{PrefixStream, decode_lengths};
 use super::strings::{self, check_utf8_values, check_utf8_whole};
-use super::values::{EncodedValues, INDEX_CHUNK, Slots, Untouched, dictionary_indices};
 use crate::error::{Error, Result};
 use crate::page::{DictionaryPage, Encoding};
 

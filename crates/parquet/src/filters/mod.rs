@@ -1,12 +1,14 @@
 //! What is remembered of a file's filters, so that a probe of an open file reads blocks and nothing else.
 
+mod header;
+
 use std::fmt;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 
-use super::header::Place;
+pub(crate) use self::header::{MAX_HEADER_LEN, Place};
 use crate::huge_pages::HugePages;
 
 /// Memory for whole Bloom filters, shared by any number of files: a filter that is needed is read whole and kept with its
@@ -43,7 +45,7 @@ impl FilterMemory {
     }
 
     /// Takes `len` bytes, if there are so many left.
-    pub(super) fn claim(self: &Arc<Self>, len: u64) -> Option<Claim> {
+    pub(crate) fn claim(self: &Arc<Self>, len: u64) -> Option<Claim> {
         let budget = self.budget.load(Ordering::Relaxed);
         let within = |used: u64| used.checked_add(len).filter(|used| *used <= budget);
         self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, within).ok()?;
@@ -53,7 +55,7 @@ impl FilterMemory {
 
 /// Bytes of a [`FilterMemory`], given back when they are dropped.
 #[derive(Debug)]
-pub(super) struct Claim {
+pub(crate) struct Claim {
     memory: Arc<FilterMemory>,
     len: u64,
 }
@@ -101,7 +103,7 @@ impl FilterStore {
     }
 
     /// Those of a leaf; `None` where the file has no such leaf.
-    pub(super) fn column(&self, leaf: usize, leaf_count: usize, row_groups: usize) -> Option<&ColumnFilters> {
+    pub(crate) fn column(&self, leaf: usize, leaf_count: usize, row_groups: usize) -> Option<&ColumnFilters> {
         let columns = self.columns.get_or_init(|| (0..leaf_count).map(|_| OnceLock::new()).collect());
         Some(columns.get(leaf)?.get_or_init(|| ColumnFilters::new(row_groups)))
     }
@@ -150,7 +152,7 @@ const MOST_SPENT: u64 = (1 << 20) - 1;
 
 /// What is known of where a filter is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Known {
+pub(crate) enum Known {
     /// Nothing yet.
     Nothing,
     /// That it cannot be used.
@@ -164,7 +166,7 @@ impl ColumnFilters {
         Self { places, kept: OnceLock::new(), made: OnceLock::new() }
     }
 
-    pub(super) fn known(&self, row_group: usize) -> Known {
+    pub(crate) fn known(&self, row_group: usize) -> Known {
         match self.places.get(row_group).map_or(UNUSABLE, |place| place.load(Ordering::Relaxed)) {
             UNREAD => Known::Nothing,
             UNUSABLE => Known::Unusable,
@@ -173,7 +175,7 @@ impl ColumnFilters {
     }
 
     /// What reading parts of the filter has cost, in blocks, as far as that was counted.
-    pub(super) fn spent(&self, row_group: usize) -> u64 {
+    pub(crate) fn spent(&self, row_group: usize) -> u64 {
         match self.places.get(row_group).map_or(UNUSABLE, |place| place.load(Ordering::Relaxed)) {
             UNUSABLE => 0,
             packed => packed >> PLACE_BITS,
@@ -181,7 +183,7 @@ impl ColumnFilters {
     }
 
     /// Adds what reading cost. That threads which count at the same time may count only one of theirs does no harm.
-    pub(super) fn add_spent(&self, row_group: usize, blocks: u64) {
+    pub(crate) fn add_spent(&self, row_group: usize, blocks: u64) {
         let Some(slot) = self.places.get(row_group) else { return };
         let packed = slot.load(Ordering::Relaxed);
         if packed != UNREAD && packed != UNUSABLE {
@@ -191,7 +193,7 @@ impl ColumnFilters {
     }
 
     /// Remembers what a header says: `None` if the filter cannot be used.
-    pub(super) fn learn(&self, row_group: usize, place: Option<Place>) {
+    pub(crate) fn learn(&self, row_group: usize, place: Option<Place>) {
         let packed = place.map_or(UNUSABLE, |place| u64::from(place.header_len) << 32 | u64::from(place.len));
         if let Some(slot) = self.places.get(row_group) {
             slot.store(packed, Ordering::Relaxed);
@@ -205,7 +207,7 @@ impl ColumnFilters {
     }
 
     /// Whether any bitset is in memory.
-    pub(super) fn keeps_any(&self) -> bool {
+    pub(crate) fn keeps_any(&self) -> bool {
         self.kept.get().is_some()
     }
 
@@ -214,7 +216,7 @@ impl ColumnFilters {
         Some(&self.kept.get()?.get(row_group)?.get()?.bitset)
     }
 
-    pub(super) fn keep(&self, row_group: usize, bitset: Bytes, claim: Claim) {
+    pub(crate) fn keep(&self, row_group: usize, bitset: Bytes, claim: Claim) {
         let kept = self.kept.get_or_init(|| (0..self.places.len()).map(|_| OnceLock::new()).collect());
         if let Some(slot) = kept.get(row_group) {
             // One that another thread has kept in the meantime is the same.
@@ -223,7 +225,7 @@ impl ColumnFilters {
     }
 
     /// Whether any row group may have a second filter.
-    pub(super) fn has_second(&self) -> bool {
+    pub(crate) fn has_second(&self) -> bool {
         self.made.get().is_some()
     }
 
@@ -234,7 +236,7 @@ impl ColumnFilters {
 
     /// Takes note that the row group was read for keys that it has not. Returns whether a filter is to be made of its values, in
     /// which case nobody else is told so before [`ColumnFilters::keep_made`] or [`ColumnFilters::end_making`].
-    pub(super) fn note_in_vain(&self, row_group: usize) -> bool {
+    pub(crate) fn note_in_vain(&self, row_group: usize) -> bool {
         let made = self.made.get_or_init(|| (0..self.places.len()).map(|_| Made::default()).collect());
         let Some(made) = made.get(row_group) else { return false };
         let one_more = |count| match count {
@@ -247,7 +249,7 @@ impl ColumnFilters {
     }
 
     /// Keeps the filter that was made: the only one of a chunk without filter, else the second.
-    pub(super) fn keep_made(&self, row_group: usize, bitset: Bytes, claim: Claim, is_only: bool) {
+    pub(crate) fn keep_made(&self, row_group: usize, bitset: Bytes, claim: Claim, is_only: bool) {
         if is_only {
             self.keep(row_group, bitset, claim);
         } else if let Some(made) = self.made.get().and_then(|made| made.get(row_group)) {
@@ -256,7 +258,7 @@ impl ColumnFilters {
     }
 
     /// That no filter is being made any more; `again` if one may be later.
-    pub(super) fn end_making(&self, row_group: usize, again: bool) {
+    pub(crate) fn end_making(&self, row_group: usize, again: bool) {
         if let Some(made) = self.made.get().and_then(|made| made.get(row_group)) {
             made.in_vain.store(if again { 0 } else { GIVEN_UP }, Ordering::Relaxed);
         }

@@ -1,0 +1,71 @@
+//! The values of a data page before they have a type, and the slots that they are for.
+
+use arrow_buffer::Buffer;
+use arrow_buffer::bit_iterator::BitIndexIterator;
+use lath_kernels::rle;
+
+use crate::error::{Error, Result};
+use crate::page::Encoding;
+
+/// Dictionary indices, and values on their way to a conversion, are decoded this many at a time: the chunk stays in L1.
+pub(super) const INDEX_CHUNK: usize = 1024;
+
+/// The value bytes of a data page, levels taken off.
+#[derive(Debug)]
+pub(crate) struct EncodedValues {
+    pub(crate) encoding: Encoding,
+    pub(crate) bytes: Buffer,
+}
+
+/// The values of a page that nothing was asked of yet, each one's bytes in one piece.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Untouched<'a> {
+    pub(crate) bytes: &'a [u8],
+    /// Whether each value follows its length, of four bytes, and nothing else is between them.
+    pub(crate) has_lengths: bool,
+}
+
+/// Slots to be appended to a column.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Slots<'a> {
+    /// Number of slots.
+    pub(crate) count: usize,
+    /// How many of them are valid: the number of values to take from the page.
+    pub(crate) value_count: usize,
+    /// Bitmap and first bit that say which are valid; `None` where all are.
+    pub(crate) validity: Option<(&'a [u8], usize)>,
+}
+
+impl Slots<'_> {
+    /// Slots that are all valid.
+    pub(crate) fn all_valid(count: usize) -> Self {
+        Self { count, value_count: count, validity: None }
+    }
+
+    /// The error with its row, which counts values, as the slot that the value is for.
+    pub(super) fn locate(&self, error: Error) -> Error {
+        let Some((bits, at)) = self.validity else { return error };
+        error.map_row(|value| {
+            let valid = BitIndexIterator::new(bits, at, self.count);
+            valid.map(|slot| slot as u64).nth(value as usize).unwrap_or(value)
+        })
+    }
+}
+
+/// Splits the values of a dictionary-encoded page into the bit width that they begin with and the runs of indices.
+pub(super) fn dictionary_indices(values: Buffer) -> Result<(rle::Decoder, Buffer)> {
+    let width = *values.first().ok_or_else(|| Error::corrupt("a dictionary-encoded page without its bit width"))?;
+    if width > 32 {
+        return Err(Error::corrupt(format!("dictionary indices of {width} bits")));
+    }
+    Ok((rle::Decoder::new(u32::from(width))?, values.slice(1)))
+}
+
+/// Decodes as many indices as `out` has room for. Whoever looks something up by them has to check them.
+pub(super) fn dictionary_codes(src: &[u8], indices: &mut rle::Decoder, out: &mut [u32]) -> Result<()> {
+    if indices.decode_u32(src, out)? < out.len() { Err(values_missing()) } else { Ok(()) }
+}
+
+pub(super) fn values_missing() -> Error {
+    Error::corrupt("the page ends before its values do")
+}
