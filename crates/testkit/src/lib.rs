@@ -22,6 +22,7 @@ pub mod equality;
 #[cfg(unix)]
 mod guard;
 mod ladder;
+mod modules;
 #[cfg(feature = "arrow")]
 pub mod random;
 mod seeded;
@@ -33,4 +34,5 @@ pub use digests::{DIGEST_MARK, digests_at};
 #[cfg(unix)]
 pub use guard::{Guarded, GuardedBytes, Plain};
 pub use ladder::lengths;
+pub use modules::circles_of_modules;
 pub use seeded::Seeded;

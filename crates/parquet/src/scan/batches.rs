@@ -9,7 +9,8 @@ use super::by_column::ByColumn;
 use super::count::count;
 use super::job::Job;
 use super::parallel::Parallel;
-use super::report::{ScanProgress, ScanReport};
+use super::progress::ScanProgress;
+use super::report::ScanReport;
 use super::serial::Serial;
 use crate::error::Result;
 

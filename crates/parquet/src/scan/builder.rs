@@ -12,6 +12,7 @@ use super::counters::Counters;
 use super::deletes::DeleteMask;
 use super::dynamic::DynamicFilter;
 use super::job::{Job, Work};
+use super::plan_all::plan_all;
 use super::planner::{Planner, Plans};
 use super::steps::ScanPlanner;
 use super::stream::ScanStream;
@@ -313,7 +314,7 @@ impl Scan {
     /// As [`Scan::build`], and whatever goes wrong while reading footers and indexes.
     pub fn plan(self) -> Result<ScanPlan> {
         let threads = self.threads;
-        ScanPlan::of_job(self.job()?, threads)
+        plan_all(self.job()?, threads)
     }
 
     /// As [`Scan::plan`], by a planner that does no I/O: it says which bytes it needs.
@@ -432,6 +433,31 @@ impl Scan {
         files.sort_unstable();
         files.dedup();
         Ok((Work::Tasks(tasks.to_vec()), Arc::clone(&first.planner().target), files.len()))
+    }
+}
+
+impl ScanTask {
+    /// Reads the rows, on the thread that asks for them. A task that was read from its written form opens its file with the caches and
+    /// connections of `runtime`.
+    ///
+    /// # Errors
+    /// As [`Scan::build`](super::Scan::build).
+    pub fn execute(&self, runtime: &Runtime) -> Result<ScanBatches> {
+        let task = if self.is_open() { self.clone() } else { self.open_by(runtime)? };
+        Scan::of_tasks([task])?.runtime(runtime).threads(1).build()
+    }
+}
+
+impl ScanPlan {
+    /// Starts to say how all tasks are run.
+    ///
+    /// # Errors
+    /// As [`Scan::of_tasks`].
+    pub fn scan(&self) -> Result<Scan> {
+        if self.tasks().is_empty() {
+            return Ok(Scan::of_nothing(self.schema()));
+        }
+        Ok(Scan::of_tasks(self.tasks().iter().cloned())?.limit(self.limit().unwrap_or(u64::MAX)))
     }
 }
 

@@ -6,8 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use super::job::{Job, panicked};
+use super::planner::Planned;
 use super::row_group::{Next, RowGroupScan};
-use super::work::{Planned, Reader};
+use super::work::Reader;
 use crate::error::Result;
 
 /// What the threads share.

@@ -6,10 +6,9 @@ use std::sync::Arc;
 use super::cancel::Cancel;
 use super::counters::Counters;
 use super::dynamic::DynamicFilter;
-use super::planner::Planner;
+use super::planner::{Planned, Planner};
 use super::target::Target;
 use super::task::ScanTask;
-use super::work::Planned;
 use crate::error::{Error, Result};
 use crate::runtime::Runtime;
 

@@ -16,8 +16,9 @@ use std::time::Duration;
 use arrow_array::RecordBatch;
 
 use super::job::{Job, panicked};
+use super::planner::Planned;
 use super::producer::Producer;
-use super::work::{Planned, Reader};
+use super::work::Reader;
 use crate::error::{Error, Result};
 
 /// Most files that are opened before rows of them are wanted.

@@ -10,8 +10,9 @@ use arrow_schema::DataType;
 use arrow_select::concat::concat_batches;
 
 use super::job::Job;
+use super::planner::Planned;
 use super::row_group::{Next, RowGroupScan};
-use super::work::{Planned, Reader};
+use super::work::Reader;
 use crate::decode::detach_views;
 use crate::error::{Error, Result};
 

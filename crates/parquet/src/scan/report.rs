@@ -1,7 +1,5 @@
-use std::sync::Arc;
 use std::time::Duration;
 
-use super::counters::Counters;
 use crate::prune::PruneReport;
 
 /// What a scan has done: so far, or when it has ended.
@@ -48,17 +46,4 @@ pub struct ScanTimes {
     pub fetch: Duration,
     /// Since the scan was built.
     pub elapsed: Duration,
-}
-
-/// Tells what a scan has done, while it runs and afterwards, from any thread.
-#[derive(Debug, Clone)]
-pub struct ScanProgress {
-    pub(super) counters: Arc<Counters>,
-}
-
-impl ScanProgress {
-    /// What the scan has done so far.
-    pub fn report(&self) -> ScanReport {
-        self.counters.report()
-    }
 }

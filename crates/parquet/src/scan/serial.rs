@@ -8,8 +8,9 @@ use arrow_array::RecordBatch;
 
 use super::job::Job;
 use super::parallel::files_at_once;
+use super::planner::Planned;
 use super::producer::Producer;
-use super::work::{Planned, Reader};
+use super::work::Reader;
 use crate::error::Result;
 
 /// Goes from file to file and row group to row group.

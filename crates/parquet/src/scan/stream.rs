@@ -7,7 +7,7 @@ use arrow_schema::SchemaRef;
 use futures_core::Stream;
 
 use super::batches::ScanBatches;
-use super::report::ScanProgress;
+use super::progress::ScanProgress;
 use crate::error::Result;
 
 /// The batches of a scan as a stream, for any runtime: threads of the scan's own work, and wake the task that waits for them.

@@ -1,78 +1,16 @@
-//! What there is to do in a row group, and what a thread keeps from one to the next.
+//! What a thread keeps from one row group to the next.
 
-use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::cancel::Cancel;
-use super::deletes::DeleteMask;
 use super::file_plan::FilePlan;
-use super::planner::Planner;
-use super::target::FileTarget;
+use super::planner::Planned;
 use crate::decode::LeafReader;
 use crate::error::{Error, Result};
-use crate::file::ParquetFile;
-use crate::filters::FilterMemory;
 use crate::options::Limits;
 use crate::page::PagePlaces;
-use lath_predicate::BoundPredicate;
 use lath_source::ByteRanges;
-
-/// A row group, some rows of which are to be looked at.
-#[derive(Debug, Clone)]
-pub(super) struct Planned {
-    pub(super) planner: Arc<Planner>,
-    /// The file's place in the dataset.
-    pub(super) file_index: usize,
-    pub(super) file: ParquetFile,
-    pub(super) plan: Arc<FilePlan>,
-    pub(super) target: Arc<FileTarget>,
-    pub(super) row_group: usize,
-    /// Number within the file of the row group's first row.
-    pub(super) first_row: u64,
-    /// Rows of the row group, sorted and disjoint.
-    pub(super) rows: Vec<Range<u64>>,
-    /// Rows of the file that are not there any more.
-    pub(super) deleted: Option<Arc<DeleteMask>>,
-    /// What is asked of them; `None` if all of them are wanted.
-    pub(super) predicate: Option<Arc<BoundPredicate>>,
-    /// Version of the dynamic filter that all this goes by; 0 for none.
-    pub(super) narrowing: u64,
-    /// Whether the page index may be used.
-    pub(super) uses_page_index: bool,
-    /// Where a filter may be kept that is made of the row group's values.
-    pub(super) made_filters: Option<Arc<FilterMemory>>,
-}
-
-impl Planned {
-    /// Number of rows to look at.
-    pub(super) fn row_count(&self) -> u64 {
-        self.rows.iter().map(|range| range.end - range.start).sum()
-    }
-
-    /// Number of these that are still there.
-    pub(super) fn kept_row_count(&self) -> u64 {
-        let Some(deleted) = &self.deleted else { return self.row_count() };
-        let of_file = |rows: &Range<u64>| self.first_row + rows.start..self.first_row + rows.end;
-        self.row_count() - self.rows.iter().map(|rows| deleted.count_within(&of_file(rows))).sum::<u64>()
-    }
-
-    /// Whether no row of the row group is left out before the predicate is asked.
-    pub(super) fn is_whole(&self) -> bool {
-        is_whole(&self.file, self.row_group, &self.rows)
-    }
-
-    /// Adds file and row group to an error.
-    pub(super) fn locate(&self, error: Error) -> Error {
-        self.file.locate(error).locate(|at| at.row_group = at.row_group.or(Some(self.row_group)))
-    }
-}
-
-/// Whether `rows` are all of a row group.
-pub(super) fn is_whole(file: &ParquetFile, row_group: usize, rows: &[Range<u64>]) -> bool {
-    let row_count = file.row_group_row_counts().get(row_group);
-    matches!((rows, row_count), ([only], Some(&row_count)) if *only == (0..row_count))
-}
 
 /// What one thread keeps while it goes from row group to row group: open column readers with their buffers.
 #[derive(Debug)]

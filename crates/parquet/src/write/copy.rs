@@ -10,7 +10,8 @@ use lath_format::write::{ChunkStatistics, ColumnChunkMetaData};
 use lath_format::{ColumnOrder, IndexLocation, OffsetIndex, SortingColumn};
 
 use super::output::Output;
-use super::row_group::{Chunk, RowGroup, move_pages, signed, too_long};
+use super::output::{signed, too_long};
+use super::row_group::{Chunk, RowGroup, move_pages};
 use super::schema::{LeafSchema, WriteSchema, is_encoded_alike};
 use crate::error::{Error, Result};
 use crate::file::ParquetFile;

@@ -12,8 +12,9 @@ use lath_format::{ColumnOrder, FileMetaData, SortingColumn};
 
 use super::options::{PageVersion, WriteOptions};
 use super::output::Output;
+use super::output::{signed, too_long};
 use super::page_index;
-use super::row_group::{RowGroup, RowGroups, signed, too_long};
+use super::row_group::{RowGroup, RowGroups};
 use super::schema::WriteSchema;
 use crate::error::{Error, Result};
 

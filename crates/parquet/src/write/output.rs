@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use lath_format::IndexLocation;
 
-use super::row_group::{signed, too_long};
 use crate::error::{Error, Result};
 
 /// Pages of a wide schema are small; larger ones pass the buffer by.
@@ -57,4 +56,12 @@ fn failed(error: io::Error, position: u64, name: Option<&Arc<str>>) -> Error {
         at.file = name.cloned();
         at.offset = Some(position);
     })
+}
+
+pub(super) fn signed(position: u64) -> Result<i64> {
+    i64::try_from(position).map_err(|_| too_long())
+}
+
+pub(super) fn too_long() -> Error {
+    Error::invalid("the file would be longer than its metadata can say")
 }

@@ -7,10 +7,10 @@ use bytes::Bytes;
 use lath_format::SortingColumn;
 use lath_format::write::ColumnChunkMetaData;
 
-use super::output::Output;
+use super::output::{Output, signed, too_long};
 use super::pool::Pool;
 use super::{EncodedChunk, EncodingChoice};
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// A row group as the footer lists it.
 #[derive(Debug)]
@@ -145,12 +145,4 @@ pub(super) fn move_pages(metadata: &mut ColumnChunkMetaData, distance: i64) -> R
     metadata.data_page_offset = further(metadata.data_page_offset)?;
     metadata.dictionary_page_offset = metadata.dictionary_page_offset.map(further).transpose()?;
     Ok(())
-}
-
-pub(super) fn signed(position: u64) -> Result<i64> {
-    i64::try_from(position).map_err(|_| too_long())
-}
-
-pub(super) fn too_long() -> Error {
-    Error::invalid("the file would be longer than its metadata can say")
 }

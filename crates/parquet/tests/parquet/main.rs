@@ -6,6 +6,7 @@ mod errors;
 mod int96;
 mod intervals;
 mod memory;
+mod modules;
 mod old_lists;
 mod property;
 mod pruning;

@@ -3,8 +3,9 @@
 pub(crate) mod build;
 pub(crate) mod count;
 pub(crate) mod cursor;
+pub(crate) mod descend;
 pub(crate) mod find;
-pub(crate) mod path;
+mod path;
 pub(crate) mod put;
 mod put_run;
 pub(crate) mod relocate;

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::build::{Parts, common_len};
-use super::path::End;
+use super::descend::End;
 use super::writer::{Writer, external};
 use super::{LEAF_MAX, MAX_KEY_LEN};
 use crate::error::{Error, Result};

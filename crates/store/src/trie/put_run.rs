@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::path::End;
+use super::descend::End;
 use super::put::Mode;
 use super::writer::{Writer, external};
 use crate::error::Result;

@@ -1,8 +1,8 @@
 //! Removing a key.
 
 use super::build::Parts;
+use super::descend::End;
 use super::find::Branch;
-use super::path::End;
 use super::writer::{Writer, external};
 use super::{LEAF_MAX, LEAF_MIN};
 use crate::error::{Error, Result};

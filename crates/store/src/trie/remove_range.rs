@@ -1,7 +1,7 @@
 //! Removing a range of keys: whole subtrees where the range covers them.
 
 use super::cursor::Cursor;
-use super::path::End;
+use super::descend::End;
 use super::walk::walk;
 use super::writer::{Writer, external};
 use crate::error::{Error, Result};

@@ -11,12 +11,9 @@ use arrow_schema::SchemaRef;
 use lath_predicate::Test;
 use lath_source::Version;
 
-use super::batches::ScanBatches;
-use super::builder::Scan;
 use super::counters::{Counters, Planning};
-use super::planner::{Planner, intersection};
+use super::planner::{Planned, Planner, intersection};
 use super::target::FileTarget;
-use super::work::Planned;
 use crate::dataset::DatasetOptions;
 use crate::error::{Error, Result};
 use crate::file::ParquetFile;
@@ -172,22 +169,6 @@ impl ScanTask {
         parts
     }
 
-    /// Reads the rows, on the thread that asks for them. A task that was read from its written form opens its file with the caches and
-    /// connections of `runtime`.
-    ///
-    /// # Errors
-    /// As [`Scan::build`](super::Scan::build).
-    pub fn execute(&self, runtime: &Runtime) -> Result<ScanBatches> {
-        let task = match self.open {
-            Some(_) => self.clone(),
-            None => {
-                let options = self.planner.dataset.files()[self.file].options().clone();
-                self.open_with(&options.runtime(runtime))?
-            }
-        };
-        Scan::of_tasks([task])?.runtime(runtime).threads(1).build()
-    }
-
     /// The same task, its file opened with `options` (keys, limits, caches, access to stores), which are the defaults where a task
     /// was read from its written form. What decides the schema of a file stays as it was planned.
     ///
@@ -196,6 +177,17 @@ impl ScanTask {
     pub fn open_with(&self, options: &DatasetOptions) -> Result<Self> {
         let planner = Arc::new(self.planner.open_with(options, &[(self.file, self.version.clone())])?);
         Ok(Self { planner, open: None, ..self.clone() })
+    }
+
+    /// Whether it was planned in this process.
+    pub(super) fn is_open(&self) -> bool {
+        self.open.is_some()
+    }
+
+    /// The same task, its file opened as before, with what `runtime` has.
+    pub(super) fn open_by(&self, runtime: &Runtime) -> Result<Self> {
+        let options = self.planner.dataset.files()[self.file].options().clone();
+        self.open_with(&options.runtime(runtime))
     }
 
     pub(super) fn how(&self) -> How {

@@ -1,16 +1,11 @@
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
-use std::thread;
 
 use arrow_schema::SchemaRef;
 
-use super::{How, ScanTask};
+use super::ScanTask;
 use crate::dataset::DatasetOptions;
 use crate::error::{Error, Result};
-use crate::scan::builder::Scan;
-use crate::scan::job::{Job, Work, panicked};
 use crate::scan::report::ScanReport;
 
 /// All tasks of a scan, in the order of its rows.
@@ -25,57 +20,13 @@ pub struct ScanPlan {
 }
 
 impl ScanPlan {
-    pub(super) fn new(schema: SchemaRef, tasks: Vec<ScanTask>, limit: u64) -> Self {
+    pub(in crate::scan) fn new(schema: SchemaRef, tasks: Vec<ScanTask>, limit: u64) -> Self {
         Self { schema, tasks, limit, report: ScanReport::default() }
     }
 
-    /// Plans all files of `job` on some threads.
-    pub(in crate::scan) fn of_job(job: Job, threads: usize) -> Result<Self> {
-        let planner = match job.work {
-            Work::Files(ref planner) => Arc::clone(planner),
-            Work::Tasks(tasks) => return Ok(Self::new(Arc::clone(&job.target.schema), tasks, job.limit)),
-        };
-        let how = How { batch_size: job.batch_size, verify_crc: job.verify_crc };
-        let files = planner.file_count();
-        let next = AtomicUsize::new(0);
-        let planned = Mutex::new(Vec::new());
-        let plan_file = |file: usize| -> Result<Vec<ScanTask>> {
-            let left = planner.plan_one(file, &job.counters)?;
-            let Some(first) = left.first() else { return Ok(Vec::new()) };
-            // Without what counts and reads ahead, which belongs to whoever runs the task.
-            let again = planner.dataset.files()[file].open()?;
-            let is_same = Arc::ptr_eq(again.metadata(), first.file.metadata());
-            let open = if is_same { again } else { first.file.clone() };
-            Ok(left.into_iter().map(|planned| ScanTask::new(planned, open.clone(), how)).collect())
-        };
-        let work = || {
-            while let file = next.fetch_add(1, Ordering::Relaxed)
-                && file < files
-            {
-                let tasks = plan_file(file);
-                let failed = tasks.is_err();
-                planned.lock().unwrap_or_else(PoisonError::into_inner).push((file, tasks));
-                if failed {
-                    next.store(files, Ordering::Relaxed);
-                }
-            }
-        };
-        let panics = thread::scope(|scope| {
-            // A thread that cannot be had is done without.
-            let spawn = |_| thread::Builder::new().name("lath-plan".into()).spawn_scoped(scope, work).ok();
-            let threads: Vec<_> =
-                (1..threads.max(planner.dataset.concurrency()).min(files)).filter_map(spawn).collect();
-            work();
-            threads.into_iter().any(|thread| thread.join().is_err())
-        });
-        if panics {
-            return Err(panicked());
-        }
-        let mut planned = planned.into_inner().unwrap_or_else(PoisonError::into_inner);
-        planned.sort_unstable_by_key(|(file, _)| *file);
-        let tasks = planned.into_iter().map(|(_, tasks)| tasks).collect::<Result<Vec<_>>>()?.concat();
-        let plan = Self::new(Arc::clone(&job.target.schema), tasks, job.limit);
-        Ok(Self { report: job.counters.report(), ..plan })
+    /// The plan with what planning has done.
+    pub(in crate::scan) fn with_report(self, report: ScanReport) -> Self {
+        Self { report, ..self }
     }
 
     /// The schema of the batches.
@@ -116,17 +67,6 @@ impl ScanPlan {
     /// What planning has done; nothing where the plan was read from its written form.
     pub fn report(&self) -> ScanReport {
         self.report
-    }
-
-    /// Starts to say how all tasks are run.
-    ///
-    /// # Errors
-    /// As [`Scan::of_tasks`].
-    pub fn scan(&self) -> Result<Scan> {
-        if self.tasks.is_empty() {
-            return Ok(Scan::of_nothing(&self.schema));
-        }
-        Ok(Scan::of_tasks(self.tasks.iter().cloned())?.limit(self.limit))
     }
 
     /// The same plan, its files opened with `options`; see [`ScanTask::open_with`].

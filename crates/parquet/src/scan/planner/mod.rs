@@ -1,15 +1,20 @@
 //! From files to the row groups and rows of them that are to be looked at: any thread can plan any file.
 
-use std::collections::{BTreeMap, HashMap};
+mod planned;
+mod plans;
+mod ranges;
+
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
-use lath_format::schema::SchemaDescPtr;
 use lath_predicate::{BindContext, BoundPredicate, Constant, Predicate, Test, value_at};
 
+use self::planned::is_whole;
+use self::plans::PlannedSchema;
 use super::cancel::Cancel;
 use super::conjuncts;
 use super::counters::{Counters, Planning};
@@ -17,7 +22,6 @@ use super::deletes::DeleteMask;
 use super::dynamic::Narrowing;
 use super::file_plan::FilePlan;
 use super::target::{FileTarget, Target};
-use super::work::{Planned, is_whole};
 use crate::dataset::{Dataset, DatasetFile, DatasetOptions};
 use crate::error::{Error, Result};
 use crate::file::ParquetFile;
@@ -26,6 +30,10 @@ use crate::options::Strings;
 use crate::prune::{PruneReport, Pruning, prune};
 use crate::read::{RowGroupRows, split_rows};
 use lath_source::{ReadAhead, Version};
+
+pub(super) use self::planned::Planned;
+pub(super) use self::plans::Plans;
+pub(super) use self::ranges::intersection;
 
 /// What is to be found in the files of a dataset.
 #[derive(Debug)]
@@ -47,49 +55,6 @@ pub(super) struct Planner {
     pub(super) plans: Plans,
     /// Files were asked together in vain: from then on each is planned alone.
     pub(super) asks_singly: AtomicBool,
-}
-
-/// The plans made so far, and which partitions are ruled out.
-#[derive(Debug, Default)]
-pub(super) struct Plans {
-    of_schemas: Mutex<Vec<PlannedSchema>>,
-    partitions: Mutex<HashMap<Box<[u32]>, bool>>,
-}
-
-/// The plan for files of one schema and partition.
-#[derive(Debug)]
-struct PlannedSchema {
-    schema: arrow_schema::SchemaRef,
-    columns: SchemaDescPtr,
-    partition: Box<[u32]>,
-    /// What was added to the predicate.
-    narrowing: Option<Arc<Narrowing>>,
-    plan: Arc<FilePlan>,
-}
-
-impl PlannedSchema {
-    fn is_of(&self, file: &ParquetFile, partition: &[u32], narrowing: Option<&Arc<Narrowing>>) -> bool {
-        let is_same_schema = Arc::ptr_eq(&self.schema, file.schema()) || self.schema == *file.schema();
-        is_same_schema
-            && *self.partition == *partition
-            && self.narrowing.as_ref().map(Arc::as_ptr) == narrowing.map(Arc::as_ptr)
-            && {
-                let columns = file.metadata().schema_descr();
-                Arc::ptr_eq(&self.columns, columns) || self.columns.root_schema() == columns.root_schema()
-            }
-    }
-}
-
-impl Plans {
-    /// The plan made last, and the partition of its files.
-    fn last(&self) -> Option<(Arc<FilePlan>, Box<[u32]>)> {
-        let plans = self.of_schemas.lock().unwrap_or_else(PoisonError::into_inner);
-        plans
-            .iter()
-            .rev()
-            .find(|planned| planned.narrowing.is_none())
-            .map(|last| (Arc::clone(&last.plan), last.partition.clone()))
-    }
 }
 
 impl Planner {
@@ -477,30 +442,3 @@ pub(super) type RowsLeft = (usize, Vec<Range<u64>>, Option<Arc<BoundPredicate>>)
 
 /// Most plans that are kept: files of one schema usually come together.
 const MOST_PLANS: usize = 64;
-
-/// The rows that are in both lists of sorted, disjoint ranges.
-pub(super) fn intersection(left: &[Range<u64>], right: &[Range<u64>]) -> Vec<Range<u64>> {
-    let mut both = Vec::new();
-    let (mut i, mut j) = (0, 0);
-    while let (Some(a), Some(b)) = (left.get(i), right.get(j)) {
-        let range = a.start.max(b.start)..a.end.min(b.end);
-        if !range.is_empty() {
-            both.push(range);
-        }
-        if a.end < b.end { i += 1 } else { j += 1 }
-    }
-    both
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    #[expect(clippy::single_range_in_vec_init, reason = "a list of one range is meant")]
-    fn ranges_intersect() {
-        assert_eq!(intersection(&[0..10, 20..30], &[5..25, 29..40]), [5..10, 20..25, 29..30]);
-        assert_eq!(intersection(&[0..10], &[10..20]), []);
-        assert_eq!(intersection(&[3..4], &[0..100]), [3..4]);
-    }
-}

@@ -1,0 +1,53 @@
+//! What has been settled for files of one schema, and for partitions.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use lath_format::schema::SchemaDescPtr;
+
+use super::super::dynamic::Narrowing;
+use super::super::file_plan::FilePlan;
+use crate::file::ParquetFile;
+
+/// The plans made so far, and which partitions are ruled out.
+#[derive(Debug, Default)]
+pub(in crate::scan) struct Plans {
+    pub(super) of_schemas: Mutex<Vec<PlannedSchema>>,
+    pub(super) partitions: Mutex<HashMap<Box<[u32]>, bool>>,
+}
+
+/// The plan for files of one schema and partition.
+#[derive(Debug)]
+pub(super) struct PlannedSchema {
+    pub(super) schema: arrow_schema::SchemaRef,
+    pub(super) columns: SchemaDescPtr,
+    pub(super) partition: Box<[u32]>,
+    /// What was added to the predicate.
+    pub(super) narrowing: Option<Arc<Narrowing>>,
+    pub(super) plan: Arc<FilePlan>,
+}
+
+impl PlannedSchema {
+    pub(super) fn is_of(&self, file: &ParquetFile, partition: &[u32], narrowing: Option<&Arc<Narrowing>>) -> bool {
+        let is_same_schema = Arc::ptr_eq(&self.schema, file.schema()) || self.schema == *file.schema();
+        is_same_schema
+            && *self.partition == *partition
+            && self.narrowing.as_ref().map(Arc::as_ptr) == narrowing.map(Arc::as_ptr)
+            && {
+                let columns = file.metadata().schema_descr();
+                Arc::ptr_eq(&self.columns, columns) || self.columns.root_schema() == columns.root_schema()
+            }
+    }
+}
+
+impl Plans {
+    /// The plan made last, and the partition of its files.
+    pub(super) fn last(&self) -> Option<(Arc<FilePlan>, Box<[u32]>)> {
+        let plans = self.of_schemas.lock().unwrap_or_else(PoisonError::into_inner);
+        plans
+            .iter()
+            .rev()
+            .find(|planned| planned.narrowing.is_none())
+            .map(|last| (Arc::clone(&last.plan), last.partition.clone()))
+    }
+}
