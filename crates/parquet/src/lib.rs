@@ -35,7 +35,9 @@ mod schema;
 mod statistics;
 mod write;
 
-pub use dataset::{Alignment, Dataset, DatasetFile, DatasetOptions, FileSource, PartitionColumn, Partitions};
+pub use dataset::{
+    Alignment, Dataset, DatasetFile, DatasetOptions, FileSource, KnownFooters, PartitionColumn, Partitions,
+};
 pub use error::{Error, Location, Result};
 pub use file::{ChunkRange, DecryptionKeys, OpenOptions, PageIndex, ParquetFile, Plan};
 pub use filters::FilterMemory;
@@ -45,7 +47,7 @@ pub use lath_format::Encoding;
 pub use lath_predicate::{
     BatchFilter, Column, ConjunctSupport, Error as PredicateError, Literal, Predicate, Support, column,
 };
-pub use lath_source::{ByteRanges, Counted, LocalFile, MappedFile, Traffic};
+pub use lath_source::{ByteRanges, Counted, LocalFile, MappedFile, Traffic, Version as FileVersion};
 pub use options::{Int96Unit, Limits, Strings};
 pub use other_format::OtherFormat;
 pub use prune::{PruneReport, Pruned, Pruning};

@@ -67,6 +67,14 @@ impl Store {
         match self.0 {}
     }
 
+    /// The object, of which nothing is read.
+    ///
+    /// # Errors
+    /// None: there is no object.
+    pub fn open_unread(&self, _known: &Version) -> io::Result<ObjectFile> {
+        match self.0 {}
+    }
+
     /// Opens the object.
     ///
     /// # Errors

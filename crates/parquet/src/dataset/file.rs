@@ -4,6 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
+use bytes::Bytes;
+
 use super::listing::{self, Found};
 use super::options::DatasetOptions;
 use crate::error::{Error, Result};
@@ -224,8 +226,14 @@ impl DatasetFile {
             let source = PooledFile::open(path, &options.files).map_err(failed)?;
             let version = source.version().clone();
             let open = open.version(version.clone());
+            let end = self.known_end(&version);
+            let is_known = end.is_some();
+            let open = end.into_iter().fold(open, OpenOptions::end);
             let file = open.open_local_source(Arc::new(source), options.footers_read.guess_bytes())?;
             options.footers_read.add(file.footer_bytes());
+            if !is_known {
+                self.make_known(&file, &version)?;
+            }
             if may_be_cached {
                 file.filters().keep_in(options.footers.filters());
             }
@@ -252,15 +260,43 @@ impl DatasetFile {
             }
             options.footers.remove(&self.location);
         }
-        let (source, version) = store.open(self.version.get()).map_err(failed)?;
+        let known = self.version.get().and_then(|version| Some((self.known_end(version)?, version)));
+        let is_known = known.is_some();
+        let (source, version, end) = match known {
+            Some((end, version)) => {
+                let source = store.open_unread(version).map_err(failed)?;
+                (source, version.clone(), Some(end))
+            }
+            None => {
+                let (source, version) = store.open(self.version.get()).map_err(failed)?;
+                (source, version, None)
+            }
+        };
         let open = options.open_options_for(&self.location).version(version.clone());
+        let open = end.into_iter().fold(open, OpenOptions::end);
         let file = open.open_store_source(Arc::new(source))?;
+        if !is_known {
+            self.make_known(&file, &version)?;
+        }
         self.version.get_or_init(|| version.clone());
         if may_be_cached {
             file.filters().keep_in(options.footers.filters());
             options.footers.insert(&self.location, version, file.clone());
         }
         Ok(file)
+    }
+
+    /// What is known of the file's end in the state `version`, beyond the process.
+    fn known_end(&self, version: &Version) -> Option<Bytes> {
+        let known = self.options.known_footers.as_ref().filter(|_| !self.options.open.has_keys())?;
+        known.get(&self.location, version)
+    }
+
+    fn make_known(&self, file: &ParquetFile, version: &Version) -> Result<()> {
+        if let Some(known) = self.options.known_footers.as_ref().filter(|_| !self.options.open.has_keys()) {
+            known.put(&self.location, version, file.read_end()?);
+        }
+        Ok(())
     }
 
     /// As [`Dataset::concurrency`](super::Dataset::concurrency), for this file.

@@ -4,6 +4,7 @@ mod address;
 mod alignment;
 mod file;
 mod footers_read;
+mod known_footers;
 mod listing;
 mod lists;
 mod open_all;
@@ -26,6 +27,7 @@ use crate::file::ParquetFile;
 
 pub use alignment::Alignment;
 pub use file::{DatasetFile, FileSource};
+pub use known_footers::KnownFooters;
 pub use options::DatasetOptions;
 pub use partition::{PartitionColumn, Partitions};
 pub(crate) use schema::is_at_or_below;

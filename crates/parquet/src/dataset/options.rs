@@ -4,6 +4,7 @@ use std::time::Duration;
 use arrow_schema::DataType;
 
 use super::footers_read::FootersRead;
+use super::known_footers::KnownFooters;
 use crate::file::OpenOptions;
 use crate::footer_cache::FooterCache;
 use crate::runtime::Runtime;
@@ -22,6 +23,7 @@ pub struct DatasetOptions {
     pub(super) revalidates: bool,
     pub(super) store: StoreOptions,
     pub(super) footers_read: FootersRead,
+    pub(super) known_footers: Option<Arc<dyn KnownFooters>>,
 }
 
 impl DatasetOptions {
@@ -51,6 +53,7 @@ impl DatasetOptions {
                 timeout: Self::DEFAULT_REQUEST_TIMEOUT,
             },
             footers_read: FootersRead::default(),
+            known_footers: None,
         }
     }
 
@@ -102,6 +105,14 @@ impl DatasetOptions {
     #[must_use]
     pub fn footer_cache(mut self, cache: FooterCache) -> Self {
         self.footers = cache;
+        self
+    }
+
+    /// Sets where footers are asked for that are not in the cache, before they are read. Files that are mapped into memory, and those
+    /// opened with keys, are not asked for.
+    #[must_use]
+    pub fn known_footers(mut self, known: Arc<dyn KnownFooters>) -> Self {
+        self.known_footers = Some(known);
         self
     }
 

@@ -4,6 +4,7 @@ mod check;
 mod chunk_key_values;
 mod extents;
 mod footer;
+mod known_end;
 mod known_schemas;
 mod options;
 mod page_index;
@@ -23,6 +24,7 @@ use bytes::Bytes;
 use lath_format::FileMetaData;
 
 use self::footer::Footer;
+use self::known_end::KnownEnd;
 use crate::error::{Error, Result};
 use crate::filters::FilterStore;
 use crate::options::Limits;
@@ -85,8 +87,12 @@ impl ParquetFile {
         OpenOptions::new().from_source(source)
     }
 
-    fn new(source: Arc<dyn ByteRanges>, options: OpenOptions) -> Result<Self> {
-        let footer = Footer::read(&*source, options.footer_guess_bytes, &options.limits)?;
+    fn new(source: Arc<dyn ByteRanges>, mut options: OpenOptions) -> Result<Self> {
+        let known = options.end.take().and_then(|end| Some((end.len() as u64, KnownEnd::new(&*source, end)?)));
+        let footer = match &known {
+            Some((len, end)) => Footer::read(end, *len, &options.limits)?,
+            None => Footer::read(&*source, options.footer_guess_bytes, &options.limits)?,
+        };
         let (metadata, schema) =
             footer.parse(options.decryption.as_ref(), &options.schema_options(), &options.schemas)?;
         let footer_bytes = footer.len();
@@ -154,6 +160,16 @@ impl ParquetFile {
     /// The same file, its bytes taken from another source.
     pub(crate) fn over(&self, source: Arc<dyn ByteRanges>) -> Self {
         Self { source, shared: Arc::clone(&self.shared) }
+    }
+
+    /// The file's last bytes, from its footer on: what [`OpenOptions::end`] takes. They are read.
+    ///
+    /// # Errors
+    /// [`Error::Io`](crate::Error::Io) if they cannot be read.
+    pub fn read_end(&self) -> Result<Bytes> {
+        let len = self.source.len();
+        let end = len.saturating_sub(self.shared.footer_bytes)..len;
+        self.source.read(end).map_err(|error| self.locate(Error::io("read", error)))
     }
 
     /// The state that the file was opened in, where that is known.

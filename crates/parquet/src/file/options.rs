@@ -39,6 +39,8 @@ pub struct OpenOptions {
     /// The state of the file that is opened, where it is known.
     pub(super) version: Option<Version>,
     pub(super) schemas: Arc<KnownSchemas>,
+    /// What the file ends with, if that is known.
+    pub(super) end: Option<Bytes>,
 }
 
 /// What is read first of a source: most footers are within it, and asking again may cost a request.
@@ -61,6 +63,7 @@ impl OpenOptions {
             memory_map: false,
             version: None,
             schemas: KnownSchemas::of_process(),
+            end: None,
         }
     }
 
@@ -82,6 +85,14 @@ impl OpenOptions {
     #[must_use]
     pub fn name(mut self, name: impl Into<Arc<str>>) -> Self {
         self.name = Some(name.into());
+        self
+    }
+
+    /// Gives the last bytes of the file that is opened next, which were kept from before ([`ParquetFile::read_end`]): from the
+    /// footer on they are not read again. Whoever gives them sees to it that the file has not changed.
+    #[must_use]
+    pub fn end(mut self, bytes: Bytes) -> Self {
+        self.end = Some(bytes);
         self
     }
 

@@ -137,7 +137,8 @@ impl Scan {
         }
     }
 
-    /// Finds only rows for which an SQL expression is true; see [`Predicate::parse`].
+    /// Finds only rows for which an SQL expression is true; see [`Predicate::parse`]. Several conditions all have to be true, whichever
+    /// of the three methods they come by.
     ///
     /// # Errors
     /// [`Error::Invalid`] if the text is not understood.
@@ -145,20 +146,18 @@ impl Scan {
         Ok(self.predicate(Predicate::parse(text)?))
     }
 
-    /// Finds only rows for which `predicate` is true, instead of what was set before.
+    /// Finds only rows for which `predicate` is true, too.
     pub fn predicate(mut self, predicate: Predicate) -> Self {
-        self.predicate = Some(predicate);
+        self.predicate = Some(match self.predicate.take() {
+            Some(before) => before.and(predicate),
+            None => predicate,
+        });
         self
     }
 
-    /// Finds only rows that have one of `values` in the column at `path`, beside what was set before.
+    /// Finds only rows that have one of `values` in the column at `path`, too.
     pub fn lookup<V: Into<Literal>>(self, path: &str, values: impl IntoIterator<Item = V>) -> Self {
-        let found = column(path).is_in(values);
-        let predicate = match self.predicate.clone() {
-            Some(before) => before.and(found),
-            None => found,
-        };
-        self.predicate(predicate)
+        self.predicate(column(path).is_in(values))
     }
 
     /// Looks only at the rows of every file from number `row` on, counted from 0.

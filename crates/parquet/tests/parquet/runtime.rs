@@ -1,11 +1,13 @@
 //! What scans share is bounded together, and belongs to the runtime that they are given.
 
-use std::sync::Arc;
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::{fs, thread};
 
 use arrow_array::RecordBatch;
-use lath_parquet::{Dataset, DatasetOptions, Runtime};
+use bytes::Bytes;
+use lath_parquet::{Dataset, DatasetOptions, FileVersion, KnownFooters, OpenOptions, ParquetFile, Runtime};
 
 use crate::scan::{collect, numbered_bytes};
 
@@ -84,4 +86,65 @@ fn a_runtime_has_caches_of_its_own() {
     let written: lath_parquet::ScanTask = serde_json::from_str(&serde_json::to_string(task).unwrap()).unwrap();
     assert_eq!(collect(written.execute(&other).unwrap()).unwrap().num_rows(), 1000);
     assert_eq!(other.footer_cache().len(), 1);
+}
+
+/// Footers kept in memory, and how often one was found.
+#[derive(Debug, Default)]
+struct Kept {
+    ends: Mutex<HashMap<String, (FileVersion, Bytes)>>,
+    found: AtomicUsize,
+}
+
+impl KnownFooters for Kept {
+    fn get(&self, location: &str, version: &FileVersion) -> Option<Bytes> {
+        let (known, end) = self.ends.lock().unwrap().get(location)?.clone();
+        (known == *version).then(|| {
+            self.found.fetch_add(1, Ordering::Relaxed);
+            end
+        })
+    }
+
+    fn put(&self, location: &str, version: &FileVersion, end: Bytes) {
+        self.ends.lock().unwrap().insert(location.to_owned(), (version.clone(), end));
+    }
+}
+
+#[test]
+fn footers_that_are_known_are_not_read_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let kept = Arc::new(Kept::default());
+    let open = || {
+        let options = DatasetOptions::new().runtime(&Runtime::builder().build()).known_footers(kept.clone());
+        Dataset::open([folder.path()], options).unwrap()
+    };
+    dataset(folder.path(), &Runtime::builder().build());
+    let expected = collect(open().scan().build().unwrap()).unwrap();
+    assert_eq!((kept.ends.lock().unwrap().len(), kept.found.load(Ordering::Relaxed)), (4, 0));
+    assert_eq!(collect(open().scan().build().unwrap()).unwrap(), expected);
+    assert_eq!(kept.found.load(Ordering::Relaxed), 4);
+    // A file that has changed has another footer.
+    fs::write(folder.path().join("2.parquet"), numbered_bytes(10)).unwrap();
+    assert_eq!(open().scan().count().unwrap(), 60_010);
+    assert_eq!(kept.found.load(Ordering::Relaxed), 7);
+
+    // Whatever is given in place of a file's end is no harm.
+    let bytes = numbered_bytes(2000);
+    let file = ParquetFile::from_bytes(bytes.clone()).unwrap();
+    let end = file.read_end().unwrap();
+    for given in [end.clone(), end.slice(5..), end.slice(end.len() - 3..), Bytes::new(), bytes.clone()] {
+        let file = OpenOptions::new().end(given).from_bytes(bytes.clone()).unwrap();
+        assert_eq!(file.row_count(), 2000);
+    }
+    for given in [vec![7; end.len()], vec![7; bytes.len() + 1]] {
+        let opened = OpenOptions::new().end(given.into()).from_bytes(bytes.clone());
+        assert!(opened.is_err() || opened.is_ok_and(|file| file.row_count() == 2000));
+    }
+}
+
+#[test]
+fn conditions_add_up() {
+    let file = ParquetFile::from_bytes(numbered_bytes(2000)).unwrap();
+    let scan = file.scan().filter("number < 100").unwrap().lookup("key", [1, 2]).filter("number >= 50").unwrap();
+    let expected = (50..100).filter(|row| row % 5 > 0 && [1, 2].contains(&(row % 7))).count();
+    assert_eq!(scan.count().unwrap(), expected as u64);
 }

@@ -73,6 +73,14 @@ impl ObjectFile {
         }
     }
 
+    /// The object in the state `known`, of which nothing has been read.
+    fn unread(client: &Arc<Client>, path: &Path, known: &Version) -> io::Result<Self> {
+        match known {
+            Version::Store { len, .. } => Ok(Self::of(client, path, Some(known.clone()), *len, Bytes::new())),
+            Version::Local { .. } => Err(io::Error::new(io::ErrorKind::InvalidInput, "the state of a local file")),
+        }
+    }
+
     fn of(client: &Arc<Client>, path: &Path, version: Option<Version>, len: u64, tail: Bytes) -> Self {
         let tag = match version {
             Some(Version::Store { tag, .. }) => tag,

@@ -88,6 +88,14 @@ impl Store {
         Ok((file, version))
     }
 
+    /// The object in the state `known`, for which nothing is asked of the store before it is read.
+    ///
+    /// # Errors
+    /// If the URL has no object's path, or the state is that of no object.
+    pub fn open_unread(&self, known: &Version) -> io::Result<ObjectFile> {
+        ObjectFile::unread(&self.client, &self.path(&self.key)?, known)
+    }
+
     /// The state of the object now.
     ///
     /// # Errors
