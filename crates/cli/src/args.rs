@@ -89,6 +89,10 @@ pub(crate) enum Command {
     /// Find the rows for which an SQL expression holds
     #[command(after_help = FIND_HELP)]
     Find(FindArgs),
+    /// Answer a question in SQL: files are tables by their names
+    #[cfg(feature = "sql")]
+    #[command(after_help = SQL_HELP)]
+    Sql(SqlArgs),
     /// Write Parquet files again: with other encodings, codecs, indexes, columns, rows or order
     #[command(after_help = rewrite::REWRITE_HELP)]
     Rewrite(Box<RewriteArgs>),
@@ -401,6 +405,37 @@ pub(crate) struct OutputArgs {
     /// Write to this file, which appears whole or not at all
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
+}
+
+/// Examples and rules of `sql`.
+#[cfg(feature = "sql")]
+const SQL_HELP: &str = "\
+Any file, folder, glob or URL is a table by its name in quotes; directories called key=value are columns.
+
+Examples:
+  lath sql \"SELECT city, count(*) FROM 'trips/*.parquet' GROUP BY city ORDER BY 2 DESC\"
+  lath sql \"SELECT * FROM 'orders/' WHERE id = 4711\" --format csv
+  lath sql -f report.sql -o report.parquet
+  echo \"SELECT max(price) FROM 'trips.parquet'\" | lath sql -";
+
+/// Arguments of `sql`.
+#[cfg(feature = "sql")]
+#[derive(Debug, Args)]
+pub(crate) struct SqlArgs {
+    /// The statements, separated by `;`; `-` reads them from standard input
+    #[arg(value_name = "SQL", required_unless_present = "file")]
+    pub(crate) text: Option<String>,
+    /// Read the statements from this file
+    #[arg(short = 'F', long = "file", value_name = "FILE", conflicts_with = "text")]
+    pub(crate) file: Option<PathBuf>,
+    /// Threads that work [default: one for each core]
+    #[arg(short, long, value_name = "NUMBER")]
+    pub(crate) threads: Option<std::num::NonZeroUsize>,
+    /// Bound the memory of sorting, joining and grouping; what is more goes to disk [example: 2GiB]
+    #[arg(long, value_name = "BYTES", value_parser = write::parse_size)]
+    pub(crate) memory: Option<usize>,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
 }
 
 /// Arrow layout of strings and binary values.

@@ -45,7 +45,7 @@ pub use footer_cache::FooterCache;
 pub use huge_pages::HugePages;
 pub use lath_format::Encoding;
 pub use lath_predicate::{
-    BatchFilter, Column, ConjunctSupport, Error as PredicateError, Literal, Predicate, Support, column,
+    BatchFilter, Column, ConjunctSupport, Error as PredicateError, Literal, Predicate, Support, column, column_named,
 };
 pub use lath_source::{ByteRanges, Counted, LocalFile, MappedFile, Traffic, Version as FileVersion};
 pub use options::{Int96Unit, Limits, Strings};

@@ -23,6 +23,11 @@ pub fn column(path: &str) -> Column {
     Column { name: ColumnName { name, steps: names.map(Step::Field).collect() } }
 }
 
+/// The top-level column of this name, whatever the name has in it, to be tested.
+pub fn column_named(name: &str) -> Column {
+    Column { name: ColumnName { name: exact_name(name), steps: Vec::new() } }
+}
+
 fn exact_name(name: &str) -> Name {
     Name { text: name.to_owned(), quoted: true }
 }

@@ -61,7 +61,7 @@ mod value;
 pub use array::value_at;
 pub use batch_filter::BatchFilter;
 pub use bound::{BoundColumn, BoundPredicate};
-pub use builder::{Column, column};
+pub use builder::{Column, column, column_named};
 pub use context::{BindContext, Constant, Leaf};
 pub use error::{Error, Result};
 pub use evaluate::{byte_strings, test_values};

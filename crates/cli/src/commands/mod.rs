@@ -13,6 +13,8 @@ mod rewrite;
 mod rows;
 mod schema;
 mod split;
+#[cfg(feature = "sql")]
+mod sql;
 
 use std::io::Write;
 
@@ -34,6 +36,8 @@ pub(crate) fn run(command: Command) -> Result<Outcome> {
         Command::Cat(args) => rows::cat(&args),
         Command::Check(args) => check::run(&args),
         Command::Find(args) => find::run(&args),
+        #[cfg(feature = "sql")]
+        Command::Sql(args) => sql::run(&args),
         Command::Rewrite(args) => rewrite::run(&args),
         Command::Merge(args) => merge::run(&args),
         Command::Split(args) => split::run(&args),

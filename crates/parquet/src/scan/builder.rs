@@ -47,6 +47,8 @@ pub struct Scan {
     pruning: Pruning,
     predicate: Option<Predicate>,
     paths: Option<Vec<String>>,
+    /// In their place.
+    columns: Option<Vec<usize>>,
     virtual_columns: VirtualColumns,
     row_groups: Option<Vec<usize>>,
     row_ranges: Option<Vec<Range<u64>>>,
@@ -118,6 +120,7 @@ impl Scan {
             pruning: Pruning::default(),
             predicate: None,
             paths: None,
+            columns: None,
             virtual_columns: VirtualColumns::default(),
             row_groups: None,
             row_ranges: None,
@@ -169,6 +172,13 @@ impl Scan {
     /// the order of the paths, what is within one in file order.
     pub fn select<S: Into<String>>(mut self, paths: impl IntoIterator<Item = S>) -> Self {
         self.paths = Some(paths.into_iter().map(Into::into).collect());
+        self.columns = None;
+        self
+    }
+
+    /// As [`Scan::select`], by the places of columns among [`Dataset::schema`]'s or [`ParquetFile::schema`]'s, counted from 0.
+    pub fn select_columns(mut self, columns: impl IntoIterator<Item = usize>) -> Self {
+        self.columns = Some(columns.into_iter().collect());
         self
     }
 
@@ -340,7 +350,7 @@ impl Scan {
     /// As [`Scan::build`], and whatever goes wrong while reading.
     pub fn count(mut self) -> Result<u64> {
         if !matches!(self.source, Source::Tasks(_)) {
-            self.paths = Some(Vec::new());
+            (self.paths, self.columns) = (Some(Vec::new()), None);
             self.virtual_columns = VirtualColumns::default();
         }
         self.build()?.count_rows()
@@ -388,7 +398,8 @@ impl Scan {
                 "there is no file {last}; the dataset has {file_count}, counted from 0"
             )));
         }
-        let paths = self.paths.as_deref();
+        let chosen = self.columns.as_ref().map(|columns| names_of(&dataset, columns)).transpose()?;
+        let paths = chosen.as_deref().or(self.paths.as_deref());
         let of_files: Option<Vec<String>> = paths.map(|paths| self.virtual_columns.without(paths).cloned().collect());
         let of_files = dataset.project(of_files.as_deref(), self.strings)?;
         let target = Arc::new(Target::new(of_files, paths, &self.virtual_columns, self.strings)?);
@@ -413,9 +424,10 @@ impl Scan {
 
     fn tasks_of(&self, tasks: &[ScanTask]) -> Result<(Work, Arc<Target>, usize)> {
         let Some(first) = tasks.first() else { return Err(Error::internal("no tasks")) };
-        let Self { predicate, paths, virtual_columns, row_groups, row_ranges, file_rows, deleted, .. } = self;
+        let Self { predicate, paths, columns, virtual_columns, row_groups, row_ranges, file_rows, deleted, .. } = self;
         let says_what = predicate.is_some()
             || paths.is_some()
+            || columns.is_some()
             || *virtual_columns != VirtualColumns::default()
             || row_groups.is_some()
             || row_ranges.is_some()
@@ -433,6 +445,16 @@ impl Scan {
         files.dedup();
         Ok((Work::Tasks(tasks.to_vec()), Arc::clone(&first.planner().target), files.len()))
     }
+}
+
+/// The names of the columns at these places.
+fn names_of(dataset: &Dataset, columns: &[usize]) -> Result<Vec<String>> {
+    let fields = dataset.schema().fields();
+    let name = |&at: &usize| match fields.get(at) {
+        Some(field) => Ok(field.name().clone()),
+        None => Err(Error::invalid(format!("there is no column {at}; there are {}, counted from 0", fields.len()))),
+    };
+    columns.iter().map(name).collect()
 }
 
 impl ScanTask {

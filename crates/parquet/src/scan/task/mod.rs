@@ -289,6 +289,7 @@ fn is_same(planned: &Version, now: &Version) -> bool {
             let is_same_file = identity.1 == identity_now.1;
             (len, modified, changed) == (len_now, modified_now, changed_now) && is_same_file
         }
+        #[cfg(feature = "object-store")]
         _ => planned == now,
     }
 }

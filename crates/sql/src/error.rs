@@ -1,0 +1,83 @@
+use std::fmt;
+
+use datafusion::error::DataFusionError;
+
+/// Why a statement could not be run.
+#[non_exhaustive]
+#[derive(Debug)]
+pub enum Error {
+    /// The text is not understood, or names what there is not.
+    Statement(String),
+    /// A file could not be read or written.
+    File(Box<lath_parquet::Error>),
+    /// There is not enough memory, or no room for what has to go to disk.
+    Resources(String),
+    /// The rows do not fit what was asked of them: a cast that fails, a number that is too large.
+    Rows(String),
+    /// A bug of Lath's or of DataFusion's.
+    Internal(String),
+}
+
+/// A result whose error is [`enum@Error`].
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+impl From<DataFusionError> for Error {
+    fn from(error: DataFusionError) -> Self {
+        let text = |error: &DataFusionError| error.message().into_owned();
+        match error {
+            DataFusionError::External(inner) => match inner.downcast::<lath_parquet::Error>() {
+                Ok(error) => Self::File(error),
+                Err(other) => Self::Internal(other.to_string()),
+            },
+            DataFusionError::Context(_, inner) | DataFusionError::Diagnostic(_, inner) => Self::from(*inner),
+            DataFusionError::Shared(inner) => match std::sync::Arc::try_unwrap(inner) {
+                Ok(inner) => Self::from(inner),
+                Err(inner) => Self::of_shared(&inner),
+            },
+            DataFusionError::Collection(errors) => match errors.into_iter().next() {
+                Some(first) => Self::from(first),
+                None => Self::Internal("an error without a cause".to_owned()),
+            },
+            error @ (DataFusionError::SQL(..)
+            | DataFusionError::Plan(_)
+            | DataFusionError::SchemaError(..)
+            | DataFusionError::NotImplemented(_)
+            | DataFusionError::Configuration(_)) => Self::Statement(text(&error)),
+            error @ DataFusionError::ResourcesExhausted(_) => Self::Resources(text(&error)),
+            error @ (DataFusionError::ArrowError(..) | DataFusionError::Execution(_)) => Self::Rows(text(&error)),
+            other => Self::Internal(text(&other)),
+        }
+    }
+}
+
+impl Error {
+    /// The error that several parts of a query have.
+    fn of_shared(error: &DataFusionError) -> Self {
+        match error {
+            DataFusionError::Context(_, inner) | DataFusionError::Diagnostic(_, inner) => Self::of_shared(inner),
+            DataFusionError::Shared(inner) => Self::of_shared(inner),
+            DataFusionError::ResourcesExhausted(_) => Self::Resources(error.message().into_owned()),
+            other => Self::Rows(other.message().into_owned()),
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Statement(what) | Self::Resources(what) | Self::Rows(what) | Self::Internal(what) => {
+                f.write_str(what)
+            }
+            Self::File(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::File(error) => Some(error),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! SQL over Parquet: [DataFusion](https://datafusion.apache.org) plans and runs queries, Lath scans the files.
+//!
+//! A [`Dataset`](lath_parquet::Dataset) becomes a table by [`LathTable`]. Conditions go into the scan where Lath answers them as SQL
+//! does, those that a query finds out while it runs too: the keys of a join's other side and the bound of `ORDER BY … LIMIT` rule out
+//! row groups by statistics, Bloom filters and page indexes, and rows by Lath's comparisons.
+//!
+//! ```
+//! # tokio::runtime::Runtime::new()?.block_on(async {
+//! use lath_sql::Session;
+//!
+//! let session = Session::new();
+//! let answer = session.sql("SELECT 6 * 7 AS answer").await?.collect().await?;
+//! assert_eq!(answer[0].num_rows(), 1);
+//! # Ok::<(), datafusion::error::DataFusionError>(())
+//! # })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod blocking;
+mod error;
+mod literal;
+mod location;
+mod narrow;
+mod session;
+mod source;
+mod statistics;
+mod stream;
+mod table;
+mod translate;
+
+pub use blocking::{Answer, BlockingSession};
+pub use error::{Error, Result};
+pub use session::{Session, SessionBuilder};
+pub use table::LathTable;

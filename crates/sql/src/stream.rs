@@ -1,0 +1,162 @@
+//! The rows of one partition of a scan.
+
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use datafusion::common::Result;
+use datafusion::error::DataFusionError;
+use datafusion::execution::RecordBatchStream;
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::expressions::{DynamicFilterTracker, DynamicFilterTracking};
+use datafusion::physical_plan::metrics::BaselineMetrics;
+use futures_util::Stream;
+use lath_parquet::{DynamicFilter, Runtime, Scan, ScanBatches, ScanTask};
+
+use crate::narrow::narrow;
+use crate::source::ScanMetrics;
+
+/// Tasks that the partitions of one execution take from, the first first.
+#[derive(Debug)]
+pub(crate) struct TaskQueue {
+    tasks: Mutex<VecDeque<ScanTask>>,
+}
+
+impl TaskQueue {
+    pub(crate) fn new(tasks: &[ScanTask]) -> Self {
+        Self { tasks: Mutex::new(tasks.iter().cloned().collect()) }
+    }
+
+    fn take(&self) -> Option<ScanTask> {
+        self.tasks.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+    }
+}
+
+/// Conditions that change while a query runs, and the filter of Lath that goes by them.
+pub(crate) struct Watched {
+    conditions: Vec<Arc<dyn PhysicalExpr>>,
+    trackers: Vec<DynamicFilterTracker>,
+    /// The schema that the conditions are about.
+    schema: SchemaRef,
+    filter: DynamicFilter,
+}
+
+impl Watched {
+    pub(crate) fn new(conditions: &[Arc<dyn PhysicalExpr>], schema: &SchemaRef) -> Self {
+        let tracker = |condition| match DynamicFilterTracking::classify(condition) {
+            DynamicFilterTracking::Watching(tracker) => Some(tracker),
+            DynamicFilterTracking::Static | DynamicFilterTracking::AllComplete => None,
+        };
+        let watched = Self {
+            conditions: conditions.to_vec(),
+            trackers: conditions.iter().filter_map(tracker).collect(),
+            schema: Arc::clone(schema),
+            filter: DynamicFilter::new(),
+        };
+        watched.set();
+        watched
+    }
+
+    fn set(&self) {
+        let known = self.conditions.iter().filter_map(|condition| narrow(condition, &self.schema));
+        if let Some(all) = known.reduce(lath_parquet::Predicate::and) {
+            self.filter.set(all);
+        }
+    }
+
+    /// Looks whether the conditions say something else by now.
+    fn look(&mut self) {
+        let mut has_changed = false;
+        for tracker in &mut self.trackers {
+            has_changed |= tracker.changed();
+        }
+        if has_changed {
+            self.set();
+        }
+    }
+}
+
+/// Reads one task after the other, on the thread that asks for batches.
+pub(crate) struct TaskStream {
+    schema: SchemaRef,
+    queue: Arc<TaskQueue>,
+    runtime: Runtime,
+    watched: Option<Watched>,
+    reading: Option<ScanBatches>,
+    /// Rows that may still be given.
+    left: usize,
+    metrics: ScanMetrics,
+    baseline: BaselineMetrics,
+}
+
+impl TaskStream {
+    pub(crate) fn new(
+        schema: SchemaRef,
+        queue: Arc<TaskQueue>,
+        runtime: Runtime,
+        watched: Option<Watched>,
+        limit: Option<usize>,
+        metrics: ScanMetrics,
+        baseline: BaselineMetrics,
+    ) -> Self {
+        let left = limit.unwrap_or(usize::MAX);
+        Self { schema, queue, runtime, watched, reading: None, left, metrics, baseline }
+    }
+
+    fn next(&mut self) -> Result<Option<RecordBatch>> {
+        let failed = |error: lath_parquet::Error| DataFusionError::External(Box::new(error));
+        while self.left > 0 {
+            if let Some(watched) = &mut self.watched {
+                watched.look();
+            }
+            let reading = match &mut self.reading {
+                Some(reading) => reading,
+                none => {
+                    let Some(task) = self.queue.take() else { break };
+                    let mut scan = Scan::of_tasks([task]).map_err(failed)?.runtime(&self.runtime).threads(1);
+                    if let Some(watched) = &self.watched {
+                        scan = scan.dynamic_filter(&watched.filter);
+                    }
+                    none.insert(scan.build().map_err(failed)?)
+                }
+            };
+            match reading.next().transpose().map_err(failed)? {
+                Some(batch) => {
+                    let batch = if batch.num_rows() > self.left { batch.slice(0, self.left) } else { batch };
+                    self.left -= batch.num_rows();
+                    return Ok(Some(batch));
+                }
+                None => {
+                    self.metrics.add(&reading.report());
+                    self.reading = None;
+                }
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Stream for TaskStream {
+    type Item = Result<RecordBatch>;
+
+    fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = &mut *self;
+        let timer = this.baseline.elapsed_compute().clone();
+        let timed = timer.timer();
+        let next = this.next();
+        drop(timed);
+        if next.is_err() {
+            this.left = 0;
+        }
+        this.baseline.record_poll(Poll::Ready(next.transpose()))
+    }
+}
+
+impl RecordBatchStream for TaskStream {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+}

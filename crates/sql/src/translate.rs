@@ -1,0 +1,136 @@
+//! Expressions of a query as predicates of Lath.
+
+use std::sync::Arc;
+
+use arrow_schema::Schema;
+use datafusion::logical_expr::Operator;
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::ScalarFunctionExpr;
+use datafusion::physical_expr::expressions::{
+    BinaryExpr, Column as ColumnExpr, InListExpr, IsNotNullExpr, IsNullExpr, LikeExpr, Literal as LiteralExpr, NotExpr,
+};
+use datafusion::scalar::ScalarValue;
+use lath_parquet::{Column, Literal, Predicate, column_named};
+
+use crate::literal::literal;
+
+/// Longest IN list that becomes one: of more values each would be compared with more than is saved.
+const MOST_VALUES: usize = 1 << 16;
+
+/// The predicate that is true, false and null for the same rows of `schema`, as far as Lath has one.
+pub(crate) fn translate(expr: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Option<Predicate> {
+    if let Some(binary) = expr.downcast_ref::<BinaryExpr>() {
+        return translate_binary(binary, schema);
+    }
+    if let Some(not) = expr.downcast_ref::<NotExpr>() {
+        return Some(!translate(not.arg(), schema)?);
+    }
+    if let Some(null) = expr.downcast_ref::<IsNullExpr>() {
+        return Some(column(null.arg(), schema)?.is_null());
+    }
+    if let Some(not_null) = expr.downcast_ref::<IsNotNullExpr>() {
+        return Some(column(not_null.arg(), schema)?.is_not_null());
+    }
+    if let Some(list) = expr.downcast_ref::<InListExpr>() {
+        if list.list().len() > MOST_VALUES {
+            return None;
+        }
+        let values = list.list().iter().map(value).collect::<Option<Vec<Literal>>>()?;
+        let is_in = column(list.expr(), schema)?.is_in(values);
+        return Some(if list.negated() { !is_in } else { is_in });
+    }
+    if let Some(like) = expr.downcast_ref::<LikeExpr>() {
+        let pattern = text(like.pattern())?;
+        // In which case letters are the same is DataFusion's affair.
+        if like.case_insensitive() {
+            return None;
+        }
+        let is_like = like_with_backslash(column(like.expr(), schema)?, &pattern)?;
+        return Some(if like.negated() { !is_like } else { is_like });
+    }
+    if let Some(function) = expr.downcast_ref::<ScalarFunctionExpr>()
+        && function.name() == "starts_with"
+        && let [argument, prefix] = function.args()
+    {
+        return Some(column(argument, schema)?.starts_with(&text(prefix)?));
+    }
+    if let Some(constant) = expr.downcast_ref::<LiteralExpr>() {
+        return match constant.value() {
+            ScalarValue::Boolean(Some(true)) => Predicate::parse("TRUE").ok(),
+            ScalarValue::Boolean(Some(false)) => Predicate::parse("FALSE").ok(),
+            ScalarValue::Boolean(None) | ScalarValue::Null => Predicate::parse("NULL").ok(),
+            _ => None,
+        };
+    }
+    // A column of booleans by itself.
+    let field = schema.field(expr.downcast_ref::<ColumnExpr>()?.index());
+    if *field.data_type() == arrow_schema::DataType::Boolean { Some(column_named(field.name()).eq(true)) } else { None }
+}
+
+fn translate_binary(binary: &BinaryExpr, schema: &Schema) -> Option<Predicate> {
+    let (left, right) = (binary.left(), binary.right());
+    match binary.op() {
+        Operator::And => return Some(translate(left, schema)?.and(translate(right, schema)?)),
+        Operator::Or => return Some(translate(left, schema)?.or(translate(right, schema)?)),
+        _ => {}
+    }
+    if let (Some(column), Some(other)) = (column(left, schema), column(right, schema)) {
+        return match binary.op() {
+            Operator::Eq => Some(column.eq_column(other)),
+            Operator::NotEq => Some(!column.eq_column(other)),
+            Operator::Lt => Some(column.lt_column(other)),
+            Operator::LtEq => Some(column.le_column(other)),
+            Operator::Gt => Some(other.lt_column(column)),
+            Operator::GtEq => Some(other.le_column(column)),
+            _ => None,
+        };
+    }
+    let (column, value, op) = match (column(left, schema), value(right)) {
+        (Some(column), Some(value)) => (column, value, *binary.op()),
+        _ => (column(right, schema)?, value(left)?, binary.op().swap()?),
+    };
+    Some(match op {
+        Operator::Eq => column.eq(value),
+        Operator::NotEq => column.not_eq(value),
+        Operator::Lt => column.lt(value),
+        Operator::LtEq => column.le(value),
+        Operator::Gt => column.gt(value),
+        Operator::GtEq => column.ge(value),
+        Operator::IsDistinctFrom => column.is_distinct_from(value),
+        Operator::IsNotDistinctFrom => !column.is_distinct_from(value),
+        _ => return None,
+    })
+}
+
+/// The column, or the field within a column, that an expression is.
+fn column(expr: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Option<Column> {
+    if let Some(column) = expr.downcast_ref::<ColumnExpr>() {
+        return Some(column_named(schema.fields().get(column.index())?.name()));
+    }
+    let function = expr.downcast_ref::<ScalarFunctionExpr>().filter(|function| function.name() == "get_field")?;
+    let (first, names) = function.args().split_first()?;
+    let mut column = column(first, schema)?;
+    for name in names {
+        column = column.field(&text(name)?);
+    }
+    Some(column)
+}
+
+/// The literal that an expression is.
+fn value(expr: &Arc<dyn PhysicalExpr>) -> Option<Literal> {
+    literal(expr.downcast_ref::<LiteralExpr>()?.value())
+}
+
+fn text(expr: &Arc<dyn PhysicalExpr>) -> Option<String> {
+    match expr.downcast_ref::<LiteralExpr>()?.value() {
+        ScalarValue::Utf8(Some(text)) | ScalarValue::LargeUtf8(Some(text)) | ScalarValue::Utf8View(Some(text)) => {
+            Some(text.clone())
+        }
+        _ => None,
+    }
+}
+
+/// `LIKE`, where `\` stands before characters that mean themselves; `None` for patterns that Lath has not.
+fn like_with_backslash(column: Column, pattern: &str) -> Option<Predicate> {
+    (!pattern.contains('\\')).then(|| column.like(pattern))
+}
