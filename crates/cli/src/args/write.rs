@@ -16,9 +16,13 @@ pub(crate) struct WriteArgs {
     #[arg(long, value_name = "[COLUMN=]CODEC", help_heading = "Parquet", value_parser = parse_codec)]
     pub(crate) codec: Vec<Choice<Codec>>,
     /// Encoding of values that no dictionary holds: plain, rle, delta (DELTA_BINARY_PACKED), delta-length, delta-strings
-    /// (DELTA_BYTE_ARRAY), byte-stream-split, or auto, which tries them on the first values; may be given several times
+    /// (DELTA_BYTE_ARRAY), byte-stream-split, alp, or auto, which tries them on the first values; may be given several times. ALP,
+    /// for decimal numbers in FLOAT and DOUBLE, is a preview in the specification: few readers have it yet, and auto leaves it out
     #[arg(long, value_name = "[COLUMN=]ENCODING", help_heading = "Parquet", value_parser = parse_encoding)]
     pub(crate) encoding: Vec<Choice<ValueEncoding>>,
+    /// Let auto and the profile compact choose encodings that the specification has as a preview and that few readers have yet: alp
+    #[arg(long, help_heading = "Parquet")]
+    pub(crate) preview_encodings: bool,
     /// Whether dictionaries are tried first, on or off; may be given several times
     #[arg(long, value_name = "[COLUMN=]ON|OFF", help_heading = "Parquet", value_parser = parse_dictionary)]
     pub(crate) dictionary: Vec<Choice<bool>>,
@@ -72,7 +76,7 @@ pub(crate) struct Choice<T> {
 pub(crate) enum ProfileName {
     /// What any reader since 2018 opens: Snappy, dictionaries or PLAIN
     Compatible,
-    /// Small: the encoding of each column by a sample of it, Zstandard
+    /// Small: the encoding of each column by a sample of it, Zstandard; with --preview-encodings also ALP
     Compact,
     /// Rows found by key: small pages; name the keys with --bloom, and --sort-by where rows can be sorted
     Lookup,
@@ -85,6 +89,7 @@ impl WriteArgs {
             profile,
             codec,
             encoding,
+            preview_encodings,
             dictionary,
             bloom,
             bloom_fpp,
@@ -100,6 +105,7 @@ impl WriteArgs {
             || profile.is_some()
             || !codec.is_empty()
             || !encoding.is_empty()
+            || *preview_encodings
             || !dictionary.is_empty()
             || !bloom.is_empty()
             || bloom_fpp.is_some()
@@ -154,10 +160,11 @@ fn parse_encoding(text: &str) -> Result<Choice<ValueEncoding>, String> {
         "delta-length" | "delta-length-byte-array" => Ok(ValueEncoding::DeltaLengthByteArray),
         "delta-strings" | "delta-byte-array" => Ok(ValueEncoding::DeltaByteArray),
         "byte-stream-split" => Ok(ValueEncoding::ByteStreamSplit),
+        "alp" => Ok(ValueEncoding::Alp),
         "auto" => Ok(ValueEncoding::Sampled),
         _ => Err(format!(
-            "there is no encoding {name}; write plain, rle, delta, delta-length, delta-strings, byte-stream-split or auto \
-             (dictionaries: --dictionary)"
+            "there is no encoding {name}; write plain, rle, delta, delta-length, delta-strings, byte-stream-split, alp or \
+             auto (dictionaries: --dictionary)"
         )),
     })
 }
@@ -238,6 +245,7 @@ mod tests {
         assert_eq!(value("DELTA_BINARY_PACKED"), Ok(ValueEncoding::DeltaBinaryPacked));
         assert_eq!(value("id=delta"), Ok(ValueEncoding::DeltaBinaryPacked));
         assert_eq!(value("delta-strings"), Ok(ValueEncoding::DeltaByteArray));
+        assert_eq!(value("price=ALP"), Ok(ValueEncoding::Alp));
         assert!(value("dictionary").is_err());
     }
 

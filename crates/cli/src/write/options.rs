@@ -3,9 +3,9 @@
 use std::num::NonZeroUsize;
 
 use arrow_schema::Schema;
-use lath_parquet::{BloomFilter, ColumnOptions, ParquetFile, Profile, WriteOptions, parquet_schema};
+use lath_parquet::{BloomFilter, ColumnOptions, ParquetFile, Profile, ValueEncoding, WriteOptions, parquet_schema};
 
-use crate::args::{Choice, ProfileName};
+use crate::args::{Choice, ProfileName, WriteArgs};
 use crate::failure::{Failure, Result};
 use crate::output::ParquetWish;
 use crate::scan::is_at_or_below;
@@ -29,6 +29,7 @@ pub(crate) fn write_options(wish: &ParquetWish<'_>, schema: &Schema) -> Result<W
     };
     options = leaves.apply(options, "--codec", &args.codec, ColumnOptions::codec)?;
     options = leaves.apply(options, "--encoding", &args.encoding, ColumnOptions::encoding)?;
+    options = options.preview_encodings(preview_encodings(args)?);
     options = leaves.apply(options, "--dictionary", &args.dictionary, ColumnOptions::dictionary)?;
     let filter = args.bloom_fpp.map_or(BloomFilter::DEFAULT, BloomFilter::FalsePositiveRate);
     for column in &args.bloom {
@@ -70,6 +71,17 @@ pub(crate) fn write_options(wish: &ParquetWish<'_>, schema: &Schema) -> Result<W
     }
     let threads = NonZeroUsize::new(threads).unwrap_or(NonZeroUsize::MIN);
     Ok(options.threads(threads).sorting_columns(sorted_by.iter().cloned()))
+}
+
+/// Whether samples may choose encodings that are previews.
+fn preview_encodings(args: &WriteArgs) -> Result<bool> {
+    let is_sampled = args.profile == Some(ProfileName::Compact)
+        || args.encoding.iter().any(|choice| choice.value == ValueEncoding::Sampled);
+    if args.preview_encodings && !is_sampled {
+        let text = "--preview-encodings is for --profile compact and --encoding auto, which choose encodings";
+        return Err(Failure::Usage(text.to_owned()));
+    }
+    Ok(args.preview_encodings)
 }
 
 /// The options with what `file` has where they leave something open.
