@@ -1,6 +1,5 @@
 //! The command line: every subcommand, option and help text.
 
-mod bench;
 mod convert;
 mod destination;
 mod generate;
@@ -15,7 +14,6 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use lath_parquet::{Int96Unit, Pruning};
 
-pub(crate) use bench::{Benchmark, BloomArgs};
 pub(crate) use convert::{ConvertArgs, CsvArgs, FileFormat, InferRows, TextArgs};
 pub(crate) use destination::{DestinationArgs, ReportArgs};
 pub(crate) use generate::{EventsArgs, Generate, TpchArgs};
@@ -116,12 +114,6 @@ pub(crate) enum Command {
     Kv {
         #[command(subcommand)]
         what: Kv,
-    },
-    /// Measure Lath on this machine
-    #[command(after_help = "Examples:\n  lath bench bloom\n  lath bench bloom --sizes 1MiB,64MiB --svg bloom.svg")]
-    Bench {
-        #[command(subcommand)]
-        what: Benchmark,
     },
     /// Write a completion script for a shell
     #[command(

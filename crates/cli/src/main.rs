@@ -2,7 +2,6 @@
 
 mod ahead;
 mod args;
-mod bench;
 mod check;
 mod commands;
 mod destination;

@@ -1,6 +1,5 @@
 //! One module a command.
 
-mod bench;
 mod check;
 mod convert;
 mod count;
@@ -40,7 +39,6 @@ pub(crate) fn run(command: Command) -> Result<Outcome> {
         Command::Convert(args) => convert::run(&args),
         Command::Gen { what } => generate::run(&what),
         Command::Kv { what } => kv::run(&what),
-        Command::Bench { what } => bench::run(&what),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "lath", &mut script);
