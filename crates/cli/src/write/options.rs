@@ -29,7 +29,9 @@ pub(crate) fn write_options(wish: &ParquetWish<'_>, schema: &Schema) -> Result<W
     };
     options = leaves.apply(options, "--codec", &args.codec, ColumnOptions::codec)?;
     options = leaves.apply(options, "--encoding", &args.encoding, ColumnOptions::encoding)?;
-    options = options.preview_encodings(preview_encodings(args)?);
+    if preview_encodings(args)? {
+        options = options.preview_encodings(true);
+    }
     options = leaves.apply(options, "--dictionary", &args.dictionary, ColumnOptions::dictionary)?;
     let filter = args.bloom_fpp.map_or(BloomFilter::DEFAULT, BloomFilter::FalsePositiveRate);
     for column in &args.bloom {
