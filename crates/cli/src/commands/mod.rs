@@ -1,4 +1,4 @@
-//! One module a command.
+//! One module per command.
 
 mod check;
 mod convert;
@@ -21,7 +21,7 @@ use crate::args::{Cli, Command};
 use crate::failure::{Failure, Outcome, Result};
 use crate::output::target::Target;
 
-/// Runs the command that was asked for.
+/// Runs a command.
 pub(crate) fn run(command: Command) -> Result<Outcome> {
     match command {
         Command::Schema(args) => schema::run(&args),
