@@ -1,6 +1,5 @@
-//! The command line: every subcommand, option and help text.
+//! The command line: subcommands, options and help texts.
 
-mod bench;
 mod convert;
 mod destination;
 mod generate;
@@ -15,34 +14,33 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use lath_parquet::{Int96Unit, Pruning};
 
-pub(crate) use bench::{Benchmark, BloomArgs};
 pub(crate) use convert::{ConvertArgs, CsvArgs, FileFormat, InferRows, TextArgs};
 pub(crate) use destination::{DestinationArgs, ReportArgs};
 pub(crate) use generate::{EventsArgs, Generate, TpchArgs};
 pub(crate) use kv::{
-    CopyArgs, DumpArgs, EntryFormat, FileForm, Form, GetArgs, Kv, KvCountArgs, LoadArgs, PutArgs, RangeArgs, ScanArgs,
-    StoreArgs, TreeArgs, TreesArgs,
+    BytesFormat, CopyArgs, DumpArgs, EntryFileFormat, EntryFormat, GetArgs, Kv, KvCountArgs, LoadArgs, PutArgs,
+    RangeArgs, ScanArgs, StoreArgs, TreeArgs, TreesArgs,
 };
 pub(crate) use rewrite::{MergeArgs, RewriteArgs, SplitArgs};
 pub(crate) use table::{SchemaChoice, TableArgs};
 pub(crate) use write::{Choice, ProfileName, SortArgs, WriteArgs};
 
-const ABOUT: &str = "Look into Parquet files, find rows in them, write, convert and check them";
+const ABOUT: &str = "Inspect, search, write, convert and check Parquet files";
 
 const EXAMPLES: &str = "\
 Examples:
-  lath schema trips.parquet                    what columns a file has
+  lath schema trips.parquet                    the columns of a file
   lath head -n 5 trips.parquet                 its first rows
   lath find data/ --where \"city = 'Oslo' AND price > 10\" --select id,price
   lath cat 'data/*.parquet' --format csv -o all.csv
-  lath check data/                             decode everything, compare it with the metadata
+  lath check data/                             decode everything and compare it with the metadata
 
-FILES are Parquet files, directories (searched for *.parquet; names that start with . or _ are passed over),
-globs in quotes, URLs (s3://, gs://, az://, http://, https://), @ and a file with a location on each line, or - for
+FILES are Parquet files, directories (searched for *.parquet; names that start with . or _ are skipped),
+globs in quotes, URLs (s3://, gs://, az://, http://, https://), @LIST for a file with one location per line, or - for
 standard input. A terminal gets a table, a pipe gets JSON lines.
 
-Exit codes: 0 done, 1 nothing found or a mismatch, 2 wrong usage, 3 corrupt input, 4 input or output failed;
-128 and its number after a signal (130 after Ctrl-C).";
+Exit codes: 0 success, 1 nothing found or a mismatch, 2 usage error, 3 corrupt input, 4 I/O error;
+128 plus the signal's number after a signal (130 after Ctrl-C).";
 
 /// The whole command line.
 #[derive(Debug, Parser)]
@@ -54,10 +52,10 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Show the Parquet schema and the Arrow schema it is read as
+    /// Show the Parquet schema, and the Arrow schema that it is read as
     #[command(after_help = "Examples:\n  lath schema trips.parquet\n  lath schema trips.parquet --json | jq .arrow")]
     Schema(SchemaArgs),
-    /// Show row groups, columns, encodings, sizes, statistics and indexes, from the footer alone
+    /// Show row groups, columns, encodings, sizes, statistics and indexes; reads no data pages
     #[command(
         after_help = "Examples:\n  lath meta trips.parquet\n  lath meta trips.parquet --row-groups 0 --columns price\n  lath meta trips.parquet --json | jq '.row_groups[0].columns[].compressed_bytes'"
     )]
@@ -73,39 +71,39 @@ pub(crate) enum Command {
     /// Show the last rows
     #[command(after_help = "Example:\n  lath tail -n 3 trips.parquet")]
     Tail(RowsArgs),
-    /// Show rows drawn at random, each row equally likely, in file order
+    /// Show a uniform random sample of the rows, in file order
     #[command(after_help = "Example:\n  lath sample -n 100 --seed 7 data/ --format csv")]
     Sample(SampleArgs),
-    /// Write all rows: to the terminal, or converted to another format
+    /// Print all rows, or write them in another format
     #[command(
         after_help = "Examples:\n  lath cat trips.parquet | jq .price\n  lath cat data/ --format arrow | python -c 'import pyarrow.ipc, sys; print(pyarrow.ipc.open_stream(sys.stdin.buffer).read_all())'\n  lath cat data/ --columns id,price -o slim.parquet"
     )]
     Cat(CatArgs),
     /// Decode everything and compare it with checksums, counts, statistics, Bloom filters and page index
     #[command(
-        after_help = "Prints a line for each thing that is wrong, or one for a file in which nothing is. Exits 0 if all is well, 1 if the metadata disagrees\nwith the data, 3 if something cannot be decoded.\n\nExample:\n  lath check data/"
+        after_help = "Prints a line for each problem, or one line for a file without problems. Exits 0 if there is no problem, 1 if the metadata disagrees\nwith the data, 3 if something cannot be decoded.\n\nExample:\n  lath check data/"
     )]
     Check(CheckArgs),
-    /// Find the rows for which an SQL expression holds
+    /// Find the rows that satisfy an SQL expression
     #[command(after_help = FIND_HELP)]
     Find(FindArgs),
     /// Answer a question in SQL: files are tables by their names
     #[cfg(feature = "sql")]
     #[command(after_help = SQL_HELP)]
     Sql(SqlArgs),
-    /// Write Parquet files again: with other encodings, codecs, indexes, columns, rows or order
+    /// Rewrite Parquet files with other encodings, codecs, indexes, columns, rows or order
     #[command(after_help = rewrite::REWRITE_HELP)]
     Rewrite(Box<RewriteArgs>),
-    /// Write several Parquet files as one: sorted ones in order, others one after the other
+    /// Merge several Parquet files into one: sorted inputs in order, others one after the other
     #[command(after_help = rewrite::MERGE_HELP)]
     Merge(Box<MergeArgs>),
-    /// Write a Parquet file as several, by rows, row groups or bytes
+    /// Split Parquet files by rows, row groups or bytes
     #[command(after_help = rewrite::SPLIT_HELP)]
     Split(Box<SplitArgs>),
     /// Convert between Parquet, CSV, JSON lines and Arrow IPC
     #[command(after_help = convert::HELP)]
     Convert(Box<ConvertArgs>),
-    /// Make data: the tables of TPC-H, or spans of traces
+    /// Generate data: the tables of TPC-H, or spans of traces
     #[command(
         after_help = "Examples:\n  lath gen tpch --sf 1 --table lineitem -o lineitem.parquet\n  lath gen events --rows 1000000 -o events.parquet"
     )]
@@ -113,21 +111,15 @@ pub(crate) enum Command {
         #[command(subcommand)]
         what: Generate,
     },
-    /// Work with an ordered store: keys and values in named trees
+    /// Read and write an ordered key-value store
     #[command(
-        after_help = "Keys are ordered by their bytes. Each command is one transaction, but for load.\n\nExamples:\n  lath kv put colours.lath sky blue\n  lath kv get colours.lath sky\n  lath kv scan colours.lath --prefix s"
+        after_help = "Keys are ordered by their bytes. Each command is one transaction, except for load.\n\nExamples:\n  lath kv put colours.lath sky blue\n  lath kv get colours.lath sky\n  lath kv scan colours.lath --prefix s"
     )]
     Kv {
         #[command(subcommand)]
         what: Kv,
     },
-    /// Measure Lath on this machine
-    #[command(after_help = "Examples:\n  lath bench bloom\n  lath bench bloom --sizes 1MiB,64MiB --svg bloom.svg")]
-    Bench {
-        #[command(subcommand)]
-        what: Benchmark,
-    },
-    /// Write a completion script for a shell
+    /// Print a completion script for a shell
     #[command(
         after_help = "Examples:\n  lath completions bash > ~/.local/share/bash-completion/completions/lath\n  lath completions fish > ~/.config/fish/completions/lath.fish"
     )]
@@ -144,7 +136,7 @@ The expression is what SQL allows after WHERE:
 Columns: price, rider.age (a field of a struct), \"odd name\". Literals:
   12  -3.75  1e6  'text'  TRUE  NULL  X'CAFE'
   DATE '2025-01-31'  TIME '08:30:00'  TIMESTAMP '2025-01-31 08:30:00.25+01:00'
-A string stands for a date, time, timestamp or UUID where the column is one.
+A string is read as a date, time, timestamp or UUID where the column has that type.
 
 Examples:
   lath find trips.parquet --where \"price > 20 AND rider.plan = 'day'\"
@@ -175,7 +167,7 @@ pub(crate) struct MetaArgs {
     /// Only these row groups: numbers from 0 and ranges such as 0,2-4
     #[arg(long, value_name = "LIST", value_parser = parse_row_groups)]
     pub(crate) row_groups: Option<RowGroupList>,
-    /// Show every page of the page index too
+    /// Also show every page of the page index
     #[arg(long)]
     pub(crate) pages: bool,
 }
@@ -184,10 +176,10 @@ pub(crate) struct MetaArgs {
 pub(crate) struct CountArgs {
     #[command(flatten)]
     pub(crate) inputs: InputArgs,
-    /// Count only the rows for which this SQL expression holds
+    /// Count only the rows that satisfy this SQL expression
     #[arg(short = 'w', long = "where", value_name = "EXPR")]
     pub(crate) predicate: Option<String>,
-    /// Write what --explain says as JSON
+    /// Print what --explain shows as JSON
     #[arg(long, requires = "explain")]
     pub(crate) json: bool,
     #[command(flatten)]
@@ -198,12 +190,12 @@ pub(crate) struct CountArgs {
     pub(crate) decode: DecodeArgs,
 }
 
-/// How many rows, and of what.
+/// The number of rows, and the files and columns.
 #[derive(Debug, Args)]
 pub(crate) struct RowsArgs {
     #[command(flatten)]
     pub(crate) inputs: InputArgs,
-    /// How many rows
+    /// Number of rows
     #[arg(short = 'n', long, default_value_t = 10, value_name = "ROWS")]
     pub(crate) rows: u64,
     #[command(flatten)]
@@ -216,7 +208,7 @@ pub(crate) struct RowsArgs {
 pub(crate) struct SampleArgs {
     #[command(flatten)]
     pub(crate) rows: RowsArgs,
-    /// Draw the same rows every time
+    /// Seed of the random numbers; the same seed gives the same rows
     #[arg(long)]
     pub(crate) seed: Option<u64>,
 }
@@ -238,7 +230,7 @@ pub(crate) struct CheckArgs {
     /// Only these columns, by path
     #[arg(short, long, value_name = "COLUMNS", value_delimiter = ',')]
     pub(crate) columns: Option<Vec<String>>,
-    /// Print nothing for files in which all is well
+    /// Print nothing for files without problems
     #[arg(short, long)]
     pub(crate) quiet: bool,
     #[command(flatten)]
@@ -267,7 +259,7 @@ pub(crate) struct FindArgs {
     /// Add a column of this name with the number of each row in its file, from 0
     #[arg(long, value_name = "COLUMN")]
     pub(crate) row_number: Option<String>,
-    /// Write rows as they are found, in any order
+    /// Write rows as soon as they are found, in any order
     #[arg(long)]
     pub(crate) unordered: bool,
     #[command(flatten)]
@@ -280,19 +272,19 @@ pub(crate) struct FindArgs {
     pub(crate) output: OutputArgs,
 }
 
-/// How rows are searched for.
+/// How row groups and pages are pruned.
 #[derive(Debug, Args)]
 pub(crate) struct PruningArgs {
-    /// Search, and show what was ruled out by what, what was read and how long it took, instead of the rows
+    /// Show what was pruned by what, what was read and how long it took, instead of the rows
     #[arg(long, help_heading = "Search")]
     pub(crate) explain: bool,
-    /// Do not rule out row groups and pages, or not by these kinds of evidence
+    /// Turn off pruning of row groups and pages, or only these kinds of it
     #[arg(long, value_name = "KINDS", help_heading = "Search", num_args = 0.., require_equals = true, value_delimiter = ',', default_missing_value = "all")]
     pub(crate) no_prune: Vec<Evidence>,
 }
 
 impl PruningArgs {
-    /// What may rule out row groups and pages.
+    /// The kinds of pruning that are on.
     pub(crate) fn pruning(&self) -> Pruning {
         let mut pruning = Pruning::default();
         for evidence in &self.no_prune {
@@ -308,7 +300,7 @@ impl PruningArgs {
     }
 }
 
-/// What rules out row groups and pages.
+/// What row groups and pages are pruned by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Evidence {
     /// Every kind
@@ -323,19 +315,19 @@ pub(crate) enum Evidence {
     PageIndex,
 }
 
-/// Which files, and the keys to those that are encrypted.
+/// The files, and the keys of encrypted ones.
 #[derive(Debug, Args)]
 pub(crate) struct InputArgs {
-    /// Parquet files, directories, globs, URLs, @ and a list of these, or - for standard input
+    /// Parquet files, directories, globs, URLs, @LIST (a file that lists these), or - for standard input
     #[arg(required = true, value_name = "FILES")]
     pub(crate) files: Vec<PathBuf>,
     /// Key of an encrypted footer, in hexadecimal
     #[arg(long, value_name = "HEX", help_heading = "Decryption")]
     pub(crate) footer_key: Option<String>,
-    /// Key of an encrypted column: its path, =, the key in hexadecimal; may be given several times
+    /// Key of an encrypted column, in hexadecimal; may be given several times
     #[arg(long, value_name = "PATH=HEX", help_heading = "Decryption")]
     pub(crate) column_key: Vec<String>,
-    /// AAD prefix that the file was encrypted with, where the file does not store it
+    /// AAD prefix, where the file does not store it
     #[arg(long, value_name = "TEXT", help_heading = "Decryption")]
     pub(crate) aad_prefix: Option<String>,
     /// Unit of the timestamps in INT96 columns [default: ns; check takes ms]
@@ -364,7 +356,7 @@ impl From<TimestampUnit> for Int96Unit {
     }
 }
 
-/// What is read, and how.
+/// Columns and row groups to read.
 #[derive(Debug, Args)]
 pub(crate) struct ReadArgs {
     /// Only these columns or nested fields, by path, in this order [default: all]
@@ -382,27 +374,27 @@ pub(crate) struct ReadArgs {
 /// How pages are decoded.
 #[derive(Debug, Args)]
 pub(crate) struct DecodeArgs {
-    /// Threads that decode [default: one for each core; one for head, tail and sample]
+    /// Number of decoding threads [default: one per core; 1 for head, tail and sample]
     #[arg(long, value_name = "COUNT", help_heading = "Decoding", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) threads: Option<u16>,
-    /// Most rows in a batch
+    /// Maximum number of rows in a batch
     #[arg(long, value_name = "ROWS", help_heading = "Decoding", default_value_t = 8192, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) batch_size: u32,
     /// Do not verify the checksums of pages
     #[arg(long, help_heading = "Decoding")]
     pub(crate) no_crc: bool,
-    /// Arrow layout of strings [default: offsets for Arrow output, else views]
+    /// Arrow layout of strings [default: offsets for Arrow output, views otherwise]
     #[arg(long, value_name = "LAYOUT", help_heading = "Decoding")]
     pub(crate) strings: Option<StringLayout>,
 }
 
-/// Where rows go, and in which form.
+/// Where rows are written, and in which format.
 #[derive(Debug, Args)]
 pub(crate) struct OutputArgs {
-    /// Form of the output [default: by the name given to -o; else a table on a terminal, JSON lines in a pipe]
+    /// Output format [default: by the name given to -o; else a table on a terminal, JSON lines in a pipe]
     #[arg(short, long, value_name = "FORMAT", help_heading = "Output")]
     pub(crate) format: Option<Format>,
-    /// Write to this file, which appears whole or not at all
+    /// Write to this file; it appears complete or not at all
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
 }
@@ -447,7 +439,7 @@ pub(crate) enum StringLayout {
     Offsets,
 }
 
-/// Form of the output.
+/// Output format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     /// Aligned columns, cut to the width of the terminal
@@ -456,7 +448,7 @@ pub(crate) enum Format {
     Csv,
     /// One JSON array of objects
     Json,
-    /// One JSON object a line
+    /// One JSON object per line
     Jsonl,
     /// Arrow IPC: a stream on standard output, a file with -o
     Arrow,
@@ -469,7 +461,10 @@ pub(crate) enum Format {
 pub(crate) struct RowGroupList(Vec<RangeInclusive<usize>>);
 
 impl RowGroupList {
-    /// The chosen row groups of a file that has `count` of them, in file order; the first number past the end otherwise.
+    /// The chosen row groups of a file that has `count` of them, in file order.
+    ///
+    /// # Errors
+    /// The first number that is past the end.
     pub(crate) fn resolve(&self, count: usize) -> Result<Vec<usize>, usize> {
         if let Some(range) = self.0.iter().find(|range| *range.end() >= count) {
             return Err(*range.end());

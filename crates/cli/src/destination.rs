@@ -1,4 +1,4 @@
-//! What a command that writes a file may overwrite.
+//! Protection against overwriting files by mistake.
 
 use std::fs;
 use std::path::Path;
@@ -6,8 +6,8 @@ use std::path::Path;
 use crate::failure::{Failure, Result};
 use crate::inputs::Inputs;
 
-/// Refuses `output` if it is one of the inputs, or if it exists and was not given up by `--force`. What is no regular file,
-/// a device or a pipe, holds nothing that could be lost.
+/// Refuses `output` if it is one of the inputs, or if it exists and `--force` was not given. Devices and pipes are always
+/// accepted, because they hold nothing that could be lost.
 pub(crate) fn check(output: &Path, force: bool, inputs: Option<&Inputs>) -> Result<()> {
     let Ok(metadata) = fs::metadata(output) else { return Ok(()) };
     if metadata.is_dir() {

@@ -1,4 +1,4 @@
-//! What a scan ruled out, stage by stage, read and took: for people, or as JSON.
+//! The report of a scan (what was pruned at each stage, what was read, and times) as a table or JSON.
 
 use std::time::Duration;
 
@@ -88,7 +88,7 @@ pub(crate) fn as_text(report: &ScanReport) -> String {
     text
 }
 
-/// A time that is read in milliseconds, where it is not longer than seconds.
+/// A time in milliseconds, or in seconds from ten seconds on.
 fn time(time: Duration) -> String {
     let millis = time.as_secs_f64() * 1e3;
     match millis {

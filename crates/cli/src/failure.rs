@@ -1,4 +1,4 @@
-//! Why a command could not do what was asked, and the exit code that says so.
+//! Errors of commands, and exit codes.
 
 use std::fmt;
 use std::io;
@@ -10,21 +10,21 @@ use lath_parquet::{Error, Location, OtherFormat};
 /// The result of a step of a command.
 pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
 
-/// The exit code of a bug of ours, as in `sysexits.h`.
+/// Exit code of an internal error (`EX_SOFTWARE` of `sysexits.h`).
 const INTERNAL: u8 = 70;
 
-/// How a command that ran to its end came out.
+/// The outcome of a command that ran to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// It did what was asked.
+    /// Success.
     Done,
-    /// It ran, and found no row, or found that data and metadata differ.
+    /// No row was found, or data and metadata differ.
     Nothing,
-    /// Something is encrypted without a key; what has been reported on the way.
+    /// Something is encrypted and its key was not given; this has been reported.
     Encrypted,
-    /// A file could not be decoded; what is wrong has been reported on the way.
+    /// A file could not be decoded; the problem has been reported.
     Corrupt,
-    /// A bug of Lath's; it has been reported on the way.
+    /// A bug in Lath; it has been reported.
     Internal,
 }
 
@@ -44,19 +44,19 @@ impl Outcome {
 /// Why a command stopped.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The request makes no sense, or not for these files.
+    /// The arguments are wrong, or do not fit these files.
     Usage(String),
-    /// Something is encrypted, and its key was not given.
+    /// Something is encrypted and its key was not given.
     Encrypted(String),
     /// A file cannot be decoded, or is not Parquet.
     Corrupt(String),
-    /// A bug of Lath's.
+    /// A bug in Lath.
     Internal(String),
-    /// The operating system said no.
+    /// The operating system reported an error.
     Io(String),
-    /// A signal: the process ends by it.
+    /// A signal came, which will end the process.
     Interrupted,
-    /// Whoever read our output has stopped reading: there is nothing left to do, and nothing to complain about.
+    /// The output pipe was closed by its reader: the command stops without an error.
     ClosedPipe,
 }
 
@@ -103,7 +103,7 @@ impl Failure {
         }
     }
 
-    /// A predicate that is not understood, or does not fit the columns.
+    /// A predicate that is malformed, or does not fit the columns.
     pub(crate) fn filtering(error: impl Into<Error>) -> Self {
         match error.into() {
             Error::Invalid { what } => Self::Usage(format!("--where: {what}")),
@@ -122,7 +122,7 @@ impl Failure {
         }
     }
 
-    /// A bug of ours, met at what `name` says.
+    /// A bug in Lath, which showed at `name`.
     pub(crate) fn internal(name: &str, what: &str) -> Self {
         Self::Internal(format!("{name}: {}", bug(what)))
     }
@@ -164,19 +164,19 @@ impl Failure {
     }
 }
 
-/// What can be done about a file of another format.
+/// How to make a Parquet file of another format.
 fn way_to_parquet(format: OtherFormat) -> &'static str {
     match format {
         OtherFormat::Csv | OtherFormat::Json | OtherFormat::ArrowFile | OtherFormat::ArrowStream => {
             "; lath convert makes a Parquet file of it"
         }
-        OtherFormat::Zip => "; extract what is in it first",
+        OtherFormat::Zip => "; extract it first",
         OtherFormat::Gzip | OtherFormat::Zstandard | OtherFormat::Bzip2 | OtherFormat::Xz => "; decompress it first",
         _ => "",
     }
 }
 
-/// What is said of a bug of ours.
+/// The message for a bug in Lath.
 fn bug(what: &str) -> String {
     format!("a bug in Lath, please report it: {what}")
 }
@@ -190,7 +190,7 @@ impl fmt::Display for Failure {
             | Self::Internal(message)
             | Self::Io(message) => f.write_str(message),
             Self::Interrupted => f.write_str("interrupted"),
-            Self::ClosedPipe => f.write_str("the reader of the output has gone"),
+            Self::ClosedPipe => f.write_str("the output pipe was closed"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! From the names on the command line to open Parquet files.
+//! Resolves the input arguments to Parquet files.
 
 use std::fs;
 use std::io::{self, Read};
@@ -28,7 +28,7 @@ enum Input {
 }
 
 impl Inputs {
-    /// Finds the files that `args` name. Directories and globs are expanded in the order of their names.
+    /// Finds the files that `args` name. Directories and globs are expanded in order of name.
     pub(crate) fn find(args: &InputArgs) -> Result<Self> {
         let options = DatasetOptions::new();
         let mut files = Vec::new();
@@ -36,13 +36,13 @@ impl Inputs {
             if name == Path::new("-") {
                 files.push(Input::Stdin);
             } else {
-                let found = DatasetFile::find(name, &options).map_err(|error| unfound(name, error))?;
+                let found = DatasetFile::find(name, &options).map_err(|error| not_found(name, error))?;
                 files.extend(found.into_iter().map(|file| Input::File(Box::new(file))));
             }
         }
         let stdin_count = files.iter().filter(|file| matches!(file, Input::Stdin)).count();
         if stdin_count > 1 {
-            return Err(Failure::Usage("- (standard input) can be read only once; name it once".to_owned()));
+            return Err(Failure::Usage("- (standard input) can be given only once".to_owned()));
         }
         Ok(Self { files, decryption: decryption(args)?, int96_unit: args.int96_unit.map(Into::into), stdin: None })
     }
@@ -94,7 +94,7 @@ impl Inputs {
         self.decryption.is_some()
     }
 
-    /// Some of the files as one dataset. The outer error is that of standard input.
+    /// Some of the files as one dataset. The outer error is one of reading standard input.
     pub(crate) fn dataset(&mut self, indices: Range<usize>, args: TableArgs) -> Result<lath_parquet::Result<Dataset>> {
         let mut files = Vec::with_capacity(indices.len());
         for index in indices {
@@ -149,8 +149,8 @@ fn read_stdin() -> Result<Bytes> {
     Ok(bytes.into())
 }
 
-/// Why there is nothing to read at `name`.
-fn unfound(name: &Path, error: Error) -> Failure {
+/// The error for an input that cannot be found.
+fn not_found(name: &Path, error: Error) -> Failure {
     match error {
         Error::Io { at, source, .. } => {
             let place = at.file.map_or_else(|| name.display().to_string(), |file| file.to_string());
@@ -188,7 +188,7 @@ fn parse_key(option: &str, hex: &str) -> Result<Vec<u8>> {
     }
 }
 
-/// The bytes that pairs of hexadecimal digits stand for.
+/// Decodes pairs of hexadecimal digits.
 pub(crate) fn parse_hex(hex: &str) -> Option<Vec<u8>> {
     let digits: Vec<u8> = hex.chars().map(|c| c.to_digit(16).map(|digit| digit as u8)).collect::<Option<_>>()?;
     let pairs = digits.chunks_exact(2);

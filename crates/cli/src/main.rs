@@ -1,8 +1,7 @@
 //! The `lath` command: look into Parquet files, find rows, convert, check.
 
-mod ahead;
 mod args;
-mod bench;
+mod background;
 mod check;
 mod commands;
 mod destination;
@@ -14,12 +13,12 @@ mod interrupt;
 mod output;
 mod page_index;
 mod parquet_type;
-mod partition;
 mod progress;
 mod quantity;
 mod random;
 mod scan;
 mod source;
+mod split_plan;
 mod statistic;
 mod summary;
 mod table;

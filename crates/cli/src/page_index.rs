@@ -3,27 +3,27 @@
 use lath_format::{ColumnIndex, FileMetaData};
 use lath_parquet::PageIndex;
 
-/// What a file says of itself: its footer, and its page index where that was asked for.
+/// The footer of a file, and its page index where that was read.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Described<'a> {
+pub(crate) struct FileInfo<'a> {
     pub(crate) metadata: &'a FileMetaData,
     pub(crate) indexes: Option<&'a PageIndex>,
 }
 
-/// What the page index says of one data page.
+/// A data page, as the page index describes it.
 #[derive(Debug, Clone)]
 pub(crate) struct PageEntry<'a> {
     pub(crate) offset: i64,
     /// Header included.
     pub(crate) compressed_bytes: i64,
-    /// Row of the row group at which the page starts.
+    /// First row of the page, counted in the row group.
     pub(crate) first_row: i64,
     pub(crate) row_count: i64,
-    /// What the column index says, if there is one.
+    /// Its entry in the column index, if there is one.
     pub(crate) bounds: Option<PageBounds<'a>>,
 }
 
-/// What the column index says of one data page.
+/// The column index's entry of a data page.
 #[derive(Debug, Clone)]
 pub(crate) struct PageBounds<'a> {
     pub(crate) is_null_page: bool,
@@ -33,13 +33,13 @@ pub(crate) struct PageBounds<'a> {
 }
 
 /// The pages of a column chunk; `None` if it has no offset index.
-pub(crate) fn pages(described: Described<'_>, row_group: usize, column: usize) -> Option<Vec<PageEntry<'_>>> {
-    let locations = described.indexes?.offset_index(row_group, column)?.page_locations.as_slice();
+pub(crate) fn pages(info: FileInfo<'_>, row_group: usize, column: usize) -> Option<Vec<PageEntry<'_>>> {
+    let locations = info.indexes?.offset_index(row_group, column)?.page_locations.as_slice();
     if locations.is_empty() {
         return None;
     }
-    let index = column_index(described, row_group, column);
-    let row_count = described.metadata.row_counts().get(row_group)?.cast_signed();
+    let index = column_index(info, row_group, column);
+    let row_count = info.metadata.row_counts().get(row_group)?.cast_signed();
     let ends = locations.iter().skip(1).map(|location| location.first_row_index).chain([row_count]);
     let pages = locations.iter().zip(ends).enumerate().map(|(page, (location, end))| PageEntry {
         offset: location.offset,
@@ -52,8 +52,8 @@ pub(crate) fn pages(described: Described<'_>, row_group: usize, column: usize) -
 }
 
 /// The column index of a column chunk, if it has one.
-pub(crate) fn column_index(described: Described<'_>, row_group: usize, column: usize) -> Option<&ColumnIndex> {
-    described.indexes?.column_index(row_group, column)
+pub(crate) fn column_index(info: FileInfo<'_>, row_group: usize, column: usize) -> Option<&ColumnIndex> {
+    info.indexes?.column_index(row_group, column)
 }
 
 fn bounds(index: &ColumnIndex, page: usize) -> Option<PageBounds<'_>> {

@@ -1,4 +1,4 @@
-//! A bar on standard error for work that takes longer than a second.
+//! A progress bar on standard error for work that takes longer than a second.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,18 +10,18 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const INTERVAL: Duration = Duration::from_millis(100);
 const BAR_CELLS: u64 = 30;
 
-/// Whether a bar is on the line.
+/// Whether a bar is displayed.
 static DRAWN: AtomicBool = AtomicBool::new(false);
 
-/// Takes a bar away, so that something else can be written.
+/// Removes the bar, so that something else can be written.
 pub(crate) fn clear_line() {
     if DRAWN.swap(false, Ordering::Relaxed) {
-        // A bar that cannot be drawn is no reason to stop.
+        // Failing to draw is not an error.
         let _ = write!(io::stderr(), "\r\x1b[K");
     }
 }
 
-/// Counts what is done, and shows it where someone can see it.
+/// Counts finished work, and displays it on a terminal.
 #[derive(Debug)]
 pub(crate) struct Progress {
     unit: Unit,
@@ -34,31 +34,30 @@ pub(crate) struct Progress {
 /// What is counted.
 #[derive(Debug, Clone, Copy)]
 enum Unit {
-    Things(&'static str),
+    Items(&'static str),
     Bytes,
 }
 
 impl Unit {
     fn amount(self, count: u64) -> String {
         match self {
-            Self::Things(_) => grouped(count),
+            Self::Items(_) => grouped(count),
             Self::Bytes => bytes(count),
         }
     }
 
     fn amount_with_name(self, count: u64) -> String {
         match self {
-            Self::Things(name) => format!("{} {name}", grouped(count)),
+            Self::Items(name) => format!("{} {name}", grouped(count)),
             Self::Bytes => bytes(count),
         }
     }
 }
 
 impl Progress {
-    /// Progress towards `total` things called `unit`. Nothing is ever drawn if `hidden`, or where standard error is not
-    /// a terminal.
+    /// Progress towards `total` items named `unit`. Nothing is drawn if `hidden`, or where standard error is not a terminal.
     pub(crate) fn new(unit: &'static str, total: u64, hidden: bool) -> Self {
-        Self::of(Unit::Things(unit), total, hidden)
+        Self::of(Unit::Items(unit), total, hidden)
     }
 
     /// The same for `total` bytes.
@@ -77,12 +76,12 @@ impl Progress {
         self.next.is_some()
     }
 
-    /// Makes `total` larger, when more work is found.
+    /// Increases `total`, when more work is found.
     pub(crate) fn grow(&mut self, more: u64) {
         self.total += more;
     }
 
-    /// `count` more are done.
+    /// Counts `count` more items as finished.
     pub(crate) fn advance(&mut self, count: u64) {
         self.done += count;
         let Some(next) = self.next else { return };
@@ -93,7 +92,7 @@ impl Progress {
         }
     }
 
-    /// Takes the bar away, so that something else can be written.
+    /// Removes the bar, so that something else can be written.
     pub(crate) fn clear(&mut self) {
         clear_line();
     }
@@ -131,7 +130,7 @@ mod tests {
 
     #[test]
     fn the_bar_grows_with_the_work() {
-        let rows = Unit::Things("rows");
+        let rows = Unit::Items("rows");
         let half = line(500, 1000, rows, Duration::from_secs(2));
         let bar = format!("{}{}", "█".repeat(15), "░".repeat(15));
         assert_eq!(half, format!("{bar}  50 %  500 of 1,000 rows, 250 rows/s, 2 s left"));

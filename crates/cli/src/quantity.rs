@@ -1,4 +1,4 @@
-//! Numbers as people read them.
+//! Numbers, sizes and durations as text.
 
 /// Digits in groups of three: `1,234,567`.
 pub(crate) fn grouped(number: u64) -> String {
@@ -44,7 +44,7 @@ pub(crate) fn bytes(size: u64) -> String {
     format!("{value:.decimals$} {unit}")
 }
 
-/// The number of bytes that a text such as `500000`, `64KiB`, `1.5 GiB` or `10M` stands for; all units are powers of 1024.
+/// Parses a size such as `500000`, `64KiB`, `1.5 GiB` or `10M`; all units are powers of 1024.
 pub(crate) fn parse_bytes(text: &str) -> Option<u64> {
     let text = text.trim();
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());

@@ -1,4 +1,4 @@
-//! Random numbers that are the same on every machine and in every version, so that a seed means something.
+//! Random numbers that depend on the seed alone: the same on every machine and in every version.
 
 /// SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014).
 #[derive(Debug)]
@@ -19,14 +19,14 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A number from 0 on, below 1, of 53 bits.
+    /// A number in [0, 1) with 53 random bits.
     pub(crate) fn fraction(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// A number below `bound`, each equally likely. `bound` is not 0.
+    /// A uniform number below `bound`, which is not 0.
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
-        // The few values at the end that would favour small numbers are drawn again.
+        // Rejection sampling: the last values, which would favour small numbers, are drawn again.
         let excess = (u64::MAX % bound + 1) % bound;
         loop {
             let value = self.next();

@@ -1,4 +1,4 @@
-//! What is read of files, and how.
+//! What to read from files, and how.
 
 use std::ops::Range;
 use std::thread;
@@ -8,7 +8,7 @@ use lath_parquet::{ParquetFile, ReadBuilder, Strings};
 use crate::args::{DecodeArgs, ReadArgs, RowGroupList};
 use crate::failure::{Failure, Result};
 
-/// What is read of each file, and how.
+/// What to read from each file, and how.
 #[derive(Debug, Clone)]
 pub(crate) struct Scan {
     pub(crate) columns: Option<Vec<String>>,
@@ -64,7 +64,7 @@ impl Scan {
         })
     }
 
-    /// A reader of `columns` (all of them if `None`) of one file, with everything else as chosen but for row groups.
+    /// A reader of `columns` (all if `None`) of one file, with all options but the row groups set.
     pub(crate) fn builder(&self, file: &ParquetFile, columns: Option<&[String]>) -> ReadBuilder {
         let mut builder = file
             .read()
@@ -79,12 +79,12 @@ impl Scan {
     }
 }
 
-/// How many threads can run at the same time.
+/// The number of threads that can run at the same time.
 pub(crate) fn cores() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// How many threads are to work.
+/// The number of threads to use.
 pub(crate) fn threads(args: &DecodeArgs) -> usize {
     args.threads.map_or_else(cores, usize::from)
 }

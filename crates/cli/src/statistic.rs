@@ -1,4 +1,4 @@
-//! Values of statistics: from the bytes in which the footer keeps them to values with a type.
+//! Values of statistics, decoded from the bytes in the footer.
 
 use std::sync::Arc;
 
@@ -57,7 +57,7 @@ impl Statistic {
         less.is_ok_and(|less| less.true_count() > 0)
     }
 
-    /// The value as JSON: numbers and booleans as such where no digit is lost, all else as text.
+    /// The value as JSON: a number or boolean where no digit is lost, else a string.
     pub(crate) fn json(&self) -> Value {
         use arrow_array::cast::AsArray;
         use arrow_array::types::{Float32Type, Float64Type, Int32Type, Int64Type, UInt32Type, UInt64Type};
@@ -178,7 +178,7 @@ pub(crate) fn is_decimal(column: &ColumnDescriptor) -> bool {
     }
 }
 
-/// Whether `column` holds integers without sign.
+/// Whether `column` holds unsigned integers.
 pub(crate) fn is_unsigned(column: &ColumnDescriptor) -> bool {
     match column.logical_type_ref() {
         Some(LogicalType::Integer(int)) => !int.is_signed,

@@ -1,4 +1,4 @@
-//! The files of the command line as one table.
+//! The input files as one table.
 
 use arrow_schema::Schema;
 use lath_parquet::{Dataset, Error, ParquetFile, PartitionColumn, Predicate, Scan};
@@ -14,16 +14,16 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// Takes all inputs.
+    /// Opens all inputs as one table.
     pub(crate) fn open(inputs: &mut Inputs, args: TableArgs) -> Result<Self> {
         let all = 0..inputs.len();
-        Ok(Self { dataset: inputs.dataset(all, args)?.map_err(explain)? })
+        Ok(Self { dataset: inputs.dataset(all, args)?.map_err(scan_failure)? })
     }
 
-    /// Takes one input by itself, with the columns that it has and no others.
+    /// Opens one input as a table of its own columns.
     pub(crate) fn open_one(inputs: &mut Inputs, index: usize, args: TableArgs) -> Result<Self> {
         let args = TableArgs { no_partitions: true, ..args };
-        Ok(Self { dataset: inputs.dataset(index..index + 1, args)?.map_err(explain)? })
+        Ok(Self { dataset: inputs.dataset(index..index + 1, args)?.map_err(scan_failure)? })
     }
 
     /// Number of files.
@@ -31,14 +31,14 @@ impl Table {
         self.dataset.files().len()
     }
 
-    /// What messages call the file at `index`.
+    /// The name of the file at `index`, for messages.
     pub(crate) fn name(&self, index: usize) -> &str {
         self.dataset.files()[index].location()
     }
 
     /// Opens the file at `index`.
     pub(crate) fn file(&self, index: usize) -> Result<ParquetFile> {
-        self.dataset.files()[index].open().map_err(explain)
+        self.dataset.files()[index].open().map_err(scan_failure)
     }
 
     /// Opens all files.
@@ -51,7 +51,7 @@ impl Table {
         self.dataset.partitions()
     }
 
-    /// Whether a column of a directory is among `columns`, or there is one and all are chosen.
+    /// Whether `columns` (all if `None`) has a partition column.
     pub(crate) fn adds_partitions(&self, columns: Option<&[String]>) -> bool {
         let is_chosen = |partition: &PartitionColumn| {
             columns.is_none_or(|columns| columns.iter().any(|column| column == partition.field().name()))
@@ -59,20 +59,20 @@ impl Table {
         self.partitions().iter().any(is_chosen)
     }
 
-    /// Starts to read all rows.
+    /// A scan of all rows.
     pub(crate) fn read(&self, options: &Options) -> Result<Scan> {
         Ok(self.scan(options)?.threads(options.threads).by_column(true))
     }
 
-    /// Starts to find rows for which `predicate` is true.
+    /// A scan of the rows that satisfy `predicate`.
     pub(crate) fn find(&self, predicate: &Predicate, options: &Options) -> Result<Scan> {
         check(predicate, self.dataset.schema())?;
-        // Threads wait for stores; there may be more of them than cores.
+        // Threads that wait for an object store may outnumber the cores.
         let threads = options.threads.max(self.dataset.concurrency());
         Ok(self.scan(options)?.predicate(predicate.clone()).threads(threads))
     }
 
-    /// As [`find`](Self::find), with a choice of what may rule out row groups and pages.
+    /// As [`find`](Self::find), with the kinds of pruning chosen.
     pub(crate) fn search(&self, predicate: &Predicate, options: &Options, pruning: &PruningArgs) -> Result<Scan> {
         Ok(self.find(predicate, options)?.pruning(pruning.pruning()))
     }
@@ -89,7 +89,7 @@ impl Table {
         Ok(scan)
     }
 
-    /// The row groups that are chosen of every file.
+    /// The chosen row groups, over all files.
     fn row_groups(&self, list: &RowGroupList) -> Result<Vec<usize>> {
         if self.len() == 0 {
             return Ok(Vec::new());
@@ -102,13 +102,13 @@ impl Table {
     }
 }
 
-/// A mistake in an expression is reported as such, and before anything else.
+/// Reports a mistake in the expression before any file is read.
 fn check(predicate: &Predicate, schema: &Schema) -> Result<()> {
     predicate.filter(schema).map(|_| ()).map_err(Failure::filtering)
 }
 
-/// A failure of the library, which knows the file.
-pub(crate) fn explain(error: Error) -> Failure {
+/// The error of a scan, which names the file.
+pub(crate) fn scan_failure(error: Error) -> Failure {
     let Some(name) = error.location().and_then(|at| at.file.clone()) else {
         return match error {
             Error::Invalid { what } => Failure::Usage(what),

@@ -1,4 +1,4 @@
-//! What is known of the terminal: whether there is one, how wide it is, whether it wants colour.
+//! Properties of the terminal: its width, and whether colour is wanted.
 
 use std::env;
 use std::io::{self, IsTerminal};
@@ -6,14 +6,14 @@ use std::io::{self, IsTerminal};
 /// A stream that may be a terminal.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Terminal {
-    /// Columns of text that fit side by side; `None` where there is no limit.
+    /// Width in characters; `None` for no limit.
     pub(crate) width: Option<usize>,
     /// Whether bold and dim text is wanted.
     pub(crate) colour: bool,
 }
 
 impl Terminal {
-    /// Plain text of any width.
+    /// Plain text of unlimited width.
     pub(crate) const PLAIN: Self = Self { width: None, colour: false };
 
     /// What standard output is connected to.

@@ -1,4 +1,4 @@
-//! A bar for a scan that runs on other threads.
+//! A progress bar for a scan that runs on other threads.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +11,7 @@ use crate::progress::Progress;
 
 const INTERVAL: Duration = Duration::from_millis(100);
 
-/// Shows how far a scan is, until it is dropped.
+/// Displays a scan's progress until it is dropped.
 pub(crate) struct Watch {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
@@ -45,7 +45,7 @@ impl Drop for Watch {
         self.stop.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
             thread.thread().unpark();
-            // A bar that could not be drawn is no reason to fail.
+            // Failing to draw is not an error.
             let _ = thread.join();
         }
     }

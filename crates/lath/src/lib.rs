@@ -1,12 +1,19 @@
 //! Lath is an embedded storage engine for Parquet, with SIMD in every hot path.
 //!
-//! This crate is the door to it: everything of [`lath_parquet`], [`rows`], which turns record batches into values of Rust
-//! types, [`RowWriter`], which writes such values, and [`store`], an ordered key-value store.
+//! A program needs this crate alone: it has everything of [`lath_parquet`], [`rows`] and [`RowWriter`], which read and write
+//! rows as values of Rust types, [`store`], an ordered key-value store, and [`arrow`], the Arrow types that its interfaces
+//! show. [`prelude`] has the names that most programs need.
+//!
+//! # One file
+//!
+//! A [`ParquetFile`] is read as Arrow record batches; [`ParquetFile::read`] chooses columns, row groups and threads.
 //!
 //! ```
+//! use lath::prelude::*;
+//!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/data/trips/2025-01.parquet");
-//! let file = lath::ParquetFile::open(path)?;
+//! let file = ParquetFile::open(path)?;
 //! let mut row_count = 0;
 //! for batch in file.read().columns(["started", "rider.plan"]).build()? {
 //!     row_count += batch?.num_rows() as u64;
@@ -15,9 +22,105 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! # Many files
+//!
+//! A [`Dataset`] is many files as one table: directories, globs, or locations in object stores. Directories called `key=value`
+//! are columns.
+//!
+//! ```
+//! use lath::prelude::*;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/data/trips");
+//! let trips = Dataset::open([folder], DatasetOptions::new())?;
+//! assert_eq!(trips.files().len(), 3);
+//! assert_eq!(trips.scan().count()?, 30_000);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Rows that satisfy a condition
+//!
+//! A [`Scan`] of a file or a dataset finds rows by SQL text ([`Scan::filter`]) or by a condition built in Rust
+//! ([`Scan::predicate`], [`column()`]), and reads no more than it has to: statistics, Bloom filters, dictionaries and the page
+//! index rule out row groups and pages.
+//!
+//! ```
+//! use lath::prelude::*;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/data/trips");
+//! let trips = Dataset::open([folder], DatasetOptions::new())?;
+//! let text = trips.scan().filter("minutes > 45 AND \"from\" = 'Harbour'")?.count()?;
+//! let built = column("minutes").gt(45) & column("from").eq("Harbour");
+//! let mut found = 0;
+//! for batch in trips.scan().predicate(built).select(["started", "minutes"]).build()? {
+//!     found += batch?.num_rows() as u64;
+//! }
+//! assert_eq!(found, text);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Writing
+//!
+//! A [`ParquetWriter`] makes a file of record batches, which appears whole or not at all.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use lath::arrow::array::{Float64Array, Int64Array};
+//! use lath::prelude::*;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("prices.parquet");
+//! let ids: ArrayRef = Arc::new(Int64Array::from(vec![1, 2, 3]));
+//! let prices: ArrayRef = Arc::new(Float64Array::from(vec![9.5, 12.0, 0.75]));
+//! let batch = RecordBatch::try_from_iter([("id", ids), ("price", prices)])?;
+//!
+//! let options = WriteOptions::profile(Profile::Lookup).key_columns(["id"]);
+//! let mut writer = ParquetWriter::create(&path, &batch.schema(), options)?;
+//! writer.write(&batch)?;
+//! let summary = writer.finish()?;
+//! assert_eq!(summary.rows, 3);
+//! assert_eq!(ParquetFile::open(&path)?.scan().lookup("id", [2]).count()?, 1);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # The ordered store
+//!
+//! A [`Store`](store::Store) keeps keys in order, in named trees, with transactions and snapshots.
+//!
+#![cfg_attr(feature = "store", doc = "```")]
+#![cfg_attr(not(feature = "store"), doc = "```ignore")]
+//! use lath::prelude::*;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("readings.lath");
+//! let store = Store::open(&path)?;
+//! let mut transaction = store.begin()?;
+//! let mut readings = transaction.tree("readings")?;
+//! readings.put(b"roof/0815", b"21.5")?;
+//! readings.put(b"roof/0816", b"21.7")?;
+//! transaction.commit()?;
+//!
+//! let snapshot = store.snapshot()?;
+//! let readings = snapshot.tree("readings")?.ok_or("no readings")?;
+//! assert_eq!(readings.get(b"roof/0816")?, Some(&b"21.7"[..]));
+//! assert_eq!(readings.prefix(b"roof/").count(), 2);
+//! # Ok(())
+//! # }
+//! ```
 
+pub mod arrow;
+pub mod prelude;
 mod rows;
 
+pub use bytes::Bytes;
 #[doc(inline)]
 pub use lath_format as format;
 pub use lath_parquet::*;

@@ -43,17 +43,6 @@ impl HugePages {
         Ok(memory)
     }
 
-    /// The same on ordinary pages, to compare with.
-    ///
-    /// # Errors
-    /// As [`HugePages::zeroed`].
-    pub fn zeroed_on_small_pages(len: usize) -> io::Result<Self> {
-        let memory = Self::map(len)?;
-        #[cfg(target_os = "linux")]
-        let _ = memory.map.advise(memmap2::Advice::NoHugePage);
-        Ok(memory)
-    }
-
     fn map(len: usize) -> io::Result<Self> {
         // What is never touched takes up addresses and no memory.
         let room = len.checked_add(HUGE_PAGE).ok_or(io::ErrorKind::OutOfMemory)?;
@@ -90,14 +79,12 @@ mod tests {
     #[test]
     fn memory_is_zero_aligned_and_as_long_as_asked_for() {
         for len in [0, 1, 4096, HUGE_PAGE - 1, HUGE_PAGE, 5 * HUGE_PAGE + 3] {
-            for memory in [HugePages::zeroed(len), HugePages::zeroed_on_small_pages(len)] {
-                let mut memory = memory.unwrap();
-                assert_eq!(memory.len(), len);
-                assert!(memory.iter().all(|&byte| byte == 0));
-                assert_eq!(memory.as_ptr().align_offset(HUGE_PAGE), 0);
-                memory.fill(7);
-                assert!(memory.iter().all(|&byte| byte == 7));
-            }
+            let mut memory = HugePages::zeroed(len).unwrap();
+            assert_eq!(memory.len(), len);
+            assert!(memory.iter().all(|&byte| byte == 0));
+            assert_eq!(memory.as_ptr().align_offset(HUGE_PAGE), 0);
+            memory.fill(7);
+            assert!(memory.iter().all(|&byte| byte == 7));
         }
     }
 

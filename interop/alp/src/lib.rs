@@ -1,4 +1,4 @@
-//! ALP pages of the `parquet` crate, version 60, and values to put into them.
+//! ALP pages and files of the `parquet` crate, version 60, and values to put into them.
 
 pub mod columns;
 pub mod peer;

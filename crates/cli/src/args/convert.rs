@@ -7,17 +7,17 @@ use clap::{Args, ValueEnum};
 
 use super::destination::DestinationArgs;
 use super::{DecodeArgs, InputArgs, SortArgs, TableArgs, WriteArgs};
-use crate::source::{MomentFormat, parse_type};
+use crate::source::{DateTimeFormat, parse_type};
 
 pub(super) const HELP: &str = "\
-The format of an input is told by --from, else by its name, else by its first bytes; that of the output by --format, else by
-its name. Several inputs make one table: columns are matched by name.
+The format of an input is given by --from, else by its name, else by its first bytes; that of the output by --format, else by
+its name. Several inputs become one table; columns are matched by name.
 
-CSV and JSON lines do not say which types their values have. They are inferred: from all rows of a file of up to 32 MiB,
-else from the first 20,000 (--infer-rows). A type is chosen if every value stands for the same thing as its text: 1.50 is a
-number, 01234 is text. Nothing between two delimiters is null. --type gives the type of a column, --schema-of those of all
-columns that another file has. A value that does not fit is an error, with its line and column. The delimiter of CSV
-(comma, semicolon, tab or |) and compression (gzip, zstd) are found in the first bytes.
+The types of CSV and JSON lines are inferred: from all rows of a file of up to 32 MiB, else from the first 20,000
+(--infer-rows). A type is chosen only if no value loses information: 1.50 is a number, 01234 is text. An empty CSV field is
+null. --type sets the type of a column, --schema-of takes the types of all columns from another file. A value that does not fit
+its type is an error that names line and column. The delimiter of CSV (comma, semicolon, tab or |) and compression (gzip,
+zstd) are detected.
 
 Examples:
   lath convert trips.csv -o trips.parquet
@@ -31,7 +31,7 @@ Examples:
 pub(crate) struct ConvertArgs {
     #[command(flatten)]
     pub(crate) inputs: InputArgs,
-    /// Format of the inputs [default: by name, else by content]
+    /// Input format [default: by name, else by content]
     #[arg(long, value_name = "FORMAT")]
     pub(crate) from: Option<FileFormat>,
     #[command(flatten)]
@@ -53,33 +53,33 @@ pub(crate) struct ConvertArgs {
 /// How CSV and JSON lines are read.
 #[derive(Debug, Args)]
 pub(crate) struct TextArgs {
-    /// Rows from which types are inferred: a number, or all [default: all of a file of up to 32 MiB, else 20000]
+    /// Number of rows from which types are inferred, or all [default: all of a file of up to 32 MiB, else 20000]
     #[arg(long, visible_alias = "sample", value_name = "ROWS", help_heading = "CSV and JSON lines", value_parser = parse_infer_rows)]
     pub(crate) infer_rows: Option<InferRows>,
-    /// Type of a column, in place of the inferred one; may be given several times. Types are bool, int, bigint, double,
+    /// Type of a column, instead of the inferred one; may be given several times. Types are bool, int, bigint, double,
     /// string, binary, date, time, timestamp, timestamptz, decimal(18,2), or one as Arrow writes it, such as 'List(Int32)'
     #[arg(long = "type", value_name = "COLUMN=TYPE", help_heading = "CSV and JSON lines", value_parser = parse_column_type)]
     pub(crate) types: Vec<(String, DataType)>,
     /// Take the types of columns from this Parquet or Arrow IPC file
     #[arg(long, value_name = "FILE", help_heading = "CSV and JSON lines")]
     pub(crate) schema_of: Option<PathBuf>,
-    /// What stands between two values of CSV [default: found in the first lines]
+    /// Delimiter of CSV input [default: detected]
     #[arg(long, value_name = "CHARACTER", help_heading = "CSV", value_parser = parse_delimiter)]
     pub(crate) delimiter: Option<u8>,
-    /// What values of CSV may stand in, or none
+    /// Quote character of CSV input, or none
     #[arg(long, value_name = "CHARACTER", help_heading = "CSV", default_value = "\"", value_parser = parse_quote)]
     pub(crate) quote: Quote,
-    /// The first line of CSV holds values, not names; columns are called column_1, column_2, …
+    /// CSV input has no header line; columns are named column_1, column_2, …
     #[arg(long, help_heading = "CSV")]
     pub(crate) no_header: bool,
-    /// A text that stands for null, as nothing does; may be given several times
+    /// Text that is read as null, besides an empty field; may be given several times
     #[arg(long = "null", value_name = "TEXT", help_heading = "CSV", allow_hyphen_values = true)]
     pub(crate) nulls: Vec<String>,
-    /// Format of dates or timestamps beside ISO 8601, as strftime has it, such as %d.%m.%Y or '%d.%m.%Y %H:%M'; may be given
+    /// Format of dates or timestamps besides ISO 8601, in strftime syntax, such as %d.%m.%Y or '%d.%m.%Y %H:%M'; may be given
     /// several times
-    #[arg(long, value_name = "FORMAT", help_heading = "CSV", value_parser = MomentFormat::new)]
-    pub(crate) date_format: Vec<MomentFormat>,
-    /// What separates decimals: . or ,
+    #[arg(long, value_name = "FORMAT", help_heading = "CSV", value_parser = DateTimeFormat::new)]
+    pub(crate) date_format: Vec<DateTimeFormat>,
+    /// Decimal separator: . or ,
     #[arg(long, value_name = "CHARACTER", help_heading = "CSV", default_value = ".", value_parser = parse_decimal)]
     pub(crate) decimal: u8,
 }
@@ -87,35 +87,35 @@ pub(crate) struct TextArgs {
 /// How CSV is written.
 #[derive(Debug, Args)]
 pub(crate) struct CsvArgs {
-    /// What stands between two values of CSV output [default: a tab in *.tsv, else what --delimiter says, else a comma]
+    /// Delimiter of CSV output [default: a tab for *.tsv, else that of --delimiter, else a comma]
     #[arg(long, value_name = "CHARACTER", help_heading = "CSV", value_parser = parse_delimiter)]
     pub(crate) output_delimiter: Option<u8>,
-    /// What is written for null to CSV [default: the first --null, else nothing]
+    /// Text that is written for null in CSV output [default: the first --null, else an empty field]
     #[arg(long, value_name = "TEXT", help_heading = "CSV", allow_hyphen_values = true)]
     pub(crate) output_null: Option<String>,
 }
 
-/// Format of an input.
+/// Input format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FileFormat {
     /// Parquet
     Parquet,
     /// Comma-separated values
     Csv,
-    /// One JSON object a line
+    /// One JSON object per line
     Jsonl,
     /// Arrow IPC, file or stream
     Arrow,
 }
 
-/// From how many rows types are inferred.
+/// The number of rows from which types are inferred.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum InferRows {
     All,
     First(usize),
 }
 
-/// What values may stand in; `None` for nothing.
+/// The quote character, if there is one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Quote(pub(crate) Option<u8>);
 

@@ -13,15 +13,15 @@ pub(crate) enum Generate {
         after_help = "Without --table, all eight tables are written to the directory OUT, as lineitem.parquet and so on.\n\nExamples:\n  lath gen tpch --sf 1 --table lineitem -o lineitem.parquet\n  lath gen tpch --sf 0.1 -o tpch/ --format csv"
     )]
     Tpch(TpchArgs),
-    /// Spans of traces: nested, with nulls, skewed, almost in order of time; the same for the same seed
+    /// Spans of traces: nested, with nulls, skewed, almost in order of time; reproducible by seed
     #[command(after_help = EVENTS_HELP)]
     Events(EventsArgs),
 }
 
 const EVENTS_HELP: &str = "\
 Columns:
-  timestamp       timestamp, µs, UTC; a millisecond apart in the mean, up to 5 ms of jitter: rising, but not sorted
-  trace_id        16 bytes; 64 traces are open at a time, each of 8 spans in the mean
+  timestamp       timestamp, µs, UTC; a millisecond apart on average, up to 5 ms of jitter: ascending, but not sorted
+  trace_id        16 bytes; 64 traces are open at a time, each of 8 spans on average
   span_id         8 bytes
   parent_span_id  8 bytes; an earlier span of the trace, null for the first
   service         40 names by Zipf's law
@@ -52,10 +52,10 @@ pub(crate) struct TpchArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct EventsArgs {
-    /// How many spans
+    /// Number of spans
     #[arg(short = 'n', long)]
     pub(crate) rows: u64,
-    /// Which spans: every seed has its own
+    /// Seed of the random numbers; the same seed gives the same spans
     #[arg(long, default_value_t = 0)]
     pub(crate) seed: u64,
     #[command(flatten)]

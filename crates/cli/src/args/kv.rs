@@ -4,22 +4,20 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-/// What is done with an ordered store.
+/// Commands on an ordered store.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Kv {
     /// Print the values of keys
-    #[command(
-        after_help = "Exits 1 if one of the keys is not there.\n\nExample:\n  lath kv get colours.lath sky grass"
-    )]
+    #[command(after_help = "Exits 1 if a key is missing.\n\nExample:\n  lath kv get colours.lath sky grass")]
     Get(GetArgs),
-    /// Put a value at a key
+    /// Store a value under a key
     #[command(
-        after_help = "Makes the store and the tree if they are not there.\n\nExamples:\n  lath kv put colours.lath sky blue\n  lath kv put index.lath 00ff 2a --keys hex --values hex --tree ids"
+        after_help = "Creates the store and the tree if they do not exist.\n\nExamples:\n  lath kv put colours.lath sky blue\n  lath kv put index.lath 00ff 2a --keys hex --values hex --tree ids"
     )]
     Put(PutArgs),
     /// Remove keys
     #[command(
-        after_help = "Exits 1 if one of the keys was not there; the others are removed.\n\nExample:\n  lath kv del colours.lath sky"
+        after_help = "Exits 1 if a key is missing; the others are removed.\n\nExample:\n  lath kv del colours.lath sky"
     )]
     Del(GetArgs),
     /// List keys and values in order
@@ -27,45 +25,45 @@ pub(crate) enum Kv {
         after_help = "Examples:\n  lath kv scan colours.lath --prefix s\n  lath kv scan colours.lath --from a --to n --reverse --limit 10 --format csv"
     )]
     Scan(ScanArgs),
-    /// Count keys, in a moment whatever their number
+    /// Count keys, without reading them
     #[command(after_help = "Example:\n  lath kv count colours.lath --from a --to n")]
     Count(KvCountArgs),
-    /// List the trees of a store and how many keys they have
+    /// List the trees of a store and their number of keys
     #[command(after_help = "Example:\n  lath kv trees colours.lath --format jsonl")]
     Trees(TreesArgs),
     /// Put the entries of CSV or JSON lines files into a tree
     #[command(after_help = LOAD_HELP)]
     Load(LoadArgs),
-    /// Write all entries of a tree, as load reads them
+    /// Write all entries of a tree in a format that load reads
     #[command(after_help = "Example:\n  lath kv dump colours.lath --keys hex --values hex -o colours.jsonl")]
     Dump(DumpArgs),
-    /// Look at every node, checksum and count
+    /// Verify every node, checksum and count
     #[command(
-        after_help = "Prints a line for each thing that is wrong. Exits 3 if there is one.\n\nExample:\n  lath kv check colours.lath"
+        after_help = "Prints a line for each problem. Exits 3 if there is one.\n\nExample:\n  lath kv check colours.lath"
     )]
     Check(StoreArgs),
-    /// Say what takes a store's space, and who keeps it from becoming free
+    /// Show how a store's space is used, and which readers and snapshots keep space from being freed
     #[command(after_help = "Example:\n  lath kv stats colours.lath")]
     Stats(StoreArgs),
-    /// Make a store's file about as short as what is used in it
+    /// Shrink a store's file to about the size of the data in it
     #[command(
-        after_help = "What is in the store stays what it is, and other processes may read it meanwhile. What readers hold is not moved: when they have ended, the file can be made shorter still. Ctrl-C ends it early, with what was moved by then.\n\nExample:\n  lath kv compact colours.lath"
+        after_help = "Contents do not change, and other processes may read the store meanwhile. Data that a reader or a snapshot holds is not moved; another run can move it later. Ctrl-C stops early and keeps what has been done.\n\nExample:\n  lath kv compact colours.lath"
     )]
     Compact(StoreArgs),
-    /// Copy a store as its last commit left it, while others write to it
+    /// Copy a store at its last commit, while others may write to it
     #[command(after_help = "Example:\n  lath kv backup colours.lath copy.lath")]
     Backup(CopyArgs),
-    /// Bring what is whole of a damaged store into a new one
+    /// Copy the intact entries of a damaged store to a new one
     #[command(
-        after_help = "The damaged store stays as it is. Prints a line for each thing that was damaged. Exits 3 if there is one.\n\nExample:\n  lath kv repair damaged.lath repaired.lath"
+        after_help = "The damaged store is not changed. Prints a line for each damaged part. Exits 3 if there is one.\n\nExample:\n  lath kv repair damaged.lath repaired.lath"
     )]
     Repair(CopyArgs),
 }
 
 const LOAD_HELP: &str = "\
-CSV has a header that names the columns key and value, in any order; others are passed over. JSON lines are objects with
-key and value, both strings. Entries that are there already are replaced. Transactions have --batch entries each: when
-loading stops halfway, those before are there.
+CSV has a header with the columns key and value, in any order; other columns are ignored. JSON lines are objects with key
+and value, both strings. Existing entries are replaced. Each transaction has --batch entries; if loading stops halfway,
+those committed before stay.
 
 Examples:
   lath kv load colours.lath colours.csv
@@ -74,17 +72,17 @@ Examples:
 /// A store.
 #[derive(Debug, Args)]
 pub(crate) struct StoreArgs {
-    /// The store's file; others lie beside it
+    /// The store's file; further files lie next to it
     #[arg(value_name = "STORE")]
     pub(crate) store: PathBuf,
 }
 
-/// A store, and where another is made of it.
+/// A store, and the path of its copy.
 #[derive(Debug, Args)]
 pub(crate) struct CopyArgs {
     #[command(flatten)]
     pub(crate) store: StoreArgs,
-    /// The new store's file, which must not be there
+    /// The new store's file, which must not exist
     #[arg(value_name = "TARGET")]
     pub(crate) target: PathBuf,
 }
@@ -97,33 +95,33 @@ pub(crate) struct TreeArgs {
     /// Name of the tree
     #[arg(long, value_name = "NAME", default_value = "main")]
     pub(crate) tree: String,
-    /// How keys are written
+    /// Text form of keys
     #[arg(long, value_name = "FORM", default_value = "text")]
-    pub(crate) keys: Form,
-    /// How values are written
+    pub(crate) keys: BytesFormat,
+    /// Text form of values
     #[arg(long, value_name = "FORM", default_value = "text")]
-    pub(crate) values: Form,
+    pub(crate) values: BytesFormat,
 }
 
-/// How bytes are written.
+/// Text form of keys and values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Form {
-    /// UTF-8 as it is
+pub(crate) enum BytesFormat {
+    /// UTF-8 text
     Text,
-    /// Two hexadecimal digits a byte
+    /// Two hexadecimal digits per byte
     Hex,
     /// Base64 with + and /, padded
     Base64,
 }
 
-/// How entries are written.
+/// Output format of entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum EntryFormat {
     /// Aligned columns, cut to the width of the terminal
     Table,
     /// Comma-separated values with a header line
     Csv,
-    /// One JSON object a line
+    /// One JSON object per line
     Jsonl,
 }
 
@@ -144,21 +142,21 @@ pub(crate) struct PutArgs {
     pub(crate) key: String,
     /// The value
     pub(crate) value: String,
-    /// Leave what is there, and exit 1
+    /// Keep an existing value, and exit 1
     #[arg(long)]
     pub(crate) keep: bool,
 }
 
-/// Which keys.
+/// A range of keys.
 #[derive(Debug, Args)]
 pub(crate) struct RangeArgs {
     /// The first key
     #[arg(long, value_name = "KEY", conflicts_with = "prefix")]
     pub(crate) from: Option<String>,
-    /// The key before which to end
+    /// The key to end before
     #[arg(long, value_name = "KEY", conflicts_with = "prefix")]
     pub(crate) to: Option<String>,
-    /// What keys begin with
+    /// Common prefix of the keys
     #[arg(long, value_name = "KEY")]
     pub(crate) prefix: Option<String>,
 }
@@ -169,13 +167,13 @@ pub(crate) struct ScanArgs {
     pub(crate) tree: TreeArgs,
     #[command(flatten)]
     pub(crate) range: RangeArgs,
-    /// From the last key to the first
+    /// List from the last key to the first
     #[arg(long)]
     pub(crate) reverse: bool,
-    /// At most so many
+    /// Maximum number of entries
     #[arg(long, value_name = "COUNT")]
     pub(crate) limit: Option<usize>,
-    /// How entries are written [default: a table on a terminal, else JSON lines]
+    /// Output format [default: a table on a terminal, else JSON lines]
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<EntryFormat>,
 }
@@ -192,17 +190,17 @@ pub(crate) struct KvCountArgs {
 pub(crate) struct TreesArgs {
     #[command(flatten)]
     pub(crate) store: StoreArgs,
-    /// How trees are written [default: a table on a terminal, else JSON lines]
+    /// Output format [default: a table on a terminal, else JSON lines]
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<EntryFormat>,
 }
 
 /// A file of entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum FileForm {
+pub(crate) enum EntryFileFormat {
     /// Comma-separated values with a header line
     Csv,
-    /// One JSON object a line
+    /// One JSON object per line
     Jsonl,
 }
 
@@ -215,8 +213,8 @@ pub(crate) struct LoadArgs {
     pub(crate) files: Vec<PathBuf>,
     /// Format of the files [default: by name]
     #[arg(long, value_name = "FORMAT")]
-    pub(crate) format: Option<FileForm>,
-    /// Entries of a transaction
+    pub(crate) format: Option<EntryFileFormat>,
+    /// Number of entries per transaction
     #[arg(long, value_name = "COUNT", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) batch: u32,
 }
@@ -227,7 +225,7 @@ pub(crate) struct DumpArgs {
     pub(crate) tree: TreeArgs,
     /// Format [default: by the name of the output, else JSON lines]
     #[arg(long, value_name = "FORMAT")]
-    pub(crate) format: Option<FileForm>,
+    pub(crate) format: Option<EntryFileFormat>,
     /// Write to FILE instead of standard output
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,

@@ -9,7 +9,7 @@ use super::write::{parse_count, parse_size};
 use super::{DecodeArgs, InputArgs, ReadArgs, SortArgs, TableArgs, WriteArgs};
 
 pub(super) const REWRITE_HELP: &str = "\
-Several inputs become one file; with --in-place each is replaced by what becomes of it, whole or not at all.
+Several inputs become one file; with --in-place each input is replaced by its rewritten file, atomically.
 Directories called key=value are stored as columns, unless --no-partitions is given; --in-place leaves each file its own
 columns.
 
@@ -25,7 +25,7 @@ Examples:
 pub(crate) struct RewriteArgs {
     #[command(flatten)]
     pub(crate) inputs: InputArgs,
-    /// Keep only the rows for which this SQL expression holds (see lath find --help)
+    /// Keep only the rows that satisfy this SQL expression (see lath find --help)
     #[arg(short = 'w', long = "where", value_name = "EXPR")]
     pub(crate) predicate: Option<String>,
     #[command(flatten)]
@@ -34,7 +34,7 @@ pub(crate) struct RewriteArgs {
     pub(crate) sort: SortArgs,
     #[command(flatten)]
     pub(crate) write: WriteArgs,
-    /// Write to this file, which appears whole or not at all; - is standard output
+    /// Write to this file, which appears complete or not at all; - is standard output
     #[arg(short, long, value_name = "OUT", help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
     /// Replace each input
@@ -45,9 +45,9 @@ pub(crate) struct RewriteArgs {
 }
 
 pub(super) const MERGE_HELP: &str = "\
-With --sort-by, every input has to be sorted by these columns already, and so is the output; a few rows of each input are in memory
-at a time. Without, the inputs' rows follow one another, and their row groups are copied as they are where no option says
-otherwise.
+With --sort-by, every input has to be sorted by these columns already, and so is the output; only a few rows of each input are in
+memory at a time. Without --sort-by the inputs are concatenated, and row groups are copied unchanged where no option requires a
+change.
 
 Examples:
   lath merge day-*.parquet -o month.parquet --sort-by timestamp
@@ -65,7 +65,7 @@ pub(crate) struct MergeArgs {
     pub(crate) decode: DecodeArgs,
     #[command(flatten)]
     pub(crate) write: WriteArgs,
-    /// Write to this file, which appears whole or not at all; - is standard output
+    /// Write to this file, which appears complete or not at all; - is standard output
     #[arg(short, long, value_name = "OUT", help_heading = "Output")]
     pub(crate) output: PathBuf,
     #[command(flatten)]
@@ -73,8 +73,8 @@ pub(crate) struct MergeArgs {
 }
 
 pub(super) const SPLIT_HELP: &str = "\
-Files are called by OUT with a number before its ending: part.parquet gives part-00000.parquet, part-00001.parquet and so on.
-Where OUT is a directory, they are called by the first input. They appear together, or none does.
+OUT is numbered before its extension: part.parquet gives part-00000.parquet, part-00001.parquet and so on. Where OUT is a
+directory, files are named after the first input. All files appear together, or none does.
 
 Examples:
   lath split big.parquet --rows 1000000 -o part.parquet
@@ -92,7 +92,7 @@ pub(crate) struct SplitArgs {
     /// Row groups in each file
     #[arg(long, value_name = "COUNT", value_parser = parse_count)]
     pub(crate) row_groups: Option<usize>,
-    /// Most bytes of pages in each file, as the inputs have them; row groups that are larger are cut by rows
+    /// Maximum bytes of pages in each file, as stored in the inputs; larger row groups are split by rows
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub(crate) bytes: Option<usize>,
     #[command(flatten)]
@@ -101,7 +101,7 @@ pub(crate) struct SplitArgs {
     pub(crate) decode: DecodeArgs,
     #[command(flatten)]
     pub(crate) write: WriteArgs,
-    /// How the files are called
+    /// Name of the files, or their directory
     #[arg(short, long, value_name = "OUT", help_heading = "Output")]
     pub(crate) output: PathBuf,
     #[command(flatten)]

@@ -5,19 +5,19 @@ use clap::{Args, ValueEnum};
 /// How several files become one table.
 #[derive(Debug, Clone, Copy, Args)]
 pub(crate) struct TableArgs {
-    /// Columns of several files
+    /// How the columns of several files are combined
     #[arg(long, value_name = "CHOICE", help_heading = "Table", default_value = "first")]
     pub(crate) schema: SchemaChoice,
-    /// Do not make columns of directories called key=value
+    /// Do not turn directories named key=value into columns
     #[arg(long, help_heading = "Table")]
     pub(crate) no_partitions: bool,
 }
 
-/// The columns of several files.
+/// How the columns of several files are combined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SchemaChoice {
-    /// Those of the first file, which the others have as well
+    /// The columns of the first file, which all others must have
     First,
-    /// Those of all files, by name; types are widened where no value changes, missing columns are null
+    /// The columns of all files, by name; types are widened without loss, missing columns are null
     Union,
 }

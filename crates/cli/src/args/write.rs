@@ -5,57 +5,61 @@ use lath_parquet::{Codec, PageVersion, SortingColumn, ValueEncoding};
 
 use crate::quantity::parse_bytes;
 
-/// How Parquet is written. A COLUMN is the path of a leaf, or of anything above leaves, which means all of them.
+/// How Parquet is written. A COLUMN is the path of a leaf column, or of a group, which means all leaves in it.
 #[derive(Debug, Default, Args)]
 pub(crate) struct WriteArgs {
-    /// What the file is for; the options below have the last word
+    /// Defaults for a purpose; the options below override them
     #[arg(long, value_name = "PROFILE", help_heading = "Parquet")]
     pub(crate) profile: Option<ProfileName>,
-    /// Codec of all columns, or of one: uncompressed, snappy, lz4, gzip, brotli or zstd, the last three with a level as in zstd:3;
-    /// may be given several times
+    /// Codec of all columns, or of one: uncompressed, snappy, lz4, gzip, brotli or zstd, the last three optionally with a level
+    /// (zstd:3); may be given several times
     #[arg(long, value_name = "[COLUMN=]CODEC", help_heading = "Parquet", value_parser = parse_codec)]
     pub(crate) codec: Vec<Choice<Codec>>,
-    /// Encoding of values that no dictionary holds: plain, rle, delta (DELTA_BINARY_PACKED), delta-length, delta-strings
-    /// (DELTA_BYTE_ARRAY), byte-stream-split, or auto, which tries them on the first values; may be given several times
+    /// Encoding of values that are not dictionary-encoded: plain, rle, delta (DELTA_BINARY_PACKED), delta-length, delta-strings
+    /// (DELTA_BYTE_ARRAY), byte-stream-split, alp, or auto, which tries them on the first values; may be given several times. ALP,
+    /// for decimal numbers in FLOAT and DOUBLE, is a preview in the specification: few readers support it yet, and auto skips it
     #[arg(long, value_name = "[COLUMN=]ENCODING", help_heading = "Parquet", value_parser = parse_encoding)]
     pub(crate) encoding: Vec<Choice<ValueEncoding>>,
-    /// Whether dictionaries are tried first, on or off; may be given several times
+    /// Let auto and the profile compact choose encodings that are a preview in the specification, which few readers support yet:
+    /// alp
+    #[arg(long, help_heading = "Parquet")]
+    pub(crate) preview_encodings: bool,
+    /// Whether dictionary encoding is tried first, on or off; may be given several times
     #[arg(long, value_name = "[COLUMN=]ON|OFF", help_heading = "Parquet", value_parser = parse_dictionary)]
     pub(crate) dictionary: Vec<Choice<bool>>,
     /// Columns with a Bloom filter
     #[arg(long, value_name = "COLUMNS", help_heading = "Parquet", value_delimiter = ',')]
     pub(crate) bloom: Vec<String>,
-    /// Share of absent values that pass a Bloom filter [default: 0.01]
+    /// False positive rate of Bloom filters [default: 0.01]
     #[arg(long, value_name = "RATE", help_heading = "Parquet", requires = "bloom", value_parser = parse_rate)]
     pub(crate) bloom_fpp: Option<f64>,
-    /// Most rows in a row group [default: 1048576]
+    /// Maximum number of rows in a row group [default: 1048576]
     #[arg(long, value_name = "ROWS", help_heading = "Parquet", value_parser = parse_count)]
     pub(crate) row_group_rows: Option<usize>,
-    /// Most bytes in a row group, encoded [default: 512MiB]
+    /// Maximum size of a row group, encoded [default: 512MiB]
     #[arg(long, value_name = "SIZE", help_heading = "Parquet", value_parser = parse_size)]
     pub(crate) row_group_bytes: Option<usize>,
-    /// Most rows in a page [default: 20000, or the profile's]
+    /// Maximum number of rows in a page [default: 20000, or the profile's]
     #[arg(long, value_name = "ROWS", help_heading = "Parquet", value_parser = parse_count)]
     pub(crate) page_rows: Option<usize>,
-    /// Bytes after which a page ends, before compression [default: 1MiB, or the profile's]
+    /// Target size of a page, before compression [default: 1MiB, or the profile's]
     #[arg(long, value_name = "SIZE", help_heading = "Parquet", value_parser = parse_size)]
     pub(crate) page_bytes: Option<usize>,
     /// Version of data pages [default: 1]
     #[arg(long, value_name = "VERSION", help_heading = "Parquet", value_parser = parse_page_version)]
     pub(crate) page_version: Option<PageVersion>,
-    /// Start from the defaults, not from what the first input has: codecs, encodings, sizes of row groups and pages, Bloom filters
+    /// Use the defaults, not the first input's codecs, encodings, row group and page sizes and Bloom filters
     #[arg(long, help_heading = "Parquet")]
     pub(crate) no_inherit: bool,
-    /// Memory for rows that wait to be sorted or written [default: 1GiB]
+    /// Memory for rows that are being sorted or written [default: 1GiB]
     #[arg(long, value_name = "SIZE", help_heading = "Parquet", value_parser = parse_size)]
     pub(crate) memory: Option<usize>,
 }
 
-/// Sorting, for commands that can.
+/// Sorting.
 #[derive(Debug, Default, Args)]
 pub(crate) struct SortArgs {
-    /// Columns by which rows are sorted, the most significant first; :desc after a column is largest first, :nulls-first puts nulls
-    /// before values
+    /// Columns to sort by, the most significant first; COLUMN:desc sorts descending, COLUMN:nulls-first puts nulls before values
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',', value_parser = parse_sort_key)]
     pub(crate) sort_by: Vec<SortingColumn>,
 }
@@ -67,14 +71,14 @@ pub(crate) struct Choice<T> {
     pub(crate) value: T,
 }
 
-/// What a file is for.
+/// What a file is written for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ProfileName {
-    /// What any reader since 2018 opens: Snappy, dictionaries or PLAIN
+    /// Readable by any reader since 2018: Snappy, dictionaries or PLAIN
     Compatible,
-    /// Small: the encoding of each column by a sample of it, Zstandard
+    /// Small files: each column's encoding chosen by a sample, Zstandard; ALP only with --preview-encodings
     Compact,
-    /// Rows found by key: small pages; name the keys with --bloom, and --sort-by where rows can be sorted
+    /// Fast lookup by key: small pages; name the keys with --bloom, and with --sort-by where rows can be sorted
     Lookup,
 }
 
@@ -85,6 +89,7 @@ impl WriteArgs {
             profile,
             codec,
             encoding,
+            preview_encodings,
             dictionary,
             bloom,
             bloom_fpp,
@@ -100,6 +105,7 @@ impl WriteArgs {
             || profile.is_some()
             || !codec.is_empty()
             || !encoding.is_empty()
+            || *preview_encodings
             || !dictionary.is_empty()
             || !bloom.is_empty()
             || bloom_fpp.is_some()
@@ -122,7 +128,7 @@ fn choice<T>(text: &str, parse: fn(&str) -> Result<T, String>) -> Result<Choice<
 fn parse_codec(text: &str) -> Result<Choice<Codec>, String> {
     choice(text, |text| {
         let (name, level) = match text.split_once(':') {
-            Some((name, level)) => (name, Some(level.parse().map_err(|_| format!("{level} is no level"))?)),
+            Some((name, level)) => (name, Some(level.parse().map_err(|_| format!("{level} is not a level"))?)),
             None => (text, None),
         };
         let within = |level: Option<u32>, default: u32, range: std::ops::RangeInclusive<u32>| match level {
@@ -154,10 +160,11 @@ fn parse_encoding(text: &str) -> Result<Choice<ValueEncoding>, String> {
         "delta-length" | "delta-length-byte-array" => Ok(ValueEncoding::DeltaLengthByteArray),
         "delta-strings" | "delta-byte-array" => Ok(ValueEncoding::DeltaByteArray),
         "byte-stream-split" => Ok(ValueEncoding::ByteStreamSplit),
+        "alp" => Ok(ValueEncoding::Alp),
         "auto" => Ok(ValueEncoding::Sampled),
         _ => Err(format!(
-            "there is no encoding {name}; write plain, rle, delta, delta-length, delta-strings, byte-stream-split or auto \
-             (dictionaries: --dictionary)"
+            "there is no encoding {name}; write plain, rle, delta, delta-length, delta-strings, byte-stream-split, alp or \
+             auto (dictionaries: --dictionary)"
         )),
     })
 }
@@ -166,7 +173,7 @@ fn parse_dictionary(text: &str) -> Result<Choice<bool>, String> {
     choice(text, |text| match text {
         "on" => Ok(true),
         "off" => Ok(false),
-        _ => Err("write on or off, with a column and = in front for one column".to_owned()),
+        _ => Err("write on or off, or COLUMN=on or COLUMN=off".to_owned()),
     })
 }
 
@@ -179,7 +186,7 @@ fn parse_rate(text: &str) -> Result<f64, String> {
 
 pub(super) fn parse_count(text: &str) -> Result<usize, String> {
     match text.replace('_', "").parse() {
-        Ok(0) | Err(_) => Err("write a number from 1 on".to_owned()),
+        Ok(0) | Err(_) => Err("write a number of at least 1".to_owned()),
         Ok(count) => Ok(count),
     }
 }
@@ -193,7 +200,7 @@ fn parse_page_version(text: &str) -> Result<PageVersion, String> {
     match text {
         "1" => Ok(PageVersion::V1),
         "2" => Ok(PageVersion::V2),
-        _ => Err("there are versions 1 and 2".to_owned()),
+        _ => Err("write 1 or 2".to_owned()),
     }
 }
 
@@ -208,7 +215,7 @@ fn parse_sort_key(text: &str) -> Result<SortingColumn, String> {
             "nulls-last" => key.nulls_first = false,
             _ => {
                 return Err(format!(
-                    "after a column there may be :asc, :desc, :nulls-first or :nulls-last, not :{part}"
+                    ":{part} is not a sort option; write :asc, :desc, :nulls-first or :nulls-last after a column"
                 ));
             }
         }
@@ -238,6 +245,7 @@ mod tests {
         assert_eq!(value("DELTA_BINARY_PACKED"), Ok(ValueEncoding::DeltaBinaryPacked));
         assert_eq!(value("id=delta"), Ok(ValueEncoding::DeltaBinaryPacked));
         assert_eq!(value("delta-strings"), Ok(ValueEncoding::DeltaByteArray));
+        assert_eq!(value("price=ALP"), Ok(ValueEncoding::Alp));
         assert!(value("dictionary").is_err());
     }
 

@@ -14,36 +14,35 @@ use lath_parquet::{Error, ParquetFile};
 
 use crate::statistic::{Statistic, is_decimal};
 
-/// The bytes of a file that its Bloom filters are in.
+/// The file that Bloom filters are read from.
 #[derive(Debug)]
-pub(crate) struct FileBytes(ParquetFile);
+pub(crate) struct FilterSource(ParquetFile);
 
-impl FileBytes {
+impl FilterSource {
     pub(crate) fn of(file: &ParquetFile) -> Self {
         Self(file.clone())
     }
 
-    /// The filter of a column chunk; `None` if it has none.
+    /// The Bloom filter of a column chunk, if it has one.
     pub(super) fn filter(&self, chunk: ColumnChunk<'_>) -> Result<Option<Bytes>, Error> {
         self.0.bloom_filter(chunk.row_group(), chunk.leaf())
     }
 }
 
-/// A filter, and what of the data is not in it.
+/// A Bloom filter, and the values of the data that it lacks.
 #[derive(Debug)]
-pub(super) struct Probe {
+pub(super) struct FilterCheck {
     filter: Bytes,
     absent: u64,
     first: Option<String>,
 }
 
-impl Probe {
+impl FilterCheck {
     pub(super) fn new(filter: Bytes) -> Self {
         Self { filter, absent: 0, first: None }
     }
 
-    /// Looks up every value of `values`. Types that no filter is defined for, or that are not read as they are stored, are
-    /// passed over.
+    /// Looks up every value of `values`. Skips types without Bloom filters, and types that are not read as they are stored.
     pub(super) fn look_up(&mut self, values: &dyn Array, column: &ColumnDescriptor) {
         each_value(values, column, |bytes| {
             if !bloom::check(&self.filter, xxh64(bytes)).unwrap_or(false) {
@@ -55,7 +54,7 @@ impl Probe {
         });
     }
 
-    /// What is wrong.
+    /// The problem, if there is one.
     pub(super) fn finding(&self) -> Option<String> {
         let first = self.first.as_ref()?;
         let values = if self.absent == 1 { "value" } else { "values" };
@@ -63,7 +62,7 @@ impl Probe {
     }
 }
 
-/// Hands over the values as PLAIN encodes them, lengths left out.
+/// Visits the values in PLAIN encoding, without lengths.
 fn each_value(values: &dyn Array, column: &ColumnDescriptor, mut visit: impl FnMut(&[u8])) {
     fn all<'a>(values: impl Iterator<Item = Option<&'a [u8]>>, visit: impl FnMut(&'a [u8])) {
         values.flatten().for_each(visit);

@@ -1,4 +1,4 @@
-//! Smallest and largest values, in the order that the specification defines for a column.
+//! Minimum and maximum values, in the order that the specification defines for a column.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -19,19 +19,19 @@ use lath_format::schema::{LogicalType, PhysicalType};
 
 use crate::statistic::{Statistic, big_endian, is_decimal, is_unsigned};
 
-/// A value as far as order goes.
+/// A value that can be compared.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Bound {
     /// Integers, decimals, dates, times and booleans.
     Integer(i256),
     /// Never NaN.
     Float(f64),
-    /// Byte by byte, without sign.
+    /// Compared as unsigned bytes.
     Bytes(Vec<u8>),
 }
 
 impl Bound {
-    /// Reads a statistic of `column`; `None` if its bytes are not a value, or one that says nothing (NaN).
+    /// Decodes a statistic of `column`; `None` if its bytes are not a value, or if it is NaN.
     pub(super) fn decode(bytes: &[u8], column: &ColumnDescriptor) -> Option<Self> {
         let float = |value: f64| (!value.is_nan()).then_some(Self::Float(value));
         match column.physical_type() {
@@ -63,7 +63,7 @@ impl Bound {
         }
     }
 
-    /// The smallest and the largest value of `array`; `None` if there is none, or no order between values of this type.
+    /// The minimum and maximum of `array`; `None` if it has no value, or if its type has no order.
     pub(super) fn range_of(array: &dyn Array) -> Option<(Self, Self)> {
         fn integers<T: ArrowNumericType>(
             array: &PrimitiveArray<T>,
@@ -74,14 +74,16 @@ impl Bound {
         fn floats(values: impl Iterator<Item = f64>) -> Option<(Bound, Bound)> {
             let mut numbers = values.filter(|value| !value.is_nan());
             let first = numbers.next()?;
-            let (least, most) =
-                numbers.fold((first, first), |(least, most), value| (least.min(value), most.max(value)));
-            Some((Bound::Float(least), Bound::Float(most)))
+            let (min_value, max_value) = numbers
+                .fold((first, first), |(min_value, max_value), value| (min_value.min(value), max_value.max(value)));
+            Some((Bound::Float(min_value), Bound::Float(max_value)))
         }
-        let bytes = |least: Option<&[u8]>, most: Option<&[u8]>| {
-            Some((Bound::Bytes(least?.to_vec()), Bound::Bytes(most?.to_vec())))
+        let bytes = |min_value: Option<&[u8]>, max_value: Option<&[u8]>| {
+            Some((Bound::Bytes(min_value?.to_vec()), Bound::Bytes(max_value?.to_vec())))
         };
-        let text = |least: Option<&str>, most: Option<&str>| bytes(least.map(str::as_bytes), most.map(str::as_bytes));
+        let text = |min_value: Option<&str>, max_value: Option<&str>| {
+            bytes(min_value.map(str::as_bytes), max_value.map(str::as_bytes))
+        };
         macro_rules! integer {
             ($array:ident) => {
                 integers($array, |value| i256::from_i128(value.into()))
@@ -110,7 +112,7 @@ impl Bound {
                 let array = array.as_fixed_size_binary();
                 bytes(min_fixed_size_binary(array), max_fixed_size_binary(array))
             }
-            other => steps(other, array),
+            other => range_of_stored_integers(other, array),
         )
     }
 
@@ -124,12 +126,12 @@ impl Bound {
         }
     }
 
-    /// Whether this is certainly less than `other`.
+    /// Whether this is less than `other`; false if they cannot be compared.
     pub(super) fn is_less(&self, other: &Self) -> bool {
         self.order(other) == Some(Ordering::Less)
     }
 
-    /// The value in the words of `column`'s type.
+    /// The value as text, by the type of `column`.
     pub(super) fn text(&self, column: &ColumnDescriptor) -> String {
         let plain = match (self, column.physical_type()) {
             (Self::Integer(value), PhysicalType::BOOLEAN) => vec![u8::from(*value != i256::ZERO)],
@@ -147,8 +149,8 @@ impl Bound {
     }
 }
 
-/// Dates, times, timestamps and decimals, by the integers that they are stored as.
-fn steps(data_type: &DataType, array: &dyn Array) -> Option<(Bound, Bound)> {
+/// The range of dates, times, timestamps and decimals, by the integers that they are stored as.
+fn range_of_stored_integers(data_type: &DataType, array: &dyn Array) -> Option<(Bound, Bound)> {
     use arrow_array::types::{
         Date32Type, Date64Type, Decimal32Type, Decimal64Type, Decimal128Type, Time32MillisecondType, Time32SecondType,
         Time64MicrosecondType, Time64NanosecondType, TimestampMicrosecondType, TimestampMillisecondType,

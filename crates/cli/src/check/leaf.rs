@@ -1,4 +1,4 @@
-//! From the Arrow arrays of a column back to the values and nulls of one leaf, as a Parquet file counts them.
+//! Turns the Arrow arrays of a column back into the entries of one leaf, as a Parquet file counts them.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use arrow_buffer::NullBuffer;
 use arrow_data::transform::MutableArrayData;
 use arrow_schema::{ArrowError, DataType};
 
-/// A leaf within a column: the children to follow from the column down.
+/// A leaf within a column: the indices of the children that lead to it.
 pub(super) type LeafPath = Vec<usize>;
 
 /// The paths of all leaves of a type, in the order of Parquet's schema.
@@ -41,19 +41,19 @@ fn collect(data_type: &DataType, path: &mut LeafPath, paths: &mut Vec<LeafPath>)
 pub(super) struct Leaf {
     /// Values, and nulls where the leaf or a struct above it is null.
     pub(super) values: ArrayRef,
-    /// Lists above the leaf that are null or empty: each has one entry in the file, with no value.
+    /// Number of null and empty lists above the leaf: each has one entry in the file, without a value.
     pub(super) missing: u64,
-    /// How many entries have each definition level, and each repetition level.
+    /// Histograms of definition and repetition levels.
     pub(super) def_levels: Vec<u64>,
     pub(super) rep_levels: Vec<u64>,
 }
 
-/// Follows `path` from `column`, whose field is `nullable`, down.
+/// Follows `path` down from `column`, whose field is `nullable` or not.
 pub(super) fn descend(column: &ArrayRef, nullable: bool, path: &[usize]) -> Result<Leaf, ArrowError> {
     let mut leaf =
         Leaf { values: column.clone(), missing: 0, def_levels: vec![0], rep_levels: vec![column.len() as u64] };
     let mut nullable = nullable;
-    // Slots whose entry has ended at a struct above.
+    // Slots that are null because a struct above is.
     let mut ended = 0;
     for &index in path {
         ended = leaf.define(nullable, leaf.values.null_count() as u64, ended);
@@ -97,8 +97,8 @@ impl Leaf {
         }
     }
 
-    /// Goes through a node of which `nulls` slots are null, `ended` of them because a struct above is. Returns how many have
-    /// ended by now.
+    /// Visits a node with `nulls` null slots, `ended` of which are null because a struct above is. Returns the new number of
+    /// slots that have ended.
     fn define(&mut self, nullable: bool, nulls: u64, ended: u64) -> u64 {
         if !nullable {
             return ended;
@@ -108,7 +108,7 @@ impl Leaf {
         nulls
     }
 
-    /// Goes on to the elements of all lists that are not null, one after the other. None of them has ended yet.
+    /// Continues with the elements of all lists that are not null. None of them has ended yet.
     fn repeat<O: OffsetSizeTrait>(
         &mut self,
         values: &ArrayRef,
@@ -140,13 +140,13 @@ fn with_nulls(child: &ArrayRef, nulls: Option<&NullBuffer>) -> Result<ArrayRef, 
     };
     let nulls = NullBuffer::union(Some(nulls), child.nulls());
     if let Some(child) = child.as_boolean_opt() {
-        // A slice of bits begins within a buffer, at an offset that array data has its nulls begin at too.
+        // The offset of array data applies to its null buffer too.
         return Ok(Arc::new(BooleanArray::new(child.values().clone(), nulls)));
     }
     Ok(make_array(child.to_data().into_builder().nulls(nulls).build()?))
 }
 
-/// The elements of all lists that are not null. `hidden` says that some null lists have elements behind them.
+/// The elements of all lists that are not null. `hidden`: some null lists have elements.
 fn elements<O: OffsetSizeTrait>(
     values: &ArrayRef,
     offsets: &[O],
@@ -157,7 +157,7 @@ fn elements<O: OffsetSizeTrait>(
     if !hidden {
         return Ok(values.slice(start, end - start));
     }
-    // They are no part of the data.
+    // These elements are not part of the data.
     let data = values.to_data();
     let mut shown = MutableArrayData::new(vec![&data], false, end - start);
     for (row, ends) in offsets.windows(2).enumerate() {

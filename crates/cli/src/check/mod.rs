@@ -1,11 +1,11 @@
-//! Compares what a file says of its data with its data.
+//! Compares the metadata of a file with its data.
 
 mod bloom;
 mod bound;
-mod counted;
 mod leaf;
-mod size;
-mod tally;
+mod leaf_check;
+mod observed;
+mod size_statistics;
 mod task;
 
 use std::fmt;
@@ -17,14 +17,14 @@ use std::thread;
 use lath_format::FileMetaData;
 use lath_parquet::ParquetFile;
 
-pub(crate) use bloom::FileBytes;
+pub(crate) use bloom::FilterSource;
 
 use crate::failure::Result;
-use crate::page_index::Described;
+use crate::page_index::FileInfo;
 use crate::progress::Progress;
 use crate::scan::Scan;
 
-/// Something that is wrong with a file.
+/// A problem in a file.
 #[derive(Debug)]
 pub(crate) struct Finding {
     pub(crate) kind: Kind,
@@ -32,16 +32,16 @@ pub(crate) struct Finding {
     what: String,
 }
 
-/// How bad it is.
+/// The kind of a problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// Data and metadata disagree.
     Mismatch,
-    /// Data is encrypted, and its key was not given.
+    /// Data is encrypted and its key was not given.
     Encrypted,
     /// Data cannot be decoded.
     Corrupt,
-    /// Lath failed, whatever the data is.
+    /// A bug in Lath.
     Internal,
 }
 
@@ -51,14 +51,13 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Decodes the leaf `columns` of `file`, and returns all that is wrong, in file order. `bytes` are the file's, for its Bloom
-/// filters.
+/// Decodes the leaf `columns` of `file`, and returns all problems in file order. Bloom filters are checked if there are `bytes`.
 pub(crate) fn check(
     file: &ParquetFile,
     name: &str,
-    metadata: Described<'_>,
+    metadata: FileInfo<'_>,
     columns: &[usize],
-    bytes: Option<&FileBytes>,
+    bytes: Option<&FilterSource>,
     scan: &Scan,
     progress: &mut Progress,
 ) -> Result<Vec<Finding>> {
@@ -75,7 +74,7 @@ pub(crate) fn check(
         for _ in 0..threads.min(tasks.len()) {
             let (done, tasks, results, next, scan) = (done.clone(), &tasks, &results, &next, &scan);
             scope.spawn(move || {
-                let subject = task::Subject { file, name, metadata, bytes, scan };
+                let subject = task::CheckInput { file, name, metadata, bytes, scan };
                 loop {
                     let index = next.fetch_add(1, Ordering::Relaxed);
                     let Some(task) = tasks.get(index) else { break };
@@ -83,7 +82,7 @@ pub(crate) fn check(
                     if let Ok(mut results) = results.lock() {
                         results[index] = Some(result);
                     }
-                    // Nobody counts any more where the receiver has gone.
+                    // The receiver is gone if the check was stopped.
                     let _ = done.send(task.len() as u64);
                 }
             });

@@ -1,23 +1,23 @@
-//! What one thread decodes at a time: some columns of one row group.
+//! The unit of parallel work: some columns of one row group.
 
 use std::ops::Range;
 
 use lath_format::FileMetaData;
 use lath_parquet::{Error, ParquetFile, Projection};
 
-use super::bloom::FileBytes;
-use super::counted::{self, Counted};
+use super::bloom::FilterSource;
+use super::leaf_check::{LeafCheck, leaf_checks};
 use super::{Finding, Kind};
 use crate::failure::{Failure, Result};
-use crate::page_index::Described;
+use crate::page_index::FileInfo;
 use crate::scan::Scan;
 
-/// Short column chunks are read together, as planning a read takes time for each column that the file has. So many bytes are
-/// short, together, and so many values of a batch are few.
-const SHORT_BYTES: u64 = 256 << 10;
-const FEW_VALUES: usize = 1 << 20;
+/// Small column chunks are read together, because planning a read takes time for each column of the file. These are the maximum
+/// bytes of the chunks of a task, and the maximum values of a batch.
+const MAX_TASK_BYTES: u64 = 256 << 10;
+const MAX_BATCH_VALUES: usize = 1 << 20;
 
-/// Some top-level columns of a row group, one after the other.
+/// Consecutive top-level columns of a row group.
 pub(super) struct Task<'a> {
     row_group: usize,
     columns: Vec<Column<'a>>,
@@ -27,21 +27,21 @@ pub(super) struct Task<'a> {
 #[derive(Clone)]
 struct Column<'a> {
     name: &'a str,
-    /// All of its leaves, and which of them to compare.
+    /// All of its leaves, and the ones to compare.
     leaves: Range<usize>,
     compared: Vec<usize>,
 }
 
-/// What is checked, and how it is read.
-pub(super) struct Subject<'a> {
+/// The file to check, and how to read it.
+pub(super) struct CheckInput<'a> {
     pub(super) file: &'a ParquetFile,
     pub(super) name: &'a str,
-    pub(super) metadata: Described<'a>,
-    pub(super) bytes: Option<&'a FileBytes>,
+    pub(super) metadata: FileInfo<'a>,
+    pub(super) bytes: Option<&'a FilterSource>,
     pub(super) scan: &'a Scan,
 }
 
-/// All that there is to do, in the order of the file: the leaf columns `chosen`, in batches of so many rows.
+/// The tasks for the leaf columns `chosen`, in file order; batches have `batch_size` rows.
 pub(super) fn tasks<'a>(metadata: &'a FileMetaData, chosen: &[usize], batch_size: usize) -> Vec<Task<'a>> {
     let columns = columns(metadata, chosen);
     let mut tasks: Vec<Task<'a>> = Vec::new();
@@ -50,7 +50,7 @@ pub(super) fn tasks<'a>(metadata: &'a FileMetaData, chosen: &[usize], batch_size
         let mut room = (0, 0);
         for column in &columns {
             let chunks = column.leaves.clone().map(|leaf| metadata.chunk(row_group, leaf));
-            // What cannot be read is read by itself, to be reported.
+            // A chunk that cannot be read gets a task of its own, which reports it.
             let bytes = chunks.map(|chunk| chunk.map_or(u64::MAX, |chunk| chunk.compressed_size()));
             let bytes = bytes.fold(0, u64::saturating_add);
             let values = column.leaves.len().saturating_mul(rows);
@@ -58,7 +58,7 @@ pub(super) fn tasks<'a>(metadata: &'a FileMetaData, chosen: &[usize], batch_size
                 Some(task) => task.columns.push(column.clone()),
                 None => {
                     tasks.push(Task { row_group, columns: vec![column.clone()] });
-                    room = (SHORT_BYTES, FEW_VALUES);
+                    room = (MAX_TASK_BYTES, MAX_BATCH_VALUES);
                 }
             }
             room = (room.0.saturating_sub(bytes), room.1.saturating_sub(values));
@@ -89,14 +89,14 @@ fn columns<'a>(metadata: &'a FileMetaData, chosen: &[usize]) -> Vec<Column<'a>> 
 }
 
 impl Task<'_> {
-    /// How many columns.
+    /// Number of columns.
     pub(super) fn len(&self) -> usize {
         self.columns.len()
     }
 
-    pub(super) fn run(&self, subject: &Subject<'_>) -> Result<Vec<Finding>> {
+    pub(super) fn run(&self, subject: &CheckInput<'_>) -> Result<Vec<Finding>> {
         let mut findings = Vec::new();
-        // Where one of several columns cannot be decoded, each is read by itself.
+        // If one of several columns cannot be decoded, each is read separately.
         if let [_, _, ..] = self.columns.as_slice()
             && self.check(&self.columns, subject, &mut findings)?.is_ok()
         {
@@ -112,14 +112,14 @@ impl Task<'_> {
         Ok(findings)
     }
 
-    /// Compares some columns, which are read together. The inner error is one of decoding them.
+    /// Compares columns that are read together. The inner error is one of decoding.
     fn check(
         &self,
         columns: &[Column<'_>],
-        subject: &Subject<'_>,
+        subject: &CheckInput<'_>,
         findings: &mut Vec<Finding>,
     ) -> Result<Result<(), Error>> {
-        let &Subject { file, name, metadata, bytes, scan } = subject;
+        let &CheckInput { file, name, metadata, bytes, scan } = subject;
         let leaves = columns.iter().flat_map(|column| column.leaves.clone());
         let builder = scan.builder(file, None).project(Projection::from_leaves(leaves));
         let batches = match builder.row_groups([self.row_group]).build() {
@@ -131,13 +131,13 @@ impl Task<'_> {
             // A column without an Arrow type has no array.
             return Ok(Err(Error::Invalid { what: "a column is not read".to_owned() }));
         }
-        let mut counted: Vec<Vec<Counted<'_>>> = Vec::with_capacity(columns.len());
+        let mut checks: Vec<Vec<LeafCheck<'_>>> = Vec::with_capacity(columns.len());
         for (column, field) in columns.iter().zip(fields.fields()) {
             let first = column.leaves.start;
             let shape = (field.data_type(), field.is_nullable());
-            counted.push(counted::leaves_of(metadata, self.row_group, first, &column.compared, shape));
+            checks.push(leaf_checks(metadata, self.row_group, first, &column.compared, shape));
         }
-        for leaf in counted.iter_mut().flatten() {
+        for leaf in checks.iter_mut().flatten() {
             findings.extend(leaf.read_filter(metadata, self.row_group, bytes));
         }
         let mut row = 0;
@@ -146,7 +146,7 @@ impl Task<'_> {
                 Ok(batch) => batch,
                 Err(error) => return Ok(Err(error)),
             };
-            for (leaves, array) in counted.iter_mut().zip(batch.columns()) {
+            for (leaves, array) in checks.iter_mut().zip(batch.columns()) {
                 for leaf in leaves {
                     leaf.count(array, row).map_err(|error| {
                         Failure::internal(&format!("{name}: {}", leaf.place(self.row_group)), &error.to_string())
@@ -156,7 +156,7 @@ impl Task<'_> {
             row += batch.num_rows() as i64;
         }
         let expected = metadata.metadata.row_counts()[self.row_group].cast_signed();
-        for (column, leaves) in columns.iter().zip(counted) {
+        for (column, leaves) in columns.iter().zip(checks) {
             let place = format!("row group {}, column {}", self.row_group, column.name);
             if row != expected {
                 let what = format!("{expected} rows in the metadata, {row} in the data");

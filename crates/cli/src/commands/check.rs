@@ -1,4 +1,4 @@
-//! `check`: decodes everything, and compares it with what the metadata says.
+//! `check`: decodes everything and compares it with the metadata.
 
 use std::io::Write;
 
@@ -6,17 +6,17 @@ use lath_parquet::{Int96Unit, OpenOptions, Strings};
 
 use super::meta::chosen_columns;
 use crate::args::CheckArgs;
-use crate::check::{FileBytes, Kind, check};
+use crate::check::{FilterSource, Kind, check};
 use crate::failure::{Failure, Outcome, Result};
 use crate::inputs::Inputs;
 use crate::output::layout::printable;
 use crate::output::target::Target;
-use crate::page_index::Described;
+use crate::page_index::FileInfo;
 use crate::progress::Progress;
 use crate::quantity::plural;
 use crate::scan::Scan;
 
-/// Prints what is wrong with each file.
+/// Prints the problems of each file.
 pub(super) fn run(args: &CheckArgs) -> Result<Outcome> {
     let mut inputs = Inputs::find(&args.inputs)?;
     let scan = Scan::new(&args.decode, Strings::Views);
@@ -37,7 +37,7 @@ pub(super) fn run(args: &CheckArgs) -> Result<Outcome> {
                 outcome = findings.iter().map(|finding| outcome_of(finding.kind)).fold(outcome, worse);
                 findings.iter().map(|finding| format!("{name}: {}\n", printable(finding.to_string()))).collect()
             }
-            // One broken file must not hide the others.
+            // The other files are checked too.
             Err(failure) => {
                 let of_file = match &failure {
                     Failure::Encrypted(_) => Outcome::Encrypted,
@@ -78,16 +78,16 @@ fn check_file(
     progress: &mut Progress,
 ) -> Result<(String, Vec<crate::check::Finding>)> {
     let name = inputs.name(index);
-    // Statistics describe what Parquet stores, not what a writer's Arrow schema makes of it.
-    // Milliseconds hold every INT96: what Arrow cannot hold is no fault of the file.
+    // Statistics are of the stored type, not of the writer's Arrow type.
+    // Milliseconds hold every INT96, so that none is reported as out of range.
     let options = OpenOptions::new().arrow_schema_hint(false).int96_unit(Int96Unit::Milliseconds);
     let file = inputs.open_with(index, options)?;
     let indexes = Some(file.page_index().map_err(|error| Failure::reading(&name, error))?);
     let metadata = file.metadata();
     let columns = chosen_columns(metadata, args.columns.as_deref(), &name)?;
-    // What is encrypted, filters included, is not looked at but by the reader.
-    let bytes = (!inputs.are_decrypted()).then(|| FileBytes::of(&file));
-    let findings = check(&file, &name, Described { metadata, indexes }, &columns, bytes.as_ref(), scan, progress)?;
+    // Bloom filters of encrypted files are not checked.
+    let bytes = (!inputs.are_decrypted()).then(|| FilterSource::of(&file));
+    let findings = check(&file, &name, FileInfo { metadata, indexes }, &columns, bytes.as_ref(), scan, progress)?;
     let sound = format!(
         "{}, {}, {}",
         plural(file.row_count(), "row"),

@@ -1,4 +1,4 @@
-//! `convert`: rows of one format in another.
+//! `convert`: converts rows from one format to another.
 
 use std::fs;
 use std::path::Path;
@@ -8,25 +8,25 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 use lath_parquet::{Alignment, DatasetOptions, Error, Partitions, Strings};
 
-use crate::ahead::Ahead;
 use crate::args::{ConvertArgs, FileFormat, SchemaChoice};
+use crate::background::BackgroundIterator;
 use crate::failure::{Failure, Outcome, Result};
 use crate::inputs::Inputs;
-use crate::output::{Output, ParquetWish, Rows};
+use crate::output::{Output, ParquetRequest, RowSink};
 use crate::progress::Progress;
 use crate::scan::{Scan, threads};
-use crate::source::{Opened, Source, TextOptions, format_of};
+use crate::source::{InputFile, Source, TextOptions, format_of};
 use crate::summary::Summary;
-use crate::table::{Table, explain};
+use crate::table::{Table, scan_failure};
 use crate::watch::Watch;
 use crate::{destination, summary};
 
 /// Reads all inputs, and writes them as one table.
 pub(super) fn run(args: &ConvertArgs) -> Result<Outcome> {
     let (write, sorted_by, threads) = (&args.write, &args.sort.sort_by, threads(&args.decode));
-    let wish = ParquetWish { write, sorted_by, threads, like: None };
+    let request = ParquetRequest { write, sorted_by, threads, like: None };
     let output = Output::settle(args.destination.format, args.destination.output.as_deref())?
-        .with_parquet(wish)?
+        .with_parquet(request)?
         .with_csv(&args.csv, &args.text)?;
     let mut conversion = Conversion {
         args,
@@ -47,7 +47,7 @@ pub(super) fn run(args: &ConvertArgs) -> Result<Outcome> {
     } else {
         conversion.write_sources(&output, &mut summary)?
     };
-    let written = sink.map(Rows::finish).transpose()?.flatten();
+    let written = sink.map(RowSink::finish).transpose()?.flatten();
     if output.path().is_some() {
         summary.add_output(output.path(), written.as_ref());
         summary.report(&args.destination.report)?;
@@ -55,18 +55,18 @@ pub(super) fn run(args: &ConvertArgs) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// What is converted, and how its files are read.
+/// The inputs of a conversion, and how they are read.
 struct Conversion<'a> {
     args: &'a ConvertArgs,
     inputs: Inputs,
     options: TextOptions,
     scan: Scan,
-    /// Columns of the first file: files of text after it have the same types.
+    /// Columns of the first file, whose types later text files must have.
     first: Option<SchemaRef>,
 }
 
 impl Conversion<'_> {
-    /// The format of an input, as far as it is known before it is read.
+    /// The format of an input, if it is known before the input is read.
     fn format(&self, index: usize) -> Option<FileFormat> {
         let by_name = self.args.from.or_else(|| self.inputs.path(index).and_then(format_of));
         by_name.or_else(|| self.inputs.is_remote(index).then_some(FileFormat::Parquet))
@@ -76,7 +76,7 @@ impl Conversion<'_> {
         for index in 0..self.inputs.len() {
             let format = match (self.format(index), self.inputs.path(index)) {
                 (None, Some(path)) if fs::metadata(path).is_ok_and(|metadata| metadata.is_file()) => {
-                    Opened::open(Some(path), self.inputs.name(index))?.sniff()?
+                    InputFile::open(Some(path), self.inputs.name(index))?.sniff()?
                 }
                 (format, _) => format,
             };
@@ -88,17 +88,17 @@ impl Conversion<'_> {
     }
 
     /// Writes inputs that are all Parquet.
-    fn write_table(&mut self, output: &Output<'_>, summary: &mut Summary) -> Result<Option<Box<dyn Rows>>> {
+    fn write_table(&mut self, output: &Output<'_>, summary: &mut Summary) -> Result<Option<Box<dyn RowSink>>> {
         let table = Table::open(&mut self.inputs, self.args.table)?;
-        let batches = table.read(&self.scan)?.build().map_err(explain)?;
+        let batches = table.read(&self.scan)?.build().map_err(scan_failure)?;
         for index in 0..table.len() {
             summary.add_input(&table.file(index)?);
         }
         summary.add_partitions(table.partitions(), &batches.schema(), None);
         let mut sink = output.open(&batches.schema())?;
         let watch = Watch::new(batches.progress(), output.is_terminal());
-        for batch in Ahead::new(batches) {
-            let batch = batch.map_err(explain)?;
+        for batch in BackgroundIterator::new(batches) {
+            let batch = batch.map_err(scan_failure)?;
             sink.write(&batch)?;
             summary.rows += batch.num_rows() as u64;
         }
@@ -106,17 +106,17 @@ impl Conversion<'_> {
         Ok(Some(sink))
     }
 
-    /// Writes inputs of several formats, one after the other. They have the columns of the first.
-    fn write_sources(&mut self, output: &Output<'_>, summary: &mut Summary) -> Result<Option<Box<dyn Rows>>> {
+    /// Writes inputs of several formats one after another, with the columns of the first.
+    fn write_sources(&mut self, output: &Output<'_>, summary: &mut Summary) -> Result<Option<Box<dyn RowSink>>> {
         if self.args.table.schema == SchemaChoice::Union {
             return Err(Failure::Usage("--schema union is for inputs that are all Parquet".to_owned()));
         }
         let names: Vec<String> = (0..self.inputs.len()).map(|index| self.inputs.name(index)).collect();
         let locations: Vec<&str> = names.iter().map(String::as_str).collect();
         let options = DatasetOptions::new().partitions(!self.args.table.no_partitions);
-        let partitions = Partitions::of(&locations, &options).map_err(explain)?;
+        let partitions = Partitions::of(&locations, &options).map_err(scan_failure)?;
         let mut progress = Progress::of_bytes(summary.bytes_before.unwrap_or(0), output.is_terminal());
-        let mut sink: Option<(Box<dyn Rows>, SchemaRef)> = None;
+        let mut sink: Option<(Box<dyn RowSink>, SchemaRef)> = None;
         for (index, name) in names.iter().enumerate() {
             let (source, position) = self.open(index, summary)?;
             let (sink, schema) = match &mut sink {
@@ -130,7 +130,7 @@ impl Conversion<'_> {
             let alignment = Alignment::from_source(schema, &source.schema, &partitions.values(index));
             let alignment = alignment.map_err(|error| differs(name, &names[0], error))?;
             let mut seen = 0;
-            for batch in Ahead::new(source.batches) {
+            for batch in BackgroundIterator::new(source.batches) {
                 let batch = batch?;
                 sink.write(&alignment.apply(&batch).map_err(|error| Failure::reading(name, error))?)?;
                 summary.rows += batch.num_rows() as u64;
@@ -143,7 +143,7 @@ impl Conversion<'_> {
         Ok(sink.map(|(sink, _)| sink))
     }
 
-    /// Starts to read an input. The counter says how many of its bytes have been read.
+    /// Opens an input. The counter is the number of its bytes that have been read.
     fn open(&mut self, index: usize, summary: &mut Summary) -> Result<(Source, Arc<AtomicU64>)> {
         let name = self.inputs.name(index);
         let by_name = self.format(index);
@@ -154,24 +154,22 @@ impl Conversion<'_> {
             return Err(Failure::Usage(format!("{name}: only Parquet is read from a URL; download the file first")));
         }
         let path = self.inputs.path(index).map(Path::to_owned);
-        let mut opened = Opened::open(path.as_deref(), name.clone())?;
+        let mut input = InputFile::open(path.as_deref(), name.clone())?;
         let format = match by_name {
             Some(format) => format,
-            None => opened.sniff()?.ok_or_else(|| {
-                Failure::Usage(format!(
-                    "{name}: neither name nor content tell the format; add --from csv, jsonl, arrow or parquet"
-                ))
+            None => input.sniff()?.ok_or_else(|| {
+                Failure::Usage(format!("{name}: unknown format; add --from csv, jsonl, arrow or parquet"))
             })?,
         };
         if format == FileFormat::Parquet {
             return match path {
                 Some(_) => self.open_parquet(index, summary),
-                // Its first bytes have been taken from the pipe.
+                // Its first bytes have been read from the pipe.
                 None => Err(Failure::Usage("standard input is Parquet; add --from parquet".to_owned())),
             };
         }
-        let position = opened.position();
-        let source = opened.read(format, &self.options, self.scan.batch_size, self.first.as_ref())?;
+        let position = input.position();
+        let source = input.read(format, &self.options, self.scan.batch_size, self.first.as_ref())?;
         self.first.get_or_insert_with(|| Arc::clone(&source.schema));
         Ok((source, position))
     }
@@ -180,14 +178,14 @@ impl Conversion<'_> {
         let table = Table::open_one(&mut self.inputs, index, self.args.table)?;
         let file = table.file(0)?;
         summary.add_input(&file);
-        let batches = table.read(&self.scan)?.build().map_err(explain)?;
+        let batches = table.read(&self.scan)?.build().map_err(scan_failure)?;
         let schema = batches.schema();
         let position = Arc::new(AtomicU64::new(0));
         let (rows, bytes) = (file.row_count().max(1), self.inputs.byte_len(index).unwrap_or(0));
         let reached = Arc::clone(&position);
         let mut done = 0;
         let batches = batches.map(move |batch| {
-            let batch = batch.map_err(explain)?;
+            let batch = batch.map_err(scan_failure)?;
             done += batch.num_rows() as u64;
             let share = u128::from(bytes) * u128::from(done) / u128::from(rows);
             reached.store(u64::try_from(share).unwrap_or(bytes), Ordering::Relaxed);
@@ -197,11 +195,11 @@ impl Conversion<'_> {
     }
 }
 
-/// The columns of the first input, then those of directories, which take the place of others of the same name.
+/// The columns of the first input, then partition columns, which replace columns of the same name.
 fn table_schema(first: &Schema, partitions: &Partitions, several: bool, strings: Strings) -> SchemaRef {
     let columns = partitions.columns();
     let is_partition = |field: &&FieldRef| columns.iter().any(|column| column.field().name() == field.name());
-    // A required column may be followed by an optional one in another file.
+    // A column that is required here may be optional in another file.
     let set_nullable = |field: &FieldRef| Arc::new(Field::clone(field).with_nullable(several || field.is_nullable()));
     let mut fields: Vec<FieldRef> =
         first.fields().iter().filter(|field| !is_partition(field)).map(set_nullable).collect();
@@ -212,7 +210,7 @@ fn table_schema(first: &Schema, partitions: &Partitions, several: bool, strings:
     Arc::new(Schema::new_with_metadata(fields, first.metadata().clone()))
 }
 
-/// Says what a file has that the first has not.
+/// The error for a file whose columns differ from those of the first.
 fn differs(name: &str, first: &str, error: Error) -> Failure {
     match error {
         Error::Invalid { what } => Failure::Usage(format!("{name}: {what}, unlike in {first}")),

@@ -1,4 +1,4 @@
-//! `count`: how many rows, by the footers, or by an expression.
+//! `count`: the number of rows, from the footers, or of those that satisfy an expression.
 
 use lath_parquet::Predicate;
 
@@ -9,10 +9,10 @@ use crate::failure::{Failure, Outcome, Result};
 use crate::inputs::Inputs;
 use crate::progress::Progress;
 use crate::scan::Scan;
-use crate::table::{Table, explain as failed};
+use crate::table::{Table, scan_failure};
 use crate::watch::Watch;
 
-/// Prints the number of rows of all files together.
+/// Prints the total number of rows of all files.
 pub(super) fn run(args: &CountArgs) -> Result<Outcome> {
     if let Some(text) = &args.predicate {
         return count_found(args, text);
@@ -28,15 +28,15 @@ pub(super) fn run(args: &CountArgs) -> Result<Outcome> {
     print(&format!("{count}\n"))
 }
 
-/// Prints how many rows there are for which an expression holds, or how that was found out.
+/// Prints the number of rows that satisfy an expression, or the report of the scan.
 fn count_found(args: &CountArgs, text: &str) -> Result<Outcome> {
     let predicate = Predicate::parse(text).map_err(Failure::filtering)?;
     let table = Table::open(&mut Inputs::find(&args.inputs)?, args.table)?;
     let options = Scan { columns: Some(Vec::new()), ..Scan::new(&args.decode, lath_parquet::Strings::Views) };
-    let batches = table.search(&predicate, &options, &args.pruning)?.build().map_err(failed)?;
+    let batches = table.search(&predicate, &options, &args.pruning)?.build().map_err(scan_failure)?;
     let progress = batches.progress();
     let watch = Watch::new(progress.clone(), false);
-    let count = batches.count_rows().map_err(failed)?;
+    let count = batches.count_rows().map_err(scan_failure)?;
     drop(watch);
     if args.pruning.explain {
         let report = progress.report();

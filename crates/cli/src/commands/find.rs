@@ -1,4 +1,4 @@
-//! `find`: the rows for which an expression holds.
+//! `find`: the rows that satisfy an expression.
 
 use lath_parquet::Predicate;
 
@@ -9,13 +9,13 @@ use crate::failure::{Failure, Outcome, Result};
 use crate::inputs::Inputs;
 use crate::output::Output;
 use crate::scan::Scan;
-use crate::table::{Table, explain as failed};
+use crate::table::{Table, scan_failure};
 use crate::watch::Watch;
 
 /// Writes the rows that are found, up to the limit.
 pub(super) fn run(args: &FindArgs) -> Result<Outcome> {
     let predicate = Predicate::parse(&args.predicate).map_err(Failure::filtering)?;
-    // What is explained is not written, so that any form of it will do.
+    // With --explain no rows are written, so any format is accepted.
     let output = (!args.pruning.explain).then(|| Output::new(&args.output)).transpose()?;
     let strings = output.as_ref().map_or_else(Default::default, |output| output.strings(args.decode.strings));
     let table = Table::open(&mut Inputs::find(&args.inputs)?, args.table)?;
@@ -31,12 +31,12 @@ pub(super) fn run(args: &FindArgs) -> Result<Outcome> {
     if let Some(limit) = args.limit {
         scan = scan.limit(limit);
     }
-    let mut batches = scan.build().map_err(failed)?;
+    let mut batches = scan.build().map_err(scan_failure)?;
     let watch = Watch::new(batches.progress(), output.as_ref().is_some_and(Output::is_terminal));
     let mut sink = output.as_ref().map(|output| output.open(&batches.schema())).transpose()?;
     let mut found = 0;
     for batch in batches.by_ref() {
-        let batch = batch.map_err(failed)?;
+        let batch = batch.map_err(scan_failure)?;
         found += batch.num_rows() as u64;
         if let Some(sink) = &mut sink {
             sink.write(&batch)?;

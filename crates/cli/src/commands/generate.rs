@@ -1,4 +1,4 @@
-//! `gen`: data that can be made.
+//! `gen`: generates data.
 
 use std::path::{Path, PathBuf};
 
@@ -6,13 +6,13 @@ use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, SchemaRef};
 use clap::ValueEnum;
 
-use crate::ahead::Ahead;
 use crate::args::{DestinationArgs, EventsArgs, Format, Generate, TpchArgs, WriteArgs};
+use crate::background::BackgroundIterator;
 use crate::failure::{Failure, Outcome, Result};
 use crate::generate::events::Events;
 use crate::generate::tpch::Table;
 use crate::output::target::OutputFiles;
-use crate::output::{Output, ParquetWish};
+use crate::output::{Output, ParquetRequest};
 use crate::progress::Progress;
 use crate::scan::cores;
 use crate::summary::Summary;
@@ -20,7 +20,7 @@ use crate::{destination, summary};
 
 const BATCH_ROWS: usize = 8192;
 
-/// Makes what was asked for.
+/// Generates data.
 pub(super) fn run(what: &Generate) -> Result<Outcome> {
     match what {
         Generate::Events(args) => events(args),
@@ -60,10 +60,10 @@ fn tpch(args: &TpchArgs) -> Result<Outcome> {
 }
 
 fn settle<'a>(format: Option<Format>, path: Option<&'a Path>, write: &'a WriteArgs) -> Result<Output<'a>> {
-    Output::settle(format, path)?.with_parquet(ParquetWish { write, sorted_by: &[], threads: cores(), like: None })
+    Output::settle(format, path)?.with_parquet(ParquetRequest { write, sorted_by: &[], threads: cores(), like: None })
 }
 
-/// The format of all tables, and how the names of their files end.
+/// The format of all tables, and the extension of their files.
 fn format_of_all(format: Option<Format>) -> Result<(Format, &'static str)> {
     let format = format.unwrap_or(Format::Parquet);
     let extension = match format {
@@ -82,7 +82,7 @@ fn write_table(table: Table, args: &TpchArgs, output: &Output<'_>, path: Option<
     write(rows, &table.schema(), table.row_count(args.scale), output, path, &args.destination)
 }
 
-/// Writes one output, which will be at `path`.
+/// Writes one output, whose final path is `path`.
 fn write(
     rows: impl Iterator<Item = Result<RecordBatch, ArrowError>> + Send + 'static,
     schema: &SchemaRef,
@@ -98,7 +98,7 @@ fn write(
     let mut summary = Summary::new(path);
     let mut progress = Progress::new("rows", expected, output.is_terminal());
     let mut sink = output.open(schema)?;
-    for batch in Ahead::new(rows) {
+    for batch in BackgroundIterator::new(rows) {
         let batch = batch.map_err(|error| Failure::encoding(&summary_name(path), error))?;
         sink.write(&batch)?;
         summary.rows += batch.num_rows() as u64;

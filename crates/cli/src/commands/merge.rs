@@ -1,22 +1,22 @@
-//! `merge`: several Parquet files as one.
+//! `merge`: several Parquet files become one.
 
 use std::path::Path;
 
 use lath_parquet::{Error, MergedBatches, ScanBatches, Strings};
 
-use crate::ahead::Ahead;
 use crate::args::{Format, MergeArgs};
+use crate::background::BackgroundIterator;
 use crate::commands::rewrite::Rewriting;
 use crate::failure::{Failure, Outcome, Result};
 use crate::inputs::Inputs;
-use crate::output::{Output, ParquetWish};
+use crate::output::{Output, ParquetRequest};
 use crate::progress::Progress;
 use crate::scan::Scan;
 use crate::summary::Summary;
-use crate::table::{Table, explain as failed};
+use crate::table::{Table, scan_failure};
 use crate::{destination, summary};
 
-/// Writes all inputs as one file, in order if their order is named.
+/// Writes all inputs to one file, merged in order if `--sort-by` is given.
 pub(super) fn run(args: &MergeArgs) -> Result<Outcome> {
     let inputs = Inputs::find(&args.inputs)?;
     let scan = Scan::new(&args.decode, Strings::Offsets);
@@ -37,12 +37,12 @@ fn merge(args: &MergeArgs, mut inputs: Inputs, scan: &Scan) -> Result<()> {
     summary::check(&args.report, path)?;
     let first = if inputs.len() > 0 { Some(inputs.open(0)?) } else { None };
     let like = first.as_ref();
-    let wish = ParquetWish { write: &args.write, sorted_by: &args.sort.sort_by, threads: scan.threads, like };
-    let output = Output::settle(Some(Format::Parquet), path)?.with_parquet(wish)?;
+    let request = ParquetRequest { write: &args.write, sorted_by: &args.sort.sort_by, threads: scan.threads, like };
+    let output = Output::settle(Some(Format::Parquet), path)?.with_parquet(request)?;
     let mut summary = Summary::new(path);
     summary.bytes_before = (0..inputs.len()).map(|index| inputs.byte_len(index)).sum();
     let mut progress = Progress::new("rows", 0, false);
-    // All inputs are read at the same time: threads for each would be too many.
+    // All inputs are read at once, so each gets one thread.
     let scan = Scan { threads: 1, ..scan.clone() };
     let table = Table::open(&mut inputs, args.table)?;
     let mut sources = Vec::with_capacity(table.len());
@@ -51,14 +51,14 @@ fn merge(args: &MergeArgs, mut inputs: Inputs, scan: &Scan) -> Result<()> {
         summary.add_input(&file);
         progress.grow(file.row_count());
         let all_rows = std::iter::once(0..u64::MAX).collect();
-        sources.push(table.read(&scan)?.file_rows([(index, all_rows)]).build().map_err(failed)?);
+        sources.push(table.read(&scan)?.file_rows([(index, all_rows)]).build().map_err(scan_failure)?);
     }
     let Some(schema) = sources.first().map(ScanBatches::schema) else { return Ok(()) };
     summary.add_partitions(table.partitions(), &schema, None);
-    let mut rows = output.open_for_ordered(&schema)?;
-    let failed = |error: Error| explain(error, &table);
+    let mut rows = output.open_presorted(&schema)?;
+    let failed = |error: Error| merge_failure(error, &table);
     let merged = MergedBatches::new(&schema, &args.sort.sort_by, sources).map_err(failed)?;
-    for batch in Ahead::new(merged) {
+    for batch in BackgroundIterator::new(merged) {
         let batch = batch.map_err(failed)?;
         rows.write(&batch)?;
         summary.rows += batch.num_rows() as u64;
@@ -73,9 +73,9 @@ fn merge(args: &MergeArgs, mut inputs: Inputs, scan: &Scan) -> Result<()> {
     Ok(())
 }
 
-/// Names the input that an error is about.
-fn explain(error: Error, table: &Table) -> Failure {
-    let Error::Invalid { what } = &error else { return failed(error) };
+/// Names the input that is not sorted.
+fn merge_failure(error: Error, table: &Table) -> Failure {
+    let Error::Invalid { what } = &error else { return scan_failure(error) };
     let unsorted = what.strip_prefix("input ").and_then(|rest| rest.strip_suffix(" is not sorted"));
     if let Some(index) = unsorted.and_then(|index| index.parse().ok()).filter(|&index| index < table.len()) {
         let name = table.name(index);

@@ -1,6 +1,5 @@
-//! One module a command.
+//! One module per command.
 
-mod bench;
 mod check;
 mod convert;
 mod count;
@@ -24,7 +23,7 @@ use crate::args::{Cli, Command};
 use crate::failure::{Failure, Outcome, Result};
 use crate::output::target::Target;
 
-/// Runs the command that was asked for.
+/// Runs a command.
 pub(crate) fn run(command: Command) -> Result<Outcome> {
     match command {
         Command::Schema(args) => schema::run(&args),
@@ -44,7 +43,6 @@ pub(crate) fn run(command: Command) -> Result<Outcome> {
         Command::Convert(args) => convert::run(&args),
         Command::Gen { what } => generate::run(&what),
         Command::Kv { what } => kv::run(&what),
-        Command::Bench { what } => bench::run(&what),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "lath", &mut script);

@@ -1,23 +1,23 @@
-//! `rewrite`: Parquet files again, otherwise.
+//! `rewrite`: writes Parquet files again with other properties.
 
 use std::path::Path;
 
 use lath_parquet::{ParquetFile, Predicate, SortingColumn, Strings, WriteSummary};
 
-use crate::ahead::Ahead;
 use crate::args::{Format, ReportArgs, RewriteArgs, TableArgs, WriteArgs};
+use crate::background::BackgroundIterator;
 use crate::failure::{Failure, Outcome, Result};
 use crate::inputs::Inputs;
-use crate::output::{Output, ParquetWish};
+use crate::output::{Output, ParquetRequest};
 use crate::progress::Progress;
 use crate::scan::Scan;
 use crate::summary::Summary;
-use crate::table::{Table, explain};
+use crate::table::{Table, scan_failure};
 use crate::watch::Watch;
 use crate::write::{CopiedFile, are_alike, are_in_file_order};
 use crate::{destination, summary};
 
-/// Writes all inputs as one file, or each in its own place.
+/// Writes all inputs to one file, or replaces each.
 pub(super) fn run(args: &RewriteArgs) -> Result<Outcome> {
     let mut rewriting = Rewriting {
         inputs: Inputs::find(&args.inputs)?,
@@ -40,7 +40,7 @@ pub(super) fn run(args: &RewriteArgs) -> Result<Outcome> {
     rewriting.write_to(args.output.as_deref())
 }
 
-/// What is to be written again, and how.
+/// The inputs of a rewrite, and how they are written.
 pub(super) struct Rewriting<'a> {
     pub(super) inputs: Inputs,
     pub(super) predicate: Option<Predicate>,
@@ -67,12 +67,13 @@ impl Rewriting<'_> {
     fn check_in_place(&self) -> Result<()> {
         if (0..self.inputs.len()).any(|index| self.inputs.path(index).is_none()) {
             return Err(Failure::Usage(
-                "standard input and URLs have no place to write to; add -o OUT instead of --in-place".to_owned(),
+                "standard input and URLs cannot be replaced; use -o OUT instead of --in-place".to_owned(),
             ));
         }
         if self.inputs.are_decrypted() {
             return Err(Failure::Usage(
-                "--in-place would leave the files without encryption; add -o OUT instead if that is meant".to_owned(),
+                "--in-place would remove the encryption of the files; to write unencrypted files, use -o OUT"
+                    .to_owned(),
             ));
         }
         Ok(())
@@ -82,8 +83,8 @@ impl Rewriting<'_> {
     fn write(&self, table: &Table, bytes_before: Option<u64>, path: Option<&Path>) -> Result<()> {
         let first = if table.len() == 0 { None } else { Some(table.file(0)?) };
         let like = first.as_ref();
-        let wish = ParquetWish { write: self.write, sorted_by: self.sort_by, threads: self.scan.threads, like };
-        let output = Output::settle(Some(Format::Parquet), path)?.with_parquet(wish)?;
+        let request = ParquetRequest { write: self.write, sorted_by: self.sort_by, threads: self.scan.threads, like };
+        let output = Output::settle(Some(Format::Parquet), path)?.with_parquet(request)?;
         summary::check(self.report, path)?;
         let mut summary = Summary::new(path);
         let written = match self.copyable(table)? {
@@ -98,7 +99,7 @@ impl Rewriting<'_> {
         Ok(())
     }
 
-    /// The files of the table, if nothing in their row groups has to change.
+    /// The files of the table, if their row groups can be copied.
     fn copyable(&self, table: &Table) -> Result<Option<Vec<ParquetFile>>> {
         let is_changed = self.predicate.is_some() || !self.sort_by.is_empty() || self.write.is_set();
         let columns = self.scan.columns.as_deref();
@@ -111,7 +112,7 @@ impl Rewriting<'_> {
         Ok(is_copyable.then_some(files))
     }
 
-    /// Writes the row groups of `files` as they are.
+    /// Copies the row groups of `files`.
     fn copy(
         &self,
         table: &Table,
@@ -146,15 +147,15 @@ impl Rewriting<'_> {
             Some(predicate) => table.find(predicate, &self.scan)?,
             None => table.read(&self.scan)?,
         };
-        let batches = scan.build().map_err(explain)?;
+        let batches = scan.build().map_err(scan_failure)?;
         for index in 0..table.len() {
             summary.add_input(&table.file(index)?);
         }
         summary.add_partitions(table.partitions(), &batches.schema(), self.scan.columns.as_deref());
         let mut rows = output.open(&batches.schema())?;
         let watch = Watch::new(batches.progress(), false);
-        for batch in Ahead::new(batches) {
-            let batch = batch.map_err(explain)?;
+        for batch in BackgroundIterator::new(batches) {
+            let batch = batch.map_err(scan_failure)?;
             rows.write(&batch)?;
             summary.rows += batch.num_rows() as u64;
         }

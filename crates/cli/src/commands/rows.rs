@@ -1,4 +1,4 @@
-//! `head`, `tail`, `sample` and `cat`: rows as they are.
+//! `head`, `tail`, `sample` and `cat`: rows of a table, all or some.
 
 use std::collections::BTreeSet;
 use std::hash::{BuildHasher, RandomState};
@@ -10,7 +10,7 @@ use crate::inputs::Inputs;
 use crate::output::Output;
 use crate::random::Random;
 use crate::scan::Scan;
-use crate::table::{Table, explain};
+use crate::table::{Table, scan_failure};
 use crate::watch::Watch;
 
 /// Shows the first rows.
@@ -45,7 +45,7 @@ pub(super) fn tail(args: &RowsArgs) -> Result<Outcome> {
     stream.write(Some(rows))
 }
 
-/// Shows rows drawn at random.
+/// Shows a random sample of the rows.
 pub(super) fn sample(args: &SampleArgs) -> Result<Outcome> {
     let SampleArgs { rows: args, seed } = args;
     let stream = Stream::of_few_rows(args)?;
@@ -71,7 +71,7 @@ pub(super) fn cat(args: &CatArgs) -> Result<Outcome> {
     Stream::open(&args.inputs, &args.read, &args.output)?.write(None)
 }
 
-/// A table on one side, an output on the other.
+/// A table and the output that its rows are written to.
 struct Stream<'a> {
     table: Table,
     scan: Scan,
@@ -85,7 +85,7 @@ impl<'a> Stream<'a> {
         Ok(Self { table: Table::open(&mut Inputs::find(inputs)?, read.table)?, scan, output })
     }
 
-    /// The same where few rows are read: threads cost more than they bring.
+    /// As [`open`](Self::open), for few rows: one thread, because starting more would take longer than they save.
     fn of_few_rows(args: &'a RowsArgs) -> Result<Self> {
         let mut stream = Self::open(&args.inputs, &args.read, &args.output)?;
         stream.scan.threads = args.read.decode.threads.map_or(1, usize::from);
@@ -97,22 +97,22 @@ impl<'a> Stream<'a> {
         self.scan.row_ranges_of(&self.table.file(index)?, self.table.name(index))
     }
 
-    /// Writes the rows in `rows`, by file, or all that were chosen.
+    /// Writes `rows`, given by file, or all chosen rows.
     fn write(self, rows: Option<Vec<(usize, Vec<Range<u64>>)>>) -> Result<Outcome> {
         let scan = match rows {
             Some(mut rows) => {
-                // Row groups were chosen when the rows were.
+                // The rows are of the chosen row groups already.
                 let scan = Scan { row_groups: None, ..self.scan };
                 rows.retain(|(_, ranges)| !ranges.is_empty());
                 self.table.read(&scan)?.file_rows(rows)
             }
             None => self.table.read(&self.scan)?,
         };
-        let mut batches = scan.build().map_err(explain)?;
+        let mut batches = scan.build().map_err(scan_failure)?;
         let mut sink = self.output.open(&batches.schema())?;
         let watch = Watch::new(batches.progress(), self.output.is_terminal());
         for batch in batches.by_ref() {
-            sink.write(&batch.map_err(explain)?)?;
+            sink.write(&batch.map_err(scan_failure)?)?;
         }
         drop(watch);
         sink.finish()?;
@@ -144,7 +144,7 @@ fn take_last(mut ranges: Vec<Range<u64>>, count: u64) -> Vec<Range<u64>> {
     ranges
 }
 
-/// `count` different numbers below `total`, each set equally likely (Floyd's algorithm).
+/// A uniform random set of `count` distinct numbers below `total` (Floyd's algorithm).
 fn draw(total: u64, count: u64, random: &mut Random) -> BTreeSet<u64> {
     let mut drawn = BTreeSet::new();
     for last in total.saturating_sub(count)..total {
@@ -156,7 +156,7 @@ fn draw(total: u64, count: u64, random: &mut Random) -> BTreeSet<u64> {
     drawn
 }
 
-/// The file rows that are at the ascending positions `rows` of `ranges` laid end to end.
+/// The row numbers at the ascending positions `rows` of the concatenated `ranges`.
 fn rows_within(ranges: &[Range<u64>], rows: impl Iterator<Item = u64>) -> Vec<Range<u64>> {
     let mut found: Vec<Range<u64>> = Vec::new();
     let mut ranges = ranges.iter();

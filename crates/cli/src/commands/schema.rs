@@ -1,4 +1,4 @@
-//! `schema`: what columns there are.
+//! `schema`: the columns of files.
 
 use std::collections::HashMap;
 use std::io::{self, IsTerminal};
@@ -15,7 +15,7 @@ use crate::output::layout::printable;
 use crate::parquet_type::schema_json;
 use crate::quantity::plural;
 
-/// Prints the schema of every file; files with the same schema are taken together.
+/// Prints the schema of every file, once for files that have the same.
 pub(super) fn run(args: &SchemaArgs) -> Result<Outcome> {
     let mut inputs = Inputs::find(&args.inputs)?;
     let mut text = String::new();
@@ -54,7 +54,7 @@ pub(super) fn run(args: &SchemaArgs) -> Result<Outcome> {
     print(&text)
 }
 
-/// One JSON document: readable on a terminal, a line elsewhere.
+/// A JSON document: indented on a terminal, else on one line.
 pub(super) fn json_text(json: &Value) -> String {
     if io::stdout().is_terminal() { format!("{json:#}\n") } else { format!("{json}\n") }
 }
@@ -95,7 +95,7 @@ fn children(data_type: &DataType) -> Vec<&Field> {
     }
 }
 
-/// The name of a nested type without what is in it.
+/// The name of a nested type without its children.
 fn kind(data_type: &DataType) -> String {
     match data_type {
         DataType::Struct(_) => "Struct".to_owned(),

@@ -1,21 +1,21 @@
-//! `split`: one table as several Parquet files.
+//! `split`: writes a table to several Parquet files.
 
 use std::path::{Path, PathBuf};
 
 use arrow_schema::SchemaRef;
 use lath_parquet::{ParquetFile, Strings, WriteSummary};
 
-use crate::ahead::Ahead;
 use crate::args::{Format, SplitArgs};
+use crate::background::BackgroundIterator;
 use crate::failure::{Failure, Outcome, Result};
 use crate::inputs::Inputs;
 use crate::output::target::{OutputFiles, Target};
-use crate::output::{Output, ParquetWish};
-use crate::partition::{Part, Size, partition};
+use crate::output::{Output, ParquetRequest};
 use crate::progress::Progress;
 use crate::scan::Scan;
+use crate::split_plan::{Part, Size, plan_split};
 use crate::summary::Summary;
-use crate::table::{Table, explain};
+use crate::table::{Table, scan_failure};
 use crate::write::{CopiedFile, are_alike};
 use crate::{destination, summary};
 
@@ -30,7 +30,7 @@ pub(super) fn run(args: &SplitArgs) -> Result<Outcome> {
     };
     let table = Table::open(&mut inputs, args.table)?;
     let files = table.files()?;
-    let parts = partition(&files, size);
+    let parts = plan_split(&files, size);
     let names = Names::new(&args.output, inputs.path(0))?;
     let paths: Vec<PathBuf> = (0..parts.len()).map(|number| names.path(number)).collect();
     for path in &paths {
@@ -50,7 +50,7 @@ pub(super) fn run(args: &SplitArgs) -> Result<Outcome> {
     let schema = splitting.schema()?;
     summary.add_partitions(splitting.table.partitions(), &schema, None);
     let mut progress = Progress::new("rows", splitting.files.iter().map(ParquetFile::row_count).sum(), false);
-    // Half of the files are no use to anyone.
+    // All files appear together, or none.
     let mut files = OutputFiles::create(&names.folder, &names.stem)?;
     for (number, part) in parts.iter().enumerate() {
         let written = splitting.write(part, &files.path(names.name(number)), &mut progress)?;
@@ -64,20 +64,20 @@ pub(super) fn run(args: &SplitArgs) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// What is split.
+/// The inputs of a split, and how parts are written.
 struct Splitting<'a> {
     args: &'a SplitArgs,
     scan: Scan,
     table: Table,
     files: Vec<ParquetFile>,
-    /// Whether row groups can be taken over as they are.
+    /// Whether row groups can be copied.
     may_copy: bool,
 }
 
 impl Splitting<'_> {
     /// The columns of every part.
     fn schema(&self) -> Result<SchemaRef> {
-        Ok(self.table.read(&self.scan)?.build().map_err(explain)?.schema())
+        Ok(self.table.read(&self.scan)?.build().map_err(scan_failure)?.schema())
     }
 
     fn write(&self, part: &Part, path: &Path, progress: &mut Progress) -> Result<WriteSummary> {
@@ -85,13 +85,13 @@ impl Splitting<'_> {
             return self.copy(part, path, progress);
         }
         let (write, threads, like) = (&self.args.write, self.scan.threads, self.files.first());
-        let wish = ParquetWish { write, sorted_by: &[], threads, like };
-        let output = Output::settle(Some(Format::Parquet), Some(path))?.with_parquet(wish)?;
+        let request = ParquetRequest { write, sorted_by: &[], threads, like };
+        let output = Output::settle(Some(Format::Parquet), Some(path))?.with_parquet(request)?;
         let scan = self.table.read(&self.scan)?.file_rows(part.row_ranges());
-        let batches = scan.build().map_err(explain)?;
+        let batches = scan.build().map_err(scan_failure)?;
         let mut rows = output.open(&batches.schema())?;
-        for batch in Ahead::new(batches) {
-            let batch = batch.map_err(explain)?;
+        for batch in BackgroundIterator::new(batches) {
+            let batch = batch.map_err(scan_failure)?;
             rows.write(&batch)?;
             progress.advance(batch.num_rows() as u64);
         }
@@ -109,7 +109,7 @@ impl Splitting<'_> {
     }
 }
 
-/// How the files are called.
+/// The names of the files.
 struct Names {
     folder: PathBuf,
     stem: String,
@@ -117,7 +117,7 @@ struct Names {
 }
 
 impl Names {
-    /// `output` with numbers, or the name of the first input with numbers in the directory `output`.
+    /// `output` with a number, or the name of the first input with a number in the directory `output`.
     fn new(output: &Path, input: Option<&Path>) -> Result<Self> {
         let ends_as_directory = output.as_os_str().as_encoded_bytes().last() == Some(&b'/');
         let (folder, named) = if output.is_dir() || ends_as_directory {

@@ -10,7 +10,7 @@ use crate::args::SqlArgs;
 use crate::failure::{Failure, Outcome, Result};
 use crate::output::Output;
 use crate::scan::cores;
-use crate::table::explain;
+use crate::table::scan_failure;
 
 /// Runs the statements one after the other, and writes the rows that they answer with.
 pub(super) fn run(args: &SqlArgs) -> Result<Outcome> {
@@ -42,7 +42,7 @@ pub(super) fn run(args: &SqlArgs) -> Result<Outcome> {
             return Err(Failure::Usage("several statements answer with rows; write one of them to a file".to_owned()));
         }
         written += 1;
-        let mut rows = output.open_for_ordered(answer.schema())?;
+        let mut rows = output.open_presorted(answer.schema())?;
         for batch in answer {
             let batch = batch.map_err(failed)?;
             found += batch.num_rows();
@@ -72,7 +72,7 @@ fn text(args: &SqlArgs) -> Result<String> {
 
 fn failed(error: Error) -> Failure {
     match error {
-        Error::File(error) => explain(*error),
+        Error::File(error) => scan_failure(*error),
         Error::Statement(what) | Error::Rows(what) => Failure::Usage(what),
         Error::Resources(what) => Failure::Io(what),
         Error::Internal(what) => Failure::Internal(what),

@@ -1,7 +1,7 @@
-//! Random numbers that are not uniform.
+//! Random numbers of other distributions than the uniform one.
 //!
-//! Only sums, products, quotients and comparisons of doubles are used, which IEEE 754 defines to the last bit: a seed gives
-//! the same data on every machine, which `exp` and `ln` of a system's library would not.
+//! Only additions, multiplications, divisions and comparisons of doubles are used, whose results IEEE 754 defines exactly: a seed
+//! gives the same data on every machine. `exp` and `ln` of a system's library differ between machines.
 
 use crate::random::Random;
 

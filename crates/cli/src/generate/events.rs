@@ -2,8 +2,8 @@
 //!
 //! | column | type | values |
 //! | --- | --- | --- |
-//! | `timestamp` | timestamp, µs, UTC | from 2025-01-01 on, a millisecond apart in the mean, with up to 5 ms of jitter: rising, but not sorted |
-//! | `trace_id` | 16 bytes | random; 64 traces are open at a time, each of 8 spans in the mean |
+//! | `timestamp` | timestamp, µs, UTC | from 2025-01-01 on, a millisecond apart on average, with up to 5 ms of jitter: ascending, but not sorted |
+//! | `trace_id` | 16 bytes | random; 64 traces are open at a time, each of 8 spans on average |
 //! | `span_id` | 8 bytes | random |
 //! | `parent_span_id` | 8 bytes or null | an earlier span of the trace; null for its first |
 //! | `service` | string | 40 names by Zipf's law |
@@ -54,7 +54,7 @@ const CHILD_KINDS: [&str; 4] = ["client", "internal", "producer", "consumer"];
 const REGIONS: [&str; 6] = ["eu-north-1", "eu-west-1", "us-east-1", "us-west-2", "ap-south-1", "sa-east-1"];
 const TAGS: [&str; 8] = ["cached", "retried", "sampled", "slow", "canary", "batch", "internal", "mobile"];
 
-/// The spans that belong to a seed, in batches.
+/// The spans of a seed, in batches.
 #[derive(Debug)]
 pub(crate) struct Events {
     random: Random,
@@ -85,8 +85,7 @@ impl Trace {
 }
 
 impl Events {
-    /// `rows` spans in batches of at most `batch_rows`. The rows of a seed do not depend on how many there are of them, nor
-    /// on the batches.
+    /// `rows` spans in batches of at most `batch_rows`. The spans of a seed depend neither on their number nor on the batch size.
     pub(crate) fn new(seed: u64, rows: u64, batch_rows: u64) -> Self {
         let mut random = Random::new(seed);
         let traces = (0..OPEN_TRACES).map(|_| Trace::new(&mut random)).collect();
@@ -146,7 +145,7 @@ impl Events {
         let is_last = random.below(SPANS_PER_TRACE) == 0;
         self.traces[slot] = match trace.parent {
             _ if is_last => Trace::new(random),
-            // Some spans go deeper, others stay beside their siblings.
+            // Some spans become the parent of later ones, others do not.
             Some(_) if random.below(2) == 0 => trace,
             _ => Trace { parent: Some(span_id), ..trace },
         };
@@ -183,7 +182,7 @@ impl Iterator for Events {
     }
 }
 
-/// The columns of a batch that is being made.
+/// The builders of a batch's columns.
 struct Columns {
     timestamp: TimestampMicrosecondBuilder,
     trace_id: FixedSizeBinaryBuilder,
@@ -273,7 +272,7 @@ impl Columns {
     }
 }
 
-/// Appends a formatted value without a string in between.
+/// Appends a formatted value without a temporary string.
 fn write_all(builder: &mut StringBuilder, text: std::fmt::Arguments<'_>) {
     // Writing to a builder in memory does not fail.
     let _ = std::fmt::Write::write_fmt(builder, text);
@@ -306,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn timestamps_rise_but_are_not_sorted() {
+    fn timestamps_ascend_but_are_not_sorted() {
         let rows = events(1, 20_000, 8192);
         let times = rows.column(0).as_primitive::<TimestampMicrosecondType>().values().to_vec();
         assert!(!times.is_sorted());

@@ -1,4 +1,4 @@
-//! Data that can be made instead of fetched: the tables of TPC-H, and spans of traces.
+//! Generated data: the tables of TPC-H, and spans of traces.
 
 pub(crate) mod distribution;
 pub(crate) mod events;

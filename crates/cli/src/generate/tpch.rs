@@ -56,7 +56,7 @@ impl Table {
         }
     }
 
-    /// How many rows there are at this scale; of `lineitem`, about how many.
+    /// The number of rows at this scale; approximate for `lineitem`.
     pub(crate) fn row_count(self, scale: f64) -> u64 {
         let count = match self {
             Self::Customer => CustomerGenerator::calculate_row_count(scale, 1, 1),

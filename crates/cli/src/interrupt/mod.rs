@@ -1,13 +1,13 @@
-//! What SIGINT (Ctrl-C), SIGTERM and SIGHUP do, in every command.
+//! Handling of SIGINT (Ctrl-C), SIGTERM and SIGHUP, for every command.
 //!
-//! The signals are blocked in all threads but one, which waits for them. What it does may therefore take locks and time.
+//! The signals are blocked in all threads but one, which waits for them: handling them may therefore take locks and time.
 //!
-//! | when a signal comes | it |
+//! | a signal that comes | does this |
 //! | --- | --- |
-//! | and the command runs | removes the temporary files of all outputs, and ends the process by the same signal |
-//! | and the command stops by itself ([`Stop`]) | tells it so; the process ends by the signal when the command has stopped |
+//! | while the command runs | removes the temporary files of all outputs, and ends the process by the same signal |
+//! | while the command has a [`GracefulStop`] | asks the command to stop; the process ends by the signal when it has |
 //! | a second time | ends the process at once |
-//! | and was ignored when the process began (`nohup`) | stays ignored |
+//! | though it was ignored when the process began (`nohup`) | nothing |
 //!
 //! Ending by the signal, rather than with an exit code, tells a shell that its loop or script should end too.
 //! SIGKILL cannot be handled: the next run that writes the same output removes the temporary files.
@@ -31,18 +31,18 @@ static STATE: Mutex<State> = Mutex::new(State { signal: None, stops_by_itself: f
 
 #[derive(Debug)]
 struct State {
-    /// The first signal that came.
+    /// The first signal, if one came.
     signal: Option<i32>,
-    /// Whether the command has a [`Stop`].
+    /// Whether the command has a [`GracefulStop`].
     stops_by_itself: bool,
 }
 
-/// The list of outputs that are removed at a signal: every file that a command writes belongs in it.
+/// The unfinished outputs, which are removed at a signal: every file that a command writes is registered here.
 pub(crate) fn uncommitted() -> &'static Uncommitted {
     &UNCOMMITTED
 }
 
-/// Starts to wait for signals. Threads that were started before are ended by them without more ado.
+/// Starts the thread that waits for signals. It has to be the first thread to start: threads inherit blocked signals.
 pub(crate) fn install() {
     #[cfg(unix)]
     if let Some(signals) = Signals::block() {
@@ -54,7 +54,7 @@ pub(crate) fn install() {
     }
 }
 
-/// Ends the process by the signal if one came. Called when a command has come to its end, before anything is said about it.
+/// Ends the process by the signal if one came. Called after a command, before its result is printed.
 pub(crate) fn end_if_interrupted() {
     #[cfg(unix)]
     if let Some(signal) = state().signal {
@@ -62,25 +62,24 @@ pub(crate) fn end_if_interrupted() {
     }
 }
 
-/// What a command has that stops by itself at a signal, between two steps, and would leave something worse if it was ended
-/// within one.
+/// Held by a command that must not be ended in the middle of a step: at a signal it stops by itself between two steps.
 #[derive(Debug)]
-pub(crate) struct Stop(());
+pub(crate) struct GracefulStop(());
 
-impl Stop {
-    /// From now on the command asks whether to go on.
-    pub(crate) fn by_itself() -> Self {
+impl GracefulStop {
+    /// From now on the command calls [`poll`](Self::poll) between steps.
+    pub(crate) fn new() -> Self {
         state().stops_by_itself = true;
         Self(())
     }
 
-    /// Whether there was no signal.
-    pub(crate) fn go_on(&self) -> ControlFlow<()> {
+    /// Breaks after a signal.
+    pub(crate) fn poll(&self) -> ControlFlow<()> {
         if state().signal.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }
 
-impl Drop for Stop {
+impl Drop for GracefulStop {
     fn drop(&mut self) {
         state().stops_by_itself = false;
     }

@@ -16,7 +16,7 @@ pub(crate) struct CellFormatter<'a> {
 }
 
 enum Kind<'a> {
-    /// What has a text form of its own.
+    /// Values that Arrow formats.
     Text(ArrayFormatter<'a>),
     /// Nested values, as JSON.
     Json(NullableEncoder<'a>),
@@ -62,7 +62,7 @@ impl<'a> CellFormatter<'a> {
     }
 }
 
-/// Whether values of this type line up on their right ends.
+/// Whether values of this type are aligned to the right.
 pub(crate) fn is_numeric(data_type: &DataType) -> bool {
     match data_type {
         DataType::Dictionary(_, value) => is_numeric(value),
@@ -70,7 +70,7 @@ pub(crate) fn is_numeric(data_type: &DataType) -> bool {
     }
 }
 
-/// Whether values of this type lose their meaning when their end is cut off.
+/// Whether values of this type must not be truncated.
 pub(crate) fn is_indivisible(data_type: &DataType) -> bool {
     match data_type {
         DataType::Dictionary(_, value) => is_indivisible(value),

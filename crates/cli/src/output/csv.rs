@@ -1,4 +1,4 @@
-//! Comma-separated values: a header line, nulls as nothing or as a token, empty strings as `""`, nested values as JSON.
+//! CSV: a header line, nulls as empty fields or as a token, empty strings as `""`, nested values as JSON.
 
 use std::io::Write;
 
@@ -7,30 +7,30 @@ use arrow_json::EncoderOptions;
 use arrow_schema::Schema;
 use lath_parquet::WriteSummary;
 
-use super::Rows;
+use super::RowSink;
 use super::cell::CellFormatter;
 use super::json::encoder_options;
 use super::target::Target;
 use super::zone::in_utc;
 use crate::failure::{Failure, Result};
 
-/// What stands between values, and for null. A value that is the same is written in quotes.
+/// The delimiter, and the text for null. A value that equals it is quoted.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct CsvForm<'a> {
+pub(super) struct CsvOptions<'a> {
     pub(super) delimiter: u8,
     pub(super) null: &'a str,
 }
 
 /// Rows as CSV (RFC 4180, with lines that end in a line feed alone).
-pub(super) struct CsvRows {
+pub(super) struct CsvSink {
     target: Target,
     options: EncoderOptions,
     delimiter: char,
     null: String,
 }
 
-impl CsvRows {
-    pub(super) fn new(target: Target, schema: &Schema, form: CsvForm<'_>) -> Result<Self> {
+impl CsvSink {
+    pub(super) fn new(target: Target, schema: &Schema, form: CsvOptions<'_>) -> Result<Self> {
         let delimiter = char::from(form.delimiter);
         let mut rows = Self { target, options: encoder_options(), delimiter, null: form.null.to_owned() };
         let mut line = String::new();
@@ -50,7 +50,7 @@ impl CsvRows {
     }
 }
 
-impl Rows for CsvRows {
+impl RowSink for CsvSink {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         let name = self.target.name().to_owned();
         let failed = |error| Failure::encoding(&name, error);
@@ -72,7 +72,7 @@ impl Rows for CsvRows {
                 if formatter.write(row, &mut value).map_err(failed)? {
                     push_quoted(&value, self.delimiter, &self.null, &mut lines);
                 } else if self.null.is_empty() && batch.num_columns() == 1 {
-                    // A null alone on its line would make an empty line, which readers of CSV skip.
+                    // A line with nothing but a null would be empty, and readers of CSV skip empty lines.
                     lines.push_str("\"\"");
                 } else {
                     lines.push_str(&self.null);
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_quoted_only_where_they_must_be() {
+    fn values_are_quoted_only_where_needed() {
         for (value, expected) in [
             ("a b", "a b"),
             ("", "\"\""),

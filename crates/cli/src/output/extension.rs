@@ -1,4 +1,4 @@
-//! Arrow extension types that change how a value is shown.
+//! Arrow extension types that change how a value is displayed.
 
 use arrow_schema::Field;
 

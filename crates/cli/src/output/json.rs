@@ -1,7 +1,7 @@
-//! JSON: an array of objects, or an object a line.
+//! JSON: an array of objects, or one object per line.
 //!
-//! `arrow-json` encodes; this adds what it has no words for: UUIDs as text, maps whose keys are not strings as lists of
-//! `{"key": …, "value": …}`, and Variant values as the JSON that they stand for.
+//! `arrow-json` encodes most types; this module adds UUIDs as text, maps whose keys are not strings as lists of
+//! `{"key": …, "value": …}`, and Variant values as the JSON that they represent.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -18,21 +18,21 @@ use parquet_variant_json::VariantToJson;
 
 use super::target::Target;
 use super::zone::in_utc;
-use super::{Rows, extension};
+use super::{RowSink, extension};
 use crate::failure::{Failure, Result};
 
-/// The options under which every value is written as JSON, on its own or within a table or CSV cell.
+/// The options for all JSON: whole rows, and nested values in table or CSV cells.
 pub(crate) fn encoder_options() -> EncoderOptions {
     EncoderOptions::default().with_explicit_nulls(true).with_encoder_factory(Arc::new(LathEncoders))
 }
 
-/// Rows as JSON, in the arrangement `F`.
-pub(super) struct JsonRows<F: JsonFormat> {
+/// Rows as JSON in the format `F`.
+pub(super) struct JsonSink<F: JsonFormat> {
     writer: Writer<Target, F>,
     end: &'static [u8],
 }
 
-impl<F: JsonFormat> JsonRows<F> {
+impl<F: JsonFormat> JsonSink<F> {
     fn new(target: Target, end: &'static [u8]) -> Self {
         let builder = WriterBuilder::new().with_explicit_nulls(true).with_encoder_factory(Arc::new(LathEncoders));
         Self { writer: builder.build(target), end }
@@ -40,16 +40,16 @@ impl<F: JsonFormat> JsonRows<F> {
 }
 
 /// Rows as one JSON array.
-pub(super) fn array(target: Target) -> JsonRows<JsonArray> {
-    JsonRows::new(target, b"\n")
+pub(super) fn array(target: Target) -> JsonSink<JsonArray> {
+    JsonSink::new(target, b"\n")
 }
 
-/// Rows as one JSON object a line.
-pub(super) fn lines(target: Target) -> JsonRows<LineDelimited> {
-    JsonRows::new(target, b"")
+/// Rows as one JSON object per line.
+pub(super) fn lines(target: Target) -> JsonSink<LineDelimited> {
+    JsonSink::new(target, b"")
 }
 
-impl<F: JsonFormat> Rows for JsonRows<F> {
+impl<F: JsonFormat> RowSink for JsonSink<F> {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         let written = in_utc(batch).and_then(|batch| self.writer.write(&batch));
         written.map_err(|error| Failure::encoding(self.writer.get_ref().name(), error))
@@ -64,7 +64,7 @@ impl<F: JsonFormat> Rows for JsonRows<F> {
     }
 }
 
-/// Encoders for what `arrow-json` does not encode, or not for a reader of JSON.
+/// Encoders for types that `arrow-json` does not encode, or not in a useful form.
 #[derive(Debug)]
 struct LathEncoders;
 
@@ -84,7 +84,7 @@ impl EncoderFactory for LathEncoders {
                 Box::new(encoder)
             }
             DataType::Map(entries, _) => Box::new(MapEncoder::new(entries, array.as_map(), options)?),
-            // The library hands the list's field on to the elements; their own field says what they are.
+            // The library passes the list's field to the elements' encoder, but extension types are in the elements' field.
             DataType::List(element) => Box::new(ListEncoder::new(
                 array.as_list::<i32>().offsets(),
                 make_encoder(element, array.as_list::<i32>().values(), options)?,
@@ -115,7 +115,7 @@ struct VariantEncoder<'a> {
     value: Bytes<'a>,
 }
 
-/// A column of byte strings, in the layouts that a Variant's parts come in.
+/// A column of byte strings, in the layouts of a Variant's parts.
 enum Bytes<'a> {
     View(&'a arrow_array::BinaryViewArray),
     Offsets(&'a arrow_array::BinaryArray),

@@ -1,33 +1,33 @@
-//! Text in aligned columns: which columns fit, how wide each is, and how a line is written.
+//! Layout of text in aligned columns: which columns fit, and their widths.
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::terminal::Terminal;
 
 const GAP: usize = 2;
-/// Narrower than this, a cut text says nothing.
-const LEAST_WIDTH: usize = 8;
+/// Minimum width of a truncated column.
+const MIN_WIDTH: usize = 8;
 const DIM: &str = "\x1b[2m";
 const BOLD: &str = "\x1b[1m";
 const PLAIN: &str = "\x1b[0m";
 
-/// How a column behaves.
+/// Alignment and truncation of a column.
 #[derive(Debug, Clone)]
 pub(crate) struct Column {
     pub(crate) header: String,
     /// Aligned to the right.
     pub(crate) right: bool,
-    /// Never cut off, because half of it would mislead.
+    /// Never truncated, because a part of the value would mislead.
     pub(crate) whole: bool,
 }
 
 impl Column {
-    /// A column of text, aligned to the left, that may be cut.
+    /// A column of text, aligned to the left, that may be truncated.
     pub(crate) fn text(header: &str) -> Self {
         Self { header: header.to_owned(), right: false, whole: false }
     }
 
-    /// A column of short text that may not be cut.
+    /// A column of short text that is never truncated.
     pub(crate) fn word(header: &str) -> Self {
         Self { header: header.to_owned(), right: false, whole: true }
     }
@@ -38,7 +38,7 @@ impl Column {
     }
 }
 
-/// One cell: its text, and whether it stands for a missing value.
+/// One cell: its text, and whether it is a null.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Cell {
     pub(crate) text: String,
@@ -51,7 +51,7 @@ impl<T: Into<String>> From<T> for Cell {
     }
 }
 
-/// Columns with their widths settled.
+/// Columns with their widths.
 #[derive(Debug)]
 pub(crate) struct Layout {
     columns: Vec<Column>,
@@ -61,7 +61,7 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    /// Settles widths so that `rows` fit the terminal: first cells of text are cut, then columns at the right are left out.
+    /// Chooses widths so that `rows` fit the terminal: first text is truncated, then columns at the right are hidden.
     pub(crate) fn fit(columns: Vec<Column>, rows: &[Vec<Cell>], terminal: Terminal) -> Self {
         let mut natural: Vec<usize> = columns.iter().map(|column| column.header.width()).collect();
         for row in rows {
@@ -73,27 +73,23 @@ impl Layout {
         let Some(available) = terminal.width else {
             return Self { columns, widths: natural, colour: terminal.colour, total };
         };
-        let least = |index: usize| {
+        let min = |index: usize| {
             let column: &Column = &columns[index];
-            if column.whole {
-                natural[index]
-            } else {
-                natural[index].min(LEAST_WIDTH.max(column.header.width().min(20)))
-            }
+            if column.whole { natural[index] } else { natural[index].min(MIN_WIDTH.max(column.header.width().min(20))) }
         };
-        // Beside the columns there is room needed for the gaps, and for the mark of those that are left out.
+        // Besides the columns, gaps and the mark for hidden columns need room.
         let overhead = |shown: usize| GAP * (shown - 1) + if shown < total { GAP + 1 } else { 0 };
-        let fits = |&shown: &usize| (0..shown).map(least).sum::<usize>() + overhead(shown) <= available;
+        let fits = |&shown: &usize| (0..shown).map(min).sum::<usize>() + overhead(shown) <= available;
         let shown = (1..=total).rev().find(fits).unwrap_or(total.min(1));
         let room = available.saturating_sub(if shown > 0 { overhead(shown) } else { 0 });
-        let least: Vec<usize> = (0..shown).map(|index| least(index).min(room)).collect();
-        let widths = share(&natural[..shown], &least, room);
+        let min: Vec<usize> = (0..shown).map(|index| min(index).min(room)).collect();
+        let widths = share(&natural[..shown], &min, room);
         let mut columns = columns;
         columns.truncate(shown);
         Self { columns, widths, colour: terminal.colour, total }
     }
 
-    /// Columns that are left out.
+    /// Number of hidden columns.
     pub(crate) fn hidden_count(&self) -> usize {
         self.total - self.columns.len()
     }
@@ -141,19 +137,18 @@ impl Layout {
     }
 }
 
-/// Widths between `least` and `natural` that use `room` evenly: the widest columns are lowered to a common level.
-fn share(natural: &[usize], least: &[usize], room: usize) -> Vec<usize> {
-    let at_level =
-        |level: usize| natural.iter().zip(least).map(move |(&natural, &least)| natural.min(level).max(least));
+/// Widths between `min` and `natural` that add up to at most `room`: the widest columns are reduced to a common width.
+fn share(natural: &[usize], min: &[usize], room: usize) -> Vec<usize> {
+    let at_level = |level: usize| natural.iter().zip(min).map(move |(&natural, &min)| natural.min(level).max(min));
     let widest = natural.iter().copied().max().unwrap_or(0);
-    // The sum grows with the level: find the highest level that still fits.
+    // Binary search for the largest common width that fits.
     let (mut low, mut high) = (0, widest);
     while low < high {
         let middle = (low + high).div_ceil(2);
         if at_level(middle).sum::<usize>() <= room { low = middle } else { high = middle - 1 }
     }
     let mut widths: Vec<usize> = at_level(low).collect();
-    // What evenness leaves over goes to the first columns that can use it.
+    // The remainder goes to the first columns that can use it.
     let mut left = room.saturating_sub(widths.iter().sum());
     for (width, &natural) in widths.iter_mut().zip(natural) {
         if left > 0 && *width < natural {
@@ -164,7 +159,7 @@ fn share(natural: &[usize], least: &[usize], room: usize) -> Vec<usize> {
     widths
 }
 
-/// Appends as much of `text` as fits into `width` together with `…`.
+/// Appends `text` truncated to `width`, with a final `…`.
 fn push_cut(text: &str, width: usize, out: &mut String) {
     let mut used = 0;
     for c in text.chars() {
@@ -176,11 +171,11 @@ fn push_cut(text: &str, width: usize, out: &mut String) {
         used += c_width;
     }
     out.push('…');
-    // A wide character that did not fit leaves a gap.
+    // A wide character that did not fit leaves one cell empty.
     out.push_str(&" ".repeat(width.saturating_sub(used + 1)));
 }
 
-/// Replaces what would move the cursor, change the terminal's state or turn the direction of the text.
+/// Replaces control characters, and characters that change the direction of text.
 pub(crate) fn printable(text: String) -> String {
     let unsafe_char = |c: char| {
         c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -220,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn long_text_is_cut_so_that_the_line_fits() {
+    fn long_text_is_truncated_so_that_the_line_fits() {
         let columns = vec![Column::text("text"), Column::number("n")];
         let lines = lines(columns, &[&["abcdefghijklmnopqrstuvwxyz", "123456"]], Some(20));
         assert_eq!(lines[2], "abcdefghijk…  123456");
@@ -239,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_that_do_not_fit_are_left_out_with_a_mark() {
+    fn columns_that_do_not_fit_are_hidden_with_a_mark() {
         let columns = vec![Column::number("a"), Column::number("b"), Column::number("c")];
         let rows: &[&[&str]] = &[&["123456789", "123456789", "123456789"]];
         assert_eq!(lines(columns.clone(), rows, Some(25))[2], "123456789  123456789  …");
@@ -253,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn control_characters_are_shown_not_obeyed() {
+    fn control_characters_are_replaced() {
         assert_eq!(printable("a\x1b[31mb\n\u{202e}".to_owned()), "a\\u{1b}[31mb\\n\\u{202e}");
         assert_eq!(printable("päivä 漢".to_owned()), "päivä 漢");
     }

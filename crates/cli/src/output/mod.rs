@@ -1,4 +1,4 @@
-//! Where rows go, and in which form.
+//! Output of rows: destinations and formats.
 
 mod arrow;
 mod cell;
@@ -31,43 +31,43 @@ use crate::scan::cores;
 use crate::terminal::Terminal;
 use crate::write::write_options;
 
-/// Something that takes rows of one schema.
-pub(crate) trait Rows {
+/// A destination of rows of one schema.
+pub(crate) trait RowSink {
     /// Writes a batch.
     fn write(&mut self, batch: &RecordBatch) -> Result<()>;
 
-    /// Writes what remains, and puts an output file in its place. Says what was written where it is Parquet.
+    /// Writes what is buffered, and moves an output file to its final name. Returns a summary of Parquet output.
     fn finish(self: Box<Self>) -> Result<Option<WriteSummary>>;
 }
 
-/// What is asked of Parquet output.
+/// The options of Parquet output.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct ParquetWish<'a> {
+pub(crate) struct ParquetRequest<'a> {
     pub(crate) write: &'a WriteArgs,
-    /// By which columns rows are sorted.
+    /// The columns that rows are sorted by.
     pub(crate) sorted_by: &'a [SortingColumn],
     /// Threads that encode.
     pub(crate) threads: usize,
-    /// The file from which comes what the options leave open.
+    /// The file whose properties are taken over where no option is given.
     pub(crate) like: Option<&'a ParquetFile>,
 }
 
-/// The form and the destination that were asked for.
+/// The format and the destination of rows.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Output<'a> {
     format: Format,
     path: Option<&'a Path>,
-    parquet: Option<ParquetWish<'a>>,
-    csv: csv::CsvForm<'a>,
+    parquet: Option<ParquetRequest<'a>>,
+    csv: csv::CsvOptions<'a>,
 }
 
 impl<'a> Output<'a> {
-    /// Settles the form by option, by file name, or by what standard output is.
+    /// Chooses the format by option, by file name, or by whether standard output is a terminal.
     pub(crate) fn new(args: &'a OutputArgs) -> Result<Self> {
         Self::settle(args.format, args.output.as_deref())
     }
 
-    /// The same of a format and a path, each of which may be missing.
+    /// As [`new`](Self::new), from a format and a path, each of which may be missing.
     pub(crate) fn settle(format: Option<Format>, path: Option<&'a Path>) -> Result<Self> {
         let path = path.filter(|path| *path != Path::new("-"));
         let format = match (format, path) {
@@ -83,22 +83,22 @@ impl<'a> Output<'a> {
             return Err(Failure::Usage("Arrow IPC is not for a terminal; add -o FILE, or a pipe".to_owned()));
         }
         let is_tsv = path.is_some_and(|path| has_extension(path, "tsv"));
-        let csv = csv::CsvForm { delimiter: if is_tsv { b'\t' } else { b',' }, null: "" };
+        let csv = csv::CsvOptions { delimiter: if is_tsv { b'\t' } else { b',' }, null: "" };
         Ok(Self { format, path, parquet: None, csv })
     }
 
-    /// Says how Parquet is to be written; an error where that is asked for, and the output is not Parquet.
-    pub(crate) fn with_parquet(self, wish: ParquetWish<'a>) -> Result<Self> {
-        if self.format != Format::Parquet && wish.write.is_set() {
+    /// Sets the options of Parquet output; an error if any was given and the output is not Parquet.
+    pub(crate) fn with_parquet(self, request: ParquetRequest<'a>) -> Result<Self> {
+        if self.format != Format::Parquet && request.write.is_set() {
             return Err(Failure::Usage(
                 "the options under \"Parquet\" need Parquet output; add --format parquet, or give -o a name that ends in .parquet"
                     .to_owned(),
             ));
         }
-        Ok(Self { parquet: Some(wish), ..self })
+        Ok(Self { parquet: Some(request), ..self })
     }
 
-    /// Says how CSV is to be written: as it is read, unless that is asked for.
+    /// Sets the options of CSV output. Their defaults are the options of CSV input.
     pub(crate) fn with_csv(mut self, args: &'a CsvArgs, text: &'a TextArgs) -> Result<Self> {
         if self.format != Format::Csv && (args.output_delimiter.is_some() || args.output_null.is_some()) {
             return Err(Failure::Usage(
@@ -111,7 +111,7 @@ impl<'a> Output<'a> {
         self.csv.null = args.output_null.as_ref().or(text.nulls.first()).map_or("", String::as_str);
         if self.format == Format::Csv && self.csv.null.contains(['"', '\n', '\r', char::from(self.csv.delimiter)]) {
             return Err(Failure::Usage(format!(
-                "null cannot be written as {:?}: it has a quote, a delimiter or the end of a line; give another --output-null",
+                "null cannot be written as {:?}, which contains a quote, a delimiter or a line ending; choose another --output-null",
                 self.csv.null
             )));
         }
@@ -123,13 +123,13 @@ impl<'a> Output<'a> {
         self.path
     }
 
-    /// How strings are best read for this form.
-    pub(crate) fn strings(&self, wish: Option<StringLayout>) -> Strings {
-        match wish {
+    /// The string layout that suits the format best.
+    pub(crate) fn strings(&self, request: Option<StringLayout>) -> Strings {
+        match request {
             Some(StringLayout::Views) => Strings::Views,
             Some(StringLayout::Offsets) => Strings::Offsets,
-            // Each IPC message would carry whole pages for the few views that it holds, and a Parquet file says as which layout
-            // its strings are to be read: not every reader has views.
+            // An IPC message with views would carry whole pages, and a Parquet file records the layout of its strings, which
+            // not every reader supports as views.
             None if matches!(self.format, Format::Arrow | Format::Parquet) => Strings::Offsets,
             None => Strings::Views,
         }
@@ -140,7 +140,7 @@ impl<'a> Output<'a> {
         self.path.is_none() && io::stdout().is_terminal()
     }
 
-    /// The destination, for bytes.
+    /// The destination of bytes.
     pub(crate) fn target(&self) -> Result<Target> {
         match self.path {
             Some(path) => Target::file(path),
@@ -148,47 +148,47 @@ impl<'a> Output<'a> {
         }
     }
 
-    /// Creates the output for rows of `schema`, which are sorted if that was asked for.
-    pub(crate) fn open(&self, schema: &SchemaRef) -> Result<Box<dyn Rows>> {
-        let rows = self.open_for_ordered(schema)?;
-        let Some(wish) = self.parquet.filter(|wish| !wish.sorted_by.is_empty()) else { return Ok(rows) };
+    /// Creates the output for rows of `schema`; they are sorted if `--sort-by` was given.
+    pub(crate) fn open(&self, schema: &SchemaRef) -> Result<Box<dyn RowSink>> {
+        let rows = self.open_presorted(schema)?;
+        let Some(request) = self.parquet.filter(|request| !request.sorted_by.is_empty()) else { return Ok(rows) };
         let mut options = SortOptions::new();
-        if let Some(memory) = wish.write.memory {
+        if let Some(memory) = request.write.memory {
             options = options.memory_budget_bytes(memory / 2);
         }
-        // Where there is room for the output, there is room for what it is made of.
+        // A folder with room for the output has room for temporary files of the same rows.
         if let Some(folder) = self.path.and_then(Path::parent).filter(|folder| folder.is_dir()) {
             options = options.folder(folder);
         }
-        Ok(Box::new(sorted::SortedRows::new(rows, schema, wish.sorted_by, options)?))
+        Ok(Box::new(sorted::SortingSink::new(rows, schema, request.sorted_by, options)?))
     }
 
-    /// Creates the output for rows of `schema` that come in the order that was asked for.
-    pub(crate) fn open_for_ordered(&self, schema: &SchemaRef) -> Result<Box<dyn Rows>> {
+    /// Creates the output for rows of `schema` that are already sorted as requested.
+    pub(crate) fn open_presorted(&self, schema: &SchemaRef) -> Result<Box<dyn RowSink>> {
         let target = self.target()?;
         let terminal = if self.path.is_some() { Terminal::PLAIN } else { Terminal::stdout() };
         Ok(match self.format {
-            Format::Table => Box::new(table::TableRows::new(target, schema.clone(), terminal)),
-            Format::Csv => Box::new(csv::CsvRows::new(target, schema, self.csv)?),
+            Format::Table => Box::new(table::TableSink::new(target, schema.clone(), terminal)),
+            Format::Csv => Box::new(csv::CsvSink::new(target, schema, self.csv)?),
             Format::Json => Box::new(json::array(target)),
             Format::Jsonl => Box::new(json::lines(target)),
-            Format::Arrow if self.is_ipc_file() => Box::new(arrow::FileRows::new(target, schema)?),
-            Format::Arrow => Box::new(arrow::StreamRows::new(target, schema)?),
-            Format::Parquet => Box::new(parquet::ParquetRows::new(target, schema, self.write_options(schema)?)?),
+            Format::Arrow if self.is_ipc_file() => Box::new(arrow::FileSink::new(target, schema)?),
+            Format::Arrow => Box::new(arrow::StreamSink::new(target, schema)?),
+            Format::Parquet => Box::new(parquet::ParquetSink::new(target, schema, self.write_options(schema)?)?),
         })
     }
 
     fn write_options(&self, schema: &SchemaRef) -> Result<WriteOptions> {
         match &self.parquet {
-            Some(wish) => write_options(wish, schema),
+            Some(request) => write_options(request, schema),
             None => {
                 let write = &WriteArgs::default();
-                write_options(&ParquetWish { write, sorted_by: &[], threads: cores(), like: None }, schema)
+                write_options(&ParquetRequest { write, sorted_by: &[], threads: cores(), like: None }, schema)
             }
         }
     }
 
-    /// Whether Arrow output can be a file with its index at the end; by convention `.arrows` names a stream.
+    /// Whether Arrow output is a file rather than a stream; by convention `.arrows` names a stream.
     fn is_ipc_file(&self) -> bool {
         self.path.is_some_and(|path| path.extension().is_none_or(|extension| extension != "arrows"))
     }
@@ -208,7 +208,7 @@ fn format_of(path: &Path) -> Result<Format> {
         "arrow" | "arrows" | "feather" | "ipc" => Ok(Format::Arrow),
         "txt" => Ok(Format::Table),
         _ => Err(Failure::Usage(format!(
-            "{}: the name does not tell the format; add --format table, csv, json, jsonl, arrow or parquet",
+            "{}: the format cannot be told from the name; add --format table, csv, json, jsonl, arrow or parquet",
             path.display()
         ))),
     }

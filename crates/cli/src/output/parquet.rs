@@ -4,17 +4,17 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use lath_parquet::{ParquetWriter, WriteOptions, WriteSummary};
 
-use super::Rows;
+use super::RowSink;
 use super::target::Target;
 use crate::failure::{Failure, Result};
 
 /// Rows as a Parquet file.
-pub(super) struct ParquetRows {
+pub(super) struct ParquetSink {
     writer: ParquetWriter<Target>,
     name: String,
 }
 
-impl ParquetRows {
+impl ParquetSink {
     pub(super) fn new(target: Target, schema: &SchemaRef, options: WriteOptions) -> Result<Self> {
         let name = target.name().to_owned();
         match ParquetWriter::new(target, schema, options) {
@@ -24,7 +24,7 @@ impl ParquetRows {
     }
 }
 
-impl Rows for ParquetRows {
+impl RowSink for ParquetSink {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         self.writer.write(batch).map_err(|error| Failure::writing_file(&self.name, error))
     }

@@ -1,22 +1,22 @@
-//! Rows that are put in order before they are written.
+//! Sorts rows before they are written.
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use lath_parquet::{SortOptions, Sorter, SortingColumn, WriteSummary};
 
-use super::Rows;
+use super::RowSink;
 use crate::failure::{Failure, Result};
 
-/// Rows that wait until all are there.
-pub(super) struct SortedRows {
+/// Collects rows until the end, then writes them in order.
+pub(super) struct SortingSink {
     sorter: Sorter,
-    rows: Box<dyn Rows>,
+    rows: Box<dyn RowSink>,
 }
 
-impl SortedRows {
-    /// Sorts by `columns` what goes to `rows`.
+impl SortingSink {
+    /// Sorts rows by `columns` before they go to `rows`.
     pub(super) fn new(
-        rows: Box<dyn Rows>,
+        rows: Box<dyn RowSink>,
         schema: &SchemaRef,
         columns: &[SortingColumn],
         options: SortOptions,
@@ -25,7 +25,7 @@ impl SortedRows {
     }
 }
 
-impl Rows for SortedRows {
+impl RowSink for SortingSink {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         self.sorter.push(batch.clone()).map_err(Failure::sorting)
     }

@@ -1,4 +1,4 @@
-//! Rows as a table for people.
+//! Rows as a table for the terminal.
 
 use std::io::Write;
 use std::mem;
@@ -8,7 +8,7 @@ use arrow_json::EncoderOptions;
 use arrow_schema::SchemaRef;
 use lath_parquet::WriteSummary;
 
-use super::Rows;
+use super::RowSink;
 use super::cell::{CellFormatter, is_indivisible, is_numeric};
 use super::json::encoder_options;
 use super::layout::{Cell, Column, Layout, printable};
@@ -18,27 +18,27 @@ use crate::failure::{Failure, Result};
 use crate::quantity::{grouped, plural};
 use crate::terminal::Terminal;
 
-/// Rows that are looked at before the widths of the columns are settled.
+/// Number of rows by which the widths of the columns are chosen.
 const SAMPLE_ROWS: usize = 1000;
 
-/// Rows as an aligned table with a line below that counts them.
-pub(super) struct TableRows {
+/// Rows as an aligned table, with the number of rows below it.
+pub(super) struct TableSink {
     target: Target,
     terminal: Terminal,
     schema: SchemaRef,
     options: EncoderOptions,
-    /// Rows that wait for the widths to be settled.
+    /// Rows that are buffered until the widths are chosen.
     waiting: Vec<Vec<Cell>>,
     layout: Option<Layout>,
     row_count: u64,
 }
 
-impl TableRows {
+impl TableSink {
     pub(super) fn new(target: Target, schema: SchemaRef, terminal: Terminal) -> Self {
         Self { target, terminal, schema, options: encoder_options(), waiting: Vec::new(), layout: None, row_count: 0 }
     }
 
-    /// Settles the widths by the rows that wait, and writes them.
+    /// Chooses the widths by the buffered rows, and writes them.
     fn settle(&mut self) -> Result<()> {
         let columns = self.schema.fields().iter().map(|field| Column {
             header: printable(field.name().clone()),
@@ -61,7 +61,7 @@ impl TableRows {
     }
 }
 
-impl Rows for TableRows {
+impl RowSink for TableSink {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         let name = self.target.name().to_owned();
         let failed = |error| Failure::encoding(&name, error);

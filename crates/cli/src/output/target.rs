@@ -1,4 +1,4 @@
-//! Where bytes go: standard output, or a file that appears whole or not at all.
+//! Destinations of bytes: standard output, or a file that appears complete or not at all.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -24,7 +24,7 @@ enum Sink {
 }
 
 impl Target {
-    /// Standard output, without the line buffering that costs a scan of every byte.
+    /// Standard output, without line buffering, which would scan every byte.
     pub(crate) fn stdout() -> Result<Self> {
         const NAME: &str = "standard output";
         #[cfg(unix)]
@@ -37,8 +37,8 @@ impl Target {
         Ok(Self::new(Sink::Stream(Box::new(writer)), NAME.to_owned()))
     }
 
-    /// The file `path`. A regular file is written under a temporary name beside it, and takes its place in
-    /// [`finish`](Self::finish); anything else (a device, a pipe) is written directly.
+    /// The file `path`. A regular file is written under a temporary name next to it, and renamed by
+    /// [`finish`](Self::finish); devices and pipes are written directly.
     pub(crate) fn file(path: &Path) -> Result<Self> {
         let name = path.display().to_string();
         if fs::metadata(path).is_ok_and(|metadata| metadata.is_dir()) {
@@ -53,12 +53,12 @@ impl Target {
         Self { writer: BufWriter::with_capacity(64 << 10, sink), name }
     }
 
-    /// What to call it in messages.
+    /// Its name, for messages.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// Writes what is buffered and gives a file its final name.
+    /// Flushes, and gives a file its final name.
     pub(crate) fn finish(self) -> Result<()> {
         let Self { writer, name } = self;
         let sink = writer.into_inner().map_err(|error| Failure::writing(&name, error.error()))?;
@@ -69,14 +69,14 @@ impl Target {
     }
 }
 
-/// Files in one folder that appear together.
+/// Files in one directory that appear together.
 pub(crate) struct OutputFiles {
     files: AtomicFiles,
     name: String,
 }
 
 impl OutputFiles {
-    /// Begins files in `folder`, which is made if it is not there. What is temporary is named after `name`.
+    /// Starts files in `folder`, which is created if necessary. Temporary files are named after `name`.
     pub(crate) fn create(folder: &Path, name: &str) -> Result<Self> {
         let files = AtomicFiles::create_with(folder, name, interrupt::uncommitted());
         let name = if folder.as_os_str().is_empty() { ".".to_owned() } else { folder.display().to_string() };
@@ -86,7 +86,7 @@ impl OutputFiles {
         }
     }
 
-    /// Where to write the file that will be called `name`.
+    /// The temporary path of the file that will be named `name`.
     pub(crate) fn path(&mut self, name: impl AsRef<OsStr>) -> PathBuf {
         self.files.path(name)
     }

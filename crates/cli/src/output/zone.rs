@@ -1,7 +1,6 @@
-//! Time zones of timestamps that are shown as text.
+//! Time zones of timestamps in text.
 //!
-//! Text shows a timestamp with a time zone as the instant that it is, in UTC. Zones with names cannot be looked up
-//! (that takes a database of them), and Parquet itself knows UTC alone.
+//! Timestamps with a time zone are written in UTC. Named zones would need a time zone database, and Parquet has UTC only.
 
 use std::sync::Arc;
 
@@ -12,7 +11,7 @@ use arrow_schema::{ArrowError, DataType, Field, Schema};
 /// UTC, as the formatters of Arrow know it.
 pub(crate) const UTC: &str = "+00:00";
 
-/// The batch with every time zone replaced by UTC; the instants stay what they are.
+/// The batch with every time zone replaced by UTC; the instants do not change.
 pub(super) fn in_utc(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
     let schema = batch.schema();
     let fields: Vec<_> = schema.fields().iter().map(of_field).collect();
@@ -56,12 +55,13 @@ mod tests {
 
     #[test]
     fn instants_are_shown_in_utc_whatever_their_zone() {
-        let moments: ArrayRef = Arc::new(TimestampMillisecondArray::from(vec![1500]).with_timezone("Europe/Oslo"));
-        let field = Arc::new(Field::new("at", moments.data_type().clone(), true));
-        let nested: ArrayRef = Arc::new(StructArray::new(vec![field].into(), vec![Arc::clone(&moments)], None));
+        let timestamps: ArrayRef = Arc::new(TimestampMillisecondArray::from(vec![1500]).with_timezone("Europe/Oslo"));
+        let field = Arc::new(Field::new("at", timestamps.data_type().clone(), true));
+        let nested: ArrayRef = Arc::new(StructArray::new(vec![field].into(), vec![Arc::clone(&timestamps)], None));
         let keys = arrow_array::Int32Array::from(vec![0]);
-        let encoded: ArrayRef = Arc::new(DictionaryArray::<Int32Type>::new(keys, Arc::clone(&moments)));
-        let batch = RecordBatch::try_from_iter([("plain", moments), ("nested", nested), ("encoded", encoded)]).unwrap();
+        let encoded: ArrayRef = Arc::new(DictionaryArray::<Int32Type>::new(keys, Arc::clone(&timestamps)));
+        let batch =
+            RecordBatch::try_from_iter([("plain", timestamps), ("nested", nested), ("encoded", encoded)]).unwrap();
         let batch = in_utc(&batch).unwrap();
         let text = |column: usize| array_value_to_string(batch.column(column), 0).unwrap();
         assert_eq!(text(0), "1970-01-01T00:00:01.500Z");

@@ -1,4 +1,4 @@
-//! Files that were compressed as a whole, which their first bytes tell.
+//! Files that are compressed as a whole, detected by their first bytes.
 
 use std::io::{self, BufReader, Cursor, Read};
 
@@ -8,7 +8,7 @@ use super::Bytes;
 
 const BUFFER_BYTES: usize = 256 << 10;
 
-/// The bytes of a file, decompressed if they are compressed, and whether they were. A mark of UTF-8 in front is left out.
+/// The bytes of a file, decompressed if they are compressed, and whether they were. A UTF-8 byte order mark is removed.
 pub(super) fn decompressed(mut reader: Box<dyn Read + Send>) -> io::Result<(Bytes, bool)> {
     let mut head = Vec::new();
     reader.by_ref().take(4).read_to_end(&mut head)?;
@@ -19,7 +19,7 @@ pub(super) fn decompressed(mut reader: Box<dyn Read + Send>) -> io::Result<(Byte
         Some(Codec::Gzip) => (Box::new(MultiGzDecoder::new(whole)), true),
         Some(Codec::Zstd) => (Box::new(zstd::stream::read::Decoder::with_buffer(whole)?), true),
     };
-    without_mark(bytes).map(|bytes| (bytes, is_compressed))
+    without_bom(bytes).map(|bytes| (bytes, is_compressed))
 }
 
 enum Codec {
@@ -37,7 +37,7 @@ impl Codec {
     }
 }
 
-fn without_mark(mut reader: Box<dyn Read + Send>) -> io::Result<Bytes> {
+fn without_bom(mut reader: Box<dyn Read + Send>) -> io::Result<Bytes> {
     let mut head = Vec::new();
     reader.by_ref().take(3).read_to_end(&mut head)?;
     if head == b"\xef\xbb\xbf" {
@@ -46,8 +46,8 @@ fn without_mark(mut reader: Box<dyn Read + Send>) -> io::Result<Bytes> {
     Ok(Box::new(BufReader::with_capacity(BUFFER_BYTES, Cursor::new(head).chain(reader))))
 }
 
-/// What bytes that are no text are, and what makes text of them.
-pub(super) fn foreign(head: &[u8]) -> Option<&'static str> {
+/// For bytes that are not text: the format they have, and how to convert it.
+pub(super) fn unsupported_format(head: &[u8]) -> Option<&'static str> {
     match head {
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => {
             Some("this is UTF-16; convert it first, for example with iconv -f UTF-16 -t UTF-8")

@@ -1,4 +1,4 @@
-//! Bytes and UUIDs that were written as text.
+//! Bytes and UUIDs from text.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use arrow_schema::{ArrowError, DataType};
 
 use crate::inputs::parse_hex;
 
-/// The bytes that the strings of `column` stand for: pairs of hexadecimal digits, or UUIDs.
+/// Decodes strings of hexadecimal digits, or UUIDs.
 pub(super) fn decode(column: &ArrayRef, data_type: &DataType, name: &str) -> Result<ArrayRef, ArrowError> {
     let texts = column.as_string::<i32>().iter().map(|text| text.map(|text| (text, parse_hex(&text.replace('-', "")))));
     let malformed =

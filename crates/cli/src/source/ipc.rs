@@ -1,4 +1,4 @@
-//! Arrow IPC, file or stream, through Arrow's readers.
+//! Arrow IPC files and streams, read by Arrow's readers.
 
 use std::io::{BufReader, Cursor, Read, Seek};
 
@@ -6,23 +6,23 @@ use arrow_array::RecordBatch;
 use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_schema::ArrowError;
 
-use super::{Opened, Source};
+use super::{InputFile, Source};
 use crate::failure::{Failure, Result};
 
-/// Starts to read Arrow IPC; its first bytes tell which kind.
-pub(super) fn read(mut opened: Opened) -> Result<Source> {
-    let name = opened.name().to_owned();
-    let is_file = opened.peek(6)?.starts_with(b"ARROW1");
+/// Reads Arrow IPC; the first bytes tell a file from a stream.
+pub(super) fn read(mut input: InputFile) -> Result<Source> {
+    let name = input.name().to_owned();
+    let is_file = input.peek(6)?.starts_with(b"ARROW1");
     if !is_file {
-        let reader = StreamReader::try_new(opened.into_bytes(), None).map_err(|error| unreadable(&name, &error))?;
+        let reader = StreamReader::try_new(input.into_bytes(), None).map_err(|error| unreadable(&name, &error))?;
         return Ok(Source { schema: reader.schema(), batches: Box::new(explained(reader, name)) });
     }
-    match opened.regular_file()? {
+    match input.regular_file()? {
         Some(file) => of_file(BufReader::new(file), name),
-        // A pipe cannot be read from its end.
+        // A file is read from its end, which a pipe does not allow.
         None => {
             let mut all = Vec::new();
-            let read = opened.into_bytes().read_to_end(&mut all);
+            let read = input.into_bytes().read_to_end(&mut all);
             read.map_err(|error| Failure::Io(format!("{name}: cannot read: {error}")))?;
             of_file(Cursor::new(all), name)
         }

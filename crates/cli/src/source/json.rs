@@ -1,4 +1,4 @@
-//! JSON lines, through Arrow's reader.
+//! JSON lines, read by Arrow's reader.
 
 use std::cell::Cell;
 use std::io::{BufRead, ErrorKind, Read};
@@ -11,36 +11,36 @@ use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema, SchemaRef};
 use serde_json::Value;
 
 use super::text::{Columns, Sample, TextOptions, converted, readable};
-use super::{Bytes, Opened, Source};
+use super::{Bytes, InputFile, Source};
 use crate::failure::{Failure, Result};
 use crate::quantity::plural;
 
 const HEAD_BYTES: usize = 4 << 10;
 const CHUNK_BYTES: u64 = 256 << 10;
 
-/// Starts to read JSON lines.
+/// Reads JSON lines.
 pub(super) fn read(
-    mut opened: Opened,
+    mut input: InputFile,
     options: &TextOptions,
     batch_rows: usize,
     before: Option<&SchemaRef>,
 ) -> Result<Source> {
-    let name = opened.name().to_owned();
-    if opened.peek_text(HEAD_BYTES)?.trim_ascii_start().first() == Some(&b'[') {
+    let name = input.name().to_owned();
+    if input.peek_text(HEAD_BYTES)?.trim_ascii_start().first() == Some(&b'[') {
         return Err(Failure::Corrupt(format!(
-            "{name}: this is a JSON array; make an object a line of it first, for example with jq -c '.[]'"
+            "{name}: this is a JSON array; convert it to one object per line first, for example with jq -c '.[]'"
         )));
     }
-    let sample = opened.sample(options.sample);
-    let (inferred, bytes) = opened.look(|bytes| infer(bytes, &name, sample))?;
+    let sample = input.sample(options.sample);
+    let (inferred, bytes) = input.inspect(|bytes| infer(bytes, &name, sample))?;
     let schema = options.wanted(&inferred, before, Columns::Named)?;
     let as_read: Vec<FieldRef> = schema.fields().iter().map(|field| readable(field, as_nested)).collect();
-    let form = Form {
+    let format = ObjectFormat {
         as_read: Arc::new(Schema::new(as_read)),
         schema: Arc::clone(&schema),
         hint: match sample {
             Sample::First(rows) if options.like.is_none() => format!(
-                "; types were inferred from the first {}: give a type with --type COLUMN=TYPE, or look at all rows with \
+                "; types were inferred from the first {}: give a type with --type COLUMN=TYPE, or infer from all rows with \
                  --infer-rows all",
                 plural(rows as u64, "row")
             ),
@@ -48,8 +48,8 @@ pub(super) fn read(
         },
         name,
     };
-    let decoder = form.decoder(batch_rows)?;
-    let objects = Objects { bytes, decoder, form, buffer: Vec::new(), decoded: 0, line: 1 };
+    let decoder = format.decoder(batch_rows)?;
+    let objects = JsonBatches { bytes, decoder, format, buffer: Vec::new(), decoded: 0, line: 1 };
     Ok(Source { schema, batches: Box::new(objects) })
 }
 
@@ -73,7 +73,7 @@ fn infer(mut bytes: Bytes, name: &str, sample: Sample) -> Result<Schema> {
                 break;
             }
         }
-        // The line of a text of one line says nothing.
+        // The message counts lines within this text, which is one line.
         let at_column = |error: serde_json::Error| {
             let message = error.to_string();
             let what = message.split(" at line ").next().unwrap_or_default().to_owned();
@@ -94,20 +94,20 @@ fn malformed(name: &str, line: u64, error: &ArrowError, hint: &str) -> Failure {
     Failure::Corrupt(format!("{name}: line {line}: {what}{hint}"))
 }
 
-/// What objects become.
-struct Form {
+/// How objects become rows.
+struct ObjectFormat {
     name: String,
-    /// The types that Arrow's reader makes of text.
+    /// The types that Arrow's reader is asked for.
     as_read: SchemaRef,
-    /// The types that are wanted.
+    /// The types of the batches.
     schema: SchemaRef,
     hint: String,
 }
 
-impl Form {
+impl ObjectFormat {
     fn decoder(&self, batch_rows: usize) -> Result<Decoder> {
         let builder = ReaderBuilder::new(Arc::clone(&self.as_read)).with_batch_size(batch_rows);
-        // A field that the first rows did not have is an error, not left out.
+        // A field that the inferred schema lacks is an error.
         let decoder = builder.with_strict_mode(true).build_decoder();
         decoder.map_err(|error| Failure::Usage(format!("{}: {error}", self.name)))
     }
@@ -117,20 +117,20 @@ impl Form {
     }
 }
 
-/// Batches of objects.
-struct Objects {
+/// Reads batches of objects.
+struct JsonBatches {
     bytes: Bytes,
     decoder: Decoder,
-    form: Form,
-    /// The text of the batch that is being made, and what has been read behind it.
+    format: ObjectFormat,
+    /// The text of the current batch, and what has been read after it.
     buffer: Vec<u8>,
-    /// How much of it has been decoded.
+    /// The number of bytes of `buffer` that are decoded.
     decoded: usize,
-    /// The line at which it starts.
+    /// The line at which `buffer` starts.
     line: u64,
 }
 
-impl Objects {
+impl JsonBatches {
     fn read(&mut self) -> Result<Option<RecordBatch>> {
         loop {
             if self.decoded == self.buffer.len() && !self.fill()? {
@@ -144,7 +144,7 @@ impl Objects {
                 break;
             }
         }
-        let batch = self.form.flush(&mut self.decoder).map_err(|error| self.explain(&error))?;
+        let batch = self.format.flush(&mut self.decoder).map_err(|error| self.explain(&error))?;
         self.line += line_feeds(&self.buffer[..self.decoded]);
         self.buffer.drain(..self.decoded);
         self.decoded = 0;
@@ -155,37 +155,37 @@ impl Objects {
         loop {
             match self.bytes.by_ref().take(CHUNK_BYTES).read_to_end(&mut self.buffer) {
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(Failure::Io(format!("{}: cannot read: {error}", self.form.name))),
+                Err(error) => return Err(Failure::Io(format!("{}: cannot read: {error}", self.format.name))),
                 Ok(count) => return Ok(count > 0),
             }
         }
     }
 
-    /// Decodes the batch again, an object at a time, to find the one that failed.
+    /// Decodes the batch again, one object at a time, to find the one that failed.
     fn explain(&self, error: &ArrowError) -> Failure {
-        let Ok(mut decoder) = self.form.decoder(1) else { return malformed(&self.form.name, self.line, error, "") };
+        let Ok(mut decoder) = self.format.decoder(1) else { return malformed(&self.format.name, self.line, error, "") };
         let mut start = 0;
         loop {
             let blank = self.buffer[start..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
             let line = self.line + line_feeds(&self.buffer[..start + blank]);
             let decoded = decoder.decode(&self.buffer[start..]);
-            let count = match decoded.and_then(|count| self.form.flush(&mut decoder).map(|_| count)) {
+            let count = match decoded.and_then(|count| self.format.flush(&mut decoder).map(|_| count)) {
                 Ok(count) => count,
-                // The text may end within an object that would be read to its end.
+                // `buffer` may end within an object.
                 Err(found) => {
                     let found = if decoder.has_partial_record() { error } else { &found };
-                    return malformed(&self.form.name, line, found, &self.form.hint);
+                    return malformed(&self.format.name, line, found, &self.format.hint);
                 }
             };
             if count == 0 {
-                return malformed(&self.form.name, line, error, &self.form.hint);
+                return malformed(&self.format.name, line, error, &self.format.hint);
             }
             start += count;
         }
     }
 }
 
-impl Iterator for Objects {
+impl Iterator for JsonBatches {
     type Item = Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Self::Item> {

@@ -1,12 +1,12 @@
-//! Rows from files of the formats that Arrow reads, as one stream of batches.
+//! Rows from CSV, JSON lines and Arrow IPC files, as one stream of batches.
 
 mod compression;
 mod csv;
 mod hexadecimal;
+mod input_file;
 mod ipc;
 mod json;
-mod model;
-mod opened;
+mod schema_of;
 mod text;
 mod type_name;
 
@@ -18,8 +18,8 @@ use arrow_schema::SchemaRef;
 
 use crate::args::{FileFormat, TextArgs};
 use crate::failure::Result;
-pub(crate) use csv::MomentFormat;
-pub(crate) use opened::Opened;
+pub(crate) use csv::DateTimeFormat;
+pub(crate) use input_file::InputFile;
 pub(crate) use text::TextOptions;
 pub(crate) use type_name::parse_type;
 
@@ -32,8 +32,8 @@ pub(crate) struct Source {
     pub(crate) batches: Box<dyn Iterator<Item = Result<RecordBatch>> + Send>,
 }
 
-impl Opened {
-    /// Starts to read it as `format`, which is not Parquet. A schema given is that of the files before this one.
+impl InputFile {
+    /// Reads the input as `format`, which is not Parquet. `before` is the schema of the previous inputs.
     pub(crate) fn read(
         self,
         format: FileFormat,
@@ -49,7 +49,7 @@ impl Opened {
     }
 }
 
-/// The format that the name of a file tells; endings of compressed files are passed over.
+/// The format by the file's extension, below that of a compressed file.
 pub(crate) fn format_of(path: &Path) -> Option<FileFormat> {
     let extension = path.extension()?.to_str()?.to_ascii_lowercase();
     match extension.as_str() {
@@ -63,7 +63,7 @@ pub(crate) fn format_of(path: &Path) -> Option<FileFormat> {
 }
 
 impl TextOptions {
-    /// What the command line says of text files.
+    /// The command line's options for text files.
     pub(crate) fn of(args: &TextArgs) -> Result<Self> {
         text::options(args)
     }

@@ -1,4 +1,4 @@
-//! What CSV and JSON lines have in common: their types are not written down, but inferred, or given.
+//! Types of columns in CSV and JSON lines: inferred, or given by options.
 
 use std::sync::Arc;
 
@@ -6,40 +6,40 @@ use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_cast::cast;
 use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema, SchemaRef};
 
-use super::csv::MomentFormat;
+use super::csv::DateTimeFormat;
 use super::hexadecimal;
-use super::model::schema_of;
+use super::schema_of::schema_of;
 use crate::args::{InferRows, TextArgs};
 use crate::failure::{Failure, Result};
 use crate::output::{UTC, is_uuid};
 use crate::quantity::plural;
 
-/// The time zone of timestamps that say their offset.
+/// The time zone of timestamps with an offset.
 pub(super) const UTC_LABEL: &str = "UTC";
 
-/// How values of a row are told apart.
+/// How values are assigned to columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Columns {
-    /// By their places: every row has all columns of the file, and no others.
+    /// By position: every row has all columns of the file, and no others.
     Placed,
-    /// By their names: any may be missing.
+    /// By name: any column may be missing.
     Named,
 }
 
-/// How text is read.
+/// Options for reading text.
 #[derive(Debug)]
 pub(crate) struct TextOptions {
     pub(super) sample: Option<InferRows>,
     pub(super) types: Vec<(String, DataType)>,
-    /// A file with the same columns: its name and schema.
+    /// Name and schema of the file given by `--schema-of`.
     pub(super) like: Option<(String, SchemaRef)>,
     pub(super) delimiter: Option<u8>,
     pub(super) quote: Option<u8>,
     pub(super) header: bool,
-    /// What stands for null, beside nothing.
+    /// Texts for null, besides the empty field.
     pub(super) nulls: Vec<String>,
-    pub(super) formats: Vec<MomentFormat>,
-    /// What separates decimals.
+    pub(super) formats: Vec<DateTimeFormat>,
+    /// The decimal separator.
     pub(super) point: u8,
 }
 
@@ -61,7 +61,7 @@ pub(super) fn options(args: &TextArgs) -> Result<TextOptions> {
     })
 }
 
-/// The rows that types are inferred from.
+/// The rows from which types are inferred.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sample {
     All,
@@ -77,31 +77,31 @@ impl Sample {
     }
 }
 
-/// Who says which type a column has.
+/// Where a column's type comes from.
 #[derive(Debug)]
 pub(super) enum Origin {
     Inferred(Sample),
     /// `--type`.
     Given,
     /// The file of this name, by `--schema-of`.
-    Model(String),
+    SchemaOf(String),
     /// The first input.
-    Before,
+    FirstInput,
 }
 
 impl Origin {
-    /// What to do about a value that does not fit; `as_text` is the option that makes the column text.
+    /// Advice for a value that does not fit; `as_text` is the option that makes the column text.
     pub(super) fn advice(&self, as_text: &str) -> String {
         match self {
             Self::Inferred(Sample::First(rows)) => format!(
-                "types were inferred from the first {}: read the column as text with {as_text}, or look at all rows with \
+                "types were inferred from the first {}: read the column as text with {as_text}, or infer from all rows with \
                  --infer-rows all",
                 plural(*rows as u64, "row")
             ),
             Self::Inferred(Sample::All) => format!("read the column as text with {as_text}"),
-            Self::Given => format!("--type says that it has to be, {as_text} reads it as text"),
-            Self::Model(name) => format!("the column has that type in {name}, {as_text} reads it as text"),
-            Self::Before => format!("the column has that type in the first input, {as_text} reads it as text"),
+            Self::Given => format!("--type requires it; {as_text} reads it as text"),
+            Self::SchemaOf(name) => format!("the column has that type in {name}; {as_text} reads it as text"),
+            Self::FirstInput => format!("the column has that type in the first input; {as_text} reads it as text"),
         }
     }
 }
@@ -116,8 +116,8 @@ pub(super) fn quoted(value: &str) -> String {
 }
 
 impl TextOptions {
-    /// The columns that rows are to have: those of the file before or of the model by name, else the inferred ones, with
-    /// the types given one by one in their place.
+    /// The columns of the rows. Types are those of the same column in the previous input or in the file of `--schema-of`, else the
+    /// inferred ones; `--type` overrides them.
     pub(super) fn wanted(&self, inferred: &Schema, before: Option<&SchemaRef>, columns: Columns) -> Result<SchemaRef> {
         let mut fields: Vec<FieldRef> = inferred.fields().iter().map(without_null_type).collect();
         if let Some(known) = before.or(self.like.as_ref().map(|(_, schema)| schema)) {
@@ -152,19 +152,19 @@ impl TextOptions {
         Ok(Arc::new(Schema::new(fields)))
     }
 
-    /// Who says which type `field` has.
+    /// Where the type of `field` comes from.
     pub(super) fn origin(&self, field: &Field, before: Option<&SchemaRef>, sample: Sample) -> Origin {
         let is_in = |schema: &SchemaRef| schema.fields().find(field.name()).is_some();
         match (before, &self.like) {
-            (Some(before), _) if is_in(before) => Origin::Before,
+            (Some(before), _) if is_in(before) => Origin::FirstInput,
             (None, _) if self.types.iter().any(|(path, _)| path == field.name()) => Origin::Given,
-            (None, Some((name, like))) if is_in(like) => Origin::Model(name.clone()),
+            (None, Some((name, like))) if is_in(like) => Origin::SchemaOf(name.clone()),
             _ => Origin::Inferred(sample),
         }
     }
 }
 
-/// A column without a single value says nothing of its type; text holds whatever follows.
+/// A column without values becomes text, which holds whatever follows.
 fn without_null_type(field: &FieldRef) -> FieldRef {
     let data_type = match field.data_type() {
         DataType::Null => DataType::Utf8,
@@ -177,7 +177,7 @@ fn without_null_type(field: &FieldRef) -> FieldRef {
 
 fn replace(field: &mut FieldRef, path: &[&str], data_type: &DataType) -> bool {
     let Some((first, rest)) = path.split_first() else { return false };
-    // A name may have dots of its own.
+    // A name may contain dots.
     if *field.name() == path.join(".") {
         *field = Arc::new(Field::new(field.name(), data_type.clone(), true));
         return true;
@@ -194,7 +194,7 @@ fn replace(field: &mut FieldRef, path: &[&str], data_type: &DataType) -> bool {
     found
 }
 
-/// The type as which Arrow's readers can read text that is then cast to `field`'s type.
+/// The type that Arrow's readers are asked for; values are then cast to `field`'s type.
 pub(super) fn readable(field: &FieldRef, nested: fn(&FieldRef) -> FieldRef) -> FieldRef {
     let data_type = match field.data_type() {
         DataType::FixedSizeBinary(16) if is_uuid(field) => DataType::Utf8,

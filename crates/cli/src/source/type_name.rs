@@ -2,7 +2,7 @@
 
 use arrow_schema::{DataType, TimeUnit};
 
-/// The Arrow type that a word stands for: one of Arrow's own names, or a short one.
+/// Parses a type: a short name, or one in Arrow's syntax.
 pub(crate) fn parse_type(text: &str) -> Result<DataType, String> {
     let short = match text.to_ascii_lowercase().as_str() {
         "bool" | "boolean" => DataType::Boolean,
@@ -25,7 +25,7 @@ pub(crate) fn parse_type(text: &str) -> Result<DataType, String> {
             }
             return text.parse().map_err(|_| {
                 format!(
-                    "{text} is no type; write bool, int, bigint, double, string, binary, date, time, timestamp, timestamptz, \
+                    "{text} is not a type; write bool, int, bigint, double, string, binary, date, time, timestamp, timestamptz, \
                      decimal(18, 2), or a type as Arrow writes it, such as 'Timestamp(ns)' or 'List(Int32)'"
                 )
             });

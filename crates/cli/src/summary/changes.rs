@@ -1,4 +1,4 @@
-//! What the outputs have otherwise than the inputs, beside sizes and encodings.
+//! Differences between outputs and inputs, besides sizes and encodings.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,8 +9,8 @@ use lath_parquet::{ParquetFile, WriteSummary};
 
 use crate::quantity::plural;
 
-/// Names that a line lists; the others are counted.
-const MOST_NAMES: usize = 5;
+/// Maximum number of names in a line; the others are counted.
+const MAX_NAMES: usize = 5;
 
 /// The properties of all inputs and outputs.
 #[derive(Debug, Default)]
@@ -22,7 +22,7 @@ pub(super) struct Changes {
 #[derive(Debug, Default)]
 struct Properties {
     columns: BTreeMap<String, Column>,
-    /// What the row groups are sorted by.
+    /// The sort orders of row groups.
     sorting: BTreeSet<String>,
     /// The keys of the files' key-value metadata.
     keys: BTreeSet<String>,
@@ -48,7 +48,7 @@ impl Changes {
         self.after.add(&written.metadata, has_chunk_keys);
     }
 
-    /// A line for each property that is not the same; columns that were left out are none.
+    /// A line for each property that differs. Columns that were left out do not count.
     pub(super) fn lines(&self) -> Vec<String> {
         let Self { before, after } = self;
         let both = || before.columns.iter().filter_map(|(path, column)| Some((path, column, after.columns.get(path)?)));
@@ -97,7 +97,7 @@ impl Properties {
             let column = self.columns.entry(described.path().string()).or_default();
             column.types.insert(type_text(described));
             column.has_chunk_keys |= has_chunk_keys(index);
-            // What cannot be read is reported by whoever reads the rows.
+            // A chunk that cannot be read is reported when rows are read.
             for chunk in (0..metadata.row_group_count()).filter_map(|row_group| metadata.chunk(row_group, index).ok()) {
                 column.codecs.insert(chunk.codec().to_string());
                 column.has_bloom_filter |= chunk.bloom_filter().is_some();
@@ -123,7 +123,7 @@ impl Properties {
     }
 }
 
-/// The type as the schema language writes it, without the name.
+/// The type in Parquet's schema language, without the name.
 fn type_text(column: &ColumnDescriptor) -> String {
     let ty: &Type = column.self_type();
     let mut text = Vec::new();
@@ -137,8 +137,8 @@ fn join(words: &BTreeSet<String>) -> String {
 }
 
 fn names(all: &[&str]) -> String {
-    match all.len().checked_sub(MOST_NAMES).filter(|&more| more > 0) {
+    match all.len().checked_sub(MAX_NAMES).filter(|&more| more > 0) {
         None => all.join(", "),
-        Some(more) => format!("{} and {}", all[..MOST_NAMES].join(", "), plural(more as u64, "other")),
+        Some(more) => format!("{} and {}", all[..MAX_NAMES].join(", "), plural(more as u64, "other")),
     }
 }

@@ -11,8 +11,8 @@ use crate::output::layout::{Cell, Column, Layout, printable};
 use crate::quantity::{bytes, plural};
 use crate::terminal::Terminal;
 
-/// Columns that are listed one by one.
-const MOST_COLUMNS: usize = 100;
+/// Maximum number of columns in the table.
+const MAX_COLUMNS: usize = 100;
 
 /// The leaf columns of all inputs and outputs, in file order.
 #[derive(Debug, Default)]
@@ -24,11 +24,11 @@ struct Change {
     path: String,
     before: Option<Stored>,
     after: Option<Stored>,
-    /// How the writer encoded it, and why; empty if chunks were copied.
+    /// The encodings that the writer chose, with reasons; empty if chunks were copied.
     chosen: Vec<ChosenEncoding>,
 }
 
-/// What column chunks come to.
+/// Totals of column chunks.
 #[derive(Debug, Default)]
 struct Stored {
     compressed_bytes: u64,
@@ -77,13 +77,13 @@ impl Columns {
         &mut self.0[index]
     }
 
-    /// The columns as a table; nothing if no Parquet was written.
+    /// The columns as a table; empty if no Parquet was written.
     pub(super) fn table(&self, terminal: Terminal) -> String {
         if self.0.iter().all(|change| change.after.is_none()) {
             return String::new();
         }
         let has_before = self.0.iter().any(|change| change.before.is_some());
-        let rows: Vec<Vec<Cell>> = self.0.iter().take(MOST_COLUMNS).map(|change| change.cells(has_before)).collect();
+        let rows: Vec<Vec<Cell>> = self.0.iter().take(MAX_COLUMNS).map(|change| change.cells(has_before)).collect();
         let mut columns = vec![Column::text("column")];
         if has_before {
             columns.extend([Column::number("before"), Column::number("after"), Column::number("share")]);
@@ -95,14 +95,14 @@ impl Columns {
         let layout = Layout::fit(columns, &rows, terminal);
         layout.write_header(&mut text);
         rows.iter().for_each(|row| layout.write_row(row, &mut text));
-        if let Some(more) = self.0.len().checked_sub(MOST_COLUMNS).filter(|&more| more > 0) {
+        if let Some(more) = self.0.len().checked_sub(MAX_COLUMNS).filter(|&more| more > 0) {
             text.push_str(&format!("… and {} (--json has them all)\n", plural(more as u64, "more column")));
         }
         text.push('\n');
         text
     }
 
-    /// The columns for programs; `None` if no Parquet was written.
+    /// The columns as JSON; `None` if no Parquet was written.
     pub(super) fn json(&self) -> Option<Value> {
         let is_written = self.0.iter().any(|change| change.after.is_some());
         is_written.then(|| self.0.iter().map(Change::json).collect())
@@ -140,9 +140,9 @@ impl Change {
         cells
     }
 
-    /// The reason that holds for most row groups.
+    /// The reason that applies to most row groups.
     fn why(&self) -> String {
-        // Of equals the first, which `max_by_key` would not give.
+        // The first of equals; `max_by_key` would give the last.
         let Some(most) = self.chosen.iter().rev().max_by_key(|chosen| chosen.row_groups) else {
             return String::new();
         };
@@ -195,7 +195,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_reason_of_most_row_groups_is_told() {
+    fn the_reason_of_most_row_groups_is_shown() {
         let chosen = |reason: &str, row_groups| ChosenEncoding {
             encoding: Encoding::Plain,
             reason: reason.to_owned(),

@@ -1,4 +1,4 @@
-//! What a command that writes files says in the end: bytes before and after.
+//! The summary of a command that writes files: sizes before and after, encodings, and other changes.
 
 mod changes;
 mod columns;
@@ -27,13 +27,13 @@ use crate::terminal::Terminal;
 #[derive(Debug)]
 pub(crate) struct Summary {
     output: String,
-    /// Where there may be several.
+    /// The outputs, for commands that may write several.
     outputs: Vec<String>,
     start: Instant,
     pub(crate) rows: u64,
-    /// Size of the inputs, where they are files.
+    /// Total size of the inputs, if they are files.
     pub(crate) bytes_before: Option<u64>,
-    /// Size of the output, where it is known.
+    /// Size of the output, if it is known.
     bytes_after: Option<u64>,
     columns: Columns,
     partitions: Partitions,
@@ -57,19 +57,18 @@ impl Summary {
         }
     }
 
-    /// Adds a Parquet file that is read.
+    /// Adds a Parquet input.
     pub(crate) fn add_input(&mut self, file: &ParquetFile) {
         self.columns.add_input(file.metadata());
         self.changes.add_input(file);
     }
 
-    /// Says what became of the columns that come from the names of directories, where `schema` is written, and `chosen` are the
-    /// columns that were asked for.
+    /// Adds the partition columns, which are stored if `schema`, which is written, has them; `chosen` are the requested columns.
     pub(crate) fn add_partitions(&mut self, columns: &[PartitionColumn], schema: &Schema, chosen: Option<&[String]>) {
         self.partitions = Partitions::new(columns, schema, chosen);
     }
 
-    /// Adds an output that is finished.
+    /// Adds a finished output.
     pub(crate) fn add_output(&mut self, path: Option<&Path>, written: Option<&WriteSummary>) {
         let size = match (written, path) {
             (Some(written), _) => {
@@ -88,7 +87,7 @@ impl Summary {
         }
     }
 
-    /// Says that there were several outputs.
+    /// Sets the paths of several outputs.
     pub(crate) fn set_outputs(&mut self, paths: &[PathBuf]) {
         if let [first, .., last] = paths {
             self.output = format!("{} to {} ({})", first.display(), last.display(), plural(paths.len() as u64, "file"));
@@ -96,7 +95,7 @@ impl Summary {
         self.outputs = paths.iter().map(|path| path.display().to_string()).collect();
     }
 
-    /// Tells a person on standard error, or a program on standard output.
+    /// Prints text to standard error, or JSON to standard output.
     pub(crate) fn report(&self, args: &ReportArgs) -> Result<()> {
         if args.quiet {
             return Ok(());
@@ -110,7 +109,7 @@ impl Summary {
         let changes: String =
             self.changes.lines().iter().map(|line| format!("{}\n", printable(line.clone()))).collect();
         let text = format!("{table}{partitions}{changes}{}\n", self.line(self.start.elapsed()));
-        // Where nobody listens to standard error, the output is there all the same.
+        // A closed standard error does not make the command fail.
         let _ = io::stderr().write_all(text.as_bytes());
         Ok(())
     }
@@ -155,15 +154,15 @@ impl Summary {
     }
 }
 
-/// One number as a share of another: `25 %`.
+/// One number as a percentage of another: `25 %`.
 fn percent(part: u64, whole: u64) -> Option<String> {
     (whole > 0).then(|| format!("{:.0} %", part as f64 * 100.0 / whole as f64))
 }
 
-/// Refuses a summary for programs where the data themselves go to standard output.
+/// Refuses `--json` if the data goes to standard output.
 pub(crate) fn check(args: &ReportArgs, output: Option<&Path>) -> Result<()> {
     if args.json && output.is_none() {
-        return Err(Failure::Usage("--json writes to standard output, where the data go; add -o FILE".to_owned()));
+        return Err(Failure::Usage("--json writes to standard output, like the data; add -o FILE".to_owned()));
     }
     Ok(())
 }

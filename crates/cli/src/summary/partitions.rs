@@ -1,4 +1,4 @@
-//! What became of the columns that the names of directories have.
+//! Partition columns in the summary: stored, or left out.
 
 use arrow_schema::Schema;
 use lath_parquet::PartitionColumn;
@@ -6,12 +6,13 @@ use serde_json::{Value, json};
 
 use crate::output::layout::printable;
 
-/// Name of each column, and the type that it is stored as; `None` if it is not.
+/// Name of each column, and the type that it is stored as, if it is.
 #[derive(Debug, Default)]
 pub(super) struct Partitions(Vec<(String, Option<String>)>);
 
 impl Partitions {
-    /// Looks for `columns` in the schema that is written. Of a column that was not among `chosen`, a file may have another one.
+    /// Looks for `columns` in the schema that is written. A column that is not among `chosen` is not stored, even if a file has
+    /// one of its name.
     pub(super) fn new(columns: &[PartitionColumn], schema: &Schema, chosen: Option<&[String]>) -> Self {
         let stored = |name: &String| {
             let is_chosen = chosen.is_none_or(|chosen| chosen.contains(name));
@@ -34,7 +35,7 @@ impl Partitions {
         self.0.iter().map(line).collect()
     }
 
-    /// The columns for programs; `None` if there is none.
+    /// The columns as JSON; `None` if there is none.
     pub(super) fn json(&self) -> Option<Value> {
         let column = |(name, stored): &(String, Option<String>)| json!({ "name": name, "stored_as": stored });
         (!self.0.is_empty()).then(|| self.0.iter().map(column).collect())

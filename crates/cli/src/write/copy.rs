@@ -1,4 +1,4 @@
-//! Row groups taken over byte for byte.
+//! Copies row groups byte for byte.
 
 use std::num::NonZeroUsize;
 
@@ -7,14 +7,14 @@ use lath_parquet::{Error, ParquetFile, ParquetWriter, Projection, WriteOptions, 
 use crate::failure::{Failure, Result};
 use crate::output::target::Target;
 
-/// A Parquet file that is put together from row groups of others.
+/// A Parquet file that is assembled from row groups of other files.
 pub(crate) struct CopiedFile {
     writer: ParquetWriter<Target>,
     name: String,
 }
 
 impl CopiedFile {
-    /// A file with `columns` of `file` (all of them if `None`), and its key-value metadata.
+    /// Starts a file with `columns` of `file` (all if `None`) and its key-value metadata.
     pub(crate) fn like(target: Target, file: &ParquetFile, columns: Option<&[String]>) -> Result<Self> {
         let name = target.name().to_owned();
         let projection = columns.map(|columns| Projection::from_paths(columns.iter().cloned()));
@@ -25,7 +25,7 @@ impl CopiedFile {
         }
     }
 
-    /// Copies a row group of the file called `name`.
+    /// Copies a row group of the file named `name`.
     pub(crate) fn row_group(&mut self, file: &ParquetFile, name: &str, index: usize) -> Result<()> {
         self.writer.copy_row_group(file, index).map_err(|error| match error {
             Error::Io { op: "write", .. } => Failure::writing_file(&self.name, error),
@@ -33,7 +33,7 @@ impl CopiedFile {
         })
     }
 
-    /// Writes the footer, and gives the file its name.
+    /// Writes the footer, and gives the file its final name.
     pub(crate) fn finish(self) -> Result<WriteSummary> {
         let Self { writer, name } = self;
         let (target, summary) = writer.finish_into().map_err(|error| Failure::writing_file(&name, error))?;
@@ -42,7 +42,7 @@ impl CopiedFile {
     }
 }
 
-/// Whether row groups of all files can stand in one: they have the same Parquet schema.
+/// Whether row groups of all files can be in one file, which takes the same Parquet schema.
 pub(crate) fn are_alike(files: &[ParquetFile]) -> bool {
     let root = |file: &ParquetFile| file.metadata().schema_descr().root_schema_ptr();
     files.windows(2).all(|pair| root(&pair[0]).as_ref() == root(&pair[1]).as_ref())

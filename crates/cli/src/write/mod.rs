@@ -1,4 +1,4 @@
-//! From what was asked for to a Parquet file.
+//! Writing Parquet: options, and copies of row groups.
 
 mod copy;
 mod options;

@@ -1,25 +1,25 @@
-//! The library's options from those of the command line.
+//! Converts the command line's options to the library's.
 
 use std::num::NonZeroUsize;
 
 use arrow_schema::Schema;
-use lath_parquet::{BloomFilter, ColumnOptions, ParquetFile, Profile, WriteOptions, parquet_schema};
+use lath_parquet::{BloomFilter, ColumnOptions, ParquetFile, Profile, ValueEncoding, WriteOptions, parquet_schema};
 
-use crate::args::{Choice, ProfileName};
+use crate::args::{Choice, ProfileName, WriteArgs};
 use crate::failure::{Failure, Result};
-use crate::output::ParquetWish;
+use crate::output::ParquetRequest;
 use crate::scan::is_at_or_below;
 
 /// The paths of the leaf columns that a file with `schema` has.
 fn leaf_paths(schema: &Schema) -> Result<Vec<String>> {
     let schema = parquet_schema(schema)
-        .map_err(|error| Failure::Usage(format!("Parquet cannot hold these columns: {error}")))?;
+        .map_err(|error| Failure::Usage(format!("Parquet does not support these columns: {error}")))?;
     Ok(schema.columns().iter().map(|column| column.path().string()).collect())
 }
 
-/// The options for a file with `schema`. The schema's metadata become the file's.
-pub(crate) fn write_options(wish: &ParquetWish<'_>, schema: &Schema) -> Result<WriteOptions> {
-    let ParquetWish { write: args, sorted_by, threads, like } = *wish;
+/// The options for a file with `schema`. The schema's metadata becomes the file's.
+pub(crate) fn write_options(request: &ParquetRequest<'_>, schema: &Schema) -> Result<WriteOptions> {
+    let ParquetRequest { write: args, sorted_by, threads, like } = *request;
     let leaves = Leaves(leaf_paths(schema)?);
     let mut options = match args.profile {
         None => WriteOptions::default(),
@@ -29,6 +29,9 @@ pub(crate) fn write_options(wish: &ParquetWish<'_>, schema: &Schema) -> Result<W
     };
     options = leaves.apply(options, "--codec", &args.codec, ColumnOptions::codec)?;
     options = leaves.apply(options, "--encoding", &args.encoding, ColumnOptions::encoding)?;
+    if preview_encodings(args)? {
+        options = options.preview_encodings(true);
+    }
     options = leaves.apply(options, "--dictionary", &args.dictionary, ColumnOptions::dictionary)?;
     let filter = args.bloom_fpp.map_or(BloomFilter::DEFAULT, BloomFilter::FalsePositiveRate);
     for column in &args.bloom {
@@ -54,7 +57,7 @@ pub(crate) fn write_options(wish: &ParquetWish<'_>, schema: &Schema) -> Result<W
         options = options.row_group_bytes(bytes);
     }
     if let Some(bytes) = args.memory {
-        // The other half is for rows that wait to be sorted.
+        // The other half is for sorting.
         options = options.memory_budget_bytes(if sorted_by.is_empty() { bytes } else { bytes / 2 });
     }
     let mut notes: Vec<(&String, &String)> = schema.metadata().iter().collect();
@@ -72,11 +75,22 @@ pub(crate) fn write_options(wish: &ParquetWish<'_>, schema: &Schema) -> Result<W
     Ok(options.threads(threads).sorting_columns(sorted_by.iter().cloned()))
 }
 
-/// The options with what `file` has where they leave something open.
+/// Whether samples may choose encodings that are previews.
+fn preview_encodings(args: &WriteArgs) -> Result<bool> {
+    let is_sampled = args.profile == Some(ProfileName::Compact)
+        || args.encoding.iter().any(|choice| choice.value == ValueEncoding::Sampled);
+    if args.preview_encodings && !is_sampled {
+        let text = "--preview-encodings is for --profile compact and --encoding auto, which choose encodings";
+        return Err(Failure::Usage(text.to_owned()));
+    }
+    Ok(args.preview_encodings)
+}
+
+/// Fills options that are not set with the properties of `file`.
 fn inherit(options: WriteOptions, file: &ParquetFile, schema: &Schema) -> Result<WriteOptions> {
     let name = file.name().unwrap_or("the input");
     let mut options = options.inherit(file).map_err(|error| Failure::reading(name, error))?;
-    // A schema's metadata have values.
+    // Keys without a value are not in the schema's metadata.
     for pair in file.metadata().key_value_metadata() {
         if pair.value.is_none() && !schema.metadata().contains_key(&pair.key) {
             options = options.key_value_metadata(&pair.key, None);
@@ -89,7 +103,7 @@ fn inherit(options: WriteOptions, file: &ParquetFile, schema: &Schema) -> Result
 struct Leaves(Vec<String>);
 
 impl Leaves {
-    /// Sets an option where it was asked for, first for all columns, then for single ones.
+    /// Sets an option for all columns or for single ones, as given.
     fn apply<T: Copy>(
         &self,
         mut options: WriteOptions,
@@ -176,11 +190,11 @@ mod tests {
             .column("a.c", ColumnOptions::new().codec(Codec::Snappy))
             .column("ab", ColumnOptions::new().bloom_filter(BloomFilter::FalsePositiveRate(0.001)))
             .threads(NonZeroUsize::MIN);
-        let wish = ParquetWish { write: &args, sorted_by: &[], threads: 1, like: None };
-        let options = write_options(&wish, &schema()).unwrap();
+        let request = ParquetRequest { write: &args, sorted_by: &[], threads: 1, like: None };
+        let options = write_options(&request, &schema()).unwrap();
         assert_eq!(format!("{options:?}"), format!("{expected:?}"));
         let by_struct = [SortingColumn::ascending("a")];
-        let sorted = write_options(&ParquetWish { sorted_by: &by_struct, ..wish }, &schema());
+        let sorted = write_options(&ParquetRequest { sorted_by: &by_struct, ..request }, &schema());
         assert!(sorted.is_err(), "a struct is no column to sort by");
     }
 }

@@ -165,7 +165,7 @@ fn lines_are_counted_as_the_file_has_them() {
 #[test]
 fn errors_say_who_chose_the_type() {
     let wrong = error("my column\n1\nx\n", &["--type", "my column=bigint"]);
-    assert!(wrong.contains("--type says") && wrong.contains("--type \"my column=string\""), "{wrong}");
+    assert!(wrong.contains("--type requires it") && wrong.contains("--type \"my column=string\""), "{wrong}");
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     for (first, second) in

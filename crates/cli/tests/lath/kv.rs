@@ -33,7 +33,7 @@ fn what_was_put_is_got_scanned_counted_and_removed() {
     assert_eq!(lath(["kv", "del", &store, "sky", "sea"]).text(1), "");
     assert_eq!(lath(["kv", "get", &store, "sky"]).text(1), "");
     assert_eq!(lath(["kv", "trees", &store]).json_lines(0)[0], serde_json::json!({ "tree": "main", "keys": "3" }));
-    assert!(lath(["kv", "check", &store]).text(0).contains("sound: 3 keys"));
+    assert!(lath(["kv", "check", &store]).text(0).contains("intact: 3 keys"));
     assert_eq!(lath(["kv", "scan", &store, "--prefix", "x"]).text(1), "");
 }
 
@@ -79,8 +79,8 @@ fn a_store_is_copied_repaired_and_accounted_for() {
     let run = lath(["kv", "backup", &store, &copy]);
     assert!(run.code == 2 && run.stderr.contains("exists already"), "{}", run.stderr);
     assert_eq!(lath(["kv", "dump", &copy]).text(0), lath(["kv", "dump", &store]).text(0));
-    assert!(lath(["kv", "check", &copy]).text(0).contains("sound: 2000 keys"));
-    assert!(lath(["kv", "repair", &copy, &repaired]).text(0).contains("2,000 keys brought over"));
+    assert!(lath(["kv", "check", &copy]).text(0).contains("intact: 2000 keys"));
+    assert!(lath(["kv", "repair", &copy, &repaired]).text(0).contains("2,000 keys copied"));
     assert_eq!(lath(["kv", "dump", &repaired]).text(0), lath(["kv", "dump", &store]).text(0));
     // A leaf that is damaged costs its own keys and no others.
     let mut bytes = fs::read(&copy).unwrap();
@@ -114,7 +114,7 @@ fn a_store_of_which_most_was_removed_gets_short() {
     assert!(text.starts_with("data file before") && text.contains("\ndata file after"), "{text}");
     assert!(text.contains("\nmoved ") && !text.contains("by a reader"), "{text}");
     assert_eq!(lath(["kv", "dump", &store]).text(0), dump.text(0));
-    assert!(lath(["kv", "check", &store]).text(0).contains("sound: 3000 keys"));
+    assert!(lath(["kv", "check", &store]).text(0).contains("intact: 3000 keys"));
     let read = fs::metadata(&store).unwrap().len();
     assert!(read < after + after / 4, "reading made {after} bytes {read}");
     assert!(lath(["kv", "compact", "--help"]).text(0).contains("lath kv compact colours.lath"));
@@ -140,8 +140,8 @@ fn mistakes_are_explained() {
         assert!(run.code == code && run.stderr.contains(part), "{args:?}: {} {}", run.code, run.stderr);
     }
     for (format, input, code, part) in [
-        ("csv", "name,value\na,b\n", 2, "no column is called \"key\""),
-        ("jsonl", "{\"key\":\"a\"}\n", 2, "line 1: an object with \"value\""),
+        ("csv", "name,value\na,b\n", 2, "there is no column \"key\""),
+        ("jsonl", "{\"key\":\"a\"}\n", 2, "line 1: expected an object whose \"value\" is a string"),
         ("jsonl", "\n{\"key\":\n", 3, "line 2: not JSON"),
     ] {
         let run = lath_with_input(&["kv", "load", &store, "-", "--format", format], input.as_bytes());
@@ -262,7 +262,7 @@ fn a_data_file_that_was_emptied_or_removed_is_damage_and_its_log_is_kept() {
         }
         let repaired = path_in(&folder, "repaired");
         let run = lath(["kv", "repair", &store, &repaired]);
-        assert!(run.text(3).contains("1 commit done again from the log"), "{}", run.text(3));
+        assert!(run.text(3).contains("1 commit replayed from the log"), "{}", run.text(3));
         assert_eq!(lath(["kv", "count", &repaired]).text(0), "2000\n");
     }
 }

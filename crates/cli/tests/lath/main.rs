@@ -3,7 +3,6 @@
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 mod arrow_file;
-mod bench;
 mod check;
 mod check_collection;
 mod collection;

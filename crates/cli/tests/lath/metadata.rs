@@ -125,8 +125,8 @@ fn every_command_has_help_with_an_example() {
         assert!(text.contains("Example"), "{command} shows no example");
     }
     let overview = lath(["--help"]);
-    assert!(overview.text(0).starts_with("Look into Parquet files, find rows in them, write, convert and check them"));
-    assert!(overview.text(0).contains("Exit codes: 0 done, 1 nothing found"));
+    assert!(overview.text(0).starts_with("Inspect, search, write, convert and check Parquet files"));
+    assert!(overview.text(0).contains("Exit codes: 0 success, 1 nothing found"));
 }
 
 #[test]

@@ -121,6 +121,50 @@ fn options_are_found_in_the_file() {
     assert_eq!(meta["row_groups"][0]["columns"][0]["pages"].as_array().unwrap().len(), 6);
 }
 
+/// The columns that have ALP pages, by the first row group.
+fn columns_with_alp(path: &str) -> Vec<String> {
+    let meta = lath(["meta", path, "--json"]);
+    let meta: serde_json::Value = serde_json::from_str(meta.text(0)).unwrap();
+    let columns = meta["row_groups"][0]["columns"].as_array().unwrap();
+    let has_alp =
+        |column: &&serde_json::Value| column["encodings"].as_array().unwrap().contains(&serde_json::Value::from("ALP"));
+    columns.iter().filter(has_alp).map(|column| column["path"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn alp_is_written_on_request_and_by_samples_that_may_choose_previews() {
+    let folder = tempfile::tempdir().unwrap();
+    let (csv, input) = (path_in(&folder, "in.csv"), path_in(&folder, "in.parquet"));
+    let mut state = 1_u32;
+    let prices = std::iter::repeat_with(|| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        format!("{}.{:02}\n", state >> 15, (state >> 8) % 100)
+    });
+    fs::write(&csv, format!("price\n{}", prices.take(20_000).collect::<String>())).unwrap();
+    lath(["convert", &csv, "-o", &input]).text(0);
+    let compact = &["--profile", "compact"][..];
+    for (name, options, has_alp) in [
+        ("asked", &["--encoding", "alp"][..], true),
+        ("column", &["--encoding", "price=alp"], true),
+        ("compact", compact, false),
+        ("auto", &["--encoding", "auto"], false),
+        ("preview", &["--profile", "compact", "--preview-encodings"], true),
+    ] {
+        let output = path_in(&folder, name);
+        lath([&["rewrite", &input, "-o", &output], options].concat()).text(0);
+        assert_eq!(columns_with_alp(&output), if has_alp { vec!["price"] } else { vec![] }, "{name}");
+        assert_eq!(lath(["cat", &output]).text(0), lath(["cat", &input]).text(0), "{name}");
+        let (kept, removed) = (path_in(&folder, &format!("{name}-kept")), path_in(&folder, &format!("{name}-removed")));
+        lath(["rewrite", &output, "-o", &kept, "--codec", "none"]).text(0);
+        assert_eq!(columns_with_alp(&kept).len(), usize::from(has_alp), "{name} written again");
+        lath([&["rewrite", &output, "-o", &removed], compact].concat()).text(0);
+        assert_eq!(columns_with_alp(&removed).len(), 0, "{name} made compact");
+    }
+    let useless = lath(["rewrite", &input, "-o", &path_in(&folder, "x"), "--preview-encodings"]);
+    assert_eq!(useless.code, 2);
+    assert!(useless.stderr.contains("--profile compact"), "{}", useless.stderr);
+}
+
 #[test]
 fn columns_rows_and_row_groups_can_be_chosen() {
     let folder = tempfile::tempdir().unwrap();

@@ -294,8 +294,8 @@ impl ChunkWriter {
         });
         let pays = match &mut self.sampler {
             Some(sampler) if self.choice.is_none() => {
-                let candidates = PageEncoding::of_type(self.column.physical_type());
-                let choice = sampler.choose(&self.page.pieces, candidates, &mut self.encoder, trial)?;
+                let candidates = PageEncoding::candidates(self.column.physical_type(), self.options.preview_encodings);
+                let choice = sampler.choose(&self.page.pieces, &candidates, &mut self.encoder, trial)?;
                 self.encoding = choice.encoding;
                 self.choice.insert(choice).with_dictionary
             }
@@ -393,6 +393,7 @@ impl ChunkWriter {
             dictionary.clear()?;
             self.trial = Trial::Open;
         }
+        self.encoder.end_chunk();
         (self.rows, self.page_count, self.dictionary_pages) = (0, 0, 0);
         Ok(EncodedChunk { pages, metadata, column_index, offset_index, bloom_filter, choice })
     }

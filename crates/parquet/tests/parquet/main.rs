@@ -17,6 +17,7 @@ mod scan;
 mod search;
 mod tasks;
 mod tiers;
+mod write_alp;
 mod write_atomic;
 mod write_copy;
 mod write_layout;

@@ -8,7 +8,7 @@ use crate::output::layout::{Cell, Column, Layout, printable};
 use crate::output::target::Target;
 use crate::terminal::Terminal;
 
-/// Rows whose widths settle those of a table.
+/// Number of rows by which the widths of a table are chosen.
 const MEASURED: usize = 1000;
 
 /// Writes rows of two columns.
@@ -16,7 +16,7 @@ pub(super) struct Entries {
     target: Target,
     format: EntryFormat,
     names: [&'static str; 2],
-    /// What a table has to write before its widths are settled.
+    /// Rows that are buffered until the widths are chosen.
     waiting: Vec<Vec<Cell>>,
     layout: Option<Layout>,
     has_begun: bool,
@@ -81,7 +81,7 @@ impl Entries {
     }
 }
 
-/// A field of CSV, in quotes where it needs them.
+/// A CSV field, quoted if necessary.
 fn field(text: &str) -> String {
     if text.is_empty() || text.contains(['"', ',', '\n', '\r']) {
         format!("\"{}\"", text.replace('"', "\"\""))

@@ -1,4 +1,4 @@
-//! Entries out of CSV and JSON lines.
+//! `kv load`: entries from CSV and JSON lines.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -7,9 +7,9 @@ use std::path::Path;
 use lath_store::Durability;
 use serde_json::Value;
 
-use super::form::bytes_of;
-use super::{explain, open};
-use crate::args::{FileForm, LoadArgs};
+use super::bytes_format::parse_bytes;
+use super::{open, store_failure};
+use crate::args::{EntryFileFormat, LoadArgs};
 use crate::failure::{Failure, Outcome, Result};
 use crate::quantity::plural;
 
@@ -18,13 +18,13 @@ pub(super) fn run(args: &LoadArgs) -> Result<Outcome> {
     let mut count = 0u64;
     let mut batch: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
     let flush = |batch: &mut Vec<(Vec<u8>, Vec<u8>)>| -> Result<()> {
-        let mut transaction = store.begin().map_err(explain)?;
-        let mut tree = transaction.tree(&args.tree.tree).map_err(explain)?;
+        let mut transaction = store.begin().map_err(store_failure)?;
+        let mut tree = transaction.tree(&args.tree.tree).map_err(store_failure)?;
         for (key, value) in batch.drain(..) {
-            tree.put(&key, &value).map_err(explain)?;
+            tree.put(&key, &value).map_err(store_failure)?;
         }
-        // One sync at the end makes all of them last.
-        transaction.commit_with(Durability::Deferred).map_err(explain)
+        // One sync at the end makes all of them durable.
+        transaction.commit_with(Durability::Deferred).map_err(store_failure)
     };
     for path in &args.files {
         let form = match args.format {
@@ -38,23 +38,23 @@ pub(super) fn run(args: &LoadArgs) -> Result<Outcome> {
             Box::new(File::open(path).map_err(|error| Failure::reaching(path, &error))?)
         };
         each_entry(input, form, &name, &mut |key, value| {
-            batch.push((bytes_of(key, args.tree.keys, "key")?, bytes_of(value, args.tree.values, "value")?));
+            batch.push((parse_bytes(key, args.tree.keys, "key")?, parse_bytes(value, args.tree.values, "value")?));
             count += 1;
             if batch.len() < args.batch as usize { Ok(()) } else { flush(&mut batch) }
         })?;
     }
     flush(&mut batch)?;
-    store.sync().map_err(explain)?;
+    store.sync().map_err(store_failure)?;
     eprintln!("{} put", plural(count, "entry").replace("entrys", "entries"));
     Ok(Outcome::Done)
 }
 
-pub(super) fn form_of(path: &Path) -> Result<FileForm> {
+pub(super) fn form_of(path: &Path) -> Result<EntryFileFormat> {
     match path.extension().and_then(|extension| extension.to_str()) {
-        Some("csv") => Ok(FileForm::Csv),
-        Some("jsonl" | "ndjson" | "json") => Ok(FileForm::Jsonl),
+        Some("csv") => Ok(EntryFileFormat::Csv),
+        Some("jsonl" | "ndjson" | "json") => Ok(EntryFileFormat::Jsonl),
         _ => Err(Failure::Usage(format!(
-            "{}: the name does not say the format; add --format csv or jsonl",
+            "{}: the format cannot be told from the name; add --format csv or jsonl",
             path.display()
         ))),
     }
@@ -62,21 +62,19 @@ pub(super) fn form_of(path: &Path) -> Result<FileForm> {
 
 fn each_entry(
     input: Box<dyn Read>,
-    form: FileForm,
+    form: EntryFileFormat,
     name: &str,
     put: &mut dyn FnMut(&str, &str) -> Result<()>,
 ) -> Result<()> {
     match form {
-        FileForm::Csv => {
+        EntryFileFormat::Csv => {
             let mut reader = csv::Reader::from_reader(BufReader::new(input));
             let wrong = |error: csv::Error| Failure::Corrupt(format!("{name}: cannot be read as CSV: {error}"));
             let header = reader.headers().map_err(wrong)?;
             let column = |wanted: &str| {
                 let found = header.iter().position(|column| column.trim() == wanted);
                 found.ok_or_else(|| {
-                    Failure::Usage(format!(
-                        "{name}: no column is called {wanted:?}; the first line has to name key and value"
-                    ))
+                    Failure::Usage(format!("{name}: there is no column {wanted:?}; the header must have key and value"))
                 })
             };
             let (key, value) = (column("key")?, column("value")?);
@@ -85,7 +83,7 @@ fn each_entry(
                 put(record.get(key).unwrap_or_default(), record.get(value).unwrap_or_default())?;
             }
         }
-        FileForm::Jsonl => {
+        EntryFileFormat::Jsonl => {
             for (number, line) in BufReader::new(input).lines().enumerate() {
                 let line = line.map_err(|error| Failure::Io(format!("{name}: cannot read: {error}")))?;
                 if line.trim().is_empty() {
@@ -96,7 +94,7 @@ fn each_entry(
                     .map_err(|error| Failure::Corrupt(format!("{}: not JSON: {error}", place())))?;
                 let member = |wanted: &str| {
                     object[wanted].as_str().ok_or_else(|| {
-                        Failure::Usage(format!("{}: an object with {wanted:?}, a string, should stand here", place()))
+                        Failure::Usage(format!("{}: expected an object whose {wanted:?} is a string", place()))
                     })
                 };
                 put(member("key")?, member("value")?)?;

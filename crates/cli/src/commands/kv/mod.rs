@@ -1,20 +1,20 @@
 //! `kv`: the ordered store.
 
+mod bytes_format;
 mod entries;
-mod form;
 mod load;
-mod upkeep;
+mod maintenance;
 
 use std::io;
 use std::ops::Bound;
 
 use lath_store::{Error, Options, Store, Tree, prefix_range};
 
+use self::bytes_format::{format_bytes, parse_bytes};
 use self::entries::Entries;
-use self::form::{bytes_of, text_of};
 use crate::args::{
-    DumpArgs, EntryFormat, FileForm, GetArgs, Kv, KvCountArgs, PutArgs, RangeArgs, ScanArgs, StoreArgs, TreeArgs,
-    TreesArgs,
+    DumpArgs, EntryFileFormat, EntryFormat, GetArgs, Kv, KvCountArgs, PutArgs, RangeArgs, ScanArgs, StoreArgs,
+    TreeArgs, TreesArgs,
 };
 use crate::destination;
 use crate::failure::{Failure, Outcome, Result};
@@ -30,21 +30,21 @@ pub(crate) fn run(what: &Kv) -> Result<Outcome> {
         Kv::Trees(args) => trees(args),
         Kv::Load(args) => load::run(args),
         Kv::Dump(args) => dump(args),
-        Kv::Check(args) => upkeep::check(args),
-        Kv::Stats(args) => upkeep::stats(args),
-        Kv::Compact(args) => upkeep::compact(args),
-        Kv::Backup(args) => upkeep::backup(args),
-        Kv::Repair(args) => upkeep::repair(args),
+        Kv::Check(args) => maintenance::check(args),
+        Kv::Stats(args) => maintenance::stats(args),
+        Kv::Compact(args) => maintenance::compact(args),
+        Kv::Backup(args) => maintenance::backup(args),
+        Kv::Repair(args) => maintenance::repair(args),
     }
 }
 
-/// Opens a store, which is made only where it is asked for.
+/// Opens a store, and creates it only if `create` is set.
 fn open(args: &StoreArgs, create: bool) -> Result<Store> {
     let options = Options::new().create(create);
-    if create { options.open(&args.store).map_err(explain) } else { open_existing(args, &options) }
+    if create { options.open(&args.store).map_err(store_failure) } else { open_existing(args, &options) }
 }
 
-/// Opens a store to read from it, beside whichever process writes. No file is created or changed.
+/// Opens a store for reading, while another process may write. No file is created or changed.
 fn open_for_reading(args: &StoreArgs) -> Result<Store> {
     open_existing(args, &Options::new().create(false).read_only(true))
 }
@@ -52,31 +52,33 @@ fn open_for_reading(args: &StoreArgs) -> Result<Store> {
 fn open_existing(args: &StoreArgs, options: &Options) -> Result<Store> {
     options.open(&args.store).map_err(|error| match error {
         Error::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => {
-            Failure::Io(format!("{}: there is no store; lath kv put and lath kv load make one", args.store.display()))
+            Failure::Io(format!("{}: there is no store; lath kv put and lath kv load create one", args.store.display()))
         }
-        other => explain(other),
+        other => store_failure(other),
     })
 }
 
-fn explain(error: Error) -> Failure {
+fn store_failure(error: Error) -> Failure {
     match error {
         Error::Io { .. } => Failure::Io(error.to_string()),
         Error::Corrupt { .. } => Failure::Corrupt(error.to_string()),
         Error::Internal(_) => Failure::Internal(error.to_string()),
         Error::Cancelled => Failure::Interrupted,
-        Error::Busy => Failure::Io("another process has the store open; try again when it has ended".to_owned()),
+        Error::Busy => {
+            Failure::Io("another process has the store open for writing; try again when it has ended".to_owned())
+        }
         other => Failure::Usage(other.to_string()),
     }
 }
 
-/// Does `work` with the tree as the last commit left it.
+/// Calls `work` with the tree at the last commit.
 fn with_tree<T>(args: &TreeArgs, work: impl FnOnce(&Tree<'_>) -> Result<T>) -> Result<T> {
     let store = open_for_reading(&args.store)?;
-    let snapshot = store.snapshot().map_err(explain)?;
-    match snapshot.tree(&args.tree).map_err(explain)? {
+    let snapshot = store.snapshot().map_err(store_failure)?;
+    match snapshot.tree(&args.tree).map_err(store_failure)? {
         Some(tree) => work(&tree),
         None => {
-            let trees = snapshot.tree_names().map_err(explain)?;
+            let trees = snapshot.tree_names().map_err(store_failure)?;
             let there = if trees.is_empty() {
                 "the store has none".to_owned()
             } else {
@@ -92,8 +94,8 @@ fn get(args: &GetArgs) -> Result<Outcome> {
         let mut values = String::new();
         let mut outcome = Outcome::Done;
         for key in &args.list {
-            match tree.get(&bytes_of(key, args.tree.keys, "key")?).map_err(explain)? {
-                Some(value) => values.push_str(&(text_of(value, args.tree.values, "value")? + "\n")),
+            match tree.get(&parse_bytes(key, args.tree.keys, "key")?).map_err(store_failure)? {
+                Some(value) => values.push_str(&(format_bytes(value, args.tree.values, "value")? + "\n")),
                 None => outcome = Outcome::Nothing,
             }
         }
@@ -103,39 +105,40 @@ fn get(args: &GetArgs) -> Result<Outcome> {
 }
 
 fn put(args: &PutArgs) -> Result<Outcome> {
-    let (key, value) = (bytes_of(&args.key, args.tree.keys, "key")?, bytes_of(&args.value, args.tree.values, "value")?);
+    let (key, value) =
+        (parse_bytes(&args.key, args.tree.keys, "key")?, parse_bytes(&args.value, args.tree.values, "value")?);
     let store = open(&args.tree.store, true)?;
-    let mut transaction = store.begin().map_err(explain)?;
-    let mut tree = transaction.tree(&args.tree.tree).map_err(explain)?;
+    let mut transaction = store.begin().map_err(store_failure)?;
+    let mut tree = transaction.tree(&args.tree.tree).map_err(store_failure)?;
     let is_done = if args.keep { tree.insert(&key, &value) } else { tree.upsert(&key, &value).map(|_| true) };
-    let is_done = is_done.map_err(explain)?;
-    transaction.commit().map_err(explain)?;
+    let is_done = is_done.map_err(store_failure)?;
+    transaction.commit().map_err(store_failure)?;
     Ok(if is_done { Outcome::Done } else { Outcome::Nothing })
 }
 
 fn del(args: &GetArgs) -> Result<Outcome> {
     let store = open(&args.tree.store, false)?;
-    let mut transaction = store.begin().map_err(explain)?;
+    let mut transaction = store.begin().map_err(store_failure)?;
     let mut outcome = Outcome::Done;
-    match transaction.existing_tree(&args.tree.tree).map_err(explain)? {
+    match transaction.existing_tree(&args.tree.tree).map_err(store_failure)? {
         None => outcome = Outcome::Nothing,
         Some(mut tree) => {
             for key in &args.list {
-                if !tree.remove(&bytes_of(key, args.tree.keys, "key")?).map_err(explain)? {
+                if !tree.remove(&parse_bytes(key, args.tree.keys, "key")?).map_err(store_failure)? {
                     outcome = Outcome::Nothing;
                 }
             }
         }
     }
-    transaction.commit().map_err(explain)?;
+    transaction.commit().map_err(store_failure)?;
     Ok(outcome)
 }
 
-/// Where the keys that are asked for begin and end.
+/// The bounds of a range of keys.
 type Bounds = (Bound<Vec<u8>>, Bound<Vec<u8>>);
 
 fn bounds(range: &RangeArgs, tree: &TreeArgs) -> Result<Bounds> {
-    let key = |text: &Option<String>| text.as_ref().map(|text| bytes_of(text, tree.keys, "key")).transpose();
+    let key = |text: &Option<String>| text.as_ref().map(|text| parse_bytes(text, tree.keys, "key")).transpose();
     if let Some(prefix) = key(&range.prefix)? {
         return Ok(prefix_range(&prefix));
     }
@@ -151,9 +154,9 @@ fn scan(args: &ScanArgs) -> Result<Outcome> {
         let limit = args.limit.unwrap_or(usize::MAX);
         let mut count = 0u64;
         let mut add = |entry: lath_store::Result<lath_store::Entry<'_>>| -> Result<()> {
-            let (key, value) = entry.map_err(explain)?;
+            let (key, value) = entry.map_err(store_failure)?;
             count += 1;
-            entries.add(text_of(&key, args.tree.keys, "key")?, text_of(value, args.tree.values, "value")?)
+            entries.add(format_bytes(&key, args.tree.keys, "key")?, format_bytes(value, args.tree.values, "value")?)
         };
         if args.reverse {
             range.rev().take(limit).try_for_each(&mut add)?;
@@ -167,16 +170,16 @@ fn scan(args: &ScanArgs) -> Result<Outcome> {
 
 fn count(args: &KvCountArgs) -> Result<Outcome> {
     let bounds = bounds(&args.range, &args.tree)?;
-    with_tree(&args.tree, |tree| super::print(&format!("{}\n", tree.count(bounds).map_err(explain)?)))
+    with_tree(&args.tree, |tree| super::print(&format!("{}\n", tree.count(bounds).map_err(store_failure)?)))
 }
 
 fn trees(args: &TreesArgs) -> Result<Outcome> {
     let store = open_for_reading(&args.store)?;
-    let snapshot = store.snapshot().map_err(explain)?;
+    let snapshot = store.snapshot().map_err(store_failure)?;
     let mut entries = Entries::new(Target::stdout()?, args.format, ["tree", "keys"]);
-    for name in snapshot.tree_names().map_err(explain)? {
-        let tree = snapshot.tree(&name).map_err(explain)?;
-        let count = tree.map(|tree| tree.len()).transpose().map_err(explain)?.unwrap_or(0);
+    for name in snapshot.tree_names().map_err(store_failure)? {
+        let tree = snapshot.tree(&name).map_err(store_failure)?;
+        let count = tree.map(|tree| tree.len()).transpose().map_err(store_failure)?.unwrap_or(0);
         entries.add(name, count.to_string())?;
     }
     entries.finish()?;
@@ -187,11 +190,11 @@ fn dump(args: &DumpArgs) -> Result<Outcome> {
     let format = match (args.format, &args.output) {
         (Some(format), _) => format,
         (None, Some(path)) => load::form_of(path)?,
-        (None, None) => FileForm::Jsonl,
+        (None, None) => EntryFileFormat::Jsonl,
     };
     let format = match format {
-        FileForm::Csv => EntryFormat::Csv,
-        FileForm::Jsonl => EntryFormat::Jsonl,
+        EntryFileFormat::Csv => EntryFormat::Csv,
+        EntryFileFormat::Jsonl => EntryFormat::Jsonl,
     };
     with_tree(&args.tree, |tree| {
         let target = match &args.output {
@@ -203,8 +206,8 @@ fn dump(args: &DumpArgs) -> Result<Outcome> {
         };
         let mut entries = Entries::new(target, Some(format), ["key", "value"]);
         for entry in tree.iter() {
-            let (key, value) = entry.map_err(explain)?;
-            entries.add(text_of(&key, args.tree.keys, "key")?, text_of(value, args.tree.values, "value")?)?;
+            let (key, value) = entry.map_err(store_failure)?;
+            entries.add(format_bytes(&key, args.tree.keys, "key")?, format_bytes(value, args.tree.values, "value")?)?;
         }
         entries.finish()?;
         Ok(Outcome::Done)

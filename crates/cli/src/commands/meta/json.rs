@@ -1,11 +1,11 @@
-//! Metadata as JSON: all that there is, under names that do not change.
+//! Metadata as JSON: complete, with stable names.
 
 use lath_format::schema::ColumnDescriptor;
 use lath_format::{BoundaryOrder, ColumnChunk, Encoding, IndexLocation, PageEncodingStats, SortingColumn, Statistics};
 use serde_json::{Map, Value, json};
 
 use super::Subject;
-use crate::page_index::{Described, column_index, pages};
+use crate::page_index::{FileInfo, column_index, pages};
 use crate::parquet_type::{logical_type, physical_type, schema_json};
 use crate::statistic::Statistic;
 
@@ -51,12 +51,12 @@ fn row_group(subject: &Subject, index: usize) -> Value {
         "file_offset": row_group.file_offset(),
         "ordinal": row_group.ordinal(),
         "sorting_columns": sorting,
-        "columns": subject.columns.iter().map(|&column| self::column(subject.described(), index, column)).collect::<Vec<_>>(),
+        "columns": subject.columns.iter().map(|&column| self::column(subject.info(), index, column)).collect::<Vec<_>>(),
     })
 }
 
-fn column(described: Described<'_>, row_group: usize, index: usize) -> Value {
-    let metadata = described.metadata;
+fn column(file: FileInfo<'_>, row_group: usize, index: usize) -> Value {
+    let metadata = file.metadata;
     let descriptor = &metadata.schema_descr().columns()[index];
     let info = descriptor.self_type().get_basic_info();
     let column = match metadata.chunk(row_group, index) {
@@ -104,13 +104,13 @@ fn column(described: Described<'_>, row_group: usize, index: usize) -> Value {
         "bloom_filter": place(column.bloom_filter()),
         "column_index": place(column.column_index()),
         "offset_index": place(column.offset_index()),
-        "boundary_order": column_index(described, row_group, index).map(|index| match index.boundary_order {
+        "boundary_order": column_index(file, row_group, index).map(|index| match index.boundary_order {
             BoundaryOrder::Ascending => "ascending",
             BoundaryOrder::Descending => "descending",
             BoundaryOrder::Unordered => "unordered",
             _ => "unknown",
         }),
-        "pages": describe_pages(described, row_group, index),
+        "pages": describe_pages(file, row_group, index),
     })
 }
 
@@ -149,11 +149,11 @@ fn size_statistics(column: ColumnChunk<'_>) -> Option<Value> {
     })
 }
 
-fn describe_pages(described: Described<'_>, row_group: usize, index: usize) -> Option<Vec<Value>> {
-    let column = &described.metadata.schema_descr().columns()[index];
+fn describe_pages(info: FileInfo<'_>, row_group: usize, index: usize) -> Option<Vec<Value>> {
+    let column = &info.metadata.schema_descr().columns()[index];
     let value =
         |bytes: Option<&[u8]>| bytes.and_then(|bytes| Statistic::decode(bytes, column)).map(|value| value.json());
-    let pages = pages(described, row_group, index)?;
+    let pages = pages(info, row_group, index)?;
     let describe = |page: &crate::page_index::PageEntry<'_>| {
         let bounds = page.bounds.as_ref();
         json!({

@@ -1,4 +1,4 @@
-//! `meta`: everything that the footer and the page index say.
+//! `meta`: the footer and the page index.
 
 mod json;
 mod text;
@@ -11,18 +11,18 @@ use super::schema::json_text;
 use crate::args::MetaArgs;
 use crate::failure::{Failure, Outcome, Result};
 use crate::inputs::Inputs;
-use crate::page_index::Described;
+use crate::page_index::FileInfo;
 use crate::scan::is_at_or_below;
 
-/// What of a file is described.
+/// A file, and the parts of it to show.
 struct Subject {
     name: String,
     file_bytes: Option<u64>,
     file: ParquetFile,
-    /// Whether the page index is described too.
+    /// The page index, if it is shown.
     has_indexes: bool,
     row_groups: Vec<usize>,
-    /// Positions among the leaf columns.
+    /// Indices of leaf columns.
     columns: Vec<usize>,
 }
 
@@ -64,14 +64,14 @@ impl Subject {
         self.file.metadata()
     }
 
-    fn described(&self) -> Described<'_> {
-        // They have been read before, if they are asked for.
+    fn info(&self) -> FileInfo<'_> {
+        // The page index has been read before if it is needed.
         let indexes = if self.has_indexes { self.file.page_index().ok() } else { None };
-        Described { metadata: self.metadata(), indexes }
+        FileInfo { metadata: self.metadata(), indexes }
     }
 }
 
-/// Positions of the leaf columns at or below the `paths`; all of them if there are none.
+/// Indices of the leaf columns at or below `paths`; all of them if `None`.
 pub(super) fn chosen_columns(metadata: &FileMetaData, paths: Option<&[String]>, file: &str) -> Result<Vec<usize>> {
     let schema = metadata.schema_descr();
     let leaves: Vec<String> = schema.columns().iter().map(|column| column.path().string()).collect();

@@ -1,4 +1,4 @@
-//! Metadata as tables that fit the screen.
+//! Metadata as tables that fit the terminal.
 
 use lath_format::schema::ColumnDescriptor;
 use lath_format::{ColumnChunk, RowGroup};
@@ -12,7 +12,7 @@ use crate::quantity::{bytes, grouped};
 use crate::statistic::Statistic;
 use crate::terminal::Terminal;
 
-/// Row groups that are listed one by one.
+/// Maximum number of row groups in the table.
 const MOST_ROW_GROUPS: usize = 20;
 
 /// The whole description.
@@ -117,7 +117,7 @@ fn row_groups(subject: &Subject) -> String {
     let mut text = table("Row groups", columns, &rows);
     if subject.row_groups.len() > MOST_ROW_GROUPS {
         let more = subject.row_groups.len() - MOST_ROW_GROUPS;
-        text.push_str(&format!("… and {} more; --row-groups chooses, --json shows all\n", grouped(more as u64)));
+        text.push_str(&format!("… and {} more; --row-groups selects some, --json shows all\n", grouped(more as u64)));
     }
     text
 }
@@ -126,7 +126,7 @@ fn row_groups(subject: &Subject) -> String {
 struct Summary<'a> {
     descriptor: &'a ColumnDescriptor,
     chunks: Vec<ColumnChunk<'a>>,
-    /// Why a chunk cannot be read.
+    /// The error of a chunk that cannot be read.
     error: Option<String>,
 }
 
@@ -198,7 +198,7 @@ impl Summary<'_> {
             if compressed > 0 { format!("{:.2}", uncompressed as f64 / compressed as f64) } else { String::new() };
         vec![
             self.name(),
-            // The logical type says what the values are; the physical type alone stands where there is none.
+            // The logical type, or the physical type if there is none.
             logical.unwrap_or(physical).into(),
             distinct(self.chunks.iter().map(|chunk| chunk.codec().to_string())).into(),
             self.encodings().into(),
@@ -207,7 +207,7 @@ impl Summary<'_> {
         ]
     }
 
-    /// The encodings of values. Those of levels are the same everywhere, and stand only where there is nothing else.
+    /// The encodings of values; those of levels only if there is no other.
     fn encodings(&self) -> String {
         if let Some(error) = &self.error {
             return format!("cannot be read: {error}");
@@ -243,7 +243,7 @@ impl Summary<'_> {
         ]
     }
 
-    /// The smallest minimum or largest maximum of all row groups; nothing if one of them has none.
+    /// The minimum or maximum over all row groups; empty if one of them has none.
     fn bound(&self, bound: Bound) -> String {
         let mut best: Option<Statistic> = None;
         for chunk in &self.chunks {
@@ -283,7 +283,7 @@ enum Bound {
 fn page_table(subject: &Subject, row_group: usize, column: usize) -> String {
     let descriptor = &subject.metadata().schema_descr().columns()[column];
     let path = printable(descriptor.path().string());
-    let Some(pages) = pages(subject.described(), row_group, column) else {
+    let Some(pages) = pages(subject.info(), row_group, column) else {
         let why = match subject.metadata().chunk(row_group, column) {
             Ok(chunk) if chunk.is_encrypted() => {
                 "encrypted: give its key with --footer-key and --column-key".to_owned()
@@ -330,17 +330,17 @@ fn page_table(subject: &Subject, row_group: usize, column: usize) -> String {
     table(&format!("Pages of {path} in row group {row_group}"), columns, &rows)
 }
 
-/// Metadata may claim any number; what is negative is shown as nothing.
+/// A count of the metadata; 0 if it is negative.
 fn count(number: i64) -> u64 {
     u64::try_from(number).unwrap_or(0)
 }
 
-/// Bytes before compression, as the file says it.
+/// Bytes before compression, as recorded in the file.
 fn uncompressed_size(row_group: RowGroup<'_>) -> u64 {
     row_group.total_byte_size().map_or(0, count)
 }
 
-/// Where the first page of a chunk is.
+/// Offset of the first page of a chunk.
 fn start_of(chunk: ColumnChunk<'_>) -> u64 {
     let dictionary = chunk.dictionary_page_offset().filter(|offset| *offset > 0);
     dictionary.unwrap_or(u64::MAX).min(chunk.data_page_offset())

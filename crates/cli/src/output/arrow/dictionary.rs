@@ -1,4 +1,4 @@
-//! One dictionary a column for all batches: values are numbered as they are first seen.
+//! One dictionary per column for all batches: values get keys in order of first appearance.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -44,7 +44,7 @@ pub(super) fn key_field(field: &FieldRef) -> FieldRef {
     Arc::new(Field::new(field.name(), key_type(field.data_type()), field.is_nullable()))
 }
 
-/// The dictionaries of a schema, in the order in which its columns are walked through.
+/// The dictionaries of a schema, in depth-first order of its columns.
 #[derive(Debug, Default)]
 pub(super) struct Dictionaries(Vec<Dictionary>);
 
@@ -62,7 +62,8 @@ impl Dictionaries {
         data.child_data().iter().try_for_each(|child| self.add_within(child))
     }
 
-    /// The column with keys in place of values. `next` is the number of its first dictionary, and then of the next column's.
+    /// The column with keys in place of values. `next` is the index of its first dictionary, and is advanced to that of the next
+    /// column.
     pub(super) fn keys(&mut self, column: &ArrayRef, next: &mut usize) -> Result<ArrayRef, ArrowError> {
         if !has_dictionaries(column.data_type()) {
             return Ok(Arc::clone(column));
@@ -101,15 +102,15 @@ impl Dictionaries {
     }
 }
 
-/// All values that a column's dictionaries have had.
+/// All values of a column's dictionaries.
 #[derive(Debug)]
 struct Dictionary {
     converter: RowConverter,
-    /// Values as comparable bytes, and their keys.
+    /// Keys by value; values are in row format.
     keys: HashMap<Box<[u8]>, usize>,
     /// The values in the order of their keys.
     parts: Vec<ArrayRef>,
-    /// The dictionary of the last batch, and the key that each of its values has here: batches often share one.
+    /// The dictionary of the last batch with the new keys of its values: batches often share a dictionary.
     last: Option<(ArrayRef, Vec<usize>)>,
 }
 
@@ -135,11 +136,11 @@ impl Dictionary {
         let keys = array.keys();
         downcast_integer_array!(
             keys => renumbered(keys, numbers),
-            other => Err(ArrowError::InvalidArgumentError(format!("{other} is no type of keys")))
+            other => Err(ArrowError::InvalidArgumentError(format!("{other} is not a key type")))
         )
     }
 
-    /// Adds the values that are new, and says which key each has.
+    /// Adds new values, and returns the key of each value.
     fn insert(&mut self, values: &ArrayRef) -> Result<Vec<usize>, ArrowError> {
         let rows = self.converter.convert_columns(std::slice::from_ref(values))?;
         let mut added = Vec::new();
@@ -164,7 +165,7 @@ impl Dictionary {
     }
 }
 
-/// Views would keep whole pages alive for the few values that are kept.
+/// Copies values out of views, which would keep whole pages in memory.
 fn compact(values: ArrayRef) -> ArrayRef {
     match values.data_type() {
         DataType::Utf8View => Arc::new(values.as_string_view().gc()),

@@ -1,14 +1,14 @@
 //! Arrow IPC files of columns with dictionaries.
 //!
-//! A file has one dictionary a column, and batches come with dictionaries of their own. So keys are renumbered as
-//! batches pass, and the dictionaries are written behind the last batch, when all values are known:
+//! A file has one dictionary per column, but each batch has its own. So the keys of each batch are renumbered, and the
+//! dictionaries are written after the last batch, when all values are known:
 //!
 //! ```text
 //! "ARROW1" | schema | batch 0 | batch 1 | … | dictionary 0 | dictionary 1 | … | end | footer | its length | "ARROW1"
 //! ```
 //!
-//! Readers of files find dictionaries by the footer, before they read a batch. Delta dictionaries would serve as well,
-//! but polars does not read them. Memory holds the different values of each column.
+//! Readers of files find dictionaries by the footer, before they read a batch. Delta dictionaries would be an alternative,
+//! but polars does not read them. The distinct values of each column are held in memory.
 //!
 //! Specification: <https://arrow.apache.org/docs/format/Columnar.html#ipc-file-format>
 
@@ -27,16 +27,16 @@ use flatbuffers::FlatBufferBuilder;
 use super::dictionary::{Dictionaries, key_field};
 
 const MAGIC: &[u8; 6] = b"ARROW1";
-/// Messages start at multiples of this.
+/// Alignment of messages.
 const ALIGNMENT_BYTES: usize = 64;
 /// A message without metadata.
 const END_OF_STREAM: [u8; 8] = [0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0];
 
-/// A writer of files whose batches may each have dictionaries of their own.
+/// Writes files whose batches may have different dictionaries.
 pub(super) struct DictionaryFileWriter<W: Write> {
     writer: W,
     schema: SchemaRef,
-    /// The schema with keys in place of the values that they stand for: what a batch's buffers hold.
+    /// The schema with the key types of dictionaries: the physical layout of batches.
     key_schema: SchemaRef,
     dictionaries: Dictionaries,
     tracker: DictionaryTracker,
@@ -83,7 +83,7 @@ impl<W: Write> DictionaryFileWriter<W> {
         let columns = columns.collect::<Result<Vec<ArrayRef>, _>>()?;
         let rows = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
         let keys = RecordBatch::try_new_with_options(Arc::clone(&self.key_schema), columns, &rows)?;
-        // There is nothing to track in a batch without dictionaries.
+        // The batch has no dictionaries left to track.
         let mut no_dictionaries = DictionaryTracker::new(true);
         let (_, message) =
             IpcDataGenerator::default().encode(&keys, &mut no_dictionaries, &self.options, &mut self.context)?;
@@ -143,8 +143,8 @@ impl<W: Write> DictionaryFileWriter<W> {
 fn explained(error: ArrowError, field: &FieldRef) -> ArrowError {
     match error {
         ArrowError::DictionaryKeyOverflowError => ArrowError::InvalidArgumentError(format!(
-            "column {}: its dictionaries have more different values together than its keys can number ({}); write an Arrow \
-             stream, which may change dictionaries, to a name that ends in .arrows",
+            "column {}: its batches have more distinct values than keys of its type can number ({}); write an Arrow \
+             stream, which may replace dictionaries, to a name that ends in .arrows",
             field.name(),
             field.data_type()
         )),

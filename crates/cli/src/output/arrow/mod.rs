@@ -1,4 +1,4 @@
-//! Arrow IPC: a stream where the output is read from its start to its end, a file where it can be read anywhere.
+//! Arrow IPC: a stream for standard output, a file for `-o`.
 
 mod dictionary;
 mod file;
@@ -10,15 +10,15 @@ use lath_parquet::WriteSummary;
 
 use self::dictionary::has_dictionaries;
 use self::file::DictionaryFileWriter;
-use super::Rows;
+use super::RowSink;
 use super::target::Target;
 use crate::failure::{Failure, Result};
 
 /// Rows as an IPC stream.
-pub(super) struct StreamRows(StreamWriter<Target>);
+pub(super) struct StreamSink(StreamWriter<Target>);
 
 /// Rows as an IPC file.
-pub(super) struct FileRows {
+pub(super) struct FileSink {
     writer: Writer,
     name: String,
 }
@@ -29,14 +29,14 @@ enum Writer {
     Dictionaries(Box<DictionaryFileWriter<Target>>),
 }
 
-impl StreamRows {
+impl StreamSink {
     pub(super) fn new(target: Target, schema: &Schema) -> Result<Self> {
         let name = target.name().to_owned();
         StreamWriter::try_new(target, schema).map(Self).map_err(|error| Failure::encoding(&name, error))
     }
 }
 
-impl FileRows {
+impl FileSink {
     pub(super) fn new(target: Target, schema: &Schema) -> Result<Self> {
         let name = target.name().to_owned();
         let writer = if schema.fields().iter().any(|field| has_dictionaries(field.data_type())) {
@@ -64,7 +64,7 @@ impl Writer {
     }
 }
 
-impl Rows for StreamRows {
+impl RowSink for StreamSink {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         self.0.write(batch).map_err(|error| Failure::encoding(self.0.get_ref().name(), error))
     }
@@ -76,7 +76,7 @@ impl Rows for StreamRows {
     }
 }
 
-impl Rows for FileRows {
+impl RowSink for FileSink {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         self.writer.write(batch).map_err(|error| Failure::encoding(&self.name, error))
     }

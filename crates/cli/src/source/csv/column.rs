@@ -1,4 +1,4 @@
-//! From the texts of a column to its values.
+//! Converts the text of a column to values.
 
 use std::sync::Arc;
 
@@ -13,14 +13,14 @@ use arrow_cast::parse::parse_decimal;
 use arrow_cast::{CastOptions, can_cast_types, cast_with_options};
 use arrow_schema::{ArrowError, DataType, Field, FieldRef, TimeUnit};
 
+use super::datetime::{DateTimeFormat, iso_date, iso_timestamp};
 use super::fields::Nulls;
 use super::inference::{Inferred, boolean};
-use super::moment::{MomentFormat, iso_date, iso_moment};
 use super::number::{self, Number};
 use crate::failure::{Failure, Result};
 use crate::source::text::{UTC_LABEL, convert, readable};
 
-/// How the values of a column are read.
+/// A column and how its text is converted.
 #[derive(Debug)]
 pub(super) struct Column {
     pub(super) field: FieldRef,
@@ -30,24 +30,24 @@ pub(super) struct Column {
 
 #[derive(Debug)]
 enum Reading {
-    /// A type that was inferred: values stand for what their text says, as those did that it was inferred from.
+    /// An inferred type: values have to pass the same tests as in inference.
     Inferred(Inferred),
-    /// A type that was asked for: values are what Arrow's parsers make of them.
-    Given { readable: FieldRef, formats: Vec<MomentFormat> },
+    /// A given type: values are parsed by Arrow.
+    Given { readable: FieldRef, formats: Vec<DateTimeFormat> },
 }
 
 impl Column {
-    /// A column of the type that its values look like.
+    /// A column of an inferred type.
     pub(super) fn inferred(field: FieldRef, inferred: Inferred, point: u8) -> Self {
         Self { field, reading: Reading::Inferred(inferred), point }
     }
 
-    /// A column of the type that `field` has.
-    pub(super) fn given(field: FieldRef, formats: &[MomentFormat], point: u8) -> Result<Self> {
+    /// A column of the given type of `field`.
+    pub(super) fn given(field: FieldRef, formats: &[DateTimeFormat], point: u8) -> Result<Self> {
         let readable = as_read(&field);
         if !can_cast_types(&DataType::Utf8, readable.data_type()) {
             return Err(Failure::Usage(format!(
-                "column {}: CSV has no values of type {}; read it as text with {}",
+                "column {}: CSV cannot hold type {}; read it as text with {}",
                 field.name(),
                 field.data_type(),
                 type_option(field.name())
@@ -56,7 +56,7 @@ impl Column {
         Ok(Self { field, reading: Reading::Given { readable, formats: formats.to_vec() }, point })
     }
 
-    /// Whether any text is a value.
+    /// Whether every text is a value.
     pub(super) fn is_text(&self) -> bool {
         match &self.reading {
             Reading::Inferred(inferred) => *inferred == Inferred::Text,
@@ -64,14 +64,17 @@ impl Column {
         }
     }
 
-    /// The values that `texts` stand for; the row of the first that stands for none otherwise.
+    /// Converts `texts`.
+    ///
+    /// # Errors
+    /// The first row whose text is not a value.
     pub(super) fn decode(&self, texts: &StringArray, nulls: &Nulls) -> std::result::Result<ArrayRef, usize> {
         let blank = |row: usize| texts.is_null(row) || nulls.contain(texts.value(row).as_bytes());
         match &self.reading {
             Reading::Inferred(inferred) => self.decode_inferred(inferred, texts, blank),
             Reading::Given { readable, formats } => {
                 let decoded = self.decode_given(readable, formats, texts);
-                // The kernels do not say where they stopped.
+                // Arrow's kernels do not report the row.
                 decoded.map_err(|_| {
                     let is_misfit = |&row: &usize| self.decode_given(readable, formats, &texts.slice(row, 1)).is_err();
                     (0..texts.len()).find(is_misfit).unwrap_or_default()
@@ -126,7 +129,7 @@ impl Column {
     fn decode_given(
         &self,
         readable: &FieldRef,
-        formats: &[MomentFormat],
+        formats: &[DateTimeFormat],
         texts: &StringArray,
     ) -> std::result::Result<ArrayRef, ArrowError> {
         let data_type = readable.data_type();
@@ -158,14 +161,14 @@ impl Column {
         convert(&read, &self.field)
     }
 
-    /// What values of this column look like.
+    /// A description of valid values, for messages.
     pub(super) fn description(&self) -> String {
         match &self.reading {
             Reading::Inferred(inferred) => match inferred {
                 Inferred::Text => "text".to_owned(),
                 Inferred::Boolean => "true or false".to_owned(),
                 Inferred::Int64 | Inferred::UInt64 => format!("a whole number ({})", self.field.data_type()),
-                Inferred::Float64 => "a number, or has more digits than a Float64 keeps".to_owned(),
+                Inferred::Float64 => "a number, or has more digits than a Float64 can hold".to_owned(),
                 Inferred::Date => "a date such as 2025-01-31".to_owned(),
                 Inferred::Timestamp { has_offset: true, .. } => "a timestamp with an offset from UTC".to_owned(),
                 Inferred::Timestamp { .. } => "a timestamp such as 2025-01-31 08:30:00".to_owned(),
@@ -185,7 +188,7 @@ pub(super) fn type_option(column: &str) -> String {
     }
 }
 
-/// The type as which a column is read; bytes are text in CSV.
+/// The type that a column is parsed as; bytes are text in CSV.
 fn as_read(field: &FieldRef) -> FieldRef {
     let plain = readable(field, Arc::clone);
     match plain.data_type() {
@@ -199,17 +202,17 @@ fn as_read(field: &FieldRef) -> FieldRef {
 }
 
 fn count(text: &str, unit: TimeUnit, has_offset: bool) -> Option<i64> {
-    iso_moment(text).filter(|moment| moment.has_offset == has_offset)?.count(unit)
+    iso_timestamp(text).filter(|timestamp| timestamp.has_offset == has_offset)?.count(unit)
 }
 
 fn with_point(text: &str, point: u8) -> std::result::Result<String, ArrowError> {
     if text.contains('.') {
-        return Err(ArrowError::ParseError(format!("{text} has a point that separates no decimals")));
+        return Err(ArrowError::ParseError(format!("{text} contains a point, which is not the decimal separator")));
     }
     Ok(text.replacen(char::from(point), ".", 1))
 }
 
-/// Decimals; digits that the type has no place for are an error, unless they are zeros.
+/// Parses decimals. Digits beyond the scale are an error, unless they are zeros.
 fn decimals<T: DecimalType>(
     texts: &StringArray,
     precision: u8,
@@ -228,7 +231,7 @@ fn decimals<T: DecimalType>(
     Ok(Arc::new(values.with_precision_and_scale(precision, scale)?))
 }
 
-/// Texts, some of which stand for nothing.
+/// Texts, some of which are null.
 struct Values<'a, B> {
     texts: &'a StringArray,
     blank: B,

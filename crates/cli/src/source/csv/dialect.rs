@@ -1,22 +1,22 @@
-//! What separates values, found in the first lines of a file.
+//! Detects the delimiter from the first lines of a file.
 
 use csv_core::{ReadFieldResult, ReaderBuilder};
 
-/// How values are told apart.
+/// Delimiter and quote character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Dialect {
     pub(super) delimiter: u8,
-    /// What values may stand in; `None` for nothing.
+    /// The quote character, if there is one.
     pub(super) quote: Option<u8>,
 }
 
-/// What may separate values, the usual first.
+/// Delimiters that are tried, the most common first.
 const DELIMITERS: [u8; 4] = *b",;\t|";
-/// Records that are looked at.
+/// Number of records that are inspected.
 const MAX_RECORDS: usize = 200;
 
-/// The delimiter under which the records in `head` have the same number of fields, and at least two; of several the one that
-/// gives most fields, of equals a comma. Where records differ in any case, the one that the first record has most often.
+/// The delimiter with which all records in `head` have the same number of fields, at least two; if there are several, the one with
+/// most fields, and of these the first. If there is none, the delimiter that gives the first record most fields.
 pub(super) fn sniff_delimiter(head: &[u8], is_whole_file: bool, quote: Option<u8>) -> u8 {
     let mut best = (b',', (false, 1));
     for delimiter in DELIMITERS {
@@ -30,7 +30,7 @@ pub(super) fn sniff_delimiter(head: &[u8], is_whole_file: bool, quote: Option<u8
     best.0
 }
 
-/// How many fields the first records have.
+/// The number of fields of each of the first records.
 fn field_counts(head: &[u8], is_whole_file: bool, dialect: Dialect) -> Vec<usize> {
     let mut builder = ReaderBuilder::new();
     builder.delimiter(dialect.delimiter);
@@ -42,7 +42,7 @@ fn field_counts(head: &[u8], is_whole_file: bool, dialect: Dialect) -> Vec<usize
     let mut output = [0; 1024];
     let (mut counts, mut fields, mut rest) = (Vec::new(), 0, head);
     while counts.len() < MAX_RECORDS {
-        // A record that the end of `head` cuts through is not counted, unless nothing comes after it, or before.
+        // A record that is cut off by the end of `head` does not count, unless it is the only one or the file ends there.
         if rest.is_empty() && !is_whole_file && !counts.is_empty() {
             break;
         }
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn quotes_may_be_others_or_none() {
+    fn the_quote_character_can_be_changed_or_turned_off() {
         assert_eq!(sniff_delimiter(b"'a,b';c\n'd';'e,f'\n", true, Some(b'\'')), b';');
         assert_eq!(sniff_delimiter(b"5\",a\n6\",b\n", true, None), b',');
     }

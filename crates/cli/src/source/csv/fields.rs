@@ -1,9 +1,9 @@
-//! The fields of a column: bytes one after the other, and which of them stand for null.
+//! The fields of a column: their bytes one after another, and which of them are null.
 
 use arrow_array::StringArray;
 use arrow_buffer::{Buffer, NullBufferBuilder, OffsetBuffer, ScalarBuffer};
 
-/// Which fields stand for a missing value: empty ones, and those that hold one of some tokens.
+/// The tokens for null. Empty fields are null too.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Nulls(pub(super) Vec<String>);
 
@@ -13,16 +13,16 @@ impl Nulls {
     }
 }
 
-/// The fields of a column that have been read.
+/// The fields of a column that have been read so far.
 #[derive(Debug)]
 pub(super) struct Fields {
-    /// Bytes up to `len`, and room for more.
+    /// Bytes up to `len`, then free space.
     bytes: Vec<u8>,
     len: usize,
-    /// Where values start and end.
+    /// Offsets at which values start and end.
     offsets: Vec<i32>,
     valid: NullBufferBuilder,
-    /// Fields in quotes are never null.
+    /// Whether quoted fields are never null.
     keeps_quoted: bool,
 }
 
@@ -38,23 +38,23 @@ impl Fields {
         self.len
     }
 
-    /// Says whether fields in quotes are never null.
+    /// Sets whether quoted fields are never null.
     pub(super) fn keep_quoted(&mut self, keep: bool) {
         self.keeps_quoted = keep;
     }
 
-    /// The bytes of a value that has not ended.
+    /// The bytes of the unfinished value.
     pub(super) fn into_bytes(mut self) -> Vec<u8> {
         self.bytes.truncate(self.len);
         self.bytes
     }
 
-    /// Counts bytes that were written to the room as part of the value.
+    /// Adds bytes that were written to [`room`](Self::room) to the value.
     pub(super) fn grow(&mut self, len: usize) {
         self.len += len;
     }
 
-    /// Room for the bytes of a value.
+    /// Free space for the bytes of a value.
     pub(super) fn room(&mut self) -> &mut [u8] {
         if self.bytes.len() - self.len < 32 {
             self.bytes.resize((self.bytes.len() * 2).max(64), 0);
@@ -62,7 +62,7 @@ impl Fields {
         &mut self.bytes[self.len..]
     }
 
-    /// Appends a value that has not ended.
+    /// Appends to the unfinished value.
     pub(super) fn push(&mut self, value: &[u8]) {
         self.bytes.truncate(self.len);
         self.bytes.extend_from_slice(value);
@@ -76,12 +76,15 @@ impl Fields {
         if is_null {
             self.len = start;
         }
-        // A batch ends, and a value is too long, long before that overflows.
+        // Limits of a batch and of a value are far below an overflow.
         self.offsets.push(self.len as i32);
         self.valid.append(!is_null);
     }
 
-    /// The values; the first row that is not UTF-8 otherwise.
+    /// Takes the values.
+    ///
+    /// # Errors
+    /// The first row that is not UTF-8.
     pub(super) fn take(&mut self) -> Result<StringArray, usize> {
         let next = Self { keeps_quoted: self.keeps_quoted, ..Self::default() };
         let Self { mut bytes, len, offsets, mut valid, .. } = std::mem::replace(self, next);

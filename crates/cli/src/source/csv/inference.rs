@@ -1,15 +1,15 @@
-//! Which type a column's values have, by what they look like.
+//! Infers the type of a column from its values.
 //!
-//! A type is chosen only if each value, read as this type, stands for the same thing as its text: `01234` is no number. How
-//! a value is spelled may differ: `1.50` is the number 1.5, and `08:30+01:00` the instant 07:30 in UTC.
+//! A type is chosen only if no value loses information: `01234` is not a number. Spelling may change: `1.50` is the number 1.5,
+//! and `08:30+01:00` the instant 07:30 in UTC.
 
 use arrow_schema::{DataType, TimeUnit};
 
-use super::moment::{MomentFormat, iso_date, iso_moment};
+use super::datetime::{DateTimeFormat, iso_date, iso_timestamp};
 use super::number::{self, Number};
 use crate::source::text::UTC_LABEL;
 
-/// A type whose values look alike.
+/// A type that can be inferred.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Inferred {
     Text,
@@ -22,8 +22,8 @@ pub(super) enum Inferred {
         unit: TimeUnit,
         has_offset: bool,
     },
-    /// A date or timestamp in a format that was asked for.
-    Formatted(MomentFormat),
+    /// A date or timestamp in a format of `--date-format`.
+    Formatted(DateTimeFormat),
 }
 
 impl Inferred {
@@ -41,42 +41,42 @@ impl Inferred {
     }
 }
 
-/// What is true of the values of a column that have been seen.
+/// What the values of a column that have been seen allow.
 #[derive(Debug, Clone)]
-pub(super) struct Guess {
+pub(super) struct TypeGuess {
     point: u8,
-    /// Formats that all values have.
-    formats: Vec<MomentFormat>,
+    /// Formats that fit all values.
+    formats: Vec<DateTimeFormat>,
     has_values: bool,
     is_text: bool,
     has_booleans: bool,
     has_dates: bool,
-    numbers: Numbers,
-    moments: Moments,
+    numbers: NumberGuess,
+    timestamps: TimestampGuess,
 }
 
 #[derive(Debug, Clone, Default)]
-struct Numbers {
+struct NumberGuess {
     smallest: i128,
     largest: i128,
     has_integers: bool,
-    /// An integer that a float does not hold.
+    /// An integer that a float cannot represent.
     has_long_integers: bool,
     has_floats: bool,
     has_clear_floats: bool,
 }
 
 #[derive(Debug, Clone, Default)]
-struct Moments {
+struct TimestampGuess {
     with_offset: bool,
     without_offset: bool,
     in_nanoseconds: bool,
-    /// A year that a count of nanoseconds does not reach.
+    /// A year that nanoseconds cannot represent.
     has_distant: bool,
 }
 
-impl Guess {
-    pub(super) fn new(point: u8, formats: &[MomentFormat]) -> Self {
+impl TypeGuess {
+    pub(super) fn new(point: u8, formats: &[DateTimeFormat]) -> Self {
         Self {
             point,
             formats: formats.to_vec(),
@@ -84,12 +84,12 @@ impl Guess {
             is_text: false,
             has_booleans: false,
             has_dates: false,
-            numbers: Numbers::default(),
-            moments: Moments::default(),
+            numbers: NumberGuess::default(),
+            timestamps: TimestampGuess::default(),
         }
     }
 
-    /// Looks at a value.
+    /// Adds a value.
     pub(super) fn add(&mut self, text: &str) {
         self.has_values = true;
         if !self.formats.is_empty() {
@@ -100,12 +100,12 @@ impl Guess {
         }
         if let Some(number) = number::classify(text, self.point) {
             self.numbers.add(number);
-        } else if let Some(moment) = iso_moment(text) {
-            let moments = &mut self.moments;
-            moments.with_offset |= moment.has_offset;
-            moments.without_offset |= !moment.has_offset;
-            moments.in_nanoseconds |= moment.fraction_digits > 6;
-            moments.has_distant |= moment.count(TimeUnit::Nanosecond).is_none();
+        } else if let Some(timestamp) = iso_timestamp(text) {
+            let timestamps = &mut self.timestamps;
+            timestamps.with_offset |= timestamp.has_offset;
+            timestamps.without_offset |= !timestamp.has_offset;
+            timestamps.in_nanoseconds |= timestamp.fraction_digits > 6;
+            timestamps.has_distant |= timestamp.count(TimeUnit::Nanosecond).is_none();
         } else if iso_date(text).is_some() {
             self.has_dates = true;
         } else if boolean(text).is_some() {
@@ -116,15 +116,15 @@ impl Guess {
     }
 
     /// The type of the column.
-    pub(super) fn outcome(&self) -> Inferred {
+    pub(super) fn inferred_type(&self) -> Inferred {
         if let Some(format) = self.formats.first().filter(|_| self.has_values) {
             return Inferred::Formatted(format.clone());
         }
         let numbers = self.numbers.has_integers || self.numbers.has_floats;
-        let moments = self.moments.with_offset || self.moments.without_offset;
-        match (self.is_text, numbers, moments, self.has_dates, self.has_booleans) {
-            (false, true, false, false, false) => self.numbers.outcome(),
-            (false, false, true, false, false) => self.moments.outcome(),
+        let timestamps = self.timestamps.with_offset || self.timestamps.without_offset;
+        match (self.is_text, numbers, timestamps, self.has_dates, self.has_booleans) {
+            (false, true, false, false, false) => self.numbers.inferred_type(),
+            (false, false, true, false, false) => self.timestamps.inferred_type(),
             (false, false, false, true, false) => Inferred::Date,
             (false, false, false, false, true) => Inferred::Boolean,
             _ => Inferred::Text,
@@ -132,7 +132,7 @@ impl Guess {
     }
 }
 
-impl Numbers {
+impl NumberGuess {
     fn add(&mut self, number: Number) {
         match number {
             Number::Integer { value } => {
@@ -148,7 +148,7 @@ impl Numbers {
         }
     }
 
-    fn outcome(&self) -> Inferred {
+    fn inferred_type(&self) -> Inferred {
         if self.has_floats {
             return if self.has_clear_floats && !self.has_long_integers { Inferred::Float64 } else { Inferred::Text };
         }
@@ -162,8 +162,8 @@ impl Numbers {
     }
 }
 
-impl Moments {
-    fn outcome(&self) -> Inferred {
+impl TimestampGuess {
+    fn inferred_type(&self) -> Inferred {
         let unit = if self.in_nanoseconds { TimeUnit::Nanosecond } else { TimeUnit::Microsecond };
         if self.with_offset == self.without_offset || self.in_nanoseconds && self.has_distant {
             return Inferred::Text;
@@ -172,7 +172,7 @@ impl Moments {
     }
 }
 
-/// What a word says, in whatever case.
+/// Parses true or false, in any case.
 pub(super) fn boolean(text: &str) -> Option<bool> {
     match text {
         "true" => Some(true),
@@ -187,10 +187,10 @@ pub(super) fn boolean(text: &str) -> Option<bool> {
 mod tests {
     use super::*;
 
-    fn outcome(values: &[&str]) -> Inferred {
-        let mut guess = Guess::new(b'.', &[]);
+    fn inferred_type(values: &[&str]) -> Inferred {
+        let mut guess = TypeGuess::new(b'.', &[]);
         values.iter().for_each(|value| guess.add(value));
-        guess.outcome()
+        guess.inferred_type()
     }
 
     #[test]
@@ -217,22 +217,22 @@ mod tests {
             (&["2025-01-31 08:30:00.123456789", "0900-01-31 08:30:00"], Inferred::Text),
             (&[], Inferred::Text),
         ] {
-            assert_eq!(outcome(values), expected, "{values:?}");
+            assert_eq!(inferred_type(values), expected, "{values:?}");
         }
     }
 
     #[test]
-    fn formats_that_were_asked_for_come_first() {
-        let formats = [MomentFormat::new("%Y%m%d").unwrap(), MomentFormat::new("%d.%m.%Y").unwrap()];
-        let outcome = |values: &[&str]| {
-            let mut guess = Guess::new(b'.', &formats);
+    fn given_formats_come_first() {
+        let formats = [DateTimeFormat::new("%Y%m%d").unwrap(), DateTimeFormat::new("%d.%m.%Y").unwrap()];
+        let inferred_type = |values: &[&str]| {
+            let mut guess = TypeGuess::new(b'.', &formats);
             values.iter().for_each(|value| guess.add(value));
-            guess.outcome()
+            guess.inferred_type()
         };
-        assert_eq!(outcome(&["20250131", "20250201"]), Inferred::Formatted(formats[0].clone()));
-        assert_eq!(outcome(&["31.01.2025"]), Inferred::Formatted(formats[1].clone()));
-        assert_eq!(outcome(&["20250131", "31.01.2025"]), Inferred::Text);
-        assert_eq!(outcome(&["20250131", "20259999"]), Inferred::Int64);
-        assert_eq!(outcome(&[]), Inferred::Text);
+        assert_eq!(inferred_type(&["20250131", "20250201"]), Inferred::Formatted(formats[0].clone()));
+        assert_eq!(inferred_type(&["31.01.2025"]), Inferred::Formatted(formats[1].clone()));
+        assert_eq!(inferred_type(&["20250131", "31.01.2025"]), Inferred::Text);
+        assert_eq!(inferred_type(&["20250131", "20259999"]), Inferred::Int64);
+        assert_eq!(inferred_type(&[]), Inferred::Text);
     }
 }

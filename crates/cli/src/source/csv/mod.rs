@@ -1,11 +1,10 @@
-//! Comma-separated values, as people have them: `dialect` finds what separates values, `records` and `fields` take lines apart, `inference`
-//! finds types, and `column` makes values of texts.
+//! CSV: `dialect` detects the delimiter, `records` and `fields` split lines, `inference` infers types, and `column` converts text to values.
 
 mod column;
+mod datetime;
 mod dialect;
 mod fields;
 mod inference;
-mod moment;
 mod number;
 mod records;
 
@@ -15,37 +14,37 @@ use arrow_array::RecordBatch;
 use arrow_schema::{Field, FieldRef, Schema, SchemaRef, TimeUnit};
 
 use self::column::{Column, type_option};
+pub(crate) use self::datetime::DateTimeFormat;
 use self::dialect::{Dialect, sniff_delimiter};
 use self::fields::Nulls;
-use self::inference::{Guess, Inferred};
-pub(crate) use self::moment::MomentFormat;
+use self::inference::{Inferred, TypeGuess};
 use self::records::{Records, Texts};
 use super::text::{Columns, Origin, Sample, TextOptions, quoted};
-use super::{Bytes, Opened, Source};
+use super::{Bytes, InputFile, Source};
 use crate::failure::{Failure, Result};
 
-/// Bytes that are looked at to find the delimiter.
+/// Bytes by which the delimiter is detected.
 const HEAD_BYTES: usize = 64 << 10;
 const SAMPLE_BATCH_ROWS: usize = 1024;
 
-/// Starts to read CSV.
+/// Reads CSV.
 pub(super) fn read(
-    mut opened: Opened,
+    mut input: InputFile,
     options: &TextOptions,
     batch_rows: usize,
     before: Option<&SchemaRef>,
 ) -> Result<Source> {
-    let sample = opened.sample(options.sample);
+    let sample = input.sample(options.sample);
     let quote = options.quote;
-    let head = opened.peek_text(HEAD_BYTES)?;
+    let head = input.peek_text(HEAD_BYTES)?;
     let delimiter = options.delimiter.unwrap_or_else(|| sniff_delimiter(head, head.len() < HEAD_BYTES, quote));
     let open = Format {
-        name: opened.name().to_owned(),
+        name: input.name().to_owned(),
         dialect: Dialect { delimiter, quote },
         header: options.header,
         nulls: Nulls(options.nulls.clone()),
     };
-    let (inferred, bytes) = opened.look(|bytes| infer(open.records(bytes)?, options, sample))?;
+    let (inferred, bytes) = input.inspect(|bytes| infer(open.records(bytes)?, options, sample))?;
     let fields = inferred.iter().map(|(name, inferred)| Field::new(name, inferred.data_type(), true));
     let schema = options.wanted(&Schema::new(fields.collect::<Vec<_>>()), before, Columns::Placed)?;
     let mut columns = Vec::with_capacity(inferred.len());
@@ -53,8 +52,8 @@ pub(super) fn read(
         let origin = options.origin(field, before, sample);
         let column = match (&origin, strict(field, &options.formats)) {
             (Origin::Inferred(_), _) => Column::inferred(Arc::clone(field), inferred, options.point),
-            // What the first file's values were inferred to be is asked of these too.
-            (Origin::Before, Some(strict)) => Column::inferred(Arc::clone(field), strict, options.point),
+            // Values of later files must suit the type that was inferred for the first.
+            (Origin::FirstInput, Some(strict)) => Column::inferred(Arc::clone(field), strict, options.point),
             _ => Column::given(Arc::clone(field), &options.formats, options.point)?,
         };
         columns.push((column, origin));
@@ -65,11 +64,11 @@ pub(super) fn read(
     Ok(Source { schema, batches: Box::new(batches) })
 }
 
-/// The inferred type behind a column of an earlier file, where one has its Arrow type.
-fn strict(field: &FieldRef, formats: &[MomentFormat]) -> Option<Inferred> {
+/// The inferred type of a column of an earlier file, if its Arrow type tells.
+fn strict(field: &FieldRef, formats: &[DateTimeFormat]) -> Option<Inferred> {
     let timestamp = |unit, has_offset| Inferred::Timestamp { unit, has_offset };
-    // With formats, the same type may have been inferred of any of them.
-    let moments = [
+    // With several formats, the type does not tell which one was inferred.
+    let timestamps = [
         Inferred::Date,
         timestamp(TimeUnit::Microsecond, false),
         timestamp(TimeUnit::Microsecond, true),
@@ -77,11 +76,11 @@ fn strict(field: &FieldRef, formats: &[MomentFormat]) -> Option<Inferred> {
         timestamp(TimeUnit::Nanosecond, true),
     ];
     let others = [Inferred::Boolean, Inferred::Int64, Inferred::UInt64, Inferred::Float64];
-    let moments = moments.into_iter().filter(|_| formats.is_empty());
-    others.into_iter().chain(moments).find(|inferred| inferred.data_type() == *field.data_type())
+    let timestamps = timestamps.into_iter().filter(|_| formats.is_empty());
+    others.into_iter().chain(timestamps).find(|inferred| inferred.data_type() == *field.data_type())
 }
 
-/// What has to be known to take lines apart.
+/// How lines are split.
 struct Format {
     name: String,
     dialect: Dialect,
@@ -95,9 +94,9 @@ impl Format {
     }
 }
 
-/// The names of columns, and the types that their values in the sample have.
+/// The names of columns, and the types inferred from the sample.
 fn infer(mut records: Records, options: &TextOptions, sample: Sample) -> Result<Vec<(String, Inferred)>> {
-    let mut guesses = vec![Guess::new(options.point, &options.formats); records.names().len()];
+    let mut guesses = vec![TypeGuess::new(options.point, &options.formats); records.names().len()];
     let mut left = sample.max_rows();
     while left > 0
         && let Some(texts) = records.read(left.min(SAMPLE_BATCH_ROWS))?
@@ -107,7 +106,7 @@ fn infer(mut records: Records, options: &TextOptions, sample: Sample) -> Result<
             column.iter().flatten().for_each(|text| guess.add(text));
         }
     }
-    Ok(records.names().iter().cloned().zip(guesses.iter().map(Guess::outcome)).collect())
+    Ok(records.names().iter().cloned().zip(guesses.iter().map(TypeGuess::inferred_type)).collect())
 }
 
 struct Batches {
@@ -131,7 +130,7 @@ impl Batches {
 
     fn misfit(&self, texts: &Texts, index: usize, row: usize, column: &Column, origin: &Origin) -> Failure {
         let name = column.field.name();
-        let formats = if column.field.data_type().is_temporal() { "; --date-format reads other formats" } else { "" };
+        let formats = if column.field.data_type().is_temporal() { "; --date-format adds formats" } else { "" };
         Failure::Corrupt(format!(
             "{}: line {}, column {name}: {} is not {}; {}{formats}",
             self.format.name,

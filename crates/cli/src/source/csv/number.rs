@@ -1,26 +1,26 @@
-//! Which texts are numbers that come back as the same text, or as another way to write the same number.
+//! Which texts are numbers: those that a number can represent without loss.
 
 use std::fmt::Write;
 
-/// A number as it is written.
+/// A number in text.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Number {
-    /// Digits without a point, with the sign that integers have.
+    /// Digits without a point, with an optional minus sign.
     Integer { value: i128 },
-    /// Anything else that a float keeps.
+    /// Any other number that a float represents.
     Float {
-        /// It has a point, an exponent with a sign, or is not finite: 12E4 may be the name of something.
+        /// Whether it has a point, an exponent with a sign, or is not finite. Without these, as 12E4, it may be a name.
         is_clear: bool,
     },
 }
 
-/// Digits of which a float keeps every combination.
+/// Number of digits that a float always represents.
 const SAFE_DIGITS: usize = 15;
-/// Exponents that are far from what a float can have.
+/// Exponents beyond those of any float.
 const SAFE_EXPONENT: i32 = 250;
 
-/// What `text` is as a number; `None` if it is none, or if a number would not give back its digits: leading zeros, a plus
-/// sign, more digits than a float has.
+/// Classifies `text`; `None` if it is not a number, or if a number would not give back its digits: leading zeros, a plus sign,
+/// more digits than a float has.
 pub(super) fn classify(text: &str, point: u8) -> Option<Number> {
     let bytes = text.as_bytes();
     let start = usize::from(bytes.first() == Some(&b'-'));
@@ -57,7 +57,7 @@ pub(super) fn classify(text: &str, point: u8) -> Option<Number> {
     Some(Number::Float { is_clear: has_point || has_sign })
 }
 
-/// Where the digits end that start at `from`.
+/// The end of the digits that start at `from`.
 pub(super) fn digits_end(bytes: &[u8], from: usize) -> usize {
     let mut end = from;
     while end < bytes.len() && bytes[end].is_ascii_digit() {
@@ -84,7 +84,7 @@ fn integer(text: &str, start: usize, digit_count: usize) -> Option<Number> {
     Some(Number::Integer { value: value.into() })
 }
 
-/// The float that `text` stands for.
+/// Parses a float.
 pub(super) fn parse(text: &str, point: u8) -> Option<f64> {
     if point == b'.' {
         return text.parse().ok();
@@ -95,10 +95,10 @@ pub(super) fn parse(text: &str, point: u8) -> Option<f64> {
     text.replacen(char::from(point), ".", 1).parse().ok()
 }
 
-/// No float has more digits that are not zero.
+/// The maximum number of significant digits of a float's exact value.
 const MAX_DIGITS: usize = 767;
 
-/// Whether `value` printed with as many digits has these digits.
+/// Whether `value`, printed with the same number of digits, has these digits.
 fn is_kept(value: f64, digits: impl Iterator<Item = u8> + Clone) -> bool {
     let count = digits.clone().count();
     if count == 0 {
@@ -116,7 +116,7 @@ fn is_kept(value: f64, digits: impl Iterator<Item = u8> + Clone) -> bool {
         return false;
     }
     let mut text = String::with_capacity(count + 8);
-    // Writing to a string does not fail. The shortest form is the usual one, and quick.
+    // Writing to a string does not fail. The shortest form is tried first, because it usually matches and is fast.
     let _ = write!(text, "{value:e}");
     if text.len() <= count + 7 && printed(&text) {
         return true;
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn digits_with_an_exponent_alone_may_be_a_name() {
+    fn digits_with_an_unsigned_exponent_may_be_a_name() {
         for text in ["1e5", "12E4", "-0"] {
             assert_eq!(classify(text, b'.'), Some(Number::Float { is_clear: false }), "{text}");
         }

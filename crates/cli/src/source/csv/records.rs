@@ -1,4 +1,4 @@
-//! Records of CSV, a column at a time: where values end, which are null, and on which line they stand.
+//! Reads CSV records into columns, with the line number of each row.
 
 use std::io::{ErrorKind, Read};
 
@@ -13,9 +13,9 @@ use crate::source::Bytes;
 
 const BUFFER_BYTES: usize = 256 << 10;
 const MAX_COLUMNS: usize = 100_000;
-/// A batch ends early at this size.
+/// Maximum size of a batch.
 const MAX_BATCH_BYTES: usize = 256 << 20;
-/// Longer values are taken for a quote that nobody closed.
+/// A longer value is taken for a missing closing quote.
 const MAX_VALUE_BYTES: usize = 256 << 20;
 
 /// A reader of records that have the same number of fields.
@@ -23,18 +23,18 @@ pub(super) struct Records {
     name: String,
     bytes: Bytes,
     buffer: Vec<u8>,
-    /// What of the buffer has not been read yet.
+    /// The part of the buffer that has not been read.
     unread: std::ops::Range<usize>,
     parser: csv_core::Reader,
     dialect: Dialect,
     nulls: Nulls,
-    /// Line feeds between records, which the parser does not get to see.
+    /// Line feeds between records, which the parser does not see.
     skipped_lines: u64,
-    /// What values take in the batch that is being read.
+    /// Bytes of values in the current batch.
     batch_bytes: usize,
     columns: Vec<Fields>,
     names: Vec<String>,
-    /// The first record, where it is a row.
+    /// The first record, if it is a row.
     first_row: Option<FirstRecord>,
 }
 
@@ -43,7 +43,7 @@ struct FirstRecord {
     line: u64,
 }
 
-/// Some rows.
+/// Rows as text.
 pub(super) struct Texts {
     pub(super) columns: Vec<StringArray>,
     /// The line on which each row starts, from 1.
@@ -65,7 +65,7 @@ struct Field {
 }
 
 impl Records {
-    /// Starts to read; the first record holds the names of columns if there is a header, else it is a row like others.
+    /// Starts reading. With `header`, the first record has the names of the columns.
     pub(super) fn new(bytes: Bytes, name: &str, dialect: Dialect, header: bool, nulls: Nulls) -> Result<Self> {
         let mut builder = ReaderBuilder::new();
         builder.delimiter(dialect.delimiter);
@@ -104,14 +104,14 @@ impl Records {
         &self.names
     }
 
-    /// Says in which columns quoted fields are values even if they are empty, or hold a token for null.
+    /// Sets the columns in which quoted fields are never null.
     pub(super) fn keep_quoted(&mut self, is_text: impl Iterator<Item = bool>) {
         for (column, is_text) in self.columns.iter_mut().zip(is_text) {
             column.keep_quoted(is_text);
         }
     }
 
-    /// The next rows, at most `max_rows`; `None` after the last.
+    /// Reads up to `max_rows` rows; `None` at the end.
     pub(super) fn read(&mut self, max_rows: usize) -> Result<Option<Texts>> {
         let mut columns = std::mem::take(&mut self.columns);
         let mut lines = Vec::new();
@@ -178,7 +178,7 @@ impl Records {
         Ok(FirstRecord { fields, line })
     }
 
-    /// Fields up to the end of a record that has too many.
+    /// Counts the remaining fields of a record that has too many.
     fn count_rest(&mut self, line: u64) -> Result<usize> {
         let mut count = 0;
         while let Some(field) = self.read_field(&mut Fields::default(), line)? {
@@ -190,7 +190,7 @@ impl Records {
         Ok(count)
     }
 
-    /// Appends the next field to `column`; `None` where nothing is left.
+    /// Reads the next field into `column`; `None` at the end.
     fn read_field(&mut self, column: &mut Fields, record_line: u64) -> Result<Option<Field>> {
         let start = column.len();
         let mut is_first = true;
@@ -227,7 +227,7 @@ impl Records {
         }
     }
 
-    /// Skips what ends lines in front of a record; `false` at the end of the file.
+    /// Skips line endings before a record; `false` at the end of the file.
     fn skip_line_ends(&mut self) -> Result<bool> {
         loop {
             let unread = &self.buffer[self.unread.clone()];
@@ -270,7 +270,7 @@ impl Records {
         self.malformed(
             line,
             &format!(
-                "{}, where the first record has {expected}; values are separated by {delimiter:?}, which --delimiter changes",
+                "{}, where the first record has {expected}; the delimiter is {delimiter:?}; --delimiter sets another",
                 plural(found as u64, "field")
             ),
         )

@@ -87,10 +87,14 @@ fn read_with_lath(bytes: &Bytes) -> Result<(SchemaRef, Vec<RecordBatch>), String
 }
 
 fn check_round_trip(schema: &SchemaRef, row_groups: &[Vec<RecordBatch>], options: &WriteOptions) -> Result<(), String> {
-    let (bytes, _) = write_file(schema, row_groups, options);
+    let (bytes, chunks) = write_file(schema, row_groups, options);
     let written: Vec<RecordBatch> = row_groups.concat();
     let lath = read_with_lath(&bytes)?;
     same_values((schema, &written), (&lath.0, &lath.1)).map_err(|what| format!("by lath: {what}"))?;
+    if chunks.iter().any(|chunk| chunk.metadata.encodings.contains(&Encoding::Alp)) {
+        // The crate does not read a file with an encoding that it does not know.
+        return Ok(());
+    }
     let by_crate = read_with_crate(&bytes)?;
     same_values((schema, &written), (&by_crate.0, &by_crate.1)).map_err(|what| format!("by the crate: {what}"))
 }
@@ -115,6 +119,7 @@ fn random_options(random: &mut fastrand::Rng) -> WriteOptions {
             .encoding(pick(random, &ENCODINGS))
             .dictionary(random.bool())
             .dictionary_bytes(pick(random, &[0, 100, 1000, 1 << 20]))
+            .preview_encodings(random.bool())
             .page_version(pick(random, &[PageVersion::V1, PageVersion::V2]))
             .page_rows(pick(random, &[1, 10, 97, 20_000]))
             .page_bytes(pick(random, &[1, 100, 1000, 1 << 20]))
@@ -202,13 +207,14 @@ pub(super) fn leaf_array(random: &mut fastrand::Rng, field: &Field, len: usize) 
     arrow_cast::cast(&array, field.data_type()).expect("keys that fit")
 }
 
-const ENCODINGS: [ValueEncoding; 7] = [
+const ENCODINGS: [ValueEncoding; 8] = [
     ValueEncoding::Plain,
     ValueEncoding::Rle,
     ValueEncoding::DeltaBinaryPacked,
     ValueEncoding::DeltaLengthByteArray,
     ValueEncoding::DeltaByteArray,
     ValueEncoding::ByteStreamSplit,
+    ValueEncoding::Alp,
     ValueEncoding::Sampled,
 ];
 
@@ -252,6 +258,10 @@ fn a_page_has_the_encoding_that_was_asked_for() {
         (DataType::Int64, ValueEncoding::DeltaBinaryPacked, Encoding::DeltaBinaryPacked),
         (DataType::Int64, ValueEncoding::DeltaByteArray, Encoding::Plain),
         (DataType::Float64, ValueEncoding::ByteStreamSplit, Encoding::ByteStreamSplit),
+        (DataType::Float32, ValueEncoding::Alp, Encoding::Alp),
+        (DataType::Float64, ValueEncoding::Alp, Encoding::Alp),
+        (DataType::Float16, ValueEncoding::Alp, Encoding::Plain),
+        (DataType::Int64, ValueEncoding::Alp, Encoding::Plain),
         (DataType::Utf8, ValueEncoding::DeltaLengthByteArray, Encoding::DeltaLengthByteArray),
         (DataType::Utf8View, ValueEncoding::DeltaByteArray, Encoding::DeltaByteArray),
         (DataType::Boolean, ValueEncoding::Rle, Encoding::Rle),

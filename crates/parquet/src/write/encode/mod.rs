@@ -4,6 +4,7 @@
 //!
 //! <https://parquet.apache.org/docs/file-format/data-pages/encodings/>
 
+mod alp;
 mod boolean;
 mod byte_array;
 mod byte_stream_split;
@@ -16,6 +17,7 @@ use lath_format::Encoding;
 use lath_format::schema::PhysicalType;
 use lath_kernels::delta;
 
+use self::alp::Alp;
 use self::byte_array::Lengths;
 use self::pieces::Joined;
 use super::options::ValueEncoding;
@@ -31,6 +33,7 @@ pub(super) enum PageEncoding {
     DeltaLengthByteArray,
     DeltaByteArray,
     ByteStreamSplit,
+    Alp,
 }
 
 impl PageEncoding {
@@ -43,19 +46,30 @@ impl PageEncoding {
             Self::DeltaLengthByteArray => Encoding::DeltaLengthByteArray,
             Self::DeltaByteArray => Encoding::DeltaByteArray,
             Self::ByteStreamSplit => Encoding::ByteStreamSplit,
+            Self::Alp => Encoding::Alp,
         }
     }
 
     /// The encodings that `physical` has, the simplest first.
-    pub(super) fn of_type(physical: PhysicalType) -> &'static [Self] {
+    fn of_type(physical: PhysicalType) -> &'static [Self] {
         match physical {
             PhysicalType::BOOLEAN => &[Self::Plain, Self::Rle],
             PhysicalType::INT32 | PhysicalType::INT64 => &[Self::Plain, Self::DeltaBinaryPacked, Self::ByteStreamSplit],
-            PhysicalType::FLOAT | PhysicalType::DOUBLE => &[Self::Plain, Self::ByteStreamSplit],
+            PhysicalType::FLOAT | PhysicalType::DOUBLE => &[Self::Plain, Self::ByteStreamSplit, Self::Alp],
             PhysicalType::BYTE_ARRAY => &[Self::Plain, Self::DeltaLengthByteArray, Self::DeltaByteArray],
             PhysicalType::FIXED_LEN_BYTE_ARRAY => &[Self::Plain, Self::ByteStreamSplit, Self::DeltaByteArray],
             PhysicalType::INT96 => &[Self::Plain],
         }
+    }
+
+    /// The encodings that a sample chooses from, the simplest first.
+    pub(super) fn candidates(physical: PhysicalType, with_previews: bool) -> Vec<Self> {
+        Self::of_type(physical).iter().copied().filter(|encoding| with_previews || !encoding.is_preview()).collect()
+    }
+
+    /// Whether the specification has the encoding as a preview, for use where the readers are known.
+    fn is_preview(self) -> bool {
+        self == Self::Alp
     }
 
     /// The encoding asked for, if `physical` has it.
@@ -68,6 +82,7 @@ impl PageEncoding {
             ValueEncoding::DeltaLengthByteArray => Self::DeltaLengthByteArray,
             ValueEncoding::DeltaByteArray => Self::DeltaByteArray,
             ValueEncoding::ByteStreamSplit => Self::ByteStreamSplit,
+            ValueEncoding::Alp => Self::Alp,
         };
         Self::of_type(physical).contains(&encoding).then_some(encoding)
     }
@@ -79,9 +94,15 @@ pub(super) struct ValueEncoder {
     words32: Joined<u32>,
     words64: Joined<u64>,
     lengths: Lengths,
+    alp: Alp,
 }
 
 impl ValueEncoder {
+    /// Forgets what was learned from the pages of a chunk, so that the next chunk depends on its own values alone.
+    pub(super) fn end_chunk(&mut self) {
+        self.alp = Alp::default();
+    }
+
     /// The most bytes that the values can become.
     pub(super) fn max_len(&self, encoding: PageEncoding, pieces: &[Values]) -> usize {
         match encoding {
@@ -90,6 +111,7 @@ impl ValueEncoder {
             PageEncoding::DeltaBinaryPacked => delta::max_encoded_len::<i64>(pieces.iter().map(Values::len).sum()),
             PageEncoding::DeltaLengthByteArray => Lengths::max_delta_length_len(pieces),
             PageEncoding::DeltaByteArray => Lengths::max_delta_byte_array_len(pieces),
+            PageEncoding::Alp => Alp::max_len(pieces),
         }
     }
 
@@ -111,6 +133,7 @@ impl ValueEncoder {
             PageEncoding::DeltaLengthByteArray => self.lengths.encode_delta_length(pieces, out),
             PageEncoding::DeltaByteArray => self.lengths.encode_delta_byte_array(pieces, out),
             PageEncoding::ByteStreamSplit => byte_stream_split::encode(pieces, out),
+            PageEncoding::Alp => self.alp.encode(pieces, &mut self.words32, &mut self.words64, out),
         }
     }
 }

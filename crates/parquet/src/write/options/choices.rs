@@ -80,7 +80,12 @@ pub enum ValueEncoding {
     DeltaByteArray,
     /// BYTE_STREAM_SPLIT, for every type of fixed width but BOOLEAN.
     ByteStreamSplit,
-    /// Whichever makes the first values of a column chunk smallest, the dictionary among them.
+    /// ALP, for FLOAT and DOUBLE: decimal numbers as integers. The specification has it as a preview, and few readers know it.
+    ///
+    /// <https://github.com/apache/parquet-format/blob/master/AlpEncoding.md>
+    Alp,
+    /// Whichever makes the first values of a column chunk smallest, the dictionary among them; ALP only with
+    /// [`preview_encodings`](super::ColumnOptions::preview_encodings).
     Sampled,
 }
 

@@ -21,6 +21,7 @@ pub struct ColumnOptions {
     offset_index: Option<bool>,
     crc: Option<bool>,
     total_order: Option<bool>,
+    preview_encodings: Option<bool>,
     /// The key-value metadata of column chunks, a list in Thrift's compact protocol.
     pub(super) key_values: Option<Bytes>,
 }
@@ -44,6 +45,7 @@ pub(crate) struct LeafOptions {
     pub(crate) offset_index: bool,
     pub(crate) crc: bool,
     pub(crate) total_order: bool,
+    pub(crate) preview_encodings: bool,
     /// The key-value metadata of every column chunk, a list in Thrift's compact protocol.
     pub(crate) key_values: Option<Bytes>,
     /// Rows that a row group may come to, by which a dictionary's worth is judged.
@@ -81,6 +83,8 @@ impl ColumnOptions {
     pub const DEFAULT_CRC: bool = true;
     /// Default for [`total_order`](Self::total_order): off, as few readers know it.
     pub const DEFAULT_TOTAL_ORDER: bool = false;
+    /// Default for [`preview_encodings`](Self::preview_encodings): off, as few readers know them.
+    pub const DEFAULT_PREVIEW_ENCODINGS: bool = false;
 
     /// Nothing set.
     pub fn new() -> Self {
@@ -191,6 +195,15 @@ impl ColumnOptions {
         self
     }
 
+    /// Sets whether [`ValueEncoding::Sampled`] may choose an encoding that the specification has as a preview: today
+    /// [`ValueEncoding::Alp`]. The specification asks writers for such an option, because readers without the encoding cannot
+    /// read the column. Default: [`Self::DEFAULT_PREVIEW_ENCODINGS`].
+    #[must_use]
+    pub fn preview_encodings(mut self, enabled: bool) -> Self {
+        self.preview_encodings = Some(enabled);
+        self
+    }
+
     pub(super) fn has_encoding(&self) -> bool {
         self.encoding.is_some()
     }
@@ -212,6 +225,7 @@ impl ColumnOptions {
             offset_index: self.offset_index.or(behind.offset_index),
             crc: self.crc.or(behind.crc),
             total_order: self.total_order.or(behind.total_order),
+            preview_encodings: self.preview_encodings.or(behind.preview_encodings),
             key_values: self.key_values.clone().or_else(|| behind.key_values.clone()),
         }
     }
@@ -246,6 +260,7 @@ impl ColumnOptions {
             offset_index: self.offset_index.unwrap_or(Self::DEFAULT_OFFSET_INDEX),
             crc: self.crc.unwrap_or(Self::DEFAULT_CRC),
             total_order: self.total_order.unwrap_or(Self::DEFAULT_TOTAL_ORDER),
+            preview_encodings: self.preview_encodings.unwrap_or(Self::DEFAULT_PREVIEW_ENCODINGS),
             key_values: self.key_values.clone(),
             row_group_rows: super::WriteOptions::DEFAULT_ROW_GROUP_ROWS,
             segments: Segments::default(),

@@ -148,6 +148,7 @@ fn encodings<'a>(
                 (Encoding::DeltaByteArray, ValueEncoding::DeltaByteArray),
                 (Encoding::DeltaLengthByteArray, ValueEncoding::DeltaLengthByteArray),
                 (Encoding::ByteStreamSplit, ValueEncoding::ByteStreamSplit),
+                (Encoding::Alp, ValueEncoding::Alp),
             ],
         };
         let is_used = |(stored, _): &&(Encoding, ValueEncoding)| has(*stored);

@@ -108,6 +108,12 @@ impl WriteOptions {
         self.all_columns(ColumnOptions::new().dictionary(enabled))
     }
 
+    /// Sets whether a sample may choose encodings that the specification has as a preview.
+    #[must_use]
+    pub fn preview_encodings(self, enabled: bool) -> Self {
+        self.all_columns(ColumnOptions::new().preview_encodings(enabled))
+    }
+
     /// Sets the version of data pages.
     #[must_use]
     pub fn page_version(self, version: PageVersion) -> Self {

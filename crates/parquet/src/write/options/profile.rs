@@ -5,7 +5,8 @@ use super::{Codec, ColumnOptions, PageVersion, ValueEncoding};
 pub enum Profile {
     /// What any reader since 2018 opens: data pages of the first version, a dictionary or PLAIN, Snappy.
     Compatible,
-    /// Small files: encoding chosen per column from a sample, Zstandard, larger pages.
+    /// Small files: encoding chosen per column from a sample, Zstandard, larger pages. With
+    /// [`preview_encodings`](super::WriteOptions::preview_encodings) the sample has ALP too, which few readers know.
     Compact,
     /// Rows found by key: small pages, so that little is read for one row; the keys are named by
     /// [`WriteOptions::key_columns`](super::WriteOptions::key_columns).

@@ -57,8 +57,8 @@ struct RowGroup {
     bytes: u64,
 }
 
-/// Shares out the rows of `files`. There is at least one part, if only an empty one.
-pub(crate) fn partition(files: &[ParquetFile], size: Size) -> Vec<Part> {
+/// Assigns the rows of `files` to parts of the given size. Without rows there is one empty part.
+pub(crate) fn plan_split(files: &[ParquetFile], size: Size) -> Vec<Part> {
     let mut row_groups = Vec::new();
     for (file, input) in files.iter().enumerate() {
         let mut first_row = 0;
@@ -68,35 +68,40 @@ pub(crate) fn partition(files: &[ParquetFile], size: Size) -> Vec<Part> {
             first_row += rows;
         }
     }
-    share(&row_groups, size)
+    plan(&row_groups, size)
 }
 
-fn share(row_groups: &[RowGroup], size: Size) -> Vec<Part> {
+fn plan(row_groups: &[RowGroup], size: Size) -> Vec<Part> {
     let mut parts = vec![Part::default()];
-    // What the last part has, in the unit of the size.
-    let mut filled = 0;
+    // Size of the last part, in the unit of `size`.
+    let mut last_size = 0;
     for group in row_groups {
         match size {
-            Size::RowGroups(most) => add(&mut parts, &mut filled, most as u64, group, 0..group.rows, 1),
+            Size::RowGroups(limit) => add(&mut parts, &mut last_size, limit as u64, group, 0..group.rows, 1),
             // As many row groups as fit.
-            Size::Bytes(most) if group.bytes <= most => {
-                let left = most.saturating_sub(filled);
+            Size::Bytes(limit) if group.bytes <= limit => {
+                let left = limit.saturating_sub(last_size);
                 if group.bytes > left {
-                    filled = most;
+                    last_size = limit;
                 }
-                add(&mut parts, &mut filled, most, group, 0..group.rows, group.bytes);
+                add(&mut parts, &mut last_size, limit, group, 0..group.rows, group.bytes);
             }
-            // The bytes are taken to be spread evenly over the rows.
-            Size::Bytes(most) => {
-                let each = (u128::from(group.rows) * u128::from(most) / u128::from(group.bytes)).max(1);
-                cut(&mut parts, &mut filled, most, group, u64::try_from(each).unwrap_or(1), |_| most);
+            // All rows of a row group count as the same number of bytes.
+            Size::Bytes(limit) => {
+                let rows_per_file = (u128::from(group.rows) * u128::from(limit) / u128::from(group.bytes)).max(1);
+                let rows_per_file = u64::try_from(rows_per_file).unwrap_or(1);
+                for start in (0..group.rows).step_by(usize::try_from(rows_per_file).unwrap_or(usize::MAX)) {
+                    // A part of its own, which is full.
+                    last_size = limit;
+                    add(&mut parts, &mut last_size, limit, group, start..group.rows.min(start + rows_per_file), limit);
+                }
             }
-            Size::Rows(most) => {
+            Size::Rows(limit) => {
                 let mut start = 0;
                 while start < group.rows {
-                    let room = if filled >= most { most } else { most - filled };
+                    let room = if last_size >= limit { limit } else { limit - last_size };
                     let end = group.rows.min(start + room);
-                    add(&mut parts, &mut filled, most, group, start..end, end - start);
+                    add(&mut parts, &mut last_size, limit, group, start..end, end - start);
                     start = end;
                 }
             }
@@ -105,26 +110,15 @@ fn share(row_groups: &[RowGroup], size: Size) -> Vec<Part> {
     parts
 }
 
-/// Gives a row group files of its own, of `each` rows.
-fn cut(parts: &mut Vec<Part>, filled: &mut u64, most: u64, group: &RowGroup, each: u64, weight: impl Fn(u64) -> u64) {
-    let mut start = 0;
-    while start < group.rows {
-        let end = group.rows.min(start + each);
-        *filled = most;
-        add(parts, filled, most, group, start..end, weight(end - start));
-        start = end;
-    }
-}
-
 /// Adds rows of a row group to the last part, or to a new one if that is full.
-fn add(parts: &mut Vec<Part>, filled: &mut u64, most: u64, group: &RowGroup, rows: Range<u64>, weight: u64) {
-    if *filled >= most && parts.last().is_some_and(|part| !part.0.is_empty()) {
+fn add(parts: &mut Vec<Part>, last_size: &mut u64, limit: u64, group: &RowGroup, rows: Range<u64>, size: u64) {
+    if *last_size >= limit && parts.last().is_some_and(|part| !part.0.is_empty()) {
         parts.push(Part::default());
     }
-    if *filled >= most {
-        *filled = 0;
+    if *last_size >= limit {
+        *last_size = 0;
     }
-    *filled += weight;
+    *last_size += size;
     let is_whole = rows == (0..group.rows);
     let rows = group.first_row + rows.start..group.first_row + rows.end;
     if let Some(part) = parts.last_mut() {
@@ -151,7 +145,7 @@ mod tests {
 
     /// Rows and whether row groups are whole, of each part.
     fn shape(size: Size) -> Vec<(Vec<u64>, bool)> {
-        let parts = share(&row_groups(), size);
+        let parts = plan(&row_groups(), size);
         let mut next = (0, 0);
         for piece in parts.iter().flat_map(|part| &part.0) {
             if piece.file != next.0 {
@@ -196,6 +190,6 @@ mod tests {
 
     #[test]
     fn no_rows_make_one_empty_part() {
-        assert_eq!(share(&[], Size::Rows(5)), [Part::default()]);
+        assert_eq!(plan(&[], Size::Rows(5)), [Part::default()]);
     }
 }

@@ -1,25 +1,25 @@
-//! `kv check`, `stats`, `compact`, `backup` and `repair`: what is done with a store as a whole.
+//! `kv check`, `stats`, `compact`, `backup` and `repair`: operations on a whole store.
 
 use std::fmt::Write;
 
 use lath_store::{Error, Held, Holder};
 
-use super::{explain, open, open_for_reading};
+use super::{open, open_for_reading, store_failure};
 use crate::args::{CopyArgs, StoreArgs};
 use crate::failure::{Failure, Outcome, Result};
-use crate::interrupt::Stop;
+use crate::interrupt::GracefulStop;
 use crate::progress::Progress;
 use crate::quantity::{bytes, grouped, plural};
 
 pub(super) fn check(args: &StoreArgs) -> Result<Outcome> {
-    let report = open_for_reading(args)?.check().map_err(explain)?;
+    let report = open_for_reading(args)?.check().map_err(store_failure)?;
     let mut text: String = report.problems.iter().map(|problem| format!("{problem}\n")).collect();
     if report.omitted > 0 {
         text.push_str(&format!("and {} more\n", report.omitted));
     }
     if report.is_sound() {
         text = format!(
-            "{}: sound: {} keys, {} nodes of {} bytes\n",
+            "{}: intact: {} keys, {} nodes of {} bytes\n",
             args.store.display(),
             report.keys,
             report.nodes,
@@ -32,9 +32,9 @@ pub(super) fn check(args: &StoreArgs) -> Result<Outcome> {
 
 pub(super) fn stats(args: &StoreArgs) -> Result<Outcome> {
     let stats = open_for_reading(args)?.stats().map_err(|error| match error {
-        // The process that writes is the one that knows.
-        Error::ReadOnly => explain(Error::Busy),
-        other => explain(other),
+        // Only the process that writes knows its free space.
+        Error::ReadOnly => store_failure(Error::Busy),
+        other => store_failure(other),
     })?;
     let mut text = String::new();
     let mut line = |what: &str, value: String| {
@@ -69,7 +69,7 @@ fn describe(held: &Held) -> String {
 pub(super) fn compact(args: &StoreArgs) -> Result<Outcome> {
     let length = || std::fs::metadata(&args.store).map(|metadata| metadata.len());
     let explain_length = |error| Failure::Io(format!("cannot read the length of {}: {error}", args.store.display()));
-    let stop = Stop::by_itself();
+    let stop = GracefulStop::new();
     let store = open(args, false)?;
     let before = length().map_err(explain_length)?;
     let mut progress = Progress::of_bytes(0, false);
@@ -78,11 +78,11 @@ pub(super) fn compact(args: &StoreArgs) -> Result<Outcome> {
         progress.grow(now.expected_bytes.saturating_sub(expected));
         progress.advance(now.moved_bytes - done);
         (done, expected) = (now.moved_bytes, expected.max(now.expected_bytes));
-        stop.go_on()
+        stop.poll()
     });
     drop(progress);
-    let report = report.map_err(explain)?;
-    // Closing writes the map of free space into the file.
+    let report = report.map_err(store_failure)?;
+    // Closing the store writes the map of free space to the file.
     drop(store);
     let after = length().map_err(explain_length)?;
     let mut text = String::new();
@@ -101,21 +101,21 @@ pub(super) fn compact(args: &StoreArgs) -> Result<Outcome> {
 }
 
 pub(super) fn backup(args: &CopyArgs) -> Result<Outcome> {
-    let snapshot = open_for_reading(&args.store)?.snapshot().map_err(explain)?;
-    // What is copied so far is removed when it stops.
-    let stop = Stop::by_itself();
-    snapshot.backup_with(&args.target, |_| stop.go_on()).map_err(explain)?;
+    let snapshot = open_for_reading(&args.store)?.snapshot().map_err(store_failure)?;
+    // An interrupted copy is removed.
+    let stop = GracefulStop::new();
+    snapshot.backup_with(&args.target, |_| stop.poll()).map_err(store_failure)?;
     Ok(Outcome::Done)
 }
 
 pub(super) fn repair(args: &CopyArgs) -> Result<Outcome> {
-    let stop = Stop::by_itself();
-    let report = lath_store::repair_with(&args.store.store, &args.target, |_| stop.go_on()).map_err(explain)?;
+    let stop = GracefulStop::new();
+    let report = lath_store::repair_with(&args.store.store, &args.target, |_| stop.poll()).map_err(store_failure)?;
     let mut text: String = report.problems.iter().map(|problem| format!("{problem}\n")).collect();
     let target = args.target.display();
-    let _ = writeln!(text, "{target}: {} keys brought over", grouped(report.keys));
+    let _ = writeln!(text, "{target}: {} keys copied", grouped(report.keys));
     if report.commits > 0 {
-        let _ = writeln!(text, "{target}: {} done again from the log", plural(report.commits, "commit"));
+        let _ = writeln!(text, "{target}: {} replayed from the log", plural(report.commits, "commit"));
     }
     crate::commands::print(&text)?;
     Ok(if report.problems.is_empty() { Outcome::Done } else { Outcome::Corrupt })

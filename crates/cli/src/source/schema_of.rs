@@ -1,4 +1,4 @@
-//! The file whose columns are a model for those of text files.
+//! `--schema-of`: the file that the types of text files' columns are taken from.
 
 use std::fs::File;
 use std::io::{BufReader, Read};
@@ -16,7 +16,7 @@ pub(super) fn schema_of(path: &Path) -> Result<SchemaRef> {
     let name = path.display().to_string();
     let mut magic = [0; 6];
     let mut file = File::open(path).map_err(|error| Failure::reaching(path, &error))?;
-    // A shorter file is no file of these formats, which its reader says.
+    // A file that is shorter is rejected by the reader.
     let _ = file.read(&mut magic);
     let reopened = || File::open(path).map(BufReader::new).map_err(|error| Failure::reaching(path, &error));
     let unreadable = |error: ArrowError| Failure::Corrupt(format!("{name}: {error}"));

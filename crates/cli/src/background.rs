@@ -1,21 +1,21 @@
-//! Making the next batches while the last ones are being written.
+//! An iterator that runs on a thread of its own, so that the next batches are produced while the last ones are written.
 
 use std::panic::resume_unwind;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::{self, JoinHandle};
 
-/// Batches that wait at most, beside the one that is being made and the one that is being written.
+/// Maximum number of batches that are queued, besides the one being produced and the one being written.
 const WAITING: usize = 2;
 
 /// The items of an iterator that runs on a thread of its own.
 #[derive(Debug)]
-pub(crate) struct Ahead<T> {
+pub(crate) struct BackgroundIterator<T> {
     items: Receiver<T>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl<T: Send + 'static> Ahead<T> {
-    /// Starts the thread. It ends when the iterator does, or when nobody wants more of its items.
+impl<T: Send + 'static> BackgroundIterator<T> {
+    /// Starts the thread. It ends with the iterator, or when this value is dropped.
     pub(crate) fn new(items: impl Iterator<Item = T> + Send + 'static) -> Self {
         let (sender, receiver) = sync_channel(WAITING);
         let thread = thread::spawn(move || {
@@ -29,7 +29,7 @@ impl<T: Send + 'static> Ahead<T> {
     }
 }
 
-impl<T> Iterator for Ahead<T> {
+impl<T> Iterator for BackgroundIterator<T> {
     type Item = T;
 
     fn next(&mut self) -> Option<T> {
@@ -37,7 +37,7 @@ impl<T> Iterator for Ahead<T> {
         if item.is_none()
             && let Some(Err(panic)) = self.thread.take().map(JoinHandle::join)
         {
-            // An iterator that died has not come to its end.
+            // A panic of the iterator is not its end.
             resume_unwind(panic);
         }
         item
@@ -50,17 +50,17 @@ mod tests {
 
     #[test]
     fn items_keep_their_order() {
-        assert!(Ahead::new(0..1000).eq(0..1000));
+        assert!(BackgroundIterator::new(0..1000).eq(0..1000));
     }
 
     #[test]
-    fn work_that_nobody_wants_ends() {
+    fn dropping_it_ends_the_thread() {
         let (done, ended) = sync_channel::<()>(0);
-        let mut ahead = Ahead::new((0..).inspect(move |_| {
+        let mut items = BackgroundIterator::new((0..).inspect(move |_| {
             let _alive = &done;
         }));
-        assert_eq!(ahead.next(), Some(0));
-        drop(ahead);
+        assert_eq!(items.next(), Some(0));
+        drop(items);
         assert!(ended.recv().is_err(), "the thread has dropped its iterator");
     }
 }

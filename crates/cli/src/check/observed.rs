@@ -1,4 +1,4 @@
-//! What the data of a page or a column chunk holds, counted.
+//! Counts and bounds of the data of a page or a column chunk.
 
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
@@ -9,7 +9,7 @@ use super::leaf::Leaf;
 
 /// Counts and bounds of some values.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Tally {
+pub(super) struct Observed {
     /// Values and nulls, as the file's `num_values` counts them.
     pub(super) entries: u64,
     /// Nulls among the values, not counting those that stand for a null or empty list.
@@ -17,15 +17,15 @@ pub(super) struct Tally {
     /// Entries that stand for a null or empty list.
     pub(super) missing: u64,
     pub(super) range: Option<(Bound, Bound)>,
-    /// How many entries have each definition level, and each repetition level.
+    /// Histograms of definition and repetition levels.
     pub(super) def_levels: Vec<u64>,
     pub(super) rep_levels: Vec<u64>,
-    /// Bytes of all byte strings together, where the values are byte strings.
+    /// Total bytes of the byte strings, for types that are byte strings.
     pub(super) string_bytes: Option<u64>,
 }
 
-impl Tally {
-    /// Counts `leaf` in. `ordered` says whether its values have an order.
+impl Observed {
+    /// Adds the values of `leaf`. `ordered` says whether its values have an order.
     pub(super) fn add(&mut self, leaf: &Leaf, ordered: bool) -> Result<(), ArrowError> {
         self.merge(Self {
             entries: leaf.values.len() as u64 + leaf.missing,
@@ -39,7 +39,7 @@ impl Tally {
         Ok(())
     }
 
-    /// Counts another tally in.
+    /// Adds the counts and bounds of other values.
     pub(super) fn merge(&mut self, other: Self) {
         self.entries += other.entries;
         self.nulls += other.nulls;
@@ -58,12 +58,12 @@ impl Tally {
         };
     }
 
-    /// Whether `count` is a right number of nulls. Writers differ in whether null and empty lists count.
+    /// Whether `count` is a valid number of nulls. Writers differ in whether null and empty lists count.
     pub(super) fn has_null_count(&self, count: u64) -> bool {
         count == self.nulls || count == self.nulls + self.missing
     }
 
-    /// Whether there is no value at all.
+    /// Whether there are only nulls.
     pub(super) fn is_all_null(&self) -> bool {
         self.nulls + self.missing == self.entries
     }

@@ -1,4 +1,4 @@
-//! A file that has been opened, and what is known of it before its first row is read.
+//! An open input, whose first bytes can be inspected before its rows are read.
 
 use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read};
@@ -7,31 +7,31 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::Bytes;
-use super::compression::{decompressed, foreign};
+use super::compression::{decompressed, unsupported_format};
 use super::text::Sample;
 use crate::args::{FileFormat, InferRows};
 use crate::failure::{Failure, Result};
 
-/// A regular file up to this size is looked at as a whole before it is read: that takes a fraction of a second.
+/// Types are inferred from all rows of a regular file of up to this size: that takes a fraction of a second.
 const WHOLE_FILE_BYTES: u64 = 32 << 20;
-/// Rows that are looked at of what is larger, or not a regular file.
+/// Types are inferred from this many rows of larger files, and of inputs that are not regular files.
 const SAMPLE_ROWS: usize = 20_000;
-/// Bytes that tell what a file is.
+/// Bytes by which the format is detected.
 const MAGIC_BYTES: usize = 4 << 10;
 
-/// An open file, or standard input. What is compressed comes decompressed.
-pub(crate) struct Opened {
-    /// What has been taken from the front of `rest`, to look at it.
+/// An open file, or standard input; decompressed if it is compressed.
+pub(crate) struct InputFile {
+    /// Bytes that were read from the front of `rest` to inspect them.
     head: Vec<u8>,
     rest: Bytes,
     name: String,
-    /// Where a regular file is.
+    /// The path of a regular file.
     path: Option<PathBuf>,
     is_compressed: bool,
     position: Arc<AtomicU64>,
 }
 
-impl Opened {
+impl InputFile {
     /// The file at `path`, or standard input.
     pub(crate) fn open(path: Option<&Path>, name: String) -> Result<Self> {
         let position = Arc::new(AtomicU64::new(0));
@@ -44,23 +44,23 @@ impl Opened {
                 (Box::new(file), is_regular.then(|| path.to_owned()))
             }
         };
-        let counted = Counted { reader, position: Arc::clone(&position) };
+        let counted = CountingReader { reader, position: Arc::clone(&position) };
         let (rest, is_compressed) =
             decompressed(Box::new(counted)).map_err(|error| Failure::Io(format!("{name}: cannot read: {error}")))?;
         Ok(Self { head: Vec::new(), rest, name, path, is_compressed, position })
     }
 
-    /// What to call it in messages.
+    /// Its name, for messages.
     pub(super) fn name(&self) -> &str {
         &self.name
     }
 
-    /// How many bytes have been read of it.
+    /// The number of bytes that have been read.
     pub(crate) fn position(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.position)
     }
 
-    /// What its first bytes say that it is.
+    /// The format that the first bytes indicate.
     pub(crate) fn sniff(&mut self) -> Result<Option<FileFormat>> {
         Ok(match self.peek(MAGIC_BYTES)? {
             [b'P', b'A', b'R', b'1' | b'E', ..] => Some(FileFormat::Parquet),
@@ -70,7 +70,7 @@ impl Opened {
         })
     }
 
-    /// The first bytes of it, `len` or all that there are.
+    /// The first `len` bytes, fewer if the input is shorter.
     pub(super) fn peek(&mut self, len: usize) -> Result<&[u8]> {
         let missing = len.saturating_sub(self.head.len()) as u64;
         let taken = self.rest.by_ref().take(missing).read_to_end(&mut self.head);
@@ -78,18 +78,18 @@ impl Opened {
         Ok(&self.head[..self.head.len().min(len)])
     }
 
-    /// The first bytes of it, which have to be text.
+    /// The first `len` bytes; an error if they are not text.
     pub(super) fn peek_text(&mut self, len: usize) -> Result<&[u8]> {
         self.peek(len)?;
-        match foreign(&self.head) {
+        match unsupported_format(&self.head) {
             Some(what) => Err(Failure::Corrupt(format!("{}: {what}", self.name))),
             None => Ok(&self.head[..self.head.len().min(len)]),
         }
     }
 
-    /// How much of it is looked at for types.
-    pub(super) fn sample(&self, wish: Option<InferRows>) -> Sample {
-        match wish {
+    /// The rows from which types are inferred.
+    pub(super) fn sample(&self, request: Option<InferRows>) -> Sample {
+        match request {
             Some(InferRows::All) => Sample::All,
             Some(InferRows::First(rows)) => Sample::First(rows),
             None if self.byte_len().is_some_and(|len| len <= WHOLE_FILE_BYTES) => Sample::All,
@@ -103,13 +103,13 @@ impl Opened {
         path.metadata().map(|metadata| metadata.len()).ok()
     }
 
-    /// The file itself, where it can be read at any place.
+    /// The file, if it is a regular one that is not compressed.
     pub(super) fn regular_file(&self) -> Result<Option<File>> {
         let Some(path) = self.path.as_ref().filter(|_| !self.is_compressed) else { return Ok(None) };
         File::open(path).map(Some).map_err(|error| Failure::reaching(path, &error))
     }
 
-    /// All of it from the start.
+    /// The whole input from the start.
     pub(super) fn into_bytes(self) -> Bytes {
         if self.head.is_empty() {
             return self.rest;
@@ -117,41 +117,41 @@ impl Opened {
         Box::new(BufReader::with_capacity(256 << 10, Cursor::new(self.head).chain(self.rest)))
     }
 
-    /// Looks at the start of it, and gives all of it from the start again. A regular file is opened twice; of anything
-    /// else, what was looked at is kept in memory.
-    pub(super) fn look<T>(self, look: impl FnOnce(Bytes) -> Result<T>) -> Result<(T, Bytes)> {
+    /// Calls `inspect` with the input, and returns its result and the whole input from the start. A regular file is opened twice;
+    /// for other inputs the inspected bytes are kept in memory.
+    pub(super) fn inspect<T>(self, inspect: impl FnOnce(Bytes) -> Result<T>) -> Result<(T, Bytes)> {
         if let Some(path) = &self.path {
             let failed = |error: io::Error| Failure::reaching(path, &error);
             let file = File::open(path).map_err(failed)?;
             let (bytes, _) = decompressed(Box::new(file)).map_err(failed)?;
-            let seen = look(bytes)?;
+            let seen = inspect(bytes)?;
             return Ok((seen, self.into_bytes()));
         }
-        let tape = Tape(Arc::new(Mutex::new(Recorded { reader: self.into_bytes(), seen: Vec::new() })));
-        let seen = look(Box::new(BufReader::with_capacity(64 << 10, tape.clone())))?;
-        let mut recorded = tape.lock();
+        let recording = RecordingReader(Arc::new(Mutex::new(Recorded { reader: self.into_bytes(), seen: Vec::new() })));
+        let seen = inspect(Box::new(BufReader::with_capacity(64 << 10, recording.clone())))?;
+        let mut recorded = recording.lock();
         let start = Cursor::new(std::mem::take(&mut recorded.seen));
         let rest: Bytes = std::mem::replace(&mut recorded.reader, Box::new(io::empty()));
         Ok((seen, Box::new(BufReader::with_capacity(256 << 10, start.chain(rest)))))
     }
 }
 
-/// A reader that keeps what it has read.
+/// A reader that keeps the bytes that it has read.
 #[derive(Clone)]
-struct Tape(Arc<Mutex<Recorded>>);
+struct RecordingReader(Arc<Mutex<Recorded>>);
 
 struct Recorded {
     reader: Bytes,
     seen: Vec<u8>,
 }
 
-impl Tape {
+impl RecordingReader {
     fn lock(&self) -> MutexGuard<'_, Recorded> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Read for Tape {
+impl Read for RecordingReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let mut recorded = self.lock();
         let count = recorded.reader.read(buffer)?;
@@ -160,13 +160,13 @@ impl Read for Tape {
     }
 }
 
-/// A reader that tells how far it is.
-struct Counted<R> {
+/// A reader that counts bytes.
+struct CountingReader<R> {
     reader: R,
     position: Arc<AtomicU64>,
 }
 
-impl<R: Read> Read for Counted<R> {
+impl<R: Read> Read for CountingReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.reader.read(buffer)?;
         self.position.fetch_add(count as u64, Ordering::Relaxed);
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn what_was_looked_at_is_read_again() {
-        let opened = Opened {
+        let input = InputFile {
             head: b"ab".to_vec(),
             rest: Box::new(Cursor::new(b"cdefgh".to_vec())),
             name: "test".to_owned(),
@@ -188,8 +188,8 @@ mod tests {
             is_compressed: false,
             position: Arc::default(),
         };
-        let (seen, mut rest) = opened
-            .look(|mut bytes| {
+        let (seen, mut rest) = input
+            .inspect(|mut bytes| {
                 let mut three = [0; 3];
                 bytes.read_exact(&mut three).unwrap();
                 Ok(three)

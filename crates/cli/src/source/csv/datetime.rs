@@ -1,4 +1,4 @@
-//! Dates and timestamps: as ISO 8601 writes them, and in formats that were asked for.
+//! Dates and timestamps: in ISO 8601, and in given formats.
 
 use std::fmt;
 use std::fmt::Write;
@@ -13,17 +13,17 @@ use crate::source::text::UTC_LABEL;
 
 const DAYS_TO_1970: i32 = 719_163;
 
-/// A point in time as ISO 8601 writes it.
+/// A timestamp in ISO 8601.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Moment {
+pub(super) struct IsoTimestamp {
     pub(super) instant: DateTime<Utc>,
-    /// Whether an offset from UTC is part of it.
+    /// Whether it has an offset from UTC.
     pub(super) has_offset: bool,
     pub(super) fraction_digits: usize,
 }
 
-impl Moment {
-    /// The count of `unit` since 1970; `None` if that is too large, or would drop digits.
+impl IsoTimestamp {
+    /// The number of `unit`s since 1970; `None` if that overflows or loses digits.
     pub(super) fn count(&self, unit: TimeUnit) -> Option<i64> {
         count(self.instant, unit)
     }
@@ -69,13 +69,13 @@ fn number(digits: &[u8]) -> Option<u32> {
 }
 
 /// A timestamp such as `2025-01-31 08:30:00`, with `T` in place of the space, a fraction of up to nine digits, `Z` or an offset.
-pub(super) fn iso_moment(text: &str) -> Option<Moment> {
+pub(super) fn iso_timestamp(text: &str) -> Option<IsoTimestamp> {
     let bytes = text.as_bytes();
-    // Arrow's parser takes more than this: times without colons, names of zones.
+    // Arrow's parser accepts more: times without colons, names of zones.
     if bytes.len() < 19 || !matches!(bytes[10], b'T' | b' ') || bytes[13] != b':' || bytes[16] != b':' {
         return None;
     }
-    // A leap second has no count of its own.
+    // A leap second cannot be represented.
     if bytes[17] == b'6' && bytes[18] == b'0' {
         return None;
     }
@@ -86,12 +86,12 @@ pub(super) fn iso_moment(text: &str) -> Option<Moment> {
         return None;
     }
     let instant = string_to_datetime(&Utc, text).ok()?;
-    Some(Moment { instant, has_offset: !offset.is_empty(), fraction_digits })
+    Some(IsoTimestamp { instant, has_offset: !offset.is_empty(), fraction_digits })
 }
 
-/// A format of dates or timestamps that was asked for.
+/// A format of dates or timestamps, given by `--date-format`.
 #[derive(Clone, PartialEq)]
-pub(crate) struct MomentFormat {
+pub(crate) struct DateTimeFormat {
     text: String,
     items: Vec<Item<'static>>,
     kind: Kind,
@@ -105,23 +105,23 @@ enum Kind {
     Instant,
 }
 
-impl fmt::Debug for MomentFormat {
+impl fmt::Debug for DateTimeFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("MomentFormat").field(&self.text).finish()
+        f.debug_tuple("DateTimeFormat").field(&self.text).finish()
     }
 }
 
-impl fmt::Display for MomentFormat {
+impl fmt::Display for DateTimeFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }
 }
 
-impl MomentFormat {
-    /// The format that `text` describes, in the manner of `strftime`.
+impl DateTimeFormat {
+    /// Parses a format in `strftime` syntax.
     pub(crate) fn new(text: &str) -> Result<Self, String> {
         let items = StrftimeItems::new(text).parse_to_owned();
-        let items = items.map_err(|_| format!("{text} has a % that means nothing; write for example %d.%m.%Y"))?;
+        let items = items.map_err(|_| format!("{text} has an unknown % specifier; write for example %d.%m.%Y"))?;
         let has_time = items.iter().any(|item| {
             matches!(
                 item,
@@ -129,7 +129,7 @@ impl MomentFormat {
                     | Item::Fixed(Fixed::RFC2822 | Fixed::RFC3339)
             )
         });
-        // What has no field of its own to be matched against is found by what it gives.
+        // Whether a format has all parts of a date is found out by printing a sample and parsing it.
         let sample = DateTime::from_timestamp(1_234_567_890, 0).unwrap_or_default();
         let mut printed = String::new();
         let is_printed = write!(printed, "{}", sample.fixed_offset().format_with_items(items.iter())).is_ok();
@@ -140,9 +140,7 @@ impl MomentFormat {
             false if is_read && has_time && parsed.to_naive_datetime_with_offset(0).is_ok() => Kind::Timestamp,
             false if is_read && !has_time && parsed.to_naive_date().is_ok() => Kind::Date,
             _ => {
-                return Err(format!(
-                    "{text} does not say the whole of a date; write for example %d.%m.%Y or '%d.%m.%Y %H:%M'"
-                ));
+                return Err(format!("{text} lacks a part of the date; write for example %d.%m.%Y or '%d.%m.%Y %H:%M'"));
             }
         };
         Ok(Self { text: text.to_owned(), items, kind })
@@ -157,12 +155,12 @@ impl MomentFormat {
         }
     }
 
-    /// The days since 1970 that `text` stands for.
+    /// Parses `text` to days since 1970.
     pub(super) fn days(&self, text: &str) -> Option<i32> {
         self.parsed(text)?.to_naive_date().ok().map(days_since_1970)
     }
 
-    /// The microseconds since 1970 that `text` stands for.
+    /// Parses `text` to microseconds since 1970.
     pub(super) fn microseconds(&self, text: &str) -> Option<i64> {
         let instant = self.date_time(text)?.and_utc();
         count(instant, TimeUnit::Microsecond)
@@ -176,7 +174,7 @@ impl MomentFormat {
         }
     }
 
-    /// The same in ISO 8601.
+    /// Converts `text` to ISO 8601.
     pub(super) fn to_iso(&self, text: &str) -> Option<String> {
         match self.kind {
             Kind::Date => Some(self.parsed(text)?.to_naive_date().ok()?.to_string()),
@@ -215,7 +213,8 @@ mod tests {
 
     #[test]
     fn timestamps_have_fractions_and_offsets() {
-        let micros = |text| iso_moment(text).map(|moment| (moment.count(TimeUnit::Microsecond), moment.has_offset));
+        let micros =
+            |text| iso_timestamp(text).map(|timestamp| (timestamp.count(TimeUnit::Microsecond), timestamp.has_offset));
         assert_eq!(micros("1970-01-01 00:00:01"), Some((Some(1_000_000), false)));
         assert_eq!(micros("1970-01-01T00:00:00.25Z"), Some((Some(250_000), true)));
         assert_eq!(micros("1970-01-01 01:00:00+01:00"), Some((Some(0), true)));
@@ -232,13 +231,13 @@ mod tests {
             "1970-01-01 00:00:00.",
             "1970-01-01 00:00:0é",
         ] {
-            assert_eq!(iso_moment(text), None, "{text}");
+            assert_eq!(iso_timestamp(text), None, "{text}");
         }
     }
 
     #[test]
-    fn formats_say_dates_or_timestamps() {
-        let format = |text| MomentFormat::new(text).unwrap();
+    fn formats_are_of_dates_or_timestamps() {
+        let format = |text| DateTimeFormat::new(text).unwrap();
         assert_eq!(format("%d.%m.%Y").days("31.01.2025"), Some(20_119));
         assert_eq!(format("%d/%m/%y").days("31/02/25"), None);
         assert_eq!(format("%d %b %Y").data_type(), DataType::Date32);
@@ -249,7 +248,7 @@ mod tests {
         assert_eq!(zoned.microseconds("19700101 010000 +0100"), Some(0));
         assert_eq!(zoned.to_iso("19700101 010000 +0100").as_deref(), Some("1970-01-01T00:00:00Z"));
         for text in ["%d.%m", "%H:%M", "%Q", "dd.mm.yyyy", ""] {
-            assert!(MomentFormat::new(text).is_err(), "{text}");
+            assert!(DateTimeFormat::new(text).is_err(), "{text}");
         }
     }
 }

@@ -1,0 +1,72 @@
+//! ALP: decimal numbers of FLOAT and DOUBLE columns as integers.
+//!
+//! The pairs of exponent and factor that vectors are encoded with are found on the first page of a chunk, and again on a
+//! page that they do not suit. To find them takes as long as to encode two or three pages, to test them on a part of a page
+//! a third of what it takes to encode one.
+
+use lath_kernels::alp::{self, Candidates, Float};
+
+use super::not_encoded;
+use super::pieces::{self, Joined};
+use crate::error::Result;
+use crate::write::physical::Values;
+
+/// The pairs are tested on so many values from the middle of each page.
+const TESTED: usize = 1_024;
+/// They suit if these values take at most this part of what they take with pairs of their own.
+const SUITABLE: f64 = 1.125;
+
+/// The pairs in use, which are kept from page to page of a chunk.
+#[derive(Debug, Default)]
+pub(super) struct Alp {
+    floats: Option<Candidates<f32>>,
+    doubles: Option<Candidates<f64>>,
+}
+
+impl Alp {
+    /// The most bytes that the values can become.
+    pub(super) fn max_len(pieces: &[Values]) -> usize {
+        let count = pieces.iter().map(Values::len).sum();
+        match pieces.first() {
+            Some(Values::Words64(_)) => alp::max_encoded_len::<f64>(count),
+            _ => alp::max_encoded_len::<f32>(count),
+        }
+    }
+
+    /// Encodes a page of FLOAT or DOUBLE.
+    pub(super) fn encode(
+        &mut self,
+        pieces: &[Values],
+        words32: &mut Joined<u32>,
+        words64: &mut Joined<u64>,
+        out: &mut [u8],
+    ) -> Result<usize> {
+        // A page without values is the same for both types.
+        if let Some(words) = words32.join(pieces, pieces::words32) {
+            encode(bytemuck::cast_slice(words), &mut self.floats, out)
+        } else if let Some(words) = words64.join(pieces, pieces::words64) {
+            encode(bytemuck::cast_slice(words), &mut self.doubles, out)
+        } else {
+            Err(not_encoded("ALP"))
+        }
+    }
+}
+
+fn encode<T: Float>(values: &[T], kept: &mut Option<Candidates<T>>, out: &mut [u8]) -> Result<usize> {
+    let candidates = match kept {
+        Some(candidates) if suit(candidates, values) => *candidates,
+        _ => Candidates::find(values),
+    };
+    if !values.is_empty() {
+        *kept = Some(candidates);
+    }
+    Ok(alp::encode(values, &candidates, out)?)
+}
+
+/// Whether pairs that were found on another page do for this one.
+fn suit<T: Float>(candidates: &Candidates<T>, values: &[T]) -> bool {
+    let start = values.len().saturating_sub(TESTED) / 2;
+    let tested = &values[start..values.len().min(start + TESTED)];
+    let own = alp::estimate_len(tested, &Candidates::find(tested));
+    alp::estimate_len(tested, candidates) as f64 <= SUITABLE * own as f64
+}
