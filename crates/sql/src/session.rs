@@ -61,6 +61,11 @@ impl Session {
         let optimizer = &mut config.options_mut().optimizer;
         optimizer.hash_join_inlist_pushdown_max_distinct_values = MOST_JOIN_KEYS;
         optimizer.hash_join_inlist_pushdown_max_size = 8 << 20;
+        if let Some(bytes) = memory_bytes {
+            // What a sort keeps to merge what it has on disk, which is no good if it is all there is.
+            let merging = &mut config.options_mut().execution.sort_spill_reservation_bytes;
+            *merging = (*merging).min(bytes / 16);
+        }
         let env = match memory_bytes {
             Some(bytes) => RuntimeEnvBuilder::new().with_memory_pool(Arc::new(FairSpillPool::new(bytes))),
             None => RuntimeEnvBuilder::new().with_memory_pool(Arc::new(UnboundedMemoryPool::default())),

@@ -26,4 +26,6 @@ mod partitions;
 mod rewrite;
 mod rows;
 mod search;
+#[cfg(feature = "sql")]
+mod sql;
 mod terminal;

@@ -1,0 +1,76 @@
+//! `sql`: files are tables by their names.
+
+use std::fs;
+
+use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use arrow_array::types::Decimal128Type;
+use serde_json::json;
+
+use crate::files::oracle;
+use crate::invocation::{lath, lath_with_input, sample};
+
+#[test]
+fn a_folder_answers_questions() {
+    let trips = sample("trips");
+    let months = ["trips/2025-01.parquet", "trips/2025-02.parquet", "trips/2025-03.parquet"];
+    let rows: Vec<RecordBatch> = months.iter().map(|name| oracle(sample(name))).collect();
+    let expensive = rows.iter().flat_map(|rows| rows["price"].as_primitive::<Decimal128Type>().iter().flatten());
+    let (count, sum) =
+        expensive.filter(|price| *price > 1250).fold((0, 0), |(count, sum), price| (count + 1, sum + price));
+    let query = format!("SELECT count(*) AS n, sum(price) AS total FROM '{trips}' WHERE price > 12.5");
+    let found = lath(["sql", &query]).json_lines(0);
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0]["n"], json!(count));
+    let total: f64 = found[0]["total"].to_string().trim_matches('"').parse().unwrap();
+    assert_eq!((total * 100.0).round() as i128, sum);
+
+    let by_plan = format!(
+        "SELECT rider.plan AS plan, count(*) AS n FROM '{trips}' WHERE rider.plan IS NOT NULL GROUP BY 1 ORDER BY n DESC, plan"
+    );
+    let plans = lath(["sql", &by_plan, "--format", "csv"]).text(0).to_owned();
+    assert!(plans.starts_with("plan,n\n") && plans.lines().count() > 2, "{plans}");
+    // No row is no failure, and can be told from some.
+    lath(["sql", &format!("SELECT * FROM '{trips}' WHERE minutes > 60000")]).text(1);
+}
+
+#[test]
+fn statements_come_from_arguments_files_and_standard_input() {
+    assert_eq!(lath(["sql", "SELECT 6 * 7 AS answer"]).text(0), "{\"answer\":42}\n");
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("q.sql");
+    fs::write(&file, "CREATE VIEW v AS SELECT 1 AS a UNION ALL SELECT 2; -- a view\nSELECT sum(a) AS s FROM v;")
+        .unwrap();
+    assert_eq!(lath(["sql", "--file", file.to_str().unwrap()]).text(0), "{\"s\":3}\n");
+    assert_eq!(lath_with_input(&["sql", "-"], b"SELECT 'x' AS x").text(0), "{\"x\":\"x\"}\n");
+    let out = folder.path().join("out.parquet");
+    lath(["sql", "SELECT 1 AS one", "-o", out.to_str().unwrap()]).text(0);
+    assert_eq!(lath(["cat", out.to_str().unwrap()]).text(0), "{\"one\":1}\n");
+}
+
+#[test]
+fn what_cannot_be_answered_is_said() {
+    for (query, message) in [
+        ("SELEC 1", "SELEC"),
+        ("SELECT * FROM 'nowhere/at all.parquet'", "nowhere/at all.parquet"),
+        ("SELECT * FROM nothing", "nothing"),
+        ("SELECT 1 +", "error"),
+        ("", "no statement"),
+    ] {
+        let run = lath(["sql", query]);
+        assert!(matches!(run.code, 2 | 4) && run.stdout.is_empty(), "{query}: {run:?}");
+        assert!(run.stderr.contains(message), "{query}: {}", run.stderr);
+    }
+    let trips = sample("trips");
+    let run = lath(["sql", &format!("SELECT pric FROM '{trips}'")]);
+    run.text(2);
+    assert!(run.stderr.contains("price"), "names that there are: {}", run.stderr);
+}
+
+#[test]
+fn sorting_within_little_memory_goes_to_disk_and_gives_the_same() {
+    let trips = sample("trips");
+    let query = format!("SELECT t.* FROM '{trips}' t CROSS JOIN generate_series(1, 30) ORDER BY note, price, started");
+    let plenty = lath(["sql", &query]).text(0).to_owned();
+    assert_eq!(lath(["sql", &query, "--memory", "12MiB", "--threads", "2"]).text(0), plenty);
+}
