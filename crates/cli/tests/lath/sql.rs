@@ -70,7 +70,7 @@ fn what_cannot_be_answered_is_said() {
 #[test]
 fn sorting_within_little_memory_goes_to_disk_and_gives_the_same() {
     let trips = sample("trips");
-    let query = format!("SELECT t.* FROM '{trips}' t CROSS JOIN generate_series(1, 30) ORDER BY note, price, started");
+    let query = format!("SELECT note, price FROM '{trips}' t CROSS JOIN generate_series(1, 4) ORDER BY note, price");
     let plenty = lath(["sql", &query]).text(0).to_owned();
-    assert_eq!(lath(["sql", &query, "--memory", "12MiB", "--threads", "2"]).text(0), plenty);
+    assert_eq!(lath(["sql", &query, "--memory", "2MiB", "--threads", "1"]).text(0), plenty);
 }
