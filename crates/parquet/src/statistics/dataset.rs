@@ -9,6 +9,7 @@ use super::column::{Edge, Values};
 use super::{ColumnStatistics, Precision, Statistics};
 use crate::dataset::{Dataset, DatasetFile};
 use crate::error::Result;
+use crate::file::ParquetFile;
 
 impl Dataset {
     /// What the footers of all files say together, in the order of [`Dataset::schema`]. Files whose footers are not cached are
@@ -18,9 +19,9 @@ impl Dataset {
     /// As [`DatasetFile::open`].
     pub fn statistics(&self) -> Result<Statistics> {
         let fields = self.schema().fields();
-        let mut columns: Vec<Joined> = fields.iter().map(|field| Joined::new(field)).collect();
+        let mut columns: Vec<Joined> = fields.iter().map(Joined::new).collect();
         let mut whole = (Precision::Exact(0), Precision::Exact(0));
-        for (entry, statistics) in self.files().iter().zip(self.of_each_file(|file| file.statistics())) {
+        for (entry, statistics) in self.files().iter().zip(self.of_each_file(ParquetFile::statistics)) {
             let statistics = statistics?;
             let rows = statistics.row_count;
             whole = (whole.0.plus(rows), whole.1.plus(statistics.byte_count));

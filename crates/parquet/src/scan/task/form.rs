@@ -288,8 +288,11 @@ impl VersionForm {
     }
 }
 
+/// For each partition column of a file, the row of its value.
+type ValueRows = Box<[u32]>;
+
 /// The partition columns of files, and for each file the rows of their values.
-fn partitions(files: &[FileForm]) -> Result<(Vec<PartitionColumn>, Vec<Box<[u32]>>)> {
+fn partitions(files: &[FileForm]) -> Result<(Vec<PartitionColumn>, Vec<ValueRows>)> {
     let rows = files.iter().map(|file| file.partition.as_deref().map(decode_row).transpose());
     let rows = rows.collect::<Result<Vec<Option<RecordBatch>>>>()?;
     let Some(Some(first)) = rows.first() else {
