@@ -26,6 +26,7 @@ mod crypto;
 mod encoding;
 mod error;
 mod file;
+mod layout;
 mod order;
 mod outline;
 mod page_index;
