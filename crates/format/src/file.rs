@@ -1,4 +1,3 @@
-use std::borrow::Cow;
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -9,9 +8,10 @@ use parquet::basic::Type as PhysicalType;
 use crate::chunk::{ColumnChunk, ReadColumn, ReadFacts, decrypt_column};
 use crate::crypto::{DecryptionKeys, FileDecryptor, Plaintext, decrypt_footer};
 use crate::error::{Error, Result};
-use crate::layout::{Bases, Fields, Layout};
+use crate::layout::{Bases, Layout};
 use crate::order::{ColumnOrder, column_orders};
 use crate::outline::Outline;
+use crate::packed::{PACKED_ROW_GROUPS, PackedRowGroups, StoredChunk};
 use crate::row_group::RowGroup;
 use crate::schema::{KeyValue, SchemaDescPtr, key_values, parse_schema};
 use crate::thrift::ThriftReader;
@@ -83,7 +83,9 @@ type DecryptedColumn = Box<[Option<Box<[u8]>>]>;
 /// What the footer of a file says. Column chunks are read when they are asked for.
 pub struct FileMetaData {
     bytes: Bytes,
+    /// Without row groups where they are packed.
     outline: Outline,
+    packed: Option<PackedRowGroups>,
     schema: SchemaDescPtr,
     column_orders: OnceLock<Box<[ColumnOrder]>>,
     leaves: usize,
@@ -109,15 +111,21 @@ impl FileMetaData {
     }
 
     fn new(footer: Footer, schema: SchemaDescPtr) -> Result<Self> {
-        let Footer { bytes, outline, decryptor } = footer;
+        let Footer { mut bytes, mut outline, decryptor } = footer;
         let leaves = schema.num_columns();
         if outline.columns != leaves && !outline.tails.is_empty() {
             let what = format!("row groups of {} column chunks, and a schema of {leaves} columns", outline.columns);
             return Err(Error::corrupt(what));
         }
+        let mut packed = None;
+        if outline.row_counts.len() >= PACKED_ROW_GROUPS {
+            packed = Some(PackedRowGroups::pack(&bytes, &outline));
+            (outline, bytes) = outline.without_row_groups(&bytes);
+        }
         Ok(Self {
             bytes,
             outline,
+            packed,
             schema,
             column_orders: OnceLock::new(),
             leaves,
@@ -218,6 +226,7 @@ impl FileMetaData {
         size_of::<Self>()
             + self.bytes.len()
             + self.outline.memory_bytes()
+            + self.packed.as_ref().map_or(0, PackedRowGroups::memory_bytes)
             + self.fixed_width.get().map_or(0, |columns| columns.len())
             + self.read_bytes.load(Ordering::Relaxed)
     }
@@ -277,37 +286,32 @@ impl FileMetaData {
     /// A chunk as it stands in the footer, of a row group and leaf that the file has.
     #[inline]
     pub(crate) fn stored_chunk(&self, row_group: usize, leaf: usize) -> StoredChunk<'_> {
+        if let Some(chunk) = self.packed.as_ref().and_then(|packed| packed.chunk(row_group, leaf)) {
+            return chunk;
+        }
         let index = row_group * self.leaves + leaf;
         let start = self.outline.chunk_starts.get(index).copied().unwrap_or(u32::MAX) as usize;
         let layout = self.outline.chunk_layouts.get(index).and_then(|&layout| self.outline.layouts.get(layout));
         let shared = self.bytes.get(start..).unwrap_or_default();
-        StoredChunk { bases: Bases { shared, record: &[] }, fields: layout.map(Layout::fields) }
+        StoredChunk { bases: Bases { shared, record: &[] }, fields: layout.map(Layout::fields), pieces: &[] }
     }
 
     /// A reader of a row group's fields behind its columns, and the number of the field before.
     pub(crate) fn row_group_tail(&self, row_group: usize) -> (ThriftReader<'_>, i16) {
-        let tail = self.outline.tails.get(row_group).copied().unwrap_or(u32::MAX);
-        (ThriftReader::at(&self.bytes, tail as usize), if self.outline.columns > 0 { 1 } else { 0 })
+        let reader = match &self.packed {
+            Some(packed) => ThriftReader::new(packed.tail(row_group)),
+            None => {
+                let tail = self.outline.tails.get(row_group).copied().unwrap_or(u32::MAX);
+                ThriftReader::at(&self.bytes, tail as usize)
+            }
+        };
+        (reader, if self.outline.columns > 0 { 1 } else { 0 })
     }
 }
 
 #[cold]
 fn no_chunk(row_group: usize, leaf: usize) -> Error {
     Error::corrupt(format!("the file has no column {leaf} in row group {row_group}"))
-}
-
-/// A `ColumnChunk` that has not been read.
-pub(crate) struct StoredChunk<'a> {
-    pub(crate) bases: Bases<'a>,
-    /// Where its fields are, if that is known.
-    pub(crate) fields: Option<&'a Fields>,
-}
-
-impl<'a> StoredChunk<'a> {
-    /// The structure, and perhaps what follows it.
-    pub(crate) fn bytes(&self) -> Cow<'a, [u8]> {
-        Cow::Borrowed(self.bases.shared)
-    }
 }
 
 impl fmt::Debug for FileMetaData {

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use bytes::Bytes;
+
 use crate::error::{Error, Result};
 use crate::layout::{Layouts, NO_LAYOUT};
 use crate::schema::check_schema;
@@ -150,7 +152,7 @@ impl Outline {
                         return Err(ThriftError::Malformed("two lists of column chunks in a row group"));
                     }
                     self.find_chunks(reader, count)?;
-                    tail = Some(reader.position());
+                    tail = (count > 0).then_some(reader.position());
                     Ok(())
                 }
                 (NUM_ROWS, WireType::I64) => {
@@ -159,7 +161,7 @@ impl Outline {
                 }
                 _ => reader.skip(field),
             })?;
-            // Where the list of columns is missing, the fields are read from the first one on.
+            // Where there are no columns, the fields are read from the first one on.
             self.tails.push(tail.unwrap_or(start) as u32);
             let columns = self.chunk_starts.len() - chunks_before;
             if row_group == 0 {
@@ -226,6 +228,28 @@ impl Outline {
         }
         *reader = ThriftReader::at(bytes, start);
         Ok(())
+    }
+
+    /// Leaves out row groups and schema; gives the bytes that the rest is in, which is all that `footer` is still needed for.
+    pub(crate) fn without_row_groups(self, footer: &[u8]) -> (Self, Bytes) {
+        let mut rest = Vec::new();
+        let mut keep = |range: Range<usize>| {
+            let start = rest.len();
+            rest.extend_from_slice(footer.get(range).unwrap_or_default());
+            start..rest.len()
+        };
+        let outline = Self {
+            version: self.version,
+            row_count: self.row_count,
+            key_values: keep(self.key_values),
+            column_orders: keep(self.column_orders),
+            created_by: self.created_by.map(keep),
+            unknown_types: self.unknown_types,
+            row_counts: self.row_counts,
+            columns: self.columns,
+            ..Self::default()
+        };
+        (outline, rest.into())
     }
 
     pub(crate) fn memory_bytes(&self) -> usize {

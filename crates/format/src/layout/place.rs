@@ -64,7 +64,7 @@ impl Place {
 }
 
 /// Where the fields of a chunk are.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Fields {
     /// By number in [`field`]. An integer of no bytes is not there; whether bounds are is in the flags.
     pub(crate) places: [Place; field::COUNT],

@@ -110,7 +110,7 @@ impl Element<'_> {
         {
             return Ok(node);
         }
-        build(false).map_err(|error| self.refuse(&format!("is malformed: {error}")))
+        guard(|| build(false)).map_err(|error| self.refuse(&format!("is malformed: {error}")))
     }
 
     fn group(&self, repetition: Repetition, fields: Vec<TypePtr>) -> Result<Type> {
