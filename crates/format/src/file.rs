@@ -3,7 +3,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
-use parquet::basic::Type as PhysicalType;
 
 use crate::chunk::{ColumnChunk, ReadColumn, ReadFacts, decrypt_column};
 use crate::crypto::{DecryptionKeys, FileDecryptor, Plaintext, decrypt_footer};
@@ -89,8 +88,6 @@ pub struct FileMetaData {
     schema: SchemaDescPtr,
     column_orders: OnceLock<Box<[ColumnOrder]>>,
     leaves: usize,
-    /// By leaf: whether values are no byte strings.
-    fixed_width: OnceLock<Box<[bool]>>,
     /// By leaf: what was read of chunks that have no layout, and what was decrypted.
     read: OnceLock<Box<[OnceLock<ReadColumn>]>>,
     decrypted: OnceLock<Box<[OnceLock<DecryptedColumn>]>>,
@@ -129,7 +126,6 @@ impl FileMetaData {
             schema,
             column_orders: OnceLock::new(),
             leaves,
-            fixed_width: OnceLock::new(),
             read: OnceLock::new(),
             decrypted: OnceLock::new(),
             read_bytes: AtomicUsize::new(0),
@@ -208,14 +204,14 @@ impl FileMetaData {
         if row_group >= self.row_group_count() || leaf >= self.leaves {
             return Err(no_chunk(row_group, leaf));
         }
-        if !self.outline.unknown_types.is_empty() {
+        if !self.outline.leaves.unknown_types.is_empty() {
             self.check_type(leaf)?;
         }
         ColumnChunk::new(self, row_group, leaf)
     }
 
     fn check_type(&self, leaf: usize) -> Result<()> {
-        let unknown = &self.outline.unknown_types;
+        let unknown = &self.outline.leaves.unknown_types;
         let Ok(index) = unknown.binary_search_by_key(&leaf, |(leaf, _)| *leaf) else { return Ok(()) };
         let (_, id) = unknown[index];
         Err(Error::unsupported(format!("physical type {id} of column {}", self.column_path(leaf))))
@@ -227,7 +223,6 @@ impl FileMetaData {
             + self.bytes.len()
             + self.outline.memory_bytes()
             + self.packed.as_ref().map_or(0, PackedRowGroups::memory_bytes)
-            + self.fixed_width.get().map_or(0, |columns| columns.len())
             + self.read_bytes.load(Ordering::Relaxed)
     }
 
@@ -239,13 +234,7 @@ impl FileMetaData {
     /// Whether the values of a leaf column are no byte strings.
     #[inline]
     pub(crate) fn has_fixed_width(&self, leaf: usize) -> bool {
-        // The schema has it three pointers away, and all statistics of a file can be asked for.
-        let columns = self.fixed_width.get_or_init(|| {
-            let is_fixed =
-                |physical_type| !matches!(physical_type, PhysicalType::BYTE_ARRAY | PhysicalType::FIXED_LEN_BYTE_ARRAY);
-            self.schema.columns().iter().map(|column| is_fixed(column.physical_type())).collect()
-        });
-        columns.get(leaf).copied().unwrap_or(false)
+        self.outline.leaves.has_fixed_width.get(leaf).copied().unwrap_or(false)
     }
 
     pub(crate) fn decryptor(&self) -> Option<&FileDecryptor> {

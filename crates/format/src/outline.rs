@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use crate::error::{Error, Result};
 use crate::layout::{Layouts, NO_LAYOUT};
-use crate::schema::check_schema;
+use crate::schema::{Leaves, check_schema};
 use crate::thrift::{ThriftError, ThriftReader, WireType};
 
 /// The deepest schema that is read, whatever a caller allows: schemas are walked recursively, and threads have stacks of
@@ -46,8 +46,7 @@ pub(crate) struct Outline {
     pub(crate) row_count: i64,
     /// The list of schema elements.
     pub(crate) schema: Range<usize>,
-    /// The leaf columns whose physical type this version does not know, with its number.
-    pub(crate) unknown_types: Vec<(usize, i32)>,
+    pub(crate) leaves: Leaves,
     /// The list of pairs; empty where the file has none.
     pub(crate) key_values: Range<usize>,
     /// The list of column orders; empty where the file has none.
@@ -81,7 +80,7 @@ impl Outline {
             match (field.id, field.wire_type) {
                 (field::VERSION, WireType::I32) => outline.version = reader.i32()?,
                 (field::SCHEMA, WireType::List) => {
-                    if let Err(error) = check_schema(reader, schema_depth, &mut outline.unknown_types)? {
+                    if let Err(error) = check_schema(reader, schema_depth, &mut outline.leaves)? {
                         refusal.get_or_insert(error);
                     }
                     outline.schema = start..reader.position();
@@ -244,7 +243,7 @@ impl Outline {
             key_values: keep(self.key_values),
             column_orders: keep(self.column_orders),
             created_by: self.created_by.map(keep),
-            unknown_types: self.unknown_types,
+            leaves: self.leaves,
             row_counts: self.row_counts,
             columns: self.columns,
             ..Self::default()
@@ -256,7 +255,7 @@ impl Outline {
         self.row_counts.capacity() * 8
             + (self.tails.capacity() + self.chunk_starts.capacity()) * 4
             + self.chunk_layouts.capacity() * 2
-            + self.unknown_types.capacity() * size_of::<(usize, i32)>()
+            + self.leaves.memory_bytes()
             + self.layouts.memory_bytes()
     }
 }

@@ -108,7 +108,7 @@ impl PackedRowGroups {
         for &start in &outline.tails {
             let mut reader = ThriftReader::at(footer, start as usize);
             // It was well-formed before.
-            let _ = reader.each_field(|reader, field| reader.skip(field));
+            let _ = reader.each_field(ThriftReader::skip);
             tail_starts.push(tails.len() as u32);
             tails.extend_from_slice(footer.get(start as usize..reader.position()).unwrap_or_default());
         }

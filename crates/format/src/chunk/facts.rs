@@ -76,15 +76,15 @@ impl Default for ReadFacts {
 impl ReadFacts {
     /// Reads the chunks of a column that have no layout.
     pub(crate) fn read_column(file: &FileMetaData, leaf: usize) -> ReadColumn {
-        let read = |row_group: usize| {
-            let stored = file.stored_chunk(row_group, leaf);
-            match stored.fields {
-                Some(_) => None,
-                // The error is found again by whoever asks for the chunk.
-                None => Some((row_group as u32, Self::read(file, stored.bases.shared, row_group, leaf).ok()?)),
-            }
-        };
-        (0..file.row_group_count()).filter_map(read).collect()
+        let chunks = (0..file.row_group_count()).map(|row_group| (row_group, file.stored_chunk(row_group, leaf)));
+        let chunks = chunks.filter(|(_, stored)| stored.fields.is_none());
+        let mut facts = Vec::with_capacity(chunks.clone().count());
+        // The error is found again by whoever asks for the chunk.
+        facts.extend(chunks.filter_map(|(row_group, stored)| {
+            let facts = Self::read(file, stored.bases.shared, row_group, leaf).ok()?;
+            Some((row_group as u32, facts))
+        }));
+        facts.into()
     }
 
     /// Reads the chunk at the start of `bytes`, that of `leaf` in `row_group`.

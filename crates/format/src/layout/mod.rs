@@ -52,6 +52,16 @@ impl Layout {
         bytes.get(..self.len()).is_some_and(|chunk| has_expected_bits(chunk, &self.structure))
     }
 
+    /// The first byte at the start of `bytes` that is structure and another one than here, and what it is.
+    fn first_difference(&self, bytes: &[u8]) -> Option<(u32, u8)> {
+        let chunk = bytes.get(..self.len())?;
+        let starts = (0..self.len()).step_by(MASKED_BYTES).map(|at| at.min(self.len() - MASKED_BYTES));
+        starts.zip(&self.structure).find_map(|(start, block)| {
+            let (at, byte) = block.first_difference(chunk[start..].first_chunk()?)?;
+            Some(((start + at) as u32, byte))
+        })
+    }
+
     /// Bytes of a chunk.
     #[inline]
     pub(crate) fn len(&self) -> usize {

@@ -1,16 +1,33 @@
+use parquet::basic::Type as PhysicalType;
+
 use super::parse::known_physical_type;
 use crate::error::{Error, Result};
 use crate::outline::DEEPEST_SCHEMA;
 use crate::thrift::{ThriftError, ThriftReader, WireType};
 
-/// Walks over the list of schema elements, which have to be one tree no deeper than `schema_depth`, and notes leaves whose
-/// physical type is not known, with its number.
+/// What the schema says of leaf columns, in their order.
+#[derive(Debug, Default)]
+pub(crate) struct Leaves {
+    /// Whether values are no byte strings. The schema has it three pointers away from each column.
+    pub(crate) has_fixed_width: Vec<bool>,
+    /// The columns whose physical type this version does not know, with its number.
+    pub(crate) unknown_types: Vec<(usize, i32)>,
+}
+
+impl Leaves {
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.has_fixed_width.capacity() + self.unknown_types.capacity() * size_of::<(usize, i32)>()
+    }
+}
+
+/// Walks over the list of schema elements, which have to be one tree no deeper than `schema_depth`, and notes what it
+/// says of the leaves.
 ///
 /// The outer result is that of the walk, which has to go on to the list's end whatever the inner one says.
 pub(crate) fn check_schema(
     reader: &mut ThriftReader<'_>,
     schema_depth: usize,
-    unknown_types: &mut Vec<(usize, i32)>,
+    leaves: &mut Leaves,
 ) -> Result<Result<()>, ThriftError> {
     let deepest = schema_depth.min(DEEPEST_SCHEMA);
     let (element, count) = reader.list()?;
@@ -18,17 +35,18 @@ pub(crate) fn check_schema(
         return Err(ThriftError::Malformed("schema"));
     }
     let mut verdict = Ok(());
-    let mut leaves = 0;
     // Children that are still to come, for each group that is not complete: the way down from the root.
     let mut open: Vec<usize> = Vec::new();
     for index in 0..count {
         let [physical_type, children] = reader.skip_to_integers_1_and_5()?;
         let children = children.unwrap_or(0);
         if let Some(physical_type) = physical_type.filter(|_| children <= 0 && index > 0) {
-            if known_physical_type(physical_type).is_none() {
-                unknown_types.push((leaves, physical_type));
+            let known = known_physical_type(physical_type);
+            if known.is_none() {
+                leaves.unknown_types.push((leaves.has_fixed_width.len(), physical_type));
             }
-            leaves += 1;
+            let is_string = |known| matches!(known, PhysicalType::BYTE_ARRAY | PhysicalType::FIXED_LEN_BYTE_ARRAY);
+            leaves.has_fixed_width.push(known.is_some_and(|known| !is_string(known)));
         }
         if verdict.is_err() {
             continue;

@@ -20,5 +20,5 @@ pub use parquet::schema::types::{
     BasicTypeInfo, ColumnDescPtr, ColumnDescriptor, ColumnPath, SchemaDescPtr, SchemaDescriptor, Type, TypePtr,
 };
 
-pub(crate) use check::check_schema;
+pub(crate) use check::{Leaves, check_schema};
 pub(crate) use parse::{key_values, parse_schema};

@@ -130,7 +130,7 @@ impl Element<'_> {
 
     fn leaf(&self, repetition: Repetition, physical_type: i32) -> Result<Type> {
         let Some(physical_type) = known_physical_type(physical_type) else {
-            // The library has no type for it; no chunk of the column can be had (see `Outline::unknown_types`).
+            // The library has no type for it; no chunk of the column can be had (see `Leaves::unknown_types`).
             let builder = Type::primitive_type_builder(&self.name, PhysicalType::BYTE_ARRAY);
             let leaf = builder.with_repetition(repetition).with_id(self.field_id).build();
             return leaf.map_err(|error| self.refuse(&format!("is malformed: {error}")));

@@ -32,6 +32,21 @@ impl MaskedBytes {
     pub fn new(bytes: &[u8; MASKED_BYTES], mask: &[u8; MASKED_BYTES]) -> Self {
         Self { mask: *mask, expected: std::array::from_fn(|index| bytes[index] & mask[index]) }
     }
+
+    /// The first of `bytes` that has other bits than the expected ones, and its bits below the mask.
+    #[inline]
+    pub fn first_difference(&self, bytes: &[u8; MASKED_BYTES]) -> Option<(usize, u8)> {
+        let words = bytes.as_chunks().0.iter().zip(self.mask.as_chunks().0).zip(self.expected.as_chunks().0);
+        for (word, ((&bytes, &mask), &expected)) in words.enumerate() {
+            let bits = u64::from_le_bytes(bytes) & u64::from_le_bytes(mask);
+            let differing = bits ^ u64::from_le_bytes(expected);
+            if differing != 0 {
+                let byte = differing.trailing_zeros() / 8;
+                return Some((word * 8 + byte as usize, (bits >> (8 * byte)) as u8));
+            }
+        }
+        None
+    }
 }
 
 /// The number of bytes at the start of `a` and `b` that are equal.

@@ -79,6 +79,15 @@ fn bytes_are_expected_if_all_bits_below_the_mask_are() {
             }
             other.copy_from_slice(&bytes);
             assert!(has_expected_bits(&other, &blocks));
+            for at in 0..32 {
+                let mut other: [u8; 32] = bytes[..32].try_into().expect("32 bytes");
+                other[at] ^= 0x88;
+                // A second difference behind the first does not matter.
+                other[31] ^= 0x7f;
+                let expected = (at..32).find(|&at| (other[at] ^ bytes[at]) & mask[at] != 0);
+                let expected = expected.map(|at| (at, other[at] & mask[at]));
+                assert_eq!(blocks[0].first_difference(&other), expected, "{at}");
+            }
             // A block too few, a block too many, and bytes that no block can be of.
             assert!(!has_expected_bits(&other, &blocks[1..]));
             assert!(!has_expected_bits(&other, &[blocks.as_slice(), &blocks[..1]].concat()));
