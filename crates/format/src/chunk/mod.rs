@@ -105,6 +105,7 @@ impl<'a> ColumnChunk<'a> {
         &self.file.schema_descr().columns()[self.leaf]
     }
 
+    #[inline]
     fn has(&self, flag: u16) -> bool {
         self.facts.flags() & flag != 0
     }

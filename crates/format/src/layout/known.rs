@@ -76,11 +76,11 @@ impl Layouts {
     fn find_by_guesses(&mut self, bytes: &[u8], expected: u16) -> Option<(u16, usize)> {
         let mut number = expected;
         let mut slots = [0; GUESSES];
-        for tried in 0..GUESSES {
+        for kept in &mut slots {
             let difference = self.get(number).and_then(|layout| layout.first_difference(bytes));
             let Some((at, byte)) = difference else { return self.find_from_root(bytes) };
-            slots[tried] = slot(number, at, byte);
-            number = self.guesses.get(slots[tried]).copied().unwrap_or(0);
+            *kept = slot(number, at, byte);
+            number = self.guesses.get(*kept).copied().unwrap_or(0);
             if let Some(layout) = self.get(number)
                 && layout.fits(bytes)
             {

@@ -91,7 +91,7 @@ mod tests {
         };
         let mut bytes = Vec::new();
         let mut writer = ThriftWriter::new(&mut bytes);
-        writer.binary(1, &vec![b'x'; path_bytes]);
+        writer.binary(1, vec![b'x'; path_bytes]);
         writer.i64(2, number(random));
         writer.structure(3, |writer| {
             writer.i32(1, random.i32(0..8));
@@ -102,10 +102,10 @@ mod tests {
                 writer.i64(id, number(random));
             }
             writer.structure(12, |writer| {
-                writer.binary(1, &vec![0xff; random.usize(..40)]);
+                writer.binary(1, vec![0xff; random.usize(..40)]);
                 writer.i64(3, number(random));
                 for id in [5, 6] {
-                    writer.binary(id, &random.i64(..).to_le_bytes());
+                    writer.binary(id, random.i64(..).to_le_bytes());
                 }
                 writer.bool(7, random.bool());
             });

@@ -88,6 +88,7 @@ impl<'a> Bases<'a> {
         base.get(place.at()..).unwrap_or_default()
     }
 
+    #[inline]
     pub(crate) fn bytes(self, place: Place) -> &'a [u8] {
         self.from(place).get(..place.len()).unwrap_or_default()
     }
@@ -105,6 +106,9 @@ impl<'a> Bases<'a> {
             return None;
         }
         let from = self.from(place);
+        if let ([byte, ..], 1) = (from, place.len) {
+            return Some(i64::from(byte >> 1) ^ -i64::from(byte & 1));
+        }
         let window = match from.first_chunk::<8>() {
             Some(window) => u64::from_le_bytes(*window),
             None => from.iter().rev().fold(0, |window, &byte| window << 8 | u64::from(byte)),

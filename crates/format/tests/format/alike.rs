@@ -114,7 +114,7 @@ fn footer(random: &mut Rng, columns: usize, row_groups: usize, unlike: usize) ->
 }
 
 fn check(footer: &Bytes, at: &str) -> FileMetaData {
-    let ours = FileMetaData::from_bytes(footer.clone()).unwrap_or_else(|error| panic!("{at}: {error}"));
+    let ours = FileMetaData::from_bytes(footer.clone()).expect(at);
     compare(&ours, &by_crate(footer).expect("the crate reads what was written"), at);
     ours
 }
