@@ -28,6 +28,7 @@ pub enum CompressionCodec {
 
 impl CompressionCodec {
     /// The codec with the number `id`.
+    #[inline]
     pub fn from_id(id: i32) -> Self {
         match id {
             0 => Self::Uncompressed,
@@ -43,6 +44,7 @@ impl CompressionCodec {
     }
 
     /// The number of the codec.
+    #[inline]
     pub fn id(self) -> i32 {
         match self {
             Self::Uncompressed => 0,

@@ -3,13 +3,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
-use parquet::basic::Type as PhysicalType;
 
-use crate::chunk::{ColumnChunk, DecodedColumn};
+use crate::chunk::{ColumnChunk, ReadColumn, ReadFacts, decrypt_column};
 use crate::crypto::{DecryptionKeys, FileDecryptor, Plaintext, decrypt_footer};
 use crate::error::{Error, Result};
+use crate::layout::{Bases, Layout};
 use crate::order::{ColumnOrder, column_orders};
 use crate::outline::Outline;
+use crate::packed::{PACKED_ROW_GROUPS, PackedRowGroups, StoredChunk};
 use crate::row_group::RowGroup;
 use crate::schema::{KeyValue, SchemaDescPtr, key_values, parse_schema};
 use crate::thrift::ThriftReader;
@@ -76,14 +77,22 @@ impl fmt::Debug for Footer {
     }
 }
 
-/// What the footer of a file says. Column chunks are decoded when they are asked for, all of a column at once.
+type DecryptedColumn = Box<[Option<Box<[u8]>>]>;
+
+/// What the footer of a file says. Column chunks are read when they are asked for.
 pub struct FileMetaData {
     bytes: Bytes,
+    /// Without row groups where they are packed.
     outline: Outline,
+    packed: Option<PackedRowGroups>,
     schema: SchemaDescPtr,
     column_orders: OnceLock<Box<[ColumnOrder]>>,
-    columns: Box<[OnceLock<DecodedColumn>]>,
-    decoded_bytes: AtomicUsize,
+    leaves: usize,
+    /// By leaf: what was read of chunks that have no layout, and what was decrypted.
+    read: OnceLock<Box<[OnceLock<ReadColumn>]>>,
+    decrypted: OnceLock<Box<[OnceLock<DecryptedColumn>]>>,
+    /// Bytes that both take.
+    read_bytes: AtomicUsize,
     decryptor: Option<Arc<FileDecryptor>>,
 }
 
@@ -99,15 +108,29 @@ impl FileMetaData {
     }
 
     fn new(footer: Footer, schema: SchemaDescPtr) -> Result<Self> {
-        let Footer { bytes, outline, decryptor } = footer;
+        let Footer { mut bytes, mut outline, decryptor } = footer;
         let leaves = schema.num_columns();
         if outline.columns != leaves && !outline.tails.is_empty() {
             let what = format!("row groups of {} column chunks, and a schema of {leaves} columns", outline.columns);
             return Err(Error::corrupt(what));
         }
-        let columns = std::iter::repeat_with(OnceLock::new).take(leaves).collect();
-        let (column_orders, decoded_bytes) = (OnceLock::new(), AtomicUsize::new(0));
-        Ok(Self { bytes, outline, schema, column_orders, columns, decoded_bytes, decryptor })
+        let mut packed = None;
+        if outline.row_counts.len() >= PACKED_ROW_GROUPS {
+            packed = Some(PackedRowGroups::pack(&bytes, &outline));
+            (outline, bytes) = outline.without_row_groups(&bytes);
+        }
+        Ok(Self {
+            bytes,
+            outline,
+            packed,
+            schema,
+            column_orders: OnceLock::new(),
+            leaves,
+            read: OnceLock::new(),
+            decrypted: OnceLock::new(),
+            read_bytes: AtomicUsize::new(0),
+            decryptor,
+        })
     }
 
     /// The version of the format that the writer names.
@@ -146,10 +169,11 @@ impl FileMetaData {
 
     /// Number of leaf columns.
     pub fn column_count(&self) -> usize {
-        self.columns.len()
+        self.leaves
     }
 
     /// Number of row groups.
+    #[inline]
     pub fn row_group_count(&self) -> usize {
         self.outline.row_counts.len()
     }
@@ -172,25 +196,25 @@ impl FileMetaData {
     /// A column chunk.
     ///
     /// # Errors
-    /// [`Error::CorruptChunk`] if its metadata are malformed, [`Error::Encrypted`] if they are encrypted and the key was not
+    /// [`Error::CorruptChunk`] if its metadata are malformed, [`Error::Unsupported`] if the column has a physical type that is
+    /// not known (its schema says BYTE_ARRAY), [`Error::Encrypted`] if they are encrypted and the key was not
     /// given, [`Error::Corrupt`] if the file does not have it.
+    #[inline]
     pub fn chunk(&self, row_group: usize, leaf: usize) -> Result<ColumnChunk<'_>> {
-        let (true, Some(column)) = (row_group < self.row_group_count(), self.columns.get(leaf)) else {
-            return Err(Error::corrupt(format!("the file has no column {leaf} in row group {row_group}")));
-        };
-        let decoded = match column.get() {
-            Some(decoded) => decoded,
-            None => {
-                let decoded = DecodedColumn::decode(self, leaf);
-                let bytes = decoded.memory_bytes();
-                if column.set(decoded).is_ok() {
-                    self.decoded_bytes.fetch_add(bytes, Ordering::Relaxed);
-                }
-                let Some(decoded) = column.get() else { return Err(Error::corrupt("a column was not kept")) };
-                decoded
-            }
-        };
-        ColumnChunk::new(self, decoded, row_group, leaf)
+        if row_group >= self.row_group_count() || leaf >= self.leaves {
+            return Err(no_chunk(row_group, leaf));
+        }
+        if !self.outline.leaves.unknown_types.is_empty() {
+            self.check_type(leaf)?;
+        }
+        ColumnChunk::new(self, row_group, leaf)
+    }
+
+    fn check_type(&self, leaf: usize) -> Result<()> {
+        let unknown = &self.outline.leaves.unknown_types;
+        let Ok(index) = unknown.binary_search_by_key(&leaf, |(leaf, _)| *leaf) else { return Ok(()) };
+        let (_, id) = unknown[index];
+        Err(Error::unsupported(format!("physical type {id} of column {}", self.column_path(leaf))))
     }
 
     /// Bytes of memory that the metadata take now.
@@ -198,8 +222,8 @@ impl FileMetaData {
         size_of::<Self>()
             + self.bytes.len()
             + self.outline.memory_bytes()
-            + size_of_val(&*self.columns)
-            + self.decoded_bytes.load(Ordering::Relaxed)
+            + self.packed.as_ref().map_or(0, PackedRowGroups::memory_bytes)
+            + self.read_bytes.load(Ordering::Relaxed)
     }
 
     /// The dotted path of a leaf column.
@@ -208,29 +232,75 @@ impl FileMetaData {
     }
 
     /// Whether the values of a leaf column are no byte strings.
+    #[inline]
     pub(crate) fn has_fixed_width(&self, leaf: usize) -> bool {
-        let physical_type = self.schema.columns().get(leaf).map(|column| column.physical_type());
-        !matches!(physical_type, None | Some(PhysicalType::BYTE_ARRAY | PhysicalType::FIXED_LEN_BYTE_ARRAY))
-    }
-
-    pub(crate) fn bytes(&self) -> &[u8] {
-        &self.bytes
+        self.outline.leaves.has_fixed_width.get(leaf).copied().unwrap_or(false)
     }
 
     pub(crate) fn decryptor(&self) -> Option<&FileDecryptor> {
         self.decryptor.as_deref()
     }
 
-    /// Where the `ColumnChunk` begins, of a row group and leaf that the file has.
-    pub(crate) fn chunk_start(&self, row_group: usize, leaf: usize) -> usize {
-        self.outline.chunk_starts.get(row_group * self.columns.len() + leaf).copied().unwrap_or(u32::MAX) as usize
+    /// What was read of a chunk that has no layout; `None` if it has one, or cannot be read. Those of a column are read together.
+    pub(crate) fn read_facts(&self, row_group: usize, leaf: usize) -> Option<&ReadFacts> {
+        let column = self.read.get_or_init(|| self.by_leaf()).get(leaf)?;
+        let column = column.get_or_init(|| {
+            let column = ReadFacts::read_column(self, leaf);
+            self.read_bytes.fetch_add(size_of_val(&*column), Ordering::Relaxed);
+            column
+        });
+        let index = column.binary_search_by_key(&(row_group as u32), |(row_group, _)| *row_group).ok()?;
+        Some(&column.get(index)?.1)
+    }
+
+    /// The chunk's metadata, if they were encrypted and can be decrypted. Those of a column are decrypted together.
+    pub(crate) fn decrypted_metadata(&self, row_group: usize, leaf: usize) -> Option<&[u8]> {
+        self.decryptor.as_ref()?;
+        let column = self.decrypted.get_or_init(|| self.by_leaf()).get(leaf)?;
+        let column = column.get_or_init(|| {
+            let column = decrypt_column(self, leaf);
+            let bytes = column.iter().map(|chunk| size_of_val(chunk) + chunk.as_ref().map_or(0, |chunk| chunk.len()));
+            self.read_bytes.fetch_add(bytes.sum(), Ordering::Relaxed);
+            column
+        });
+        column.get(row_group)?.as_deref()
+    }
+
+    fn by_leaf<T>(&self) -> Box<[OnceLock<T>]> {
+        let columns: Box<[OnceLock<T>]> = std::iter::repeat_with(OnceLock::new).take(self.leaves).collect();
+        self.read_bytes.fetch_add(size_of_val(&*columns), Ordering::Relaxed);
+        columns
+    }
+
+    /// A chunk as it stands in the footer, of a row group and leaf that the file has.
+    #[inline]
+    pub(crate) fn stored_chunk(&self, row_group: usize, leaf: usize) -> StoredChunk<'_> {
+        if let Some(chunk) = self.packed.as_ref().and_then(|packed| packed.chunk(row_group, leaf)) {
+            return chunk;
+        }
+        let index = row_group * self.leaves + leaf;
+        let start = self.outline.chunk_starts.get(index).copied().unwrap_or(u32::MAX) as usize;
+        let layout = self.outline.chunk_layouts.get(index).and_then(|&layout| self.outline.layouts.get(layout));
+        let shared = self.bytes.get(start..).unwrap_or_default();
+        StoredChunk { bases: Bases { shared, record: &[] }, fields: layout.map(Layout::fields), pieces: &[] }
     }
 
     /// A reader of a row group's fields behind its columns, and the number of the field before.
     pub(crate) fn row_group_tail(&self, row_group: usize) -> (ThriftReader<'_>, i16) {
-        let tail = self.outline.tails.get(row_group).copied().unwrap_or(u32::MAX);
-        (ThriftReader::at(&self.bytes, tail as usize), if self.outline.columns > 0 { 1 } else { 0 })
+        let reader = match &self.packed {
+            Some(packed) => ThriftReader::new(packed.tail(row_group)),
+            None => {
+                let tail = self.outline.tails.get(row_group).copied().unwrap_or(u32::MAX);
+                ThriftReader::at(&self.bytes, tail as usize)
+            }
+        };
+        (reader, if self.outline.columns > 0 { 1 } else { 0 })
     }
+}
+
+#[cold]
+fn no_chunk(row_group: usize, leaf: usize) -> Error {
+    Error::corrupt(format!("the file has no column {leaf} in row group {row_group}"))
 }
 
 impl fmt::Debug for FileMetaData {

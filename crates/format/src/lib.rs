@@ -1,8 +1,8 @@
 //! What a Parquet file says of itself: its footer and page index, and the numbers that stand for encodings, codecs and types.
 //!
 //! A footer is walked over once when a file is opened, which finds where row groups and column chunks lie. Column chunks are
-//! decoded when they are asked for, so that a file of ten thousand columns costs little where three are read, and one that
-//! this version cannot read (an encoding, a codec, a logical type that it does not know) keeps no other from being read.
+//! read when they are asked for, so that a file of ten thousand columns costs little where three are read, and one that this
+//! version cannot read (an encoding, a codec, a type that it does not know) keeps no other from being read.
 //!
 //! ```
 //! # fn main() -> lath_format::Result<()> {
@@ -26,8 +26,10 @@ mod crypto;
 mod encoding;
 mod error;
 mod file;
+mod layout;
 mod order;
 mod outline;
+mod packed;
 mod page_index;
 mod page_type;
 mod row_group;

@@ -2,7 +2,11 @@
 
 use std::ops::Range;
 
+use bytes::Bytes;
+
 use crate::error::{Error, Result};
+use crate::layout::{Layouts, NO_LAYOUT};
+use crate::schema::{Leaves, check_schema};
 use crate::thrift::{ThriftError, ThriftReader, WireType};
 
 /// The deepest schema that is read, whatever a caller allows: schemas are walked recursively, and threads have stacks of
@@ -24,6 +28,11 @@ mod field {
 const COLUMNS: i16 = 1;
 const NUM_ROWS: i16 = 3;
 
+/// Bytes that few row groups and chunks fall short of: memory is reserved for as many as a list claims to have, and at most for
+/// as many as the rest of the footer has room for.
+const SMALL_ROW_GROUP: usize = 32;
+const SMALL_CHUNK: usize = 32;
+
 /// Where the parts of a `FileMetaData` are, found by one pass over its bytes.
 ///
 /// ```text
@@ -37,6 +46,7 @@ pub(crate) struct Outline {
     pub(crate) row_count: i64,
     /// The list of schema elements.
     pub(crate) schema: Range<usize>,
+    pub(crate) leaves: Leaves,
     /// The list of pairs; empty where the file has none.
     pub(crate) key_values: Range<usize>,
     /// The list of column orders; empty where the file has none.
@@ -48,6 +58,9 @@ pub(crate) struct Outline {
     pub(crate) tails: Vec<u32>,
     /// By row group, then by column: where the `ColumnChunk` begins.
     pub(crate) chunk_starts: Vec<u32>,
+    /// In the same order: the number of the chunk's layout, or [`NO_LAYOUT`].
+    pub(crate) chunk_layouts: Vec<u16>,
+    pub(crate) layouts: Layouts,
     /// Column chunks of each row group; all have as many.
     pub(crate) columns: usize,
 }
@@ -67,7 +80,7 @@ impl Outline {
             match (field.id, field.wire_type) {
                 (field::VERSION, WireType::I32) => outline.version = reader.i32()?,
                 (field::SCHEMA, WireType::List) => {
-                    if let Err(error) = check_schema(reader, schema_depth)? {
+                    if let Err(error) = check_schema(reader, schema_depth, &mut outline.leaves)? {
                         refusal.get_or_insert(error);
                     }
                     outline.schema = start..reader.position();
@@ -119,6 +132,10 @@ impl Outline {
         if !self.tails.is_empty() {
             return Err(ThriftError::Malformed("two lists of row groups"));
         }
+        let (_, count) = ThriftReader::at(reader.bytes(), reader.position()).list()?;
+        let expected = count.min((reader.bytes().len() - reader.position()) / SMALL_ROW_GROUP);
+        self.row_counts.reserve_exact(expected);
+        self.tails.reserve_exact(expected);
         reader.each_structure(|reader, row_group| {
             let chunks_before = self.chunk_starts.len();
             let mut rows = None;
@@ -133,12 +150,8 @@ impl Outline {
                     if self.chunk_starts.len() != chunks_before {
                         return Err(ThriftError::Malformed("two lists of column chunks in a row group"));
                     }
-                    for _ in 0..count {
-                        // The footer is shorter than 4 GiB.
-                        self.chunk_starts.push(reader.position() as u32);
-                        reader.skip_element(WireType::Struct)?;
-                    }
-                    tail = Some(reader.position());
+                    self.find_chunks(reader, count)?;
+                    tail = (count > 0).then_some(reader.position());
                     Ok(())
                 }
                 (NUM_ROWS, WireType::I64) => {
@@ -147,7 +160,7 @@ impl Outline {
                 }
                 _ => reader.skip(field),
             })?;
-            // Where the list of columns is missing, the fields are read from the first one on.
+            // Where there are no columns, the fields are read from the first one on.
             self.tails.push(tail.unwrap_or(start) as u32);
             let columns = self.chunk_starts.len() - chunks_before;
             if row_group == 0 {
@@ -183,59 +196,66 @@ impl Outline {
         Ok(verdict)
     }
 
-    pub(crate) fn memory_bytes(&self) -> usize {
-        self.row_counts.capacity() * 8 + (self.tails.capacity() + self.chunk_starts.capacity()) * 4
+    /// Finds the ends of `count` chunks: by the layout of the one above, which has the same column, by that of another, or
+    /// by a walk over its fields.
+    fn find_chunks(&mut self, reader: &mut ThriftReader<'_>, count: usize) -> Result<(), ThriftError> {
+        let bytes = reader.bytes();
+        if self.chunk_starts.is_empty() {
+            let most = (bytes.len() - reader.position()) / SMALL_CHUNK;
+            let expected = count.saturating_mul(self.tails.capacity()).min(most);
+            self.chunk_starts.reserve_exact(expected);
+            self.chunk_layouts.reserve_exact(expected);
+        }
+        let first = self.chunk_layouts.len();
+        let mut start = reader.position();
+        for index in first..first.saturating_add(count) {
+            let above = index.checked_sub(self.columns).and_then(|above| self.chunk_layouts.get(above));
+            let above = above.copied().unwrap_or(NO_LAYOUT);
+            let (layout, len) = match self.layouts.find(bytes.get(start..).unwrap_or_default(), above) {
+                Some(found) => found,
+                None => {
+                    let mut walk = ThriftReader::at(bytes, start);
+                    walk.skip_element(WireType::Struct)?;
+                    let len = walk.position() - start;
+                    (self.layouts.learn(&bytes[start..walk.position()]), len)
+                }
+            };
+            // The footer is shorter than 4 GiB.
+            self.chunk_starts.push(start as u32);
+            self.chunk_layouts.push(layout);
+            start += len;
+        }
+        *reader = ThriftReader::at(bytes, start);
+        Ok(())
     }
-}
 
-/// The outer result is that of the walk, which has to go on to the list's end whatever the inner one says.
-fn check_schema(reader: &mut ThriftReader<'_>, schema_depth: usize) -> Result<Result<()>, ThriftError> {
-    /// The number of `SchemaElement.num_children`.
-    const NUM_CHILDREN: i16 = 5;
-    let deepest = schema_depth.min(DEEPEST_SCHEMA);
-    let (element, count) = reader.list()?;
-    if element != WireType::Struct {
-        return Err(ThriftError::Malformed("schema"));
-    }
-    let mut verdict = Ok(());
-    // Children that are still to come, for each group that is not complete: the way down from the root.
-    let mut open: Vec<usize> = Vec::new();
-    for index in 0..count {
-        let mut children = 0;
-        reader.each_field(|reader, field| {
-            match (field.id, field.wire_type) {
-                (NUM_CHILDREN, WireType::I32) => children = reader.i32()?,
-                _ => reader.skip(field)?,
-            }
-            Ok(())
-        })?;
-        if verdict.is_err() {
-            continue;
-        }
-        let remaining = count - index - 1;
-        let Some(children) = usize::try_from(children).ok().filter(|&children| children <= remaining) else {
-            verdict = Err(Error::corrupt(format!("schema element {index} claims {children} children")));
-            continue;
+    /// Leaves out row groups and schema; gives the bytes that the rest is in, which is all that `footer` is still needed for.
+    pub(crate) fn without_row_groups(self, footer: &[u8]) -> (Self, Bytes) {
+        let mut rest = Vec::new();
+        let mut keep = |range: Range<usize>| {
+            let start = rest.len();
+            rest.extend_from_slice(footer.get(range).unwrap_or_default());
+            start..rest.len()
         };
-        if let Some(siblings) = open.last_mut() {
-            *siblings -= 1;
-        } else if index > 0 {
-            verdict = Err(Error::corrupt("the schema has more than one root"));
-        }
-        open.push(children);
-        if open.len() > deepest + 1 {
-            verdict = Err(Error::Limit {
-                what: "depth of the schema (schema_depth)",
-                limit: deepest as u64,
-                actual: open.len() as u64 - 1,
-            });
-        }
-        while open.last() == Some(&0) {
-            open.pop();
-        }
+        let outline = Self {
+            version: self.version,
+            row_count: self.row_count,
+            key_values: keep(self.key_values),
+            column_orders: keep(self.column_orders),
+            created_by: self.created_by.map(keep),
+            leaves: self.leaves,
+            row_counts: self.row_counts,
+            columns: self.columns,
+            ..Self::default()
+        };
+        (outline, rest.into())
     }
-    if verdict.is_ok() && !open.is_empty() {
-        verdict = Err(Error::corrupt("the schema ends before its last element"));
+
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.row_counts.capacity() * 8
+            + (self.tails.capacity() + self.chunk_starts.capacity()) * 4
+            + self.chunk_layouts.capacity() * 2
+            + self.leaves.memory_bytes()
+            + self.layouts.memory_bytes()
     }
-    Ok(verdict)
 }

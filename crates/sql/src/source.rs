@@ -35,15 +35,18 @@ pub(crate) struct LathSource {
     pub(crate) metrics: ExecutionPlanMetricsSet,
 }
 
+/// What a counter counts of a report.
+type Counted = fn(&ScanReport) -> u64;
+
 /// What a scan did, in counters of DataFusion.
 #[derive(Debug, Clone)]
 pub(crate) struct ScanMetrics {
-    counters: Vec<(Count, fn(&ScanReport) -> u64)>,
+    counters: Vec<(Count, Counted)>,
 }
 
 impl ScanMetrics {
     fn new(set: &ExecutionPlanMetricsSet, partition: usize) -> Self {
-        let counters: [(&'static str, fn(&ScanReport) -> u64); 9] = [
+        let counters: [(&'static str, Counted); 9] = [
             ("row_groups_read", |report| report.row_groups),
             ("row_groups_pruned_dynamically_statistics", |report| report.pruned_dynamically.statistics.row_groups),
             ("row_groups_pruned_dynamically_bloom", |report| report.pruned_dynamically.bloom.row_groups),

@@ -3,6 +3,7 @@
 //! Types, descriptors and the conversion to and from Arrow are those of the `parquet` crate; nothing above this crate names it.
 
 mod call;
+mod check;
 mod parse;
 
 pub use call::{LibraryError, guard};
@@ -19,4 +20,5 @@ pub use parquet::schema::types::{
     BasicTypeInfo, ColumnDescPtr, ColumnDescriptor, ColumnPath, SchemaDescPtr, SchemaDescriptor, Type, TypePtr,
 };
 
+pub(crate) use check::{Leaves, check_schema};
 pub(crate) use parse::{key_values, parse_schema};

@@ -3,7 +3,7 @@
 //! Nothing is allocated and nothing is trusted: every element costs at least a byte of input, so work is bounded by the
 //! input's length, and nesting by [`MAX_DEPTH`].
 
-use super::skip::end_of_value;
+use super::skip::{end_of_value, integers_1_and_5};
 
 /// The deepest nesting that is skipped; a footer nests seven deep.
 const MAX_DEPTH: usize = 16;
@@ -99,6 +99,11 @@ impl<'a> ThriftReader<'a> {
     /// Starts at `position` of `bytes`; past the end there is nothing to read.
     pub fn at(bytes: &'a [u8], position: usize) -> Self {
         Self { bytes, position: position.min(bytes.len()) }
+    }
+
+    /// All bytes, those that have been read included.
+    pub(crate) fn bytes(&self) -> &'a [u8] {
+        self.bytes
     }
 
     /// Bytes read so far.
@@ -257,6 +262,24 @@ impl<'a> ThriftReader<'a> {
             }
             None => self.skip_value(element, MAX_DEPTH),
         }
+    }
+
+    /// Passes over a structure; gives its 32-bit integers that are fields 1 and 5.
+    pub(crate) fn skip_to_integers_1_and_5(&mut self) -> Result<[Option<i32>; 2], ThriftError> {
+        if let Some((end, integers)) = integers_1_and_5(self.bytes, self.position, MAX_DEPTH) {
+            self.position = end;
+            return Ok(integers);
+        }
+        let mut integers = [None; 2];
+        self.each_field(|reader, field| {
+            match (field.id, field.wire_type) {
+                (1, WireType::I32) => integers[0] = Some(reader.i32()?),
+                (5, WireType::I32) => integers[1] = Some(reader.i32()?),
+                _ => reader.skip(field)?,
+            }
+            Ok(())
+        })?;
+        Ok(integers)
     }
 
     /// Passes over the value of `field`.

@@ -46,6 +46,33 @@ pub(super) fn end_of_value(bytes: &[u8], position: usize, wire_type: u8, depth: 
     }
 }
 
+/// Where the structure at `position` ends, and the values of its 32-bit integers that are fields 1 and 5; `None` as for
+/// [`end_of_value`], or if an integer that is asked for is too long or comes after a field number in the long form.
+pub(super) fn integers_1_and_5(bytes: &[u8], position: usize, depth: usize) -> Option<(usize, [Option<i32>; 2])> {
+    let (mut end, mut id, mut found) = (position, 0, [None; 2]);
+    loop {
+        let header = *bytes.get(end)?;
+        end += 1;
+        if header & 0x0f == 0 {
+            return Some((end, found));
+        }
+        id += match header >> 4 {
+            0 => return None,
+            delta => u32::from(delta),
+        };
+        end = match (header & 0x0f, id) {
+            (1 | 2, _) => end,
+            (5, 1 | 5) => {
+                let (zigzag, end) = short_length(bytes, end)?;
+                found[usize::from(id == 5)] = Some((zigzag >> 1) as i32 ^ -((zigzag & 1) as i32));
+                end
+            }
+            (4..=6, _) => end_of_varint(bytes, end)?,
+            (wire_type, _) => end_of_value(bytes, end, wire_type, depth)?,
+        };
+    }
+}
+
 /// The bit of each byte that says that the integer goes on.
 const CONTINUES: u64 = 0x8080_8080_8080_8080;
 

@@ -19,16 +19,16 @@ use parquet::schema::types::ColumnDescPtr;
 use crate::against_crate::compare;
 use crate::random_schema::schema;
 
-fn maybe<T>(random: &mut Rng, make: impl FnOnce(&mut Rng) -> T) -> Option<T> {
+pub(crate) fn maybe<T>(random: &mut Rng, make: impl FnOnce(&mut Rng) -> T) -> Option<T> {
     random.bool().then(|| make(random))
 }
 
-fn number(random: &mut Rng) -> i64 {
+pub(crate) fn number(random: &mut Rng) -> i64 {
     let bits = random.u8(1..40);
     random.i64(0..1 << bits)
 }
 
-fn several<T>(random: &mut Rng, most: usize, mut make: impl FnMut(&mut Rng) -> T) -> Vec<T> {
+pub(crate) fn several<T>(random: &mut Rng, most: usize, mut make: impl FnMut(&mut Rng) -> T) -> Vec<T> {
     (0..random.usize(..=most)).map(|_| make(random)).collect()
 }
 
@@ -36,7 +36,7 @@ fn location(random: &mut Rng) -> IndexLocation {
     IndexLocation { offset: number(random), len: Some(random.i32(0..)) }
 }
 
-fn value(random: &mut Rng, column: &ColumnDescPtr) -> Vec<u8> {
+pub(crate) fn value(random: &mut Rng, column: &ColumnDescPtr) -> Vec<u8> {
     let len = match column.physical_type() {
         PhysicalType::BOOLEAN => return vec![random.u8(..2)],
         PhysicalType::INT32 | PhysicalType::FLOAT => 4,
@@ -92,7 +92,7 @@ fn pairs(random: &mut Rng) -> Bytes {
     Bytes::from(bytes).slice(1..)
 }
 
-fn chunk(random: &mut Rng, column: &ColumnDescPtr) -> ColumnChunkMetaData {
+pub(crate) fn chunk(random: &mut Rng, column: &ColumnDescPtr) -> ColumnChunkMetaData {
     ColumnChunkMetaData {
         column: column.clone(),
         encodings: several(random, 20, encoding),

@@ -6,10 +6,11 @@
 
 use std::arch::x86_64::{
     __m256i, _mm256_add_epi64, _mm256_and_si256, _mm256_cmpeq_epi8, _mm256_loadu_si256, _mm256_movemask_epi8,
-    _mm256_sad_epu8, _mm256_set1_epi8, _mm256_setzero_si256, _mm256_storeu_si256, _mm256_sub_epi8,
+    _mm256_or_si256, _mm256_sad_epu8, _mm256_set1_epi8, _mm256_setzero_si256, _mm256_storeu_si256, _mm256_sub_epi8,
+    _mm256_testz_si256, _mm256_xor_si256,
 };
 
-use super::scalar;
+use super::{MaskedBytes, scalar};
 use crate::tier::avx2;
 
 /// Rounds after which a byte counter is full.
@@ -64,6 +65,21 @@ avx2! {
         unsafe { _mm256_storeu_si256(lanes.as_mut_ptr().cast(), total) }
         let in_vectors: u64 = lanes.iter().sum();
         in_vectors as usize + tail.iter().filter(|&&byte| byte == needle).count()
+    }
+
+    /// Bits that differ are gathered over all blocks: hardly any caller's bytes differ in the first ones.
+    pub(super) fn compare_masked(bytes: &[u8], blocks: &[MaskedBytes]) -> bool {
+        let (Some(last), Some(last_block)) = (bytes.last_chunk(), blocks.last()) else { return false };
+        let mut differing = differing(last, last_block);
+        for (bytes, block) in bytes.as_chunks().0.iter().zip(blocks) {
+            differing = _mm256_or_si256(differing, self::differing(bytes, block));
+        }
+        _mm256_testz_si256(differing, differing) == 1
+    }
+
+    #[inline]
+    fn differing(bytes: &[u8; 32], block: &MaskedBytes) -> __m256i {
+        _mm256_xor_si256(_mm256_and_si256(load(bytes), load(&block.mask)), load(&block.expected))
     }
 
     #[inline]

@@ -1,4 +1,4 @@
-//! Byte strings: how far two agree, and how often a byte stands in one.
+//! Byte strings: how far two agree, whether one has the expected bits, and how often a byte stands in one.
 
 #![expect(unsafe_code, reason = "dispatch to functions that need the features of their tier")]
 
@@ -15,6 +15,40 @@ mod tests;
 
 use crate::tier::dispatch;
 
+/// Bytes that [`has_expected_bits`] compares at once.
+pub const MASKED_BYTES: usize = 32;
+
+/// What [`has_expected_bits`] expects of [`MASKED_BYTES`] bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(align(32))]
+pub struct MaskedBytes {
+    mask: [u8; MASKED_BYTES],
+    /// Zero where the mask is.
+    expected: [u8; MASKED_BYTES],
+}
+
+impl MaskedBytes {
+    /// Expects the bits of `bytes` that `mask` has.
+    pub fn new(bytes: &[u8; MASKED_BYTES], mask: &[u8; MASKED_BYTES]) -> Self {
+        Self { mask: *mask, expected: std::array::from_fn(|index| bytes[index] & mask[index]) }
+    }
+
+    /// The first of `bytes` that has other bits than the expected ones, and its bits below the mask.
+    #[inline]
+    pub fn first_difference(&self, bytes: &[u8; MASKED_BYTES]) -> Option<(usize, u8)> {
+        let words = bytes.as_chunks().0.iter().zip(self.mask.as_chunks().0).zip(self.expected.as_chunks().0);
+        for (word, ((&bytes, &mask), &expected)) in words.enumerate() {
+            let bits = u64::from_le_bytes(bytes) & u64::from_le_bytes(mask);
+            let differing = bits ^ u64::from_le_bytes(expected);
+            if differing != 0 {
+                let byte = differing.trailing_zeros() / 8;
+                return Some((word * 8 + byte as usize, (bits >> (8 * byte)) as u8));
+            }
+        }
+        None
+    }
+}
+
 /// The number of bytes at the start of `a` and `b` that are equal.
 pub fn common_prefix_len(a: &[u8], b: &[u8]) -> usize {
     dispatch!(common_prefix_len(a, b): avx512 avx2 neon)
@@ -23,4 +57,18 @@ pub fn common_prefix_len(a: &[u8], b: &[u8]) -> usize {
 /// How many bytes of `haystack` equal `needle`.
 pub fn count_byte(haystack: &[u8], needle: u8) -> usize {
     dispatch!(count_byte(haystack, needle): avx512 avx2 neon)
+}
+
+/// Whether `bytes` have the bits that `blocks` expect: the first block of the first 32 bytes, and so on, and the last block of
+/// the last 32, which overlap those before unless the length is a multiple of 32.
+///
+/// False for fewer than 32 bytes, and where blocks are missing or left over.
+#[inline]
+pub fn has_expected_bits(bytes: &[u8], blocks: &[MaskedBytes]) -> bool {
+    bytes.len() >= MASKED_BYTES && blocks.len() == bytes.len().div_ceil(MASKED_BYTES) && compare_masked(bytes, blocks)
+}
+
+#[inline]
+fn compare_masked(bytes: &[u8], blocks: &[MaskedBytes]) -> bool {
+    dispatch!(compare_masked(bytes, blocks): avx2 neon)
 }

@@ -2,11 +2,11 @@
 #![expect(unsafe_code, reason = "vector loads")]
 
 use std::arch::aarch64::{
-    uint8x16_t, vaddlvq_u8, vceqq_u8, vdupq_n_u8, vget_lane_u64, vld1q_u8, vreinterpret_u64_u8, vreinterpretq_u16_u8,
-    vshrn_n_u16, vsubq_u8,
+    uint8x16_t, vaddlvq_u8, vandq_u8, vceqq_u8, vdupq_n_u8, veorq_u8, vget_lane_u64, vld1q_u8, vmaxvq_u8, vorrq_u8,
+    vreinterpret_u64_u8, vreinterpretq_u16_u8, vshrn_n_u16, vsubq_u8,
 };
 
-use super::scalar;
+use super::{MaskedBytes, scalar};
 
 /// Rounds after which a byte counter is full.
 const ROUNDS: usize = 255;
@@ -42,6 +42,27 @@ pub(super) fn count_byte(haystack: &[u8], needle: u8) -> usize {
         total += counts.map(|count| usize::from(vaddlvq_u8(count))).iter().sum::<usize>();
     }
     total + tail.iter().filter(|&&byte| byte == needle).count()
+}
+
+#[target_feature(enable = "neon")]
+pub(super) fn compare_masked(bytes: &[u8], blocks: &[MaskedBytes]) -> bool {
+    let (Some(last), Some(last_block)) = (bytes.last_chunk(), blocks.last()) else { return false };
+    let mut differing = differing(last, last_block);
+    for (bytes, block) in bytes.as_chunks().0.iter().zip(blocks) {
+        differing = vorrq_u8(differing, self::differing(bytes, block));
+    }
+    vmaxvq_u8(differing) == 0
+}
+
+#[target_feature(enable = "neon")]
+#[inline]
+fn differing(bytes: &[u8; 32], block: &MaskedBytes) -> uint8x16_t {
+    let vectors = bytes.as_chunks().0.iter().zip(block.mask.as_chunks().0).zip(block.expected.as_chunks().0);
+    let mut differing = vdupq_n_u8(0);
+    for ((bytes, mask), expected) in vectors {
+        differing = vorrq_u8(differing, veorq_u8(vandq_u8(load(bytes), load(mask)), load(expected)));
+    }
+    differing
 }
 
 #[target_feature(enable = "neon")]

@@ -1,4 +1,6 @@
-//! Portable byte-string kernels: eight bytes at a time in a word, and a count that vectorises.
+//! Portable byte-string kernels: eight bytes at a time in a word, and a count and a compare that vectorise.
+
+use super::{MASKED_BYTES, MaskedBytes};
 
 /// The bits in which two words differ start in the first byte that differs.
 pub(super) fn common_prefix_len(a: &[u8], b: &[u8]) -> usize {
@@ -20,4 +22,21 @@ pub(super) fn count_byte(haystack: &[u8], needle: u8) -> usize {
     let (blocks, tail) = haystack.as_chunks::<BLOCK>();
     let count = |bytes: &[u8]| usize::from(bytes.iter().map(|&byte| u8::from(byte == needle)).sum::<u8>());
     blocks.iter().map(|block| count(block)).sum::<usize>() + count(tail)
+}
+
+pub(super) fn compare_masked(bytes: &[u8], blocks: &[MaskedBytes]) -> bool {
+    let (Some(last), Some(last_block)) = (bytes.last_chunk(), blocks.last()) else { return false };
+    let mut differing = differing(last, last_block, [0; MASKED_BYTES]);
+    for (bytes, block) in bytes.as_chunks().0.iter().zip(blocks) {
+        differing = self::differing(bytes, block, differing);
+    }
+    differing == [0; MASKED_BYTES]
+}
+
+#[inline]
+fn differing(bytes: &[u8; MASKED_BYTES], block: &MaskedBytes, mut differing: [u8; MASKED_BYTES]) -> [u8; MASKED_BYTES] {
+    for index in 0..MASKED_BYTES {
+        differing[index] |= bytes[index] & block.mask[index] ^ block.expected[index];
+    }
+    differing
 }

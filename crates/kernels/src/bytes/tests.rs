@@ -1,6 +1,6 @@
 use lath_testkit::GuardedBytes;
 
-use super::{common_prefix_len, count_byte};
+use super::{MaskedBytes, common_prefix_len, count_byte, has_expected_bits};
 use crate::Tier;
 
 #[test]
@@ -49,5 +49,50 @@ fn bytes_are_counted() {
                 }
             }
         }
+    });
+}
+
+/// The blocks that expect of `bytes` what `mask` covers.
+fn masked(bytes: &[u8], mask: &[u8]) -> Vec<MaskedBytes> {
+    let block = |index: usize| {
+        let at = (index * 32).min(bytes.len() - 32);
+        let window = |of: &[u8]| of[at..at + 32].try_into().expect("32 bytes");
+        MaskedBytes::new(&window(bytes), &window(mask))
+    };
+    (0..bytes.len().div_ceil(32)).map(block).collect()
+}
+
+#[test]
+fn bytes_are_expected_if_all_bits_below_the_mask_are() {
+    Tier::for_each_available(|tier| {
+        for len in (32..=140).chain([255, 256, 257]) {
+            let bytes: Vec<u8> = (0..len).map(|i| (i * 7) as u8).collect();
+            let mask: Vec<u8> = (0..len).map(|i| [0xff, 0x80, 0, 0x0f][i % 4]).collect();
+            let blocks = masked(&bytes, &mask);
+            let mut other = GuardedBytes::ending_at_guard(&bytes);
+            for at in 0..len {
+                for bit in [1, 0x10, 0x80] {
+                    other.copy_from_slice(&bytes);
+                    other[at] ^= bit;
+                    assert_eq!(has_expected_bits(&other, &blocks), mask[at] & bit == 0, "{tier} {at} of {len}");
+                }
+            }
+            other.copy_from_slice(&bytes);
+            assert!(has_expected_bits(&other, &blocks));
+            for at in 0..32 {
+                let mut other: [u8; 32] = bytes[..32].try_into().expect("32 bytes");
+                other[at] ^= 0x88;
+                // A second difference behind the first does not matter.
+                other[31] ^= 0x7f;
+                let expected = (at..32).find(|&at| (other[at] ^ bytes[at]) & mask[at] != 0);
+                let expected = expected.map(|at| (at, other[at] & mask[at]));
+                assert_eq!(blocks[0].first_difference(&other), expected, "{at}");
+            }
+            // A block too few, a block too many, and bytes that no block can be of.
+            assert!(!has_expected_bits(&other, &blocks[1..]));
+            assert!(!has_expected_bits(&other, &[blocks.as_slice(), &blocks[..1]].concat()));
+            assert!(!has_expected_bits(&other[..31], &blocks[..1]));
+        }
+        assert!(!has_expected_bits(&[], &[]));
     });
 }

@@ -1,0 +1,388 @@
+//! The metadata of column chunks, read when they are asked for.
+
+mod encoding_stats;
+mod facts;
+mod parts;
+
+use std::borrow::Cow;
+
+use parquet::schema::types::ColumnDescPtr;
+
+use crate::codec::CompressionCodec;
+use crate::crypto::ChunkDecryptor;
+use crate::encoding::Encoding;
+use crate::error::{Error, Result};
+use crate::file::FileMetaData;
+use crate::layout::field;
+use crate::page_type::PageType;
+use crate::schema::{KeyValue, key_values};
+use crate::statistics::{GeospatialStatistics, SizeStatistics, Statistics};
+use crate::thrift::{Field, ThriftError, ThriftReader, WireType};
+
+use facts::{ABSENT, Facts};
+use parts::Parts;
+
+pub use encoding_stats::PageEncodingStats;
+pub(crate) use facts::{REQUIRED, ReadColumn, ReadFacts};
+pub(crate) use parts::decrypt_column;
+
+/// What a chunk has, one bit each.
+pub(crate) mod flag {
+    pub(crate) const HAS_STATISTICS: u16 = 1 << 0;
+    pub(crate) const HAS_MIN: u16 = 1 << 1;
+    pub(crate) const HAS_MAX: u16 = 1 << 2;
+    pub(crate) const DEPRECATED: u16 = 1 << 3;
+    pub(crate) const MIN_IS_EXACT: u16 = 1 << 4;
+    pub(crate) const MAX_IS_EXACT: u16 = 1 << 5;
+    pub(crate) const ENCRYPTED: u16 = 1 << 6;
+    pub(crate) const HAS_FILE_PATH: u16 = 1 << 7;
+    pub(crate) const HAS_ENCODING_STATISTICS: u16 = 1 << 8;
+    /// What the metadata say was encrypted.
+    pub(crate) const DECRYPTED: u16 = 1 << 9;
+}
+
+/// A place in the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IndexLocation {
+    /// Offset from the start of the file.
+    pub offset: i64,
+    /// Length in bytes, if the file says it.
+    pub len: Option<i32>,
+}
+
+/// What the footer says of a column chunk.
+#[derive(Debug, Clone, Copy)]
+pub struct ColumnChunk<'a> {
+    file: &'a FileMetaData,
+    row_group: usize,
+    leaf: usize,
+    facts: Facts<'a>,
+}
+
+fn present(number: i64) -> Option<i64> {
+    (number != ABSENT).then_some(number)
+}
+
+impl<'a> ColumnChunk<'a> {
+    /// The chunk of `leaf` in `row_group`, both of which the file has.
+    #[inline]
+    pub(crate) fn new(file: &'a FileMetaData, row_group: usize, leaf: usize) -> Result<Self> {
+        let stored = file.stored_chunk(row_group, leaf);
+        if let Some(fields) = stored.fields {
+            let (bases, places) = (stored.bases, &fields.places);
+            let mut is_negative = bases.is_negative(places[field::DICTIONARY_PAGE_OFFSET]);
+            // Codecs can have any number.
+            for field in &REQUIRED[1..] {
+                is_negative |= bases.is_negative(places[*field]);
+            }
+            if !is_negative {
+                return Ok(Self { file, row_group, leaf, facts: Facts::Placed { fields, bases } });
+            }
+        }
+        Self::read(file, row_group, leaf)
+    }
+
+    /// A chunk that has no layout, or one whose numbers are wrong.
+    #[cold]
+    fn read(file: &'a FileMetaData, row_group: usize, leaf: usize) -> Result<Self> {
+        if let Some(facts) = file.read_facts(row_group, leaf) {
+            let base = match facts.flags & flag::DECRYPTED != 0 {
+                true => file.decrypted_metadata(row_group, leaf).unwrap_or_default(),
+                false => file.stored_chunk(row_group, leaf).bases.shared,
+            };
+            return Ok(Self { file, row_group, leaf, facts: Facts::Read { facts, base } });
+        }
+        let bytes = file.stored_chunk(row_group, leaf).bytes();
+        Err(match ReadFacts::read(file, &bytes, row_group, leaf) {
+            Ok(_) => Error::corrupt("the metadata of a column chunk"),
+            Err(Error::Corrupt { what }) => Error::CorruptChunk { what, row_group, column: leaf },
+            Err(other) => other,
+        })
+    }
+
+    /// The leaf column in the schema.
+    pub(crate) fn column(&self) -> &'a ColumnDescPtr {
+        &self.file.schema_descr().columns()[self.leaf]
+    }
+
+    #[inline]
+    fn has(&self, flag: u16) -> bool {
+        self.facts.flags() & flag != 0
+    }
+
+    /// Number of the row group.
+    #[inline]
+    pub fn row_group(&self) -> usize {
+        self.row_group
+    }
+
+    /// Number of the leaf column.
+    #[inline]
+    pub fn leaf(&self) -> usize {
+        self.leaf
+    }
+
+    /// Number of values, nulls included, and empty lists.
+    #[inline]
+    pub fn num_values(&self) -> u64 {
+        self.facts.number(field::VALUE_COUNT).cast_unsigned()
+    }
+
+    /// Bytes of all pages before compression, headers included.
+    #[inline]
+    pub fn uncompressed_size(&self) -> u64 {
+        self.facts.number(field::UNCOMPRESSED_BYTES).cast_unsigned()
+    }
+
+    /// Bytes of all pages in the file, headers included.
+    #[inline]
+    pub fn compressed_size(&self) -> u64 {
+        self.facts.number(field::COMPRESSED_BYTES).cast_unsigned()
+    }
+
+    /// How the pages are compressed.
+    #[inline]
+    pub fn codec(&self) -> CompressionCodec {
+        // It has been read as one of 32 bits.
+        CompressionCodec::from_id(self.facts.number(field::CODEC) as i32)
+    }
+
+    /// Offset of the first data page.
+    #[inline]
+    pub fn data_page_offset(&self) -> u64 {
+        self.facts.number(field::DATA_PAGE_OFFSET).cast_unsigned()
+    }
+
+    /// Offset of the dictionary page, as the file says it: some writers say 0 where there is none.
+    #[inline]
+    pub fn dictionary_page_offset(&self) -> Option<u64> {
+        present(self.facts.number(field::DICTIONARY_PAGE_OFFSET)).map(i64::cast_unsigned)
+    }
+
+    /// The Bloom filter.
+    pub fn bloom_filter(&self) -> Option<IndexLocation> {
+        self.index(field::BLOOM_FILTER_OFFSET, field::BLOOM_FILTER_BYTES)
+    }
+
+    /// The column index.
+    pub fn column_index(&self) -> Option<IndexLocation> {
+        self.index(field::COLUMN_INDEX_OFFSET, field::COLUMN_INDEX_BYTES)
+    }
+
+    /// The offset index.
+    pub fn offset_index(&self) -> Option<IndexLocation> {
+        self.index(field::OFFSET_INDEX_OFFSET, field::OFFSET_INDEX_BYTES)
+    }
+
+    fn index(&self, offset: usize, len: usize) -> Option<IndexLocation> {
+        let len = present(self.facts.number(len)).and_then(|len| i32::try_from(len).ok());
+        Some(IndexLocation { offset: present(self.facts.number(offset))?, len: len.filter(|&len| len != -1) })
+    }
+
+    /// Whether the pages are encrypted.
+    pub fn is_encrypted(&self) -> bool {
+        self.has(flag::ENCRYPTED)
+    }
+
+    /// What decrypts the chunk; `None` if it is not encrypted.
+    ///
+    /// # Errors
+    /// [`Error::Encrypted`] if its key was not given.
+    pub fn decryptor(&self) -> Result<Option<ChunkDecryptor>> {
+        if !self.is_encrypted() {
+            return Ok(None);
+        }
+        let path = self.file.column_path(self.leaf);
+        let bytes = self.bytes();
+        let crypto = Parts::locate(&bytes).ok().and_then(|parts| parts.crypto);
+        match (self.file.decryptor(), crypto) {
+            (Some(decryptor), Some(crypto)) => decryptor.chunk(crypto, &path, self.row_group, self.leaf).map(Some),
+            (Some(_), None) => Err(Error::unsupported(format!("the encryption of column {path}"))),
+            (None, _) => Err(Error::encrypted(format!("column {path}"))),
+        }
+    }
+
+    /// Smallest and largest value, and the number of nulls, if the writer left them.
+    #[inline]
+    pub fn statistics(&self) -> Option<Statistics<'a>> {
+        if !self.has(flag::HAS_STATISTICS) {
+            return None;
+        }
+        // Writers say it of byte strings, which they shorten.
+        let is_always_exact = self.file.has_fixed_width(self.leaf);
+        Some(Statistics {
+            min: self.has(flag::HAS_MIN).then(|| self.facts.bytes(field::MIN)),
+            max: self.has(flag::HAS_MAX).then(|| self.facts.bytes(field::MAX)),
+            null_count: u64::try_from(self.facts.number(field::NULL_COUNT)).ok(),
+            min_is_exact: self.has(flag::MIN_IS_EXACT) || is_always_exact && self.has(flag::HAS_MIN),
+            max_is_exact: self.has(flag::MAX_IS_EXACT) || is_always_exact && self.has(flag::HAS_MAX),
+            is_deprecated: self.has(flag::DEPRECATED),
+        })
+    }
+
+    /// Whether the writer says of every data page that its values are indices of the dictionary.
+    pub fn is_dictionary_encoded_throughout(&self) -> bool {
+        let (mut has_data_pages, mut is_throughout) = (false, true);
+        self.each_encoding_stats(|stats| {
+            if matches!(stats.page_type, PageType::DataPage | PageType::DataPageV2) {
+                has_data_pages = true;
+                is_throughout &= stats.encoding.is_dictionary();
+            }
+        });
+        has_data_pages && is_throughout
+    }
+
+    /// The name of another file that the pages are in, relative to this one.
+    pub fn file_path(&self) -> Option<Cow<'a, str>> {
+        if !self.has(flag::HAS_FILE_PATH) {
+            return None;
+        }
+        let bytes = self.bytes();
+        let path = Parts::locate(&bytes).ok()?.file_path?;
+        Some(Cow::Owned(String::from_utf8_lossy(path).into_owned()))
+    }
+
+    /// Number of distinct values, if the writer counted them.
+    pub fn distinct_count(&self) -> Option<u64> {
+        self.count_in_statistics(4)
+    }
+
+    /// Number of NaNs, if the writer counted them.
+    pub fn nan_count(&self) -> Option<u64> {
+        self.count_in_statistics(9)
+    }
+
+    fn count_in_statistics(&self, id: i16) -> Option<u64> {
+        if !self.has(flag::HAS_STATISTICS) {
+            return None;
+        }
+        let mut count = None;
+        self.each_metadata_field(|reader, field| match (field.id, field.wire_type) {
+            (12, WireType::Struct) => reader.each_field(|reader, field| {
+                if (field.id, field.wire_type) != (id, WireType::I64) {
+                    return reader.skip(field);
+                }
+                count = u64::try_from(reader.i64()?).ok();
+                Ok(())
+            }),
+            _ => reader.skip(field),
+        });
+        count
+    }
+
+    /// All encodings in the chunk, those of levels and the dictionary included; empty if the writer does not say them.
+    pub fn encodings(&self) -> Vec<Encoding> {
+        let mut encodings = Vec::new();
+        self.each_metadata_field(|reader, field| match (field.id, field.wire_type) {
+            (2, WireType::List) => {
+                let (element, count) = reader.list()?;
+                for _ in 0..count {
+                    if element != WireType::I32 {
+                        reader.skip_element(element)?;
+                        continue;
+                    }
+                    encodings.push(Encoding::from_id(reader.i32()?));
+                }
+                Ok(())
+            }
+            _ => reader.skip(field),
+        });
+        encodings
+    }
+
+    /// How many pages have which encoding, if the writer counted them.
+    pub fn page_encoding_stats(&self) -> Option<Vec<PageEncodingStats>> {
+        if !self.has(flag::HAS_ENCODING_STATISTICS) {
+            return None;
+        }
+        let mut all = Vec::new();
+        self.each_encoding_stats(|stats| all.push(stats));
+        Some(all)
+    }
+
+    fn each_encoding_stats(&self, mut read: impl FnMut(PageEncodingStats)) {
+        if !self.has(flag::HAS_ENCODING_STATISTICS) {
+            return;
+        }
+        // It has been read before.
+        let _ = ThriftReader::new(self.facts.bytes(field::ENCODING_STATS)).each_structure(|reader, _| {
+            read(PageEncodingStats::read(reader)?);
+            Ok(())
+        });
+    }
+
+    /// The chunk's key-value metadata, if it has any.
+    pub fn key_value_metadata(&self) -> Option<Vec<KeyValue>> {
+        self.encoded_key_value_metadata().map(|bytes| key_values(&bytes))
+    }
+
+    /// The chunk's key-value metadata as it stands in the file: a list in Thrift's compact protocol.
+    pub fn encoded_key_value_metadata(&self) -> Option<Vec<u8>> {
+        let mut found = None;
+        let metadata = self.metadata()?;
+        let read = ThriftReader::new(&metadata).each_field(|reader, field| {
+            let start = reader.position();
+            reader.skip(field)?;
+            if (field.id, field.wire_type) == (8, WireType::List) {
+                found = metadata.get(start..reader.position()).map(<[u8]>::to_vec);
+            }
+            Ok(())
+        });
+        read.ok().and(found)
+    }
+
+    /// Level histograms and bytes of strings, if the writer left them.
+    pub fn size_statistics(&self) -> Option<SizeStatistics> {
+        let mut statistics = None;
+        self.each_metadata_field(|reader, field| match (field.id, field.wire_type) {
+            (16, WireType::Struct) => {
+                statistics = Some(SizeStatistics::read(reader)?);
+                Ok(())
+            }
+            _ => reader.skip(field),
+        });
+        statistics
+    }
+
+    /// Where geometries lie, if the writer left it.
+    pub fn geospatial_statistics(&self) -> Option<GeospatialStatistics> {
+        let mut statistics = None;
+        self.each_metadata_field(|reader, field| match (field.id, field.wire_type) {
+            (17, WireType::Struct) => {
+                statistics = Some(GeospatialStatistics::read(reader)?);
+                Ok(())
+            }
+            _ => reader.skip(field),
+        });
+        statistics
+    }
+
+    /// The `ColumnChunk`, and perhaps what follows it.
+    fn bytes(&self) -> Cow<'a, [u8]> {
+        self.file.stored_chunk(self.row_group, self.leaf).bytes()
+    }
+
+    /// The `ColumnMetaData`, decrypted if it has to be and can be.
+    fn metadata(&self) -> Option<Cow<'a, [u8]>> {
+        let (file, row_group, leaf) = (self.file, self.row_group, self.leaf);
+        if self.is_encrypted()
+            && let Some(decrypted) = file.decrypted_metadata(row_group, leaf)
+        {
+            return Some(Cow::Borrowed(decrypted));
+        }
+        match self.bytes() {
+            Cow::Borrowed(bytes) => Parts::locate(bytes).ok()?.metadata(file, row_group, leaf).ok(),
+            Cow::Owned(bytes) => {
+                let metadata = Parts::locate(&bytes).ok()?.metadata(file, row_group, leaf).ok()?;
+                Some(Cow::Owned(metadata.into_owned()))
+            }
+        }
+    }
+
+    /// Reads the `ColumnMetaData` once more. What is malformed has been found before, or is optional and says nothing.
+    fn each_metadata_field(&self, read: impl FnMut(&mut ThriftReader<'_>, Field) -> Result<(), ThriftError>) {
+        if let Some(metadata) = self.metadata() {
+            let _ = ThriftReader::new(&metadata).each_field(read);
+        }
+    }
+}
