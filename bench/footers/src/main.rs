@@ -93,12 +93,7 @@ fn measure(record: &mut Record, shape: Shape, rounds: usize, has_goals: bool) {
     }
     let micros = least.map(|least| least.as_secs_f64() * 1e6);
     let [crate_open, crate_whole, crate_facts, found, types, opened, known_three, opened_three, all] = micros;
-    record.heading(&format!(
-        "{}: {} bytes, {} a chunk",
-        shape.name(),
-        bytes.len(),
-        bytes.len() / shape.chunks()
-    ));
+    record.heading(&format!("{}: {} bytes, {} a chunk", shape.name(), bytes.len(), bytes.len() / shape.chunks()));
     let peer = |name: &str, micros: f64| vec![name.to_owned(), format!("{micros:.1}"), String::new()];
     let row = |name: &str, micros: f64, peer: f64, goal: f64| {
         let ratio = peer / micros;
