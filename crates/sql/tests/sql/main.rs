@@ -4,6 +4,7 @@
 mod dynamic;
 mod queries;
 mod table;
+mod tpch;
 
 use std::path::Path;
 use std::sync::Arc;
