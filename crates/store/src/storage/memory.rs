@@ -45,15 +45,15 @@ impl MemoryStorage {
     fn is_open(&self) -> bool {
         lock(&self.table).strong_count() > 0
     }
-
-    /// Whether somebody has the right to write.
-    pub(super) fn is_written_to(&self) -> bool {
-        lock(&self.table).upgrade().is_some_and(|table| *lock(&table.is_writing))
-    }
 }
 
 #[cfg(any(test, feature = "simulation"))]
 impl MemoryStorage {
+    /// Whether somebody has the right to write.
+    pub(super) fn is_written_to(&self) -> bool {
+        lock(&self.table).upgrade().is_some_and(|table| *lock(&table.is_writing))
+    }
+
     /// Gives `other` shared memory with the contents of this one's, and returns the handle that keeps it; none where this
     /// store is not open.
     pub(super) fn copy_shared_into(&self, other: &Self) -> Result<Option<Arc<dyn Shared>>> {
