@@ -275,9 +275,12 @@ fn a_dynamic_filter_rules_out_rows_that_fail_it_and_no_others() {
         let mut random = fastrand::Rng::with_seed(seed);
         let written = RandomFile::new(&mut random, FileShape::default());
         let file = ParquetFile::from_bytes(written.bytes.clone()).unwrap();
-        let all = collect(file.scan().row_number_column("row").build().unwrap());
-        let Ok(all) = all else { continue };
-        if all.schema().fields().iter().any(|field| has_narrow_keys(field.data_type())) || all.num_rows() == 0 {
+        if file.schema().fields().iter().any(|field| has_narrow_keys(field.data_type())) {
+            // Arrow cannot join their batches.
+            continue;
+        }
+        let Ok(all) = collect(file.scan().row_number_column("row").build().unwrap()) else { continue };
+        if all.num_rows() == 0 {
             continue;
         }
         let columns: Vec<usize> = (0..all.num_columns() - 1).collect();
@@ -363,11 +366,12 @@ fn rows_that_are_deleted_do_not_come() {
         let mut random = fastrand::Rng::with_seed(seed);
         let written = RandomFile::new(&mut random, FileShape::default());
         let file = ParquetFile::from_bytes(written.bytes.clone()).unwrap();
-        let dataset = Dataset::of([file.clone(), file.clone()]).unwrap();
-        let all = collect(file.scan().row_number_column("row").build().unwrap()).unwrap();
-        if all.schema().fields().iter().any(|field| has_narrow_keys(field.data_type())) {
+        if file.schema().fields().iter().any(|field| has_narrow_keys(field.data_type())) {
+            // Arrow cannot join their batches.
             continue;
         }
+        let dataset = Dataset::of([file.clone(), file.clone()]).unwrap();
+        let all = collect(file.scan().row_number_column("row").build().unwrap()).unwrap();
         let rows = all.num_rows() as u64;
         let share = random.u64(1..20);
         let mut deleted: DeleteMask = (0..rows).filter(|_| random.u64(..share) == 0).collect();
