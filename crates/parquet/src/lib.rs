@@ -24,6 +24,7 @@ mod footer_cache;
 mod huge_pages;
 #[cfg(test)]
 mod library;
+mod on_threads;
 mod options;
 mod other_format;
 mod page;

@@ -17,7 +17,7 @@ use datafusion::physical_plan::filter_pushdown::{FilterPushdownPropagation, Push
 use datafusion::physical_plan::metrics::{BaselineMetrics, Count, ExecutionPlanMetricsSet, MetricBuilder};
 use lath_parquet::{Predicate, Runtime, ScanPlan, ScanReport};
 
-use crate::narrow::{narrow, supported};
+use crate::narrow::narrow;
 use crate::stream::{TaskQueue, TaskStream, Watched};
 
 /// The tasks of a scan, shared by as many partitions as are to work at the same time.
@@ -187,8 +187,7 @@ impl DataSource for LathSource {
             datafusion::physical_expr::utils::collect_columns(filter)
                 .iter()
                 .all(|column| column.index() < self.schema().fields().len())
-                && (has_dynamic(filter)
-                    || narrow(filter, self.schema()).and_then(|known| supported(known, self.schema())).is_some())
+                && (has_dynamic(filter) || narrow(filter, self.schema()).is_some())
         };
         let new: Vec<_> = filters.into_iter().filter(useful).collect();
         let propagation = FilterPushdownPropagation::with_parent_pushdown_result(results);

@@ -1,5 +1,5 @@
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use arrow_schema::SchemaRef;
 use async_trait::async_trait;
@@ -46,13 +46,13 @@ pub struct LathTable {
     dataset: Dataset,
     runtime: Runtime,
     /// What footers say, once it was asked for.
-    statistics: Mutex<Option<Arc<KnownStatistics>>>,
+    statistics: Arc<OnceLock<KnownStatistics>>,
 }
 
 impl LathTable {
     /// The table of a dataset, whose scans share `runtime`.
     pub fn new(dataset: Dataset, runtime: &Runtime) -> Self {
-        Self { dataset, runtime: runtime.clone(), statistics: Mutex::new(None) }
+        Self { dataset, runtime: runtime.clone(), statistics: Arc::default() }
     }
 
     /// The dataset.
@@ -60,26 +60,17 @@ impl LathTable {
         &self.dataset
     }
 
-    /// The predicate that a condition of a query is, if Lath has it.
-    fn predicate(&self, expr: &Expr) -> Option<Predicate> {
+    /// What of a condition of a query the scan tests, and whether it finds the rows for which that is true, and no others.
+    fn test(&self, expr: &Expr) -> (Option<Predicate>, TableProviderFilterPushDown) {
         let schema = self.dataset.schema();
-        translate(&physical(expr, schema).ok()?, schema)
-    }
-
-    /// Whether the scan finds the rows for which a condition is true, and no others.
-    fn is_exact(&self, expr: &Expr) -> bool {
-        let Some(predicate) = self.predicate(expr) else { return false };
-        predicate.supports(self.dataset.schema()).iter().all(|conjunct| conjunct.support == Support::Exact)
-    }
-
-    fn statistics(&self) -> Result<Arc<KnownStatistics>> {
-        let mut known = self.statistics.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = &*known {
-            return Ok(Arc::clone(known));
+        let translated = physical(expr, schema).ok().and_then(|expr| translate(&expr, schema));
+        let Some(predicate) = translated else { return (None, TableProviderFilterPushDown::Unsupported) };
+        let is_exact = predicate.supports(schema).iter().all(|conjunct| conjunct.support == Support::Exact);
+        match supported(predicate, schema) {
+            Some(tested) if is_exact => (Some(tested), TableProviderFilterPushDown::Exact),
+            Some(tested) => (Some(tested), TableProviderFilterPushDown::Inexact),
+            None => (None, TableProviderFilterPushDown::Unsupported),
         }
-        let read = Arc::new(self.dataset.statistics().map_err(external)?);
-        *known = Some(Arc::clone(&read));
-        Ok(read)
     }
 }
 
@@ -120,17 +111,7 @@ impl TableProvider for LathTable {
     }
 
     fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {
-        let support = |filter: &&Expr| {
-            let Some(predicate) = self.predicate(filter) else { return TableProviderFilterPushDown::Unsupported };
-            if self.is_exact(filter) {
-                TableProviderFilterPushDown::Exact
-            } else if predicate.supports(self.dataset.schema()).iter().any(|conjunct| conjunct.support != Support::No) {
-                TableProviderFilterPushDown::Inexact
-            } else {
-                TableProviderFilterPushDown::Unsupported
-            }
-        };
-        Ok(filters.iter().map(support).collect())
+        Ok(filters.iter().map(|filter| self.test(filter).1).collect())
     }
 
     async fn scan(
@@ -143,10 +124,15 @@ impl TableProvider for LathTable {
         let schema = self.dataset.schema();
         let all: Vec<usize> = (0..schema.fields().len()).collect();
         let projection = projection.unwrap_or(&all);
-        let predicates = filters.iter().filter_map(|filter| self.predicate(filter));
-        let predicate = predicates.filter_map(|predicate| supported(predicate, schema)).reduce(Predicate::and);
-        // Conditions are rewritten after it was said which of them the scan answers.
-        let rest: Vec<&Expr> = filters.iter().filter(|filter| !self.is_exact(filter)).collect();
+        let (mut predicate, mut rest): (Option<Predicate>, Vec<&Expr>) = (None, Vec::new());
+        for filter in filters {
+            let (tested, support) = self.test(filter);
+            predicate = predicate.into_iter().chain(tested).reduce(Predicate::and);
+            // Conditions are rewritten after it was said which of them the scan answers.
+            if support != TableProviderFilterPushDown::Exact {
+                rest.push(filter);
+            }
+        }
         let mut columns = projection.clone();
         for column in rest.iter().flat_map(|filter| filter.column_refs()) {
             let at = schema.index_of(column.name())?;
@@ -164,11 +150,20 @@ impl TableProvider for LathTable {
         if let Some(predicate) = predicate.clone() {
             scan = scan.predicate(predicate);
         }
-        let plan = tokio::task::spawn_blocking(move || scan.plan()).await;
+        let collects = state.config().collect_statistics();
+        let (dataset, known) = (self.dataset.clone(), Arc::clone(&self.statistics));
+        // Both read files.
+        let read = move || {
+            if collects && known.get().is_none() {
+                // Whoever is first says it; the others have found the same.
+                let _ = known.set(dataset.statistics()?);
+            }
+            scan.plan()
+        };
+        let plan = tokio::task::spawn_blocking(read).await;
         let plan = plan.map_err(|error| DataFusionError::External(Box::new(error)))?.map_err(external)?;
-
-        let known = if state.config().collect_statistics() { Some(self.statistics()?) } else { None };
-        let mut of_rows = match &known {
+        let known = self.statistics.get().filter(|_| collects);
+        let mut of_rows = match known {
             Some(known) => statistics::of_table(known, &columns),
             None => Statistics::new_unknown(plan.schema()),
         };

@@ -1,7 +1,6 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use arrow_schema::SchemaRef;
 use lath_predicate::{Literal, Predicate, column};
@@ -13,7 +12,7 @@ use super::deletes::DeleteMask;
 use super::dynamic::DynamicFilter;
 use super::job::{Job, Work};
 use super::plan_all::plan_all;
-use super::planner::{Planner, Plans};
+use super::planner::Planner;
 use super::steps::ScanPlanner;
 use super::stream::ScanStream;
 use super::target::{Target, VirtualColumns};
@@ -415,8 +414,7 @@ impl Scan {
             limit: self.limit,
             cancel: self.cancel.clone(),
             target: Arc::clone(&target),
-            plans: Plans::default(),
-            asks_singly: AtomicBool::new(false),
+            plans: Arc::default(),
         };
         planner.check()?;
         Ok((Work::Files(Arc::new(planner)), target, file_count))

@@ -233,11 +233,7 @@ fn plan(
             none.insert(entry.open_source(bytes, source.version.clone())?)
         }
     };
-    let mut planning = Planning::default();
-    let planned = planner.plan_open(index, &file.counted(&counters.traffic), &mut planning)?;
-    counters.add_planning(&planning);
-    let file = file.over(Arc::clone(&source.bytes));
-    Ok(planned.into_iter().map(|planned| ScanTask::new(planned, file.clone(), how)).collect())
+    ScanTask::of_file(planner, index, file, &source.bytes, how, counters)
 }
 
 /// The bytes of a file that were given. What else is asked for is noted, and an error.

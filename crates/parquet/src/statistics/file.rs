@@ -43,7 +43,7 @@ impl ParquetFile {
         self.column_at(path, self.checked(row_group)?)
     }
 
-    fn checked(&self, row_group: usize) -> Result<Range<usize>> {
+    pub(super) fn checked(&self, row_group: usize) -> Result<Range<usize>> {
         let count = self.metadata().row_group_count();
         match row_group < count {
             true => Ok(row_group..row_group + 1),

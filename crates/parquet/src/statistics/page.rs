@@ -2,7 +2,7 @@ use lath_format::schema::PhysicalType;
 
 use super::column::Values;
 use super::{PageStatistics, Precision};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::file::ParquetFile;
 use crate::prune::{BoundReader, pages_of_chunk};
 use crate::schema::NodeKind;
@@ -15,9 +15,7 @@ impl ParquetFile {
     /// [`Error::Invalid`] for a path or a row group that there is not, and [`Error::Io`] if the index cannot be read.
     pub fn page_statistics(&self, row_group: usize, path: &str) -> Result<Option<Vec<PageStatistics>>> {
         let (field, node) = self.node_at(path)?;
-        if row_group >= self.row_group_row_counts().len() {
-            return Err(self.locate(Error::invalid(format!("there is no row group {row_group}"))));
-        }
+        self.checked(row_group)?;
         let NodeKind::Leaf(leaf) = &node.kind else { return Ok(None) };
         let Some(descriptor) = self.metadata().schema_descr().columns().get(leaf.column) else { return Ok(None) };
         if leaf.max_rep_level > 0 {

@@ -109,10 +109,7 @@ pub(crate) fn pages_of_chunk<T>(
     };
     let read = read(file, &[(row_group, 0, leaf)])?;
     let Some(indexes) = read.first() else { return Ok(None) };
-    let places = PagePlaces::read(&indexes.offset_index, row_count);
-    let Some(first_rows) = places.map(PagePlaces::into_first_rows) else { return Ok(None) };
-    let Some(index) = ColumnIndex::read(&indexes.column_index, first_rows.len()) else { return Ok(None) };
-    let pages = Pages { column: 0, first_rows, index };
+    let Some(pages) = Pages::read(indexes, row_count) else { return Ok(None) };
     let page = |(page, rows): (usize, Range<u64>)| {
         let domain = pages.index.domain(bounds, descriptor, page, rows.end - rows.start);
         look(rows, pages.index.counts(descriptor, page), &domain)
@@ -127,7 +124,8 @@ pub(super) fn possible_rows(
     indexes: &[ChunkIndexes],
     row_count: u64,
 ) -> Option<PossibleRows> {
-    let pages: Vec<Pages<'_>> = indexes.iter().filter_map(|index| Pages::read(index, columns, row_count)).collect();
+    let of_column = indexes.iter().filter(|index| index.column < columns.len());
+    let pages: Vec<Pages<'_>> = of_column.filter_map(|index| Pages::read(index, row_count)).collect();
     if pages.is_empty() {
         return None;
     }
@@ -146,10 +144,9 @@ struct Pages<'a> {
 }
 
 impl<'a> Pages<'a> {
-    fn read(indexes: &'a ChunkIndexes, columns: &[PreparedColumn<'_>], row_count: u64) -> Option<Self> {
+    fn read(indexes: &'a ChunkIndexes, row_count: u64) -> Option<Self> {
         let first_rows = PagePlaces::read(&indexes.offset_index, row_count)?.into_first_rows();
         let index = ColumnIndex::read(&indexes.column_index, first_rows.len())?;
-        columns.get(indexes.column)?;
         Some(Self { column: indexes.column, first_rows, index })
     }
 

@@ -7,14 +7,14 @@ mod ranges;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use lath_predicate::{BindContext, BoundPredicate, Constant, Predicate, Test, value_at};
 
 use self::planned::is_whole;
-use self::plans::PlannedSchema;
+use self::plans::{PlannedSchema, Plans};
 use super::cancel::Cancel;
 use super::conjuncts;
 use super::counters::{Counters, Planning};
@@ -32,11 +32,10 @@ use crate::read::{RowGroupRows, split_rows};
 use lath_source::{ReadAhead, Version};
 
 pub(super) use self::planned::Planned;
-pub(super) use self::plans::Plans;
 pub(super) use self::ranges::intersection;
 
 /// What is to be found in the files of a dataset.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Planner {
     pub(super) dataset: Dataset,
     pub(super) predicate: Option<Predicate>,
@@ -52,9 +51,7 @@ pub(super) struct Planner {
     pub(super) limit: u64,
     pub(super) cancel: Cancel,
     pub(super) target: Arc<Target>,
-    pub(super) plans: Plans,
-    /// Files were asked together in vain: from then on each is planned alone.
-    pub(super) asks_singly: AtomicBool,
+    pub(super) plans: Arc<Plans>,
 }
 
 impl Planner {
@@ -109,7 +106,7 @@ impl Planner {
     fn rule_out(&self, files: Range<usize>, planning: &mut Planning) -> Vec<bool> {
         let nothing = vec![false; files.len()];
         let is_whole = self.row_groups.is_none() && self.row_ranges.is_none() && self.file_rows.is_none();
-        let asks_singly = files.len() < 2 || self.asks_singly.load(Ordering::Relaxed);
+        let asks_singly = files.len() < 2 || self.plans.asks_singly.load(Ordering::Relaxed);
         if asks_singly || !is_whole || !self.pruning.bloom || self.cancel.is_cancelled() {
             return nothing;
         }
@@ -135,7 +132,7 @@ impl Planner {
         planning.open += start.elapsed().saturating_sub(prune);
         let ruled_out: Vec<bool> = reports.iter().map(Option::is_some).collect();
         if !ruled_out.contains(&true) {
-            self.asks_singly.store(true, Ordering::Relaxed);
+            self.plans.asks_singly.store(true, Ordering::Relaxed);
         }
         ruled_out
     }
@@ -149,14 +146,22 @@ impl Planner {
     }
 
     fn plan_file(self: &Arc<Self>, index: usize, counters: &Counters, planning: &mut Planning) -> Result<Vec<Planned>> {
+        match self.open(index, planning)? {
+            Some(file) => self.plan_open(index, &file.counted(&counters.traffic), planning),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// A file, opened if rows of it may be wanted.
+    pub(super) fn open(&self, index: usize, planning: &mut Planning) -> Result<Option<ParquetFile>> {
         self.cancel.check()?;
         if !self.may_have_rows(index, planning)? {
-            return Ok(Vec::new());
+            return Ok(None);
         }
         let start = Instant::now();
         let opened = self.dataset.files()[index].open();
         planning.open += start.elapsed();
-        self.plan_open(index, &opened?.counted(&counters.traffic), planning)
+        opened.map(Some)
     }
 
     /// Whether rows of a file are wanted, as far as that is known before it is open.
@@ -331,21 +336,7 @@ impl Planner {
             files[*at] =
                 DatasetFile::described(file.location(), path, version.clone(), file.partition().into(), &options)?;
         }
-        Ok(Self {
-            dataset: self.dataset.with_files(files),
-            predicate: self.predicate.clone(),
-            pruning: self.pruning.clone(),
-            row_groups: self.row_groups.clone(),
-            row_ranges: self.row_ranges.clone(),
-            file_rows: self.file_rows.clone(),
-            deleted: self.deleted.clone(),
-            strings: self.strings,
-            limit: self.limit,
-            cancel: self.cancel.clone(),
-            target: Arc::clone(&self.target),
-            plans: Plans::default(),
-            asks_singly: AtomicBool::new(false),
-        })
+        Ok(Self { dataset: self.dataset.with_files(files), plans: Arc::default(), ..self.clone() })
     }
 
     /// The plan for files like `file`, made once for each schema and partition.

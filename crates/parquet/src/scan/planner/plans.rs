@@ -1,6 +1,7 @@
 //! What has been settled for files of one schema, and for partitions.
 
 use std::collections::HashMap;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use lath_format::schema::SchemaDescPtr;
@@ -12,6 +13,8 @@ use crate::file::ParquetFile;
 /// The plans made so far, and which partitions are ruled out.
 #[derive(Debug, Default)]
 pub(in crate::scan) struct Plans {
+    /// Files were asked together in vain: from then on each is planned alone.
+    pub(super) asks_singly: AtomicBool,
     pub(super) of_schemas: Mutex<Vec<PlannedSchema>>,
     pub(super) partitions: Mutex<HashMap<Box<[u32]>, bool>>,
 }

@@ -25,7 +25,7 @@ use crate::options::{Int96Unit, Strings};
 use crate::prune::Pruning;
 use crate::scan::cancel::Cancel;
 use crate::scan::deletes::DeleteMask;
-use crate::scan::planner::{Planner, Plans};
+use crate::scan::planner::Planner;
 use crate::scan::target::{Target, VirtualColumns};
 use crate::schema::decode_arrow_schema;
 
@@ -206,8 +206,7 @@ impl ScanForm {
             limit,
             cancel: Cancel::default(),
             target: Arc::new(target),
-            plans: Plans::default(),
-            asks_singly: false.into(),
+            plans: Arc::default(),
         };
         Ok((planner, How { batch_size: self.batch_size, verify_crc: self.verify_crc }))
     }

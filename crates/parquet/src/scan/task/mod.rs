@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
 use lath_predicate::Test;
-use lath_source::Version;
+use lath_source::{ByteRanges, Version};
 
 use super::counters::{Counters, Planning};
 use super::planner::{Planned, Planner, intersection};
@@ -72,7 +72,7 @@ pub(super) struct How {
 
 impl ScanTask {
     /// The task that planning has found in `file`.
-    pub(super) fn new(planned: Planned, file: ParquetFile, how: How) -> Self {
+    fn new(planned: Planned, file: ParquetFile, how: How) -> Self {
         let row_count = planned.kept_row_count();
         let mut task = Self {
             planner: Arc::clone(&planned.planner),
@@ -89,6 +89,22 @@ impl ScanTask {
         task.byte_count = byte_count(&planned);
         task.open = Some(Arc::new((file, planned)));
         task
+    }
+
+    /// What there is to do in the file at `index`, which is planned as `file` and read over `source`.
+    pub(super) fn of_file(
+        planner: &Arc<Planner>,
+        index: usize,
+        file: &ParquetFile,
+        source: &Arc<dyn ByteRanges>,
+        how: How,
+        counters: &Counters,
+    ) -> Result<Vec<Self>> {
+        let mut planning = Planning::default();
+        let planned = planner.plan_open(index, &file.counted(&counters.traffic), &mut planning)?;
+        counters.add_planning(&planning);
+        let file = file.over(Arc::clone(source));
+        Ok(planned.into_iter().map(|planned| Self::new(planned, file.clone(), how)).collect())
     }
 
     /// The schema of the batches.

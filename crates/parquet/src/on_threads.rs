@@ -1,0 +1,43 @@
+//! The same work for each of many things, on several threads.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use crate::error::{Error, Result};
+
+/// What `work` gives for each number below `count`, in their order, on up to `threads` threads, of which the caller's is one. Numbers
+/// behind one that fails may be left out.
+pub(crate) fn each<T: Send>(
+    count: usize,
+    threads: usize,
+    name: &str,
+    work: impl Fn(usize) -> Result<T> + Sync,
+) -> Vec<Result<T>> {
+    let next = AtomicUsize::new(0);
+    let done = Mutex::new(Vec::with_capacity(count));
+    let take = || {
+        while let number = next.fetch_add(1, Ordering::Relaxed)
+            && number < count
+        {
+            let result = work(number);
+            if result.is_err() {
+                next.store(count, Ordering::Relaxed);
+            }
+            done.lock().unwrap_or_else(PoisonError::into_inner).push((number, result));
+        }
+    };
+    let panics = thread::scope(|scope| {
+        // A thread that cannot be had is done without.
+        let spawn = |_| thread::Builder::new().name(name.to_owned()).spawn_scoped(scope, take).ok();
+        let threads: Vec<_> = (1..threads.min(count)).filter_map(spawn).collect();
+        take();
+        threads.into_iter().any(|thread| thread.join().is_err())
+    });
+    if panics {
+        return vec![Err(Error::internal("a thread panicked"))];
+    }
+    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    done.sort_unstable_by_key(|(number, _)| *number);
+    done.into_iter().map(|(_, result)| result).collect()
+}
