@@ -12,7 +12,7 @@ impl ParquetFile {
     /// file has no index of it, or none that can be used. The index is read.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for a path or a row group that there is not, and [`Error::Io`] if the index cannot be read.
+    /// [`Error::Invalid`](crate::Error::Invalid) for a path or a row group that there is not, and [`Error::Io`](crate::Error::Io) if the index cannot be read.
     pub fn page_statistics(&self, row_group: usize, path: &str) -> Result<Option<Vec<PageStatistics>>> {
         let (field, node) = self.node_at(path)?;
         self.checked(row_group)?;
