@@ -4,6 +4,7 @@ mod args;
 mod background;
 mod check;
 mod commands;
+mod date_time_format;
 mod destination;
 mod explain;
 mod failure;
@@ -22,7 +23,9 @@ mod split_plan;
 mod statistic;
 mod summary;
 mod table;
+mod target;
 mod terminal;
+mod type_name;
 mod watch;
 mod write;
 

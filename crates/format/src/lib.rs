@@ -35,6 +35,7 @@ mod page_type;
 mod row_group;
 pub mod schema;
 mod statistics;
+mod stored;
 pub mod thrift;
 pub mod write;
 
@@ -45,8 +46,8 @@ pub use encoding::Encoding;
 pub use error::{Error, Result};
 pub use file::{FileMetaData, Footer};
 pub use order::ColumnOrder;
-pub use outline::DEEPEST_SCHEMA;
 pub use page_index::{BoundaryOrder, ColumnIndex, OffsetIndex, PageLocation};
 pub use page_type::PageType;
 pub use row_group::{RowGroup, SortingColumn};
+pub use schema::DEEPEST_SCHEMA;
 pub use statistics::{BoundingBox, GeospatialStatistics, SizeStatistics, Statistics};

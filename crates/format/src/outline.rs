@@ -9,10 +9,6 @@ use crate::layout::{Layouts, NO_LAYOUT};
 use crate::schema::{Leaves, check_schema};
 use crate::thrift::{ThriftError, ThriftReader, WireType};
 
-/// The deepest schema that is read, whatever a caller allows: schemas are walked recursively, and threads have stacks of
-/// 2 MiB.
-pub const DEEPEST_SCHEMA: usize = 512;
-
 /// Fields of `FileMetaData`, by number.
 mod field {
     pub(super) const VERSION: i16 = 1;

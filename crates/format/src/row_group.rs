@@ -1,6 +1,5 @@
-use crate::chunk::ColumnChunk;
+use crate::chunk::{Chunks, ColumnChunk};
 use crate::error::Result;
-use crate::file::FileMetaData;
 use crate::thrift::{ThriftError, ThriftReader, WireType};
 
 /// A column that the rows of a row group are sorted by.
@@ -17,14 +16,14 @@ pub struct SortingColumn {
 /// What the footer says of a row group.
 #[derive(Debug, Clone, Copy)]
 pub struct RowGroup<'a> {
-    file: &'a FileMetaData,
+    chunks: &'a Chunks,
     index: usize,
 }
 
 impl<'a> RowGroup<'a> {
     /// Row group `index`, which the file has.
-    pub(crate) fn new(file: &'a FileMetaData, index: usize) -> Self {
-        Self { file, index }
+    pub(crate) fn new(chunks: &'a Chunks, index: usize) -> Self {
+        Self { chunks, index }
     }
 
     /// Its number, counted from 0.
@@ -34,23 +33,23 @@ impl<'a> RowGroup<'a> {
 
     /// Number of rows.
     pub fn num_rows(&self) -> u64 {
-        self.file.row_counts()[self.index]
+        self.chunks.footer().row_counts()[self.index]
     }
 
     /// Number of columns, which is that of the schema's leaves.
     pub fn num_columns(&self) -> usize {
-        self.file.column_count()
+        self.chunks.footer().column_count()
     }
 
     /// The chunk of a leaf column; `None` if the schema does not have it.
     pub fn column(&self, leaf: usize) -> Option<Result<ColumnChunk<'a>>> {
-        (leaf < self.num_columns()).then(|| self.file.chunk(self.index, leaf))
+        (leaf < self.num_columns()).then(|| self.chunks.chunk(self.index, leaf))
     }
 
     /// The chunks of all columns.
     pub fn columns(&self) -> impl ExactSizeIterator<Item = Result<ColumnChunk<'a>>> + use<'a> {
-        let (file, index) = (self.file, self.index);
-        (0..file.column_count()).map(move |leaf| file.chunk(index, leaf))
+        let (chunks, index) = (self.chunks, self.index);
+        (0..self.num_columns()).map(move |leaf| chunks.chunk(index, leaf))
     }
 
     /// Bytes of all pages before compression, as the file says it.
@@ -108,7 +107,7 @@ impl<'a> RowGroup<'a> {
 
     /// Reads the fields behind the list of columns; `read` says whether it has taken the value.
     fn each_field(&self, mut read: impl FnMut(&mut ThriftReader<'_>, i16, WireType) -> Result<bool, ThriftError>) {
-        let (mut reader, previous) = self.file.row_group_tail(self.index);
+        let (mut reader, previous) = self.chunks.footer().row_group_tail(self.index);
         // The structure is well-formed; what is of another type than it should be is optional.
         let _ = reader.each_field_after(previous, |reader, field| {
             if read(reader, field.id, field.wire_type)? { Ok(()) } else { reader.skip(field) }

@@ -20,6 +20,7 @@ mod blocking;
 mod error;
 mod literal;
 mod location;
+mod metrics;
 mod narrow;
 mod session;
 mod source;

@@ -14,9 +14,10 @@ use datafusion::physical_expr::projection::ProjectionExprs;
 use datafusion::physical_expr::{EquivalenceProperties, Partitioning, PhysicalExpr};
 use datafusion::physical_plan::DisplayFormatType;
 use datafusion::physical_plan::filter_pushdown::{FilterPushdownPropagation, PushedDown};
-use datafusion::physical_plan::metrics::{BaselineMetrics, Count, ExecutionPlanMetricsSet, MetricBuilder};
-use lath_parquet::{Predicate, Runtime, ScanPlan, ScanReport};
+use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet};
+use lath_parquet::{Predicate, Runtime, ScanPlan};
 
+use crate::metrics::ScanMetrics;
 use crate::narrow::narrow;
 use crate::stream::{TaskQueue, TaskStream, Watched};
 
@@ -33,55 +34,6 @@ pub(crate) struct LathSource {
     /// Conditions on the rows of this source that a query finds out while it runs.
     pub(crate) found_out: Vec<Arc<dyn PhysicalExpr>>,
     pub(crate) metrics: ExecutionPlanMetricsSet,
-}
-
-/// What a counter counts of a report.
-type Counted = fn(&ScanReport) -> u64;
-
-/// What a scan did, in counters of DataFusion.
-#[derive(Debug, Clone)]
-pub(crate) struct ScanMetrics {
-    counters: Vec<(Count, Counted)>,
-}
-
-impl ScanMetrics {
-    fn new(set: &ExecutionPlanMetricsSet, partition: usize) -> Self {
-        let counters: [(&'static str, Counted); 9] = [
-            ("row_groups_read", |report| report.row_groups),
-            ("row_groups_pruned_dynamically_statistics", |report| report.pruned_dynamically.statistics.row_groups),
-            ("row_groups_pruned_dynamically_bloom", |report| report.pruned_dynamically.bloom.row_groups),
-            ("row_groups_pruned_dynamically_dictionary", |report| report.pruned_dynamically.dictionary.row_groups),
-            ("rows_pruned_dynamically_page_index", |report| report.pruned_dynamically.page_index.rows),
-            ("rows_tested", |report| report.rows_tested),
-            ("rows_found", |report| report.rows_found),
-            ("bytes_read", |report| report.bytes_read),
-            ("requests", |report| report.requests),
-        ];
-        let counter = |(name, of)| (MetricBuilder::new(set).counter(name, partition), of);
-        Self { counters: counters.map(counter).to_vec() }
-    }
-
-    /// Adds what a task did.
-    pub(crate) fn add(&self, report: &ScanReport) {
-        for (counter, of) in &self.counters {
-            counter.add(usize::try_from(of(report)).unwrap_or(usize::MAX));
-        }
-    }
-}
-
-/// Shows what planning has ruled out, once for the whole scan.
-pub(crate) fn add_planning(set: &ExecutionPlanMetricsSet, report: &ScanReport) {
-    let pruned = &report.pruned;
-    for (name, count) in [
-        ("files_opened", report.files_opened),
-        ("files_pruned_partitions", report.files_pruned),
-        ("row_groups_pruned_statistics", pruned.statistics.row_groups),
-        ("row_groups_pruned_bloom", pruned.bloom.row_groups),
-        ("row_groups_pruned_dictionary", pruned.dictionary.row_groups),
-        ("pages_pruned_page_index", pruned.page_index.pages),
-    ] {
-        MetricBuilder::new(set).global_counter(name).add(usize::try_from(count).unwrap_or(usize::MAX));
-    }
 }
 
 impl LathSource {

@@ -16,8 +16,8 @@ use datafusion::physical_plan::metrics::BaselineMetrics;
 use futures_util::Stream;
 use lath_parquet::{DynamicFilter, Runtime, Scan, ScanBatches, ScanTask};
 
+use crate::metrics::ScanMetrics;
 use crate::narrow::narrow;
-use crate::source::ScanMetrics;
 
 /// Tasks that the partitions of one execution take from, the first first.
 #[derive(Debug)]

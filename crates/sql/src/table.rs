@@ -17,8 +17,9 @@ use datafusion::physical_plan::filter::FilterExecBuilder;
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use lath_parquet::{Dataset, Predicate, Runtime, Statistics as KnownStatistics, Support};
 
+use crate::metrics::add_planning;
 use crate::narrow::supported;
-use crate::source::{LathSource, add_planning};
+use crate::source::LathSource;
 use crate::statistics;
 use crate::translate::translate;
 

@@ -7,7 +7,8 @@ use clap::{Args, ValueEnum};
 
 use super::destination::DestinationArgs;
 use super::{DecodeArgs, InputArgs, SortArgs, TableArgs, WriteArgs};
-use crate::source::{DateTimeFormat, parse_type};
+use crate::date_time_format::DateTimeFormat;
+use crate::type_name::parse_type;
 
 pub(super) const HELP: &str = "\
 The format of an input is given by --from, else by its name, else by its first bytes; that of the output by --format, else by

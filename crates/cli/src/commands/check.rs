@@ -10,11 +10,11 @@ use crate::check::{FilterSource, Kind, check};
 use crate::failure::{Failure, Outcome, Result};
 use crate::inputs::Inputs;
 use crate::output::layout::printable;
-use crate::output::target::Target;
 use crate::page_index::FileInfo;
 use crate::progress::Progress;
 use crate::quantity::plural;
 use crate::scan::Scan;
+use crate::target::Target;
 
 /// Prints the problems of each file.
 pub(super) fn run(args: &CheckArgs) -> Result<Outcome> {

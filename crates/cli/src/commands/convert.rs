@@ -12,13 +12,14 @@ use crate::args::{ConvertArgs, FileFormat, SchemaChoice};
 use crate::background::BackgroundIterator;
 use crate::failure::{Failure, Outcome, Result};
 use crate::inputs::Inputs;
-use crate::output::{Output, ParquetRequest, RowSink};
+use crate::output::{Output, RowSink};
 use crate::progress::Progress;
 use crate::scan::{Scan, threads};
 use crate::source::{InputFile, Source, TextOptions, format_of};
 use crate::summary::Summary;
 use crate::table::{Table, scan_failure};
 use crate::watch::Watch;
+use crate::write::ParquetRequest;
 use crate::{destination, summary};
 
 /// Reads all inputs, and writes them as one table.

@@ -11,11 +11,12 @@ use crate::background::BackgroundIterator;
 use crate::failure::{Failure, Outcome, Result};
 use crate::generate::events::Events;
 use crate::generate::tpch::Table;
-use crate::output::target::OutputFiles;
-use crate::output::{Output, ParquetRequest};
+use crate::output::Output;
 use crate::progress::Progress;
 use crate::scan::cores;
 use crate::summary::Summary;
+use crate::target::OutputFiles;
+use crate::write::ParquetRequest;
 use crate::{destination, summary};
 
 const BATCH_ROWS: usize = 8192;

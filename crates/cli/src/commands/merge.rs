@@ -9,11 +9,12 @@ use crate::background::BackgroundIterator;
 use crate::commands::rewrite::Rewriting;
 use crate::failure::{Failure, Outcome, Result};
 use crate::inputs::Inputs;
-use crate::output::{Output, ParquetRequest};
+use crate::output::Output;
 use crate::progress::Progress;
 use crate::scan::Scan;
 use crate::summary::Summary;
 use crate::table::{Table, scan_failure};
+use crate::write::ParquetRequest;
 use crate::{destination, summary};
 
 /// Writes all inputs to one file, merged in order if `--sort-by` is given.

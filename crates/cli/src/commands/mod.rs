@@ -21,7 +21,7 @@ use clap::CommandFactory;
 
 use crate::args::{Cli, Command};
 use crate::failure::{Failure, Outcome, Result};
-use crate::output::target::Target;
+use crate::target::Target;
 
 /// Runs a command.
 pub(crate) fn run(command: Command) -> Result<Outcome> {

@@ -8,12 +8,13 @@ use crate::args::{Format, ReportArgs, RewriteArgs, TableArgs, WriteArgs};
 use crate::background::BackgroundIterator;
 use crate::failure::{Failure, Outcome, Result};
 use crate::inputs::Inputs;
-use crate::output::{Output, ParquetRequest};
+use crate::output::Output;
 use crate::progress::Progress;
 use crate::scan::Scan;
 use crate::summary::Summary;
 use crate::table::{Table, scan_failure};
 use crate::watch::Watch;
+use crate::write::ParquetRequest;
 use crate::write::{CopiedFile, are_alike, are_in_file_order};
 use crate::{destination, summary};
 

@@ -9,13 +9,14 @@ use crate::args::{Format, SplitArgs};
 use crate::background::BackgroundIterator;
 use crate::failure::{Failure, Outcome, Result};
 use crate::inputs::Inputs;
-use crate::output::target::{OutputFiles, Target};
-use crate::output::{Output, ParquetRequest};
+use crate::output::Output;
 use crate::progress::Progress;
 use crate::scan::Scan;
 use crate::split_plan::{Part, Size, plan_split};
 use crate::summary::Summary;
 use crate::table::{Table, scan_failure};
+use crate::target::{OutputFiles, Target};
+use crate::write::ParquetRequest;
 use crate::write::{CopiedFile, are_alike};
 use crate::{destination, summary};
 

@@ -10,9 +10,9 @@ use lath_parquet::WriteSummary;
 use super::RowSink;
 use super::cell::CellFormatter;
 use super::json::encoder_options;
-use super::target::Target;
 use super::zone::in_utc;
 use crate::failure::{Failure, Result};
+use crate::target::Target;
 
 /// The delimiter, and the text for null. A value that equals it is quoted.
 #[derive(Debug, Clone, Copy)]

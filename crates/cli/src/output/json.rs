@@ -16,10 +16,10 @@ use lath_parquet::WriteSummary;
 use parquet_variant::Variant;
 use parquet_variant_json::VariantToJson;
 
-use super::target::Target;
 use super::zone::in_utc;
 use super::{RowSink, extension};
 use crate::failure::{Failure, Result};
+use crate::target::Target;
 
 /// The options for all JSON: whole rows, and nested values in table or CSV cells.
 pub(crate) fn encoder_options() -> EncoderOptions {

@@ -9,7 +9,6 @@ pub(crate) mod layout;
 mod parquet;
 mod sorted;
 mod table;
-pub(crate) mod target;
 mod zone;
 
 use std::io::{self, IsTerminal};
@@ -17,19 +16,19 @@ use std::path::Path;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use lath_parquet::{ParquetFile, SortOptions, SortingColumn, Strings, WriteOptions, WriteSummary};
+use lath_parquet::{SortOptions, Strings, WriteOptions, WriteSummary};
 
 pub(crate) use cell::CellFormatter;
 pub(crate) use extension::is_uuid;
 pub(crate) use json::encoder_options;
-use target::Target;
 pub(crate) use zone::UTC;
 
 use crate::args::{CsvArgs, Format, OutputArgs, StringLayout, TextArgs, WriteArgs};
 use crate::failure::{Failure, Result};
 use crate::scan::cores;
+use crate::target::Target;
 use crate::terminal::Terminal;
-use crate::write::write_options;
+use crate::write::{ParquetRequest, write_options};
 
 /// A destination of rows of one schema.
 pub(crate) trait RowSink {
@@ -38,18 +37,6 @@ pub(crate) trait RowSink {
 
     /// Writes what is buffered, and moves an output file to its final name. Returns a summary of Parquet output.
     fn finish(self: Box<Self>) -> Result<Option<WriteSummary>>;
-}
-
-/// The options of Parquet output.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct ParquetRequest<'a> {
-    pub(crate) write: &'a WriteArgs,
-    /// The columns that rows are sorted by.
-    pub(crate) sorted_by: &'a [SortingColumn],
-    /// Threads that encode.
-    pub(crate) threads: usize,
-    /// The file whose properties are taken over where no option is given.
-    pub(crate) like: Option<&'a ParquetFile>,
 }
 
 /// The format and the destination of rows.

@@ -5,8 +5,8 @@ use arrow_schema::SchemaRef;
 use lath_parquet::{ParquetWriter, WriteOptions, WriteSummary};
 
 use super::RowSink;
-use super::target::Target;
 use crate::failure::{Failure, Result};
+use crate::target::Target;
 
 /// Rows as a Parquet file.
 pub(super) struct ParquetSink {

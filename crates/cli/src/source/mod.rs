@@ -8,7 +8,6 @@ mod ipc;
 mod json;
 mod schema_of;
 mod text;
-mod type_name;
 
 use std::io::BufRead;
 use std::path::Path;
@@ -18,10 +17,8 @@ use arrow_schema::SchemaRef;
 
 use crate::args::{FileFormat, TextArgs};
 use crate::failure::Result;
-pub(crate) use csv::DateTimeFormat;
 pub(crate) use input_file::InputFile;
 pub(crate) use text::TextOptions;
-pub(crate) use type_name::parse_type;
 
 /// Bytes from a file or from standard input.
 pub(crate) type Bytes = Box<dyn BufRead + Send>;

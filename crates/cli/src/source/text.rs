@@ -6,16 +6,13 @@ use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_cast::cast;
 use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema, SchemaRef};
 
-use super::csv::DateTimeFormat;
 use super::hexadecimal;
 use super::schema_of::schema_of;
 use crate::args::{InferRows, TextArgs};
+use crate::date_time_format::DateTimeFormat;
 use crate::failure::{Failure, Result};
 use crate::output::{UTC, is_uuid};
 use crate::quantity::plural;
-
-/// The time zone of timestamps with an offset.
-pub(super) const UTC_LABEL: &str = "UTC";
 
 /// How values are assigned to columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

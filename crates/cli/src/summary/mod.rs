@@ -19,8 +19,8 @@ use self::partitions::Partitions;
 use crate::args::ReportArgs;
 use crate::failure::{Failure, Result};
 use crate::output::layout::printable;
-use crate::output::target::Target;
 use crate::quantity::{bytes, plural};
+use crate::target::Target;
 use crate::terminal::Terminal;
 
 /// What was read and written.

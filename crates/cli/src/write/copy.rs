@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use lath_parquet::{Error, ParquetFile, ParquetWriter, Projection, WriteOptions, WriteSummary};
 
 use crate::failure::{Failure, Result};
-use crate::output::target::Target;
+use crate::target::Target;
 
 /// A Parquet file that is assembled from row groups of other files.
 pub(crate) struct CopiedFile {

@@ -4,4 +4,4 @@ mod copy;
 mod options;
 
 pub(crate) use copy::{CopiedFile, are_alike, are_in_file_order};
-pub(crate) use options::write_options;
+pub(crate) use options::{ParquetRequest, write_options};

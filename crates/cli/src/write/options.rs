@@ -3,11 +3,12 @@
 use std::num::NonZeroUsize;
 
 use arrow_schema::Schema;
-use lath_parquet::{BloomFilter, ColumnOptions, ParquetFile, Profile, ValueEncoding, WriteOptions, parquet_schema};
+use lath_parquet::{
+    BloomFilter, ColumnOptions, ParquetFile, Profile, SortingColumn, ValueEncoding, WriteOptions, parquet_schema,
+};
 
 use crate::args::{Choice, ProfileName, WriteArgs};
 use crate::failure::{Failure, Result};
-use crate::output::ParquetRequest;
 use crate::scan::is_at_or_below;
 
 /// The paths of the leaf columns that a file with `schema` has.
@@ -15,6 +16,18 @@ fn leaf_paths(schema: &Schema) -> Result<Vec<String>> {
     let schema = parquet_schema(schema)
         .map_err(|error| Failure::Usage(format!("Parquet does not support these columns: {error}")))?;
     Ok(schema.columns().iter().map(|column| column.path().string()).collect())
+}
+
+/// The options of Parquet output.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ParquetRequest<'a> {
+    pub(crate) write: &'a WriteArgs,
+    /// The columns that rows are sorted by.
+    pub(crate) sorted_by: &'a [SortingColumn],
+    /// Threads that encode.
+    pub(crate) threads: usize,
+    /// The file whose properties are taken over where no option is given.
+    pub(crate) like: Option<&'a ParquetFile>,
 }
 
 /// The options for a file with `schema`. The schema's metadata becomes the file's.

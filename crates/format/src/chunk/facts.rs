@@ -1,11 +1,8 @@
 //! What readers ask of a chunk again and again: read by the chunk's layout if it has one, field by field otherwise.
 
 use super::encoding_stats::PageEncodingStats;
-use super::flag;
-use super::parts::Parts;
 use crate::error::{Error, Result};
-use crate::file::FileMetaData;
-use crate::layout::{Bases, Fields, field};
+use crate::layout::{Bases, Fields, REQUIRED, field, flag};
 use crate::thrift::{ThriftError, ThriftReader, WireType};
 
 /// Stands for a number that the file does not have; the format has no use for it.
@@ -51,16 +48,9 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// What every chunk has to have, and what cannot be negative.
-pub(crate) const REQUIRED: [usize; 5] =
-    [field::CODEC, field::VALUE_COUNT, field::UNCOMPRESSED_BYTES, field::COMPRESSED_BYTES, field::DATA_PAGE_OFFSET];
-
-/// The chunks of a column that have no layout, by row group; without those that cannot be read.
-pub(crate) type ReadColumn = Box<[(u32, ReadFacts)]>;
-
 /// The facts of a chunk that was read field by field.
 #[derive(Debug, Clone)]
-pub(crate) struct ReadFacts {
+pub(super) struct ReadFacts {
     pub(super) numbers: [i64; field::NUMBERS],
     /// Where byte strings start and end, in the chunk or, if it has been decrypted, in its `ColumnMetaData`.
     pub(super) ranges: [(u32, u32); field::COUNT - field::NUMBERS],
@@ -74,37 +64,7 @@ impl Default for ReadFacts {
 }
 
 impl ReadFacts {
-    /// Reads the chunks of a column that have no layout.
-    pub(crate) fn read_column(file: &FileMetaData, leaf: usize) -> ReadColumn {
-        let chunks = (0..file.row_group_count()).map(|row_group| (row_group, file.stored_chunk(row_group, leaf)));
-        let chunks = chunks.filter(|(_, stored)| stored.fields.is_none());
-        let mut facts = Vec::with_capacity(chunks.clone().count());
-        // The error is found again by whoever asks for the chunk.
-        facts.extend(chunks.filter_map(|(row_group, stored)| {
-            let facts = Self::read(file, stored.bases.shared, row_group, leaf).ok()?;
-            Some((row_group as u32, facts))
-        }));
-        facts.into()
-    }
-
-    /// Reads the chunk at the start of `bytes`, that of `leaf` in `row_group`.
-    pub(super) fn read(file: &FileMetaData, bytes: &[u8], row_group: usize, leaf: usize) -> Result<Self> {
-        let mut facts = Self::default();
-        let parts = Parts::find(bytes, &mut facts, |reader, facts| facts.read_metadata(reader))?;
-        // What is in the clear is there for those who have no key, and has no statistics.
-        match file.decrypted_metadata(row_group, leaf).filter(|_| parts.is_encrypted()) {
-            Some(decrypted) => {
-                facts.flags |= flag::DECRYPTED;
-                let read = facts.read_metadata(&mut ThriftReader::new(decrypted));
-                read.map_err(|error| Error::malformed("metadata of a column chunk", error))?;
-            }
-            None => drop(parts.metadata(file, row_group, leaf)?),
-        }
-        facts.check()?;
-        Ok(facts)
-    }
-
-    fn check(&self) -> Result<()> {
+    pub(super) fn check(&self) -> Result<()> {
         for field in REQUIRED {
             let what = match field {
                 field::CODEC => "codec",
@@ -130,7 +90,7 @@ impl ReadFacts {
     }
 
     /// The fields of a `ColumnMetaData`.
-    fn read_metadata(&mut self, reader: &mut ThriftReader<'_>) -> Result<(), ThriftError> {
+    pub(super) fn read_metadata(&mut self, reader: &mut ThriftReader<'_>) -> Result<(), ThriftError> {
         reader.each_field(|reader, field| {
             match (field.id, field.wire_type) {
                 (4, WireType::I32) => self.numbers[field::CODEC] = reader.i32()?.into(),

@@ -1,5 +1,6 @@
 //! The metadata of column chunks, read when they are asked for.
 
+mod chunks;
 mod encoding_stats;
 mod facts;
 mod parts;
@@ -12,8 +13,7 @@ use crate::codec::CompressionCodec;
 use crate::crypto::ChunkDecryptor;
 use crate::encoding::Encoding;
 use crate::error::{Error, Result};
-use crate::file::FileMetaData;
-use crate::layout::field;
+use crate::layout::{REQUIRED, field, flag};
 use crate::page_type::PageType;
 use crate::schema::{KeyValue, key_values};
 use crate::statistics::{GeospatialStatistics, SizeStatistics, Statistics};
@@ -22,24 +22,8 @@ use crate::thrift::{Field, ThriftError, ThriftReader, WireType};
 use facts::{ABSENT, Facts};
 use parts::Parts;
 
+pub(crate) use chunks::Chunks;
 pub use encoding_stats::PageEncodingStats;
-pub(crate) use facts::{REQUIRED, ReadColumn, ReadFacts};
-pub(crate) use parts::decrypt_column;
-
-/// What a chunk has, one bit each.
-pub(crate) mod flag {
-    pub(crate) const HAS_STATISTICS: u16 = 1 << 0;
-    pub(crate) const HAS_MIN: u16 = 1 << 1;
-    pub(crate) const HAS_MAX: u16 = 1 << 2;
-    pub(crate) const DEPRECATED: u16 = 1 << 3;
-    pub(crate) const MIN_IS_EXACT: u16 = 1 << 4;
-    pub(crate) const MAX_IS_EXACT: u16 = 1 << 5;
-    pub(crate) const ENCRYPTED: u16 = 1 << 6;
-    pub(crate) const HAS_FILE_PATH: u16 = 1 << 7;
-    pub(crate) const HAS_ENCODING_STATISTICS: u16 = 1 << 8;
-    /// What the metadata say was encrypted.
-    pub(crate) const DECRYPTED: u16 = 1 << 9;
-}
 
 /// A place in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,7 +37,7 @@ pub struct IndexLocation {
 /// What the footer says of a column chunk.
 #[derive(Debug, Clone, Copy)]
 pub struct ColumnChunk<'a> {
-    file: &'a FileMetaData,
+    chunks: &'a Chunks,
     row_group: usize,
     leaf: usize,
     facts: Facts<'a>,
@@ -66,8 +50,8 @@ fn present(number: i64) -> Option<i64> {
 impl<'a> ColumnChunk<'a> {
     /// The chunk of `leaf` in `row_group`, both of which the file has.
     #[inline]
-    pub(crate) fn new(file: &'a FileMetaData, row_group: usize, leaf: usize) -> Result<Self> {
-        let stored = file.stored_chunk(row_group, leaf);
+    pub(crate) fn new(chunks: &'a Chunks, row_group: usize, leaf: usize) -> Result<Self> {
+        let stored = chunks.footer().chunk(row_group, leaf);
         if let Some(fields) = stored.fields {
             let (bases, places) = (stored.bases, &fields.places);
             let mut is_negative = bases.is_negative(places[field::DICTIONARY_PAGE_OFFSET]);
@@ -76,24 +60,24 @@ impl<'a> ColumnChunk<'a> {
                 is_negative |= bases.is_negative(places[*field]);
             }
             if !is_negative {
-                return Ok(Self { file, row_group, leaf, facts: Facts::Placed { fields, bases } });
+                return Ok(Self { chunks, row_group, leaf, facts: Facts::Placed { fields, bases } });
             }
         }
-        Self::read(file, row_group, leaf)
+        Self::read(chunks, row_group, leaf)
     }
 
     /// A chunk that has no layout, or one whose numbers are wrong.
     #[cold]
-    fn read(file: &'a FileMetaData, row_group: usize, leaf: usize) -> Result<Self> {
-        if let Some(facts) = file.read_facts(row_group, leaf) {
+    fn read(chunks: &'a Chunks, row_group: usize, leaf: usize) -> Result<Self> {
+        if let Some(facts) = chunks.read_facts(row_group, leaf) {
             let base = match facts.flags & flag::DECRYPTED != 0 {
-                true => file.decrypted_metadata(row_group, leaf).unwrap_or_default(),
-                false => file.stored_chunk(row_group, leaf).bases.shared,
+                true => chunks.decrypted_metadata(row_group, leaf).unwrap_or_default(),
+                false => chunks.footer().chunk(row_group, leaf).bases.shared,
             };
-            return Ok(Self { file, row_group, leaf, facts: Facts::Read { facts, base } });
+            return Ok(Self { chunks, row_group, leaf, facts: Facts::Read { facts, base } });
         }
-        let bytes = file.stored_chunk(row_group, leaf).bytes();
-        Err(match ReadFacts::read(file, &bytes, row_group, leaf) {
+        let bytes = chunks.footer().chunk(row_group, leaf).bytes();
+        Err(match chunks.read(&bytes, row_group, leaf) {
             Ok(_) => Error::corrupt("the metadata of a column chunk"),
             Err(Error::Corrupt { what }) => Error::CorruptChunk { what, row_group, column: leaf },
             Err(other) => other,
@@ -102,7 +86,7 @@ impl<'a> ColumnChunk<'a> {
 
     /// The leaf column in the schema.
     pub(crate) fn column(&self) -> &'a ColumnDescPtr {
-        &self.file.schema_descr().columns()[self.leaf]
+        &self.chunks.footer().schema().columns()[self.leaf]
     }
 
     #[inline]
@@ -192,10 +176,10 @@ impl<'a> ColumnChunk<'a> {
         if !self.is_encrypted() {
             return Ok(None);
         }
-        let path = self.file.column_path(self.leaf);
+        let path = self.chunks.footer().column_path(self.leaf);
         let bytes = self.bytes();
         let crypto = Parts::locate(&bytes).ok().and_then(|parts| parts.crypto);
-        match (self.file.decryptor(), crypto) {
+        match (self.chunks.footer().decryptor(), crypto) {
             (Some(decryptor), Some(crypto)) => decryptor.chunk(crypto, &path, self.row_group, self.leaf).map(Some),
             (Some(_), None) => Err(Error::unsupported(format!("the encryption of column {path}"))),
             (None, _) => Err(Error::encrypted(format!("column {path}"))),
@@ -209,7 +193,7 @@ impl<'a> ColumnChunk<'a> {
             return None;
         }
         // Writers say it of byte strings, which they shorten.
-        let is_always_exact = self.file.has_fixed_width(self.leaf);
+        let is_always_exact = self.chunks.footer().has_fixed_width(self.leaf);
         Some(Statistics {
             min: self.has(flag::HAS_MIN).then(|| self.facts.bytes(field::MIN)),
             max: self.has(flag::HAS_MAX).then(|| self.facts.bytes(field::MAX)),
@@ -359,21 +343,21 @@ impl<'a> ColumnChunk<'a> {
 
     /// The `ColumnChunk`, and perhaps what follows it.
     fn bytes(&self) -> Cow<'a, [u8]> {
-        self.file.stored_chunk(self.row_group, self.leaf).bytes()
+        self.chunks.footer().chunk(self.row_group, self.leaf).bytes()
     }
 
     /// The `ColumnMetaData`, decrypted if it has to be and can be.
     fn metadata(&self) -> Option<Cow<'a, [u8]>> {
-        let (file, row_group, leaf) = (self.file, self.row_group, self.leaf);
+        let (chunks, row_group, leaf) = (self.chunks, self.row_group, self.leaf);
         if self.is_encrypted()
-            && let Some(decrypted) = file.decrypted_metadata(row_group, leaf)
+            && let Some(decrypted) = chunks.decrypted_metadata(row_group, leaf)
         {
             return Some(Cow::Borrowed(decrypted));
         }
         match self.bytes() {
-            Cow::Borrowed(bytes) => Parts::locate(bytes).ok()?.metadata(file, row_group, leaf).ok(),
+            Cow::Borrowed(bytes) => Parts::locate(bytes).ok()?.metadata(chunks.footer(), row_group, leaf).ok(),
             Cow::Owned(bytes) => {
-                let metadata = Parts::locate(&bytes).ok()?.metadata(file, row_group, leaf).ok()?;
+                let metadata = Parts::locate(&bytes).ok()?.metadata(chunks.footer(), row_group, leaf).ok()?;
                 Some(Cow::Owned(metadata.into_owned()))
             }
         }

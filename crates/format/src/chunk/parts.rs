@@ -3,11 +3,10 @@
 use std::borrow::Cow;
 
 use super::facts::ReadFacts;
-use super::flag;
 use crate::crypto::{ColumnCrypto, Module};
 use crate::error::{Error, Result};
-use crate::file::FileMetaData;
-use crate::layout::field;
+use crate::layout::{field, flag};
+use crate::stored::StoredFooter;
 use crate::thrift::{ThriftError, ThriftReader, WireType};
 
 /// Where the structures of a `ColumnChunk` are.
@@ -66,10 +65,10 @@ impl<'a> Parts<'a> {
     }
 
     /// The bytes of the `ColumnMetaData`, decrypted if they have to be and can be.
-    pub(super) fn metadata(&self, file: &FileMetaData, row_group: usize, column: usize) -> Result<Cow<'a, [u8]>> {
+    pub(super) fn metadata(&self, footer: &StoredFooter, row_group: usize, column: usize) -> Result<Cow<'a, [u8]>> {
         if let (Some(encrypted), Some(crypto)) = (self.encrypted_metadata, self.crypto) {
-            let path = file.column_path(column);
-            let decryptor = match file.decryptor() {
+            let path = footer.column_path(column);
+            let decryptor = match footer.decryptor() {
                 Some(decryptor) => decryptor.chunk(crypto, &path, row_group, column),
                 None => Err(Error::encrypted(format!("column {path}"))),
             };
@@ -82,19 +81,6 @@ impl<'a> Parts<'a> {
         }
         self.metadata.map(Cow::Borrowed).ok_or_else(|| Error::corrupt("a column chunk without metadata"))
     }
-}
-
-/// The decrypted metadata of a column's chunks, by row group; none of those that are not encrypted or cannot be decrypted.
-pub(crate) fn decrypt_column(file: &FileMetaData, column: usize) -> Box<[Option<Box<[u8]>>]> {
-    let decrypt = |row_group| {
-        let chunk = file.stored_chunk(row_group, column).bytes();
-        let parts = Parts::locate(&chunk).ok().filter(Parts::is_encrypted)?;
-        match parts.metadata(file, row_group, column) {
-            Ok(Cow::Owned(metadata)) => Some(metadata.into()),
-            _ => None,
-        }
-    };
-    (0..file.row_group_count()).map(decrypt).collect()
 }
 
 /// The union `ColumnCryptoMetaData`.

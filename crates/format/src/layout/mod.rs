@@ -18,7 +18,7 @@ mod place;
 mod trace;
 
 pub(crate) use known::{Layouts, NO_LAYOUT};
-pub(crate) use place::{Bases, Fields, Place, field};
+pub(crate) use place::{Bases, Fields, Place, REQUIRED, field, flag};
 
 use lath_kernels::bytes::{MASKED_BYTES, MaskedBytes, has_expected_bits};
 

@@ -24,6 +24,25 @@ pub(crate) mod field {
     pub(crate) const COUNT: usize = 16;
 }
 
+/// What every chunk has to have, and what cannot be negative.
+pub(crate) const REQUIRED: [usize; 5] =
+    [field::CODEC, field::VALUE_COUNT, field::UNCOMPRESSED_BYTES, field::COMPRESSED_BYTES, field::DATA_PAGE_OFFSET];
+
+/// What a chunk has, one bit each.
+pub(crate) mod flag {
+    pub(crate) const HAS_STATISTICS: u16 = 1 << 0;
+    pub(crate) const HAS_MIN: u16 = 1 << 1;
+    pub(crate) const HAS_MAX: u16 = 1 << 2;
+    pub(crate) const DEPRECATED: u16 = 1 << 3;
+    pub(crate) const MIN_IS_EXACT: u16 = 1 << 4;
+    pub(crate) const MAX_IS_EXACT: u16 = 1 << 5;
+    pub(crate) const ENCRYPTED: u16 = 1 << 6;
+    pub(crate) const HAS_FILE_PATH: u16 = 1 << 7;
+    pub(crate) const HAS_ENCODING_STATISTICS: u16 = 1 << 8;
+    /// What the metadata say was encrypted.
+    pub(crate) const DECRYPTED: u16 = 1 << 9;
+}
+
 /// Where a value lies, relative to the start of what it lies in.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Place {
@@ -68,7 +87,7 @@ impl Place {
 pub(crate) struct Fields {
     /// By number in [`field`]. An integer of no bytes is not there; whether bounds are is in the flags.
     pub(crate) places: [Place; field::COUNT],
-    /// Those of [`crate::chunk::flag`] that follow from the layout.
+    /// Those of [`flag`] that follow from the layout.
     pub(crate) flags: u16,
 }
 

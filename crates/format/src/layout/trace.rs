@@ -1,7 +1,6 @@
 //! Walks over one chunk and notes what each of its bytes is.
 
-use super::place::{Fields, Place, field};
-use crate::chunk::{REQUIRED, flag};
+use super::place::{Fields, Place, REQUIRED, field, flag};
 
 /// The deepest nesting that a layout is made of; `ThriftReader` passes over deeper ones.
 const MAX_DEPTH: usize = 8;

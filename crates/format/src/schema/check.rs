@@ -2,8 +2,11 @@ use parquet::basic::Type as PhysicalType;
 
 use super::parse::known_physical_type;
 use crate::error::{Error, Result};
-use crate::outline::DEEPEST_SCHEMA;
 use crate::thrift::{ThriftError, ThriftReader, WireType};
+
+/// The deepest schema that is read, whatever a caller allows: schemas are walked recursively, and threads have stacks of
+/// 2 MiB.
+pub const DEEPEST_SCHEMA: usize = 512;
 
 /// What the schema says of leaf columns, in their order.
 #[derive(Debug, Default)]

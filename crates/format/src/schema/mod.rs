@@ -20,5 +20,6 @@ pub use parquet::schema::types::{
     BasicTypeInfo, ColumnDescPtr, ColumnDescriptor, ColumnPath, SchemaDescPtr, SchemaDescriptor, Type, TypePtr,
 };
 
+pub use check::DEEPEST_SCHEMA;
 pub(crate) use check::{Leaves, check_schema};
 pub(crate) use parse::{key_values, parse_schema};

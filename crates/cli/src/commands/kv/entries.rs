@@ -5,7 +5,7 @@ use std::io::{IsTerminal, Write};
 use crate::args::EntryFormat;
 use crate::failure::{Failure, Result};
 use crate::output::layout::{Cell, Column, Layout, printable};
-use crate::output::target::Target;
+use crate::target::Target;
 use crate::terminal::Terminal;
 
 /// Number of rows by which the widths of a table are chosen.

@@ -18,7 +18,7 @@ use crate::args::{
 };
 use crate::destination;
 use crate::failure::{Failure, Outcome, Result};
-use crate::output::target::Target;
+use crate::target::Target;
 
 pub(crate) fn run(what: &Kv) -> Result<Outcome> {
     match what {

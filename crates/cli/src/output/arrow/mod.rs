@@ -11,8 +11,8 @@ use lath_parquet::WriteSummary;
 use self::dictionary::has_dictionaries;
 use self::file::DictionaryFileWriter;
 use super::RowSink;
-use super::target::Target;
 use crate::failure::{Failure, Result};
+use crate::target::Target;
 
 /// Rows as an IPC stream.
 pub(super) struct StreamSink(StreamWriter<Target>);

@@ -13,12 +13,14 @@ use arrow_cast::parse::parse_decimal;
 use arrow_cast::{CastOptions, can_cast_types, cast_with_options};
 use arrow_schema::{ArrowError, DataType, Field, FieldRef, TimeUnit};
 
-use super::datetime::{DateTimeFormat, iso_date, iso_timestamp};
+use super::datetime::{iso_date, iso_timestamp};
 use super::fields::Nulls;
 use super::inference::{Inferred, boolean};
 use super::number::{self, Number};
+use crate::date_time_format::DateTimeFormat;
+use crate::date_time_format::UTC_LABEL;
 use crate::failure::{Failure, Result};
-use crate::source::text::{UTC_LABEL, convert, readable};
+use crate::source::text::{convert, readable};
 
 /// A column and how its text is converted.
 #[derive(Debug)]

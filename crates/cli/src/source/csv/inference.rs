@@ -5,9 +5,10 @@
 
 use arrow_schema::{DataType, TimeUnit};
 
-use super::datetime::{DateTimeFormat, iso_date, iso_timestamp};
+use super::datetime::{iso_date, iso_timestamp};
 use super::number::{self, Number};
-use crate::source::text::UTC_LABEL;
+use crate::date_time_format::DateTimeFormat;
+use crate::date_time_format::UTC_LABEL;
 
 /// A type that can be inferred.
 #[derive(Debug, Clone, PartialEq)]

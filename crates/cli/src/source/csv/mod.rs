@@ -14,13 +14,13 @@ use arrow_array::RecordBatch;
 use arrow_schema::{Field, FieldRef, Schema, SchemaRef, TimeUnit};
 
 use self::column::{Column, type_option};
-pub(crate) use self::datetime::DateTimeFormat;
 use self::dialect::{Dialect, sniff_delimiter};
 use self::fields::Nulls;
 use self::inference::{Inferred, TypeGuess};
 use self::records::{Records, Texts};
 use super::text::{Columns, Origin, Sample, TextOptions, quoted};
 use super::{Bytes, InputFile, Source};
+use crate::date_time_format::DateTimeFormat;
 use crate::failure::{Failure, Result};
 
 /// Bytes by which the delimiter is detected.
