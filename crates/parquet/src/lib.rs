@@ -63,5 +63,5 @@ pub use statistics::{ColumnStatistics, PageStatistics, Precision, Statistics};
 pub use write::{
     AtomicFile, AtomicFiles, BloomFilter, ChosenEncoding, Codec, ColumnOptions, ColumnSummary, MergedBatches,
     PageVersion, ParquetWriter, Profile, SortOptions, SortedBatches, Sorter, SortingColumn, SortingWriter,
-    StatisticsLevel, Uncommitted, ValueEncoding, WriteOptions, WriteSummary, parquet_schema,
+    StatisticsLevel, Uncommitted, ValueEncoding, WriteOptions, WriteSummary, parquet_schema, parse_byte_size,
 };

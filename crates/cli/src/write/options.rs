@@ -3,20 +3,10 @@
 use std::num::NonZeroUsize;
 
 use arrow_schema::Schema;
-use lath_parquet::{
-    BloomFilter, ColumnOptions, ParquetFile, Profile, SortingColumn, ValueEncoding, WriteOptions, parquet_schema,
-};
+use lath_parquet::{BloomFilter, ColumnOptions, ParquetFile, Profile, SortingColumn, ValueEncoding, WriteOptions};
 
 use crate::args::{Choice, ProfileName, WriteArgs};
 use crate::failure::{Failure, Result};
-use crate::scan::is_at_or_below;
-
-/// The paths of the leaf columns that a file with `schema` has.
-fn leaf_paths(schema: &Schema) -> Result<Vec<String>> {
-    let schema = parquet_schema(schema)
-        .map_err(|error| Failure::Usage(format!("Parquet does not support these columns: {error}")))?;
-    Ok(schema.columns().iter().map(|column| column.path().string()).collect())
-}
 
 /// The options of Parquet output.
 #[derive(Debug, Clone, Copy)]
@@ -33,24 +23,21 @@ pub(crate) struct ParquetRequest<'a> {
 /// The options for a file with `schema`. The schema's metadata becomes the file's.
 pub(crate) fn write_options(request: &ParquetRequest<'_>, schema: &Schema) -> Result<WriteOptions> {
     let ParquetRequest { write: args, sorted_by, threads, like } = *request;
-    let leaves = Leaves(leaf_paths(schema)?);
     let mut options = match args.profile {
         None => WriteOptions::default(),
         Some(ProfileName::Compatible) => WriteOptions::profile(Profile::Compatible),
         Some(ProfileName::Compact) => WriteOptions::profile(Profile::Compact),
         Some(ProfileName::Lookup) => WriteOptions::profile(Profile::Lookup),
     };
-    options = leaves.apply(options, "--codec", &args.codec, ColumnOptions::codec)?;
-    options = leaves.apply(options, "--encoding", &args.encoding, ColumnOptions::encoding)?;
+    options = apply(options, schema, "--codec", &args.codec, ColumnOptions::codec)?;
+    options = apply(options, schema, "--encoding", &args.encoding, ColumnOptions::encoding)?;
     if preview_encodings(args)? {
         options = options.preview_encodings(true);
     }
-    options = leaves.apply(options, "--dictionary", &args.dictionary, ColumnOptions::dictionary)?;
+    options = apply(options, schema, "--dictionary", &args.dictionary, ColumnOptions::dictionary)?;
     let filter = args.bloom_fpp.map_or(BloomFilter::DEFAULT, BloomFilter::FalsePositiveRate);
     for column in &args.bloom {
-        for path in leaves.below("--bloom", column)? {
-            options = options.column(path, ColumnOptions::new().bloom_filter(filter));
-        }
+        options = below(options, schema, "--bloom", column, &ColumnOptions::new().bloom_filter(filter))?;
     }
     let mut all = ColumnOptions::new();
     if let Some(rows) = args.page_rows {
@@ -78,14 +65,14 @@ pub(crate) fn write_options(request: &ParquetRequest<'_>, schema: &Schema) -> Re
     for (key, value) in notes {
         options = options.key_value_metadata(key, Some(value.clone()));
     }
-    for key in sorted_by {
-        leaves.one("--sort-by", &key.path)?;
-    }
+    options = options
+        .sorted_by(schema, sorted_by.iter().cloned())
+        .map_err(|error| Failure::Usage(format!("--sort-by: {error}")))?;
     if let Some(file) = like.filter(|_| !args.no_inherit) {
         options = inherit(options, file, schema)?;
     }
     let threads = NonZeroUsize::new(threads).unwrap_or(NonZeroUsize::MIN);
-    Ok(options.threads(threads).sorting_columns(sorted_by.iter().cloned()))
+    Ok(options.threads(threads))
 }
 
 /// Whether samples may choose encodings that are previews.
@@ -112,50 +99,33 @@ fn inherit(options: WriteOptions, file: &ParquetFile, schema: &Schema) -> Result
     Ok(options)
 }
 
-/// The paths of all leaf columns.
-struct Leaves(Vec<String>);
-
-impl Leaves {
-    /// Sets an option for all columns or for single ones, as given.
-    fn apply<T: Copy>(
-        &self,
-        mut options: WriteOptions,
-        option: &str,
-        choices: &[Choice<T>],
-        set: fn(ColumnOptions, T) -> ColumnOptions,
-    ) -> Result<WriteOptions> {
-        for choice in choices {
-            match &choice.column {
-                None => options = options.all_columns(set(ColumnOptions::new(), choice.value)),
-                Some(column) => {
-                    for path in self.below(option, column)? {
-                        options = options.column(path, set(ColumnOptions::new(), choice.value));
-                    }
-                }
-            }
-        }
-        Ok(options)
+/// Sets an option for all columns or for single ones, as given.
+fn apply<T: Copy>(
+    mut options: WriteOptions,
+    schema: &Schema,
+    option: &str,
+    choices: &[Choice<T>],
+    set: fn(ColumnOptions, T) -> ColumnOptions,
+) -> Result<WriteOptions> {
+    for choice in choices {
+        let value = set(ColumnOptions::new(), choice.value);
+        options = match &choice.column {
+            None => options.all_columns(value),
+            Some(column) => below(options, schema, option, column, &value)?,
+        };
     }
+    Ok(options)
+}
 
-    /// The leaves at or below `path`.
-    fn below(&self, option: &str, path: &str) -> Result<Vec<&str>> {
-        let leaves: Vec<&str> = self.0.iter().map(String::as_str).filter(|leaf| is_at_or_below(leaf, path)).collect();
-        if leaves.is_empty() { Err(self.unknown(option, path)) } else { Ok(leaves) }
-    }
-
-    /// The leaf at `path`.
-    fn one(&self, option: &str, path: &str) -> Result<()> {
-        if self.0.iter().any(|leaf| leaf == path) { Ok(()) } else { Err(self.unknown(option, path)) }
-    }
-
-    fn unknown(&self, option: &str, path: &str) -> Failure {
-        const SHOWN: usize = 20;
-        let mut known = self.0.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
-        if self.0.len() > SHOWN {
-            known.push_str(", …");
-        }
-        Failure::Usage(format!("{option}: there is no column {path}; the columns are {known}"))
-    }
+/// Sets what `option` is about for the leaf columns at or below `path`.
+fn below(
+    options: WriteOptions,
+    schema: &Schema,
+    option: &str,
+    path: &str,
+    value: &ColumnOptions,
+) -> Result<WriteOptions> {
+    options.columns_below(schema, path, value).map_err(|error| Failure::Usage(format!("{option}: {error}")))
 }
 
 #[cfg(test)]
@@ -180,11 +150,17 @@ mod tests {
 
     #[test]
     fn a_column_stands_for_the_leaves_below_it() {
-        let leaves = Leaves(leaf_paths(&schema()).unwrap());
-        assert_eq!(leaves.below("", "a").unwrap(), ["a.b", "a.c"]);
-        assert_eq!(leaves.below("", "l").unwrap(), ["l.list.element"]);
-        assert_eq!(leaves.below("", "a.c").unwrap(), ["a.c"]);
-        let Failure::Usage(message) = leaves.below("--bloom", "b").unwrap_err() else { panic!("another failure") };
+        let choice = |column: &str| [Choice { column: Some(column.to_owned()), value: false }];
+        let set =
+            |column| apply(WriteOptions::default(), &schema(), "--bloom", &choice(column), ColumnOptions::dictionary);
+        let with = |paths: &[&str]| {
+            let options = ColumnOptions::new().dictionary(false);
+            paths.iter().fold(WriteOptions::default(), |all, path| all.column(*path, options.clone()))
+        };
+        for (column, leaves) in [("a", &["a.b", "a.c"][..]), ("l", &["l.list.element"]), ("a.c", &["a.c"])] {
+            assert_eq!(format!("{:?}", set(column).unwrap()), format!("{:?}", with(leaves)));
+        }
+        let Failure::Usage(message) = set("b").unwrap_err() else { panic!("another failure") };
         assert_eq!(message, "--bloom: there is no column b; the columns are a.b, a.c, ab, l.list.element");
     }
 

@@ -17,6 +17,7 @@ mod file;
 mod footer;
 mod footprint;
 mod index;
+mod named_options;
 mod options;
 mod output;
 mod page;
@@ -37,7 +38,7 @@ mod target;
 pub use file::ParquetWriter;
 pub use options::{
     BloomFilter, Codec, ColumnOptions, PageVersion, Profile, SortingColumn, StatisticsLevel, ValueEncoding,
-    WriteOptions,
+    WriteOptions, parse_byte_size,
 };
 pub use schema::parquet_schema;
 pub use sort::{MergedBatches, SortOptions, SortedBatches, Sorter, SortingWriter};

@@ -151,6 +151,11 @@ pub fn parquet_schema(arrow: &Schema) -> Result<SchemaDescPtr> {
     types(arrow).map(|(descr, _)| descr)
 }
 
+/// The paths of the leaf columns that a file with `schema` has.
+pub(super) fn leaf_paths(schema: &Schema) -> Result<Vec<String>> {
+    Ok(parquet_schema(schema)?.columns().iter().map(|column| column.path().string()).collect())
+}
+
 /// The Parquet schema for rows of an Arrow schema, and the fields as levels are made by.
 fn types(arrow: &Schema) -> Result<(SchemaDescPtr, Fields)> {
     arrow.fields().iter().try_for_each(|field| check(field, field.name()))?;

@@ -4,12 +4,14 @@ mod choices;
 mod column;
 mod inherit;
 mod profile;
+mod text;
 
 pub use choices::{BloomFilter, Codec, PageVersion, SortingColumn, StatisticsLevel, ValueEncoding};
 pub use column::ColumnOptions;
 pub(crate) use column::LeafOptions;
 pub(crate) use inherit::InheritedSchema;
 pub use profile::Profile;
+pub use text::parse_byte_size;
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -64,6 +66,13 @@ impl WriteOptions {
     #[must_use]
     pub fn profile(profile: Profile) -> Self {
         Self { all: profile.columns(), ..Self::default() }
+    }
+
+    /// Sets what a profile says and nothing else does.
+    #[must_use]
+    pub fn with_defaults_of(mut self, profile: Profile) -> Self {
+        self.all = self.all.over(&profile.columns());
+        self
     }
 
     /// Sets options of every column; those that `options` leaves open stay as they are.
