@@ -1,10 +1,10 @@
 //! Several files that appear together.
 
 use std::collections::BTreeSet;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use super::folder::Folder;
@@ -16,8 +16,8 @@ use crate::error::{Error, Result};
 /// Files that are written into a temporary folder, and appear together in the folder that they are for in
 /// [`commit`](Self::commit). Dropped before, the temporary folder goes with all that is in it.
 ///
-/// The renames of a commit follow one another: a process that is killed among them leaves some of the files in place. All
-/// else leaves all or none.
+/// A folder below that is not there yet appears with all that is in it. Other than that, the renames of a commit follow one
+/// another: a process that is killed among them leaves some of the files in place. All else leaves all or none.
 #[derive(Debug)]
 pub struct AtomicFiles {
     // Before the lock, so that the temporary folder is removed while it is held.
@@ -28,7 +28,8 @@ pub struct AtomicFiles {
     folder: PathBuf,
     /// To be written to the disk: the folder itself, and those in which folders were made.
     opened: Vec<Folder>,
-    files: BTreeSet<OsString>,
+    /// Relative to the folder.
+    files: BTreeSet<PathBuf>,
     name: Arc<str>,
 }
 
@@ -63,8 +64,27 @@ impl AtomicFiles {
 
     /// Where to write the file that will be called `name`. It has to be there when all are committed.
     pub fn path(&mut self, name: impl AsRef<OsStr>) -> PathBuf {
-        self.files.insert(name.as_ref().to_owned());
+        self.files.insert(name.as_ref().into());
         self.temporary.join(name.as_ref())
+    }
+
+    /// As [`path`](Self::path), for a file in folders below, such as `city=Berlin/part.parquet`; they are made where they are not
+    /// there, and appear with the files.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if `path` does not lead downwards; [`Error::Io`] if a folder cannot be made.
+    pub fn path_below(&mut self, path: impl AsRef<Path>) -> Result<PathBuf> {
+        let path = path.as_ref();
+        if path.file_name().is_none() || !path.components().all(|part| matches!(part, Component::Normal(_))) {
+            return Err(Error::invalid(format!("{} is not the name of a file below the folder", path.display())));
+        }
+        let temporary = self.temporary.join(path);
+        if let Some(folder) = temporary.parent() {
+            let made = fs::create_dir_all(folder);
+            made.map_err(|error| located(Error::io("create a folder for the files", error), &self.name))?;
+        }
+        self.files.insert(path.to_owned());
+        Ok(temporary)
     }
 
     /// Renames all files to where they belong, replacing what is there, and writes the folder to the disk. The files themselves
@@ -74,16 +94,22 @@ impl AtomicFiles {
     /// [`Error::Io`], which says in what state things are; [`Error::Cancelled`] if the files were abandoned.
     pub fn commit(self) -> Result<()> {
         let Self { entry, _lock, folder, opened, files, name, .. } = self;
+        let mut changed = BTreeSet::new();
         entry.commit(|temporary| {
-            put_in_place(&temporary.path, &folder, &files).map_err(|error| {
+            put_in_place(&temporary.path, &folder, &files, &mut changed).map_err(|error| {
                 let op = "rename all files (none that is new was left, but some may have been replaced)";
                 located(Error::io(op, error), &name)
             })?;
-            // An empty folder that stays is removed by the next run.
-            let _ = fs::remove_dir(&temporary.path);
+            // Nothing but empty folders; those that stay are removed by the next run.
+            temporary.remove();
             Ok(())
         })?;
-        opened.iter().try_for_each(Folder::sync).map_err(|error| located(Error::io(UNSYNCED, error), &name))
+        let below = || changed.iter().try_for_each(|below| Folder::open(&folder.join(below))?.sync());
+        opened
+            .iter()
+            .try_for_each(Folder::sync)
+            .and_then(|()| below())
+            .map_err(|error| located(Error::io(UNSYNCED, error), &name))
     }
 }
 
@@ -107,23 +133,55 @@ fn make_folders(folder: &Path, made: &mut Vec<PathBuf>, opened: &mut Vec<Folder>
     Ok(())
 }
 
-fn put_in_place(temporary: &Path, folder: &Path, files: &BTreeSet<OsString>) -> io::Result<()> {
-    let mut new = Vec::new();
-    for name in files {
-        let target = folder.join(name);
-        let is_new = !target.exists();
-        if let Err(error) = rename(&temporary.join(name), &target) {
-            for path in new {
-                // The error is about the file that could not be renamed.
-                let _ = fs::remove_file(path);
-            }
-            return Err(error);
+/// Moves files from one folder to the other; a folder that is not there yet is moved as a whole. Adds to `changed` the folders below in
+/// which something changed. All are relative to the folder.
+fn put_in_place<'a>(
+    temporary: &Path,
+    folder: &Path,
+    files: &'a BTreeSet<PathBuf>,
+    changed: &mut BTreeSet<&'a Path>,
+) -> io::Result<()> {
+    // Only new ones.
+    let mut moved: Vec<&Path> = Vec::new();
+    let put = files.iter().try_for_each(|name| {
+        // They come in order, all files of a folder one after the other.
+        if moved.last().is_some_and(|last| name.starts_with(last)) {
+            return Ok(());
         }
-        if is_new {
-            new.push(target);
+        let is_missing = |path: &&Path| !path.as_os_str().is_empty() && !folder.join(path).exists();
+        let place = match name.ancestors().filter(is_missing).last() {
+            Some(new) => {
+                sync_folders(&temporary.join(new))?;
+                fs::rename(temporary.join(new), folder.join(new))?;
+                moved.push(new);
+                new
+            }
+            None => {
+                rename(&temporary.join(name), &folder.join(name))?;
+                name
+            }
+        };
+        changed.extend(place.parent().filter(|parent| !parent.as_os_str().is_empty()));
+        Ok(())
+    });
+    if put.is_err() {
+        // The error is about the file that could not be renamed.
+        for name in moved {
+            let _ = fs::rename(folder.join(name), temporary.join(name));
         }
     }
-    Ok(())
+    put
+}
+
+/// Writes the names in a folder to the disk, and in all folders below. A file has nothing to be written.
+fn sync_folders(path: &Path) -> io::Result<()> {
+    if !fs::symlink_metadata(path)?.is_dir() {
+        return Ok(());
+    }
+    for entry in fs::read_dir(path)? {
+        sync_folders(&entry?.path())?;
+    }
+    Folder::open(path)?.sync()
 }
 
 /// As for a single file: a link stays and its file is replaced, which keeps its permissions.

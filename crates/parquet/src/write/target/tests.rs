@@ -260,6 +260,32 @@ fn a_file_that_cannot_be_renamed_keeps_the_others_away() {
 }
 
 #[test]
+fn files_in_folders_below_appear_together_or_not_at_all() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("a=1")).unwrap();
+    let begin = |paths: &[&str]| {
+        let mut files = AtomicFiles::create_with(folder.path(), "parts", &Uncommitted::new()).unwrap();
+        for path in paths {
+            write(&files.path_below(path).unwrap(), path);
+        }
+        files
+    };
+    drop(begin(&["a=1/x", "a=2/x"]));
+    assert_eq!(names(folder.path()), ["a=1"]);
+    begin(&["a=1/x", "a=2/b=1/x", "a=2/b=1/y"]).commit().unwrap();
+    assert_eq!(names(folder.path()), ["a=1", "a=2"]);
+    assert_eq!(names(&folder.path().join("a=2/b=1")), ["x", "y"]);
+    // The last one is a folder, which no file takes the place of.
+    assert!(matches!(begin(&["a=1/y", "a=2/b=0/x", "a=2/b=1"]).commit(), Err(Error::Io { .. })));
+    assert_eq!(names(&folder.path().join("a=1")), ["x"]);
+    assert_eq!(names(&folder.path().join("a=2")), ["b=1"]);
+    let mut files = begin(&[]);
+    for path in ["../x", "/x", "", "a/.."] {
+        assert!(matches!(files.path_below(path), Err(Error::Invalid { .. })), "{path}");
+    }
+}
+
+#[test]
 fn the_folder_that_a_killed_process_has_left_is_removed() {
     let folder = tempfile::tempdir().unwrap();
     let leftover = folder.path().join(".parts.lath-0.partial");
