@@ -38,6 +38,7 @@ mod write;
 
 pub use dataset::{
     Alignment, Dataset, DatasetFile, DatasetOptions, FileSource, KnownFooters, PartitionColumn, Partitions,
+    partition_directory,
 };
 pub use error::{Error, Location, Result};
 pub use file::{ChunkRange, DecryptionKeys, OpenOptions, PageIndex, ParquetFile, Plan};

@@ -3,13 +3,13 @@
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use datafusion::execution::SendableRecordBatchStream;
-use datafusion::sql::parser::DFParser;
 use futures_util::StreamExt;
 use std::fmt;
 use std::sync::Arc;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::error::{Error, Result};
+use crate::grammar::parse;
 use crate::session::Session;
 
 /// A [`Session`] whose calls wait.
@@ -60,7 +60,7 @@ impl BlockingSession {
     /// # Errors
     /// [`Error::Statement`] if the text is not understood.
     pub fn statements(&self, text: &str) -> Result<Vec<String>> {
-        let statements = DFParser::parse_sql(text)?;
+        let statements = parse(text)?;
         Ok(statements.iter().map(ToString::to_string).collect())
     }
 

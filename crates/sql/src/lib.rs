@@ -18,16 +18,21 @@
 
 mod blocking;
 mod error;
+mod external;
+mod grammar;
 mod literal;
 mod location;
 mod metrics;
 mod narrow;
+mod read_parquet;
 mod session;
 mod source;
+
 mod statistics;
 mod stream;
 mod table;
 mod translate;
+mod write;
 
 pub use blocking::{Answer, BlockingSession};
 pub use error::{Error, Result};

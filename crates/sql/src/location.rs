@@ -5,8 +5,16 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use datafusion::catalog::{TableProvider, UrlTableFactory};
-use datafusion::common::Result;
+use datafusion::common::{Result, plan_datafusion_err};
+use datafusion::datasource::file_format::FileFormat;
+use datafusion::datasource::file_format::arrow::ArrowFormat;
+use datafusion::datasource::file_format::csv::CsvFormat;
+use datafusion::datasource::file_format::json::JsonFormat;
+use datafusion::datasource::listing::{ListingOptions, ListingTable, ListingTableConfig, ListingTableUrl};
 use datafusion::error::DataFusionError;
+use datafusion::execution::SessionState;
+use datafusion::execution::session_state::SessionStateBuilder;
+use datafusion::prelude::SessionConfig;
 use lath_parquet::{Dataset, DatasetOptions, Runtime};
 
 use crate::table::{LathTable, external};
@@ -14,24 +22,69 @@ use crate::table::{LathTable, external};
 /// Opens what the name of a table stands for: a file, a folder, a glob or a URL.
 #[derive(Debug)]
 pub(crate) struct Locations {
-    pub(crate) runtime: Runtime,
+    runtime: Runtime,
+    /// What files of other formats are looked into with.
+    state: SessionState,
+}
+
+impl Locations {
+    pub(crate) fn new(runtime: &Runtime) -> Self {
+        let state = SessionStateBuilder::new().with_config(SessionConfig::new()).with_default_features().build();
+        Self { runtime: runtime.clone(), state }
+    }
 }
 
 /// Whether a name is that of files rather than of a table.
 fn is_location(name: &str) -> bool {
-    name.contains("://") || name.contains(['/', '*', '?']) || name.ends_with(".parquet") || Path::new(name).exists()
+    name.contains("://") || name.contains(['/', '*', '?']) || extension(name).is_some() || Path::new(name).exists()
+}
+
+/// The extension of a format that is known.
+fn extension(name: &str) -> Option<String> {
+    let extension = Path::new(name).extension()?.to_str()?.to_ascii_lowercase();
+    (extension == "parquet" || other_format(&extension).is_some()).then_some(extension)
+}
+
+/// The format of files that are not Parquet, by their extension.
+fn other_format(extension: &str) -> Option<Arc<dyn FileFormat>> {
+    Some(match extension {
+        "csv" => Arc::new(CsvFormat::default().with_has_header(true)),
+        "tsv" => Arc::new(CsvFormat::default().with_has_header(true).with_delimiter(b'\t')),
+        "json" | "jsonl" | "ndjson" => Arc::new(JsonFormat::default()),
+        "arrow" | "arrows" | "feather" | "ipc" => Arc::new(ArrowFormat),
+        _ => return None,
+    })
 }
 
 #[async_trait]
 impl UrlTableFactory for Locations {
-    async fn try_new(&self, url: &str) -> Result<Option<Arc<dyn TableProvider>>> {
-        if !is_location(url) {
+    async fn try_new(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>> {
+        if !is_location(name) {
             return Ok(None);
         }
-        let (location, runtime) = (url.to_owned(), self.runtime.clone());
+        if let Some(extension) = extension(name)
+            && let Some(format) = other_format(&extension)
+        {
+            return self.other(name, &extension, format).await.map(Some);
+        }
+        let (location, runtime) = (name.to_owned(), self.runtime.clone());
         let open = move || Dataset::open([location], DatasetOptions::new().runtime(&runtime));
         let dataset = tokio::task::spawn_blocking(open).await;
         let dataset = dataset.map_err(|error| DataFusionError::External(Box::new(error)))?.map_err(external)?;
         Ok(Some(Arc::new(LathTable::new(dataset, &self.runtime))))
+    }
+}
+
+impl Locations {
+    /// Files of another format, which DataFusion reads.
+    async fn other(&self, name: &str, extension: &str, format: Arc<dyn FileFormat>) -> Result<Arc<dyn TableProvider>> {
+        if name.contains("://") && !name.starts_with("file://") {
+            return Err(plan_datafusion_err!("{name}: only Parquet is read from there; download the file"));
+        }
+        let options = ListingOptions::new(format).with_file_extension(format!(".{extension}"));
+        let url = ListingTableUrl::parse(name)?;
+        let schema = options.infer_schema(&self.state, &url).await?;
+        let config = ListingTableConfig::new(url).with_listing_options(options).with_schema(schema);
+        Ok(Arc::new(ListingTable::try_new(config)?))
     }
 }

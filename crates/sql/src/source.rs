@@ -25,6 +25,8 @@ use crate::stream::{TaskQueue, TaskStream, Watched};
 #[derive(Debug, Clone)]
 pub(crate) struct LathSource {
     pub(crate) plan: Arc<ScanPlan>,
+    /// The first columns of the plan, those that conditions can be about: file names and row numbers come last.
+    pub(crate) testable: SchemaRef,
     /// The condition that was planned with.
     pub(crate) predicate: Option<Predicate>,
     pub(crate) statistics: Arc<Statistics>,
@@ -62,7 +64,7 @@ impl DataSource for LathSource {
                 Arc::new(TaskQueue::new(&own.cloned().collect::<Vec<_>>()))
             }
         };
-        let watched = (!self.found_out.is_empty()).then(|| Watched::new(&self.found_out, self.schema()));
+        let watched = (!self.found_out.is_empty()).then(|| Watched::new(&self.found_out, &self.testable));
         Ok(Box::pin(TaskStream::new(
             Arc::clone(self.schema()),
             queue,
@@ -138,8 +140,8 @@ impl DataSource for LathSource {
         let useful = |filter: &Arc<dyn PhysicalExpr>| {
             datafusion::physical_expr::utils::collect_columns(filter)
                 .iter()
-                .all(|column| column.index() < self.schema().fields().len())
-                && (has_dynamic(filter) || narrow(filter, self.schema()).is_some())
+                .all(|column| column.index() < self.testable.fields().len())
+                && (has_dynamic(filter) || narrow(filter, &self.testable).is_some())
         };
         let new: Vec<_> = filters.into_iter().filter(useful).collect();
         let propagation = FilterPushdownPropagation::with_parent_pushdown_result(results);

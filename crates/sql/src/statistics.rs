@@ -6,14 +6,14 @@ use datafusion::common::{ColumnStatistics, Statistics};
 use datafusion::scalar::ScalarValue;
 use lath_parquet::{ColumnStatistics as Known, Precision as KnownPrecision, Statistics as KnownStatistics};
 
-/// Statistics of the columns at `projection`.
-pub(crate) fn of_table(known: &KnownStatistics, projection: &[usize]) -> Statistics {
+/// Statistics of the columns at `projection`, and of `others` behind them that nothing is known of.
+pub(crate) fn of_table(known: &KnownStatistics, projection: &[usize], others: usize) -> Statistics {
     let columns =
         projection.iter().map(|&at| known.columns.get(at).map_or_else(ColumnStatistics::new_unknown, of_column));
     Statistics {
         num_rows: count(known.row_count),
         total_byte_size: count(known.byte_count).to_inexact(),
-        column_statistics: columns.collect(),
+        column_statistics: columns.chain((0..others).map(|_| ColumnStatistics::new_unknown())).collect(),
     }
 }
 

@@ -1,20 +1,23 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use arrow_schema::SchemaRef;
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider};
-use datafusion::common::{DFSchema, Result, Statistics};
+use datafusion::common::{DFSchema, Result, Statistics, plan_datafusion_err, plan_err};
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::error::DataFusionError;
 use datafusion::execution::context::ExecutionProps;
+use datafusion::logical_expr::dml::InsertOp;
 use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
 use datafusion::logical_expr::utils::conjunction;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
+use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::{PhysicalExpr, create_physical_expr};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::filter::FilterExecBuilder;
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
+use datafusion::physical_plan::projection::ProjectionExec;
 use lath_parquet::{Dataset, Predicate, Runtime, Statistics as KnownStatistics, Support};
 
 use crate::metrics::add_planning;
@@ -46,6 +49,9 @@ use crate::translate::translate;
 pub struct LathTable {
     dataset: Dataset,
     runtime: Runtime,
+    /// The dataset's columns, then those of [`FileColumns`].
+    schema: SchemaRef,
+    file_columns: FileColumns,
     /// What footers say, once it was asked for.
     statistics: Arc<OnceLock<KnownStatistics>>,
 }
@@ -53,7 +59,27 @@ pub struct LathTable {
 impl LathTable {
     /// The table of a dataset, whose scans share `runtime`.
     pub fn new(dataset: Dataset, runtime: &Runtime) -> Self {
-        Self { dataset, runtime: runtime.clone(), statistics: Arc::default() }
+        let schema = Arc::clone(dataset.schema());
+        let file_columns = FileColumns::default();
+        Self { dataset, runtime: runtime.clone(), schema, file_columns, statistics: Arc::default() }
+    }
+
+    /// The same, with columns that say which file each row is in, and the number that it has there, from 0.
+    ///
+    /// # Errors
+    /// If there is a column of such a name.
+    pub fn with_file_columns(mut self, file_name: Option<String>, row_number: Option<String>) -> Result<Self> {
+        let mut fields = self.dataset.schema().fields().to_vec();
+        for (name, data_type) in [(&file_name, DataType::Utf8View), (&row_number, DataType::Int64)] {
+            let Some(name) = name else { continue };
+            if fields.iter().any(|field| field.name() == name) {
+                return plan_err!("there is a column {name} already; choose another name");
+            }
+            fields.push(Arc::new(Field::new(name, data_type, false)));
+        }
+        self.schema = Arc::new(Schema::new_with_metadata(fields, self.dataset.schema().metadata().clone()));
+        self.file_columns = FileColumns { file_name, row_number };
+        Ok(self)
     }
 
     /// The dataset.
@@ -61,9 +87,13 @@ impl LathTable {
         &self.dataset
     }
 
+    /// Whether scans of files with `schema` answer a condition.
+    pub(crate) fn support(expr: &Expr, schema: &SchemaRef) -> TableProviderFilterPushDown {
+        Self::test(expr, schema).1
+    }
+
     /// What of a condition of a query the scan tests, and whether it finds the rows for which that is true, and no others.
-    fn test(&self, expr: &Expr) -> (Option<Predicate>, TableProviderFilterPushDown) {
-        let schema = self.dataset.schema();
+    fn test(expr: &Expr, schema: &SchemaRef) -> (Option<Predicate>, TableProviderFilterPushDown) {
         let translated = physical(expr, schema).ok().and_then(|expr| translate(&expr, schema));
         let Some(predicate) = translated else { return (None, TableProviderFilterPushDown::Unsupported) };
         let is_exact = predicate.supports(schema).iter().all(|conjunct| conjunct.support == Support::Exact);
@@ -104,7 +134,7 @@ fn unqualified(expr: Expr) -> Result<Expr> {
 #[async_trait]
 impl TableProvider for LathTable {
     fn schema(&self) -> SchemaRef {
-        Arc::clone(self.dataset.schema())
+        Arc::clone(&self.schema)
     }
 
     fn table_type(&self) -> TableType {
@@ -112,7 +142,7 @@ impl TableProvider for LathTable {
     }
 
     fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {
-        Ok(filters.iter().map(|filter| self.test(filter).1).collect())
+        Ok(filters.iter().map(|filter| Self::support(filter, self.dataset.schema())).collect())
     }
 
     async fn scan(
@@ -122,12 +152,12 @@ impl TableProvider for LathTable {
         filters: &[Expr],
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let schema = self.dataset.schema();
+        let (schema, of_files) = (&self.schema, self.dataset.schema());
         let all: Vec<usize> = (0..schema.fields().len()).collect();
         let projection = projection.unwrap_or(&all);
         let (mut predicate, mut rest): (Option<Predicate>, Vec<&Expr>) = (None, Vec::new());
         for filter in filters {
-            let (tested, support) = self.test(filter);
+            let (tested, support) = Self::test(filter, of_files);
             predicate = predicate.into_iter().chain(tested).reduce(Predicate::and);
             // Conditions are rewritten after it was said which of them the scan answers.
             if support != TableProviderFilterPushDown::Exact {
@@ -142,6 +172,10 @@ impl TableProvider for LathTable {
             }
         }
         let limit = limit.filter(|_| rest.is_empty());
+        // The scan has the columns of files first.
+        let file_columns = self.file_columns.chosen(schema, &columns);
+        columns.retain(|&column| column < of_files.fields().len());
+        let places: Vec<usize> = columns.iter().copied().chain(file_columns.places(schema)).collect();
         let mut scan = self
             .dataset
             .scan()
@@ -150,6 +184,12 @@ impl TableProvider for LathTable {
             .select_columns(columns.iter().copied());
         if let Some(predicate) = predicate.clone() {
             scan = scan.predicate(predicate);
+        }
+        if let Some(name) = &file_columns.file_name {
+            scan = scan.file_name_column(name);
+        }
+        if let Some(name) = &file_columns.row_number {
+            scan = scan.row_number_column(name);
         }
         let collects = state.config().collect_statistics();
         let (dataset, known) = (self.dataset.clone(), Arc::clone(&self.statistics));
@@ -165,7 +205,7 @@ impl TableProvider for LathTable {
         let plan = plan.map_err(|error| DataFusionError::External(Box::new(error)))?.map_err(external)?;
         let known = self.statistics.get().filter(|_| collects);
         let mut of_rows = match known {
-            Some(known) => statistics::of_table(known, &columns),
+            Some(known) => statistics::of_table(known, &columns, file_columns.count()),
             None => Statistics::new_unknown(plan.schema()),
         };
         if predicate.is_some() {
@@ -179,7 +219,9 @@ impl TableProvider for LathTable {
         let metrics = ExecutionPlanMetricsSet::new();
         add_planning(&metrics, &plan.report());
         let partitions = state.config().target_partitions().min(plan.tasks().len()).max(1);
+        let testable = Arc::new(plan.schema().project(&(0..columns.len()).collect::<Vec<_>>())?);
         let source = LathSource {
+            testable,
             partitions,
             predicate,
             statistics: Arc::new(of_rows),
@@ -190,11 +232,78 @@ impl TableProvider for LathTable {
             plan: Arc::new(plan),
         };
         let source: Arc<dyn ExecutionPlan> = DataSourceExec::from_data_source(source);
-        let Some(rest) = conjunction(rest.into_iter().cloned()) else { return Ok(source) };
+        let kept: Vec<usize> = projection.iter().filter_map(|at| places.iter().position(|place| place == at)).collect();
+        let Some(rest) = conjunction(rest.into_iter().cloned()) else {
+            if kept.iter().copied().eq(0..places.len()) {
+                return Ok(source);
+            }
+            let column = |&at: &usize| {
+                let name = source.schema().field(at).name().clone();
+                (Arc::new(Column::new(&name, at)) as Arc<dyn PhysicalExpr>, name)
+            };
+            let columns: Vec<_> = kept.iter().map(column).collect();
+            return Ok(Arc::new(ProjectionExec::try_new(columns, source)?));
+        };
         let rest = physical(&rest, &source.schema())?;
-        let kept = (0..projection.len()).collect();
         let filter = FilterExecBuilder::new(rest, source).apply_projection(Some(kept))?.build()?;
         Ok(Arc::new(filter))
+    }
+
+    async fn insert_into(
+        &self,
+        _: &dyn Session,
+        _: Arc<dyn ExecutionPlan>,
+        _: InsertOp,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        plan_err!(
+            "these Parquet files are only read; to add to a folder, CREATE EXTERNAL TABLE … STORED AS PARQUET LOCATION …"
+        )
+    }
+
+    async fn delete_from(&self, _: &dyn Session, _: Vec<Expr>) -> Result<Arc<dyn ExecutionPlan>> {
+        Err(no_change())
+    }
+
+    async fn update(&self, _: &dyn Session, _: Vec<(String, Expr)>, _: Vec<Expr>) -> Result<Arc<dyn ExecutionPlan>> {
+        Err(no_change())
+    }
+
+    async fn truncate(&self, _: &dyn Session) -> Result<Arc<dyn ExecutionPlan>> {
+        Err(no_change())
+    }
+}
+
+/// Why rows are neither deleted nor changed.
+pub(crate) fn no_change() -> DataFusionError {
+    plan_datafusion_err!(
+        "rows of plain Parquet files are neither deleted nor changed; write the rows to keep to new files, with COPY"
+    )
+}
+
+/// Columns of a table that say where its rows are.
+#[derive(Debug, Clone, Default)]
+struct FileColumns {
+    file_name: Option<String>,
+    row_number: Option<String>,
+}
+
+impl FileColumns {
+    /// Those that are among `columns` of `schema`.
+    fn chosen(&self, schema: &SchemaRef, columns: &[usize]) -> Self {
+        let is_chosen = |name: &String| schema.index_of(name).is_ok_and(|at| columns.contains(&at));
+        Self {
+            file_name: self.file_name.clone().filter(is_chosen),
+            row_number: self.row_number.clone().filter(is_chosen),
+        }
+    }
+
+    /// Where they are in `schema`.
+    fn places(&self, schema: &SchemaRef) -> impl Iterator<Item = usize> {
+        self.file_name.iter().chain(&self.row_number).filter_map(|name| schema.index_of(name).ok())
+    }
+
+    fn count(&self) -> usize {
+        usize::from(self.file_name.is_some()) + usize::from(self.row_number.is_some())
     }
 }
 

@@ -49,6 +49,19 @@ fn split_scheme(text: &str) -> Option<(&str, &str)> {
     is_scheme.then_some((scheme, rest))
 }
 
+/// Text with what directories cannot be called by, or what has a meaning in a glob, replaced by `%` and hexadecimal digits.
+pub(super) fn percent_encoded(text: &str) -> String {
+    let mut encoded = String::with_capacity(text.len());
+    for character in text.chars() {
+        if character.is_ascii_control() || "\"#%'*/:=?\\{}[]^<>|".contains(character) {
+            encoded.push_str(&format!("%{:02X}", u32::from(character)));
+        } else {
+            encoded.push(character);
+        }
+    }
+    encoded
+}
+
 /// The text with `%41` and the like replaced by the bytes they stand for; as it was if that gives no text.
 pub(super) fn percent_decoded(text: &str) -> String {
     if !text.contains('%') {

@@ -7,7 +7,7 @@ use arrow_array::{ArrayRef, StringArray};
 use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::{DataType, Field, FieldRef, TimeUnit};
 
-use super::address::{is_store, percent_decoded};
+use super::address::{is_store, percent_decoded, percent_encoded};
 use super::options::DatasetOptions;
 use crate::error::{Error, Result};
 
@@ -136,6 +136,19 @@ impl Partitions {
     pub fn values(&self, index: usize) -> Vec<(&PartitionColumn, usize)> {
         self.columns.iter().zip(&self.rows[index]).map(|(column, &row)| (column, row as usize)).collect()
     }
+}
+
+/// The name of the directory for files whose rows have `value` in the column `key`, or null: what [`Partitions`] reads it from.
+///
+/// ```
+/// use lath_parquet::partition_directory;
+///
+/// assert_eq!(partition_directory("city", Some("Frankfurt/Oder")), "city=Frankfurt%2FOder");
+/// assert_eq!(partition_directory("city", None), "city=__HIVE_DEFAULT_PARTITION__");
+/// ```
+pub fn partition_directory(key: &str, value: Option<&str>) -> String {
+    let value = value.map_or_else(|| NULL.to_owned(), percent_encoded);
+    format!("{}={value}", percent_encoded(key))
 }
 
 /// The `key=value` names of the directories on the way to a file.

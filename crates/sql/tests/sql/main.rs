@@ -5,6 +5,7 @@ mod dynamic;
 mod queries;
 mod table;
 mod tpch;
+mod write;
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
-use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
+use arrow_array::{Array, RecordBatch};
 use arrow_schema::{DataType, TimeUnit};
 
 use super::{directory, int64, options, read, table, write};
@@ -103,4 +103,27 @@ fn files_that_were_found_or_opened_before_have_partitions_as_well() {
     files.push(crate::ParquetFile::from_bytes(bytes.into()).unwrap().into());
     let dataset = Dataset::from_files(files, options()).unwrap();
     assert_eq!(table(&read(&dataset, None, Strings::Views).unwrap()), ["x|year", "2026|2026", "2025|2025", "2025|"]);
+}
+
+#[test]
+fn directories_are_read_as_they_were_named() {
+    use crate::partition_directory;
+    let values: Vec<String> = ["", "..", "a b", "é", "100%", "a/b\\c", "k=v", "*?[x]", "\u{1}\u{7f}", "%41", "NULL"]
+        .map(str::to_owned)
+        .into_iter()
+        .chain((0..128).map(|byte| format!("x{}", char::from(byte))))
+        .collect();
+    let paths: Vec<String> =
+        values.iter().map(|value| format!("{}/a.parquet", partition_directory("a=b", Some(value)))).collect();
+    let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+    let (_guard, dataset) = of(&paths, options()).unwrap();
+    let column = &dataset.partitions()[0];
+    assert_eq!(column.field().name(), "a=b");
+    let mut read: Vec<&str> = column.values().as_string_view().iter().flatten().collect();
+    let mut written: Vec<&str> = values.iter().map(String::as_str).collect();
+    read.sort_unstable();
+    written.sort_unstable();
+    assert_eq!(read, written);
+    let (_guard, dataset) = of(&[&format!("{}/a.parquet", partition_directory("k", None))], options()).unwrap();
+    assert_eq!(dataset.partitions()[0].values().null_count(), 1);
 }

@@ -194,7 +194,8 @@ impl WriteOptions {
         self.inherited_schema.as_ref()
     }
 
-    pub(crate) fn sorting(&self) -> &[SortingColumn] {
+    /// The columns of [`sorting_columns`](Self::sorting_columns).
+    pub fn sorting(&self) -> &[SortingColumn] {
         &self.sorting_columns
     }
 

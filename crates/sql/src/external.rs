@@ -1,0 +1,269 @@
+//! `CREATE EXTERNAL TABLE … STORED AS PARQUET LOCATION …`: files that are found anew by each query, and that rows are added to.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use arrow_schema::SchemaRef;
+use async_trait::async_trait;
+use datafusion::catalog::{Session, TableProvider, TableProviderFactory};
+use datafusion::common::{Result, plan_datafusion_err, plan_err};
+use datafusion::error::DataFusionError;
+use datafusion::logical_expr::dml::InsertOp;
+use datafusion::logical_expr::{CreateExternalTable, Expr, TableProviderFilterPushDown, TableType};
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::empty::EmptyExec;
+use lath_parquet::{Dataset, DatasetOptions, WriteOptions};
+
+use crate::table::{LathTable, external, no_change};
+use crate::write::{Place, WriteSettings, file_schema, file_sink};
+
+/// Makes such tables.
+#[derive(Debug)]
+pub(crate) struct ExternalTables {
+    pub(crate) settings: WriteSettings,
+}
+
+/// A table of files that come and go.
+struct ExternalTable {
+    files: Files,
+    schema: SchemaRef,
+    partition_by: Vec<String>,
+    /// Options of files that are added.
+    options: Vec<(String, String)>,
+    settings: WriteSettings,
+}
+
+/// Where a table's files are.
+#[derive(Debug, Clone)]
+struct Files {
+    locations: Vec<String>,
+    options: DatasetOptions,
+    /// Whether there may be none: the columns are known without.
+    may_be_none: bool,
+}
+
+#[async_trait]
+impl TableProviderFactory for ExternalTables {
+    async fn create(&self, _: &dyn Session, command: &CreateExternalTable) -> Result<Arc<dyn TableProvider>> {
+        let mut dataset_options = DatasetOptions::new().runtime(&self.settings.runtime).revalidate(true);
+        let mut options = Vec::new();
+        for (name, value) in &command.options {
+            let name = name.strip_prefix("format.").unwrap_or(name);
+            match name {
+                "union" | "union_by_name" => dataset_options = dataset_options.union_schemas(is_true(name, value)?),
+                _ => options.push((name.to_owned(), value.clone())),
+            }
+        }
+        options.sort_unstable();
+        if let Some(order) = sort_text(&command.order_exprs)? {
+            if options.iter().any(|(name, _)| name == "sort") {
+                return plan_err!("WITH ORDER and the option sort are the same; give one of them");
+            }
+            options.push(("sort".to_owned(), order));
+        }
+        let declared = (!command.schema.fields().is_empty()).then(|| Arc::clone(command.schema.inner()));
+        if let Some(schema) = &declared {
+            for column in &command.table_partition_cols {
+                let field = schema.field_with_name(column)?;
+                dataset_options = dataset_options.partition_type(column, field.data_type().clone());
+            }
+        }
+        let files =
+            Files { locations: command.locations.clone(), options: dataset_options, may_be_none: declared.is_some() };
+        let found = files.clone().open().await?;
+        let schema = match (&declared, &found) {
+            (None, Some(dataset)) => Arc::clone(dataset.schema()),
+            (Some(declared), None) => Arc::clone(declared),
+            (Some(declared), Some(dataset)) => {
+                check_declared(declared, dataset.schema())?;
+                Arc::clone(dataset.schema())
+            }
+            (None, None) => return plan_err!("{}: there are no files", command.locations.join(", ")),
+        };
+        let mut partition_by = command.table_partition_cols.clone();
+        if let Some(dataset) = &found {
+            let of_files: Vec<String> =
+                dataset.partitions().iter().map(|column| column.field().name().clone()).collect();
+            if partition_by.is_empty() {
+                partition_by = of_files;
+            } else if partition_by != of_files {
+                return plan_err!(
+                    "the files are partitioned by ({}), and not by ({})",
+                    of_files.join(", "),
+                    partition_by.join(", ")
+                );
+            }
+        }
+        // Options are found to be wrong here rather than when rows are added.
+        let of_file = file_schema(&schema, &partition_by)?;
+        self.settings.options(WriteOptions::default(), &of_file, &options)?;
+        Ok(Arc::new(ExternalTable { files, schema, partition_by, options, settings: self.settings.clone() }))
+    }
+}
+
+fn is_true(name: &str, value: &str) -> Result<bool> {
+    match value.to_ascii_lowercase().as_str() {
+        "true" | "on" => Ok(true),
+        "false" | "off" => Ok(false),
+        _ => plan_err!("option {name}: {value} is neither true nor false"),
+    }
+}
+
+/// `WITH ORDER` as the option `sort`.
+fn sort_text(orders: &[Vec<datafusion::logical_expr::SortExpr>]) -> Result<Option<String>> {
+    let [order] = orders else {
+        return if orders.is_empty() { Ok(None) } else { plan_err!("rows have one order; give WITH ORDER once") };
+    };
+    let keys = order.iter().map(|key| {
+        let Expr::Column(column) = &key.expr else {
+            return plan_err!("{} is not a column; rows are sorted by columns", key.expr);
+        };
+        let direction = if key.asc { "" } else { ":desc" };
+        let nulls = if key.nulls_first { ":nulls-first" } else { "" };
+        Ok(format!("{}{direction}{nulls}", column.name))
+    });
+    Ok(Some(keys.collect::<Result<Vec<_>>>()?.join(",")))
+}
+
+/// Columns that are declared have to be those of the files, by name and in their order; their types are the files'.
+fn check_declared(declared: &SchemaRef, found: &SchemaRef) -> Result<()> {
+    let names = |schema: &SchemaRef| schema.fields().iter().map(|field| field.name().clone()).collect::<Vec<_>>();
+    if names(declared) != names(found) {
+        return plan_err!(
+            "the files have the columns {}, and not {}",
+            names(found).join(", "),
+            names(declared).join(", ")
+        );
+    }
+    Ok(())
+}
+
+impl Files {
+    /// Finds the files.
+    async fn open(self) -> Result<Option<Dataset>> {
+        let open = move || match Dataset::open(&self.locations, self.options) {
+            Ok(dataset) => Ok(Some(dataset)),
+            Err(error) if self.may_be_none && has_no_files(&self.locations) => {
+                drop(error);
+                Ok(None)
+            }
+            Err(error) => Err(external(error)),
+        };
+        let opened = tokio::task::spawn_blocking(open).await;
+        opened.map_err(|error| DataFusionError::External(Box::new(error)))?
+    }
+}
+
+/// Whether all locations are folders with nothing in them, or are not there.
+fn has_no_files(locations: &[String]) -> bool {
+    locations.iter().all(|location| match std::fs::read_dir(location) {
+        Ok(mut entries) => entries.next().is_none(),
+        Err(error) => error.kind() == std::io::ErrorKind::NotFound && !location.contains("://"),
+    })
+}
+
+impl ExternalTable {
+    /// The files as they are now.
+    async fn table(&self) -> Result<Option<LathTable>> {
+        let Some(dataset) = self.files.clone().open().await? else { return Ok(None) };
+        if dataset.schema() != &self.schema {
+            check_declared(&self.schema, dataset.schema())?;
+            let types = self.schema.fields().iter().zip(dataset.schema().fields());
+            let mut changed = types.filter(|(before, now)| before.data_type() != now.data_type());
+            if let Some((before, now)) = changed.next() {
+                return plan_err!(
+                    "column {} was {}, and is {} in the files that are there now; create the table again",
+                    before.name(),
+                    before.data_type(),
+                    now.data_type()
+                );
+            }
+        }
+        Ok(Some(LathTable::new(dataset, &self.settings.runtime)))
+    }
+}
+
+#[async_trait]
+impl TableProvider for ExternalTable {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::Base
+    }
+
+    fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {
+        Ok(filters.iter().map(|filter| LathTable::support(filter, &self.schema)).collect())
+    }
+
+    async fn scan(
+        &self,
+        state: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        filters: &[Expr],
+        limit: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        match self.table().await? {
+            Some(table) => table.scan(state, projection, filters, limit).await,
+            None => {
+                let schema = datafusion::common::project_schema(&self.schema, projection)?;
+                Ok(Arc::new(EmptyExec::new(schema)))
+            }
+        }
+    }
+
+    async fn insert_into(
+        &self,
+        _: &dyn Session,
+        input: Arc<dyn ExecutionPlan>,
+        op: InsertOp,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        if op != InsertOp::Append {
+            return plan_err!("rows are added to Parquet files, and none is replaced; use INSERT INTO");
+        }
+        let [location] = self.files.locations.as_slice() else {
+            return plan_err!("the table has several locations; rows are added to tables of one folder");
+        };
+        let path = match location.split_once("://") {
+            None => location.as_str(),
+            Some(("file", path)) => path,
+            Some(_) => return plan_err!("{location}: files are written to local folders only"),
+        };
+        let path = PathBuf::from(path);
+        if path.is_file() || path.to_string_lossy().contains(['*', '?', '[']) {
+            return plan_err!("{location} is not a folder; rows are added as new files of a folder");
+        }
+        let schema = file_schema(&self.schema, &self.partition_by)?;
+        // Files that are there say how to write where the options do not.
+        let like = self.files.clone().open().await?;
+        let like = like.and_then(|dataset| dataset.files().first().cloned());
+        let base = tokio::task::spawn_blocking(move || match like {
+            Some(file) => WriteOptions::default().inherit(&file.open()?),
+            None => Ok(WriteOptions::default()),
+        });
+        let base = base.await.map_err(|error| DataFusionError::External(Box::new(error)))?.map_err(external)?;
+        let options = self.settings.options(base, &schema, &self.options)?;
+        file_sink(input, &self.schema, Place::Folder { path }, self.partition_by.clone(), options, &self.settings)
+            .map_err(|error| plan_datafusion_err!("{location}: {error}"))
+    }
+
+    async fn delete_from(&self, _: &dyn Session, _: Vec<Expr>) -> Result<Arc<dyn ExecutionPlan>> {
+        Err(no_change())
+    }
+
+    async fn update(&self, _: &dyn Session, _: Vec<(String, Expr)>, _: Vec<Expr>) -> Result<Arc<dyn ExecutionPlan>> {
+        Err(no_change())
+    }
+
+    async fn truncate(&self, _: &dyn Session) -> Result<Arc<dyn ExecutionPlan>> {
+        Err(no_change())
+    }
+}
+
+impl fmt::Debug for ExternalTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ExternalTable").field("locations", &self.files.locations).finish_non_exhaustive()
+    }
+}

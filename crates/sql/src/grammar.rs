@@ -1,0 +1,214 @@
+//! The text of statements, and what Lath adds to DataFusion's grammar: `COPY … TO 'x.parquet' (profile lookup, bloom 'id')`.
+
+use std::collections::VecDeque;
+use std::ops::ControlFlow;
+
+use datafusion::common::format::ExplainStatementOptions;
+use datafusion::common::{Result, plan_err};
+use datafusion::sql::parser::{CopyToSource, CopyToStatement, DFParser, DFParserBuilder, ExplainStatement, Statement};
+use datafusion::sql::sqlparser::ast::{
+    Select, SelectFlavor, SelectItem, Value, VisitMut, VisitorMut, WildcardAdditionalOptions,
+};
+use datafusion::sql::sqlparser::keywords::Keyword;
+use datafusion::sql::sqlparser::parser::Parser;
+use datafusion::sql::sqlparser::tokenizer::Token;
+
+/// The statements of a text, which are separated by `;`.
+pub(crate) fn parse(text: &str) -> Result<VecDeque<Statement>> {
+    let mut parser = DFParserBuilder::new(text).build()?;
+    let mut statements = VecDeque::new();
+    loop {
+        while parser.parser.consume_token(&Token::SemiColon) {}
+        if parser.parser.peek_token() == Token::EOF {
+            return Ok(statements);
+        }
+        let mut statement = statement(&mut parser)?;
+        select_all(&mut statement);
+        statements.push_back(statement);
+        let next = parser.parser.peek_token();
+        if next != Token::EOF && next != Token::SemiColon {
+            return parser.parser.expected("end of statement", next).map_err(Into::into);
+        }
+    }
+}
+
+fn statement(parser: &mut DFParser<'_>) -> Result<Statement> {
+    let keyword = |parser: &DFParser<'_>, at| match parser.parser.peek_nth_token(at).token {
+        Token::Word(word) => word.keyword,
+        _ => Keyword::NoKeyword,
+    };
+    let mut before = Vec::new();
+    while let word @ (Keyword::EXPLAIN | Keyword::ANALYZE | Keyword::VERBOSE) = keyword(parser, before.len()) {
+        before.push(word);
+    }
+    let is_explained = before.first() == Some(&Keyword::EXPLAIN);
+    let is_copy = keyword(parser, before.len()) == Keyword::COPY && keyword(parser, before.len() + 1) != Keyword::INTO;
+    if !is_copy || !(before.is_empty() || is_explained) {
+        return parser.parse_statement();
+    }
+    for _ in 0..=before.len() {
+        parser.parser.next_token();
+    }
+    let copy = Statement::CopyTo(copy(parser)?);
+    if !is_explained {
+        return Ok(copy);
+    }
+    let options = ExplainStatementOptions {
+        analyze: before.contains(&Keyword::ANALYZE),
+        verbose: before.contains(&Keyword::VERBOSE),
+        ..ExplainStatementOptions::default()
+    };
+    Ok(Statement::Explain(ExplainStatement { options, statement: Box::new(copy) }))
+}
+
+/// Has `FROM trips` select all columns.
+fn select_all(statement: &mut Statement) {
+    let _ = match statement {
+        Statement::Statement(statement) => statement.visit(&mut SelectAll),
+        Statement::Explain(explain) => return select_all(&mut explain.statement),
+        Statement::CopyTo(CopyToStatement { source: CopyToSource::Query(query), .. }) => query.visit(&mut SelectAll),
+        _ => return,
+    };
+}
+
+struct SelectAll;
+
+impl VisitorMut for SelectAll {
+    type Break = ();
+
+    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
+        if select.flavor == SelectFlavor::FromFirstNoSelect && select.projection.is_empty() {
+            select.flavor = SelectFlavor::Standard;
+            select.projection = vec![SelectItem::Wildcard(WildcardAdditionalOptions::default())];
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// What stands behind `COPY`.
+fn copy(parser: &mut DFParser<'_>) -> Result<CopyToStatement> {
+    let source = if parser.parser.consume_token(&Token::LParen) {
+        let query = parser.parser.parse_query()?;
+        parser.parser.expect_token(&Token::RParen)?;
+        CopyToSource::Query(query)
+    } else {
+        CopyToSource::Relation(parser.parser.parse_object_name(true)?)
+    };
+    let mut copy = CopyToStatement {
+        source,
+        target: String::new(),
+        partitioned_by: Vec::new(),
+        stored_as: None,
+        options: Vec::new(),
+    };
+    parser.parser.expect_keyword(Keyword::TO)?;
+    copy.target = parser.parser.parse_literal_string()?;
+    loop {
+        if parser.parser.parse_keywords(&[Keyword::STORED, Keyword::AS]) {
+            copy.stored_as = Some(parser.parser.parse_identifier()?.value.to_ascii_uppercase());
+        } else if parser.parser.parse_keywords(&[Keyword::PARTITIONED, Keyword::BY]) {
+            parser.parser.expect_token(&Token::LParen)?;
+            let columns = parser.parser.parse_comma_separated(Parser::parse_identifier)?;
+            parser.parser.expect_token(&Token::RParen)?;
+            copy.partitioned_by = columns.into_iter().map(|column| column.value).collect();
+        } else if parser.parser.parse_keyword(Keyword::OPTIONS)
+            || parser.parser.parse_keyword(Keyword::WITH)
+            || parser.parser.peek_token() == Token::LParen
+        {
+            options(parser, &mut copy.options)?;
+        } else {
+            return Ok(copy);
+        }
+    }
+}
+
+/// `(name value, name (value, value), …)`.
+fn options(parser: &mut DFParser<'_>, options: &mut Vec<(String, Value)>) -> Result<()> {
+    parser.parser.expect_token(&Token::LParen)?;
+    loop {
+        let name = parser.parse_option_key()?;
+        if options.iter().any(|(known, _)| *known == name) {
+            return plan_err!("option {name} is given twice");
+        }
+        let _ = parser.parser.consume_token(&Token::Eq);
+        let value = if parser.parser.consume_token(&Token::LParen) {
+            let mut values = Vec::new();
+            loop {
+                let value = parser.parse_option_value()?;
+                values.push(text_of(value));
+                if !parser.parser.consume_token(&Token::Comma) {
+                    break;
+                }
+            }
+            parser.parser.expect_token(&Token::RParen)?;
+            Value::SingleQuotedString(values.join(","))
+        } else {
+            parser.parse_option_value()?
+        };
+        options.push((name, value));
+        let comma = parser.parser.consume_token(&Token::Comma);
+        if parser.parser.consume_token(&Token::RParen) {
+            return Ok(());
+        }
+        if !comma {
+            let next = parser.parser.peek_token();
+            return parser.parser.expected("',' or ')' after an option", next).map_err(Into::into);
+        }
+    }
+}
+
+fn text_of(value: Value) -> String {
+    match value {
+        Value::SingleQuotedString(text) | Value::DoubleQuotedString(text) | Value::EscapedStringLiteral(text) => text,
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(text: &str) -> Vec<String> {
+        parse(text).unwrap().iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn copies_have_options_in_parentheses() {
+        let copies = shown(
+            "COPY t TO 'a.parquet' (profile lookup, bloom (id, name), sort 'ts');
+             copy (SELECT 1) to 'b' stored as parquet partitioned by (x, \"Y\") options (codec = 'zstd');
+             COPY t TO 'c.csv' WITH (format.has_header false)",
+        );
+        assert_eq!(
+            copies,
+            [
+                "COPY t TO a.parquet OPTIONS ('profile' 'lookup', 'bloom' 'id,name', 'sort' 'ts')",
+                "COPY (SELECT 1) TO b STORED AS PARQUET PARTITIONED BY (x, Y) OPTIONS ('codec' 'zstd')",
+                "COPY t TO c.csv OPTIONS ('format.has_header' 'false')",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_from_alone_selects_all_columns() {
+        assert_eq!(
+            shown("FROM t; EXPLAIN FROM t; SELECT 1 UNION ALL FROM u"),
+            ["SELECT * FROM t", "EXPLAIN SELECT * FROM t", "SELECT 1 UNION ALL SELECT * FROM u"]
+        );
+    }
+
+    #[test]
+    fn copies_can_be_explained() {
+        assert_eq!(shown("EXPLAIN ANALYZE COPY t TO 'a.parquet' (sort x)").len(), 1);
+        assert_eq!(shown("EXPLAIN SELECT 1; SELECT 2;;").len(), 2);
+    }
+
+    #[test]
+    fn what_is_no_option_is_an_error() {
+        for text in
+            ["COPY t TO 'a' (x)", "COPY t TO 'a' (x 1 y 2)", "COPY t TO 'a' (x 1, x 2)", "COPY t 'a'", "SELECT 1 2 3"]
+        {
+            assert!(parse(text).is_err(), "{text}");
+        }
+    }
+}

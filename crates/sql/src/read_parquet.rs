@@ -1,0 +1,133 @@
+//! `read_parquet('trips/', union => true, file_name => true)`: files as a table, with options of reading.
+
+use std::sync::Arc;
+
+use datafusion::common::{Result, plan_datafusion_err, plan_err};
+use datafusion::datasource::provider_as_source;
+use datafusion::logical_expr::LogicalPlanBuilder;
+use datafusion::logical_expr::planner::{PlannedRelation, RelationPlanner, RelationPlannerContext, RelationPlanning};
+use datafusion::sql::sqlparser::ast::{
+    Expr, FunctionArg, FunctionArgExpr, TableFactor, UnaryOperator, Value, ValueWithSpan,
+};
+use lath_parquet::{Dataset, DatasetOptions, Runtime};
+
+use crate::table::{LathTable, external};
+
+const NAME: &str = "read_parquet";
+
+/// Plans calls of the function.
+#[derive(Debug)]
+pub(crate) struct ReadParquet {
+    pub(crate) runtime: Runtime,
+}
+
+/// The arguments of a call.
+#[derive(Debug, Default, PartialEq)]
+struct Arguments {
+    locations: Vec<String>,
+    union: bool,
+    partitions: bool,
+    file_name: Option<String>,
+    row_number: Option<String>,
+}
+
+impl RelationPlanner for ReadParquet {
+    fn plan_relation(
+        &self,
+        relation: TableFactor,
+        context: &mut dyn RelationPlannerContext,
+    ) -> Result<RelationPlanning> {
+        let (name, arguments, alias) = match &relation {
+            TableFactor::Table { name, args: Some(arguments), alias, .. } => (name, &arguments.args, alias),
+            _ => return Ok(RelationPlanning::Original(Box::new(relation))),
+        };
+        if !name.to_string().eq_ignore_ascii_case(NAME) {
+            return Ok(RelationPlanning::Original(Box::new(relation)));
+        }
+        let arguments = Arguments::parse(arguments, context)?;
+        let (runtime, alias) = (self.runtime.clone(), alias.clone());
+        // Files are opened on a thread of its own, for this one may be that of an asynchronous runtime.
+        let table = std::thread::scope(|scope| scope.spawn(|| arguments.open(&runtime)).join());
+        let table = table.map_err(|_| plan_datafusion_err!("{NAME}: opening the files panicked"))??;
+        let plan = LogicalPlanBuilder::scan(NAME, provider_as_source(Arc::new(table)), None)?.build()?;
+        Ok(RelationPlanning::Planned(Box::new(PlannedRelation::new(plan, alias))))
+    }
+}
+
+impl Arguments {
+    fn parse(arguments: &[FunctionArg], context: &dyn RelationPlannerContext) -> Result<Self> {
+        let mut parsed = Self { partitions: true, ..Self::default() };
+        for argument in arguments {
+            let (name, value) = match argument {
+                FunctionArg::Unnamed(FunctionArgExpr::Expr(value)) => (None, value),
+                FunctionArg::Named { name, arg: FunctionArgExpr::Expr(value), .. } => {
+                    (Some(context.normalize_ident(name.clone())), value)
+                }
+                FunctionArg::ExprNamed { name, arg: FunctionArgExpr::Expr(value), .. } => {
+                    (Some(name.to_string().to_ascii_lowercase()), value)
+                }
+                other => return plan_err!("{NAME}: {other} is no argument"),
+            };
+            match name.as_deref() {
+                None => parsed.locations.extend(locations(value)?),
+                Some("union" | "union_by_name") => parsed.union = switch("union", value)?,
+                Some("partitions" | "hive_partitioning") => parsed.partitions = switch("partitions", value)?,
+                Some("file_name" | "filename") => parsed.file_name = column("file_name", value)?,
+                Some("row_number" | "file_row_number") => parsed.row_number = column("row_number", value)?,
+                Some(other) => {
+                    return plan_err!(
+                        "{NAME}: there is no argument {other}; there are union, partitions, file_name and row_number"
+                    );
+                }
+            }
+        }
+        if parsed.locations.is_empty() {
+            return plan_err!("{NAME}: name a file, a folder, a glob or a URL, or several: ['a.parquet', 'b/']");
+        }
+        Ok(parsed)
+    }
+
+    fn open(&self, runtime: &Runtime) -> Result<LathTable> {
+        let options = DatasetOptions::new().runtime(runtime).union_schemas(self.union).partitions(self.partitions);
+        let dataset = Dataset::open(&self.locations, options).map_err(external)?;
+        LathTable::new(dataset, runtime).with_file_columns(self.file_name.clone(), self.row_number.clone())
+    }
+}
+
+fn text(expr: &Expr) -> Option<&str> {
+    match expr {
+        Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(text), .. }) => Some(text),
+        _ => None,
+    }
+}
+
+fn locations(expr: &Expr) -> Result<Vec<String>> {
+    let all = match expr {
+        Expr::Array(array) => array.elem.iter().map(text).collect(),
+        one => text(one).map(|text| vec![text]),
+    };
+    let all: Option<Vec<&str>> = all;
+    let Some(all) = all else { return plan_err!("{NAME}: {expr} is not the name of a file") };
+    Ok(all.into_iter().map(str::to_owned).collect())
+}
+
+fn boolean(expr: &Expr) -> Option<bool> {
+    match expr {
+        Expr::Value(ValueWithSpan { value: Value::Boolean(is_on), .. }) => Some(*is_on),
+        Expr::UnaryOp { op: UnaryOperator::Not, expr } => boolean(expr).map(|is_on| !is_on),
+        _ => None,
+    }
+}
+
+fn switch(name: &str, expr: &Expr) -> Result<bool> {
+    boolean(expr).map_or_else(|| plan_err!("{NAME}: {name} is {expr}, and has to be true or false"), Ok)
+}
+
+/// A column that is wanted or not, or by which name.
+fn column(name: &str, expr: &Expr) -> Result<Option<String>> {
+    match (boolean(expr), text(expr)) {
+        (Some(is_wanted), _) => Ok(is_wanted.then(|| name.to_owned())),
+        (_, Some(text)) => Ok(Some(text.to_owned())),
+        _ => plan_err!("{NAME}: {name} is {expr}, and has to be true, false or the name of the column"),
+    }
+}

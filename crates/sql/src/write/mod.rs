@@ -1,0 +1,10 @@
+//! Parquet files that statements write: one, or a folder of them by partition.
+
+mod options;
+mod partitioned;
+mod sink;
+mod target;
+
+pub(crate) use options::{WriteSettings, option_text};
+pub(crate) use sink::{Place, file_sink};
+pub(crate) use target::{CopyTarget, file_schema};

@@ -1,0 +1,54 @@
+//! Options of statements that write.
+
+use std::num::NonZeroUsize;
+
+use arrow_schema::Schema;
+use datafusion::common::{Result, plan_datafusion_err, plan_err};
+use datafusion::sql::sqlparser::ast::Value;
+use lath_parquet::{Runtime, SortOptions, Uncommitted, WriteOptions};
+
+/// What all statements of a session write with.
+#[derive(Debug, Clone)]
+pub(crate) struct WriteSettings {
+    pub(crate) runtime: Runtime,
+    pub(crate) memory_bytes: Option<usize>,
+    /// Where files are listed while they are written.
+    pub(crate) uncommitted: Uncommitted,
+}
+
+impl WriteSettings {
+    /// Options of a file with `schema`, which `named` ones override.
+    pub(crate) fn options(
+        &self,
+        base: WriteOptions,
+        schema: &Schema,
+        named: &[(String, String)],
+    ) -> Result<WriteOptions> {
+        let threads = NonZeroUsize::new(self.runtime.threads()).unwrap_or(NonZeroUsize::MIN);
+        let base = match self.memory_bytes {
+            Some(bytes) => base.memory_budget_bytes((bytes / 4).max(1)),
+            None => base,
+        };
+        named.iter().try_fold(base.threads(threads), |options, (name, value)| {
+            options.set(schema, name, value).map_err(|error| plan_datafusion_err!("option {name}: {error}"))
+        })
+    }
+
+    pub(crate) fn sort_options(&self) -> SortOptions {
+        match self.memory_bytes {
+            Some(bytes) => SortOptions::new().memory_budget_bytes((bytes / 4).max(1)),
+            None => SortOptions::new(),
+        }
+    }
+}
+
+/// The text of an option's value.
+pub(crate) fn option_text(name: &str, value: &Value) -> Result<String> {
+    match value {
+        Value::SingleQuotedString(text) | Value::DoubleQuotedString(text) | Value::EscapedStringLiteral(text) => {
+            Ok(text.clone())
+        }
+        Value::Number(text, _) => Ok(text.clone()),
+        other => plan_err!("option {name} is {other}; write text or a number"),
+    }
+}

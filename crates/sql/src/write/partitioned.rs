@@ -1,0 +1,145 @@
+//! A file for each value of the columns that rows are partitioned by.
+
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_cast::display::{ArrayFormatter, FormatOptions};
+use arrow_ord::partition::partition;
+use arrow_schema::{DataType, SchemaRef};
+use lath_parquet::{
+    AtomicFile, AtomicFiles, Error, ParquetWriter, Result, Uncommitted, WriteOptions, partition_directory,
+};
+
+use super::sink::commit;
+
+/// Writes rows that come partition by partition; without columns to partition by, one file.
+pub(super) struct PartitionedFiles {
+    files: AtomicFiles,
+    /// Where in the folder all files are.
+    below: PathBuf,
+    /// What each of them is called.
+    name: String,
+    file_schema: SchemaRef,
+    of_file: Vec<usize>,
+    partition_by: Vec<usize>,
+    options: WriteOptions,
+    open: Option<Open>,
+}
+
+struct Open {
+    directory: PathBuf,
+    writer: ParquetWriter<BufWriter<AtomicFile>>,
+}
+
+impl PartitionedFiles {
+    pub(super) fn begin(
+        folder: &Path,
+        below: PathBuf,
+        schema: &SchemaRef,
+        partition_by: &[String],
+        options: WriteOptions,
+        uncommitted: &Uncommitted,
+    ) -> Result<Self> {
+        let invalid = |error: arrow_schema::ArrowError| Error::Invalid { what: error.to_string() };
+        let partition_by = partition_by.iter().map(|name| schema.index_of(name).map_err(invalid));
+        let partition_by = partition_by.collect::<Result<Vec<_>>>()?;
+        for &column in &partition_by {
+            let field = schema.field(column);
+            if !is_partition_type(field.data_type()) {
+                let what = format!(
+                    "column {} is {}, which folders cannot be named after; partition by numbers, dates or text",
+                    field.name(),
+                    field.data_type()
+                );
+                return Err(Error::Invalid { what });
+            }
+        }
+        let of_file: Vec<usize> = (0..schema.fields().len()).filter(|at| !partition_by.contains(at)).collect();
+        let name = format!("part-{:016x}.parquet", fastrand::u64(..));
+        let mut files = Self {
+            files: AtomicFiles::create_with(folder, &name, uncommitted)?,
+            below,
+            name,
+            file_schema: Arc::new(schema.project(&of_file).map_err(invalid)?),
+            of_file,
+            partition_by,
+            options,
+            open: None,
+        };
+        if files.partition_by.is_empty() {
+            files.turn_to(PathBuf::new())?;
+        }
+        Ok(files)
+    }
+
+    pub(super) fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        let invalid = |error: arrow_schema::ArrowError| Error::Invalid { what: error.to_string() };
+        let rows = batch.project(&self.of_file).map_err(invalid)?;
+        if self.partition_by.is_empty() {
+            return self.append(&rows);
+        }
+        let keys: Vec<ArrayRef> = self.partition_by.iter().map(|&at| Arc::clone(batch.column(at))).collect();
+        for range in partition(&keys).map_err(invalid)?.ranges() {
+            let mut directory = PathBuf::new();
+            for (&column, values) in self.partition_by.iter().zip(&keys) {
+                let value = text(values, range.start).map_err(invalid)?;
+                directory.push(partition_directory(batch.schema_ref().field(column).name(), value.as_deref()));
+            }
+            self.turn_to(directory)?;
+            self.append(&rows.slice(range.start, range.len()))?;
+        }
+        Ok(())
+    }
+
+    /// Gives all files their names.
+    pub(super) fn finish(mut self) -> Result<()> {
+        if let Some(open) = self.open.take() {
+            commit(open.writer)?;
+        }
+        self.files.commit()
+    }
+
+    fn append(&mut self, rows: &RecordBatch) -> Result<()> {
+        match &mut self.open {
+            Some(open) => open.writer.write(rows),
+            None => Ok(()),
+        }
+    }
+
+    /// Ends the file that is open, and begins that of another partition.
+    fn turn_to(&mut self, directory: PathBuf) -> Result<()> {
+        if self.open.as_ref().is_some_and(|open| open.directory == directory) {
+            return Ok(());
+        }
+        if let Some(open) = self.open.take() {
+            commit(open.writer)?;
+        }
+        let path = self.files.path_below(self.below.join(&directory).join(&self.name))?;
+        // In a folder that goes as a whole if nothing is committed.
+        let file = BufWriter::new(AtomicFile::create(path)?);
+        let writer = ParquetWriter::new(file, &self.file_schema, self.options.clone())?;
+        self.open = Some(Open { directory, writer });
+        Ok(())
+    }
+}
+
+fn is_partition_type(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Dictionary(_, values) => is_partition_type(values),
+        DataType::Timestamp(_, zone) => zone.is_none(),
+        DataType::Decimal32(..) | DataType::Decimal64(..) | DataType::Decimal128(..) => true,
+        DataType::Boolean | DataType::Date32 | DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,
+        other => other.is_integer(),
+    }
+}
+
+/// A value as it stands in the name of a folder; `None` if it is null.
+fn text(values: &ArrayRef, row: usize) -> std::result::Result<Option<String>, arrow_schema::ArrowError> {
+    if values.is_null(row) {
+        return Ok(None);
+    }
+    let formatter = ArrayFormatter::try_new(values, &FormatOptions::new().with_display_error(false))?;
+    formatter.value(row).try_to_string().map(Some)
+}

@@ -1,0 +1,248 @@
+//! The end of a plan that writes: rows on their way into files.
+
+use std::fmt;
+use std::fs;
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use async_trait::async_trait;
+use datafusion::common::Result;
+use datafusion::datasource::sink::{DataSink, DataSinkExec};
+use datafusion::error::DataFusionError;
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties};
+use futures_util::StreamExt;
+use lath_parquet::{AtomicFile, Error, ParquetWriter, SortOptions, Sorter, SortingColumn, Uncommitted, WriteOptions};
+use tokio::sync::mpsc::{Receiver, Sender, channel};
+
+use super::options::WriteSettings;
+use super::partitioned::PartitionedFiles;
+
+/// Batches on their way to the thread that writes.
+const BATCHES_IN_FLIGHT: usize = 4;
+
+/// Where rows go.
+#[derive(Debug, Clone)]
+pub(crate) enum Place {
+    /// A file; one that is there is replaced only if it may be.
+    File { path: PathBuf, may_replace: bool },
+    /// A folder that is made, or has nothing in it.
+    NewFolder { path: PathBuf },
+    /// A folder that files are added to.
+    Folder { path: PathBuf },
+}
+
+/// A plan that writes the rows of `input`, which have `schema`, and answers with how many they were. Rows in an order stay in it.
+pub(crate) fn file_sink(
+    input: Arc<dyn ExecutionPlan>,
+    schema: &SchemaRef,
+    place: Place,
+    partition_by: Vec<String>,
+    options: WriteOptions,
+    settings: &WriteSettings,
+) -> Result<Arc<dyn ExecutionPlan>> {
+    let work = Work {
+        schema: Arc::clone(schema),
+        place,
+        partition_by,
+        options,
+        sort_options: settings.sort_options(),
+        uncommitted: settings.uncommitted.clone(),
+    };
+    work.check()?;
+    let order = input.output_ordering().cloned().map(Into::into);
+    Ok(Arc::new(DataSinkExec::new(input, Arc::new(FileSink { work }), order)))
+}
+
+#[derive(Debug)]
+struct FileSink {
+    work: Work,
+}
+
+/// What is to be written, and how.
+#[derive(Debug, Clone)]
+struct Work {
+    schema: SchemaRef,
+    place: Place,
+    partition_by: Vec<String>,
+    options: WriteOptions,
+    sort_options: SortOptions,
+    uncommitted: Uncommitted,
+}
+
+/// What the thread that writes is sent.
+enum Sent {
+    Rows(RecordBatch),
+    /// There are no more. Without this, nothing is kept of what was written.
+    End,
+}
+
+#[async_trait]
+impl DataSink for FileSink {
+    fn schema(&self) -> &SchemaRef {
+        &self.work.schema
+    }
+
+    async fn write_all(&self, mut data: SendableRecordBatchStream, _: &Arc<TaskContext>) -> Result<u64> {
+        let (sender, receiver) = channel(BATCHES_IN_FLIGHT);
+        let work = self.work.clone();
+        let writing = tokio::task::spawn_blocking(move || work.write(receiver));
+        let sent = send_all(&mut data, &sender).await;
+        drop(sender);
+        // Nothing is left of a file once the writer has ended.
+        let written = writing.await.map_err(|error| DataFusionError::External(Box::new(error)))?;
+        sent?;
+        written.map_err(|error| DataFusionError::External(Box::new(error)))
+    }
+}
+
+/// Sends all rows to the writer; one that has stopped says itself why.
+async fn send_all(data: &mut SendableRecordBatchStream, writer: &Sender<Sent>) -> Result<()> {
+    while let Some(batch) = data.next().await {
+        if writer.send(Sent::Rows(batch?)).await.is_err() {
+            return Ok(());
+        }
+    }
+    let _ = writer.send(Sent::End).await;
+    Ok(())
+}
+
+impl DisplayAs for FileSink {
+    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Place::File { path, .. } | Place::NewFolder { path } | Place::Folder { path }) = &self.work.place;
+        write!(f, "lath, path={}", path.display())?;
+        if !self.work.partition_by.is_empty() {
+            write!(f, ", partition_by=[{}]", self.work.partition_by.join(", "))?;
+        }
+        Ok(())
+    }
+}
+
+impl Work {
+    /// Finds out before rows are computed whether there is something in the way.
+    fn check(&self) -> Result<()> {
+        let refuse = |what: String| Err(DataFusionError::External(Box::new(Error::Invalid { what })));
+        match &self.place {
+            Place::File { path, may_replace } => match fs::metadata(path) {
+                Ok(metadata) if metadata.is_dir() => {
+                    refuse(format!("{} is a directory; name a file, or add PARTITIONED BY", path.display()))
+                }
+                Ok(metadata) if metadata.is_file() && !may_replace => {
+                    refuse(format!("{} exists; add the option overwrite true to replace it", path.display()))
+                }
+                _ => Ok(()),
+            },
+            Place::NewFolder { path } => match fs::read_dir(path).map(|mut entries| entries.next().is_none()) {
+                Ok(false) => refuse(format!(
+                    "{} has files; choose another folder, or add to it with CREATE EXTERNAL TABLE and INSERT",
+                    path.display()
+                )),
+                Err(_) if path.is_file() => refuse(format!("{} is a file, and has to be a folder", path.display())),
+                _ => Ok(()),
+            },
+            Place::Folder { .. } => Ok(()),
+        }
+    }
+
+    /// Writes what comes, and gives the number of rows.
+    fn write(self, mut rows: Receiver<Sent>) -> lath_parquet::Result<u64> {
+        let keys = self.sort_keys();
+        let mut files = self.begin()?;
+        let mut count = 0;
+        if keys.is_empty() {
+            loop {
+                match rows.blocking_recv() {
+                    Some(Sent::Rows(batch)) => {
+                        count += batch.num_rows() as u64;
+                        files.write(&batch)?;
+                    }
+                    Some(Sent::End) => break,
+                    None => return Err(Error::Cancelled),
+                }
+            }
+        } else {
+            let mut sorter = Sorter::new(&self.schema, &keys, self.sort_options)?;
+            loop {
+                match rows.blocking_recv() {
+                    Some(Sent::Rows(batch)) => {
+                        count += batch.num_rows() as u64;
+                        sorter.push(batch)?;
+                    }
+                    Some(Sent::End) => break,
+                    None => return Err(Error::Cancelled),
+                }
+            }
+            for batch in sorter.finish()? {
+                files.write(&batch?)?;
+            }
+        }
+        files.finish()?;
+        Ok(count)
+    }
+
+    /// By what rows are sorted before they are written: those of one partition come together.
+    fn sort_keys(&self) -> Vec<SortingColumn> {
+        let partitions = self.partition_by.iter().map(SortingColumn::ascending);
+        partitions.chain(self.options.sorting().iter().cloned()).collect()
+    }
+
+    fn begin(&self) -> lath_parquet::Result<Files> {
+        let (folder, below) = match &self.place {
+            Place::File { path, .. } => {
+                let file = AtomicFile::create_with(path, &self.uncommitted)?;
+                let writer = ParquetWriter::new(BufWriter::new(file), &self.schema, self.options.clone())?;
+                return Ok(Files::One(Box::new(writer)));
+            }
+            // The folder appears as a whole.
+            Place::NewFolder { path } => {
+                let name = path.file_name().map(PathBuf::from).ok_or_else(|| Error::Invalid {
+                    what: format!("{} is not the name of a folder", path.display()),
+                })?;
+                (path.parent().unwrap_or(Path::new("")).to_owned(), name)
+            }
+            Place::Folder { path } => (path.clone(), PathBuf::new()),
+        };
+        let files = PartitionedFiles::begin(
+            &folder,
+            below,
+            &self.schema,
+            &self.partition_by,
+            self.options.clone(),
+            &self.uncommitted,
+        )?;
+        Ok(Files::Several(Box::new(files)))
+    }
+}
+
+/// Files that appear when they are finished.
+enum Files {
+    One(Box<ParquetWriter<BufWriter<AtomicFile>>>),
+    Several(Box<PartitionedFiles>),
+}
+
+impl Files {
+    fn write(&mut self, batch: &RecordBatch) -> lath_parquet::Result<()> {
+        match self {
+            Self::One(writer) => writer.write(batch),
+            Self::Several(files) => files.write(batch),
+        }
+    }
+
+    fn finish(self) -> lath_parquet::Result<()> {
+        match self {
+            Self::One(writer) => commit(*writer),
+            Self::Several(files) => files.finish(),
+        }
+    }
+}
+
+/// Ends a file, which has its name then.
+pub(super) fn commit(writer: ParquetWriter<BufWriter<AtomicFile>>) -> lath_parquet::Result<()> {
+    let (file, _) = writer.finish_into()?;
+    let file =
+        file.into_inner().map_err(|error| Error::Io { op: "write", source: error.into_error(), at: Box::default() })?;
+    file.commit()
+}

@@ -1,0 +1,113 @@
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow_schema::SchemaRef;
+use async_trait::async_trait;
+use datafusion::catalog::{Session, TableProvider};
+use datafusion::common::{Result, plan_err};
+use datafusion::logical_expr::dml::InsertOp;
+use datafusion::logical_expr::{Expr, TableType};
+use datafusion::physical_plan::ExecutionPlan;
+use lath_parquet::WriteOptions;
+
+use super::options::WriteSettings;
+use super::sink::{Place, file_sink};
+
+/// What `COPY … TO` writes, as a table that rows are inserted into.
+pub(crate) struct CopyTarget {
+    path: PathBuf,
+    schema: SchemaRef,
+    partition_by: Vec<String>,
+    options: WriteOptions,
+    may_replace: bool,
+    settings: WriteSettings,
+}
+
+impl CopyTarget {
+    /// A file, or a folder where there are columns to partition by.
+    ///
+    /// # Errors
+    /// If the options are not those of Parquet files with `schema`, or if the target is not a local one.
+    pub(crate) fn new(
+        target: &str,
+        schema: SchemaRef,
+        partition_by: Vec<String>,
+        mut named: Vec<(String, String)>,
+        settings: WriteSettings,
+    ) -> Result<Self> {
+        let path = match target.split_once("://") {
+            None => PathBuf::from(target),
+            Some(("file", path)) if path.starts_with('/') => PathBuf::from(path),
+            Some(_) => return plan_err!("{target}: files are written to local folders only"),
+        };
+        let mut may_replace = false;
+        if let Some(at) = named.iter().position(|(name, _)| name == "overwrite") {
+            may_replace = match named.remove(at).1.to_ascii_lowercase().as_str() {
+                "true" | "on" => true,
+                "false" | "off" => false,
+                other => return plan_err!("option overwrite: {other} is neither true nor false"),
+            };
+        }
+        let of_file = file_schema(&schema, &partition_by)?;
+        let options = settings.options(WriteOptions::default(), &of_file, &named)?;
+        Ok(Self { path, schema, partition_by, options, may_replace, settings })
+    }
+}
+
+/// The columns of files, without those that folders have.
+pub(crate) fn file_schema(schema: &SchemaRef, partition_by: &[String]) -> Result<SchemaRef> {
+    if partition_by.is_empty() {
+        return Ok(Arc::clone(schema));
+    }
+    if let Some(unknown) = partition_by.iter().find(|name| schema.index_of(name).is_err()) {
+        return plan_err!("there is no column {unknown} to partition by");
+    }
+    let of_file: Vec<usize> =
+        (0..schema.fields().len()).filter(|&at| !partition_by.contains(schema.field(at).name())).collect();
+    if of_file.is_empty() {
+        return plan_err!("a column is needed beside those to partition by");
+    }
+    Ok(Arc::new(schema.project(&of_file)?))
+}
+
+#[async_trait]
+impl TableProvider for CopyTarget {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::Base
+    }
+
+    async fn scan(
+        &self,
+        _: &dyn Session,
+        _: Option<&Vec<usize>>,
+        _: &[Expr],
+        _: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        plan_err!("{} is written by this statement, and cannot be read in it", self.path.display())
+    }
+
+    async fn insert_into(
+        &self,
+        _: &dyn Session,
+        input: Arc<dyn ExecutionPlan>,
+        _: InsertOp,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let place = if self.partition_by.is_empty() {
+            Place::File { path: self.path.clone(), may_replace: self.may_replace }
+        } else {
+            Place::NewFolder { path: self.path.clone() }
+        };
+        file_sink(input, &self.schema, place, self.partition_by.clone(), self.options.clone(), &self.settings)
+    }
+}
+
+impl fmt::Debug for CopyTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CopyTarget").field("path", &Path::new(&self.path)).finish_non_exhaustive()
+    }
+}
