@@ -13,7 +13,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/data/trips/2025-01.parquet");
     let file = ParquetFile::open(path)?;
     let mut cents_by_plan: BTreeMap<String, i128> = BTreeMap::new();
-    for batch in file.read().columns(["price", "rider.plan"]).build()? {
+    for batch in file.scan().select(["price", "rider.plan"]).build()? {
         let batch = batch?;
         let prices = batch["price"].as_primitive::<Decimal128Type>();
         let plans = batch["rider"].as_struct()["plan"].as_string_view();

@@ -24,7 +24,7 @@ struct Rider {
 fn main() -> Result<(), Box<dyn Error>> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/data/trips/2025-01.parquet");
     let file = ParquetFile::open(path)?;
-    let batches = file.read().columns(["from", "to", "minutes", "rider"]).rows(0..5).build()?;
+    let batches = file.scan().select(["from", "to", "minutes", "rider"]).rows(0..5).build()?;
     for trip in lath::rows::<Trip>(batches) {
         let Trip { from, to, minutes, rider: Rider { plan, age } } = trip?;
         let to = to.as_deref().unwrap_or("nowhere");

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::thread;
 
-use lath_parquet::{ParquetFile, ReadBuilder, Strings};
+use lath_parquet::{ParquetFile, Strings};
 
 use crate::args::{DecodeArgs, ReadArgs, RowGroupList};
 use crate::failure::{Failure, Result};
@@ -64,18 +64,14 @@ impl Scan {
         })
     }
 
-    /// A reader of `columns` (all if `None`) of one file, with all options but the row groups set.
-    pub(crate) fn builder(&self, file: &ParquetFile, columns: Option<&[String]>) -> ReadBuilder {
-        let mut builder = file
-            .read()
+    /// A scan of one file with all options but the columns and row groups set.
+    pub(crate) fn of_file(&self, file: &ParquetFile) -> lath_parquet::Scan {
+        file.scan()
             .batch_size(self.batch_size)
             .threads(self.threads)
+            .by_column(true)
             .verify_crc(self.verify_crc)
-            .strings(self.strings);
-        if let Some(columns) = columns {
-            builder = builder.columns(columns.iter().cloned());
-        }
-        builder
+            .strings(self.strings)
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use arrow_array::Array;
 use bytes::Bytes;
-use lath_parquet::{ByteRanges, Error, Limits, OpenOptions, ReadBuilder, Result, Strings};
+use lath_parquet::{ByteRanges, Error, Limits, OpenOptions, Result, Scan, Strings};
 use parquet::basic::{Compression, Encoding};
 use parquet::file::metadata::{
     ColumnChunkMetaData, FileMetaData, ParquetMetaData, ParquetMetaDataWriter, RowGroupMetaData,
@@ -109,7 +109,7 @@ impl ByteRanges for Distant {
 /// If an array breaks a rule of the Arrow format, or the input is taken for a bug.
 pub(crate) fn read(bytes: Bytes, strings: Strings, batch_size: usize) {
     let Some(file) = no_bug(OpenOptions::new().limits(limits()).from_bytes(bytes)) else { return };
-    read_all(file.read().strings(strings).batch_size(batch_size));
+    read_all(file.scan().strings(strings).batch_size(batch_size));
 }
 
 /// As [`read`], but some rows, as from a place where requests take long.
@@ -123,7 +123,7 @@ pub(crate) fn read_some(bytes: Bytes) {
     let places = [row_count / 3, row_count / 2, row_count / 8 * 7];
     let ranges = places.map(|row| row..row.saturating_add(3).min(row_count));
     if ranges.windows(2).all(|pair| pair[0].end <= pair[1].start) {
-        read_all(file.read().row_ranges(ranges.to_vec()));
+        read_all(file.scan().row_ranges(ranges.to_vec()));
     }
 }
 
@@ -145,8 +145,8 @@ fn limits() -> Limits {
     limits
 }
 
-fn read_all(reads: ReadBuilder) {
-    let Some(batches) = no_bug(reads.verify_crc(false).build()) else { return };
+fn read_all(scan: Scan) {
+    let Some(batches) = no_bug(scan.verify_crc(false).build()) else { return };
     let mut row_count = 0;
     for batch in batches {
         let Some(batch) = no_bug(batch) else { return };

@@ -15,7 +15,7 @@
 //! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/data/trips/2025-01.parquet");
 //! let file = ParquetFile::open(path)?;
 //! let mut row_count = 0;
-//! for batch in file.read().columns(["started", "rider.plan"]).build()? {
+//! for batch in file.scan().select(["started", "rider.plan"]).build()? {
 //!     row_count += batch?.num_rows() as u64;
 //! }
 //! assert_eq!(row_count, file.row_count());

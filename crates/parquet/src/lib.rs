@@ -5,7 +5,7 @@
 //! use lath_parquet::ParquetFile;
 //!
 //! let file = ParquetFile::open("orders.parquet")?;
-//! for batch in file.read().columns(["id", "price"]).build()? {
+//! for batch in file.scan().select(["id", "price"]).build()? {
 //!     println!("{} rows", batch?.num_rows());
 //! }
 //! # Ok(())
@@ -29,7 +29,6 @@ mod options;
 mod other_format;
 mod page;
 mod prune;
-mod read;
 mod runtime;
 mod scan;
 mod schema;
@@ -53,7 +52,6 @@ pub use lath_source::{ByteRanges, Counted, LocalFile, MappedFile, Traffic, Versi
 pub use options::{Int96Unit, Limits, Strings};
 pub use other_format::OtherFormat;
 pub use prune::{PruneReport, Pruned, Pruning};
-pub use read::{Batches, ReadBuilder};
 pub use runtime::{Runtime, RuntimeBuilder};
 pub use scan::{
     Cancel, DeleteMask, DynamicFilter, Need, PlanStep, Scan, ScanBatches, ScanPlan, ScanPlanner, ScanProgress,

@@ -153,7 +153,7 @@ fn read(bytes: Bytes, way: usize) -> Result<Duration, String> {
     let batches = OpenOptions::new()
         .name("damaged")
         .from_bytes(bytes)
-        .and_then(|file| file.read().strings(strings).batch_size(batch_size).verify_crc(false).build());
+        .and_then(|file| file.scan().strings(strings).batch_size(batch_size).verify_crc(false).build());
     let mut batches = match batches {
         Ok(batches) => batches,
         Err(error) => return no_bug(&error).map(|()| clock.elapsed()),

@@ -110,7 +110,7 @@ pub fn peer_to_lath(row_groups: Vec<Table>, layout: Layout) -> Outcome<()> {
 
     let file = ParquetFile::from_bytes(bytes.into())?;
     let mut got = Table::default();
-    for batch in file.read().build()? {
+    for batch in file.scan().build()? {
         let batch: RecordBatch = batch?;
         got.append(Table::from_batch(&batch));
     }

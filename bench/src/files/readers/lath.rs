@@ -11,7 +11,7 @@ pub fn read(way: Way, path: &Path, threads: usize, take: impl Fn(RecordBatch) + 
     let options = unsafe { OpenOptions::new().memory_map(way.mapped) };
     let file = options.open(path).expect("file is readable");
     let strings = if way.views { Strings::Views } else { Strings::Offsets };
-    let batches = file.read().batch_size(way.batch_rows).strings(strings).threads(threads).build();
+    let batches = file.scan().batch_size(way.batch_rows).strings(strings).threads(threads).by_column(true).build();
     let mut rows = 0;
     for batch in batches.expect("file can be read") {
         let batch = batch.expect("batch decodes");

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use lath_format::FileMetaData;
-use lath_parquet::{Error, ParquetFile, Projection};
+use lath_parquet::{Error, ParquetFile};
 
 use super::bloom::FilterSource;
 use super::leaf_check::{LeafCheck, leaf_checks};
@@ -121,8 +121,7 @@ impl Task<'_> {
     ) -> Result<Result<(), Error>> {
         let &CheckInput { file, name, metadata, bytes, scan } = subject;
         let leaves = columns.iter().flat_map(|column| column.leaves.clone());
-        let builder = scan.builder(file, None).project(Projection::from_leaves(leaves));
-        let batches = match builder.row_groups([self.row_group]).build() {
+        let batches = match scan.of_file(file).select_leaves(leaves).row_groups([self.row_group]).build() {
             Ok(batches) => batches,
             Err(error) => return Ok(Err(error)),
         };

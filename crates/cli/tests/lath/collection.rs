@@ -55,7 +55,7 @@ fn parquet_schema(path: &Path) -> String {
 
 /// All rows as Lath reads them.
 fn rows(path: &Path) -> lath_parquet::Result<RecordBatch> {
-    let batches = ParquetFile::open(path)?.read().strings(Strings::Offsets).build()?;
+    let batches = ParquetFile::open(path)?.scan().strings(Strings::Offsets).build()?;
     let schema = batches.schema();
     let batches = batches.collect::<lath_parquet::Result<Vec<_>>>()?;
     Ok(concat_batches(&schema, &batches).unwrap())

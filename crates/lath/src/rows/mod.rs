@@ -31,7 +31,7 @@ pub use write::{RowWriter, WriteRowError};
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/data/trips/2025-01.parquet");
 /// let file = lath::ParquetFile::open(path)?;
-/// let batches = file.read().columns(["from", "to", "minutes"]).build()?;
+/// let batches = file.scan().select(["from", "to", "minutes"]).build()?;
 /// let mut longest = 0;
 /// for trip in lath::rows::<Trip>(batches) {
 ///     let trip = trip?;

@@ -39,7 +39,7 @@ const BATCH_ROWS: usize = 8_192;
 /// writer.write(&trip)?;
 /// writer.finish()?;
 ///
-/// let read = lath::rows::<Trip>(ParquetFile::open(&path)?.read().build()?);
+/// let read = lath::rows::<Trip>(ParquetFile::open(&path)?.scan().build()?);
 /// assert_eq!(read.collect::<Result<Vec<_>, _>>()?, [trip]);
 /// # Ok(())
 /// # }
@@ -221,7 +221,7 @@ mod tests {
             let mut writer = RowWriter::create(&path, WriteOptions::default()).unwrap();
             writer.write_all(&rows).unwrap();
             assert_eq!(writer.finish().unwrap().rows, count);
-            let batches = ParquetFile::open(&path).unwrap().read().build().unwrap();
+            let batches = ParquetFile::open(&path).unwrap().scan().build().unwrap();
             assert_eq!(crate::rows::<Row>(batches).collect::<Result<Vec<_>, _>>().unwrap(), rows);
         }
     }

@@ -91,6 +91,12 @@ impl Alignment {
         Ok(Self { target: Arc::clone(target), sources, paths: None })
     }
 
+    /// The way from what is read of a file as `schema`, to the same.
+    pub(crate) fn identity(schema: &SchemaRef) -> Self {
+        let sources = (0..schema.fields().len()).map(Source::Column).collect();
+        Self { target: Arc::clone(schema), sources, paths: None }
+    }
+
     /// The paths to read of the file: those that it has of the target. `None` for all of its columns.
     pub(crate) fn paths(&self) -> Option<&[String]> {
         self.paths.as_deref()
@@ -148,6 +154,8 @@ fn resolve(
     let mut sources = Vec::with_capacity(target.fields().len());
     let mut paths = Vec::new();
     let mut roots = Vec::new();
+    // So far the target has the columns of the file in their order.
+    let mut has_same_order = true;
     for (position, field) in target.fields().iter().enumerate() {
         if let Some((column, row)) = constant(field.name()) {
             let value = column.values().slice(*row, 1);
@@ -156,9 +164,14 @@ fn resolve(
             ));
             continue;
         }
-        // Names may occur twice; then the order decides.
-        let here = file.fields().get(position).filter(|here| here.name() == field.name());
-        let found = here.map(|here| (position, here)).or_else(|| file.fields().find(field.name()));
+        // Names may occur several times; then the order decides.
+        let here = file.fields().get(position).filter(|here| has_same_order && here.name() == field.name());
+        has_same_order = here.is_some();
+        let found = here.map(|here| (position, here)).or_else(|| {
+            let namesakes = || file.fields().iter().enumerate().filter(|(_, here)| here.name() == field.name());
+            let before = target.fields()[..position].iter().filter(|other| other.name() == field.name()).count();
+            namesakes().nth(before).or_else(|| namesakes().next())
+        });
         let Some((at, here)) = found else {
             if !is_united {
                 return Err(Difference(format!("there is no column {:?}", field.name())));

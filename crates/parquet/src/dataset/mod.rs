@@ -2,6 +2,7 @@
 
 mod address;
 mod alignment;
+mod dictionaries;
 mod file;
 mod footers_read;
 mod known_footers;
@@ -24,6 +25,7 @@ use arrow_schema::{Fields, Schema, SchemaRef};
 use self::schema::DatasetSchema;
 use crate::error::{Error, Result};
 use crate::file::ParquetFile;
+use crate::schema::ArrowLayout;
 
 pub use alignment::Alignment;
 pub use file::{DatasetFile, FileSource};
@@ -180,10 +182,9 @@ impl Dataset {
         open_all::of_each(self.files(), self.concurrency(), look)
     }
 
-    /// The schema of `paths` (all columns if `None`), in the order of the paths, strings in the form of `strings`: what the
-    /// batches of every file are aligned to.
-    pub(crate) fn project(&self, paths: Option<&[String]>, strings: crate::Strings) -> Result<SchemaRef> {
-        self.shared.schema.project(paths, strings)
+    /// The schema of `paths` (all columns if `None`) in the order of the paths: what the batches of every file are aligned to.
+    pub(crate) fn project(&self, paths: Option<&[String]>, layout: &ArrowLayout) -> Result<SchemaRef> {
+        self.shared.schema.project(paths, layout)
     }
 
     /// How the columns of `file`, which is open as `open`, become those of `target`.

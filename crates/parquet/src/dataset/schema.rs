@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, FieldRef, Fields, Schema, SchemaRef};
 
+use super::dictionaries::Dictionaries;
 use super::file::DatasetFile;
 use super::lists::{list_element, with_element};
 use super::open_all::of_each;
@@ -12,7 +13,7 @@ use super::union::Union;
 use crate::error::{Error, Result};
 use crate::file::ParquetFile;
 use crate::options::Strings;
-use crate::schema::{Projection, SchemaOptions};
+use crate::schema::{ArrowLayout, Projection};
 
 /// The schema of a dataset, and how parts of it are chosen.
 #[derive(Clone)]
@@ -69,23 +70,25 @@ impl DatasetSchema {
     }
 
     /// The schema of `paths`, in their order, or all of it.
-    pub(super) fn project(&self, paths: Option<&[String]>, strings: Strings) -> Result<SchemaRef> {
+    pub(super) fn project(&self, paths: Option<&[String]>, layout: &ArrowLayout) -> Result<SchemaRef> {
         let (file_fields, partition_fields) = self.whole.fields().split_at(self.file_columns);
         let is_partition = |path: &str| partition_fields.iter().any(|field| field.name() == path);
         let of_files: Option<Vec<String>> =
             paths.map(|paths| paths.iter().filter(|path| !is_partition(path)).cloned().collect());
         let mut fields = match &self.first {
-            Some(first) => self.fields_of_first(first, of_files, strings)?,
+            Some(first) => self.fields_of_first(first, of_files, layout)?,
             None => {
                 let chosen = match of_files {
                     Some(paths) => choose(file_fields, &paths)?,
                     None => file_fields.to_vec(),
                 };
-                chosen.iter().map(|field| with_strings(field, strings)).collect()
+                let dictionaries = Dictionaries::new(file_fields, &layout.dictionary_columns)?;
+                let chosen = chosen.iter().map(|field| dictionaries.apply(field)).collect::<Result<Vec<_>>>()?;
+                chosen.iter().map(|field| with_strings(field, layout.strings)).collect()
             }
         };
         let wanted = |field: &&FieldRef| paths.is_none_or(|paths| paths.iter().any(|path| path == field.name()));
-        fields.extend(partition_fields.iter().filter(wanted).map(|field| with_strings(field, strings)));
+        fields.extend(partition_fields.iter().filter(wanted).map(|field| with_strings(field, layout.strings)));
         if let Some(paths) = paths {
             let position = |field: &FieldRef| paths.iter().position(|path| is_at_or_below(path, field.name()));
             fields.sort_by_cached_key(|field| position(field).unwrap_or(usize::MAX));
@@ -97,9 +100,9 @@ impl DatasetSchema {
         &self,
         first: &ParquetFile,
         paths: Option<Vec<String>>,
-        strings: Strings,
+        layout: &ArrowLayout,
     ) -> Result<Vec<FieldRef>> {
-        let options = SchemaOptions { strings, ..first.schema_options() };
+        let options = first.schema_options().with_layout(layout);
         let projection = paths.map(Projection::from_paths);
         let (schema, _) = first.build_schema(&options, projection.as_ref())?;
         let partitions = &self.whole.fields()[self.file_columns..];

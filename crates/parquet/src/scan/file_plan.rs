@@ -7,16 +7,16 @@ use arrow_schema::{Schema, SchemaRef};
 use lath_predicate::{BindContext, BoundPredicate, Constant, Predicate};
 
 use super::conjuncts::{Conjunct, Experience};
+use super::planned_leaf::PlannedLeaf;
 use super::search::SearchTally;
 use crate::assemble::assemble;
 use crate::dataset::Alignment;
 use crate::decode::{LeafBatch, predicate_leaf};
 use crate::error::{Error, Result};
 use crate::file::ParquetFile;
-use crate::options::{Limits, Strings};
+use crate::options::Limits;
 use crate::prune::OneKey;
-use crate::read::PlannedLeaf;
-use crate::schema::{Node, Projection, SchemaOptions};
+use crate::schema::{ArrowLayout, Node, Projection, SchemaOptions};
 
 /// The columns that a scan reads of files of one schema, and the predicate bound to them.
 #[derive(Debug)]
@@ -81,18 +81,18 @@ impl FilePlan {
         }
     }
 
-    /// Plans to read the columns that `alignment` asks for of files like `file`, for rows for which `predicate` holds.
+    /// Plans to read the columns of `projection` of files like `file`, for rows for which `predicate` holds. The alignment makes
+    /// columns of the result of them.
     pub(super) fn new(
         file: &ParquetFile,
-        alignment: Alignment,
-        strings: Strings,
+        (alignment, projection): (Alignment, Option<&Projection>),
+        layout: &ArrowLayout,
         predicate: Option<&Predicate>,
         added: Option<&Predicate>,
         constants: &[Constant],
     ) -> Result<Self> {
-        let options = SchemaOptions { strings, ..file.schema_options() };
-        let projection = alignment.paths().map(|paths| Projection::from_paths(paths.iter().cloned()));
-        let (schema, nodes) = file.build_schema(&options, projection.as_ref())?;
+        let options = SchemaOptions { may_lack_dictionary_columns: true, ..file.schema_options().with_layout(layout) };
+        let (schema, nodes) = file.build_schema(&options, projection)?;
         let mut leaves = Vec::new();
         let columns: Vec<PlannedColumn> = nodes.into_iter().map(|node| PlannedColumn::new(node, &mut leaves)).collect();
 

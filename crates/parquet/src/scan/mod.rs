@@ -11,11 +11,12 @@
 //! | `steps` | How is a scan planned by whoever reads the bytes? |
 //! | `task` | How is that written down, for another process to do? |
 //! | `dynamic`, `deletes` | Which rows are ruled out while a scan runs, and which are not there any more? |
-//! | `file_plan`, `target` | Which columns are read of files of one schema, and how do they become those of the result? |
+//! | `selection` | Which rows were chosen by number? |
+//! | `file_plan`, `planned_leaf`, `target` | Which columns are read of files of one schema, and how do they become those of the result? |
 //! | `row_group` | Which rows of a row group survive, and what are their values? |
 //! | `conjuncts` | Which part of the predicate is asked first? |
 //! | `search`, `key_list` | Which pages have none of the strings that are looked for? |
-//! | `leaf_column`, `window`, `mask` | Which rows of a leaf are decoded? |
+//! | `leaf_column`, `leaf_places`, `window`, `mask` | Which rows of a leaf are decoded? |
 //! | `truth` | What does a dictionary say of its rows? |
 //! | `producer`, `serial`, `parallel`, `by_column`, `count` | Which thread makes which batch, and in which order do they come? |
 
@@ -32,15 +33,18 @@ mod file_plan;
 mod job;
 mod key_list;
 mod leaf_column;
+mod leaf_places;
 mod mask;
 mod parallel;
 mod plan_all;
+mod planned_leaf;
 mod planner;
 mod producer;
 mod progress;
 mod report;
 mod row_group;
 mod search;
+mod selection;
 mod serial;
 mod steps;
 mod stream;

@@ -9,6 +9,7 @@ use super::conjuncts::{self, Conjunct, SPARSE, Tally};
 use super::counters::{Counters, Stage};
 use super::file_plan::{FilePlan, Operand};
 use super::leaf_column::{Filters, LeafColumn, Rows};
+use super::leaf_places::LeafPlaces;
 use super::mask::Mask;
 use super::planner::Planned;
 use super::search::Search;
@@ -18,7 +19,6 @@ use super::work::Reader;
 use crate::decode::Untouched;
 use crate::error::{Error, Result};
 use crate::prune::{Making, leaf_of_keys};
-use crate::read::LeafPlaces;
 
 /// Reads the surviving rows of one row group.
 #[derive(Debug)]

@@ -53,10 +53,19 @@ use crate::options::{Int96Unit, Limits, Strings};
 pub(crate) use hint::decode_arrow_schema;
 pub use projection::Projection;
 pub(crate) use prune::prune;
+pub(crate) use storage::dictionary_field;
 pub use stored_type::PARQUET_TYPE_KEY;
 pub(crate) use stored_type::{
     has_same_annotation, is_stored_alike, stored_type, without_stored_type, without_unknown_types,
 };
+
+/// What a scan chooses about the Arrow types of its columns.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct ArrowLayout {
+    pub(crate) strings: Strings,
+    /// Paths of columns that come out as dictionaries, as [`SchemaOptions::dictionary_columns`].
+    pub(crate) dictionary_columns: Vec<String>,
+}
 
 /// What decides the Arrow types of a file.
 #[derive(Debug, Clone)]
@@ -65,6 +74,8 @@ pub(crate) struct SchemaOptions {
     pub(crate) strings: Strings,
     /// Paths of leaves, or of what lies above them, that come out as `Dictionary(Int32, …)`.
     pub(crate) dictionary_columns: Vec<String>,
+    /// Whether the file may lack some of these: another file of the dataset has them.
+    pub(crate) may_lack_dictionary_columns: bool,
     /// Whether the Arrow schema that the writer left in the file is followed.
     pub(crate) use_hint: bool,
     /// The unit of INT96 timestamps.
@@ -78,10 +89,18 @@ impl Default for SchemaOptions {
         Self {
             strings: Strings::default(),
             dictionary_columns: Vec::new(),
+            may_lack_dictionary_columns: false,
             use_hint: true,
             int96_unit: Int96Unit::default(),
             limits: Limits::default(),
         }
+    }
+}
+
+impl SchemaOptions {
+    /// These options with the layout that a scan chooses.
+    pub(crate) fn with_layout(self, layout: &ArrowLayout) -> Self {
+        Self { strings: layout.strings, dictionary_columns: layout.dictionary_columns.clone(), ..self }
     }
 }
 
@@ -154,7 +173,10 @@ pub(crate) fn refine(
         refinement.selected = Some(projection.select(nodes, descr)?);
     }
     if !options.dictionary_columns.is_empty() {
-        refinement.dictionaries = Paths::new(nodes, descr).select(&options.dictionary_columns)?;
+        let paths = Paths::new(nodes, descr);
+        let is_there = |path: &&String| !options.may_lack_dictionary_columns || paths.columns_at(path).is_ok();
+        let chosen: Vec<String> = options.dictionary_columns.iter().filter(is_there).cloned().collect();
+        refinement.dictionaries = paths.select(&chosen)?;
     }
     let mut kept = Vec::with_capacity(nodes.len());
     for (node, stored) in nodes.iter().zip(&converted.stored) {

@@ -59,6 +59,19 @@ pub(super) fn leaf_field(
     Some(with_type(field, values))
 }
 
+/// The field of a leaf as a dictionary with keys of `Int32`, if it is none yet; `None` if its values cannot be in one.
+pub(crate) fn dictionary_field(field: &FieldRef) -> Option<FieldRef> {
+    match field.data_type() {
+        DataType::Dictionary(_, _) => Some(FieldRef::clone(field)),
+        values if can_be_dictionary(values) => {
+            let values = Box::new(with_offsets(values.clone()));
+            let field = with_type(field, DataType::Dictionary(Box::new(DataType::Int32), values));
+            Some(without_extension(&field))
+        }
+        _ => None,
+    }
+}
+
 /// The field with another type; the same field if it has that type already.
 pub(super) fn with_type(field: &FieldRef, data_type: DataType) -> FieldRef {
     if *field.data_type() == data_type {

@@ -62,7 +62,7 @@ fn bounds_and_counts_hold_for_the_values_of_random_files() {
         assert_eq!(whole.row_count, Precision::Exact(file.row_count()));
         let of_dataset = Dataset::of([file.clone(), file.clone()]).unwrap().statistics().unwrap();
         let read = |row_groups: Vec<usize>| {
-            let batches = file.read().row_groups(row_groups).build().unwrap();
+            let batches = file.scan().row_groups(row_groups).build().unwrap();
             let schema = batches.schema();
             let batches = batches.map(Result::unwrap).collect::<Vec<_>>();
             // Arrow cannot join all dictionaries.

@@ -86,7 +86,7 @@ fn levels_of_impala_are_packed_from_the_least_significant_bit_and_those_of_parqu
         [(IMPALA, least_significant_first as fn(_) -> _), (PARQUET_MR, most_significant_first as fn(_) -> _)]
     {
         let file = ParquetFile::from_bytes(alltypes_agg(created_by, pack)).unwrap();
-        let (_, batches) = file.read().build().and_then(collect).unwrap();
+        let (_, batches) = file.scan().build().and_then(collect).unwrap();
         let rows: Vec<(Option<i32>, Option<i32>)> = batches
             .iter()
             .flat_map(|batch| {

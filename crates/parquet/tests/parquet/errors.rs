@@ -39,7 +39,7 @@ fn metadata(bytes: &[u8]) -> ParquetMetaData {
 fn read(bytes: Vec<u8>, columns: &[&str]) -> Result<Table> {
     let file = OpenOptions::new().name("cities.parquet").from_bytes(Bytes::from(bytes))?;
     let columns: Vec<String> = columns.iter().map(ToString::to_string).collect();
-    collect(file.read().columns(columns).build()?)
+    collect(file.scan().select(columns).build()?)
 }
 
 /// The last byte of the values of a column chunk.
@@ -150,7 +150,7 @@ fn limits_are_named_by_the_option_that_raises_them() {
     let mut limits = Limits::default();
     limits.page_bytes = 100;
     let file = OpenOptions::new().limits(limits).name("cities.parquet").from_bytes(bytes).unwrap();
-    let error = collect(file.read().build().unwrap()).unwrap_err();
+    let error = collect(file.scan().build().unwrap()).unwrap_err();
     assert!(matches!(error, Error::Limit { limit: 100, .. }), "{error:?}");
     assert!(error.to_string().contains("page_bytes"), "{error}");
 }
@@ -159,11 +159,11 @@ fn limits_are_named_by_the_option_that_raises_them() {
 fn requests_that_cannot_be_served_say_why() {
     let file = OpenOptions::new().from_bytes(Bytes::from(sound_file(Compression::UNCOMPRESSED))).unwrap();
     let asks = [
-        (file.read().columns(["nowhere"]).build(), "nowhere"),
-        (file.read().row_groups(vec![3]).build(), "3"),
-        (file.read().batch_size(0).build(), "batch"),
-        (file.read().threads(0).build(), "threads"),
-        (file.read().row_ranges(vec![5..9, 0..3]).build(), "sorted"),
+        (file.scan().select(["nowhere"]).build(), "nowhere"),
+        (file.scan().row_groups(vec![3]).build(), "3"),
+        (file.scan().batch_size(0).build(), "batch"),
+        (file.scan().threads(0).build(), "threads"),
+        (file.scan().row_ranges(vec![5..9, 0..3]).build(), "sorted"),
     ];
     for (outcome, word) in asks {
         let error = outcome.unwrap_err();

@@ -108,16 +108,16 @@ fn a_timestamp_that_nanoseconds_cannot_hold_is_an_error_at_its_row() {
         let bytes = file(dictionary, false);
         let file = open(&bytes, Int96Unit::Nanoseconds);
         for batch_size in [64, 333, 8192] {
-            let read = file.read().batch_size(batch_size).build().and_then(collect);
+            let read = file.scan().batch_size(batch_size).build().and_then(collect);
             assert_eq!(place(read), in_place(0, 700), "dictionary: {dictionary}");
-            let read = file.read().batch_size(batch_size).rows(650..2000).build().and_then(collect);
+            let read = file.scan().batch_size(batch_size).rows(650..2000).build().and_then(collect);
             assert_eq!(place(read), in_place(0, 700), "dictionary: {dictionary}");
-            let read = file.read().batch_size(batch_size).rows(701..2000).build().and_then(collect);
+            let read = file.scan().batch_size(batch_size).rows(701..2000).build().and_then(collect);
             assert_eq!(place(read), in_place(1, 300), "dictionary: {dictionary}");
         }
-        let as_dictionary = file.read().dictionary_columns(["at"]).row_groups([1]).build().and_then(collect);
+        let as_dictionary = file.scan().dictionary_columns(["at"]).row_groups([1]).build().and_then(collect);
         assert_eq!(place(as_dictionary), in_place(1, 300), "dictionary: {dictionary}");
-        let by_threads = file.read().threads(3).row_groups([1]).build().and_then(collect);
+        let by_threads = file.scan().threads(3).row_groups([1]).build().and_then(collect);
         assert_eq!(place(by_threads), in_place(1, 300), "dictionary: {dictionary}");
     }
 }
@@ -129,12 +129,12 @@ fn a_timestamp_in_a_list_is_an_error_at_the_row_of_the_list() {
         let file = open(&bytes, Int96Unit::Nanoseconds);
         let path = |row_group, row| ("at.list.element".to_owned(), row_group, row);
         for batch_size in [7, 100, 8192] {
-            let read = |rows| file.read().batch_size(batch_size).rows(rows).build().and_then(collect);
+            let read = |rows| file.scan().batch_size(batch_size).rows(rows).build().and_then(collect);
             assert_eq!(place(read(0..2000)), path(0, 700), "dictionary: {dictionary}");
             assert_eq!(place(read(699..2000)), path(0, 700), "dictionary: {dictionary}");
             assert_eq!(place(read(701..2000)), path(1, 300), "dictionary: {dictionary}");
         }
-        let read = open(&bytes, Int96Unit::Milliseconds).read().build().and_then(collect).unwrap();
+        let read = open(&bytes, Int96Unit::Milliseconds).scan().build().and_then(collect).unwrap();
         assert_eq!(read.1.iter().map(RecordBatch::num_rows).sum::<usize>(), 2000);
     }
 }
@@ -145,9 +145,9 @@ fn rows_without_such_a_timestamp_are_read() {
         let file = open(&file(dictionary, false), Int96Unit::Nanoseconds);
         let rows = |(_, batches): crate::reading::Table| batches.iter().map(RecordBatch::num_rows).sum::<usize>();
         let ranges = [0..700, 701..1300, 1301..2000];
-        let read = file.read().row_ranges(ranges.clone()).build().and_then(collect).unwrap();
+        let read = file.scan().row_ranges(ranges.clone()).build().and_then(collect).unwrap();
         assert_eq!(rows(read), 1998, "dictionary: {dictionary}");
-        let read = file.read().dictionary_columns(["at"]).row_ranges(ranges).build().and_then(collect).unwrap();
+        let read = file.scan().dictionary_columns(["at"]).row_ranges(ranges).build().and_then(collect).unwrap();
         assert_eq!(rows(read), 1998, "dictionary: {dictionary}");
         for (predicate, expected) in
             [("id NOT IN (300, 700)", 1996), ("id = 701", 2), ("id < 600 AND id <> 300", 1198), ("id > 750", 498)]
@@ -189,7 +189,7 @@ fn the_unit_decides_the_type_the_values_and_what_predicates_find() {
             let file = open(&bytes, unit);
             let data_type = DataType::Timestamp(time_unit, None);
             assert_eq!(*file.schema().field(1).data_type(), data_type);
-            let (schema, batches) = file.read().build().and_then(collect).unwrap();
+            let (schema, batches) = file.scan().build().and_then(collect).unwrap();
             assert_eq!(*schema.field(1).data_type(), data_type);
             let mut row = 0;
             for batch in &batches {
@@ -237,7 +237,7 @@ fn the_unit_is_that_of_a_dataset_too_and_of_dictionaries() {
         assert_eq!(dataset.scan().filter("at > TIMESTAMP '9999-01-01'").unwrap().count().unwrap(), 1);
     }
     let file = open(&std::fs::read(&path).unwrap().into(), Int96Unit::Milliseconds);
-    let (schema, batches) = file.read().dictionary_columns(["at"]).build().and_then(collect).unwrap();
+    let (schema, batches) = file.scan().dictionary_columns(["at"]).build().and_then(collect).unwrap();
     let values = DataType::Timestamp(TimeUnit::Millisecond, None);
     assert_eq!(*schema.field(1).data_type(), DataType::Dictionary(Box::new(DataType::Int32), Box::new(values)));
     assert_eq!(batches.iter().map(RecordBatch::num_rows).sum::<usize>(), 2000);
@@ -255,7 +255,7 @@ fn files_of_the_same_schema_are_opened_each_in_its_unit() {
         assert_eq!(data_type, DataType::Timestamp(time_unit, None));
     }
     let file = open(&bytes, Int96Unit::Nanoseconds);
-    let (_, batches) = file.read().rows(1..2).build().and_then(collect).unwrap();
+    let (_, batches) = file.scan().rows(1..2).build().and_then(collect).unwrap();
     let value = batches[0].column(1).as_primitive::<TimestampNanosecondType>().value(0);
     assert_eq!(value, 86_400_000_000_000 + NOON + 1_234_567);
 }

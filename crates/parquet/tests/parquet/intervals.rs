@@ -61,7 +61,7 @@ fn stored_values(file: &Bytes) -> Vec<Vec<u8>> {
 }
 
 fn read(file: &ParquetFile) -> lath_parquet::Result<ArrayRef> {
-    let (_, batches) = file.read().build().and_then(collect)?;
+    let (_, batches) = file.scan().build().and_then(collect)?;
     Ok(Arc::clone(batches[0].column(0)))
 }
 
@@ -89,7 +89,7 @@ fn months_days_and_milliseconds_are_read_and_written_again() {
         });
         assert_eq!(found, expected);
 
-        let (_, batches) = opened.read().build().and_then(collect).unwrap();
+        let (_, batches) = opened.scan().build().and_then(collect).unwrap();
         let (again, _) = write(opened.schema(), &batches, WriteOptions::default()).unwrap();
         let expected: Vec<Vec<u8>> = intervals.iter().flatten().map(|parts| stored(*parts)).collect();
         assert_eq!(stored_values(&bytes), expected);
@@ -111,7 +111,7 @@ fn parts_that_arrow_has_no_room_for_are_an_error_at_their_row() {
             assert!(error.to_string().contains(&format!("{} months, {} days", over[0], over[1])), "{error}");
             let Error::OutOfRange { at, .. } = error else { panic!("{error}") };
             assert_eq!((at.column.as_deref(), at.row_group, at.row), (Some("i"), Some(0), Some(70)));
-            assert_eq!(opened.read().rows(71..100).build().and_then(collect).unwrap().1[0].num_rows(), 29);
+            assert_eq!(opened.scan().rows(71..100).build().and_then(collect).unwrap().1[0].num_rows(), 29);
         }
     }
 }

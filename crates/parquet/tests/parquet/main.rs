@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 
 mod bit_packed_levels;
+mod dictionary_columns;
 mod errors;
 mod int96;
 mod intervals;

@@ -23,7 +23,7 @@ mod linux {
             let path = folder.join("data/large_string_map.brotli.parquet");
             let file = ParquetFile::open(path).unwrap();
             let mut total = 0;
-            for batch in file.read().batch_size(1).strings(Strings::Views).build().unwrap() {
+            for batch in file.scan().batch_size(1).strings(Strings::Views).build().unwrap() {
                 let batch = batch.unwrap();
                 let map = batch.column(0).as_map();
                 let strings = map.keys().as_string_view_opt().into_iter().chain(map.values().as_string_view_opt());

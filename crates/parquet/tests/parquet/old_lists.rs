@@ -79,7 +79,7 @@ fn describe(field: &Field) -> String {
 #[track_caller]
 fn check(field: &str, leaves: &[Leaf<'_>], data_type: &str, rows: &[&str]) {
     let file = ParquetFile::from_bytes(file(field, leaves)).unwrap();
-    let (schema, batches) = file.read().strings(Strings::Offsets).build().and_then(collect).unwrap();
+    let (schema, batches) = file.scan().strings(Strings::Offsets).build().and_then(collect).unwrap();
     assert_eq!(describe(schema.field(0)), data_type, "{field}");
     let options = FormatOptions::default().with_null("null");
     let mut found = Vec::new();
@@ -257,7 +257,7 @@ fn fields_of_an_old_list_are_chosen_by_both_of_their_paths() {
         repeated group key_value { required int32 key; optional int32 value; } } }";
     let file = ParquetFile::from_bytes(file(field, &[LISTS, LISTS_WITH_NULL])).unwrap();
     for path in ["l", "l.array.key_value.value", "l.array"] {
-        let (schema, batches) = file.read().columns([path]).build().and_then(collect).unwrap();
+        let (schema, batches) = file.scan().select([path]).build().and_then(collect).unwrap();
         assert_eq!(describe(schema.field(0)), "l: list<array: map<key: int32 not null, value: int32> not null>");
         assert_eq!(batches.iter().map(arrow_array::RecordBatch::num_rows).sum::<usize>(), 4);
     }

@@ -42,7 +42,7 @@ fn check(random: &mut fastrand::Rng, file: &RandomFile) -> Result<(), String> {
         return Err(format!("{} rows counted, {} written", opened.row_count(), file.row_count()));
     }
 
-    let all = opened.read().build().and_then(collect).map_err(|error| error.to_string())?;
+    let all = opened.scan().build().and_then(collect).map_err(|error| error.to_string())?;
     check_sound(&all.1)?;
     if file.has_arrow_schema && !file.coerced {
         same_values((&file.schema, &file.batches), (&all.0, &all.1)).map_err(|what| format!("as written: {what}"))?;
@@ -66,6 +66,7 @@ struct Choice {
     strings: Strings,
     dictionary_columns: Vec<String>,
     threads: usize,
+    by_column: bool,
 }
 
 impl Choice {
@@ -90,6 +91,7 @@ impl Choice {
                 .map(|field| field.name().clone())
                 .collect(),
             threads: random.usize(1..=4),
+            by_column: random.bool(),
         }
     }
 
@@ -104,7 +106,7 @@ impl Choice {
         }
         let whole = read_with_crate(&file.bytes, ArrowReaderOptions::new(), self.columns.as_deref())
             .map_err(|error| format!("crate: {error}"))?;
-        let expected = self.rows_of(&plain_batch(&whole.0, &whole.1), opened);
+        let expected = self.in_order(&self.rows_of(&plain_batch(&whole.0, &whole.1), opened));
         let actual = plain_batch(&read.0, &read.1);
         same_values(
             (&expected.schema(), std::slice::from_ref(&expected)),
@@ -113,9 +115,10 @@ impl Choice {
     }
 
     fn read(&self, opened: &ParquetFile) -> lath_parquet::Result<Table> {
-        let mut builder = opened.read().batch_size(self.batch_size).strings(self.strings).threads(self.threads);
+        let mut builder = opened.scan().batch_size(self.batch_size).strings(self.strings);
+        builder = builder.threads(self.threads).by_column(self.by_column);
         if let Some(columns) = &self.columns {
-            builder = builder.columns(columns.clone());
+            builder = builder.select(columns.clone());
         }
         if let Some(row_groups) = &self.row_groups {
             builder = builder.row_groups(row_groups.clone());
@@ -128,6 +131,21 @@ impl Choice {
             Some(columns) => columns.contains(*name),
         };
         collect(builder.dictionary_columns(self.dictionary_columns.iter().filter(chosen).cloned()).build()?)
+    }
+
+    /// The columns in the order of the paths that they were chosen by.
+    fn in_order(&self, batch: &RecordBatch) -> RecordBatch {
+        let Some(paths) = &self.columns else { return batch.clone() };
+        let schema = batch.schema();
+        let rank = |&index: &usize| {
+            let name = schema.field(index).name();
+            let is_in =
+                |path: &String| path.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+            paths.iter().position(is_in)
+        };
+        let mut order: Vec<usize> = (0..batch.num_columns()).collect();
+        order.sort_by_key(rank);
+        batch.project(&order).unwrap()
     }
 
     /// The chosen rows of a batch of all rows.

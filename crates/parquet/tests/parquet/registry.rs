@@ -271,7 +271,7 @@ fn timestamps_of_spark_are_read_in_microseconds() {
     let Some(folder) = parquet_test_data() else { return };
     let options = OpenOptions::new().int96_unit(Int96Unit::Microseconds);
     let file = options.open(folder.join("data/int96_from_spark.parquet")).unwrap();
-    let (_, batches) = file.read().rows(0..5).build().and_then(collect).unwrap();
+    let (_, batches) = file.scan().rows(0..5).build().and_then(collect).unwrap();
     let micros: Vec<Option<i64>> = batches[0].column(0).as_primitive::<TimestampMicrosecondType>().iter().collect();
     let expected = [
         Some(1_704_141_296_123_456),
@@ -281,7 +281,7 @@ fn timestamps_of_spark_are_read_in_microseconds() {
         None,
     ];
     assert_eq!(micros, expected);
-    let error = file.read().build().and_then(collect).unwrap_err();
+    let error = file.scan().build().and_then(collect).unwrap_err();
     assert_eq!(error.location().unwrap().row, Some(5), "{error}");
 }
 
@@ -383,7 +383,7 @@ fn check(path: &Path, expected: &Expected) -> Result<(), String> {
 }
 
 fn read(path: &Path, options: OpenOptions, verify_crc: bool) -> lath_parquet::Result<Table> {
-    collect(options.open(path)?.read().verify_crc(verify_crc).build()?)
+    collect(options.open(path)?.scan().verify_crc(verify_crc).build()?)
 }
 
 fn read_sound(path: &Path, options: OpenOptions, verify_crc: bool) -> Result<Table, String> {

@@ -132,7 +132,7 @@ fn a_scan_gives_the_rows_that_reading_all_and_testing_each_gives() {
         let written = RandomFile::new(&mut random, FileShape::default());
         let file = ParquetFile::from_bytes(written.bytes.clone()).unwrap();
         let strings = if random.bool() { Strings::Views } else { Strings::Offsets };
-        let all = file.read().strings(strings).build().unwrap();
+        let all = file.scan().strings(strings).build().unwrap();
         let schema = all.schema();
         if schema.fields().iter().any(|field| has_narrow_keys(field.data_type())) {
             // Arrow cannot join their batches.
@@ -178,7 +178,7 @@ fn a_scan_gives_the_rows_that_reading_all_and_testing_each_gives() {
             let read = match &chosen {
                 // The same columns and fields of the rows that were read.
                 Some(paths) => {
-                    let read = file.read().strings(strings).columns(paths.clone()).build().unwrap();
+                    let read = file.scan().strings(strings).select(paths.clone()).build().unwrap();
                     let schema = read.schema();
                     let read = concat_batches(&schema, &read.map(Result::unwrap).collect::<Vec<_>>()).unwrap();
                     expected_rows(&all, &read, &text, limit)
@@ -597,7 +597,7 @@ fn damaged_bytes_are_an_error_or_other_rows_but_no_panic() {
         }
         let Ok(file) = ParquetFile::from_source(crate::reading::source(&mut random, damaged.into())) else { continue };
         let start = random.u64(1..2000);
-        if let Ok(batches) = file.read().row_ranges(vec![0..1, start..start + 20]).build() {
+        if let Ok(batches) = file.scan().row_ranges(vec![0..1, start..start + 20]).build() {
             let _ = batches.collect::<Result<Vec<_>, _>>();
         }
         let text =

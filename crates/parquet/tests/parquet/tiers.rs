@@ -39,7 +39,7 @@ fn sweep() {
     for case in 0..40 {
         let file = RandomFile::new(&mut random, FileShape { row_count: 1000, ..FileShape::default() });
         let opened = ParquetFile::from_source(source(&mut random, file.bytes.clone())).unwrap();
-        let (_, read) = opened.read().build().and_then(collect).unwrap();
+        let (_, read) = opened.scan().build().and_then(collect).unwrap();
         println!("{DIGEST_MARK}random file {case}, read: {:x}", digest(&read));
         let options = Choices::random(&mut random);
         match write(&file.schema, &file.batches, options.options(&file.schema)) {
@@ -66,7 +66,7 @@ fn sweep() {
     paths.sort();
     for path in paths.iter().filter(|path| path.extension().is_some_and(|extension| extension == "parquet")) {
         let name = path.file_name().unwrap().display();
-        match ParquetFile::open(path).and_then(|file| file.read().build()).and_then(collect) {
+        match ParquetFile::open(path).and_then(|file| file.scan().build()).and_then(collect) {
             Ok((_, batches)) => println!("{DIGEST_MARK}{name}: {:x}", digest(&batches)),
             Err(error) => println!("{DIGEST_MARK}{name}: {error}"),
         }

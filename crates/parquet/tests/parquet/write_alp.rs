@@ -98,7 +98,7 @@ fn bits(array: &ArrayRef) -> Vec<Option<u64>> {
 }
 
 fn read(file: &ParquetFile) -> (SchemaRef, RecordBatch) {
-    let (schema, batches) = file.read().build().and_then(collect).unwrap();
+    let (schema, batches) = file.scan().build().and_then(collect).unwrap();
     let batch = arrow_select::concat::concat_batches(&schema, &batches).unwrap();
     (schema, batch)
 }

@@ -42,7 +42,7 @@ fn write(path: &Path, generation: i64) -> lath_parquet::Result<()> {
 
 /// The generation of a file, all of which is read.
 fn generation(path: &Path) -> i64 {
-    let batches = ParquetFile::open(path).unwrap().read().build().unwrap();
+    let batches = ParquetFile::open(path).unwrap().scan().build().unwrap();
     let (mut generation, mut row_count) = (None, 0);
     for batch in batches {
         let batch = batch.unwrap();

@@ -31,7 +31,7 @@ fn copy(files: &[&ParquetFile], projection: Option<&Projection>) -> lath_parquet
 }
 
 fn read(bytes: &Bytes) -> crate::reading::Table {
-    ParquetFile::from_bytes(bytes.clone()).unwrap().read().build().and_then(collect).unwrap()
+    ParquetFile::from_bytes(bytes.clone()).unwrap().scan().build().and_then(collect).unwrap()
 }
 
 /// Checks that two files have the same chunks, byte for byte, and the same said of them, by the `parquet` crate's reader.
@@ -103,7 +103,7 @@ fn files_of_the_corpus_are_copied() {
         if byte_count > 1 << 20 {
             continue;
         }
-        let Ok(expected) = file.read().build().and_then(collect) else { continue };
+        let Ok(expected) = file.scan().build().and_then(collect) else { continue };
         let bytes = match copy(&[&file], None) {
             Ok((bytes, _)) => bytes,
             // A logical type that the `parquet` crate does not know, it cannot write either.
@@ -165,7 +165,7 @@ fn some_columns_are_copied_and_the_sorting_goes_with_its_column() {
     let source = file(0);
     for (paths, sorting) in [(vec!["id", "tags"], Some(0)), (vec!["name"], None), (vec!["tags"], None)] {
         let (bytes, _) = copy(&[&source], Some(&Projection::from_paths(paths.clone()))).unwrap();
-        let expected = source.read().columns(paths).build().and_then(collect).unwrap();
+        let expected = source.scan().select(paths).build().and_then(collect).unwrap();
         let actual = read(&bytes);
         assert_eq!(expected.0.fields(), actual.0.fields());
         same_values((&expected.0, &expected.1), (&actual.0, &actual.1)).unwrap();
@@ -215,14 +215,14 @@ fn rows_and_row_groups_go_to_a_file_with_the_types_of_another_writer() {
     let Some(corpus) = parquet_test_data() else { return };
     // Timestamps as INT96.
     let source = ParquetFile::open(corpus.join("data/alltypes_plain.parquet")).unwrap();
-    let batch = source.read().build().unwrap().next().unwrap().unwrap();
+    let batch = source.scan().build().unwrap().next().unwrap().unwrap();
     let mut writer = ParquetWriter::new_like(Vec::new(), &source, None, WriteOptions::default()).unwrap();
     writer.write(&batch).unwrap();
     writer.copy_row_group(&source, 0).unwrap();
     let file = ParquetFile::from_bytes(writer.finish_into().unwrap().0.into()).unwrap();
     let types = |file: &ParquetFile| file.metadata().schema_descr().root_schema_ptr();
     assert_eq!(types(&file).get_fields(), types(&source).get_fields());
-    let twice: Vec<_> = file.read().build().unwrap().collect::<Result<_, _>>().unwrap();
+    let twice: Vec<_> = file.scan().build().unwrap().collect::<Result<_, _>>().unwrap();
     assert_eq!(
         concat_batches(&batch.schema(), &twice).unwrap(),
         concat_batches(&batch.schema(), [&batch, &batch]).unwrap()

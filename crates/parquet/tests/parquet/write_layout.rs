@@ -182,6 +182,6 @@ fn the_footer_says_total_order_and_the_number_of_nans() {
     let metadata = library.file_metadata();
     assert_eq!(metadata.column_order(1), ColumnOrder::UNKNOWN);
     assert!(matches!(metadata.column_order(2), ColumnOrder::TYPE_DEFINED_ORDER(_)));
-    let read = file.read().build().and_then(collect).unwrap();
+    let read = file.scan().build().and_then(collect).unwrap();
     same_values((&batch.schema(), std::slice::from_ref(&batch)), (&read.0, &read.1)).unwrap();
 }

@@ -177,7 +177,7 @@ fn runs_are_written_as_their_values() {
     let runs: RunArray<Int32Type> = [Some("a"), Some("a"), None, Some("b")].into_iter().collect();
     let batch = RecordBatch::try_from_iter_with_nullable([("r", Arc::new(runs) as ArrayRef, true)]).unwrap();
     let (bytes, _) = write(&batch.schema(), std::slice::from_ref(&batch), WriteOptions::default()).unwrap();
-    let read = ParquetFile::from_bytes(bytes).unwrap().read().build().and_then(collect).unwrap();
+    let read = ParquetFile::from_bytes(bytes).unwrap().scan().build().and_then(collect).unwrap();
     let expected: ArrayRef = Arc::new(StringArray::from(vec![Some("a"), Some("a"), None, Some("b")]));
     let expected = RecordBatch::try_from_iter_with_nullable([("r", expected, true)]).unwrap();
     same_values((&expected.schema(), std::slice::from_ref(&expected)), (&read.0, &read.1)).unwrap();

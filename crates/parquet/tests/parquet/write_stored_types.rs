@@ -117,8 +117,8 @@ fn file(schema: TypePtr) -> Bytes {
 fn read(bytes: &Bytes, columns: Option<&[&str]>) -> (SchemaRef, Vec<RecordBatch>) {
     let file = ParquetFile::from_bytes(bytes.clone()).unwrap();
     let builder = match columns {
-        Some(columns) => file.read().columns(columns.iter().copied()),
-        None => file.read(),
+        Some(columns) => file.scan().select(columns.iter().copied()),
+        None => file.scan(),
     };
     let batches = builder.build().unwrap();
     (batches.schema(), batches.collect::<Result<_, _>>().unwrap())
@@ -192,7 +192,7 @@ fn a_part_of_a_column_carries_the_part_of_the_type() {
     let (schema, batches) = read(&before, Some(&["outer.enum", "old_map"]));
     let (after, _) = write(&schema, &batches, WriteOptions::default());
     let root = root(&after);
-    let [map, outer] = root.get_fields() else { unreachable!() };
+    let [outer, map] = root.get_fields() else { unreachable!() };
     assert_eq!(map.get_basic_info().converted_type().to_string(), "MAP_KEY_VALUE");
     let [part] = outer.get_fields() else { unreachable!() };
     assert_eq!((part.get_basic_info().converted_type().to_string().as_str(), part.get_basic_info().id()), ("ENUM", 7));
@@ -290,7 +290,7 @@ fn a_file_is_written_like_another_with_its_types() {
     let bytes = file(message(MESSAGE));
     let other = ParquetFile::from_bytes(bytes.clone()).unwrap();
     let projection = Projection::from_paths(["enum", "bag", "map_of_optional"]);
-    let batches = other.read().columns(["enum", "bag", "map_of_optional"]).build().unwrap();
+    let batches = other.scan().select(["enum", "bag", "map_of_optional"]).build().unwrap();
     let mut writer = ParquetWriter::new_like(Vec::new(), &other, Some(&projection), WriteOptions::default()).unwrap();
     batches.for_each(|batch| writer.write(&batch.unwrap()).unwrap());
     let (after, _) = writer.finish_into().unwrap();

@@ -41,7 +41,7 @@ fn open(url: &str) -> Result<Dataset> {
 
 /// All rows of a file, as one batch.
 fn rows(file: &ParquetFile) -> Result<RecordBatch> {
-    let batches = file.read().build()?.collect::<Result<Vec<_>>>()?;
+    let batches = file.scan().build()?.collect::<Result<Vec<_>>>()?;
     Ok(concat_batches(file.schema(), &batches).expect("batches of one schema"))
 }
 

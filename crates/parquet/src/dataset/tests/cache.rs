@@ -49,7 +49,7 @@ fn without_revalidation_a_cached_footer_is_used_as_it_is() {
     let again = dataset.files()[0].open().unwrap();
     assert!(Arc::ptr_eq(file.metadata(), again.metadata()));
     // The descriptor is still that of the old file.
-    assert_eq!(again.read().build().unwrap().map(|batch| batch.unwrap().num_rows()).sum::<usize>(), 10);
+    assert_eq!(again.scan().build().unwrap().map(|batch| batch.unwrap().num_rows()).sum::<usize>(), 10);
 }
 
 #[test]
@@ -217,7 +217,7 @@ fn options_that_change_what_is_read_do_not_share() {
     // SAFETY: the test writes its file once, before this.
     let mapping = unsafe { OpenOptions::new().memory_map(true) };
     let mapped = open(mapping).files()[0].open().unwrap();
-    assert_eq!(mapped.read().build().unwrap().map(|batch| batch.unwrap().num_rows()).sum::<usize>(), 10);
+    assert_eq!(mapped.scan().build().unwrap().map(|batch| batch.unwrap().num_rows()).sum::<usize>(), 10);
     let len = cache.len();
     open(OpenOptions::new().decryption(DecryptionKeys::new(vec![0; 16])));
     assert_eq!(cache.len(), len);

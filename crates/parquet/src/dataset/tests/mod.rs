@@ -19,6 +19,7 @@ use super::{Dataset, DatasetOptions};
 use crate::Strings;
 use crate::error::Result;
 use crate::footer_cache::FooterCache;
+use crate::schema::ArrowLayout;
 
 /// A directory for a test, and its path.
 fn directory() -> (TempDir, PathBuf) {
@@ -51,14 +52,15 @@ fn options() -> DatasetOptions {
 /// The batches of all files, read and aligned.
 fn read(dataset: &Dataset, paths: Option<&[&str]>, strings: Strings) -> Result<Vec<RecordBatch>> {
     let paths: Option<Vec<String>> = paths.map(|paths| paths.iter().map(|&path| path.to_owned()).collect());
-    let target = dataset.project(paths.as_deref(), strings)?;
+    let layout = ArrowLayout { strings, ..ArrowLayout::default() };
+    let target = dataset.project(paths.as_deref(), &layout)?;
     let mut batches = Vec::new();
     for file in dataset.files() {
         let open = file.open()?;
         let alignment = dataset.align(&target, file, &open)?;
-        let mut builder = open.read().strings(strings);
+        let mut builder = open.scan().strings(strings);
         if let Some(paths) = alignment.paths() {
-            builder = builder.columns(paths);
+            builder = builder.select(paths);
         }
         for batch in builder.build()? {
             let aligned = alignment.apply(&batch?)?;

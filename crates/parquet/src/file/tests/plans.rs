@@ -49,10 +49,10 @@ fn a_counted_handle_counts_its_own_reads_and_shares_the_footer() {
     let traffic = Arc::default();
     let counted = file.counted(&traffic);
     assert!(Arc::ptr_eq(file.metadata(), counted.metadata()));
-    file.read().build().unwrap().for_each(|batch| assert!(batch.is_ok()));
+    file.scan().build().unwrap().for_each(|batch| assert!(batch.is_ok()));
     assert_eq!((traffic.requests(), traffic.bytes()), (0, 0));
     let reads_between = source.reads().len();
-    counted.read().columns(["id"]).build().unwrap().for_each(|batch| assert!(batch.is_ok()));
+    counted.scan().select(["id"]).build().unwrap().for_each(|batch| assert!(batch.is_ok()));
     let counted = source.reads().split_off(reads_between);
     assert!(reads_between > reads_before && !counted.is_empty());
     assert_eq!(traffic.requests(), counted.len() as u64);

@@ -46,7 +46,7 @@ fn make(file: &ParquetFile, memory: &Arc<FilterMemory>, text: &str) -> bool {
         let making = || Making::after_reading_in_vain(file, 0, kind, row_group, memory);
         assert!(making().is_none(), "the first time");
         let mut making = making().expect("the second time");
-        let mut batches = file.read().row_groups([row_group]).batch_size(17).build().unwrap();
+        let mut batches = file.scan().row_groups([row_group]).batch_size(17).build().unwrap();
         let all = batches.all(|batch| making.add(batch.unwrap().column(0)).unwrap());
         if all {
             making.finish();

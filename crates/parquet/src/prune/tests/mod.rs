@@ -52,7 +52,7 @@ fn truths(file: &ParquetFile, predicate: &BoundPredicate, row_group: usize) -> V
         let rows = file.row_group_row_counts()[row_group] as usize;
         return predicate.evaluate(&[], rows).unwrap().iter().collect();
     }
-    for batch in file.read().row_groups([row_group]).columns(paths).build().unwrap() {
+    for batch in file.scan().row_groups([row_group]).select(paths).build().unwrap() {
         let batch = batch.unwrap();
         let operands: Vec<_> = predicate.columns.iter().map(|column| column.operand(&batch).unwrap()).collect();
         let result: BooleanArray = predicate.evaluate(&operands, batch.num_rows()).unwrap();

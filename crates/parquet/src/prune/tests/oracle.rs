@@ -215,7 +215,7 @@ fn operands(file: &ParquetFile) -> (BoundPredicate, Vec<ArrayRef>) {
         _ => format!("{} IS NULL", field.name()),
     });
     let bound = bound(file, &names.collect::<Vec<_>>().join(" OR "));
-    let batch = file.read().batch_size(100_000).build().unwrap().next().unwrap().unwrap();
+    let batch = file.scan().batch_size(100_000).build().unwrap().next().unwrap().unwrap();
     let arrays = bound.columns.iter().map(|column| column.operand(&batch).unwrap()).collect();
     (bound, arrays)
 }

@@ -21,14 +21,14 @@ use super::counters::{Counters, Planning};
 use super::deletes::DeleteMask;
 use super::dynamic::Narrowing;
 use super::file_plan::FilePlan;
+use super::selection::{self, RowGroupRows};
 use super::target::{FileTarget, Target};
-use crate::dataset::{Dataset, DatasetFile, DatasetOptions};
+use crate::dataset::{Alignment, Dataset, DatasetFile, DatasetOptions};
 use crate::error::{Error, Result};
 use crate::file::ParquetFile;
 use crate::filters::FilterMemory;
-use crate::options::Strings;
 use crate::prune::{PruneReport, Pruning, prune};
-use crate::read::{RowGroupRows, split_rows};
+use crate::schema::{ArrowLayout, Projection};
 use lath_source::{ReadAhead, Version};
 
 pub(super) use self::planned::Planned;
@@ -46,7 +46,9 @@ pub(super) struct Planner {
     pub(super) file_rows: Option<BTreeMap<usize, Vec<Range<u64>>>>,
     /// By the number of the file: rows that are not there any more.
     pub(super) deleted: BTreeMap<usize, Arc<DeleteMask>>,
-    pub(super) strings: Strings,
+    pub(super) layout: ArrowLayout,
+    /// In place of the columns of `target`, where that is of one file: numbers of leaves.
+    pub(super) leaves: Option<Vec<usize>>,
     /// Rows that are enough.
     pub(super) limit: u64,
     pub(super) cancel: Cancel,
@@ -73,7 +75,7 @@ impl Planner {
 
     /// The rows that are wanted of each row group of a file, in the order that was asked for.
     pub(super) fn rows_of(&self, file: usize, row_counts: &[u64]) -> Result<Vec<RowGroupRows>> {
-        let rows = split_rows(row_counts, self.row_groups.as_deref(), self.row_ranges(file));
+        let rows = selection::split(row_counts, self.row_groups.as_deref(), self.row_ranges(file));
         rows.map_err(|error| match error {
             Error::Invalid { what } => Error::invalid(format!("{}: {what}", self.dataset.files()[file].location())),
             other => other,
@@ -83,7 +85,15 @@ impl Planner {
     /// Plans the first file, so that a mistake is reported even if no row is ever read.
     pub(super) fn check(&self) -> Result<()> {
         match self.dataset.files().first() {
-            Some(first) => self.plan_of(first, &first.open()?).map(|_| ()),
+            Some(first) => {
+                let file = first.open()?;
+                self.plan_of(first, &file)?;
+                let is_whole = self.row_groups.is_none() && self.row_ranges(0).is_none();
+                if !is_whole && self.is_wanted(0) {
+                    self.rows_of(0, file.row_group_row_counts())?;
+                }
+                Ok(())
+            }
             None => Ok(()),
         }
     }
@@ -367,10 +377,21 @@ impl Planner {
         if let Some(found) = plans.iter().rev().find(|planned| planned.is_of(file, entry.partition(), narrowing)) {
             return Ok(Arc::clone(&found.plan));
         }
-        let alignment = self.dataset.align(&self.target.of_files, entry, file)?;
+        let (alignment, projection) = match &self.leaves {
+            Some(leaves) => {
+                let projection = Projection::from_leaves(leaves.iter().copied());
+                (Alignment::identity(&self.target.of_files), Some(projection))
+            }
+            None => {
+                let alignment = self.dataset.align(&self.target.of_files, entry, file)?;
+                let projection = alignment.paths().map(|paths| Projection::from_paths(paths.iter().cloned()));
+                (alignment, projection)
+            }
+        };
         let constants = self.constants(entry.partition(), Some(file));
         let added = narrowing.map(|narrowing| &narrowing.predicate);
-        let plan = FilePlan::new(file, alignment, self.strings, predicate, added, &constants)
+        let columns = (alignment, projection.as_ref());
+        let plan = FilePlan::new(file, columns, &self.layout, predicate, added, &constants)
             .map_err(|error| file.locate(error))?;
         let plan = Arc::new(plan);
         // What was added before is not asked for again.

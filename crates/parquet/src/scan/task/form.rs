@@ -27,7 +27,7 @@ use crate::scan::cancel::Cancel;
 use crate::scan::deletes::DeleteMask;
 use crate::scan::planner::Planner;
 use crate::scan::target::{Target, VirtualColumns};
-use crate::schema::decode_arrow_schema;
+use crate::schema::{ArrowLayout, decode_arrow_schema};
 
 /// The version of the form that is written, and the only one that is read.
 const VERSION: u32 = 1;
@@ -75,6 +75,8 @@ struct ScanForm {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     predicate: Option<String>,
     strings: StringsForm,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    dictionary_columns: Vec<String>,
     int96: Int96Form,
     arrow_schema_hint: bool,
     batch_size: usize,
@@ -149,10 +151,11 @@ impl ScanForm {
             file_name_column: target.virtual_columns.file_name.clone(),
             row_number_column: target.virtual_columns.row_number.clone(),
             predicate,
-            strings: match planner.strings {
+            strings: match planner.layout.strings {
                 Strings::Views => StringsForm::Views,
                 Strings::Offsets => StringsForm::Offsets,
             },
+            dictionary_columns: planner.layout.dictionary_columns.clone(),
             int96: match int96_unit {
                 Int96Unit::Nanoseconds => Int96Form::Nanoseconds,
                 Int96Unit::Microseconds => Int96Form::Microseconds,
@@ -202,7 +205,8 @@ impl ScanForm {
             row_ranges: None,
             file_rows: None,
             deleted,
-            strings,
+            layout: ArrowLayout { strings, dictionary_columns: self.dictionary_columns },
+            leaves: None,
             limit,
             cancel: Cancel::default(),
             target: Arc::new(target),

@@ -81,7 +81,7 @@ fn read_with_crate(bytes: &Bytes) -> Result<(SchemaRef, Vec<RecordBatch>), Strin
 
 fn read_with_lath(bytes: &Bytes) -> Result<(SchemaRef, Vec<RecordBatch>), String> {
     let file = ParquetFile::from_bytes(bytes.clone()).map_err(|error| error.to_string())?;
-    let batches = file.read().build().map_err(|error| error.to_string())?;
+    let batches = file.scan().build().map_err(|error| error.to_string())?;
     let schema = batches.schema();
     Ok((schema, batches.collect::<Result<_, _>>().map_err(|error| error.to_string())?))
 }

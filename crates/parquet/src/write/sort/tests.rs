@@ -219,6 +219,6 @@ fn a_sorting_writer_writes_sorted_rows_and_says_so() {
     assert_eq!(writer.finish().unwrap().rows, 150);
     let file = ParquetFile::open(&path).unwrap();
     assert_eq!(file.metadata().row_group(0).unwrap().sorting_columns().unwrap()[0].column_idx, 2);
-    let batches: Vec<_> = file.read().build().unwrap().collect::<Result<_>>().unwrap();
+    let batches: Vec<_> = file.scan().build().unwrap().collect::<Result<_>>().unwrap();
     assert!(rows(&batches).iter().map(|row| row.2).eq(0..150));
 }

@@ -43,7 +43,7 @@ fn rows_are_the_same_whatever_is_ruled_out() {
         // The second keeps what filters are made of it.
         let (file, with_made) = (opened(), opened());
         let whole: Vec<RecordBatch> =
-            file.read().build().expect("all columns").map(|batch| batch.expect("sound pages")).collect();
+            file.scan().build().expect("all columns").map(|batch| batch.expect("sound pages")).collect();
         let whole = concat_batches(file.schema(), &whole).expect("one schema");
         for _ in 0..CONDITIONS {
             let condition = Condition::random(&mut random, &table, 2);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use bytes::Bytes;
-use lath_parquet::{Batches, ByteRanges, Result};
+use lath_parquet::{ByteRanges, Result, ScanBatches};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
 use parquet::errors::ParquetError;
@@ -44,8 +44,8 @@ impl ByteRanges for Slow {
     }
 }
 
-/// All batches of a read.
-pub(crate) fn collect(batches: Batches) -> Result<Table> {
+/// All batches of a scan.
+pub(crate) fn collect(batches: ScanBatches) -> Result<Table> {
     let schema = batches.schema().clone();
     let batches: Result<Vec<RecordBatch>> = batches.collect();
     Ok((schema, batches?))

@@ -153,7 +153,7 @@ pub(crate) fn check(schema: &SchemaRef, batches: &[RecordBatch], options: &Choic
     }
     let file = ParquetFile::from_bytes(bytes.clone()).map_err(|error| format!("open: {error}"))?;
     file.page_index().map_err(|error| format!("page index: {error}"))?;
-    let own = file.read().build().and_then(collect).map_err(|error| format!("read: {error}"))?;
+    let own = file.scan().build().and_then(collect).map_err(|error| format!("read: {error}"))?;
     check_sound(&own.1)?;
     same_values((schema, batches), (&own.0, &own.1)).map_err(|what| format!("by Lath: {what}"))?;
     if has_alp(&file) {

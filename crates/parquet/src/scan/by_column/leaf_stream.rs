@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::plan::ReadPlan;
-use super::selection::{BatchCursor, Step};
+use super::batch_cursor::{BatchCursor, Step};
+use super::plan::ColumnPlan;
 use crate::decode::{LeafBatch, LeafReader};
 use crate::error::{Error, Result};
 
@@ -28,13 +28,13 @@ impl Lane {
 /// Decodes one leaf batch by batch, going from row group to row group.
 #[derive(Debug)]
 pub(super) struct LeafStream {
-    plan: Arc<ReadPlan>,
+    plan: Arc<ColumnPlan>,
     /// Index among the plan's leaves.
     leaf: usize,
     lane: Lane,
     /// Number of the next batch of the leaf, whichever lane it is in.
     batch: usize,
-    /// Rows of other lanes to pass over before the next batch.
+    /// Rows of other lanes to skip before the next batch.
     skip: usize,
     /// Index among the plan's row groups.
     row_group: usize,
@@ -46,7 +46,7 @@ pub(super) struct LeafStream {
 }
 
 impl LeafStream {
-    pub(super) fn new(plan: Arc<ReadPlan>, leaf: usize, lane: Lane) -> Self {
+    pub(super) fn new(plan: Arc<ColumnPlan>, leaf: usize, lane: Lane) -> Self {
         Self {
             plan,
             leaf,

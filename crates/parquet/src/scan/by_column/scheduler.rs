@@ -11,7 +11,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use super::leaf_stream::{Lane, LeafStream};
-use super::plan::ReadPlan;
+use super::plan::ColumnPlan;
 use crate::decode::LeafBatch;
 use crate::error::{Error, Result};
 
@@ -71,15 +71,15 @@ struct Column {
 
 impl Scheduler {
     /// A scheduler for all leaves of `plan`; `None` if there is nothing to share among threads.
-    pub(super) fn new(plan: &Arc<ReadPlan>, threads: usize) -> Option<Self> {
-        let leaf_count = plan.leaves.len();
+    pub(super) fn new(plan: &Arc<ColumnPlan>, threads: usize) -> Option<Self> {
+        let leaf_count = plan.columns.leaves.len();
         // Only where threads would have nothing to do: a lane costs a quarter to a half more than a leaf that is not shared,
         // for pages read twice and batches that have left the cache when they are handed out.
         let lane_count = threads.div_ceil(leaf_count.max(1));
         let ahead = (STOCK / leaf_count.max(1)).clamp(BATCHES_AT_ONCE, MOST_BATCHES_AHEAD);
         let mut columns = Vec::new();
         let mut leaves = Vec::with_capacity(leaf_count);
-        for (leaf, planned) in plan.leaves.iter().enumerate() {
+        for (leaf, planned) in plan.columns.leaves.iter().enumerate() {
             // Where rows are of several entries, pages do not always say how many rows they have to be passed over by.
             let lane = match lane_count {
                 2.. if planned.leaf.max_rep_level == 0 => {

@@ -1,4 +1,4 @@
-//! Which rows of each row group are read, cut into batches.
+//! Which rows of each row group were chosen by number.
 
 use std::ops::Range;
 
@@ -6,14 +6,14 @@ use crate::error::{Error, Result};
 
 /// The rows chosen of one row group: sorted, disjoint, non-empty ranges counted from the row group's first row.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct RowGroupRows {
-    pub(crate) row_group: usize,
-    pub(crate) ranges: Vec<Range<u64>>,
+pub(super) struct RowGroupRows {
+    pub(super) row_group: usize,
+    pub(super) ranges: Vec<Range<u64>>,
 }
 
 /// Cuts absolute row `ranges` at the borders of the chosen row groups. `row_counts` are those of all row groups of the
 /// file; row groups without a chosen row are left out.
-pub(crate) fn split(
+pub(super) fn split(
     row_counts: &[u64],
     row_groups: Option<&[usize]>,
     ranges: Option<&[Range<u64>]>,
@@ -63,42 +63,6 @@ pub(crate) fn split(
     Ok(result)
 }
 
-/// Rows to pass over, then rows to read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Step {
-    pub(super) skip: usize,
-    pub(super) read: usize,
-}
-
-/// Walks the ranges of one row group a batch at a time.
-#[derive(Debug, Clone, Default)]
-pub(super) struct BatchCursor {
-    range: usize,
-    /// Next row, counted from the row group's first.
-    position: u64,
-}
-
-impl BatchCursor {
-    /// Fills `steps` with the next batch of at most `batch_size` rows and returns how many rows it has; 0 at the end.
-    pub(super) fn next(&mut self, rows: &RowGroupRows, batch_size: usize, steps: &mut Vec<Step>) -> usize {
-        steps.clear();
-        let mut row_count = 0;
-        while row_count < batch_size
-            && let Some(range) = rows.ranges.get(self.range)
-        {
-            let start = range.start.max(self.position);
-            let read = (range.end - start).min((batch_size - row_count) as u64);
-            steps.push(Step { skip: (start - self.position) as usize, read: read as usize });
-            row_count += read as usize;
-            self.position = start + read;
-            if self.position == range.end {
-                self.range += 1;
-            }
-        }
-        row_count
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -126,17 +90,5 @@ mod tests {
     fn unsorted_or_overlapping_ranges_are_refused() {
         assert!(split(&[10], None, Some(&[4..6, 2..3])).is_err());
         assert!(split(&[10], None, Some(&[4..6, 5..8])).is_err());
-    }
-
-    #[test]
-    fn a_batch_gathers_several_ranges() {
-        let rows = RowGroupRows { row_group: 0, ranges: vec![2..4, 8..14] };
-        let mut cursor = BatchCursor::default();
-        let mut steps = Vec::new();
-        assert_eq!(cursor.next(&rows, 5, &mut steps), 5);
-        assert_eq!(steps, [Step { skip: 2, read: 2 }, Step { skip: 4, read: 3 }]);
-        assert_eq!(cursor.next(&rows, 5, &mut steps), 3);
-        assert_eq!(steps, [Step { skip: 0, read: 3 }]);
-        assert_eq!(cursor.next(&rows, 5, &mut steps), 0);
     }
 }

@@ -8,11 +8,11 @@ use crate::page::PagePlaces;
 /// Where the pages of leaves are in a row group, as far as it pays to know. Those of all leaves are asked for together, when the first
 /// of them is needed.
 #[derive(Debug, Default)]
-pub(crate) struct LeafPlaces(Option<Vec<Option<Arc<PagePlaces>>>>);
+pub(super) struct LeafPlaces(Option<Vec<Option<Arc<PagePlaces>>>>);
 
 impl LeafPlaces {
     /// Those of one of `leaves`, by its index.
-    pub(crate) fn of(
+    pub(super) fn of(
         &mut self,
         leaf: usize,
         leaves: &[PlannedLeaf],

@@ -40,7 +40,8 @@ fn columns_that_threads_share_come_in_order() {
         for threads in [2, 3, 5] {
             for batch_size in [1000, 8192, 200_000] {
                 for ranges in [vec![whole.clone()], gaps.to_vec()] {
-                    let read = file.read().columns(columns.clone()).strings(Strings::Offsets).threads(threads);
+                    let read =
+                        file.scan().select(columns.clone()).strings(Strings::Offsets).threads(threads).by_column(true);
                     let read = read.batch_size(batch_size).row_ranges(ranges.clone()).build().unwrap();
                     let schema = read.schema();
                     let batches: Vec<RecordBatch> = read.map(Result::unwrap).collect();
@@ -65,6 +66,6 @@ fn columns_that_threads_share_come_in_order() {
 fn a_read_that_threads_share_can_be_given_up() {
     let (_, bytes) = file();
     let file = ParquetFile::from_source(Arc::new(bytes)).unwrap();
-    let mut read = file.read().columns(["text"]).threads(4).build().unwrap();
+    let mut read = file.scan().select(["text"]).threads(4).by_column(true).build().unwrap();
     assert_eq!(read.next().unwrap().unwrap().num_rows(), 8192);
 }

@@ -10,17 +10,17 @@ use crate::schema::{Leaf, Node, NodeKind};
 
 /// A leaf that a plan reads.
 #[derive(Debug, Clone)]
-pub(crate) struct PlannedLeaf {
-    pub(crate) leaf: Leaf,
-    pub(crate) data_type: DataType,
-    pub(crate) slot_def_level: u8,
+pub(super) struct PlannedLeaf {
+    pub(super) leaf: Leaf,
+    pub(super) data_type: DataType,
+    pub(super) slot_def_level: u8,
     /// A struct or list above the leaf needs its levels.
-    pub(crate) keep_levels: bool,
+    pub(super) keep_levels: bool,
 }
 
 impl PlannedLeaf {
     /// The leaves below `node`, in file order.
-    pub(crate) fn collect(node: &Node, keep_levels: bool, out: &mut Vec<Self>) {
+    pub(super) fn collect(node: &Node, keep_levels: bool, out: &mut Vec<Self>) {
         match &node.kind {
             NodeKind::Leaf(leaf) => out.push(Self {
                 leaf: leaf.clone(),
@@ -39,7 +39,7 @@ impl PlannedLeaf {
     }
 
     /// Opens the leaf's column chunk in `row_group` of `file`.
-    pub(crate) fn open(&self, file: &ParquetFile, row_group: usize, verify_crc: bool) -> Result<LeafReader> {
+    pub(super) fn open(&self, file: &ParquetFile, row_group: usize, verify_crc: bool) -> Result<LeafReader> {
         let spec = file.chunk_spec(row_group, self.leaf.column)?;
         let limits = file.limits();
         let max_slots = usize::try_from(limits.batch_elements).unwrap_or(usize::MAX);
