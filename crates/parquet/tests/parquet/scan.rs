@@ -403,7 +403,7 @@ fn rows_of_single_files_are_the_only_ones_looked_at() {
     let found = rows_and_numbers(found.row_number_column("row").build().unwrap());
     assert_eq!(found.0, (4400..4410).chain([1000]).chain(2990..3000).collect::<Vec<_>>());
     assert!(dataset.scan().file_rows([(4, vec![])]).build().unwrap_err().to_string().contains("no file 4"));
-    let unsorted = dataset.scan().file_rows([(0, vec![5..6, 3..4])]).build().unwrap().next().unwrap().unwrap_err();
+    let unsorted = dataset.scan().file_rows([(0, vec![5..6, 3..4])]).build().unwrap_err();
     assert!(unsorted.to_string().contains("sorted"), "{unsorted}");
 }
 

@@ -1,5 +1,6 @@
 //! Parquet files that statements write: one, or a folder of them by partition.
 
+mod file;
 mod options;
 mod partitioned;
 mod sink;

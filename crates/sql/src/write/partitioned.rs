@@ -12,7 +12,7 @@ use lath_parquet::{
     AtomicFile, AtomicFiles, Error, ParquetWriter, Result, Uncommitted, WriteOptions, partition_directory,
 };
 
-use super::sink::commit;
+use super::file::commit;
 
 /// Writes rows that come partition by partition; without columns to partition by, one file.
 pub(super) struct PartitionedFiles {

@@ -18,6 +18,7 @@ use futures_util::StreamExt;
 use lath_parquet::{AtomicFile, Error, ParquetWriter, SortOptions, Sorter, SortingColumn, Uncommitted, WriteOptions};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
+use super::file::commit;
 use super::options::WriteSettings;
 use super::partitioned::PartitionedFiles;
 
@@ -237,12 +238,4 @@ impl Files {
             Self::Several(files) => files.finish(),
         }
     }
-}
-
-/// Ends a file, which has its name then.
-pub(super) fn commit(writer: ParquetWriter<BufWriter<AtomicFile>>) -> lath_parquet::Result<()> {
-    let (file, _) = writer.finish_into()?;
-    let file =
-        file.into_inner().map_err(|error| Error::Io { op: "write", source: error.into_error(), at: Box::default() })?;
-    file.commit()
 }

@@ -1,0 +1,11 @@
+use std::io::BufWriter;
+
+use lath_parquet::{AtomicFile, Error, ParquetWriter};
+
+/// Ends a file, which has its name then.
+pub(super) fn commit(writer: ParquetWriter<BufWriter<AtomicFile>>) -> lath_parquet::Result<()> {
+    let (file, _) = writer.finish_into()?;
+    let file =
+        file.into_inner().map_err(|error| Error::Io { op: "write", source: error.into_error(), at: Box::default() })?;
+    file.commit()
+}
