@@ -65,3 +65,22 @@ fn counts_and_bounds_come_from_footers() {
         assert_eq!(sorted(&odd)[1], "| 77  |");
     });
 }
+
+#[test]
+fn files_behind_a_server_are_tables() {
+    use lath_testkit::server::Server;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.parquet");
+    crate::write(&path, &numbers(0, 1000), 100);
+    let server = Server::of([("data/x.parquet".to_owned(), std::fs::read(&path).unwrap().into())]);
+    let url = server.url("data/x.parquet");
+    wait(async {
+        let session = Session::new();
+        let query =
+            |table: &str| format!("SELECT count(*) AS rows, sum(n) AS sum FROM '{table}' WHERE n > 250 AND n < 350");
+        let local = answer(&session, &query(&path.display().to_string())).await;
+        assert_eq!(sorted(&answer(&session, &query(&url)).await), sorted(&local));
+        let joined = format!("SELECT count(*) AS rows FROM '{url}' AS a JOIN '{url}' AS b ON a.n = b.n + 1");
+        assert_eq!(sorted(&answer(&session, &joined).await), sorted(&answer(&session, "SELECT 999 AS rows").await));
+    });
+}
