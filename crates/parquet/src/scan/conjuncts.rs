@@ -1,4 +1,4 @@
-//! The parts of a predicate that all have to be true, and the order in which they are asked.
+//! The parts of a predicate that all have to be true, and the order in which they are tested.
 
 use std::sync::Mutex;
 use std::sync::PoisonError;
@@ -6,25 +6,20 @@ use std::time::Duration;
 
 use lath_predicate::{BoundPredicate, Test};
 
-/// See [`Conjunct::sparse`].
-pub(super) const SPARSE: usize = 4;
-/// The same of comparisons of numbers: to pick the numbers of one row in seven costs more than to compare all of them. TPC-H Q12's
-/// filter of DELTA values, in turns: 1.14 times as fast with 12 as with 4, 1.19 with 32, 1.22 with 64; of indices, which are picked
-/// more cheaply than looked up, .89 with 32.
-const SPARSE_NUMBERS: usize = 32;
+use super::thresholds::{SPARSE, SPARSE_NUMBERS};
 
-/// A part of a predicate: all that is asked of the same columns.
+/// A part of a predicate: all tests of the same columns.
 #[derive(Debug)]
 pub(super) struct Conjunct {
     pub(super) predicate: BoundPredicate,
     /// Indices among the operands of the whole predicate, ascending.
     pub(super) operands: Vec<usize>,
-    /// Rows in question are taken out of what was decoded for more, before they are tested, where they are less than one in so
-    /// many; [`SPARSE`] where they may come as dictionary indices.
+    /// Where less than one row in so many is still wanted, those are picked out of what was decoded before they are tested;
+    /// [`SPARSE`] where rows may come as dictionary indices.
     pub(super) sparse: usize,
 }
 
-/// Splits `predicate`, if anything is asked, into parts about different columns; `None` if it is true of no row at all.
+/// Splits `predicate`, if there is one, into parts about different columns; `None` if it is true of no row at all.
 pub(super) fn split(predicate: Option<&BoundPredicate>) -> Option<Vec<Conjunct>> {
     let Some(predicate) = predicate else { return Some(Vec::new()) };
     let tests = match &predicate.test {
@@ -53,37 +48,37 @@ pub(super) fn split(predicate: Option<&BoundPredicate>) -> Option<Vec<Conjunct>>
     Some(groups.into_iter().map(conjunct).collect())
 }
 
-/// What asking each part has cost and brought so far, over all row groups of a scan.
+/// The selectivity of each part, and the time that its tests took, over all row groups of a scan so far.
 #[derive(Debug, Default)]
-pub(super) struct Experience(Mutex<Vec<Entry>>);
+pub(super) struct SelectivityStats(Mutex<Vec<Entry>>);
 
 #[derive(Debug)]
 struct Entry {
     operands: Vec<usize>,
     seconds: f64,
-    rows_asked: f64,
+    rows_tested: f64,
     rows_passed: f64,
 }
 
-/// What one part did in a row group.
+/// What the tests of one part gave in a row group.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Tally {
+pub(super) struct ConjunctStats {
     pub(super) time: Duration,
-    pub(super) rows_asked: u64,
+    pub(super) rows_tested: u64,
     pub(super) rows_passed: u64,
 }
 
-impl Experience {
-    /// Indices of `conjuncts` in the order to ask them: first what drops the most rows for its time. Where nothing is known,
-    /// `guess` says the time, and half of the rows are taken to pass.
+impl SelectivityStats {
+    /// Indices of `conjuncts` in the order to test them: first what drops the most rows for its time. For a part without
+    /// statistics, `guess` gives the time, and half of the rows are assumed to pass.
     pub(super) fn order(&self, conjuncts: &[Conjunct], guess: impl Fn(&Conjunct) -> f64) -> Vec<usize> {
         let entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let known = |conjunct: &Conjunct| entries.iter().find(|entry| entry.operands == conjunct.operands);
         let rank = |conjunct: &Conjunct| match known(conjunct) {
-            Some(entry) if entry.rows_asked > 0.0 => {
-                let dropped = 1.0 - entry.rows_passed / entry.rows_asked;
-                // By rows asked, not by rows decoded for it: asked of few, a part is not as cheap as it looks.
-                entry.seconds / entry.rows_asked / dropped.max(1e-3)
+            Some(entry) if entry.rows_tested > 0.0 => {
+                let dropped = 1.0 - entry.rows_passed / entry.rows_tested;
+                // Per row tested, not per row decoded: tested for few rows, a part is not as cheap as it looks.
+                entry.seconds / entry.rows_tested / dropped.max(1e-3)
             }
             _ => guess(conjunct) / 0.5,
         };
@@ -93,19 +88,19 @@ impl Experience {
         ranked.into_iter().map(|(_, index)| index).collect()
     }
 
-    /// Takes in what the parts did in a row group.
-    pub(super) fn learn(&self, conjuncts: &[Conjunct], tallies: &[Tally]) {
+    /// Adds what the tests of a row group gave.
+    pub(super) fn add(&self, conjuncts: &[Conjunct], stats: &[ConjunctStats]) {
         let mut entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        for (conjunct, tally) in conjuncts.iter().zip(tallies).filter(|(_, tally)| tally.rows_asked > 0) {
+        for (conjunct, stats) in conjuncts.iter().zip(stats).filter(|(_, stats)| stats.rows_tested > 0) {
             let index = entries.iter().position(|entry| entry.operands == conjunct.operands).unwrap_or_else(|| {
                 let operands = conjunct.operands.clone();
-                entries.push(Entry { operands, seconds: 0.0, rows_asked: 0.0, rows_passed: 0.0 });
+                entries.push(Entry { operands, seconds: 0.0, rows_tested: 0.0, rows_passed: 0.0 });
                 entries.len() - 1
             });
             let entry = &mut entries[index];
-            entry.seconds += tally.time.as_secs_f64();
-            entry.rows_asked += tally.rows_asked as f64;
-            entry.rows_passed += tally.rows_passed as f64;
+            entry.seconds += stats.time.as_secs_f64();
+            entry.rows_tested += stats.rows_tested as f64;
+            entry.rows_passed += stats.rows_passed as f64;
         }
     }
 }

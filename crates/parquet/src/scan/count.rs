@@ -116,7 +116,7 @@ impl Counting<'_> {
         let mut scan = RowGroupScan::new(planned, reader, usize::MAX);
         loop {
             let count = match scan.next(reader, &self.job.counters)?.1 {
-                Next::Survivors(survivors) => survivors.kept.count() as u64,
+                Next::Survivors(survivors) => survivors.count() as u64,
                 Next::Nothing => continue,
                 Next::End => break,
             };

@@ -6,9 +6,9 @@ use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{Schema, SchemaRef};
 use lath_predicate::{BindContext, BoundPredicate, Constant, Predicate};
 
-use super::conjuncts::{Conjunct, Experience};
+use super::conjuncts::{Conjunct, SelectivityStats};
+use super::page_search::PageSearchStats;
 use super::planned_leaf::PlannedLeaf;
-use super::search::SearchTally;
 use crate::assemble::assemble;
 use crate::dataset::Alignment;
 use crate::decode::{LeafBatch, predicate_leaf};
@@ -36,10 +36,10 @@ pub(super) struct FilePlan {
     pub(super) schema: SchemaRef,
     /// How they become those of the result.
     pub(super) alignment: Alignment,
-    /// What asking the parts of the predicate has cost and brought.
-    pub(super) experience: Experience,
-    /// What searching pages has brought.
-    pub(super) searches: SearchTally,
+    /// What testing the parts of the predicate took, and how many rows passed.
+    pub(super) selectivity: SelectivityStats,
+    /// How many pages were searched, and how many of them skipped.
+    pub(super) search_stats: PageSearchStats,
     limits: Limits,
 }
 
@@ -124,7 +124,7 @@ impl FilePlan {
             }
         };
         let one_key = predicate.as_deref().and_then(|predicate| OneKey::new(file, predicate));
-        let (experience, searches) = (Experience::default(), SearchTally::default());
+        let (selectivity, search_stats) = (SelectivityStats::default(), PageSearchStats::default());
         let limits = file.limits().clone();
         Ok(Self {
             leaves,
@@ -135,8 +135,8 @@ impl FilePlan {
             columns,
             schema,
             alignment,
-            experience,
-            searches,
+            selectivity,
+            search_stats,
             limits,
         })
     }

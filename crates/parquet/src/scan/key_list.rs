@@ -1,4 +1,4 @@
-//! Values of a page that are in a list of strings, looked for before an array is made of them.
+//! Finds whether values of a page are in a list of strings, before an array is made of them.
 //!
 //! In a PLAIN page each value follows its length. A walk from one to the next hashes them by their length and what they begin
 //! and end with; a bit of 65,536 says whether a string of the list has that hash, and only then is the value compared. Lists
@@ -7,13 +7,9 @@
 
 use lath_predicate::{Value, ValueSet};
 
-/// Longest list: of more strings, the bits would let a sixteenth of all values pass.
-const MOST_STRINGS: usize = 4096;
+use super::thresholds::{MAX_FALSE_POSITIVES, MAX_LISTED_STRINGS};
 
 const HASH_BITS: u32 = 16;
-
-/// Values that have the hash of a string of the list and are none: so many end a search that does not pay.
-const MOST_MISTAKEN: usize = 1000;
 
 /// The strings of an IN list, by their hashes.
 #[derive(Debug)]
@@ -26,7 +22,7 @@ pub(super) struct KeyList {
 impl KeyList {
     /// `None` of values that are no strings, and of too many.
     pub(super) fn new(strings: ValueSet) -> Option<Self> {
-        if strings.values().len() > MOST_STRINGS {
+        if strings.values().len() > MAX_LISTED_STRINGS {
             return None;
         }
         let mut hashes = vec![0u64; 1 << (HASH_BITS - 6)];
@@ -39,9 +35,9 @@ impl KeyList {
     }
 
     /// Whether none of the values of a PLAIN page is in the list. A page that is broken may have some.
-    pub(super) fn is_barren(&self, page: &[u8]) -> bool {
+    pub(super) fn has_no_match(&self, page: &[u8]) -> bool {
         let mut rest = page;
-        let mut mistaken = 0;
+        let mut false_positives = 0;
         let mut len_before = None;
         while let Some((prefix, bytes)) = rest.split_first_chunk::<4>() {
             let Some((value, behind)) = bytes.split_at_checked(u32::from_le_bytes(*prefix) as usize) else {
@@ -49,7 +45,7 @@ impl KeyList {
             };
             if len_before != Some(value.len()) {
                 len_before = Some(value.len());
-                if !self.passes(value, &mut mistaken) {
+                if !self.passes(value, &mut false_positives) {
                     return false;
                 }
                 rest = behind;
@@ -62,7 +58,7 @@ impl KeyList {
                 if len != prefix {
                     break;
                 }
-                if !self.passes(value, &mut mistaken) {
+                if !self.passes(value, &mut false_positives) {
                     return false;
                 }
                 passed += item.len();
@@ -74,15 +70,15 @@ impl KeyList {
 
     /// Whether `value` is not in the list, as far as looking pays.
     #[inline(always)]
-    fn passes(&self, value: &[u8], mistaken: &mut usize) -> bool {
+    fn passes(&self, value: &[u8], false_positives: &mut usize) -> bool {
         let hash = hash(value);
-        self.hashes[hash / 64] >> (hash % 64) & 1 == 0 || self.is_mistaken(value, mistaken)
+        self.hashes[hash / 64] >> (hash % 64) & 1 == 0 || self.is_false_positive(value, false_positives)
     }
 
     #[cold]
-    fn is_mistaken(&self, value: &[u8], mistaken: &mut usize) -> bool {
-        *mistaken += 1;
-        *mistaken <= MOST_MISTAKEN && !self.strings.contains(&Value::Bytes(value.to_vec().into()))
+    fn is_false_positive(&self, value: &[u8], false_positives: &mut usize) -> bool {
+        *false_positives += 1;
+        *false_positives <= MAX_FALSE_POSITIVES && !self.strings.contains(&Value::Bytes(value.to_vec().into()))
     }
 }
 
@@ -134,7 +130,7 @@ mod tests {
                 let strings: Vec<Vec<u8>> = (0..count).map(|_| string()).collect();
                 let has_any = values.iter().any(|value| strings.contains(value));
                 let page = page(values.iter().map(Vec::as_slice));
-                assert_eq!(list(&strings).is_barren(&page), !has_any, "{values:?} {strings:?}");
+                assert_eq!(list(&strings).has_no_match(&page), !has_any, "{values:?} {strings:?}");
             }
         }
     }
@@ -144,20 +140,20 @@ mod tests {
         let values: Vec<Vec<u8>> = (0..300u32).map(|i| format!("{}{i}", "x".repeat(i as usize % 5)).into()).collect();
         let whole = page(values.iter().map(Vec::as_slice));
         for value in &values {
-            assert!(!list(&[value.clone(), b"none".to_vec()]).is_barren(&whole), "{value:?}");
+            assert!(!list(&[value.clone(), b"none".to_vec()]).has_no_match(&whole), "{value:?}");
         }
-        assert!(list(&[b"x".to_vec(), b"none".to_vec()]).is_barren(&whole));
+        assert!(list(&[b"x".to_vec(), b"none".to_vec()]).has_no_match(&whole));
     }
 
     #[test]
     fn a_page_that_is_broken_is_not_passed_over() {
         let list = list(&[b"needle".to_vec(), b"pin".to_vec()]);
         let whole = page([b"hay".as_slice(), b"straw", b"grass", b"stalk"]);
-        assert!(list.is_barren(&whole) && list.is_barren(&[]));
+        assert!(list.has_no_match(&whole) && list.has_no_match(&[]));
         for len in (0..whole.len()).filter(|&len| ![0, 7, 16, 25].contains(&len)) {
-            assert!(!list.is_barren(&whole[..len]), "{len}");
+            assert!(!list.has_no_match(&whole[..len]), "{len}");
         }
-        assert!(!list.is_barren(&[0xff; 20]));
+        assert!(!list.has_no_match(&[0xff; 20]));
     }
 
     #[test]
@@ -165,15 +161,15 @@ mod tests {
         let value = |middle: u32| [b"before--".as_slice(), &middle.to_le_bytes(), b"--behind"].concat();
         let values: Vec<Vec<u8>> = (0..5000).map(value).collect();
         let page = page(values.iter().map(Vec::as_slice));
-        assert!(!list(&[value(9999), value(10_000)]).is_barren(&page));
-        assert!(list(&[b"before".to_vec(), b"behind".to_vec()]).is_barren(&page));
+        assert!(!list(&[value(9999), value(10_000)]).has_no_match(&page));
+        assert!(list(&[b"before".to_vec(), b"behind".to_vec()]).has_no_match(&page));
     }
 
     #[test]
     fn long_lists_and_numbers_are_not_searched_for() {
         let numbers = (0..2).map(Value::Int).collect();
         assert!(KeyList::new(ValueSet::new(numbers)).is_none());
-        let strings = (0..=MOST_STRINGS).map(|i| Value::Bytes(i.to_string().into())).collect();
+        let strings = (0..=MAX_LISTED_STRINGS).map(|i| Value::Bytes(i.to_string().into())).collect();
         assert!(KeyList::new(ValueSet::new(strings)).is_none());
     }
 }

@@ -7,12 +7,8 @@ use arrow_buffer::bit_iterator::BitSliceIterator;
 use arrow_buffer::{BooleanBuffer, Buffer};
 use lath_kernels::{levels, select};
 
+use super::thresholds::GAP_WORDS;
 use crate::error::Result;
-
-/// Words without a row that end a range. Where a range ends, rows are passed over and decoding begins anew, for each column:
-/// of 64 rows that took longer than to decode them (TPC-H Q12's filter: .24 s, at 256 rows .21, as at 512 and without any end;
-/// of DELTA values .50, .49, .51), and of 256 where one row in a hundred at random passes, which cut a window into five.
-const GAP_WORDS: usize = 8;
 
 /// A set of the rows of a window.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,6 +68,11 @@ impl Mask {
 
     pub(super) fn is_all(&self) -> bool {
         self.count == self.len
+    }
+
+    /// Whether less than one row in `sparse` of `decoded` is in this set.
+    pub(super) fn is_sparse_in(&self, decoded: &Self, sparse: usize) -> bool {
+        self.count.saturating_mul(sparse) < decoded.count
     }
 
     pub(super) fn words(&self) -> &[u64] {

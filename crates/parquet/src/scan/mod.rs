@@ -14,10 +14,11 @@
 //! | `selection` | Which rows were chosen by number? |
 //! | `file_plan`, `planned_leaf`, `target` | Which columns are read of files of one schema, and how do they become those of the result? |
 //! | `row_group` | Which rows of a row group survive, and what are their values? |
-//! | `conjuncts` | Which part of the predicate is asked first? |
-//! | `search`, `key_list` | Which pages have none of the strings that are looked for? |
-//! | `leaf_column`, `leaf_places`, `window`, `mask` | Which rows of a leaf are decoded? |
+//! | `conjuncts` | Which part of the predicate is tested first? |
+//! | `page_search`, `key_list` | Which pages have none of the strings that are looked for? |
+//! | `window`, `mask`, `leaf_places` | Which rows of a row group are looked at together, and where are their pages? |
 //! | `truth` | What does a dictionary say of its rows? |
+//! | `thresholds` | From which numbers on is something done in another way? |
 //! | `producer`, `serial`, `parallel`, `by_column`, `count` | Which thread makes which batch, and in which order do they come? |
 
 mod batches;
@@ -32,9 +33,9 @@ mod dynamic;
 mod file_plan;
 mod job;
 mod key_list;
-mod leaf_column;
 mod leaf_places;
 mod mask;
+mod page_search;
 mod parallel;
 mod plan_all;
 mod planned_leaf;
@@ -43,13 +44,13 @@ mod producer;
 mod progress;
 mod report;
 mod row_group;
-mod search;
 mod selection;
 mod serial;
 mod steps;
 mod stream;
 mod target;
 mod task;
+mod thresholds;
 mod truth;
 mod window;
 mod work;

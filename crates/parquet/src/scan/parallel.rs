@@ -11,31 +11,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
-use std::time::Duration;
 
 use arrow_array::RecordBatch;
 
 use super::job::{Job, panicked};
 use super::planner::Planned;
 use super::producer::Producer;
+use super::thresholds::{CANCEL_INTERVAL, HEAP_ROOM_BYTES, MAX_FILES_AHEAD, MAX_FILES_AT_ONCE};
 use super::work::Reader;
 use crate::error::{Error, Result};
-
-/// Most files that are opened before rows of them are wanted.
-const MOST_FILES_AHEAD: usize = 256;
-
-/// Most files that a thread opens at a time: of many files each is ruled out in microseconds, as little as it takes to ask
-/// for the next one while others do.
-const MOST_FILES_AT_ONCE: usize = 16;
-
-/// Memory that a thread takes and gives back before it opens files. What is kept of them lies in the thread's own part of the
-/// heap, which the C library of Linux lengthens by as little as is wanted, each time by a system call that other threads wait
-/// for: of 1,000 files 136 times instead of 881, which saves 2 to 5 % of the processor time. More would be given back to the
-/// system.
-const ROOM_BYTES: usize = 96 << 10;
-
-/// How often who waits for a batch looks whether the scan was cancelled.
-const CANCEL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// The threads of a scan. Dropped, it tells them to end, and does not wait for them.
 #[derive(Debug)]
@@ -183,7 +167,7 @@ fn work(shared: &Shared) {
             match task {
                 Task::Open(files) => {
                     let first = files.start;
-                    drop(black_box(Vec::<u8>::with_capacity(ROOM_BYTES)));
+                    drop(black_box(Vec::<u8>::with_capacity(HEAP_ROOM_BYTES)));
                     let planned = job.plan_units(files);
                     shared.opened(first, planned);
                 }
@@ -398,7 +382,7 @@ impl State {
                 }
             }
         }
-        if self.next_file < file_count && self.files.len() < MOST_FILES_AHEAD {
+        if self.next_file < file_count && self.files.len() < MAX_FILES_AHEAD {
             let first = self.next_file;
             let left = file_count - first;
             self.next_file += if self.opens_singly { 1 } else { files_at_once(first, left, self.workers) };
@@ -463,7 +447,7 @@ impl RowGroup {
 /// How many of the files that are left to open next, where opening takes little: few at the start, where the first may have
 /// what is wanted, and few at the end, so that no thread waits for another.
 pub(super) fn files_at_once(first: usize, left: usize, threads: usize) -> usize {
-    (first / 4).min(left / (4 * threads.max(1))).clamp(1, MOST_FILES_AT_ONCE.min(left))
+    (first / 4).min(left / (4 * threads.max(1))).clamp(1, MAX_FILES_AT_ONCE.min(left))
 }
 
 fn size_of_batch(batch: &RecordBatch) -> usize {

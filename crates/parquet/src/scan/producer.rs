@@ -12,28 +12,19 @@ use arrow_select::concat::concat_batches;
 use super::job::Job;
 use super::planner::Planned;
 use super::row_group::{Next, RowGroupScan};
+use super::thresholds::{COMPACTED_PART, MAX_KEPT_BYTES, MIN_ROWS_BETWEEN, UNJOINED_PART};
 use super::work::Reader;
 use crate::decode::detach_views;
 use crate::error::{Error, Result};
-
-/// Survivors of a window are handed out as they are from this part of the batch size on. Joining copies them: of random rows,
-/// where half or a tenth pass, a filter took 1.3 times as long as filtering afterwards, which joins nothing.
-const ENOUGH: usize = 8;
-
-/// Batches of less than this part of the batch size do not keep pages in memory of which they show little.
-const FEW: usize = 4;
-
-/// Rows that are looked at before what is asked of a row group is changed for the second time.
-const FEWEST_ROWS_BETWEEN: u64 = 16 << 10;
 
 /// Makes batches of the rows that survive in a row group: few survivors of many windows become one batch.
 #[derive(Debug)]
 pub(super) struct Producer {
     /// `None` at the end.
     scan: Option<RowGroupScan>,
-    /// Rows looked at since what is asked was last changed, and how many it takes until it is changed again.
+    /// Rows looked at since the dynamic filter was last applied, and how many it takes until it is applied again.
     rows_since: u64,
-    patience: u64,
+    rows_between: u64,
     pending: Vec<RecordBatch>,
     pending_rows: usize,
     /// What comes after the batch handed out last; nothing is pending then.
@@ -48,7 +39,7 @@ impl Producer {
         Ok(Self {
             scan,
             rows_since: 0,
-            patience: 0,
+            rows_between: 0,
             pending: Vec::new(),
             pending_rows: 0,
             ready: None,
@@ -61,10 +52,10 @@ impl Producer {
         if let Some(batch) = self.ready.take() {
             return Ok(Some(batch));
         }
-        let enough = if job.target.can_be_joined() { job.batch_size / ENOUGH } else { 0 };
+        let enough = if job.target.can_be_joined() { job.batch_size / UNJOINED_PART } else { 0 };
         while self.pending.is_empty() || self.pending_rows < enough {
             let Some(batch) = self.next_window(reader, job)? else { break };
-            let batch = let_go_of_pages(batch, job.batch_size)?;
+            let batch = release_pages(batch, job.batch_size)?;
             // Rows that are enough by themselves are handed out as they are.
             if (enough..=job.batch_size).contains(&batch.num_rows()) {
                 if self.pending.is_empty() {
@@ -86,7 +77,7 @@ impl Producer {
             return Ok(Some(joined));
         }
         let rest = joined.slice(job.batch_size, joined.num_rows() - job.batch_size);
-        self.hold(let_go_of_pages(rest, job.batch_size)?);
+        self.hold(release_pages(rest, job.batch_size)?);
         Ok(Some(joined.slice(0, job.batch_size)))
     }
 
@@ -111,32 +102,33 @@ impl Producer {
                 Next::Nothing => continue,
                 Next::End => return Ok(None),
             };
-            let most = usize::try_from(self.left).unwrap_or(usize::MAX);
-            let row_numbers = job.target.has_row_numbers().then(|| scan.row_numbers(&survivors, most));
+            let survivors = survivors.first(usize::try_from(self.left).unwrap_or(usize::MAX));
+            let first_row = scan.planned().first_row;
+            let row_numbers = job.target.has_row_numbers().then(|| survivors.row_numbers(first_row));
             let target = Arc::clone(&scan.planned().target);
-            let batch = scan.batch(survivors, most, reader, &job.counters)?;
+            let batch = scan.batch(&survivors, reader, &job.counters)?;
             let batch = target.apply(&batch, row_numbers)?;
             self.left -= batch.num_rows() as u64;
             return Ok(Some(batch));
         }
     }
 
-    /// Goes on by what the dynamic filter says now, from the next window on. A filter that changes all the time is asked after
-    /// twice as many rows each time: the columns are opened anew.
+    /// Applies what the dynamic filter says now, from the next window on. That opens the columns again, so that a filter that
+    /// changes all the time is applied after twice as many rows each time.
     fn narrow(&mut self, reader: &mut Reader, job: &Job) -> Result<()> {
         let has_news = |scan: &mut RowGroupScan| job.has_news_for(scan.planned());
-        if self.rows_since >= self.patience
+        if self.rows_since >= self.rows_between
             && let Some(scan) = self.scan.take_if(has_news)
         {
             let left = job.narrow(scan.stop(reader))?;
             self.scan = left.map(|planned| RowGroupScan::new(planned, reader, job.batch_size));
-            self.patience = (2 * self.patience).max(FEWEST_ROWS_BETWEEN);
+            self.rows_between = (2 * self.rows_between).max(MIN_ROWS_BETWEEN);
             self.rows_since = 0;
         }
         Ok(())
     }
 
-    /// Leaves what is of use to the next row group.
+    /// Leaves open columns to the next row group.
     pub(super) fn finish(self, reader: &mut Reader) {
         if let Some(scan) = self.scan {
             scan.finish(reader);
@@ -144,9 +136,9 @@ impl Producer {
     }
 }
 
-/// Few rows without the pages that they come from, whose memory can then be used again.
-fn let_go_of_pages(batch: RecordBatch, batch_size: usize) -> Result<RecordBatch> {
-    if batch.num_rows() < batch_size / FEW { compact(batch) } else { Ok(batch) }
+/// Copies few rows out of the pages that they come from, so that the memory of these is free again.
+fn release_pages(batch: RecordBatch, batch_size: usize) -> Result<RecordBatch> {
+    if batch.num_rows() < batch_size / COMPACTED_PART { compact(batch) } else { Ok(batch) }
 }
 
 /// Views that point at little of the pages that they keep in memory become views of copies.
@@ -170,9 +162,7 @@ fn compact(batch: RecordBatch) -> Result<RecordBatch> {
 }
 
 fn compact_views<T: ByteViewType>(column: &ArrayRef, views: &GenericByteViewArray<T>) -> ArrayRef {
-    /// Not worth a copy.
-    const LITTLE: usize = 1 << 16;
     let held = views.data_buffers().iter().map(Buffer::len).sum::<usize>();
-    let detached = if held > LITTLE { detach_views(views, held / 4) } else { None };
+    let detached = if held > MAX_KEPT_BYTES { detach_views(views, held / 4) } else { None };
     detached.unwrap_or_else(|| Arc::clone(column))
 }

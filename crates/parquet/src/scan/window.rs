@@ -4,27 +4,24 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::mask::Mask;
+use super::thresholds::WHOLE_WINDOW;
 use crate::error::Result;
 
-/// From this part of its rows on, a window is decoded as a whole: pages of bit-packed values are then decoded from where a
-/// block of them begins, and neither truth nor values have to be spread from some rows to all.
-const WHOLE: (usize, usize) = (9, 10);
-
 /// Rows that are worked on together: some of a row group, numbered from 0 on within the window.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Window {
     /// Rows of the row group, sorted and disjoint.
     ranges: Vec<Range<u64>>,
     len: usize,
 }
 
-/// Rows of a window that are decoded, without those between that nothing is asked of where skipping them pays.
+/// Rows of a window that are decoded: those that are wanted, and those between where skipping them costs more.
 #[derive(Debug, Clone)]
-pub(super) struct Stretch {
+pub(super) struct DecodeRanges {
     /// Rows of the row group.
-    pub(super) rows: Vec<Range<u64>>,
+    pub(super) ranges: Vec<Range<u64>>,
     /// The same rows, of the window.
-    pub(super) domain: Arc<Mask>,
+    pub(super) rows: Arc<Mask>,
 }
 
 impl Window {
@@ -37,18 +34,18 @@ impl Window {
         &self.ranges
     }
 
-    /// What to decode where the rows of `wanted` are. Passing over rows costs a few calls, as much as decoding hundreds of
-    /// values, so that those between are left out where they are the bits of several words.
-    pub(super) fn stretch(&self, wanted: &Mask) -> Result<Stretch> {
+    /// What to decode where the rows of `wanted` are. To skip rows takes a few calls, as much as decoding hundreds of values, so
+    /// that only long gaps are skipped.
+    pub(super) fn decode_ranges(&self, wanted: &Mask) -> Result<DecodeRanges> {
         if wanted.is_all() {
-            return Ok(Stretch { rows: self.ranges.clone(), domain: Arc::new(Mask::all(self.len)) });
+            return Ok(DecodeRanges { ranges: self.ranges.clone(), rows: Arc::new(Mask::all(self.len)) });
         }
         let ranges = wanted.joined_ranges();
-        if ranges.iter().map(Range::len).sum::<usize>() * WHOLE.1 >= self.len * WHOLE.0 {
-            return Ok(Stretch { rows: self.ranges.clone(), domain: Arc::new(Mask::all(self.len)) });
+        if ranges.iter().map(Range::len).sum::<usize>() * WHOLE_WINDOW.1 >= self.len * WHOLE_WINDOW.0 {
+            return Ok(DecodeRanges { ranges: self.ranges.clone(), rows: Arc::new(Mask::all(self.len)) });
         }
-        let domain = Mask::of_ranges(&ranges, self.len)?;
-        Ok(Stretch { rows: self.rows(&ranges), domain: Arc::new(domain) })
+        let rows = Mask::of_ranges(&ranges, self.len)?;
+        Ok(DecodeRanges { ranges: self.rows(&ranges), rows: Arc::new(rows) })
     }
 
     /// Rows of the row group that are at `ranges` of the window.
@@ -74,6 +71,14 @@ impl Window {
             }
         }
         rows
+    }
+
+    /// The first `max_rows` of the rows.
+    pub(super) fn first(self, max_rows: usize) -> Self {
+        match self.len > max_rows {
+            true => Windows::new(self.ranges).next(max_rows).unwrap_or_default(),
+            false => self,
+        }
     }
 
     /// The row of the row group of every row in `mask`.
@@ -103,15 +108,15 @@ impl Windows {
         Some(self.current.start)
     }
 
-    /// Leaves out the rows before `row`; returns how many.
-    pub(super) fn pass(&mut self, row: u64) -> usize {
-        let mut passed = 0;
+    /// Skips the rows before `row`; returns how many.
+    pub(super) fn skip_to(&mut self, row: u64) -> usize {
+        let mut skipped = 0;
         while let Some(start) = self.start().filter(|start| *start < row) {
             let end = row.min(self.current.end);
-            passed += (end - start) as usize;
+            skipped += (end - start) as usize;
             self.current.start = end;
         }
-        passed
+        skipped
     }
 
     /// The rows of all windows to come.
@@ -152,12 +157,12 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_left_out_up_to_one() {
+    fn rows_before_one_are_skipped() {
         let mut windows = Windows::new(vec![2..4, 8..14, 20..22]);
-        assert_eq!((windows.start(), windows.pass(1), windows.start()), (Some(2), 0, Some(2)));
-        assert_eq!((windows.pass(10), windows.start()), (4, Some(10)));
-        assert_eq!((windows.pass(17), windows.start()), (4, Some(20)));
-        assert_eq!((windows.pass(30), windows.start()), (2, None));
+        assert_eq!((windows.start(), windows.skip_to(1), windows.start()), (Some(2), 0, Some(2)));
+        assert_eq!((windows.skip_to(10), windows.start()), (4, Some(10)));
+        assert_eq!((windows.skip_to(17), windows.start()), (4, Some(20)));
+        assert_eq!((windows.skip_to(30), windows.start()), (2, None));
         assert_eq!(windows.next(5), None);
     }
 
@@ -169,9 +174,9 @@ mod tests {
             window.row_numbers(&mask).collect::<Vec<_>>(),
             [3, 8, 10, 20].into_iter().chain(815..825).collect::<Vec<_>>()
         );
-        let stretch = window.stretch(&mask).unwrap();
-        assert_eq!(stretch.rows, [3..4, 8..11, 20..21, 815..825]);
-        assert_eq!(stretch.domain.ranges(), [1..6, 800..810]);
+        let decoded = window.decode_ranges(&mask).unwrap();
+        assert_eq!(decoded.ranges, [3..4, 8..11, 20..21, 815..825]);
+        assert_eq!(decoded.rows.ranges(), [1..6, 800..810]);
     }
 
     #[test]
@@ -179,11 +184,11 @@ mod tests {
         let window = Windows::new(vec![2..4, 8..11, 20..1000]).next(900).unwrap();
         let nearly = [Mask::of_ranges(&[40..41, 400..401, 850..851], 900).unwrap(), Mask::all(900)];
         for wanted in nearly {
-            let stretch = window.stretch(&wanted).unwrap();
-            assert_eq!(stretch.rows, [2..4, 8..11, 20..915]);
-            assert!(stretch.domain.is_all());
+            let decoded = window.decode_ranges(&wanted).unwrap();
+            assert_eq!(decoded.ranges, [2..4, 8..11, 20..915]);
+            assert!(decoded.rows.is_all());
         }
-        let less = window.stretch(&Mask::of_ranges(&[40..41, 400..401, 848..849], 900).unwrap()).unwrap();
-        assert_eq!((less.rows.len(), less.domain.count()), (1, 809));
+        let less = window.decode_ranges(&Mask::of_ranges(&[40..41, 400..401, 848..849], 900).unwrap()).unwrap();
+        assert_eq!((less.ranges.len(), less.rows.count()), (1, 809));
     }
 }

@@ -20,12 +20,12 @@ pub(super) struct Reader {
     stop: Arc<AtomicBool>,
     plan: Option<Arc<FilePlan>>,
     limits: Option<Limits>,
-    leaves: Vec<Option<Left>>,
+    leaves: Vec<Option<OpenLeaf>>,
 }
 
 /// The reader of a leaf, and the file that it was used for.
 #[derive(Debug)]
-struct Left {
+struct OpenLeaf {
     reader: LeafReader,
     source: Arc<dyn ByteRanges>,
 }
@@ -44,8 +44,8 @@ impl Reader {
         self.cancel.check()
     }
 
-    /// Closes what is open of files of another plan.
-    pub(super) fn turn_to(&mut self, planned: &Planned) {
+    /// Starts a row group: closes what is open of files of another plan.
+    pub(super) fn start(&mut self, planned: &Planned) {
         let is_same = self.plan.as_ref().is_some_and(|plan| Arc::ptr_eq(plan, &planned.plan))
             && self.limits.as_ref() == Some(planned.file.limits());
         if !is_same {
@@ -73,7 +73,7 @@ impl Reader {
     fn open_at_start(&mut self, planned: &Planned, leaf: usize) -> Result<LeafReader> {
         let planned_leaf = &planned.plan.leaves[leaf];
         match self.leaves[leaf].take() {
-            Some(Left { mut reader, source }) => {
+            Some(OpenLeaf { mut reader, source }) => {
                 let chunk = planned.file.chunk_spec(planned.row_group, planned_leaf.leaf.column)?;
                 if Arc::ptr_eq(&source, planned.file.source()) {
                     reader.turn_to(chunk)?;
@@ -89,7 +89,7 @@ impl Reader {
     /// Takes a leaf's reader back.
     pub(super) fn put(&mut self, leaf: usize, reader: LeafReader, source: &Arc<dyn ByteRanges>) {
         if let Some(place) = self.leaves.get_mut(leaf) {
-            *place = Some(Left { reader, source: Arc::clone(source) });
+            *place = Some(OpenLeaf { reader, source: Arc::clone(source) });
         }
     }
 }

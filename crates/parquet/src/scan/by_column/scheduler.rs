@@ -1,10 +1,10 @@
 //! Decoding the leaves of a read on several threads.
 //!
-//! A task is the next few batches of one leaf, or of one of the lanes that share a leaf where there are fewer leaves than
-//! would keep the threads busy: lanes take stretches of rows in turn, each passing over the pages of the others. A thread
-//! that is free takes the leaf that is furthest behind, so that wide and narrow columns, cheap and dear ones, share the
-//! threads without being assigned to any. The thread that asks for batches works as well while what it needs is not
-//! there. Several batches at once, because one takes some microseconds to decode, about what waking a thread costs.
+//! A task is the next few batches of one leaf. Where there are fewer leaves than would keep the threads busy, several lanes
+//! share a leaf: they take runs of rows in turn, and each skips the pages of the others. A free thread takes the leaf that is
+//! furthest behind, so that no column is assigned to a thread, whether it is wide or narrow, cheap or expensive. The thread that
+//! asks for batches also works until its batch is there. A task has several batches because decoding one takes some
+//! microseconds, about as long as waking a thread.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -14,6 +14,7 @@ use super::leaf_stream::{Lane, LeafStream};
 use super::plan::ColumnPlan;
 use crate::decode::LeafBatch;
 use crate::error::{Error, Result};
+use crate::scan::thresholds::{BATCHES_AT_ONCE, LANE_ROWS, MAX_BATCHES_AHEAD, MAX_BATCHES_OF_ALL};
 
 pub(super) struct Scheduler {
     shared: Arc<Shared>,
@@ -29,19 +30,6 @@ struct LeafLanes {
     /// Batches taken so far.
     taken: usize,
 }
-
-/// Batches that a column that is not shared is decoded ahead at most.
-pub(super) const MOST_BATCHES_AHEAD: usize = 12;
-
-/// Batches that a thread decodes before it looks at what else there is to do.
-const BATCHES_AT_ONCE: usize = 4;
-
-/// Decoded batches of all columns together, where each may be fewer than [`MOST_BATCHES_AHEAD`] ahead.
-const STOCK: usize = 256;
-
-/// Rows of a lane's turn, if batches are not larger. A page in which two turns meet is read for both, so that short turns
-/// cost, and long ones hold memory.
-const LANE_ROWS: usize = 1 << 17;
 
 struct Shared {
     state: Mutex<State>,
@@ -76,7 +64,7 @@ impl Scheduler {
         // Only where threads would have nothing to do: a lane costs a quarter to a half more than a leaf that is not shared,
         // for pages read twice and batches that have left the cache when they are handed out.
         let lane_count = threads.div_ceil(leaf_count.max(1));
-        let ahead = (STOCK / leaf_count.max(1)).clamp(BATCHES_AT_ONCE, MOST_BATCHES_AHEAD);
+        let ahead = (MAX_BATCHES_OF_ALL / leaf_count.max(1)).clamp(BATCHES_AT_ONCE, MAX_BATCHES_AHEAD);
         let mut columns = Vec::new();
         let mut leaves = Vec::with_capacity(leaf_count);
         for (leaf, planned) in plan.columns.leaves.iter().enumerate() {

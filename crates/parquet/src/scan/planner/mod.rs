@@ -23,6 +23,7 @@ use super::dynamic::Narrowing;
 use super::file_plan::FilePlan;
 use super::selection::{self, RowGroupRows};
 use super::target::{FileTarget, Target};
+use super::thresholds::MAX_PLANS;
 use crate::dataset::{Alignment, Dataset, DatasetFile, DatasetOptions};
 use crate::error::{Error, Result};
 use crate::file::ParquetFile;
@@ -76,8 +77,9 @@ impl Planner {
     /// The rows that are wanted of each row group of a file, in the order that was asked for.
     pub(super) fn rows_of(&self, file: usize, row_counts: &[u64]) -> Result<Vec<RowGroupRows>> {
         let rows = selection::split(row_counts, self.row_groups.as_deref(), self.row_ranges(file));
+        let location = self.dataset.files()[file].location();
         rows.map_err(|error| match error {
-            Error::Invalid { what } => Error::invalid(format!("{}: {what}", self.dataset.files()[file].location())),
+            Error::Invalid { what } if !location.is_empty() => Error::invalid(format!("{location}: {what}")),
             other => other,
         })
     }
@@ -398,7 +400,7 @@ impl Planner {
         let is_same =
             |planned: &PlannedSchema| planned.narrowing.as_ref().map(Arc::as_ptr) == narrowing.map(Arc::as_ptr);
         plans.retain(|planned| planned.narrowing.is_none() || is_same(planned));
-        if plans.len() == MOST_PLANS {
+        if plans.len() == MAX_PLANS {
             plans.remove(0);
         }
         plans.push(PlannedSchema {
@@ -451,6 +453,3 @@ impl Planner {
 
 /// A row group, the rows of it that are left, and what is to be asked of them.
 pub(super) type RowsLeft = (usize, Vec<Range<u64>>, Option<Arc<BoundPredicate>>);
-
-/// Most plans that are kept: files of one schema usually come together.
-const MOST_PLANS: usize = 64;

@@ -1,4 +1,4 @@
-//! Pages that have none of the strings that a test looks for, found before a value of them is decoded.
+//! Finds pages that have none of the strings that a test looks for, before a value of them is decoded.
 //!
 //! A value that equals a string has its bytes, and so has the page where it is stored as it is: where they are nowhere in the
 //! page, no row of it passes. A search for some bytes goes over a page about ten times as fast as its values are told apart
@@ -14,28 +14,24 @@ use memchr::arch::all::packedpair::HeuristicFrequencyRank;
 use memchr::memmem::{Finder, FinderBuilder};
 
 use super::key_list::KeyList;
+use super::thresholds::{MAX_SEARCHED_STRINGS, MIN_SEARCHED_BYTES, TRIAL_PAGES};
 use crate::decode::Untouched;
-
-/// Longest IN list that is searched for, string by string.
-const MOST_STRINGS: usize = 4;
-
-/// Shorter strings are in every page.
-const SHORTEST: usize = 3;
 
 /// The strings one of which is in every value that passes.
 #[derive(Debug)]
-pub(super) struct Search {
+pub(super) struct PageSearch {
     /// None where there are too many.
     finders: Vec<Finder<'static>>,
     /// Of several strings, if values that pass are equal to one.
     list: Option<KeyList>,
 }
 
-impl Search {
+impl PageSearch {
     /// For the values of one column that pass `test`; `None` if nothing is known that they have.
     pub(super) fn new(test: &Test) -> Option<Self> {
-        let is_worth_it =
-            |strings: &Vec<Vec<u8>>| strings.len() <= MOST_STRINGS && strings.iter().all(|s| s.len() >= SHORTEST);
+        let is_worth_it = |strings: &Vec<Vec<u8>>| {
+            strings.len() <= MAX_SEARCHED_STRINGS && strings.iter().all(|s| s.len() >= MIN_SEARCHED_BYTES)
+        };
         let finder = |string: Vec<u8>| {
             FinderBuilder::new().build_forward_with_ranker_owned(Frequencies, string.into_boxed_slice())
         };
@@ -45,9 +41,9 @@ impl Search {
     }
 
     /// Whether no value of the page passes; `None` if that is not to be known without decoding them.
-    pub(super) fn is_barren(&self, page: Untouched<'_>) -> Option<bool> {
+    pub(super) fn has_no_match(&self, page: Untouched<'_>) -> Option<bool> {
         match &self.list {
-            Some(list) if page.has_lengths => Some(list.is_barren(page.bytes)),
+            Some(list) if page.has_lengths => Some(list.has_no_match(page.bytes)),
             _ if self.finders.is_empty() => None,
             _ => Some(self.finders.iter().all(|finder| finder.find(page.bytes).is_none())),
         }
@@ -83,7 +79,7 @@ fn strings(test: &Test) -> Option<Vec<Vec<u8>>> {
 fn strings_of(values: &[Value]) -> Option<Vec<Vec<u8>>> {
     let bytes = |value: &Value| if let Value::Bytes(bytes) = value { Some(bytes.to_vec()) } else { None };
     // A long list is not copied to be refused.
-    if values.len() > MOST_STRINGS { None } else { values.iter().map(bytes).collect() }
+    if values.len() > MAX_SEARCHED_STRINGS { None } else { values.iter().map(bytes).collect() }
 }
 
 /// How often bytes stand in pages, to look for the rarest of a string first: what lengths and small numbers are made of is
@@ -102,26 +98,24 @@ impl HeuristicFrequencyRank for Frequencies {
     }
 }
 
-/// What searching the pages of a column has brought so far, in all row groups of a scan.
+/// How many pages were searched so far in all row groups of a scan, and how many of them had no match.
 #[derive(Debug, Default)]
-pub(super) struct SearchTally {
+pub(super) struct PageSearchStats {
     searched: AtomicU64,
-    barren: AtomicU64,
+    skipped: AtomicU64,
 }
 
-/// Pages that are searched whatever comes of it.
-const TRIAL: u64 = 4;
-
-impl SearchTally {
-    /// Whether to go on: what a search costs has to be small beside what it saves.
-    pub(super) fn pays(&self) -> bool {
+impl PageSearchStats {
+    /// Whether enough pages are skipped to go on searching.
+    pub(super) fn is_worthwhile(&self) -> bool {
         let searched = self.searched.load(Ordering::Relaxed);
-        searched < TRIAL || 2 * self.barren.load(Ordering::Relaxed) >= searched
+        searched < TRIAL_PAGES || 2 * self.skipped.load(Ordering::Relaxed) >= searched
     }
 
-    pub(super) fn add(&self, is_barren: bool) {
+    /// Adds a page that was searched.
+    pub(super) fn add(&self, is_skipped: bool) {
         self.searched.fetch_add(1, Ordering::Relaxed);
-        self.barren.fetch_add(is_barren.into(), Ordering::Relaxed);
+        self.skipped.fetch_add(is_skipped.into(), Ordering::Relaxed);
     }
 }
 
@@ -139,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_is_barren_without_any_string_that_passes() {
+    fn a_page_has_no_match_without_any_of_the_strings() {
         let like = values(ValueTest::Like(Pattern::new("x%needle_%", false)));
         let list =
             values(ValueTest::In(ValueSet::new(vec![Value::Bytes("straw".into()), Value::Bytes("needle".into())])));
@@ -147,9 +141,9 @@ mod tests {
         for test in
             [equal("needle"), like, list, any, Test::All(vec![values(ValueTest::Always(true)), equal("needle")])]
         {
-            let search = Search::new(&test).expect("a string to look for");
-            assert_eq!(search.is_barren(joined(b"hay hay hay needl hay")), Some(true), "{test:?}");
-            assert_eq!(search.is_barren(joined(b"hay hay needle hay")), Some(false), "{test:?}");
+            let search = PageSearch::new(&test).expect("a string to look for");
+            assert_eq!(search.has_no_match(joined(b"hay hay hay needl hay")), Some(true), "{test:?}");
+            assert_eq!(search.has_no_match(joined(b"hay hay needle hay")), Some(false), "{test:?}");
         }
     }
 
@@ -159,10 +153,10 @@ mod tests {
 
     #[test]
     fn a_long_list_is_searched_for_where_values_have_lengths() {
-        let search = Search::new(&keys(50)).expect("strings to look for");
-        assert_eq!(search.is_barren(joined(b"key 7")), None);
-        assert_eq!(search.is_barren(Untouched { bytes: b"\x05\0\0\0key 7", has_lengths: true }), Some(false));
-        assert_eq!(search.is_barren(Untouched { bytes: b"\x06\0\0\0key 77", has_lengths: true }), Some(true));
+        let search = PageSearch::new(&keys(50)).expect("strings to look for");
+        assert_eq!(search.has_no_match(joined(b"key 7")), None);
+        assert_eq!(search.has_no_match(Untouched { bytes: b"\x05\0\0\0key 7", has_lengths: true }), Some(false));
+        assert_eq!(search.has_no_match(Untouched { bytes: b"\x06\0\0\0key 77", has_lengths: true }), Some(true));
     }
 
     fn keys(count: usize) -> Test {
@@ -177,19 +171,19 @@ mod tests {
         let number = values(ValueTest::Compare(Comparison::Equal, Value::Int(5)));
         let other = values(ValueTest::Compare(Comparison::NotEqual, Value::Bytes("needle".into())));
         for test in [Test::Any(vec![equal("needle"), null]), long, not, number, other, equal(""), equal("ab")] {
-            assert!(Search::new(&test).is_none(), "{test:?}");
+            assert!(PageSearch::new(&test).is_none(), "{test:?}");
         }
     }
 
     #[test]
-    fn searching_is_given_up_where_most_pages_have_the_strings() {
-        let tally = SearchTally::default();
-        for _ in 0..TRIAL {
-            assert!(tally.pays());
-            tally.add(false);
+    fn searching_stops_where_most_pages_have_the_strings() {
+        let stats = PageSearchStats::default();
+        for _ in 0..TRIAL_PAGES {
+            assert!(stats.is_worthwhile());
+            stats.add(false);
         }
-        assert!(!tally.pays());
-        (0..TRIAL).for_each(|_| tally.add(true));
-        assert!(tally.pays());
+        assert!(!stats.is_worthwhile());
+        (0..TRIAL_PAGES).for_each(|_| stats.add(true));
+        assert!(stats.is_worthwhile());
     }
 }

@@ -1,0 +1,319 @@
+//! One leaf of a row group, read window by window, as much of it as is asked for.
+//!
+//! What a column holds of the current window:
+//!
+//! | state | event | next state |
+//! | --- | --- | --- |
+//! | nothing | [`LeafColumn::rows_to_test`], all rows come as dictionary indices | codes of what was decoded |
+//! | nothing | [`LeafColumn::rows_to_test`], else | values of what was decoded |
+//! | codes | [`LeafColumn::rows_to_test`] | codes, the same |
+//! | values | [`LeafColumn::rows_to_test`] of few of the rows | values of the rows that are wanted |
+//! | values | [`LeafColumn::rows_to_test`] of many of the rows | values, the same |
+//! | any | [`LeafColumn::values`] | values of the rows that are wanted |
+//! | any | [`LeafColumn::take_values`] | nothing: the caller has the values |
+//! | any | [`LeafColumn::start_window`] | nothing |
+//!
+//! How the rows of the row group come ([`Form`]):
+//!
+//! | state | event | next state |
+//! | --- | --- | --- |
+//! | unknown | rows to test come as indices, the dictionary is worth testing | dictionary |
+//! | unknown | the dictionary is too large to test, or there is none | values |
+//! | unknown, dictionary | a page without dictionary indices | values |
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef};
+
+use super::filters::Filters;
+use super::wanted::WantedRows;
+use crate::decode::{Codes, LeafBatch, LeafReader, Untouched};
+use crate::error::Result;
+use crate::scan::mask::Mask;
+use crate::scan::window::DecodeRanges;
+
+/// Reads one leaf. Rows are asked for in ascending order, and those of a window are decoded at most once.
+#[derive(Debug)]
+pub(super) struct LeafColumn {
+    reader: LeafReader,
+    /// The next row of the row group that the reader is at.
+    position: u64,
+    /// `None` while nothing of the window is decoded.
+    held: Option<Held>,
+    form: Form,
+    /// The indices of [`Held::Codes`].
+    codes: Codes,
+}
+
+/// What is decoded of the window.
+#[derive(Debug)]
+enum Held {
+    /// The values of `rows`.
+    Values { batch: LeafBatch, rows: Arc<Mask> },
+    /// The indices of `rows` into a dictionary.
+    Codes { dictionary: ArrayRef, rows: Arc<Mask> },
+}
+
+/// How rows of the row group come.
+#[derive(Debug)]
+enum Form {
+    /// Maybe as dictionary indices.
+    Unknown,
+    /// As indices into this dictionary, until a page has none.
+    Dictionary(ArrayRef),
+    /// As values, or as indices into a dictionary that is not worth testing.
+    Values,
+}
+
+/// Decoded rows for a test.
+#[derive(Debug)]
+pub(super) enum TestRows<'a> {
+    Values { array: &'a ArrayRef, rows: &'a Arc<Mask> },
+    Codes { codes: &'a Codes, dictionary: &'a ArrayRef, rows: &'a Arc<Mask> },
+}
+
+/// What came of reading dictionary indices.
+enum CodesOrValues {
+    /// The indices are in [`LeafColumn::codes`].
+    Codes,
+    /// A page had none, so that all rows became values.
+    Values(LeafBatch),
+}
+
+impl LeafColumn {
+    /// A column whose reader is at the start of a row group.
+    pub(super) fn new(reader: LeafReader) -> Self {
+        Self { reader, position: 0, held: None, form: Form::Unknown, codes: Codes::default() }
+    }
+
+    /// The reader, for another row group.
+    pub(super) fn into_reader(self) -> LeafReader {
+        self.reader
+    }
+
+    /// Forgets what is held of the window before.
+    pub(super) fn start_window(&mut self) {
+        self.held = None;
+    }
+
+    /// Goes to `row` of the row group. Skips the page that begins there if `has_no_match` says so of its bytes, as
+    /// [`LeafReader::pass_page`] has it. Returns whether the page was skipped.
+    pub(super) fn skip_page_if(&mut self, row: u64, has_no_match: impl FnOnce(Untouched<'_>) -> bool) -> Result<bool> {
+        self.skip_to(row)?;
+        let skipped = self.reader.pass_page(has_no_match)?;
+        self.position += skipped as u64;
+        Ok(skipped > 0)
+    }
+
+    /// The next row of the row group.
+    pub(super) fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// Rows from there on that are of one page, as [`LeafReader::rows_of_page`] has it.
+    pub(super) fn rows_of_page(&self) -> Option<usize> {
+        self.reader.rows_of_page()
+    }
+
+    /// The rows that are held; `None` if nothing of the window is decoded yet.
+    pub(super) fn held_rows(&self) -> Option<&Arc<Mask>> {
+        self.held.as_ref().map(|held| match held {
+            Held::Values { rows, .. } | Held::Codes { rows, .. } => rows,
+        })
+    }
+
+    /// Whether rows may come as dictionary indices.
+    pub(super) fn may_have_codes(&self) -> bool {
+        !matches!(self.form, Form::Values)
+    }
+
+    /// Reads ranges of rows of the row group, whatever the window.
+    pub(super) fn read(&mut self, ranges: &[Range<u64>]) -> Result<LeafBatch> {
+        self.append(ranges)?;
+        self.reader.finish()
+    }
+
+    /// Decodes the rows that are wanted for a test, as indices if that is possible and the dictionary has at most `max_entries`.
+    /// Other rows of the window may come too, unless less than one row in `sparse` is wanted.
+    pub(super) fn rows_to_test(
+        &mut self,
+        wanted: &WantedRows<'_>,
+        sparse: usize,
+        max_entries: usize,
+        filters: &mut Filters,
+    ) -> Result<TestRows<'_>> {
+        let kept = wanted.kept();
+        let held = match self.held.take() {
+            Some(held) => held,
+            None => {
+                let ranges = wanted.decode_ranges()?;
+                if kept.is_sparse_in(&ranges.rows, sparse) && self.can_select() {
+                    Held::Values { batch: self.select(ranges, kept)?, rows: Arc::clone(kept) }
+                } else {
+                    self.decode_to_test(ranges, max_entries)?
+                }
+            }
+        };
+        let held = match held {
+            Held::Values { batch, rows } if kept.is_sparse_in(&rows, sparse) => {
+                Held::Values { batch: self.filter(batch, &rows, kept, filters)?, rows: Arc::clone(kept) }
+            }
+            held => held,
+        };
+        Ok(match self.held.insert(held) {
+            Held::Values { batch, rows } => TestRows::Values { array: &batch.array, rows },
+            Held::Codes { dictionary, rows } => TestRows::Codes { codes: &self.codes, dictionary, rows },
+        })
+    }
+
+    /// The values of `rows`, which are held for later tests and for the result. What is held already has all of these rows; if
+    /// nothing is, they are among those of [`WantedRows::decode_ranges`].
+    pub(super) fn values(
+        &mut self,
+        rows: &Arc<Mask>,
+        wanted: &WantedRows<'_>,
+        filters: &mut Filters,
+    ) -> Result<LeafBatch> {
+        let batch = self.take_values(rows, wanted, filters)?;
+        self.held = Some(Held::Values { batch: batch.clone(), rows: Arc::clone(rows) });
+        Ok(batch)
+    }
+
+    /// As [`LeafColumn::values`], but nothing is held afterwards.
+    pub(super) fn take_values(
+        &mut self,
+        rows: &Arc<Mask>,
+        wanted: &WantedRows<'_>,
+        filters: &mut Filters,
+    ) -> Result<LeafBatch> {
+        match self.held.take() {
+            None => self.decode(wanted.decode_ranges()?, rows, filters),
+            Some(Held::Values { batch, rows: held }) => self.filter(batch, &held, rows, filters),
+            Some(Held::Codes { rows: held, .. }) => self.decode_codes(&held, rows),
+        }
+    }
+
+    /// Decodes `ranges` for the values of `rows`, all of which are in them.
+    fn decode(&mut self, ranges: &DecodeRanges, rows: &Arc<Mask>, filters: &mut Filters) -> Result<LeafBatch> {
+        if ranges.rows.count() == rows.count() {
+            return self.read(&ranges.ranges);
+        }
+        if self.can_select() {
+            return self.select(ranges, rows);
+        }
+        // It is cheaper to drop indices than values.
+        match self.read_codes(ranges)? {
+            CodesOrValues::Codes => self.decode_codes(&ranges.rows, rows),
+            CodesOrValues::Values(batch) => self.filter(batch, &ranges.rows, rows, filters),
+        }
+    }
+
+    fn decode_to_test(&mut self, ranges: &DecodeRanges, max_entries: usize) -> Result<Held> {
+        let rows = Arc::clone(&ranges.rows);
+        let batch = match self.read_codes(ranges)? {
+            CodesOrValues::Values(batch) => batch,
+            CodesOrValues::Codes => {
+                let dictionary = match &self.form {
+                    Form::Dictionary(dictionary) => Some(Arc::clone(dictionary)),
+                    Form::Unknown | Form::Values => self.reader.dictionary()?,
+                };
+                if let Some(dictionary) = dictionary.filter(|dictionary| dictionary.len() <= max_entries) {
+                    self.form = Form::Dictionary(Arc::clone(&dictionary));
+                    return Ok(Held::Codes { dictionary, rows });
+                }
+                self.form = Form::Values;
+                self.decode_codes(&rows, &rows)?
+            }
+        };
+        Ok(Held::Values { batch, rows })
+    }
+
+    /// Reads `ranges` as dictionary indices, or as values where a page has none.
+    fn read_codes(&mut self, ranges: &DecodeRanges) -> Result<CodesOrValues> {
+        if !self.may_have_codes() {
+            return self.read(&ranges.ranges).map(CodesOrValues::Values);
+        }
+        self.codes.clear();
+        for (index, range) in ranges.ranges.iter().enumerate() {
+            self.skip_to(range.start)?;
+            let wanted = (range.end - range.start) as usize;
+            let taken = self.reader.read_codes(wanted, &mut self.codes)?;
+            self.position += taken as u64;
+            if taken < wanted {
+                // The writer gave up its dictionary. The indices so far become values, and the other rows follow them.
+                self.form = Form::Values;
+                if self.codes.row_count > 0 {
+                    self.reader.append_codes(&self.codes, None)?;
+                }
+                self.append(std::slice::from_ref(&(self.position..range.end)))?;
+                self.append(&ranges.ranges[index + 1..])?;
+                return self.reader.finish().map(CodesOrValues::Values);
+            }
+        }
+        Ok(CodesOrValues::Codes)
+    }
+
+    /// Whether [`LeafColumn::select`] is possible, and better than reading dictionary indices. It is better for types that cannot
+    /// hold every value: no more values are made than have to be.
+    fn can_select(&self) -> bool {
+        (!self.may_have_codes() || self.reader.can_fail()) && self.reader.can_select()
+    }
+
+    /// Decodes `ranges`, but makes values only of `rows`, all of which are in them.
+    fn select(&mut self, ranges: &DecodeRanges, rows: &Mask) -> Result<LeafBatch> {
+        let within = rows.within(&ranges.rows)?;
+        let mut at = 0;
+        for range in &ranges.ranges {
+            self.skip_to(range.start)?;
+            let row_count = (range.end - range.start) as usize;
+            self.reader.append_selected(row_count, within.words(), at)?;
+            self.position = range.end;
+            at += row_count;
+        }
+        self.reader.finish()
+    }
+
+    /// The values of `rows` of a batch that has those of `held`, among which they are.
+    fn filter(
+        &mut self,
+        batch: LeafBatch,
+        held: &Arc<Mask>,
+        rows: &Arc<Mask>,
+        filters: &mut Filters,
+    ) -> Result<LeafBatch> {
+        if held.count() == rows.count() {
+            return Ok(batch);
+        }
+        if self.reader.leaf().max_rep_level > 0 {
+            return batch.filter_repeated(rows.within(held)?.words(), self.reader.slot_def_level());
+        }
+        let filter = filters.get(held, rows)?;
+        let (selection, count) = (filter.mask().bytes(), filter.mask().count());
+        self.reader.filter_flat(&batch, selection, count, |array| filter.filter(array))
+    }
+
+    /// Makes values of the indices of `rows`, which are among those of `held`.
+    fn decode_codes(&mut self, held: &Mask, rows: &Mask) -> Result<LeafBatch> {
+        let selection = if held.count() == rows.count() { None } else { Some(rows.within(held)?) };
+        self.reader.append_codes(&self.codes, selection.as_ref().map(Mask::words))?;
+        self.reader.finish()
+    }
+
+    fn append(&mut self, ranges: &[Range<u64>]) -> Result<()> {
+        for range in ranges {
+            self.skip_to(range.start)?;
+            self.reader.append((range.end - range.start) as usize)?;
+            self.position = range.end;
+        }
+        Ok(())
+    }
+
+    fn skip_to(&mut self, row: u64) -> Result<()> {
+        if row > self.position {
+            self.reader.skip((row - self.position) as usize)?;
+            self.position = row;
+        }
+        Ok(())
+    }
+}
