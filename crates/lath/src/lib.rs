@@ -6,7 +6,7 @@
 //!
 //! # One file
 //!
-//! A [`ParquetFile`] is read as Arrow record batches; [`ParquetFile::read`] chooses columns, row groups and threads.
+//! A [`ParquetFile`] is read as Arrow record batches; [`ParquetFile::scan`] chooses columns, row groups and threads.
 //!
 //! ```
 //! use lath::prelude::*;
