@@ -5,6 +5,8 @@ mod destination;
 mod generate;
 mod kv;
 mod rewrite;
+#[cfg(feature = "sql")]
+mod sql;
 mod table;
 mod write;
 
@@ -22,6 +24,8 @@ pub(crate) use kv::{
     RangeArgs, ScanArgs, StoreArgs, TreeArgs, TreesArgs,
 };
 pub(crate) use rewrite::{MergeArgs, RewriteArgs, SplitArgs};
+#[cfg(feature = "sql")]
+pub(crate) use sql::{DescribeArgs, SqlArgs};
 pub(crate) use table::{SchemaChoice, TableArgs};
 pub(crate) use write::{Choice, ProfileName, SortArgs, WriteArgs};
 
@@ -61,9 +65,7 @@ pub(crate) enum Command {
     )]
     Meta(MetaArgs),
     /// Count the rows
-    #[command(
-        after_help = "Examples:\n  lath count data/\n  lath count 'data/2025-*.parquet' --where \"price IS NULL\"\n  lath count data/ --where \"price IS NULL\" --explain"
-    )]
+    #[command(after_help = COUNT_HELP)]
     Count(CountArgs),
     /// Show the first rows
     #[command(after_help = "Example:\n  lath head -n 3 trips.parquet --columns id,rider.plan")]
@@ -87,9 +89,13 @@ pub(crate) enum Command {
     /// Find the rows that satisfy an SQL expression
     #[command(after_help = FIND_HELP)]
     Find(FindArgs),
-    /// Answer a question in SQL: files are tables by their names
+    /// Describe the values of each column: counts, nulls, distinct values, smallest, largest, mean and quantiles
     #[cfg(feature = "sql")]
-    #[command(after_help = SQL_HELP)]
+    #[command(after_help = sql::DESCRIBE_HELP)]
+    Describe(DescribeArgs),
+    /// Answer questions in SQL: files are tables by their names; without a question, at a prompt
+    #[cfg(feature = "sql")]
+    #[command(after_help = sql::SQL_HELP)]
     Sql(SqlArgs),
     /// Rewrite Parquet files with other encodings, codecs, indexes, columns, rows or order
     #[command(after_help = rewrite::REWRITE_HELP)]
@@ -128,6 +134,21 @@ pub(crate) enum Command {
         shell: clap_complete::Shell,
     },
 }
+
+#[cfg(not(feature = "sql"))]
+const COUNT_HELP: &str = "\
+Examples:
+  lath count data/
+  lath count 'data/2025-*.parquet' --where \"price IS NULL\"
+  lath count data/ --where \"price IS NULL\" --explain";
+
+#[cfg(feature = "sql")]
+const COUNT_HELP: &str = "\
+Examples:
+  lath count data/
+  lath count 'data/2025-*.parquet' --where \"price IS NULL\"
+  lath count data/ --where \"price IS NULL\" --explain
+  lath count data/ --by city,rider.plan --limit 10";
 
 const FIND_HELP: &str = "\
 The expression is what SQL allows after WHERE:
@@ -179,6 +200,14 @@ pub(crate) struct CountArgs {
     /// Count only the rows that satisfy this SQL expression
     #[arg(short = 'w', long = "where", value_name = "EXPR")]
     pub(crate) predicate: Option<String>,
+    /// Count the rows of each group that is equal in these columns, by path; the largest group first
+    #[cfg(feature = "sql")]
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',', conflicts_with_all = ["explain", "no_prune"])]
+    pub(crate) by: Option<Vec<String>>,
+    /// Show only this many groups
+    #[cfg(feature = "sql")]
+    #[arg(short = 'n', long, value_name = "GROUPS", requires = "by")]
+    pub(crate) limit: Option<u64>,
     /// Print what --explain shows as JSON
     #[arg(long, requires = "explain")]
     pub(crate) json: bool,
@@ -188,6 +217,9 @@ pub(crate) struct CountArgs {
     pub(crate) table: TableArgs,
     #[command(flatten)]
     pub(crate) decode: DecodeArgs,
+    #[cfg(feature = "sql")]
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
 }
 
 /// The number of rows, and the files and columns.
@@ -247,6 +279,11 @@ pub(crate) struct FindArgs {
     /// The columns to show, by path [default: all]
     #[arg(short, long, value_name = "COLUMNS", value_delimiter = ',', visible_alias = "columns")]
     pub(crate) select: Option<Vec<String>>,
+    /// Write rows in this order: columns, each with ASC or DESC and NULLS FIRST or NULLS LAST [default: ascending, nulls last]
+    /// [example: "price desc, started"]
+    #[cfg(feature = "sql")]
+    #[arg(long, value_name = "ORDER", conflicts_with_all = ["explain", "no_prune", "row_groups", "file_name", "row_number", "unordered"])]
+    pub(crate) order_by: Option<String>,
     /// Stop after this many rows
     #[arg(short = 'n', long, value_name = "ROWS")]
     pub(crate) limit: Option<u64>,
@@ -399,37 +436,6 @@ pub(crate) struct OutputArgs {
     pub(crate) output: Option<PathBuf>,
 }
 
-/// Examples and rules of `sql`.
-#[cfg(feature = "sql")]
-const SQL_HELP: &str = "\
-Any file, folder, glob or URL is a table by its name in quotes; directories called key=value are columns.
-
-Examples:
-  lath sql \"SELECT city, count(*) FROM 'trips/*.parquet' GROUP BY city ORDER BY 2 DESC\"
-  lath sql \"SELECT * FROM 'orders/' WHERE id = 4711\" --format csv
-  lath sql -f report.sql -o report.parquet
-  echo \"SELECT max(price) FROM 'trips.parquet'\" | lath sql -";
-
-/// Arguments of `sql`.
-#[cfg(feature = "sql")]
-#[derive(Debug, Args)]
-pub(crate) struct SqlArgs {
-    /// The statements, separated by `;`; `-` reads them from standard input
-    #[arg(value_name = "SQL", required_unless_present = "file")]
-    pub(crate) text: Option<String>,
-    /// Read the statements from this file
-    #[arg(short = 'F', long = "file", value_name = "FILE", conflicts_with = "text")]
-    pub(crate) file: Option<PathBuf>,
-    /// Threads that work [default: one for each core]
-    #[arg(short, long, value_name = "NUMBER")]
-    pub(crate) threads: Option<std::num::NonZeroUsize>,
-    /// Bound the memory of sorting, joining and grouping; what is more goes to disk [example: 2GiB]
-    #[arg(long, value_name = "BYTES", value_parser = write::parse_size)]
-    pub(crate) memory: Option<usize>,
-    #[command(flatten)]
-    pub(crate) output: OutputArgs,
-}
-
 /// Arrow layout of strings and binary values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum StringLayout {
@@ -444,6 +450,8 @@ pub(crate) enum StringLayout {
 pub(crate) enum Format {
     /// Aligned columns, cut to the width of the terminal
     Table,
+    /// One line for each value, below the number of its row
+    Vertical,
     /// Comma-separated values with a header line; nested values as JSON
     Csv,
     /// One JSON array of objects

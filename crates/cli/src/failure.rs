@@ -1,11 +1,13 @@
 //! Errors of commands, and exit codes.
 
 use std::fmt;
-use std::io;
+use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
 use arrow_schema::ArrowError;
 use lath_parquet::{Error, Location, OtherFormat};
+
+use crate::terminal::wants_colour;
 
 /// The result of a step of a command.
 pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
@@ -61,6 +63,16 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
+    /// Writes the message to standard error, unless there is nothing to say.
+    pub(crate) fn report(&self) {
+        if !matches!(self, Self::ClosedPipe | Self::Interrupted) {
+            let colour = io::stderr().is_terminal() && wants_colour();
+            let (start, end) = if colour { ("\x1b[1;31m", "\x1b[0m") } else { ("", "") };
+            // Where standard error is closed too, the exit code has to say it alone.
+            let _ = writeln!(io::stderr(), "{start}error:{end} {self}");
+        }
+    }
+
     /// The exit code of the process.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {

@@ -29,13 +29,11 @@ mod type_name;
 mod watch;
 mod write;
 
-use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
 
 use args::Cli;
-use failure::Failure;
 
 fn main() -> ExitCode {
     interrupt::install();
@@ -44,12 +42,7 @@ fn main() -> ExitCode {
     match result {
         Ok(outcome) => ExitCode::from(outcome.exit_code()),
         Err(failure) => {
-            if !matches!(failure, Failure::ClosedPipe | Failure::Interrupted) {
-                let colour = io::stderr().is_terminal() && terminal::wants_colour();
-                let (start, end) = if colour { ("\x1b[1;31m", "\x1b[0m") } else { ("", "") };
-                // Where standard error is closed too, the exit code has to say it alone.
-                let _ = writeln!(io::stderr(), "{start}error:{end} {failure}");
-            }
+            failure.report();
             ExitCode::from(failure.exit_code())
         }
     }

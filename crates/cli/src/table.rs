@@ -1,6 +1,5 @@
 //! The input files as one table.
 
-use arrow_schema::Schema;
 use lath_parquet::{Dataset, Error, ParquetFile, PartitionColumn, Predicate, Scan};
 
 use crate::args::{PruningArgs, RowGroupList, TableArgs};
@@ -24,6 +23,17 @@ impl Table {
     pub(crate) fn open_one(inputs: &mut Inputs, index: usize, args: TableArgs) -> Result<Self> {
         let args = TableArgs { no_partitions: true, ..args };
         Ok(Self { dataset: inputs.dataset(index..index + 1, args)?.map_err(scan_failure)? })
+    }
+
+    /// The files as a dataset.
+    #[cfg(feature = "sql")]
+    pub(crate) fn dataset(&self) -> &Dataset {
+        &self.dataset
+    }
+
+    /// Reports a mistake in a predicate before any file is read.
+    pub(crate) fn check(&self, predicate: &Predicate) -> Result<()> {
+        predicate.filter(self.dataset.schema()).map(|_| ()).map_err(Failure::filtering)
     }
 
     /// Number of files.
@@ -66,7 +76,7 @@ impl Table {
 
     /// A scan of the rows that satisfy `predicate`.
     pub(crate) fn find(&self, predicate: &Predicate, options: &Options) -> Result<Scan> {
-        check(predicate, self.dataset.schema())?;
+        self.check(predicate)?;
         // Threads that wait for an object store may outnumber the cores.
         let threads = options.threads.max(self.dataset.concurrency());
         Ok(self.scan(options)?.predicate(predicate.clone()).threads(threads))
@@ -100,11 +110,6 @@ impl Table {
             Failure::Usage(format!("{name}: there is no row group {index}; the file has {count}, counted from 0"))
         })
     }
-}
-
-/// Reports a mistake in the expression before any file is read.
-fn check(predicate: &Predicate, schema: &Schema) -> Result<()> {
-    predicate.filter(schema).map(|_| ()).map_err(Failure::filtering)
 }
 
 /// The error of a scan, which names the file.

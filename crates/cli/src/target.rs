@@ -37,6 +37,12 @@ impl Target {
         Ok(Self::new(Sink::Stream(Box::new(writer)), NAME.to_owned()))
     }
 
+    /// A stream that is shown on the terminal.
+    #[cfg(feature = "sql")]
+    pub(crate) fn shown(stream: impl Write + Send + 'static) -> Self {
+        Self::new(Sink::Stream(Box::new(stream)), "standard output".to_owned())
+    }
+
     /// The file `path`. A regular file is written under a temporary name next to it, and renamed by
     /// [`finish`](Self::finish); devices and pipes are written directly.
     pub(crate) fn file(path: &Path) -> Result<Self> {

@@ -20,17 +20,25 @@ pub(crate) struct Watch {
 impl Watch {
     /// Watches a scan. Nothing is ever drawn if `hidden`, or where standard error is not a terminal.
     pub(crate) fn new(scan: ScanProgress, hidden: bool) -> Self {
+        Self::of(hidden, move || {
+            let report = scan.report();
+            (report.rows_tested, report.rows)
+        })
+    }
+
+    /// Watches what `rows` says: how many are done, and how many there are.
+    pub(crate) fn of(hidden: bool, rows: impl Fn() -> (u64, u64) + Send + 'static) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let mut bar = Progress::new("rows", 0, hidden);
         let thread = bar.is_visible().then(|| {
             let stop = Arc::clone(&stop);
             thread::spawn(move || {
-                let (mut rows, mut tested) = (0, 0);
+                let (mut done, mut total) = (0, 0);
                 while !stop.load(Ordering::Relaxed) {
-                    let report = scan.report();
-                    bar.grow(report.rows.saturating_sub(rows));
-                    bar.advance(report.rows_tested.saturating_sub(tested));
-                    (rows, tested) = (report.rows, report.rows_tested);
+                    let (done_now, total_now) = rows();
+                    bar.grow(total_now.saturating_sub(total));
+                    bar.advance(done_now.saturating_sub(done));
+                    (done, total) = (done_now, total_now);
                     thread::park_timeout(INTERVAL);
                 }
                 bar.clear();

@@ -5,6 +5,8 @@ use bytes::Bytes;
 
 use crate::chunk::{Chunks, ColumnChunk};
 use crate::crypto::{DecryptionKeys, FileDecryptor, Plaintext, decrypt_footer};
+#[cfg(doc)]
+use crate::error::Error;
 use crate::error::Result;
 use crate::order::{ColumnOrder, column_orders};
 use crate::outline::Outline;

@@ -2,15 +2,26 @@
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
+use datafusion::catalog::TableProvider;
+use datafusion::common::TableReference;
 use datafusion::execution::SendableRecordBatchStream;
+use datafusion::physical_plan::execute_stream;
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use futures_util::StreamExt;
 use std::fmt;
+use std::future::Future;
+use std::ops::Range;
 use std::sync::Arc;
 use tokio::runtime::{Builder, Runtime};
+use tokio::sync::mpsc;
 
 use crate::error::{Error, Result};
+use crate::explain::explain;
 use crate::grammar::parse;
+use crate::names::{function_names, table_names};
+use crate::progress::QueryProgress;
 use crate::session::Session;
+use crate::stop::{Stop, with_pauses};
 
 /// A [`Session`] whose calls wait.
 ///
@@ -32,6 +43,8 @@ pub struct BlockingSession {
 pub struct Answer {
     schema: SchemaRef,
     batches: Option<SendableRecordBatchStream>,
+    progress: QueryProgress,
+    stop: Option<Stop>,
     runtime: Arc<Runtime>,
 }
 
@@ -55,25 +68,109 @@ impl BlockingSession {
         &self.session
     }
 
-    /// The statements of a text, which are separated by `;`.
-    ///
-    /// # Errors
-    /// [`Error::Statement`] if the text is not understood.
-    pub fn statements(&self, text: &str) -> Result<Vec<String>> {
-        let statements = parse(text)?;
-        Ok(statements.iter().map(ToString::to_string).collect())
-    }
-
     /// Runs a statement. Of a query, rows are computed as they are asked for.
     ///
     /// # Errors
-    /// [`Error::Statement`] if it is not understood or names what there is not; else what goes wrong while it runs.
+    /// [`Error::Mistake`] if it is not understood or names what there is not; else what goes wrong while it runs.
     pub fn run(&self, statement: &str) -> Result<Answer> {
-        let batches = self.runtime.block_on(async {
+        self.run_in(statement, 0..statement.len(), None)
+    }
+
+    /// Runs the statement at `range` of `text`, which [`split_statements`](crate::split_statements) gives. Places of mistakes are
+    /// those in `text`. With `stop`, rows are computed ahead of being asked for, until it is stopped.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run), and [`Error::Stopped`].
+    ///
+    /// # Panics
+    /// If there is no such range of `text`.
+    pub fn run_in(&self, text: &str, range: Range<usize>, stop: Option<&Stop>) -> Result<Answer> {
+        let statement = &text[range.clone()];
+        let planned = async {
             let frame = self.session.sql(statement).await?;
-            frame.execute_stream().await
-        })?;
-        Ok(Answer { schema: batches.schema(), batches: Some(batches), runtime: Arc::clone(&self.runtime) })
+            let context = Arc::new(frame.task_ctx());
+            let plan = frame.create_physical_plan().await?;
+            let plan = if stop.is_some() { with_pauses(plan)? } else { plan };
+            let batches = execute_stream(Arc::clone(&plan), context)?;
+            Ok((batches, plan))
+        };
+        let planned = match stop {
+            Some(stop) => self.runtime.block_on(stop.run(planned))?,
+            None => self.runtime.block_on(planned),
+        };
+        let (batches, plan) = planned.map_err(|error| explain(&self.session, text, range, error))?;
+        let schema = batches.schema();
+        let batches = match stop {
+            Some(stop) => self.run_apart(batches, stop.clone()),
+            None => batches,
+        };
+        Ok(Answer {
+            schema,
+            batches: Some(batches),
+            progress: QueryProgress::new(&plan),
+            stop: stop.cloned(),
+            runtime: Arc::clone(&self.runtime),
+        })
+    }
+
+    /// Checks the syntax of the statement at `range` of `text`.
+    ///
+    /// # Errors
+    /// [`Error::Mistake`] if it is not understood.
+    ///
+    /// # Panics
+    /// If there is no such range of `text`.
+    pub fn check_syntax(&self, text: &str, range: Range<usize>) -> Result<()> {
+        let parsed = parse(&text[range.clone()]);
+        parsed.map(|_| ()).map_err(|error| explain(&self.session, text, range, error))
+    }
+
+    /// Computes the batches on the session's threads: a step that takes long keeps nobody waiting who wants to stop.
+    fn run_apart(&self, mut batches: SendableRecordBatchStream, stop: Stop) -> SendableRecordBatchStream {
+        let schema = batches.schema();
+        let (sender, mut receiver) = mpsc::channel(1);
+        self.runtime.spawn(async move {
+            let send_all = async {
+                while let Some(batch) = batches.next().await {
+                    if sender.send(batch).await.is_err() {
+                        break;
+                    }
+                }
+            };
+            // Whoever waits for the batches learns of it by itself.
+            let _ = stop.run(send_all).await;
+        });
+        let received = futures_util::stream::poll_fn(move |context| receiver.poll_recv(context));
+        Box::pin(RecordBatchStreamAdapter::new(schema, received))
+    }
+
+    pub(crate) fn block_on<T>(&self, work: impl Future<Output = T>) -> T {
+        self.runtime.block_on(work)
+    }
+}
+
+impl BlockingSession {
+    /// The tables and views that were made or registered, in order. Files are tables by their names, and not among these.
+    pub fn tables(&self) -> Vec<String> {
+        table_names(self.session())
+    }
+
+    /// The columns of a table, a view, or of files by their name; `None` if there are none, or they cannot be read.
+    pub fn columns(&self, table: &str) -> Option<SchemaRef> {
+        let context = self.session().context();
+        let table = self.block_on(async {
+            // The name of files is not taken apart at its points.
+            match context.table_provider(TableReference::bare(table)).await {
+                Ok(provider) => Some(provider),
+                Err(_) => context.table_provider(table).await.ok(),
+            }
+        });
+        table.map(|table| TableProvider::schema(table.as_ref()))
+    }
+
+    /// The functions that there are, in order.
+    pub fn functions(&self) -> Vec<String> {
+        function_names(self.session())
     }
 }
 
@@ -82,6 +179,11 @@ impl Answer {
     pub fn schema(&self) -> &SchemaRef {
         &self.schema
     }
+
+    /// How far the scans are.
+    pub fn progress(&self) -> QueryProgress {
+        self.progress.clone()
+    }
 }
 
 impl Iterator for Answer {
@@ -89,11 +191,15 @@ impl Iterator for Answer {
 
     fn next(&mut self) -> Option<Self::Item> {
         let batches = self.batches.as_mut()?;
-        let next = self.runtime.block_on(batches.next());
+        let next = match &self.stop {
+            Some(stop) => self.runtime.block_on(stop.run(batches.next())).transpose(),
+            None => self.runtime.block_on(batches.next()).map(Ok),
+        };
+        let next = next.map(|batch| batch.and_then(|batch| batch.map_err(Error::from)));
         if !matches!(next, Some(Ok(_))) {
             self.batches = None;
         }
-        next.map(|batch| batch.map_err(Error::from))
+        next
     }
 }
 

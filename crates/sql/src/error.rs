@@ -2,18 +2,24 @@ use std::fmt;
 
 use datafusion::error::DataFusionError;
 
+use crate::mistake::Mistake;
+
 /// Why a statement could not be run.
 #[non_exhaustive]
 #[derive(Debug)]
 pub enum Error {
     /// The text is not understood, or names what there is not.
     Statement(String),
+    /// A mistake in the text, at a place that is known.
+    Mistake(Box<Mistake>),
     /// A file could not be read or written.
     File(Box<lath_parquet::Error>),
     /// There is not enough memory, or no room for what has to go to disk.
     Resources(String),
     /// The rows do not fit what was asked of them: a cast that fails, a number that is too large.
     Rows(String),
+    /// The statement was stopped by [`Stop`](crate::Stop).
+    Stopped,
     /// A bug of Lath's or of DataFusion's.
     Internal(String),
 }
@@ -68,6 +74,8 @@ impl fmt::Display for Error {
             Self::Statement(what) | Self::Resources(what) | Self::Rows(what) | Self::Internal(what) => {
                 f.write_str(what)
             }
+            Self::Mistake(mistake) => mistake.fmt(f),
+            Self::Stopped => f.write_str("stopped"),
             Self::File(error) => error.fmt(f),
         }
     }

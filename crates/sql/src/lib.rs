@@ -18,17 +18,23 @@
 
 mod blocking;
 mod error;
+mod explain;
 mod external;
 mod grammar;
+mod lines;
 mod literal;
 mod location;
 mod metrics;
+mod mistake;
+mod names;
 mod narrow;
+mod progress;
 mod read_parquet;
 mod session;
 mod source;
-
+mod statement;
 mod statistics;
+mod stop;
 mod stream;
 mod table;
 mod translate;
@@ -36,5 +42,9 @@ mod write;
 
 pub use blocking::{Answer, BlockingSession};
 pub use error::{Error, Result};
+pub use mistake::Mistake;
+pub use progress::QueryProgress;
 pub use session::{Session, SessionBuilder};
+pub use statement::split_statements;
+pub use stop::Stop;
 pub use table::LathTable;

@@ -35,7 +35,7 @@ impl Locations {
 }
 
 /// Whether a name is that of files rather than of a table.
-fn is_location(name: &str) -> bool {
+pub(crate) fn is_location(name: &str) -> bool {
     name.contains("://") || name.contains(['/', '*', '?']) || extension(name).is_some() || Path::new(name).exists()
 }
 

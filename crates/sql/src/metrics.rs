@@ -1,5 +1,8 @@
 //! What scans did, in counters of DataFusion.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use datafusion::physical_plan::metrics::{Count, ExecutionPlanMetricsSet, MetricBuilder};
 use lath_parquet::ScanReport;
 
@@ -10,10 +13,12 @@ type Counted = fn(&ScanReport) -> u64;
 #[derive(Debug, Clone)]
 pub(crate) struct ScanMetrics {
     counters: Vec<(Count, Counted)>,
+    /// Rows of the tasks that are done, of this partition and others.
+    rows_done: Arc<AtomicU64>,
 }
 
 impl ScanMetrics {
-    pub(crate) fn new(set: &ExecutionPlanMetricsSet, partition: usize) -> Self {
+    pub(crate) fn new(set: &ExecutionPlanMetricsSet, partition: usize, rows_done: &Arc<AtomicU64>) -> Self {
         let counters: [(&'static str, Counted); 9] = [
             ("row_groups_read", |report| report.row_groups),
             ("row_groups_pruned_dynamically_statistics", |report| report.pruned_dynamically.statistics.row_groups),
@@ -26,11 +31,12 @@ impl ScanMetrics {
             ("requests", |report| report.requests),
         ];
         let counter = |(name, of)| (MetricBuilder::new(set).counter(name, partition), of);
-        Self { counters: counters.map(counter).to_vec() }
+        Self { counters: counters.map(counter).to_vec(), rows_done: Arc::clone(rows_done) }
     }
 
-    /// Adds what a task did.
-    pub(crate) fn add(&self, report: &ScanReport) {
+    /// Adds what a task of so many rows did.
+    pub(crate) fn add(&self, report: &ScanReport, task_rows: u64) {
+        self.rows_done.fetch_add(task_rows, Ordering::Relaxed);
         for (counter, of) in &self.counters {
             counter.add(usize::try_from(of(report)).unwrap_or(usize::MAX));
         }

@@ -73,6 +73,7 @@ impl Session {
         let optimizer = &mut config.options_mut().optimizer;
         optimizer.hash_join_inlist_pushdown_max_distinct_values = MOST_JOIN_KEYS;
         optimizer.hash_join_inlist_pushdown_max_size = 8 << 20;
+        config.options_mut().sql_parser.collect_spans = true;
         if let &Some(bytes) = memory_bytes {
             // What a sort keeps to merge what it has on disk, which is no good if it is all there is.
             let merging = &mut config.options_mut().execution.sort_spill_reservation_bytes;

@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use arrow_schema::SchemaRef;
 use datafusion::common::config::ConfigOptions;
@@ -36,6 +37,8 @@ pub(crate) struct LathSource {
     /// Conditions on the rows of this source that a query finds out while it runs.
     pub(crate) found_out: Vec<Arc<dyn PhysicalExpr>>,
     pub(crate) metrics: ExecutionPlanMetricsSet,
+    /// Rows of the tasks that are done.
+    pub(crate) rows_done: Arc<AtomicU64>,
 }
 
 impl LathSource {
@@ -71,7 +74,7 @@ impl DataSource for LathSource {
             self.runtime.clone(),
             watched,
             self.fetch,
-            ScanMetrics::new(&self.metrics, args.partition),
+            ScanMetrics::new(&self.metrics, args.partition, &self.rows_done),
             BaselineMetrics::new(&self.metrics, args.partition),
         )))
     }

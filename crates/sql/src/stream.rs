@@ -89,6 +89,8 @@ pub(crate) struct TaskStream {
     /// Rows that may still be given.
     left: usize,
     metrics: ScanMetrics,
+    /// Rows of the task that is being read.
+    task_rows: u64,
     baseline: BaselineMetrics,
 }
 
@@ -103,7 +105,7 @@ impl TaskStream {
         baseline: BaselineMetrics,
     ) -> Self {
         let left = limit.unwrap_or(usize::MAX);
-        Self { schema, queue, runtime, watched, reading: None, left, metrics, baseline }
+        Self { schema, queue, runtime, watched, reading: None, left, metrics, task_rows: 0, baseline }
     }
 
     fn next(&mut self) -> Result<Option<RecordBatch>> {
@@ -116,6 +118,7 @@ impl TaskStream {
                 Some(reading) => reading,
                 none => {
                     let Some(task) = self.queue.take() else { break };
+                    self.task_rows = task.row_count();
                     let mut scan = Scan::of_tasks([task]).map_err(failed)?.runtime(&self.runtime).threads(1);
                     if let Some(watched) = &self.watched {
                         scan = scan.dynamic_filter(&watched.filter);
@@ -130,7 +133,7 @@ impl TaskStream {
                     return Ok(Some(batch));
                 }
                 None => {
-                    self.metrics.add(&reading.report());
+                    self.metrics.add(&reading.report(), self.task_rows);
                     self.reading = None;
                 }
             }

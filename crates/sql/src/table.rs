@@ -52,6 +52,8 @@ pub struct LathTable {
     /// The dataset's columns, then those of [`FileColumns`].
     schema: SchemaRef,
     file_columns: FileColumns,
+    /// The condition that all rows of the table satisfy.
+    condition: Option<Predicate>,
     /// What footers say, once it was asked for.
     statistics: Arc<OnceLock<KnownStatistics>>,
 }
@@ -61,7 +63,7 @@ impl LathTable {
     pub fn new(dataset: Dataset, runtime: &Runtime) -> Self {
         let schema = Arc::clone(dataset.schema());
         let file_columns = FileColumns::default();
-        Self { dataset, runtime: runtime.clone(), schema, file_columns, statistics: Arc::default() }
+        Self { dataset, runtime: runtime.clone(), schema, file_columns, condition: None, statistics: Arc::default() }
     }
 
     /// The same, with columns that say which file each row is in, and the number that it has there, from 0.
@@ -80,6 +82,14 @@ impl LathTable {
         self.schema = Arc::new(Schema::new_with_metadata(fields, self.dataset.schema().metadata().clone()));
         self.file_columns = FileColumns { file_name, row_number };
         Ok(self)
+    }
+
+    /// The table of those rows for which `condition` is true.
+    ///
+    /// A condition that does not fit the columns is an error of every scan.
+    #[must_use]
+    pub fn with_condition(self, condition: Predicate) -> Self {
+        Self { condition: Some(condition), ..self }
     }
 
     /// The dataset.
@@ -155,7 +165,7 @@ impl TableProvider for LathTable {
         let (schema, of_files) = (&self.schema, self.dataset.schema());
         let all: Vec<usize> = (0..schema.fields().len()).collect();
         let projection = projection.unwrap_or(&all);
-        let (mut predicate, mut rest): (Option<Predicate>, Vec<&Expr>) = (None, Vec::new());
+        let (mut predicate, mut rest): (Option<Predicate>, Vec<&Expr>) = (self.condition.clone(), Vec::new());
         for filter in filters {
             let (tested, support) = Self::test(filter, of_files);
             predicate = predicate.into_iter().chain(tested).reduce(Predicate::and);
@@ -229,6 +239,7 @@ impl TableProvider for LathTable {
             fetch: limit,
             found_out: Vec::new(),
             metrics,
+            rows_done: Arc::default(),
             plan: Arc::new(plan),
         };
         let source: Arc<dyn ExecutionPlan> = DataSourceExec::from_data_source(source);

@@ -14,6 +14,15 @@ use crate::watch::Watch;
 
 /// Prints the total number of rows of all files.
 pub(super) fn run(args: &CountArgs) -> Result<Outcome> {
+    #[cfg(feature = "sql")]
+    {
+        if let Some(columns) = &args.by {
+            return super::count_by::run(args, columns);
+        }
+        if args.output.format.is_some() || args.output.output.is_some() {
+            return Err(Failure::Usage("--format and -o are for the groups of --by".to_owned()));
+        }
+    }
     if let Some(text) = &args.predicate {
         return count_found(args, text);
     }

@@ -14,6 +14,10 @@ use crate::watch::Watch;
 
 /// Writes the rows that are found, up to the limit.
 pub(super) fn run(args: &FindArgs) -> Result<Outcome> {
+    #[cfg(feature = "sql")]
+    if let Some(order) = &args.order_by {
+        return super::find_ordered::run(args, order);
+    }
     let predicate = Predicate::parse(&args.predicate).map_err(Failure::filtering)?;
     // With --explain no rows are written, so any format is accepted.
     let output = (!args.pruning.explain).then(|| Output::new(&args.output)).transpose()?;

@@ -73,7 +73,9 @@ fn format_of_all(format: Option<Format>) -> Result<(Format, &'static str)> {
         Format::Json => "json",
         Format::Jsonl => "jsonl",
         Format::Arrow => "arrow",
-        Format::Table => return Err(Failure::Usage("--format table is for one --table".to_owned())),
+        Format::Table | Format::Vertical => {
+            return Err(Failure::Usage("this format is for one --table".to_owned()));
+        }
     };
     Ok((format, extension))
 }

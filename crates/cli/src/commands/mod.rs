@@ -1,9 +1,19 @@
 //! One module per command.
 
 mod check;
+#[cfg(feature = "sql")]
+mod column_path;
 mod convert;
 mod count;
+#[cfg(feature = "sql")]
+mod count_by;
+#[cfg(feature = "sql")]
+mod describe;
+#[cfg(feature = "sql")]
+mod engine;
 mod find;
+#[cfg(feature = "sql")]
+mod find_ordered;
 mod generate;
 mod kv;
 mod merge;
@@ -35,6 +45,8 @@ pub(crate) fn run(command: Command) -> Result<Outcome> {
         Command::Cat(args) => rows::cat(&args),
         Command::Check(args) => check::run(&args),
         Command::Find(args) => find::run(&args),
+        #[cfg(feature = "sql")]
+        Command::Describe(args) => describe::run(&args),
         #[cfg(feature = "sql")]
         Command::Sql(args) => sql::run(&args),
         Command::Rewrite(args) => rewrite::run(&args),

@@ -6,6 +6,7 @@
 //! | --- | --- |
 //! | while the command runs | removes the temporary files of all outputs, and ends the process by the same signal |
 //! | while the command has a [`GracefulStop`] | asks the command to stop; the process ends by the signal when it has |
+//! | SIGINT, while there is an [`Interactive`] session | calls what the session says; nothing ends |
 //! | a second time | ends the process at once |
 //! | though it was ignored when the process began (`nohup`) | nothing |
 //!
@@ -27,14 +28,15 @@ use crate::progress;
 
 static UNCOMMITTED: LazyLock<Uncommitted> = LazyLock::new(Uncommitted::new);
 
-static STATE: Mutex<State> = Mutex::new(State { signal: None, stops_by_itself: false });
+static STATE: Mutex<State> = Mutex::new(State { signal: None, stops_by_itself: false, on_interrupt: None });
 
-#[derive(Debug)]
 struct State {
     /// The first signal, if one came.
     signal: Option<i32>,
     /// Whether the command has a [`GracefulStop`].
     stops_by_itself: bool,
+    /// What an [`Interactive`] session does at SIGINT.
+    on_interrupt: Option<Box<dyn Fn() + Send>>,
 }
 
 /// The unfinished outputs, which are removed at a signal: every file that a command writes is registered here.
@@ -85,13 +87,40 @@ impl Drop for GracefulStop {
     }
 }
 
+/// Held by a session whose user stops single steps of it by Ctrl-C.
+#[cfg(feature = "sql")]
+#[derive(Debug)]
+pub(crate) struct Interactive(());
+
+#[cfg(feature = "sql")]
+impl Interactive {
+    /// From now on SIGINT calls `on_interrupt`, on another thread.
+    pub(crate) fn new(on_interrupt: impl Fn() + Send + 'static) -> Self {
+        state().on_interrupt = Some(Box::new(on_interrupt));
+        Self(())
+    }
+}
+
+#[cfg(feature = "sql")]
+impl Drop for Interactive {
+    fn drop(&mut self) {
+        state().on_interrupt = None;
+    }
+}
+
 fn state() -> MutexGuard<'static, State> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(unix)]
 fn handle(signals: &Signals) {
-    let signal = signals.wait();
+    let signal = loop {
+        let signal = signals.wait();
+        match &state().on_interrupt {
+            Some(on_interrupt) if signal == Some(libc::SIGINT) => on_interrupt(),
+            _ => break signal,
+        }
+    };
     // The next one ends the process, even if removing files takes long: it reaches this thread alone, which therefore stays.
     signals.unblock();
     if let Some(signal) = signal {

@@ -9,6 +9,7 @@ pub(crate) mod layout;
 mod parquet;
 mod sorted;
 mod table;
+mod vertical;
 mod zone;
 
 use std::io::{self, IsTerminal};
@@ -22,6 +23,8 @@ pub(crate) use cell::CellFormatter;
 pub(crate) use extension::is_uuid;
 pub(crate) use json::encoder_options;
 pub(crate) use zone::UTC;
+#[cfg(feature = "sql")]
+pub(crate) use zone::in_utc;
 
 use crate::args::{CsvArgs, Format, OutputArgs, StringLayout, TextArgs, WriteArgs};
 use crate::failure::{Failure, Result};
@@ -152,10 +155,15 @@ impl<'a> Output<'a> {
 
     /// Creates the output for rows of `schema` that are already sorted as requested.
     pub(crate) fn open_presorted(&self, schema: &SchemaRef) -> Result<Box<dyn RowSink>> {
-        let target = self.target()?;
+        self.open_on(self.target()?, schema)
+    }
+
+    /// As [`open_presorted`](Self::open_presorted), with another destination of bytes.
+    pub(crate) fn open_on(&self, target: Target, schema: &SchemaRef) -> Result<Box<dyn RowSink>> {
         let terminal = if self.path.is_some() { Terminal::PLAIN } else { Terminal::stdout() };
         Ok(match self.format {
             Format::Table => Box::new(table::TableSink::new(target, schema.clone(), terminal)),
+            Format::Vertical => Box::new(vertical::VerticalSink::new(target, schema, terminal)),
             Format::Csv => Box::new(csv::CsvSink::new(target, schema, self.csv)?),
             Format::Json => Box::new(json::array(target)),
             Format::Jsonl => Box::new(json::lines(target)),
@@ -195,7 +203,7 @@ fn format_of(path: &Path) -> Result<Format> {
         "arrow" | "arrows" | "feather" | "ipc" => Ok(Format::Arrow),
         "txt" => Ok(Format::Table),
         _ => Err(Failure::Usage(format!(
-            "{}: the format cannot be told from the name; add --format table, csv, json, jsonl, arrow or parquet",
+            "{}: the format cannot be told from the name; add --format table, vertical, csv, json, jsonl, arrow or parquet",
             path.display()
         ))),
     }

@@ -63,25 +63,9 @@ impl TableSink {
 
 impl RowSink for TableSink {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
-        let name = self.target.name().to_owned();
-        let failed = |error| Failure::encoding(&name, error);
-        let options = self.options.clone();
-        let batch = in_utc(batch).map_err(failed)?;
-        let schema = batch.schema();
-        let fields_and_columns = schema.fields().iter().zip(batch.columns());
-        let mut formatters: Vec<_> = fields_and_columns
-            .map(|(field, column)| CellFormatter::new(field, column, &options).map_err(failed))
-            .collect::<Result<_>>()?;
+        let rows = cells_of(batch, &self.options, self.target.name())?;
         let mut text = String::new();
-        for row in 0..batch.num_rows() {
-            let cells = formatters.iter_mut().map(|formatter| {
-                let mut text = String::new();
-                Ok(match formatter.write(row, &mut text).map_err(failed)? {
-                    true => Cell::from(printable(text)),
-                    false => Cell { text: "null".to_owned(), null: true },
-                })
-            });
-            let cells: Vec<Cell> = cells.collect::<Result<_>>()?;
+        for cells in rows {
             match &self.layout {
                 Some(layout) => layout.write_row(&cells, &mut text),
                 None => {
@@ -114,4 +98,23 @@ impl RowSink for TableSink {
         self.target.finish()?;
         Ok(None)
     }
+}
+
+/// The cells of each row.
+pub(super) fn cells_of(batch: &RecordBatch, options: &EncoderOptions, name: &str) -> Result<Vec<Vec<Cell>>> {
+    let failed = |error| Failure::encoding(name, error);
+    let batch = in_utc(batch).map_err(failed)?;
+    let schema = batch.schema();
+    let fields_and_columns = schema.fields().iter().zip(batch.columns());
+    let mut formatters: Vec<_> = fields_and_columns
+        .map(|(field, column)| CellFormatter::new(field, column, options).map_err(failed))
+        .collect::<Result<_>>()?;
+    let cell = |formatter: &mut CellFormatter<'_>, row| {
+        let mut text = String::new();
+        Ok(match formatter.write(row, &mut text).map_err(failed)? {
+            true => Cell::from(printable(text)),
+            false => Cell { text: "null".to_owned(), null: true },
+        })
+    };
+    (0..batch.num_rows()).map(|row| formatters.iter_mut().map(|formatter| cell(formatter, row)).collect()).collect()
 }

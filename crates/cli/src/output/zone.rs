@@ -12,7 +12,7 @@ use arrow_schema::{ArrowError, DataType, Field, Schema};
 pub(crate) const UTC: &str = "+00:00";
 
 /// The batch with every time zone replaced by UTC; the instants do not change.
-pub(super) fn in_utc(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
+pub(crate) fn in_utc(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
     let schema = batch.schema();
     let fields: Vec<_> = schema.fields().iter().map(of_field).collect();
     if fields.iter().zip(schema.fields()).all(|(new, old)| new.data_type() == old.data_type()) {

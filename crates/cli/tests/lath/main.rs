@@ -9,6 +9,8 @@ mod collection;
 mod convert;
 mod csv_files;
 mod csv_types;
+#[cfg(feature = "sql")]
+mod describe;
 mod exit_codes;
 mod files;
 mod find;
@@ -23,6 +25,8 @@ mod merge;
 mod metadata;
 mod parquet_types;
 mod partitions;
+#[cfg(all(unix, feature = "sql"))]
+mod prompt;
 mod rewrite;
 mod rows;
 mod search;

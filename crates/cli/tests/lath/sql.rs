@@ -68,6 +68,69 @@ fn what_cannot_be_answered_is_said() {
 }
 
 #[test]
+fn mistakes_are_shown_below_their_place_with_the_nearest_names() {
+    let trips = sample("trips");
+    let folder = tempfile::tempdir().unwrap();
+    for (query, message, marked) in [
+        (
+            format!("SELECT pric FROM '{trips}'"),
+            "line 1, column 8: there is no column \"pric\"; did you mean price?",
+            "pric",
+        ),
+        (
+            format!("SELECT 1;\n  SELECT t.pric FROM '{trips}' t"),
+            "line 2, column 10: there is no column \"pric\"; did you mean price?",
+            "t.pric",
+        ),
+        (
+            format!("SELECT lenght(note) FROM '{trips}'"),
+            "there is no function \"lenght\"; did you mean length?",
+            "lenght",
+        ),
+        (
+            "CREATE VIEW trips AS SELECT 1;\nSELECT *\nFROM trip".to_owned(),
+            "line 3, column 6: there is no table \"trip\"; did you mean trips?",
+            "trip",
+        ),
+        (
+            "SELECT * FROM trips.parquet".to_owned(),
+            "a file is a table by its name in quotes; did you mean 'trips.parquet'?",
+            "trips.parquet",
+        ),
+        ("SELECT 1,\n  2 3 4".to_owned(), "line 2, column 5: expected", "3"),
+        ("SELECT 'ä', 'abc".to_owned(), "line 1, column 13: Unterminated string", "'abc"),
+    ] {
+        let run = lath(["sql", &query]);
+        run.text(2);
+        let lines: Vec<&str> = run.stderr.lines().collect();
+        assert!(lines[0].starts_with("error: ") && lines[0].contains(message), "{}", run.stderr);
+        let start = lines[2].chars().take_while(|c| *c == ' ').count();
+        let carets = lines[2].trim();
+        let above: String = lines[1].chars().skip(start).take(carets.len()).collect();
+        assert!(above == marked && carets.chars().all(|c| c == '^'), "{}", run.stderr);
+        // The same in a file, whose name comes first.
+        let file = folder.path().join("q.sql");
+        fs::write(&file, &query).unwrap();
+        let run = lath(["sql", "--file", file.to_str().unwrap()]);
+        assert!(run.stderr.starts_with(&format!("error: {}: line ", file.display())), "{}", run.stderr);
+    }
+    let run = lath(["sql", &format!("SELECT xyz FROM '{trips}'")]);
+    assert!(run.stderr.contains("there are trip, started, minutes,"), "{}", run.stderr);
+}
+
+#[test]
+fn without_statements_a_pipe_is_read() {
+    assert_eq!(lath_with_input(&["sql"], b"SELECT 'x' AS x").text(0), "{\"x\":\"x\"}\n");
+    assert!(lath(["sql"]).stderr.contains("no statement"));
+}
+
+#[test]
+fn vertical_answers_have_a_line_for_each_value() {
+    let text = lath(["sql", "SELECT 1 AS a, NULL AS bcd UNION ALL SELECT 2, 'two' ORDER BY 1", "--format", "vertical"]);
+    assert_eq!(text.text(0), "─ row 1 ─\na    1\nbcd  null\n─ row 2 ─\na    2\nbcd  two\n2 rows, 2 columns\n");
+}
+
+#[test]
 fn sorting_within_little_memory_goes_to_disk_and_gives_the_same() {
     let trips = sample("trips");
     let query = format!("SELECT note, price FROM '{trips}' t CROSS JOIN generate_series(1, 4) ORDER BY note, price");

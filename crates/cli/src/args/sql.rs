@@ -1,0 +1,79 @@
+//! Arguments of commands that the SQL engine answers.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::write::parse_size;
+use super::{InputArgs, OutputArgs, TableArgs};
+
+/// Examples and rules of `sql`.
+pub(super) const SQL_HELP: &str = "\
+Any file, folder, glob or URL is a table by its name in quotes; directories called key=value are columns.
+Without statements, a terminal gets a prompt: statements end with ;, Tab completes names, .help lists what else there is.
+
+Examples:
+  lath sql \"SELECT city, count(*) FROM 'trips/*.parquet' GROUP BY city ORDER BY 2 DESC\"
+  lath sql \"SELECT * FROM 'orders/' WHERE id = 4711\" --format csv
+  lath sql -F report.sql -o report.parquet
+  echo \"SELECT max(price) FROM 'trips.parquet'\" | lath sql -
+  lath sql";
+
+/// Examples and rules of `describe`.
+pub(super) const DESCRIBE_HELP: &str = "\
+One row for each column, and for each field of a struct: its type, values, nulls, smallest and largest value; of numbers the mean and
+the quantiles at 25, 50 and 75 %; of text, bytes, lists and maps the length of the shortest and the longest, in characters, bytes or
+items. Distinct values and quantiles are approximate. What is in lists and maps is not described.
+
+Examples:
+  lath describe trips.parquet
+  lath describe data/ --columns price,rider --where \"city = 'Oslo'\" --format csv";
+
+/// How much the engine may take.
+#[derive(Debug, Args)]
+pub(crate) struct EngineArgs {
+    /// Threads that work [default: one for each core]
+    #[arg(short, long, value_name = "NUMBER")]
+    pub(crate) threads: Option<NonZeroUsize>,
+    /// Bound the memory of sorting, joining and grouping; what is more goes to disk [example: 2GiB]
+    #[arg(long, value_name = "BYTES", value_parser = parse_size)]
+    pub(crate) memory: Option<usize>,
+}
+
+/// Arguments of `sql`.
+#[derive(Debug, Args)]
+pub(crate) struct SqlArgs {
+    /// The statements, separated by `;`; `-` reads them from standard input [default: a prompt on a terminal]
+    #[arg(value_name = "SQL")]
+    pub(crate) text: Option<String>,
+    /// Read the statements from this file
+    #[arg(short = 'F', long = "file", value_name = "FILE", conflicts_with = "text")]
+    pub(crate) file: Option<PathBuf>,
+    /// Neither read nor keep the history of the prompt
+    #[arg(long)]
+    pub(crate) no_history: bool,
+    #[command(flatten)]
+    pub(crate) engine: EngineArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+/// Arguments of `describe`.
+#[derive(Debug, Args)]
+pub(crate) struct DescribeArgs {
+    #[command(flatten)]
+    pub(crate) inputs: InputArgs,
+    /// Only these columns or nested fields, by path, in this order [default: all]
+    #[arg(short, long, value_name = "COLUMNS", value_delimiter = ',')]
+    pub(crate) columns: Option<Vec<String>>,
+    /// Describe only the rows that satisfy this SQL expression
+    #[arg(short = 'w', long = "where", value_name = "EXPR")]
+    pub(crate) predicate: Option<String>,
+    #[command(flatten)]
+    pub(crate) table: TableArgs,
+    #[command(flatten)]
+    pub(crate) engine: EngineArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}

@@ -1,0 +1,106 @@
+//! Columns and fields of structs by their paths, for the SQL engine.
+
+use std::sync::Arc;
+
+use arrow_schema::{DataType, FieldRef, Schema};
+
+use super::engine::quoted;
+use crate::failure::{Failure, Result};
+
+/// A column, or a field of structs in it.
+#[derive(Debug, Clone)]
+pub(super) struct ColumnPath {
+    /// Its names, from the outside to the inside.
+    names: Vec<String>,
+    pub(super) field: FieldRef,
+}
+
+impl ColumnPath {
+    /// A column of a schema.
+    pub(super) fn of(field: &FieldRef) -> Self {
+        Self { names: vec![field.name().clone()], field: Arc::clone(field) }
+    }
+
+    /// Finds a column by its path. Where no name is the same, one that differs in case will do, if it is the only one.
+    pub(super) fn find(path: &str, schema: &Schema, option: &str) -> Result<Self> {
+        let no_column = || {
+            let names: Vec<_> = schema.fields().iter().map(|field| field.name().as_str()).collect();
+            Failure::Usage(format!("{option}: there is no column {path:?}; there are {}", names.join(", ")))
+        };
+        within(path, schema.fields()).ok_or_else(no_column)
+    }
+
+    /// The fields of this struct; `None` if it is something else.
+    pub(super) fn fields(&self) -> Option<Vec<Self>> {
+        let DataType::Struct(fields) = self.field.data_type() else { return None };
+        let of_field = |field: &FieldRef| {
+            let names = self.names.iter().chain([field.name()]).cloned().collect();
+            Self { names, field: Arc::clone(field) }
+        };
+        Some(fields.iter().map(of_field).collect())
+    }
+
+    /// Its names, from the outside to the inside.
+    pub(super) fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// The path with points between the names.
+    pub(super) fn path(&self) -> String {
+        self.names.join(".")
+    }
+
+    /// The name of the column that it is in.
+    pub(super) fn column(&self) -> &str {
+        &self.names[0]
+    }
+
+    /// It as an expression of SQL.
+    pub(super) fn expression(&self) -> String {
+        let column = quoted(self.column(), '"');
+        self.names[1..].iter().fold(column, |of, name| format!("get_field({of}, {})", quoted(name, '\'')))
+    }
+}
+
+/// The column that `path` names among `fields`. A name may have points itself.
+fn within(path: &str, fields: &[FieldRef]) -> Option<ColumnPath> {
+    let starting = |exact: bool| {
+        let begins = move |name: &str| {
+            let head = path.get(..name.len())?;
+            let is_same = if exact { head == name } else { head.eq_ignore_ascii_case(name) };
+            let rest = &path[name.len()..];
+            (is_same && (rest.is_empty() || rest.starts_with('.'))).then(|| rest.trim_start_matches('.'))
+        };
+        let mut found = fields.iter().filter_map(|field| {
+            let rest = begins(field.name())?;
+            if rest.is_empty() {
+                return Some(ColumnPath::of(field));
+            }
+            let DataType::Struct(inner) = field.data_type() else { return None };
+            let inner = within(rest, inner)?;
+            Some(ColumnPath { names: [vec![field.name().clone()], inner.names].concat(), field: inner.field })
+        });
+        let first = found.next();
+        first.filter(|_| exact || found.next().is_none())
+    };
+    starting(true).or_else(|| starting(false))
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_schema::Field;
+
+    use super::*;
+
+    #[test]
+    fn paths_name_columns_and_fields_whatever_their_case_if_that_is_clear() {
+        let inner = DataType::Struct(vec![Field::new("Age", DataType::UInt8, true)].into());
+        let fields = [("rider", inner), ("a.b", DataType::Int8), ("x", DataType::Int8), ("X", DataType::Int16)];
+        let schema = Schema::new(fields.map(|(name, data_type)| Field::new(name, data_type, true)).to_vec());
+        let expression = |path| ColumnPath::find(path, &schema, "--by").map(|column| column.expression());
+        assert_eq!(expression("rider.age").unwrap(), "get_field(\"rider\", 'Age')");
+        assert_eq!(expression("a.b").unwrap(), "\"a.b\"");
+        assert_eq!(expression("X").unwrap(), "\"X\"");
+        assert!(expression("rider.name").is_err() && expression("ride").is_err() && expression("é").is_err());
+    }
+}

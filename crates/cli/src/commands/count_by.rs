@@ -1,0 +1,37 @@
+//! `count --by`: the number of rows of each group, the largest first.
+
+use lath_parquet::Predicate;
+
+use super::column_path::ColumnPath;
+use super::engine::{TABLE, failed, quoted, session_over, write_answer};
+use crate::args::CountArgs;
+use crate::failure::{Failure, Outcome, Result};
+use crate::inputs::Inputs;
+use crate::output::Output;
+use crate::table::Table;
+
+/// Writes a row for each group of rows that are equal in the columns at `paths`.
+pub(super) fn run(args: &CountArgs, paths: &[String]) -> Result<Outcome> {
+    let output = Output::new(&args.output)?;
+    let predicate = args.predicate.as_deref().map(Predicate::parse).transpose().map_err(Failure::filtering)?;
+    let table = Table::open(&mut Inputs::find(&args.inputs)?, args.table)?;
+    let schema = table.dataset().schema();
+    let columns = paths.iter().map(|path| ColumnPath::find(path, schema, "--by")).collect::<Result<Vec<_>>>()?;
+    let session = session_over(&table, predicate, args.decode.threads.map(usize::from), None)?;
+    let selected: Vec<String> =
+        columns.iter().map(|column| format!("{} AS {}", column.expression(), quoted(&column.path(), '"'))).collect();
+    // A column may be called so too.
+    let is_taken = columns.iter().any(|column| column.path() == "count");
+    let count = if is_taken { "count(*)" } else { "count" };
+    let groups = (1..=columns.len()).map(|number| number.to_string()).collect::<Vec<_>>().join(", ");
+    let limit = args.limit.map_or_else(String::new, |limit| format!(" LIMIT {limit}"));
+    let query = format!(
+        "SELECT {}, count(*) AS \"{count}\" FROM {TABLE} GROUP BY {groups} ORDER BY {} DESC, {groups}{limit}",
+        selected.join(", "),
+        columns.len() + 1,
+    );
+    let answer = session.run(&query).map_err(failed)?;
+    let schema = answer.schema().clone();
+    write_answer(answer, &output, &schema, Ok)?;
+    Ok(Outcome::Done)
+}

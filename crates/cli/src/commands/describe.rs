@@ -1,0 +1,190 @@
+//! `describe`: the values of each column in figures, by one query over all of them.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, Int64Type, UInt64Type};
+use arrow_array::{Array, ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray, UInt64Array};
+use arrow_schema::{DataType, Field, Schema};
+use lath_parquet::Predicate;
+
+use super::column_path::ColumnPath;
+use super::engine::{TABLE, failed, session_over, watch};
+use crate::args::DescribeArgs;
+use crate::failure::{Failure, Outcome, Result};
+use crate::inputs::Inputs;
+use crate::output::{CellFormatter, Output, encoder_options, in_utc};
+use crate::table::Table;
+
+/// Writes a row for each column.
+pub(super) fn run(args: &DescribeArgs) -> Result<Outcome> {
+    let output = Output::new(&args.output)?;
+    let predicate = args.predicate.as_deref().map(Predicate::parse).transpose().map_err(Failure::filtering)?;
+    let table = Table::open(&mut Inputs::find(&args.inputs)?, args.table)?;
+    let schema = table.dataset().schema();
+    let columns: Vec<ColumnPath> = match &args.columns {
+        Some(paths) => paths.iter().map(|path| ColumnPath::find(path, schema, "--columns")).collect::<Result<_>>()?,
+        None => schema.fields().iter().map(ColumnPath::of).collect(),
+    };
+    let leaves: Vec<Leaf> = columns.into_iter().flat_map(leaves_of).collect();
+    let (threads, memory) = (args.engine.threads.map(usize::from), args.engine.memory);
+    let session = session_over(&table, predicate, threads, memory)?;
+    let figures = leaves.iter().enumerate().flat_map(|(index, leaf)| leaf.figures(index));
+    let figures: Vec<String> = ["count(*) AS row_count".to_owned()].into_iter().chain(figures).collect();
+    let answer = session.run(&format!("SELECT {} FROM {TABLE}", figures.join(", "))).map_err(failed)?;
+    let watch = watch(&answer);
+    let answered = answer.collect::<Result<Vec<_>, _>>().map_err(failed)?;
+    drop(watch);
+    let Some(row) = answered.into_iter().find(|batch| batch.num_rows() == 1) else {
+        return Err(Failure::internal("describe", "the query has no answer"));
+    };
+    let rows = description(&leaves, &row)?;
+    let mut sink = output.open_presorted(&rows.schema())?;
+    sink.write(&rows)?;
+    sink.finish()?;
+    Ok(Outcome::Done)
+}
+
+/// A column without fields.
+struct Leaf {
+    column: ColumnPath,
+    kind: Kind,
+}
+
+/// Which figures a column has, besides counts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Smallest, largest, mean and quantiles.
+    Number,
+    /// Smallest, largest, shortest and longest.
+    Text,
+    /// The same, where lengths are bytes.
+    Bytes,
+    /// Smallest and largest.
+    Ordered,
+    /// Shortest and longest.
+    Items,
+    /// None.
+    Other,
+}
+
+fn leaves_of(column: ColumnPath) -> Vec<Leaf> {
+    match column.fields() {
+        Some(fields) => fields.into_iter().flat_map(leaves_of).collect(),
+        None => vec![Leaf { kind: kind_of(column.field.data_type()), column }],
+    }
+}
+
+fn kind_of(data_type: &DataType) -> Kind {
+    match data_type {
+        DataType::Dictionary(_, value) => kind_of(value),
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => Kind::Text,
+        DataType::Binary | DataType::LargeBinary | DataType::BinaryView => Kind::Bytes,
+        DataType::FixedSizeBinary(_) | DataType::Boolean => Kind::Ordered,
+        DataType::List(_) | DataType::LargeList(_) | DataType::FixedSizeList(..) | DataType::Map(..) => Kind::Items,
+        DataType::Interval(_) => Kind::Other,
+        number if number.is_numeric() => Kind::Number,
+        moment if moment.is_temporal() => Kind::Ordered,
+        _ => Kind::Other,
+    }
+}
+
+impl Leaf {
+    /// What a query selects for this column, which is number `index`.
+    fn figures(&self, index: usize) -> Vec<String> {
+        let column = self.column.expression();
+        let value = match self.column.field.data_type() {
+            DataType::Dictionary(_, value) => format!("arrow_cast({column}, '{value}')"),
+            _ => column,
+        };
+        let number = format!("CAST({value} AS DOUBLE)");
+        let distinct = match self.column.field.data_type() {
+            // Floats have no hash there.
+            data_type if data_type.is_floating() => format!("CAST({value} AS VARCHAR)"),
+            _ => value.clone(),
+        };
+        let length = match self.kind {
+            Kind::Text => format!("character_length({value})"),
+            Kind::Bytes => format!("octet_length({value})"),
+            _ => format!("cardinality({value})"),
+        };
+        let mut figures = vec![format!("count({value}) AS count{index}")];
+        if !matches!(self.kind, Kind::Items | Kind::Other) {
+            figures.push(format!("approx_distinct({distinct}) AS distinct{index}"));
+            figures.push(format!("min({value}) AS min{index}"));
+            figures.push(format!("max({value}) AS max{index}"));
+        }
+        if self.kind == Kind::Number {
+            figures.push(format!("avg({number}) AS mean{index}"));
+            for (name, at) in [("low", 0.25), ("middle", 0.5), ("high", 0.75)] {
+                figures.push(format!("approx_percentile_cont({number}, {at}) AS {name}{index}"));
+            }
+        }
+        if matches!(self.kind, Kind::Text | Kind::Bytes | Kind::Items) {
+            figures.push(format!("CAST(min({length}) AS BIGINT) AS shortest{index}"));
+            figures.push(format!("CAST(max({length}) AS BIGINT) AS longest{index}"));
+        }
+        figures
+    }
+}
+
+/// A row for each column, of the one row that the query answered with.
+fn description(leaves: &[Leaf], row: &RecordBatch) -> Result<RecordBatch> {
+    let numbers = |name: &str| -> Vec<Option<i64>> {
+        let of_leaf =
+            |index| row.column_by_name(&format!("{name}{index}"))?.as_primitive_opt::<Int64Type>()?.iter().next()?;
+        (0..leaves.len()).map(of_leaf).collect()
+    };
+    let floats = |name: &str| -> ArrayRef {
+        let of_leaf =
+            |index| row.column_by_name(&format!("{name}{index}"))?.as_primitive_opt::<Float64Type>()?.iter().next()?;
+        Arc::new((0..leaves.len()).map(of_leaf).collect::<Float64Array>())
+    };
+    let integers = |name: &str| -> ArrayRef { Arc::new(Int64Array::from(numbers(name))) };
+    let distinct = (0..leaves.len()).map(|index| {
+        row.column_by_name(&format!("distinct{index}"))?.as_primitive_opt::<UInt64Type>()?.iter().next()?
+    });
+    let row_count = row.column(0).as_primitive_opt::<Int64Type>().map_or(0, |count| count.value(0));
+    let nulls = numbers("count").into_iter().map(|count| count.map(|count| row_count - count));
+    let names = leaves.iter().map(|leaf| leaf.column.path());
+    let types = leaves.iter().map(|leaf| leaf.column.field.data_type().to_string());
+    let columns: [(&str, ArrayRef); 13] = [
+        ("column", Arc::new(StringArray::from_iter_values(names))),
+        ("type", Arc::new(StringArray::from_iter_values(types))),
+        ("count", integers("count")),
+        ("nulls", Arc::new(nulls.collect::<Int64Array>())),
+        ("approx_distinct", Arc::new(distinct.collect::<UInt64Array>())),
+        ("min", texts(leaves, row, "min")?),
+        ("max", texts(leaves, row, "max")?),
+        ("mean", floats("mean")),
+        ("approx_q25", floats("low")),
+        ("approx_q50", floats("middle")),
+        ("approx_q75", floats("high")),
+        ("shortest", integers("shortest")),
+        ("longest", integers("longest")),
+    ];
+    let fields: Vec<Field> =
+        columns.iter().map(|(name, array)| Field::new(*name, array.data_type().clone(), true)).collect();
+    let arrays = columns.into_iter().map(|(_, array)| array).collect();
+    RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays).map_err(|error| Failure::encoding("describe", error))
+}
+
+/// The values called `name` as text.
+fn texts(leaves: &[Leaf], row: &RecordBatch, name: &str) -> Result<ArrayRef> {
+    let failed = |error| Failure::encoding("describe", error);
+    let options = encoder_options();
+    let of_leaf = |(index, leaf): (usize, &Leaf)| {
+        let Some(array) = row.column_by_name(&format!("{name}{index}")) else { return Ok(None) };
+        let field = leaf.column.field.as_ref().clone().with_data_type(array.data_type().clone()).with_nullable(true);
+        let batch =
+            RecordBatch::try_new(Arc::new(Schema::new(vec![field])), vec![Arc::clone(array)]).map_err(failed)?;
+        let batch = in_utc(&batch).map_err(failed)?;
+        let mut text = String::new();
+        let is_value = CellFormatter::new(&batch.schema().fields()[0], batch.column(0), &options)
+            .and_then(|mut cell| cell.write(0, &mut text))
+            .map_err(failed)?;
+        Ok(is_value.then_some(text))
+    };
+    let texts: StringArray = leaves.iter().enumerate().map(of_leaf).collect::<Result<Vec<_>>>()?.into_iter().collect();
+    Ok(Arc::new(texts))
+}

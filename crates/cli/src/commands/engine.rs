@@ -1,0 +1,99 @@
+//! The SQL engine, and the input files as a table of it.
+
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use lath_parquet::{Predicate, Runtime};
+use lath_sql::{Answer, BlockingSession, Error, LathTable, Session};
+
+use crate::failure::{Failure, Result};
+use crate::interrupt;
+use crate::output::Output;
+use crate::scan::cores;
+use crate::table::{Table, scan_failure};
+use crate::watch::Watch;
+
+/// The name of the input files as a table.
+pub(super) const TABLE: &str = "files";
+
+/// An engine with as many threads and as much memory as were asked for.
+pub(super) fn session(threads: Option<usize>, memory: Option<usize>) -> Result<BlockingSession> {
+    Ok(with_runtime(threads, memory)?.0)
+}
+
+/// An engine with `table` as [`TABLE`], or with those of its rows for which `predicate` is true.
+pub(super) fn session_over(
+    table: &Table,
+    predicate: Option<Predicate>,
+    threads: Option<usize>,
+    memory: Option<usize>,
+) -> Result<BlockingSession> {
+    let (session, runtime) = with_runtime(threads, memory)?;
+    let mut rows = LathTable::new(table.dataset().clone(), &runtime);
+    if let Some(predicate) = predicate {
+        table.check(&predicate)?;
+        rows = rows.with_condition(predicate);
+    }
+    let registered = session.session().context().register_table(TABLE, Arc::new(rows));
+    registered.map_err(|error| failed(Error::from(error)))?;
+    Ok(session)
+}
+
+fn with_runtime(threads: Option<usize>, memory: Option<usize>) -> Result<(BlockingSession, Runtime)> {
+    let runtime = Runtime::builder().threads(threads.unwrap_or_else(cores)).build();
+    let mut builder = Session::builder().runtime(&runtime).uncommitted(interrupt::uncommitted());
+    if let Some(bytes) = memory {
+        builder = builder.memory_bytes(bytes);
+    }
+    let session = builder.build().map_err(Error::from).and_then(BlockingSession::new).map_err(failed)?;
+    Ok((session, runtime))
+}
+
+/// Writes the answer of a query, each batch after it went through `change`; gives the number of rows.
+pub(super) fn write_answer(
+    answer: Answer,
+    output: &Output<'_>,
+    schema: &SchemaRef,
+    change: impl Fn(RecordBatch) -> Result<RecordBatch>,
+) -> Result<u64> {
+    let mut watch = watch(&answer);
+    let mut sink = output.open_presorted(schema)?;
+    let mut found = 0;
+    for batch in answer {
+        let batch = batch.map_err(failed)?;
+        found += batch.num_rows() as u64;
+        // Rows on a terminal would be disturbed by it.
+        watch = watch.filter(|_| !output.is_terminal());
+        sink.write(&change(batch)?)?;
+    }
+    drop(watch);
+    sink.finish()?;
+    Ok(found)
+}
+
+/// Shows how far the scans of a query are, if it has any.
+pub(super) fn watch(answer: &Answer) -> Option<Watch> {
+    let progress = answer.progress();
+    let (_, total) = progress.rows();
+    (total > 0).then(|| Watch::of(false, move || progress.rows()))
+}
+
+/// `text` in quotes.
+pub(super) fn quoted(text: &str, quote: char) -> String {
+    let doubled = format!("{quote}{quote}");
+    format!("{quote}{}{quote}", text.replace(quote, &doubled))
+}
+
+/// The failure of a statement.
+pub(super) fn failed(error: Error) -> Failure {
+    match error {
+        Error::File(error) => scan_failure(*error),
+        Error::Statement(what) | Error::Rows(what) => Failure::Usage(what),
+        Error::Mistake(mistake) => Failure::Usage(mistake.to_string()),
+        Error::Resources(what) => Failure::Io(what),
+        Error::Stopped => Failure::Interrupted,
+        Error::Internal(what) => Failure::Internal(what),
+        other => Failure::Internal(other.to_string()),
+    }
+}

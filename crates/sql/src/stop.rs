@@ -1,0 +1,80 @@
+use std::future::Future;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::error::DataFusionError;
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::coop::CooperativeExec;
+use datafusion::physical_plan::unnest::UnnestExec;
+use tokio::sync::Notify;
+
+use crate::error::{Error, Result};
+
+/// Stops a statement that another thread runs.
+///
+/// ```
+/// use lath_sql::{BlockingSession, Error, Session, Stop};
+///
+/// let session = BlockingSession::new(Session::new())?;
+/// let stop = Stop::new();
+/// let mut answer = session.run_in("SELECT * FROM generate_series(1, 100)", 0..37, Some(&stop))?;
+/// stop.stop();
+/// assert!(matches!(answer.next(), Some(Err(Error::Stopped))));
+/// # Ok::<(), lath_sql::Error>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Stop {
+    state: Arc<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    is_stopped: AtomicBool,
+    notify: Notify,
+}
+
+impl Stop {
+    /// For one statement.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Stops the statement. It ends with [`Error::Stopped`].
+    pub fn stop(&self) {
+        self.state.is_stopped.store(true, Ordering::SeqCst);
+        self.state.notify.notify_waiters();
+    }
+
+    /// Whether [`stop`](Self::stop) was called.
+    pub fn is_stopped(&self) -> bool {
+        self.state.is_stopped.load(Ordering::SeqCst)
+    }
+
+    /// The output of `work`, or [`Error::Stopped`] as soon as this was stopped.
+    pub(crate) async fn run<T>(&self, work: impl Future<Output = T>) -> Result<T> {
+        let stopped = self.state.notify.notified();
+        tokio::pin!(stopped);
+        // From here on no call is missed.
+        stopped.as_mut().enable();
+        if self.is_stopped() {
+            return Err(Error::Stopped);
+        }
+        tokio::select! {
+            biased;
+            () = stopped => Err(Error::Stopped),
+            output = work => Ok(output),
+        }
+    }
+}
+
+/// The plan with pauses, in which it can be stopped, where few rows become very many.
+///
+/// DataFusion pauses where rows are read. Between two of those, a join may make more rows than can be counted in a lifetime.
+pub(crate) fn with_pauses(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>, DataFusionError> {
+    let paused = plan.transform_up(|node| {
+        let multiplies = node.children().len() > 1 || node.is::<UnnestExec>();
+        Ok(if multiplies { Transformed::yes(Arc::new(CooperativeExec::new(node)) as _) } else { Transformed::no(node) })
+    });
+    paused.map(|paused| paused.data)
+}
