@@ -114,7 +114,14 @@ impl Commands {
             };
             Case { name, short: args(1, "5000"), long: args(300, "1000000000") }
         };
+        let copy = |name, target: &str| {
+            let query = |rows: u64| format!("SELECT value AS id, value % 3 AS third FROM generate_series(1, {rows})");
+            let target = target.replace("OUT", &out.display().to_string());
+            let args = |rows| ["sql".into(), format!("COPY ({}) TO {target}", query(rows)).into()].to_vec();
+            Case { name, short: args(5000), long: args(100_000_000_000) }
+        };
         let cases = vec![
+            copy("sql, a file", "'OUT/old.parquet' (overwrite true)"),
             case("rewrite", "--codec zstd:3 --force --quiet", "old.parquet"),
             case("convert", "--force --quiet", "converted.csv"),
             case("cat", "--format jsonl", "cat.jsonl"),
