@@ -40,7 +40,7 @@ fn send(child: &Child, signal: &str) {
 }
 
 /// Whether tests were started with this signal ignored, as jobs in the background are: so are what they start.
-fn is_ignored(signal: i32) -> bool {
+pub(crate) fn is_ignored(signal: i32) -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let mask = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
