@@ -27,6 +27,19 @@ pub enum Error {
 /// A result whose error is [`enum@Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
+/// An error of Lath on its way through DataFusion.
+pub(crate) fn external(error: lath_parquet::Error) -> DataFusionError {
+    DataFusionError::External(Box::new(error))
+}
+
+/// Does what waits for files on a thread that may wait.
+pub(crate) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> lath_parquet::Result<T> + Send + 'static,
+) -> Result<T, DataFusionError> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(|panicked| DataFusionError::External(Box::new(panicked)))?.map_err(external)
+}
+
 impl From<DataFusionError> for Error {
     fn from(error: DataFusionError) -> Self {
         let text = |error: &DataFusionError| error.message().into_owned();

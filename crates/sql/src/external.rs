@@ -1,22 +1,22 @@
 //! `CREATE EXTERNAL TABLE … STORED AS PARQUET LOCATION …`: files that are found anew by each query, and that rows are added to.
 
-use std::fmt;
-use std::path::PathBuf;
 use std::sync::Arc;
+use std::{fmt, fs, io};
 
 use arrow_schema::SchemaRef;
 use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider, TableProviderFactory};
 use datafusion::common::{Result, plan_datafusion_err, plan_err};
-use datafusion::error::DataFusionError;
 use datafusion::logical_expr::dml::InsertOp;
 use datafusion::logical_expr::{CreateExternalTable, Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::empty::EmptyExec;
 use lath_parquet::{Dataset, DatasetOptions, WriteOptions};
 
-use crate::table::{LathTable, external, no_change};
-use crate::write::{Place, WriteSettings, file_schema, file_sink};
+use crate::error::blocking;
+use crate::location::local_path;
+use crate::table::{LathTable, no_change};
+use crate::write::{Place, WriteSettings, file_schema, file_sink, is_true, written_path};
 
 /// Makes such tables.
 #[derive(Debug)]
@@ -102,14 +102,6 @@ impl TableProviderFactory for ExternalTables {
     }
 }
 
-fn is_true(name: &str, value: &str) -> Result<bool> {
-    match value.to_ascii_lowercase().as_str() {
-        "true" | "on" => Ok(true),
-        "false" | "off" => Ok(false),
-        _ => plan_err!("option {name}: {value} is neither true nor false"),
-    }
-}
-
 /// `WITH ORDER` as the option `sort`.
 fn sort_text(orders: &[Vec<datafusion::logical_expr::SortExpr>]) -> Result<Option<String>> {
     let [order] = orders else {
@@ -143,23 +135,20 @@ impl Files {
     /// Finds the files.
     async fn open(self) -> Result<Option<Dataset>> {
         let open = move || match Dataset::open(&self.locations, self.options) {
-            Ok(dataset) => Ok(Some(dataset)),
-            Err(error) if self.may_be_none && has_no_files(&self.locations) => {
-                drop(error);
-                Ok(None)
-            }
-            Err(error) => Err(external(error)),
+            Err(_) if self.may_be_none && has_no_files(&self.locations) => Ok(None),
+            opened => opened.map(Some),
         };
-        let opened = tokio::task::spawn_blocking(open).await;
-        opened.map_err(|error| DataFusionError::External(Box::new(error)))?
+        blocking(open).await
     }
 }
 
 /// Whether all locations are folders with nothing in them, or are not there.
 fn has_no_files(locations: &[String]) -> bool {
-    locations.iter().all(|location| match std::fs::read_dir(location) {
-        Ok(mut entries) => entries.next().is_none(),
-        Err(error) => error.kind() == std::io::ErrorKind::NotFound && !location.contains("://"),
+    locations.iter().all(|location| {
+        local_path(location).is_some_and(|path| match fs::read_dir(path) {
+            Ok(mut entries) => entries.next().is_none(),
+            Err(error) => error.kind() == io::ErrorKind::NotFound,
+        })
     })
 }
 
@@ -226,12 +215,7 @@ impl TableProvider for ExternalTable {
         let [location] = self.files.locations.as_slice() else {
             return plan_err!("the table has several locations; rows are added to tables of one folder");
         };
-        let path = match location.split_once("://") {
-            None => location.as_str(),
-            Some(("file", path)) => path,
-            Some(_) => return plan_err!("{location}: files are written to local folders only"),
-        };
-        let path = PathBuf::from(path);
+        let path = written_path(location)?;
         if path.is_file() || path.to_string_lossy().contains(['*', '?', '[']) {
             return plan_err!("{location} is not a folder; rows are added as new files of a folder");
         }
@@ -239,11 +223,11 @@ impl TableProvider for ExternalTable {
         // Files that are there say how to write where the options do not.
         let like = self.files.clone().open().await?;
         let like = like.and_then(|dataset| dataset.files().first().cloned());
-        let base = tokio::task::spawn_blocking(move || match like {
+        let base = blocking(move || match like {
             Some(file) => WriteOptions::default().inherit(&file.open()?),
             None => Ok(WriteOptions::default()),
         });
-        let base = base.await.map_err(|error| DataFusionError::External(Box::new(error)))?.map_err(external)?;
+        let base = base.await?;
         let options = self.settings.options(base, &schema, &self.options)?;
         file_sink(input, &self.schema, Place::Folder { path }, self.partition_by.clone(), options, &self.settings)
             .map_err(|error| plan_datafusion_err!("{location}: {error}"))

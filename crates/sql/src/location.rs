@@ -5,38 +5,36 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use datafusion::catalog::{TableProvider, UrlTableFactory};
-use datafusion::common::{Result, plan_datafusion_err};
+use datafusion::common::{Result, plan_err};
 use datafusion::datasource::file_format::FileFormat;
 use datafusion::datasource::file_format::arrow::ArrowFormat;
 use datafusion::datasource::file_format::csv::CsvFormat;
 use datafusion::datasource::file_format::json::JsonFormat;
 use datafusion::datasource::listing::{ListingOptions, ListingTable, ListingTableConfig, ListingTableUrl};
-use datafusion::error::DataFusionError;
-use datafusion::execution::SessionState;
 use datafusion::execution::session_state::SessionStateBuilder;
-use datafusion::prelude::SessionConfig;
 use lath_parquet::{Dataset, DatasetOptions, Runtime};
 
-use crate::table::{LathTable, external};
+use crate::error::blocking;
+use crate::table::LathTable;
 
 /// Opens what the name of a table stands for: a file, a folder, a glob or a URL.
 #[derive(Debug)]
 pub(crate) struct Locations {
-    runtime: Runtime,
-    /// What files of other formats are looked into with.
-    state: SessionState,
-}
-
-impl Locations {
-    pub(crate) fn new(runtime: &Runtime) -> Self {
-        let state = SessionStateBuilder::new().with_config(SessionConfig::new()).with_default_features().build();
-        Self { runtime: runtime.clone(), state }
-    }
+    pub(crate) runtime: Runtime,
 }
 
 /// Whether a name is that of files rather than of a table.
 pub(crate) fn is_location(name: &str) -> bool {
     name.contains("://") || name.contains(['/', '*', '?']) || extension(name).is_some() || Path::new(name).exists()
+}
+
+/// The path of a location in the local file system; `None` for one in a store.
+pub(crate) fn local_path(location: &str) -> Option<&Path> {
+    match location.split_once("://") {
+        None => Some(Path::new(location)),
+        Some(("file", path)) if path.starts_with('/') => Some(Path::new(path)),
+        Some(_) => None,
+    }
 }
 
 /// The extension of a format that is known.
@@ -69,21 +67,21 @@ impl UrlTableFactory for Locations {
         }
         let (location, runtime) = (name.to_owned(), self.runtime.clone());
         let open = move || Dataset::open([location], DatasetOptions::new().runtime(&runtime));
-        let dataset = tokio::task::spawn_blocking(open).await;
-        let dataset = dataset.map_err(|error| DataFusionError::External(Box::new(error)))?.map_err(external)?;
-        Ok(Some(Arc::new(LathTable::new(dataset, &self.runtime))))
+        Ok(Some(Arc::new(LathTable::new(blocking(open).await?, &self.runtime))))
     }
 }
 
 impl Locations {
     /// Files of another format, which DataFusion reads.
     async fn other(&self, name: &str, extension: &str, format: Arc<dyn FileFormat>) -> Result<Arc<dyn TableProvider>> {
-        if name.contains("://") && !name.starts_with("file://") {
-            return Err(plan_datafusion_err!("{name}: only Parquet is read from there; download the file"));
+        if local_path(name).is_none() {
+            return plan_err!("{name}: only Parquet is read from there; download the file");
         }
+        // What the files are looked into with: few sessions need it, and none before.
+        let state = SessionStateBuilder::new().with_default_features().build();
         let options = ListingOptions::new(format).with_file_extension(format!(".{extension}"));
         let url = ListingTableUrl::parse(name)?;
-        let schema = options.infer_schema(&self.state, &url).await?;
+        let schema = options.infer_schema(&state, &url).await?;
         let config = ListingTableConfig::new(url).with_listing_options(options).with_schema(schema);
         Ok(Arc::new(ListingTable::try_new(config)?))
     }

@@ -11,7 +11,8 @@ use datafusion::sql::sqlparser::ast::{
 };
 use lath_parquet::{Dataset, DatasetOptions, Runtime};
 
-use crate::table::{LathTable, external};
+use crate::error::external;
+use crate::table::LathTable;
 
 const NAME: &str = "read_parquet";
 

@@ -91,7 +91,7 @@ impl Session {
             .with_relation_planners(vec![Arc::new(ReadParquet { runtime: runtime.clone() })])
             .build();
         let catalogs = Arc::clone(state.catalog_list());
-        let locations = Arc::new(Locations::new(runtime));
+        let locations = Arc::new(Locations { runtime: runtime.clone() });
         let state = SessionStateBuilder::new_from_existing(state)
             .with_catalog_list(Arc::new(DynamicFileCatalog::new(catalogs, locations)))
             .build();

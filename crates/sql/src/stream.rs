@@ -8,7 +8,6 @@ use std::task::{Context, Poll};
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use datafusion::common::Result;
-use datafusion::error::DataFusionError;
 use datafusion::execution::RecordBatchStream;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::{DynamicFilterTracker, DynamicFilterTracking};
@@ -16,6 +15,7 @@ use datafusion::physical_plan::metrics::BaselineMetrics;
 use futures_util::Stream;
 use lath_parquet::{DynamicFilter, Runtime, Scan, ScanBatches, ScanTask};
 
+use crate::error::external;
 use crate::metrics::ScanMetrics;
 use crate::narrow::narrow;
 
@@ -109,7 +109,6 @@ impl TaskStream {
     }
 
     fn next(&mut self) -> Result<Option<RecordBatch>> {
-        let failed = |error: lath_parquet::Error| DataFusionError::External(Box::new(error));
         while self.left > 0 {
             if let Some(watched) = &mut self.watched {
                 watched.look();
@@ -119,14 +118,14 @@ impl TaskStream {
                 none => {
                     let Some(task) = self.queue.take() else { break };
                     self.task_rows = task.row_count();
-                    let mut scan = Scan::of_tasks([task]).map_err(failed)?.runtime(&self.runtime).threads(1);
+                    let mut scan = Scan::of_tasks([task]).map_err(external)?.runtime(&self.runtime).threads(1);
                     if let Some(watched) = &self.watched {
                         scan = scan.dynamic_filter(&watched.filter);
                     }
-                    none.insert(scan.build().map_err(failed)?)
+                    none.insert(scan.build().map_err(external)?)
                 }
             };
-            match reading.next().transpose().map_err(failed)? {
+            match reading.next().transpose().map_err(external)? {
                 Some(batch) => {
                     let batch = if batch.num_rows() > self.left { batch.slice(0, self.left) } else { batch };
                     self.left -= batch.num_rows();

@@ -20,6 +20,7 @@ use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use datafusion::physical_plan::projection::ProjectionExec;
 use lath_parquet::{Dataset, Predicate, Runtime, Statistics as KnownStatistics, Support};
 
+use crate::error::blocking;
 use crate::metrics::add_planning;
 use crate::narrow::supported;
 use crate::source::LathSource;
@@ -115,10 +116,6 @@ impl LathTable {
     }
 }
 
-pub(crate) fn external(error: lath_parquet::Error) -> DataFusionError {
-    DataFusionError::External(Box::new(error))
-}
-
 /// The expression on rows of `schema`, for which names of tables are no matter.
 fn physical(expr: &Expr, schema: &SchemaRef) -> Result<Arc<dyn PhysicalExpr>> {
     let columns = DFSchema::try_from(schema.as_ref().clone())?;
@@ -211,8 +208,7 @@ impl TableProvider for LathTable {
             }
             scan.plan()
         };
-        let plan = tokio::task::spawn_blocking(read).await;
-        let plan = plan.map_err(|error| DataFusionError::External(Box::new(error)))?.map_err(external)?;
+        let plan = blocking(read).await?;
         let known = self.statistics.get().filter(|_| collects);
         let mut of_rows = match known {
             Some(known) => statistics::of_table(known, &columns, file_columns.count()),

@@ -1,11 +1,14 @@
 //! Options of statements that write.
 
 use std::num::NonZeroUsize;
+use std::path::PathBuf;
 
 use arrow_schema::Schema;
 use datafusion::common::{Result, plan_datafusion_err, plan_err};
 use datafusion::sql::sqlparser::ast::Value;
 use lath_parquet::{Runtime, SortOptions, Uncommitted, WriteOptions};
+
+use crate::location::local_path;
 
 /// What all statements of a session write with.
 #[derive(Debug, Clone)]
@@ -39,6 +42,26 @@ impl WriteSettings {
             Some(bytes) => SortOptions::new().memory_budget_bytes((bytes / 4).max(1)),
             None => SortOptions::new(),
         }
+    }
+}
+
+/// The value of an option that is on or off.
+pub(crate) fn is_true(name: &str, value: &str) -> Result<bool> {
+    match value.to_ascii_lowercase().as_str() {
+        "true" | "on" => Ok(true),
+        "false" | "off" => Ok(false),
+        _ => plan_err!("option {name}: {value} is neither true nor false"),
+    }
+}
+
+/// Where files go that a statement writes to `location`.
+///
+/// # Errors
+/// If that is in a store.
+pub(crate) fn written_path(location: &str) -> Result<PathBuf> {
+    match local_path(location) {
+        Some(path) => Ok(path.to_owned()),
+        None => plan_err!("{location}: files are written to local folders only"),
     }
 }
 

@@ -21,6 +21,7 @@ use tokio::sync::mpsc::{Receiver, Sender, channel};
 use super::file::commit;
 use super::options::WriteSettings;
 use super::partitioned::PartitionedFiles;
+use crate::error::external;
 
 /// Batches on their way to the thread that writes.
 const BATCHES_IN_FLIGHT: usize = 4;
@@ -96,7 +97,7 @@ impl DataSink for FileSink {
         // Nothing is left of a file once the writer has ended.
         let written = writing.await.map_err(|error| DataFusionError::External(Box::new(error)))?;
         sent?;
-        written.map_err(|error| DataFusionError::External(Box::new(error)))
+        written.map_err(external)
     }
 }
 
@@ -125,7 +126,7 @@ impl DisplayAs for FileSink {
 impl Work {
     /// Finds out before rows are computed whether there is something in the way.
     fn check(&self) -> Result<()> {
-        let refuse = |what: String| Err(DataFusionError::External(Box::new(Error::Invalid { what })));
+        let refuse = |what: String| Err(external(Error::Invalid { what }));
         match &self.place {
             Place::File { path, may_replace } => match fs::metadata(path) {
                 Ok(metadata) if metadata.is_dir() => {
@@ -152,34 +153,16 @@ impl Work {
     fn write(self, mut rows: Receiver<Sent>) -> lath_parquet::Result<u64> {
         let keys = self.sort_keys();
         let mut files = self.begin()?;
-        let mut count = 0;
-        if keys.is_empty() {
-            loop {
-                match rows.blocking_recv() {
-                    Some(Sent::Rows(batch)) => {
-                        count += batch.num_rows() as u64;
-                        files.write(&batch)?;
-                    }
-                    Some(Sent::End) => break,
-                    None => return Err(Error::Cancelled),
-                }
-            }
+        let count = if keys.is_empty() {
+            receive(&mut rows, |batch| files.write(&batch))?
         } else {
             let mut sorter = Sorter::new(&self.schema, &keys, self.sort_options)?;
-            loop {
-                match rows.blocking_recv() {
-                    Some(Sent::Rows(batch)) => {
-                        count += batch.num_rows() as u64;
-                        sorter.push(batch)?;
-                    }
-                    Some(Sent::End) => break,
-                    None => return Err(Error::Cancelled),
-                }
-            }
+            let count = receive(&mut rows, |batch| sorter.push(batch))?;
             for batch in sorter.finish()? {
                 files.write(&batch?)?;
             }
-        }
+            count
+        };
         files.finish()?;
         Ok(count)
     }
@@ -215,6 +198,24 @@ impl Work {
             &self.uncommitted,
         )?;
         Ok(Files::Several(Box::new(files)))
+    }
+}
+
+/// Hands on all rows that are sent, and gives their number.
+fn receive(
+    rows: &mut Receiver<Sent>,
+    mut take: impl FnMut(RecordBatch) -> lath_parquet::Result<()>,
+) -> lath_parquet::Result<u64> {
+    let mut count = 0;
+    loop {
+        match rows.blocking_recv() {
+            Some(Sent::Rows(batch)) => {
+                count += batch.num_rows() as u64;
+                take(batch)?;
+            }
+            Some(Sent::End) => return Ok(count),
+            None => return Err(Error::Cancelled),
+        }
     }
 }
 

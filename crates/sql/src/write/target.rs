@@ -1,5 +1,5 @@
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
@@ -11,7 +11,7 @@ use datafusion::logical_expr::{Expr, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 use lath_parquet::WriteOptions;
 
-use super::options::WriteSettings;
+use super::options::{WriteSettings, is_true, written_path};
 use super::sink::{Place, file_sink};
 
 /// What `COPY … TO` writes, as a table that rows are inserted into.
@@ -36,19 +36,11 @@ impl CopyTarget {
         mut named: Vec<(String, String)>,
         settings: WriteSettings,
     ) -> Result<Self> {
-        let path = match target.split_once("://") {
-            None => PathBuf::from(target),
-            Some(("file", path)) if path.starts_with('/') => PathBuf::from(path),
-            Some(_) => return plan_err!("{target}: files are written to local folders only"),
+        let path = written_path(target)?;
+        let may_replace = match named.iter().position(|(name, _)| name == "overwrite") {
+            Some(at) => is_true("overwrite", &named.remove(at).1)?,
+            None => false,
         };
-        let mut may_replace = false;
-        if let Some(at) = named.iter().position(|(name, _)| name == "overwrite") {
-            may_replace = match named.remove(at).1.to_ascii_lowercase().as_str() {
-                "true" | "on" => true,
-                "false" | "off" => false,
-                other => return plan_err!("option overwrite: {other} is neither true nor false"),
-            };
-        }
         let of_file = file_schema(&schema, &partition_by)?;
         let options = settings.options(WriteOptions::default(), &of_file, &named)?;
         Ok(Self { path, schema, partition_by, options, may_replace, settings })
@@ -108,6 +100,6 @@ impl TableProvider for CopyTarget {
 
 impl fmt::Debug for CopyTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CopyTarget").field("path", &Path::new(&self.path)).finish_non_exhaustive()
+        f.debug_struct("CopyTarget").field("path", &self.path).finish_non_exhaustive()
     }
 }

@@ -218,7 +218,11 @@ fn files_are_read_with_options() {
     wait(async {
         let session = Session::new();
         answer(&session, &format!("COPY (SELECT 1 AS a, 2 AS b) TO '{}'", at("1.parquet"))).await;
-        answer(&session, &format!("COPY (SELECT 3 AS a, 4 AS c UNION ALL SELECT 5, 6) TO '{}'", at("2.parquet"))).await;
+        answer(
+            &session,
+            &format!("COPY (SELECT * FROM (VALUES (3, 4), (5, 6)) AS t(a, c) ORDER BY a) TO '{}'", at("2.parquet")),
+        )
+        .await;
         let query = format!(
             "SELECT number, right(file_name, 9) AS file, c, a FROM read_parquet('{}', union => true, file_name => true, \
              row_number => 'number') AS t WHERE a > 1 OR number = 0 ORDER BY a",
