@@ -1,0 +1,45 @@
+//! Whether two engines gave the same rows, which they write in ways of their own.
+
+/// Compares rows without regard to their order; numbers may differ in the ninth digit.
+pub fn same(first: &str, second: &str) -> Result<(), String> {
+    let (first, second) = (rows(first), rows(second));
+    if first.len() != second.len() {
+        return Err(format!("{} rows and {} rows", first.len(), second.len()));
+    }
+    for (one, other) in first.iter().zip(&second) {
+        let is_same = one.len() == other.len() && one.iter().zip(other).all(|(one, other)| is_same_value(one, other));
+        if !is_same {
+            return Err(format!("{one:?} and {other:?}"));
+        }
+    }
+    Ok(())
+}
+
+fn rows(text: &str) -> Vec<Vec<String>> {
+    let mut rows: Vec<Vec<String>> = text.lines().map(|line| line.split('\t').map(plain).collect::<Vec<_>>()).collect();
+    rows.sort_by(|a, b| key(a).cmp(&key(b)));
+    rows
+}
+
+/// Midnight is a date.
+fn plain(value: &str) -> String {
+    let value = value.trim_end_matches(" 00:00:00").trim_end_matches("T00:00:00");
+    value.trim().to_owned()
+}
+
+/// What rows are sorted by: numbers by so few digits that all engines agree on them.
+fn key(row: &[String]) -> Vec<String> {
+    row.iter()
+        .map(|value| match value.parse::<f64>() {
+            Ok(number) => format!("{number:.3e}"),
+            Err(_) => value.clone(),
+        })
+        .collect()
+}
+
+fn is_same_value(one: &str, other: &str) -> bool {
+    match (one.parse::<f64>(), other.parse::<f64>()) {
+        (Ok(one), Ok(other)) => (one - other).abs() <= 1e-9 * one.abs().max(other.abs()).max(1e-3),
+        _ => one == other,
+    }
+}

@@ -1,0 +1,82 @@
+//! Queries that read little: joins with a few keys, the newest rows, a few row groups out of very many.
+
+use std::path::PathBuf;
+
+use lath_bench_record::record::{Record, against_goal};
+
+use crate::data;
+use crate::engine::Engine;
+use crate::options::Options;
+use crate::race::{Race, Times};
+
+/// Keys in a table of their own, joined with 1,000 files.
+pub fn joins(record: &mut Record, options: &Options) {
+    let mut rows = Vec::new();
+    for (has_bloom, goal) in [(true, Some(5.0)), (false, Some(5.0))] {
+        let needles = data::needles(has_bloom);
+        for &threads in &options.threads {
+            for count in [10, 100, 1_000] {
+                let tables = [("needles", needles.clone()), ("keys", data::keys(count))];
+                let name =
+                    format!("{count} keys, {}, {threads} threads", if has_bloom { "Bloom" } else { "no filters" });
+                let query = "SELECT count(*), sum(id) FROM needles JOIN keys ON needles.key = keys.key";
+                rows.push(row(&name, &tables, threads, query, options, goal));
+            }
+        }
+    }
+    table(record, "Join of a few keys with 1,000 files of 100,000 rows: milliseconds, least", rows);
+}
+
+/// The last ten events of ten days.
+pub fn newest(record: &mut Record, options: &Options) {
+    let tables = [("hours", data::hours())];
+    let query = "SELECT ts, id, host FROM hours ORDER BY ts DESC LIMIT 10";
+    let row = |&threads| row(&format!("{threads} threads"), &tables, threads, query, options, Some(3.0));
+    let rows = options.threads.iter().map(row).collect();
+    table(record, "`ORDER BY ts DESC LIMIT 10` over 240 files of an hour each: milliseconds, least", rows);
+}
+
+/// Four rows out of a million row groups.
+pub fn planning(record: &mut Record, options: &Options) {
+    let tables = [("groups", data::row_groups())];
+    let query = "SELECT count(*), sum(amount) FROM groups WHERE id BETWEEN 2000000 AND 2000003";
+    let row = |&threads| row(&format!("{threads} threads"), &tables, threads, query, options, None);
+    let rows = options.threads.iter().map(row).collect();
+    table(record, "Four rows out of 1,000,000 row groups of 40 files: milliseconds, least (goal 1,000)", rows);
+}
+
+fn row(
+    name: &str,
+    tables: &[(&str, PathBuf)],
+    threads: usize,
+    query: &str,
+    options: &Options,
+    goal: Option<f64>,
+) -> Vec<String> {
+    let times = Race::start(&Engine::ALL, threads, tables).run(name, query, options.rounds());
+    let mut row = vec![name.to_owned()];
+    row.extend(times.iter().map(|(_, least)| {
+        least.map_or_else(
+            || "–".to_owned(),
+            |least| format!("{:.1} / {:.1}", least.seconds * 1e3, least.cpu_seconds * 1e3),
+        )
+    }));
+    for is_meant in [Engine::is_datafusion as fn(Engine) -> bool, |engine| engine == Engine::Peer("duckdb")] {
+        let ratio = least(&times, is_meant) / least(&times, |engine| engine == Engine::Lath);
+        row.push(goal.map_or_else(|| format!("{ratio:.2} ×"), |goal| against_goal(ratio, goal)));
+    }
+    row
+}
+
+fn least(times: &Times, is_meant: impl Fn(Engine) -> bool) -> f64 {
+    let meant = times.iter().filter(|(engine, _)| is_meant(*engine));
+    meant.filter_map(|(_, least)| least.map(|least| least.seconds)).fold(f64::INFINITY, f64::min)
+}
+
+fn table(record: &mut Record, heading: &str, rows: Vec<Vec<String>>) {
+    record.heading(heading);
+    let mut head = vec![String::new()];
+    head.extend(Engine::ALL.map(|engine| engine.label().to_owned()));
+    head.extend(["DataFusion / Lath", "DuckDB / Lath"].map(str::to_owned));
+    record.table(&head, &rows);
+}

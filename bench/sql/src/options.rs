@@ -1,0 +1,36 @@
+//! What is to be measured.
+
+pub struct Options {
+    pub is_quick: bool,
+    pub scale: u32,
+    pub threads: Vec<usize>,
+    pub queries: Vec<usize>,
+    only: Option<String>,
+}
+
+impl Options {
+    pub fn parse(arguments: &[String]) -> Result<Options, String> {
+        let mut options =
+            Options { is_quick: false, scale: 1, threads: vec![1, 2], queries: (1..=22).collect(), only: None };
+        for argument in arguments {
+            let number = |text: &str| text.parse::<usize>().map_err(|_| format!("{argument}: not a number"));
+            match argument.split_once('=') {
+                None if argument == "--quick" => options.is_quick = true,
+                Some(("--scale", scale)) => options.scale = number(scale)? as u32,
+                Some(("--threads", threads)) => options.threads = vec![number(threads)?],
+                Some(("--query", list)) => options.queries = list.split(',').map(number).collect::<Result<_, _>>()?,
+                Some(("--only", part)) => options.only = Some(part.to_owned()),
+                _ => return Err(format!("{argument}: not an option")),
+            }
+        }
+        Ok(options)
+    }
+
+    pub fn wants(&self, part: &str) -> bool {
+        self.only.as_ref().is_none_or(|only| only == part)
+    }
+
+    pub fn rounds(&self) -> usize {
+        if self.is_quick { 2 } else { 5 }
+    }
+}
