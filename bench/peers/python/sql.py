@@ -35,7 +35,7 @@ def duckdb():
         connection.execute(f"CREATE VIEW {name} AS SELECT * FROM read_parquet('{files(path)}')")
 
     def answer(query):
-        table = connection.execute(query).to_arrow_table()
+        table = connection.sql(query).to_arrow_table()
         return lambda: rows_of(table.columns)
 
     return answer

@@ -58,5 +58,5 @@ impl Record {
 /// A ratio and whether it reaches its goal: `2.31 × (goal 2.0: reached)`.
 pub fn against_goal(ratio: f64, goal: f64) -> String {
     let verdict = if ratio >= goal { "reached" } else { "**missed**" };
-    format!("{ratio:.2} × (goal {goal:.1}: {verdict})")
+    format!("{ratio:.2} × (goal {goal}: {verdict})")
 }

@@ -45,8 +45,12 @@ fn folder(name: &str) -> PathBuf {
 /// Runs `lath`, with statements as its input.
 fn lath(arguments: &[&str], input: &str) {
     use std::io::Write;
-    let mut child =
-        Command::new(program("lath")).args(arguments).stdin(Stdio::piped()).spawn().expect("lath can be started");
+    let mut child = Command::new(program("lath"))
+        .args(arguments)
+        .stdout(Stdio::null())
+        .stdin(Stdio::piped())
+        .spawn()
+        .expect("lath can be started");
     child.stdin.take().expect("a pipe").write_all(input.as_bytes()).expect("lath reads its input");
     assert!(child.wait().expect("lath ends").success(), "lath {arguments:?} failed");
 }
