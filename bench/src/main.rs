@@ -22,7 +22,7 @@ const USAGE: &str =
                                                    or of what is found: `warm, hit`, `pushdown`, `row groups`, …
        lath-bench decode READER FILE THREADS REPETITIONS
        lath-bench encode WRITER CODEC SOURCE OUT THREADS REPETITIONS
-       lath-bench find needles FOLDER THREADS [without-made]
+       lath-bench find needles FOLDER THREADS [without-computed]
        lath-bench find shipmodes FILE THREADS REPETITIONS
        lath-bench verify FILE
        lath-bench peak PROGRAM ARGUMENTS
@@ -56,7 +56,7 @@ fn main() -> ExitCode {
             };
             encode(writer, codec, Path::new(source), Path::new(out), threads, repetitions);
         }
-        ["find", "needles", folder, threads] | ["find", "needles", folder, threads, "without-made"] => {
+        ["find", "needles", folder, threads] | ["find", "needles", folder, threads, "without-computed"] => {
             let Ok(threads) = threads.parse() else {
                 eprintln!("{USAGE}");
                 return ExitCode::from(2);

@@ -14,9 +14,9 @@ const SHIPMODES: &str = "l_shipmode IN ('MAIL', 'SHIP') AND l_commitdate < l_rec
                          AND l_receiptdate >= DATE '1994-01-01' AND l_receiptdate < DATE '1995-01-01'";
 
 /// Answers a query for each line of standard input: keys in hexadecimal, of which the sum of the ids is wanted.
-pub fn needles(folder: &Path, threads: usize, makes_filters: bool) {
+pub fn needles(folder: &Path, threads: usize, computed_filters: bool) {
     let mut pruning = Pruning::default();
-    pruning.makes_filters = makes_filters;
+    pruning.computed_filters = computed_filters;
     let queries: Vec<String> = std::io::stdin().lock().lines().map(|line| line.expect("queries are text")).collect();
     report(queries.iter().map(|query| {
         let keys: Vec<String> = query.split(' ').map(|key| format!("X'{key}'")).collect();

@@ -34,11 +34,11 @@ impl Query {
 /// Queries of one process after which Lath has all filters in memory.
 const ASKED_OFTEN: usize = 20;
 
-/// Queries of one process after which Lath has made second filters of nearly all row groups: each query reads one in a hundred of
-/// them in vain, and two such reads make a filter.
+/// Queries of one process after which Lath has computed second filters of nearly all row groups: each query has false positives in one
+/// of a hundred, and computes a filter at the second.
 const ASKED_FOR_LONG: usize = 800;
 
-/// The same where files have no filters, so that each query reads all row groups in vain at first.
+/// The same for files without filters: at first each query scans all row groups without a match.
 const ASKED_FOR_LONG_WITHOUT: usize = 150;
 
 /// A row of the table.
@@ -49,8 +49,8 @@ struct Work {
     cold: bool,
     /// Queries that warm up what counts else.
     uncounted: usize,
-    /// Lath makes filters of row groups that it read in vain.
-    makes_filters: bool,
+    /// Lath computes filters of row groups that it scanned without a match.
+    computed_filters: bool,
     queries: Vec<Query>,
     /// Milliseconds that Lath may take, or the part of the best peer's.
     goal: Goal,
@@ -58,7 +58,7 @@ struct Work {
 
 impl Work {
     fn new(name: &'static str, kind: Kind, queries: Vec<Query>, goal: Goal) -> Work {
-        Work { name, kind, cold: false, uncounted: 1, makes_filters: false, queries, goal }
+        Work { name, kind, cold: false, uncounted: 1, computed_filters: false, queries, goal }
     }
 
     fn of_fresh_processes(self) -> Work {
@@ -70,9 +70,9 @@ impl Work {
         Work { uncounted: ASKED_OFTEN, ..self }
     }
 
-    /// After so many queries that Lath has made filters of its own.
+    /// After so many queries that Lath has computed filters of its own.
     fn after(self, uncounted: usize) -> Work {
-        Work { uncounted, makes_filters: true, ..self }
+        Work { uncounted, computed_filters: true, ..self }
     }
 
     /// The queries that an engine is asked, and how many of them do not count: peers need fewer to be warm.
@@ -157,8 +157,8 @@ fn measure(engine: Engine, work: &Work, threads: usize) -> f64 {
     let ask = |queries: &[Query]| {
         let mut command = engine.command();
         command.arg("needles").arg(&folder).arg(threads.to_string());
-        if engine == Engine::Lath && !work.makes_filters {
-            command.arg("without-made");
+        if engine == Engine::Lath && !work.computed_filters {
+            command.arg("without-computed");
         }
         let lines: Vec<String> = queries.iter().map(Query::line).collect();
         let answers = Answers::of(engine, command, &lines.join("\n"))?;

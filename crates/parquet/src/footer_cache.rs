@@ -1,4 +1,4 @@
-//! Footers kept for whoever opens the same file next.
+//! A cache of parsed footers, and of the Bloom filters of their files.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -9,21 +9,20 @@ use crate::file::ParquetFile;
 use crate::filters::FilterMemory;
 use lath_source::Version;
 
-/// Footers that have been read and parsed, kept within a budget of memory for whoever opens the same file next.
+/// A cache of parsed footers, within a memory budget, for opening the same files again.
 ///
-/// A footer is found by the file's location and used for the file in the state that it was read of: size, time of change and
-/// identity of a local file, size and entity tag of an object. What is used is what memory the parsed metadata takes, with the
-/// page indexes that have been read since; when the budget is spent, the footers used longest ago go first. Clones are
-/// handles of the same cache. Footers that were decrypted are not kept.
+/// A footer is found by the file's location and used only for the version of the file that it was read from: size, modification times
+/// and identity of a local file, size and entity tag of an object. The memory of parsed metadata counts, and that of
+/// page indexes read since; when the budget is exceeded, the least recently used footers are evicted. Clones are
+/// handles of the same cache. Decrypted footers are not cached.
 ///
-/// Bloom filters are kept with the footers, in what these leave of the budget: a filter is read whole, instead of the blocks that
-/// keys need, once these have cost as much, and if there is room for all of it. A block costs what 4 KiB of a filter do, a request to
-/// a store what 128 KiB do.
-/// So are filters that were made of values ([`Pruning::makes_filters`](crate::Pruning::makes_filters)).
-/// Filters go with their footer, never to make room for other filters, so that more files than fit are not read over and over.
-/// Those that a query keeps elsewhere ([`Pruning::filter_memory`](crate::Pruning::filter_memory)) are not counted here. A footer
-/// that has left the cache, and its filters, take memory as long as someone has the file open; and threads that add something at
-/// the same moment may exceed the budget by that, until the next footer comes in.
+/// Bloom filters are cached with the footers, in the rest of the budget: a filter is read whole, instead of the blocks that
+/// keys need, once these have cost as much and if there is room for all of it. A block costs as much as 4 KiB of a filter, a request to
+/// a store as much as 128 KiB. Computed filters are cached there too ([`Pruning::computed_filters`](crate::Pruning::computed_filters)).
+/// Filters are evicted with their footer, never to make room for other filters, so that more files than fit are not read over and over.
+/// Filters with memory of their own ([`Pruning::filter_memory`](crate::Pruning::filter_memory)) do not count. An evicted footer
+/// and its filters take memory as long as a handle of the file exists. Threads that add to the cache at
+/// the same moment may exceed the budget by that much, until the next footer is added.
 #[derive(Clone)]
 pub struct FooterCache {
     shared: Arc<Shared>,
@@ -31,11 +30,11 @@ pub struct FooterCache {
 
 struct Shared {
     budget_bytes: usize,
-    /// Threads that open files whose footers are known only read it, and do not wait for each other.
+    /// Threads that open files with cached footers only read it, and do not wait for each other.
     state: RwLock<State>,
-    /// Counts uses.
+    /// Number of uses so far.
     clock: AtomicU64,
-    /// Has what the footers leave of the budget.
+    /// Its budget is what the footers leave.
     filters: Arc<FilterMemory>,
 }
 
@@ -49,45 +48,46 @@ struct Entry {
     file: ParquetFile,
     version: Version,
     bytes: usize,
-    /// What the clock said at the last use.
+    /// The clock at the last use.
     used: AtomicU64,
 }
 
 impl FooterCache {
-    /// Budget of the cache of the process: 256 MiB.
+    /// Budget of the cache of the process: 256 MiB. Not measured: it bounds memory.
     pub const DEFAULT_BUDGET_BYTES: usize = 256 << 20;
 
-    /// What a budget is filled up to after it was exceeded, in eighths: not to have to make room for every footer.
+    /// The part of the budget, in eighths, that remains in use after eviction, so that not every new footer evicts others. Not measured:
+    /// more would evict more often, less would evict footers that are still needed.
     const KEPT_EIGHTHS: usize = 7;
 
-    /// A cache of its own. With a budget of 0 nothing is kept.
+    /// A new cache. With a budget of 0 nothing is cached.
     pub fn new(budget_bytes: usize) -> Self {
         let filters = Arc::new(FilterMemory::new(budget_bytes as u64));
         Self { shared: Arc::new(Shared { budget_bytes, state: RwLock::default(), clock: AtomicU64::new(0), filters }) }
     }
 
-    /// The cache that datasets of the process share unless they are given another.
+    /// The cache of the process, which all datasets share unless they are given another.
     pub fn of_process() -> Self {
         static CACHE: OnceLock<FooterCache> = OnceLock::new();
         CACHE.get_or_init(|| Self::new(Self::DEFAULT_BUDGET_BYTES)).clone()
     }
 
-    /// Number of footers kept.
+    /// Number of cached footers.
     pub fn len(&self) -> usize {
         self.read().entries.len()
     }
 
-    /// Whether nothing is kept.
+    /// Whether nothing is cached.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Bytes of memory that the footers take, and the Bloom filters kept with them.
+    /// Bytes of memory of the footers, and of the Bloom filters cached with them.
     pub fn byte_count(&self) -> usize {
         self.read().bytes + self.filter_bytes()
     }
 
-    /// Where the filters of files are kept whose footers are.
+    /// The memory in which filters of the files are cached.
     pub(crate) fn filters(&self) -> &Arc<FilterMemory> {
         &self.shared.filters
     }
@@ -96,7 +96,7 @@ impl FooterCache {
         usize::try_from(self.shared.filters.used()).unwrap_or(usize::MAX)
     }
 
-    /// Takes out what is too much, which is to be dropped without the lock, and gives filters what the footers leave.
+    /// Evicts entries beyond the budget, which have to be dropped without the lock, and gives filters the rest of the budget.
     fn keep_within_budget(&self, state: &mut State) -> Vec<Entry> {
         let budget = self.shared.budget_bytes;
         let used = state.bytes.saturating_add(self.filter_bytes());
@@ -117,7 +117,7 @@ impl FooterCache {
         drop(self.keep_within_budget(&mut self.lock()));
     }
 
-    /// The file at `location`, and the state that it was read in.
+    /// The file at `location`, and its version.
     pub(crate) fn get(&self, location: &str) -> Option<(ParquetFile, Version)> {
         let state = self.read();
         let entry = state.entries.get(location)?;
@@ -131,36 +131,36 @@ impl FooterCache {
         Some(found)
     }
 
-    /// What `judge` says of the files kept for these locations, with the states that they were read in. It is asked of all of
-    /// them at once, with the cache locked against changes: a handle for each would have threads write to counters that they
-    /// share, and wait for each in turn.
-    pub(crate) fn judge<T>(
+    /// The results of `evaluate` for the cached files at these locations, with the versions of the files. It is called once for all
+    /// files, while the cache is locked for reading: cloning a handle of each would make threads contend for the reference counts.
+    pub(crate) fn evaluate<T>(
         &self,
         locations: &[Option<&str>],
-        judge: impl FnOnce(&[Option<&ParquetFile>]) -> Vec<Option<T>>,
+        evaluate: impl FnOnce(&[Option<&ParquetFile>]) -> Vec<Option<T>>,
     ) -> Vec<Option<(T, Version)>> {
         let state = self.read();
         let entries: Vec<Option<&Entry>> =
             locations.iter().map(|location| location.and_then(|location| state.entries.get(location))).collect();
         let files: Vec<Option<&ParquetFile>> = entries.iter().map(|entry| entry.map(|entry| &entry.file)).collect();
-        let judged = judge(&files);
+        let results = evaluate(&files);
         let now = self.shared.clock.fetch_add(locations.len() as u64, Ordering::Relaxed);
         let mut grown = Vec::new();
-        let answers = entries.iter().zip(locations).zip(judged).zip(now..).map(|(((entry, location), judged), now)| {
-            let (judged, entry, location) = (judged?, (*entry)?, (*location)?);
-            entry.used.store(now, Ordering::Relaxed);
-            if bytes_of(location, &entry.file) != entry.bytes {
-                grown.push(location);
-            }
-            Some((judged, entry.version.clone()))
-        });
+        let answers =
+            entries.iter().zip(locations).zip(results).zip(now..).map(|(((entry, location), result), now)| {
+                let (result, entry, location) = (result?, (*entry)?, (*location)?);
+                entry.used.store(now, Ordering::Relaxed);
+                if bytes_of(location, &entry.file) != entry.bytes {
+                    grown.push(location);
+                }
+                Some((result, entry.version.clone()))
+            });
         let answers = answers.collect();
         drop(state);
         grown.into_iter().for_each(|location| self.recount(location));
         answers
     }
 
-    /// Takes note that an entry takes more memory than before.
+    /// Counts the memory of an entry again, which has grown.
     fn recount(&self, location: &str) {
         let mut state = self.lock();
         let State { entries, bytes } = &mut *state;
@@ -173,7 +173,7 @@ impl FooterCache {
         drop(removed);
     }
 
-    /// Keeps the footer of `file`, in place of an earlier one.
+    /// Caches the footer of `file`, in place of an earlier one.
     pub(crate) fn insert(&self, location: &Arc<str>, version: Version, file: ParquetFile) {
         let bytes = bytes_of(location, &file);
         if bytes > self.shared.budget_bytes {
@@ -185,12 +185,12 @@ impl FooterCache {
         let replaced = state.entries.insert(Arc::clone(location), entry);
         state.bytes -= replaced.as_ref().map_or(0, |entry| entry.bytes);
         let removed = self.keep_within_budget(&mut state);
-        // What is freed is freed without the lock.
+        // Memory is freed without the lock.
         drop(state);
         drop((replaced, removed));
     }
 
-    /// Forgets the footer of the file at `location`.
+    /// Removes the footer of the file at `location`.
     pub(crate) fn remove(&self, location: &str) {
         let mut state = self.lock();
         let removed = state.entries.remove(location);
@@ -213,13 +213,13 @@ impl FooterCache {
     }
 }
 
-/// What an entry takes, but for the filters.
+/// Bytes of an entry without its filters.
 fn bytes_of(location: &str, file: &ParquetFile) -> usize {
     file.memory_bytes() + location.len() + size_of::<Entry>()
 }
 
 impl State {
-    /// Takes out entries, those used longest ago first, until they have given up so many bytes, filters included. The newest stays.
+    /// Evicts the least recently used entries until they free this many bytes, including filters. The newest stays.
     fn make_room(&mut self, bytes: usize) -> Vec<Entry> {
         let mut ages: Vec<(u64, Arc<str>)> = self
             .entries
@@ -228,14 +228,14 @@ impl State {
             .collect();
         ages.sort_unstable_by_key(|(used, _)| *used);
         ages.pop();
-        let (mut removed, mut given_up) = (Vec::new(), 0);
+        let (mut removed, mut freed) = (Vec::new(), 0);
         for (_, location) in ages {
-            if given_up >= bytes {
+            if freed >= bytes {
                 break;
             }
             if let Some(entry) = self.entries.remove(&location) {
                 self.bytes -= entry.bytes;
-                given_up += entry.bytes + usize::try_from(entry.file.filters().kept_bytes()).unwrap_or(usize::MAX);
+                freed += entry.bytes + usize::try_from(entry.file.filters().cached_bytes()).unwrap_or(usize::MAX);
                 removed.push(entry);
             }
         }

@@ -181,11 +181,11 @@ impl DatasetFile {
         Self { options: Arc::new(open), ..self.clone() }.open()
     }
 
-    /// What `judge` says of those of `files`, all of one dataset, that are local and whose footers are cached and current. It is
-    /// asked of all of them at once, with `None` for the others.
-    pub(crate) fn judge_cached<T>(
+    /// The results of `evaluate` for those of `files`, all of one dataset, that are local and whose footers are cached and current. It is
+    /// called once for all files, with `None` for the others.
+    pub(crate) fn evaluate_cached<T>(
         files: &[Self],
-        judge: impl FnOnce(&[Option<&ParquetFile>]) -> Vec<Option<T>>,
+        evaluate: impl FnOnce(&[Option<&ParquetFile>]) -> Vec<Option<T>>,
     ) -> Vec<Option<T>> {
         let Some(options) = files.first().map(|first| &*first.options).filter(|options| !options.open.has_keys())
         else {
@@ -193,16 +193,16 @@ impl DatasetFile {
         };
         let locations: Vec<Option<&str>> =
             files.iter().map(|file| file.path().is_some().then_some(&*file.location)).collect();
-        let judged = options.footers.judge(&locations, |found| {
+        let results = options.footers.evaluate(&locations, |found| {
             let is_like = |file: &&ParquetFile| file.is_opened_like(&options.open);
-            judge(&found.iter().map(|file| file.filter(is_like)).collect::<Vec<_>>())
+            evaluate(&found.iter().map(|file| file.filter(is_like)).collect::<Vec<_>>())
         });
-        // Whether a file has changed takes long to find out beside the rest: only of what `judge` has an answer for.
+        // Checking whether a file has changed takes most of the time: only files with a result are checked.
         let mut check = VersionCheck::default();
-        let current = files.iter().zip(judged).map(|(file, judged)| {
-            let (judged, version) = judged?;
+        let current = files.iter().zip(results).map(|(file, result)| {
+            let (result, version) = result?;
             let mut is_current = || file.path().is_some_and(|path| check.is_current(path, &version));
-            (!options.revalidates || is_current()).then_some(judged)
+            (!options.revalidates || is_current()).then_some(result)
         });
         current.collect()
     }
@@ -235,7 +235,7 @@ impl DatasetFile {
                 self.make_known(&file, &version)?;
             }
             if may_be_cached {
-                file.filters().keep_in(options.footers.filters());
+                file.filters().cache_in(options.footers.filters());
             }
             (file, version)
         };
@@ -280,7 +280,7 @@ impl DatasetFile {
         }
         self.version.get_or_init(|| version.clone());
         if may_be_cached {
-            file.filters().keep_in(options.footers.filters());
+            file.filters().cache_in(options.footers.filters());
             options.footers.insert(&self.location, version, file.clone());
         }
         Ok(file)

@@ -20,6 +20,7 @@ pub struct DatasetOptions {
     pub(super) footers: FooterCache,
     pub(super) files: Arc<FilePool>,
     pub(super) connections: Connections,
+    pub(super) computes_filters: bool,
     pub(super) revalidates: bool,
     pub(super) store: StoreOptions,
     pub(super) footers_read: FootersRead,
@@ -46,6 +47,7 @@ impl DatasetOptions {
             footers: runtime.footer_cache().clone(),
             files: Arc::clone(runtime.files()),
             connections: runtime.connections().clone(),
+            computes_filters: runtime.computes_filters(),
             revalidates: true,
             store: StoreOptions {
                 requests_in_flight: Self::DEFAULT_REQUESTS_IN_FLIGHT,
@@ -91,12 +93,13 @@ impl DatasetOptions {
         self
     }
 
-    /// Takes caches, open files and connections of `runtime`, instead of those of the process.
+    /// Takes caches, open files and connections of `runtime`, and whether filters are computed, instead of those of the process.
     #[must_use]
     pub fn runtime(mut self, runtime: &Runtime) -> Self {
         self.footers = runtime.footer_cache().clone();
         self.files = Arc::clone(runtime.files());
         self.connections = runtime.connections().clone();
+        self.computes_filters = runtime.computes_filters();
         self.open = self.open.schemas(runtime.schemas());
         self
     }
@@ -153,6 +156,11 @@ impl DatasetOptions {
     /// How each file is opened.
     pub(crate) fn open(&self) -> &OpenOptions {
         &self.open
+    }
+
+    /// Whether filters may be computed of what is read of the files.
+    pub(crate) fn computes_filters(&self) -> bool {
+        self.computes_filters
     }
 
     /// The options for a file called `name`.

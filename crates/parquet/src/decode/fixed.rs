@@ -12,7 +12,7 @@ use super::batch::{compress_values, few, pick_values};
 use super::chunk_dictionary::ChunkDictionary;
 use super::convert::{Convert, FixedLayout};
 use super::page_values::{
-    EncodedValues, INDEX_CHUNK, Slots, Untouched, dictionary_codes, dictionary_indices, values_missing,
+    EncodedValues, INDEX_CHUNK, SearchablePage, Slots, dictionary_codes, dictionary_indices, values_missing,
 };
 use super::prefix_stream::PrefixStream;
 use crate::error::{Error, Result};
@@ -54,7 +54,7 @@ const MOST_CONVERTED_BYTES: usize = 1 << 20;
 
 #[derive(Debug)]
 enum PageState {
-    /// Before the first page, or a page none of whose values was asked for yet.
+    /// Before the first page, or a page whose decoding has not begun.
     Pending(Option<EncodedValues>),
     Plain {
         src: Buffer,
@@ -245,7 +245,7 @@ impl FixedColumn {
         convert(chosen, width, out).map_err(|index| self.layout.misfit(chosen, index))
     }
 
-    /// Passes over the next values of the page, decoding only what cannot be passed over otherwise.
+    /// Skips the next values of the page, decoding them only if the encoding needs it.
     pub(crate) fn skip(&mut self, mut value_count: usize) -> Result<()> {
         if value_count == 0 {
             return Ok(());
@@ -313,11 +313,11 @@ impl FixedColumn {
         }
     }
 
-    /// The page, if nothing was asked of it yet and each value's bytes are in it one after the other.
-    pub(crate) fn untouched(&self) -> Option<Untouched<'_>> {
+    /// The page, if its decoding has not begun and the bytes of each value are contiguous.
+    pub(crate) fn searchable_page(&self) -> Option<SearchablePage<'_>> {
         let PageState::Pending(Some(values)) = &self.page else { return None };
         let is_plain = matches!(values.encoding, Encoding::Plain);
-        is_plain.then_some(Untouched { bytes: &values.bytes, has_lengths: false })
+        is_plain.then_some(SearchablePage { bytes: &values.bytes, has_lengths: false })
     }
 
     /// Whether the page holds dictionary indices.

@@ -13,14 +13,15 @@ use super::batch::LeafBatch;
 use super::bitmap::Validity;
 use super::codes::Codes;
 use super::levels::LevelDecoder;
-use super::page_values::{EncodedValues, Slots, Untouched};
+use super::page_values::{EncodedValues, SearchablePage, Slots};
 use super::values::ValueColumn;
 use crate::error::{Error, Result};
 use crate::page::{ChunkSpec, Page, PagePlaces, PageReader, PageSummary};
 use crate::schema::Leaf;
 use lath_source::ByteRanges;
 
-/// Level entries are decoded this many at a time where rows have to be told apart.
+/// Number of level entries that are decoded at a time to find the ends of rows. Not measured: both kinds of levels take 8 KiB, which
+/// stays in the first-level cache.
 const LEVEL_CHUNK: usize = 4096;
 
 /// Reads one column chunk in steps of rows.
@@ -65,7 +66,7 @@ struct Levels {
     rep: Vec<u8>,
 }
 
-/// Scratch bitmaps over a stretch of entries.
+/// Scratch bitmaps for a run of entries.
 #[derive(Debug, Default)]
 struct Masks {
     slots: Vec<u64>,
@@ -105,21 +106,21 @@ impl LeafReader {
         })
     }
 
-    /// Turns to the same leaf of another row group, keeping buffers.
-    pub(crate) fn turn_to(&mut self, chunk: ChunkSpec) -> Result<()> {
+    /// Restarts with the same leaf of another row group, keeping buffers.
+    pub(crate) fn restart(&mut self, chunk: ChunkSpec) -> Result<()> {
         self.rewind();
-        self.pages.turn_to(chunk)
+        self.pages.restart(chunk)
     }
 
-    /// Turns to the same leaf of another file with the same schema, keeping buffers.
-    pub(crate) fn turn_to_file(&mut self, source: Arc<dyn ByteRanges>, chunk: ChunkSpec) -> Result<()> {
+    /// Restarts with the same leaf of another file with the same schema, keeping buffers.
+    pub(crate) fn restart_in_file(&mut self, source: Arc<dyn ByteRanges>, chunk: ChunkSpec) -> Result<()> {
         self.rewind();
-        self.pages.turn_to_file(source, chunk)
+        self.pages.restart_in_file(source, chunk)
     }
 
-    /// Has pages that are passed over found by `places`.
-    pub(crate) fn find_pages_by(&mut self, places: Arc<PagePlaces>) {
-        self.pages.find_by(places);
+    /// Sets where pages are, so that skipping rows does not read the headers of the pages between.
+    pub(crate) fn set_page_places(&mut self, places: Arc<PagePlaces>) {
+        self.pages.set_places(places);
     }
 
     fn rewind(&mut self) {
@@ -141,7 +142,7 @@ impl LeafReader {
         self.walk_flat(row_count, true)
     }
 
-    /// Whether [`LeafReader::append_selected`] can be asked.
+    /// Whether [`LeafReader::append_selected`] is supported.
     pub(crate) fn can_select(&self) -> bool {
         self.leaf.max_rep_level == 0 && !self.keep_levels && self.values.can_select()
     }
@@ -202,7 +203,7 @@ impl LeafReader {
         self.values.append_selected(value_count, of_values, Slots { count, value_count: kept_count, validity })
     }
 
-    /// Passes over the next `row_count` rows.
+    /// Skips the next `row_count` rows.
     pub(crate) fn skip(&mut self, row_count: usize) -> Result<()> {
         if self.leaf.max_rep_level > 0 {
             return self.walk_repeated(row_count, false);
@@ -210,19 +211,19 @@ impl LeafReader {
         self.walk_flat(row_count, false)
     }
 
-    /// Passes over the next page without decoding it, if `is_barren` says so of its bytes: at the border of two pages, of a leaf
-    /// without repetition, and where the page has each value's bytes one after the other. Returns how many rows it passed.
-    pub(crate) fn pass_page(&mut self, is_barren: impl FnOnce(Untouched<'_>) -> bool) -> Result<usize> {
+    /// Skips the next page without decoding it, if `has_no_match` is true for its bytes. Only between two pages, for a leaf
+    /// without repetition, and for an encoding that a page can be searched in. Returns how many rows were skipped.
+    pub(crate) fn skip_page_if(&mut self, has_no_match: impl FnOnce(SearchablePage<'_>) -> bool) -> Result<usize> {
         if self.leaf.max_rep_level > 0 || self.page_remaining == 0 && !self.next_page()? {
             return Ok(0);
         }
-        if !self.values.untouched().is_some_and(is_barren) {
+        if !self.values.searchable_page().is_some_and(has_no_match) {
             return Ok(0);
         }
         self.values.end_page();
-        let passed = std::mem::take(&mut self.page_remaining);
-        self.row += passed as u64;
-        Ok(passed)
+        let skipped = std::mem::take(&mut self.page_remaining);
+        self.row += skipped as u64;
+        Ok(skipped)
     }
 
     /// Rows that are left of the page, of a leaf without repetition; `None` for one of dictionary indices, which is not searched.
@@ -469,7 +470,7 @@ impl LeafReader {
         (begun as u64).wrapping_sub(1)
     }
 
-    /// The error at its row, which `row` makes a number of rows after the next one of what is told.
+    /// The error with its row: `row` converts the position that the error has to a number of rows after the next one.
     fn locate(&self, error: Error, row: impl FnOnce(u64) -> u64) -> Error {
         self.pages.locate(error.map_row(|at| self.row.wrapping_add(row(at))))
     }
@@ -508,7 +509,7 @@ impl LeafReader {
         self.values.skip(self.chunk.def[range].iter().filter(|&&level| level == max).count())
     }
 
-    /// Decodes the next stretch of levels; false at the end of the chunk.
+    /// Decodes the next levels; false at the end of the chunk.
     fn fill_chunk(&mut self) -> Result<bool> {
         if self.page_remaining == 0 && !self.next_page()? {
             return Ok(false);
@@ -529,7 +530,7 @@ impl LeafReader {
 
     /// Goes on to the next data page that has entries; false at the end of the chunk.
     fn next_page(&mut self) -> Result<bool> {
-        // The page before is let go first, so that its memory serves for the next.
+        // The page before is dropped first, so that its memory is used again.
         self.values.end_page();
         self.rep_decoder = None;
         self.def_decoder = None;
@@ -557,8 +558,8 @@ impl LeafReader {
         Ok(false)
     }
 
-    /// Passes over whole pages, as far as their headers say how many rows they have, without reading their bodies;
-    /// returns how many of `row_count` rows are left to skip. Only for the end of a page.
+    /// Skips whole pages without reading their bodies, as long as their row counts are known from headers or places;
+    /// returns how many of `row_count` rows are left to skip. Only between two pages.
     fn skip_pages(&mut self, row_count: usize) -> Result<usize> {
         let left = self.skip_whole_pages(row_count)?;
         self.row += (row_count - left) as u64;
@@ -567,7 +568,7 @@ impl LeafReader {
 
     fn skip_whole_pages(&mut self, mut row_count: usize) -> Result<usize> {
         while row_count > 0 {
-            // Fits: it is no more than the rows to pass.
+            // Fits: it is no more than `row_count`.
             row_count -= self.pages.seek(row_count as u64) as usize;
             if row_count == 0 {
                 break;

@@ -24,7 +24,7 @@ pub(crate) use batch::LeafBatch;
 pub(crate) use codes::Codes;
 pub(crate) use convert::FixedLayout;
 pub(crate) use leaf::LeafReader;
-pub(crate) use page_values::Untouched;
+pub(crate) use page_values::SearchablePage;
 pub(crate) use predicate_leaf::predicate_leaf;
 pub(crate) use strings::detach_views;
 pub(crate) use values::dictionary_values;

@@ -17,11 +17,11 @@ pub(crate) struct EncodedValues {
     pub(crate) bytes: Buffer,
 }
 
-/// The values of a page that nothing was asked of yet, each one's bytes in one piece.
+/// The bytes of a page whose decoding has not begun, in an encoding where the bytes of each value are contiguous.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Untouched<'a> {
+pub(crate) struct SearchablePage<'a> {
     pub(crate) bytes: &'a [u8],
-    /// Whether each value follows its length, of four bytes, and nothing else is between them.
+    /// Whether a length of four bytes precedes each value; otherwise there is nothing between values.
     pub(crate) has_lengths: bool,
 }
 
@@ -61,7 +61,7 @@ pub(super) fn dictionary_indices(values: Buffer) -> Result<(rle::Decoder, Buffer
     Ok((rle::Decoder::new(u32::from(width))?, values.slice(1)))
 }
 
-/// Decodes as many indices as `out` has room for. Whoever looks something up by them has to check them.
+/// Decodes as many indices as `out` has room for. They are not checked against the dictionary.
 pub(super) fn dictionary_codes(src: &[u8], indices: &mut rle::Decoder, out: &mut [u32]) -> Result<()> {
     if indices.decode_u32(src, out)? < out.len() { Err(values_missing()) } else { Ok(()) }
 }

@@ -67,10 +67,10 @@ pub(crate) struct PageReader {
     pending: Option<PageHeader>,
     /// The dictionary page's header and the file offset of its body, once it was taken.
     dictionary: Option<(PageHeader, u64)>,
-    /// Where the data pages are, for who passes over many.
+    /// Where the data pages are, for skipping many.
     places: Option<Arc<PagePlaces>>,
-    /// What was passed over was passed over by that.
-    went_by_places: bool,
+    /// Pages were skipped by `places`, which then have to agree with the headers.
+    has_skipped_by_places: bool,
 }
 
 impl PageReader {
@@ -91,14 +91,14 @@ impl PageReader {
             pending: None,
             dictionary: None,
             places: None,
-            went_by_places: false,
+            has_skipped_by_places: false,
         };
         reader.rewind()?;
         Ok(reader)
     }
 
-    /// Turns to another chunk of the same file, keeping buffers and codec contexts.
-    pub(crate) fn turn_to(&mut self, chunk: ChunkSpec) -> Result<()> {
+    /// Restarts with another chunk of the same file, keeping buffers and codec contexts.
+    pub(crate) fn restart(&mut self, chunk: ChunkSpec) -> Result<()> {
         if !self.decompressor.is_for(chunk.codec) {
             self.decompressor = Decompressor::new(chunk.codec).map_err(|error| chunk.locate(error))?;
         }
@@ -106,10 +106,10 @@ impl PageReader {
         self.rewind()
     }
 
-    /// Turns to a chunk of another file, keeping buffers and codec contexts.
-    pub(crate) fn turn_to_file(&mut self, source: Arc<dyn ByteRanges>, chunk: ChunkSpec) -> Result<()> {
-        self.window.turn_to(source);
-        self.turn_to(chunk)
+    /// Restarts with a chunk of another file, keeping buffers and codec contexts.
+    pub(crate) fn restart_in_file(&mut self, source: Arc<dyn ByteRanges>, chunk: ChunkSpec) -> Result<()> {
+        self.window.restart(source);
+        self.restart(chunk)
     }
 
     fn rewind(&mut self) -> Result<()> {
@@ -128,17 +128,17 @@ impl PageReader {
         self.pending = None;
         self.dictionary = None;
         self.places = None;
-        self.went_by_places = false;
+        self.has_skipped_by_places = false;
         Ok(())
     }
 
-    /// Has pages of this chunk found by `places`, unless they cannot be there.
-    pub(crate) fn find_by(&mut self, places: Arc<PagePlaces>) {
+    /// Sets where the pages of this chunk are, unless they cannot be there.
+    pub(crate) fn set_places(&mut self, places: Arc<PagePlaces>) {
         self.places = Some(places).filter(|places| self.chunk.decryptor.is_none() && places.are_within(&self.chunk));
     }
 
-    /// Goes, at the border of two pages, to the page that has the row which comes `row_count` rows later, as far as it is known where
-    /// that is. Returns how many rows are passed over.
+    /// Between two pages: skips to the page with the row that is `row_count` rows later, if places are known. Returns how many rows were
+    /// skipped.
     pub(crate) fn seek(&mut self, row_count: u64) -> u64 {
         let Some(places) = &self.places else { return 0 };
         let has_dictionary = self.dictionary.is_some();
@@ -148,22 +148,22 @@ impl PageReader {
         }
         let row = self.chunk.value_count - self.values_left;
         let (page, first_row, offset) = places.page_of(row.saturating_add(row_count));
-        let Some(passed) = first_row.checked_sub(row).filter(|passed| *passed > 0) else { return 0 };
+        let Some(skipped) = first_row.checked_sub(row).filter(|skipped| *skipped > 0) else { return 0 };
         self.pending = None;
         self.position = offset;
-        self.values_left -= passed;
+        self.values_left -= skipped;
         self.page_count = page + usize::from(has_dictionary);
         self.data_page_count = page;
-        self.went_by_places = true;
+        self.has_skipped_by_places = true;
         // A page too long to be read at once is not, but then its header comes with as much as a window has.
         let end = places.end_of(page).unwrap_or(self.end).min(self.end);
         if end - offset <= self.options.limits.page_bytes {
             self.window.expect(offset..end);
         }
-        passed
+        skipped
     }
 
-    /// The dictionary page once more, for who gave up its values too early.
+    /// The dictionary page once more, for a caller that released its values too early.
     pub(crate) fn dictionary_again(&mut self) -> Result<Option<DictionaryPage>> {
         let Some((header, body_offset)) = self.dictionary.clone() else { return Ok(None) };
         self.dictionary(&header, body_offset).map(Some).map_err(|error| self.locate(error))
@@ -366,9 +366,9 @@ impl PageReader {
         Ok(())
     }
 
-    /// Whether the data page whose header is pending has the rows that the offset index says, if pages were passed over by that.
+    /// An error if pages were skipped by places, and the pending data page has other rows than its place says.
     fn check_place(&self) -> Result<()> {
-        let Some(places) = self.places.as_ref().filter(|_| self.went_by_places) else { return Ok(()) };
+        let Some(places) = self.places.as_ref().filter(|_| self.has_skipped_by_places) else { return Ok(()) };
         let value_count = self.pending.as_ref().and_then(PageHeader::data_value_count);
         let Some(value_count) = value_count.filter(|count| *count > 0) else { return Ok(()) };
         let row = self.chunk.value_count - self.values_left;

@@ -59,13 +59,13 @@ impl Window {
         self.expected = page;
     }
 
-    /// Turns to another file, keeping memory.
-    pub(super) fn turn_to(&mut self, source: Arc<dyn ByteRanges>) {
+    /// Restarts with another file, keeping memory.
+    pub(super) fn restart(&mut self, source: Arc<dyn ByteRanges>) {
         self.buffer = Buffer::from_vec(Vec::<u8>::new());
         self.retired.extend(self.owner.take());
         self.start = 0;
         self.source = source;
-        // Asked again of each: another file may be of another kind.
+        // Another file may be of another kind.
         self.source_reuses = true;
     }
 

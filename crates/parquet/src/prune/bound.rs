@@ -1,4 +1,4 @@
-//! Bounds of values, in the order that predicates have.
+//! Bounds of values, in the order in which predicates compare.
 
 use std::cmp::Ordering;
 
@@ -8,7 +8,7 @@ use lath_predicate::{Pattern, Value, ValueTest, compare_floats};
 
 use super::outcomes::Outcomes;
 
-/// A smallest or largest value, borrowed from metadata. The kinds are those of [`Value`].
+/// A minimum or maximum, borrowed from metadata. The kinds are those of [`Value`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Bound<'a> {
     Boolean(bool),
@@ -19,7 +19,7 @@ pub(crate) enum Bound<'a> {
 }
 
 impl Bound<'_> {
-    /// The bound as a value of its own.
+    /// The bound as an owned value.
     pub(crate) fn to_value(self) -> Value {
         match self {
             Self::Boolean(value) => Value::Boolean(value),
@@ -30,13 +30,13 @@ impl Bound<'_> {
         }
     }
 
-    /// Whether it stands for a zero of either sign.
+    /// Whether it is a zero, of either sign.
     pub(crate) fn is_float_zero(&self) -> bool {
         matches!(self, Self::Float(value) if *value == 0.0)
     }
 
-    /// How the bound stands to a value; `None` if they are of two kinds.
-    fn order(&self, value: &Value) -> Option<Ordering> {
+    /// Compares the bound with a value; `None` if their kinds differ.
+    fn compare(&self, value: &Value) -> Option<Ordering> {
         Some(match (self, value) {
             (Self::Boolean(bound), Value::Boolean(value)) => bound.cmp(value),
             (Self::Int(bound), Value::Int(value)) => bound.cmp(value),
@@ -47,7 +47,7 @@ impl Bound<'_> {
         })
     }
 
-    fn order_of_bounds(&self, other: &Bound<'_>) -> Option<Ordering> {
+    fn compare_bounds(&self, other: &Bound<'_>) -> Option<Ordering> {
         Some(match (self, other) {
             (Self::Boolean(left), Bound::Boolean(right)) => left.cmp(right),
             (Self::Int(left), Bound::Int(right)) => left.cmp(right),
@@ -59,7 +59,7 @@ impl Bound<'_> {
     }
 }
 
-/// Values lie between two bounds, both included; without a bound they may be of any size on that side.
+/// The values from a lower to an upper bound, both included; without a bound there is no limit on that side.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Interval<'a> {
     pub(crate) lower: Option<Bound<'a>>,
@@ -67,12 +67,12 @@ pub(crate) struct Interval<'a> {
 }
 
 impl<'a> Interval<'a> {
-    /// Of one value.
+    /// The interval of one value.
     pub(super) fn point(value: Bound<'a>) -> Self {
         Self { lower: Some(value), upper: Some(value) }
     }
 
-    /// What `test`, which is about values, may give for these. Nulls are not spoken of.
+    /// The outcomes that `test` may have for values in the interval. Nulls are not considered.
     pub(super) fn outcomes(&self, test: &ValueTest) -> Outcomes {
         match test {
             ValueTest::IsNull => Outcomes::FALSE,
@@ -80,9 +80,9 @@ impl<'a> Interval<'a> {
             ValueTest::Compare(op, value) => self.compared(*op, value),
             ValueTest::Between(low, high) => {
                 let is_outside = low > high || self.all_below(low) || self.all_above(high);
-                Outcomes::of(!is_outside, !(self.all_from(low) && self.all_up_to(high)))
+                Outcomes::of(!is_outside, !(self.all_at_least(low) && self.all_at_most(high)))
             }
-            ValueTest::In(set) => self.within(set.values()),
+            ValueTest::In(set) => self.in_list(set.values()),
             ValueTest::Like(pattern) => self.like(pattern),
             ValueTest::Truth => self.compared(Comparison::Equal, &Value::Boolean(true)),
             ValueTest::Contains(_) => Outcomes::ANY,
@@ -91,25 +91,25 @@ impl<'a> Interval<'a> {
 
     fn compared(&self, op: Comparison, value: &Value) -> Outcomes {
         let (can_be_true, can_be_false) = match op {
-            Comparison::Equal => (self.can_be(value), !self.is_only(value)),
-            Comparison::NotEqual => (!self.is_only(value), self.can_be(value)),
-            Comparison::Less => (!self.all_from(value), !self.all_below(value)),
-            Comparison::LessOrEqual => (!self.all_above(value), !self.all_up_to(value)),
-            Comparison::Greater => (!self.all_up_to(value), !self.all_above(value)),
-            Comparison::GreaterOrEqual => (!self.all_below(value), !self.all_from(value)),
+            Comparison::Equal => (self.may_contain(value), !self.contains_only(value)),
+            Comparison::NotEqual => (!self.contains_only(value), self.may_contain(value)),
+            Comparison::Less => (!self.all_at_least(value), !self.all_below(value)),
+            Comparison::LessOrEqual => (!self.all_above(value), !self.all_at_most(value)),
+            Comparison::Greater => (!self.all_at_most(value), !self.all_above(value)),
+            Comparison::GreaterOrEqual => (!self.all_below(value), !self.all_at_least(value)),
         };
         Outcomes::of(can_be_true, can_be_false)
     }
 
-    /// Whether a value may be one of `values`, which ascend.
-    fn within(&self, values: &[Value]) -> Outcomes {
-        // The first value that is not certainly below all of these.
+    /// The outcomes of whether a value is among `values`, which ascend.
+    fn in_list(&self, values: &[Value]) -> Outcomes {
+        // The first value that is not below the whole interval.
         let first = match &self.lower {
-            Some(lower) => values.partition_point(|value| lower.order(value) == Some(Ordering::Greater)),
+            Some(lower) => values.partition_point(|value| lower.compare(value) == Some(Ordering::Greater)),
             None => 0,
         };
         let Some(value) = values.get(first) else { return Outcomes::FALSE };
-        Outcomes::of(!self.all_below(value), !self.is_only(value))
+        Outcomes::of(!self.all_below(value), !self.contains_only(value))
     }
 
     fn like(&self, pattern: &Pattern) -> Outcomes {
@@ -127,59 +127,58 @@ impl<'a> Interval<'a> {
         Outcomes::of(!is_outside, !(is_inside && pattern.is_prefix_only()))
     }
 
-    /// What comparing one of these with one of `other` may give.
+    /// The outcomes of comparing a value in the interval with a value in `other`.
     pub(super) fn compared_with(&self, op: Comparison, other: &Interval<'_>) -> Outcomes {
-        let order =
-            |left: &Option<Bound<'_>>, right: &Option<Bound<'_>>| left.as_ref()?.order_of_bounds(right.as_ref()?);
-        // The largest of these beside the smallest of the others, and the other way round.
-        let most = order(&self.upper, &other.lower);
-        let least = order(&self.lower, &other.upper);
-        let all_below = most == Some(Ordering::Less);
-        let all_up_to = matches!(most, Some(Ordering::Less | Ordering::Equal));
-        let all_above = least == Some(Ordering::Greater);
-        let all_from = matches!(least, Some(Ordering::Greater | Ordering::Equal));
-        let are_equal = all_up_to && all_from;
+        let compare =
+            |left: &Option<Bound<'_>>, right: &Option<Bound<'_>>| left.as_ref()?.compare_bounds(right.as_ref()?);
+        let max_to_min = compare(&self.upper, &other.lower);
+        let min_to_max = compare(&self.lower, &other.upper);
+        let all_below = max_to_min == Some(Ordering::Less);
+        let all_at_most = matches!(max_to_min, Some(Ordering::Less | Ordering::Equal));
+        let all_above = min_to_max == Some(Ordering::Greater);
+        let all_at_least = matches!(min_to_max, Some(Ordering::Greater | Ordering::Equal));
+        let are_equal = all_at_most && all_at_least;
         let (can_be_true, can_be_false) = match op {
             Comparison::Equal => (!(all_below || all_above), !are_equal),
             Comparison::NotEqual => (!are_equal, !(all_below || all_above)),
-            Comparison::Less => (!all_from, !all_below),
-            Comparison::LessOrEqual => (!all_above, !all_up_to),
-            Comparison::Greater => (!all_up_to, !all_above),
-            Comparison::GreaterOrEqual => (!all_below, !all_from),
+            Comparison::Less => (!all_at_least, !all_below),
+            Comparison::LessOrEqual => (!all_above, !all_at_most),
+            Comparison::Greater => (!all_at_most, !all_above),
+            Comparison::GreaterOrEqual => (!all_below, !all_at_least),
         };
         Outcomes::of(can_be_true, can_be_false)
     }
 
-    /// Whether `value` may be among these.
-    pub(super) fn can_be(&self, value: &Value) -> bool {
+    /// Whether `value` lies in the interval.
+    pub(super) fn may_contain(&self, value: &Value) -> bool {
         !self.all_below(value) && !self.all_above(value)
     }
 
-    fn is_only(&self, value: &Value) -> bool {
-        self.all_from(value) && self.all_up_to(value)
+    fn contains_only(&self, value: &Value) -> bool {
+        self.all_at_least(value) && self.all_at_most(value)
     }
 
     fn all_below(&self, value: &Value) -> bool {
-        self.upper_to(value) == Some(Ordering::Less)
+        self.compare_upper(value) == Some(Ordering::Less)
     }
 
-    fn all_up_to(&self, value: &Value) -> bool {
-        matches!(self.upper_to(value), Some(Ordering::Less | Ordering::Equal))
+    fn all_at_most(&self, value: &Value) -> bool {
+        matches!(self.compare_upper(value), Some(Ordering::Less | Ordering::Equal))
     }
 
     fn all_above(&self, value: &Value) -> bool {
-        self.lower_to(value) == Some(Ordering::Greater)
+        self.compare_lower(value) == Some(Ordering::Greater)
     }
 
-    fn all_from(&self, value: &Value) -> bool {
-        matches!(self.lower_to(value), Some(Ordering::Greater | Ordering::Equal))
+    fn all_at_least(&self, value: &Value) -> bool {
+        matches!(self.compare_lower(value), Some(Ordering::Greater | Ordering::Equal))
     }
 
-    fn lower_to(&self, value: &Value) -> Option<Ordering> {
-        self.lower.as_ref()?.order(value)
+    fn compare_lower(&self, value: &Value) -> Option<Ordering> {
+        self.lower.as_ref()?.compare(value)
     }
 
-    fn upper_to(&self, value: &Value) -> Option<Ordering> {
-        self.upper.as_ref()?.order(value)
+    fn compare_upper(&self, value: &Value) -> Option<Ordering> {
+        self.upper.as_ref()?.compare(value)
     }
 }

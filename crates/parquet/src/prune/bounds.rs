@@ -1,16 +1,16 @@
-//! From the bytes of smallest and largest values to [`Bound`]s, in the order that the specification gives a column.
+//! Decoding minimum and maximum bytes to [`Bound`]s, in the order that the specification gives a column.
 //!
-//! Statistics are believed as far as the specification lets them be:
-//! - A bound may be shortened, or inexact in another way: it is a bound, never a value that occurs.
-//! - A bound that is missing says nothing. For a float, neither does NaN, except in IEEE 754 total order, where it says that
-//!   there are no numbers. −0 and +0 are one value to predicates, so that either bounds both.
-//! - Floats of which no count of NaNs is known may be NaN, which predicates have above all numbers.
-//! - The deprecated `min` and `max`, and statistics of files that do not say their column orders, are in signed order by
-//!   whoever wrote them: they are read for INT32 and INT64 of signed types, FLOAT and DOUBLE, and for nothing else (byte
-//!   arrays were compared as signed bytes).
-//! - INT96, INTERVAL, and column orders that are not known give no bounds.
+//! Statistics are trusted as far as the specification allows:
+//! - A bound may be truncated, or inexact in another way: it need not occur among the values.
+//! - A missing bound means no limit. So does a NaN bound of a float, except in IEEE 754 total order, where it means that
+//!   there are no numbers. −0 and +0 are equal to predicates, so that either bounds both.
+//! - Floats without a NaN count may be NaN, which predicates order above all numbers.
+//! - The deprecated `min` and `max`, and statistics of files without column orders, are in signed order with
+//!   all writers: they are used only for INT32 and INT64 of signed types, FLOAT and DOUBLE (byte arrays were compared as
+//!   signed bytes).
+//! - INT96, INTERVAL, and unknown column orders have no bounds.
 //! - Integers, and decimals in byte arrays, that are read into fewer bytes than they are stored in wrap around if they do not
-//!   fit, which a bound that is missing or does not fit leaves open: then neither bound is used.
+//!   fit. A bound that is missing or does not fit does not rule that out: then neither bound is used.
 //!
 //! <https://github.com/apache/parquet-format/blob/master/src/main/thrift/parquet.thrift> (`Statistics`, `ColumnOrder`)
 
@@ -26,43 +26,45 @@ use lath_format::{ColumnOrder, Statistics};
 use super::bound::{Bound, Interval};
 use super::domain::Domain;
 
-/// Reads the bounds of one column.
+/// Decodes the bounds of one column.
 #[derive(Debug, Clone)]
 pub(crate) struct BoundReader {
     kind: Kind,
-    is_total: bool,
-    /// The order is that of the deprecated fields too.
-    is_signed: bool,
-    /// The fields that are not deprecated are in no known order.
-    is_unsaid: bool,
+    /// IEEE 754 total order.
+    is_total_order: bool,
+    /// The order is signed, as that of the deprecated fields.
+    is_signed_order: bool,
+    /// The file has no column orders.
+    lacks_column_order: bool,
 }
 
+/// How bounds are stored, and what they become.
 #[derive(Debug, Clone)]
 enum Kind {
     Boolean,
-    /// Of INT32 or INT64, times `factor` in Arrow.
+    /// INT32 or INT64, multiplied by `factor` in Arrow.
     Integer {
         is_unsigned: bool,
         factor: i128,
         range: Option<RangeInclusive<i128>>,
     },
     Float,
-    /// In two bytes.
-    Half,
+    /// Two bytes.
+    Float16,
     Bytes,
-    /// Big-endian two's complement, of `len` bytes or of any number.
+    /// Big-endian two's complement, of `len` bytes if that is given.
     Decimal {
         len: Option<usize>,
         range: Option<RangeInclusive<i128>>,
     },
-    /// The same, of the Arrow type `Decimal256`.
+    /// The same, for the Arrow type `Decimal256`.
     WideDecimal {
         len: Option<usize>,
     },
 }
 
 impl BoundReader {
-    /// For a column of the file that is read as `data_type`; `None` if its statistics say nothing of values.
+    /// For a column of the file that is read as `data_type`; `None` if its statistics cannot be used.
     pub(crate) fn new(column: &ColumnDescriptor, data_type: &DataType, order: ColumnOrder) -> Option<Self> {
         let data_type = value_type(data_type);
         let sort_order =
@@ -81,7 +83,7 @@ impl BoundReader {
                     range: narrow_range(data_type, column.physical_type())?,
                 }
             }
-            (PhysicalType::FIXED_LEN_BYTE_ARRAY, DataType::Float16) if sort_order == SortOrder::SIGNED => Kind::Half,
+            (PhysicalType::FIXED_LEN_BYTE_ARRAY, DataType::Float16) if sort_order == SortOrder::SIGNED => Kind::Float16,
             (PhysicalType::FIXED_LEN_BYTE_ARRAY | PhysicalType::BYTE_ARRAY, _) if sort_order == SortOrder::SIGNED => {
                 let len = len.filter(|_| column.physical_type() == PhysicalType::FIXED_LEN_BYTE_ARRAY);
                 let fits = |bytes: usize| len.is_some_and(|len| len <= bytes);
@@ -102,36 +104,36 @@ impl BoundReader {
             }
             _ => return None,
         };
-        let is_float = matches!(kind, Kind::Float | Kind::Half);
-        let is_signed = matches!(kind, Kind::Float | Kind::Integer { is_unsigned: false, .. });
-        let is_total = match order {
+        let is_float = matches!(kind, Kind::Float | Kind::Float16);
+        let is_signed_order = matches!(kind, Kind::Float | Kind::Integer { is_unsigned: false, .. });
+        let is_total_order = match order {
             ColumnOrder::TypeDefined | ColumnOrder::Undefined => false,
             ColumnOrder::Ieee754Total if is_float => true,
             _ => return None,
         };
-        Some(Self { kind, is_total, is_signed, is_unsaid: order == ColumnOrder::Undefined })
+        Some(Self { kind, is_total_order, is_signed_order, lacks_column_order: order == ColumnOrder::Undefined })
     }
 
     pub(crate) fn is_float(&self) -> bool {
-        matches!(self.kind, Kind::Float | Kind::Half)
+        matches!(self.kind, Kind::Float | Kind::Float16)
     }
 
-    /// What the values of a chunk can be, nulls left out.
-    pub(crate) fn of_statistics<'a>(&self, column: &ColumnDescriptor, statistics: &Statistics<'a>) -> Read<'a> {
-        let is_legacy = self.is_unsaid || statistics.is_deprecated;
-        if is_legacy && (!self.is_signed || self.is_total) {
-            return Read::UNKNOWN;
+    /// The bounds of a column chunk.
+    pub(crate) fn chunk_bounds<'a>(&self, column: &ColumnDescriptor, statistics: &Statistics<'a>) -> DecodedBounds<'a> {
+        let is_deprecated = self.lacks_column_order || statistics.is_deprecated;
+        if is_deprecated && (!self.is_signed_order || self.is_total_order) {
+            return DecodedBounds::UNKNOWN;
         }
         let read = |value: Option<&'a [u8]>| value.map(|value| self.plain(column, value));
-        self.settle(read(statistics.min), read(statistics.max))
+        self.combine(read(statistics.min), read(statistics.max))
     }
 
-    /// What the values of a page can be, whose smallest and largest value are given as a column index has them.
-    pub(super) fn of_page<'a>(&self, column: &ColumnDescriptor, min: &'a [u8], max: &'a [u8]) -> Read<'a> {
-        if self.is_unsaid && !self.is_signed {
-            return Read::UNKNOWN;
+    /// The bounds of a page, given minimum and maximum of the column index.
+    pub(super) fn page_bounds<'a>(&self, column: &ColumnDescriptor, min: &'a [u8], max: &'a [u8]) -> DecodedBounds<'a> {
+        if self.lacks_column_order && !self.is_signed_order {
+            return DecodedBounds::UNKNOWN;
         }
-        self.settle(Some(self.plain(column, min)), Some(self.plain(column, max)))
+        self.combine(Some(self.plain(column, min)), Some(self.plain(column, max)))
     }
 
     fn plain<'a>(&self, column: &ColumnDescriptor, bytes: &'a [u8]) -> Option<Bound<'a>> {
@@ -175,7 +177,7 @@ impl BoundReader {
     fn bytes<'a>(&self, bytes: &'a [u8]) -> Option<Bound<'a>> {
         match &self.kind {
             Kind::Bytes => Some(Bound::Bytes(bytes)),
-            Kind::Half => {
+            Kind::Float16 => {
                 let value = <Float16Type as ArrowPrimitiveType>::Native::from_le_bytes(bytes.try_into().ok()?);
                 Some(Bound::Float(value.into()))
             }
@@ -188,44 +190,43 @@ impl BoundReader {
         }
     }
 
-    /// Puts two bounds together, each missing (`None`), unreadable (`Some(None)`) or there.
-    fn settle<'a>(&self, min: Option<Option<Bound<'a>>>, max: Option<Option<Bound<'a>>>) -> Read<'a> {
+    /// Combines two bounds, each of which is missing (`None`), unreadable (`Some(None)`) or present.
+    fn combine<'a>(&self, min: Option<Option<Bound<'a>>>, max: Option<Option<Bound<'a>>>) -> DecodedBounds<'a> {
         let is_nan =
             |bound: &Option<Option<Bound<'_>>>| matches!(bound, Some(Some(Bound::Float(value))) if value.is_nan());
-        if self.is_total && is_nan(&min) && is_nan(&max) {
-            return Read { values: None };
+        if self.is_total_order && is_nan(&min) && is_nan(&max) {
+            return DecodedBounds { values: None };
         }
         let is_unreadable = matches!(min, Some(None)) || matches!(max, Some(None));
         let is_open = self.can_wrap() && (min.is_none() || max.is_none());
         if is_unreadable || is_open {
-            return Read::UNKNOWN;
+            return DecodedBounds::UNKNOWN;
         }
         let lower = if is_nan(&min) { None } else { min.flatten() };
         let upper = if is_nan(&max) { None } else { max.flatten() };
-        Read { values: Some(Interval { lower, upper }) }
+        DecodedBounds { values: Some(Interval { lower, upper }) }
     }
 
-    /// Whether values that do not fit the Arrow type become others.
+    /// Whether values that do not fit the Arrow type wrap around.
     fn can_wrap(&self) -> bool {
         match &self.kind {
             Kind::Integer { range, .. } | Kind::Decimal { range, .. } => range.is_some(),
             Kind::WideDecimal { len } => len.is_none(),
-            Kind::Boolean | Kind::Float | Kind::Half | Kind::Bytes => false,
+            Kind::Boolean | Kind::Float | Kind::Float16 | Kind::Bytes => false,
         }
     }
 }
 
-/// Where values lie, NaNs and nulls left out; `None` if there are none but those.
+/// The interval of the values other than NaNs and nulls; `None` if there are no others.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Read<'a> {
+pub(crate) struct DecodedBounds<'a> {
     pub(super) values: Option<Interval<'a>>,
 }
 
-impl<'a> Read<'a> {
+impl<'a> DecodedBounds<'a> {
     pub(crate) const UNKNOWN: Self = Self { values: Some(Interval { lower: None, upper: None }) };
 
-    /// The domain of `value_count` values, nulls counted, by what else is known of them. Counts that cannot be give
-    /// [`Domain::ANY`].
+    /// The domain of `value_count` values, including nulls. Contradictory counts give [`Domain::ANY`].
     pub(crate) fn domain(
         self,
         is_float: bool,
@@ -237,17 +238,17 @@ impl<'a> Read<'a> {
         let (nulls, nans) = (null_count.unwrap_or(0), nan_count.unwrap_or(0));
         match nulls.checked_add(nans).map(|others| others.cmp(&value_count)) {
             None | Some(std::cmp::Ordering::Greater) => return Domain::ANY,
-            // There is nothing but nulls and NaNs.
+            // Only nulls and NaNs.
             Some(std::cmp::Ordering::Equal) => return Domain { values: None, nans: nans > 0, nulls: nulls > 0 },
             Some(std::cmp::Ordering::Less) => {}
         }
-        // Bounds that are NaN say that there are some, whatever their count.
+        // NaN bounds mean that there are NaNs, whatever their count.
         let nans = nan_count != Some(0) || self.values.is_none();
         Domain { values: self.values, nans, nulls: null_count != Some(0) }
     }
 }
 
-/// The type of the values, if they come out in a dictionary.
+/// The type of the values, for a dictionary that of its values.
 pub(super) fn value_type(data_type: &DataType) -> &DataType {
     match data_type {
         DataType::Dictionary(_, values) => values,
@@ -259,7 +260,7 @@ fn is_bytes(data_type: &DataType) -> bool {
     data_type.is_string() || data_type.is_binary() || matches!(data_type, DataType::FixedSizeBinary(_))
 }
 
-/// What an integer has to lie within, if it is read into fewer bytes than it is stored in; `None` for types that are no
+/// The range of the type, if an integer is read into fewer bytes than it is stored in; `None` for types that are no
 /// integers.
 fn narrow_range(data_type: &DataType, stored: PhysicalType) -> Option<Option<RangeInclusive<i128>>> {
     Some(match data_type {
@@ -302,7 +303,7 @@ fn range<T: Bounded>() -> RangeInclusive<i128> {
     T::MIN.into()..=T::MAX.into()
 }
 
-/// A big-endian two's complement integer of `len` bytes, or of any number from 1 to 32.
+/// A big-endian two's complement integer of `len` bytes, or of 1 to 32 bytes.
 fn big_endian(bytes: &[u8], len: Option<usize>) -> Option<i256> {
     let &first = bytes.first()?;
     if bytes.len() > 32 || len.is_some_and(|len| len != bytes.len()) {

@@ -9,15 +9,15 @@ use super::bloom::KeyKind;
 use super::bounds::BoundReader;
 use crate::file::ParquetFile;
 
-/// What is computed once for a column of a file.
+/// What pruning knows of a column, computed once for each file.
 #[derive(Debug)]
 pub(super) struct PreparedColumn<'a> {
     pub(super) column: &'a BoundColumn,
-    /// Of the leaf; `None` where no metadata is about the operand's values.
+    /// The leaf's descriptor; `None` if the operand is not a leaf's values.
     pub(super) descriptor: Option<&'a ColumnDescriptor>,
-    /// `None` where bounds say nothing.
+    /// `None` if bounds cannot be used.
     pub(super) bounds: Option<BoundReader>,
-    /// `None` where nothing can be looked up in a filter.
+    /// `None` if filters cannot be probed.
     pub(super) keys: Option<KeyKind>,
 }
 
@@ -41,23 +41,23 @@ impl<'a> PreparedColumn<'a> {
         element_type(self.column)
     }
 
-    /// Whether what is known of the leaf's values answers `test`: of those within a list, only whether one is there.
-    pub(super) fn is_about_values(&self, test: &ValueTest) -> bool {
+    /// Whether evidence of the leaf's values applies to `test`. Within lists it applies only to whether an element is there.
+    pub(super) fn applies_to(&self, test: &ValueTest) -> bool {
         self.descriptor.is_some() && self.column.repeated == matches!(test, ValueTest::Contains(_))
     }
 
-    /// The leaf whose filters answer a test.
-    pub(super) fn leaf_of_keys(&self, test: &ValueTest) -> Option<usize> {
-        let is_of_keys = match test {
+    /// The leaf whose filters can be probed for the keys of a test.
+    pub(super) fn filter_leaf(&self, test: &ValueTest) -> Option<usize> {
+        let has_keys = match test {
             ValueTest::Compare(Comparison::Equal, _) | ValueTest::In(_) | ValueTest::Contains(_) => true,
             ValueTest::Like(pattern) => pattern.exact().is_some(),
             _ => false,
         };
-        self.column.leaf.filter(|_| is_of_keys && self.keys.is_some() && self.is_about_values(test))
+        self.column.leaf.filter(|_| has_keys && self.keys.is_some() && self.applies_to(test))
     }
 }
 
-/// The type of the values of a leaf: the operand's, or that of its elements.
+/// The type of a leaf's values: that of the operand, or of its elements.
 fn element_type(column: &BoundColumn) -> Option<&DataType> {
     let data_type = column.field.data_type();
     if !column.repeated {

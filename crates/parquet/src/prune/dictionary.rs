@@ -1,12 +1,12 @@
-//! What dictionary pages know: every value that a chunk can have.
+//! Evidence of dictionary pages: all values that a chunk may have.
 //!
-//! A chunk all of whose data pages refer to its dictionary has no other values than the dictionary's, some of which may not
-//! occur: a test that is true for none of them is true for no row, and one that is true for all, and where there are no
+//! If all data pages of a chunk are dictionary-encoded, the chunk has no values but those of the dictionary, some of which may not
+//! occur. A test that is true for none of them is true for no row. A test that is true for all of them, in a chunk without
 //! nulls, is true for every row.
 //!
-//! That pages refer to the dictionary is believed of the footer's page encoding statistics only. The page has to be first
-//! in its chunk, at most [`dictionary_bytes`](super::Pruning::dictionary_bytes) long and less than a quarter of the chunk, so
-//! that reading it is cheap beside reading the chunk. A page that cannot be read rules out nothing.
+//! Only the footer's page encoding statistics are trusted to say that all pages are dictionary-encoded. The dictionary page has to be
+//! first in its chunk, at most [`dictionary_bytes`](super::Pruning::dictionary_bytes) long and less than a quarter of the chunk, so
+//! that reading it is cheap compared to reading the chunk. A page that cannot be read rules out nothing.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -27,8 +27,8 @@ use crate::file::ParquetFile;
 use crate::page::{Page, PageOptions, PageReader};
 use crate::schema::Leaf;
 
-/// Where the dictionary page of a chunk is; `None` where it cannot say what the chunk's values are, or is too long.
-pub(super) fn locate(chunk: ColumnChunk<'_>, pruning: &Pruning) -> Option<Range<u64>> {
+/// The range of a chunk's dictionary page; `None` if the chunk may have other values, or if the page is too long.
+pub(super) fn page_range(chunk: ColumnChunk<'_>, pruning: &Pruning) -> Option<Range<u64>> {
     let start = chunk.dictionary_page_offset().filter(|start| *start > 0)?;
     let end = chunk.data_page_offset();
     let len = end.checked_sub(start).filter(|len| *len > 0 && *len <= pruning.dictionary_bytes)?;
@@ -41,7 +41,7 @@ pub(super) fn locate(chunk: ColumnChunk<'_>, pruning: &Pruning) -> Option<Range<
 pub(super) struct DictionaryValues(arrow_array::ArrayRef);
 
 impl DictionaryValues {
-    /// Decodes the dictionary page `bytes` of a chunk; `None` if that is not possible.
+    /// Decodes the bytes of a chunk's dictionary page; `None` if that fails.
     pub(super) fn decode(
         file: &ParquetFile,
         row_group: usize,
@@ -70,18 +70,18 @@ impl DictionaryValues {
         read().ok().flatten().map(Self)
     }
 
-    /// What `test` may give for the chunk's values.
+    /// The outcomes that `test` may have for the chunk's values.
     pub(super) fn outcomes(&self, test: &ValueTest, has_nulls: bool) -> Outcomes {
         let nulls = if has_nulls { Outcomes::NULL } else { Outcomes::NONE };
         if let ValueTest::Contains(value) = test {
             let element = ValueTest::Compare(Comparison::Equal, value.clone());
-            let can_be_true = self.of_values(&element).can_be_true();
+            let can_be_true = self.value_outcomes(&element).can_be_true();
             return Outcomes::of(can_be_true, true) | Outcomes::NULL;
         }
-        self.of_values(test) | nulls
+        self.value_outcomes(test) | nulls
     }
 
-    fn of_values(&self, test: &ValueTest) -> Outcomes {
+    fn value_outcomes(&self, test: &ValueTest) -> Outcomes {
         match test_values(test, &self.0) {
             Ok(truths) if truths.null_count() == 0 => {
                 let count = truths.true_count();

@@ -1,4 +1,4 @@
-//! What some rows of a column can hold.
+//! The values that some rows of a column may have.
 
 use lath_kernels::compare::Comparison;
 use lath_predicate::ValueTest;
@@ -6,10 +6,10 @@ use lath_predicate::ValueTest;
 use super::bound::{Bound, Interval};
 use super::outcomes::Outcomes;
 
-/// Whether there are values of a kind.
+/// The possible values of some rows: numbers or strings in an interval, NaNs, nulls.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Domain<'a> {
-    /// Where the values lie, NaNs left out; `None` if there are none.
+    /// The interval of the values other than NaNs; `None` if there are none.
     pub(crate) values: Option<Interval<'a>>,
     /// Whether there may be NaNs.
     pub(crate) nans: bool,
@@ -18,16 +18,16 @@ pub(crate) struct Domain<'a> {
 }
 
 impl Domain<'_> {
-    /// Anything.
+    /// Every value is possible.
     pub(super) const ANY: Self = Self { values: Some(Interval { lower: None, upper: None }), nans: true, nulls: true };
 
-    /// What `test` may give.
+    /// The outcomes that `test` may have.
     pub(super) fn outcomes(&self, test: &ValueTest) -> Outcomes {
         match test {
             ValueTest::IsNull => Outcomes::of(self.nulls, self.has_values()),
-            // The list may be null, and another than the one that has the element.
+            // A list may be null, and a list without the element may lie beside one that has it.
             ValueTest::Contains(value) => {
-                let can_be_true = self.intervals().any(|interval| interval.can_be(value));
+                let can_be_true = self.intervals().any(|interval| interval.may_contain(value));
                 Outcomes::of(can_be_true, true) | Outcomes::NULL
             }
             _ => {
@@ -40,7 +40,7 @@ impl Domain<'_> {
         }
     }
 
-    /// What comparing a value of these with one of `other` may give, in rows where both are.
+    /// The outcomes of comparing a value with one of `other` in the same row.
     pub(super) fn compared_with(&self, op: Comparison, other: &Domain<'_>) -> Outcomes {
         let mut all = if self.nulls || other.nulls { Outcomes::NULL } else { Outcomes::NONE };
         for left in self.intervals() {
@@ -55,7 +55,7 @@ impl Domain<'_> {
         self.values.is_some() || self.nans
     }
 
-    /// Where values may be, NaNs by themselves.
+    /// The intervals of all values, including one for NaNs.
     fn intervals(&self) -> impl Iterator<Item = Interval<'_>> {
         let nans = self.nans.then(|| Interval::point(Bound::Float(f64::NAN)));
         self.values.into_iter().chain(nans)

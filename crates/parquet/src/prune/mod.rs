@@ -1,38 +1,39 @@
-//! Which rows of a file need not be looked at.
+//! Which row groups and pages of a file have no row that passes a predicate.
 //!
-//! Evidence is asked for from the cheapest kind to the dearest, each for the row groups that are left:
+//! Evidence is used from the cheapest kind to the most expensive, each for the row groups that remain:
 //!
 //! | evidence | what it proves | what it costs |
 //! | --- | --- | --- |
-//! | [`statistics`] of column chunks | values lie between bounds; how many are null | nothing, it is in the footer |
+//! | [`statistics`] of column chunks | values lie between bounds; how many are null | nothing, they are in the footer |
 //! | [`bloom`] filters | a value is not in the chunk | 32 bytes a key |
-//! | [`dictionary`] pages | the chunk's values are among these | the page |
+//! | [`dictionary`] pages | all values of the chunk are in the dictionary | the page |
 //! | [`page_index`] | the same as statistics, page by page | the two indexes of the column |
 //!
-//! A key alone is looked up in the filters that are in memory before everything else, of many files at once ([`one_key`]).
+//! If a predicate only looks up one key, filters that are in memory are probed first, those of many files together ([`single_key`]).
 //!
-//! Each module says when its evidence is passed over. What is malformed, encrypted or of a kind that is not known rules out
-//! nothing, and is left for `lath check` to report; only storage that fails is an error. That a file tells the truth is
-//! taken for granted: a smallest value that is not the smallest hides rows.
+//! Each module says when its evidence is not used. Evidence that is malformed, encrypted or of an unknown kind rules out
+//! nothing, and is reported by `lath check`; only storage that fails is an error. Well-formed evidence is trusted: a wrong
+//! minimum hides rows.
 //!
-//! A test has three truths, and evidence is the set of those that it may have ([`Outcomes`](outcomes::Outcomes)). A row group or page is ruled
-//! out when the whole test cannot be true there. Parts of a test that are settled are not asked of the rows again, nor are
-//! keys of an IN list that are not there.
+//! A test has one of three truth values, and evidence gives the set of those that are possible
+//! ([`Outcomes`](outcomes::Outcomes)). A row group or page is ruled out if the whole test cannot be true there. Parts of a test that
+//! evidence decides are not evaluated on the rows, nor are keys of an IN list that are not there.
 
 mod bloom;
 mod bound;
 mod bounds;
 mod column;
+mod decisive;
 mod dictionary;
 mod domain;
-mod one_key;
 mod options;
 mod outcomes;
 mod page_index;
-mod positive;
 mod report;
+mod single_key;
 mod stages;
 mod statistics;
+mod thresholds;
 
 #[cfg(test)]
 mod tests;
@@ -42,32 +43,29 @@ use std::sync::Arc;
 
 use lath_predicate::{BoundPredicate, Test};
 
-pub(crate) use self::bloom::{Making, sample as sample_of_filter};
+pub(crate) use self::bloom::{ComputedFilter, bloom_filter_sample};
 pub(crate) use self::bound::Bound;
-pub(crate) use self::bounds::{BoundReader, Read};
+pub(crate) use self::bounds::{BoundReader, DecodedBounds};
 use self::column::PreparedColumn;
 pub(crate) use self::domain::Domain;
-pub(crate) use self::one_key::OneKey;
 pub use self::options::Pruning;
 pub(crate) use self::page_index::pages_of_chunk;
 pub use self::report::{PruneReport, Pruned};
+pub(crate) use self::single_key::SingleKeyProbe;
 use self::stages::Stages;
-pub(crate) use self::stages::leaf_of_keys;
+pub(crate) use self::stages::key_leaf;
+use self::thresholds::MAX_ROW_GROUPS_TOGETHER;
 use crate::error::{Error, Result};
 use crate::file::ParquetFile;
 
-/// Row groups that go through all stages together: what is noted of them stays in the cache, and they are enough for the
-/// requests of a store to be made at the same time.
-const ROW_GROUPS_TOGETHER: usize = 4096;
-
-/// What is left of a row group.
+/// A row group that was not ruled out.
 #[derive(Debug, Clone)]
 pub(crate) struct Surviving {
     pub(crate) row_group: usize,
-    /// Rows that may pass, counted from the row group's first: sorted, disjoint, not empty.
+    /// Rows that may pass, counted from the row group's first row: sorted, disjoint, not empty.
     pub(crate) rows: Vec<Range<u64>>,
-    /// What still has to be asked of the rows. It is true for the same ones as the predicate's test, and may be null where
-    /// that is false. [`Test::Constant`] with true: all of them pass.
+    /// The test that remains for the rows. It is true for the same rows as the predicate's test, and may be null where
+    /// that is false. [`Test::Constant`] with true: all rows pass.
     pub(crate) test: Arc<Test>,
 }
 
@@ -91,7 +89,7 @@ pub(crate) fn prune(
         predicate.columns.iter().map(|column| PreparedColumn::new(file, column)).collect();
     let mut stages = Stages::new(file, &columns, predicate, pruning, report);
     let mut surviving = Vec::new();
-    for row_groups in row_groups.chunks(ROW_GROUPS_TOGETHER) {
+    for row_groups in row_groups.chunks(MAX_ROW_GROUPS_TOGETHER) {
         stages.statistics(row_groups)?;
         stages.bloom()?;
         stages.dictionary()?;

@@ -1,10 +1,11 @@
-//! What a caller can choose about pruning.
+//! The options of pruning.
 
 use std::sync::Arc;
 
+use super::thresholds;
 use crate::filters::FilterMemory;
 
-/// Which evidence is used to pass over row groups and pages. The rows found are the same whatever is chosen.
+/// Which evidence is used to rule out row groups and pages. The rows found are the same with any choice.
 ///
 /// ```
 /// use lath_parquet::Pruning;
@@ -22,27 +23,26 @@ pub struct Pruning {
     pub bloom: bool,
     /// Whether dictionary pages of chunks that are dictionary-encoded throughout are used.
     pub dictionary: bool,
-    /// Whether column and offset indexes are used, also to find the pages of rows that are left.
+    /// Whether column and offset indexes are used, also to find the pages of the remaining rows.
     pub page_index: bool,
-    /// Most bytes of a dictionary page, as it is stored, that is read to rule out its column chunk. It also has to be less
+    /// Maximum bytes of a dictionary page, as stored, that is read to rule out its column chunk. The page also has to be less
     /// than a quarter of the chunk.
     pub dictionary_bytes: u64,
-    /// How many times as long as its dictionary page a chunk has to be.
+    /// A chunk has to be more than so many times as long as its dictionary page.
     pub(super) dictionary_share: u64,
-    /// Where Bloom filters are kept, all of them whole when they are first needed; `None` leaves it to the cache of footers, which
-    /// keeps those that are asked again ([`FooterCache`](crate::FooterCache)).
+    /// Memory in which Bloom filters are cached, each when it is first probed; with `None` the cache of footers
+    /// caches those that are probed often ([`FooterCache`](crate::FooterCache)).
     pub filter_memory: Option<Arc<FilterMemory>>,
-    /// Whether filters are made, in the same memory, of row groups that were read for keys in vain twice: of files without Bloom
-    /// filters, and second ones where those of a file let keys pass that are not there. They take a byte a row each, and the time of
-    /// reading the column once more. Nothing is made where `bloom` is off.
-    pub makes_filters: bool,
+    /// Whether filters are computed, in the same memory, for row groups that were scanned for keys twice without a match: for files
+    /// without Bloom filters, and second filters where those of the file have false positives. Each takes one byte per row and reads
+    /// the column once more. Off if `bloom` is off, and if a runtime says so
+    /// ([`RuntimeBuilder::computed_filters`](crate::RuntimeBuilder::computed_filters)).
+    pub computed_filters: bool,
 }
 
 impl Pruning {
-    /// Default for [`Pruning::dictionary_bytes`]: 1 MiB, as much as most writers let a dictionary have.
-    pub const DEFAULT_DICTIONARY_BYTES: u64 = 1 << 20;
-
-    const DEFAULT_DICTIONARY_SHARE: u64 = 4;
+    /// Default for [`Pruning::dictionary_bytes`]: 1 MiB, the limit of most writers for a dictionary.
+    pub const DEFAULT_DICTIONARY_BYTES: u64 = thresholds::DEFAULT_DICTIONARY_BYTES;
 
     /// No evidence at all: every row is tested.
     pub fn none() -> Self {
@@ -51,7 +51,7 @@ impl Pruning {
 }
 
 impl Default for Pruning {
-    /// All kinds of evidence; Bloom filters are kept with footers at most.
+    /// All kinds of evidence, and computed filters; Bloom filters are cached with footers.
     fn default() -> Self {
         Self {
             statistics: true,
@@ -59,9 +59,9 @@ impl Default for Pruning {
             dictionary: true,
             page_index: true,
             dictionary_bytes: Self::DEFAULT_DICTIONARY_BYTES,
-            dictionary_share: Self::DEFAULT_DICTIONARY_SHARE,
+            dictionary_share: thresholds::DICTIONARY_SHARE,
             filter_memory: None,
-            makes_filters: true,
+            computed_filters: true,
         }
     }
 }

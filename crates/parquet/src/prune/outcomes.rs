@@ -1,4 +1,4 @@
-//! What a test can give for rows that something is known of.
+//! The truth values that a test may have, given evidence.
 
 use std::fmt;
 use std::ops::{BitAnd, BitOr, BitOrAssign};
@@ -7,12 +7,12 @@ use arrow_schema::DataType;
 use lath_kernels::compare::Comparison;
 use lath_predicate::{Test, ValueTest};
 
-/// A set of the three truths of SQL: those that a test may give for some rows. What is not in the set is ruled out.
+/// A set of SQL's truth values: those that a test may have for some rows. The others are ruled out.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Outcomes(u8);
 
 impl Outcomes {
-    /// For no rows at all.
+    /// The outcomes for no row.
     pub(crate) const NONE: Self = Self(0);
     pub(crate) const TRUE: Self = Self(1);
     pub(crate) const FALSE: Self = Self(2);
@@ -20,7 +20,7 @@ impl Outcomes {
     /// Nothing is ruled out.
     pub(crate) const ANY: Self = Self(7);
 
-    /// One truth; `None` is null.
+    /// A single truth value; `None` is null.
     pub(crate) fn only(truth: Option<bool>) -> Self {
         match truth {
             Some(true) => Self::TRUE,
@@ -34,13 +34,13 @@ impl Outcomes {
         Self(u8::from(can_be_true) | u8::from(can_be_false) << 1)
     }
 
-    /// Whether the test may be true for some row: if not, none is found.
+    /// Whether the test may be true for some row.
     pub(crate) fn can_be_true(self) -> bool {
         self.0 & 1 != 0
     }
 
-    /// The truth that all rows have, if only one is left.
-    pub(crate) fn settled(self) -> Option<Option<bool>> {
+    /// The truth value of all rows, if only one is possible.
+    pub(crate) fn single(self) -> Option<Option<bool>> {
         match self {
             Self::TRUE => Some(Some(true)),
             Self::FALSE => Some(Some(false)),
@@ -51,7 +51,7 @@ impl Outcomes {
 
     pub(super) fn and(self, other: Self) -> Self {
         let (a, b) = (self.0, other.0);
-        // Null takes a null and, beside it, nothing that is false.
+        // AND is null if one side is null and the other is null or true.
         let null = (a & 4 != 0 && b & 5 != 0) || (b & 4 != 0 && a & 5 != 0);
         Self(a & b & 1 | (a | b) & 2 | u8::from(null) << 2)
     }
@@ -99,19 +99,19 @@ impl fmt::Debug for Outcomes {
     }
 }
 
-/// What is known of the values of columns, for the rows in question.
+/// Evidence of the values of columns in some rows.
 pub(crate) trait Evidence {
-    /// What `test` may give for the values of the predicate's `column`.
+    /// The outcomes that `test` may have for the values of the predicate's `column`.
     fn values(&self, column: usize, test: &ValueTest) -> Outcomes;
 
-    /// What a comparison of two columns may give.
+    /// The outcomes that a comparison of two columns may have.
     fn columns(&self, _left: usize, _op: Comparison, _right: usize, _common: &DataType) -> Outcomes {
         Outcomes::ANY
     }
 }
 
-/// What `test` may give for rows of which `evidence` is known. That columns depend on each other is not seen: the result may
-/// hold more than can be, never less.
+/// The outcomes that `test` may have, given `evidence`. Dependencies between columns are not seen: the result may
+/// have more outcomes than are possible, never fewer.
 pub(crate) fn outcomes(test: &Test, evidence: &impl Evidence) -> Outcomes {
     match test {
         Test::Constant(truth) => Outcomes::only(*truth),
@@ -142,59 +142,59 @@ pub(crate) fn outcomes(test: &Test, evidence: &impl Evidence) -> Outcomes {
     }
 }
 
-/// Which truths of a part make a difference to whether the whole is true.
+/// Which difference in the truth value of a part makes a difference to whether the whole is true.
 #[derive(Debug, Clone, Copy)]
-enum Matter {
-    /// Whether it is true: false and null are the same.
-    True,
-    /// Whether it is false: true and null are the same.
-    False,
-    All,
+enum Polarity {
+    /// True or not: false and null are equivalent.
+    Positive,
+    /// False or not: true and null are equivalent.
+    Negative,
+    Both,
 }
 
-/// The test with constants for the parts that `evidence` settles, folded; `None` if it settles none. It is true for the same
-/// rows, and may be false for those where it was null.
-pub(crate) fn settle(test: &Test, evidence: &impl Evidence) -> Option<Test> {
+/// The test with constants for the parts that `evidence` decides, simplified; `None` if it decides none. It is true for the same
+/// rows, and may be false where the test was null.
+pub(crate) fn simplify_with(test: &Test, evidence: &impl Evidence) -> Option<Test> {
     let mut is_changed = false;
-    let settled = settle_parts(test, evidence, Matter::True, &mut is_changed);
-    is_changed.then(|| settled.simplify())
+    let folded = fold_parts(test, evidence, Polarity::Positive, &mut is_changed);
+    is_changed.then(|| folded.simplify())
 }
 
-fn settle_parts(test: &Test, evidence: &impl Evidence, matter: Matter, is_changed: &mut bool) -> Test {
+fn fold_parts(test: &Test, evidence: &impl Evidence, polarity: Polarity, is_changed: &mut bool) -> Test {
     let is_constant = matches!(test, Test::Constant(_));
-    if !is_constant && let Some(truth) = constant(outcomes(test, evidence), matter) {
+    if !is_constant && let Some(truth) = constant(outcomes(test, evidence), polarity) {
         *is_changed = true;
         return Test::Constant(truth);
     }
-    let mut part = |test: &Test, matter| settle_parts(test, evidence, matter, is_changed);
+    let mut part = |test: &Test, polarity| fold_parts(test, evidence, polarity, is_changed);
     match test {
-        Test::All(tests) => Test::All(tests.iter().map(|test| part(test, matter)).collect()),
-        Test::Any(tests) => Test::Any(tests.iter().map(|test| part(test, matter)).collect()),
+        Test::All(tests) => Test::All(tests.iter().map(|test| part(test, polarity)).collect()),
+        Test::Any(tests) => Test::Any(tests.iter().map(|test| part(test, polarity)).collect()),
         Test::Not(test) => {
-            let matter = match matter {
-                Matter::True => Matter::False,
-                Matter::False => Matter::True,
-                Matter::All => Matter::All,
+            let polarity = match polarity {
+                Polarity::Positive => Polarity::Negative,
+                Polarity::Negative => Polarity::Positive,
+                Polarity::Both => Polarity::Both,
             };
-            Test::Not(Box::new(part(test, matter)))
+            Test::Not(Box::new(part(test, polarity)))
         }
         Test::Is(test, truth) => {
-            let matter = match truth {
-                Some(true) => Matter::True,
-                Some(false) => Matter::False,
-                None => Matter::All,
+            let polarity = match truth {
+                Some(true) => Polarity::Positive,
+                Some(false) => Polarity::Negative,
+                None => Polarity::Both,
             };
-            Test::Is(Box::new(part(test, matter)), *truth)
+            Test::Is(Box::new(part(test, polarity)), *truth)
         }
         leaf => leaf.clone(),
     }
 }
 
-/// The truth that may stand for all that are possible.
-fn constant(possible: Outcomes, matter: Matter) -> Option<Option<bool>> {
-    possible.settled().or(match matter {
-        Matter::True if !possible.can_be_true() => Some(Some(false)),
-        Matter::False if !possible.not().can_be_true() => Some(Some(true)),
+/// A truth value that is equivalent to all possible ones.
+fn constant(possible: Outcomes, polarity: Polarity) -> Option<Option<bool>> {
+    possible.single().or(match polarity {
+        Polarity::Positive if !possible.can_be_true() => Some(Some(false)),
+        Polarity::Negative if !possible.not().can_be_true() => Some(Some(true)),
         _ => None,
     })
 }
@@ -217,7 +217,7 @@ mod tests {
         truths.fold(Outcomes::NONE, |set, truth| set | Outcomes::only(truth))
     }
 
-    /// SQL's tables.
+    /// SQL's truth table.
     fn and(a: Option<bool>, b: Option<bool>) -> Option<bool> {
         match (a, b) {
             (Some(false), _) | (_, Some(false)) => Some(false),
@@ -242,10 +242,10 @@ mod tests {
         }
     }
 
-    /// Says of column n what the n-th set says.
-    struct Said(Vec<Outcomes>);
+    /// The outcomes of each column.
+    struct ColumnOutcomes(Vec<Outcomes>);
 
-    impl Evidence for Said {
+    impl Evidence for ColumnOutcomes {
         fn values(&self, column: usize, _: &ValueTest) -> Outcomes {
             self.0[column]
         }
@@ -256,21 +256,22 @@ mod tests {
     }
 
     #[test]
-    fn parts_that_are_settled_are_folded() {
-        let said = Said(vec![Outcomes::TRUE, Outcomes::ANY, Outcomes::FALSE, Outcomes::NULL]);
+    fn parts_that_evidence_decides_are_folded() {
+        let evidence = ColumnOutcomes(vec![Outcomes::TRUE, Outcomes::ANY, Outcomes::FALSE, Outcomes::NULL]);
         let test = Test::All(vec![column(0), Test::Any(vec![column(1), column(2)])]);
-        assert_eq!(outcomes(&test, &said), Outcomes::ANY);
-        assert_eq!(settle(&test, &said), Some(column(1)));
-        assert_eq!(settle(&column(1), &said), None);
+        assert_eq!(outcomes(&test, &evidence), Outcomes::ANY);
+        assert_eq!(simplify_with(&test, &evidence), Some(column(1)));
+        assert_eq!(simplify_with(&column(1), &evidence), None);
         let not = Test::Not(Box::new(Test::All(vec![column(1), column(2)])));
-        assert_eq!(settle(&not, &said), Some(Test::Constant(Some(true))));
+        assert_eq!(simplify_with(&not, &evidence), Some(Test::Constant(Some(true))));
         let is_null = Test::Is(Box::new(column(3)), None);
-        assert_eq!(settle(&is_null, &said), Some(Test::Constant(Some(true))));
+        assert_eq!(simplify_with(&is_null, &evidence), Some(Test::Constant(Some(true))));
     }
 
     #[test]
-    fn nulls_are_as_good_as_what_makes_no_difference() {
-        let said = Said(vec![Outcomes::FALSE | Outcomes::NULL, Outcomes::TRUE | Outcomes::NULL, Outcomes::ANY]);
+    fn nulls_are_replaced_where_they_make_no_difference() {
+        let evidence =
+            ColumnOutcomes(vec![Outcomes::FALSE | Outcomes::NULL, Outcomes::TRUE | Outcomes::NULL, Outcomes::ANY]);
         let not = |test| Test::Not(Box::new(test));
         let is = |test, truth| Test::Is(Box::new(test), truth);
         let any = |test| Test::Any(vec![test, column(2)]);
@@ -284,7 +285,7 @@ mod tests {
             (any(is(column(0), None)), None),
             (any(not(is(column(0), Some(true)))), Some(Test::Constant(Some(true)))),
         ] {
-            assert_eq!(settle(&test, &said), expected, "{test:?}");
+            assert_eq!(simplify_with(&test, &evidence), expected, "{test:?}");
         }
     }
 }

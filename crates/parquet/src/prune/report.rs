@@ -1,4 +1,4 @@
-//! What pruning has ruled out, stage by stage.
+//! What pruning has ruled out, by kind of evidence.
 
 use std::ops::AddAssign;
 
@@ -6,23 +6,23 @@ use std::ops::AddAssign;
 #[non_exhaustive]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Pruned {
-    /// Row groups of which no row is left.
+    /// Row groups without a remaining row.
     pub row_groups: u64,
-    /// Pages of which no row is left, within row groups of which some are; of all columns that were looked at.
+    /// Pages without a remaining row, in row groups that have some; of all columns whose indexes were read.
     pub pages: u64,
     /// Rows, in row groups and in pages.
     pub rows: u64,
 }
 
-/// What pruning has ruled out, in the order in which evidence is asked for.
+/// What pruning has ruled out, in the order in which evidence is used.
 #[non_exhaustive]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PruneReport {
-    /// Row groups that were looked at.
+    /// Row groups that were considered.
     pub row_groups: u64,
     /// Their rows.
     pub rows: u64,
-    /// By statistics of column chunks, and by what is false for any row.
+    /// By statistics of column chunks, and by conditions that are false for any row.
     pub statistics: Pruned,
     /// By Bloom filters.
     pub bloom: Pruned,

@@ -1,4 +1,4 @@
-//! The kinds of evidence, one after the other, each on the row groups that the one before has left.
+//! The kinds of evidence in order, each used for the row groups that the ones before have not ruled out.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -7,20 +7,18 @@ use lath_format::ColumnChunk;
 use lath_predicate::{BoundPredicate, Test, ValueSet, ValueTest};
 
 use super::Surviving;
-use super::bloom::{self, Answers, KeyKind, Keys, Lookup};
+use super::bloom::{self, KeyKind, Keys, Lookup, ProbeResults};
 use super::column::PreparedColumn;
+use super::decisive::{self, Leaf};
 use super::dictionary::{self, DictionaryValues};
 use super::options::Pruning;
-use super::outcomes::{Evidence, Outcomes, outcomes, settle};
+use super::outcomes::{Evidence, Outcomes, outcomes, simplify_with};
 use super::page_index;
-use super::positive::{self, Leaf};
 use super::report::{PruneReport, Pruned};
 use super::statistics::RowGroupStatistics;
+use super::thresholds::MAX_ROW_GROUPS_READ_TOGETHER;
 use crate::error::Result;
 use crate::file::ParquetFile;
-
-/// Row groups whose dictionaries and indexes are read at a time.
-const ROW_GROUPS_AT_ONCE: usize = 64;
 
 pub(super) struct Stages<'a> {
     pub(super) file: &'a ParquetFile,
@@ -29,10 +27,10 @@ pub(super) struct Stages<'a> {
     pub(super) report: &'a mut PruneReport,
     /// The tests of row groups, the predicate's first.
     tests: Vec<Arc<Test>>,
-    left: Vec<Candidate>,
+    remaining: Vec<Candidate>,
 }
 
-/// A row group that nothing has ruled out so far. There may be thousands, so that one is small.
+/// A row group that no evidence has ruled out so far. It is small, because there may be thousands.
 #[derive(Debug, Clone, Copy)]
 struct Candidate {
     row_group: usize,
@@ -40,22 +38,25 @@ struct Candidate {
     test: usize,
 }
 
-/// Of a test that looks up one key and does nothing else: the leaf whose filters answer it, and what is looked up.
-pub(super) fn key_alone<'t>(columns: &[PreparedColumn<'_>], test: &'t Test) -> Option<(usize, KeyKind, &'t ValueTest)> {
+/// For a test that only looks up one key: the leaf whose filters can be probed, and the key.
+pub(super) fn single_key<'t>(
+    columns: &[PreparedColumn<'_>],
+    test: &'t Test,
+) -> Option<(usize, KeyKind, &'t ValueTest)> {
     let Test::Values { column, test } = test else { return None };
     let column = columns.get(*column)?;
-    let is_of_one_key = !matches!(test, ValueTest::In(set) if set.values().len() > 1);
-    let leaf = column.leaf_of_keys(test).filter(|_| is_of_one_key)?;
+    let has_one_key = !matches!(test, ValueTest::In(set) if set.values().len() > 1);
+    let leaf = column.filter_leaf(test).filter(|_| has_one_key)?;
     Some((leaf, column.keys?, test))
 }
 
-/// Of a predicate of one column that passes nothing but keys of it: the leaf whose filters answer it.
-pub(crate) fn leaf_of_keys(file: &ParquetFile, predicate: &BoundPredicate) -> Option<(usize, KeyKind)> {
+/// For a predicate of one column that is true only for certain keys: the leaf whose filters can be probed.
+pub(crate) fn key_leaf(file: &ParquetFile, predicate: &BoundPredicate) -> Option<(usize, KeyKind)> {
     let [column] = predicate.columns.as_slice() else { return None };
     let prepared = PreparedColumn::new(file, column);
     let mut leaves = Vec::new();
-    let is_of_keys = positive::deciding(&predicate.test, &|_, test| prepared.leaf_of_keys(test), &mut leaves);
-    let (_, leaf) = leaves.first().filter(|_| is_of_keys)?;
+    let has_keys = decisive::collect_decisive(&predicate.test, &|_, test| prepared.filter_leaf(test), &mut leaves);
+    let (_, leaf) = leaves.first().filter(|_| has_keys)?;
     Some((*leaf, prepared.keys?))
 }
 
@@ -68,49 +69,49 @@ impl<'a> Stages<'a> {
         report: &'a mut PruneReport,
     ) -> Self {
         let test = Arc::new(predicate.test.clone().simplify());
-        Self { file, columns, pruning, report, tests: vec![test], left: Vec::new() }
+        Self { file, columns, pruning, report, tests: vec![test], remaining: Vec::new() }
     }
 
-    /// Begins with the row groups in which something may pass.
+    /// Starts with the row groups of `row_groups` that statistics do not rule out.
     pub(super) fn statistics(&mut self, row_groups: &[usize]) -> Result<()> {
-        let kept = self.look_up_kept(row_groups)?;
+        let cached = self.probe_cached(row_groups)?;
         let test = Arc::clone(&self.tests[0]);
         let row_counts = self.file.row_group_row_counts();
         self.report.row_groups += row_groups.len() as u64;
         self.report.rows += row_groups.iter().map(|&row_group| row_counts[row_group]).sum::<u64>();
         let (file, columns) = (self.file, self.columns);
-        let judge = |row_group: usize| {
+        let evaluate = |row_group: usize| {
             let statistics = RowGroupStatistics { file, columns, row_group };
-            outcomes(&test, &statistics).can_be_true().then(|| settle(&test, &statistics))
+            outcomes(&test, &statistics).can_be_true().then(|| simplify_with(&test, &statistics))
         };
-        // Without statistics it is the same for all of them.
-        let may_pass = outcomes(&test, &Nothing).can_be_true();
+        // Without statistics, all row groups have the same outcomes.
+        let may_pass = outcomes(&test, &NoEvidence).can_be_true();
         for (number, &row_group) in row_groups.iter().enumerate() {
             let rows = row_counts[row_group];
-            if kept.as_ref().is_some_and(|answers| answers.is_absent(number)) {
+            if cached.as_ref().is_some_and(|results| results.is_absent(number)) {
                 self.report.bloom.add_row_group(rows);
                 continue;
             }
-            let settled = if self.pruning.statistics { judge(row_group) } else { may_pass.then_some(None) };
-            match settled {
-                Some(settled) if rows > 0 => self.leave(Candidate { row_group, test: 0 }, settled),
+            let simplified = if self.pruning.statistics { evaluate(row_group) } else { may_pass.then_some(None) };
+            match simplified {
+                Some(simplified) if rows > 0 => self.retain(Candidate { row_group, test: 0 }, simplified),
                 _ => self.report.statistics.add_row_group(rows),
             }
         }
         Ok(())
     }
 
-    /// Looks up the keys of a test that is nothing else in the filters that are in memory: that takes less than to look at
-    /// statistics, which have left the cache where there are many files.
-    fn look_up_kept(&self, row_groups: &[usize]) -> Result<Option<Answers>> {
-        let alone = if self.pruning.bloom { key_alone(self.columns, &self.tests[0]) } else { None };
-        let Some((leaf, kind, test)) = alone else { return Ok(None) };
-        bloom::probe_kept(self.file, leaf, || Keys::new(kind, test), row_groups)
+    /// Probes the filters that are in memory, if the test only looks up one key. That takes less time than reading
+    /// statistics, which are not in the processor's cache if there are many files.
+    fn probe_cached(&self, row_groups: &[usize]) -> Result<Option<ProbeResults>> {
+        let key = if self.pruning.bloom { single_key(self.columns, &self.tests[0]) } else { None };
+        let Some((leaf, kind, test)) = key else { return Ok(None) };
+        bloom::probe_cached(self.file, leaf, || Keys::new(kind, test), row_groups)
     }
 
-    /// Keeps a row group, with another test if part of its own is settled.
-    fn leave(&mut self, candidate: Candidate, settled: Option<Test>) {
-        let test = match settled {
+    /// Retains a row group for the next kind of evidence, with a simplified test if there is one.
+    fn retain(&mut self, candidate: Candidate, simplified: Option<Test>) {
+        let test = match simplified {
             None => candidate.test,
             Some(test) if self.tests.last().is_some_and(|last| **last == test) => self.tests.len() - 1,
             Some(test) => {
@@ -118,88 +119,88 @@ impl<'a> Stages<'a> {
                 self.tests.len() - 1
             }
         };
-        self.left.push(Candidate { test, ..candidate });
+        self.remaining.push(Candidate { test, ..candidate });
     }
 
-    /// Looks up the keys of tests that decide alone.
+    /// Probes Bloom filters for the keys of decisive leaves.
     pub(super) fn bloom(&mut self) -> Result<()> {
         if !self.pruning.bloom || self.columns.iter().all(|column| column.keys.is_none()) {
             return Ok(());
         }
-        let left = std::mem::take(&mut self.left);
-        // Row groups share their test unless statistics have settled different parts of it.
-        for group in left.chunk_by(|one, next| one.test == next.test) {
-            self.look_up(group)?;
+        let candidates = std::mem::take(&mut self.remaining);
+        // Row groups share their test unless statistics have decided different parts of it.
+        for group in candidates.chunk_by(|one, next| one.test == next.test) {
+            self.probe_group(group)?;
         }
         Ok(())
     }
 
-    fn look_up(&mut self, group: &[Candidate]) -> Result<()> {
+    fn probe_group(&mut self, group: &[Candidate]) -> Result<()> {
         let Some(first) = group.first() else { return Ok(()) };
         let test = Arc::clone(&self.tests[first.test]);
         let has_filter = |leaf: &usize| {
-            let of_leaf = |candidate: &Candidate| self.chunk(candidate.row_group, *leaf)?.bloom_filter();
-            self.file.filters().kept_column(*leaf).is_some()
-                || group.iter().any(|candidate| of_leaf(candidate).is_some())
+            let in_file = |candidate: &Candidate| self.chunk(candidate.row_group, *leaf)?.bloom_filter();
+            self.file.filters().cached_column(*leaf).is_some()
+                || group.iter().any(|candidate| in_file(candidate).is_some())
         };
         let mut leaves = Vec::new();
-        let filter_of = |column: usize, test: &ValueTest| self.can_be_looked_up(column, test).filter(has_filter);
-        positive::deciding(&test, &filter_of, &mut leaves);
-        // By address, to be found again.
+        let filter_of = |column: usize, test: &ValueTest| self.filter_leaf(column, test).filter(has_filter);
+        decisive::collect_decisive(&test, &filter_of, &mut leaves);
+        // Sorted by address for binary search.
         leaves.sort_unstable_by_key(|((_, test), _)| std::ptr::from_ref(*test));
         let (tests, lookups): (Vec<&ValueTest>, Vec<Lookup>) =
             leaves.into_iter().filter_map(|(leaf, filter)| Some((leaf.1, self.lookup(leaf, filter)?))).unzip();
         if lookups.is_empty() {
-            self.left.extend_from_slice(group);
+            self.remaining.extend_from_slice(group);
             return Ok(());
         }
         let row_groups: Vec<usize> = group.iter().map(|candidate| candidate.row_group).collect();
-        let answers = bloom::probe(self.file, &lookups, &row_groups, self.pruning.filter_memory.as_ref())?;
-        let of_leaf = |leaf: &ValueTest| {
+        let results = bloom::probe(self.file, &lookups, &row_groups, self.pruning.filter_memory.as_ref())?;
+        let results_of = |leaf: &ValueTest| {
             let found = tests.binary_search_by_key(&std::ptr::from_ref(leaf), |test| std::ptr::from_ref(*test));
-            answers.get(found.ok()?)
+            results.get(found.ok()?)
         };
-        // Most tests are of one key, of which thousands of filters are asked.
-        let alone = match (&*test, answers.as_slice()) {
-            (Test::Values { .. }, [answers]) => Some(answers),
+        // The common case of one key and thousands of filters takes no search for leaves.
+        let only = match (&*test, results.as_slice()) {
+            (Test::Values { .. }, [results]) => Some(results),
             _ => None,
         };
         for (number, &candidate) in group.iter().enumerate() {
-            let is_ruled_out = match alone {
-                Some(answers) => answers.is_absent(number),
-                None => positive::fails(&test, &|leaf| of_leaf(leaf).is_some_and(|answers| answers.is_absent(number))),
+            let is_absent = |leaf: &ValueTest| results_of(leaf).is_some_and(|results| results.is_absent(number));
+            let is_ruled_out = match only {
+                Some(results) => results.is_absent(number),
+                None => decisive::is_ruled_out(&test, &is_absent),
             };
             if is_ruled_out {
                 self.report.bloom.add_row_group(self.row_count(candidate));
                 continue;
             }
-            let is_narrower = |answers: &Answers| answers.is_absent(number) || answers.narrowed(number).is_some();
-            let narrower = answers
-                .iter()
-                .any(is_narrower)
-                .then(|| positive::narrowed(&test, &|column, leaf| narrow(column, leaf, of_leaf(leaf)?, number)));
-            self.leave(candidate, narrower);
+            let is_narrower = |results: &ProbeResults| results.is_absent(number) || results.narrowed(number).is_some();
+            let narrower = results.iter().any(is_narrower).then(|| {
+                decisive::replace_leaves(&test, &|column, leaf| narrow(column, leaf, results_of(leaf)?, number))
+            });
+            self.retain(candidate, narrower);
         }
         Ok(())
     }
 
-    /// Of a test's keys in the filters of the Parquet leaf `filter`.
+    /// The lookup of a test's keys in the filters of the Parquet leaf `filter`.
     fn lookup(&self, (column, test): Leaf<'_>, filter: usize) -> Option<Lookup> {
         Some(Lookup { leaf: filter, keys: Keys::new(self.columns.get(column)?.keys?, test)? })
     }
 
-    /// The leaf whose filters answer a test.
-    fn can_be_looked_up(&self, column: usize, test: &ValueTest) -> Option<usize> {
-        self.columns.get(column)?.leaf_of_keys(test)
+    /// The leaf whose filters can be probed for the keys of a test.
+    fn filter_leaf(&self, column: usize, test: &ValueTest) -> Option<usize> {
+        self.columns.get(column)?.filter_leaf(test)
     }
 
-    /// Tests the values of dictionaries.
+    /// Tests the values of dictionary pages.
     pub(super) fn dictionary(&mut self) -> Result<()> {
         if !self.pruning.dictionary {
             return Ok(());
         }
-        let left = std::mem::take(&mut self.left);
-        for batch in left.chunks(ROW_GROUPS_AT_ONCE) {
+        let candidates = std::mem::take(&mut self.remaining);
+        for batch in candidates.chunks(MAX_ROW_GROUPS_READ_TOGETHER) {
             self.test_dictionaries(batch)?;
         }
         Ok(())
@@ -209,30 +210,30 @@ impl<'a> Stages<'a> {
         let tests: Vec<Arc<Test>> = batch.iter().map(|candidate| Arc::clone(&self.tests[candidate.test])).collect();
         let (mut ranges, mut wanted) = (Vec::new(), Vec::new());
         for (number, candidate) in batch.iter().enumerate() {
-            let place = |column: usize, test: &ValueTest| self.dictionary_of(candidate.row_group, column, test);
+            let dictionary = |column: usize, test: &ValueTest| self.dictionary_range(candidate.row_group, column, test);
             let mut leaves = Vec::new();
-            positive::deciding(&tests[number], &place, &mut leaves);
+            decisive::collect_decisive(&tests[number], &dictionary, &mut leaves);
             for ((column, test), range) in leaves {
                 ranges.push(range);
                 wanted.push((number, column, test));
             }
         }
         if ranges.is_empty() {
-            self.left.extend_from_slice(batch);
+            self.remaining.extend_from_slice(batch);
             return Ok(());
         }
         let pages = self.file.read_many(&ranges)?;
-        let mut said: Vec<Said<'_>> = batch.iter().map(|_| Said::default()).collect();
+        let mut evidence: Vec<LeafOutcomes<'_>> = batch.iter().map(|_| LeafOutcomes::default()).collect();
         for ((number, column, test), page) in wanted.into_iter().zip(pages) {
             let (row_group, Some(prepared)) = (batch[number].row_group, self.columns.get(column)) else { continue };
             if let Some(values) = DictionaryValues::decode(self.file, row_group, prepared, page) {
                 let outcomes = values.outcomes(test, self.may_have_nulls(row_group, prepared));
-                said[number].leaves.push((test, outcomes));
+                evidence[number].leaves.push((test, outcomes));
             }
         }
-        for ((&candidate, said), test) in batch.iter().zip(said).zip(&tests) {
-            if outcomes(test, &said).can_be_true() {
-                self.leave(candidate, settle(test, &said));
+        for ((&candidate, evidence), test) in batch.iter().zip(evidence).zip(&tests) {
+            if outcomes(test, &evidence).can_be_true() {
+                self.retain(candidate, simplify_with(test, &evidence));
             } else {
                 self.report.dictionary.add_row_group(self.row_count(candidate));
             }
@@ -240,16 +241,16 @@ impl<'a> Stages<'a> {
         Ok(())
     }
 
-    /// Where the dictionary page is that answers a test, unless a filter has.
-    fn dictionary_of(&self, row_group: usize, column: usize, test: &ValueTest) -> Option<Range<u64>> {
-        let prepared = self.columns.get(column).filter(|prepared| prepared.is_about_values(test))?;
+    /// The range of the dictionary page that has evidence of a test, unless a filter was probed for it.
+    fn dictionary_range(&self, row_group: usize, column: usize, test: &ValueTest) -> Option<Range<u64>> {
+        let prepared = self.columns.get(column).filter(|prepared| prepared.applies_to(test))?;
         let chunk = self.chunk(row_group, prepared.column.leaf?)?;
-        let has_answered =
-            self.pruning.bloom && chunk.bloom_filter().is_some() && self.can_be_looked_up(column, test).is_some();
-        if has_answered || matches!(test, ValueTest::IsNull | ValueTest::Always(_)) {
+        let was_probed =
+            self.pruning.bloom && chunk.bloom_filter().is_some() && self.filter_leaf(column, test).is_some();
+        if was_probed || matches!(test, ValueTest::IsNull | ValueTest::Always(_)) {
             return None;
         }
-        dictionary::locate(chunk, self.pruning).filter(|range| range.end <= self.file.source().len())
+        dictionary::page_range(chunk, self.pruning).filter(|range| range.end <= self.file.source().len())
     }
 
     fn may_have_nulls(&self, row_group: usize, column: &PreparedColumn<'_>) -> bool {
@@ -258,11 +259,11 @@ impl<'a> Stages<'a> {
         !is_required && statistics.and_then(|statistics| statistics.null_count) != Some(0)
     }
 
-    /// Passes over pages, and adds what is left.
+    /// Rules out pages, and adds the remaining rows to `surviving`.
     pub(super) fn page_index(&mut self, surviving: &mut Vec<Surviving>) -> Result<()> {
-        let left = std::mem::take(&mut self.left);
-        surviving.reserve(left.len());
-        for batch in left.chunks(ROW_GROUPS_AT_ONCE) {
+        let candidates = std::mem::take(&mut self.remaining);
+        surviving.reserve(candidates.len());
+        for batch in candidates.chunks(MAX_ROW_GROUPS_READ_TOGETHER) {
             self.test_pages(batch, surviving)?;
         }
         Ok(())
@@ -274,15 +275,15 @@ impl<'a> Stages<'a> {
             let mut columns = Vec::new();
             for candidate in batch {
                 columns.clear();
-                self.collect(&self.tests[candidate.test], &mut columns);
+                self.collect_columns(&self.tests[candidate.test], &mut columns);
                 chunks.extend(columns.iter().map(|&(column, leaf)| (candidate.row_group, column, leaf)));
             }
         }
         let indexes = page_index::read(self.file, &chunks)?;
         let mut indexes = indexes.as_slice();
         for &candidate in batch {
-            let of_row_group = indexes.iter().take_while(|index| index.row_group == candidate.row_group).count();
-            let (own, rest) = indexes.split_at(of_row_group);
+            let own_count = indexes.iter().take_while(|index| index.row_group == candidate.row_group).count();
+            let (own, rest) = indexes.split_at(own_count);
             indexes = rest;
             let (row_group, row_count) = (candidate.row_group, self.row_count(candidate));
             let mut test = Arc::clone(&self.tests[candidate.test]);
@@ -304,13 +305,13 @@ impl<'a> Stages<'a> {
         Ok(())
     }
 
-    /// Adds the columns, with their leaves, whose indexes can say something about `test`.
-    fn collect(&self, test: &Test, columns: &mut Vec<(usize, usize)>) {
+    /// Adds the columns, with their leaves, whose page indexes may have evidence of `test`.
+    fn collect_columns(&self, test: &Test, columns: &mut Vec<(usize, usize)>) {
         match test {
-            Test::All(tests) | Test::Any(tests) => tests.iter().for_each(|test| self.collect(test, columns)),
-            Test::Not(test) | Test::Is(test, _) => self.collect(test, columns),
+            Test::All(tests) | Test::Any(tests) => tests.iter().for_each(|test| self.collect_columns(test, columns)),
+            Test::Not(test) | Test::Is(test, _) => self.collect_columns(test, columns),
             Test::Values { column, test } => {
-                let prepared = self.columns.get(*column).filter(|prepared| prepared.is_about_values(test));
+                let prepared = self.columns.get(*column).filter(|prepared| prepared.applies_to(test));
                 if let Some(leaf) = prepared.and_then(|prepared| prepared.column.leaf)
                     && !columns.contains(&(*column, leaf))
                 {
@@ -330,32 +331,32 @@ impl<'a> Stages<'a> {
     }
 }
 
-/// A leaf with what a filter leaves of it.
-fn narrow(column: usize, test: &ValueTest, answers: &Answers, number: usize) -> Option<Test> {
-    if answers.is_absent(number) {
+/// The test of a leaf without the keys that a filter has ruled out; `None` if it has ruled out none.
+fn narrow(column: usize, test: &ValueTest, results: &ProbeResults, number: usize) -> Option<Test> {
+    if results.is_absent(number) {
         return Some(Test::Constant(Some(false)));
     }
-    let (Some(keys), ValueTest::In(set)) = (answers.narrowed(number), test) else { return None };
+    let (Some(keys), ValueTest::In(set)) = (results.narrowed(number), test) else { return None };
     let values = keys.iter().filter_map(|&key| set.values().get(key as usize));
     Some(Test::Values { column, test: ValueTest::In(ValueSet::new(values.cloned().collect())) })
 }
 
-/// No evidence: what is settled is settled by itself.
-struct Nothing;
+/// No evidence: only constants are decided.
+struct NoEvidence;
 
-impl Evidence for Nothing {
+impl Evidence for NoEvidence {
     fn values(&self, _: usize, _: &ValueTest) -> Outcomes {
         Outcomes::ANY
     }
 }
 
-/// What is known of some leaves of a test, told apart by their address.
+/// The outcomes of some leaves of a test, identified by their address.
 #[derive(Default)]
-struct Said<'t> {
+struct LeafOutcomes<'t> {
     leaves: Vec<(&'t ValueTest, Outcomes)>,
 }
 
-impl Evidence for Said<'_> {
+impl Evidence for LeafOutcomes<'_> {
     fn values(&self, _: usize, test: &ValueTest) -> Outcomes {
         let leaf = self.leaves.iter().find(|(leaf, _)| std::ptr::eq(*leaf, test));
         leaf.map_or(Outcomes::ANY, |(_, outcomes)| *outcomes)

@@ -1,15 +1,14 @@
-//! What the footer knows: the statistics of column chunks.
+//! Evidence of the statistics of column chunks, which are in the footer.
 //!
-//! Smallest and largest value and the number of nulls prove that no row passes, or that all do; what is believed of them is
-//! said in [`bounds`](super::bounds). Counts that cannot be (more nulls than values, values that are not one a row) prove
-//! nothing.
+//! Minimum, maximum and null count can prove that no row passes, or that all do; [`bounds`](super::bounds) says how far they are
+//! trusted. Contradictory counts (more nulls than values, a flat column with more or fewer values than rows) prove nothing.
 
 use arrow_schema::DataType;
 use lath_format::FileMetaData;
 use lath_kernels::compare::Comparison;
 use lath_predicate::ValueTest;
 
-use super::bounds::{Read, value_type};
+use super::bounds::{DecodedBounds, value_type};
 use super::column::PreparedColumn;
 use super::domain::Domain;
 use super::outcomes::{Evidence, Outcomes};
@@ -37,10 +36,10 @@ impl<'a> RowGroupStatistics<'a> {
             _ => statistics.and_then(|statistics| statistics.null_count),
         };
         let Some(bounds) = &column.bounds else {
-            // Without bounds, whether there may be NaNs makes no difference.
-            return Read::UNKNOWN.domain(true, value_count, null_count, None);
+            // Without bounds, NaNs make no difference.
+            return DecodedBounds::UNKNOWN.domain(true, value_count, null_count, None);
         };
-        let read = statistics.map_or(Read::UNKNOWN, |statistics| bounds.of_statistics(descriptor, &statistics));
+        let read = statistics.map_or(DecodedBounds::UNKNOWN, |statistics| bounds.chunk_bounds(descriptor, &statistics));
         let nan_count = if bounds.is_float() { chunk.nan_count() } else { None };
         read.domain(bounds.is_float(), value_count, null_count, nan_count)
     }
@@ -49,7 +48,7 @@ impl<'a> RowGroupStatistics<'a> {
 impl Evidence for RowGroupStatistics<'_> {
     fn values(&self, column: usize, test: &ValueTest) -> Outcomes {
         match self.columns.get(column) {
-            Some(column) if column.is_about_values(test) => self.domain(column).outcomes(test),
+            Some(column) if column.applies_to(test) => self.domain(column).outcomes(test),
             _ => Outcomes::ANY,
         }
     }

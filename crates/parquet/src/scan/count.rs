@@ -60,7 +60,7 @@ impl Counting<'_> {
     }
 
     fn work(&self) -> Result<()> {
-        let mut reader = Reader::new(self.job.verify_crc, self.job.cancel.clone(), Arc::clone(&self.stop));
+        let mut reader = Reader::new(self.job, Arc::clone(&self.stop));
         loop {
             if self.is_enough() || self.stop.load(Ordering::Relaxed) {
                 return Ok(());

@@ -5,13 +5,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use lath_predicate::Predicate;
 
-/// A condition that becomes known while a scan runs: the keys of a join's other side, or the value that a row has to beat to be
-/// among the first ten. Clones are handles of the same condition.
+/// A condition that becomes known while a scan runs: the keys of a join's other side, or the bound of a query for the first ten
+/// rows. Clones are handles of the same condition.
 ///
-/// A scan that has the filter ([`Scan::dynamic_filter`](super::Scan::dynamic_filter)) goes by what it says from the next window of
-/// rows on: row groups that are not begun are ruled out by statistics, Bloom filters and the page index, and the rows of others
-/// are tested. Rows for which the condition is not true may still come, as long as it is not known or where testing them is not
-/// worth it: who needs them gone tests them again.
+/// A scan with the filter ([`Scan::dynamic_filter`](super::Scan::dynamic_filter)) applies its current condition from the next window of
+/// rows on: row groups that have not been started are ruled out by statistics, Bloom filters and the page index, and the rows of others
+/// are tested. Rows for which the condition is not true may still be in the result, because it was not known yet or because testing
+/// them costs too much: a caller that cannot use them has to test them again.
 ///
 /// ```no_run
 /// # fn main() -> lath_parquet::Result<()> {
@@ -36,12 +36,12 @@ pub struct DynamicFilter {
 
 #[derive(Debug, Default)]
 struct Shared {
-    /// That of `current`; 0 while there is none.
+    /// The version of `current`; 0 while there is none.
     version: AtomicU64,
     current: Mutex<Option<Arc<Narrowing>>>,
 }
 
-/// What a filter says, at one time.
+/// The condition of a filter, with its version.
 #[derive(Debug)]
 pub(super) struct Narrowing {
     /// Counted from 1.
@@ -50,13 +50,13 @@ pub(super) struct Narrowing {
 }
 
 impl DynamicFilter {
-    /// A filter that says nothing yet.
+    /// A filter without a condition.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Says for which rows the condition has to be true from now on. It has to be false or null for every row that it was false
-    /// or null for before: rows that were passed over do not come back.
+    /// Sets the condition. It must not be true for a row for which an earlier condition of the filter was not true: rows that were
+    /// dropped do not come back.
     pub fn set(&self, predicate: Predicate) {
         let mut current = self.shared.current.lock().unwrap_or_else(PoisonError::into_inner);
         let version = current.as_ref().map_or(0, |current| current.version) + 1;
@@ -73,7 +73,7 @@ impl DynamicFilter {
         self.shared.current.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// What it says, unless that is `version` or older.
+    /// The condition, if it is newer than `version`.
     pub(super) fn newer_than(&self, version: u64) -> Option<Arc<Narrowing>> {
         if self.shared.version.load(Ordering::Acquire) <= version { None } else { self.current() }
     }

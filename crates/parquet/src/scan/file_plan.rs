@@ -15,7 +15,7 @@ use crate::decode::{LeafBatch, predicate_leaf};
 use crate::error::{Error, Result};
 use crate::file::ParquetFile;
 use crate::options::Limits;
-use crate::prune::OneKey;
+use crate::prune::SingleKeyProbe;
 use crate::schema::{ArrowLayout, Node, Projection, SchemaOptions};
 
 /// The columns that a scan reads of files of one schema, and the predicate bound to them.
@@ -26,8 +26,8 @@ pub(super) struct FilePlan {
     pub(super) predicate: Option<Arc<BoundPredicate>>,
     /// The part of the predicate that has become known while the scan runs.
     pub(super) added: Option<Arc<BoundPredicate>>,
-    /// The predicate, if it looks up one key and does nothing else.
-    pub(super) one_key: Option<OneKey>,
+    /// The predicate, if it only looks up one key.
+    pub(super) single_key: Option<SingleKeyProbe>,
     /// Where the operands of the predicate come from, in the order of its columns.
     pub(super) operands: Vec<Operand>,
     /// The columns of the result.
@@ -123,14 +123,14 @@ impl FilePlan {
                 Some(Arc::new(bound))
             }
         };
-        let one_key = predicate.as_deref().and_then(|predicate| OneKey::new(file, predicate));
+        let single_key = predicate.as_deref().and_then(|predicate| SingleKeyProbe::new(file, predicate));
         let (selectivity, search_stats) = (SelectivityStats::default(), PageSearchStats::default());
         let limits = file.limits().clone();
         Ok(Self {
             leaves,
             predicate,
             added,
-            one_key,
+            single_key,
             operands,
             columns,
             schema,

@@ -1,4 +1,4 @@
-//! What a scan is to do, and how its result is handed out.
+//! The work of a scan, and the form of its result.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use super::task::ScanTask;
 use crate::error::{Error, Result};
 use crate::runtime::Runtime;
 
-/// Everything that is settled before a scan starts.
+/// Everything that is decided before a scan starts.
 #[derive(Debug)]
 pub(super) struct Job {
     pub(super) work: Work,
@@ -29,7 +29,7 @@ pub(super) struct Job {
     pub(super) counters: Arc<Counters>,
 }
 
-/// Where row groups come from. Either is a list of units, each of which becomes some row groups when its turn comes.
+/// The units of a scan, files or tasks. Each is planned when the scan reaches it, and becomes some row groups.
 #[derive(Debug)]
 pub(super) enum Work {
     /// Files that are planned as the scan reaches them.
@@ -65,7 +65,7 @@ impl Job {
         }
     }
 
-    /// What there is to do in each of some units.
+    /// Plans several units.
     pub(super) fn plan_units(&self, units: Range<usize>) -> Vec<Result<Vec<Planned>>> {
         match &self.work {
             Work::Files(planner) => planner.plan_files(units, &self.counters),
@@ -73,7 +73,7 @@ impl Job {
         }
     }
 
-    /// What there is to do in a unit.
+    /// Plans one unit.
     pub(super) fn plan_unit(&self, unit: usize) -> Result<Vec<Planned>> {
         match &self.work {
             Work::Files(planner) => planner.plan_one(unit, &self.counters),
@@ -81,7 +81,7 @@ impl Job {
         }
     }
 
-    /// What is left of a row group by what the dynamic filter says now; `None` if nothing is.
+    /// Applies the current dynamic filter to a row group; `None` if no row remains.
     pub(super) fn narrow(&self, planned: Planned) -> Result<Option<Planned>> {
         let newer = self.filter.as_ref().and_then(|filter| filter.newer_than(planned.narrowing));
         let Some(narrowing) = newer else { return Ok(Some(planned)) };
@@ -90,8 +90,8 @@ impl Job {
         planner.narrow(planned, &narrowing, &self.counters).map_err(|error| file.locate(error))
     }
 
-    /// Whether the dynamic filter says something else than `planned` goes by.
-    pub(super) fn has_news_for(&self, planned: &Planned) -> bool {
+    /// Whether the dynamic filter has changed since it was applied to `planned`.
+    pub(super) fn has_newer_filter(&self, planned: &Planned) -> bool {
         self.filter.as_ref().is_some_and(|filter| filter.newer_than(planned.narrowing).is_some())
     }
 
@@ -101,7 +101,7 @@ impl Job {
     }
 }
 
-/// What a worker says that panicked: a bug of ours, of which the caller must learn instead of waiting for ever.
+/// The error of a thread that panicked: a bug of ours, which the caller gets instead of waiting forever.
 pub(super) fn panicked() -> Error {
     Error::internal("a scanning thread panicked")
 }

@@ -15,7 +15,7 @@ use memchr::memmem::{Finder, FinderBuilder};
 
 use super::key_list::KeyList;
 use super::thresholds::{MAX_SEARCHED_STRINGS, MIN_SEARCHED_BYTES, TRIAL_PAGES};
-use crate::decode::Untouched;
+use crate::decode::SearchablePage;
 
 /// The strings one of which is in every value that passes.
 #[derive(Debug)]
@@ -41,7 +41,7 @@ impl PageSearch {
     }
 
     /// Whether no value of the page passes; `None` if that is not to be known without decoding them.
-    pub(super) fn has_no_match(&self, page: Untouched<'_>) -> Option<bool> {
+    pub(super) fn has_no_match(&self, page: SearchablePage<'_>) -> Option<bool> {
         match &self.list {
             Some(list) if page.has_lengths => Some(list.has_no_match(page.bytes)),
             _ if self.finders.is_empty() => None,
@@ -147,16 +147,16 @@ mod tests {
         }
     }
 
-    fn joined(bytes: &[u8]) -> Untouched<'_> {
-        Untouched { bytes, has_lengths: false }
+    fn joined(bytes: &[u8]) -> SearchablePage<'_> {
+        SearchablePage { bytes, has_lengths: false }
     }
 
     #[test]
     fn a_long_list_is_searched_for_where_values_have_lengths() {
         let search = PageSearch::new(&keys(50)).expect("strings to look for");
         assert_eq!(search.has_no_match(joined(b"key 7")), None);
-        assert_eq!(search.has_no_match(Untouched { bytes: b"\x05\0\0\0key 7", has_lengths: true }), Some(false));
-        assert_eq!(search.has_no_match(Untouched { bytes: b"\x06\0\0\0key 77", has_lengths: true }), Some(true));
+        assert_eq!(search.has_no_match(SearchablePage { bytes: b"\x05\0\0\0key 7", has_lengths: true }), Some(false));
+        assert_eq!(search.has_no_match(SearchablePage { bytes: b"\x06\0\0\0key 77", has_lengths: true }), Some(true));
     }
 
     fn keys(count: usize) -> Test {

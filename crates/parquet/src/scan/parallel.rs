@@ -161,7 +161,7 @@ impl Drop for Parallel {
 
 fn work(shared: &Shared) {
     let job = &shared.job;
-    let mut reader = Reader::new(job.verify_crc, job.cancel.clone(), Arc::clone(&shared.stop));
+    let mut reader = Reader::new(job, Arc::clone(&shared.stop));
     let worked = catch_unwind(AssertUnwindSafe(|| {
         while let Some(task) = shared.next_task() {
             match task {

@@ -116,9 +116,9 @@ impl Producer {
     /// Applies what the dynamic filter says now, from the next window on. That opens the columns again, so that a filter that
     /// changes all the time is applied after twice as many rows each time.
     fn narrow(&mut self, reader: &mut Reader, job: &Job) -> Result<()> {
-        let has_news = |scan: &mut RowGroupScan| job.has_news_for(scan.planned());
+        let has_newer_filter = |scan: &mut RowGroupScan| job.has_newer_filter(scan.planned());
         if self.rows_since >= self.rows_between
-            && let Some(scan) = self.scan.take_if(has_news)
+            && let Some(scan) = self.scan.take_if(has_newer_filter)
         {
             let left = job.narrow(scan.stop(reader))?;
             self.scan = left.map(|planned| RowGroupScan::new(planned, reader, job.batch_size));

@@ -27,7 +27,7 @@ pub(super) struct Serial {
 
 impl Serial {
     pub(super) fn new(job: Arc<Job>) -> Self {
-        let reader = Reader::new(job.verify_crc, job.cancel.clone(), Arc::new(AtomicBool::new(false)));
+        let reader = Reader::new(&job, Arc::new(AtomicBool::new(false)));
         Self { job, reader, next_file: 0, planned: VecDeque::new(), row_groups: VecDeque::new(), producer: None }
     }
 

@@ -1,8 +1,8 @@
-//! Planning step by step, by whoever reads the bytes.
+//! Planning step by step, while the caller does the reading.
 //!
-//! What plans a file is written as if its bytes were there. Here it runs over those that are, and stops where others are asked
-//! for; when they have come, it runs again. A file takes a few rounds: its footer, then Bloom filters, dictionaries and page
-//! indexes, each for all row groups at once. What was learnt of the footer and of filters is kept between rounds.
+//! The code that plans a file assumes that all bytes can be read. Here it runs over the bytes that were given, and fails at the first
+//! that are missing; when they have been given, it runs again. A file takes a few rounds: its footer, then Bloom filters, dictionaries
+//! and page indexes, each for all row groups at once. The parsed footer and the headers of filters are kept between rounds.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -18,11 +18,12 @@ use super::job::{Job, Work};
 use super::planner::Planner;
 use super::report::ScanReport;
 use super::task::{How, ScanTask};
+use super::thresholds::MAX_FILES_PLANNED_AT_ONCE;
 use crate::dataset::{Dataset, FileSource};
 use crate::error::{Error, Result};
 use crate::file::ParquetFile;
 
-/// Plans a scan without doing any I/O: it says what it needs, and takes it from whoever reads it, in whatever way.
+/// Plans a scan without doing any I/O: it returns the ranges that it needs, which the caller reads in any way and gives to it.
 ///
 /// ```no_run
 /// # fn main() -> lath_parquet::Result<()> {
@@ -60,26 +61,25 @@ pub struct ScanPlanner {
     schema: SchemaRef,
     counters: Arc<Counters>,
     next_file: usize,
-    /// Files that have been asked about.
+    /// Files that are being planned.
     files: BTreeMap<usize, Progress>,
 }
 
-/// What a planner says.
+/// The result of a step.
 #[derive(Debug)]
 pub enum PlanStep {
-    /// Before it goes on with some files, it needs these. Of other files there may be tasks before all of them have come.
+    /// Planning some files needs these. There may be tasks of other files before all of them have been given.
     Needs(Vec<Need>),
-    /// These are tasks. Those of one file come together, files in any order.
+    /// Tasks. Those of one file come together, files come in any order.
     Ready(Vec<ScanTask>),
-    /// There are no more.
+    /// There are no more tasks.
     Done,
 }
 
 /// Something that a planner needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Need {
-    /// A source of the bytes of a file, by its place among [`Dataset::files`]: it is kept for the tasks, and asked for nothing but its
-    /// length while planning.
+    /// A source of the bytes of a file, by its index in [`Dataset::files`]. It is kept for the tasks; planning uses only its length.
     Source {
         /// The file.
         file: usize,
@@ -97,7 +97,7 @@ pub enum Need {
 #[derive(Debug)]
 enum Progress {
     NeedsSource,
-    /// Its bytes are given.
+    /// Bytes are being given.
     Reading {
         source: FileSource,
         given: Arc<Given>,
@@ -105,9 +105,6 @@ enum Progress {
         open: Option<ParquetFile>,
     },
 }
-
-/// Most files that are planned at the same time.
-const MOST_FILES_AT_ONCE: usize = 256;
 
 impl ScanPlanner {
     pub(super) fn new(job: Job) -> Result<Self> {
@@ -139,15 +136,15 @@ impl ScanPlanner {
         self.counters.report()
     }
 
-    /// Goes on as far as the bytes go that were given.
+    /// Plans as far as the given bytes allow.
     ///
     /// # Errors
-    /// As [`Scan::plan`](super::Scan::plan), but for those of reading.
+    /// As [`Scan::plan`](super::Scan::plan), without those of reading.
     pub fn step(&mut self) -> Result<PlanStep> {
         self.planner.cancel.check()?;
         let (mut needs, mut ready) = (Vec::new(), Vec::new());
         let mut planning = Planning::default();
-        while self.next_file < self.planner.file_count() && self.files.len() < MOST_FILES_AT_ONCE {
+        while self.next_file < self.planner.file_count() && self.files.len() < MAX_FILES_PLANNED_AT_ONCE {
             if self.planner.may_have_rows(self.next_file, &mut planning)? {
                 self.files.insert(self.next_file, Progress::NeedsSource);
             }
@@ -177,21 +174,21 @@ impl ScanPlanner {
                 }
             }
         }
-        let is_further = !done.is_empty();
+        let has_finished_files = !done.is_empty();
         done.iter().for_each(|file| drop(self.files.remove(file)));
         Ok(match (ready.is_empty(), needs.is_empty()) {
             (false, _) => PlanStep::Ready(ready),
             (true, false) => PlanStep::Needs(needs),
-            // Nothing is left of these files; there may be others.
-            (true, true) if is_further || self.next_file < self.planner.file_count() => return self.step(),
+            // These files are ruled out; there may be others.
+            (true, true) if has_finished_files || self.next_file < self.planner.file_count() => return self.step(),
             (true, true) => PlanStep::Done,
         })
     }
 
-    /// Gives the source of a file that [`Need::Source`] asked for: [`DatasetFile::source`](crate::DatasetFile::source) has it.
+    /// Gives the source that [`Need::Source`] requests: [`DatasetFile::source`](crate::DatasetFile::source) opens it.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for a file that was not asked for.
+    /// [`Error::Invalid`] for a file whose source was not requested.
     pub fn give_source(&mut self, file: usize, source: FileSource) -> Result<()> {
         match self.files.get_mut(&file) {
             Some(progress @ Progress::NeedsSource) => {
@@ -199,23 +196,23 @@ impl ScanPlanner {
                 *progress = Progress::Reading { source, given, open: None };
                 Ok(())
             }
-            _ => Err(Error::invalid(format!("the source of file {file} was not asked for"))),
+            _ => Err(Error::invalid(format!("the source of file {file} was not requested"))),
         }
     }
 
-    /// Gives bytes of a file from the offset `start` on: one of the ranges that were asked for, or more around it.
+    /// Gives bytes of a file from the offset `start` on: a requested range, or more.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for a file of which nothing was asked for, and for bytes past its end.
+    /// [`Error::Invalid`] for a file without requested ranges, and for bytes past its end.
     pub fn give_bytes(&mut self, file: usize, start: u64, bytes: Bytes) -> Result<()> {
         match self.files.get_mut(&file) {
             Some(Progress::Reading { given, .. }) => given.give(start, bytes),
-            _ => Err(Error::invalid(format!("no bytes of file {file} were asked for"))),
+            _ => Err(Error::invalid(format!("no bytes of file {file} were requested"))),
         }
     }
 }
 
-/// The tasks of a file, if all bytes are there that it takes to know them.
+/// The tasks of a file. Fails if bytes are missing.
 fn plan(
     planner: &Arc<Planner>,
     index: usize,
@@ -236,7 +233,7 @@ fn plan(
     ScanTask::of_file(planner, index, file, &source.bytes, how, counters)
 }
 
-/// The bytes of a file that were given. What else is asked for is noted, and an error.
+/// The bytes of a file that were given. Reading others is an error, and adds them to the missing ranges.
 #[derive(Debug)]
 struct Given {
     len: u64,
@@ -246,7 +243,7 @@ struct Given {
 
 #[derive(Debug, Default)]
 struct State {
-    /// By where they start.
+    /// By their start.
     pieces: BTreeMap<u64, Bytes>,
     missing: Vec<Range<u64>>,
 }
@@ -254,7 +251,7 @@ struct State {
 impl State {
     fn find(&self, range: &Range<u64>) -> Option<Bytes> {
         let (start, piece) = self.pieces.range(..=range.start).next_back()?;
-        // Both are within a piece, which is in memory.
+        // Both fit: a piece is in memory.
         let (from, to) = ((range.start - start) as usize, usize::try_from(range.end - start).ok()?);
         (to <= piece.len()).then(|| piece.slice(from..to))
     }
@@ -269,7 +266,7 @@ impl Given {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What was asked for and has not come.
+    /// The ranges that are missing.
     fn missing(&self) -> Vec<Range<u64>> {
         self.lock().missing.clone()
     }
@@ -280,7 +277,7 @@ impl Given {
             return Err(Error::invalid(format!("{bytes} bytes from {start} on, of a file of {len} bytes")));
         }
         let mut state = self.lock();
-        // Where several start, the longest has them all.
+        // Of pieces with the same start, the longest contains the others.
         if state.pieces.get(&start).is_none_or(|piece| piece.len() < bytes.len()) {
             state.pieces.insert(start, bytes);
         }

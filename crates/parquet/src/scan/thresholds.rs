@@ -1,11 +1,11 @@
-//! The numbers from which on a scan does something in another way, each with the measurement behind it. "Not measured" means that
+//! The numbers that decide how a scan works, each with the measurement behind it. "Not measured" means that
 //! the number was chosen by reasoning, which is then given.
 
 use std::time::Duration;
 
 // Testing rows.
 
-/// A test looks only at the rows that are left if those are less than one in so many of the decoded rows. Not measured: with
+/// A test picks the remaining rows first, if they are less than one in so many of the decoded rows. Not measured: with
 /// dictionary indices, picking a row is cheaper than looking up four.
 pub(super) const SPARSE: usize = 4;
 
@@ -67,7 +67,7 @@ pub(super) const COMPACTED_PART: usize = 4;
 /// Pages that a batch may keep in memory without a copy of its strings. Not measured: smaller ones are not worth a copy.
 pub(super) const MAX_KEPT_BYTES: usize = 1 << 16;
 
-/// Rows that are looked at before a dynamic filter is applied to a row group for the second time: columns are opened again then.
+/// Rows that are scanned before a dynamic filter is applied to a row group for the second time: columns are opened again then.
 /// Not measured.
 pub(super) const MIN_ROWS_BETWEEN: u64 = 16 << 10;
 
@@ -76,15 +76,18 @@ pub(super) const MIN_ROWS_BETWEEN: u64 = 16 << 10;
 /// Maximum plans that are kept: files of one schema usually come together. Not measured.
 pub(super) const MAX_PLANS: usize = 64;
 
-/// Maximum files that are opened before rows of them are wanted. Not measured: it bounds open files.
+/// Maximum files that are opened before their rows are needed. Not measured: it bounds open files.
 pub(super) const MAX_FILES_AHEAD: usize = 256;
 
-/// Maximum files that a thread takes at a time. Most of many files are ruled out in microseconds, about as long as it takes to get
-/// the next file while other threads do the same.
+/// Maximum files that a planner without I/O plans at the same time. Not measured: it bounds the bytes that are given and not used yet.
+pub(super) const MAX_FILES_PLANNED_AT_ONCE: usize = 256;
+
+/// Maximum files that a thread takes at a time. Most files are ruled out in microseconds, about as long as it takes to get the
+/// next file while other threads do the same.
 pub(super) const MAX_FILES_AT_ONCE: usize = 16;
 
-/// Memory that a thread allocates and frees before it opens files. What is kept of files lies in the thread's own part of the heap,
-/// which the C library of Linux extends by as little as is needed, each time by a system call that other threads wait for. 1,000
+/// Memory that a thread allocates and frees before it opens files. Footers lie in the thread's own part of the heap,
+/// which the C library of Linux extends in small steps, each by a system call that other threads wait for. 1,000
 /// files need 136 such calls instead of 881, which saves 2 to 5 % of the processor time. More would be given back to the system.
 pub(super) const HEAP_ROOM_BYTES: usize = 96 << 10;
 
@@ -93,8 +96,8 @@ pub(super) const CANCEL_INTERVAL: Duration = Duration::from_millis(10);
 
 // Columns that threads share.
 
-/// Maximum batches that a column is decoded ahead, if it is not shared by lanes. A page that is decompressed at once is some batches,
-/// during which all other columns go on: TPC-H's lineitem with Snappy, two threads, takes .14 to .16 s with 12, and .18 to .20 with
+/// Maximum batches that a column is decoded ahead, if lanes do not share it. Decompressing a page takes as long as decoding some
+/// batches, during which the other columns continue: TPC-H's lineitem with Snappy, two threads, takes .14 to .16 s with 12, and .18 to .20 with
 /// 4, where one thread waits for a tenth to a fifth of the time.
 pub(super) const MAX_BATCHES_AHEAD: usize = 12;
 
@@ -105,6 +108,6 @@ pub(super) const BATCHES_AT_ONCE: usize = 4;
 /// memory.
 pub(super) const MAX_BATCHES_OF_ALL: usize = 256;
 
-/// Rows of a lane's turn, if batches are not larger. A page in which two turns meet is read for both, so that short turns take time,
-/// and long ones memory. Not measured.
+/// Rows of a lane's segment, unless batches are larger. A page with the border of two segments is read by both lanes, so that short
+/// segments take time, and long ones memory. Not measured.
 pub(super) const LANE_ROWS: usize = 1 << 17;

@@ -1,10 +1,11 @@
-//! What a thread keeps from one row group to the next.
+//! The open column readers of a thread.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::cancel::Cancel;
 use super::file_plan::FilePlan;
+use super::job::Job;
 use super::planner::Planned;
 use crate::decode::LeafReader;
 use crate::error::{Error, Result};
@@ -12,10 +13,11 @@ use crate::options::Limits;
 use crate::page::PagePlaces;
 use lath_source::ByteRanges;
 
-/// What one thread keeps while it goes from row group to row group: open column readers with their buffers.
+/// The column readers that a thread has open, with their buffers, which it keeps from one row group to the next.
 #[derive(Debug)]
 pub(super) struct Reader {
     verify_crc: bool,
+    computes_filters: bool,
     cancel: Cancel,
     stop: Arc<AtomicBool>,
     plan: Option<Arc<FilePlan>>,
@@ -31,12 +33,25 @@ struct OpenLeaf {
 }
 
 impl Reader {
-    /// A reader without anything open. It gives up where `cancel` or `stop` say so.
-    pub(super) fn new(verify_crc: bool, cancel: Cancel, stop: Arc<AtomicBool>) -> Self {
-        Self { verify_crc, cancel, stop, plan: None, limits: None, leaves: Vec::new() }
+    /// A reader without open columns, for one thread of `job`. It stops once the job is cancelled or `stop` is set.
+    pub(super) fn new(job: &Job, stop: Arc<AtomicBool>) -> Self {
+        Self {
+            verify_crc: job.verify_crc,
+            computes_filters: job.runtime.computes_filters(),
+            cancel: job.cancel.clone(),
+            stop,
+            plan: None,
+            limits: None,
+            leaves: Vec::new(),
+        }
     }
 
-    /// An error if the work is to end.
+    /// Whether filters may be computed of what is read.
+    pub(super) fn computes_filters(&self) -> bool {
+        self.computes_filters
+    }
+
+    /// An error if the thread has to stop.
     pub(super) fn check(&self) -> Result<()> {
         if self.stop.load(Ordering::Relaxed) {
             return Err(Error::Cancelled);
@@ -44,7 +59,7 @@ impl Reader {
         self.cancel.check()
     }
 
-    /// Starts a row group: closes what is open of files of another plan.
+    /// Starts a row group: closes the readers of another plan.
     pub(super) fn start(&mut self, planned: &Planned) {
         let is_same = self.plan.as_ref().is_some_and(|plan| Arc::ptr_eq(plan, &planned.plan))
             && self.limits.as_ref() == Some(planned.file.limits());
@@ -56,7 +71,7 @@ impl Reader {
         }
     }
 
-    /// Opens a leaf of the row group, whose pages are found by `places` where many are passed over.
+    /// Opens a leaf of the row group. `places` are those of its pages, for skipping many.
     pub(super) fn open(
         &mut self,
         planned: &Planned,
@@ -65,7 +80,7 @@ impl Reader {
     ) -> Result<LeafReader> {
         let mut reader = self.open_at_start(planned, leaf)?;
         if let Some(places) = places {
-            reader.find_pages_by(places);
+            reader.set_page_places(places);
         }
         Ok(reader)
     }
@@ -76,9 +91,9 @@ impl Reader {
             Some(OpenLeaf { mut reader, source }) => {
                 let chunk = planned.file.chunk_spec(planned.row_group, planned_leaf.leaf.column)?;
                 if Arc::ptr_eq(&source, planned.file.source()) {
-                    reader.turn_to(chunk)?;
+                    reader.restart(chunk)?;
                 } else {
-                    reader.turn_to_file(Arc::clone(planned.file.source()), chunk)?;
+                    reader.restart_in_file(Arc::clone(planned.file.source()), chunk)?;
                 }
                 Ok(reader)
             }

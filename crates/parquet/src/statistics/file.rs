@@ -7,7 +7,7 @@ use super::column::Values;
 use super::{ColumnStatistics, Precision, Statistics};
 use crate::error::{Error, Result};
 use crate::file::ParquetFile;
-use crate::prune::{BoundReader, Read};
+use crate::prune::{BoundReader, DecodedBounds};
 use crate::schema::{Leaf, Node, NodeKind, Projection, collect_columns};
 
 impl ParquetFile {
@@ -137,9 +137,9 @@ impl ParquetFile {
             values.join(match &bounds {
                 None => Values::UNKNOWN,
                 Some(bounds) => {
-                    let said = read.map(|read| (bounds.of_statistics(descriptor, &read), read));
+                    let said = read.map(|read| (bounds.chunk_bounds(descriptor, &read), read));
                     let exact = said.as_ref().map_or([false; 2], |(_, read)| [read.min_is_exact, read.max_is_exact]);
-                    let read = said.map_or(Read::UNKNOWN, |(said, _)| said);
+                    let read = said.map_or(DecodedBounds::UNKNOWN, |(said, _)| said);
                     let domain = read.domain(is_float, row_count, null_count, nan_count);
                     Values::of_domain(&domain, exact, nan_count, &data_type)
                 }

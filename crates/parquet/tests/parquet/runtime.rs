@@ -5,9 +5,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::{fs, thread};
 
-use arrow_array::RecordBatch;
+use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 use bytes::Bytes;
-use lath_parquet::{Dataset, DatasetOptions, FileVersion, KnownFooters, OpenOptions, ParquetFile, Runtime};
+use lath_parquet::{
+    ColumnOptions, Dataset, DatasetOptions, FileVersion, KnownFooters, OpenOptions, ParquetFile, ParquetWriter,
+    Runtime, Scan, WriteOptions,
+};
 
 use crate::scan::{collect, numbered_bytes};
 
@@ -86,6 +89,46 @@ fn a_runtime_has_caches_of_its_own() {
     let written: lath_parquet::ScanTask = serde_json::from_str(&serde_json::to_string(task).unwrap()).unwrap();
     assert_eq!(collect(written.execute(&other).unwrap()).unwrap().num_rows(), 1000);
     assert_eq!(other.footer_cache().len(), 1);
+}
+
+/// Writes the even numbers below 2,000 in a column without Bloom filters and dictionary.
+fn write_even_numbers(path: &std::path::Path) {
+    let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values((0..2000).step_by(2)));
+    let batch = RecordBatch::try_from_iter([("x", numbers)]).unwrap();
+    let options = WriteOptions::default().all_columns(ColumnOptions::new().dictionary(false));
+    let mut writer = ParquetWriter::new(fs::File::create(path).unwrap(), &batch.schema(), options).unwrap();
+    writer.write(&batch).unwrap();
+    writer.finish().unwrap();
+}
+
+#[test]
+fn filters_are_computed_unless_the_runtime_of_the_scan_or_of_its_dataset_says_no() {
+    let folder = tempfile::tempdir().unwrap();
+    write_even_numbers(&folder.path().join("even.parquet"));
+    let runtime = |computed_filters| Runtime::builder().threads(2).computed_filters(computed_filters).build();
+    let in_tasks = |scan: Scan| scan.plan().unwrap().scan().unwrap();
+    for [of_dataset, of_scan] in [[true, true], [true, false], [false, true], [false, false]] {
+        let [of_files, of_scans] = [of_dataset, of_scan].map(runtime);
+        let dataset = Dataset::open([folder.path()], DatasetOptions::new().runtime(&of_files)).unwrap();
+        let memory = || of_files.footer_cache().byte_count();
+        let scan = || dataset.scan().filter("x = 999").unwrap();
+        let rows_tested = |scan: Scan| {
+            let mut batches = scan.build().unwrap();
+            assert!(batches.by_ref().all(|batch| batch.unwrap().num_rows() == 0));
+            batches.report().rows_tested
+        };
+        rows_tested(scan().runtime(&of_scans));
+        let before = memory();
+        let tested: Vec<u64> = (0..4).map(|_| rows_tested(scan().runtime(&of_scans))).collect();
+        let expected = if of_dataset && of_scan { [1000, 0, 0, 0] } else { [1000; 4] };
+        assert_eq!(tested, expected, "dataset {of_dataset}, scan {of_scan}");
+        // A byte a row.
+        assert_eq!(memory() - before, if of_dataset && of_scan { 1024 } else { 0 });
+        // Tasks run with the runtime that they are given.
+        if !(of_dataset && of_scan) {
+            (0..4).for_each(|_| assert_eq!(rows_tested(in_tasks(scan()).runtime(&of_scans)), 1000));
+        }
+    }
 }
 
 /// Footers kept in memory, and how often one was found.

@@ -2,9 +2,9 @@
 
 mod cache;
 mod listing;
-mod one_key;
 mod partitions;
 mod schemas;
+mod single_key;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -16,7 +16,7 @@ use super::aligned::AlignedBytes;
 use super::batch::{compress_values, set_bits};
 use super::chunk_dictionary::ChunkDictionary;
 use super::page_values::{
-    EncodedValues, INDEX_CHUNK, Slots, Untouched, dictionary_codes, dictionary_indices, values_missing,
+    EncodedValues, INDEX_CHUNK, SearchablePage, Slots, dictionary_codes, dictionary_indices, values_missing,
 };
 use super::prefix_stream::{PrefixStream, decode_lengths};
 use super::strings::{self, check_utf8_values, check_utf8_whole};
@@ -181,7 +181,7 @@ impl ByteArrayColumn {
         result
     }
 
-    /// Whether [`ByteArrayColumn::append_selected`] can be asked.
+    /// Whether [`ByteArrayColumn::append_selected`] is supported.
     pub(crate) fn can_select(&self) -> bool {
         self.output == ByteArrayOutput::Views
     }
@@ -300,7 +300,7 @@ impl ByteArrayColumn {
         Ok(())
     }
 
-    /// Passes over the next values of the page, of which nothing is checked but that they are there.
+    /// Skips the next values of the page. Only that they are there is checked.
     pub(crate) fn skip(&mut self, mut value_count: usize) -> Result<()> {
         if value_count == 0 {
             return Ok(());
@@ -361,15 +361,15 @@ impl ByteArrayColumn {
         }
     }
 
-    /// The page, if nothing was asked of it yet and each value's bytes are in it one after the other.
-    pub(crate) fn untouched(&self) -> Option<Untouched<'_>> {
+    /// The page, if its decoding has not begun and the bytes of each value are contiguous.
+    pub(crate) fn searchable_page(&self) -> Option<SearchablePage<'_>> {
         let PageState::Pending(Some(values)) = &self.page else { return None };
         let has_lengths = match values.encoding {
             Encoding::Plain => true,
             Encoding::DeltaLengthByteArray => false,
             _ => return None,
         };
-        Some(Untouched { bytes: &values.bytes, has_lengths })
+        Some(SearchablePage { bytes: &values.bytes, has_lengths })
     }
 
     /// Whether the page holds dictionary indices.

@@ -14,7 +14,7 @@ use super::boolean::BooleanColumn;
 use super::byte_array::{ByteArrayColumn, ByteArrayOutput};
 use super::convert::FixedLayout;
 use super::fixed::FixedColumn;
-use super::page_values::{EncodedValues, Slots, Untouched, values_missing};
+use super::page_values::{EncodedValues, SearchablePage, Slots, values_missing};
 use crate::error::{Error, Result};
 use crate::page::{DictionaryPage, Encoding};
 use crate::schema::Leaf;
@@ -82,7 +82,7 @@ impl ValueColumn {
     }
 
     /// Whether the dictionary's memory was given up, since pages without indices had come. Writers that gave up their
-    /// dictionary hardly ever turn to it again; one that does gets it read once more, and then kept.
+    /// dictionary rarely return to it; if one does, it is read once more and then kept.
     pub(crate) fn dictionary_is_released(&self) -> bool {
         match self {
             Self::Fixed(column) => column.dictionary_is_released(),
@@ -142,7 +142,7 @@ impl ValueColumn {
         matches!(self, Self::Fixed(column) if column.can_fail())
     }
 
-    /// Whether [`ValueColumn::append_selected`] can be asked.
+    /// Whether [`ValueColumn::append_selected`] is supported.
     pub(crate) fn can_select(&self) -> bool {
         match self {
             Self::Fixed(_) => true,
@@ -176,11 +176,11 @@ impl ValueColumn {
         }
     }
 
-    /// The page, if nothing was asked of it yet and each value's bytes are in it one after the other.
-    pub(crate) fn untouched(&self) -> Option<Untouched<'_>> {
+    /// The page, if its decoding has not begun and the bytes of each value are contiguous.
+    pub(crate) fn searchable_page(&self) -> Option<SearchablePage<'_>> {
         match self {
-            Self::Fixed(column) => column.untouched(),
-            Self::ByteArray(column) => column.untouched(),
+            Self::Fixed(column) => column.searchable_page(),
+            Self::ByteArray(column) => column.searchable_page(),
             Self::Boolean(_) | Self::Dictionary(_) | Self::Null { .. } => None,
         }
     }

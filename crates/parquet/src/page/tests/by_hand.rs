@@ -421,7 +421,7 @@ fn pages_are_found_by_the_offset_index_and_an_index_of_other_pages_is_told() {
     let reader_by = |first_rows: [u64; 3], offsets: &[u64]| {
         let source = Arc::new(Bytes::from(file.clone()));
         let mut reader = PageReader::new(source, chunk(&file, 18), OPTIONS).expect("a reader");
-        reader.find_by(Arc::new(places(&first_rows, offsets)));
+        reader.set_places(Arc::new(places(&first_rows, offsets)));
         // Not before the dictionary.
         assert_eq!(reader.seek(17), 0);
         assert!(matches!(reader.next_page(), Ok(Some(Page::Dictionary(_)))));
@@ -482,7 +482,7 @@ fn a_reader_turns_to_another_chunk_and_codec() {
     };
     let mut reader = PageReader::new(Arc::new(Bytes::from(file)), first.clone(), OPTIONS).expect("a reader");
     for (chunk, byte) in [(second, 8), (first.clone(), 9), (first, 9)] {
-        reader.turn_to(chunk).expect("another chunk");
+        reader.restart(chunk).expect("another chunk");
         let page = reader.next_page().expect("a page").expect("a page");
         assert_eq!(data(&page).values.as_slice(), [byte; 40]);
         assert!(matches!(reader.next_page(), Ok(None)));

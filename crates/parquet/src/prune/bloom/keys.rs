@@ -1,10 +1,10 @@
-//! The hashes by which values are looked up in a filter: those of their PLAIN bytes.
+//! The hashes that are looked up in a filter for a value: hashes of its PLAIN bytes.
 //!
-//! A value is looked up only where one value has one sequence of bytes:
-//! - BOOLEAN and INT96 columns have no filter that could be used; INTERVAL has no values that compare.
+//! A value can be looked up only if it has one sequence of bytes:
+//! - BOOLEAN and INT96 columns have no usable filter; values of INTERVAL cannot be compared.
 //! - Decimals in BYTE_ARRAY may be written with more bytes than they need; in FIXED_LEN_BYTE_ARRAY there is one way.
-//! - Of floats, 0 stands for −0 and +0, so that both are looked up; NaN has many bit patterns and is always let pass.
-//! - A literal that the physical type cannot hold is not looked up either: it lets pass.
+//! - The float 0 equals −0 and +0, so that both are looked up; NaN has many bit patterns and always passes.
+//! - A literal that the physical type cannot hold is not looked up and always passes.
 
 use arrow_array::Array;
 use arrow_array::types::{ArrowPrimitiveType, Float16Type};
@@ -21,14 +21,14 @@ use super::super::bounds::value_type;
 /// How the values of a column are stored, for those that can be looked up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum KeyKind {
-    /// Four bytes, of an integer divided by so many.
+    /// Four bytes, of the integer divided by this factor.
     Int32(i128),
     Int64,
     Float,
     Double,
-    Half,
+    Float16,
     Bytes,
-    /// Big-endian two's complement of so many bytes.
+    /// Big-endian two's complement with this many bytes.
     BigEndian(usize),
     /// Byte strings of this length.
     Fixed(usize),
@@ -47,7 +47,7 @@ impl KeyKind {
             (PhysicalType::FLOAT, D::Float32) => Self::Float,
             (PhysicalType::DOUBLE, D::Float64) => Self::Double,
             (PhysicalType::BYTE_ARRAY, _) if data_type.is_string() || data_type.is_binary() => Self::Bytes,
-            (PhysicalType::FIXED_LEN_BYTE_ARRAY, D::Float16) if len == Some(2) => Self::Half,
+            (PhysicalType::FIXED_LEN_BYTE_ARRAY, D::Float16) if len == Some(2) => Self::Float16,
             (PhysicalType::FIXED_LEN_BYTE_ARRAY, D::FixedSizeBinary(_)) => Self::Fixed(len?),
             (PhysicalType::FIXED_LEN_BYTE_ARRAY, D::Decimal32(..)) if len? <= 4 => Self::BigEndian(len?),
             (PhysicalType::FIXED_LEN_BYTE_ARRAY, D::Decimal64(..)) if len? <= 8 => Self::BigEndian(len?),
@@ -57,7 +57,7 @@ impl KeyKind {
         })
     }
 
-    /// Writes the bytes of a value that is stored in one way; `None` if it is not.
+    /// Writes the bytes of a value; `None` if it can be stored in several ways or not at all.
     fn write(self, value: &Value, out: &mut Vec<u8>) -> Option<()> {
         match (self, value) {
             (Self::Int32(factor), Value::Int(value)) if value % factor == 0 => {
@@ -79,54 +79,55 @@ impl KeyKind {
             (Self::Double, Value::Float(value)) => {
                 (!value.is_nan()).then(|| out.extend_from_slice(&value.to_le_bytes()))?;
             }
-            (Self::Half, Value::Float(value)) => {
+            (Self::Float16, Value::Float(value)) => {
                 let narrow = <Float16Type as ArrowPrimitiveType>::Native::from_f64(*value);
                 (f64::from(narrow) == *value).then(|| out.extend_from_slice(&narrow.to_le_bytes()))?;
             }
             (Self::Bytes, Value::Bytes(bytes)) => out.extend_from_slice(bytes),
             (Self::Fixed(len), Value::Bytes(bytes)) if bytes.len() == len => out.extend_from_slice(bytes),
-            (Self::BigEndian(len), Value::Int(value)) => tail(&value.to_be_bytes(), len, out)?,
-            (Self::BigEndian(len), Value::Wide(value)) => tail(&value.to_be_bytes(), len, out)?,
+            (Self::BigEndian(len), Value::Int(value)) => write_low_bytes(&value.to_be_bytes(), len, out)?,
+            (Self::BigEndian(len), Value::Wide(value)) => write_low_bytes(&value.to_be_bytes(), len, out)?,
             _ => return None,
         }
         Some(())
     }
 }
 
-/// Hashes of all slots of an array of a column of `kind`, null ones too, which then have any; `None` where values are not stored as
-/// they are in the array.
-pub(super) fn hashes_of(kind: KeyKind, array: &dyn Array) -> Option<Vec<u64>> {
+/// The hashes of all slots of an array, for a column of `kind`; those of null slots mean nothing. `None` if the file stores values by
+/// other bytes than the array does.
+pub(super) fn array_hashes(kind: KeyKind, array: &dyn Array) -> Option<Vec<u64>> {
     let mut hashes = vec![0; array.len()];
     match (kind, array.data_type().primitive_width()) {
         (KeyKind::Bytes | KeyKind::Fixed(_), _) => {
             let mut buffers = Vec::new();
             let strings = byte_strings(array, &mut buffers)?;
-            let is_of_kind = match (kind, strings) {
+            let is_stored_alike = match (kind, strings) {
                 (KeyKind::Fixed(len), ByteStrings::Fixed { width, .. }) => width == len,
                 (KeyKind::Fixed(_), _) | (_, ByteStrings::Fixed { .. }) => false,
                 _ => true,
             };
-            if !is_of_kind {
+            if !is_stored_alike {
                 return None;
             }
             xxhash::hash_strings(strings, 0, &mut hashes).ok()?;
         }
-        (KeyKind::Int32(1) | KeyKind::Float, Some(4)) => xxhash::hash_u32s(&words(array)?, &mut hashes).ok()?,
-        (KeyKind::Int64 | KeyKind::Double, Some(8)) => xxhash::hash_u64s(&words(array)?, &mut hashes).ok()?,
+        (KeyKind::Int32(1) | KeyKind::Float, Some(4)) => {
+            xxhash::hash_u32s(&primitive_bits(array)?, &mut hashes).ok()?;
+        }
+        (KeyKind::Int64 | KeyKind::Double, Some(8)) => xxhash::hash_u64s(&primitive_bits(array)?, &mut hashes).ok()?,
         _ => return None,
     }
     Some(hashes)
 }
 
-/// The values of an array of numbers, by their bits.
-fn words<T: ArrowNativeType>(array: &dyn Array) -> Option<ScalarBuffer<T>> {
+/// The values of a primitive array as integers of the same width.
+fn primitive_bits<T: ArrowNativeType>(array: &dyn Array) -> Option<ScalarBuffer<T>> {
     let data = array.to_data();
     Some(ScalarBuffer::new(data.buffers().first()?.clone(), data.offset(), data.len()))
 }
 
-/// Writes the last `len` bytes of a big-endian number, if those before say no more than its sign, or zeros before it if there
-/// are fewer.
-fn tail(bytes: &[u8], len: usize, out: &mut Vec<u8>) -> Option<()> {
+/// Writes the low `len` bytes of a big-endian number, if the bytes before only extend its sign. A number with fewer bytes is extended.
+fn write_low_bytes(bytes: &[u8], len: usize, out: &mut Vec<u8>) -> Option<()> {
     let sign = if *bytes.first()? & 0x80 != 0 { 0xFF } else { 0 };
     let Some(cut) = bytes.len().checked_sub(len) else {
         out.resize(out.len() + len - bytes.len(), sign);
@@ -138,19 +139,18 @@ fn tail(bytes: &[u8], len: usize, out: &mut Vec<u8>) -> Option<()> {
     (before.iter().all(|byte| *byte == sign) && keeps_sign).then(|| out.extend_from_slice(kept))
 }
 
-/// What a test looks up: its keys by number, those of an IN list in its order.
+/// The keys that a test looks up, numbered in the order of its IN list.
 #[derive(Debug, Clone)]
 pub(crate) struct Keys {
-    /// Hash by hash.
     pub(super) hashes: Vec<u64>,
-    /// The number of the key that each hash is of; a key has one, or two that are each enough.
-    pub(super) of: Vec<u32>,
+    /// For each hash, the number of its key. A key has no hash, one, or two, either of which is enough.
+    pub(super) key_numbers: Vec<u32>,
     /// Number of keys.
     pub(super) count: usize,
 }
 
-/// The hash for second filters, which says nothing of the bits that the first one's would set: SplitMix64's finalizer, a bijection
-/// in which every bit depends on all (Steele, Lea, Flood, OOPSLA 2014).
+/// The hash for second filters, whose bits are independent of those of the first: SplitMix64's finalizer, a bijection
+/// in which every bit depends on all bits (Steele, Lea, Flood, OOPSLA 2014).
 pub(crate) fn second_hash(hash: u64) -> u64 {
     let hash = (hash ^ hash >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let hash = (hash ^ hash >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -158,13 +158,12 @@ pub(crate) fn second_hash(hash: u64) -> u64 {
 }
 
 impl Keys {
-    /// The hash, if it is one key with one hash.
-    pub(crate) fn only(&self) -> Option<u64> {
+    /// The hash, if there is a single key with a single hash.
+    pub(crate) fn single_hash(&self) -> Option<u64> {
         if let ([hash], 1) = (self.hashes.as_slice(), self.count) { Some(*hash) } else { None }
     }
 
-    /// The values that `test` is true for, if they can be looked up; if only some of them can, the test is none for a filter
-    /// unless they are of an IN list.
+    /// The values for which `test` is true; `None` if none of them can be looked up.
     pub(crate) fn new(kind: KeyKind, test: &ValueTest) -> Option<Self> {
         match test {
             ValueTest::Compare(Comparison::Equal, value) | ValueTest::Contains(value) => {
@@ -179,7 +178,7 @@ impl Keys {
     fn of_values(kind: KeyKind, values: &[Value]) -> Option<Self> {
         let mut keys = Self {
             hashes: Vec::with_capacity(values.len()),
-            of: Vec::with_capacity(values.len()),
+            key_numbers: Vec::with_capacity(values.len()),
             count: values.len(),
         };
         let (mut bytes, mut ends) = (Vec::new(), vec![0u64]);
@@ -194,10 +193,10 @@ impl Keys {
                     continue;
                 }
                 ends.push(bytes.len() as u64);
-                keys.of.push(number);
+                keys.key_numbers.push(number);
             }
         }
-        keys.hashes.resize(keys.of.len(), 0);
+        keys.hashes.resize(keys.key_numbers.len(), 0);
         keys.hash(&bytes, &ends)?;
         (!keys.hashes.is_empty()).then_some(keys)
     }

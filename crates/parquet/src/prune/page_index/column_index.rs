@@ -1,19 +1,19 @@
-//! The column index of one column chunk: what is known of the values of each page.
+//! The column index of one column chunk: bounds and counts of each page.
 
 use lath_format::schema::ColumnDescriptor;
 
-use super::super::bounds::{BoundReader, Read};
+use super::super::bounds::{BoundReader, DecodedBounds};
 use super::super::domain::Domain;
 use lath_format::thrift::{ThriftError, ThriftReader, WireType};
 
-/// Of a page.
+/// Null and NaN counts of a page.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Counts {
     pub(crate) nulls: Option<u64>,
     pub(crate) nans: Option<u64>,
 }
 
-/// A `ColumnIndex`, borrowed from its bytes; all lists have an element for each page.
+/// A `ColumnIndex`, borrowed from its bytes. All lists have one element per page.
 #[derive(Debug, Default)]
 pub(super) struct ColumnIndex<'a> {
     null_pages: Vec<bool>,
@@ -24,7 +24,7 @@ pub(super) struct ColumnIndex<'a> {
 }
 
 impl<'a> ColumnIndex<'a> {
-    /// Reads an index of `page_count` pages; `None` if it is malformed or has not that many.
+    /// Reads an index of `page_count` pages; `None` if it is malformed or has another number of pages.
     pub(super) fn read(bytes: &'a [u8], page_count: usize) -> Option<Self> {
         let mut index = Self::default();
         index.read_fields(bytes, page_count).ok()?;
@@ -52,7 +52,7 @@ impl<'a> ColumnIndex<'a> {
         })
     }
 
-    /// How many of a page's values are null, and how many NaN, if the index says so of values one a row.
+    /// The counts of a page, as far as the index has them.
     pub(super) fn counts(&self, column: &ColumnDescriptor, page: usize) -> Counts {
         let count = |counts: &Option<Vec<i64>>| counts.as_ref().and_then(|counts| u64::try_from(counts[page]).ok());
         Counts {
@@ -61,7 +61,7 @@ impl<'a> ColumnIndex<'a> {
         }
     }
 
-    /// What a page of `row_count` rows holds.
+    /// The domain of a page of `row_count` rows.
     pub(super) fn domain(
         &self,
         bounds: Option<&BoundReader>,
@@ -75,16 +75,16 @@ impl<'a> ColumnIndex<'a> {
         let count = |counts: &Option<Vec<i64>>| counts.as_ref().and_then(|counts| u64::try_from(counts[page]).ok());
         let null_count = if column.max_def_level() == 0 { Some(0) } else { count(&self.null_counts) };
         if self.null_pages[page] {
-            // The `parquet` crate compares nulls with rows: in its files, pages of lists that have as many are called null.
+            // The `parquet` crate compares nulls with rows: in its files, a page of lists with as many nulls as rows has the flag.
             return match is_flat && null_count.is_none_or(|nulls| nulls == row_count) {
                 true => Domain { values: None, nans: false, nulls: true },
                 false => Domain::ANY,
             };
         }
         let (read, is_float) = match bounds {
-            Some(bounds) => (bounds.of_page(column, self.mins[page], self.maxs[page]), bounds.is_float()),
-            // Without bounds, whether there may be NaNs makes no difference.
-            None => (Read::UNKNOWN, true),
+            Some(bounds) => (bounds.page_bounds(column, self.mins[page], self.maxs[page]), bounds.is_float()),
+            // Without bounds, NaNs make no difference.
+            None => (DecodedBounds::UNKNOWN, true),
         };
         read.domain(is_float, value_count, null_count, count(&self.nan_counts))
     }
@@ -92,7 +92,7 @@ impl<'a> ColumnIndex<'a> {
 
 const BOOLEANS: [WireType; 2] = [WireType::True, WireType::False];
 
-/// A list with as many elements of one of these types as there are pages.
+/// A list with one element of one of these types per page.
 fn list<'a, T>(
     reader: &mut ThriftReader<'a>,
     page_count: usize,

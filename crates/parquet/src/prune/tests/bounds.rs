@@ -14,7 +14,7 @@ use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::SchemaDescriptor;
 
 use super::super::bound::{Bound, Interval};
-use super::super::bounds::{BoundReader, Read};
+use super::super::bounds::{BoundReader, DecodedBounds};
 use super::super::domain::Domain;
 use super::super::outcomes::Outcomes;
 
@@ -33,11 +33,11 @@ fn by_type(text: &str, data_type: &DataType) -> BoundReader {
 
 /// Statistics as the `parquet` crate has them, whose types keep bounds from being of another one than their column.
 trait OfLibrary {
-    fn of_library<'a>(&self, statistics: &'a Statistics) -> Read<'a>;
+    fn of_library<'a>(&self, statistics: &'a Statistics) -> DecodedBounds<'a>;
 }
 
 impl OfLibrary for BoundReader {
-    fn of_library<'a>(&self, statistics: &'a Statistics) -> Read<'a> {
+    fn of_library<'a>(&self, statistics: &'a Statistics) -> DecodedBounds<'a> {
         let text = match statistics.physical_type() {
             PhysicalType::FIXED_LEN_BYTE_ARRAY => "fixed_len_byte_array(2) a".to_owned(),
             PhysicalType::BYTE_ARRAY => "binary a".to_owned(),
@@ -51,12 +51,12 @@ impl OfLibrary for BoundReader {
             max_is_exact: statistics.max_is_exact(),
             is_deprecated: statistics.is_min_max_deprecated(),
         };
-        self.of_statistics(&column(&text).column(0), &ours)
+        self.chunk_bounds(&column(&text).column(0), &ours)
     }
 }
 
-fn interval<'a>(lower: impl Into<Option<Bound<'a>>>, upper: impl Into<Option<Bound<'a>>>) -> Read<'a> {
-    Read { values: Some(Interval { lower: lower.into(), upper: upper.into() }) }
+fn interval<'a>(lower: impl Into<Option<Bound<'a>>>, upper: impl Into<Option<Bound<'a>>>) -> DecodedBounds<'a> {
+    DecodedBounds { values: Some(Interval { lower: lower.into(), upper: upper.into() }) }
 }
 
 fn bytes(min: &[u8], max: &[u8]) -> Statistics {
@@ -93,7 +93,7 @@ fn integers_that_are_narrowed_need_two_bounds_that_fit() {
     let all = interval(Bound::Int(-128), Bound::Int(127));
     assert_eq!(narrow.of_library(&of(Some(-128), Some(127))), all);
     for (min, max) in [(Some(-129), Some(0)), (Some(0), Some(128)), (Some(0), None), (None, Some(0))] {
-        assert_eq!(narrow.of_library(&of(min, max)), Read::UNKNOWN, "{min:?} {max:?}");
+        assert_eq!(narrow.of_library(&of(min, max)), DecodedBounds::UNKNOWN, "{min:?} {max:?}");
     }
     let wide = by_type("int32 a", &DataType::Int32);
     assert_eq!(wide.of_library(&of(Some(3), None)), interval(Bound::Int(3), None));
@@ -109,13 +109,13 @@ fn deprecated_bounds_are_read_for_signed_numbers_only() {
     let float = Statistics::float(Some(1.0), Some(5.0), None, None, true);
     let expected = interval(Bound::Float(1.0), Bound::Float(5.0));
     assert_eq!(by_type("float a", &DataType::Float32).of_library(&float), expected);
-    assert_eq!(by_type("int32 a (INTEGER(32, false))", &DataType::UInt32).of_library(&old), Read::UNKNOWN);
+    assert_eq!(by_type("int32 a (INTEGER(32, false))", &DataType::UInt32).of_library(&old), DecodedBounds::UNKNOWN);
     let text = Statistics::byte_array(Some(ByteArray::from("a")), Some(ByteArray::from("b")), None, None, true);
-    assert_eq!(by_type("binary a (STRING)", &DataType::Utf8View).of_library(&text), Read::UNKNOWN);
+    assert_eq!(by_type("binary a (STRING)", &DataType::Utf8View).of_library(&text), DecodedBounds::UNKNOWN);
     let flags = Statistics::boolean(Some(false), Some(false), None, None, true);
-    assert_eq!(by_type("boolean a", &DataType::Boolean).of_library(&flags), Read::UNKNOWN);
+    assert_eq!(by_type("boolean a", &DataType::Boolean).of_library(&flags), DecodedBounds::UNKNOWN);
     let total = reader("float a", &DataType::Float32, ColumnOrder::Ieee754Total).unwrap();
-    assert_eq!(total.of_library(&float), Read::UNKNOWN);
+    assert_eq!(total.of_library(&float), DecodedBounds::UNKNOWN);
 }
 
 #[test]
@@ -123,9 +123,12 @@ fn without_a_column_order_only_signed_numbers_have_bounds() {
     let unsaid = |text: &str, data_type: &DataType| reader(text, data_type, ColumnOrder::Undefined).unwrap();
     let ints = Statistics::int64(Some(1), Some(5), None, None, false);
     assert_eq!(unsaid("int64 a", &DataType::Int64).of_library(&ints), interval(Bound::Int(1), Bound::Int(5)));
-    assert_eq!(unsaid("binary a (STRING)", &DataType::Utf8View).of_library(&bytes(b"a", b"b")), Read::UNKNOWN);
+    assert_eq!(unsaid("binary a (STRING)", &DataType::Utf8View).of_library(&bytes(b"a", b"b")), DecodedBounds::UNKNOWN);
     let text = column("binary a (STRING)");
-    assert_eq!(unsaid("binary a (STRING)", &DataType::Utf8View).of_page(&text.column(0), b"a", b"b"), Read::UNKNOWN);
+    assert_eq!(
+        unsaid("binary a (STRING)", &DataType::Utf8View).page_bounds(&text.column(0), b"a", b"b"),
+        DecodedBounds::UNKNOWN
+    );
     for (text, data_type) in [("int64 a", DataType::Int64), ("double a", DataType::Float64)] {
         assert!(reader(text, &data_type, ColumnOrder::Unknown).is_none());
     }
@@ -139,7 +142,7 @@ fn types_without_an_order_have_no_bounds() {
     let interval = DataType::Interval(arrow_schema::IntervalUnit::DayTime);
     assert!(reader("fixed_len_byte_array(12) a (INTERVAL)", &interval, ColumnOrder::TypeDefined).is_none());
     let statistics = Statistics::int96(Some(Int96::new()), Some(Int96::new()), None, None, false);
-    assert_eq!(by_type("int64 a", &DataType::Int64).of_library(&statistics), Read::UNKNOWN);
+    assert_eq!(by_type("int64 a", &DataType::Int64).of_library(&statistics), DecodedBounds::UNKNOWN);
 }
 
 #[test]
@@ -147,14 +150,14 @@ fn bounds_that_are_nan_say_nothing_except_in_total_order() {
     let statistics = |min: f64, max: f64| Statistics::double(Some(min), Some(max), None, None, false);
     let plain = by_type("double a", &DataType::Float64);
     let total = reader("double a", &DataType::Float64, ColumnOrder::Ieee754Total).unwrap();
-    assert_eq!(plain.of_library(&statistics(f64::NAN, f64::NAN)), Read::UNKNOWN);
+    assert_eq!(plain.of_library(&statistics(f64::NAN, f64::NAN)), DecodedBounds::UNKNOWN);
     assert_eq!(plain.of_library(&statistics(f64::NAN, 2.0)), interval(None, Bound::Float(2.0)));
-    assert_eq!(total.of_library(&statistics(-f64::NAN, f64::NAN)), Read { values: None });
+    assert_eq!(total.of_library(&statistics(-f64::NAN, f64::NAN)), DecodedBounds { values: None });
     assert_eq!(total.of_library(&statistics(1.0, f64::NAN)), interval(Bound::Float(1.0), None));
     let half = by_type("fixed_len_byte_array(2) a (FLOAT16)", &DataType::Float16);
     let (one, nan) = (0x3C00_u16.to_le_bytes(), 0x7E00_u16.to_le_bytes());
     assert_eq!(half.of_library(&fixed(&one, &nan)), interval(Bound::Float(1.0), None));
-    assert_eq!(half.of_library(&fixed(&one[..1], &one)), Read::UNKNOWN);
+    assert_eq!(half.of_library(&fixed(&one[..1], &one)), DecodedBounds::UNKNOWN);
 }
 
 #[test]
@@ -164,28 +167,28 @@ fn decimals_in_bytes_are_two_s_complement() {
     // A value of more bytes than Arrow has room for wraps around.
     let mut large = [0; 17];
     large[0] = 1;
-    assert_eq!(any.of_library(&bytes(&[0], &large)), Read::UNKNOWN);
-    assert_eq!(any.of_library(&bytes(&[], &[1])), Read::UNKNOWN);
+    assert_eq!(any.of_library(&bytes(&[0], &large)), DecodedBounds::UNKNOWN);
+    assert_eq!(any.of_library(&bytes(&[], &[1])), DecodedBounds::UNKNOWN);
     let fixed_five = by_type("fixed_len_byte_array(5) a (DECIMAL(9, 2))", &DataType::Decimal128(9, 2));
     let read = interval(Bound::Int(-1), Bound::Int(256));
     assert_eq!(fixed_five.of_library(&fixed(&[0xFF; 5], &[0, 0, 0, 1, 0])), read);
     // One that was cut short is another number.
-    assert_eq!(fixed_five.of_library(&fixed(&[0xFF; 5], &[0, 0, 1])), Read::UNKNOWN);
+    assert_eq!(fixed_five.of_library(&fixed(&[0xFF; 5], &[0, 0, 1])), DecodedBounds::UNKNOWN);
     let narrow = by_type("fixed_len_byte_array(5) a (DECIMAL(9, 2))", &DataType::Decimal32(9, 2));
     assert_eq!(narrow.of_library(&fixed(&[0xFF; 5], &[0, 0, 0, 1, 0])), read);
-    assert_eq!(narrow.of_library(&fixed(&[0xFF; 5], &[1, 0, 0, 0, 0])), Read::UNKNOWN);
+    assert_eq!(narrow.of_library(&fixed(&[0xFF; 5], &[1, 0, 0, 0, 0])), DecodedBounds::UNKNOWN);
 }
 
 #[test]
 fn pages_are_read_as_the_index_has_them() {
-    let check = |text: &str, data_type: DataType, min: &[u8], max: &[u8], expected: Read<'_>| {
+    let check = |text: &str, data_type: DataType, min: &[u8], max: &[u8], expected: DecodedBounds<'_>| {
         let descriptor = column(text);
-        assert_eq!(by_type(text, &data_type).of_page(&descriptor.column(0), min, max), expected, "{text}");
+        assert_eq!(by_type(text, &data_type).page_bounds(&descriptor.column(0), min, max), expected, "{text}");
     };
     check("boolean a", DataType::Boolean, &[0], &[1], interval(Bound::Boolean(false), Bound::Boolean(true)));
-    check("boolean a", DataType::Boolean, &[], &[1], Read::UNKNOWN);
+    check("boolean a", DataType::Boolean, &[], &[1], DecodedBounds::UNKNOWN);
     check("int32 a", DataType::Int32, &[1, 0, 0, 0], &[0, 1, 0, 0], interval(Bound::Int(1), Bound::Int(256)));
-    check("int32 a", DataType::Int32, &[1, 0, 0], &[0, 1, 0, 0], Read::UNKNOWN);
+    check("int32 a", DataType::Int32, &[1, 0, 0], &[0, 1, 0, 0], DecodedBounds::UNKNOWN);
     check("int64 a", DataType::Int64, &[0xFF; 8], &[0; 8], interval(Bound::Int(-1), Bound::Int(0)));
     let (one, two) = (1f64.to_le_bytes(), 2f64.to_le_bytes());
     check("double a", DataType::Float64, &one, &two, interval(Bound::Float(1.0), Bound::Float(2.0)));
@@ -209,7 +212,7 @@ fn counts_say_whether_there_are_nulls_nans_or_values() {
     assert_eq!(read.domain(true, 10, Some(11), None), Domain::ANY);
     assert_eq!(read.domain(true, 10, Some(u64::MAX), Some(u64::MAX)), Domain::ANY);
     // Bounds that are NaN, beside a count of none.
-    assert_eq!(Read { values: None }.domain(true, 10, Some(0), Some(0)), domain(None, true, false));
+    assert_eq!(DecodedBounds { values: None }.domain(true, 10, Some(0), Some(0)), domain(None, true, false));
 }
 
 fn ints(lower: i128, upper: i128) -> Interval<'static> {

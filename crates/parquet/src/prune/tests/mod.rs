@@ -2,10 +2,10 @@
 
 mod bounds;
 mod columns;
+mod computed;
 mod corpus;
 mod encryption;
 mod hostile;
-mod made;
 mod oracle;
 mod probes;
 

@@ -80,7 +80,7 @@ impl LeafStream {
             let reader = match &mut self.reader {
                 Some(reader) => {
                     if !self.is_open {
-                        reader.turn_to(self.plan.chunk_spec(self.leaf, rows.row_group)?)?;
+                        reader.restart(self.plan.chunk_spec(self.leaf, rows.row_group)?)?;
                     }
                     reader
                 }
@@ -89,7 +89,7 @@ impl LeafStream {
             if !self.is_open
                 && let Some(places) = self.plan.places(self.leaf, self.row_group)?
             {
-                reader.find_pages_by(places);
+                reader.set_page_places(places);
             }
             self.is_open = true;
             for step in &self.steps {

@@ -1,20 +1,21 @@
-//! From files to the row groups and rows of them that are to be looked at: any thread can plan any file.
+//! Planning files: which row groups and rows to scan. Any thread can plan any file.
 
+mod file_plans;
 mod planned;
 mod plans;
 mod ranges;
+mod shared_probe;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
-use std::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Instant;
 
-use lath_predicate::{BindContext, BoundPredicate, Constant, Predicate, Test, value_at};
+use lath_predicate::{BoundPredicate, Predicate, Test};
 
 use self::planned::is_whole;
-use self::plans::{PlannedSchema, Plans};
+use self::plans::Plans;
 use super::cancel::Cancel;
 use super::conjuncts;
 use super::counters::{Counters, Planning};
@@ -23,19 +24,18 @@ use super::dynamic::Narrowing;
 use super::file_plan::FilePlan;
 use super::selection::{self, RowGroupRows};
 use super::target::{FileTarget, Target};
-use super::thresholds::MAX_PLANS;
-use crate::dataset::{Alignment, Dataset, DatasetFile, DatasetOptions};
+use crate::dataset::{Dataset, DatasetFile, DatasetOptions};
 use crate::error::{Error, Result};
 use crate::file::ParquetFile;
 use crate::filters::FilterMemory;
 use crate::prune::{PruneReport, Pruning, prune};
-use crate::schema::{ArrowLayout, Projection};
+use crate::schema::ArrowLayout;
 use lath_source::{ReadAhead, Version};
 
 pub(super) use self::planned::Planned;
 pub(super) use self::ranges::intersection;
 
-/// What is to be found in the files of a dataset.
+/// The files, predicate and columns of a scan.
 #[derive(Debug, Clone)]
 pub(super) struct Planner {
     pub(super) dataset: Dataset,
@@ -43,14 +43,14 @@ pub(super) struct Planner {
     pub(super) pruning: Pruning,
     pub(super) row_groups: Option<Vec<usize>>,
     pub(super) row_ranges: Option<Vec<Range<u64>>>,
-    /// By the number of the file: others are not opened.
+    /// By the number of the file; files without an entry are not opened.
     pub(super) file_rows: Option<BTreeMap<usize, Vec<Range<u64>>>>,
-    /// By the number of the file: rows that are not there any more.
+    /// By the number of the file: deleted rows.
     pub(super) deleted: BTreeMap<usize, Arc<DeleteMask>>,
     pub(super) layout: ArrowLayout,
-    /// In place of the columns of `target`, where that is of one file: numbers of leaves.
+    /// Numbers of leaves to read instead of the columns of `target`; only for a single file.
     pub(super) leaves: Option<Vec<usize>>,
-    /// Rows that are enough.
+    /// Maximum rows of the result.
     pub(super) limit: u64,
     pub(super) cancel: Cancel,
     pub(super) target: Arc<Target>,
@@ -58,6 +58,25 @@ pub(super) struct Planner {
 }
 
 impl Planner {
+    /// Plans all rows of `dataset`.
+    pub(super) fn new(dataset: Dataset, target: Arc<Target>) -> Self {
+        Self {
+            dataset,
+            predicate: None,
+            pruning: Pruning::default(),
+            row_groups: None,
+            row_ranges: None,
+            file_rows: None,
+            deleted: BTreeMap::new(),
+            layout: ArrowLayout::default(),
+            leaves: None,
+            limit: u64::MAX,
+            cancel: Cancel::default(),
+            target,
+            plans: Arc::default(),
+        }
+    }
+
     /// Number of files.
     pub(super) fn file_count(&self) -> usize {
         self.dataset.files().len()
@@ -68,13 +87,13 @@ impl Planner {
         self.file_rows.as_ref().is_none_or(|rows| rows.contains_key(&file))
     }
 
-    /// The rows that are wanted of a file; `None` for all of them.
+    /// The chosen rows of a file; `None` for all rows.
     pub(super) fn row_ranges(&self, file: usize) -> Option<&[Range<u64>]> {
-        let of_file = self.file_rows.as_ref().and_then(|rows| rows.get(&file));
-        of_file.or(self.row_ranges.as_ref()).map(Vec::as_slice)
+        let own = self.file_rows.as_ref().and_then(|rows| rows.get(&file));
+        own.or(self.row_ranges.as_ref()).map(Vec::as_slice)
     }
 
-    /// The rows that are wanted of each row group of a file, in the order that was asked for.
+    /// The chosen rows of each row group of a file, in the order of the chosen row groups.
     pub(super) fn rows_of(&self, file: usize, row_counts: &[u64]) -> Result<Vec<RowGroupRows>> {
         let rows = selection::split(row_counts, self.row_groups.as_deref(), self.row_ranges(file));
         let location = self.dataset.files()[file].location();
@@ -84,7 +103,7 @@ impl Planner {
         })
     }
 
-    /// Plans the first file, so that a mistake is reported even if no row is ever read.
+    /// Plans the first file, so that a mistake is reported even if no row is read.
     pub(super) fn check(&self) -> Result<()> {
         match self.dataset.files().first() {
             Some(first) => {
@@ -100,7 +119,7 @@ impl Planner {
         }
     }
 
-    /// What there is to do in each of some files.
+    /// Plans several files.
     pub(super) fn plan_files(self: &Arc<Self>, files: Range<usize>, counters: &Counters) -> Vec<Result<Vec<Planned>>> {
         let mut planning = Planning::default();
         let ruled_out = self.rule_out(files.clone(), &mut planning);
@@ -113,43 +132,7 @@ impl Planner {
         planned
     }
 
-    /// Which of some files a key is in no filter of, as far as the filters are in memory: asked together, that takes less than
-    /// planning them one by one.
-    fn rule_out(&self, files: Range<usize>, planning: &mut Planning) -> Vec<bool> {
-        let nothing = vec![false; files.len()];
-        let is_whole = self.row_groups.is_none() && self.row_ranges.is_none() && self.file_rows.is_none();
-        let asks_singly = files.len() < 2 || self.plans.asks_singly.load(Ordering::Relaxed);
-        if asks_singly || !is_whole || !self.pruning.bloom || self.cancel.is_cancelled() {
-            return nothing;
-        }
-        let Some((plan, partition)) = self.plans.last() else { return nothing };
-        let Some(key) = &plan.one_key else { return nothing };
-        let start = Instant::now();
-        let mut prune = Duration::ZERO;
-        let files = &self.dataset.files()[files];
-        let reports = DatasetFile::judge_cached(files, |opened| {
-            let start = Instant::now();
-            // Those that the plan is for.
-            let of_partition =
-                files.iter().zip(opened).map(|(file, opened)| opened.filter(|_| *file.partition() == *partition));
-            let reports = key.rule_out(&of_partition.collect::<Vec<_>>());
-            prune = start.elapsed();
-            reports
-        });
-        for report in reports.iter().flatten() {
-            planning.pruned += *report;
-            planning.add_file(0, 0);
-        }
-        planning.prune += prune;
-        planning.open += start.elapsed().saturating_sub(prune);
-        let ruled_out: Vec<bool> = reports.iter().map(Option::is_some).collect();
-        if !ruled_out.contains(&true) {
-            self.plans.asks_singly.store(true, Ordering::Relaxed);
-        }
-        ruled_out
-    }
-
-    /// What there is to do in a file.
+    /// Plans one file.
     pub(super) fn plan_one(self: &Arc<Self>, index: usize, counters: &Counters) -> Result<Vec<Planned>> {
         let mut planning = Planning::default();
         let planned = self.plan_file(index, counters, &mut planning);
@@ -164,7 +147,7 @@ impl Planner {
         }
     }
 
-    /// A file, opened if rows of it may be wanted.
+    /// Opens a file, unless its rows are not chosen or its partition is ruled out.
     pub(super) fn open(&self, index: usize, planning: &mut Planning) -> Result<Option<ParquetFile>> {
         self.cancel.check()?;
         if !self.may_have_rows(index, planning)? {
@@ -176,7 +159,7 @@ impl Planner {
         opened.map(Some)
     }
 
-    /// Whether rows of a file are wanted, as far as that is known before it is open.
+    /// Whether rows of a file may be in the result, as far as that is known before opening it.
     pub(super) fn may_have_rows(&self, index: usize, planning: &mut Planning) -> Result<bool> {
         if !self.is_wanted(index) {
             return Ok(false);
@@ -188,7 +171,7 @@ impl Planner {
         Ok(may_have)
     }
 
-    /// What there is to do in a file that is open as `file`.
+    /// Plans a file that is open as `file`.
     pub(super) fn plan_open(
         self: &Arc<Self>,
         index: usize,
@@ -215,7 +198,7 @@ impl Planner {
         match &plan.predicate {
             None => rows.extend(chosen()?.into_iter().map(|rows| (rows.row_group, rows.ranges, None))),
             Some(predicate) => {
-                // Of most files nothing is left: what is chosen of all their rows is not spelled out.
+                // Most files are ruled out: the chosen rows are not computed if they are all rows.
                 let is_whole = self.row_groups.is_none() && row_ranges.is_none();
                 let chosen = if is_whole { Vec::new() } else { chosen()? };
                 let row_groups: Vec<usize> = match is_whole {
@@ -227,10 +210,10 @@ impl Planner {
                 planning.prune += start.elapsed();
                 let mut chosen = chosen.into_iter();
                 for surviving in pruned? {
-                    // They come in the order that was asked for.
-                    let wanted = chosen.find(|wanted| wanted.row_group == surviving.row_group);
-                    let rows_left = match (row_ranges, wanted) {
-                        (Some(_), Some(wanted)) => intersection(&surviving.rows, &wanted.ranges),
+                    // Pruning keeps the order.
+                    let own = chosen.find(|own| own.row_group == surviving.row_group);
+                    let rows_left = match (row_ranges, own) {
+                        (Some(_), Some(own)) => intersection(&surviving.rows, &own.ranges),
                         (Some(_), None) => break,
                         (None, _) => surviving.rows,
                     };
@@ -255,7 +238,7 @@ impl Planner {
             start.saturating_add(*count)
         });
         let file = &self.read_ahead(file, &plan, &rows);
-        let made_filters = self.made_filters(file);
+        let computed_filters = self.computed_filters(index, file);
         let planned = rows.into_iter().map(|(row_group, rows, predicate)| Planned {
             planner: Arc::clone(self),
             file_index: index,
@@ -269,12 +252,12 @@ impl Planner {
             predicate,
             narrowing: 0,
             uses_page_index: self.pruning.page_index,
-            made_filters: made_filters.clone(),
+            computed_filters: computed_filters.clone(),
         });
         Ok(planned.collect())
     }
 
-    /// What is left of a row group by a condition that has become known since it was planned; `None` if nothing is.
+    /// Applies a dynamic filter to a row group that was planned before; `None` if no row remains.
     pub(super) fn narrow(
         &self,
         planned: Planned,
@@ -306,11 +289,11 @@ impl Planner {
         Ok(Some(Planned { plan, predicate: Some(predicate), ..planned }))
     }
 
-    /// The file, its bytes read ahead where that saves requests for what is left of its row groups.
+    /// The file with read-ahead of the planned row groups, where that saves requests.
     pub(super) fn read_ahead(&self, file: &ParquetFile, plan: &FilePlan, rows: &[RowsLeft]) -> ParquetFile {
         let extents = || {
             let of_row_group = |(row_group, rows, predicate): &RowsLeft| {
-                // With a limit, rows may be enough before the last.
+                // With a limit, the scan may end before the last row.
                 let is_all = self.limit == u64::MAX && is_whole(file, *row_group, rows);
                 let conjuncts = if is_all { conjuncts::split(predicate.as_deref()) } else { None };
                 let is_wanted = |leaf| conjuncts.as_ref().is_some_and(|conjuncts| plan.is_read_first(leaf, conjuncts));
@@ -322,14 +305,16 @@ impl Planner {
         file.over(ReadAhead::within(Arc::clone(file.source()), extents))
     }
 
-    /// Where filters may be kept that are made of what is read of `file`.
-    pub(super) fn made_filters(&self, file: &ParquetFile) -> Option<Arc<FilterMemory>> {
+    /// Memory for computed filters of the file with this number; `None` if there are to be none.
+    pub(super) fn computed_filters(&self, index: usize, file: &ParquetFile) -> Option<Arc<FilterMemory>> {
         let pruning = &self.pruning;
-        let kept_in = pruning.filter_memory.as_ref().or_else(|| file.filters().memory());
-        kept_in.filter(|_| pruning.bloom && pruning.makes_filters).cloned()
+        let is_on =
+            pruning.bloom && pruning.computed_filters && self.dataset.files()[index].options().computes_filters();
+        let memory = pruning.filter_memory.as_ref().or_else(|| file.filters().memory());
+        memory.filter(|_| is_on).cloned()
     }
 
-    /// The same, with the files that `versions` names by their places and states opened with `options`.
+    /// The same planner, opening the files in `versions` (their numbers and expected versions) with `options`.
     pub(super) fn open_with(&self, options: &DatasetOptions, versions: &[(usize, Option<Version>)]) -> Result<Self> {
         let mut files = self.dataset.files().to_vec();
         let mut opened = vec![false; files.len()];
@@ -350,106 +335,7 @@ impl Planner {
         }
         Ok(Self { dataset: self.dataset.with_files(files), plans: Arc::default(), ..self.clone() })
     }
-
-    /// The plan for files like `file`, made once for each schema and partition.
-    pub(super) fn plan_of(&self, entry: &DatasetFile, file: &ParquetFile) -> Result<Arc<FilePlan>> {
-        self.plan_with(entry, file, None, self.predicate.as_ref())
-    }
-
-    /// The plan for files like `file` where `narrowing` has been added to the predicate.
-    pub(super) fn narrowed_plan_of(
-        &self,
-        entry: &DatasetFile,
-        file: &ParquetFile,
-        narrowing: &Arc<Narrowing>,
-    ) -> Result<Arc<FilePlan>> {
-        let both = self.predicate.clone().map(|predicate| predicate.and(narrowing.predicate.clone()));
-        let predicate = both.as_ref().unwrap_or(&narrowing.predicate);
-        self.plan_with(entry, file, Some(narrowing), Some(predicate))
-    }
-
-    fn plan_with(
-        &self,
-        entry: &DatasetFile,
-        file: &ParquetFile,
-        narrowing: Option<&Arc<Narrowing>>,
-        predicate: Option<&Predicate>,
-    ) -> Result<Arc<FilePlan>> {
-        let mut plans = self.plans.of_schemas.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(found) = plans.iter().rev().find(|planned| planned.is_of(file, entry.partition(), narrowing)) {
-            return Ok(Arc::clone(&found.plan));
-        }
-        let (alignment, projection) = match &self.leaves {
-            Some(leaves) => {
-                let projection = Projection::from_leaves(leaves.iter().copied());
-                (Alignment::identity(&self.target.of_files), Some(projection))
-            }
-            None => {
-                let alignment = self.dataset.align(&self.target.of_files, entry, file)?;
-                let projection = alignment.paths().map(|paths| Projection::from_paths(paths.iter().cloned()));
-                (alignment, projection)
-            }
-        };
-        let constants = self.constants(entry.partition(), Some(file));
-        let added = narrowing.map(|narrowing| &narrowing.predicate);
-        let columns = (alignment, projection.as_ref());
-        let plan = FilePlan::new(file, columns, &self.layout, predicate, added, &constants)
-            .map_err(|error| file.locate(error))?;
-        let plan = Arc::new(plan);
-        // What was added before is not asked for again.
-        let is_same =
-            |planned: &PlannedSchema| planned.narrowing.as_ref().map(Arc::as_ptr) == narrowing.map(Arc::as_ptr);
-        plans.retain(|planned| planned.narrowing.is_none() || is_same(planned));
-        if plans.len() == MAX_PLANS {
-            plans.remove(0);
-        }
-        plans.push(PlannedSchema {
-            schema: Arc::clone(file.schema()),
-            columns: Arc::clone(file.metadata().schema_descr()),
-            partition: entry.partition().into(),
-            narrowing: narrowing.cloned(),
-            plan: Arc::clone(&plan),
-        });
-        Ok(plan)
-    }
-
-    /// Whether the predicate may be true of rows in files of a partition, as far as its values tell.
-    fn may_be_in_partition(&self, partition: &[u32]) -> Result<bool> {
-        let Some(predicate) = self.predicate.as_ref().filter(|_| !partition.is_empty()) else { return Ok(true) };
-        let mut known = self.plans.partitions.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(&may_be) = known.get(partition) {
-            return Ok(may_be);
-        }
-        let constants = self.constants(partition, None);
-        let schema = self.dataset.schema();
-        let bound = predicate.bind(&BindContext::new(schema).with_constants(&constants))?;
-        let may_be = !matches!(bound.test, Test::Constant(Some(false) | None));
-        known.insert(partition.into(), may_be);
-        Ok(may_be)
-    }
-
-    /// The columns that have one value for all rows of a file: those of its partition, and those that it lacks.
-    pub(super) fn constants(&self, partition: &[u32], file: Option<&ParquetFile>) -> Vec<Constant> {
-        let partitions = self.dataset.partitions();
-        let mut constants: Vec<Constant> = partitions
-            .iter()
-            .zip(partition)
-            .map(|(column, &row)| Constant {
-                name: column.field().name().clone(),
-                field: Arc::clone(column.field()),
-                value: value_at(column.values(), row as usize),
-            })
-            .collect();
-        let Some(file) = file else { return constants };
-        for field in self.dataset.schema().fields() {
-            let is_partition = partitions.iter().any(|column| column.field().name() == field.name());
-            if !is_partition && file.schema().column_with_name(field.name()).is_none() {
-                constants.push(Constant { name: field.name().clone(), field: Arc::clone(field), value: None });
-            }
-        }
-        constants
-    }
 }
 
-/// A row group, the rows of it that are left, and what is to be asked of them.
+/// A row group, its remaining rows, and the predicate that they have to pass.
 pub(super) type RowsLeft = (usize, Vec<Range<u64>>, Option<Arc<BoundPredicate>>);

@@ -1,4 +1,4 @@
-//! A row group, and what is to be done in it.
+//! A row group to scan, and how.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::file::ParquetFile;
 use crate::filters::FilterMemory;
 
-/// A row group, some rows of which are to be looked at.
+/// A row group with the rows to scan.
 #[derive(Debug, Clone)]
 pub(in crate::scan) struct Planned {
     pub(in crate::scan) planner: Arc<Planner>,
@@ -27,32 +27,32 @@ pub(in crate::scan) struct Planned {
     pub(in crate::scan) first_row: u64,
     /// Rows of the row group, sorted and disjoint.
     pub(in crate::scan) rows: Vec<Range<u64>>,
-    /// Rows of the file that are not there any more.
+    /// Deleted rows of the file.
     pub(in crate::scan) deleted: Option<Arc<DeleteMask>>,
-    /// What is asked of them; `None` if all of them are wanted.
+    /// The predicate that rows have to pass; `None` if all rows pass.
     pub(in crate::scan) predicate: Option<Arc<BoundPredicate>>,
-    /// Version of the dynamic filter that all this goes by; 0 for none.
+    /// Version of the dynamic filter that has been applied; 0 for none.
     pub(in crate::scan) narrowing: u64,
     /// Whether the page index may be used.
     pub(in crate::scan) uses_page_index: bool,
-    /// Where a filter may be kept that is made of the row group's values.
-    pub(in crate::scan) made_filters: Option<Arc<FilterMemory>>,
+    /// Memory for computed filters of the row group; `None` if there are to be none.
+    pub(in crate::scan) computed_filters: Option<Arc<FilterMemory>>,
 }
 
 impl Planned {
-    /// Number of rows to look at.
+    /// Number of rows to scan.
     pub(in crate::scan) fn row_count(&self) -> u64 {
         self.rows.iter().map(|range| range.end - range.start).sum()
     }
 
-    /// Number of these that are still there.
+    /// Number of rows to scan that are not deleted.
     pub(in crate::scan) fn kept_row_count(&self) -> u64 {
         let Some(deleted) = &self.deleted else { return self.row_count() };
         let of_file = |rows: &Range<u64>| self.first_row + rows.start..self.first_row + rows.end;
         self.row_count() - self.rows.iter().map(|rows| deleted.count_within(&of_file(rows))).sum::<u64>()
     }
 
-    /// Whether no row of the row group is left out before the predicate is asked.
+    /// Whether all rows of the row group are scanned.
     pub(in crate::scan) fn is_whole(&self) -> bool {
         is_whole(&self.file, self.row_group, &self.rows)
     }

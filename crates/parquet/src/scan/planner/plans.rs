@@ -1,4 +1,4 @@
-//! What has been settled for files of one schema, and for partitions.
+//! Plans for files of one schema, and pruned partitions.
 
 use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
@@ -10,11 +10,11 @@ use super::super::dynamic::Narrowing;
 use super::super::file_plan::FilePlan;
 use crate::file::ParquetFile;
 
-/// The plans made so far, and which partitions are ruled out.
+/// The plans so far, and which partitions the predicate rules out.
 #[derive(Debug, Default)]
 pub(in crate::scan) struct Plans {
-    /// Files were asked together in vain: from then on each is planned alone.
-    pub(super) asks_singly: AtomicBool,
+    /// A probe of several files together has ruled out none: from then on each file is planned alone.
+    pub(super) plans_singly: AtomicBool,
     pub(super) of_schemas: Mutex<Vec<PlannedSchema>>,
     pub(super) partitions: Mutex<HashMap<Box<[u32]>, bool>>,
 }
@@ -25,7 +25,7 @@ pub(super) struct PlannedSchema {
     pub(super) schema: arrow_schema::SchemaRef,
     pub(super) columns: SchemaDescPtr,
     pub(super) partition: Box<[u32]>,
-    /// What was added to the predicate.
+    /// The dynamic filter that was added to the predicate.
     pub(super) narrowing: Option<Arc<Narrowing>>,
     pub(super) plan: Arc<FilePlan>,
 }
@@ -44,7 +44,7 @@ impl PlannedSchema {
 }
 
 impl Plans {
-    /// The plan made last, and the partition of its files.
+    /// The newest plan, and the partition of its files.
     pub(super) fn last(&self) -> Option<(Arc<FilePlan>, Box<[u32]>)> {
         let plans = self.of_schemas.lock().unwrap_or_else(PoisonError::into_inner);
         plans

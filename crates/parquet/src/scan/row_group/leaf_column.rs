@@ -28,7 +28,7 @@ use arrow_array::{Array, ArrayRef};
 
 use super::filters::Filters;
 use super::wanted::WantedRows;
-use crate::decode::{Codes, LeafBatch, LeafReader, Untouched};
+use crate::decode::{Codes, LeafBatch, LeafReader, SearchablePage};
 use crate::error::Result;
 use crate::scan::mask::Mask;
 use crate::scan::window::DecodeRanges;
@@ -98,10 +98,14 @@ impl LeafColumn {
     }
 
     /// Goes to `row` of the row group. Skips the page that begins there if `has_no_match` says so of its bytes, as
-    /// [`LeafReader::pass_page`] has it. Returns whether the page was skipped.
-    pub(super) fn skip_page_if(&mut self, row: u64, has_no_match: impl FnOnce(Untouched<'_>) -> bool) -> Result<bool> {
+    /// [`LeafReader::skip_page_if`] has it. Returns whether the page was skipped.
+    pub(super) fn skip_page_if(
+        &mut self,
+        row: u64,
+        has_no_match: impl FnOnce(SearchablePage<'_>) -> bool,
+    ) -> Result<bool> {
         self.skip_to(row)?;
-        let skipped = self.reader.pass_page(has_no_match)?;
+        let skipped = self.reader.skip_page_if(has_no_match)?;
         self.position += skipped as u64;
         Ok(skipped > 0)
     }

@@ -16,12 +16,12 @@
 //! | `testing` | Which rows of a window pass the predicate? |
 //! | `wanted`, `survivors` | Which rows of a window are left, and what is decoded for them? |
 //! | `columns`, `leaf_column`, `filters` | What is decoded of which leaf, and how do rows that were dropped leave it? |
-//! | `made_filter` | What is remembered of a row group without a match? |
+//! | `computed_filter` | Which filter is computed of a row group without a match? |
 
 mod columns;
+mod computed_filter;
 mod filters;
 mod leaf_column;
-mod made_filter;
 mod survivors;
 mod testing;
 mod wanted;
@@ -29,7 +29,7 @@ mod wanted;
 use arrow_array::RecordBatch;
 
 use self::columns::Columns;
-use self::made_filter::make_filter;
+use self::computed_filter::compute_filter;
 use self::testing::Testing;
 use super::conjuncts::{self, Conjunct};
 use super::counters::{Counters, Stage};
@@ -158,7 +158,7 @@ impl RowGroupScan {
         if let State::Ended { misses } = &self.state {
             for conjunct in misses {
                 // The same bytes were read before. An error now comes from storage, and the caller has all rows already.
-                let _ = make_filter(&planned, conjunct, reader);
+                let _ = compute_filter(&planned, conjunct, reader);
             }
         }
         planned

@@ -6,7 +6,7 @@ use std::time::Instant;
 use super::columns::Columns;
 use super::leaf_column::TestRows;
 use super::wanted::WantedRows;
-use crate::decode::Untouched;
+use crate::decode::SearchablePage;
 use crate::error::Result;
 use crate::scan::conjuncts::{Conjunct, ConjunctStats};
 use crate::scan::counters::Counters;
@@ -60,7 +60,7 @@ impl Testing {
             reader.check()?;
             let begun = Instant::now();
             let column = columns.open(*leaf, reader)?;
-            let has_no_match = |page: Untouched<'_>| {
+            let has_no_match = |page: SearchablePage<'_>| {
                 let has_no_match = search.has_no_match(page);
                 has_no_match.inspect(|&is_skipped| plan.search_stats.add(is_skipped)).unwrap_or(false)
             };

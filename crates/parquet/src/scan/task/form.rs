@@ -22,8 +22,6 @@ use crate::dataset::{Dataset, DatasetFile, DatasetOptions, PartitionColumn};
 use crate::error::{Error, Result};
 use crate::file::OpenOptions;
 use crate::options::{Int96Unit, Strings};
-use crate::prune::Pruning;
-use crate::scan::cancel::Cancel;
 use crate::scan::deletes::DeleteMask;
 use crate::scan::planner::Planner;
 use crate::scan::target::{Target, VirtualColumns};
@@ -198,19 +196,11 @@ impl ScanForm {
             dataset_files.push(DatasetFile::described(&file.location, path, version, partition, &options)?);
         }
         let planner = Planner {
-            dataset: Dataset::described(dataset_files, partitions, &schema),
             predicate: self.predicate.as_deref().map(Predicate::parse).transpose()?,
-            pruning: Pruning::default(),
-            row_groups: None,
-            row_ranges: None,
-            file_rows: None,
             deleted,
             layout: ArrowLayout { strings, dictionary_columns: self.dictionary_columns },
-            leaves: None,
             limit,
-            cancel: Cancel::default(),
-            target: Arc::new(target),
-            plans: Arc::default(),
+            ..Planner::new(Dataset::described(dataset_files, partitions, &schema), Arc::new(target))
         };
         Ok((planner, How { batch_size: self.batch_size, verify_crc: self.verify_crc }))
     }

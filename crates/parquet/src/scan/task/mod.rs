@@ -271,7 +271,7 @@ impl ScanTask {
         Ok(Planned {
             planner: Arc::clone(planner),
             file_index: self.file,
-            made_filters: planner.made_filters(&file),
+            computed_filters: planner.computed_filters(self.file, &file),
             file,
             plan,
             target,

@@ -26,7 +26,7 @@ use super::{BloomFilter, Codec, ColumnOptions, PageVersion, SortingColumn, Value
 use crate::error::Result;
 use crate::file::first_page_version;
 use crate::file::{ChunkKeyValues, PageIndex, ParquetFile};
-use crate::prune::sample_of_filter;
+use crate::prune::bloom_filter_sample;
 
 /// The rate of a filter that has hardly a bit set tells nothing of what was asked for.
 const LEAST_BLOOM_RATE: f64 = 0.0001;
@@ -77,7 +77,7 @@ impl WriteOptions {
             if let Some(pages) = indexed.and_then(|indexes| Pages::of(metadata, indexes, leaf)) {
                 pages.set(&mut options);
             }
-            if let Some(bitset) = sample_of_filter(file, leaf)? {
+            if let Some(bitset) = bloom_filter_sample(file, leaf)? {
                 options.bloom_filter = Some(Some(BloomFilter::FalsePositiveRate(false_positive_rate(&bitset))));
             }
             if metadata.column_order(leaf) == ColumnOrder::Ieee754Total {

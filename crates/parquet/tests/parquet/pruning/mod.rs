@@ -40,8 +40,8 @@ fn rows_are_the_same_whatever_is_ruled_out() {
         };
         let mut opened =
             || ParquetFile::from_source(crate::reading::source(&mut random, bytes.clone())).expect("a sound file");
-        // The second keeps what filters are made of it.
-        let (file, with_made) = (opened(), opened());
+        // The second has the computed filters.
+        let (file, with_computed) = (opened(), opened());
         let whole: Vec<RecordBatch> =
             file.scan().build().expect("all columns").map(|batch| batch.expect("sound pages")).collect();
         let whole = concat_batches(file.schema(), &whole).expect("one schema");
@@ -53,7 +53,7 @@ fn rows_are_the_same_whatever_is_ruled_out() {
             found += truth.true_count();
             let expected = filter_record_batch(&whole, &truth).expect("a truth for each row");
             for (kind, pruning) in prunings().into_iter().enumerate() {
-                let file = if kind == MADE_FILTERS { &with_made } else { &file };
+                let file = if kind == COMPUTED_FILTERS { &with_computed } else { &file };
                 let (rows, report) = scan(&mut random, file, &sql, pruning);
                 assert_eq!(rows, expected, "{sql}\nwith evidence {kind} of {}", table.batch.schema());
                 ruled_out[kind] += row_count as u64 - report.rows_tested;
@@ -63,15 +63,15 @@ fn rows_are_the_same_whatever_is_ruled_out() {
     eprintln!("{found} rows found; rows ruled out by nothing, each kind of evidence, and all: {ruled_out:?}");
     // Conditions that are true of no value at all are settled without evidence. In a few files some kinds may have no use.
     let needs_none = ruled_out[0];
-    let all_rule_out =
-        ruled_out[1..].iter().all(|&rows| rows > needs_none) && ruled_out[MADE_FILTERS] > ruled_out[MADE_FILTERS - 1];
+    let all_rule_out = ruled_out[1..].iter().all(|&rows| rows > needs_none)
+        && ruled_out[COMPUTED_FILTERS] > ruled_out[COMPUTED_FILTERS - 1];
     assert!(all_rule_out, "evidence that rules nothing out: {ruled_out:?}");
 }
 
 /// Index in [`prunings`], behind the filters of the file alone.
-const MADE_FILTERS: usize = 3;
+const COMPUTED_FILTERS: usize = 3;
 
-/// No evidence, each kind alone, and all; of Bloom filters those of the file, and those that are made where it was read in vain.
+/// No evidence, each kind alone, and all; of Bloom filters those of the file alone, and together with computed ones.
 fn prunings() -> [Pruning; 7] {
     let none = Pruning::none;
     let alone = |set: fn(&mut Pruning)| {

@@ -1,16 +1,16 @@
-//! The parts of a test of which only matters where they are true: those that an absent value can rule out.
+//! Decisive leaves: the parts of a test that rule out a row group if they are true for none of its rows.
 //!
-//! A filter says that a value is absent, and then an equality is true nowhere, though it may be null. Below AND, OR and
-//! IS TRUE alone that is as good as false.
+//! If a Bloom filter lacks a value, an equality is true nowhere, though it may be null. Below AND, OR and IS TRUE, null is
+//! equivalent to false; below NOT and other tests it is not, so that leaves there are never decisive.
 
 use lath_predicate::{Test, ValueTest};
 
-/// A test of one column's values, somewhere in a [`Test`]; it is told apart from others by its address.
+/// A test of one column's values within a [`Test`], identified by its address.
 pub(super) type Leaf<'t> = (usize, &'t ValueTest);
 
-/// Adds to `out` the leaves that `evidence` can rule out which make the whole test fail if it does, by themselves or together
-/// with others below the same OR, and what there is to ask for each. Returns whether there are any.
-pub(super) fn deciding<'t, T>(
+/// Adds the decisive leaves for which there is `evidence` to `out`, with the evidence. Leaves below an OR are decisive only if all its
+/// parts have some. Returns whether there are any.
+pub(super) fn collect_decisive<'t, T>(
     test: &'t Test,
     evidence: &impl Fn(usize, &ValueTest) -> Option<T>,
     out: &mut Vec<(Leaf<'t>, T)>,
@@ -18,46 +18,46 @@ pub(super) fn deciding<'t, T>(
     let start = out.len();
     match test {
         Test::Values { column, test } => {
-            let asked = evidence(*column, test);
-            let can_fail = asked.is_some();
-            out.extend(asked.map(|asked| ((*column, test), asked)));
-            can_fail
+            let evidence = evidence(*column, test);
+            let is_decisive = evidence.is_some();
+            out.extend(evidence.map(|evidence| ((*column, test), evidence)));
+            is_decisive
         }
         Test::All(tests) => {
             let mut any = false;
-            // All of them are asked for what they need, whatever the first says.
+            // No short circuit: every part adds its leaves.
             for test in tests {
-                any |= deciding(test, evidence, out);
+                any |= collect_decisive(test, evidence, out);
             }
             any
         }
         Test::Any(tests) => {
-            let all = tests.iter().all(|test| deciding(test, evidence, out));
+            let all = tests.iter().all(|test| collect_decisive(test, evidence, out));
             if !all {
                 out.truncate(start);
             }
             all
         }
-        Test::Is(test, Some(true)) => deciding(test, evidence, out),
+        Test::Is(test, Some(true)) => collect_decisive(test, evidence, out),
         Test::Constant(truth) => *truth != Some(true),
         _ => false,
     }
 }
 
-/// Whether the test is true nowhere, where the leaves that have failed are not.
-pub(super) fn fails(test: &Test, has_failed: &impl Fn(&ValueTest) -> bool) -> bool {
+/// Whether the test is true nowhere, given that the ruled-out leaves are true nowhere.
+pub(super) fn is_ruled_out(test: &Test, is_leaf_ruled_out: &impl Fn(&ValueTest) -> bool) -> bool {
     match test {
-        Test::Values { test, .. } => has_failed(test),
-        Test::All(tests) => tests.iter().any(|test| fails(test, has_failed)),
-        Test::Any(tests) => tests.iter().all(|test| fails(test, has_failed)),
-        Test::Is(test, Some(true)) => fails(test, has_failed),
+        Test::Values { test, .. } => is_leaf_ruled_out(test),
+        Test::All(tests) => tests.iter().any(|test| is_ruled_out(test, is_leaf_ruled_out)),
+        Test::Any(tests) => tests.iter().all(|test| is_ruled_out(test, is_leaf_ruled_out)),
+        Test::Is(test, Some(true)) => is_ruled_out(test, is_leaf_ruled_out),
         Test::Constant(truth) => *truth != Some(true),
         _ => false,
     }
 }
 
-/// The test with leaves replaced where `narrow` gives something else, folded.
-pub(super) fn narrowed(test: &Test, narrow: &impl Fn(usize, &ValueTest) -> Option<Test>) -> Test {
+/// The test with the leaves replaced for which `narrow` gives another test, simplified.
+pub(super) fn replace_leaves(test: &Test, narrow: &impl Fn(usize, &ValueTest) -> Option<Test>) -> Test {
     fn visit(test: &Test, narrow: &impl Fn(usize, &ValueTest) -> Option<Test>) -> Test {
         match test {
             Test::Values { column, test: leaf } => narrow(*column, leaf).unwrap_or_else(|| test.clone()),
@@ -78,14 +78,14 @@ mod tests {
         Test::Values { column, test: ValueTest::Truth }
     }
 
-    fn columns(test: &Test, can_fail: &[usize]) -> (bool, Vec<usize>) {
+    fn columns(test: &Test, with_evidence: &[usize]) -> (bool, Vec<usize>) {
         let mut leaves = Vec::new();
-        let decides = deciding(test, &|column, _| can_fail.contains(&column).then_some(()), &mut leaves);
+        let decides = collect_decisive(test, &|column, _| with_evidence.contains(&column).then_some(()), &mut leaves);
         (decides, leaves.into_iter().map(|((column, _), ())| column).collect())
     }
 
     #[test]
-    fn leaves_decide_alone_below_and_together_below_or() {
+    fn leaves_are_decisive_alone_below_and_and_together_below_or() {
         let all = Test::All(vec![leaf(0), leaf(1), leaf(2)]);
         assert_eq!(columns(&all, &[1, 2]), (true, vec![1, 2]));
         assert_eq!(columns(&all, &[]), (false, vec![]));
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_test_fails_with_what_decides_it() {
+    fn a_test_is_ruled_out_with_its_decisive_leaves() {
         let test = Test::All(vec![Test::Any(vec![leaf(0), leaf(1)]), leaf(2)]);
         let Test::All(parts) = &test else { unreachable!() };
         let (Test::Any(any), Test::Values { test: last, .. }) = (&parts[0], &parts[1]) else { unreachable!() };
@@ -108,10 +108,10 @@ mod tests {
             _ => unreachable!(),
         };
         let [first, second] = [&any[0], &any[1]].map(address);
-        assert!(!fails(&test, &|leaf| std::ptr::eq(leaf, first)));
-        assert!(fails(&test, &|leaf| std::ptr::eq(leaf, first) || std::ptr::eq(leaf, second)));
-        assert!(fails(&test, &|leaf| std::ptr::eq(leaf, last)));
+        assert!(!is_ruled_out(&test, &|leaf| std::ptr::eq(leaf, first)));
+        assert!(is_ruled_out(&test, &|leaf| std::ptr::eq(leaf, first) || std::ptr::eq(leaf, second)));
+        assert!(is_ruled_out(&test, &|leaf| std::ptr::eq(leaf, last)));
         let only_first = |column: usize, _: &ValueTest| (column == 1).then_some(Test::Constant(Some(false)));
-        assert_eq!(narrowed(&test, &only_first), Test::All(vec![leaf(0), leaf(2)]));
+        assert_eq!(replace_leaves(&test, &only_first), Test::All(vec![leaf(0), leaf(2)]));
     }
 }

@@ -1,4 +1,4 @@
-//! Filters that are made of values that were read in vain.
+//! Computed filters: of values that were scanned for keys without a match.
 
 use std::sync::Arc;
 
@@ -6,9 +6,9 @@ use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use arrow_schema::DataType;
 use bytes::Bytes;
 
-use super::super::bloom::Making;
+use super::super::bloom::ComputedFilter;
 use super::super::column::PreparedColumn;
-use super::super::{PruneReport, Pruning, leaf_of_keys, prune};
+use super::super::{PruneReport, Pruning, key_leaf, prune};
 use super::columns::{array, types, value};
 use super::{bound, check};
 use crate::filters::FilterMemory;
@@ -38,25 +38,25 @@ fn filters_alone(memory: &Arc<FilterMemory>) -> Pruning {
     Pruning { bloom: true, filter_memory: Some(Arc::clone(memory)), ..Pruning::none() }
 }
 
-/// Makes filters of the only column; whether its values can be hashed.
-fn make(file: &ParquetFile, memory: &Arc<FilterMemory>, text: &str) -> bool {
+/// Computes filters of the only column; whether its values can be hashed.
+fn compute(file: &ParquetFile, memory: &Arc<FilterMemory>, text: &str) -> bool {
     let predicate = bound(file, text);
     let Some(kind) = PreparedColumn::new(file, &predicate.columns[0]).keys else { return false };
     (0..ROW_GROUPS).all(|row_group| {
-        let making = || Making::after_reading_in_vain(file, 0, kind, row_group, memory);
-        assert!(making().is_none(), "the first time");
-        let mut making = making().expect("the second time");
+        let start = || ComputedFilter::after_empty_scan(file, 0, kind, row_group, memory);
+        assert!(start().is_none(), "the first time");
+        let mut filter = start().expect("the second time");
         let mut batches = file.scan().row_groups([row_group]).batch_size(17).build().unwrap();
-        let all = batches.all(|batch| making.add(batch.unwrap().column(0)).unwrap());
+        let all = batches.all(|batch| filter.add(batch.unwrap().column(0)).unwrap());
         if all {
-            making.finish();
+            filter.finish();
         }
         all
     })
 }
 
 #[test]
-fn values_of_every_type_are_in_the_filters_made_of_them() {
+fn values_of_every_type_are_in_their_computed_filters() {
     use DataType as D;
     // Stored by other bytes than the array has, or not at all as keys.
     let without = |data_type: &DataType| {
@@ -79,7 +79,7 @@ fn values_of_every_type_are_in_the_filters_made_of_them() {
         for has_filter in [false, true] {
             let file = written(vec![("c", array(&data_type, &steps))], has_filter);
             let memory = Arc::new(FilterMemory::new(u64::MAX));
-            assert_eq!(make(&file, &memory, "c IS NULL"), !without(&data_type), "{data_type}");
+            assert_eq!(compute(&file, &memory, "c IS NULL"), !without(&data_type), "{data_type}");
             let predicate = bound(&file, "c IS NULL");
             let every = array(&data_type, &(0..180).map(Some).collect::<Vec<_>>());
             let mut ruled_out = 0;
@@ -117,7 +117,7 @@ fn find(file: &ParquetFile, condition: &str, pruning: &Pruning, threads: usize) 
 }
 
 #[test]
-fn a_row_group_that_was_read_in_vain_twice_is_not_read_again() {
+fn a_row_group_that_was_scanned_twice_without_a_match_is_ruled_out() {
     let equal = |row: usize| format!("key = '{}'", key(row));
     for (has_filter, threads) in [(false, 1), (false, 2), (true, 1), (true, 2)] {
         for condition in [equal(9999), format!("n >= 0 AND key IN ('{}', '{}')", key(7777), key(8888))] {
@@ -145,7 +145,7 @@ fn a_row_group_that_was_read_in_vain_twice_is_not_read_again() {
 }
 
 #[test]
-fn a_second_filter_is_made_of_files_without_any_where_the_first_lets_pass_too_much() {
+fn a_second_filter_is_computed_if_the_first_has_too_many_false_positives() {
     let file = keys(false);
     let memory = Arc::new(FilterMemory::new(u64::MAX));
     let pruning = filters_alone(&memory);
@@ -162,8 +162,8 @@ fn a_second_filter_is_made_of_files_without_any_where_the_first_lets_pass_too_mu
 }
 
 #[test]
-fn nothing_is_made_where_it_is_not_wanted_or_there_is_no_room() {
-    let no_filters = |pruning: &mut Pruning| pruning.makes_filters = false;
+fn no_filter_is_computed_where_that_is_off_or_memory_is_short() {
+    let no_filters = |pruning: &mut Pruning| pruning.computed_filters = false;
     let no_bloom = |pruning: &mut Pruning| pruning.bloom = false;
     let no_memory = |pruning: &mut Pruning| pruning.filter_memory = None;
     let no_room = |pruning: &mut Pruning| pruning.filter_memory = Some(Arc::new(FilterMemory::new(1000)));
@@ -177,7 +177,7 @@ fn nothing_is_made_where_it_is_not_wanted_or_there_is_no_room() {
             assert_eq!((rows, report.rows_tested), (0, 3000));
         }
     }
-    // Other tests, and rows that were not all asked, make none.
+    // Other tests compute none, nor do scans that did not test all rows.
     let file = keys(false);
     let memory = Arc::new(FilterMemory::new(u64::MAX));
     let pruning = filters_alone(&memory);
@@ -186,5 +186,5 @@ fn nothing_is_made_where_it_is_not_wanted_or_there_is_no_room() {
         let is_by_number = condition.starts_with("n >=");
         assert!(memory.used() == 0 || is_by_number, "{condition}");
     }
-    assert!(leaf_of_keys(&file, &bound(&file, "key = 'a' AND n = 5")).is_none());
+    assert!(key_leaf(&file, &bound(&file, "key = 'a' AND n = 5")).is_none());
 }

@@ -1,24 +1,24 @@
-//! Outcomes row by row, piece by piece.
+//! The outcomes of a test for each row, as runs.
 
 use std::ops::Range;
 
 use super::super::outcomes::Outcomes;
 
-/// What a test may give for the rows of a row group: the rows up to an end, exclusive, have one set of outcomes. The ends
-/// ascend, the last is the number of rows, and neighbours differ.
+/// Runs of rows with the same outcomes, for all rows of a row group: pairs of an exclusive end and outcomes. The ends ascend, the last
+/// is the row count, and neighbours differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Pieces(Vec<(u64, Outcomes)>);
+pub(super) struct OutcomeRuns(Vec<(u64, Outcomes)>);
 
-impl Pieces {
-    /// The same for all rows.
-    pub(super) fn whole(row_count: u64, outcomes: Outcomes) -> Self {
+impl OutcomeRuns {
+    /// The same outcomes for all rows.
+    pub(super) fn uniform(row_count: u64, outcomes: Outcomes) -> Self {
         Self(vec![(row_count, outcomes)])
     }
 
-    /// Of pieces that follow each other; empty ones are left out.
-    pub(super) fn new(pieces: impl Iterator<Item = (u64, Outcomes)>) -> Self {
+    /// Consecutive runs; empty ones are left out.
+    pub(super) fn new(runs: impl Iterator<Item = (u64, Outcomes)>) -> Self {
         let mut all = Self(Vec::new());
-        pieces.for_each(|(end, outcomes)| all.push(end, outcomes));
+        runs.for_each(|(end, outcomes)| all.push(end, outcomes));
         all
     }
 
@@ -35,7 +35,7 @@ impl Pieces {
         Self::new(self.0.into_iter().map(|(end, outcomes)| (end, f(outcomes))))
     }
 
-    /// Puts the outcomes of two tests together, for the rows that both speak of.
+    /// Combines the outcomes of two tests for the same rows.
     pub(super) fn zip(&self, other: &Self, f: impl Fn(Outcomes, Outcomes) -> Outcomes) -> Self {
         let (mut left, mut right) = (self.0.as_slice(), other.0.as_slice());
         let mut both = Self(Vec::with_capacity(left.len() + right.len()));
@@ -70,8 +70,8 @@ impl Pieces {
         rows
     }
 
-    /// What the test may give for the rows in `rows`, which are sorted.
-    pub(super) fn within(&self, rows: &[Range<u64>]) -> Outcomes {
+    /// The outcomes for `rows`, which are sorted.
+    pub(super) fn outcomes_within(&self, rows: &[Range<u64>]) -> Outcomes {
         let mut all = Outcomes::NONE;
         let mut rows = rows.iter().peekable();
         let mut start = 0;
@@ -96,18 +96,18 @@ mod tests {
 
     #[test]
     #[expect(clippy::single_range_in_vec_init, reason = "rows are ranges")]
-    fn pieces_are_joined_cut_and_put_together() {
-        let left = Pieces::new([(10, ANY), (10, FALSE), (20, FALSE), (30, FALSE), (40, TRUE)].into_iter());
-        assert_eq!(left, Pieces(vec![(10, ANY), (30, FALSE), (40, TRUE)]));
-        let right = Pieces::new([(5, FALSE), (35, ANY), (40, FALSE)].into_iter());
+    fn runs_are_merged_cut_and_combined() {
+        let left = OutcomeRuns::new([(10, ANY), (10, FALSE), (20, FALSE), (30, FALSE), (40, TRUE)].into_iter());
+        assert_eq!(left, OutcomeRuns(vec![(10, ANY), (30, FALSE), (40, TRUE)]));
+        let right = OutcomeRuns::new([(5, FALSE), (35, ANY), (40, FALSE)].into_iter());
         let both = left.zip(&right, |a, b| if a == FALSE || b == FALSE { FALSE } else { ANY });
-        assert_eq!(both, Pieces(vec![(5, FALSE), (10, ANY), (30, FALSE), (35, ANY), (40, FALSE)]));
+        assert_eq!(both, OutcomeRuns(vec![(5, FALSE), (10, ANY), (30, FALSE), (35, ANY), (40, FALSE)]));
         assert_eq!(both.possible_rows(), [5..10, 30..35]);
         assert_eq!(left.possible_rows(), [0..10, 30..40]);
-        assert_eq!(left.within(&[0..3, 12..14]), ANY);
-        assert_eq!(left.within(&[12..14, 30..31]), FALSE | TRUE);
-        assert_eq!(left.within(&[10..30]), FALSE);
-        assert_eq!(left.within(&[]), Outcomes::NONE);
-        assert_eq!(Pieces::whole(3, ANY).map(|_| TRUE).possible_rows(), [0..3]);
+        assert_eq!(left.outcomes_within(&[0..3, 12..14]), ANY);
+        assert_eq!(left.outcomes_within(&[12..14, 30..31]), FALSE | TRUE);
+        assert_eq!(left.outcomes_within(&[10..30]), FALSE);
+        assert_eq!(left.outcomes_within(&[]), Outcomes::NONE);
+        assert_eq!(OutcomeRuns::uniform(3, ANY).map(|_| TRUE).possible_rows(), [0..3]);
     }
 }

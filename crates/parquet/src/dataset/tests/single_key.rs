@@ -1,4 +1,4 @@
-//! One key in many files, whose filters are read whole and kept the third time.
+//! One key in many files, whose filters are read whole and cached the third time.
 
 use std::fs;
 use std::path::Path;
@@ -74,7 +74,7 @@ fn filters_are_read_block_by_block_then_whole_then_no_more() {
 }
 
 #[test]
-fn files_that_are_asked_together_count_as_those_that_are_asked_alone() {
+fn files_that_are_probed_together_are_reported_as_if_probed_alone() {
     let (_guard, path) = directory();
     for file in 0..60 {
         // Runs of files of one partition, and some in which the values of two follow each other.
@@ -155,7 +155,7 @@ fn errors_come_behind_the_rows_of_earlier_files() {
 }
 
 #[test]
-fn files_of_another_schema_are_asked_by_theirs() {
+fn files_of_another_schema_are_probed_by_their_own() {
     let (_guard, path) = directory();
     (0..40).for_each(|file| write_filtered(&path.join(format!("{file:02}.parquet"))));
     for file in [17, 29] {

@@ -1,0 +1,108 @@
+//! Where scans begin: files, datasets, tasks and plans.
+
+use std::sync::Arc;
+
+use arrow_schema::SchemaRef;
+use lath_predicate::Literal;
+
+use super::{Scan, Source};
+use crate::dataset::Dataset;
+use crate::error::{Error, Result};
+use crate::file::ParquetFile;
+use crate::runtime::Runtime;
+use crate::scan::batches::ScanBatches;
+use crate::scan::task::{How, ScanPlan, ScanTask};
+
+impl Scan {
+    fn of_file(file: ParquetFile) -> Self {
+        Self::new(Source::File(file))
+    }
+
+    fn of_dataset(dataset: Dataset) -> Self {
+        Self::new(Source::Dataset(dataset))
+    }
+
+    /// A scan that runs tasks, one after the other or on threads. Columns, predicate and batch size are those that the tasks were
+    /// planned with: [`Scan::build`] refuses others.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if there is no task, and if tasks have different columns.
+    pub fn of_tasks(tasks: impl IntoIterator<Item = ScanTask>) -> Result<Self> {
+        let tasks: Vec<ScanTask> = tasks.into_iter().collect();
+        let Some(first) = tasks.first() else { return Err(Error::invalid("there are no tasks")) };
+        if let Some(other) = tasks.iter().find(|task| task.schema() != first.schema() || task.how() != first.how()) {
+            return Err(Error::invalid(format!(
+                "tasks of {} and {} have different columns or batch sizes; run them one by one",
+                first.location(),
+                other.location()
+            )));
+        }
+        let How { batch_size, verify_crc } = first.how();
+        let layout = first.planner().layout.clone();
+        Ok(Self { batch_size, verify_crc, layout, ..Self::new(Source::Tasks(tasks)) })
+    }
+
+    /// A scan without rows.
+    fn of_nothing(schema: &SchemaRef) -> Self {
+        Self::new(Source::Nothing(Arc::clone(schema)))
+    }
+}
+
+impl ScanTask {
+    /// Reads the rows, on the thread that asks for them. A task that was read from its written form opens its file with the caches and
+    /// connections of `runtime`.
+    ///
+    /// # Errors
+    /// As [`Scan::build`](super::Scan::build).
+    pub fn execute(&self, runtime: &Runtime) -> Result<ScanBatches> {
+        let task = if self.is_open() { self.clone() } else { self.open_by(runtime)? };
+        Scan::of_tasks([task])?.runtime(runtime).threads(1).build()
+    }
+}
+
+impl ScanPlan {
+    /// A scan that runs all tasks.
+    ///
+    /// # Errors
+    /// As [`Scan::of_tasks`].
+    pub fn scan(&self) -> Result<Scan> {
+        if self.tasks().is_empty() {
+            return Ok(Scan::of_nothing(self.schema()));
+        }
+        Ok(Scan::of_tasks(self.tasks().iter().cloned())?.limit(self.limit().unwrap_or(u64::MAX)))
+    }
+}
+
+impl ParquetFile {
+    /// A scan of the file.
+    pub fn scan(&self) -> Scan {
+        Scan::of_file(self.clone())
+    }
+
+    /// Finds the rows that have one of `values` in the column at `path`.
+    ///
+    /// ```no_run
+    /// # fn main() -> lath_parquet::Result<()> {
+    /// let file = lath_parquet::ParquetFile::open("trips.parquet")?;
+    /// for batch in file.lookup("id", [17, 4711]).select(["id", "price"]).build()? {
+    ///     println!("{} rows", batch?.num_rows());
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn lookup<V: Into<Literal>>(&self, path: &str, values: impl IntoIterator<Item = V>) -> Scan {
+        self.scan().lookup(path, values)
+    }
+
+    /// Finds the rows from number `row` on, counted from 0.
+    pub fn seek(&self, row: u64) -> Scan {
+        self.scan().seek(row)
+    }
+}
+
+impl Dataset {
+    /// A scan of all files.
+    pub fn scan(&self) -> Scan {
+        Scan::of_dataset(self.clone())
+    }
+}

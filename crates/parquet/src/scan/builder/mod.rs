@@ -1,0 +1,298 @@
+mod entry;
+mod run;
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_schema::SchemaRef;
+use lath_predicate::{Literal, Predicate, column};
+
+use super::cancel::Cancel;
+use super::deletes::DeleteMask;
+use super::dynamic::DynamicFilter;
+use super::target::VirtualColumns;
+use super::task::ScanTask;
+use crate::dataset::Dataset;
+use crate::error::Result;
+use crate::file::ParquetFile;
+use crate::options::Strings;
+use crate::prune::Pruning;
+use crate::runtime::Runtime;
+use crate::schema::ArrowLayout;
+
+/// A builder of a scan: which rows of files to find, and which of their columns to read.
+///
+/// ```no_run
+/// # fn main() -> lath_parquet::Result<()> {
+/// use lath_parquet::ParquetFile;
+///
+/// let file = ParquetFile::open("trips.parquet")?;
+/// let scan = file.scan().filter("city = 'Oslo' AND price > 10")?.select(["id", "price"]).limit(100);
+/// for batch in scan.build()? {
+///     println!("{} rows", batch?.num_rows());
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+#[must_use = "nothing is read before `build`, `into_stream` or `count`"]
+pub struct Scan {
+    source: Source,
+    pruning: Pruning,
+    predicate: Option<Predicate>,
+    paths: Option<Vec<String>>,
+    /// Columns by index, instead of `paths`.
+    columns: Option<Vec<usize>>,
+    /// Leaves by number, instead of both.
+    leaves: Option<Vec<usize>>,
+    virtual_columns: VirtualColumns,
+    row_groups: Option<Vec<usize>>,
+    row_ranges: Option<Vec<Range<u64>>>,
+    file_rows: Option<BTreeMap<usize, Vec<Range<u64>>>>,
+    deleted: BTreeMap<usize, Arc<DeleteMask>>,
+    filter: Option<DynamicFilter>,
+    limit: u64,
+    batch_size: usize,
+    threads: usize,
+    runtime: Option<Runtime>,
+    layout: ArrowLayout,
+    verify_crc: bool,
+    unordered: bool,
+    by_column: bool,
+    memory_limit: usize,
+    cancel: Cancel,
+}
+
+/// What is scanned.
+#[derive(Debug, Clone)]
+enum Source {
+    File(ParquetFile),
+    Dataset(Dataset),
+    Tasks(Vec<ScanTask>),
+    /// No rows, with these columns.
+    Nothing(SchemaRef),
+}
+
+impl Scan {
+    /// Default for [`Scan::batch_size`], in rows.
+    pub const DEFAULT_BATCH_SIZE: usize = 8192;
+
+    /// Default for [`Scan::memory_limit`]: 256 MiB.
+    pub const DEFAULT_MEMORY_LIMIT: usize = 256 << 20;
+
+    fn new(source: Source) -> Self {
+        Self {
+            source,
+            pruning: Pruning::default(),
+            predicate: None,
+            paths: None,
+            columns: None,
+            leaves: None,
+            virtual_columns: VirtualColumns::default(),
+            row_groups: None,
+            row_ranges: None,
+            file_rows: None,
+            deleted: BTreeMap::new(),
+            filter: None,
+            limit: u64::MAX,
+            batch_size: Self::DEFAULT_BATCH_SIZE,
+            threads: 1,
+            runtime: None,
+            layout: ArrowLayout::default(),
+            verify_crc: true,
+            unordered: false,
+            by_column: false,
+            memory_limit: Self::DEFAULT_MEMORY_LIMIT,
+            cancel: Cancel::default(),
+        }
+    }
+
+    /// Finds only rows for which an SQL expression is true; see [`Predicate::parse`]. If `filter`, `predicate` and `lookup` are called
+    /// several times, all conditions have to be true.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if the text is not understood.
+    pub fn filter(self, text: &str) -> Result<Self> {
+        Ok(self.predicate(Predicate::parse(text)?))
+    }
+
+    /// Finds only rows for which `predicate` is true, in addition to other conditions.
+    pub fn predicate(mut self, predicate: Predicate) -> Self {
+        self.predicate = Some(match self.predicate.take() {
+            Some(before) => before.and(predicate),
+            None => predicate,
+        });
+        self
+    }
+
+    /// Finds only rows that have one of `values` in the column at `path`, in addition to other conditions.
+    pub fn lookup<V: Into<Literal>>(self, path: &str, values: impl IntoIterator<Item = V>) -> Self {
+        self.predicate(column(path).is_in(values))
+    }
+
+    /// Scans only the rows of every file from number `row` on, counted from 0.
+    pub fn seek(self, row: u64) -> Self {
+        self.rows(row..u64::MAX)
+    }
+
+    /// Reads only these columns or nested fields, named by dotted path; a path stands for everything below it. Columns come in
+    /// the order of the paths, fields within a column in file order.
+    pub fn select<S: Into<String>>(mut self, paths: impl IntoIterator<Item = S>) -> Self {
+        self.paths = Some(paths.into_iter().map(Into::into).collect());
+        (self.columns, self.leaves) = (None, None);
+        self
+    }
+
+    /// As [`Scan::select`], by the index of columns in [`Dataset::schema`] or [`ParquetFile::schema`], counted from 0.
+    pub fn select_columns(mut self, columns: impl IntoIterator<Item = usize>) -> Self {
+        self.columns = Some(columns.into_iter().collect());
+        self.leaves = None;
+        self
+    }
+
+    /// As [`Scan::select`], by the numbers of leaves in the Parquet schema of the one file that is scanned, counted from 0. That
+    /// distinguishes columns with the same path. Columns come in file order.
+    pub fn select_leaves(mut self, leaves: impl IntoIterator<Item = usize>) -> Self {
+        self.leaves = Some(leaves.into_iter().collect());
+        self
+    }
+
+    /// Adds a column of this name with the file of each row. It comes where [`Scan::select`] names it, else last.
+    pub fn file_name_column(mut self, name: impl Into<String>) -> Self {
+        self.virtual_columns.file_name = Some(name.into());
+        self
+    }
+
+    /// Adds a column of this name with the row's number within its file, counted from 0. It comes where [`Scan::select`] names
+    /// it, else last.
+    pub fn row_number_column(mut self, name: impl Into<String>) -> Self {
+        self.virtual_columns.row_number = Some(name.into());
+        self
+    }
+
+    /// Scans only these row groups of every file, counted from 0, in the order given.
+    pub fn row_groups(mut self, row_groups: impl IntoIterator<Item = usize>) -> Self {
+        self.row_groups = Some(row_groups.into_iter().collect());
+        self
+    }
+
+    /// Scans only these rows of every file, numbered from 0 over the whole file; the part past the end is ignored.
+    pub fn rows(self, rows: Range<u64>) -> Self {
+        self.row_ranges([rows])
+    }
+
+    /// Scans only the rows of every file in these ranges, which have to be sorted and must not overlap. Rows are numbered
+    /// from 0 over the whole file.
+    pub fn row_ranges(mut self, ranges: impl IntoIterator<Item = Range<u64>>) -> Self {
+        self.row_ranges = Some(ranges.into_iter().collect());
+        self
+    }
+
+    /// Scans only some rows of some files, and opens no other files: for each file, by its index in [`Dataset::files`], ranges as in
+    /// [`Scan::row_ranges`], which they replace.
+    pub fn file_rows(mut self, rows: impl IntoIterator<Item = (usize, Vec<Range<u64>>)>) -> Self {
+        self.file_rows = Some(rows.into_iter().collect());
+        self
+    }
+
+    /// Skips deleted rows: for each file, by its index in [`Dataset::files`], in addition to earlier calls.
+    pub fn deleted(mut self, masks: impl IntoIterator<Item = (usize, DeleteMask)>) -> Self {
+        for (file, mask) in masks {
+            let before = self.deleted.entry(file).or_default();
+            *Arc::make_mut(before) |= &mask;
+        }
+        self
+    }
+
+    /// Applies a condition that becomes known while the scan runs, in addition to the predicate. If called several times, the last filter
+    /// counts.
+    pub fn dynamic_filter(mut self, filter: &DynamicFilter) -> Self {
+        self.filter = Some(filter.clone());
+        self
+    }
+
+    /// Which kinds of evidence may rule out row groups and pages; all of them by default.
+    pub fn pruning(mut self, pruning: Pruning) -> Self {
+        self.pruning = pruning;
+        self
+    }
+
+    /// Ends the scan after this many rows.
+    pub fn limit(mut self, rows: u64) -> Self {
+        self.limit = rows;
+        self
+    }
+
+    /// Maximum rows of a batch. Batches also end where row groups end. If a predicate drops rows, small batches are concatenated to at
+    /// least an eighth of this; strings of batches below a quarter are copied if that frees most of the memory of their pages.
+    pub fn batch_size(mut self, rows: usize) -> Self {
+        self.batch_size = rows;
+        self
+    }
+
+    /// Number of threads. With one, the caller's thread does the work, unless the scan becomes a stream.
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = threads;
+        self
+    }
+
+    /// Uses memory, threads and settings of `runtime`, instead of one thread and the runtime of the process. Caches and open files are
+    /// those of [`DatasetOptions::runtime`](crate::DatasetOptions::runtime).
+    pub fn runtime(mut self, runtime: &Runtime) -> Self {
+        self.threads = runtime.threads();
+        self.runtime = Some(runtime.clone());
+        self
+    }
+
+    /// The Arrow layout of string and binary columns.
+    pub fn strings(mut self, strings: Strings) -> Self {
+        self.layout.strings = strings;
+        self
+    }
+
+    /// Columns to read as Arrow dictionaries with keys of `Int32`, named as in [`Scan::select`].
+    pub fn dictionary_columns<S: Into<String>>(mut self, paths: impl IntoIterator<Item = S>) -> Self {
+        self.layout.dictionary_columns = paths.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Whether pages that carry a CRC are checked against it (on by default).
+    pub fn verify_crc(mut self, verify: bool) -> Self {
+        self.verify_crc = verify;
+        self
+    }
+
+    /// Whether batches may come in any order, as soon as they are there; by default they come in the order of files and rows.
+    pub fn unordered(mut self, unordered: bool) -> Self {
+        self.unordered = unordered;
+        self
+    }
+
+    /// Whether threads share the columns of one row group, instead of taking a row group each (off by default).
+    ///
+    /// One row group is then enough to keep all threads busy, and however large row groups are, each column is decoded only a
+    /// few batches ahead: 12, and fewer where there are more than 21 columns (4 from 64 columns on). Where there are fewer columns
+    /// than would keep the threads busy, several threads share each, and then each holds up to 262,144 decoded rows.
+    ///
+    /// It fits reading all rows in order. Files are opened one after the other, so that many small ones are faster without it.
+    /// It has no effect with a predicate, on unordered scans, streams and tasks, and with one thread. A scan that is dropped early
+    /// waits for the few batches that its threads are decoding.
+    pub fn by_column(mut self, by_column: bool) -> Self {
+        self.by_column = by_column;
+        self
+    }
+
+    /// Bounds the bytes of batches that are decoded ahead of the caller; see [`Scan::DEFAULT_MEMORY_LIMIT`]. In addition,
+    /// every thread holds the pages that it decodes and the batch that it makes.
+    pub fn memory_limit(mut self, bytes: usize) -> Self {
+        self.memory_limit = bytes;
+        self
+    }
+
+    /// A handle that cancels the scan from another thread.
+    pub fn cancel(mut self, cancel: &Cancel) -> Self {
+        self.cancel = cancel.clone();
+        self
+    }
+}

@@ -1,0 +1,184 @@
+//! From the options of a scan to its work.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::{Scan, Source};
+use crate::dataset::Dataset;
+use crate::error::{Error, Result};
+use crate::runtime::Runtime;
+use crate::scan::batches::ScanBatches;
+use crate::scan::counters::Counters;
+use crate::scan::job::{Job, Work};
+use crate::scan::plan_all::plan_all;
+use crate::scan::planner::Planner;
+use crate::scan::steps::ScanPlanner;
+use crate::scan::stream::ScanStream;
+use crate::scan::target::{Target, VirtualColumns};
+use crate::scan::task::{How, ScanPlan, ScanTask};
+use crate::schema::Projection;
+
+impl Scan {
+    /// Plans the scan. No page is read before the first batch is requested.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for columns, files, row groups or ranges that are not there, for a predicate that does not fit their
+    /// columns, and for a batch size or number of threads of 0; [`Error::Unsupported`] for a schema that cannot be read.
+    pub fn build(self) -> Result<ScanBatches> {
+        let threads = self.threads;
+        Ok(ScanBatches::new(self.job()?, threads))
+    }
+
+    /// Plans all files, on the scan's threads, and returns tasks for the remaining row groups. Footers are read, and evidence that rules out
+    /// row groups and pages, but no data page. Dynamic filter, threads and order of batches are set when the tasks are run.
+    ///
+    /// # Errors
+    /// As [`Scan::build`], and whatever goes wrong while reading footers and indexes.
+    pub fn plan(self) -> Result<ScanPlan> {
+        let threads = self.threads;
+        plan_all(self.job()?, threads)
+    }
+
+    /// As [`Scan::plan`], by a planner that does no I/O: it returns the ranges that it needs.
+    ///
+    /// # Errors
+    /// As [`Scan::build`], and [`Error::Invalid`] for a scan of tasks.
+    pub fn into_planner(self) -> Result<ScanPlanner> {
+        ScanPlanner::new(self.job()?)
+    }
+
+    /// As [`Scan::build`], as a stream. Files are opened and rows decoded by threads of the scan's own, of which there is at
+    /// least one.
+    ///
+    /// # Errors
+    /// As [`Scan::build`].
+    pub fn into_stream(self) -> Result<ScanStream> {
+        self.build().map(ScanStream::new)
+    }
+
+    /// The number of rows that the scan finds, up to its limit. No batch is made: nothing is read of row groups whose rows all
+    /// pass, and only the columns of the predicate of others.
+    ///
+    /// # Errors
+    /// As [`Scan::build`], and whatever goes wrong while reading.
+    pub fn count(mut self) -> Result<u64> {
+        if !matches!(self.source, Source::Tasks(_)) {
+            (self.paths, self.columns, self.leaves) = (Some(Vec::new()), None, None);
+            self.virtual_columns = VirtualColumns::default();
+        }
+        self.build()?.count_rows()
+    }
+
+    fn job(self) -> Result<Job> {
+        if self.batch_size == 0 {
+            return Err(Error::invalid("the batch size must be at least 1 row"));
+        }
+        if self.threads == 0 {
+            return Err(Error::invalid("the number of threads must be at least 1"));
+        }
+        let (work, target, files) = match self.source {
+            Source::File(ref file) => self.dataset_work(Dataset::of([file.clone()])?)?,
+            Source::Dataset(ref dataset) => self.dataset_work(dataset.clone())?,
+            Source::Tasks(ref tasks) => self.tasks_work(tasks)?,
+            Source::Nothing(ref schema) => {
+                let target = Target::new(Arc::clone(schema), None, &VirtualColumns::default(), self.layout.strings)?;
+                (Work::Tasks(Vec::new()), Arc::new(target), 0)
+            }
+        };
+        Ok(Job {
+            work,
+            batch_size: self.batch_size,
+            limit: self.limit,
+            verify_crc: self.verify_crc,
+            unordered: self.unordered,
+            by_column: self.by_column,
+            memory_limit: self.memory_limit,
+            filter: self.filter,
+            runtime: self.runtime.unwrap_or_else(Runtime::of_process),
+            cancel: self.cancel,
+            target,
+            counters: Arc::new(Counters::new(files)),
+        })
+    }
+
+    /// The work of scanning a dataset, its target, and the number of files.
+    fn dataset_work(&self, dataset: Dataset) -> Result<(Work, Arc<Target>, usize)> {
+        let file_count = dataset.files().len();
+        let last_with_rows = self.file_rows.as_ref().and_then(BTreeMap::last_key_value).map(|(&last, _)| last);
+        let last_with_deletes = self.deleted.last_key_value().map(|(&last, _)| last);
+        if let Some(last) = last_with_rows.max(last_with_deletes).filter(|&last| last >= file_count) {
+            return Err(Error::invalid(format!(
+                "there is no file {last}; the dataset has {file_count}, counted from 0"
+            )));
+        }
+        if self.leaves.is_some() && !matches!(self.source, Source::File(_)) {
+            return Err(Error::invalid("leaves are numbered within one file; scan that, or select columns by name"));
+        }
+        let chosen = self.columns.as_ref().map(|columns| names_of(&dataset, columns)).transpose()?;
+        let paths = chosen.as_deref().or(self.paths.as_deref()).filter(|_| self.leaves.is_none());
+        let of_files = match (&self.source, &self.leaves) {
+            (Source::File(file), Some(leaves)) => {
+                let projection = Projection::from_leaves(leaves.iter().copied());
+                file.build_schema(&file.schema_options().with_layout(&self.layout), Some(&projection))?.0
+            }
+            _ => {
+                let paths = paths.map(|paths| self.virtual_columns.without(paths).cloned().collect::<Vec<_>>());
+                dataset.project(paths.as_deref(), &self.layout)?
+            }
+        };
+        let target = Arc::new(Target::new(of_files, paths, &self.virtual_columns, self.layout.strings)?);
+        let planner = Planner {
+            predicate: self.predicate.clone(),
+            pruning: self.pruning.clone(),
+            row_groups: self.row_groups.clone(),
+            row_ranges: self.row_ranges.clone(),
+            file_rows: self.file_rows.clone(),
+            deleted: self.deleted.clone(),
+            layout: self.layout.clone(),
+            leaves: self.leaves.clone(),
+            limit: self.limit,
+            cancel: self.cancel.clone(),
+            ..Planner::new(dataset, Arc::clone(&target))
+        };
+        planner.check()?;
+        Ok((Work::Files(Arc::new(planner)), target, file_count))
+    }
+
+    /// The work of running tasks, their target, and the number of files.
+    fn tasks_work(&self, tasks: &[ScanTask]) -> Result<(Work, Arc<Target>, usize)> {
+        let Some(first) = tasks.first() else { return Err(Error::internal("no tasks")) };
+        let Self {
+            predicate, paths, columns, leaves, virtual_columns, row_groups, row_ranges, file_rows, deleted, ..
+        } = self;
+        let says_what = predicate.is_some()
+            || paths.is_some()
+            || columns.is_some()
+            || leaves.is_some()
+            || *virtual_columns != VirtualColumns::default()
+            || row_groups.is_some()
+            || row_ranges.is_some()
+            || file_rows.is_some()
+            || !deleted.is_empty();
+        let how = How { batch_size: self.batch_size, verify_crc: self.verify_crc };
+        if says_what || how != first.how() || self.layout != first.planner().layout {
+            return Err(Error::invalid(
+                "what tasks read was settled when they were planned: say it before planning, or cut tasks by their rows",
+            ));
+        }
+        let mut files: Vec<(usize, usize)> =
+            tasks.iter().map(|task| (Arc::as_ptr(task.planner()).addr(), task.file_index())).collect();
+        files.sort_unstable();
+        files.dedup();
+        Ok((Work::Tasks(tasks.to_vec()), Arc::clone(&first.planner().target), files.len()))
+    }
+}
+
+/// The names of the columns with these indices.
+fn names_of(dataset: &Dataset, columns: &[usize]) -> Result<Vec<String>> {
+    let fields = dataset.schema().fields();
+    let name = |&at: &usize| match fields.get(at) {
+        Some(field) => Ok(field.name().clone()),
+        None => Err(Error::invalid(format!("there is no column {at}; there are {}, counted from 0", fields.len()))),
+    };
+    columns.iter().map(name).collect()
+}

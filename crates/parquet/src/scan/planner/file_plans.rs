@@ -1,0 +1,116 @@
+//! The plans of a planner: one for each schema, partition and dynamic filter.
+
+use std::sync::{Arc, PoisonError};
+
+use lath_predicate::{BindContext, Constant, Predicate, Test, value_at};
+
+use super::super::dynamic::Narrowing;
+use super::super::file_plan::FilePlan;
+use super::super::thresholds::MAX_PLANS;
+use super::Planner;
+use super::plans::PlannedSchema;
+use crate::dataset::{Alignment, DatasetFile};
+use crate::error::Result;
+use crate::file::ParquetFile;
+use crate::schema::Projection;
+
+impl Planner {
+    /// The plan for files with the schema of `file`, one for each schema and partition.
+    pub(in crate::scan) fn plan_of(&self, entry: &DatasetFile, file: &ParquetFile) -> Result<Arc<FilePlan>> {
+        self.plan_with(entry, file, None, self.predicate.as_ref())
+    }
+
+    /// The same plan with the dynamic filter `narrowing` added to the predicate.
+    pub(super) fn narrowed_plan_of(
+        &self,
+        entry: &DatasetFile,
+        file: &ParquetFile,
+        narrowing: &Arc<Narrowing>,
+    ) -> Result<Arc<FilePlan>> {
+        let both = self.predicate.clone().map(|predicate| predicate.and(narrowing.predicate.clone()));
+        let predicate = both.as_ref().unwrap_or(&narrowing.predicate);
+        self.plan_with(entry, file, Some(narrowing), Some(predicate))
+    }
+
+    fn plan_with(
+        &self,
+        entry: &DatasetFile,
+        file: &ParquetFile,
+        narrowing: Option<&Arc<Narrowing>>,
+        predicate: Option<&Predicate>,
+    ) -> Result<Arc<FilePlan>> {
+        let mut plans = self.plans.of_schemas.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = plans.iter().rev().find(|planned| planned.is_of(file, entry.partition(), narrowing)) {
+            return Ok(Arc::clone(&found.plan));
+        }
+        let (alignment, projection) = match &self.leaves {
+            Some(leaves) => {
+                let projection = Projection::from_leaves(leaves.iter().copied());
+                (Alignment::identity(&self.target.of_files), Some(projection))
+            }
+            None => {
+                let alignment = self.dataset.align(&self.target.of_files, entry, file)?;
+                let projection = alignment.paths().map(|paths| Projection::from_paths(paths.iter().cloned()));
+                (alignment, projection)
+            }
+        };
+        let constants = self.constants(entry.partition(), Some(file));
+        let added = narrowing.map(|narrowing| &narrowing.predicate);
+        let columns = (alignment, projection.as_ref());
+        let plan = FilePlan::new(file, columns, &self.layout, predicate, added, &constants)
+            .map_err(|error| file.locate(error))?;
+        let plan = Arc::new(plan);
+        // Plans with an older dynamic filter are not used again.
+        let is_same =
+            |planned: &PlannedSchema| planned.narrowing.as_ref().map(Arc::as_ptr) == narrowing.map(Arc::as_ptr);
+        plans.retain(|planned| planned.narrowing.is_none() || is_same(planned));
+        if plans.len() == MAX_PLANS {
+            plans.remove(0);
+        }
+        plans.push(PlannedSchema {
+            schema: Arc::clone(file.schema()),
+            columns: Arc::clone(file.metadata().schema_descr()),
+            partition: entry.partition().into(),
+            narrowing: narrowing.cloned(),
+            plan: Arc::clone(&plan),
+        });
+        Ok(plan)
+    }
+
+    /// Whether the predicate may be true for rows of a partition, given the values of partition columns.
+    pub(super) fn may_be_in_partition(&self, partition: &[u32]) -> Result<bool> {
+        let Some(predicate) = self.predicate.as_ref().filter(|_| !partition.is_empty()) else { return Ok(true) };
+        let mut known = self.plans.partitions.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(&may_be) = known.get(partition) {
+            return Ok(may_be);
+        }
+        let constants = self.constants(partition, None);
+        let schema = self.dataset.schema();
+        let bound = predicate.bind(&BindContext::new(schema).with_constants(&constants))?;
+        let may_be = !matches!(bound.test, Test::Constant(Some(false) | None));
+        known.insert(partition.into(), may_be);
+        Ok(may_be)
+    }
+
+    /// The columns with one value for all rows of a file: partition columns, and columns that the file lacks.
+    fn constants(&self, partition: &[u32], file: Option<&ParquetFile>) -> Vec<Constant> {
+        let partitions = self.dataset.partitions();
+        let mut constants: Vec<Constant> = partitions
+            .iter()
+            .zip(partition)
+            .map(|(column, &row)| Constant {
+                name: column.field().name().clone(),
+                field: Arc::clone(column.field()),
+                value: value_at(column.values(), row as usize),
+            })
+            .collect();
+        let Some(file) = file else { return constants };
+        for field in self.dataset.schema().fields() {
+            let is_partition = partitions.iter().any(|column| column.field().name() == field.name());
+            if !is_partition && file.schema().column_with_name(field.name()).is_none() {
+                constants.push(Constant { name: field.name().clone(), field: Arc::clone(field), value: None });
+            }
+        }
+        constants
+    }
+}
