@@ -82,7 +82,7 @@ impl DeleteMask {
     }
 
     /// How many of `rows` are deleted.
-    pub(super) fn count_within(&self, rows: &Range<u64>) -> u64 {
+    pub fn count_within(&self, rows: &Range<u64>) -> u64 {
         let below = |row: u64| row.checked_sub(1).map_or(0, |last| self.rows.rank(last));
         if rows.is_empty() { 0 } else { below(rows.end) - below(rows.start) }
     }

@@ -16,7 +16,19 @@ pub struct TreeMut<'t> {
     pub(super) index: usize,
 }
 
-impl TreeMut<'_> {
+impl<'t> TreeMut<'t> {
+    /// As [`as_tree`](Self::as_tree), for as long as the transaction is borrowed.
+    ///
+    /// # Errors
+    /// As [`as_tree`](Self::as_tree).
+    pub fn into_tree(self) -> Result<Tree<'t>> {
+        let Self { transaction, index } = self;
+        transaction.flush()?;
+        let transaction: &'t Transaction = transaction;
+        let state = transaction.state()?;
+        Ok(Tree::new(state.writer.shared(), transaction.trees[index].root))
+    }
+
     /// The tree with all changes so far, for reading.
     ///
     /// # Errors

@@ -1,0 +1,41 @@
+//! Many byte strings in one allocation.
+
+/// Byte strings, one after the other.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct ByteList {
+    bytes: Vec<u8>,
+    /// Where each one ends.
+    ends: Vec<usize>,
+}
+
+impl ByteList {
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+        self.ends.push(self.bytes.len());
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub(crate) fn get(&self, at: usize) -> &[u8] {
+        let start = at.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.bytes[start..self.ends[at]]
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        (0..self.len()).map(|at| self.get(at))
+    }
+
+    pub(crate) fn last(&self) -> Option<&[u8]> {
+        self.len().checked_sub(1).map(|at| self.get(at))
+    }
+}
+
+impl<B: AsRef<[u8]>> FromIterator<B> for ByteList {
+    fn from_iter<I: IntoIterator<Item = B>>(strings: I) -> Self {
+        let mut list = Self::default();
+        strings.into_iter().for_each(|bytes| list.push(bytes.as_ref()));
+        list
+    }
+}

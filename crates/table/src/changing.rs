@@ -1,0 +1,239 @@
+//! A commit in the making: the store's transaction, with what the table knows of it.
+
+use std::sync::Arc;
+
+use arrow_row::Rows;
+use lath_parquet::DeleteMask;
+use lath_store::{Durability, Tree};
+
+use crate::byte_list::ByteList;
+use crate::dead::parse_mask;
+use crate::engine::{Engine, read_state};
+use crate::error::{Error, Result};
+use crate::layout::{DroppedFile, FileEntry, MASK_ROWS, STATE_KEY, State, TreeName, file_key, mask_key};
+use crate::manifest::Manifest;
+use crate::record::RecordWriter;
+use crate::schema::TableSchema;
+use crate::value_codec;
+use crate::view::View;
+
+/// What is to become the next commit. Dropped without [`commit`](Self::commit), it changes nothing.
+#[derive(Debug)]
+pub(crate) struct Changing {
+    engine: Arc<Engine>,
+    transaction: lath_store::Transaction,
+    /// That of the last commit, with the stamp of this one.
+    state: State,
+    committed_stamp: u64,
+    schema: Arc<TableSchema>,
+    manifest: Arc<Manifest>,
+    has_changed: bool,
+}
+
+impl Changing {
+    /// Waits for the transaction before this one.
+    pub(crate) fn begin(engine: &Arc<Engine>) -> Result<Self> {
+        let transaction = engine.store.begin()?;
+        // While the transaction is open, this stays the newest commit.
+        let snapshot = engine.store.snapshot()?;
+        let state = read_state(snapshot.tree(TreeName::Meta.as_str())?)?;
+        let mut state = state.ok_or_else(|| Error::corrupt("the store has no table"))?;
+        let catalog = engine.catalog(&state, |name| Ok(snapshot.tree(name.as_str())?))?;
+        let committed_stamp = state.stamp;
+        state.stamp = snapshot.sequence() + 1;
+        Ok(Self {
+            engine: Arc::clone(engine),
+            transaction,
+            state,
+            committed_stamp,
+            schema: catalog.schema,
+            manifest: catalog.manifest,
+            has_changed: false,
+        })
+    }
+
+    pub(crate) fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+
+    pub(crate) fn store_transaction(&mut self) -> &mut lath_store::Transaction {
+        self.has_changed = true;
+        &mut self.transaction
+    }
+
+    /// Puts rows, in whose place they come that have their keys. Of rows with the same key the last one stays.
+    pub(crate) fn put_rows(&mut self, keys: &Rows, values: Option<&Rows>) -> Result<()> {
+        if keys.num_rows() == 0 {
+            return Ok(());
+        }
+        self.remove_tombstones(keys)?;
+        let (stamp, version) = (self.state.stamp, self.schema.version());
+        let mut hot = self.transaction.tree(TreeName::Hot.as_str())?;
+        let mut value = Vec::new();
+        let mut bytes = 0;
+        for (at, key) in keys.iter().enumerate() {
+            let row = values.map_or_else(Vec::new, |values| values.row(at).data().to_vec());
+            value_codec::write(&mut value, key.data(), stamp, version, &row);
+            hot.put(key.data(), &value)?;
+            bytes += (key.data().len() + value.len()) as u64;
+        }
+        self.state.hot_bytes += bytes;
+        self.hot_changed();
+        Ok(())
+    }
+
+    fn remove_tombstones(&mut self, keys: &Rows) -> Result<()> {
+        let mut tombstones = self.transaction.tree(TreeName::Tombstones.as_str())?;
+        if tombstones.is_empty() {
+            return Ok(());
+        }
+        let slices: Vec<&[u8]> = keys.iter().map(|key| key.data()).collect();
+        let found = tombstones.as_tree()?.get_many(&slices)?;
+        let found: Vec<&[u8]> =
+            slices.iter().zip(found).filter(|(_, value)| value.is_some()).map(|(key, _)| *key).collect();
+        for key in found {
+            tombstones.remove(key)?;
+        }
+        Ok(())
+    }
+
+    /// Deletes rows with these keys, whether or not there are any.
+    pub(crate) fn delete_keys(&mut self, keys: &ByteList) -> Result<()> {
+        let mut hot = self.transaction.tree(TreeName::Hot.as_str())?;
+        let mut has_changed = false;
+        if !hot.is_empty() {
+            for key in keys.iter() {
+                has_changed |= hot.remove(key)?;
+            }
+        }
+        let stamp = self.state.stamp.to_le_bytes();
+        let mut tombstones = self.transaction.tree(TreeName::Tombstones.as_str())?;
+        for key in keys.iter().filter(|key| self.manifest.may_have(key)) {
+            tombstones.put(key, &stamp)?;
+            self.state.hot_bytes += (key.len() + stamp.len()) as u64;
+            has_changed = true;
+        }
+        if has_changed {
+            self.hot_changed();
+        }
+        Ok(())
+    }
+
+    fn hot_changed(&mut self) {
+        self.state.hot_stamp = self.state.stamp;
+        self.has_changed = true;
+    }
+
+    fn files_changed(&mut self) {
+        self.state.files_stamp = self.state.stamp;
+        self.has_changed = true;
+    }
+
+    /// Adds rows to the mask of a file.
+    pub(crate) fn add_to_mask(&mut self, number: u64, rows: &DeleteMask) -> Result<()> {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let entry = self.manifest.files().iter().find(|file| file.number == number);
+        let mut entry = FileEntry::clone(
+            entry.ok_or_else(|| Error::internal(format!("file {number} has rows to delete, and is gone")))?,
+        );
+        let mut masks = self.transaction.tree(TreeName::Masks.as_str())?;
+        let mut rows = rows.iter().peekable();
+        while let Some(&row) = rows.peek() {
+            let key = mask_key(number, row);
+            let mut mask = masks.get(&key)?.map(parse_mask).transpose()?.unwrap_or_default();
+            let before = mask.len();
+            let piece = row / MASK_ROWS;
+            while let Some(row) = rows.next_if(|row| row / MASK_ROWS == piece) {
+                mask.insert(row);
+            }
+            entry.masked += mask.len() - before;
+            masks.put(&key, &RecordWriter::default().bytes(&mask.to_bytes()).finish())?;
+        }
+        entry.mask_stamp = self.state.stamp;
+        self.transaction.tree(TreeName::Files.as_str())?.put(&file_key(number), &entry.to_bytes())?;
+        Arc::make_mut(&mut self.manifest).replace(entry);
+        self.files_changed();
+        Ok(())
+    }
+
+    /// Adds a file, which has its name and is on the disk.
+    pub(crate) fn add_file(&mut self, entry: FileEntry, fences: &[u8]) -> Result<()> {
+        let key = file_key(entry.number);
+        self.transaction.tree(TreeName::Files.as_str())?.put(&key, &entry.to_bytes())?;
+        self.transaction.tree(TreeName::Fences.as_str())?.put(&key, fences)?;
+        self.state.next_file = self.state.next_file.max(entry.number + 1);
+        Arc::make_mut(&mut self.manifest).push(entry);
+        self.files_changed();
+        Ok(())
+    }
+
+    /// Drops a file from the list. It is removed once nobody needs it.
+    pub(crate) fn drop_file(&mut self, entry: &FileEntry) -> Result<()> {
+        let key = file_key(entry.number);
+        self.transaction.tree(TreeName::Files.as_str())?.remove(&key)?;
+        self.transaction.tree(TreeName::Fences.as_str())?.remove(&key)?;
+        let next = file_key(entry.number + 1);
+        self.transaction.tree(TreeName::Masks.as_str())?.remove_range(&key, Some(&next))?;
+        let dropped = DroppedFile { name: entry.name.clone(), stamp: self.state.stamp };
+        self.transaction.tree(TreeName::Dropped.as_str())?.put(&key, &dropped.to_bytes())?;
+        Arc::make_mut(&mut self.manifest).remove(entry.number);
+        self.files_changed();
+        Ok(())
+    }
+
+    /// Replaces all of the hot tree or the tombstones by these entries.
+    pub(crate) fn replace_all(&mut self, name: TreeName, keys: &ByteList, values: &ByteList) -> Result<()> {
+        let mut tree = self.transaction.tree(name.as_str())?;
+        tree.remove_range(&[], None)?;
+        for (key, value) in keys.iter().zip(values.iter()) {
+            tree.put(key, value)?;
+        }
+        self.hot_changed();
+        Ok(())
+    }
+
+    pub(crate) fn set_hot_bytes(&mut self, bytes: u64) {
+        self.state.hot_bytes = bytes;
+    }
+
+    /// Makes the changes visible to others.
+    pub(crate) fn commit(mut self, durability: Durability) -> Result<()> {
+        if !self.has_changed {
+            return Ok(());
+        }
+        self.state.incarnation = self.engine.incarnation;
+        self.transaction.tree(TreeName::Meta.as_str())?.put(STATE_KEY, &self.state.to_bytes())?;
+        let hot_rows = self.transaction.tree(TreeName::Hot.as_str())?.len()?;
+        let tombstones = self.transaction.tree(TreeName::Tombstones.as_str())?.len()?;
+        self.transaction.commit_with(durability)?;
+        let options = &self.engine.options;
+        if hot_rows + tombstones >= options.flush_rows || self.state.hot_bytes >= options.flush_bytes {
+            self.engine.signal.notify();
+        }
+        Ok(())
+    }
+}
+
+impl View for Changing {
+    fn tree(&mut self, name: TreeName) -> Result<Option<Tree<'_>>> {
+        Ok(self.transaction.existing_tree(name.as_str())?.map(lath_store::TreeMut::into_tree).transpose()?)
+    }
+
+    fn state(&self) -> &State {
+        &self.state
+    }
+
+    fn committed_stamp(&self) -> u64 {
+        self.committed_stamp
+    }
+
+    fn schema(&self) -> &Arc<TableSchema> {
+        &self.schema
+    }
+
+    fn manifest(&self) -> &Arc<Manifest> {
+        &self.manifest
+    }
+}

@@ -1,0 +1,228 @@
+//! Whether the parts of a table agree.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+
+use lath_parquet::DeleteMask;
+
+use crate::dead::{dead_rows, mask_of};
+use crate::engine::Engine;
+use crate::error::Result;
+use crate::fences::BLOCK_ROWS;
+use crate::hot::HotCursor;
+use crate::key_range::KeyRange;
+use crate::layout::{FileEntry, TreeName};
+use crate::pinned::Pinned;
+use crate::range::{Merge, Source};
+use crate::vacuum::{known_names, orphans};
+use crate::view::View;
+
+/// Rows that are compared at a time.
+const BATCH_ROWS: usize = 8192;
+
+/// What [`Table::check`](crate::Table::check) has found.
+#[non_exhaustive]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CheckReport {
+    /// How many files were read, those of named snapshots among them.
+    pub files: usize,
+    /// The number of rows of the newest commit.
+    pub rows: u64,
+    /// What is wrong; nothing if the table is intact.
+    pub problems: Vec<Problem>,
+}
+
+impl CheckReport {
+    /// Whether nothing is wrong.
+    pub fn is_intact(&self) -> bool {
+        self.problems.is_empty()
+    }
+}
+
+/// Something that is wrong with a table.
+#[non_exhaustive]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Problem {
+    /// The store is damaged.
+    Store {
+        /// What is wrong.
+        what: String,
+    },
+    /// A file is missing, unreadable, or not what its entry says.
+    File {
+        /// Its name in the table's folder.
+        name: String,
+        /// What is wrong.
+        what: String,
+    },
+    /// A file that no commit names.
+    Orphan {
+        /// Its name in the table's folder.
+        name: String,
+    },
+    /// The rows of a commit contradict each other.
+    Rows {
+        /// What is wrong.
+        what: String,
+    },
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Store { what } => write!(f, "the store: {what}"),
+            Self::File { name, what } => write!(f, "file {name}: {what}"),
+            Self::Orphan { name } => {
+                write!(f, "no commit names the file {name}: opening the table for writing removes it")
+            }
+            Self::Rows { what } => f.write_str(what),
+        }
+    }
+}
+
+/// Holds everything against each other, for the newest commit and the named snapshots.
+pub(crate) fn check(engine: &Engine) -> Result<CheckReport> {
+    // So that no file comes or goes meanwhile.
+    let _no_maintenance = engine.lock_maintenance();
+    let mut report = CheckReport::default();
+    let store = engine.store.check()?;
+    report.problems.extend(store.problems.iter().map(|problem| Problem::Store { what: format!("{problem:?}") }));
+    let newest = Pinned::newest(engine)?;
+    let mut checked = BTreeSet::new();
+    report.rows = check_view(engine, Arc::clone(&newest), &mut checked, &mut report.problems)?;
+    for name in newest.snapshot().snapshot_names()? {
+        if let Some(named) = newest.snapshot().snapshot(&name)? {
+            check_view(engine, Pinned::of(engine, named)?, &mut checked, &mut report.problems)?;
+        }
+    }
+    report.files = checked.len();
+    let orphans = orphans(engine, &known_names(newest.snapshot())?)?;
+    report.problems.extend(orphans.into_iter().map(|name| Problem::Orphan { name }));
+    Ok(report)
+}
+
+/// Checks a commit and the files that were not checked yet; the number of its rows.
+fn check_view(
+    engine: &Engine,
+    mut view: Arc<Pinned>,
+    checked: &mut BTreeSet<u64>,
+    problems: &mut Vec<Problem>,
+) -> Result<u64> {
+    let manifest = Arc::clone(view.manifest());
+    let before = problems.len();
+    for entry in manifest.files() {
+        let is_new = checked.insert(entry.number);
+        match check_file(engine, &mut view, entry, is_new) {
+            Ok(()) => {}
+            Err(what) => problems.push(Problem::File { name: entry.name.clone(), what }),
+        }
+    }
+    if problems.len() > before {
+        // What rows there are cannot be told.
+        return Ok(0);
+    }
+    let dead = dead_rows(engine, &mut view, manifest.files())?;
+    match count_rows(engine, &mut view, &dead)? {
+        Ok(rows) => {
+            let counted = crate::count::count_all(engine, &mut view)?;
+            if rows != counted {
+                problems.push(Problem::Rows { what: format!("there are {rows} rows, and {counted} are counted") });
+            }
+            Ok(rows)
+        }
+        Err(what) => {
+            problems.push(Problem::Rows { what });
+            Ok(0)
+        }
+    }
+}
+
+/// Reads all keys of a file; what is wrong with it.
+fn check_file(engine: &Engine, view: &mut Arc<Pinned>, entry: &FileEntry, reads: bool) -> Result<(), String> {
+    let wrong = |error: crate::Error| error.to_string();
+    let mask = mask_of(view, entry.number).map_err(wrong)?;
+    if mask.len() != entry.masked {
+        return Err(format!("the mask has {} rows, and its entry says {}", mask.len(), entry.masked));
+    }
+    if mask.iter().last().is_some_and(|row| row >= entry.rows) {
+        return Err("the mask has rows that the file does not have".to_owned());
+    }
+    if !reads {
+        return Ok(());
+    }
+    let file = engine.cold(view, entry).map_err(wrong)?;
+    let open = file.file().open().map_err(|error| error.to_string())?;
+    if open.row_count() != entry.rows {
+        return Err(format!("it has {} rows, and its entry says {}", open.row_count(), entry.rows));
+    }
+    let codec = file.schema().key();
+    let all: Vec<usize> = (0..file.schema().arrow().fields().len()).collect();
+    let mut last: Option<Vec<u8>> = None;
+    let mut next = 0;
+    for batch in file.scan(&all).and_then(|scan| file.numbered(scan, &all)).map_err(wrong)? {
+        let (columns, rows) = batch.map_err(wrong)?;
+        let keys = codec.encode(&codec.columns_of(&columns)).map_err(wrong)?;
+        for (key, row) in keys.iter().zip(rows) {
+            let key = key.data();
+            if row != next {
+                return Err(format!("row {row} comes where row {next} is due"));
+            }
+            if last.as_ref().is_some_and(|last| key <= &last[..]) {
+                return Err(format!("the key of row {row} is not greater than the one before it"));
+            }
+            if row == 0 && key != &entry.min[..] {
+                return Err("its first key is not the one that its entry says".to_owned());
+            }
+            if row.is_multiple_of(BLOCK_ROWS) && file.fences().key((row / BLOCK_ROWS) as usize) != key {
+                return Err(format!("the first key of the block at row {row} is not the one that is stored"));
+            }
+            last = Some(key.to_vec());
+            next = row + 1;
+        }
+    }
+    if next != entry.rows || last.as_ref() != Some(&entry.max) {
+        return Err("its last key is not the one that its entry says".to_owned());
+    }
+    Ok(())
+}
+
+/// The number of rows, if no key comes twice.
+fn count_rows(engine: &Engine, view: &mut Arc<Pinned>, dead: &[Arc<DeleteMask>]) -> Result<Result<u64, String>> {
+    let schema = Arc::clone(View::schema(view));
+    let manifest = Arc::clone(view.manifest());
+    let mut sources = Vec::new();
+    for (entry, dead) in manifest.files().iter().zip(dead) {
+        sources.push(Source::cold(&*engine.cold(view, entry)?, dead, &KeyRange::default(), &[])?);
+    }
+    sources.push(Source::hot(HotCursor::new(KeyRange::default())));
+    let mut merge = Merge { schema: Arc::clone(&schema), columns: Vec::new(), sources };
+    let (mut count, mut last): (u64, Option<Vec<u8>>) = (0, None);
+    loop {
+        let rows = merge.next(view, BATCH_ROWS, true)?;
+        if rows.row_count == 0 {
+            break;
+        }
+        for key in rows.keys.iter() {
+            if last.as_ref().is_some_and(|last| key <= &last[..]) {
+                return Ok(Err(format!("there are two rows with one key, {}", shown(&schema, key)?)));
+            }
+            last = Some(key.to_vec());
+            count += 1;
+        }
+    }
+    let (hot, tombstones) = (view.shared_tree(TreeName::Hot)?, view.shared_tree(TreeName::Tombstones)?);
+    if let (Some(hot), Some(tombstones)) = (hot, tombstones) {
+        for entry in tombstones.iter() {
+            let (key, _) = entry?;
+            if hot.contains_key(&key)? {
+                return Ok(Err(format!("a key is hot and deleted, {}", shown(&schema, &key)?)));
+            }
+        }
+    }
+    Ok(Ok(count))
+}
+
+fn shown(schema: &crate::schema::TableSchema, key: &[u8]) -> Result<String> {
+    Ok(schema.key().describe(&schema.key().decode([key])?, 0))
+}

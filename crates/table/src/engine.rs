@@ -1,0 +1,211 @@
+//! What all handles, snapshots and transactions of an open table share.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use lath_parquet::{DatasetOptions, Runtime};
+use lath_store::{Store, Tree};
+
+use crate::cold::ColdFile;
+use crate::dead_cache::DeadCache;
+use crate::error::{Error, Result};
+use crate::fences::Fences;
+use crate::layout::{FileEntry, STATE_KEY, State, TreeName, file_key, schema_key};
+use crate::manifest::Manifest;
+use crate::options::TableOptions;
+use crate::schema::TableSchema;
+use crate::signal::Signal;
+use crate::view::View;
+
+/// How many lists of files are remembered: the newest, and those of a few snapshots.
+const CATALOGS: usize = 8;
+
+/// How many more files than the newest commit has are remembered.
+const SPARE_FILES: usize = 64;
+
+/// An open table. Other modules implement its operations.
+#[derive(Debug)]
+pub(crate) struct Engine {
+    pub(crate) folder: PathBuf,
+    pub(crate) store: Store,
+    pub(crate) options: TableOptions,
+    pub(crate) runtime: Runtime,
+    pub(crate) dataset: DatasetOptions,
+    /// A number that no other opening has.
+    pub(crate) incarnation: u64,
+    pub(crate) dead: DeadCache,
+    /// Locked while files are written or removed.
+    pub(crate) maintenance: Mutex<()>,
+    /// Wakes the background thread.
+    pub(crate) signal: Arc<Signal>,
+    /// No file of this writer has this number or a higher one.
+    next_file: AtomicU64,
+    catalogs: Mutex<Vec<Catalog>>,
+    files: Mutex<HashMap<String, Arc<ColdFile>>>,
+}
+
+/// Schema and files of some commits.
+#[derive(Debug, Clone)]
+pub(crate) struct Catalog {
+    incarnation: u64,
+    files_stamp: u64,
+    pub(crate) schema: Arc<TableSchema>,
+    pub(crate) manifest: Arc<Manifest>,
+}
+
+impl Engine {
+    pub(crate) fn new(folder: PathBuf, store: Store, options: TableOptions) -> Self {
+        let runtime = options.runtime_or_default();
+        // No file of a table changes once it has its name, and no name is used twice.
+        let dataset = DatasetOptions::new().partitions(false).revalidate(false).runtime(&runtime);
+        Self {
+            folder,
+            store,
+            options,
+            runtime,
+            dataset,
+            incarnation: RandomState::new().build_hasher().finish(),
+            dead: DeadCache::default(),
+            maintenance: Mutex::default(),
+            signal: Arc::default(),
+            next_file: AtomicU64::new(0),
+            catalogs: Mutex::default(),
+            files: Mutex::default(),
+        }
+    }
+
+    /// Where a file of the table is.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    /// Schema and files of a commit with this state. `tree` gives its trees.
+    pub(crate) fn catalog<'t>(
+        &self,
+        state: &State,
+        mut tree: impl FnMut(TreeName) -> Result<Option<Tree<'t>>>,
+    ) -> Result<Catalog> {
+        let is_it = |catalog: &&Catalog| {
+            (catalog.incarnation, catalog.files_stamp) == (state.incarnation, state.files_stamp)
+                && catalog.schema.version() == state.schema
+        };
+        if let Some(known) = lock(&self.catalogs).iter().find(is_it) {
+            return Ok(known.clone());
+        }
+        let schema = Arc::new(read_schema(tree(TreeName::Meta)?, state.schema)?);
+        let manifest = Arc::new(Manifest::read(tree(TreeName::Files)?)?);
+        let (incarnation, files_stamp) = (state.incarnation, state.files_stamp);
+        let catalog = Catalog { incarnation, files_stamp, schema, manifest };
+        let mut catalogs = lock(&self.catalogs);
+        if catalogs.len() == CATALOGS {
+            catalogs.remove(0);
+        }
+        catalogs.push(catalog.clone());
+        Ok(catalog)
+    }
+
+    /// A file that the view has, opened when it is read.
+    pub(crate) fn cold(&self, view: &mut dyn View, entry: &FileEntry) -> Result<Arc<ColdFile>> {
+        if let Some(file) = lock(&self.files).get(&entry.name) {
+            return Ok(Arc::clone(file));
+        }
+        let schema = match entry.schema == view.schema().version() {
+            true => Arc::clone(view.schema()),
+            false => Arc::new(read_schema(view.tree(TreeName::Meta)?, entry.schema)?),
+        };
+        let fences = match view.tree(TreeName::Fences)? {
+            Some(tree) => tree.get(&file_key(entry.number))?.map(Fences::from_bytes).transpose()?,
+            None => None,
+        };
+        let fences = fences.ok_or_else(|| Error::corrupt(format!("the first keys of {} are missing", entry.name)))?;
+        let file = Arc::new(ColdFile::find(&self.folder, entry, schema, fences, &self.dataset)?);
+        let mut files = lock(&self.files);
+        if files.len() > 2 * view.manifest().files().len() + SPARE_FILES {
+            let current: Vec<&str> = view.manifest().files().iter().map(|file| file.name.as_str()).collect();
+            files.retain(|name, _| current.contains(&name.as_str()));
+        }
+        files.insert(entry.name.clone(), Arc::clone(&file));
+        Ok(file)
+    }
+
+    /// Forgets files that were removed.
+    pub(crate) fn forget(&self, names: &[String]) {
+        let mut files = lock(&self.files);
+        for name in names {
+            files.remove(name);
+        }
+    }
+
+    /// Number and name for a new file. Numbers of files that were not committed are not used again by this writer.
+    pub(crate) fn new_file(&self, state: &State) -> (u64, String) {
+        self.next_file.fetch_max(state.next_file, Ordering::Relaxed);
+        let number = self.next_file.fetch_add(1, Ordering::Relaxed);
+        (number, file_name(number, self.incarnation))
+    }
+
+    pub(crate) fn lock_maintenance(&self) -> MutexGuard<'_, ()> {
+        lock(&self.maintenance)
+    }
+}
+
+/// The schema with this version.
+pub(crate) fn read_schema(meta: Option<Tree<'_>>, version: u32) -> Result<TableSchema> {
+    let missing = || Error::corrupt(format!("schema {version} is missing"));
+    let bytes = meta.ok_or_else(missing)?.get(&schema_key(version))?.ok_or_else(missing)?;
+    TableSchema::from_bytes(bytes)
+}
+
+/// The state; `None` if there is no table.
+pub(crate) fn read_state(meta: Option<Tree<'_>>) -> Result<Option<State>> {
+    let Some(meta) = meta else { return Ok(None) };
+    meta.get(STATE_KEY)?.map(State::from_bytes).transpose()
+}
+
+/// The name of a file: no two files ever have the same.
+fn file_name(number: u64, incarnation: u64) -> String {
+    format!("{number:010}-{incarnation:016x}.parquet")
+}
+
+/// Whether a name is one of [`file_name`], or one under which such a file is written before it is whole.
+pub(crate) fn is_file_name(name: &str) -> bool {
+    let name = match name.strip_prefix('.').and_then(|rest| rest.strip_suffix(".partial")) {
+        Some(rest) => match rest.rsplit_once(".lath-") {
+            Some((name, number)) if number.bytes().all(|byte| byte.is_ascii_digit()) => name,
+            _ => return false,
+        },
+        None => name,
+    };
+    let Some((number, incarnation)) = name.strip_suffix(".parquet").and_then(|stem| stem.split_once('-')) else {
+        return false;
+    };
+    number.len() >= 10
+        && number.bytes().all(|byte| byte.is_ascii_digit())
+        && incarnation.len() == 16
+        && incarnation.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// The path of the store in a table's folder.
+pub(crate) fn store_path(folder: &Path) -> PathBuf {
+    folder.join("table.lath")
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_tables_are_known_by_their_names() {
+        let name = file_name(17, 0xab);
+        assert!(is_file_name(&name) && is_file_name(&format!(".{name}.lath-0.partial")), "{name}");
+        for other in ["a.parquet", "0000000001-zz.parquet", "table.lath", ".x.lath-0.partial", ".partial", "."] {
+            assert!(!is_file_name(other), "{other}");
+        }
+    }
+}

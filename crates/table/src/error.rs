@@ -1,0 +1,224 @@
+//! What can go wrong with a table.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow_schema::ArrowError;
+
+/// A result whose error is [`enum@Error`].
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why an operation on a table failed.
+#[non_exhaustive]
+#[derive(Debug, Clone)]
+pub enum Error {
+    /// The store with the hot rows and the list of files failed.
+    Store {
+        /// The store's error.
+        source: lath_store::Error,
+    },
+    /// A Parquet file of the table could not be read or written.
+    Parquet {
+        /// The reader's or writer's error.
+        source: Arc<lath_parquet::Error>,
+    },
+    /// Arrow could not convert or join rows.
+    Arrow {
+        /// Arrow's error.
+        source: Arc<ArrowError>,
+    },
+    /// A condition does not fit the table's columns.
+    Predicate {
+        /// What is wrong with it.
+        source: Arc<lath_predicate::Error>,
+    },
+    /// An operation of the operating system failed.
+    Io {
+        /// The operation, as in "cannot … the folder".
+        op: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// The system's error.
+        source: Arc<io::Error>,
+    },
+    /// There is a table in the folder already.
+    Exists {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// There is no table in the folder.
+    NoTable {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// No table can have this schema or key.
+    Schema {
+        /// What is wrong, and what to do.
+        what: String,
+    },
+    /// A batch does not have the columns of the table.
+    Batch {
+        /// What differs.
+        what: String,
+    },
+    /// A row has a null where the table allows none. Nothing was changed.
+    Null {
+        /// The column.
+        column: String,
+        /// The row of the batch, counted from 0.
+        row: usize,
+    },
+    /// A row to insert has a key that the table or an earlier row of the batch has. Nothing was changed.
+    DuplicateKey {
+        /// The columns of the key and their values.
+        key: String,
+        /// The row of the batch, counted from 0.
+        row: usize,
+    },
+    /// A key is too long. Nothing was changed.
+    KeyTooLong {
+        /// The row of the batch, counted from 0.
+        row: usize,
+        /// The length of the encoded key in bytes.
+        len: usize,
+        /// The maximum.
+        limit: usize,
+    },
+    /// A key that was asked for does not fit the key columns.
+    Key {
+        /// What is wrong, and what to do.
+        what: String,
+    },
+    /// There is no snapshot with this name.
+    NoSuchSnapshot {
+        /// The name.
+        name: String,
+    },
+    /// The table's files contradict each other.
+    Corrupt {
+        /// What is wrong.
+        what: String,
+    },
+    /// The table was written by a later version.
+    Format {
+        /// The format's number.
+        found: u32,
+        /// The number of the format that this version writes.
+        known: u32,
+    },
+    /// The table is being closed, so background work stopped.
+    Closing,
+    /// A bug in this crate. Please report it.
+    Internal {
+        /// What went wrong.
+        what: String,
+    },
+}
+
+impl Error {
+    pub(crate) fn corrupt(what: impl Into<String>) -> Self {
+        Self::Corrupt { what: what.into() }
+    }
+
+    pub(crate) fn internal(what: impl Into<String>) -> Self {
+        Self::Internal { what: what.into() }
+    }
+
+    pub(crate) fn schema(what: impl Into<String>) -> Self {
+        Self::Schema { what: what.into() }
+    }
+
+    pub(crate) fn batch(what: impl Into<String>) -> Self {
+        Self::Batch { what: what.into() }
+    }
+
+    pub(crate) fn key(what: impl Into<String>) -> Self {
+        Self::Key { what: what.into() }
+    }
+
+    /// For `map_err`: the error of the operation `op` at `path`.
+    pub(crate) fn io(op: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Io { op, path: path.to_owned(), source: Arc::new(source) }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Store { source: lath_store::Error::ReadOnly } => {
+                write!(f, "the table was opened read-only: open it with Table::open to change it")
+            }
+            Self::Store { source: lath_store::Error::Busy } => {
+                write!(f, "another process has the table open for writing: close it there, or open it read-only")
+            }
+            Self::Store { source } => write!(f, "the table's store: {source}"),
+            Self::Parquet { source } => write!(f, "a file of the table: {source}"),
+            Self::Arrow { source } => write!(f, "{source}"),
+            Self::Predicate { source } => write!(f, "{source}"),
+            Self::Io { op, path, source } => write!(f, "cannot {op} {}: {source}", path.display()),
+            Self::Exists { folder } => {
+                write!(f, "{} has a table already: open it, or choose another folder", folder.display())
+            }
+            Self::NoTable { folder } => write!(f, "{} has no table: create it first", folder.display()),
+            Self::Schema { what } | Self::Batch { what } | Self::Key { what } => f.write_str(what),
+            Self::Null { column, row } => {
+                write!(f, "row {row} has a null in column {column:?}, which allows none: nothing was changed")
+            }
+            Self::DuplicateKey { key, row } => {
+                write!(
+                    f,
+                    "row {row}: there is a row with {key} already, so nothing was changed: use upsert to replace it"
+                )
+            }
+            Self::KeyTooLong { row, len, limit } => {
+                write!(f, "the key of row {row} takes {len} bytes, and {limit} is the maximum: nothing was changed")
+            }
+            Self::NoSuchSnapshot { name } => write!(f, "there is no snapshot named {name:?}"),
+            Self::Corrupt { what } => write!(f, "the table is damaged: {what}"),
+            Self::Format { found, known } => {
+                write!(f, "the table has format {found}, and this version reads {known}: use a later version")
+            }
+            Self::Closing => write!(f, "the table is being closed"),
+            Self::Internal { what } => write!(f, "internal error (please report it): {what}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Store { source } => Some(source),
+            Self::Parquet { source } => Some(source),
+            Self::Arrow { source } => Some(source),
+            Self::Predicate { source } => Some(source),
+            Self::Io { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}
+
+impl From<lath_store::Error> for Error {
+    fn from(source: lath_store::Error) -> Self {
+        Self::Store { source }
+    }
+}
+
+impl From<lath_parquet::Error> for Error {
+    fn from(source: lath_parquet::Error) -> Self {
+        Self::Parquet { source: Arc::new(source) }
+    }
+}
+
+impl From<ArrowError> for Error {
+    fn from(source: ArrowError) -> Self {
+        Self::Arrow { source: Arc::new(source) }
+    }
+}
+
+impl From<lath_predicate::Error> for Error {
+    fn from(source: lath_predicate::Error) -> Self {
+        Self::Predicate { source: Arc::new(source) }
+    }
+}

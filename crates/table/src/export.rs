@@ -1,0 +1,69 @@
+//! A table as plain Parquet files.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use lath_parquet::{AtomicFiles, ParquetWriter, Uncommitted};
+
+use crate::error::Result;
+use crate::key_range::KeyRange;
+use crate::range::RangeScan;
+use crate::snapshot::Snapshot;
+
+/// What [`Snapshot::export`] has written.
+#[non_exhaustive]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Exported {
+    /// How many rows.
+    pub rows: u64,
+    /// In how many files.
+    pub files: usize,
+}
+
+impl Snapshot {
+    /// Writes all rows in the order of their keys to plain Parquet files in `folder`, which is made if it is not there. The files are called
+    /// `part-00000.parquet` and so on, have at most as many rows as files of the table, and appear together. A table without rows becomes
+    /// one file without rows.
+    ///
+    /// # Errors
+    /// Whatever goes wrong while reading and writing.
+    pub fn export(&self, folder: impl AsRef<Path>) -> Result<Exported> {
+        let (engine, pinned) = self.parts();
+        let mut exported = Exported::default();
+        let mut files = AtomicFiles::create_with(folder, "part", &Uncommitted::new())?;
+        let mut writer = None;
+        let mut room = 0;
+        let scan = RangeScan::new(Arc::clone(engine), Box::new(Arc::clone(pinned)), KeyRange::default());
+        let mut start = |exported: &mut Exported| {
+            let path = files.path(format!("part-{:05}.parquet", exported.files));
+            exported.files += 1;
+            ParquetWriter::create(path, self.schema(), engine.options.write.clone())
+        };
+        for batch in scan.build()? {
+            let batch = batch?;
+            let mut at = 0;
+            while at < batch.num_rows() {
+                if room == 0 {
+                    if let Some(full) = writer.take() {
+                        ParquetWriter::finish(full)?;
+                    }
+                    writer = Some(start(&mut exported)?);
+                    room = usize::try_from(engine.options.file_rows).unwrap_or(usize::MAX);
+                }
+                let len = room.min(batch.num_rows() - at);
+                if let Some(writer) = &mut writer {
+                    writer.write(&batch.slice(at, len))?;
+                }
+                (at, room) = (at + len, room - len);
+                exported.rows += len as u64;
+            }
+        }
+        let writer = match writer {
+            Some(writer) => writer,
+            None => start(&mut exported)?,
+        };
+        writer.finish()?;
+        files.commit()?;
+        Ok(exported)
+    }
+}

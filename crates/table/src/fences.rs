@@ -1,0 +1,90 @@
+//! The first key of every block of rows of a file.
+
+use crate::error::{Error, Result};
+use crate::record::{RecordReader, RecordWriter};
+
+/// Rows of a block: what is read of the key columns to find one key. Pages of key columns have as many rows.
+pub(crate) const BLOCK_ROWS: u64 = 1024;
+
+/// The first keys of the blocks of a file, in ascending order.
+#[derive(Debug, Default)]
+pub(crate) struct Fences {
+    /// Where each key ends in `bytes`.
+    ends: Vec<u32>,
+    bytes: Vec<u8>,
+}
+
+impl Fences {
+    /// Adds the first key of the next block.
+    ///
+    /// # Errors
+    /// If keys take more than 4 GiB, which files are too short for.
+    pub(crate) fn push(&mut self, key: &[u8]) -> Result<()> {
+        self.bytes.extend_from_slice(key);
+        let end =
+            u32::try_from(self.bytes.len()).map_err(|_| Error::internal("the first keys of a file are too long"))?;
+        self.ends.push(end);
+        Ok(())
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub(crate) fn key(&self, block: usize) -> &[u8] {
+        let start = block.checked_sub(1).map_or(0, |before| self.ends[before] as usize);
+        &self.bytes[start..self.ends[block] as usize]
+    }
+
+    /// The block that has `key` if any has: the last that does not begin behind it.
+    pub(crate) fn block_of(&self, key: &[u8]) -> Option<usize> {
+        let (mut low, mut high) = (0, self.len());
+        while low < high {
+            let middle = low.midpoint(high);
+            if self.key(middle) <= key {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low.checked_sub(1)
+    }
+
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let mut record = RecordWriter::default();
+        record.u32(self.len() as u32);
+        for &end in &self.ends {
+            record.u32(end);
+        }
+        record.bytes(&self.bytes).finish()
+    }
+
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        let mut record = RecordReader::new("the first keys of a file", bytes)?;
+        let count = record.u32()?;
+        let ends = (0..count).map(|_| record.u32()).collect::<Result<Vec<_>>>()?;
+        let bytes = record.bytes()?.to_vec();
+        if !ends.is_sorted() || ends.last().copied().unwrap_or(0) as usize != bytes.len() {
+            return Err(Error::corrupt("the first keys of a file are out of order"));
+        }
+        Ok(Self { ends, bytes })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+    use super::*;
+
+    #[test]
+    fn the_block_of_a_key_is_the_last_that_does_not_begin_behind_it() {
+        let mut fences = Fences::default();
+        for key in ["b", "bb", "d"] {
+            fences.push(key.as_bytes()).unwrap();
+        }
+        let fences = Fences::from_bytes(&fences.to_bytes()).unwrap();
+        let blocks = ["a", "b", "ba", "bb", "c", "d", "e"].map(|key| fences.block_of(key.as_bytes()));
+        assert_eq!(blocks, [None, Some(0), Some(0), Some(1), Some(1), Some(2), Some(2)]);
+    }
+}

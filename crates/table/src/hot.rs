@@ -1,0 +1,87 @@
+//! Hot rows as record batches.
+
+use arrow_array::RecordBatch;
+
+use crate::byte_list::ByteList;
+use crate::error::{Error, Result};
+use crate::key_range::KeyRange;
+use crate::layout::TreeName;
+use crate::schema::TableSchema;
+use crate::value_codec::{self, HotValue};
+use crate::view::View;
+
+/// Hot rows as they were in the store.
+#[derive(Debug, Default)]
+pub(crate) struct HotRows {
+    keys: ByteList,
+    stamps: Vec<u64>,
+    rows: ByteList,
+}
+
+impl HotRows {
+    /// Adds the row with this key and value.
+    pub(crate) fn push(&mut self, schema: &TableSchema, key: &[u8], value: &[u8]) -> Result<()> {
+        let HotValue { stamp, schema: version, row } = value_codec::parse(key, value)?;
+        if version != schema.version() {
+            return Err(Error::corrupt(format!("a hot row has schema {version}, and the table {}", schema.version())));
+        }
+        self.keys.push(key);
+        self.stamps.push(stamp);
+        self.rows.push(row);
+        Ok(())
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    pub(crate) fn keys(&self) -> &ByteList {
+        &self.keys
+    }
+
+    /// All columns of the rows.
+    pub(crate) fn decode(&self, schema: &TableSchema) -> Result<RecordBatch> {
+        let keys = schema.key().decode(self.keys.iter())?;
+        let values = schema.values().decode(self.rows.iter())?;
+        schema.batch_of(keys, values, self.len())
+    }
+}
+
+/// Reads hot rows in the order of their keys, some at a time.
+#[derive(Debug)]
+pub(crate) struct HotCursor {
+    /// What is left of the range.
+    range: KeyRange,
+    is_done: bool,
+}
+
+impl HotCursor {
+    pub(crate) fn new(range: KeyRange) -> Self {
+        Self { range, is_done: false }
+    }
+
+    /// The next rows, at most so many; none at the end.
+    pub(crate) fn next(&mut self, view: &mut dyn View, max_rows: usize) -> Result<HotRows> {
+        let mut rows = HotRows::default();
+        if self.is_done {
+            return Ok(rows);
+        }
+        let schema = std::sync::Arc::clone(view.schema());
+        let Some(tree) = view.tree(TreeName::Hot)? else { return Ok(rows) };
+        let mut cursor = tree.cursor();
+        let mut has_row = cursor.lower_bound(&self.range.low)?;
+        while has_row && rows.len() < max_rows {
+            let (Some(key), Some(value)) = (cursor.key(), cursor.value()?) else { break };
+            if !self.range.is_below_end(key) {
+                break;
+            }
+            rows.push(&schema, key, value)?;
+            has_row = cursor.next()?;
+        }
+        self.is_done = rows.len() < max_rows;
+        if let Some(last) = rows.keys.last() {
+            self.range.low = [last, &[0]].concat();
+        }
+        Ok(rows)
+    }
+}

@@ -1,0 +1,192 @@
+//! The trees of the store, and the records in them. `docs/formats/table.md` describes the bytes.
+
+use crate::error::{Error, Result};
+use crate::record::{RecordReader, RecordWriter};
+
+/// The number of the format. Later ones may be refused by this version.
+pub(crate) const FORMAT: u32 = 1;
+
+/// Rows of a file that one piece of its mask is about.
+pub(crate) const MASK_ROWS: u64 = 1 << 16;
+
+/// A tree of the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TreeName {
+    /// The [`State`], and the schemas.
+    Meta,
+    /// File number → [`FileEntry`].
+    Files,
+    /// File number → first key of each block of rows.
+    Fences,
+    /// File number and piece → deleted rows.
+    Masks,
+    /// Key → hot row.
+    Hot,
+    /// Key → stamp: a key that was deleted, and that a file may still have.
+    Tombstones,
+    /// File number → [`DroppedFile`].
+    Dropped,
+}
+
+impl TreeName {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Meta => "table/meta",
+            Self::Files => "table/files",
+            Self::Fences => "table/fences",
+            Self::Masks => "table/masks",
+            Self::Hot => "table/hot",
+            Self::Tombstones => "table/tombstones",
+            Self::Dropped => "table/dropped",
+        }
+    }
+}
+
+/// The key of the [`State`] in [`TreeName::Meta`].
+pub(crate) const STATE_KEY: &[u8] = b"state";
+
+/// The key of a schema in [`TreeName::Meta`].
+pub(crate) fn schema_key(version: u32) -> Vec<u8> {
+    [b"schema/".as_slice(), &version.to_be_bytes()].concat()
+}
+
+/// The key of a file in [`TreeName::Files`], [`TreeName::Fences`] and [`TreeName::Dropped`].
+pub(crate) fn file_key(number: u64) -> [u8; 8] {
+    number.to_be_bytes()
+}
+
+/// The number of the file that a key is about.
+pub(crate) fn file_number(key: &[u8]) -> Result<u64> {
+    let number = key.first_chunk::<8>().ok_or_else(|| Error::corrupt("the number of a file is too short"))?;
+    Ok(u64::from_be_bytes(*number))
+}
+
+/// The key of a piece of a file's mask in [`TreeName::Masks`].
+pub(crate) fn mask_key(number: u64, row: u64) -> [u8; 12] {
+    let mut key = [0; 12];
+    key[..8].copy_from_slice(&number.to_be_bytes());
+    // Files have fewer than 2^48 rows.
+    key[8..].copy_from_slice(&((row / MASK_ROWS) as u32).to_be_bytes());
+    key
+}
+
+/// What changes with every commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct State {
+    /// The writer that made the commit: a number that no other opening has.
+    pub(crate) incarnation: u64,
+    /// The table's version: the number of the store's commit.
+    pub(crate) stamp: u64,
+    /// The stamp of the last commit that changed hot rows or tombstones.
+    pub(crate) hot_stamp: u64,
+    /// The stamp of the last commit that changed the list of files or a mask.
+    pub(crate) files_stamp: u64,
+    /// The number of the next file.
+    pub(crate) next_file: u64,
+    /// The version of the newest schema.
+    pub(crate) schema: u32,
+    /// About how many bytes were put into the hot tree since the last flush.
+    pub(crate) hot_bytes: u64,
+}
+
+impl State {
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let mut record = RecordWriter::default();
+        record.u32(FORMAT).u64(self.incarnation).u64(self.stamp).u64(self.hot_stamp).u64(self.files_stamp);
+        record.u64(self.next_file).u32(self.schema).u64(self.hot_bytes).finish()
+    }
+
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        let mut record = RecordReader::new("the state", bytes)?;
+        let found = record.u32()?;
+        if found != FORMAT {
+            return Err(Error::Format { found, known: FORMAT });
+        }
+        Ok(Self {
+            incarnation: record.u64()?,
+            stamp: record.u64()?,
+            hot_stamp: record.u64()?,
+            files_stamp: record.u64()?,
+            next_file: record.u64()?,
+            schema: record.u32()?,
+            hot_bytes: record.u64()?,
+        })
+    }
+}
+
+/// A Parquet file of the table: rows in the order of their keys, none of which is in it twice.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct FileEntry {
+    pub(crate) number: u64,
+    /// Its name in the table's folder.
+    pub(crate) name: String,
+    /// The version of the schema that its rows have.
+    pub(crate) schema: u32,
+    /// How often its rows have been merged.
+    pub(crate) level: u32,
+    pub(crate) rows: u64,
+    pub(crate) bytes: u64,
+    /// How many rows the mask has.
+    pub(crate) masked: u64,
+    /// The stamp of the last commit that changed the mask.
+    pub(crate) mask_stamp: u64,
+    /// No row has a key that a commit up to this stamp has made hot or deleted, unless the mask has the row.
+    pub(crate) born: u64,
+    /// The first and the last key.
+    pub(crate) min: Vec<u8>,
+    pub(crate) max: Vec<u8>,
+}
+
+impl FileEntry {
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let mut record = RecordWriter::default();
+        record.bytes(self.name.as_bytes()).u32(self.schema).u32(self.level).u64(self.rows).u64(self.bytes);
+        record.u64(self.masked).u64(self.mask_stamp).u64(self.born).bytes(&self.min).bytes(&self.max).finish()
+    }
+
+    pub(crate) fn from_bytes(number: u64, bytes: &[u8]) -> Result<Self> {
+        let mut record = RecordReader::new("the entry of a file", bytes)?;
+        Ok(Self {
+            number,
+            name: record.text()?.to_owned(),
+            schema: record.u32()?,
+            level: record.u32()?,
+            rows: record.u64()?,
+            bytes: record.u64()?,
+            masked: record.u64()?,
+            mask_stamp: record.u64()?,
+            born: record.u64()?,
+            min: record.bytes()?.to_vec(),
+            max: record.bytes()?.to_vec(),
+        })
+    }
+
+    /// Whether a row may have this key.
+    pub(crate) fn may_have(&self, key: &[u8]) -> bool {
+        &self.min[..] <= key && key <= &self.max[..]
+    }
+
+    /// The number of rows that the mask does not have.
+    pub(crate) fn unmasked(&self) -> u64 {
+        self.rows.saturating_sub(self.masked)
+    }
+}
+
+/// A file that is no longer part of the table, and that snapshots may still need.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct DroppedFile {
+    pub(crate) name: String,
+    /// Commits with this number and later ones do not need it, unless a named snapshot does.
+    pub(crate) stamp: u64,
+}
+
+impl DroppedFile {
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        RecordWriter::default().bytes(self.name.as_bytes()).u64(self.stamp).finish()
+    }
+
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        let mut record = RecordReader::new("the entry of a dropped file", bytes)?;
+        Ok(Self { name: record.text()?.to_owned(), stamp: record.u64()? })
+    }
+}

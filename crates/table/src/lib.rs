@@ -1,0 +1,67 @@
+//! Keyed tables: hot rows in an ordered store, cold rows in plain Parquet files.
+//!
+//! [`Table`] has an example. A table is a folder with one store and Parquet files. An upsert puts encoded rows under their encoded keys
+//! into the store and commits; nothing cold is read. A flush turns hot rows into a sorted file and masks the rows that they replace in
+//! older files, in one transaction. So a scan merges nothing: it reads files without the rows that are masked or whose keys are hot,
+//! and then the hot rows.
+//!
+//! | question | answer |
+//! | --- | --- |
+//! | When is a row of a file dead? | If the file's mask has it, or if its key is hot or deleted. A row that is dead stays dead, so what was found out for one commit is extended for the next by the keys that changed since. |
+//! | How is a key found in a file? | Files are sorted, and the store has the first key of every 1,024 rows, so one block is read of the key columns, if the Bloom filter does not rule the key out. |
+//! | When is a file removed? | When the commit that dropped it is durable, and no named snapshot and no reader in any process sees an older one. |
+//! | What does a crash leave? | A file is synced under its name before the transaction that names it commits. Files that no commit names are removed when the table is next opened for writing. |
+
+mod background;
+mod byte_list;
+mod changing;
+mod check;
+mod cold;
+mod compact;
+mod count;
+mod dead;
+mod dead_cache;
+mod engine;
+mod error;
+mod export;
+mod fences;
+mod flush;
+mod hot;
+mod key;
+mod key_codec;
+mod key_literals;
+mod key_range;
+mod layout;
+mod locate;
+mod lookup;
+mod manifest;
+mod options;
+mod pinned;
+mod range;
+mod reading;
+mod record;
+mod scan;
+mod schema;
+mod signal;
+mod snapshot;
+mod sorted_files;
+mod table;
+mod transaction;
+mod vacuum;
+mod value_codec;
+mod view;
+
+pub use check::{CheckReport, Problem};
+pub use compact::Compacted;
+pub use error::{Error, Result};
+pub use export::Exported;
+pub use flush::Flushed;
+pub use key::{Key, KeyColumns, KeyValue, Keys};
+pub use lath_parquet::Predicate;
+pub use lookup::Found;
+pub use options::{Durability, TableOptions};
+pub use range::{RangeBatches, RangeScan};
+pub use scan::{TableBatches, TableScan};
+pub use snapshot::Snapshot;
+pub use table::Table;
+pub use transaction::{Transaction, Updated};

@@ -1,0 +1,151 @@
+//! Where the rows with given keys are in a file.
+
+use std::ops::Range;
+
+use arrow_array::ArrayRef;
+
+use crate::cold::ColdFile;
+use crate::error::{Error, Result};
+use crate::key_literals::predicate_for;
+use crate::layout::FileEntry;
+
+/// With more keys than this, blocks are read without asking Bloom filters first: most of a file's blocks have one of them.
+const MAX_PROBED_KEYS: usize = 1 << 16;
+
+/// A key and where it is: its place among the keys that were looked for, and its row in the file.
+pub(crate) type Located = (usize, u64);
+
+/// The rows of a file that have one of `keys`, which are in ascending order and distinct, in ascending order.
+///
+/// Fences say which block of rows can have a key, Bloom filters and the page index which keys are in none; then the key columns of
+/// the remaining pages are read and compared.
+pub(crate) fn locate(file: &ColdFile, entry: &FileEntry, keys: &[&[u8]]) -> Result<Vec<Located>> {
+    let first = keys.partition_point(|key| *key < &entry.min[..]);
+    let end = keys.partition_point(|key| *key <= &entry.max[..]);
+    let candidates = keys.get(first..end).unwrap_or_default();
+    if candidates.is_empty() {
+        return Ok(Vec::new());
+    }
+    let codec = file.schema().key();
+    let mut scan = file.scan(codec.columns())?.row_ranges(block_ranges(file, candidates));
+    if candidates.len() <= MAX_PROBED_KEYS
+        && let Some(predicate) = predicate_for(&codec.decode(candidates.iter().copied())?, codec.fields())
+    {
+        scan = scan.predicate(predicate);
+    }
+    let mut found = Vec::new();
+    let mut next = 0;
+    for batch in file.numbered(scan, codec.columns())? {
+        let (columns, rows) = batch?;
+        let encoded = codec.encode(&columns)?;
+        for (at, row) in encoded.iter().enumerate() {
+            let key = row.data();
+            next += skipped(&candidates[next..], key);
+            match candidates.get(next) {
+                Some(candidate) if *candidate == key => {
+                    found.push((first + next, rows[at]));
+                    next += 1;
+                }
+                Some(_) => {}
+                None => return Ok(found),
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// How many of the keys, from the first on, are less than `key`.
+fn skipped(keys: &[&[u8]], key: &[u8]) -> usize {
+    // Most often none or few, as rows and keys go side by side.
+    let mut step = 1;
+    while step < keys.len() && keys[step] < key {
+        step *= 2;
+    }
+    let from = step / 2;
+    let to = keys.len().min(step + 1);
+    from + keys.get(from..to).unwrap_or_default().partition_point(|candidate| *candidate < key)
+}
+
+/// The rows of the blocks that can have a key.
+fn block_ranges(file: &ColdFile, keys: &[&[u8]]) -> Vec<Range<u64>> {
+    let mut ranges: Vec<Range<u64>> = Vec::new();
+    for key in keys {
+        let Some(block) = file.fences().block_of(key) else { continue };
+        let rows = file.block_rows(block);
+        match ranges.last_mut() {
+            Some(last) if last.end >= rows.end => {}
+            Some(last) if last.end == rows.start => last.end = rows.end,
+            _ => ranges.push(rows),
+        }
+    }
+    ranges
+}
+
+/// The number of the first row whose key is not less than `key`.
+pub(crate) fn lower_bound(file: &ColdFile, key: &[u8]) -> Result<u64> {
+    let Some(block) = file.fences().block_of(key) else { return Ok(0) };
+    let rows = file.block_rows(block);
+    let codec = file.schema().key();
+    let scan = file.scan(codec.columns())?.rows(rows.clone());
+    for batch in file.numbered(scan, codec.columns())? {
+        let (columns, numbers) = batch?;
+        let encoded = codec.encode(&columns)?;
+        if let Some(at) = encoded.iter().position(|row| row.data() >= key) {
+            return Ok(numbers[at]);
+        }
+    }
+    Ok(rows.end)
+}
+
+/// The encoded keys of these rows, which are in ascending order.
+pub(crate) fn keys_of_rows(file: &ColdFile, rows: &[u64]) -> Result<Vec<Vec<u8>>> {
+    let codec = file.schema().key();
+    let mut keys = Vec::with_capacity(rows.len());
+    let scan = file.scan(codec.columns())?.row_ranges(single_rows(rows));
+    for batch in file.numbered(scan, codec.columns())? {
+        let (columns, _) = batch?;
+        keys.extend(codec.encode(&columns)?.iter().map(|row| row.data().to_vec()));
+    }
+    if keys.len() == rows.len() { Ok(keys) } else { Err(Error::corrupt("a file has fewer rows than its entry says")) }
+}
+
+/// These columns of these rows, which are in ascending order, batch by batch with the number of rows.
+pub(crate) fn columns_of_rows(file: &ColdFile, rows: &[u64], columns: &[usize]) -> Result<Vec<(usize, Vec<ArrayRef>)>> {
+    let scan = file.scan(columns)?.row_ranges(single_rows(rows));
+    file.numbered(scan, columns)?.map(|batch| batch.map(|(columns, rows)| (rows.len(), columns))).collect()
+}
+
+/// Ranges of these rows, which are in ascending order.
+pub(crate) fn single_rows(rows: &[u64]) -> Vec<Range<u64>> {
+    let mut ranges: Vec<Range<u64>> = Vec::new();
+    for &row in rows {
+        match ranges.last_mut() {
+            Some(last) if last.end == row => last.end += 1,
+            _ => ranges.push(row..row + 1),
+        }
+    }
+    ranges
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_before_a_key_are_counted() {
+        let names: Vec<String> = (0..50).map(|number| format!("{number:02}")).collect();
+        let keys: Vec<&[u8]> = names.iter().map(String::as_bytes).collect();
+        for start in 0..=keys.len() {
+            for key in ["", "00", "07", "07x", "31", "49", "5"] {
+                let rest = &keys[start..];
+                let expected = rest.iter().filter(|other| **other < key.as_bytes()).count();
+                assert_eq!(skipped(rest, key.as_bytes()), expected, "{start} {key}");
+            }
+        }
+    }
+
+    #[test]
+    fn neighbouring_rows_are_one_range() {
+        assert_eq!(single_rows(&[1, 2, 3, 7, 9, 10]), [1..4, 7..8, 9..11]);
+    }
+}

@@ -1,0 +1,242 @@
+//! Rows by their keys.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_select::interleave::interleave;
+
+use crate::byte_list::ByteList;
+use crate::cold::ColdFile;
+use crate::dead::parse_mask;
+use crate::engine::Engine;
+use crate::error::{Error, Result};
+use crate::hot::HotRows;
+use crate::layout::{MASK_ROWS, TreeName, mask_key};
+use crate::locate::{columns_of_rows, locate};
+use crate::schema::{TableSchema, batch};
+use crate::view::View;
+
+/// The rows that were found for several keys.
+#[derive(Debug, Clone)]
+pub struct Found {
+    pub(crate) rows: RecordBatch,
+    pub(crate) places: Vec<Option<usize>>,
+}
+
+impl Found {
+    /// The rows, each once, in the order in which their keys were first asked for.
+    pub fn rows(&self) -> &RecordBatch {
+        &self.rows
+    }
+
+    /// For each key, in the order of the keys, its row in [`rows`](Self::rows); `None` if there is no row with that key.
+    pub fn places(&self) -> &[Option<usize>] {
+        &self.places
+    }
+}
+
+/// Keys that are looked for: distinct, in ascending order.
+#[derive(Debug)]
+pub(crate) struct SortedKeys {
+    keys: ByteList,
+    /// For each key that was given, its place among the distinct ones.
+    places: Vec<usize>,
+}
+
+impl SortedKeys {
+    /// The keys with these key columns.
+    pub(crate) fn new(schema: &TableSchema, arrays: &[ArrayRef]) -> Result<Self> {
+        let encoded = schema.key().encode(arrays)?;
+        let count = arrays.first().map_or(0, |array| array.len());
+        let mut order: Vec<usize> = (0..count).collect();
+        order.sort_unstable_by(|&a, &b| encoded.row(a).data().cmp(encoded.row(b).data()));
+        let mut keys = ByteList::default();
+        let mut places = vec![0; count];
+        for at in order {
+            let key = encoded.row(at);
+            if keys.last() != Some(key.data()) {
+                keys.push(key.data());
+            }
+            places[at] = keys.len() - 1;
+        }
+        Ok(Self { keys, places })
+    }
+
+    pub(crate) fn keys(&self) -> &ByteList {
+        &self.keys
+    }
+
+    /// For each key that was given, its place among the distinct ones.
+    pub(crate) fn places(&self) -> &[usize] {
+        &self.places
+    }
+}
+
+/// Where the row with a key is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// There is no such row.
+    Nowhere,
+    /// In the hot tree.
+    Hot,
+    /// In one of the view's files, counted from the oldest, in this row.
+    Cold { file: usize, row: u64 },
+}
+
+/// Finds out where the rows with these keys are. Hot ones are added to `hot`, in the order of their keys.
+pub(crate) fn find_places(
+    engine: &Engine,
+    view: &mut dyn View,
+    keys: &SortedKeys,
+    hot: &mut HotRows,
+) -> Result<Vec<Place>> {
+    let slices: Vec<&[u8]> = keys.keys.iter().collect();
+    let mut places = vec![Place::Nowhere; slices.len()];
+    let schema = Arc::clone(view.schema());
+    if let Some(tree) = view.tree(TreeName::Hot)? {
+        for ((place, key), value) in places.iter_mut().zip(&slices).zip(tree.get_many(&slices)?) {
+            if let Some(value) = value {
+                hot.push(&schema, key, value)?;
+                *place = Place::Hot;
+            }
+        }
+    }
+    let mut left: Vec<usize> = (0..slices.len()).filter(|&at| places[at] == Place::Nowhere).collect();
+    if let Some(tree) = view.tree(TreeName::Tombstones)?
+        && !tree.is_empty()
+    {
+        let left_keys: Vec<&[u8]> = left.iter().map(|&at| slices[at]).collect();
+        let mut is_deleted = tree.get_many(&left_keys)?.into_iter().map(|value| value.is_some());
+        left.retain(|_| !is_deleted.next().unwrap_or(false));
+    }
+    let manifest = Arc::clone(view.manifest());
+    for (number, entry) in manifest.files().iter().enumerate().rev() {
+        let wanted: Vec<usize> = left.iter().copied().filter(|&at| entry.may_have(slices[at])).collect();
+        if wanted.is_empty() {
+            continue;
+        }
+        let file = engine.cold(view, entry)?;
+        let wanted_keys: Vec<&[u8]> = wanted.iter().map(|&at| slices[at]).collect();
+        let mut located = locate(&file, entry, &wanted_keys)?;
+        if entry.masked > 0 {
+            retain_unmasked(view, entry.number, &mut located)?;
+        }
+        for &(at, row) in &located {
+            places[wanted[at]] = Place::Cold { file: number, row };
+        }
+        if !located.is_empty() {
+            left.retain(|&at| places[at] == Place::Nowhere);
+        }
+    }
+    Ok(places)
+}
+
+/// Drops the rows that the file's mask has.
+fn retain_unmasked(view: &mut dyn View, file: u64, located: &mut Vec<(usize, u64)>) -> Result<()> {
+    let Some(tree) = view.tree(TreeName::Masks)? else { return Ok(()) };
+    let mut piece = None;
+    let mut kept = Vec::with_capacity(located.len());
+    for &(at, row) in &*located {
+        // Rows are in ascending order, so each piece is read once.
+        let number = row / MASK_ROWS;
+        if piece.as_ref().is_none_or(|(other, _)| *other != number) {
+            piece = Some((number, tree.get(&mask_key(file, row))?.map(parse_mask).transpose()?));
+        }
+        let is_masked = piece.as_ref().and_then(|(_, mask)| mask.as_ref()).is_some_and(|mask| mask.contains(row));
+        if !is_masked {
+            kept.push((at, row));
+        }
+    }
+    *located = kept;
+    Ok(())
+}
+
+/// Which of the keys have a row, in the order in which they were given.
+pub(crate) fn contains_many(engine: &Engine, view: &mut dyn View, keys: &SortedKeys) -> Result<Vec<bool>> {
+    let places = find_places(engine, view, keys, &mut HotRows::default())?;
+    Ok(keys.places.iter().map(|&at| places[at] != Place::Nowhere).collect())
+}
+
+/// These columns of the rows with these keys, in one pass over the files.
+pub(crate) fn get_many(engine: &Engine, view: &mut dyn View, keys: &SortedKeys, columns: &[usize]) -> Result<Found> {
+    let mut hot = HotRows::default();
+    let places = find_places(engine, view, keys, &mut hot)?;
+    let schema = Arc::clone(view.schema());
+    let mut sources: Vec<Vec<ArrayRef>> = Vec::new();
+    // For each distinct key, its source and its row there.
+    let mut found: Vec<Option<(usize, usize)>> = vec![None; places.len()];
+    if hot.len() > 0 {
+        sources.push(hot.decode(&schema)?.project(columns)?.columns().to_vec());
+        let is_hot = (0..places.len()).filter(|&at| places[at] == Place::Hot);
+        is_hot.enumerate().for_each(|(row, at)| found[at] = Some((0, row)));
+    }
+    let files: BTreeSet<usize> = places
+        .iter()
+        .filter_map(|place| if let Place::Cold { file, .. } = place { Some(*file) } else { None })
+        .collect();
+    let manifest = Arc::clone(view.manifest());
+    for number in files {
+        let of_file = |at: &usize| matches!(places[*at], Place::Cold { file, .. } if file == number);
+        let wanted: Vec<usize> = (0..places.len()).filter(of_file).collect();
+        let row_of = |&at: &usize| if let Place::Cold { row, .. } = places[at] { row } else { 0 };
+        let rows: Vec<u64> = wanted.iter().map(row_of).collect();
+        let file = engine.cold(view, &manifest.files()[number])?;
+        let mut wanted = wanted.into_iter();
+        for arrays in columns_of_file(&file, &schema, &rows, columns)? {
+            let count = arrays.0;
+            for (row, at) in wanted.by_ref().take(count).enumerate() {
+                found[at] = Some((sources.len(), row));
+            }
+            sources.push(arrays.1);
+        }
+        if wanted.next().is_some() {
+            return Err(Error::corrupt("a file has fewer rows than its entry says"));
+        }
+    }
+    gather(keys, &found, &sources, &schema, columns)
+}
+
+/// The columns, batch by batch, of rows of a file, with the number of rows.
+fn columns_of_file(
+    file: &ColdFile,
+    schema: &TableSchema,
+    rows: &[u64],
+    columns: &[usize],
+) -> Result<Vec<(usize, Vec<ArrayRef>)>> {
+    if file.schema().version() != schema.version() {
+        return Err(Error::corrupt(format!("file {} has another schema than the table", file.number())));
+    }
+    columns_of_rows(file, rows, columns)
+}
+
+/// Puts the rows that were found into the order in which their keys were first given.
+fn gather(
+    keys: &SortedKeys,
+    found: &[Option<(usize, usize)>],
+    sources: &[Vec<ArrayRef>],
+    schema: &TableSchema,
+    columns: &[usize],
+) -> Result<Found> {
+    let mut order = Vec::new();
+    let mut place_of: Vec<Option<usize>> = vec![None; found.len()];
+    let mut places = Vec::with_capacity(keys.places.len());
+    for &at in &keys.places {
+        if let (None, Some(row)) = (place_of[at], found[at]) {
+            place_of[at] = Some(order.len());
+            order.push(row);
+        }
+        places.push(place_of[at]);
+    }
+    let fields = Arc::new(schema.arrow().project(columns)?);
+    let row_count = order.len();
+    let column = |(at, field): (usize, &Arc<arrow_schema::Field>)| {
+        let arrays: Vec<&dyn arrow_array::Array> = sources.iter().map(|source| &*source[at]).collect();
+        match arrays.is_empty() {
+            true => Ok(arrow_array::new_empty_array(field.data_type())),
+            false => Ok(interleave(&arrays, &order)?),
+        }
+    };
+    let arrays = fields.fields().iter().enumerate().map(column).collect::<Result<Vec<_>>>()?;
+    Ok(Found { rows: batch(&fields, arrays, row_count)?, places })
+}

@@ -1,0 +1,147 @@
+//! How a table is opened.
+
+use lath_parquet::{Runtime, WriteOptions};
+pub use lath_store::Durability;
+
+/// How a table is opened, and when its background thread works.
+///
+/// ```
+/// use lath_table::{Durability, TableOptions};
+///
+/// let options = TableOptions::new().durability(Durability::Deferred).flush_rows(100_000);
+/// ```
+#[derive(Debug, Clone)]
+pub struct TableOptions {
+    pub(crate) durability: Durability,
+    pub(crate) background: bool,
+    pub(crate) flush_rows: u64,
+    pub(crate) flush_bytes: u64,
+    pub(crate) file_rows: u64,
+    pub(crate) merge_files: usize,
+    pub(crate) merge_rows: u64,
+    pub(crate) deleted_percent: u32,
+    pub(crate) runtime: Option<Runtime>,
+    pub(crate) write: WriteOptions,
+    pub(crate) store: lath_store::Options,
+}
+
+impl TableOptions {
+    /// Default for [`flush_rows`](Self::flush_rows): 1,048,576.
+    pub const DEFAULT_FLUSH_ROWS: u64 = 1 << 20;
+    /// Default for [`flush_bytes`](Self::flush_bytes): 256 MiB.
+    pub const DEFAULT_FLUSH_BYTES: u64 = 256 << 20;
+    /// Default for [`file_rows`](Self::file_rows): 4,194,304.
+    pub const DEFAULT_FILE_ROWS: u64 = 4 << 20;
+    /// Default for [`merge_files`](Self::merge_files): 4.
+    pub const DEFAULT_MERGE_FILES: usize = 4;
+    /// Default for [`merge_rows`](Self::merge_rows): 33,554,432.
+    pub const DEFAULT_MERGE_ROWS: u64 = 32 << 20;
+    /// Default for [`deleted_percent`](Self::deleted_percent): 30.
+    pub const DEFAULT_DELETED_PERCENT: u32 = 30;
+
+    /// The defaults.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets what a commit survives that does not choose it. The default is [`Durability::Sync`]. Commits of
+    /// [`flush`](crate::Table::flush) and [`compact`](crate::Table::compact) are always synced.
+    #[must_use]
+    pub fn durability(mut self, durability: Durability) -> Self {
+        self.durability = durability;
+        self
+    }
+
+    /// Whether a thread flushes, compacts and removes files when they are due. The default is `true`.
+    #[must_use]
+    pub fn background(mut self, enabled: bool) -> Self {
+        self.background = enabled;
+        self
+    }
+
+    /// Sets from how many hot rows and tombstones on the background thread flushes.
+    #[must_use]
+    pub fn flush_rows(mut self, rows: u64) -> Self {
+        self.flush_rows = rows.max(1);
+        self
+    }
+
+    /// Sets from how many bytes put into the hot tree on the background thread flushes.
+    #[must_use]
+    pub fn flush_bytes(mut self, bytes: u64) -> Self {
+        self.flush_bytes = bytes.max(1);
+        self
+    }
+
+    /// Sets the maximum number of rows of a file.
+    #[must_use]
+    pub fn file_rows(mut self, rows: u64) -> Self {
+        self.file_rows = rows.max(1);
+        self
+    }
+
+    /// Sets how many files of about the same size are merged.
+    #[must_use]
+    pub fn merge_files(mut self, files: usize) -> Self {
+        self.merge_files = files.max(2);
+        self
+    }
+
+    /// Sets the maximum number of rows that one merge writes.
+    #[must_use]
+    pub fn merge_rows(mut self, rows: u64) -> Self {
+        self.merge_rows = rows.max(1);
+        self
+    }
+
+    /// Sets from which share of deleted rows on a file is written anew, in percent of its rows.
+    #[must_use]
+    pub fn deleted_percent(mut self, percent: u32) -> Self {
+        self.deleted_percent = percent.clamp(1, 100);
+        self
+    }
+
+    /// Sets the threads, caches and open files that reading uses. The default is [`Runtime::of_process`].
+    #[must_use]
+    pub fn runtime(mut self, runtime: &Runtime) -> Self {
+        self.runtime = Some(runtime.clone());
+        self
+    }
+
+    /// Sets how files are written. Bloom filters and small pages of key columns, and the order of rows, are set in any case. The default is
+    /// [`Profile::Lookup`](lath_parquet::Profile::Lookup) with Zstandard.
+    #[must_use]
+    pub fn write_options(mut self, options: WriteOptions) -> Self {
+        self.write = options;
+        self
+    }
+
+    /// Sets how the store is opened: its capacity, the length of its log. Durability and access are set by the table.
+    #[must_use]
+    pub fn store_options(mut self, options: lath_store::Options) -> Self {
+        self.store = options;
+        self
+    }
+
+    pub(crate) fn runtime_or_default(&self) -> Runtime {
+        self.runtime.clone().unwrap_or_else(Runtime::of_process)
+    }
+}
+
+impl Default for TableOptions {
+    fn default() -> Self {
+        Self {
+            durability: Durability::Sync,
+            background: true,
+            flush_rows: Self::DEFAULT_FLUSH_ROWS,
+            flush_bytes: Self::DEFAULT_FLUSH_BYTES,
+            file_rows: Self::DEFAULT_FILE_ROWS,
+            merge_files: Self::DEFAULT_MERGE_FILES,
+            merge_rows: Self::DEFAULT_MERGE_ROWS,
+            deleted_percent: Self::DEFAULT_DELETED_PERCENT,
+            runtime: None,
+            write: WriteOptions::profile(lath_parquet::Profile::Lookup).codec(lath_parquet::Codec::Zstd { level: 1 }),
+            store: lath_store::Options::new(),
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! Rows that satisfy a condition, in no particular order.
+
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use arrow_select::filter::filter_record_batch;
+use lath_parquet::{BatchFilter, Dataset, Predicate, ScanBatches};
+
+use crate::cold::{ColdFile, typed_batch};
+use crate::dead::dead_rows;
+use crate::engine::Engine;
+use crate::error::{Error, Result};
+use crate::hot::HotCursor;
+use crate::key_range::KeyRange;
+use crate::schema::TableSchema;
+use crate::view::View;
+
+/// Rows of a batch, at most.
+const BATCH_ROWS: usize = 8192;
+
+/// Says which rows of a table to find, and which of their columns to read. Rows come in no particular order.
+///
+/// ```no_run
+/// # fn main() -> lath_table::Result<()> {
+/// # let table = lath_table::Table::open("people", lath_table::TableOptions::new())?;
+/// for batch in table.snapshot()?.scan().filter("age > 40")?.select(["name"]).build()? {
+///     println!("{} rows", batch?.num_rows());
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[must_use = "nothing is read before `build`"]
+pub struct TableScan<'v> {
+    engine: Arc<Engine>,
+    view: Box<dyn View + 'v>,
+    columns: Option<Vec<String>>,
+    predicate: Option<Predicate>,
+    limit: u64,
+    threads: Option<usize>,
+}
+
+impl<'v> TableScan<'v> {
+    pub(crate) fn new(engine: Arc<Engine>, view: Box<dyn View + 'v>) -> Self {
+        Self { engine, view, columns: None, predicate: None, limit: u64::MAX, threads: None }
+    }
+
+    /// Reads only these columns, in this order.
+    pub fn select<S: Into<String>>(mut self, columns: impl IntoIterator<Item = S>) -> Self {
+        self.columns = Some(columns.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Finds only rows for which an SQL expression is true. Several conditions all have to be true.
+    ///
+    /// # Errors
+    /// [`Error::Predicate`] if the text is not understood.
+    pub fn filter(self, text: &str) -> Result<Self> {
+        Ok(self.predicate(Predicate::parse(text)?))
+    }
+
+    /// Finds only rows for which `predicate` is true, too.
+    pub fn predicate(mut self, predicate: Predicate) -> Self {
+        self.predicate = Some(match self.predicate.take() {
+            Some(before) => before.and(predicate),
+            None => predicate,
+        });
+        self
+    }
+
+    /// Ends after this many rows.
+    pub fn limit(mut self, rows: u64) -> Self {
+        self.limit = rows;
+        self
+    }
+
+    /// Sets how many threads decode files, instead of as many as the runtime has.
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = Some(threads.max(1));
+        self
+    }
+
+    /// Starts reading.
+    ///
+    /// # Errors
+    /// [`Error::Batch`] for columns that the table does not have, [`Error::Predicate`] or [`Error::Parquet`] for a condition that does not
+    /// fit them, and whatever goes wrong while files are looked up.
+    pub fn build(self) -> Result<TableBatches<'v>> {
+        let Self { engine, mut view, columns, predicate, limit, threads } = self;
+        let schema = Arc::clone(view.schema());
+        let columns = places_of(&schema, columns.as_deref())?;
+        let output = Arc::new(schema.arrow().project(&columns)?);
+        let filter = predicate.as_ref().map(|predicate| predicate.filter(schema.arrow())).transpose()?;
+        let threads = threads.unwrap_or_else(|| engine.runtime.threads());
+        let cold = scan_files(&engine, &mut *view, &columns, predicate, limit, threads)?;
+        let hot = HotCursor::new(KeyRange::default());
+        Ok(TableBatches { view, schema, output, columns, filter, cold, hot, left: limit })
+    }
+
+    /// The number of rows that are found, up to the limit.
+    ///
+    /// # Errors
+    /// As [`build`](Self::build), and whatever goes wrong while reading.
+    pub fn count(self) -> Result<u64> {
+        let scan = match &self.columns {
+            // Some column has to be read; the first of the key is small.
+            _ if self.predicate.is_some() => {
+                let schema = Arc::clone(self.view.schema());
+                self.select(schema.key().fields().first().map(|field| field.name().clone()))
+            }
+            _ => {
+                let Self { engine, mut view, limit, .. } = self;
+                return Ok(crate::count::count_all(&engine, &mut *view)?.min(limit));
+            }
+        };
+        scan.build()?.try_fold(0, |count, batch| Ok(count + batch?.num_rows() as u64))
+    }
+}
+
+/// The places of these columns in the schema; of all if there are none.
+pub(crate) fn places_of(schema: &TableSchema, columns: Option<&[String]>) -> Result<Vec<usize>> {
+    match columns {
+        Some(columns) => columns.iter().map(|name| schema.column(name)).collect(),
+        None => Ok((0..schema.arrow().fields().len()).collect()),
+    }
+}
+
+/// A scan of all files of the view, without rows that are dead.
+fn scan_files(
+    engine: &Engine,
+    view: &mut dyn View,
+    columns: &[usize],
+    predicate: Option<Predicate>,
+    limit: u64,
+    threads: usize,
+) -> Result<Option<ScanBatches>> {
+    let manifest = Arc::clone(view.manifest());
+    if manifest.files().is_empty() {
+        return Ok(None);
+    }
+    let dead = dead_rows(engine, view, manifest.files())?;
+    let files = manifest.files().iter().map(|entry| engine.cold(view, entry)).collect::<Result<Vec<_>>>()?;
+    let schema = Arc::clone(view.schema());
+    if let Some(other) = files.iter().find(|file| file.schema().version() != schema.version()) {
+        return Err(Error::corrupt(format!("file {} has another schema than the table", other.number())));
+    }
+    let dataset =
+        Dataset::from_files(files.iter().map(|file: &Arc<ColdFile>| file.file().clone()), engine.dataset.clone())?;
+    // Rows have to be counted even if none of their columns is read.
+    let read: Vec<usize> = if columns.is_empty() { schema.key().columns()[..1].to_vec() } else { columns.to_vec() };
+    let mut scan = dataset.scan().runtime(&engine.runtime).threads(threads).unordered(true).limit(limit);
+    scan = scan.strings(schema.strings()).select_columns(read);
+    scan = scan
+        .deleted(dead.iter().enumerate().filter(|(_, dead)| !dead.is_empty()).map(|(at, dead)| (at, (**dead).clone())));
+    if let Some(predicate) = predicate {
+        scan = scan.predicate(predicate);
+    }
+    Ok(Some(scan.build()?))
+}
+
+/// The batches of a scan: those of files, then hot rows. After an error there are no more.
+pub struct TableBatches<'v> {
+    view: Box<dyn View + 'v>,
+    schema: Arc<TableSchema>,
+    output: SchemaRef,
+    columns: Vec<usize>,
+    filter: Option<BatchFilter>,
+    cold: Option<ScanBatches>,
+    hot: HotCursor,
+    left: u64,
+}
+
+impl TableBatches<'_> {
+    /// The schema of the batches.
+    pub fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.output)
+    }
+
+    fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
+        if self.left == 0 {
+            return Ok(None);
+        }
+        while let Some(cold) = &mut self.cold {
+            match cold.next() {
+                Some(batch) => {
+                    let batch = batch?;
+                    if batch.num_rows() > 0 {
+                        return Ok(Some(typed_batch(&batch, &self.columns, &self.schema)?));
+                    }
+                }
+                None => self.cold = None,
+            }
+        }
+        loop {
+            let rows = self.hot.next(&mut *self.view, BATCH_ROWS)?;
+            if rows.len() == 0 {
+                return Ok(None);
+            }
+            let mut batch = rows.decode(&self.schema)?;
+            if let Some(filter) = &self.filter {
+                batch = filter_record_batch(&batch, &filter.evaluate(&batch)?)?;
+            }
+            if batch.num_rows() > 0 {
+                return Ok(Some(batch.project(&self.columns)?));
+            }
+        }
+    }
+}
+
+impl Iterator for TableBatches<'_> {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match self.next_batch() {
+            Ok(Some(batch)) => {
+                let most = usize::try_from(self.left).unwrap_or(usize::MAX);
+                let batch = if batch.num_rows() > most { batch.slice(0, most) } else { batch };
+                self.left -= batch.num_rows() as u64;
+                Some(Ok(batch))
+            }
+            Ok(None) => {
+                self.left = 0;
+                None
+            }
+            Err(error) => {
+                self.left = 0;
+                Some(Err(error))
+            }
+        }
+    }
+}
+
+impl std::fmt::Debug for TableScan<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TableScan")
+            .field("columns", &self.columns)
+            .field("predicate", &self.predicate)
+            .finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for TableBatches<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TableBatches").field("schema", &self.output).finish_non_exhaustive()
+    }
+}

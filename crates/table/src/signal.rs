@@ -1,0 +1,44 @@
+//! How the background thread is woken and stopped.
+
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+/// What the background thread is to do.
+#[derive(Debug, Default)]
+pub(crate) struct Signal {
+    state: Mutex<SignalState>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default, Clone, Copy)]
+struct SignalState {
+    is_due: bool,
+    is_over: bool,
+}
+
+impl Signal {
+    /// There may be something to do.
+    pub(crate) fn notify(&self) {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).is_due = true;
+        self.changed.notify_all();
+    }
+
+    /// Nothing is to be done any more, and what is being done may stop.
+    pub(crate) fn end(&self) {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).is_over = true;
+        self.changed.notify_all();
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).is_over
+    }
+
+    /// Waits until there may be something to do, or for so long; whether it is not over.
+    pub(crate) fn wait(&self, timeout: Duration) -> bool {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self.changed.wait_timeout_while(state, timeout, |state| !state.is_due && !state.is_over);
+        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        state.is_due = false;
+        !state.is_over
+    }
+}

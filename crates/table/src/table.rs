@@ -1,0 +1,350 @@
+//! The handle to an open table.
+
+use std::fs;
+use std::ops::RangeBounds;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_schema::{Schema, SchemaRef};
+use lath_parquet::Predicate;
+
+use crate::background::Background;
+use crate::check::{self, CheckReport};
+use crate::compact::{self, Compacted};
+use crate::engine::{Engine, read_state, store_path};
+use crate::error::{Error, Result};
+use crate::export::Exported;
+use crate::flush::{self, Flushed};
+use crate::key::{Key, Keys};
+use crate::layout::{STATE_KEY, State, TreeName, schema_key};
+use crate::lookup::Found;
+use crate::options::TableOptions;
+use crate::range::RangeScan;
+use crate::scan::TableScan;
+use crate::schema::TableSchema;
+use crate::snapshot::Snapshot;
+use crate::transaction::{Transaction, Updated};
+use crate::vacuum;
+
+/// A table with a primary key: a folder with one store and Parquet files.
+///
+/// Rows that were written lately are *hot*: they are in the store. [`flush`](Self::flush) moves them to Parquet files. A row in a file
+/// that was replaced or deleted is masked, so that every key has one row at most. One process at a time has a table open for writing,
+/// and any number of others [read-only](Self::open_read_only). Handles are cheap to clone.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+/// use lath_table::{Table, TableOptions};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let folder = folder.path().join("people");
+/// let ids: ArrayRef = Arc::new(Int64Array::from(vec![1, 2, 3]));
+/// let names: ArrayRef = Arc::new(StringArray::from(vec!["Ada", "Grace", "Edsger"]));
+/// let people = RecordBatch::try_from_iter([("id", ids), ("name", names)])?;
+///
+/// let table = Table::create(&folder, &people.schema(), &["id"], TableOptions::new())?;
+/// table.upsert(&people)?;
+/// table.delete([3])?;
+/// table.flush()?;
+///
+/// assert_eq!(table.count()?, 2);
+/// let ada = table.get(1)?.ok_or("no Ada")?;
+/// assert_eq!(ada.column(1).as_ref(), &StringArray::from(vec!["Ada"]) as &dyn arrow_array::Array);
+/// for batch in table.snapshot()?.scan().filter("name LIKE 'G%'")?.build()? {
+///     assert_eq!(batch?.num_rows(), 1);
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct Table {
+    // Before the engine, so that the thread ends first.
+    background: Option<Arc<Background>>,
+    engine: Arc<Engine>,
+}
+
+impl Table {
+    /// Creates a table in a folder, which is made if it is not there. Key columns become NOT NULL, and every column gets a number in its
+    /// metadata, as Parquet files have it.
+    ///
+    /// # Errors
+    /// [`Error::Exists`] if there is one, [`Error::Schema`] or [`Error::Parquet`] for a schema or key that a table cannot have.
+    pub fn create<S: AsRef<str>>(
+        folder: impl AsRef<Path>,
+        schema: &Schema,
+        key_columns: &[S],
+        options: TableOptions,
+    ) -> Result<Self> {
+        let schema = TableSchema::create(schema, key_columns)?;
+        let folder = folder.as_ref();
+        fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
+        let folder = fs::canonicalize(folder).map_err(Error::io("open", folder))?;
+        let engine = open_engine(folder, options, false, true)?;
+        if read_state(engine.store.snapshot()?.tree(TreeName::Meta.as_str())?)?.is_some() {
+            return Err(Error::Exists { folder: engine.folder.clone() });
+        }
+        let mut transaction = engine.store.begin()?;
+        let stamp = engine.store.snapshot()?.sequence() + 1;
+        let (incarnation, version) = (engine.incarnation, schema.version());
+        let state =
+            State { incarnation, stamp, hot_stamp: 0, files_stamp: 0, next_file: 1, schema: version, hot_bytes: 0 };
+        let mut meta = transaction.tree(TreeName::Meta.as_str())?;
+        meta.put(&schema_key(version), &schema.to_bytes()?)?;
+        meta.put(STATE_KEY, &state.to_bytes())?;
+        transaction.commit_with(lath_store::Durability::Sync)?;
+        Self::start(engine, true)
+    }
+
+    /// Opens a table for reading and writing. Files that a killed process has left unfinished are removed.
+    ///
+    /// # Errors
+    /// [`Error::NoTable`] if there is none, [`Error::Store`] if another process has it open for writing.
+    pub fn open(folder: impl AsRef<Path>, options: TableOptions) -> Result<Self> {
+        let engine = open_engine(existing(folder.as_ref())?, options, false, false)?;
+        check_is_table(&engine)?;
+        vacuum::remove_orphans(&engine)?;
+        Self::start(engine, true)
+    }
+
+    /// Opens a table for reading, also beside a process that writes to it: snapshots see its commits.
+    ///
+    /// # Errors
+    /// [`Error::NoTable`] if there is none.
+    pub fn open_read_only(folder: impl AsRef<Path>, options: TableOptions) -> Result<Self> {
+        let engine = open_engine(existing(folder.as_ref())?, options, true, false)?;
+        check_is_table(&engine)?;
+        Self::start(engine, false)
+    }
+
+    fn start(engine: Engine, writes: bool) -> Result<Self> {
+        let engine = Arc::new(engine);
+        let background = writes && engine.options.background;
+        let background = if background { Some(Arc::new(Background::start(&engine)?)) } else { None };
+        Ok(Self { background, engine })
+    }
+
+    /// The folder.
+    pub fn folder(&self) -> &Path {
+        &self.engine.folder
+    }
+
+    /// The columns.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub fn schema(&self) -> Result<SchemaRef> {
+        Ok(Arc::clone(self.snapshot()?.schema()))
+    }
+
+    /// Begins several changes that become visible together. Waits for the transaction before it.
+    ///
+    /// # Errors
+    /// [`Error::Store`], if the table was opened read-only.
+    pub fn begin(&self) -> Result<Transaction> {
+        Transaction::begin(&self.engine)
+    }
+
+    /// One commit of [`Transaction::upsert`].
+    ///
+    /// # Errors
+    /// As there, and as [`Transaction::commit`].
+    pub fn upsert(&self, batch: &RecordBatch) -> Result<()> {
+        self.commit_one(|transaction| transaction.upsert(batch))
+    }
+
+    /// One commit of [`Transaction::insert`].
+    ///
+    /// # Errors
+    /// As there, and as [`Transaction::commit`].
+    pub fn insert(&self, batch: &RecordBatch) -> Result<()> {
+        self.commit_one(|transaction| transaction.insert(batch))
+    }
+
+    /// One commit of [`Transaction::update`].
+    ///
+    /// # Errors
+    /// As there, and as [`Transaction::commit`].
+    pub fn update(&self, batch: &RecordBatch) -> Result<Updated> {
+        self.commit_one(|transaction| transaction.update(batch))
+    }
+
+    /// One commit of [`Transaction::delete`].
+    ///
+    /// # Errors
+    /// As there, and as [`Transaction::commit`].
+    pub fn delete(&self, keys: impl Keys) -> Result<()> {
+        self.commit_one(|transaction| transaction.delete(keys))
+    }
+
+    /// One commit of [`Transaction::delete_where`].
+    ///
+    /// # Errors
+    /// As there, and as [`Transaction::commit`].
+    pub fn delete_where(&self, predicate: &Predicate) -> Result<u64> {
+        self.commit_one(|transaction| transaction.delete_where(predicate))
+    }
+
+    fn commit_one<T>(&self, change: impl FnOnce(&mut Transaction) -> Result<T>) -> Result<T> {
+        let mut transaction = self.begin()?;
+        let changed = change(&mut transaction)?;
+        transaction.commit()?;
+        Ok(changed)
+    }
+
+    /// The table as the last commit left it.
+    ///
+    /// # Errors
+    /// [`Error::Store`], [`Error::Corrupt`].
+    pub fn snapshot(&self) -> Result<Snapshot> {
+        Snapshot::newest(&self.engine)
+    }
+
+    /// [`Snapshot::get`] of the last commit.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn get(&self, key: impl Into<Key>) -> Result<Option<RecordBatch>> {
+        self.snapshot()?.get(key)
+    }
+
+    /// [`Snapshot::get_many`] of the last commit.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn get_many(&self, keys: impl Keys) -> Result<Found> {
+        self.snapshot()?.get_many(keys)
+    }
+
+    /// [`Snapshot::scan`] of the last commit.
+    ///
+    /// # Errors
+    /// As [`snapshot`](Self::snapshot).
+    pub fn scan(&self) -> Result<TableScan<'static>> {
+        Ok(self.snapshot()?.scan())
+    }
+
+    /// [`Snapshot::range`] of the last commit.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn range<K: Clone + Into<Key>>(&self, bounds: impl RangeBounds<K>) -> Result<RangeScan<'static>> {
+        self.snapshot()?.range(bounds)
+    }
+
+    /// [`Snapshot::count`] of the last commit.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn count(&self) -> Result<u64> {
+        self.snapshot()?.count()
+    }
+
+    /// Keeps the last commit as a snapshot with this name, with the files that it needs, until [`drop_snapshot`](Self::drop_snapshot).
+    ///
+    /// # Errors
+    /// [`Error::Store`], if there is a snapshot with this name.
+    pub fn keep_snapshot(&self, name: &str) -> Result<()> {
+        vacuum::keep_snapshot(&self.engine, name)
+    }
+
+    /// Drops the snapshot with this name.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchSnapshot`].
+    pub fn drop_snapshot(&self, name: &str) -> Result<()> {
+        vacuum::drop_snapshot(&self.engine, name)
+    }
+
+    /// The snapshot with this name.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchSnapshot`].
+    pub fn snapshot_named(&self, name: &str) -> Result<Snapshot> {
+        self.snapshot()?.snapshot_named(name)
+    }
+
+    /// The names of the snapshots that are kept.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub fn snapshot_names(&self) -> Result<Vec<String>> {
+        self.snapshot()?.snapshot_names()
+    }
+
+    /// Moves the hot rows of the last commit to files. Others read and write meanwhile.
+    ///
+    /// # Errors
+    /// Whatever goes wrong while reading and writing; then nothing has changed.
+    pub fn flush(&self) -> Result<Flushed> {
+        flush::flush(&self.engine)
+    }
+
+    /// Merges small and much-deleted files until nothing is to be merged. Others read and write meanwhile.
+    ///
+    /// # Errors
+    /// Whatever goes wrong while reading and writing. Merges that were completed stay.
+    pub fn compact(&self) -> Result<Compacted> {
+        compact::compact(&self.engine)
+    }
+
+    /// Removes files that are no longer part of the table and that no snapshot needs, in this or another process; their number.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if one cannot be removed.
+    pub fn vacuum(&self) -> Result<usize> {
+        vacuum::vacuum(&self.engine)
+    }
+
+    /// Makes all commits so far durable, whatever their durability.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub fn sync(&self) -> Result<()> {
+        Ok(self.engine.store.sync()?)
+    }
+
+    /// Reads everything and holds it against each other: the store, each file, its mask and its entry, and that no key has two rows.
+    ///
+    /// # Errors
+    /// What keeps the check from being made. What is wrong with the table is in the report.
+    pub fn check(&self) -> Result<CheckReport> {
+        check::check(&self.engine)
+    }
+
+    /// [`Snapshot::export`] of the last commit.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn export(&self, folder: impl AsRef<Path>) -> Result<Exported> {
+        self.snapshot()?.export(folder)
+    }
+
+    /// Why the background thread's last work failed; `None` if it did not. It tries again.
+    pub fn background_error(&self) -> Option<Error> {
+        self.background.as_ref().and_then(|background| background.last_error())
+    }
+}
+
+fn existing(folder: &Path) -> Result<PathBuf> {
+    if !store_path(folder).is_file() {
+        return Err(Error::NoTable { folder: folder.to_owned() });
+    }
+    fs::canonicalize(folder).map_err(Error::io("open", folder))
+}
+
+fn open_engine(folder: PathBuf, options: TableOptions, read_only: bool, create: bool) -> Result<Engine> {
+    let store = options.store.clone().durability(options.durability).read_only(read_only).create(create);
+    let store = store.open(store_path(&folder))?;
+    Ok(Engine::new(folder, store, options))
+}
+
+fn check_is_table(engine: &Engine) -> Result<()> {
+    match read_state(engine.store.snapshot()?.tree(TreeName::Meta.as_str())?)? {
+        Some(_) => Ok(()),
+        None => Err(Error::NoTable { folder: engine.folder.clone() }),
+    }
+}

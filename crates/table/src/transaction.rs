@@ -1,0 +1,283 @@
+//! Several changes that become visible together.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, RecordBatch, UInt64Array};
+use arrow_select::filter::filter_record_batch;
+use arrow_select::take::take;
+use lath_parquet::{DeleteMask, Predicate};
+use lath_store::Durability;
+
+use crate::byte_list::ByteList;
+use crate::changing::Changing;
+use crate::dead::dead_rows;
+use crate::engine::Engine;
+use crate::error::{Error, Result};
+use crate::hot::HotCursor;
+use crate::key::{Key, Keys};
+use crate::key_codec::MAX_KEY_LEN;
+use crate::key_range::KeyRange;
+use crate::lookup::{Found, SortedKeys, contains_many, get_many};
+use crate::range::RangeScan;
+use crate::reading;
+use crate::scan::TableScan;
+use crate::schema::conform_column;
+use crate::view::View;
+
+/// Hot rows that a condition is tested on at a time.
+const BATCH_ROWS: usize = 8192;
+
+/// Changes to a table that become visible to others together, or not at all. It sees its own changes.
+///
+/// One transaction at a time is open; dropped without [`commit`](Self::commit), it changes nothing. A thread that has one open must not
+/// flush or compact the table, as it would wait for itself. An operation that returns an error about its arguments has changed nothing,
+/// and the transaction can go on.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use arrow_array::{ArrayRef, Int64Array, RecordBatch};
+/// # use lath_table::{Table, TableOptions};
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let batch = |id: i64, sum: i64| {
+/// #     let columns = [("id", Arc::new(Int64Array::from(vec![id])) as ArrayRef), ("sum", Arc::new(Int64Array::from(vec![sum])) as _)];
+/// #     RecordBatch::try_from_iter(columns)
+/// # };
+/// # let table = Table::create(folder.path().join("accounts"), &batch(1, 0)?.schema(), &["id"], TableOptions::new())?;
+/// let mut transaction = table.begin()?;
+/// transaction.upsert(&batch(1, 50)?)?;
+/// transaction.upsert(&batch(2, 70)?)?;
+/// assert_eq!(transaction.count()?, 2);
+/// transaction.commit()?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Transaction {
+    changing: Changing,
+}
+
+/// What [`Transaction::update`] has found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Updated {
+    /// How many rows of the table were changed.
+    pub rows: u64,
+    /// How many rows of the batch have a key that the table does not have.
+    pub absent: u64,
+}
+
+impl Transaction {
+    pub(crate) fn begin(engine: &Arc<Engine>) -> Result<Self> {
+        Ok(Self { changing: Changing::begin(engine)? })
+    }
+
+    /// Puts rows, which replace those with the same keys. Of rows of the batch with the same key the last one stays. No file is read.
+    ///
+    /// # Errors
+    /// [`Error::Batch`] for a batch that does not have the columns of the table, [`Error::Null`], [`Error::KeyTooLong`].
+    pub fn upsert(&mut self, batch: &RecordBatch) -> Result<()> {
+        let columns = self.changing.schema().conform(batch)?;
+        self.put_columns(&columns)
+    }
+
+    /// Puts rows whose keys are new.
+    ///
+    /// # Errors
+    /// [`Error::DuplicateKey`] for a key that the table has, or an earlier row of the batch; otherwise as [`upsert`](Self::upsert).
+    pub fn insert(&mut self, batch: &RecordBatch) -> Result<()> {
+        let schema = Arc::clone(self.changing.schema());
+        let columns = schema.conform(batch)?;
+        let key_columns = schema.key().columns_of(&columns);
+        let keys = SortedKeys::new(&schema, &key_columns)?;
+        let is_there = contains_many(&Arc::clone(self.changing.engine()), &mut self.changing, &keys)?;
+        let duplicate = is_there.iter().position(|&is_there| is_there).or_else(|| keys.first_duplicate());
+        if let Some(row) = duplicate {
+            return Err(Error::DuplicateKey { key: schema.key().describe(&key_columns, row), row });
+        }
+        self.put_columns(&columns)
+    }
+
+    /// Changes some columns of rows that are there: the batch has the key columns and those to change. Rows of the batch whose key the
+    /// table does not have change nothing, and are counted. Of rows of the batch with the same key the last one counts.
+    ///
+    /// # Errors
+    /// As [`upsert`](Self::upsert).
+    pub fn update(&mut self, batch: &RecordBatch) -> Result<Updated> {
+        let schema = Arc::clone(self.changing.schema());
+        let keys = SortedKeys::new(&schema, &schema.conform_key(batch)?)?;
+        let mut changed: Vec<(usize, ArrayRef)> = Vec::new();
+        for (at, field) in batch.schema_ref().fields().iter().enumerate() {
+            let column = schema.column(field.name())?;
+            if changed.iter().any(|(other, _)| *other == column) {
+                return Err(Error::batch(format!("the batch has two columns {:?}", field.name())));
+            }
+            changed.push((column, conform_column(batch.column(at), schema.arrow().field(column))?));
+        }
+        let all: Vec<usize> = (0..schema.arrow().fields().len()).collect();
+        let found = get_many(&Arc::clone(self.changing.engine()), &mut self.changing, &keys, &all)?;
+        // For each row that was found, the last row of the batch with its key.
+        let mut last = vec![0_u64; found.rows.num_rows()];
+        let mut absent = 0;
+        for (row, place) in found.places.iter().enumerate() {
+            match place {
+                Some(place) => last[*place] = row as u64,
+                None => absent += 1,
+            }
+        }
+        let last = UInt64Array::from(last);
+        let mut columns = found.rows.columns().to_vec();
+        for (column, array) in changed {
+            columns[column] = take(&array, &last, None)?;
+        }
+        let rows = found.rows.num_rows() as u64;
+        if rows > 0 {
+            self.put_columns(&columns)?;
+        }
+        Ok(Updated { rows, absent })
+    }
+
+    /// Deletes the rows with these keys, if there are any. No file is read, so that it is not known how many there were.
+    ///
+    /// # Errors
+    /// [`Error::Key`], [`Error::Batch`] or [`Error::Null`] for keys that no row can have.
+    pub fn delete(&mut self, keys: impl Keys) -> Result<()> {
+        let keys = reading::sorted_keys(&self.changing, &keys)?;
+        self.check_lengths(keys.keys().iter().map(<[u8]>::len))?;
+        self.changing.delete_keys(keys.keys())
+    }
+
+    /// Deletes the rows for which `predicate` is true, and returns their number.
+    ///
+    /// # Errors
+    /// [`Error::Predicate`] or [`Error::Parquet`] for a condition that does not fit the table's columns, and whatever goes wrong while
+    /// reading.
+    pub fn delete_where(&mut self, predicate: &Predicate) -> Result<u64> {
+        let hot = self.hot_keys_where(predicate)?;
+        let cold = self.cold_rows_where(predicate)?;
+        let mut count = hot.len() as u64;
+        for (file, rows) in cold {
+            count += rows.len();
+            self.changing.add_to_mask(file, &rows)?;
+        }
+        self.changing.delete_keys(&hot)?;
+        Ok(count)
+    }
+
+    /// The keys of hot rows for which a condition is true.
+    fn hot_keys_where(&mut self, predicate: &Predicate) -> Result<ByteList> {
+        let schema = Arc::clone(self.changing.schema());
+        let filter = predicate.filter(schema.arrow())?;
+        let mut cursor = HotCursor::new(KeyRange::default());
+        let mut found = ByteList::default();
+        loop {
+            let rows = cursor.next(&mut self.changing, BATCH_ROWS)?;
+            if rows.len() == 0 {
+                return Ok(found);
+            }
+            let batch = rows.decode(&schema)?;
+            let numbers: ArrayRef = Arc::new(UInt64Array::from_iter_values(0..rows.len() as u64));
+            let numbers = RecordBatch::try_from_iter([("row", numbers)])?;
+            let kept = filter_record_batch(&numbers, &filter.evaluate(&batch)?)?;
+            let kept = kept.column(0).to_data();
+            kept.buffer::<u64>(0)[..kept.len()].iter().for_each(|&row| found.push(rows.keys().get(row as usize)));
+        }
+    }
+
+    /// For each file, the rows that are not dead and for which a condition is true.
+    fn cold_rows_where(&mut self, predicate: &Predicate) -> Result<Vec<(u64, DeleteMask)>> {
+        let engine = Arc::clone(self.changing.engine());
+        let manifest = Arc::clone(self.changing.manifest());
+        let dead = dead_rows(&engine, &mut self.changing, manifest.files())?;
+        let mut found = Vec::new();
+        for (entry, dead) in manifest.files().iter().zip(dead) {
+            let file = engine.cold(&mut self.changing, entry)?;
+            let scan = file.scan(&[])?.predicate(predicate.clone()).deleted([(0, (*dead).clone())]);
+            let mut rows = DeleteMask::new();
+            for batch in file.numbered(scan, &[])? {
+                batch?.1.into_iter().for_each(|row| rows.insert(row));
+            }
+            found.push((entry.number, rows));
+        }
+        Ok(found)
+    }
+
+    fn put_columns(&mut self, columns: &[ArrayRef]) -> Result<()> {
+        let schema = Arc::clone(self.changing.schema());
+        let keys = schema.key().encode(&schema.key().columns_of(columns))?;
+        self.check_lengths(keys.iter().map(|key| key.data().len()))?;
+        let values = schema.values().encode(columns)?;
+        self.changing.put_rows(&keys, values.as_ref())
+    }
+
+    fn check_lengths(&self, mut lens: impl Iterator<Item = usize>) -> Result<()> {
+        let too_long = |len: &usize| *len > MAX_KEY_LEN;
+        match lens.by_ref().enumerate().find(|(_, len)| too_long(len)) {
+            Some((row, len)) => Err(Error::KeyTooLong { row, len, limit: MAX_KEY_LEN }),
+            None => Ok(()),
+        }
+    }
+
+    /// The row with this key.
+    ///
+    /// # Errors
+    /// [`Error::Key`] for a key that no row can have.
+    pub fn get(&mut self, key: impl Into<Key>) -> Result<Option<RecordBatch>> {
+        reading::get(&Arc::clone(self.changing.engine()), &mut self.changing, key.into())
+    }
+
+    /// The rows with these keys, in one pass.
+    ///
+    /// # Errors
+    /// [`Error::Key`], [`Error::Batch`] or [`Error::Null`] for keys that no row can have.
+    pub fn get_many(&mut self, keys: impl Keys) -> Result<Found> {
+        reading::get_many(&Arc::clone(self.changing.engine()), &mut self.changing, &keys)
+    }
+
+    /// Starts to say which rows to find.
+    pub fn scan(&mut self) -> TableScan<'_> {
+        TableScan::new(Arc::clone(self.changing.engine()), Box::new(&mut self.changing))
+    }
+
+    /// Starts to say which rows to read in the order of their keys. A bound may have the first key columns only.
+    ///
+    /// # Errors
+    /// [`Error::Key`] for bounds that do not fit the key columns.
+    pub fn range<K: Clone + Into<Key>>(&mut self, bounds: impl std::ops::RangeBounds<K>) -> Result<RangeScan<'_>> {
+        let range = crate::key::range_of(&bounds, self.changing.schema())?;
+        Ok(RangeScan::new(Arc::clone(self.changing.engine()), Box::new(&mut self.changing), range))
+    }
+
+    /// The number of rows.
+    ///
+    /// # Errors
+    /// Whatever goes wrong while looking for keys in files.
+    pub fn count(&mut self) -> Result<u64> {
+        self.scan().count()
+    }
+
+    /// Makes the changes visible to others, with the table's durability.
+    ///
+    /// # Errors
+    /// As [`lath_store::Transaction::commit`].
+    pub fn commit(self) -> Result<()> {
+        let durability = self.changing.engine().options.durability;
+        self.commit_with(durability)
+    }
+
+    /// Makes the changes visible to others, with this durability.
+    ///
+    /// # Errors
+    /// As [`lath_store::Transaction::commit`].
+    pub fn commit_with(self, durability: Durability) -> Result<()> {
+        self.changing.commit(durability)
+    }
+}
+
+impl SortedKeys {
+    /// The first row of those given whose key an earlier one has.
+    fn first_duplicate(&self) -> Option<usize> {
+        let mut seen = HashSet::new();
+        self.places().iter().position(|&place| !seen.insert(place))
+    }
+}

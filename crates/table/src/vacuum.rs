@@ -1,0 +1,162 @@
+//! Files that nobody needs are removed.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::sync::Arc;
+
+use lath_store::{Durability, Snapshot};
+
+use crate::changing::Changing;
+use crate::engine::{Engine, is_file_name};
+use crate::error::{Error, Result};
+use crate::layout::{DroppedFile, FileEntry, TreeName, file_key, file_number};
+
+/// Removes files that were dropped from the list and that no snapshot needs, and returns their number.
+///
+/// A file goes only after the commit that dropped it is durable. If the process ends before the entry of the removed file has gone too,
+/// the next vacuum finds no file, which is as well.
+pub(crate) fn vacuum(engine: &Arc<Engine>) -> Result<usize> {
+    let _one_at_a_time = engine.lock_maintenance();
+    let stats = engine.store.stats()?;
+    let snapshot = engine.store.snapshot()?;
+    let dropped = dropped_files(&snapshot)?;
+    if dropped.is_empty() {
+        return Ok(0);
+    }
+    let needed = files_of_named_snapshots(&snapshot)?;
+    let is_unneeded = |(number, file): &(u64, DroppedFile)| {
+        // A snapshot of commit `stamp` or a later one does not have the file. Those taken since `stats` are later.
+        file.stamp <= stats.sequence
+            && stats.oldest_reader.is_none_or(|reader| file.stamp <= reader)
+            && !needed.contains(number)
+    };
+    let unneeded: Vec<(u64, DroppedFile)> = dropped.into_iter().filter(is_unneeded).collect();
+    if unneeded.is_empty() {
+        return Ok(0);
+    }
+    drop(snapshot);
+    engine.store.sync()?;
+    for (_, file) in &unneeded {
+        let path = engine.path(&file.name);
+        match fs::remove_file(&path) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(Error::io("remove", &path)(error)),
+        }
+    }
+    let mut changing = Changing::begin(engine)?;
+    let mut tree = changing.store_transaction().tree(TreeName::Dropped.as_str())?;
+    for (number, _) in &unneeded {
+        tree.remove(&file_key(*number))?;
+    }
+    changing.commit(engine.options.durability)?;
+    engine.forget(&unneeded.iter().map(|(_, file)| file.name.clone()).collect::<Vec<_>>());
+    engine.dead.retain(|file| !unneeded.iter().any(|(number, _)| *number == file));
+    Ok(unneeded.len())
+}
+
+/// Removes files that neither the newest commit nor a snapshot names: what a process that was killed has written and not committed. Files
+/// stay while another process reads an older commit, which may be one that was lost.
+pub(crate) fn remove_orphans(engine: &Engine) -> Result<usize> {
+    if engine.store.stats()?.oldest_reader.is_some() {
+        return Ok(0);
+    }
+    let snapshot = engine.store.snapshot()?;
+    let known = known_names(&snapshot)?;
+    let mut removed = 0;
+    for name in orphans(engine, &known)? {
+        let path = engine.path(&name);
+        fs::remove_file(&path).map_err(Error::io("remove", &path))?;
+        removed += 1;
+    }
+    Ok(removed)
+}
+
+/// Files in the folder that are called as the table's, and that are not among the known ones.
+pub(crate) fn orphans(engine: &Engine, known: &BTreeSet<String>) -> Result<Vec<String>> {
+    let failed = || Error::io("list", &engine.folder);
+    let mut found = Vec::new();
+    for entry in fs::read_dir(&engine.folder).map_err(failed())? {
+        let name = entry.map_err(failed())?.file_name();
+        if let Some(name) = name.to_str()
+            && is_file_name(name)
+            && !known.contains(name)
+        {
+            found.push(name.to_owned());
+        }
+    }
+    Ok(found)
+}
+
+/// The names of the files that a commit has, has dropped, or has in a named snapshot.
+pub(crate) fn known_names(snapshot: &Snapshot) -> Result<BTreeSet<String>> {
+    let mut names: BTreeSet<String> = dropped_files(snapshot)?.into_iter().map(|(_, file)| file.name).collect();
+    add_names(snapshot, &mut names)?;
+    for name in snapshot.snapshot_names()? {
+        if let Some(named) = snapshot.snapshot(&name)? {
+            add_names(&named, &mut names)?;
+        }
+    }
+    Ok(names)
+}
+
+fn add_names(snapshot: &Snapshot, names: &mut BTreeSet<String>) -> Result<()> {
+    let Some(tree) = snapshot.tree(TreeName::Files.as_str())? else { return Ok(()) };
+    for entry in tree.iter() {
+        let (key, value) = entry?;
+        names.insert(FileEntry::from_bytes(file_number(&key)?, value)?.name);
+    }
+    Ok(())
+}
+
+fn dropped_files(snapshot: &Snapshot) -> Result<Vec<(u64, DroppedFile)>> {
+    let Some(tree) = snapshot.tree(TreeName::Dropped.as_str())? else { return Ok(Vec::new()) };
+    let parse = |entry: lath_store::Result<lath_store::Entry<'_>>| {
+        let (key, value) = entry?;
+        Ok((file_number(&key)?, DroppedFile::from_bytes(value)?))
+    };
+    tree.iter().map(parse).collect()
+}
+
+fn files_of_named_snapshots(snapshot: &Snapshot) -> Result<BTreeSet<u64>> {
+    let mut numbers = BTreeSet::new();
+    for name in snapshot.snapshot_names()? {
+        if let Some(named) = snapshot.snapshot(&name)? {
+            numbers.extend(numbers_of(&named)?);
+        }
+    }
+    Ok(numbers)
+}
+
+fn numbers_of(snapshot: &Snapshot) -> Result<Vec<u64>> {
+    let Some(tree) = snapshot.tree(TreeName::Files.as_str())? else { return Ok(Vec::new()) };
+    tree.iter().map(|entry| file_number(&entry?.0)).collect()
+}
+
+/// Keeps the newest commit under a name.
+pub(crate) fn keep_snapshot(engine: &Arc<Engine>, name: &str) -> Result<()> {
+    let mut transaction = engine.store.begin()?;
+    transaction.keep_snapshot(name)?;
+    Ok(transaction.commit_with(Durability::Sync)?)
+}
+
+/// Drops the snapshot with this name. Readers of commits before this one may still use it, and so the files that only it has had count as
+/// dropped from now on.
+pub(crate) fn drop_snapshot(engine: &Arc<Engine>, name: &str) -> Result<()> {
+    let mut changing = Changing::begin(engine)?;
+    let snapshot = engine.store.snapshot()?;
+    let named = snapshot.snapshot(name)?.ok_or_else(|| Error::NoSuchSnapshot { name: name.to_owned() })?;
+    let numbers = numbers_of(&named)?;
+    let stamp = snapshot.sequence() + 1;
+    let transaction = changing.store_transaction();
+    transaction.drop_snapshot(name)?;
+    let mut dropped = transaction.tree(TreeName::Dropped.as_str())?;
+    for number in numbers {
+        let key = file_key(number);
+        if let Some(file) = dropped.get(&key)?.map(DroppedFile::from_bytes).transpose()? {
+            dropped.put(&key, &DroppedFile { stamp, ..file }.to_bytes())?;
+        }
+    }
+    changing.commit(Durability::Sync)
+}

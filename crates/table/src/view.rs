@@ -1,0 +1,50 @@
+//! What is read of a table: a commit, or what a transaction has made of one.
+
+use std::sync::Arc;
+
+use lath_store::Tree;
+
+use crate::error::Result;
+use crate::layout::{State, TreeName};
+use crate::manifest::Manifest;
+use crate::schema::TableSchema;
+
+/// One state of a table.
+///
+/// A transaction lends one tree at a time, so whoever reads two copies what it needs of the first.
+pub(crate) trait View: Send {
+    /// A tree, if it exists.
+    fn tree(&mut self, name: TreeName) -> Result<Option<Tree<'_>>>;
+
+    /// The state, whose stamp is that of the transaction if this is one.
+    fn state(&self) -> &State;
+
+    /// The stamp of the commit that is read, or that the transaction began with.
+    fn committed_stamp(&self) -> u64;
+
+    fn schema(&self) -> &Arc<TableSchema>;
+
+    fn manifest(&self) -> &Arc<Manifest>;
+}
+
+impl<V: View + ?Sized> View for &mut V {
+    fn tree(&mut self, name: TreeName) -> Result<Option<Tree<'_>>> {
+        (**self).tree(name)
+    }
+
+    fn state(&self) -> &State {
+        (**self).state()
+    }
+
+    fn committed_stamp(&self) -> u64 {
+        (**self).committed_stamp()
+    }
+
+    fn schema(&self) -> &Arc<TableSchema> {
+        (**self).schema()
+    }
+
+    fn manifest(&self) -> &Arc<Manifest> {
+        (**self).manifest()
+    }
+}

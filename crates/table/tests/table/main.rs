@@ -1,0 +1,10 @@
+//! Keyed tables as their users see them. One program, so that it is linked once.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod constraints;
+mod kill;
+mod model;
+mod modules;
+mod processes;
+mod rows;
+mod types;

@@ -1,0 +1,367 @@
+//! Random histories against a `BTreeMap`: at the newest commit, within transactions, and at every named snapshot.
+//!
+//! `LATH_CASES` sets how many histories there are.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_row::{RowConverter, SortField};
+use arrow_schema::DataType;
+use lath_parquet::{Dataset, DatasetOptions, Strings};
+use lath_predicate::{Predicate, column};
+use lath_table::{Durability, Found, RangeScan, Result, Snapshot, Table, TableOptions, TableScan, Transaction};
+use lath_testkit::Seeded;
+
+use crate::rows::{Part, RowKey, SHAPES, Shape, Values, random_values};
+
+type Model = BTreeMap<RowKey, Values>;
+
+/// What snapshots and transactions can both be asked.
+trait Reads {
+    fn get_many(&mut self, keys: &RecordBatch) -> Result<Found>;
+    fn scan(&mut self) -> TableScan<'_>;
+    fn range(&mut self, low: Option<lath_table::Key>, high: Option<lath_table::Key>) -> Result<RangeScan<'_>>;
+    fn count(&mut self) -> Result<u64>;
+}
+
+macro_rules! reads {
+    ($type:ty) => {
+        impl Reads for $type {
+            fn get_many(&mut self, keys: &RecordBatch) -> Result<Found> {
+                <$type>::get_many(self, keys)
+            }
+            fn scan(&mut self) -> TableScan<'_> {
+                <$type>::scan(self)
+            }
+            fn range(&mut self, low: Option<lath_table::Key>, high: Option<lath_table::Key>) -> Result<RangeScan<'_>> {
+                match (low, high) {
+                    (Some(low), Some(high)) => <$type>::range(self, low..high),
+                    (Some(low), None) => <$type>::range(self, low..),
+                    (None, Some(high)) => <$type>::range(self, ..=high),
+                    (None, None) => <$type>::range::<lath_table::Key>(self, ..),
+                }
+            }
+            fn count(&mut self) -> Result<u64> {
+                <$type>::count(self)
+            }
+        }
+    };
+}
+reads!(Snapshot);
+reads!(Transaction);
+
+struct History {
+    random: Seeded,
+    shape: Shape,
+    /// Number of keys.
+    space: u64,
+    options: TableOptions,
+    table: Option<Table>,
+    model: Model,
+    named: BTreeMap<String, Model>,
+    steps: Vec<String>,
+}
+
+#[test]
+fn tables_do_as_maps_do() {
+    let cases = std::env::var("LATH_CASES").map_or(9, |cases| cases.parse().unwrap());
+    let mut seeds = Seeded::new("tables do as maps do");
+    for case in 0..cases {
+        let random = Seeded::with_seed(format!("history {case}"), seeds.u64(..));
+        let folder = tempfile::tempdir().unwrap();
+        History::new(random, SHAPES[case % 3], &folder.path().join("table")).run(folder.path());
+    }
+}
+
+impl History {
+    fn new(mut random: Seeded, shape: Shape, folder: &Path) -> Self {
+        let options = TableOptions::new()
+            .background(false)
+            .durability(Durability::Off)
+            .file_rows([300, 2500, 1 << 20][random.usize(..3)])
+            .merge_files(random.usize(2..5))
+            .merge_rows([1000, 1 << 20][random.usize(..2)])
+            .deleted_percent(random.u32(1..60));
+        let space = if random.u8(..3) == 0 { 6000 } else { 150 };
+        let table = Table::create(folder, &shape.schema(), &shape.key_columns(), options.clone()).unwrap();
+        let (model, named) = (Model::new(), BTreeMap::new());
+        Self { random, shape, space, options, table: Some(table), model, named, steps: Vec::new() }
+    }
+
+    fn table(&self) -> Table {
+        self.table.clone().unwrap()
+    }
+
+    fn run(mut self, folder: &Path) {
+        let steps = if self.space > 1000 { 14 } else { 50 };
+        for step in 0..steps {
+            let what = self.step();
+            self.steps.push(what);
+            if step % 4 == 0 || step + 1 == steps {
+                self.compare_all();
+            }
+        }
+        let report = self.table().check().unwrap();
+        assert!(report.is_intact(), "{report:?} after {:?}", self.steps);
+        assert_eq!(report.rows, self.model.len() as u64);
+        self.compare_export(&folder.join("export"));
+    }
+
+    fn step(&mut self) -> String {
+        let table = self.table();
+        match self.random.u8(..24) {
+            0..=3 => {
+                let rows = self.random_rows();
+                table.upsert(&self.shape.batch(&rows)).unwrap();
+                self.model.extend(rows.clone());
+                format!("upsert {}", rows.len())
+            }
+            4 | 5 => self.insert(),
+            6 | 7 => self.update(),
+            8 | 9 => {
+                let keys = self.random_keys();
+                table.delete(&self.shape.key_batch(&keys.iter().collect::<Vec<_>>())).unwrap();
+                keys.iter().for_each(|key| drop(self.model.remove(key)));
+                format!("delete {}", keys.len())
+            }
+            10 | 11 => {
+                let (predicate, test) = self.random_condition();
+                let deleted = table.delete_where(&predicate).unwrap();
+                let before = self.model.len();
+                self.model.retain(|key, row| !test(key, row));
+                assert_eq!(deleted, (before - self.model.len()) as u64, "{predicate}");
+                format!("delete where {predicate}")
+            }
+            12..=14 => format!("{:?}", table.flush().unwrap()),
+            15 | 16 => format!("{:?}", table.compact().unwrap()),
+            17 => format!("vacuum {}", table.vacuum().unwrap()),
+            18 | 19 => {
+                let name = format!("snapshot {}", self.random.u8(..3));
+                if self.named.remove(&name).is_some() {
+                    table.drop_snapshot(&name).unwrap();
+                    format!("drop {name}")
+                } else {
+                    table.keep_snapshot(&name).unwrap();
+                    self.named.insert(name.clone(), self.model.clone());
+                    format!("keep {name}")
+                }
+            }
+            20 => {
+                let folder = table.folder().to_owned();
+                table.sync().unwrap();
+                drop((self.table.take(), table));
+                self.table = Some(Table::open(folder, self.options.clone()).unwrap());
+                "reopen".to_owned()
+            }
+            _ => self.transaction(),
+        }
+    }
+
+    fn transaction(&mut self) -> String {
+        let mut transaction = self.table().begin().unwrap();
+        let mut model = self.model.clone();
+        for _ in 0..self.random.usize(1..5) {
+            match self.random.u8(..3) {
+                0 => {
+                    let rows = self.random_rows();
+                    transaction.upsert(&self.shape.batch(&rows)).unwrap();
+                    model.extend(rows);
+                }
+                1 => {
+                    let keys = self.random_keys();
+                    transaction.delete(&self.shape.key_batch(&keys.iter().collect::<Vec<_>>())).unwrap();
+                    keys.iter().for_each(|key| drop(model.remove(key)));
+                }
+                _ => {
+                    let (predicate, test) = self.random_condition();
+                    transaction.delete_where(&predicate).unwrap();
+                    model.retain(|key, row| !test(key, row));
+                }
+            }
+        }
+        self.compare(&mut transaction, &model, "within a transaction");
+        if self.random.u8(..4) == 0 {
+            return "aborted transaction".to_owned();
+        }
+        transaction.commit().unwrap();
+        self.model = model;
+        "transaction".to_owned()
+    }
+
+    fn insert(&mut self) -> String {
+        let mut rows = self.random_rows();
+        if self.random.bool() {
+            rows.retain(|(key, _)| !self.model.contains_key(key));
+            rows.sort_by(|a, b| a.0.cmp(&b.0));
+            rows.dedup_by(|a, b| a.0 == b.0);
+        }
+        let mut seen = Model::new();
+        let is_new = |(key, row): &(RowKey, Values)| {
+            !self.model.contains_key(key) && seen.insert(key.clone(), row.clone()).is_none()
+        };
+        let is_allowed = rows.iter().all(is_new);
+        let inserted = self.table().insert(&self.shape.batch(&rows));
+        if is_allowed {
+            inserted.unwrap();
+            self.model.extend(rows);
+        } else {
+            let error = inserted.unwrap_err();
+            assert!(matches!(error, lath_table::Error::DuplicateKey { .. }), "{error}");
+        }
+        format!("insert, {is_allowed}")
+    }
+
+    fn update(&mut self) -> String {
+        let rows = self.random_rows();
+        let batch = self.shape.batch(&rows);
+        let mut names = self.shape.key_columns();
+        names.extend(["n", "tags"]);
+        let columns: Vec<usize> = names.iter().map(|name| batch.schema().index_of(name).unwrap()).collect();
+        let updated = self.table().update(&batch.project(&columns).unwrap()).unwrap();
+        let mut changed = std::collections::BTreeSet::new();
+        let mut absent = 0;
+        for (key, row) in rows {
+            match self.model.get_mut(&key) {
+                Some(old) => {
+                    (old.n, old.tags) = (row.n, row.tags);
+                    changed.insert(key);
+                }
+                None => absent += 1,
+            }
+        }
+        assert_eq!((updated.rows, updated.absent), (changed.len() as u64, absent));
+        format!("update {updated:?}")
+    }
+
+    fn random_keys(&mut self) -> Vec<RowKey> {
+        let count = self.random.usize(..40);
+        (0..count).map(|_| self.shape.key(self.random.u64(..self.space))).collect()
+    }
+
+    fn random_rows(&mut self) -> Vec<(RowKey, Values)> {
+        let count = if self.space > 1000 && self.random.bool() { 3000 } else { self.random.usize(..40) };
+        (0..count).map(|_| (self.shape.key(self.random.u64(..self.space)), random_values(&mut self.random))).collect()
+    }
+
+    fn random_condition(&mut self) -> (Predicate, Box<dyn Fn(&RowKey, &Values) -> bool>) {
+        let n = self.random.i32(-60..60);
+        match self.random.u8(..5) {
+            0 => (column("n").lt(n), Box::new(move |_, row| row.n.is_some_and(|value| value < n))),
+            1 => (column("n").eq(n), Box::new(move |_, row| row.n == Some(n))),
+            2 => {
+                let condition = column("s").starts_with("a") & column("n").gt(n);
+                let test = move |row: &Values| row.s.as_ref().is_some_and(|s| s.starts_with('a')) && row.n > Some(n);
+                (condition, Box::new(move |_, row| test(row)))
+            }
+            3 => (column("n").is_null() & column("s").is_null(), Box::new(|_, row| row.n.is_none() && row.s.is_none())),
+            _ => {
+                let key = self.shape.key(self.random.u64(..self.space));
+                let first = key[0].clone();
+                let (name, condition) = match &first {
+                    Part::Integer(id) => ("id", column("id").le(*id)),
+                    Part::Text(text) if self.shape == Shape::Text => ("id", column("id").eq(text.as_str())),
+                    Part::Text(text) => ("town", column("town").eq(text.as_str()) & column("n").ge(n)),
+                    Part::Float(_) => unreachable!(),
+                };
+                let test = move |key: &RowKey, row: &Values| match (name, &key[0]) {
+                    ("town", town) => *town == first && row.n.is_some_and(|value| value >= n),
+                    (_, Part::Integer(_)) => key[0] <= first,
+                    _ => key[0] == first,
+                };
+                (condition, Box::new(test))
+            }
+        }
+    }
+
+    fn compare_all(&mut self) {
+        let mut snapshot = self.table().snapshot().unwrap();
+        let model = self.model.clone();
+        self.compare(&mut snapshot, &model, "at the newest commit");
+        assert_eq!(snapshot.snapshot_names().unwrap(), self.named.keys().cloned().collect::<Vec<_>>());
+        for (name, model) in self.named.clone() {
+            self.compare(&mut snapshot.snapshot_named(&name).unwrap(), &model, &name);
+        }
+    }
+
+    fn compare(&mut self, reads: &mut dyn Reads, model: &Model, what: &str) {
+        let what = format!("{what}, after {:?}", self.steps);
+        let shape = self.shape;
+        assert_eq!(reads.count().unwrap(), model.len() as u64, "count {what}");
+        let rows = |batches: &mut dyn Iterator<Item = Result<RecordBatch>>| -> Vec<(RowKey, Values)> {
+            batches.flat_map(|batch| shape.rows(&batch.unwrap())).collect()
+        };
+        let scanned = rows(&mut reads.scan().build().unwrap());
+        let by_key: Model = scanned.iter().cloned().collect();
+        assert_eq!(scanned.len(), by_key.len(), "a key twice {what}");
+        assert!(by_key == *model, "scan {what}");
+
+        let ordered = rows(&mut reads.range(None, None).unwrap().build().unwrap());
+        assert!(ordered.iter().map(|(key, row)| (key, row)).eq(model), "range {what}");
+        let [mut low, mut high] = [(); 2].map(|()| shape.key(self.random.u64(..self.space)));
+        if low > high {
+            std::mem::swap(&mut low, &mut high);
+        }
+        let key = |key: &RowKey| {
+            let batch = shape.key_batch(&[key]);
+            lath_table::Key::new(batch.columns().iter().cloned().map(Into::into))
+        };
+        let ranged = rows(&mut reads.range(Some(key(&low)), Some(key(&high))).unwrap().build().unwrap());
+        assert!(ranged.iter().map(|(key, row)| (key, row)).eq(model.range(low.clone()..high.clone())), "part {what}");
+        let count = reads.range(Some(key(&low)), Some(key(&high))).unwrap().count().unwrap();
+        assert_eq!(count, model.range(low.clone()..high.clone()).count() as u64, "count of {low:?}..{high:?} {what}");
+        let count = reads.range(None, Some(key(&high))).unwrap().count().unwrap();
+        assert_eq!(count, model.range(..=high.clone()).count() as u64, "count up to {high:?} {what}");
+
+        let (predicate, test) = self.random_condition();
+        let found: Model = rows(&mut reads.scan().predicate(predicate.clone()).build().unwrap()).into_iter().collect();
+        let expected: Model =
+            model.iter().filter(|(key, row)| test(key, row)).map(|(key, row)| (key.clone(), row.clone())).collect();
+        assert!(found == expected, "{predicate} {what}");
+        assert_eq!(reads.scan().predicate(predicate).count().unwrap(), expected.len() as u64);
+        let limit = self.random.u64(..20);
+        let limited = rows(&mut reads.scan().limit(limit).build().unwrap());
+        assert_eq!(limited.len() as u64, limit.min(model.len() as u64), "limit {what}");
+
+        let keys = self.random_keys();
+        let found = reads.get_many(&shape.key_batch(&keys.iter().collect::<Vec<_>>())).unwrap();
+        let found_rows = shape.rows(found.rows());
+        for (key, place) in keys.iter().zip(found.places()) {
+            let row = place.map(|place| &found_rows[place]);
+            assert_eq!(row.map(|(_, row)| row), model.get(key), "{key:?} {what}");
+            assert!(row.is_none_or(|(other, _)| other == key));
+        }
+    }
+
+    fn compare_export(&mut self, folder: &Path) {
+        let exported = self.table().export(folder).unwrap();
+        assert_eq!(exported.rows, self.model.len() as u64);
+        let dataset = Dataset::open([folder], DatasetOptions::new()).unwrap();
+        assert_eq!(dataset.files().len(), exported.files);
+        let batches = dataset.scan().strings(Strings::Offsets).build().unwrap();
+        let rows: Model = batches.flat_map(|batch| self.shape.rows(&batch.unwrap())).collect();
+        assert!(rows == self.model, "export after {:?}", self.steps);
+    }
+}
+
+/// Keys and hot rows are stored in Arrow's row format, of which Arrow promises nothing from version to version. If this fails after an
+/// update, tables of before cannot be read as they are.
+#[test]
+fn the_row_format_of_arrow_is_what_tables_have_on_disk() {
+    let bytes = |data_type: DataType, array: arrow_array::ArrayRef| {
+        let converter = RowConverter::new(vec![SortField::new(data_type)]).unwrap();
+        converter.convert_columns(&[array]).unwrap().row(0).data().to_vec()
+    };
+    let integer = bytes(DataType::Int32, Arc::new(arrow_array::Int32Array::from(vec![-2])));
+    assert_eq!(integer, [1, 0x7f, 0xff, 0xff, 0xfe]);
+    let float = bytes(DataType::Float64, Arc::new(arrow_array::Float64Array::from(vec![1.0])));
+    assert_eq!(float, [1, 0xbf, 0xf0, 0, 0, 0, 0, 0, 0]);
+    let text = bytes(DataType::Utf8, Arc::new(arrow_array::StringArray::from(vec!["abc"])));
+    assert_eq!(text, [2, b'a', b'b', b'c', 0, 0, 0, 0, 0, 3]);
+    let long = "0123456789".repeat(5);
+    let long = bytes(DataType::Utf8, Arc::new(arrow_array::StringArray::from(vec![long])));
+    assert_eq!((long.len(), &long[..2], &long[long.len() - 2..]), (70, &[2, b'0'][..], &[0, 18][..]));
+    let null = bytes(DataType::Int32, Arc::new(arrow_array::Int32Array::from(vec![None])));
+    assert_eq!(null, [0; 5]);
+}
