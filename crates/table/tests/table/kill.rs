@@ -1,1 +1,171 @@
-//! To come.
+//! Processes that are killed while they upsert, delete, flush and compact: every commit that they said was made is there, and no file
+//! stays that the table does not have.
+//!
+//! `LATH_FULL=1` kills five hundred instead of twenty.
+
+#![cfg(unix)]
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{ArrayRef, Int64Array, RecordBatch};
+use fastrand::Rng;
+use lath_table::{Predicate, Table, TableOptions};
+use lath_testkit::Seeded;
+
+const PATH: &str = "LATH_TEST_TABLE_PATH";
+const SEED: &str = "LATH_TEST_TABLE_SEED";
+
+/// The row that has the number of the last commit.
+const NUMBER_KEY: i64 = -1;
+
+type Rows = BTreeMap<i64, i64>;
+
+/// What one commit does.
+enum Change {
+    Upsert(Vec<(i64, i64)>),
+    Delete(Vec<i64>),
+    DeleteWhere(i64),
+}
+
+fn change(seed: u64, number: i64) -> Change {
+    let mut random = Rng::with_seed(seed ^ (number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let count = 1 + random.usize(..30);
+    match random.u8(..8) {
+        0 => Change::DeleteWhere(random.i64(0..200)),
+        1 | 2 => Change::Delete((0..count).map(|_| random.i64(0..3000)).collect()),
+        _ => Change::Upsert((0..count).map(|_| (random.i64(0..3000), random.i64(0..200))).collect()),
+    }
+}
+
+fn apply(rows: &mut Rows, seed: u64, number: i64) {
+    match change(seed, number) {
+        Change::Upsert(changed) => rows.extend(changed),
+        Change::Delete(keys) => rows.retain(|key, _| !keys.contains(key)),
+        Change::DeleteWhere(value) => rows.retain(|_, other| *other != value),
+    }
+}
+
+fn batch(rows: &[(i64, i64)]) -> RecordBatch {
+    let ids: ArrayRef = Arc::new(Int64Array::from_iter_values(rows.iter().map(|row| row.0)));
+    let values: ArrayRef = Arc::new(Int64Array::from_iter_values(rows.iter().map(|row| row.1)));
+    RecordBatch::try_from_iter([("id", ids), ("value", values)]).unwrap()
+}
+
+fn options() -> TableOptions {
+    TableOptions::new()
+        .background(false)
+        .file_rows(1500)
+        .merge_files(3)
+        .deleted_percent(20)
+        .store_options(lath_store::Options::new().log_limit_bytes(1 << 16).capacity_bytes(1 << 30))
+}
+
+fn last_number(table: &Table) -> i64 {
+    let row = table.get(NUMBER_KEY).unwrap();
+    row.map_or(0, |row| row.column(1).as_primitive::<Int64Type>().value(0))
+}
+
+fn say(line: &str) {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{line}").unwrap();
+    out.flush().unwrap();
+}
+
+/// Not a test: what the children run.
+#[test]
+fn child() {
+    let Ok(path) = std::env::var(PATH) else { return };
+    let seed: u64 = std::env::var(SEED).unwrap().parse().unwrap();
+    let table = Table::open(path, options()).unwrap();
+    let mut number = last_number(&table);
+    std::thread::scope(|scope| {
+        let maintained = table.clone();
+        scope.spawn(move || {
+            loop {
+                maintained.flush().unwrap();
+                maintained.compact().unwrap();
+                maintained.vacuum().unwrap();
+            }
+        });
+        loop {
+            number += 1;
+            let mut transaction = table.begin().unwrap();
+            match change(seed, number) {
+                Change::Upsert(rows) => transaction.upsert(&batch(&rows)).unwrap(),
+                Change::Delete(keys) => transaction.delete(keys).unwrap(),
+                Change::DeleteWhere(value) => {
+                    let condition = format!("value = {value} AND id >= 0");
+                    transaction.delete_where(&Predicate::parse(&condition).unwrap()).unwrap();
+                }
+            }
+            transaction.upsert(&batch(&[(NUMBER_KEY, number)])).unwrap();
+            transaction.commit().unwrap();
+            say(&format!("commit {number}"));
+        }
+    });
+}
+
+/// Runs a child for a while and kills it; the last commit that it said was made.
+fn run_and_kill(path: &Path, seed: u64, delay: Duration) -> i64 {
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["kill::child", "--exact", "--nocapture", "--test-threads=1"])
+        .env(PATH, path)
+        .env(SEED, seed.to_string())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let out = BufReader::new(child.stdout.take().unwrap());
+    let reader = std::thread::spawn(move || {
+        let numbers = out.lines().map_while(Result::ok).filter_map(|line| line.strip_prefix("commit ")?.parse().ok());
+        numbers.max().unwrap_or(0)
+    });
+    std::thread::sleep(delay);
+    assert!(child.try_wait().unwrap().is_none(), "the child ended by itself");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    reader.join().unwrap()
+}
+
+#[test]
+fn what_a_killed_process_said_was_committed_is_there_and_no_file_stays() {
+    let kills = if std::env::var_os("LATH_FULL").is_some() { 500 } else { 20 };
+    let mut random = Seeded::new("what a killed process said was committed is there and no file stays");
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("table");
+    let seed = random.u64(..);
+    drop(Table::create(&path, &batch(&[]).schema(), &["id"], options()).unwrap());
+    let (mut rows, mut number, mut files) = (Rows::new(), 0, 0);
+    for round in 0..kills {
+        let delay = Duration::from_millis(random.u64(5..250));
+        let committed = run_and_kill(&path, seed, delay);
+        let what = format!("round {round}, killed after {delay:?}");
+        let table = Table::open(&path, options()).unwrap_or_else(|error| panic!("{what}: {error}"));
+        let there = last_number(&table);
+        assert!(there >= committed.max(number), "{what}: {committed} was committed, and {there} is there");
+        for number in number + 1..=there {
+            apply(&mut rows, seed, number);
+        }
+        number = there;
+        if number > 0 {
+            rows.insert(NUMBER_KEY, number);
+        }
+        let mut found = Rows::new();
+        for batch in table.range::<i64>(..).unwrap().build().unwrap() {
+            let batch = batch.unwrap();
+            let column = |at: usize| batch.column(at).as_primitive::<Int64Type>().values().to_vec();
+            found.extend(column(0).into_iter().zip(column(1)));
+        }
+        assert!(found == rows, "{what}: commit {there} is not whole");
+        let report = table.check().unwrap();
+        assert!(report.is_intact(), "{what}: {report:?}");
+        files = files.max(report.files);
+    }
+    assert!(number > 0 && files > 0, "nothing was flushed between {kills} kills");
+    println!("{kills} kills, {number} commits, {files} files");
+}

@@ -1,6 +1,7 @@
 //! Keyed tables as their users see them. One program, so that it is linked once.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod background;
 mod constraints;
 mod kill;
 mod model;

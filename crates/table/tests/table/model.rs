@@ -18,6 +18,9 @@ use crate::rows::{Part, RowKey, SHAPES, Shape, Values, random_values};
 
 type Model = BTreeMap<RowKey, Values>;
 
+/// What a condition means.
+type Test = Box<dyn Fn(&RowKey, &Values) -> bool>;
+
 /// What snapshots and transactions can both be asked.
 trait Reads {
     fn get_many(&mut self, keys: &RecordBatch) -> Result<Found>;
@@ -122,7 +125,7 @@ impl History {
             6 | 7 => self.update(),
             8 | 9 => {
                 let keys = self.random_keys();
-                table.delete(&self.shape.key_batch(&keys.iter().collect::<Vec<_>>())).unwrap();
+                table.delete(self.shape.key_batch(&keys.iter().collect::<Vec<_>>())).unwrap();
                 keys.iter().for_each(|key| drop(self.model.remove(key)));
                 format!("delete {}", keys.len())
             }
@@ -171,7 +174,7 @@ impl History {
                 }
                 1 => {
                     let keys = self.random_keys();
-                    transaction.delete(&self.shape.key_batch(&keys.iter().collect::<Vec<_>>())).unwrap();
+                    transaction.delete(self.shape.key_batch(&keys.iter().collect::<Vec<_>>())).unwrap();
                     keys.iter().for_each(|key| drop(model.remove(key)));
                 }
                 _ => {
@@ -245,7 +248,7 @@ impl History {
         (0..count).map(|_| (self.shape.key(self.random.u64(..self.space)), random_values(&mut self.random))).collect()
     }
 
-    fn random_condition(&mut self) -> (Predicate, Box<dyn Fn(&RowKey, &Values) -> bool>) {
+    fn random_condition(&mut self) -> (Predicate, Test) {
         let n = self.random.i32(-60..60);
         match self.random.u8(..5) {
             0 => (column("n").lt(n), Box::new(move |_, row| row.n.is_some_and(|value| value < n))),
