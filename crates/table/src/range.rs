@@ -71,7 +71,7 @@ impl<'v> RangeScan<'v> {
     /// Starts reading.
     ///
     /// # Errors
-    /// [`Error::Batch`] for columns that the table does not have, and whatever goes wrong while files are looked up.
+    /// [`Error::Batch`](crate::Error::Batch) for columns that the table does not have, and whatever goes wrong while files are looked up.
     pub fn build(self) -> Result<RangeBatches<'v>> {
         let Self { engine, mut view, range, columns, limit } = self;
         let schema = Arc::clone(view.schema());

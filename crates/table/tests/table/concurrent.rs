@@ -1,0 +1,156 @@
+//! Changes while rows are flushed and files are merged, and snapshots while files are dropped.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{ArrayRef, Int64Array, RecordBatch};
+use lath_table::{Durability, Predicate, Snapshot, Table, TableOptions};
+use lath_testkit::Seeded;
+
+const ROWS: i64 = 4000;
+
+fn batch(rows: impl IntoIterator<Item = (i64, i64)>) -> RecordBatch {
+    let (ids, values): (Vec<i64>, Vec<i64>) = rows.into_iter().unzip();
+    let columns: [(&str, ArrayRef); 2] =
+        [("id", Arc::new(Int64Array::from(ids))), ("value", Arc::new(Int64Array::from(values)))];
+    RecordBatch::try_from_iter(columns).unwrap()
+}
+
+fn table(folder: &std::path::Path) -> Table {
+    let options = TableOptions::new().background(false).durability(Durability::Off).merge_files(2).file_rows(3000);
+    Table::create(folder, &batch([]).schema(), &["id"], options).unwrap()
+}
+
+fn rows_of(snapshot: &Snapshot) -> BTreeMap<i64, i64> {
+    let mut rows = BTreeMap::new();
+    for batch in snapshot.scan().build().unwrap() {
+        let batch = batch.unwrap();
+        let column = |at: usize| batch.column(at).as_primitive::<Int64Type>().values().to_vec();
+        for (id, value) in column(0).into_iter().zip(column(1)) {
+            assert!(rows.insert(id, value).is_none(), "{id} twice");
+        }
+    }
+    assert_eq!(snapshot.count().unwrap(), rows.len() as u64);
+    rows
+}
+
+/// Changes the table while `work` goes on, and compares; how many changes were made meanwhile.
+fn change_during(table: &Table, random: &mut Seeded, work: impl Fn(&Table) + Sync) -> u64 {
+    let mut expected = rows_of(&table.snapshot().unwrap());
+    let mut changes = 0;
+    std::thread::scope(|scope| {
+        let working = scope.spawn(|| work(table));
+        while !working.is_finished() {
+            let id = random.i64(0..ROWS);
+            match random.u8(..4) {
+                0 => {
+                    table.upsert(&batch([(id, -id)])).unwrap();
+                    expected.insert(id, -id);
+                }
+                1 => {
+                    let condition = format!("id >= {id} AND id < {}", id + 3);
+                    table.delete_where(&Predicate::parse(&condition).unwrap()).unwrap();
+                    expected.retain(|other, _| !(id..id + 3).contains(other));
+                }
+                _ => {
+                    table.delete([id]).unwrap();
+                    expected.remove(&id);
+                }
+            }
+            changes += 1;
+        }
+    });
+    assert!(rows_of(&table.snapshot().unwrap()) == expected, "after {changes} changes");
+    changes
+}
+
+#[test]
+fn changes_during_a_flush_and_a_merge_are_kept() {
+    let mut random = Seeded::new("changes during a flush and a merge are kept");
+    let (mut in_flushes, mut in_merges) = (0, 0);
+    for _ in 0..12 {
+        let folder = tempfile::tempdir().unwrap();
+        let table = table(folder.path());
+        // No file has these keys, so that deleting one leaves no tombstone.
+        table.upsert(&batch((0..ROWS).map(|id| (id, id)))).unwrap();
+        in_flushes += change_during(&table, &mut random, |table| assert!(table.flush().unwrap().files > 0));
+        table.upsert(&batch((0..ROWS).step_by(2).map(|id| (id, id + 1)))).unwrap();
+        in_flushes += change_during(&table, &mut random, |table| assert!(table.flush().unwrap().files > 0));
+        in_merges += change_during(&table, &mut random, |table| assert!(table.compact().unwrap().merges > 0));
+        table.flush().unwrap();
+        let report = table.check().unwrap();
+        assert!(report.is_intact(), "{report:?}");
+    }
+    assert!(in_flushes > 12 && in_merges > 12, "{in_flushes} {in_merges}");
+}
+
+#[test]
+fn files_stay_as_long_as_a_snapshot_can_reach_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let table = table(folder.path());
+    table.upsert(&batch((0..ROWS).map(|id| (id, id)))).unwrap();
+    table.flush().unwrap();
+    let before = rows_of(&table.snapshot().unwrap());
+    table.keep_snapshot("before").unwrap();
+    table.upsert(&batch((0..ROWS).map(|id| (id, 0)))).unwrap();
+    table.flush().unwrap();
+    assert_eq!(table.vacuum().unwrap(), 0, "a named snapshot needs the first files");
+    // The first files were dropped before this commit, which can reach them by the name alone.
+    let reader = table.snapshot().unwrap();
+    table.drop_snapshot("before").unwrap();
+    table.upsert(&batch([(1, 1)])).unwrap();
+    assert_eq!(table.vacuum().unwrap(), 0, "a reader reaches the named snapshot");
+    let named = reader.snapshot_named("before").unwrap();
+    drop(reader);
+    assert_eq!(table.vacuum().unwrap(), 0, "the named snapshot is read");
+    assert!(rows_of(&named) == before);
+    drop(named);
+    // The store notices with its next commit.
+    table.upsert(&batch([(1, 2)])).unwrap();
+    assert_eq!(table.vacuum().unwrap(), 2);
+    assert_eq!(table.vacuum().unwrap(), 0);
+    assert!(table.check().unwrap().is_intact());
+}
+
+#[test]
+fn what_a_transaction_has_done_is_undone_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let table = table(folder.path());
+    table.upsert(&batch([(1, 1), (2, 2), (3, 3)])).unwrap();
+    table.flush().unwrap();
+    let before = rows_of(&table.snapshot().unwrap());
+    let mut transaction = table.begin().unwrap();
+    transaction.upsert(&batch([(1, 10), (4, 4)])).unwrap();
+    transaction.delete([2]).unwrap();
+    assert_eq!(transaction.delete_where(&Predicate::parse("id = 3").unwrap()).unwrap(), 1);
+    assert_eq!(transaction.count().unwrap(), 2);
+    assert!(transaction.get(3).unwrap().is_none() && transaction.get(4).unwrap().is_some());
+    drop(transaction);
+    assert!(rows_of(&table.snapshot().unwrap()) == before);
+    assert!(table.check().unwrap().is_intact());
+}
+
+#[test]
+fn what_a_damaged_table_lacks_is_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let table = table(folder.path());
+    table.upsert(&batch((0..ROWS).map(|id| (id, id)))).unwrap();
+    table.flush().unwrap();
+    std::fs::write(folder.path().join("0000009999-0123456789abcdef.parquet"), b"left").unwrap();
+    let report = table.check().unwrap();
+    assert!(matches!(&report.problems[..], [lath_table::Problem::Orphan { .. }]), "{report:?}");
+    drop(table);
+    let options = || TableOptions::new().background(false);
+    let table = Table::open(folder.path(), options()).unwrap();
+    assert!(table.check().unwrap().is_intact());
+    drop(table);
+    let names = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());
+    let file = names.filter(|path| path.extension().is_some_and(|end| end == "parquet")).min().unwrap();
+    std::fs::remove_file(file).unwrap();
+    let table = Table::open(folder.path(), options()).unwrap();
+    let report = table.check().unwrap();
+    assert!(matches!(&report.problems[..], [lath_table::Problem::File { .. }]), "{report:?}");
+    assert!(table.get(1).is_err());
+}
