@@ -122,8 +122,9 @@ fn filters_are_computed_unless_the_runtime_of_the_scan_or_of_its_dataset_says_no
         let tested: Vec<u64> = (0..4).map(|_| rows_tested(scan().runtime(&of_scans))).collect();
         let expected = if of_dataset && of_scan { [1000, 0, 0, 0] } else { [1000; 4] };
         assert_eq!(tested, expected, "dataset {of_dataset}, scan {of_scan}");
-        // A byte a row.
-        assert_eq!(memory() - before, if of_dataset && of_scan { 1024 } else { 0 });
+        // A byte a row, and a little for the entry in the cache.
+        let expected = if of_dataset && of_scan { 1024..1280 } else { 0..1 };
+        assert!(expected.contains(&(memory() - before)), "{} bytes", memory() - before);
         // Tasks run with the runtime that they are given.
         if !(of_dataset && of_scan) {
             (0..4).for_each(|_| assert_eq!(rows_tested(in_tasks(scan()).runtime(&of_scans)), 1000));
