@@ -1,8 +1,8 @@
 //! Lath is an embedded storage engine for Parquet, with SIMD in every hot path.
 //!
 //! A program needs this crate alone: it has everything of [`lath_parquet`], [`rows`] and [`RowWriter`], which read and write
-//! rows as values of Rust types, [`store`], an ordered key-value store, and [`arrow`], the Arrow types that its interfaces
-//! show. [`prelude`] has the names that most programs need.
+//! rows as values of Rust types, [`store`], an ordered key-value store, [`table`], tables with a primary key, and [`arrow`],
+//! the Arrow types that its interfaces show. [`prelude`] has the names that most programs need.
 //!
 //! # One file
 //!
@@ -127,4 +127,7 @@ pub use lath_parquet::*;
 #[cfg(feature = "store")]
 #[doc(inline)]
 pub use lath_store as store;
+#[cfg(feature = "table")]
+#[doc(inline)]
+pub use lath_table as table;
 pub use rows::{RowError, RowWriter, Rows, WriteRowError, rows};

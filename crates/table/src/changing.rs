@@ -72,8 +72,8 @@ impl Changing {
         let mut value = Vec::new();
         let mut bytes = 0;
         for (at, key) in keys.iter().enumerate() {
-            let row = values.map_or_else(Vec::new, |values| values.row(at).data().to_vec());
-            value_codec::write(&mut value, key.data(), stamp, version, &row);
+            let row = values.map_or(&[][..], |values| values.row(at).data());
+            value_codec::write(&mut value, key.data(), stamp, version, row);
             hot.put(key.data(), &value)?;
             bytes += (key.data().len() + value.len()) as u64;
         }
