@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use arrow_array::ArrayRef;
+use lath_parquet::Pruning;
 
 use crate::cold::ColdFile;
 use crate::error::{Error, Result};
@@ -17,8 +18,8 @@ pub(crate) type Located = (usize, u64);
 
 /// The rows of a file that have one of `keys`, which are in ascending order and distinct, in ascending order.
 ///
-/// Fences say which block of rows can have a key, Bloom filters and the page index which keys are in none; then the key columns of
-/// the remaining pages are read and compared.
+/// Fences say which block of rows can have a key, and Bloom filters which keys are in no row group; then the key columns of the remaining
+/// pages are read and compared.
 pub(crate) fn locate(file: &ColdFile, entry: &FileEntry, keys: &[&[u8]]) -> Result<Vec<Located>> {
     let first = keys.partition_point(|key| *key < &entry.min[..]);
     let end = keys.partition_point(|key| *key <= &entry.max[..]);
@@ -31,7 +32,7 @@ pub(crate) fn locate(file: &ColdFile, entry: &FileEntry, keys: &[&[u8]]) -> Resu
     if candidates.len() <= MAX_PROBED_KEYS
         && let Some(predicate) = predicate_for(&codec.decode(candidates.iter().copied())?, codec.fields())
     {
-        scan = scan.predicate(predicate);
+        scan = scan.predicate(predicate).pruning(only_bloom_filters());
     }
     let mut found = Vec::new();
     let mut next = 0;
@@ -52,6 +53,13 @@ pub(crate) fn locate(file: &ColdFile, entry: &FileEntry, keys: &[&[u8]]) -> Resu
         }
     }
     Ok(found)
+}
+
+/// Fences are as good as the page index, which takes time to decode.
+fn only_bloom_filters() -> Pruning {
+    let mut pruning = Pruning::none();
+    pruning.bloom = true;
+    pruning
 }
 
 /// How many of the keys, from the first on, are less than `key`.

@@ -1,6 +1,6 @@
 //! How a table is opened.
 
-use lath_parquet::{Runtime, WriteOptions};
+use lath_parquet::{Codec, Profile, Runtime, WriteOptions};
 pub use lath_store::Durability;
 
 /// How a table is opened, and when its background thread works.
@@ -32,6 +32,8 @@ impl TableOptions {
     pub const DEFAULT_FLUSH_BYTES: u64 = 256 << 20;
     /// Default for [`file_rows`](Self::file_rows): 4,194,304.
     pub const DEFAULT_FILE_ROWS: u64 = 4 << 20;
+    /// Rows of a row group in the default of [`write_options`](Self::write_options): 65,536. A get reads the offset index of one row group.
+    pub const DEFAULT_ROW_GROUP_ROWS: usize = 1 << 16;
     /// Default for [`merge_files`](Self::merge_files): 4.
     pub const DEFAULT_MERGE_FILES: usize = 4;
     /// Default for [`merge_rows`](Self::merge_rows): 33,554,432.
@@ -109,7 +111,7 @@ impl TableOptions {
     }
 
     /// Sets how files are written. Bloom filters and small pages of key columns, and the order of rows, are set in any case. The default is
-    /// [`Profile::Lookup`](lath_parquet::Profile::Lookup) with Zstandard.
+    /// [`Profile::Lookup`] with Zstandard and [short row groups](Self::DEFAULT_ROW_GROUP_ROWS).
     #[must_use]
     pub fn write_options(mut self, options: WriteOptions) -> Self {
         self.write = options;
@@ -140,7 +142,9 @@ impl Default for TableOptions {
             merge_rows: Self::DEFAULT_MERGE_ROWS,
             deleted_percent: Self::DEFAULT_DELETED_PERCENT,
             runtime: None,
-            write: WriteOptions::profile(lath_parquet::Profile::Lookup).codec(lath_parquet::Codec::Zstd { level: 1 }),
+            write: WriteOptions::profile(Profile::Lookup)
+                .codec(Codec::Zstd { level: 1 })
+                .row_group_rows(Self::DEFAULT_ROW_GROUP_ROWS),
             store: lath_store::Options::new(),
         }
     }
