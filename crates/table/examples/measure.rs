@@ -105,7 +105,7 @@ fn main() {
     aggregate(&table, "all cold", rows);
     timed("get_many of 10,000 cold keys", || {
         let ids: Vec<i64> = (0..10_000).map(|number| shuffled(number, rows)).collect();
-        let found = table.get_many(&batch(&ids, 0.0)).unwrap();
+        let found = table.get_many(batch(&ids, 0.0)).unwrap();
         assert_eq!(found.rows().num_rows(), 10_000);
     });
     upserts(&table, rows, 10_000, rows / 100_000, Durability::Sync, 2.0);
