@@ -112,7 +112,7 @@ impl Scan {
     /// several times, all conditions have to be true.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if the text is not understood.
+    /// [`Error::Invalid`](crate::Error::Invalid) if the text is not understood.
     pub fn filter(self, text: &str) -> Result<Self> {
         Ok(self.predicate(Predicate::parse(text)?))
     }
