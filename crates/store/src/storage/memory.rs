@@ -2,7 +2,7 @@
 //! A store in memory, which is dropped with its last handle.
 
 use std::collections::BTreeSet;
-use std::fs::File;
+use std::fmt::Debug;
 use std::io;
 use std::path::Path;
 use std::ptr::NonNull;
@@ -141,13 +141,13 @@ fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 pub(super) struct MemoryData {
     map: MmapRaw,
     len: AtomicU64,
-    /// The locked file that is mapped: its lock lasts as long as the area.
-    _file: Option<File>,
+    /// What lasts as long as the area: the locked file that is mapped.
+    _file: Option<Box<dyn Debug + Send + Sync>>,
 }
 
 impl MemoryData {
     /// The first `len` bytes of the map are in use; at most all of them.
-    pub(super) fn new(map: MmapRaw, len: u64, file: Option<File>) -> Self {
+    pub(super) fn new(map: MmapRaw, len: u64, file: Option<Box<dyn Debug + Send + Sync>>) -> Self {
         let len = AtomicU64::new(len.min(map.len() as u64));
         Self { map, len, _file: file }
     }

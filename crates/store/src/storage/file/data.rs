@@ -10,6 +10,7 @@ use std::ptr::NonNull;
 
 use memmap2::{MmapOptions, MmapRaw};
 
+use super::lock::LockedFile;
 use crate::error::{Error, Result};
 use crate::extent::HUGE_PAGE;
 use crate::storage::Data;
@@ -31,13 +32,13 @@ pub(super) const SLICE_BYTES: u64 = HUGE_PAGE;
 #[derive(Debug)]
 pub(super) struct DataFile {
     map: MmapRaw,
-    file: File,
+    file: LockedFile,
     path: PathBuf,
     read_only: bool,
 }
 
 impl DataFile {
-    pub(super) fn new(file: File, path: &Path, read_only: bool, capacity_bytes: u64) -> Result<Self> {
+    pub(super) fn new(file: LockedFile, path: &Path, read_only: bool, capacity_bytes: u64) -> Result<Self> {
         let metadata = file.metadata().map_err(Error::io("read the length of", path))?;
         let map = map_file(&file, read_only, capacity_bytes, metadata.len()).map_err(Error::io("map", path))?;
         let data = Self { map, file, path: path.to_owned(), read_only };

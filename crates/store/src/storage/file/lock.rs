@@ -6,7 +6,38 @@
 
 use std::fs::File;
 use std::io;
+use std::ops::Deref;
 use std::os::fd::AsRawFd;
+
+/// An open file whose locks end when this is dropped.
+///
+/// Closing it would not be enough: while another thread starts a process, that process has a copy of the descriptor until it runs its
+/// program, and the locks live as long as the copy.
+#[derive(Debug)]
+pub(super) struct LockedFile {
+    file: File,
+}
+
+impl LockedFile {
+    pub(super) fn new(file: File) -> Self {
+        Self { file }
+    }
+}
+
+impl Deref for LockedFile {
+    type Target = File;
+
+    fn deref(&self) -> &File {
+        &self.file
+    }
+}
+
+impl Drop for LockedFile {
+    fn drop(&mut self) {
+        // If it fails, the locks end when the last copy of the descriptor is closed.
+        let _ = unlock_bytes(&self.file, 0, 0);
+    }
+}
 
 /// How a byte is locked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +63,14 @@ pub(super) fn lock(file: &File, byte: u64, kind: Kind) -> io::Result<()> {
 
 /// Gives up the lock on the byte.
 pub(super) fn unlock(file: &File, byte: u64) -> io::Result<()> {
-    control(file, libc::F_OFD_SETLK, &mut description(byte, libc::F_UNLCK as libc::c_short))
+    unlock_bytes(file, byte, 1)
+}
+
+/// Gives up the locks on `len` bytes; with 0, on all from `start` on.
+fn unlock_bytes(file: &File, start: u64, len: u64) -> io::Result<()> {
+    let mut lock = description(start, libc::F_UNLCK as libc::c_short);
+    lock.l_len = len as libc::off_t;
+    control(file, libc::F_OFD_SETLK, &mut lock)
 }
 
 /// Whether somebody else has a lock on the byte. A lock of `file` itself is not seen.

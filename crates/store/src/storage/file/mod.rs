@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use self::data::DataFile;
-use self::lock::Kind;
+use self::lock::{Kind, LockedFile};
 use self::log::FileLog;
 use self::private::PrivateStorage;
 use self::shared::SharedFile;
@@ -97,9 +97,9 @@ impl FileStorage {
 unsafe impl Storage for FileStorage {
     fn data(&self) -> Result<Arc<dyn Data>> {
         let file = if self.read_only {
-            OpenOptions::new().read(true).open(&self.path).map_err(Error::io("open", &self.path))?
+            LockedFile::new(OpenOptions::new().read(true).open(&self.path).map_err(Error::io("open", &self.path))?)
         } else {
-            let file = open_for_writing(&self.path, self.create)?;
+            let file = LockedFile::new(open_for_writing(&self.path, self.create)?);
             if !lock::try_lock(&file, CONTENTS_BYTE, Kind::Exclusive).map_err(Error::io("lock", &self.path))? {
                 return Err(Error::Busy);
             }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use memmap2::{MmapOptions, MmapRaw};
 
 use super::data::MIN_CAPACITY_BYTES;
-use super::lock::{self, Kind};
+use super::lock::{self, Kind, LockedFile};
 use super::{CONTENTS_BYTE, FileStorage};
 use crate::error::{Error, Result};
 use crate::storage::memory::MemoryData;
@@ -26,7 +26,7 @@ pub(super) struct PrivateStorage {
 impl PrivateStorage {
     pub(super) fn new(files: &FileStorage) -> Result<Self> {
         let path = &files.path;
-        let file = File::open(path).map_err(Error::io("open", path))?;
+        let file = LockedFile::new(File::open(path).map_err(Error::io("open", path))?);
         if !lock::try_lock(&file, CONTENTS_BYTE, Kind::Shared).map_err(Error::io("lock", path))? {
             return Err(Error::Busy);
         }
@@ -63,7 +63,7 @@ unsafe impl Storage for PrivateStorage {
 }
 
 /// The bytes of a data file, followed by memory to grow into. A page that is written to is copied first.
-fn map_privately(file: File, capacity_bytes: u64) -> io::Result<MemoryData> {
+fn map_privately(file: LockedFile, capacity_bytes: u64) -> io::Result<MemoryData> {
     let file_len = file.metadata()?.len();
     let least = file_len.max(MIN_CAPACITY_BYTES);
     let mut capacity = capacity_bytes.max(least);
@@ -78,7 +78,7 @@ fn map_privately(file: File, capacity_bytes: u64) -> io::Result<MemoryData> {
         // SAFETY: the map is new, so that nothing refers to its bytes, and it is at least as long as the file.
         unsafe { map_over(&map, &file, file_len as usize)? };
     }
-    Ok(MemoryData::new(map, file_len, Some(file)))
+    Ok(MemoryData::new(map, file_len, Some(Box::new(file))))
 }
 
 /// Maps the first `len` bytes of the file over the start of the map.

@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use memmap2::{MmapOptions, MmapRaw};
 
-use super::lock::{self, Kind};
+use super::lock::{self, Kind, LockedFile};
 use crate::error::{Error, Result};
 use crate::storage::{Shared, check_process};
 
@@ -29,7 +29,7 @@ const PROCESS_BYTE: u64 = 1024;
 pub(super) struct SharedFile {
     // Before the file, so that it is unmapped before the locks end.
     map: MmapRaw,
-    file: File,
+    file: LockedFile,
     path: PathBuf,
     len: usize,
     own: Mutex<Own>,
@@ -44,6 +44,7 @@ struct Own {
 
 impl SharedFile {
     pub(super) fn new(file: File, path: &Path, len: usize) -> Result<Self> {
+        let file = LockedFile::new(file);
         lock::lock(&file, SETUP_BYTE, Kind::Exclusive).map_err(Error::io("lock", path))?;
         let map = Self::set_up(&file, len).map_err(Error::io("set up", path))?;
         lock::unlock(&file, SETUP_BYTE).map_err(Error::io("unlock", path))?;
@@ -52,6 +53,7 @@ impl SharedFile {
 
     /// Shares the memory if another process has it, and otherwise does not change the file.
     pub(super) fn join(file: File, path: &Path, len: usize) -> Result<Option<Self>> {
+        let file = LockedFile::new(file);
         lock::lock(&file, SETUP_BYTE, Kind::Exclusive).map_err(Error::io("lock", path))?;
         let is_used = lock::is_locked_by_another(&file, USERS_BYTE).map_err(Error::io("ask for the locks of", path))?;
         let map = is_used.then(|| Self::set_up(&file, len)).transpose().map_err(Error::io("set up", path))?;

@@ -6,6 +6,7 @@ use lath_testkit::Seeded;
 
 use super::FileStorage;
 use super::data::{SLICE_BYTES, slices};
+use super::lock::{self, Kind, LockedFile};
 use crate::error::Error;
 use crate::storage::tests::{read, set_len, write};
 use crate::storage::{Lengths, Storage};
@@ -147,6 +148,20 @@ fn all_names_of_a_store_lead_to_the_same_files() {
     assert!(!alias.shared(64).unwrap().try_lock_writer().unwrap());
     assert!(matches!(FileStorage::new(folder.path().join("nowhere/store")), Err(Error::Io { .. })));
     assert!(FileStorage::new("/").unwrap().data().is_err(), "a folder is no store");
+}
+
+#[test]
+fn locks_end_with_their_file_though_a_copy_of_its_descriptor_is_open() {
+    let folder = tempfile::tempdir().unwrap();
+    let open = || LockedFile::new(fs::File::create(folder.path().join("locked")).unwrap());
+    let (locked, other) = (open(), open());
+    assert!([3, 1024].iter().all(|&byte| lock::try_lock(&locked, byte, Kind::Exclusive).unwrap()));
+    assert!(!lock::try_lock(&other, 1024, Kind::Exclusive).unwrap());
+    // What a process has that was started meanwhile, until it runs its program.
+    let copy = locked.try_clone().unwrap();
+    drop(locked);
+    assert!([3, 1024].iter().all(|&byte| lock::try_lock(&other, byte, Kind::Exclusive).unwrap()));
+    drop(copy);
 }
 
 #[test]
