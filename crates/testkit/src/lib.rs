@@ -1,4 +1,5 @@
-//! What the tests of Lath are made with: guard pages, length ladders, seeded random numbers, corpora.
+//! What the tests of Lath are made with: guard pages, length ladders, seeded random numbers, corpora,
+//! processes that are killed.
 //!
 //! The default features depend on nothing of Arrow, so that the kernels' tests can use them; feature `arrow` adds
 //! random Parquet files ([`random`]) and the comparison of what readers make of them ([`equality`]), feature `server` a web
@@ -21,6 +22,8 @@ mod digests;
 pub mod equality;
 #[cfg(unix)]
 mod guard;
+#[cfg(unix)]
+mod killed;
 mod ladder;
 mod modules;
 #[cfg(feature = "arrow")]
@@ -33,6 +36,8 @@ pub use corpus::parquet_test_data;
 pub use digests::{DIGEST_MARK, digests_at};
 #[cfg(unix)]
 pub use guard::{Guarded, GuardedBytes, Plain};
+#[cfg(unix)]
+pub use killed::{lines_until_killed, say};
 pub use ladder::lengths;
 pub use modules::circles_of_modules;
 pub use seeded::Seeded;

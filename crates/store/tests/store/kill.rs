@@ -5,14 +5,13 @@
 
 #![cfg(unix)]
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Write};
+use std::ffi::OsStr;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use fastrand::Rng;
 use lath_store::{Durability, Options, Store, Transaction};
-use lath_testkit::Seeded;
+use lath_testkit::{Seeded, lines_until_killed, say};
 
 const PATH: &str = "LATH_TEST_KILL_PATH";
 const KIND: &str = "LATH_TEST_KILL_KIND";
@@ -72,12 +71,6 @@ fn options() -> Options {
     Options::new().log_limit_bytes(1 << 16).capacity_bytes(1 << 30)
 }
 
-fn say(line: &str) {
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "{line}").unwrap();
-    out.flush().unwrap();
-}
-
 /// Not a test: what the children run.
 #[test]
 fn child() {
@@ -118,40 +111,16 @@ fn commit_often(store: &Store, durability: Durability, seed: u64) {
     }
 }
 
-fn spawn(path: &Path, kind: usize, seed: u64) -> Child {
-    Command::new(std::env::current_exe().unwrap())
-        .args(["kill::child", "--exact", "--nocapture", "--test-threads=1"])
-        .env(PATH, path)
-        .env(KIND, kind.to_string())
-        .env(SEED, seed.to_string())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::inherit())
-        .spawn()
-        .unwrap()
-}
-
 /// Runs a child for a while and kills it; the last commit that it said was made, and the last that was in a checkpoint.
 fn run_and_kill(path: &Path, kind: usize, seed: u64, delay: Duration) -> (u64, u64) {
-    let mut child = spawn(path, kind, seed);
-    let out = BufReader::new(child.stdout.take().unwrap());
-    let reader = std::thread::spawn(move || {
-        let (mut committed, mut checkpoint) = (0, 0);
-        for line in out.lines() {
-            let line = line.unwrap();
-            let number = |rest: &str| rest.parse::<u64>().unwrap_or(0);
-            if let Some(rest) = line.strip_prefix("commit ") {
-                committed = committed.max(number(rest));
-            } else if let Some(rest) = line.strip_prefix("checkpoint ") {
-                checkpoint = checkpoint.max(number(rest));
-            }
-        }
-        (committed, checkpoint)
-    });
-    std::thread::sleep(delay);
-    assert!(child.try_wait().unwrap().is_none(), "the child ended by itself");
-    child.kill().unwrap();
-    child.wait().unwrap();
-    reader.join().unwrap()
+    let (kind, seed) = (kind.to_string(), seed.to_string());
+    let environment = [(PATH, path.as_os_str()), (KIND, OsStr::new(&kind)), (SEED, OsStr::new(&seed))];
+    let lines = lines_until_killed("kill::child", &environment, delay);
+    let last = |prefix: &str| {
+        let numbers = lines.iter().filter_map(|line| line.strip_prefix(prefix)?.parse().ok());
+        numbers.max().unwrap_or(0)
+    };
+    (last("commit "), last("checkpoint "))
 }
 
 /// The store's files, as they are now, somewhere else.

@@ -5,9 +5,8 @@
 
 #![cfg(unix)]
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Write};
+use std::ffi::OsStr;
 use std::path::Path;
-use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,7 +15,7 @@ use arrow_array::types::Int64Type;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 use fastrand::Rng;
 use lath_table::{Predicate, Table, TableOptions};
-use lath_testkit::Seeded;
+use lath_testkit::{Seeded, lines_until_killed, say};
 
 const PATH: &str = "LATH_TEST_TABLE_PATH";
 const SEED: &str = "LATH_TEST_TABLE_SEED";
@@ -71,12 +70,6 @@ fn last_number(table: &Table) -> i64 {
     row.map_or(0, |row| row.column(1).as_primitive::<Int64Type>().value(0))
 }
 
-fn say(line: &str) {
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "{line}").unwrap();
-    out.flush().unwrap();
-}
-
 /// Not a test: what the children run.
 #[test]
 fn child() {
@@ -113,23 +106,11 @@ fn child() {
 
 /// Runs a child for a while and kills it; the last commit that it said was made.
 fn run_and_kill(path: &Path, seed: u64, delay: Duration) -> i64 {
-    let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["kill::child", "--exact", "--nocapture", "--test-threads=1"])
-        .env(PATH, path)
-        .env(SEED, seed.to_string())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let out = BufReader::new(child.stdout.take().unwrap());
-    let reader = std::thread::spawn(move || {
-        let numbers = out.lines().map_while(Result::ok).filter_map(|line| line.strip_prefix("commit ")?.parse().ok());
-        numbers.max().unwrap_or(0)
-    });
-    std::thread::sleep(delay);
-    assert!(child.try_wait().unwrap().is_none(), "the child ended by itself");
-    child.kill().unwrap();
-    child.wait().unwrap();
-    reader.join().unwrap()
+    let seed = seed.to_string();
+    let environment = [(PATH, path.as_os_str()), (SEED, OsStr::new(&seed))];
+    let lines = lines_until_killed("kill::child", &environment, delay);
+    let numbers = lines.iter().filter_map(|line| line.strip_prefix("commit ")?.parse().ok());
+    numbers.max().unwrap_or(0)
 }
 
 #[test]
