@@ -17,7 +17,7 @@ pub fn same(first: &str, second: &str) -> Result<(), String> {
 
 fn rows(text: &str) -> Vec<Vec<String>> {
     let mut rows: Vec<Vec<String>> = text.lines().map(|line| line.split('\t').map(plain).collect::<Vec<_>>()).collect();
-    rows.sort_by(|a, b| key(a).cmp(&key(b)));
+    rows.sort_by_cached_key(|row| key(row));
     rows
 }
 

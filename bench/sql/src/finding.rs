@@ -7,12 +7,12 @@ use lath_bench_record::record::{Record, against_goal};
 use crate::data;
 use crate::engine::Engine;
 use crate::options::Options;
-use crate::race::{Race, Times};
+use crate::race::{Race, cell, head, least_seconds};
 
 /// Keys in a table of their own, joined with 1,000 files.
 pub fn joins(record: &mut Record, options: &Options) {
     let mut rows = Vec::new();
-    for (has_bloom, goal) in [(true, Some(5.0)), (false, Some(5.0))] {
+    for has_bloom in [true, false] {
         let needles = data::needles(has_bloom);
         for &threads in &options.threads {
             for count in [10, 100, 1_000] {
@@ -20,7 +20,7 @@ pub fn joins(record: &mut Record, options: &Options) {
                 let name =
                     format!("{count} keys, {}, {threads} threads", if has_bloom { "Bloom" } else { "no filters" });
                 let query = "SELECT count(*), sum(id) FROM needles JOIN keys ON needles.key = keys.key";
-                rows.push(row(&name, &tables, threads, query, options, goal));
+                rows.push(row(&name, &tables, threads, query, options, Some(5.0)));
             }
         }
     }
@@ -55,28 +55,15 @@ fn row(
 ) -> Vec<String> {
     let times = Race::start(&Engine::ALL, threads, tables).run(name, query, options.rounds());
     let mut row = vec![name.to_owned()];
-    row.extend(times.iter().map(|(_, least)| {
-        least.map_or_else(
-            || "–".to_owned(),
-            |least| format!("{:.1} / {:.1}", least.seconds * 1e3, least.cpu_seconds * 1e3),
-        )
-    }));
+    row.extend(times.iter().map(|(_, least)| cell(*least)));
     for is_meant in [Engine::is_datafusion as fn(Engine) -> bool, |engine| engine == Engine::Peer("duckdb")] {
-        let ratio = least(&times, is_meant) / least(&times, |engine| engine == Engine::Lath);
+        let ratio = least_seconds(&times, is_meant) / least_seconds(&times, |engine| engine == Engine::Lath);
         row.push(goal.map_or_else(|| format!("{ratio:.2} ×"), |goal| against_goal(ratio, goal)));
     }
     row
 }
 
-fn least(times: &Times, is_meant: impl Fn(Engine) -> bool) -> f64 {
-    let meant = times.iter().filter(|(engine, _)| is_meant(*engine));
-    meant.filter_map(|(_, least)| least.map(|least| least.seconds)).fold(f64::INFINITY, f64::min)
-}
-
 fn table(record: &mut Record, heading: &str, rows: Vec<Vec<String>>) {
     record.heading(heading);
-    let mut head = vec![String::new()];
-    head.extend(Engine::ALL.map(|engine| engine.label().to_owned()));
-    head.extend(["DataFusion / Lath", "DuckDB / Lath"].map(str::to_owned));
-    record.table(&head, &rows);
+    record.table(&head(), &rows);
 }

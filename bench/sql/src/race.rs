@@ -76,3 +76,21 @@ pub fn geometric_mean(all: &[Times], engine: Engine, among: &[Engine], of: impl 
     let logarithms: Vec<f64> = shared.filter_map(|times| find(times, engine)).map(|least| of(least).ln()).collect();
     (logarithms.iter().sum::<f64>() / logarithms.len() as f64).exp()
 }
+
+/// The least wall time among some engines.
+pub fn least_seconds(times: &Times, is_meant: impl Fn(Engine) -> bool) -> f64 {
+    let meant = times.iter().filter(|(engine, _)| is_meant(*engine));
+    meant.filter_map(|(_, least)| least.map(|least| least.seconds)).fold(f64::INFINITY, f64::min)
+}
+
+/// The head of a table with a column for each engine, and two with ratios.
+pub fn head() -> Vec<String> {
+    let engines = Engine::ALL.map(Engine::label);
+    let names = [""].into_iter().chain(engines).chain(["best DataFusion / Lath", "DuckDB / Lath"]);
+    names.map(str::to_owned).collect()
+}
+
+/// Wall time and processor time in milliseconds.
+pub fn cell(least: Option<Least>) -> String {
+    least.map_or_else(|| "–".to_owned(), |least| format!("{:.1} / {:.1}", least.seconds * 1e3, least.cpu_seconds * 1e3))
+}

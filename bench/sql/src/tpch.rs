@@ -7,7 +7,7 @@ use lath_bench_record::record::{Record, against_goal};
 use crate::data::{self, Layout};
 use crate::engine::{Engine, bench};
 use crate::options::Options;
-use crate::race::{Least, Race, Times, geometric_mean};
+use crate::race::{Least, Race, Times, cell, geometric_mean, head, least_seconds};
 
 pub fn run(record: &mut Record, options: &Options) {
     for layout in Layout::ALL {
@@ -31,17 +31,13 @@ fn report(record: &mut Record, options: &Options, layout: Layout, threads: usize
         options.scale,
         layout.name()
     ));
-    let mut head = vec![String::new()];
-    head.extend(Engine::ALL.map(|engine| engine.label().to_owned()));
-    head.push("best DataFusion / Lath".to_owned());
-    head.push("DuckDB / Lath".to_owned());
     let mut rows = Vec::new();
     for (number, times) in all {
         let mut row = vec![format!("Q{number}")];
-        row.extend(times.iter().map(|(_, least)| least.map_or_else(|| "–".to_owned(), cell)));
-        let own = seconds(times, |engine| engine == Engine::Lath);
-        row.push(format!("{:.2} ×", seconds(times, Engine::is_datafusion) / own));
-        row.push(format!("{:.2} ×", seconds(times, |engine| engine == Engine::Peer("duckdb")) / own));
+        row.extend(times.iter().map(|(_, least)| cell(*least)));
+        let own = least_seconds(times, |engine| engine == Engine::Lath);
+        row.push(format!("{:.2} ×", least_seconds(times, Engine::is_datafusion) / own));
+        row.push(format!("{:.2} ×", least_seconds(times, |engine| engine == Engine::Peer("duckdb")) / own));
         rows.push(row);
     }
     let all: Vec<Times> = all.iter().map(|(_, times)| times.clone()).collect();
@@ -51,29 +47,19 @@ fn report(record: &mut Record, options: &Options, layout: Layout, threads: usize
     };
     let means = Engine::ALL.map(|engine| (engine, Some(mean(engine)))).to_vec();
     let mut row = vec!["**geometric mean**".to_owned()];
-    row.extend(means.iter().map(|(_, least)| least.map_or_else(String::new, cell)));
-    let own = seconds(&means, |engine| engine == Engine::Lath);
+    row.extend(means.iter().map(|(_, least)| cell(*least)));
+    let own = least_seconds(&means, |engine| engine == Engine::Lath);
     let goal = if layout == Layout::Default { 1.25 } else { 2.0 };
-    row.push(against_goal(seconds(&means, Engine::is_datafusion) / own, goal));
-    row.push(against_goal(seconds(&means, |engine| engine == Engine::Peer("duckdb")) / own, 1.0));
+    row.push(against_goal(least_seconds(&means, Engine::is_datafusion) / own, goal));
+    row.push(against_goal(least_seconds(&means, |engine| engine == Engine::Peer("duckdb")) / own, 1.0));
     rows.push(row);
-    record.table(&head, &rows);
+    record.table(&head(), &rows);
     // An engine that cannot answer all queries has the mean of those that it can; Lath's over the same queries says more.
     let polars = [Engine::Peer("polars"), Engine::Lath];
     let shared = |engine| geometric_mean(&all, engine, &polars, |least| least.seconds);
     record.line(&format!(
         "polars / Lath over the {} queries that polars answers: {}\n",
-        all.iter().filter(|times| seconds(times, |engine| engine == polars[0]).is_finite()).count(),
+        all.iter().filter(|times| least_seconds(times, |engine| engine == polars[0]).is_finite()).count(),
         against_goal(shared(polars[0]) / shared(polars[1]), 1.0)
     ));
-}
-
-/// The least of some engines.
-fn seconds(times: &Times, is_meant: impl Fn(Engine) -> bool) -> f64 {
-    let meant = times.iter().filter(|(engine, _)| is_meant(*engine));
-    meant.filter_map(|(_, least)| least.map(|least| least.seconds)).fold(f64::INFINITY, f64::min)
-}
-
-fn cell(least: Least) -> String {
-    format!("{:.1} / {:.1}", least.seconds * 1e3, least.cpu_seconds * 1e3)
 }
