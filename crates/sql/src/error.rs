@@ -32,7 +32,7 @@ pub(crate) fn external(error: lath_parquet::Error) -> DataFusionError {
     DataFusionError::External(Box::new(error))
 }
 
-/// Does what waits for files on a thread that may wait.
+/// Runs work that blocks on I/O on a thread for such work.
 pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> lath_parquet::Result<T> + Send + 'static,
 ) -> Result<T, DataFusionError> {

@@ -77,7 +77,7 @@ impl Locations {
         if local_path(name).is_none() {
             return plan_err!("{name}: only Parquet is read from there; download the file");
         }
-        // What the files are looked into with: few sessions need it, and none before.
+        // Made only here, because few sessions read files of other formats.
         let state = SessionStateBuilder::new().with_default_features().build();
         let options = ListingOptions::new(format).with_file_extension(format!(".{extension}"));
         let url = ListingTableUrl::parse(name)?;

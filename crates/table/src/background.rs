@@ -69,8 +69,7 @@ fn run(signal: &Signal, engine: &Weak<Engine>, last_error: &Mutex<Option<Error>>
 fn work(engine: &Arc<Engine>) -> Result<()> {
     let pinned = Pinned::newest(engine)?;
     let rows = pinned.len_of(TreeName::Hot)? + pinned.len_of(TreeName::Tombstones)?;
-    let is_due =
-        rows >= engine.options.flush_rows || (rows > 0 && pinned.state().hot_bytes >= engine.options.flush_bytes);
+    let is_due = engine.options.is_flush_due(rows, pinned.state().hot_bytes);
     // It would keep files from being removed.
     drop(pinned);
     if is_due {

@@ -18,6 +18,16 @@ impl ByteList {
         self.ends.len()
     }
 
+    /// All of them, one after the other.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Where each one ends in [`bytes`](Self::bytes).
+    pub(crate) fn ends(&self) -> &[usize] {
+        &self.ends
+    }
+
     pub(crate) fn get(&self, at: usize) -> &[u8] {
         let start = at.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.bytes[start..self.ends[at]]

@@ -8,10 +8,11 @@ use lath_store::{Durability, Tree};
 
 use crate::byte_list::ByteList;
 use crate::dead::parse_mask;
-use crate::engine::{Engine, read_state};
+use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::layout::{DroppedFile, FileEntry, MASK_ROWS, STATE_KEY, State, TreeName, file_key, mask_key};
 use crate::manifest::Manifest;
+use crate::pinned::Pinned;
 use crate::record::RecordWriter;
 use crate::schema::TableSchema;
 use crate::value_codec;
@@ -35,19 +36,16 @@ impl Changing {
     pub(crate) fn begin(engine: &Arc<Engine>) -> Result<Self> {
         let transaction = engine.store.begin()?;
         // While the transaction is open, this stays the newest commit.
-        let snapshot = engine.store.snapshot()?;
-        let state = read_state(snapshot.tree(TreeName::Meta.as_str())?)?;
-        let mut state = state.ok_or_else(|| Error::corrupt("the store has no table"))?;
-        let catalog = engine.catalog(&state, |name| Ok(snapshot.tree(name.as_str())?))?;
-        let committed_stamp = state.stamp;
-        state.stamp = snapshot.sequence() + 1;
+        let pinned = Pinned::newest(engine)?;
+        let mut state = pinned.state().clone();
+        state.stamp = pinned.snapshot().sequence() + 1;
         Ok(Self {
             engine: Arc::clone(engine),
             transaction,
             state,
-            committed_stamp,
-            schema: catalog.schema,
-            manifest: catalog.manifest,
+            committed_stamp: pinned.stamp(),
+            schema: Arc::clone(View::schema(&pinned)),
+            manifest: Arc::clone(pinned.manifest()),
             has_changed: false,
         })
     }
@@ -61,7 +59,7 @@ impl Changing {
         &mut self.transaction
     }
 
-    /// Puts rows, in whose place they come that have their keys. Of rows with the same key the last one stays.
+    /// Puts rows, which replace those with the same keys. Of several rows with one key the last one stays.
     pub(crate) fn put_rows(&mut self, keys: &Rows, values: Option<&Rows>) -> Result<()> {
         if keys.num_rows() == 0 {
             return Ok(());
@@ -208,8 +206,7 @@ impl Changing {
         let hot_rows = self.transaction.tree(TreeName::Hot.as_str())?.len()?;
         let tombstones = self.transaction.tree(TreeName::Tombstones.as_str())?.len()?;
         self.transaction.commit_with(durability)?;
-        let options = &self.engine.options;
-        if hot_rows + tombstones >= options.flush_rows || self.state.hot_bytes >= options.flush_bytes {
+        if self.engine.options.is_flush_due(hot_rows + tombstones, self.state.hot_bytes) {
             self.engine.signal.notify();
         }
         Ok(())

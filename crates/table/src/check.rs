@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use lath_parquet::DeleteMask;
 
+use crate::count::count_all;
 use crate::dead::{dead_rows, mask_of};
 use crate::engine::Engine;
 use crate::error::Result;
@@ -15,11 +16,9 @@ use crate::key_range::KeyRange;
 use crate::layout::{FileEntry, TreeName};
 use crate::pinned::Pinned;
 use crate::range::{Merge, Source};
-use crate::vacuum::{known_names, orphans};
+use crate::schema::{BATCH_ROWS, TableSchema};
+use crate::vacuum::{known_names, named_snapshots, orphans};
 use crate::view::View;
-
-/// Rows that are compared at a time.
-const BATCH_ROWS: usize = 8192;
 
 /// What [`Table::check`](crate::Table::check) has found.
 #[non_exhaustive]
@@ -91,10 +90,8 @@ pub(crate) fn check(engine: &Engine) -> Result<CheckReport> {
     let newest = Pinned::newest(engine)?;
     let mut checked = BTreeSet::new();
     report.rows = check_view(engine, Arc::clone(&newest), &mut checked, &mut report.problems)?;
-    for name in newest.snapshot().snapshot_names()? {
-        if let Some(named) = newest.snapshot().snapshot(&name)? {
-            check_view(engine, Pinned::of(engine, named)?, &mut checked, &mut report.problems)?;
-        }
+    for named in named_snapshots(newest.snapshot())? {
+        check_view(engine, Pinned::of(engine, named)?, &mut checked, &mut report.problems)?;
     }
     report.files = checked.len();
     let orphans = orphans(engine, &known_names(newest.snapshot())?)?;
@@ -125,7 +122,7 @@ fn check_view(
     let dead = dead_rows(engine, &mut view, manifest.files())?;
     match count_rows(engine, &mut view, &dead)? {
         Ok(rows) => {
-            let counted = crate::count::count_all(engine, &mut view)?;
+            let counted = count_all(engine, &mut view)?;
             if rows != counted {
                 problems.push(Problem::Rows { what: format!("there are {rows} rows, and {counted} are counted") });
             }
@@ -223,6 +220,6 @@ fn count_rows(engine: &Engine, view: &mut Arc<Pinned>, dead: &[Arc<DeleteMask>])
     Ok(Ok(count))
 }
 
-fn shown(schema: &crate::schema::TableSchema, key: &[u8]) -> Result<String> {
+fn shown(schema: &TableSchema, key: &[u8]) -> Result<String> {
     Ok(schema.key().describe(&schema.key().decode([key])?, 0))
 }

@@ -18,7 +18,6 @@ use crate::schema::{ROW_NUMBER, TableSchema, batch};
 /// A file whose rows are in the order of their keys.
 #[derive(Debug)]
 pub(crate) struct ColdFile {
-    number: u64,
     rows: u64,
     /// The schema that its rows have.
     schema: Arc<TableSchema>,
@@ -41,11 +40,7 @@ impl ColdFile {
         if fences.len() as u64 != entry.rows.div_ceil(BLOCK_ROWS) {
             return Err(Error::corrupt(format!("{} has another number of blocks than its entry says", path.display())));
         }
-        Ok(Self { number: entry.number, rows: entry.rows, schema, file, fences })
-    }
-
-    pub(crate) fn number(&self) -> u64 {
-        self.number
+        Ok(Self { rows: entry.rows, schema, file, fences })
     }
 
     pub(crate) fn rows(&self) -> u64 {

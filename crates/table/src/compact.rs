@@ -11,7 +11,6 @@ use crate::cold::ColdFile;
 use crate::dead::{dead_rows, mask_of};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::fences::Fences;
 use crate::key_range::KeyRange;
 use crate::layout::FileEntry;
 use crate::locate::{keys_of_rows, locate};
@@ -19,12 +18,9 @@ use crate::manifest::Manifest;
 use crate::options::TableOptions;
 use crate::pinned::Pinned;
 use crate::range::{Merge, Source};
-use crate::schema::batch;
-use crate::sorted_files::{NewFiles, SortedFiles};
+use crate::schema::{BATCH_ROWS, batch};
+use crate::sorted_files::{NewFile, NewFiles, SortedFiles};
 use crate::view::View;
-
-/// Rows that are merged and written at a time.
-const BATCH_ROWS: usize = 8192;
 
 /// What [`Table::compact`](crate::Table::compact) has done.
 #[non_exhaustive]
@@ -143,22 +139,30 @@ fn map_later_deletes(
     dead: &[Arc<DeleteMask>],
     files: &NewFiles,
 ) -> Result<Vec<DeleteMask>> {
-    let mut masks: Vec<DeleteMask> = files.files().iter().map(|_| DeleteMask::new()).collect();
-    let schema = Arc::clone(changing.schema());
+    let mut later = Vec::new();
     for (entry, dead) in chosen.iter().zip(dead) {
-        let now = changing.manifest().files().iter().find(|file| file.number == entry.number).cloned();
+        let now = changing.manifest().files().iter().find(|file| file.number == entry.number);
         let now = now.ok_or_else(|| Error::internal("a file was dropped while it was merged"))?;
-        if now.mask_stamp == entry.mask_stamp {
-            continue;
-        }
-        let rows: Vec<u64> = mask_of(changing, entry.number)?.iter().filter(|row| !dead.contains(*row)).collect();
-        let keys = keys_of_rows(&*engine.cold(changing, entry)?, &rows)?;
-        let keys: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
-        for (file, mask) in files.files().iter().zip(&mut masks) {
-            let fences = Fences::from_bytes(&file.fences.to_bytes())?;
-            let cold = ColdFile::find(&engine.folder, &file.entry, Arc::clone(&schema), fences, &engine.dataset)?;
-            locate(&cold, &file.entry, &keys)?.into_iter().for_each(|(_, row)| mask.insert(row));
+        if now.mask_stamp != entry.mask_stamp {
+            let mut rows = mask_of(changing, entry.number)?;
+            rows -= dead;
+            let rows: Vec<u64> = rows.iter().collect();
+            later.push(keys_of_rows(&*engine.cold(changing, entry)?, &rows)?);
         }
     }
-    Ok(masks)
+    let schema = Arc::clone(changing.schema());
+    let mask = |file: &NewFile| {
+        let mut mask = DeleteMask::new();
+        if later.is_empty() {
+            return Ok(mask);
+        }
+        let (schema, fences) = (Arc::clone(&schema), file.fences.clone());
+        let cold = ColdFile::find(&engine.folder, &file.entry, schema, fences, &engine.dataset)?;
+        for keys in &later {
+            let keys: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
+            locate(&cold, &file.entry, &keys)?.into_iter().for_each(|(_, row)| mask.insert(row));
+        }
+        Ok(mask)
+    };
+    files.files().iter().map(mask).collect()
 }

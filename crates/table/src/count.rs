@@ -1,7 +1,9 @@
 //! How many rows there are.
 
+use std::ops::Range;
 use std::sync::Arc;
 
+use crate::cold::ColdFile;
 use crate::dead::dead_rows;
 use crate::engine::Engine;
 use crate::error::Result;
@@ -24,8 +26,7 @@ pub(crate) fn count_range(engine: &Engine, view: &mut dyn View, range: &KeyRange
     if range.is_empty() {
         return Ok(0);
     }
-    let manifest = Arc::clone(view.manifest());
-    let files: Vec<_> = manifest.files().iter().filter(|file| range.overlaps(&file.min, &file.max)).cloned().collect();
+    let files = view.manifest().in_range(range);
     let dead = dead_rows(engine, view, &files)?;
     let mut count = 0;
     for (entry, dead) in files.iter().zip(dead) {
@@ -43,7 +44,7 @@ pub(crate) fn count_range(engine: &Engine, view: &mut dyn View, range: &KeyRange
 }
 
 /// The rows of a file whose keys are in a range.
-pub(crate) fn rows_of_range(file: &crate::cold::ColdFile, range: &KeyRange) -> Result<std::ops::Range<u64>> {
+pub(crate) fn rows_of_range(file: &ColdFile, range: &KeyRange) -> Result<Range<u64>> {
     let low = if range.low.is_empty() { 0 } else { lower_bound(file, &range.low)? };
     let high = range.high.as_ref().map_or(Ok(file.rows()), |high| lower_bound(file, high))?;
     Ok(low..high.max(low))

@@ -5,19 +5,20 @@ use std::sync::Arc;
 use lath_parquet::DeleteMask;
 use lath_store::Tree;
 
+use crate::byte_list::ByteList;
 use crate::dead_cache::Known;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
+use crate::hot::for_each_since;
 use crate::layout::{FileEntry, TreeName, file_key};
 use crate::locate::locate;
 use crate::record::RecordReader;
-use crate::value_codec::stamp_of;
 use crate::view::View;
 
 /// Keys that are hot or deleted, in ascending order, with their stamps.
 #[derive(Debug, Default)]
 struct HotKeys {
-    keys: Vec<Vec<u8>>,
+    keys: ByteList,
     stamps: Vec<u64>,
 }
 
@@ -73,22 +74,17 @@ impl HotKeys {
     fn since(tree: Option<Tree<'_>>, stamp: u64) -> Result<Self> {
         let mut found = Self::default();
         let Some(tree) = tree else { return Ok(found) };
-        let mut cursor = tree.cursor();
-        while cursor.next()? {
-            let (Some(key), Some(value)) = (cursor.key(), cursor.value()?) else { break };
-            let changed = stamp_of(value)?;
-            if changed > stamp {
-                found.keys.push(key.to_vec());
-                found.stamps.push(changed);
-            }
-        }
+        for_each_since(tree, stamp, |key, _, changed| {
+            found.keys.push(key);
+            found.stamps.push(changed);
+        })?;
         Ok(found)
     }
 
     /// The rows of a file that have one of the keys with a stamp higher than `since`.
     fn rows_in(&self, engine: &Engine, view: &mut dyn View, entry: &FileEntry, since: u64) -> Result<Vec<u64>> {
         let keys = self.keys.iter().zip(&self.stamps);
-        let keys = keys.filter(|(key, stamp)| **stamp > since && entry.may_have(key)).map(|(key, _)| &key[..]);
+        let keys = keys.filter(|(key, stamp)| **stamp > since && entry.may_have(key)).map(|(key, _)| key);
         let keys: Vec<&[u8]> = keys.collect();
         if keys.is_empty() {
             return Ok(Vec::new());

@@ -109,13 +109,13 @@ impl Engine {
 
     /// A file that the view has, opened when it is read.
     pub(crate) fn cold(&self, view: &mut dyn View, entry: &FileEntry) -> Result<Arc<ColdFile>> {
+        let schema = Arc::clone(view.schema());
+        if entry.schema != schema.version() {
+            return Err(Error::corrupt(format!("file {} has another schema than the table", entry.number)));
+        }
         if let Some(file) = lock(&self.files).get(&entry.name) {
             return Ok(Arc::clone(file));
         }
-        let schema = match entry.schema == view.schema().version() {
-            true => Arc::clone(view.schema()),
-            false => Arc::new(read_schema(view.tree(TreeName::Meta)?, entry.schema)?),
-        };
         let fences = match view.tree(TreeName::Fences)? {
             Some(tree) => tree.get(&file_key(entry.number))?.map(Fences::from_bytes).transpose()?,
             None => None,

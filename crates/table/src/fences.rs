@@ -1,5 +1,6 @@
 //! The first key of every block of rows of a file.
 
+use crate::byte_list::ByteList;
 use crate::error::{Error, Result};
 use crate::record::{RecordReader, RecordWriter};
 
@@ -7,11 +8,9 @@ use crate::record::{RecordReader, RecordWriter};
 pub(crate) const BLOCK_ROWS: u64 = 1024;
 
 /// The first keys of the blocks of a file, in ascending order.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(crate) struct Fences {
-    /// Where each key ends in `bytes`.
-    ends: Vec<u32>,
-    bytes: Vec<u8>,
+    keys: ByteList,
 }
 
 impl Fences {
@@ -20,20 +19,19 @@ impl Fences {
     /// # Errors
     /// If keys take more than 4 GiB, which files are too short for.
     pub(crate) fn push(&mut self, key: &[u8]) -> Result<()> {
-        self.bytes.extend_from_slice(key);
-        let end =
-            u32::try_from(self.bytes.len()).map_err(|_| Error::internal("the first keys of a file are too long"))?;
-        self.ends.push(end);
-        Ok(())
+        self.keys.push(key);
+        match u32::try_from(self.keys.bytes().len()) {
+            Ok(_) => Ok(()),
+            Err(_) => Err(Error::internal("the first keys of a file are too long")),
+        }
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.ends.len()
+        self.keys.len()
     }
 
     pub(crate) fn key(&self, block: usize) -> &[u8] {
-        let start = block.checked_sub(1).map_or(0, |before| self.ends[before] as usize);
-        &self.bytes[start..self.ends[block] as usize]
+        self.keys.get(block)
     }
 
     /// The block that has `key` if any has: the last that does not begin behind it.
@@ -53,21 +51,27 @@ impl Fences {
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut record = RecordWriter::default();
         record.u32(self.len() as u32);
-        for &end in &self.ends {
-            record.u32(end);
+        for &end in self.keys.ends() {
+            record.u32(end as u32);
         }
-        record.bytes(&self.bytes).finish()
+        record.bytes(self.keys.bytes()).finish()
     }
 
     pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let mut record = RecordReader::new("the first keys of a file", bytes)?;
         let count = record.u32()?;
         let ends = (0..count).map(|_| record.u32()).collect::<Result<Vec<_>>>()?;
-        let bytes = record.bytes()?.to_vec();
-        if !ends.is_sorted() || ends.last().copied().unwrap_or(0) as usize != bytes.len() {
+        let bytes = record.bytes()?;
+        let (mut keys, mut start) = (ByteList::default(), 0);
+        for end in ends.into_iter().map(|end| end as usize) {
+            let key = bytes.get(start..end);
+            keys.push(key.ok_or_else(|| Error::corrupt("the first keys of a file are out of order"))?);
+            start = end;
+        }
+        if start != bytes.len() {
             return Err(Error::corrupt("the first keys of a file are out of order"));
         }
-        Ok(Self { ends, bytes })
+        Ok(Self { keys })
     }
 }
 

@@ -10,16 +10,13 @@ use crate::changing::Changing;
 use crate::dead::{dead_rows, mask_of};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::hot::HotCursor;
+use crate::hot::{HotCursor, for_each_since};
 use crate::key_range::KeyRange;
 use crate::layout::TreeName;
 use crate::pinned::Pinned;
+use crate::schema::BATCH_ROWS;
 use crate::sorted_files::{NewFiles, SortedFiles};
-use crate::value_codec::stamp_of;
 use crate::view::View;
-
-/// Rows that are decoded and written at a time.
-const BATCH_ROWS: usize = 8192;
 
 /// What [`Table::flush`](crate::Table::flush) has done.
 #[non_exhaustive]
@@ -43,8 +40,9 @@ pub(crate) fn flush(engine: &Arc<Engine>) -> Result<Flushed> {
     let dead = dead_rows(engine, &mut pinned, manifest.files())?;
     let mut replaced = Vec::new();
     for (entry, dead) in manifest.files().iter().zip(dead) {
-        let mask = mask_of(&mut pinned, entry.number)?;
-        replaced.push((entry.number, dead.iter().filter(|row| !mask.contains(*row)).collect::<DeleteMask>()));
+        let mut rows = DeleteMask::clone(&dead);
+        rows -= &mask_of(&mut pinned, entry.number)?;
+        replaced.push((entry.number, rows));
     }
     let files = write_files(engine, &mut pinned)?;
 
@@ -109,16 +107,11 @@ struct Left {
 impl Left {
     fn read(&mut self, changing: &mut Changing, name: TreeName, stamp: u64) -> Result<()> {
         let Some(tree) = changing.tree(name)? else { return Ok(()) };
-        let mut cursor = tree.cursor();
-        while cursor.next()? {
-            let (Some(key), Some(value)) = (cursor.key(), cursor.value()?) else { break };
-            if stamp_of(value)? > stamp {
-                self.keys.push(key);
-                self.values.push(value);
-                self.bytes += (key.len() + value.len()) as u64;
-            }
-        }
-        Ok(())
+        for_each_since(tree, stamp, |key, value, _| {
+            self.keys.push(key);
+            self.values.push(value);
+            self.bytes += (key.len() + value.len()) as u64;
+        })
     }
 }
 

@@ -1,13 +1,16 @@
 //! Hot rows as record batches.
 
+use std::sync::Arc;
+
 use arrow_array::RecordBatch;
+use lath_store::Tree;
 
 use crate::byte_list::ByteList;
 use crate::error::{Error, Result};
 use crate::key_range::KeyRange;
 use crate::layout::TreeName;
 use crate::schema::TableSchema;
-use crate::value_codec::{self, HotValue};
+use crate::value_codec::{self, HotValue, stamp_of};
 use crate::view::View;
 
 /// Hot rows as they were in the store.
@@ -47,6 +50,19 @@ impl HotRows {
     }
 }
 
+/// Calls `each` with key, value and stamp of every entry of a tree of hot rows or tombstones whose stamp is higher than `stamp`.
+pub(crate) fn for_each_since(tree: Tree<'_>, stamp: u64, mut each: impl FnMut(&[u8], &[u8], u64)) -> Result<()> {
+    let mut cursor = tree.cursor();
+    while cursor.next()? {
+        let (Some(key), Some(value)) = (cursor.key(), cursor.value()?) else { break };
+        let own = stamp_of(value)?;
+        if own > stamp {
+            each(key, value, own);
+        }
+    }
+    Ok(())
+}
+
 /// Reads hot rows in the order of their keys, some at a time.
 #[derive(Debug)]
 pub(crate) struct HotCursor {
@@ -66,7 +82,7 @@ impl HotCursor {
         if self.is_done {
             return Ok(rows);
         }
-        let schema = std::sync::Arc::clone(view.schema());
+        let schema = Arc::clone(view.schema());
         let Some(tree) = view.tree(TreeName::Hot)? else { return Ok(rows) };
         let mut cursor = tree.cursor();
         let mut has_row = cursor.lower_bound(&self.range.low)?;

@@ -63,9 +63,7 @@ impl KeyCodec {
 
     /// The key columns of encoded keys. Their bytes were checked by whoever got them from the store.
     pub(crate) fn decode<'k>(&self, keys: impl IntoIterator<Item = &'k [u8]>) -> Result<Vec<ArrayRef>> {
-        let parser = self.converter.parser();
-        let arrays = self.converter.convert_rows(keys.into_iter().map(|key| parser.parse(key)))?;
-        arrays.into_iter().zip(&self.fields).map(|(array, field)| as_type(array, field.data_type())).collect()
+        decode_rows(&self.converter, &self.fields, keys)
     }
 
     /// The key in `row` of the key columns, for a message.
@@ -78,12 +76,23 @@ impl KeyCodec {
     }
 }
 
+/// The columns `fields` of rows that the converter has encoded.
+pub(crate) fn decode_rows<'r>(
+    converter: &RowConverter,
+    fields: &[FieldRef],
+    rows: impl IntoIterator<Item = &'r [u8]>,
+) -> Result<Vec<ArrayRef>> {
+    let parser = converter.parser();
+    let arrays = converter.convert_rows(rows.into_iter().map(|row| parser.parse(row)))?;
+    arrays.into_iter().zip(fields).map(|(array, field)| as_type(array, field.data_type())).collect()
+}
+
 /// The array as one of this type, which differs in layout at most.
 pub(crate) fn as_type(array: ArrayRef, data_type: &DataType) -> Result<ArrayRef> {
     if array.data_type() == data_type { Ok(array) } else { Ok(cast(&array, data_type)?) }
 }
 
-fn sort_fields(fields: &[FieldRef]) -> Vec<SortField> {
+pub(crate) fn sort_fields(fields: &[FieldRef]) -> Vec<SortField> {
     fields.iter().map(|field| SortField::new(field.data_type().clone())).collect()
 }
 

@@ -79,12 +79,7 @@ fn block_ranges(file: &ColdFile, keys: &[&[u8]]) -> Vec<Range<u64>> {
     let mut ranges: Vec<Range<u64>> = Vec::new();
     for key in keys {
         let Some(block) = file.fences().block_of(key) else { continue };
-        let rows = file.block_rows(block);
-        match ranges.last_mut() {
-            Some(last) if last.end >= rows.end => {}
-            Some(last) if last.end == rows.start => last.end = rows.end,
-            _ => ranges.push(rows),
-        }
+        push_range(&mut ranges, file.block_rows(block));
     }
     ranges
 }
@@ -127,12 +122,17 @@ pub(crate) fn columns_of_rows(file: &ColdFile, rows: &[u64], columns: &[usize]) 
 pub(crate) fn single_rows(rows: &[u64]) -> Vec<Range<u64>> {
     let mut ranges: Vec<Range<u64>> = Vec::new();
     for &row in rows {
-        match ranges.last_mut() {
-            Some(last) if last.end == row => last.end += 1,
-            _ => ranges.push(row..row + 1),
-        }
+        push_range(&mut ranges, row..row + 1);
     }
     ranges
+}
+
+/// Adds a range that does not begin before the last one; ranges that touch become one.
+fn push_range(ranges: &mut Vec<Range<u64>>, range: Range<u64>) {
+    match ranges.last_mut() {
+        Some(last) if last.end >= range.start => last.end = last.end.max(range.end),
+        _ => ranges.push(range),
+    }
 }
 
 #[cfg(test)]

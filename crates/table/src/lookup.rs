@@ -1,13 +1,12 @@
 //! Rows by their keys.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_select::interleave::interleave;
 
 use crate::byte_list::ByteList;
-use crate::cold::ColdFile;
 use crate::dead::parse_mask;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
@@ -171,43 +170,28 @@ pub(crate) fn get_many(engine: &Engine, view: &mut dyn View, keys: &SortedKeys, 
         let is_hot = (0..places.len()).filter(|&at| places[at] == Place::Hot);
         is_hot.enumerate().for_each(|(row, at)| found[at] = Some((0, row)));
     }
-    let files: BTreeSet<usize> = places
-        .iter()
-        .filter_map(|place| if let Place::Cold { file, .. } = place { Some(*file) } else { None })
-        .collect();
+    let mut by_file: BTreeMap<usize, Vec<(usize, u64)>> = BTreeMap::new();
+    for (at, place) in places.iter().enumerate() {
+        if let &Place::Cold { file, row } = place {
+            by_file.entry(file).or_default().push((at, row));
+        }
+    }
     let manifest = Arc::clone(view.manifest());
-    for number in files {
-        let of_file = |at: &usize| matches!(places[*at], Place::Cold { file, .. } if file == number);
-        let wanted: Vec<usize> = (0..places.len()).filter(of_file).collect();
-        let row_of = |&at: &usize| if let Place::Cold { row, .. } = places[at] { row } else { 0 };
-        let rows: Vec<u64> = wanted.iter().map(row_of).collect();
+    for (number, wanted) in by_file {
+        let rows: Vec<u64> = wanted.iter().map(|&(_, row)| row).collect();
         let file = engine.cold(view, &manifest.files()[number])?;
         let mut wanted = wanted.into_iter();
-        for arrays in columns_of_file(&file, &schema, &rows, columns)? {
-            let count = arrays.0;
-            for (row, at) in wanted.by_ref().take(count).enumerate() {
+        for (count, arrays) in columns_of_rows(&file, &rows, columns)? {
+            for (row, (at, _)) in wanted.by_ref().take(count).enumerate() {
                 found[at] = Some((sources.len(), row));
             }
-            sources.push(arrays.1);
+            sources.push(arrays);
         }
         if wanted.next().is_some() {
             return Err(Error::corrupt("a file has fewer rows than its entry says"));
         }
     }
     gather(keys, &found, &sources, &schema, columns)
-}
-
-/// The columns, batch by batch, of rows of a file, with the number of rows.
-fn columns_of_file(
-    file: &ColdFile,
-    schema: &TableSchema,
-    rows: &[u64],
-    columns: &[usize],
-) -> Result<Vec<(usize, Vec<ArrayRef>)>> {
-    if file.schema().version() != schema.version() {
-        return Err(Error::corrupt(format!("file {} has another schema than the table", file.number())));
-    }
-    columns_of_rows(file, rows, columns)
 }
 
 /// Puts the rows that were found into the order in which their keys were first given.

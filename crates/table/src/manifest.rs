@@ -5,6 +5,7 @@ use std::sync::Arc;
 use lath_store::Tree;
 
 use crate::error::Result;
+use crate::key_range::KeyRange;
 use crate::layout::{FileEntry, file_number};
 
 /// The files of a commit, from the oldest to the newest.
@@ -26,6 +27,12 @@ impl Manifest {
 
     pub(crate) fn files(&self) -> &[Arc<FileEntry>] {
         &self.files
+    }
+
+    /// The files that may have keys of a range.
+    pub(crate) fn in_range(&self, range: &KeyRange) -> Vec<Arc<FileEntry>> {
+        let may_have = |file: &&Arc<FileEntry>| !range.is_empty() && range.overlaps(&file.min, &file.max);
+        self.files.iter().filter(may_have).cloned().collect()
     }
 
     /// Whether a file may have a row with this key.

@@ -125,6 +125,11 @@ impl TableOptions {
         self
     }
 
+    /// Whether so many hot rows and tombstones, for which so many bytes were put, are to be flushed.
+    pub(crate) fn is_flush_due(&self, rows: u64, bytes: u64) -> bool {
+        rows >= self.flush_rows || (rows > 0 && bytes >= self.flush_bytes)
+    }
+
     pub(crate) fn runtime_or_default(&self) -> Runtime {
         self.runtime.clone().unwrap_or_else(Runtime::of_process)
     }

@@ -10,18 +10,15 @@ use lath_parquet::DeleteMask;
 
 use crate::byte_list::ByteList;
 use crate::cold::{ColdFile, NumberedBatches};
-use crate::count::rows_of_range;
+use crate::count::{count_range, rows_of_range};
 use crate::dead::dead_rows;
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::hot::HotCursor;
 use crate::key_range::KeyRange;
 use crate::scan::places_of;
-use crate::schema::{TableSchema, batch};
+use crate::schema::{BATCH_ROWS, TableSchema, batch};
 use crate::view::View;
-
-/// Rows of a batch, at most.
-const BATCH_ROWS: usize = 8192;
 
 /// Says which rows to read in the order of their keys, and which of their columns.
 ///
@@ -65,7 +62,7 @@ impl<'v> RangeScan<'v> {
     /// # Errors
     /// Whatever goes wrong while reading.
     pub fn count(mut self) -> Result<u64> {
-        Ok(crate::count::count_range(&self.engine, &mut *self.view, &self.range)?.min(self.limit))
+        Ok(count_range(&self.engine, &mut *self.view, &self.range)?.min(self.limit))
     }
 
     /// Starts reading.
@@ -76,9 +73,7 @@ impl<'v> RangeScan<'v> {
         let Self { engine, mut view, range, columns, limit } = self;
         let schema = Arc::clone(view.schema());
         let columns = places_of(&schema, columns.as_deref())?;
-        let manifest = Arc::clone(view.manifest());
-        let files = manifest.files().iter().filter(|file| !range.is_empty() && range.overlaps(&file.min, &file.max));
-        let files: Vec<_> = files.cloned().collect();
+        let files = view.manifest().in_range(&range);
         let dead = dead_rows(&engine, &mut *view, &files)?;
         let mut sources = Vec::new();
         for (entry, dead) in files.iter().zip(&dead) {

@@ -1,7 +1,5 @@
 //! What snapshots and transactions read in the same way.
 
-use std::sync::Arc;
-
 use arrow_array::RecordBatch;
 
 use crate::engine::Engine;
@@ -25,6 +23,6 @@ pub(crate) fn get(engine: &Engine, view: &mut dyn View, key: Key) -> Result<Opti
 /// The rows with these keys.
 pub(crate) fn get_many(engine: &Engine, view: &mut dyn View, keys: &impl Keys) -> Result<Found> {
     let keys = sorted_keys(view, keys)?;
-    let columns: Vec<usize> = (0..Arc::clone(view.schema()).arrow().fields().len()).collect();
+    let columns: Vec<usize> = (0..view.schema().arrow().fields().len()).collect();
     lookup::get_many(engine, view, &keys, &columns)
 }

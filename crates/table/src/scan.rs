@@ -8,16 +8,14 @@ use arrow_select::filter::filter_record_batch;
 use lath_parquet::{BatchFilter, Dataset, Predicate, ScanBatches};
 
 use crate::cold::{ColdFile, typed_batch};
+use crate::count::count_all;
 use crate::dead::dead_rows;
 use crate::engine::Engine;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::hot::HotCursor;
 use crate::key_range::KeyRange;
-use crate::schema::TableSchema;
+use crate::schema::{BATCH_ROWS, TableSchema};
 use crate::view::View;
-
-/// Rows of a batch, at most.
-const BATCH_ROWS: usize = 8192;
 
 /// Says which rows of a table to find, and which of their columns to read. Rows come in no particular order.
 ///
@@ -102,18 +100,14 @@ impl<'v> TableScan<'v> {
     /// # Errors
     /// As [`build`](Self::build), and whatever goes wrong while reading.
     pub fn count(self) -> Result<u64> {
-        let scan = match &self.columns {
-            // Some column has to be read; the first of the key is small.
-            _ if self.predicate.is_some() => {
-                let schema = Arc::clone(self.view.schema());
-                self.select(schema.key().fields().first().map(|field| field.name().clone()))
-            }
-            _ => {
-                let Self { engine, mut view, limit, .. } = self;
-                return Ok(crate::count::count_all(&engine, &mut *view)?.min(limit));
-            }
-        };
-        scan.build()?.try_fold(0, |count, batch| Ok(count + batch?.num_rows() as u64))
+        if self.predicate.is_none() {
+            let Self { engine, mut view, limit, .. } = self;
+            return Ok(count_all(&engine, &mut *view)?.min(limit));
+        }
+        // Some column has to be read; the first of the key is small.
+        let schema = Arc::clone(self.view.schema());
+        let first = schema.key().fields().first().map(|field| field.name().clone());
+        self.select(first).build()?.try_fold(0, |count, batch| Ok(count + batch?.num_rows() as u64))
     }
 }
 
@@ -141,9 +135,6 @@ fn scan_files(
     let dead = dead_rows(engine, view, manifest.files())?;
     let files = manifest.files().iter().map(|entry| engine.cold(view, entry)).collect::<Result<Vec<_>>>()?;
     let schema = Arc::clone(view.schema());
-    if let Some(other) = files.iter().find(|file| file.schema().version() != schema.version()) {
-        return Err(Error::corrupt(format!("file {} has another schema than the table", other.number())));
-    }
     let dataset =
         Dataset::from_files(files.iter().map(|file: &Arc<ColdFile>| file.file().clone()), engine.dataset.clone())?;
     // Rows have to be counted even if none of their columns is read.

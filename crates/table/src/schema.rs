@@ -21,6 +21,9 @@ const FIELD_ID: &str = "PARQUET:field_id";
 /// The name of the column with row numbers in scans of files. No column of a table is called so.
 pub(crate) const ROW_NUMBER: &str = "__lath_row_number";
 
+/// Maximum number of rows of a batch.
+pub(crate) const BATCH_ROWS: usize = 8192;
+
 /// One version of a table's schema.
 #[derive(Debug)]
 pub(crate) struct TableSchema {

@@ -1,10 +1,10 @@
 //! Several changes that become visible together.
 
 use std::collections::HashSet;
+use std::ops::RangeBounds;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, UInt64Array};
-use arrow_select::filter::filter_record_batch;
 use arrow_select::take::take;
 use lath_parquet::{DeleteMask, Predicate};
 use lath_store::Durability;
@@ -15,18 +15,15 @@ use crate::dead::dead_rows;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::hot::HotCursor;
-use crate::key::{Key, Keys};
+use crate::key::{Key, Keys, range_of};
 use crate::key_codec::MAX_KEY_LEN;
 use crate::key_range::KeyRange;
 use crate::lookup::{Found, SortedKeys, contains_many, get_many};
 use crate::range::RangeScan;
 use crate::reading;
 use crate::scan::TableScan;
-use crate::schema::conform_column;
+use crate::schema::{BATCH_ROWS, conform_column};
 use crate::view::View;
-
-/// Hot rows that a condition is tested on at a time.
-const BATCH_ROWS: usize = 8192;
 
 /// Changes to a table that become visible to others together, or not at all. It sees its own changes.
 ///
@@ -176,11 +173,9 @@ impl Transaction {
                 return Ok(found);
             }
             let batch = rows.decode(&schema)?;
-            let numbers: ArrayRef = Arc::new(UInt64Array::from_iter_values(0..rows.len() as u64));
-            let numbers = RecordBatch::try_from_iter([("row", numbers)])?;
-            let kept = filter_record_batch(&numbers, &filter.evaluate(&batch)?)?;
-            let kept = kept.column(0).to_data();
-            kept.buffer::<u64>(0)[..kept.len()].iter().for_each(|&row| found.push(rows.keys().get(row as usize)));
+            let passes = filter.evaluate(&batch)?;
+            let passing = passes.iter().enumerate().filter(|(_, passes)| *passes == Some(true));
+            passing.for_each(|(row, _)| found.push(rows.keys().get(row)));
         }
     }
 
@@ -210,9 +205,8 @@ impl Transaction {
         self.changing.put_rows(&keys, values.as_ref())
     }
 
-    fn check_lengths(&self, mut lens: impl Iterator<Item = usize>) -> Result<()> {
-        let too_long = |len: &usize| *len > MAX_KEY_LEN;
-        match lens.by_ref().enumerate().find(|(_, len)| too_long(len)) {
+    fn check_lengths(&self, lens: impl Iterator<Item = usize>) -> Result<()> {
+        match lens.enumerate().find(|&(_, len)| len > MAX_KEY_LEN) {
             Some((row, len)) => Err(Error::KeyTooLong { row, len, limit: MAX_KEY_LEN }),
             None => Ok(()),
         }
@@ -243,8 +237,8 @@ impl Transaction {
     ///
     /// # Errors
     /// [`Error::Key`] for bounds that do not fit the key columns.
-    pub fn range<K: Clone + Into<Key>>(&mut self, bounds: impl std::ops::RangeBounds<K>) -> Result<RangeScan<'_>> {
-        let range = crate::key::range_of(&bounds, self.changing.schema())?;
+    pub fn range<K: Clone + Into<Key>>(&mut self, bounds: impl RangeBounds<K>) -> Result<RangeScan<'_>> {
+        let range = range_of(&bounds, self.changing.schema())?;
         Ok(RangeScan::new(Arc::clone(self.changing.engine()), Box::new(&mut self.changing), range))
     }
 

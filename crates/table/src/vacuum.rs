@@ -10,7 +10,8 @@ use lath_store::{Durability, Snapshot};
 use crate::changing::Changing;
 use crate::engine::{Engine, is_file_name};
 use crate::error::{Error, Result};
-use crate::layout::{DroppedFile, FileEntry, TreeName, file_key, file_number};
+use crate::layout::{DroppedFile, TreeName, file_key, file_number};
+use crate::manifest::Manifest;
 
 /// Removes files that were dropped from the list and that no snapshot needs, and returns their number.
 ///
@@ -24,7 +25,10 @@ pub(crate) fn vacuum(engine: &Arc<Engine>) -> Result<usize> {
     if dropped.is_empty() {
         return Ok(0);
     }
-    let needed = files_of_named_snapshots(&snapshot)?;
+    let mut needed = BTreeSet::new();
+    for named in named_snapshots(&snapshot)? {
+        needed.extend(manifest_of(&named)?.files().iter().map(|file| file.number));
+    }
     let is_unneeded = |(number, file): &(u64, DroppedFile)| {
         // A snapshot of commit `stamp` or a later one does not have the file. Those taken since `stats` are later.
         file.stamp <= stats.sequence
@@ -92,22 +96,22 @@ pub(crate) fn orphans(engine: &Engine, known: &BTreeSet<String>) -> Result<Vec<S
 /// The names of the files that a commit has, has dropped, or has in a named snapshot.
 pub(crate) fn known_names(snapshot: &Snapshot) -> Result<BTreeSet<String>> {
     let mut names: BTreeSet<String> = dropped_files(snapshot)?.into_iter().map(|(_, file)| file.name).collect();
-    add_names(snapshot, &mut names)?;
-    for name in snapshot.snapshot_names()? {
-        if let Some(named) = snapshot.snapshot(&name)? {
-            add_names(&named, &mut names)?;
-        }
+    names.extend(manifest_of(snapshot)?.files().iter().map(|file| file.name.clone()));
+    for named in named_snapshots(snapshot)? {
+        names.extend(manifest_of(&named)?.files().iter().map(|file| file.name.clone()));
     }
     Ok(names)
 }
 
-fn add_names(snapshot: &Snapshot, names: &mut BTreeSet<String>) -> Result<()> {
-    let Some(tree) = snapshot.tree(TreeName::Files.as_str())? else { return Ok(()) };
-    for entry in tree.iter() {
-        let (key, value) = entry?;
-        names.insert(FileEntry::from_bytes(file_number(&key)?, value)?.name);
-    }
-    Ok(())
+/// The snapshots that were kept by name when a commit was made.
+pub(crate) fn named_snapshots(snapshot: &Snapshot) -> Result<Vec<Snapshot>> {
+    let names = snapshot.snapshot_names()?;
+    let named = names.iter().filter_map(|name| snapshot.snapshot(name).transpose());
+    Ok(named.collect::<Result<_, _>>()?)
+}
+
+fn manifest_of(snapshot: &Snapshot) -> Result<Manifest> {
+    Manifest::read(snapshot.tree(TreeName::Files.as_str())?)
 }
 
 fn dropped_files(snapshot: &Snapshot) -> Result<Vec<(u64, DroppedFile)>> {
@@ -117,21 +121,6 @@ fn dropped_files(snapshot: &Snapshot) -> Result<Vec<(u64, DroppedFile)>> {
         Ok((file_number(&key)?, DroppedFile::from_bytes(value)?))
     };
     tree.iter().map(parse).collect()
-}
-
-fn files_of_named_snapshots(snapshot: &Snapshot) -> Result<BTreeSet<u64>> {
-    let mut numbers = BTreeSet::new();
-    for name in snapshot.snapshot_names()? {
-        if let Some(named) = snapshot.snapshot(&name)? {
-            numbers.extend(numbers_of(&named)?);
-        }
-    }
-    Ok(numbers)
-}
-
-fn numbers_of(snapshot: &Snapshot) -> Result<Vec<u64>> {
-    let Some(tree) = snapshot.tree(TreeName::Files.as_str())? else { return Ok(Vec::new()) };
-    tree.iter().map(|entry| file_number(&entry?.0)).collect()
 }
 
 /// Keeps the newest commit under a name.
@@ -147,13 +136,13 @@ pub(crate) fn drop_snapshot(engine: &Arc<Engine>, name: &str) -> Result<()> {
     let mut changing = Changing::begin(engine)?;
     let snapshot = engine.store.snapshot()?;
     let named = snapshot.snapshot(name)?.ok_or_else(|| Error::NoSuchSnapshot { name: name.to_owned() })?;
-    let numbers = numbers_of(&named)?;
+    let manifest = manifest_of(&named)?;
     let stamp = snapshot.sequence() + 1;
     let transaction = changing.store_transaction();
     transaction.drop_snapshot(name)?;
     let mut dropped = transaction.tree(TreeName::Dropped.as_str())?;
-    for number in numbers {
-        let key = file_key(number);
+    for file in manifest.files() {
+        let key = file_key(file.number);
         if let Some(file) = dropped.get(&key)?.map(DroppedFile::from_bytes).transpose()? {
             dropped.put(&key, &DroppedFile { stamp, ..file }.to_bytes())?;
         }

@@ -9,12 +9,12 @@
 //! the row format of Arrow, and the checksum is of all that and the key.
 
 use arrow_array::ArrayRef;
-use arrow_row::{RowConverter, Rows, SortField};
+use arrow_row::{RowConverter, Rows};
 use arrow_schema::FieldRef;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use crate::error::{Error, Result};
-use crate::key_codec::as_type;
+use crate::key_codec::{decode_rows, sort_fields};
 
 const HEAD_LEN: usize = 12;
 const CHECKSUM_LEN: usize = 4;
@@ -39,8 +39,7 @@ pub(crate) struct ValueCodec {
 
 impl ValueCodec {
     pub(crate) fn new(columns: Vec<usize>, fields: Vec<FieldRef>) -> Result<Self> {
-        let sort_fields: Vec<SortField> =
-            fields.iter().map(|field| SortField::new(field.data_type().clone())).collect();
+        let sort_fields = sort_fields(&fields);
         let unsupported = fields
             .iter()
             .zip(&sort_fields)
@@ -71,9 +70,7 @@ impl ValueCodec {
     /// The value columns of rows that were checked by [`parse`].
     pub(crate) fn decode<'r>(&self, rows: impl IntoIterator<Item = &'r [u8]>) -> Result<Vec<ArrayRef>> {
         let Some(converter) = &self.converter else { return Ok(Vec::new()) };
-        let parser = converter.parser();
-        let arrays = converter.convert_rows(rows.into_iter().map(|row| parser.parse(row)))?;
-        arrays.into_iter().zip(&self.fields).map(|(array, field)| as_type(array, field.data_type())).collect()
+        decode_rows(converter, &self.fields, rows)
     }
 }
 

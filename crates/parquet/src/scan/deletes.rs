@@ -1,7 +1,7 @@
 //! Rows of a file that are not there any more.
 
 use std::fmt;
-use std::ops::{BitOrAssign, Range};
+use std::ops::{BitOrAssign, Range, SubAssign};
 
 use roaring::RoaringTreemap;
 
@@ -9,7 +9,7 @@ use super::mask::Mask;
 use super::window::Window;
 use crate::error::{Error, Result};
 
-/// Rows of one file that a scan passes over, by their numbers within the file, counted from 0.
+/// Rows of one file that a scan skips, by their numbers within the file, counted from 0.
 ///
 /// It takes a bit to two bytes a row, as a compressed bitmap: [`DeleteMask::to_bytes`] is the portable form of 64-bit Roaring
 /// bitmaps, which is what deletion vectors of Iceberg have inside.
@@ -116,6 +116,13 @@ impl FromIterator<u64> for DeleteMask {
 impl BitOrAssign<&Self> for DeleteMask {
     fn bitor_assign(&mut self, other: &Self) {
         self.rows |= &other.rows;
+    }
+}
+
+/// Takes back what the other deletes.
+impl SubAssign<&Self> for DeleteMask {
+    fn sub_assign(&mut self, other: &Self) {
+        self.rows -= &other.rows;
     }
 }
 

@@ -54,7 +54,7 @@ pub(crate) fn is_true(name: &str, value: &str) -> Result<bool> {
     }
 }
 
-/// Where files go that a statement writes to `location`.
+/// The local path of the files that a statement writes to `location`.
 ///
 /// # Errors
 /// If that is in a store.

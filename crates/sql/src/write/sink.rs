@@ -201,7 +201,7 @@ impl Work {
     }
 }
 
-/// Hands on all rows that are sent, and gives their number.
+/// Passes all rows that are sent to `take`, and returns their number.
 fn receive(
     rows: &mut Receiver<Sent>,
     mut take: impl FnMut(RecordBatch) -> lath_parquet::Result<()>,

@@ -6,7 +6,6 @@ mod concurrent;
 mod constraints;
 mod kill;
 mod model;
-mod modules;
 mod processes;
 mod rows;
 mod types;
