@@ -20,6 +20,7 @@ mod blocking;
 mod error;
 mod explain;
 mod external;
+mod field_projection;
 mod grammar;
 mod lines;
 mod literal;

@@ -24,7 +24,7 @@ use crate::table::LathTable;
 use crate::write::{CopyTarget, WriteSettings, option_text};
 
 /// Keys of a join that become a list of values for the scan of the other side, if they are so few: Bloom filters are asked for each.
-const MOST_JOIN_KEYS: usize = 10_000;
+const MAX_JOIN_KEYS: usize = 10_000;
 
 /// A place where queries are run: tables, views and settings.
 ///
@@ -71,7 +71,7 @@ impl Session {
             .with_information_schema(true)
             .with_create_default_catalog_and_schema(true);
         let optimizer = &mut config.options_mut().optimizer;
-        optimizer.hash_join_inlist_pushdown_max_distinct_values = MOST_JOIN_KEYS;
+        optimizer.hash_join_inlist_pushdown_max_distinct_values = MAX_JOIN_KEYS;
         optimizer.hash_join_inlist_pushdown_max_size = 8 << 20;
         config.options_mut().sql_parser.collect_spans = true;
         if let &Some(bytes) = memory_bytes {

@@ -5,19 +5,23 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use arrow_schema::SchemaRef;
+use arrow_schema::{SchemaRef, SortOptions};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Result, Statistics};
 use datafusion::datasource::source::{DataSource, OpenArgs};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::projection::ProjectionExprs;
-use datafusion::physical_expr::{EquivalenceProperties, Partitioning, PhysicalExpr};
-use datafusion::physical_plan::DisplayFormatType;
+use datafusion::physical_expr::{EquivalenceProperties, Partitioning, PhysicalExpr, PhysicalSortExpr};
 use datafusion::physical_plan::filter_pushdown::{FilterPushdownPropagation, PushedDown};
 use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet};
-use lath_parquet::{Predicate, Runtime, ScanPlan};
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::{DisplayFormatType, SortOrderPushdownResult};
+use futures_util::StreamExt;
+use lath_parquet::{Predicate, Runtime, ScanPlan, SortingColumn};
 
+use crate::field_projection::FieldProjection;
 use crate::metrics::ScanMetrics;
 use crate::narrow::narrow;
 use crate::stream::{TaskQueue, TaskStream, Watched};
@@ -26,16 +30,21 @@ use crate::stream::{TaskQueue, TaskStream, Watched};
 #[derive(Debug, Clone)]
 pub(crate) struct LathSource {
     pub(crate) plan: Arc<ScanPlan>,
-    /// The first columns of the plan, those that conditions can be about: file names and row numbers come last.
+    /// The columns that conditions can be about: those of files, before a projection of fields. Columns of file names and row numbers,
+    /// which come after them in the plan, are left out.
     pub(crate) testable: SchemaRef,
-    /// The condition that was planned with.
+    /// The expressions that are evaluated on the plan's columns; `None` gives the columns as they are.
+    pub(crate) projection: Option<Arc<FieldProjection>>,
+    /// The columns by which the rows of each partition are sorted.
+    pub(crate) ordering: Vec<SortingColumn>,
+    /// The condition of the scan when it was planned.
     pub(crate) predicate: Option<Predicate>,
     pub(crate) statistics: Arc<Statistics>,
     pub(crate) partitions: usize,
     pub(crate) runtime: Runtime,
     pub(crate) fetch: Option<usize>,
-    /// Conditions on the rows of this source that a query finds out while it runs.
-    pub(crate) found_out: Vec<Arc<dyn PhysicalExpr>>,
+    /// Conditions on the rows of this source that operators above it pushed down, most of which change while the query runs.
+    pub(crate) pushed_filters: Vec<Arc<dyn PhysicalExpr>>,
     pub(crate) metrics: ExecutionPlanMetricsSet,
     /// Rows of the tasks that are done.
     pub(crate) rows_done: Arc<AtomicU64>,
@@ -43,7 +52,15 @@ pub(crate) struct LathSource {
 
 impl LathSource {
     fn schema(&self) -> &SchemaRef {
-        self.plan.schema()
+        self.projection.as_deref().map_or_else(|| self.plan.schema(), FieldProjection::schema)
+    }
+
+    /// The condition on rows of the source as one on the columns before fields within them were projected.
+    fn unprojected(&self, condition: Arc<dyn PhysicalExpr>) -> Result<Arc<dyn PhysicalExpr>> {
+        match &self.projection {
+            Some(projection) => projection.unproject(&condition),
+            None => Ok(condition),
+        }
     }
 }
 
@@ -52,7 +69,7 @@ impl DataSource for LathSource {
         self.open_with_args(OpenArgs::new(partition, context))
     }
 
-    /// All partitions of an execution take tasks from one queue, so that none waits for another.
+    /// All partitions of an execution take tasks from one queue, so that none idles while another has tasks left.
     fn create_sibling_state(&self, _: &ConfigOptions) -> Option<Arc<dyn Any + Send + Sync>> {
         Some(Arc::new(TaskQueue::new(self.plan.tasks())))
     }
@@ -67,16 +84,19 @@ impl DataSource for LathSource {
                 Arc::new(TaskQueue::new(&own.cloned().collect::<Vec<_>>()))
             }
         };
-        let watched = (!self.found_out.is_empty()).then(|| Watched::new(&self.found_out, &self.testable));
-        Ok(Box::pin(TaskStream::new(
-            Arc::clone(self.schema()),
+        let watched = (!self.pushed_filters.is_empty()).then(|| Watched::new(&self.pushed_filters, &self.testable));
+        let stream = TaskStream::new(
+            Arc::clone(self.plan.schema()),
             queue,
             self.runtime.clone(),
             watched,
             self.fetch,
             ScanMetrics::new(&self.metrics, args.partition, &self.rows_done),
             BaselineMetrics::new(&self.metrics, args.partition),
-        )))
+        );
+        let Some(projection) = self.projection.clone() else { return Ok(Box::pin(stream)) };
+        let projected = stream.map(move |batch| projection.apply(&batch?));
+        Ok(Box::pin(RecordBatchStreamAdapter::new(Arc::clone(self.schema()), projected)))
     }
 
     fn fmt_as(&self, format: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -87,8 +107,14 @@ impl DataSource for LathSource {
                 if let Some(predicate) = &self.predicate {
                     write!(f, ", predicate={predicate}")?;
                 }
-                for condition in &self.found_out {
+                for condition in &self.pushed_filters {
                     write!(f, ", dynamic={condition}")?;
+                }
+                if let Some(projection) = &self.projection {
+                    write!(f, ", projection={projection}")?;
+                }
+                if let Some(order) = self.eq_properties().oeq_class().iter().next() {
+                    write!(f, ", order=[{order}]")?;
                 }
                 self.fetch.map_or(Ok(()), |limit| write!(f, ", fetch={limit}"))
             }
@@ -105,13 +131,28 @@ impl DataSource for LathSource {
     }
 
     fn eq_properties(&self) -> EquivalenceProperties {
-        EquivalenceProperties::new(Arc::clone(self.schema()))
+        let schema = self.plan.schema();
+        let sorted = |column: &SortingColumn| {
+            let expr = Column::new_with_schema(&column.path, schema).ok()?;
+            let options = SortOptions { descending: column.descending, nulls_first: column.nulls_first };
+            Some(PhysicalSortExpr::new(Arc::new(expr), options))
+        };
+        let ordering: Vec<PhysicalSortExpr> = self.ordering.iter().map_while(sorted).collect();
+        let read = EquivalenceProperties::new_with_orderings(Arc::clone(schema), [ordering]);
+        let projected = self.projection.as_deref().map(|projection| projection.properties(&read));
+        match projected {
+            None => read,
+            Some(projected) => projected.unwrap_or_else(|_| EquivalenceProperties::new(Arc::clone(self.schema()))),
+        }
     }
 
     fn partition_statistics(&self, partition: Option<usize>) -> Result<Arc<Statistics>> {
         Ok(match partition {
-            None => Arc::clone(&self.statistics),
-            // Which partition takes which task is not known before.
+            None => match &self.projection {
+                None => Arc::clone(&self.statistics),
+                Some(projection) => Arc::new(projection.statistics(&self.statistics)?),
+            },
+            // Which partition takes which task is decided while the query runs.
             Some(_) => Arc::new(Statistics::new_unknown(self.schema())),
         })
     }
@@ -128,18 +169,40 @@ impl DataSource for LathSource {
         self.metrics.clone()
     }
 
-    fn try_swapping_with_projection(&self, _: &ProjectionExprs) -> Result<Option<Arc<dyn DataSource>>> {
-        Ok(None)
+    /// Takes a projection of fields within columns: only these fields are read then.
+    fn try_swapping_with_projection(&self, projection: &ProjectionExprs) -> Result<Option<Arc<dyn DataSource>>> {
+        if self.projection.is_some() {
+            return Ok(None);
+        }
+        let Some((projection, plan)) = FieldProjection::new(projection, &self.plan)? else { return Ok(None) };
+        let (plan, projection) = (Arc::new(plan), Some(Arc::new(projection)));
+        Ok(Some(Arc::new(Self { plan, projection, ..self.clone() })))
     }
 
-    /// Keeps every condition that says something of the rows, and leaves it to others to ask it again: what is static was settled when
-    /// the scan was planned.
+    /// Puts the tasks first that are likely to hold the first rows of the order. The rows still have to be sorted.
+    fn try_pushdown_sort(&self, order: &[PhysicalSortExpr]) -> Result<SortOrderPushdownResult<Arc<dyn DataSource>>> {
+        let Some(first) = order.first().filter(|_| self.plan.tasks().len() > 1) else {
+            return Ok(SortOrderPushdownResult::Unsupported);
+        };
+        let expr = self.unprojected(Arc::clone(&first.expr))?;
+        let Some(name) = expr.downcast_ref::<Column>().map(|column| column.name().to_owned()) else {
+            return Ok(SortOrderPushdownResult::Unsupported);
+        };
+        let SortOptions { descending, nulls_first } = first.options;
+        let plan = self.plan.with_likely_first(&SortingColumn { path: name, descending, nulls_first });
+        let ordering = plan.ordering();
+        let inner: Arc<dyn DataSource> = Arc::new(Self { plan: Arc::new(plan), ordering, ..self.clone() });
+        Ok(SortOrderPushdownResult::Inexact { inner })
+    }
+
+    /// Keeps every condition that can rule out rows. It answers `No` for each, so that the operator above still evaluates it.
     fn try_pushdown_filters(
         &self,
         filters: Vec<Arc<dyn PhysicalExpr>>,
         _: &ConfigOptions,
     ) -> Result<FilterPushdownPropagation<Arc<dyn DataSource>>> {
         let results = vec![PushedDown::No; filters.len()];
+        let filters = filters.into_iter().map(|filter| self.unprojected(filter)).collect::<Result<Vec<_>>>()?;
         let useful = |filter: &Arc<dyn PhysicalExpr>| {
             datafusion::physical_expr::utils::collect_columns(filter)
                 .iter()
@@ -151,8 +214,8 @@ impl DataSource for LathSource {
         if new.is_empty() {
             return Ok(propagation);
         }
-        let found_out = self.found_out.iter().cloned().chain(new).collect();
-        let source: Arc<dyn DataSource> = Arc::new(Self { found_out, ..self.clone() });
+        let pushed_filters = self.pushed_filters.iter().cloned().chain(new).collect();
+        let source: Arc<dyn DataSource> = Arc::new(Self { pushed_filters, ..self.clone() });
         Ok(propagation.with_updated_node(source))
     }
 
@@ -160,7 +223,7 @@ impl DataSource for LathSource {
         &self,
         f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
     ) -> Result<TreeNodeRecursion> {
-        for condition in &self.found_out {
+        for condition in &self.pushed_filters {
             if f(condition)? == TreeNodeRecursion::Stop {
                 return Ok(TreeNodeRecursion::Stop);
             }

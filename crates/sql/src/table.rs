@@ -200,15 +200,17 @@ impl TableProvider for LathTable {
         }
         let collects = state.config().collect_statistics();
         let (dataset, known) = (self.dataset.clone(), Arc::clone(&self.statistics));
-        // Both read files.
+        // Both statistics and plans read files.
         let read = move || {
             if collects && known.get().is_none() {
-                // Whoever is first says it; the others have found the same.
+                // Another scan may have set the same value meanwhile.
                 let _ = known.set(dataset.statistics()?);
             }
-            scan.plan()
+            let plan = scan.plan()?;
+            let ordering = plan.ordering();
+            Ok((plan, ordering))
         };
-        let plan = blocking(read).await?;
+        let (plan, ordering) = blocking(read).await?;
         let known = self.statistics.get().filter(|_| collects);
         let mut of_rows = match known {
             Some(known) => statistics::of_table(known, &columns, file_columns.count()),
@@ -228,12 +230,14 @@ impl TableProvider for LathTable {
         let testable = Arc::new(plan.schema().project(&(0..columns.len()).collect::<Vec<_>>())?);
         let source = LathSource {
             testable,
+            projection: None,
+            ordering,
             partitions,
             predicate,
             statistics: Arc::new(of_rows),
             runtime: self.runtime.clone(),
             fetch: limit,
-            found_out: Vec::new(),
+            pushed_filters: Vec::new(),
             metrics,
             rows_done: Arc::default(),
             plan: Arc::new(plan),

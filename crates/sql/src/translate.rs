@@ -15,7 +15,7 @@ use lath_parquet::{Column, Literal, Predicate, column_named};
 use crate::literal::literal;
 
 /// Longest IN list that becomes one: of more values each would be compared with more than is saved.
-const MOST_VALUES: usize = 1 << 16;
+const MAX_VALUES: usize = 1 << 16;
 
 /// The predicate that is true, false and null for the same rows of `schema`, as far as Lath has one.
 pub(crate) fn translate(expr: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Option<Predicate> {
@@ -32,7 +32,7 @@ pub(crate) fn translate(expr: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Option
         return Some(column(not_null.arg(), schema)?.is_not_null());
     }
     if let Some(list) = expr.downcast_ref::<InListExpr>() {
-        if list.list().len() > MOST_VALUES {
+        if list.list().len() > MAX_VALUES {
             return None;
         }
         let values = list.list().iter().map(value).collect::<Option<Vec<Literal>>>()?;
@@ -104,16 +104,23 @@ fn translate_binary(binary: &BinaryExpr, schema: &Schema) -> Option<Predicate> {
 
 /// The column, or the field within a column, that an expression is.
 fn column(expr: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Option<Column> {
+    let mut names = field_path(expr, schema)?.into_iter();
+    let column = column_named(&names.next()?);
+    Some(names.fold(column, |column, name| column.field(&name)))
+}
+
+/// The names on the way to the column, or to the field within a column, that an expression is.
+pub(crate) fn field_path(expr: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Option<Vec<String>> {
     if let Some(column) = expr.downcast_ref::<ColumnExpr>() {
-        return Some(column_named(schema.fields().get(column.index())?.name()));
+        return Some(vec![schema.fields().get(column.index())?.name().clone()]);
     }
     let function = expr.downcast_ref::<ScalarFunctionExpr>().filter(|function| function.name() == "get_field")?;
     let (first, names) = function.args().split_first()?;
-    let mut column = column(first, schema)?;
+    let mut path = field_path(first, schema)?;
     for name in names {
-        column = column.field(&text(name)?);
+        path.push(text(name)?);
     }
-    Some(column)
+    Some(path)
 }
 
 /// The literal that an expression is.

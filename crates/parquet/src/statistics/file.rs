@@ -43,6 +43,13 @@ impl ParquetFile {
         self.column_at(path, self.checked(row_group)?)
     }
 
+    /// As [`ParquetFile::row_group_column_statistics`], of several row groups.
+    pub(crate) fn column_in_row_groups(&self, path: &str, row_groups: &[usize]) -> Result<Vec<ColumnStatistics>> {
+        let (field, node) = self.node_at(path)?;
+        let of_row_group = |&at: &usize| Ok(self.column_of(&field, &node, self.checked(at)?));
+        row_groups.iter().map(of_row_group).collect()
+    }
+
     pub(super) fn checked(&self, row_group: usize) -> Result<Range<usize>> {
         let count = self.metadata().row_group_count();
         match row_group < count {

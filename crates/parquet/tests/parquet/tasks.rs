@@ -3,22 +3,25 @@
 //!
 //! `LATH_CASES` sets the number of datasets, `LATH_SEED` repeats a run.
 
+use std::collections::HashSet;
 use std::io::Write;
 use std::ops::Range;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::{env, fs};
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use arrow_array::{BooleanArray, Int64Array, RecordBatch};
+use arrow_array::{Array, ArrayRef, BooleanArray, Int64Array, RecordBatch, StructArray};
 use arrow_ipc::reader::StreamReader;
 use arrow_ipc::writer::StreamWriter;
+use arrow_schema::{DataType, Field, FieldRef, Schema};
 use arrow_select::concat::concat_batches;
 use arrow_select::filter::filter_record_batch;
 use lath_parquet::{
-    Dataset, DatasetOptions, DeleteMask, DynamicFilter, Need, ParquetFile, PlanStep, Predicate, Runtime, Scan,
-    ScanPlan, ScanTask, Strings,
+    Dataset, DatasetOptions, DeleteMask, DynamicFilter, Need, ParquetFile, ParquetWriter, PlanStep, Predicate, Runtime,
+    Scan, ScanPlan, ScanTask, SortingColumn, Strings, WriteOptions,
 };
 use lath_testkit::Seeded;
 use lath_testkit::random::{FileShape, RandomFile};
@@ -106,7 +109,7 @@ fn tasks_give_the_rows_of_their_scan_in_any_order_and_in_another_process() {
         let mut random = fastrand::Rng::with_seed(seed);
         for Case { scan, whole, context } in random_cases(&mut random, &folder.path().join(case.to_string()), 6) {
             let context = || format!("{context}\nin case {case} with seed {seed:#x}");
-            let plan = scan.plan().unwrap_or_else(|error| panic!("{error}\n{}", context()));
+            let plan = scan.clone().plan().unwrap_or_else(|error| panic!("{error}\n{}", context()));
             let schema = plan.schema().clone();
             let joined = |parts: &[RecordBatch]| concat_batches(&schema, parts).unwrap();
             assert_eq!(schema, whole.schema(), "{}", context());
@@ -129,6 +132,22 @@ fn tasks_give_the_rows_of_their_scan_in_any_order_and_in_another_process() {
             found.sort_by_key(|(at, _)| *at);
             let found: Vec<RecordBatch> = found.into_iter().map(|(_, rows)| rows).collect();
             assert_eq!(joined(&found), whole, "in any order: {}", context());
+
+            // With fewer columns of the same rows.
+            let fewer = paths(&mut random, &schema);
+            let narrow = plan.select(fewer.clone()).unwrap_or_else(|error| panic!("{fewer:?}: {error}\n{}", context()));
+            assert_eq!(narrow.row_count(), plan.row_count(), "{fewer:?}: {}", context());
+            let rows = collect(narrow.scan().unwrap().threads(2).build().unwrap()).unwrap();
+            let mut roots: Vec<&str> = fewer.iter().map(|path| root_of(path, &schema)).collect();
+            let mut known = HashSet::new();
+            roots.retain(|root| known.insert(*root));
+            assert_eq!(rows.num_rows(), whole.num_rows(), "{fewer:?}: {}", context());
+            let fields = rows.schema().fields().clone();
+            assert_eq!(fields.iter().map(|field| field.name()).collect::<Vec<_>>(), roots, "{}", context());
+            for (field, column) in fields.iter().zip(rows.columns()) {
+                let expected = cut(whole.column_by_name(field.name()).unwrap(), field, &fewer, field.name());
+                assert_eq!(column, &expected, "{fewer:?}: {}", context());
+            }
 
             // Written down, task by task and as a plan.
             let again: Vec<RecordBatch> =
@@ -153,6 +172,28 @@ fn tasks_give_the_rows_of_their_scan_in_any_order_and_in_another_process() {
         assert_eq!(found, whole, "in another process: {context}");
     }
     assert!(checked > cases(), "{checked} scans");
+}
+
+/// The column that a path leads to, or into.
+fn root_of<'a>(path: &'a str, schema: &Schema) -> &'a str {
+    if schema.column_with_name(path).is_some() { path } else { path.split_once('.').unwrap().0 }
+}
+
+/// The column `array` at `path` with those fields that `paths` name.
+fn cut(array: &ArrayRef, found: &Field, paths: &[String], path: &str) -> ArrayRef {
+    if paths.iter().any(|named| named == path) {
+        assert_eq!(array.data_type(), found.data_type(), "all of {path}");
+        return Arc::clone(array);
+    }
+    let (array, DataType::Struct(fields)) = (array.as_struct(), found.data_type()) else {
+        panic!("{path} is no struct")
+    };
+    let below = |field: &FieldRef| {
+        let column = array.column_by_name(field.name()).unwrap();
+        cut(column, field, paths, &format!("{path}.{}", field.name()))
+    };
+    let columns = fields.iter().map(below).collect();
+    Arc::new(StructArray::new(fields.clone(), columns, array.nulls().cloned()))
 }
 
 /// What a process finds that has nothing but the tasks, each in its written form.
@@ -196,6 +237,76 @@ fn numbered(folder: &Path) -> Dataset {
     let path = folder.join("numbered.parquet");
     fs::write(&path, numbered_bytes(20_000)).unwrap();
     Dataset::open([path], DatasetOptions::new()).unwrap()
+}
+
+/// A file of rows sorted by `key`, then by `then`, that says so.
+fn sorted_file(keys: &[Option<i64>], descending: bool) -> ParquetFile {
+    let mut rows: Vec<(Option<i64>, i64)> = keys.iter().zip(0..).map(|(key, then)| (*key, then)).collect();
+    rows.sort_by_key(|(key, then)| (key.is_none(), key.map(|key| if descending { -key } else { key }), *then));
+    let key: Int64Array = rows.iter().map(|(key, _)| *key).collect();
+    let then: Int64Array = rows.iter().map(|(_, then)| Some(*then)).collect();
+    let batch = RecordBatch::try_from_iter_with_nullable([
+        ("key", Arc::new(key) as ArrayRef, true),
+        ("then", Arc::new(then) as ArrayRef, true),
+    ])
+    .unwrap();
+    let sorting = [SortingColumn { descending, ..SortingColumn::ascending("key") }, SortingColumn::ascending("then")];
+    let mut bytes = Vec::new();
+    let options = WriteOptions::default().row_group_rows(100).sorting_columns(sorting);
+    let mut writer = ParquetWriter::new(&mut bytes, &batch.schema(), options).unwrap();
+    writer.write(&batch).unwrap();
+    writer.finish().unwrap();
+    ParquetFile::from_bytes(bytes.into()).unwrap()
+}
+
+#[test]
+fn the_order_of_a_plan_is_what_files_and_their_statistics_say() {
+    let keys = |range: Range<i64>| range.map(Some).collect::<Vec<_>>();
+    let order = |files: &[ParquetFile], columns: &[&str]| -> Vec<String> {
+        let plan = Dataset::of(files.to_vec()).unwrap().scan().select(columns.to_vec()).plan().unwrap();
+        let arrow = |descending| if descending { "↓" } else { "↑" };
+        plan.ordering().iter().map(|column| format!("{}{}", column.path, arrow(column.descending))).collect()
+    };
+    let both = ["key", "then"];
+    let [up, next] = [0..250, 250..400].map(|range| sorted_file(&keys(range), false));
+    assert_eq!(order(std::slice::from_ref(&up), &both), ["key↑", "then↑"]);
+    assert_eq!(order(&[up.clone(), next.clone()], &both), ["key↑", "then↑"]);
+    assert_eq!(order(&[up.clone(), next.clone()], &["key"]), ["key↑"]);
+    assert!(order(&[up.clone(), next.clone()], &["then"]).is_empty());
+    assert!(order(&[next.clone(), up.clone()], &both).is_empty());
+    let touching = sorted_file(&keys(249..300), false);
+    assert_eq!(order(&[up.clone(), touching], &both), ["key↑"]);
+    let overlapping = sorted_file(&keys(248..300), false);
+    assert!(order(&[up.clone(), overlapping], &both).is_empty());
+    let down = [300..400, 0..300].map(|range| sorted_file(&keys(range), true));
+    assert_eq!(order(&down, &both), ["key↓", "then↑"]);
+    assert!(order(&[down[0].clone(), up.clone()], &both).is_empty());
+    // One task may have nulls, several may not.
+    let with_null = [None, Some(500), Some(501)];
+    assert_eq!(order(&[sorted_file(&with_null, false)], &both), ["key↑", "then↑"]);
+    assert!(order(&[up.clone(), sorted_file(&with_null, false)], &both).is_empty());
+    let not_said = ParquetFile::from_bytes(numbered_bytes(1000)).unwrap();
+    assert!(order(&[not_said], &["number"]).is_empty());
+}
+
+#[test]
+fn the_tasks_that_an_order_begins_with_come_first() {
+    let keys = |range: Range<i64>| range.map(Some).collect::<Vec<_>>();
+    let mut nulls = keys(20..30);
+    nulls.push(None);
+    let files = [keys(0..10), keys(40..50), nulls, keys(5..45)].map(|keys| sorted_file(&keys, false));
+    let plan = Dataset::of(files).unwrap().scan().plan().unwrap();
+    let order = |descending, nulls_first| -> Vec<i64> {
+        let plan = plan.with_likely_first(&SortingColumn { path: "key".to_owned(), descending, nulls_first });
+        let first = |task: &ScanTask| run(task).column(0).as_primitive::<Int64Type>().value(0);
+        assert_eq!(plan.row_count(), 71);
+        plan.tasks().iter().map(first).collect()
+    };
+    assert_eq!(order(false, false), [0, 5, 20, 40]);
+    assert_eq!(order(true, false), [40, 5, 20, 0]);
+    assert_eq!(order(false, true), [20, 0, 5, 40]);
+    let unknown = plan.with_likely_first(&SortingColumn::ascending("nowhere"));
+    assert_eq!(unknown.tasks().len(), 4);
 }
 
 #[test]

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringViewArray};
 use datafusion::physical_plan::{ExecutionPlan, collect};
 use lath_parquet::{Dataset, DatasetOptions};
@@ -18,7 +20,7 @@ fn facts() -> RecordBatch {
 }
 
 /// The metrics of all sources of a plan, by name.
-fn metric(plan: &Arc<dyn ExecutionPlan>, name: &str) -> usize {
+pub(crate) fn metric(plan: &Arc<dyn ExecutionPlan>, name: &str) -> usize {
     let own = plan.metrics().and_then(|metrics| metrics.sum_by_name(name)).map_or(0, |value| value.as_usize());
     own + plan.children().into_iter().map(|child| metric(child, name)).sum::<usize>()
 }
@@ -59,5 +61,35 @@ fn the_first_rows_of_an_order_rule_out_the_others() {
         assert_eq!(rows.iter().map(RecordBatch::num_rows).sum::<usize>(), 3);
         let pruned = metric(&plan, "row_groups_pruned_dynamically_statistics");
         assert!(pruned >= 15, "{pruned} of 20");
+    });
+}
+
+/// Rows whose column `at` rises from file to file, and files whose names are in another order.
+fn days(folder: &std::path::Path) {
+    for (name, from) in [("a", 4000), ("b", 1000), ("c", 3000), ("d", 0), ("e", 2000)] {
+        let at: ArrayRef = Arc::new(Int64Array::from_iter_values(from..from + 1000));
+        let text: ArrayRef = Arc::new(StringViewArray::from_iter_values((from..from + 1000).map(|n| n.to_string())));
+        let batch = RecordBatch::try_from_iter([("at", at), ("text", text)]).unwrap();
+        write(&folder.join(format!("{name}.parquet")), &batch, 100);
+    }
+}
+
+#[test]
+fn the_last_rows_of_an_order_are_looked_for_where_they_are_likely() {
+    let folder = tempfile::tempdir().unwrap();
+    days(folder.path());
+    let session = Session::new();
+    session.register("days", Dataset::open([folder.path()], DatasetOptions::new()).unwrap()).unwrap();
+    wait(async {
+        let query = "SELECT text, at FROM days ORDER BY at DESC LIMIT 3";
+        let frame = session.sql(query).await.unwrap();
+        let plan = frame.create_physical_plan().await.unwrap();
+        let rows = collect(Arc::clone(&plan), session.context().task_ctx()).await.unwrap();
+        let at: Vec<i64> =
+            rows.iter().flat_map(|rows| rows.column(1).as_primitive::<Int64Type>().values().to_vec()).collect();
+        assert_eq!(at, [4999, 4998, 4997]);
+        // Without the order of tasks, the files with smaller rows would be read before.
+        let pruned = metric(&plan, "row_groups_pruned_dynamically_statistics");
+        assert!(pruned >= 46, "{pruned} of 50");
     });
 }

@@ -4,8 +4,11 @@ use arrow_array::RecordBatch;
 use datafusion::physical_plan::displayable;
 
 use crate::{answer, sorted, wait};
-use arrow_array::{ArrayRef, Int64Array, StringViewArray};
-use lath_parquet::{Dataset, DatasetOptions};
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{Array, ArrayRef, Int64Array, StringViewArray, StructArray};
+use arrow_schema::{DataType, Field};
+use lath_parquet::{Dataset, DatasetOptions, ParquetWriter, SortingColumn, WriteOptions};
 use lath_sql::Session;
 use std::sync::Arc;
 
@@ -82,5 +85,91 @@ fn files_behind_a_server_are_tables() {
         assert_eq!(sorted(&answer(&session, &query(&url)).await), sorted(&local));
         let joined = format!("SELECT count(*) AS rows FROM '{url}' AS a JOIN '{url}' AS b ON a.n = b.n + 1");
         assert_eq!(sorted(&answer(&session, &joined).await), sorted(&answer(&session, "SELECT 999 AS rows").await));
+    });
+}
+
+/// A file with a struct of a number, a long text and a struct, and its rows in memory.
+fn nested(folder: &std::path::Path, session: &Session) {
+    let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(0..5000));
+    let texts: ArrayRef =
+        Arc::new(StringViewArray::from_iter_values((0..5000u64).map(|n| {
+            format!("{:x}", (u128::from(n) << 64 | 7).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835))
+        })));
+    let deep: ArrayRef = Arc::new(StructArray::from(vec![
+        (Arc::new(Field::new("x", DataType::Int64, false)), Arc::clone(&numbers)),
+        (Arc::new(Field::new("text", DataType::Utf8View, false)), Arc::clone(&texts)),
+    ]));
+    let nested = StructArray::from(vec![
+        (Arc::new(Field::new("number", DataType::Int64, false)), Arc::clone(&numbers)),
+        (Arc::new(Field::new("text", DataType::Utf8View, false)), texts),
+        (Arc::new(Field::new("deep", deep.data_type().clone(), false)), deep),
+    ]);
+    let batch = RecordBatch::try_from_iter([("n", numbers), ("s", Arc::new(nested) as ArrayRef)]).unwrap();
+    crate::write(&folder.join("nested.parquet"), &batch, 1000);
+    session.register("t", Dataset::open([folder], DatasetOptions::new()).unwrap()).unwrap();
+    crate::in_memory(session, "m", vec![batch]);
+}
+
+/// The bytes that the sources of a plan read of columns.
+async fn bytes_read(session: &Session, query: &str) -> usize {
+    let plan = session.sql(query).await.unwrap().create_physical_plan().await.unwrap();
+    datafusion::physical_plan::collect(Arc::clone(&plan), session.context().task_ctx()).await.unwrap();
+    crate::dynamic::metric(&plan, "bytes_read")
+}
+
+#[test]
+fn only_the_fields_that_a_query_names_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let session = Session::new();
+    nested(folder.path(), &session);
+    wait(async {
+        for select in [
+            "s.number FROM t",
+            "n, s.deep.x FROM t WHERE s.number < 2500 AND n % 3 = 1",
+            "sum(s.deep.x), s.number % 7 AS part FROM t GROUP BY part",
+            "s.number, length(s.deep.text) FROM t ORDER BY s.number DESC LIMIT 5",
+            "a.s.number, b.s.deep.x FROM t a JOIN t b ON a.s.number = b.s.deep.x WHERE a.n > 4000",
+            "s.deep, s.deep.x FROM t WHERE s.text LIKE '%77'",
+            "count(s.number), min(s.deep.x) FROM t",
+        ] {
+            let query = format!("SELECT {select}");
+            let in_memory = query.replace("FROM t", "FROM m").replace("JOIN t", "JOIN m");
+            let (files, memory) = (answer(&session, &query).await, answer(&session, &in_memory).await);
+            assert_eq!(sorted(&files), sorted(&memory), "{query}");
+        }
+        let whole = bytes_read(&session, "SELECT s FROM t").await;
+        let number = bytes_read(&session, "SELECT s.number FROM t").await;
+        let deep = bytes_read(&session, "SELECT sum(s.deep.x) FROM t WHERE n > 10").await;
+        assert!(number * 10 < whole && deep * 5 < whole, "{number} and {deep} of {whole}");
+    });
+}
+
+#[test]
+fn files_that_are_sorted_are_not_sorted_again() {
+    let folder = tempfile::tempdir().unwrap();
+    for part in 0..3 {
+        let batch = numbers(part * 1000, part * 1000 + 1000);
+        let options = WriteOptions::default().row_group_rows(300).sorting_columns([SortingColumn::ascending("n")]);
+        let path = folder.path().join(format!("{part}.parquet"));
+        let mut writer = ParquetWriter::create(path, &batch.schema(), options).unwrap();
+        writer.write(&batch).unwrap();
+        writer.finish().unwrap();
+    }
+    let session = Session::new();
+    session.register("t", Dataset::open([folder.path()], DatasetOptions::new()).unwrap()).unwrap();
+    wait(async {
+        for (query, sorts) in [
+            ("SELECT n FROM t ORDER BY n NULLS LAST", false),
+            ("SELECT n FROM t ORDER BY n DESC", true),
+            ("SELECT \"a.b\" FROM t WHERE n % 2 = 1 ORDER BY n", false),
+            ("SELECT \"a.b\" FROM t ORDER BY \"a.b\"", true),
+        ] {
+            let plan = plan(&session, query).await;
+            assert_eq!(plan.contains("SortExec"), sorts, "{query}: {plan}");
+        }
+        let rows = answer(&session, "SELECT n FROM t WHERE n % 2 = 1 ORDER BY n").await;
+        let rows: Vec<i64> =
+            rows.iter().flat_map(|rows| rows.column(0).as_primitive::<Int64Type>().values().to_vec()).collect();
+        assert!(rows.iter().copied().eq((0..3000).filter(|n| n % 2 == 1)));
     });
 }

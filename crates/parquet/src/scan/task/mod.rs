@@ -1,7 +1,9 @@
 //! Scans as values: what is to be read, row group by row group, to be run here or elsewhere.
 
 mod form;
+mod order;
 mod plan;
+mod select;
 
 use std::fmt;
 use std::ops::Range;

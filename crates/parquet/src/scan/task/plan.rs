@@ -13,10 +13,10 @@ use crate::scan::report::ScanReport;
 /// Like a task, a plan can be written down with `serde`: what all tasks have in common is written once.
 #[derive(Clone)]
 pub struct ScanPlan {
-    schema: SchemaRef,
+    pub(super) schema: SchemaRef,
     pub(super) tasks: Vec<ScanTask>,
     pub(super) limit: u64,
-    report: ScanReport,
+    pub(super) report: ScanReport,
 }
 
 impl ScanPlan {

@@ -1,0 +1,81 @@
+//! Other columns of the rows that a plan has found.
+
+use std::sync::Arc;
+
+use arrow_schema::{Schema, SchemaRef};
+
+use super::super::planner::{Planned, Planner};
+use super::super::target::{FileTarget, Target, VirtualColumns};
+use super::{ScanPlan, ScanTask, byte_count};
+use crate::dataset::Dataset;
+use crate::error::{Error, Result};
+use crate::schema::ArrowLayout;
+
+impl ScanPlan {
+    /// The same rows with fewer columns, named as by [`Scan::select`](crate::Scan::select): dotted paths of columns of the plan or of
+    /// fields within them. Columns of file names and row numbers stay if they are named. Nothing is read and nothing pruned again.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a path that the plan does not have, and for a plan of numbered leaves.
+    ///
+    /// ```no_run
+    /// # fn main() -> lath_parquet::Result<()> {
+    /// use lath_parquet::{Dataset, DatasetOptions};
+    ///
+    /// let trips = Dataset::open(["trips/"], DatasetOptions::new())?;
+    /// let plan = trips.scan().filter("fare > 100")?.plan()?;
+    /// let names = plan.select(["rider.name"])?;
+    /// assert_eq!(names.row_count(), plan.row_count());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn select<S: Into<String>>(&self, paths: impl IntoIterator<Item = S>) -> Result<Self> {
+        let paths: Vec<String> = paths.into_iter().map(Into::into).collect();
+        let Some(first) = self.tasks.first() else {
+            return Ok(Self { schema: project(&self.schema, &paths)?, ..self.clone() });
+        };
+        if self.tasks.iter().any(|task| !Arc::ptr_eq(&task.planner, &first.planner)) {
+            return Err(Error::internal("a plan with tasks of another"));
+        }
+        let planner = Arc::new(first.planner.select(&paths)?);
+        let tasks = self.tasks.iter().map(|task| task.planned_by(&planner)).collect::<Result<_>>()?;
+        Ok(Self { schema: Arc::clone(&planner.target.schema), tasks, ..self.clone() })
+    }
+}
+
+impl Planner {
+    /// The same planner for other columns.
+    fn select(&self, paths: &[String]) -> Result<Self> {
+        if self.leaves.is_some() {
+            return Err(Error::invalid("the plan is of numbered leaves; plan again to read other columns"));
+        }
+        let VirtualColumns { file_name, row_number } = &self.target.virtual_columns;
+        let named = |column: &Option<String>| column.clone().filter(|name| paths.contains(name));
+        let virtual_columns = VirtualColumns { file_name: named(file_name), row_number: named(row_number) };
+        let of_files: Vec<String> = virtual_columns.without(paths).cloned().collect();
+        let of_files = project(&self.target.of_files, &of_files)?;
+        let target = Target::new(of_files, Some(paths), &virtual_columns, self.layout.strings)?;
+        Ok(Self { target: Arc::new(target), plans: Arc::default(), ..self.clone() })
+    }
+}
+
+impl ScanTask {
+    /// The same task for the columns of `planner`, which has the files and the predicate of its own.
+    fn planned_by(&self, planner: &Arc<Planner>) -> Result<Self> {
+        let mut task = Self { planner: Arc::clone(planner), ..self.clone() };
+        if let Some((file, planned)) = self.open.as_deref() {
+            let entry = &planner.dataset.files()[self.file];
+            let plan = planner.plan_of(entry, file)?;
+            let target = Arc::new(FileTarget::new(&planner.target, &plan, entry.location()));
+            let planned = Planned { planner: Arc::clone(planner), plan, target, ..planned.clone() };
+            task.byte_count = byte_count(&Planned { rows: self.rows.clone(), ..planned.clone() });
+            task.open = Some(Arc::new((file.clone(), planned)));
+        }
+        Ok(task)
+    }
+}
+
+/// The columns and fields of `schema` that `paths` name.
+fn project(schema: &Schema, paths: &[String]) -> Result<SchemaRef> {
+    Dataset::described(Vec::new(), Vec::new(), schema).project(Some(paths), &ArrowLayout::default())
+}
