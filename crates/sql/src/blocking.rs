@@ -125,7 +125,7 @@ impl BlockingSession {
         parsed.map(|_| ()).map_err(|error| explain(&self.session, text, range, error))
     }
 
-    /// Computes the batches on the session's threads: a step that takes long keeps nobody waiting who wants to stop.
+    /// Computes the batches on the session's threads, so that a caller that stops the query need not wait for a long step.
     fn run_apart(&self, mut batches: SendableRecordBatchStream, stop: Stop) -> SendableRecordBatchStream {
         let schema = batches.schema();
         let (sender, mut receiver) = mpsc::channel(1);
@@ -137,7 +137,7 @@ impl BlockingSession {
                     }
                 }
             };
-            // Whoever waits for the batches learns of it by itself.
+            // When this stops early, the receiver sees the channel closed.
             let _ = stop.run(send_all).await;
         });
         let received = futures_util::stream::poll_fn(move |context| receiver.poll_recv(context));

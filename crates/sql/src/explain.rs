@@ -18,7 +18,7 @@ use crate::session::Session;
 /// Maximum number of columns that are listed because none is similar.
 const MAX_LISTED: usize = 30;
 
-/// What is wrong with the statement at `range` of `text`, if `error` is about the text.
+/// The mistake in the statement at `range` of `text`, if `error` is about the text.
 pub(crate) fn explain(session: &Session, text: &str, range: Range<usize>, error: DataFusionError) -> Error {
     let statement = &text[range.clone()];
     let place = |place: Option<Range<usize>>| {

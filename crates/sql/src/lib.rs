@@ -31,6 +31,7 @@ mod names;
 mod narrow;
 mod progress;
 mod read_parquet;
+mod selectivity;
 mod session;
 mod source;
 mod statement;

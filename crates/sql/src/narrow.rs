@@ -1,4 +1,4 @@
-//! What a condition that a query finds out while it runs says of the rows of a scan.
+//! Conditions that joins and sorts set while a query runs, as predicates on the rows of a scan.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use lath_parquet::{Predicate, Support};
 
 use crate::translate::translate;
 
-/// A predicate that is true for every row for which `expr` is; `None` where nothing is known that rows have to have.
+/// A predicate that is true for every row for which `expr` is; `None` if there is none that rules out any row.
 pub(crate) fn narrow(expr: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Option<Predicate> {
     if let Some(dynamic) = expr.downcast_ref::<DynamicFilterPhysicalExpr>() {
         return narrow(&dynamic.current().ok()?, schema);

@@ -187,13 +187,13 @@ impl SessionBuilder {
         self
     }
 
-    /// Bounds the memory of sorting, joining and grouping: what is more goes to disk where it can, else it is an error.
+    /// Limits the memory of sorting, joining and grouping. Operators that can spill to disk do so beyond it; others fail.
     pub fn memory_bytes(mut self, bytes: usize) -> Self {
         self.memory_bytes = Some(bytes);
         self
     }
 
-    /// Lists the files that the session's statements are writing, so that whoever ends the process can remove them before.
+    /// Lists the files that the session's statements are writing, so that they can be removed when the process is ended.
     pub fn uncommitted(mut self, files: &Uncommitted) -> Self {
         self.uncommitted = files.clone();
         self

@@ -6,24 +6,51 @@ use datafusion::common::{ColumnStatistics, Statistics};
 use datafusion::scalar::ScalarValue;
 use lath_parquet::{ColumnStatistics as Known, Precision as KnownPrecision, Statistics as KnownStatistics};
 
+/// Bytes that each string takes in an Arrow array of views.
+const VIEW_BYTES: u64 = 16;
+
 /// Statistics of the columns at `projection`, and of `others` behind them that nothing is known of.
 pub(crate) fn of_table(known: &KnownStatistics, projection: &[usize], others: usize) -> Statistics {
-    let columns =
-        projection.iter().map(|&at| known.columns.get(at).map_or_else(ColumnStatistics::new_unknown, of_column));
+    let columns = projection.iter().map(|&at| match known.columns.get(at) {
+        Some(column) => of_column(column, known.row_count),
+        None => ColumnStatistics::new_unknown(),
+    });
+    let columns: Vec<ColumnStatistics> = columns.chain((0..others).map(|_| ColumnStatistics::new_unknown())).collect();
+    let no_bytes = Precision::Inexact(0);
     Statistics {
         num_rows: count(known.row_count),
-        total_byte_size: count(known.byte_count).to_inexact(),
-        column_statistics: columns.chain((0..others).map(|_| ColumnStatistics::new_unknown())).collect(),
+        total_byte_size: columns.iter().fold(no_bytes, |bytes, column| bytes.add(&column.byte_size)),
+        column_statistics: columns,
     }
 }
 
-fn of_column(known: &Known) -> ColumnStatistics {
+/// The same statistics of those rows for which a condition is true, of which there are about `rows`.
+pub(crate) fn of_rows(statistics: Statistics, rows: Precision<usize>) -> Statistics {
+    let share = match (rows.get_value(), statistics.num_rows.get_value()) {
+        (Some(&rows), Some(&all)) if all > 0 => rows as f64 / all as f64,
+        _ => 1.0,
+    };
+    let scaled = |bytes: Precision<usize>| bytes.with_estimated_selectivity(share);
+    let mut some = statistics.to_inexact();
+    for column in &mut some.column_statistics {
+        column.byte_size = scaled(column.byte_size);
+        column.null_count = scaled(column.null_count);
+    }
+    Statistics { num_rows: rows, total_byte_size: scaled(some.total_byte_size), ..some }
+}
+
+fn of_column(known: &Known, rows: KnownPrecision<u64>) -> ColumnStatistics {
+    // Strings in dictionaries take less space in the file than in memory, where each has at least a view.
+    let in_memory = match known.field.data_type().primitive_width() {
+        Some(width) => rows.map(|rows| rows.saturating_mul(width as u64)),
+        None => known.uncompressed_byte_count.map(|bytes| bytes.max(rows.value().map_or(0, |rows| rows * VIEW_BYTES))),
+    };
     ColumnStatistics {
         null_count: count(known.null_count),
         min_value: value(&known.min),
         max_value: value(&known.max),
         distinct_count: count(known.distinct_count),
-        byte_size: count(known.uncompressed_byte_count).to_inexact(),
+        byte_size: count(in_memory).to_inexact(),
         ..ColumnStatistics::new_unknown()
     }
 }

@@ -4,6 +4,7 @@ use std::sync::{Arc, OnceLock};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider};
+use datafusion::common::stats::Precision;
 use datafusion::common::{DFSchema, Result, Statistics, plan_datafusion_err, plan_err};
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::error::DataFusionError;
@@ -23,6 +24,7 @@ use lath_parquet::{Dataset, Predicate, Runtime, Statistics as KnownStatistics, S
 use crate::error::blocking;
 use crate::metrics::add_planning;
 use crate::narrow::supported;
+use crate::selectivity::selectivity;
 use crate::source::LathSource;
 use crate::statistics;
 use crate::translate::translate;
@@ -98,6 +100,17 @@ impl LathTable {
         &self.dataset
     }
 
+    /// About how many rows of the files `filters` are true for.
+    fn estimated_rows(&self, known: &KnownStatistics, filters: &[&Expr]) -> Option<usize> {
+        let schema = self.dataset.schema();
+        let all: Vec<usize> = (0..schema.fields().len()).collect();
+        let known = statistics::of_table(known, &all, 0);
+        let rows = *known.num_rows.get_value()?;
+        let Some(condition) = conjunction(filters.iter().map(|&filter| filter.clone())) else { return Some(rows) };
+        let share = selectivity(&physical(&condition, schema).ok()?, &known);
+        Some((rows as f64 * share).ceil() as usize)
+    }
+
     /// Whether scans of files with `schema` answer a condition.
     pub(crate) fn support(expr: &Expr, schema: &SchemaRef) -> TableProviderFilterPushDown {
         Self::test(expr, schema).1
@@ -162,13 +175,15 @@ impl TableProvider for LathTable {
         let (schema, of_files) = (&self.schema, self.dataset.schema());
         let all: Vec<usize> = (0..schema.fields().len()).collect();
         let projection = projection.unwrap_or(&all);
-        let (mut predicate, mut rest): (Option<Predicate>, Vec<&Expr>) = (self.condition.clone(), Vec::new());
+        let mut predicate: Option<Predicate> = self.condition.clone();
+        let (mut answered, mut rest): (Vec<&Expr>, Vec<&Expr>) = (Vec::new(), Vec::new());
         for filter in filters {
             let (tested, support) = Self::test(filter, of_files);
             predicate = predicate.into_iter().chain(tested).reduce(Predicate::and);
             // Conditions are rewritten after it was said which of them the scan answers.
-            if support != TableProviderFilterPushDown::Exact {
-                rest.push(filter);
+            match support {
+                TableProviderFilterPushDown::Exact => answered.push(filter),
+                _ => rest.push(filter),
             }
         }
         let mut columns = projection.clone();
@@ -217,12 +232,13 @@ impl TableProvider for LathTable {
             None => Statistics::new_unknown(plan.schema()),
         };
         if predicate.is_some() {
-            of_rows = of_rows.to_inexact();
-            let rows = usize::try_from(plan.row_count()).unwrap_or(usize::MAX);
-            of_rows.num_rows = match plan.is_exact() {
-                true => datafusion::common::stats::Precision::Exact(rows),
-                false => datafusion::common::stats::Precision::Inexact(rows),
+            let most = usize::try_from(plan.row_count()).unwrap_or(usize::MAX);
+            let estimate = || Some(self.estimated_rows(known?, &answered)?.clamp(1, most.max(1)));
+            let rows = match plan.is_exact() {
+                true => Precision::Exact(most),
+                false => Precision::Inexact(estimate().unwrap_or(most)),
             };
+            of_rows = statistics::of_rows(of_rows, rows);
         }
         let metrics = ExecutionPlanMetricsSet::new();
         add_planning(&metrics, &plan.report());

@@ -56,6 +56,8 @@ impl Dataset {
 struct Joined {
     statistics: ColumnStatistics,
     values: Values,
+    /// Distinct values of the files that have any.
+    distinct: Option<Precision<u64>>,
 }
 
 impl Joined {
@@ -68,10 +70,11 @@ impl Joined {
             uncompressed_byte_count: none,
             ..ColumnStatistics::unknown(Arc::clone(field))
         };
-        Self { statistics, values: Values::NONE }
+        Self { statistics, values: Values::NONE, distinct: None }
     }
 
     fn add(&mut self, other: &ColumnStatistics) {
+        self.add_distinct(other.distinct_count);
         let all = &mut self.statistics;
         all.null_count = all.null_count.plus(other.null_count);
         all.nan_count = all.nan_count.plus(other.nan_count);
@@ -79,6 +82,10 @@ impl Joined {
         all.uncompressed_byte_count = all.uncompressed_byte_count.plus(other.uncompressed_byte_count);
         let data_type = all.field.data_type().clone();
         self.values.join(Values { min: edge(&other.min, &data_type), max: edge(&other.max, &data_type) });
+    }
+
+    fn add_distinct(&mut self, count: Precision<u64>) {
+        self.distinct = Some(self.distinct.map_or(count, |distinct| distinct.distinct_in_both(count)));
     }
 
     /// Rows that have no value.
@@ -93,6 +100,7 @@ impl Joined {
         } else if rows.value() != Some(&0) {
             let value = edge(&Precision::Exact(Arc::clone(value)), self.statistics.field.data_type());
             self.values.join(Values { min: value.clone(), max: value });
+            self.add_distinct(Precision::Exact(1));
         }
     }
 
@@ -100,6 +108,7 @@ impl Joined {
         let data_type = self.statistics.field.data_type().clone();
         self.statistics.min = self.values.min.to_array(&data_type);
         self.statistics.max = self.values.max.to_array(&data_type);
+        self.statistics.distinct_count = self.distinct.unwrap_or_default();
         self.statistics
     }
 }

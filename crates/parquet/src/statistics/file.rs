@@ -128,7 +128,7 @@ impl ParquetFile {
         let bounds = BoundReader::new(descriptor, &data_type, metadata.column_order(leaf.column));
         let is_float = bounds.as_ref().is_some_and(BoundReader::is_float);
         let (mut values, mut nulls, mut nans) = (Values::NONE, Precision::Exact(0), Precision::Exact(0));
-        let single = row_groups.len() == 1;
+        let mut distinct: Option<Precision<u64>> = None;
         for row_group in row_groups {
             let row_count = metadata.row_counts()[row_group];
             let chunk = metadata.chunk(row_group, leaf.column).ok().filter(|chunk| chunk.num_values() == row_count);
@@ -151,10 +151,10 @@ impl ParquetFile {
                     Values::of_domain(&domain, exact, nan_count, &data_type)
                 }
             });
-            if single {
-                statistics.distinct_count = Precision::new(chunk.distinct_count(), true);
-            }
+            let distinct_here = Precision::new(chunk.distinct_count(), true);
+            distinct = Some(distinct.map_or(distinct_here, |distinct| distinct.distinct_in_both(distinct_here)));
         }
+        statistics.distinct_count = distinct.unwrap_or_default();
         statistics.null_count = nulls;
         statistics.nan_count = nans;
         statistics.min = values.min.to_array(&data_type);

@@ -72,6 +72,14 @@ impl<T> Precision<T> {
 }
 
 impl Precision<u64> {
+    /// The distinct values of two parts that may have values in common.
+    fn distinct_in_both(self, other: Self) -> Self {
+        match (self.value(), other.value()) {
+            (Some(&one), Some(&other)) => Self::Inexact(one.max(other)),
+            _ => Self::Absent,
+        }
+    }
+
     fn plus(self, other: Self) -> Self {
         match (self, other) {
             (Self::Exact(one), Self::Exact(other)) => Self::Exact(one.saturating_add(other)),
@@ -129,7 +137,8 @@ pub struct ColumnStatistics {
     pub null_count: Precision<u64>,
     /// Number of rows in which it is NaN; 0 for columns that are not floats.
     pub nan_count: Precision<u64>,
-    /// Number of different values, nulls aside.
+    /// Number of different values, nulls aside. Of several row groups it is inexact: the largest count of any of them, so that there
+    /// are at least as many.
     pub distinct_count: Precision<u64>,
     /// The smallest value, as an array of one: null where there are no values but null. NaN is above all numbers.
     pub min: Precision<ArrayRef>,

@@ -19,6 +19,7 @@ use parquet::file::properties::WriterProperties;
 use super::{ColumnStatistics, Precision};
 use crate::dataset::{Dataset, DatasetOptions};
 use crate::file::ParquetFile;
+use crate::write::{ParquetWriter, WriteOptions};
 
 /// The smallest and largest value of an array, in the order that predicates have.
 fn extremes(array: &ArrayRef) -> Option<(Value, Value)> {
@@ -127,6 +128,30 @@ fn row_groups_are_put_together() {
     assert_eq!(f.max.value().is_some(), is_known);
     assert!(f.min.value().is_some() && !f.min.is_exact(), "a zero has no sign: {:?}", f.min);
     assert!(file.column_statistics("nowhere").is_err() && file.row_group_statistics(3).is_err());
+}
+
+#[test]
+fn distinct_values_of_several_row_groups_are_at_least_those_of_each() {
+    let numbers: ArrayRef = Arc::new(Int32Array::from(vec![1, 1, 2, 2, 3, 1, 7, 7, 7, 7]));
+    let batch = RecordBatch::try_from_iter([("n", numbers)]).unwrap();
+    let written = |rows: usize| {
+        let mut bytes = Vec::new();
+        let mut writer =
+            ParquetWriter::new(&mut bytes, &batch.schema(), WriteOptions::default().row_group_rows(rows)).unwrap();
+        writer.write(&batch).unwrap();
+        writer.finish().unwrap();
+        ParquetFile::from_bytes(bytes.into()).unwrap()
+    };
+    let distinct = |file: &ParquetFile| file.column_statistics("n").unwrap().distinct_count;
+    let (whole, parts) = (written(100), written(6));
+    assert_eq!(distinct(&whole), Precision::Exact(4));
+    assert_eq!(distinct(&parts), Precision::Inexact(3));
+    let dataset = |files: &[&ParquetFile]| {
+        let dataset = Dataset::of(files.iter().map(|&file| file.clone())).unwrap();
+        dataset.statistics().unwrap().columns[0].distinct_count
+    };
+    assert_eq!(dataset(&[&whole]), Precision::Exact(4));
+    assert_eq!(dataset(&[&parts, &whole]), Precision::Inexact(4));
 }
 
 #[test]

@@ -64,7 +64,7 @@ struct FileSink {
     work: Work,
 }
 
-/// What is to be written, and how.
+/// The files to write, and their options.
 #[derive(Debug, Clone)]
 struct Work {
     schema: SchemaRef,

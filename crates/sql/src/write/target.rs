@@ -47,7 +47,7 @@ impl CopyTarget {
     }
 }
 
-/// The columns of files, without those that folders have.
+/// The columns of files, without partition columns.
 pub(crate) fn file_schema(schema: &SchemaRef, partition_by: &[String]) -> Result<SchemaRef> {
     if partition_by.is_empty() {
         return Ok(Arc::clone(schema));

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 
 mod dynamic;
+mod logic;
 mod queries;
 mod table;
 mod tpch;
