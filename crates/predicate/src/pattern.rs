@@ -9,6 +9,7 @@
 //! not `SS`.
 
 use bytes::Bytes;
+use memchr::memmem::Finder;
 
 /// A pattern of LIKE or ILIKE: `%` stands for any characters, `_` for one.
 ///
@@ -28,12 +29,20 @@ pub struct Pattern {
 }
 
 /// Bytes, and places where any character may stand.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 struct Piece {
     items: Vec<Item>,
     /// The bytes of `items`, if there is no [`Item::Any`] among them.
-    literal: Option<Vec<u8>>,
+    literal: Option<Finder<'static>>,
 }
+
+impl PartialEq for Piece {
+    fn eq(&self, other: &Self) -> bool {
+        self.items == other.items
+    }
+}
+
+impl Eq for Piece {}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Item {
@@ -182,8 +191,8 @@ impl Item {
 
 impl Piece {
     fn new(items: Vec<Item>) -> Self {
-        let literal = items.iter().map(Item::byte).collect();
-        Self { items, literal }
+        let literal: Option<Vec<u8>> = items.iter().map(Item::byte).collect();
+        Self { literal: literal.map(|bytes| Finder::new(&bytes).into_owned()), items }
     }
 
     fn leading_bytes(&self) -> Bytes {
@@ -193,7 +202,7 @@ impl Piece {
     /// Where the piece ends that starts at `at`.
     fn match_at(&self, value: &[u8], mut at: usize) -> Option<usize> {
         if let Some(literal) = &self.literal {
-            return value[at..].starts_with(literal).then_some(at + literal.len());
+            return value[at..].starts_with(literal.needle()).then_some(at + literal.needle().len());
         }
         for item in &self.items {
             let byte = *value.get(at)?;
@@ -211,7 +220,7 @@ impl Piece {
     fn match_end(&self, value: &[u8], least: usize) -> Option<usize> {
         let value = &value[least..];
         if let Some(literal) = &self.literal {
-            return value.ends_with(literal).then(|| least + value.len() - literal.len());
+            return value.ends_with(literal.needle()).then(|| least + value.len() - literal.needle().len());
         }
         let mut at = value.len();
         for item in self.items.iter().rev() {
@@ -231,6 +240,9 @@ impl Piece {
 
     /// Where the first piece ends that starts at `from` or after it.
     fn find(&self, value: &[u8], from: usize) -> Option<usize> {
+        if let Some(literal) = &self.literal {
+            return literal.find(&value[from..]).map(|found| from + found + literal.needle().len());
+        }
         let Some(first) = self.items.first() else { return Some(from) };
         let mut at = from;
         loop {
