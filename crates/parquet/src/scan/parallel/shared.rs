@@ -180,7 +180,7 @@ impl Shared {
                 memory.take(bytes);
                 break;
             }
-            if state.waiting_bytes.saturating_add(bytes) <= self.job.memory_limit && memory.try_take(bytes) {
+            if state.waiting_bytes.saturating_add(bytes) <= self.job.memory_budget_bytes && memory.try_take(bytes) {
                 break;
             }
             state = self.wait(state);
