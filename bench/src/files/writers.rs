@@ -1,7 +1,6 @@
 //! The writers: Lath and the `parquet` crate inside this program, the others by `peers/python/encode.py`.
 
 use std::fs::File;
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -141,7 +140,7 @@ pub fn encode(writer: Writer, codec: Codec, source: &Path, out: &Path, threads: 
 }
 
 fn write_with_lath(batches: &[RecordBatch], options: WriteOptions, out: &Path, threads: usize) {
-    let options = options.threads(NonZeroUsize::new(threads).expect("there are threads"));
+    let options = options.threads(threads);
     let mut writer = ParquetWriter::create(out, &batches[0].schema(), options).expect("schema is writable");
     for batch in batches {
         writer.write(batch).expect("batch is writable");

@@ -23,7 +23,7 @@ const GETS_A_SNAPSHOT: u64 = 1000;
 const GETS_TOGETHER: u64 = 64;
 
 /// Seconds after which no more calls are counted: some engines take a millisecond for one.
-const MOST_SECONDS: f64 = 2.0;
+const MAX_SECONDS: f64 = 2.0;
 
 /// Calls between two looks at the clock.
 const CALLS_A_LOOK: u64 = 64;
@@ -335,8 +335,8 @@ fn per_second(calls: u64, seed: u64, mut call: impl FnMut(&mut Random)) -> f64 {
         }
         done as f64 / start.elapsed().as_secs_f64()
     };
-    run(calls / 10, MOST_SECONDS / 10.0);
-    run(calls, MOST_SECONDS)
+    run(calls / 10, MAX_SECONDS / 10.0);
+    run(calls, MAX_SECONDS)
 }
 
 /// What the files take on the disk: a map may be longer than what it holds.

@@ -30,17 +30,17 @@ pub enum Int96Unit {
 #[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
-    /// Most bytes of a footer (Thrift metadata).
+    /// Maximum bytes of a footer (Thrift metadata).
     pub footer_bytes: u64,
-    /// Most bytes of a page header.
+    /// Maximum bytes of a page header.
     pub page_header_bytes: u64,
-    /// Most bytes of one page after decompression.
+    /// Maximum bytes of one page after decompression.
     pub page_bytes: u64,
-    /// Deepest nesting of a schema, in levels.
+    /// Maximum nesting of a schema, in levels.
     pub schema_depth: usize,
-    /// Most elements of a repeated column in one batch, nulls included.
+    /// Maximum elements of a repeated column in one batch, nulls included.
     pub batch_elements: u64,
-    /// Most bytes that a batch may take up for the elements of null lists of fixed size, which Arrow has and Parquet does
+    /// Maximum bytes that a batch may take up for the elements of null lists of fixed size, which Arrow has and Parquet does
     /// not.
     pub padding_bytes: u64,
 }

@@ -32,7 +32,7 @@ struct Counting;
 
 thread_local! {
     static HELD: Cell<usize> = const { Cell::new(0) };
-    static MOST_HELD: Cell<usize> = const { Cell::new(0) };
+    static MAX_HELD: Cell<usize> = const { Cell::new(0) };
     static IS_WORKER: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -40,8 +40,8 @@ fn add(len: usize) {
     let held = HELD.get().wrapping_add(len);
     HELD.set(held);
     // A thread that frees what another allocated wraps below zero, and is at no maximum then.
-    if held > MOST_HELD.get() && held < usize::MAX / 2 {
-        MOST_HELD.set(held);
+    if held > MAX_HELD.get() && held < usize::MAX / 2 {
+        MAX_HELD.set(held);
     }
 }
 
@@ -265,9 +265,9 @@ fn work(
 /// Reads a file, and says what is wrong with how that went, if anything is.
 fn read_within_bounds(bytes: Bytes, way: usize) -> Result<(), String> {
     let held = HELD.get();
-    MOST_HELD.set(held);
+    MAX_HELD.set(held);
     let outcome = catch_unwind(AssertUnwindSafe(|| read(bytes, way)));
-    let allocated = MOST_HELD.get().saturating_sub(held);
+    let allocated = MAX_HELD.get().saturating_sub(held);
     let time = outcome.map_err(|panic| {
         let text = panic.downcast_ref::<String>().cloned();
         let text = text.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string));

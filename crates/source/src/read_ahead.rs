@@ -58,10 +58,10 @@ impl Window {
 
 impl ReadAhead {
     /// Most bytes of one request made ahead.
-    const MOST_BYTES: u64 = 4 << 20;
+    const MAX_BYTES: u64 = 4 << 20;
 
     /// Most bytes that are kept.
-    const MOST_KEPT_BYTES: u64 = 64 << 20;
+    const MAX_KEPT_BYTES: u64 = 64 << 20;
 
     /// Reads `source` ahead, with what is known of the parts of the file; `source` itself if its requests cost nothing
     /// ([`ByteRanges::request_cost_bytes`]).
@@ -77,7 +77,7 @@ impl ReadAhead {
             let end = extent.range.end.max(next.range.end);
             let is_near = next.range.start <= extent.range.end.saturating_add(cost);
             let are_wanted = [&*next, &*extent].iter().all(|extent| extent.wanted == Wanted::All);
-            let is_one = is_near && are_wanted && end - extent.range.start <= Self::MOST_BYTES;
+            let is_one = is_near && are_wanted && end - extent.range.start <= Self::MAX_BYTES;
             if is_one {
                 extent.range.end = end;
             }
@@ -97,8 +97,8 @@ impl ReadAhead {
     fn end_of_request(&self, start: u64, wanted_end: u64, before: Option<u64>) -> u64 {
         let extent = self.extent_of(start).and_then(|at| self.extents.get(at));
         let ahead = match (extent, before) {
-            (Some(Extent { wanted: Wanted::All | Wanted::AllOrNothing, .. }), _) => Self::MOST_BYTES,
-            (_, Some(before)) => before.saturating_mul(2).clamp(self.source.request_cost_bytes(), Self::MOST_BYTES),
+            (Some(Extent { wanted: Wanted::All | Wanted::AllOrNothing, .. }), _) => Self::MAX_BYTES,
+            (_, Some(before)) => before.saturating_mul(2).clamp(self.source.request_cost_bytes(), Self::MAX_BYTES),
             (_, None) => 0,
         };
         let end = extent.map_or(self.source.len(), |extent| extent.range.end);
@@ -137,7 +137,7 @@ impl ReadAhead {
         let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
         windows.bytes += window.bytes.len() as u64;
         windows.kept.push(window);
-        while windows.bytes > Self::MOST_KEPT_BYTES && windows.kept.len() > 1 {
+        while windows.bytes > Self::MAX_KEPT_BYTES && windows.kept.len() > 1 {
             windows.bytes -= windows.kept.remove(0).bytes.len() as u64;
         }
     }
@@ -299,6 +299,6 @@ mod tests {
         }
         let windows = ahead_of.windows.lock().expect("no panic");
         let kept: u64 = windows.kept.iter().map(|window| window.bytes.len() as u64).sum();
-        assert!(kept == windows.bytes && kept <= ReadAhead::MOST_KEPT_BYTES, "{kept}");
+        assert!(kept == windows.bytes && kept <= ReadAhead::MAX_KEPT_BYTES, "{kept}");
     }
 }

@@ -72,9 +72,9 @@ impl<'v> TableScan<'v> {
         self
     }
 
-    /// Sets how many threads decode files, instead of as many as the runtime has.
+    /// Sets how many threads decode files, instead of as many as the runtime has; 0 stands for one for each core.
     pub fn threads(mut self, threads: usize) -> Self {
-        self.threads = Some(threads.max(1));
+        self.threads = Some(threads);
         self
     }
 

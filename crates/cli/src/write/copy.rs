@@ -1,7 +1,5 @@
 //! Copies row groups byte for byte.
 
-use std::num::NonZeroUsize;
-
 use lath_parquet::{Error, ParquetFile, ParquetWriter, Projection, WriteOptions, WriteSummary};
 
 use crate::failure::{Failure, Result};
@@ -18,7 +16,7 @@ impl CopiedFile {
     pub(crate) fn like(target: Target, file: &ParquetFile, columns: Option<&[String]>) -> Result<Self> {
         let name = target.name().to_owned();
         let projection = columns.map(|columns| Projection::from_paths(columns.iter().cloned()));
-        let options = WriteOptions::default().threads(NonZeroUsize::MIN);
+        let options = WriteOptions::default().threads(1);
         match ParquetWriter::new_like(target, file, projection.as_ref(), options) {
             Ok(writer) => Ok(Self { writer, name }),
             Err(error) => Err(Failure::writing_file(&name, error)),

@@ -1,7 +1,5 @@
 //! Converts the command line's options to the library's.
 
-use std::num::NonZeroUsize;
-
 use arrow_schema::Schema;
 use lath_parquet::{BloomFilter, ColumnOptions, ParquetFile, Profile, SortingColumn, ValueEncoding, WriteOptions};
 
@@ -71,7 +69,6 @@ pub(crate) fn write_options(request: &ParquetRequest<'_>, schema: &Schema) -> Re
     if let Some(file) = like.filter(|_| !args.no_inherit) {
         options = inherit(options, file, schema)?;
     }
-    let threads = NonZeroUsize::new(threads).unwrap_or(NonZeroUsize::MIN);
     Ok(options.threads(threads))
 }
 
@@ -178,7 +175,7 @@ mod tests {
             .column("a.b", ColumnOptions::new().codec(Codec::Snappy))
             .column("a.c", ColumnOptions::new().codec(Codec::Snappy))
             .column("ab", ColumnOptions::new().bloom_filter(BloomFilter::FalsePositiveRate(0.001)))
-            .threads(NonZeroUsize::MIN);
+            .threads(1);
         let request = ParquetRequest { write: &args, sorted_by: &[], threads: 1, like: None };
         let options = write_options(&request, &schema()).unwrap();
         assert_eq!(format!("{options:?}"), format!("{expected:?}"));

@@ -18,7 +18,7 @@ use super::{Position, scalar};
 use crate::KernelError;
 
 /// Elements that are no records, one after another, with which a page is not one of records any more.
-const MOST_OTHERS: usize = 8;
+const MAX_OTHERS: usize = 8;
 
 /// Bytes of input in records that are alike from which on they are a run.
 const MANY: usize = 64;
@@ -66,7 +66,7 @@ impl Record {
 /// Decompresses a page of records from its start on, as long as it is one; returns where it stopped.
 pub(super) fn decompress(src: &[u8], dst: &mut [u8], len: usize, mut at: Position) -> Result<Position, KernelError> {
     let mut others = 0;
-    while others < MOST_OTHERS {
+    while others < MAX_OTHERS {
         let start = at.read;
         at = run(src, dst, at);
         if at.written >= len || at.read >= src.len() {

@@ -13,14 +13,14 @@ pub(super) struct FootersRead {
 
 impl FootersRead {
     /// Most bytes to read where the footer may be shorter.
-    const MOST_GUESSED_BYTES: u64 = 64 << 10;
+    const MAX_GUESSED_BYTES: u64 = 64 << 10;
 
     /// What to read first of the next local file.
     pub(super) fn guess_bytes(&self) -> u64 {
         match self.largest.load(Ordering::Relaxed) {
             0 => LOCAL_FOOTER_GUESS_BYTES,
             // Offsets and counts may have more digits, and strings more letters.
-            largest => (largest + largest / 8 + 64).min(Self::MOST_GUESSED_BYTES),
+            largest => (largest + largest / 8 + 64).min(Self::MAX_GUESSED_BYTES),
         }
     }
 

@@ -59,10 +59,6 @@ impl AlignedBytes {
         &bytemuck::cast_slice(&self.words)[..self.len_bytes]
     }
 
-    pub(crate) fn as_mut_slice(&mut self) -> &mut [u8] {
-        &mut bytemuck::cast_slice_mut(&mut self.words)[..self.len_bytes]
-    }
-
     /// Appends `count` bytes and returns them for writing. They hold zeros or bytes of an earlier use.
     pub(crate) fn grow(&mut self, count: usize) -> &mut [u8] {
         let start = self.len_bytes;

@@ -6,6 +6,7 @@ mod bitmap;
 mod boolean;
 mod byte_array;
 mod chunk_dictionary;
+mod chunk_values;
 mod codes;
 mod convert;
 mod fixed;

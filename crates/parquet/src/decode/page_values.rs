@@ -52,18 +52,32 @@ impl Slots<'_> {
     }
 }
 
-/// Splits the values of a dictionary-encoded page into the bit width that they begin with and the runs of indices.
-pub(super) fn dictionary_indices(values: Buffer) -> Result<(rle::Decoder, Buffer)> {
-    let width = *values.first().ok_or_else(|| Error::corrupt("a dictionary-encoded page without its bit width"))?;
-    if width > 32 {
-        return Err(Error::corrupt(format!("dictionary indices of {width} bits")));
-    }
-    Ok((rle::Decoder::new(u32::from(width))?, values.slice(1)))
+/// The dictionary indices of a page that are not decoded yet.
+#[derive(Debug)]
+pub(super) struct DictionaryIndices {
+    pub(super) src: Buffer,
+    pub(super) runs: rle::Decoder,
 }
 
-/// Decodes as many indices as `out` has room for. They are not checked against the dictionary.
-pub(super) fn dictionary_codes(src: &[u8], indices: &mut rle::Decoder, out: &mut [u32]) -> Result<()> {
-    if indices.decode_u32(src, out)? < out.len() { Err(values_missing()) } else { Ok(()) }
+impl DictionaryIndices {
+    /// The indices in the values of a dictionary-encoded page: their bit width in a byte, then the runs.
+    pub(super) fn new(values: &Buffer) -> Result<Self> {
+        let width = *values.first().ok_or_else(|| Error::corrupt("a dictionary-encoded page without its bit width"))?;
+        if width > 32 {
+            return Err(Error::corrupt(format!("dictionary indices of {width} bits")));
+        }
+        Ok(Self { runs: rle::Decoder::new(u32::from(width))?, src: values.slice(1) })
+    }
+
+    /// Decodes indices until `out` is full, without checking them against the dictionary.
+    pub(super) fn decode(&mut self, out: &mut [u32]) -> Result<()> {
+        if self.runs.decode_u32(&self.src, out)? < out.len() { Err(values_missing()) } else { Ok(()) }
+    }
+
+    /// Skips `count` indices.
+    pub(super) fn skip(&mut self, count: usize) -> Result<()> {
+        if self.runs.skip(&self.src, count)? < count { Err(values_missing()) } else { Ok(()) }
+    }
 }
 
 pub(super) fn values_missing() -> Error {

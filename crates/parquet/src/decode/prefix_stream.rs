@@ -20,7 +20,7 @@ pub(crate) struct PrefixStream {
     lengths: Vec<i32>,
 }
 
-/// Joined values are handed out in stretches of at most so many values, or so many bytes if a single value is not larger.
+/// [`PrefixStream::next`] returns at most so many values, and at most so many bytes unless a single value is longer.
 const JOIN_VALUES: usize = 4096;
 const JOIN_BYTES: usize = 8 << 20;
 
@@ -46,6 +46,14 @@ impl PrefixStream {
             joined: AlignedBytes::default(),
             lengths: Vec::new(),
         })
+    }
+
+    /// Skips `count` values.
+    pub(crate) fn skip(&mut self, mut count: usize) -> Result<()> {
+        while count > 0 {
+            count -= self.next(count)?.1.len();
+        }
+        Ok(())
     }
 
     /// The next values, at least one and at most `max_count`: their bytes one after another, and their lengths.

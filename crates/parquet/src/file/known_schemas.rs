@@ -40,10 +40,10 @@ pub(super) struct SchemaBytes<'a> {
 }
 
 /// Most schemas that are kept.
-const MOST_SCHEMAS: usize = 16;
+const MAX_SCHEMAS: usize = 16;
 
 /// The largest schema that is kept, in bytes of a footer.
-const MOST_BYTES: usize = 1 << 20;
+const MAX_BYTES: usize = 1 << 20;
 
 impl SchemaBytes<'_> {
     fn are_of(self, source: &SchemaSource) -> bool {
@@ -55,7 +55,7 @@ impl SchemaBytes<'_> {
     }
 
     pub(super) fn to_source(self) -> Option<SchemaSource> {
-        let is_kept = self.schema.len() + self.key_values.len() <= MOST_BYTES;
+        let is_kept = self.schema.len() + self.key_values.len() <= MAX_BYTES;
         is_kept.then(|| SchemaSource {
             schema: self.schema.into(),
             key_values: self.key_values.into(),
@@ -97,7 +97,7 @@ impl KnownSchemas {
         if let Some(same) = known.iter().find(|other| other.source == schema.source) {
             return Arc::clone(same);
         }
-        known.truncate(MOST_SCHEMAS - 1);
+        known.truncate(MAX_SCHEMAS - 1);
         known.insert(0, Arc::clone(&schema));
         schema
     }

@@ -25,7 +25,7 @@ type Spawn = dyn Fn(String, Box<dyn FnOnce() + Send>) -> io::Result<()> + Send +
 /// ```
 /// use lath_parquet::{DatasetOptions, Runtime};
 ///
-/// let runtime = Runtime::builder().threads(4).memory_bytes(64 << 20).open_files(100).build();
+/// let runtime = Runtime::builder().threads(4).memory_budget_bytes(64 << 20).open_files(100).build();
 /// let options = DatasetOptions::new().runtime(&runtime);
 /// assert_eq!(runtime.memory_in_use(), 0);
 /// ```
@@ -49,7 +49,7 @@ struct Shared {
 #[must_use = "nothing is made before `build`"]
 pub struct RuntimeBuilder {
     threads: usize,
-    memory_bytes: usize,
+    memory_budget_bytes: usize,
     cache_bytes: usize,
     open_files: usize,
     computes_filters: bool,
@@ -62,8 +62,8 @@ impl Runtime {
     /// have, threads of its own.
     pub fn builder() -> RuntimeBuilder {
         RuntimeBuilder {
-            threads: thread::available_parallelism().map_or(1, usize::from),
-            memory_bytes: usize::MAX,
+            threads: threads_or_cores(0),
+            memory_budget_bytes: usize::MAX,
             cache_bytes: FooterCache::DEFAULT_BUDGET_BYTES,
             open_files: FilePool::default_size(),
             computes_filters: true,
@@ -93,8 +93,8 @@ impl Runtime {
         schemas: Arc<KnownSchemas>,
         connections: Connections,
     ) -> Self {
-        let RuntimeBuilder { threads, memory_bytes, computes_filters, spawn, .. } = builder;
-        let memory = Arc::new(MemoryBudget::new(memory_bytes));
+        let RuntimeBuilder { threads, memory_budget_bytes, computes_filters, spawn, .. } = builder;
+        let memory = Arc::new(MemoryBudget::new(memory_budget_bytes));
         let shared = Shared { threads, memory, footers, files, schemas, connections, computes_filters, spawn };
         Self { shared: Arc::new(shared) }
     }
@@ -144,17 +144,25 @@ impl Runtime {
     }
 }
 
+/// Number of threads that an option asks for: 0 stands for one for each core.
+pub(crate) fn threads_or_cores(threads: usize) -> usize {
+    match threads {
+        0 => thread::available_parallelism().map_or(1, usize::from),
+        threads => threads,
+    }
+}
+
 impl RuntimeBuilder {
-    /// Sets how many threads a scan has unless it says another number: at least one.
+    /// Sets how many threads a scan has unless it says another number. 0 stands for one for each core, the default.
     pub fn threads(mut self, threads: usize) -> Self {
-        self.threads = threads.max(1);
+        self.threads = threads_or_cores(threads);
         self
     }
 
     /// Bounds the bytes of batches that all scans together have decoded before they are asked for. The batch that a scan is asked
     /// for next is always made, so that none waits for another.
-    pub fn memory_bytes(mut self, bytes: usize) -> Self {
-        self.memory_bytes = bytes;
+    pub fn memory_budget_bytes(mut self, bytes: usize) -> Self {
+        self.memory_budget_bytes = bytes;
         self
     }
 
@@ -164,7 +172,7 @@ impl RuntimeBuilder {
         self
     }
 
-    /// Sets how many files may be open at the same time: at least one.
+    /// Sets how many files may be open at the same time; 0 is taken as 1.
     pub fn open_files(mut self, files: usize) -> Self {
         self.open_files = files;
         self
@@ -225,7 +233,7 @@ impl fmt::Debug for RuntimeBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RuntimeBuilder")
             .field("threads", &self.threads)
-            .field("memory_bytes", &self.memory_bytes)
+            .field("memory_budget_bytes", &self.memory_budget_bytes)
             .field("cache_bytes", &self.cache_bytes)
             .field("open_files", &self.open_files)
             .field("computes_filters", &self.computes_filters)

@@ -21,7 +21,7 @@ pub(super) struct Job {
     pub(super) verify_crc: bool,
     pub(super) unordered: bool,
     pub(super) by_column: bool,
-    pub(super) memory_limit: usize,
+    pub(super) memory_budget_bytes: usize,
     pub(super) filter: Option<DynamicFilter>,
     pub(super) runtime: Runtime,
     pub(super) cancel: Cancel,

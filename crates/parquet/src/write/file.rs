@@ -417,7 +417,7 @@ impl Plan {
         options.sorting().iter().try_for_each(|sorting| schema.leaf_index(&sorting.path).map(drop))?;
         // What can only be copied has no leaves to encode.
         let encoded = if schema.is_encodable { schema.leaves.as_slice() } else { &[] };
-        let pool = Pool::new(encoded, options.thread_count().get())?;
+        let pool = Pool::new(encoded, options.thread_count())?;
         Ok(Self { schema, options, pool })
     }
 

@@ -24,7 +24,7 @@ fn dataset(folder: &std::path::Path, runtime: &Runtime) -> Dataset {
 #[test]
 fn scans_share_the_memory_of_their_runtime_and_none_waits_for_another() {
     let folder = tempfile::tempdir().unwrap();
-    let runtime = Runtime::builder().threads(2).memory_bytes(300_000).build();
+    let runtime = Runtime::builder().threads(2).memory_budget_bytes(300_000).build();
     let dataset = dataset(folder.path(), &runtime);
     let expected = collect(dataset.scan().build().unwrap()).unwrap();
     // Two scans whose batches are taken in turns, with room for a few batches.

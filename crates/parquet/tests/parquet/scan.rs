@@ -487,8 +487,8 @@ fn what_is_decoded_ahead_is_bounded() {
     let file = numbered(200_000);
     let scan = file.scan().threads(4).batch_size(1000);
     let batch_bytes = scan.clone().build().unwrap().next().unwrap().unwrap().get_array_memory_size();
-    let ahead = |memory_limit: usize| {
-        let mut batches = scan.clone().memory_limit(memory_limit).build().unwrap();
+    let ahead = |memory_budget_bytes: usize| {
+        let mut batches = scan.clone().memory_budget_bytes(memory_budget_bytes).build().unwrap();
         assert!(batches.next().unwrap().is_ok());
         // Until nothing more is done.
         let mut before = 0;
@@ -514,7 +514,7 @@ fn what_is_decoded_ahead_is_bounded() {
 fn a_limit_stops_the_work() {
     let file = numbered(200_000);
     for threads in [1, 3] {
-        let scan = file.scan().filter("key = 3").unwrap().threads(threads).limit(5).memory_limit(0);
+        let scan = file.scan().filter("key = 3").unwrap().threads(threads).limit(5).memory_budget_bytes(0);
         let mut batches = scan.clone().build().unwrap();
         assert_eq!(batches.by_ref().map(|batch| batch.unwrap().num_rows()).sum::<usize>(), 5);
         assert!(batches.report().rows_tested < 20_000, "{:?}", batches.report());

@@ -1,6 +1,5 @@
 //! Options of statements that write.
 
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use arrow_schema::Schema;
@@ -27,7 +26,7 @@ impl WriteSettings {
         schema: &Schema,
         named: &[(String, String)],
     ) -> Result<WriteOptions> {
-        let threads = NonZeroUsize::new(self.runtime.threads()).unwrap_or(NonZeroUsize::MIN);
+        let threads = self.runtime.threads();
         let base = match self.memory_bytes {
             Some(bytes) => base.memory_budget_bytes((bytes / 4).max(1)),
             None => base,

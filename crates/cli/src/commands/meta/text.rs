@@ -13,7 +13,7 @@ use crate::statistic::Statistic;
 use crate::terminal::Terminal;
 
 /// Maximum number of row groups in the table.
-const MOST_ROW_GROUPS: usize = 20;
+const MAX_ROW_GROUPS: usize = 20;
 
 /// The whole description.
 pub(super) fn describe(subject: &Subject, with_pages: bool) -> String {
@@ -78,7 +78,7 @@ fn row_groups(subject: &Subject) -> String {
     let rows: Vec<Vec<Cell>> = subject
         .row_groups
         .iter()
-        .take(MOST_ROW_GROUPS)
+        .take(MAX_ROW_GROUPS)
         .filter_map(|&index| subject.metadata().row_group(index))
         .map(|row_group| {
             let sorting = row_group.sorting_columns().unwrap_or_default();
@@ -115,8 +115,8 @@ fn row_groups(subject: &Subject) -> String {
         }
     }
     let mut text = table("Row groups", columns, &rows);
-    if subject.row_groups.len() > MOST_ROW_GROUPS {
-        let more = subject.row_groups.len() - MOST_ROW_GROUPS;
+    if subject.row_groups.len() > MAX_ROW_GROUPS {
+        let more = subject.row_groups.len() - MAX_ROW_GROUPS;
         text.push_str(&format!("… and {} more; --row-groups selects some, --json shows all\n", grouped(more as u64)));
     }
     text

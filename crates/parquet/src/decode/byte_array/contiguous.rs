@@ -1,5 +1,5 @@
 //! Values that pages hold one after another (DELTA_LENGTH_BYTE_ARRAY, DELTA_BYTE_ARRAY) to arrays with offsets: their bytes
-//! are copied as a whole and their lengths summed up, and no view is made of any.
+//! are copied as a whole and their lengths are summed up, without views.
 
 #![expect(unsafe_code, reason = "string arrays of validated parts skip Arrow's own, value-by-value validation")]
 
@@ -10,9 +10,11 @@ use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::DataType;
 use lath_kernels::{delta, select};
 
-use super::super::aligned::AlignedBytes;
-use super::super::page_values::Slots;
-use super::ByteArrayOutput;
+use super::output::ByteArrayOutput;
+use super::page::Page;
+use crate::decode::aligned::AlignedBytes;
+use crate::decode::page_values::{Slots, values_missing};
+use crate::decode::strings::check_utf8_whole;
 use crate::error::{Error, Result};
 
 /// The values of a batch so far.
@@ -22,6 +24,8 @@ pub(super) struct Contiguous {
     lengths: AlignedBytes,
     bytes: AlignedBytes,
     offsets: AlignedBytes,
+    /// Lengths of joined values on their way to their slots.
+    joined_lengths: Vec<i32>,
 }
 
 impl Contiguous {
@@ -29,25 +33,54 @@ impl Contiguous {
         self.lengths.as_slice().is_empty()
     }
 
-    /// Room for the lengths of more slots; [`Contiguous::spread`] follows once the valid ones are at its end.
-    pub(super) fn grow(&mut self, slots: Slots<'_>) -> &mut [i32] {
-        let region: &mut [i32] = bytemuck::cast_slice_mut(self.lengths.grow(slots.count * 4));
-        &mut region[slots.count - slots.value_count..]
+    /// Appends slots, of which those that are valid take the next values of a page that holds its values one after another.
+    pub(super) fn append(
+        &mut self,
+        page: &mut Page,
+        slots: Slots<'_>,
+        utf8: bool,
+        output: ByteArrayOutput,
+    ) -> Result<()> {
+        match page {
+            Page::DeltaLength(page) => {
+                let (lengths, bytes) = page.take(slots.value_count)?;
+                if utf8 {
+                    check_utf8_whole(bytes, 0..bytes.len(), lengths)?;
+                }
+                self.push_bytes(bytes, output)?;
+                self.push_lengths(lengths, slots)
+            }
+            Page::DeltaByteArray(stream) => {
+                let mut joined = std::mem::take(&mut self.joined_lengths);
+                joined.clear();
+                while joined.len() < slots.value_count {
+                    let (bytes, lengths) = stream.next(slots.value_count - joined.len())?;
+                    if utf8 {
+                        check_utf8_whole(&bytes, 0..bytes.len(), lengths)?;
+                    }
+                    self.push_bytes(&bytes, output)?;
+                    joined.extend_from_slice(lengths);
+                }
+                self.push_lengths(&joined, slots)?;
+                self.joined_lengths = joined;
+                Ok(())
+            }
+            Page::Plain { .. } | Page::Dictionary(_) => Err(values_missing()),
+        }
     }
 
-    /// Moves the lengths that the last [`Contiguous::grow`] made room for to their slots.
-    pub(super) fn spread(&mut self, slots: Slots<'_>) -> Result<()> {
+    /// Appends slots, of which those that are valid have `lengths`.
+    fn push_lengths(&mut self, lengths: &[i32], slots: Slots<'_>) -> Result<()> {
+        let region: &mut [i32] = bytemuck::cast_slice_mut(self.lengths.grow(slots.count * 4));
+        region[slots.count - slots.value_count..].copy_from_slice(lengths);
         if let Some((bits, at)) = slots.validity {
-            let lengths: &mut [i32] = bytemuck::cast_slice_mut(self.lengths.as_mut_slice());
-            let start = lengths.len() - slots.count;
-            let region: &mut [u32] = bytemuck::cast_slice_mut(&mut lengths[start..]);
-            select::expand_in_place_u32(region, slots.value_count, bits, at)?;
+            select::expand_in_place_u32(bytemuck::cast_slice_mut(region), slots.value_count, bits, at)?;
         }
         Ok(())
     }
 
     /// Appends the bytes of values whose lengths follow.
-    pub(super) fn push_bytes(&mut self, bytes: &[u8], output: ByteArrayOutput) -> Result<()> {
+    fn push_bytes(&mut self, bytes: &[u8], output: ByteArrayOutput) -> Result<()> {
         let total = self.bytes.as_slice().len() as u64 + bytes.len() as u64;
         if output == ByteArrayOutput::Offsets32 && total > i32::MAX as u64 {
             return Err(too_many_bytes(total));
@@ -56,7 +89,7 @@ impl Contiguous {
         Ok(())
     }
 
-    /// Lengths and bytes, to be made views of after all.
+    /// Takes lengths and bytes, to make views of them after all.
     pub(super) fn take(&mut self) -> (Buffer, Buffer) {
         (self.lengths.finish(), self.bytes.finish())
     }
@@ -92,15 +125,6 @@ impl Contiguous {
             Arc::new(unsafe { GenericBinaryArray::<O>::new_unchecked(offsets, bytes, nulls) })
         })
     }
-}
-
-/// The sum of `lengths`, which must not be negative.
-pub(super) fn sum(lengths: &[i32]) -> Result<usize> {
-    let (signs, sum) = lengths.iter().fold((0, 0u64), |(signs, sum), &len| (signs | len, sum + u64::from(len as u32)));
-    if signs < 0 {
-        return Err(Error::corrupt("a string of negative length"));
-    }
-    usize::try_from(sum).map_err(|_| Error::limit("string bytes of a page", usize::MAX as u64, sum))
 }
 
 fn too_many_bytes(total: u64) -> Error {

@@ -3,17 +3,16 @@
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, DictionaryArray, Int32Array, make_array};
-use arrow_buffer::{Buffer, NullBuffer, ScalarBuffer};
+use arrow_buffer::{NullBuffer, ScalarBuffer};
 use arrow_cast::{CastOptions, cast_with_options};
 use arrow_data::ArrayData;
 use arrow_schema::DataType;
 use arrow_select::concat::concat;
 use arrow_select::take::take;
-use lath_kernels::{gather, rle, select};
+use lath_kernels::{gather, select};
 
 use super::super::aligned::AlignedBytes;
-use super::super::page_values::values_missing;
-use super::super::page_values::{EncodedValues, INDEX_CHUNK, Slots, dictionary_indices};
+use super::super::page_values::{DictionaryIndices, EncodedValues, INDEX_CHUNK, Slots, values_missing};
 use super::ValueColumn;
 use crate::error::{Error, Result};
 use crate::page::DictionaryPage;
@@ -38,7 +37,7 @@ pub(crate) struct DictionaryColumn {
 #[derive(Debug)]
 enum PageState {
     Pending(Option<EncodedValues>),
-    Indices { src: Buffer, indices: rle::Decoder },
+    Indices(DictionaryIndices),
     Plain,
 }
 
@@ -124,16 +123,14 @@ impl DictionaryColumn {
             return Ok(());
         }
         if let PageState::Pending(pending) = &mut self.page {
-            let (indices, src) = dictionary_indices(pending.take().ok_or_else(values_missing)?.bytes)?;
-            self.page = PageState::Indices { src, indices };
+            let values = pending.take().ok_or_else(values_missing)?;
+            self.page = PageState::Indices(DictionaryIndices::new(&values.bytes)?);
         }
         let dictionary_len = self.dictionary.as_ref().map_or(0, Array::len);
         match &mut self.page {
             PageState::Pending(_) => return Err(values_missing()),
-            PageState::Indices { src, indices } => {
-                if indices.decode_u32(src, out)? < out.len() {
-                    return Err(values_missing());
-                }
+            PageState::Indices(indices) => {
+                indices.decode(out)?;
                 match gather::max_index(out) {
                     Some(index) if index as usize >= dictionary_len => {
                         return Err(Error::corrupt(format!(

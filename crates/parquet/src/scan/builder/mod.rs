@@ -18,7 +18,7 @@ use crate::error::Result;
 use crate::file::ParquetFile;
 use crate::options::Strings;
 use crate::prune::Pruning;
-use crate::runtime::Runtime;
+use crate::runtime::{Runtime, threads_or_cores};
 use crate::schema::ArrowLayout;
 
 /// A builder of a scan: which rows of files to find, and which of their columns to read.
@@ -60,7 +60,7 @@ pub struct Scan {
     verify_crc: bool,
     unordered: bool,
     by_column: bool,
-    memory_limit: usize,
+    memory_budget_bytes: usize,
     cancel: Cancel,
 }
 
@@ -78,8 +78,8 @@ impl Scan {
     /// Default for [`Scan::batch_size`], in rows.
     pub const DEFAULT_BATCH_SIZE: usize = 8192;
 
-    /// Default for [`Scan::memory_limit`]: 256 MiB.
-    pub const DEFAULT_MEMORY_LIMIT: usize = 256 << 20;
+    /// Default for [`Scan::memory_budget_bytes`]: 256 MiB.
+    pub const DEFAULT_MEMORY_BUDGET_BYTES: usize = 256 << 20;
 
     fn new(source: Source) -> Self {
         Self {
@@ -103,7 +103,7 @@ impl Scan {
             verify_crc: true,
             unordered: false,
             by_column: false,
-            memory_limit: Self::DEFAULT_MEMORY_LIMIT,
+            memory_budget_bytes: Self::DEFAULT_MEMORY_BUDGET_BYTES,
             cancel: Cancel::default(),
         }
     }
@@ -231,9 +231,10 @@ impl Scan {
         self
     }
 
-    /// Number of threads. With one, the caller's thread does the work, unless the scan becomes a stream.
+    /// Number of threads; 0 stands for one for each core. With one, the default, the caller's thread does the work, unless the scan
+    /// becomes a stream.
     pub fn threads(mut self, threads: usize) -> Self {
-        self.threads = threads;
+        self.threads = threads_or_cores(threads);
         self
     }
 
@@ -283,10 +284,10 @@ impl Scan {
         self
     }
 
-    /// Bounds the bytes of batches that are decoded ahead of the caller; see [`Scan::DEFAULT_MEMORY_LIMIT`]. In addition,
+    /// Bounds the bytes of batches that are decoded ahead of the caller; see [`Scan::DEFAULT_MEMORY_BUDGET_BYTES`]. In addition,
     /// every thread holds the pages that it decodes and the batch that it makes.
-    pub fn memory_limit(mut self, bytes: usize) -> Self {
-        self.memory_limit = bytes;
+    pub fn memory_budget_bytes(mut self, bytes: usize) -> Self {
+        self.memory_budget_bytes = bytes;
         self
     }
 

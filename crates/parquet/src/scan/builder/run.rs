@@ -73,9 +73,6 @@ impl Scan {
         if self.batch_size == 0 {
             return Err(Error::invalid("the batch size must be at least 1 row"));
         }
-        if self.threads == 0 {
-            return Err(Error::invalid("the number of threads must be at least 1"));
-        }
         let (work, target, files) = match self.source {
             Source::File(ref file) => self.dataset_work(Dataset::of([file.clone()])?)?,
             Source::Dataset(ref dataset) => self.dataset_work(dataset.clone())?,
@@ -92,7 +89,7 @@ impl Scan {
             verify_crc: self.verify_crc,
             unordered: self.unordered,
             by_column: self.by_column,
-            memory_limit: self.memory_limit,
+            memory_budget_bytes: self.memory_budget_bytes,
             filter: self.filter,
             runtime: self.runtime.unwrap_or_else(Runtime::of_process),
             cancel: self.cancel,

@@ -14,10 +14,10 @@ pub use profile::Profile;
 pub use text::parse_byte_size;
 
 use std::collections::BTreeMap;
-use std::num::NonZeroUsize;
 
 use super::segments::Segments;
 use crate::error::{Error, Result};
+use crate::runtime::threads_or_cores;
 
 /// How a file is written. Every option has a documented default; what is set for a column overrides what is set for all.
 ///
@@ -45,7 +45,7 @@ pub struct WriteOptions {
     presumed_sorting: Vec<SortingColumn>,
     key_value_metadata: Vec<(String, Option<String>)>,
     created_by: Option<String>,
-    threads: Option<NonZeroUsize>,
+    threads: Option<usize>,
     memory_budget_bytes: Option<usize>,
     segments: Segments,
 }
@@ -58,7 +58,7 @@ impl WriteOptions {
     /// Default for [`memory_budget_bytes`](Self::memory_budget_bytes): 1 GiB.
     pub const DEFAULT_MEMORY_BUDGET_BYTES: usize = 1 << 30;
     /// Default for [`threads`](Self::threads): one; a writer does not take a machine's cores unasked.
-    pub const DEFAULT_THREADS: NonZeroUsize = NonZeroUsize::MIN;
+    pub const DEFAULT_THREADS: usize = 1;
     /// Default for [`created_by`](Self::created_by): the library and its version.
     pub const DEFAULT_CREATED_BY: &str = concat!("lath-parquet version ", env!("CARGO_PKG_VERSION"));
 
@@ -165,10 +165,10 @@ impl WriteOptions {
         self
     }
 
-    /// Sets how many threads encode column chunks. Default: [`Self::DEFAULT_THREADS`].
+    /// Sets how many threads encode column chunks; 0 stands for one for each core. Default: [`Self::DEFAULT_THREADS`].
     #[must_use]
-    pub fn threads(mut self, threads: NonZeroUsize) -> Self {
-        self.threads = Some(threads);
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = Some(threads_or_cores(threads));
         self
     }
 
@@ -212,7 +212,7 @@ impl WriteOptions {
         self.created_by.as_deref().unwrap_or(Self::DEFAULT_CREATED_BY)
     }
 
-    pub(crate) fn thread_count(&self) -> NonZeroUsize {
+    pub(crate) fn thread_count(&self) -> usize {
         self.threads.unwrap_or(Self::DEFAULT_THREADS)
     }
 

@@ -29,7 +29,7 @@ pub use merge::MergedBatches;
 /// Rows of the batches that come out.
 const BATCH_ROWS: usize = 8_192;
 /// As many runs are open at once; more are merged into one.
-const MOST_RUNS: usize = 64;
+const MAX_RUNS: usize = 64;
 /// Bytes that a row takes up in the order that is sorted.
 const ORDER_BYTES: usize = 16;
 
@@ -156,7 +156,7 @@ impl Sorter {
         let sorted = self.sort();
         let folder = self.options.folder.as_deref();
         self.runs.extend(Run::write(&self.schema, folder, sorted)?);
-        if self.runs.len() >= MOST_RUNS {
+        if self.runs.len() >= MAX_RUNS {
             let runs = self.runs.drain(..).map(Run::read).collect::<Result<Vec<_>>>()?;
             let keys = SortKeys::new(&self.schema, &self.columns)?;
             let merged = MergedBatches::trusting(&self.schema, keys, runs)?;

@@ -1,0 +1,92 @@
+//! The file of a task, and what it has to be.
+
+use arrow_array::ArrayRef;
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use lath_source::Version;
+use serde::{Deserialize, Serialize};
+
+use super::partition::{compact, encode_row};
+use crate::error::{Error, Result};
+use crate::scan::planner::Planner;
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct FileForm {
+    pub(super) location: String,
+    /// Where that is not the whole path of a local file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) path: Option<String>,
+    pub(super) version: VersionForm,
+    /// A batch of one row with a column for each partition column.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) partition: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) deleted: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", deny_unknown_fields)]
+pub(super) enum VersionForm {
+    Local { len: u64, modified: (i64, i64), inode: u64, changed: (i64, i64) },
+    Store { len: u64, tag: String },
+}
+
+impl FileForm {
+    pub(super) fn new(planner: &Planner, file: usize, version: Option<&Version>) -> Result<Self> {
+        let entry = &planner.dataset.files()[file];
+        let location = entry.location();
+        let no_location = || {
+            Error::invalid(format!(
+                "{location:?}: a task can only be written for a file that was found by its path or URL, not for one that was \
+                 given open"
+            ))
+        };
+        let version = version.filter(|_| !entry.is_given_open()).ok_or_else(no_location)?;
+        let path = match entry.path() {
+            None => None,
+            Some(path) => {
+                let whole = std::path::absolute(path).map_err(|error| Error::io("find", error))?;
+                let whole = whole.to_str().ok_or_else(|| {
+                    Error::invalid(format!("{location}: a path that is not Unicode cannot be written into a task"))
+                })?;
+                (whole != location).then(|| whole.to_owned())
+            }
+        };
+        let partitions = planner.dataset.partitions();
+        let values = partitions.iter().zip(entry.partition());
+        let values: Vec<(_, ArrayRef)> =
+            values.map(|(column, &row)| (column.field(), compact(&column.values().slice(row as usize, 1)))).collect();
+        Ok(Self {
+            location: location.to_owned(),
+            path,
+            version: VersionForm::new(version),
+            partition: (!values.is_empty()).then(|| encode_row(values)).transpose()?,
+            deleted: planner.deleted.get(&file).map(|mask| BASE64_STANDARD.encode(mask.to_bytes())),
+        })
+    }
+}
+
+impl VersionForm {
+    fn new(version: &Version) -> Self {
+        match version {
+            Version::Local { len, modified, identity, changed } => {
+                Self::Local { len: *len, modified: *modified, inode: identity.1, changed: *changed }
+            }
+            #[cfg(feature = "object-store")]
+            Version::Store { len, tag } => Self::Store { len: *len, tag: tag.to_string() },
+        }
+    }
+
+    pub(super) fn version(&self) -> Result<Version> {
+        match self {
+            Self::Local { len, modified, inode, changed } => {
+                Ok(Version::Local { len: *len, modified: *modified, identity: (0, *inode), changed: *changed })
+            }
+            #[cfg(feature = "object-store")]
+            Self::Store { len, tag } => Ok(Version::Store { len: *len, tag: tag.as_str().into() }),
+            #[cfg(not(feature = "object-store"))]
+            Self::Store { .. } => Err(Error::unsupported("files in object stores (feature object-store)")),
+        }
+    }
+}

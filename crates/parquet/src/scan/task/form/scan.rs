@@ -1,0 +1,154 @@
+//! What all tasks of a scan have in common.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arrow_schema::{Schema, SchemaRef};
+use lath_format::schema::encode_arrow_schema;
+use lath_predicate::{BindContext, Predicate};
+use serde::{Deserialize, Serialize};
+
+use super::decode_base64;
+use super::file::FileForm;
+use super::partition::partitions;
+use crate::dataset::{Dataset, DatasetFile, DatasetOptions};
+use crate::error::{Error, Result};
+use crate::file::OpenOptions;
+use crate::options::{Int96Unit, Strings};
+use crate::scan::deletes::DeleteMask;
+use crate::scan::planner::Planner;
+use crate::scan::target::{Target, VirtualColumns};
+use crate::scan::task::How;
+use crate::schema::{ArrowLayout, decode_arrow_schema};
+
+/// What all tasks of a scan have in common.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ScanForm {
+    /// Arrow schemas as Parquet files have them.
+    schema: String,
+    columns: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    paths: Option<Vec<String>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    file_name_column: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    row_number_column: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    predicate: Option<String>,
+    strings: StringsForm,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    dictionary_columns: Vec<String>,
+    int96: Int96Form,
+    arrow_schema_hint: bool,
+    batch_size: usize,
+    verify_crc: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum StringsForm {
+    Views,
+    Offsets,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Int96Form {
+    Nanoseconds,
+    Microseconds,
+    Milliseconds,
+}
+
+impl ScanForm {
+    pub(super) fn new(planner: &Planner, how: How) -> Result<Self> {
+        let dataset = &planner.dataset;
+        let (follows_hint, int96_unit) = match dataset.files().first() {
+            Some(file) => file.options().open().schema_choices(),
+            None => OpenOptions::new().schema_choices(),
+        };
+        let predicate = planner.predicate.as_ref().map(Predicate::to_string);
+        if let Some(text) = &predicate {
+            // One that was built in Rust may be deeper than text may be.
+            Predicate::parse(text).map_err(|error| Error::invalid(format!("a predicate that is written: {error}")))?;
+        }
+        let target = &planner.target;
+        Ok(Self {
+            schema: encode_arrow_schema(&needed_schema(planner)),
+            columns: encode_arrow_schema(&target.of_files),
+            paths: target.paths.clone(),
+            file_name_column: target.virtual_columns.file_name.clone(),
+            row_number_column: target.virtual_columns.row_number.clone(),
+            predicate,
+            strings: match planner.layout.strings {
+                Strings::Views => StringsForm::Views,
+                Strings::Offsets => StringsForm::Offsets,
+            },
+            dictionary_columns: planner.layout.dictionary_columns.clone(),
+            int96: match int96_unit {
+                Int96Unit::Nanoseconds => Int96Form::Nanoseconds,
+                Int96Unit::Microseconds => Int96Form::Microseconds,
+                Int96Unit::Milliseconds => Int96Form::Milliseconds,
+            },
+            arrow_schema_hint: follows_hint,
+            batch_size: how.batch_size,
+            verify_crc: how.verify_crc,
+        })
+    }
+
+    /// The planner of tasks about `files`.
+    pub(super) fn into_planner(self, files: Vec<FileForm>, limit: u64) -> Result<(Planner, How)> {
+        let int96_unit = match self.int96 {
+            Int96Form::Nanoseconds => Int96Unit::Nanoseconds,
+            Int96Form::Microseconds => Int96Unit::Microseconds,
+            Int96Form::Milliseconds => Int96Unit::Milliseconds,
+        };
+        let open = OpenOptions::new().arrow_schema_hint(self.arrow_schema_hint).int96_unit(int96_unit);
+        let options = Arc::new(DatasetOptions::new().open_options(open));
+        let strings = match self.strings {
+            StringsForm::Views => Strings::Views,
+            StringsForm::Offsets => Strings::Offsets,
+        };
+        if self.batch_size == 0 {
+            return Err(Error::invalid("a batch size of 0 rows"));
+        }
+        let schema = decode_arrow_schema(&self.schema)?;
+        let of_files: SchemaRef = Arc::new(decode_arrow_schema(&self.columns)?);
+        let virtual_columns = VirtualColumns { file_name: self.file_name_column, row_number: self.row_number_column };
+        let target = Target::new(of_files, self.paths.as_deref(), &virtual_columns, strings)?;
+        let (partitions, rows) = partitions(files.iter().map(|file| file.partition.as_deref()))?;
+        let mut deleted = BTreeMap::new();
+        let mut dataset_files = Vec::with_capacity(files.len());
+        for ((at, file), partition) in files.into_iter().enumerate().zip(rows) {
+            if let Some(mask) = &file.deleted {
+                deleted.insert(at, Arc::new(DeleteMask::from_bytes(&decode_base64(mask)?)?));
+            }
+            let (path, version) = (file.path.as_deref(), file.version.version()?);
+            dataset_files.push(DatasetFile::described(&file.location, path, version, partition, &options)?);
+        }
+        let planner = Planner {
+            predicate: self.predicate.as_deref().map(Predicate::parse).transpose()?,
+            deleted,
+            layout: ArrowLayout { strings, dictionary_columns: self.dictionary_columns },
+            limit,
+            ..Planner::new(Dataset::described(dataset_files, partitions, &schema), Arc::new(target))
+        };
+        Ok((planner, How { batch_size: self.batch_size, verify_crc: self.verify_crc }))
+    }
+}
+
+/// The columns of the dataset's files that the result has or that the predicate asks for: a file may lack them.
+fn needed_schema(planner: &Planner) -> Schema {
+    let dataset = &planner.dataset;
+    let whole = dataset.schema();
+    let of_files = &whole.fields()[..dataset.file_column_count()];
+    let bound = planner.predicate.as_ref().map(|predicate| predicate.bind(&BindContext::new(whole)));
+    let is_asked = |name: &str| match &bound {
+        None => false,
+        Some(Ok(bound)) => bound.columns.iter().any(|column| crate::dataset::is_at_or_below(&column.path, name)),
+        Some(Err(_)) => true,
+    };
+    let is_needed = |name: &String| planner.target.of_files.column_with_name(name).is_some() || is_asked(name);
+    let fields = of_files.iter().filter(|field| is_needed(field.name())).cloned();
+    Schema::new_with_metadata(fields.collect::<Vec<_>>(), whole.metadata().clone())
+}
