@@ -6,7 +6,7 @@ use std::fmt;
 pub enum PageType {
     /// DATA_PAGE, 0.
     DataPage,
-    /// INDEX_PAGE, 1, which nobody writes.
+    /// INDEX_PAGE, 1, which no known writer writes.
     IndexPage,
     /// DICTIONARY_PAGE, 2.
     DictionaryPage,

@@ -2,7 +2,7 @@
 //!
 //! Linux doubles a process's table of descriptors when it is full. Where threads share the table, the one whose file does not
 //! fit waits until every processor has passed through the scheduler (about 10 ms), and so do the others once they open
-//! files: 1,000 files opened by two threads took 41 ms of which 20 were waited. A process of one thread waits for nobody.
+//! files: 1,000 files opened by two threads took 41 ms of which 20 were waited. A process of one thread does not wait.
 
 use std::io;
 

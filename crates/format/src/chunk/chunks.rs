@@ -92,7 +92,7 @@ impl Chunks {
         let chunks = row_groups.map(|row_group| (row_group, self.footer.chunk(row_group, leaf)));
         let chunks = chunks.filter(|(_, stored)| stored.fields.is_none());
         let mut facts = Vec::with_capacity(chunks.clone().count());
-        // The error is found again by whoever asks for the chunk.
+        // The error is found again when the chunk is asked for.
         facts.extend(chunks.filter_map(|(row_group, stored)| {
             let facts = self.read(stored.bases.shared, row_group, leaf).ok()?;
             Some((row_group as u32, facts))

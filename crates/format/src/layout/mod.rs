@@ -22,7 +22,7 @@ pub(crate) use place::{Bases, Fields, Place, REQUIRED, field, flag};
 
 use lath_kernels::bytes::{MASKED_BYTES, MaskedBytes, has_expected_bits};
 
-/// The longest chunk that a layout is made of. Places are 15 bits, and whoever has longer bounds has few chunks alike.
+/// The longest chunk that a layout is made of. Places are 15 bits, and chunks with longer bounds are seldom alike.
 const LONGEST: usize = 4096;
 
 /// Where the fields of a chunk are, and what another chunk has to have in common for them to be there too.

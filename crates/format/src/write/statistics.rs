@@ -43,7 +43,7 @@ impl ChunkStatistics {
         })
     }
 
-    /// The fields of a `Statistics`. What is said of bounds is said only where there are some.
+    /// The fields of a `Statistics`. Fields about bounds are written only if there are bounds.
     pub(super) fn write(&self, writer: &mut ThriftWriter<'_>) {
         let fields = if self.is_deprecated { [1, 2] } else { [5, 6] };
         let bounds = |writer: &mut ThriftWriter<'_>| {

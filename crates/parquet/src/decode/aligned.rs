@@ -43,7 +43,7 @@ impl AsRef<[u8]> for Lent {
 
 impl Drop for Lent {
     fn drop(&mut self) {
-        // Nobody left to use it again: the column is read to its end.
+        // The column is read to its end, and the buffer is not used again.
         if Arc::strong_count(&self.returned) == 1 {
             return;
         }

@@ -89,7 +89,7 @@ impl OpenOptions {
     }
 
     /// Gives the last bytes of the file that is opened next, which were kept from before ([`ParquetFile::read_end`]): from the
-    /// footer on they are not read again. Whoever gives them sees to it that the file has not changed.
+    /// footer on they are not read again. The caller makes sure that the file has not changed.
     #[must_use]
     pub fn end(mut self, bytes: Bytes) -> Self {
         self.end = Some(bytes);
@@ -132,7 +132,7 @@ impl OpenOptions {
         let path = path.as_ref();
         let name = self.name.get_or_insert_with(|| path.display().to_string().into());
         let source: io::Result<Arc<dyn ByteRanges>> = if self.memory_map {
-            // SAFETY: whoever called `memory_map` guarantees that the file stays as it is.
+            // SAFETY: the caller of `memory_map` guarantees that the file is not changed.
             unsafe { MappedFile::open(path) }.map(|file| Arc::new(file) as _)
         } else {
             LocalFile::open(path).map(|file| Arc::new(file) as _)

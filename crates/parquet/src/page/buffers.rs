@@ -4,7 +4,7 @@ use arrow_buffer::Buffer;
 /// page in decode, and the one before that a batch may still hold; more where batches of views are decoded ahead.
 const MAX_LENT: usize = 8;
 
-/// Buffers for decompressed pages, used again as soon as nobody else refers to them.
+/// Buffers for decompressed pages, used again as soon as they have no other references.
 ///
 /// Fresh memory of a page's size comes from the system page by page and zeroed, which costs about as much as
 /// decompressing into it; memory in use stays in the cache.
@@ -14,7 +14,7 @@ pub(super) struct BufferPool {
 }
 
 impl BufferPool {
-    /// A buffer that nobody refers to any more, or an empty one. Its length is that of its last use; its contents are
+    /// A buffer without other references, or an empty one. Its length is that of its last use; its contents are
     /// not defined.
     pub(super) fn take(&mut self) -> Vec<u8> {
         match self.lent.iter().position(|buffer| buffer.strong_count() == 1) {

@@ -104,7 +104,7 @@ impl Runtime {
         self.shared.threads
     }
 
-    /// Bytes of batches that scans have decoded and nobody has taken yet.
+    /// Bytes of batches that scans have decoded and their callers have not taken yet.
     pub fn memory_in_use(&self) -> usize {
         self.shared.memory.used()
     }

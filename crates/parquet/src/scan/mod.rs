@@ -8,7 +8,7 @@
 //! | `builder` | What can be asked? |
 //! | `job`, `work` | What is settled before a scan starts, and what is there to do in a row group? |
 //! | `planner` | Which row groups and rows of a file are to be looked at, also by what becomes known later? |
-//! | `steps` | How is a scan planned by whoever reads the bytes? |
+//! | `steps` | How is a scan planned by a caller that reads the bytes itself? |
 //! | `task` | How is that written down, for another process to do? |
 //! | `dynamic`, `deletes` | Which rows are ruled out while a scan runs, and which are not there any more? |
 //! | `selection` | Which rows were chosen by number? |

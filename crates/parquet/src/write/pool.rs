@@ -33,7 +33,7 @@ struct Shared {
 
 struct State {
     leaves: Vec<Leaf>,
-    /// Leaves that have jobs and that nobody works on.
+    /// Leaves that have jobs and that no thread works on.
     ready: Vec<usize>,
     busy_count: usize,
     /// Bytes of what is not encoded yet.

@@ -25,7 +25,7 @@ impl Segments {
         spare.unwrap_or_else(|| vec![0; SEGMENT_BYTES])
     }
 
-    /// The first `len` bytes of `segment`, of any size. One of [`SEGMENT_BYTES`] comes back when nobody holds them any more.
+    /// The first `len` bytes of `segment`, of any size. One of [`SEGMENT_BYTES`] comes back when its last reference is dropped.
     pub(crate) fn lend(&self, segment: Vec<u8>, len: usize) -> Bytes {
         if len < segment.len() / 2 {
             // Not worth the whole segment until it is written.

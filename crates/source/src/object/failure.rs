@@ -1,4 +1,4 @@
-//! What is said of a request that failed: what happened, and what to do. Where, the callers add.
+//! The messages of requests that failed: what happened, and what to do. Callers add the place.
 
 use std::error::Error as _;
 use std::io::{self, ErrorKind};
@@ -53,7 +53,7 @@ pub(super) fn explain(url: &str, error: Error) -> io::Error {
     io::Error::new(kind, format!("{what}{advice}"))
 }
 
-/// What is said of a server that sends something else than was asked for.
+/// The message for a server that sends something else than was requested.
 fn no_ranges() -> (ErrorKind, String, &'static str) {
     let advice = "if it does not answer range requests, download the file first";
     (ErrorKind::Unsupported, "the server did not answer with the range asked for".to_owned(), advice)

@@ -21,7 +21,7 @@ impl RequestThreads {
     pub(super) fn wait<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> io::Result<T> {
         let (sender, receiver) = mpsc::sync_channel(1);
         self.handle()?.spawn(async move {
-            // Whoever waited has gone if this fails.
+            // This fails if the caller has stopped waiting.
             let _ = sender.send(work.await);
         });
         receiver.recv().map_err(|_| io::Error::other("the thread that made the request has ended"))
@@ -37,7 +37,7 @@ impl RequestThreads {
     }
 }
 
-/// Whoever drops the last handle may be on a thread of another runtime, where nothing may be waited for.
+/// The last handle may be dropped on a thread of another runtime, which must not block.
 impl Drop for RequestThreads {
     fn drop(&mut self) {
         let runtime = self.runtime.get_mut().unwrap_or_else(PoisonError::into_inner);

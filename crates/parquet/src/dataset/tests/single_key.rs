@@ -34,7 +34,7 @@ fn cached(cache: &FooterCache) -> DatasetOptions {
     DatasetOptions::new().footer_cache(cache.clone())
 }
 
-/// How many rows fulfil a condition, and how that was found out.
+/// How many rows satisfy a condition, and what was read for it.
 fn find(dataset: &Dataset, condition: &str, threads: usize) -> Result<(usize, ScanReport)> {
     let batches = dataset.scan().filter(condition)?.threads(threads).build()?;
     let progress = batches.progress();

@@ -41,7 +41,7 @@ struct Shared {
 
 struct State {
     columns: Vec<Column>,
-    /// Threads that wait for work, and whether the caller's waits for a batch: nobody else is worth a system call.
+    /// Threads that wait for work, and whether the caller's waits for a batch: waking others would cost a system call.
     idle_workers: usize,
     caller_waits: bool,
     stop: bool,
@@ -164,7 +164,7 @@ fn work(shared: &Shared) {
 }
 
 impl State {
-    /// The leaf with the fewest batches so far among those that nobody works on and that have no more than half of what
+    /// The leaf with the fewest batches so far among those that no thread works on and that have no more than half of what
     /// they may have in stock.
     fn furthest_behind(&self) -> Option<usize> {
         let free = |column: &Column| column.stream.is_some() && column.decoded.len() <= column.most_ahead / 2;

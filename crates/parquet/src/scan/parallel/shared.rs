@@ -142,7 +142,7 @@ impl Shared {
         }
         state.drop_empty_files();
         self.wake_workers(&state);
-        // Most of many files are ruled out: nobody is woken to be told that.
+        // Most of many files are ruled out: no thread is woken for these.
         if state.reader_can_proceed(self.job.unit_count()) {
             self.wake_reader(&mut state);
         }
@@ -166,7 +166,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Puts a batch into its queue, once there is room; `false` if nobody wants it any more.
+    /// Puts a batch into its queue, once there is room; `false` if the scan was dropped.
     pub(super) fn push_batch(&self, file: usize, row_group: usize, batch: RecordBatch) -> bool {
         let bytes = size_of_batch(&batch);
         let mut state = self.lock();

@@ -76,7 +76,7 @@ pub(super) enum Task {
 }
 
 impl State {
-    /// The earliest row group that nobody works on, else the next file.
+    /// The earliest row group that no thread works on, else the next file.
     pub(super) fn next_task(&mut self, file_count: usize) -> Option<Task> {
         for (file, position) in self.files.iter_mut().zip(self.first_file..) {
             for (row_group, index) in file.row_groups.iter_mut().zip(file.done..) {

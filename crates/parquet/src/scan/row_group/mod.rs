@@ -151,7 +151,7 @@ impl RowGroupScan {
         Planned { rows, ..self.finish(reader) }
     }
 
-    /// Leaves columns to the next row group. Remembers what was found out about the predicate.
+    /// Leaves columns to the next row group. Keeps what is known of the predicate.
     pub(super) fn finish(mut self, reader: &mut Reader) -> Planned {
         self.end();
         let planned = self.columns.close(reader);

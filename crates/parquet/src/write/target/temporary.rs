@@ -2,7 +2,7 @@
 //!
 //! What becomes `NAME` is first called `.NAME.lath-0.partial`, or has the next number if that name is taken. Its process
 //! holds a lock (`flock`) on it, which the system drops however the process ends. So a temporary file whose lock is free
-//! is a leftover, and whoever next writes `NAME` removes it. A process ID in the name would not do: IDs are used again, and
+//! is a leftover, and the next process that writes `NAME` removes it. A process ID in the name would not do: IDs are used again, and
 //! mean something on one host only. Small numbers are found without listing a folder that may have a million files.
 //!
 //! | step | the file at the name | its lock |
@@ -14,7 +14,7 @@
 //!
 //! Linux has files without a name (`O_TMPFILE`), of which not even SIGKILL leaves anything. They are not used: to replace a
 //! file they need a temporary name in the end, not all file systems have them (NFS, FUSE), so that all of this would be needed
-//! beside them, linking them in can fail when all has been written, and nobody sees with `ls` or `du` what fills the disk.
+//! beside them, linking them in can fail when all has been written, and neither `ls` nor `du` shows what fills the disk.
 
 use std::ffi::OsString;
 use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
@@ -60,7 +60,7 @@ impl Temporary {
     /// Removes it, a folder with all that is in it.
     pub(super) fn remove(&self) {
         if self.is_there() {
-            // What cannot be removed stays; there is nobody to tell.
+            // A file that cannot be removed stays: a destructor cannot return an error.
             let _ = match self.kind {
                 Kind::File => fs::remove_file(&self.path),
                 Kind::Folder => fs::remove_dir_all(&self.path),
@@ -143,7 +143,7 @@ fn path_of(target: &Path, number: u32) -> PathBuf {
 fn hold(file: &File, path: &Path, kind: Kind) -> io::Result<Option<Temporary>> {
     match file.try_lock() {
         Err(TryLockError::WouldBlock) => return Ok(None),
-        // Without locks nobody takes it for a leftover either.
+        // Without locks no process takes it for a leftover either.
         Ok(()) | Err(TryLockError::Error(_)) => {}
     }
     let temporary = Temporary { path: path.to_owned(), kind, identity: Identity::of(&file.metadata()?) };
@@ -164,7 +164,7 @@ fn remove_leftover(path: &Path, folder: &Folder) {
         return;
     }
     let Ok(file) = open_to_lock(path, kind) else { return };
-    // While the lock is held, nobody else removes or renames it.
+    // While the lock is held, no other process removes or renames it.
     if file.try_lock().is_ok()
         && let Ok(metadata) = file.metadata()
     {

@@ -108,7 +108,7 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    /// Has `put_in_place` rename the temporary file that it is given, while nobody can abandon it.
+    /// Has `put_in_place` rename the temporary file that it is given, while no other thread can abandon it.
     ///
     /// # Errors
     /// [`Error::Cancelled`] if it was abandoned before; those of `put_in_place`.
