@@ -65,7 +65,7 @@ pub struct Session {
 #[must_use = "nothing is made before `build`"]
 pub struct SessionBuilder {
     runtime: Runtime,
-    memory_bytes: Option<usize>,
+    memory_budget_bytes: Option<usize>,
     uncommitted: Uncommitted,
 }
 
@@ -77,11 +77,11 @@ impl Session {
 
     /// Starts to say how a session works.
     pub fn builder() -> SessionBuilder {
-        SessionBuilder { runtime: Runtime::of_process(), memory_bytes: None, uncommitted: Uncommitted::new() }
+        SessionBuilder { runtime: Runtime::of_process(), memory_budget_bytes: None, uncommitted: Uncommitted::new() }
     }
 
     fn with_settings(settings: WriteSettings) -> Result<Self> {
-        let WriteSettings { runtime, memory_bytes, .. } = &settings;
+        let WriteSettings { runtime, memory_budget_bytes, .. } = &settings;
         let mut config = SessionConfig::new()
             .with_target_partitions(runtime.threads())
             .with_information_schema(true)
@@ -92,12 +92,12 @@ impl Session {
         optimizer.hash_join_single_partition_threshold = MAX_SHARED_BUILD_BYTES / runtime.threads();
         optimizer.hash_join_single_partition_threshold_rows = MAX_SHARED_BUILD_ROWS / runtime.threads();
         config.options_mut().sql_parser.collect_spans = true;
-        if let &Some(bytes) = memory_bytes {
+        if let &Some(bytes) = memory_budget_bytes {
             // What a sort keeps to merge what it has on disk, which is no good if it is all there is.
             let merging = &mut config.options_mut().execution.sort_spill_reservation_bytes;
             *merging = (*merging).min(bytes / 16);
         }
-        let env = match memory_bytes {
+        let env = match memory_budget_bytes {
             &Some(bytes) => RuntimeEnvBuilder::new().with_memory_pool(Arc::new(FairSpillPool::new(bytes))),
             None => RuntimeEnvBuilder::new().with_memory_pool(Arc::new(UnboundedMemoryPool::default())),
         };
@@ -206,8 +206,8 @@ impl SessionBuilder {
     }
 
     /// Limits the memory of sorting, joining and grouping. Operators that can spill to disk do so beyond it; others fail.
-    pub fn memory_bytes(mut self, bytes: usize) -> Self {
-        self.memory_bytes = Some(bytes);
+    pub fn memory_budget_bytes(mut self, bytes: usize) -> Self {
+        self.memory_budget_bytes = Some(bytes);
         self
     }
 
@@ -222,8 +222,8 @@ impl SessionBuilder {
     /// # Errors
     /// If there is no folder for what goes to disk.
     pub fn build(self) -> Result<Session> {
-        let Self { runtime, memory_bytes, uncommitted } = self;
-        Session::with_settings(WriteSettings { runtime, memory_bytes, uncommitted })
+        let Self { runtime, memory_budget_bytes, uncommitted } = self;
+        Session::with_settings(WriteSettings { runtime, memory_budget_bytes, uncommitted })
     }
 }
 

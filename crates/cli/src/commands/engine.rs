@@ -44,7 +44,7 @@ fn with_runtime(threads: Option<usize>, memory: Option<usize>) -> Result<(Blocki
     let runtime = Runtime::builder().threads(threads.unwrap_or_else(cores)).build();
     let mut builder = Session::builder().runtime(&runtime).uncommitted(interrupt::uncommitted());
     if let Some(bytes) = memory {
-        builder = builder.memory_bytes(bytes);
+        builder = builder.memory_budget_bytes(bytes);
     }
     let session = builder.build().map_err(Error::from).and_then(BlockingSession::new).map_err(failed)?;
     Ok((session, runtime))

@@ -13,7 +13,7 @@ use crate::location::local_path;
 #[derive(Debug, Clone)]
 pub(crate) struct WriteSettings {
     pub(crate) runtime: Runtime,
-    pub(crate) memory_bytes: Option<usize>,
+    pub(crate) memory_budget_bytes: Option<usize>,
     /// Where files are listed while they are written.
     pub(crate) uncommitted: Uncommitted,
 }
@@ -27,7 +27,7 @@ impl WriteSettings {
         named: &[(String, String)],
     ) -> Result<WriteOptions> {
         let threads = self.runtime.threads();
-        let base = match self.memory_bytes {
+        let base = match self.memory_budget_bytes {
             Some(bytes) => base.memory_budget_bytes((bytes / 4).max(1)),
             None => base,
         };
@@ -37,7 +37,7 @@ impl WriteSettings {
     }
 
     pub(crate) fn sort_options(&self) -> SortOptions {
-        match self.memory_bytes {
+        match self.memory_budget_bytes {
             Some(bytes) => SortOptions::new().memory_budget_bytes((bytes / 4).max(1)),
             None => SortOptions::new(),
         }

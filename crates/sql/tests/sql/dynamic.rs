@@ -5,11 +5,13 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringViewArray};
-use datafusion::physical_plan::{ExecutionPlan, collect};
+use datafusion::physical_plan::{ExecutionPlan, collect, displayable};
 use lath_parquet::{Dataset, DatasetOptions};
 use lath_sql::Session;
+use lath_testkit::Seeded;
 
-use crate::{in_memory, wait, write};
+use crate::queries::condition;
+use crate::{in_memory, sorted, wait, write};
 
 /// A table of ids that are in no order, in 20 row groups.
 fn facts() -> RecordBatch {
@@ -92,4 +94,66 @@ fn the_last_rows_of_an_order_are_looked_for_where_they_are_likely() {
         let pruned = metric(&plan, "row_groups_pruned_dynamically_statistics");
         assert!(pruned >= 46, "{pruned} of 50");
     });
+}
+
+/// A query with a join or the first rows of an order, over the table `t`.
+fn query_with_dynamic_filters(random: &mut Seeded) -> String {
+    let (left, right) = (condition(random), condition(random));
+    let on = [
+        "a.id = b.id",
+        "a.key = b.key",
+        "a.id = b.id + 3 AND a.key = b.key",
+        "a.city = b.city AND a.day = b.day",
+        "a.price = b.price",
+        "a.at = b.at",
+        "a.nested.inner = b.nested.inner AND a.id < b.id",
+        "a.ratio = b.ratio AND a.flag = b.flag",
+    ][random.usize(..8)];
+    // Rows that are equal in the order are equal in what is selected.
+    let (select, order) = [
+        ("a.id", "a.id"),
+        ("a.id, a.at", "a.at DESC, a.id"),
+        ("a.price, a.id", "a.price NULLS FIRST, a.id"),
+        ("a.city, a.id", "a.city, a.id DESC"),
+    ][random.usize(..4)];
+    let limit = random.usize(1..20);
+    let (left, right) = (format!("(SELECT * FROM t WHERE {left}) a"), format!("(SELECT * FROM t WHERE {right}) b"));
+    match random.u8(..7) {
+        0 => format!("SELECT a.id, b.id AS other FROM {left} JOIN {right} ON {on}"),
+        1 => format!("SELECT a.id, b.id AS other FROM {left} LEFT JOIN {right} ON {on}"),
+        2 => format!("SELECT a.id, b.id AS other FROM {left} RIGHT JOIN {right} ON {on}"),
+        3 => format!("SELECT a.id, b.id AS other FROM {left} FULL JOIN {right} ON {on}"),
+        4 => format!("SELECT a.id FROM {left} LEFT SEMI JOIN {right} ON {on}"),
+        5 => format!("SELECT a.id FROM {left} LEFT ANTI JOIN {right} ON {on}"),
+        _ => format!("SELECT {select} FROM {left} ORDER BY {order} LIMIT {limit}"),
+    }
+}
+
+#[test]
+fn answers_are_the_same_without_dynamic_filters() {
+    let mut random = Seeded::new("answers_are_the_same_without_dynamic_filters");
+    let queries: usize = std::env::var("LATH_CASES").map_or(120, |text| text.parse().unwrap());
+    let folder = tempfile::tempdir().unwrap();
+    let with = crate::queries::session(&mut random, folder.path(), 300);
+    let without = Session::new();
+    without.register("t", Dataset::open([folder.path()], DatasetOptions::new()).unwrap()).unwrap();
+    let mut ruled_out = 0;
+    wait(async {
+        let setting = "SET datafusion.optimizer.enable_dynamic_filter_pushdown = false";
+        without.sql(setting).await.unwrap().collect().await.unwrap();
+        for _ in 0..queries {
+            let query = query_with_dynamic_filters(&mut random);
+            let plan = with.sql(&query).await.unwrap().create_physical_plan().await.unwrap();
+            let found = collect(Arc::clone(&plan), with.context().task_ctx()).await.unwrap();
+            let pruned = metric(&plan, "row_groups_pruned_dynamically_statistics")
+                + metric(&plan, "row_groups_pruned_dynamically_bloom")
+                + metric(&plan, "rows_pruned_dynamically_page_index");
+            ruled_out += usize::from(pruned > 0);
+            let plan = without.sql(&query).await.unwrap().create_physical_plan().await.unwrap();
+            let expected = collect(Arc::clone(&plan), without.context().task_ctx()).await.unwrap();
+            assert!(!displayable(plan.as_ref()).indent(false).to_string().contains("DynamicFilter"), "{query}");
+            assert_eq!(sorted(&found), sorted(&expected), "{query}");
+        }
+    });
+    assert!(ruled_out > queries / 20, "{ruled_out} of {queries}");
 }

@@ -44,7 +44,7 @@ fn random_table(random: &mut Seeded, rows: usize) -> RecordBatch {
 }
 
 /// A session with the same rows as files (`t`) and in memory (`m`).
-fn session(random: &mut Seeded, folder: &Path, rows: usize) -> Session {
+pub(crate) fn session(random: &mut Seeded, folder: &Path, rows: usize) -> Session {
     let tables: Vec<RecordBatch> = (0..3).map(|_| random_table(random, rows)).collect();
     for (number, table) in tables.iter().enumerate() {
         write(&folder.join(format!("{number}.parquet")), table, rows / 3 + 1);
@@ -55,7 +55,7 @@ fn session(random: &mut Seeded, folder: &Path, rows: usize) -> Session {
     session
 }
 
-fn condition(random: &mut Seeded) -> String {
+pub(crate) fn condition(random: &mut Seeded) -> String {
     let simple = |random: &mut Seeded| {
         let op = ["=", "<>", "<", "<=", ">", ">="][random.usize(..6)];
         match random.u8(..16) {

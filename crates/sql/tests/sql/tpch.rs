@@ -86,12 +86,12 @@ fn the_queries_of_tpch_answer_over_files_as_in_memory() {
             expected.push(text(&memory, &query(number)).await);
         }
         assert!(expected.iter().filter(|text| text.lines().count() > 4).count() >= 20);
-        for (layout, options, threads, memory_bytes) in layouts {
+        for (layout, options, threads, memory_budget_bytes) in layouts {
             let folder = tempfile::tempdir().unwrap();
             let runtime = Runtime::builder().threads(threads).build();
             let mut builder = Session::builder().runtime(&runtime);
-            if let Some(bytes) = memory_bytes {
-                builder = builder.memory_bytes(bytes);
+            if let Some(bytes) = memory_budget_bytes {
+                builder = builder.memory_budget_bytes(bytes);
             }
             let session = builder.build().unwrap();
             of_files(folder.path(), &tables, &options, &session);
