@@ -19,6 +19,7 @@ use crate::flush::{self, Flushed};
 use crate::key::{Key, Keys};
 use crate::layout::{STATE_KEY, State, TreeName, schema_key};
 use crate::lookup::Found;
+use crate::merge::{MergeWhen, Merged};
 use crate::options::TableOptions;
 use crate::range::RangeScan;
 use crate::scan::TableScan;
@@ -170,6 +171,35 @@ impl Table {
     /// As there, and as [`Transaction::commit`].
     pub fn update(&self, batch: &RecordBatch) -> Result<Updated> {
         self.commit_one(|transaction| transaction.update(batch))
+    }
+
+    /// One commit of [`Transaction::merge`].
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use arrow_array::{ArrayRef, Int64Array, RecordBatch};
+    /// use lath_table::{MergeWhen, Table, TableOptions, WhenMatched};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let folder = tempfile::tempdir()?;
+    /// # let stock = |rows: &[(i64, i64)]| {
+    /// #     let column = |at: fn(&(i64, i64)) -> i64| Arc::new(Int64Array::from_iter_values(rows.iter().map(at))) as ArrayRef;
+    /// #     RecordBatch::try_from_iter([("item", column(|row| row.0)), ("count", column(|row| row.1))])
+    /// # };
+    /// # let table = Table::create(folder.path().join("stock"), &stock(&[])?.schema(), &["item"], TableOptions::new())?;
+    /// table.upsert(&stock(&[(1, 10), (2, 20)])?)?;
+    /// let merged = table.merge(&stock(&[(2, 25), (3, 30)])?, &MergeWhen::new())?;
+    /// assert_eq!((merged.inserted, merged.updated), (1, 1));
+    /// let merged = table.merge(&stock(&[(1, 0), (9, 0)])?, &MergeWhen::new().matched(WhenMatched::Delete))?;
+    /// assert_eq!((merged.inserted, merged.deleted), (1, 1));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As there, and as [`Transaction::commit`].
+    pub fn merge(&self, source: &RecordBatch, when: &MergeWhen) -> Result<Merged> {
+        self.commit_one(|transaction| transaction.merge(source, when))
     }
 
     /// One commit of [`Transaction::delete`].

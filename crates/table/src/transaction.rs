@@ -52,7 +52,7 @@ use crate::view::View;
 /// ```
 #[derive(Debug)]
 pub struct Transaction {
-    changing: Changing,
+    pub(crate) changing: Changing,
 }
 
 /// What [`Transaction::update`] has found.
@@ -197,7 +197,7 @@ impl Transaction {
         Ok(found)
     }
 
-    fn put_columns(&mut self, columns: &[ArrayRef]) -> Result<()> {
+    pub(crate) fn put_columns(&mut self, columns: &[ArrayRef]) -> Result<()> {
         let schema = Arc::clone(self.changing.schema());
         let keys = schema.key().encode(&schema.key().columns_of(columns))?;
         self.check_lengths(keys.iter().map(|key| key.data().len()))?;
@@ -205,7 +205,7 @@ impl Transaction {
         self.changing.put_rows(&keys, values.as_ref())
     }
 
-    fn check_lengths(&self, lens: impl Iterator<Item = usize>) -> Result<()> {
+    pub(crate) fn check_lengths(&self, lens: impl Iterator<Item = usize>) -> Result<()> {
         match lens.enumerate().find(|&(_, len)| len > MAX_KEY_LEN) {
             Some((row, len)) => Err(Error::KeyTooLong { row, len, limit: MAX_KEY_LEN }),
             None => Ok(()),

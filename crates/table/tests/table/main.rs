@@ -5,6 +5,7 @@ mod background;
 mod concurrent;
 mod constraints;
 mod kill;
+mod merge;
 mod model;
 mod processes;
 mod rows;

@@ -2,6 +2,8 @@
 //!
 //! `LATH_CASES` sets how many histories there are.
 
+mod merge;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -114,7 +116,7 @@ impl History {
 
     fn step(&mut self) -> String {
         let table = self.table();
-        match self.random.u8(..24) {
+        match self.random.u8(..27) {
             0..=3 => {
                 let rows = self.random_rows();
                 table.upsert(&self.shape.batch(&rows)).unwrap();
@@ -158,6 +160,7 @@ impl History {
                 self.table = Some(Table::open(folder, self.options.clone()).unwrap());
                 "reopen".to_owned()
             }
+            21..=23 => self.merge(),
             _ => self.transaction(),
         }
     }
