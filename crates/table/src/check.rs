@@ -14,10 +14,11 @@ use crate::fences::BLOCK_ROWS;
 use crate::hot::HotCursor;
 use crate::key_range::KeyRange;
 use crate::layout::{FileEntry, TreeName};
+use crate::named_snapshots::named_snapshots;
 use crate::pinned::Pinned;
 use crate::range::{Merge, Source};
 use crate::schema::{BATCH_ROWS, TableSchema};
-use crate::vacuum::{known_names, named_snapshots, orphans};
+use crate::vacuum::{known_names, orphans};
 use crate::view::View;
 
 /// What [`Table::check`](crate::Table::check) has found.
@@ -91,10 +92,12 @@ pub(crate) fn check(engine: &Engine) -> Result<CheckReport> {
     let mut checked = BTreeSet::new();
     report.rows = check_view(engine, Arc::clone(&newest), &mut checked, &mut report.problems)?;
     for named in named_snapshots(newest.snapshot())? {
-        check_view(engine, Pinned::of(engine, named)?, &mut checked, &mut report.problems)?;
+        if let Some(named) = Pinned::find(engine, named)? {
+            check_view(engine, named, &mut checked, &mut report.problems)?;
+        }
     }
     report.files = checked.len();
-    let orphans = orphans(engine, &known_names(newest.snapshot())?)?;
+    let orphans = orphans(engine, &known_names(engine, newest.snapshot())?)?;
     report.problems.extend(orphans.into_iter().map(|name| Problem::Orphan { name }));
     Ok(report)
 }

@@ -53,6 +53,28 @@ pub enum Error {
         /// The folder.
         folder: PathBuf,
     },
+    /// There is a table with this name in the database already.
+    TableExists {
+        /// The name.
+        name: String,
+    },
+    /// There is no table with this name in the database.
+    NoSuchTable {
+        /// The name.
+        name: String,
+    },
+    /// There is no database in the folder.
+    NoDatabase {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// No table can have this name.
+    TableName {
+        /// The name.
+        name: String,
+    },
+    /// This is one table's part of a [`DatabaseTransaction`](crate::DatabaseTransaction), which alone can be committed. Nothing was changed.
+    PartOfTransaction,
     /// No table can have this schema or key.
     Schema {
         /// What is wrong, and what to do.
@@ -159,9 +181,23 @@ impl fmt::Display for Error {
             Self::Predicate { source } => write!(f, "{source}"),
             Self::Io { op, path, source } => write!(f, "cannot {op} {}: {source}", path.display()),
             Self::Exists { folder } => {
-                write!(f, "{} has a table already: open it, or choose another folder", folder.display())
+                write!(f, "{} has a table or database already: open it, or choose another folder", folder.display())
             }
             Self::NoTable { folder } => write!(f, "{} has no table: create it first", folder.display()),
+            Self::TableExists { name } => {
+                write!(f, "the database has a table {name:?} already: open it, or choose another name")
+            }
+            Self::NoSuchTable { name } => write!(f, "the database has no table {name:?}: create it first"),
+            Self::NoDatabase { folder } => write!(f, "{} has no database: create it first", folder.display()),
+            Self::TableName { name } => {
+                write!(
+                    f,
+                    "no table can be called {name:?}: names have 1 to 255 bytes, no control characters, and no space at either end"
+                )
+            }
+            Self::PartOfTransaction => {
+                write!(f, "this is a part of a transaction over several tables: commit that one")
+            }
             Self::Schema { what } | Self::Batch { what } | Self::Key { what } => f.write_str(what),
             Self::Null { column, row } => {
                 write!(f, "row {row} has a null in column {column:?}, which allows none: nothing was changed")

@@ -29,21 +29,67 @@ pub(crate) enum TreeName {
 }
 
 impl TreeName {
-    pub(crate) fn as_str(self) -> &'static str {
+    const ALL: [Self; 7] =
+        [Self::Meta, Self::Files, Self::Fences, Self::Masks, Self::Hot, Self::Tombstones, Self::Dropped];
+
+    /// Its name within the table.
+    fn suffix(self) -> &'static str {
         match self {
-            Self::Meta => "table/meta",
-            Self::Files => "table/files",
-            Self::Fences => "table/fences",
-            Self::Masks => "table/masks",
-            Self::Hot => "table/hot",
-            Self::Tombstones => "table/tombstones",
-            Self::Dropped => "table/dropped",
+            Self::Meta => "meta",
+            Self::Files => "files",
+            Self::Fences => "fences",
+            Self::Masks => "masks",
+            Self::Hot => "hot",
+            Self::Tombstones => "tombstones",
+            Self::Dropped => "dropped",
         }
+    }
+}
+
+/// What the trees of one table are called in the store.
+#[derive(Debug)]
+pub(crate) struct TreeNames([String; TreeName::ALL.len()]);
+
+impl TreeNames {
+    /// The trees of the only table of a folder.
+    pub(crate) fn of_single_table() -> Self {
+        Self::with_prefix("table")
+    }
+
+    /// The trees of a table of a database.
+    pub(crate) fn of_table(number: u64) -> Self {
+        Self::with_prefix(&format!("table/{number}"))
+    }
+
+    fn with_prefix(prefix: &str) -> Self {
+        Self(TreeName::ALL.map(|name| format!("{prefix}/{}", name.suffix())))
+    }
+
+    pub(crate) fn get(&self, name: TreeName) -> &str {
+        &self.0[name as usize]
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(String::as_str)
     }
 }
 
 /// The key of the [`State`] in [`TreeName::Meta`].
 pub(crate) const STATE_KEY: &[u8] = b"state";
+
+/// The tree with the tables of a database: name → [`TableEntry`].
+pub(crate) const TABLES: &str = "database/tables";
+
+/// The tree with the tables of a database that were dropped: number → [`DroppedTable`].
+pub(crate) const TABLES_DROPPED: &str = "database/dropped";
+
+/// The tree with the [`DatabaseState`], under [`STATE_KEY`].
+pub(crate) const DATABASE: &str = "database/meta";
+
+/// The number of the table of a database that has a tree with this name.
+pub(crate) fn table_number(tree: &str) -> Option<u64> {
+    tree.strip_prefix("table/")?.strip_suffix("/meta")?.parse().ok()
+}
 
 /// The key of a schema in [`TreeName::Meta`].
 pub(crate) fn schema_key(version: u32) -> Vec<u8> {
@@ -188,5 +234,61 @@ impl DroppedFile {
     pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let mut record = RecordReader::new("the entry of a dropped file", bytes)?;
         Ok(Self { name: record.text()?.to_owned(), stamp: record.u64()? })
+    }
+}
+
+/// What a database knows of itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct DatabaseState {
+    /// The number of the next table.
+    pub(crate) next_table: u64,
+}
+
+impl DatabaseState {
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        RecordWriter::default().u32(FORMAT).u64(self.next_table).finish()
+    }
+
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        let mut record = RecordReader::new("the state of a database", bytes)?;
+        let found = record.u32()?;
+        if found != FORMAT {
+            return Err(Error::Format { found, known: FORMAT });
+        }
+        Ok(Self { next_table: record.u64()? })
+    }
+}
+
+/// A table of a database.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct TableEntry {
+    /// No other table of the database ever has it.
+    pub(crate) number: u64,
+}
+
+impl TableEntry {
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        RecordWriter::default().u64(self.number).finish()
+    }
+
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        Ok(Self { number: RecordReader::new("the entry of a table", bytes)?.u64()? })
+    }
+}
+
+/// A table that was dropped, and whose files snapshots may still need.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct DroppedTable {
+    /// Commits with this number and later ones do not have it, unless a named snapshot does.
+    pub(crate) stamp: u64,
+}
+
+impl DroppedTable {
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        RecordWriter::default().u64(self.stamp).finish()
+    }
+
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        Ok(Self { stamp: RecordReader::new("the entry of a dropped table", bytes)?.u64()? })
     }
 }

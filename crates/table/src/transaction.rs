@@ -69,6 +69,11 @@ impl Transaction {
         Ok(Self { changing: Changing::begin(engine)? })
     }
 
+    /// A table's part of a transaction over several tables.
+    pub(crate) fn part(engine: &Arc<Engine>) -> Result<Self> {
+        Ok(Self { changing: Changing::part(engine)? })
+    }
+
     /// Puts rows, which replace those with the same keys. Of rows of the batch with the same key the last one stays. No file is read.
     ///
     /// # Errors
@@ -253,7 +258,7 @@ impl Transaction {
     /// Makes the changes visible to others, with the table's durability.
     ///
     /// # Errors
-    /// As [`lath_store::Transaction::commit`].
+    /// As [`lath_store::Transaction::commit`], and [`Error::PartOfTransaction`].
     pub fn commit(self) -> Result<()> {
         let durability = self.changing.engine().options.durability;
         self.commit_with(durability)
@@ -262,7 +267,7 @@ impl Transaction {
     /// Makes the changes visible to others, with this durability.
     ///
     /// # Errors
-    /// As [`lath_store::Transaction::commit`].
+    /// As [`lath_store::Transaction::commit`], and [`Error::PartOfTransaction`].
     pub fn commit_with(self, durability: Durability) -> Result<()> {
         self.changing.commit(durability)
     }

@@ -4,6 +4,7 @@
 mod background;
 mod concurrent;
 mod constraints;
+mod database;
 mod kill;
 mod merge;
 mod model;
