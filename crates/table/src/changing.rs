@@ -10,7 +10,7 @@ use crate::byte_list::ByteList;
 use crate::dead::parse_mask;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::layout::{DroppedFile, FileEntry, MASK_ROWS, STATE_KEY, State, TreeName, file_key, mask_key};
+use crate::layout::{DroppedFile, Feed, FileEntry, MASK_ROWS, STATE_KEY, State, TreeName, file_key, mask_key};
 use crate::manifest::Manifest;
 use crate::pinned::Pinned;
 use crate::record::RecordWriter;
@@ -69,6 +69,17 @@ impl Changing {
         self.transaction.tree(self.engine.trees.get(TreeName::Dropped))
     }
 
+    /// The tree of changes.
+    pub(crate) fn changes_tree(&mut self) -> Result<lath_store::TreeMut<'_>> {
+        self.transaction.tree(self.engine.trees.get(TreeName::Changes))
+    }
+
+    /// Sets which changes are kept.
+    pub(crate) fn set_feed(&mut self, feed: Option<Feed>) {
+        self.state.feed = feed;
+        self.has_changed = true;
+    }
+
     /// Lends the transaction of which this is a part.
     pub(crate) fn lend(&mut self, transaction: lath_store::Transaction) {
         self.transaction = StoreTransaction::Lent(transaction);
@@ -90,6 +101,7 @@ impl Changing {
         if keys.num_rows() == 0 {
             return Ok(());
         }
+        self.record_puts(keys, values)?;
         self.remove_tombstones(keys)?;
         let (stamp, version) = (self.state.stamp, self.schema.version());
         let mut hot = self.transaction.tree(self.engine.trees.get(TreeName::Hot))?;
@@ -123,6 +135,7 @@ impl Changing {
 
     /// Deletes rows with these keys, whether or not there are any.
     pub(crate) fn delete_keys(&mut self, keys: &ByteList) -> Result<()> {
+        self.record_deletes(keys)?;
         let mut hot = self.transaction.tree(self.engine.trees.get(TreeName::Hot))?;
         let mut has_changed = false;
         if !hot.is_empty() {
@@ -243,6 +256,7 @@ impl Changing {
             return Ok(false);
         }
         self.state.incarnation = self.engine.incarnation;
+        self.forget_old_changes()?;
         let trees = &self.engine.trees;
         self.transaction.tree(trees.get(TreeName::Meta))?.put(STATE_KEY, &self.state.to_bytes())?;
         let hot_rows = self.transaction.tree(trees.get(TreeName::Hot))?.len()?;

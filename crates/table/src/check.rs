@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use lath_parquet::DeleteMask;
 
+use crate::changes::Changes;
 use crate::count::count_all;
 use crate::dead::{dead_rows, mask_of};
 use crate::engine::Engine;
@@ -91,6 +92,9 @@ pub(crate) fn check(engine: &Engine) -> Result<CheckReport> {
     let newest = Pinned::newest(engine)?;
     let mut checked = BTreeSet::new();
     report.rows = check_view(engine, Arc::clone(&newest), &mut checked, &mut report.problems)?;
+    if let Err(error) = Changes::new(Arc::clone(&newest), 0).try_for_each(|batch| batch.map(drop)) {
+        report.problems.push(Problem::Rows { what: error.to_string() });
+    }
     for named in named_snapshots(newest.snapshot())? {
         if let Some(named) = Pinned::find(engine, named)? {
             check_view(engine, named, &mut checked, &mut report.problems)?;

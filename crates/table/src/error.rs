@@ -75,6 +75,13 @@ pub enum Error {
     },
     /// This is one table's part of a [`DatabaseTransaction`](crate::DatabaseTransaction), which alone can be committed. Nothing was changed.
     PartOfTransaction,
+    /// The table does not keep its changes, or has not kept those that were asked for.
+    NoChanges {
+        /// The sequence after which changes were asked for.
+        since: u64,
+        /// The changes after this sequence and later ones are there; `None` if the table keeps no changes.
+        kept_since: Option<u64>,
+    },
     /// No table can have this schema or key.
     Schema {
         /// What is wrong, and what to do.
@@ -123,7 +130,7 @@ pub enum Error {
         /// What is wrong.
         what: String,
     },
-    /// The table was written by a later version.
+    /// The table was written by a version with another format.
     Format {
         /// The format's number.
         found: u32,
@@ -198,6 +205,15 @@ impl fmt::Display for Error {
             Self::PartOfTransaction => {
                 write!(f, "this is a part of a transaction over several tables: commit that one")
             }
+            Self::NoChanges { kept_since: None, .. } => {
+                write!(f, "the table keeps no changes: have it keep them with Table::keep_changes")
+            }
+            Self::NoChanges { since, kept_since: Some(kept_since) } => {
+                write!(
+                    f,
+                    "the changes since {since} are not kept, only those since {kept_since}: read the whole table anew, and then the changes since its version"
+                )
+            }
             Self::Schema { what } | Self::Batch { what } | Self::Key { what } => f.write_str(what),
             Self::Null { column, row } => {
                 write!(f, "row {row} has a null in column {column:?}, which allows none: nothing was changed")
@@ -214,7 +230,10 @@ impl fmt::Display for Error {
             Self::NoSuchSnapshot { name } => write!(f, "there is no snapshot named {name:?}"),
             Self::Corrupt { what } => write!(f, "the table is damaged: {what}"),
             Self::Format { found, known } => {
-                write!(f, "the table has format {found}, and this version reads {known}: use a later version")
+                write!(
+                    f,
+                    "the table has format {found}, and this version reads {known}: use a version of Lath that reads format {found}"
+                )
             }
             Self::Closing => write!(f, "the table is being closed"),
             Self::Internal { what } => write!(f, "internal error (please report it): {what}"),

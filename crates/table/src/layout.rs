@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::record::{RecordReader, RecordWriter};
 
 /// The number of the format. Later ones may be refused by this version.
-pub(crate) const FORMAT: u32 = 1;
+pub(crate) const FORMAT: u32 = 2;
 
 /// Rows of a file that one piece of its mask is about.
 pub(crate) const MASK_ROWS: u64 = 1 << 16;
@@ -26,11 +26,13 @@ pub(crate) enum TreeName {
     Tombstones,
     /// File number → [`DroppedFile`].
     Dropped,
+    /// Stamp and key → what a commit did to the row with that key.
+    Changes,
 }
 
 impl TreeName {
-    const ALL: [Self; 7] =
-        [Self::Meta, Self::Files, Self::Fences, Self::Masks, Self::Hot, Self::Tombstones, Self::Dropped];
+    const ALL: [Self; 8] =
+        [Self::Meta, Self::Files, Self::Fences, Self::Masks, Self::Hot, Self::Tombstones, Self::Dropped, Self::Changes];
 
     /// Its name within the table.
     fn suffix(self) -> &'static str {
@@ -42,6 +44,7 @@ impl TreeName {
             Self::Hot => "hot",
             Self::Tombstones => "tombstones",
             Self::Dropped => "dropped",
+            Self::Changes => "changes",
         }
     }
 }
@@ -133,13 +136,30 @@ pub(crate) struct State {
     pub(crate) schema: u32,
     /// About how many bytes were put into the hot tree since the last flush.
     pub(crate) hot_bytes: u64,
+    /// `None` if changes are not kept.
+    pub(crate) feed: Option<Feed>,
+}
+
+/// Which changes a table keeps.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Feed {
+    /// The changes of commits from this stamp on are there.
+    pub(crate) from: u64,
+    /// How many commits of the store back they are kept at most.
+    pub(crate) max_commits: u64,
+    /// How many changes are kept at most, but for the newest commit.
+    pub(crate) max_rows: u64,
 }
 
 impl State {
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut record = RecordWriter::default();
         record.u32(FORMAT).u64(self.incarnation).u64(self.stamp).u64(self.hot_stamp).u64(self.files_stamp);
-        record.u64(self.next_file).u32(self.schema).u64(self.hot_bytes).finish()
+        record.u64(self.next_file).u32(self.schema).u64(self.hot_bytes);
+        // No commit has the number 0.
+        let (from, max_commits, max_rows) =
+            self.feed.as_ref().map_or((0, 0, 0), |feed| (feed.from, feed.max_commits, feed.max_rows));
+        record.u64(from).u64(max_commits).u64(max_rows).finish()
     }
 
     pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self> {
@@ -156,6 +176,10 @@ impl State {
             next_file: record.u64()?,
             schema: record.u32()?,
             hot_bytes: record.u64()?,
+            feed: {
+                let (from, max_commits, max_rows) = (record.u64()?, record.u64()?, record.u64()?);
+                (from > 0).then_some(Feed { from, max_commits, max_rows })
+            },
         })
     }
 }

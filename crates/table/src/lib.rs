@@ -14,6 +14,9 @@
 
 mod background;
 mod byte_list;
+mod change;
+mod change_retention;
+mod changes;
 mod changing;
 mod check;
 mod cold;
@@ -58,6 +61,8 @@ mod vacuum;
 mod value_codec;
 mod view;
 
+pub use change_retention::ChangeRetention;
+pub use changes::Changes;
 pub use check::{CheckReport, Problem};
 pub use compact::Compacted;
 pub use database::Database;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch};
+use arrow_row::Rows;
 use arrow_select::interleave::interleave;
 
 use crate::byte_list::ByteList;
@@ -46,8 +47,12 @@ pub(crate) struct SortedKeys {
 impl SortedKeys {
     /// The keys with these key columns.
     pub(crate) fn new(schema: &TableSchema, arrays: &[ArrayRef]) -> Result<Self> {
-        let encoded = schema.key().encode(arrays)?;
-        let count = arrays.first().map_or(0, |array| array.len());
+        Ok(Self::of_rows(&schema.key().encode(arrays)?))
+    }
+
+    /// Encoded keys in any order.
+    pub(crate) fn of_rows(encoded: &Rows) -> Self {
+        let count = encoded.num_rows();
         let mut order: Vec<usize> = (0..count).collect();
         order.sort_unstable_by(|&a, &b| encoded.row(a).data().cmp(encoded.row(b).data()));
         let mut keys = ByteList::default();
@@ -59,7 +64,22 @@ impl SortedKeys {
             }
             places[at] = keys.len() - 1;
         }
-        Ok(Self { keys, places })
+        Self { keys, places }
+    }
+
+    /// Encoded keys that are distinct and in ascending order.
+    pub(crate) fn of_sorted(keys: ByteList) -> Self {
+        let places = (0..keys.len()).collect();
+        Self { keys, places }
+    }
+
+    /// For each distinct key, the last of the given ones that is equal to it.
+    pub(crate) fn last_rows(&self) -> Vec<usize> {
+        let mut last = vec![0; self.keys.len()];
+        for (row, &key) in self.places.iter().enumerate() {
+            last[key] = row;
+        }
+        last
     }
 
     pub(crate) fn keys(&self) -> &ByteList {

@@ -237,13 +237,8 @@ impl Rows {
             None => None,
         };
         let does_pass = |row: usize| passes.as_ref().is_none_or(|passes| passes.is_valid(row) && passes.value(row));
-        // For each key, its last row of the source.
-        let mut last = vec![0; keys.keys().len()];
-        for (row, &key) in keys.places().iter().enumerate() {
-            last[key] = row;
-        }
         let mut rows = Self { new: Vec::new(), matched: Vec::new() };
-        for (key, source) in last.into_iter().enumerate() {
+        for (key, source) in keys.last_rows().into_iter().enumerate() {
             match there.places[source] {
                 None => rows.new.push(source as u64),
                 Some(there) if does_pass(there) => {

@@ -52,7 +52,7 @@ impl<'v> TableScan<'v> {
     /// Finds only rows for which an SQL expression is true. Several conditions all have to be true.
     ///
     /// # Errors
-    /// [`Error::Predicate`] if the text is not understood.
+    /// [`Error::Predicate`](crate::Error::Predicate) if the text is not understood.
     pub fn filter(self, text: &str) -> Result<Self> {
         Ok(self.predicate(Predicate::parse(text)?))
     }
@@ -81,7 +81,7 @@ impl<'v> TableScan<'v> {
     /// Starts reading.
     ///
     /// # Errors
-    /// [`Error::Batch`] for columns that the table does not have, [`Error::Predicate`] or [`Error::Parquet`] for a condition that does not
+    /// [`Error::Batch`](crate::Error::Batch) for columns that the table does not have, [`Error::Predicate`](crate::Error::Predicate) or [`Error::Parquet`](crate::Error::Parquet) for a condition that does not
     /// fit them, and whatever goes wrong while files are looked up.
     pub fn build(self) -> Result<TableBatches<'v>> {
         let Self { engine, mut view, columns, predicate, limit, threads } = self;

@@ -391,7 +391,16 @@ pub(crate) fn put_empty_table(
     stamp: u64,
 ) -> Result<()> {
     let (incarnation, version) = (engine.incarnation, schema.version());
-    let state = State { incarnation, stamp, hot_stamp: 0, files_stamp: 0, next_file: 1, schema: version, hot_bytes: 0 };
+    let state = State {
+        incarnation,
+        stamp,
+        hot_stamp: 0,
+        files_stamp: 0,
+        next_file: 1,
+        schema: version,
+        hot_bytes: 0,
+        feed: None,
+    };
     let mut meta = transaction.tree(engine.trees.get(TreeName::Meta))?;
     meta.put(&schema_key(version), &schema.to_bytes()?)?;
     Ok(meta.put(STATE_KEY, &state.to_bytes())?)

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod background;
+mod changes;
 mod concurrent;
 mod constraints;
 mod database;

@@ -2,6 +2,7 @@
 //!
 //! `LATH_CASES` sets how many histories there are.
 
+mod changes;
 mod merge;
 
 use std::collections::BTreeMap;
@@ -66,6 +67,8 @@ struct History {
     table: Option<Table>,
     model: Model,
     named: BTreeMap<String, Model>,
+    /// A copy that follows the changes, in most histories.
+    replica: Option<changes::Replica>,
     steps: Vec<String>,
 }
 
@@ -91,8 +94,10 @@ impl History {
             .deleted_percent(random.u32(1..60));
         let space = if random.u8(..3) == 0 { 6000 } else { 150 };
         let table = Table::create(folder, &shape.schema(), &shape.key_columns(), options.clone()).unwrap();
+        let kept = [None, Some(100), Some(u64::MAX)][random.usize(..3)];
+        let replica = kept.map(|kept| changes::Replica::new(&table, kept));
         let (model, named) = (Model::new(), BTreeMap::new());
-        Self { random, shape, space, options, table: Some(table), model, named, steps: Vec::new() }
+        Self { random, shape, space, options, table: Some(table), model, named, replica, steps: Vec::new() }
     }
 
     fn table(&self) -> Table {
@@ -282,6 +287,7 @@ impl History {
     }
 
     fn compare_all(&mut self) {
+        self.follow_changes();
         let mut snapshot = self.table().snapshot().unwrap();
         let model = self.model.clone();
         self.compare(&mut snapshot, &model, "at the newest commit");
