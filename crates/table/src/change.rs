@@ -1,7 +1,7 @@
 //! What commits did to rows, as records of the store.
 //!
-//! The key of a change is the stamp of the commit, big-endian, and the key of the row: a commit has one change of a row at most. The value is the
-//! kind of change, and behind it a hot row whose checksum is seeded by all that: an empty one if the row was deleted.
+//! The key of a change is the stamp of the commit, big-endian, and the key of the row: a commit has one change of a row at most. The value
+//! is the kind of change, and behind it a hot row whose checksum is seeded by all that: an empty one if the row was deleted.
 
 use arrow_row::Rows;
 use lath_parquet::DeleteMask;

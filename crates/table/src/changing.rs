@@ -10,6 +10,7 @@ use crate::byte_list::ByteList;
 use crate::dead::parse_mask;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
+use crate::index::Index;
 use crate::layout::{DroppedFile, Feed, FileEntry, MASK_ROWS, STATE_KEY, State, TreeName, file_key, mask_key};
 use crate::manifest::Manifest;
 use crate::pinned::Pinned;
@@ -28,6 +29,7 @@ pub(crate) struct Changing {
     committed_stamp: u64,
     schema: Arc<TableSchema>,
     manifest: Arc<Manifest>,
+    indexes: Arc<Vec<Index>>,
     has_changed: bool,
 }
 
@@ -55,6 +57,7 @@ impl Changing {
             committed_stamp: pinned.stamp(),
             schema: Arc::clone(View::schema(&pinned)),
             manifest: Arc::clone(pinned.manifest()),
+            indexes: Arc::clone(pinned.indexes()),
             has_changed: false,
         })
     }
@@ -72,6 +75,45 @@ impl Changing {
     /// The tree of changes.
     pub(crate) fn changes_tree(&mut self) -> Result<lath_store::TreeMut<'_>> {
         self.transaction.tree(self.engine.trees.get(TreeName::Changes))
+    }
+
+    /// The tree of an index, to be changed.
+    pub(crate) fn index_tree_mut(&mut self, number: u64) -> Result<lath_store::TreeMut<'_>> {
+        self.has_changed = true;
+        self.transaction.tree(&self.engine.trees.index(number))
+    }
+
+    /// Adds an index without entries.
+    pub(crate) fn add_index(&mut self, index: Index) -> Result<()> {
+        self.transaction.tree(self.engine.trees.get(TreeName::Meta))?.put(&index.meta_key(), &index.to_bytes())?;
+        Arc::make_mut(&mut self.indexes).push(index);
+        self.files_changed();
+        Ok(())
+    }
+
+    /// Drops an index with its entries.
+    pub(crate) fn drop_index(&mut self, index: &Index) -> Result<()> {
+        self.transaction.tree(self.engine.trees.get(TreeName::Meta))?.remove(&index.meta_key())?;
+        self.transaction.drop_tree(&self.engine.trees.index(index.number()))?;
+        Arc::make_mut(&mut self.indexes).retain(|other| other.number() != index.number());
+        self.files_changed();
+        Ok(())
+    }
+
+    /// Marks what was changed so far.
+    pub(crate) fn savepoint(&mut self) -> Result<Savepoint> {
+        let store = self.transaction.get()?.savepoint()?;
+        let (state, manifest) = (self.state.clone(), Arc::clone(&self.manifest));
+        Ok(Savepoint { store, state, manifest, has_changed: self.has_changed })
+    }
+
+    /// Undoes what was changed since.
+    pub(crate) fn rollback(&mut self, savepoint: Savepoint) -> Result<()> {
+        self.transaction.get()?.rollback(&savepoint.store)?;
+        self.state = savepoint.state;
+        self.manifest = savepoint.manifest;
+        self.has_changed = savepoint.has_changed;
+        Ok(())
     }
 
     /// Sets which changes are kept.
@@ -136,6 +178,7 @@ impl Changing {
     /// Deletes rows with these keys, whether or not there are any.
     pub(crate) fn delete_keys(&mut self, keys: &ByteList) -> Result<()> {
         self.record_deletes(keys)?;
+        self.unindex_keys(keys)?;
         let mut hot = self.transaction.tree(self.engine.trees.get(TreeName::Hot))?;
         let mut has_changed = false;
         if !hot.is_empty() {
@@ -270,6 +313,15 @@ impl Changing {
     }
 }
 
+/// What a transaction had changed at some time.
+#[derive(Debug)]
+pub(crate) struct Savepoint {
+    store: lath_store::Savepoint,
+    state: State,
+    manifest: Arc<Manifest>,
+    has_changed: bool,
+}
+
 /// The transaction of the store in which a table is changed.
 #[derive(Debug)]
 enum StoreTransaction {
@@ -293,6 +345,10 @@ impl StoreTransaction {
         Ok(self.get()?.tree(name)?)
     }
 
+    fn drop_tree(&mut self, name: &str) -> Result<bool> {
+        Ok(self.get()?.drop_tree(name)?)
+    }
+
     fn existing_tree(&mut self, name: &str) -> Result<Option<lath_store::TreeMut<'_>>> {
         Ok(self.get()?.existing_tree(name)?)
     }
@@ -305,6 +361,15 @@ impl View for Changing {
             .existing_tree(self.engine.trees.get(name))?
             .map(lath_store::TreeMut::into_tree)
             .transpose()?)
+    }
+
+    fn index_tree(&mut self, number: u64) -> Result<Option<Tree<'_>>> {
+        let tree = self.transaction.existing_tree(&self.engine.trees.index(number))?;
+        Ok(tree.map(lath_store::TreeMut::into_tree).transpose()?)
+    }
+
+    fn indexes(&self) -> &Arc<Vec<Index>> {
+        &self.indexes
     }
 
     fn state(&self) -> &State {

@@ -174,7 +174,8 @@ impl Database {
         let number = number.filter(|&number| table_folder(&self.tables.folder, number) == table.folder());
         let number = number.ok_or_else(|| Error::NoSuchTable { name: name.to_owned() })?;
         transaction.tree(TABLES)?.remove(name.as_bytes())?;
-        for tree in table.engine().trees.iter() {
+        let prefix = table.engine().trees.prefix();
+        for tree in transaction.tree_names()?.iter().filter(|tree| tree.starts_with(prefix)) {
             transaction.drop_tree(tree)?;
         }
         let dropped = DroppedTable { stamp: newest.sequence() + 1 };

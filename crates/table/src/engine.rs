@@ -13,6 +13,7 @@ use crate::cold::ColdFile;
 use crate::dead_cache::DeadCache;
 use crate::error::{Error, Result};
 use crate::fences::Fences;
+use crate::index::Index;
 use crate::layout::{FileEntry, STATE_KEY, State, TreeName, TreeNames, file_key, schema_key};
 use crate::manifest::Manifest;
 use crate::options::TableOptions;
@@ -48,13 +49,14 @@ pub(crate) struct Engine {
     files: Mutex<HashMap<String, Arc<ColdFile>>>,
 }
 
-/// Schema and files of some commits.
+/// Schema, files and indexes of some commits.
 #[derive(Debug, Clone)]
 pub(crate) struct Catalog {
     incarnation: u64,
     files_stamp: u64,
     pub(crate) schema: Arc<TableSchema>,
     pub(crate) manifest: Arc<Manifest>,
+    pub(crate) indexes: Arc<Vec<Index>>,
 }
 
 impl Engine {
@@ -95,7 +97,7 @@ impl Engine {
         self.folder.join(name)
     }
 
-    /// Schema and files of a commit with this state. `tree` gives its trees.
+    /// Schema, files and indexes of a commit with this state. `tree` gives its trees.
     pub(crate) fn catalog<'t>(
         &self,
         state: &State,
@@ -111,7 +113,8 @@ impl Engine {
         let schema = Arc::new(read_schema(tree(TreeName::Meta)?, state.schema)?);
         let manifest = Arc::new(Manifest::read(tree(TreeName::Files)?)?);
         let (incarnation, files_stamp) = (state.incarnation, state.files_stamp);
-        let catalog = Catalog { incarnation, files_stamp, schema, manifest };
+        let indexes = Arc::new(Index::read_all(tree(TreeName::Meta)?, &schema)?);
+        let catalog = Catalog { incarnation, files_stamp, schema, manifest, indexes };
         let mut catalogs = lock(&self.catalogs);
         if catalogs.len() == CATALOGS {
             catalogs.remove(0);

@@ -106,6 +106,23 @@ pub enum Error {
         /// The row of the batch, counted from 0.
         row: usize,
     },
+    /// Two rows would have the same values in the columns of a unique index. Nothing was changed.
+    NotUnique {
+        /// The name of the index.
+        index: String,
+        /// The columns of the index and their values.
+        values: String,
+    },
+    /// There is no index with this name.
+    NoSuchIndex {
+        /// The name.
+        name: String,
+    },
+    /// There is an index with this name already.
+    IndexExists {
+        /// The name.
+        name: String,
+    },
     /// A key is too long. Nothing was changed.
     KeyTooLong {
         /// The row of the batch, counted from 0.
@@ -223,6 +240,13 @@ impl fmt::Display for Error {
                     f,
                     "row {row}: there is a row with {key} already, so nothing was changed: use upsert to replace it"
                 )
+            }
+            Self::NotUnique { index, values } => {
+                write!(f, "two rows would have {values}, which the unique index {index:?} forbids: nothing was changed")
+            }
+            Self::NoSuchIndex { name } => write!(f, "the table has no index {name:?}: create it first"),
+            Self::IndexExists { name } => {
+                write!(f, "the table has an index {name:?} already: drop it first, or choose another name")
             }
             Self::KeyTooLong { row, len, limit } => {
                 write!(f, "the key of row {row} takes {len} bytes, and {limit} is the maximum: nothing was changed")

@@ -12,7 +12,7 @@ pub(crate) const MASK_ROWS: u64 = 1 << 16;
 /// A tree of the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TreeName {
-    /// The [`State`], and the schemas.
+    /// The [`State`], the schemas, and what indexes there are.
     Meta,
     /// File number → [`FileEntry`].
     Files,
@@ -51,29 +51,39 @@ impl TreeName {
 
 /// What the trees of one table are called in the store.
 #[derive(Debug)]
-pub(crate) struct TreeNames([String; TreeName::ALL.len()]);
+pub(crate) struct TreeNames {
+    prefix: String,
+    names: [String; TreeName::ALL.len()],
+}
 
 impl TreeNames {
     /// The trees of the only table of a folder.
     pub(crate) fn of_single_table() -> Self {
-        Self::with_prefix("table")
+        Self::with_prefix("table/".to_owned())
     }
 
     /// The trees of a table of a database.
     pub(crate) fn of_table(number: u64) -> Self {
-        Self::with_prefix(&format!("table/{number}"))
+        Self::with_prefix(format!("table/{number}/"))
     }
 
-    fn with_prefix(prefix: &str) -> Self {
-        Self(TreeName::ALL.map(|name| format!("{prefix}/{}", name.suffix())))
+    fn with_prefix(prefix: String) -> Self {
+        let names = TreeName::ALL.map(|name| format!("{prefix}{}", name.suffix()));
+        Self { prefix, names }
+    }
+
+    /// What the names of all trees of the table begin with.
+    pub(crate) fn prefix(&self) -> &str {
+        &self.prefix
+    }
+
+    /// The tree with the entries of an index.
+    pub(crate) fn index(&self, number: u64) -> String {
+        format!("{}index/{number}", self.prefix)
     }
 
     pub(crate) fn get(&self, name: TreeName) -> &str {
-        &self.0[name as usize]
-    }
-
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(String::as_str)
+        &self.names[name as usize]
     }
 }
 
@@ -98,6 +108,9 @@ pub(crate) fn table_number(tree: &str) -> Option<u64> {
 pub(crate) fn schema_key(version: u32) -> Vec<u8> {
     [b"schema/".as_slice(), &version.to_be_bytes()].concat()
 }
+
+/// What the keys of indexes in [`TreeName::Meta`] begin with, before their names.
+pub(crate) const INDEX_PREFIX: &[u8] = b"index/";
 
 /// The key of a file in [`TreeName::Files`], [`TreeName::Fences`] and [`TreeName::Dropped`].
 pub(crate) fn file_key(number: u64) -> [u8; 8] {

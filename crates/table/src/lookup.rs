@@ -52,15 +52,23 @@ impl SortedKeys {
 
     /// Encoded keys in any order.
     pub(crate) fn of_rows(encoded: &Rows) -> Self {
-        let count = encoded.num_rows();
+        Self::of(encoded.num_rows(), |at| encoded.row(at).data())
+    }
+
+    /// Encoded keys in any order.
+    pub(crate) fn of_list(encoded: &ByteList) -> Self {
+        Self::of(encoded.len(), |at| encoded.get(at))
+    }
+
+    fn of<'k>(count: usize, encoded: impl Fn(usize) -> &'k [u8]) -> Self {
         let mut order: Vec<usize> = (0..count).collect();
-        order.sort_unstable_by(|&a, &b| encoded.row(a).data().cmp(encoded.row(b).data()));
+        order.sort_unstable_by(|&a, &b| encoded(a).cmp(encoded(b)));
         let mut keys = ByteList::default();
         let mut places = vec![0; count];
         for at in order {
-            let key = encoded.row(at);
-            if keys.last() != Some(key.data()) {
-                keys.push(key.data());
+            let key = encoded(at);
+            if keys.last() != Some(key) {
+                keys.push(key);
             }
             places[at] = keys.len() - 1;
         }

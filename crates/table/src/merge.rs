@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, UInt64Array};
+use arrow_select::concat::concat;
 use arrow_select::filter::filter_record_batch;
 use arrow_select::take::take;
 use lath_predicate::Predicate;
@@ -119,7 +120,7 @@ impl Transaction {
     ///
     /// # Errors
     /// [`Error::Batch`] for a source without the columns that are needed, [`Error::Null`], [`Error::KeyTooLong`], and [`Error::Predicate`]
-    /// for a condition that does not fit its columns. Then nothing was changed.
+    /// for a condition that does not fit its columns, and [`Error::NotUnique`]. Then nothing was changed.
     pub fn merge(&mut self, source: &RecordBatch, when: &MergeWhen) -> Result<Merged> {
         let schema = Arc::clone(self.changing.schema());
         let wanted = Wanted::of(&schema, when)?;
@@ -135,35 +136,34 @@ impl Transaction {
         let rows = Rows::split(&keys, &there, when, schema.arrow())?;
 
         let mut merged = Merged::default();
-        if when.not_matched == WhenNotMatched::Insert && !rows.new.is_empty() {
+        let mut put = Vec::new();
+        if when.not_matched == WhenNotMatched::Insert {
             merged.inserted = rows.new.len() as u64;
-            self.put_columns(&take_rows(&columns, &rows.new)?)?;
+            put.push(take_rows(&columns, &rows.new)?);
         }
+        let mut deleted = ByteList::default();
         match &when.matched {
             WhenMatched::Keep => {}
             WhenMatched::Delete => {
-                let doomed: ByteList = rows.matched.iter().map(|matched| keys.keys().get(matched.key)).collect();
-                merged.deleted = doomed.len() as u64;
-                self.changing.delete_keys(&doomed)?;
+                deleted = rows.matched.iter().map(|matched| keys.keys().get(matched.key)).collect();
+                merged.deleted = deleted.len() as u64;
             }
             WhenMatched::UpdateAll | WhenMatched::Update(_) => {
                 merged.updated = rows.matched.len() as u64;
-                let new: Vec<u64> = rows.matched.iter().map(|matched| matched.source).collect();
-                let old: Vec<u64> = rows.matched.iter().map(|matched| matched.there).collect();
-                let mut updated = take_rows(&columns, &new)?;
-                if let WhenMatched::Update(_) = when.matched {
-                    for (at, old_column) in there.rows.columns().iter().enumerate() {
-                        if !wanted.updated.contains(&at) {
-                            updated[at] = take(old_column, &UInt64Array::from(old.clone()), None)?;
-                        }
-                    }
-                }
-                if !rows.matched.is_empty() {
-                    self.put_columns(&updated)?;
-                }
+                put.push(updated_rows(&rows.matched, &columns, &there, &wanted, when)?);
             }
         }
-        Ok(merged)
+        let columns = concat_columns(&put)?;
+        let row_count = merged.inserted + merged.updated;
+        self.all_or_nothing(|transaction| {
+            if deleted.len() > 0 {
+                transaction.changing.delete_keys(&deleted)?;
+            }
+            if row_count > 0 {
+                transaction.put_columns(&columns)?;
+            }
+            Ok(merged)
+        })
     }
 
     /// The rows of the table with these keys: all columns where they are needed, else only those of the key.
@@ -249,6 +249,34 @@ impl Rows {
         }
         Ok(rows)
     }
+}
+
+/// The rows of the table as the source updates them.
+fn updated_rows(
+    matched: &[Matched],
+    columns: &[ArrayRef],
+    there: &Found,
+    wanted: &Wanted,
+    when: &MergeWhen,
+) -> Result<Vec<ArrayRef>> {
+    let new: Vec<u64> = matched.iter().map(|matched| matched.source).collect();
+    let mut updated = take_rows(columns, &new)?;
+    if let WhenMatched::Update(_) = when.matched {
+        let old = UInt64Array::from_iter_values(matched.iter().map(|matched| matched.there));
+        for (at, old_column) in there.rows.columns().iter().enumerate() {
+            if !wanted.updated.contains(&at) {
+                updated[at] = take(old_column, &old, None)?;
+            }
+        }
+    }
+    Ok(updated)
+}
+
+/// The columns of several lists of rows, one after the other.
+fn concat_columns(lists: &[Vec<ArrayRef>]) -> Result<Vec<ArrayRef>> {
+    let width = lists.first().map_or(0, Vec::len);
+    let column = |at: usize| concat(&lists.iter().map(|columns| &*columns[at]).collect::<Vec<_>>());
+    Ok((0..width).map(column).collect::<Result<_, _>>()?)
 }
 
 fn take_rows(columns: &[ArrayRef], rows: &[u64]) -> Result<Vec<ArrayRef>> {

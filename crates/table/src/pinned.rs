@@ -6,6 +6,7 @@ use lath_store::{Snapshot, Tree};
 
 use crate::engine::Engine;
 use crate::error::{Error, Result};
+use crate::index::Index;
 use crate::layout::{State, TreeName, TreeNames};
 use crate::manifest::Manifest;
 use crate::schema::TableSchema;
@@ -19,6 +20,7 @@ pub(crate) struct Pinned {
     state: State,
     schema: Arc<TableSchema>,
     manifest: Arc<Manifest>,
+    indexes: Arc<Vec<Index>>,
 }
 
 impl Pinned {
@@ -38,9 +40,9 @@ impl Pinned {
         let snapshot = snapshot.into();
         let Some(state) = engine.state_of(&snapshot)? else { return Ok(None) };
         let catalog = engine.catalog(&state, |name| engine.tree_of(&snapshot, name))?;
-        let (schema, manifest) = (catalog.schema, catalog.manifest);
+        let (schema, manifest, indexes) = (catalog.schema, catalog.manifest, catalog.indexes);
         let trees = Arc::clone(&engine.trees);
-        Ok(Some(Arc::new(Self { snapshot, trees, state, schema, manifest })))
+        Ok(Some(Arc::new(Self { snapshot, trees, state, schema, manifest, indexes })))
     }
 
     /// The number of keys of a tree.
@@ -68,6 +70,14 @@ impl Pinned {
 impl View for Arc<Pinned> {
     fn tree(&mut self, name: TreeName) -> Result<Option<Tree<'_>>> {
         self.shared_tree(name)
+    }
+
+    fn index_tree(&mut self, number: u64) -> Result<Option<Tree<'_>>> {
+        Ok(self.snapshot.tree(&self.trees.index(number))?)
+    }
+
+    fn indexes(&self) -> &Arc<Vec<Index>> {
+        &self.indexes
     }
 
     fn state(&self) -> &State {

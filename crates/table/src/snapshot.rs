@@ -73,7 +73,7 @@ impl Snapshot {
     /// # Errors
     /// [`Error::Key`] for bounds that do not fit the key columns.
     pub fn range<K: Clone + Into<Key>>(&self, bounds: impl RangeBounds<K>) -> Result<RangeScan<'static>> {
-        let range = range_of(&bounds, View::schema(&self.pinned))?;
+        let range = range_of(&bounds, View::schema(&self.pinned).key())?;
         Ok(RangeScan::new(Arc::clone(&self.engine), Box::new(Arc::clone(&self.pinned)), range))
     }
 

@@ -15,6 +15,7 @@ use crate::dead::dead_rows;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::hot::HotCursor;
+use crate::index_scan::get_by_index;
 use crate::key::{Key, Keys, range_of};
 use crate::key_codec::MAX_KEY_LEN;
 use crate::key_range::KeyRange;
@@ -74,10 +75,11 @@ impl Transaction {
         Ok(Self { changing: Changing::part(engine)? })
     }
 
-    /// Puts rows, which replace those with the same keys. Of rows of the batch with the same key the last one stays. No file is read.
+    /// Puts rows, which replace those with the same keys. Of rows of the batch with the same key the last one stays. No file is read,
+    /// unless the table has indexes or keeps its changes.
     ///
     /// # Errors
-    /// [`Error::Batch`] for a batch that does not have the columns of the table, [`Error::Null`], [`Error::KeyTooLong`].
+    /// [`Error::Batch`] for a batch that does not have the columns of the table, [`Error::Null`], [`Error::KeyTooLong`], [`Error::NotUnique`].
     pub fn upsert(&mut self, batch: &RecordBatch) -> Result<()> {
         let columns = self.changing.schema().conform(batch)?;
         self.put_columns(&columns)
@@ -139,7 +141,8 @@ impl Transaction {
         Ok(Updated { rows, absent })
     }
 
-    /// Deletes the rows with these keys, if there are any. No file is read, so that it is not known how many there were.
+    /// Deletes the rows with these keys, if there are any. No file is read, so that it is not known how many there were,
+    /// unless the table has indexes or keeps its changes.
     ///
     /// # Errors
     /// [`Error::Key`], [`Error::Batch`] or [`Error::Null`] for keys that no row can have.
@@ -161,6 +164,7 @@ impl Transaction {
         for (file, rows) in cold {
             count += rows.len();
             self.changing.record_masked(file, &rows)?;
+            self.changing.unindex_rows(file, &rows)?;
             self.changing.add_to_mask(file, &rows)?;
         }
         self.changing.delete_keys(&hot)?;
@@ -208,7 +212,18 @@ impl Transaction {
         let keys = schema.key().encode(&schema.key().columns_of(columns))?;
         self.check_lengths(keys.iter().map(|key| key.data().len()))?;
         let values = schema.values().encode(columns)?;
+        self.changing.index_rows(&keys, columns)?;
         self.changing.put_rows(&keys, values.as_ref())
+    }
+
+    /// What `change` does, or nothing if it fails.
+    pub(crate) fn all_or_nothing<T>(&mut self, change: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        let savepoint = self.changing.savepoint()?;
+        let changed = change(self);
+        if changed.is_err() {
+            self.changing.rollback(savepoint)?;
+        }
+        changed
     }
 
     pub(crate) fn check_lengths(&self, lens: impl Iterator<Item = usize>) -> Result<()> {
@@ -234,6 +249,14 @@ impl Transaction {
         reading::get_many(&Arc::clone(self.changing.engine()), &mut self.changing, &keys)
     }
 
+    /// [`Snapshot::get_by_index`](crate::Snapshot::get_by_index), with the changes of this transaction.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn get_by_index(&mut self, name: &str, values: impl Into<Key>) -> Result<RecordBatch> {
+        get_by_index(&Arc::clone(self.changing.engine()), &mut self.changing, name, &values.into())
+    }
+
     /// Starts to say which rows to find.
     pub fn scan(&mut self) -> TableScan<'_> {
         TableScan::new(Arc::clone(self.changing.engine()), Box::new(&mut self.changing))
@@ -244,7 +267,7 @@ impl Transaction {
     /// # Errors
     /// [`Error::Key`] for bounds that do not fit the key columns.
     pub fn range<K: Clone + Into<Key>>(&mut self, bounds: impl RangeBounds<K>) -> Result<RangeScan<'_>> {
-        let range = range_of(&bounds, self.changing.schema())?;
+        let range = range_of(&bounds, self.changing.schema().key())?;
         Ok(RangeScan::new(Arc::clone(self.changing.engine()), Box::new(&mut self.changing), range))
     }
 

@@ -6,6 +6,7 @@ mod changes;
 mod concurrent;
 mod constraints;
 mod database;
+mod indexes;
 mod kill;
 mod merge;
 mod model;
