@@ -59,7 +59,8 @@ fn run(signal: &Signal, engine: &Weak<Engine>, last_error: &Mutex<Option<Error>>
         let Some(engine) = engine.upgrade() else { return };
         let error = match work(&engine) {
             Ok(()) => None,
-            Err(Error::Closing) => return,
+            // The second: its database has dropped it.
+            Err(Error::Closing | Error::NoTable { .. }) => return,
             Err(error) => Some(error),
         };
         *last_error.lock().unwrap_or_else(PoisonError::into_inner) = error;

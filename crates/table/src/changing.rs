@@ -10,7 +10,8 @@ use crate::byte_list::ByteList;
 use crate::dead::parse_mask;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::layout::{DroppedFile, FileEntry, MASK_ROWS, STATE_KEY, State, TreeName, file_key, mask_key};
+use crate::index::Index;
+use crate::layout::{DroppedFile, Feed, FileEntry, MASK_ROWS, STATE_KEY, State, TreeName, file_key, mask_key};
 use crate::manifest::Manifest;
 use crate::pinned::Pinned;
 use crate::record::RecordWriter;
@@ -22,19 +23,29 @@ use crate::view::View;
 #[derive(Debug)]
 pub(crate) struct Changing {
     engine: Arc<Engine>,
-    transaction: lath_store::Transaction,
+    transaction: StoreTransaction,
     /// That of the last commit, with the stamp of this one.
     state: State,
     committed_stamp: u64,
     schema: Arc<TableSchema>,
     manifest: Arc<Manifest>,
+    indexes: Arc<Vec<Index>>,
     has_changed: bool,
 }
 
 impl Changing {
     /// Waits for the transaction before this one.
     pub(crate) fn begin(engine: &Arc<Engine>) -> Result<Self> {
-        let transaction = engine.store.begin()?;
+        let transaction = StoreTransaction::Own(engine.store.begin()?);
+        Self::new(engine, transaction)
+    }
+
+    /// A table's part of a transaction that is open, and that is [lent](Self::lend) to it before it is used.
+    pub(crate) fn part(engine: &Arc<Engine>) -> Result<Self> {
+        Self::new(engine, StoreTransaction::Elsewhere)
+    }
+
+    fn new(engine: &Arc<Engine>, transaction: StoreTransaction) -> Result<Self> {
         // While the transaction is open, this stays the newest commit.
         let pinned = Pinned::newest(engine)?;
         let mut state = pinned.state().clone();
@@ -46,6 +57,7 @@ impl Changing {
             committed_stamp: pinned.stamp(),
             schema: Arc::clone(View::schema(&pinned)),
             manifest: Arc::clone(pinned.manifest()),
+            indexes: Arc::clone(pinned.indexes()),
             has_changed: false,
         })
     }
@@ -54,9 +66,76 @@ impl Changing {
         &self.engine
     }
 
-    pub(crate) fn store_transaction(&mut self) -> &mut lath_store::Transaction {
+    /// The tree of files that were dropped from the list.
+    pub(crate) fn dropped_tree(&mut self) -> Result<lath_store::TreeMut<'_>> {
         self.has_changed = true;
-        &mut self.transaction
+        self.transaction.tree(self.engine.trees.get(TreeName::Dropped))
+    }
+
+    /// The tree of changes.
+    pub(crate) fn changes_tree(&mut self) -> Result<lath_store::TreeMut<'_>> {
+        self.transaction.tree(self.engine.trees.get(TreeName::Changes))
+    }
+
+    /// The tree of an index, to be changed.
+    pub(crate) fn index_tree_mut(&mut self, number: u64) -> Result<lath_store::TreeMut<'_>> {
+        self.has_changed = true;
+        self.transaction.tree(&self.engine.trees.index(number))
+    }
+
+    /// Adds an index without entries.
+    pub(crate) fn add_index(&mut self, index: Index) -> Result<()> {
+        self.transaction.tree(self.engine.trees.get(TreeName::Meta))?.put(&index.meta_key(), &index.to_bytes())?;
+        Arc::make_mut(&mut self.indexes).push(index);
+        self.files_changed();
+        Ok(())
+    }
+
+    /// Drops an index with its entries.
+    pub(crate) fn drop_index(&mut self, index: &Index) -> Result<()> {
+        self.transaction.tree(self.engine.trees.get(TreeName::Meta))?.remove(&index.meta_key())?;
+        self.transaction.drop_tree(&self.engine.trees.index(index.number()))?;
+        Arc::make_mut(&mut self.indexes).retain(|other| other.number() != index.number());
+        self.files_changed();
+        Ok(())
+    }
+
+    /// Marks what was changed so far.
+    pub(crate) fn savepoint(&mut self) -> Result<Savepoint> {
+        let store = self.transaction.get()?.savepoint()?;
+        let (state, manifest) = (self.state.clone(), Arc::clone(&self.manifest));
+        Ok(Savepoint { store, state, manifest, has_changed: self.has_changed })
+    }
+
+    /// Undoes what was changed since.
+    pub(crate) fn rollback(&mut self, savepoint: Savepoint) -> Result<()> {
+        self.transaction.get()?.rollback(&savepoint.store)?;
+        self.state = savepoint.state;
+        self.manifest = savepoint.manifest;
+        self.has_changed = savepoint.has_changed;
+        Ok(())
+    }
+
+    /// Sets which changes are kept.
+    pub(crate) fn set_feed(&mut self, feed: Option<Feed>) {
+        self.state.feed = feed;
+        self.has_changed = true;
+    }
+
+    /// Lends the transaction of which this is a part.
+    pub(crate) fn lend(&mut self, transaction: lath_store::Transaction) {
+        self.transaction = StoreTransaction::Lent(transaction);
+    }
+
+    /// Gives back the transaction that was lent.
+    pub(crate) fn give_back(&mut self) -> Option<lath_store::Transaction> {
+        match std::mem::replace(&mut self.transaction, StoreTransaction::Elsewhere) {
+            StoreTransaction::Lent(transaction) => Some(transaction),
+            own => {
+                self.transaction = own;
+                None
+            }
+        }
     }
 
     /// Puts rows, which replace those with the same keys. Of several rows with one key the last one stays.
@@ -64,9 +143,10 @@ impl Changing {
         if keys.num_rows() == 0 {
             return Ok(());
         }
+        self.record_puts(keys, values)?;
         self.remove_tombstones(keys)?;
         let (stamp, version) = (self.state.stamp, self.schema.version());
-        let mut hot = self.transaction.tree(TreeName::Hot.as_str())?;
+        let mut hot = self.transaction.tree(self.engine.trees.get(TreeName::Hot))?;
         let mut value = Vec::new();
         let mut bytes = 0;
         for (at, key) in keys.iter().enumerate() {
@@ -81,7 +161,7 @@ impl Changing {
     }
 
     fn remove_tombstones(&mut self, keys: &Rows) -> Result<()> {
-        let mut tombstones = self.transaction.tree(TreeName::Tombstones.as_str())?;
+        let mut tombstones = self.transaction.tree(self.engine.trees.get(TreeName::Tombstones))?;
         if tombstones.is_empty() {
             return Ok(());
         }
@@ -97,7 +177,9 @@ impl Changing {
 
     /// Deletes rows with these keys, whether or not there are any.
     pub(crate) fn delete_keys(&mut self, keys: &ByteList) -> Result<()> {
-        let mut hot = self.transaction.tree(TreeName::Hot.as_str())?;
+        self.record_deletes(keys)?;
+        self.unindex_keys(keys)?;
+        let mut hot = self.transaction.tree(self.engine.trees.get(TreeName::Hot))?;
         let mut has_changed = false;
         if !hot.is_empty() {
             for key in keys.iter() {
@@ -105,7 +187,7 @@ impl Changing {
             }
         }
         let stamp = self.state.stamp.to_le_bytes();
-        let mut tombstones = self.transaction.tree(TreeName::Tombstones.as_str())?;
+        let mut tombstones = self.transaction.tree(self.engine.trees.get(TreeName::Tombstones))?;
         for key in keys.iter().filter(|key| self.manifest.may_have(key)) {
             tombstones.put(key, &stamp)?;
             self.state.hot_bytes += (key.len() + stamp.len()) as u64;
@@ -136,7 +218,7 @@ impl Changing {
         let mut entry = FileEntry::clone(
             entry.ok_or_else(|| Error::internal(format!("file {number} has rows to delete, and is gone")))?,
         );
-        let mut masks = self.transaction.tree(TreeName::Masks.as_str())?;
+        let mut masks = self.transaction.tree(self.engine.trees.get(TreeName::Masks))?;
         let mut rows = rows.iter().peekable();
         while let Some(&row) = rows.peek() {
             let key = mask_key(number, row);
@@ -150,7 +232,7 @@ impl Changing {
             masks.put(&key, &RecordWriter::default().bytes(&mask.to_bytes()).finish())?;
         }
         entry.mask_stamp = self.state.stamp;
-        self.transaction.tree(TreeName::Files.as_str())?.put(&file_key(number), &entry.to_bytes())?;
+        self.transaction.tree(self.engine.trees.get(TreeName::Files))?.put(&file_key(number), &entry.to_bytes())?;
         Arc::make_mut(&mut self.manifest).replace(entry);
         self.files_changed();
         Ok(())
@@ -159,8 +241,8 @@ impl Changing {
     /// Adds a file, which has its name and is on the disk.
     pub(crate) fn add_file(&mut self, entry: FileEntry, fences: &[u8]) -> Result<()> {
         let key = file_key(entry.number);
-        self.transaction.tree(TreeName::Files.as_str())?.put(&key, &entry.to_bytes())?;
-        self.transaction.tree(TreeName::Fences.as_str())?.put(&key, fences)?;
+        self.transaction.tree(self.engine.trees.get(TreeName::Files))?.put(&key, &entry.to_bytes())?;
+        self.transaction.tree(self.engine.trees.get(TreeName::Fences))?.put(&key, fences)?;
         self.state.next_file = self.state.next_file.max(entry.number + 1);
         Arc::make_mut(&mut self.manifest).push(entry);
         self.files_changed();
@@ -170,12 +252,12 @@ impl Changing {
     /// Drops a file from the list. It is removed once nobody needs it.
     pub(crate) fn drop_file(&mut self, entry: &FileEntry) -> Result<()> {
         let key = file_key(entry.number);
-        self.transaction.tree(TreeName::Files.as_str())?.remove(&key)?;
-        self.transaction.tree(TreeName::Fences.as_str())?.remove(&key)?;
+        self.transaction.tree(self.engine.trees.get(TreeName::Files))?.remove(&key)?;
+        self.transaction.tree(self.engine.trees.get(TreeName::Fences))?.remove(&key)?;
         let next = file_key(entry.number + 1);
-        self.transaction.tree(TreeName::Masks.as_str())?.remove_range(&key, Some(&next))?;
+        self.transaction.tree(self.engine.trees.get(TreeName::Masks))?.remove_range(&key, Some(&next))?;
         let dropped = DroppedFile { name: entry.name.clone(), stamp: self.state.stamp };
-        self.transaction.tree(TreeName::Dropped.as_str())?.put(&key, &dropped.to_bytes())?;
+        self.transaction.tree(self.engine.trees.get(TreeName::Dropped))?.put(&key, &dropped.to_bytes())?;
         Arc::make_mut(&mut self.manifest).remove(entry.number);
         self.files_changed();
         Ok(())
@@ -183,7 +265,7 @@ impl Changing {
 
     /// Replaces all of the hot tree or the tombstones by these entries.
     pub(crate) fn replace_all(&mut self, name: TreeName, keys: &ByteList, values: &ByteList) -> Result<()> {
-        let mut tree = self.transaction.tree(name.as_str())?;
+        let mut tree = self.transaction.tree(self.engine.trees.get(name))?;
         tree.remove_range(&[], None)?;
         for (key, value) in keys.iter().zip(values.iter()) {
             tree.put(key, value)?;
@@ -198,24 +280,96 @@ impl Changing {
 
     /// Makes the changes visible to others.
     pub(crate) fn commit(mut self, durability: Durability) -> Result<()> {
-        if !self.has_changed {
-            return Ok(());
+        let is_flush_due = self.write_state()?;
+        let StoreTransaction::Own(transaction) = self.transaction else {
+            return Err(Error::PartOfTransaction);
+        };
+        if self.has_changed {
+            transaction.commit_with(durability)?;
         }
-        self.state.incarnation = self.engine.incarnation;
-        self.transaction.tree(TreeName::Meta.as_str())?.put(STATE_KEY, &self.state.to_bytes())?;
-        let hot_rows = self.transaction.tree(TreeName::Hot.as_str())?.len()?;
-        let tombstones = self.transaction.tree(TreeName::Tombstones.as_str())?.len()?;
-        self.transaction.commit_with(durability)?;
-        if self.engine.options.is_flush_due(hot_rows + tombstones, self.state.hot_bytes) {
+        if is_flush_due {
             self.engine.signal.notify();
         }
         Ok(())
+    }
+
+    /// Writes the state, if anything has changed; whether a flush is due.
+    pub(crate) fn write_state(&mut self) -> Result<bool> {
+        if !self.has_changed {
+            return Ok(false);
+        }
+        self.state.incarnation = self.engine.incarnation;
+        self.forget_old_changes()?;
+        let trees = &self.engine.trees;
+        self.transaction.tree(trees.get(TreeName::Meta))?.put(STATE_KEY, &self.state.to_bytes())?;
+        let hot_rows = self.transaction.tree(trees.get(TreeName::Hot))?.len()?;
+        let tombstones = self.transaction.tree(trees.get(TreeName::Tombstones))?.len()?;
+        Ok(self.engine.options.is_flush_due(hot_rows + tombstones, self.state.hot_bytes))
+    }
+
+    /// Whether there is anything to commit.
+    pub(crate) fn has_changed(&self) -> bool {
+        self.has_changed
+    }
+}
+
+/// What a transaction had changed at some time.
+#[derive(Debug)]
+pub(crate) struct Savepoint {
+    store: lath_store::Savepoint,
+    state: State,
+    manifest: Arc<Manifest>,
+    has_changed: bool,
+}
+
+/// The transaction of the store in which a table is changed.
+#[derive(Debug)]
+enum StoreTransaction {
+    /// It changes this table alone.
+    Own(lath_store::Transaction),
+    /// It changes several tables, this one at the moment.
+    Lent(lath_store::Transaction),
+    /// It changes another table at the moment, or has ended.
+    Elsewhere,
+}
+
+impl StoreTransaction {
+    fn get(&mut self) -> Result<&mut lath_store::Transaction> {
+        match self {
+            Self::Own(transaction) | Self::Lent(transaction) => Ok(transaction),
+            Self::Elsewhere => Err(Error::PartOfTransaction),
+        }
+    }
+
+    fn tree(&mut self, name: &str) -> Result<lath_store::TreeMut<'_>> {
+        Ok(self.get()?.tree(name)?)
+    }
+
+    fn drop_tree(&mut self, name: &str) -> Result<bool> {
+        Ok(self.get()?.drop_tree(name)?)
+    }
+
+    fn existing_tree(&mut self, name: &str) -> Result<Option<lath_store::TreeMut<'_>>> {
+        Ok(self.get()?.existing_tree(name)?)
     }
 }
 
 impl View for Changing {
     fn tree(&mut self, name: TreeName) -> Result<Option<Tree<'_>>> {
-        Ok(self.transaction.existing_tree(name.as_str())?.map(lath_store::TreeMut::into_tree).transpose()?)
+        Ok(self
+            .transaction
+            .existing_tree(self.engine.trees.get(name))?
+            .map(lath_store::TreeMut::into_tree)
+            .transpose()?)
+    }
+
+    fn index_tree(&mut self, number: u64) -> Result<Option<Tree<'_>>> {
+        let tree = self.transaction.existing_tree(&self.engine.trees.index(number))?;
+        Ok(tree.map(lath_store::TreeMut::into_tree).transpose()?)
+    }
+
+    fn indexes(&self) -> &Arc<Vec<Index>> {
+        &self.indexes
     }
 
     fn state(&self) -> &State {

@@ -6,18 +6,22 @@ use std::sync::Arc;
 
 use lath_parquet::DeleteMask;
 
+use crate::changes::Changes;
 use crate::count::count_all;
 use crate::dead::{dead_rows, mask_of};
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::fences::BLOCK_ROWS;
 use crate::hot::HotCursor;
+use crate::index::Index;
+use crate::index_scan::entries_of_rows;
 use crate::key_range::KeyRange;
 use crate::layout::{FileEntry, TreeName};
+use crate::named_snapshots::named_snapshots;
 use crate::pinned::Pinned;
 use crate::range::{Merge, Source};
 use crate::schema::{BATCH_ROWS, TableSchema};
-use crate::vacuum::{known_names, named_snapshots, orphans};
+use crate::vacuum::{known_names, orphans};
 use crate::view::View;
 
 /// What [`Table::check`](crate::Table::check) has found.
@@ -60,6 +64,11 @@ pub enum Problem {
         /// Its name in the table's folder.
         name: String,
     },
+    /// An index does not have the entries that the rows have.
+    Index {
+        /// Its name.
+        name: String,
+    },
     /// The rows of a commit contradict each other.
     Rows {
         /// What is wrong.
@@ -75,13 +84,19 @@ impl fmt::Display for Problem {
             Self::Orphan { name } => {
                 write!(f, "no commit names the file {name}: opening the table for writing removes it")
             }
+            Self::Index { name } => {
+                write!(
+                    f,
+                    "the index {name:?} does not have the entries that the rows have: drop it and create it again"
+                )
+            }
             Self::Rows { what } => f.write_str(what),
         }
     }
 }
 
 /// Holds everything against each other, for the newest commit and the named snapshots.
-pub(crate) fn check(engine: &Engine) -> Result<CheckReport> {
+pub(crate) fn check(engine: &Arc<Engine>) -> Result<CheckReport> {
     // So that no file comes or goes meanwhile.
     let _no_maintenance = engine.lock_maintenance();
     let mut report = CheckReport::default();
@@ -90,18 +105,23 @@ pub(crate) fn check(engine: &Engine) -> Result<CheckReport> {
     let newest = Pinned::newest(engine)?;
     let mut checked = BTreeSet::new();
     report.rows = check_view(engine, Arc::clone(&newest), &mut checked, &mut report.problems)?;
+    if let Err(error) = Changes::new(Arc::clone(&newest), 0).try_for_each(|batch| batch.map(drop)) {
+        report.problems.push(Problem::Rows { what: error.to_string() });
+    }
     for named in named_snapshots(newest.snapshot())? {
-        check_view(engine, Pinned::of(engine, named)?, &mut checked, &mut report.problems)?;
+        if let Some(named) = Pinned::find(engine, named)? {
+            check_view(engine, named, &mut checked, &mut report.problems)?;
+        }
     }
     report.files = checked.len();
-    let orphans = orphans(engine, &known_names(newest.snapshot())?)?;
+    let orphans = orphans(engine, &known_names(engine, newest.snapshot())?)?;
     report.problems.extend(orphans.into_iter().map(|name| Problem::Orphan { name }));
     Ok(report)
 }
 
 /// Checks a commit and the files that were not checked yet; the number of its rows.
 fn check_view(
-    engine: &Engine,
+    engine: &Arc<Engine>,
     mut view: Arc<Pinned>,
     checked: &mut BTreeSet<u64>,
     problems: &mut Vec<Problem>,
@@ -119,6 +139,9 @@ fn check_view(
         // What rows there are cannot be told.
         return Ok(0);
     }
+    for index in View::indexes(&view).iter() {
+        check_index(engine, &mut Arc::clone(&view), index, problems)?;
+    }
     let dead = dead_rows(engine, &mut view, manifest.files())?;
     match count_rows(engine, &mut view, &dead)? {
         Ok(rows) => {
@@ -133,6 +156,24 @@ fn check_view(
             Ok(0)
         }
     }
+}
+
+/// Holds the entries of an index against those that the rows have.
+fn check_index(engine: &Arc<Engine>, view: &mut Arc<Pinned>, index: &Index, problems: &mut Vec<Problem>) -> Result<()> {
+    let expected = entries_of_rows(engine, view, index)?;
+    let mut expected = expected.iter();
+    let mut is_right = true;
+    if let Some(tree) = view.index_tree(index.number())? {
+        for entry in tree.iter() {
+            let (key, value) = entry?;
+            let wanted = expected.next();
+            is_right &= wanted.is_some_and(|wanted| wanted.bytes() == &key[..] && wanted.tree_value() == *value);
+        }
+    }
+    if !is_right || expected.next().is_some() {
+        problems.push(Problem::Index { name: index.name().to_owned() });
+    }
+    Ok(())
 }
 
 /// Reads all keys of a file; what is wrong with it.

@@ -7,13 +7,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lath_parquet::{DatasetOptions, Runtime};
-use lath_store::{Store, Tree};
+use lath_store::{Snapshot, Store, Tree};
 
 use crate::cold::ColdFile;
 use crate::dead_cache::DeadCache;
 use crate::error::{Error, Result};
 use crate::fences::Fences;
-use crate::layout::{FileEntry, STATE_KEY, State, TreeName, file_key, schema_key};
+use crate::index::Index;
+use crate::layout::{FileEntry, STATE_KEY, State, TreeName, TreeNames, file_key, schema_key};
 use crate::manifest::Manifest;
 use crate::options::TableOptions;
 use crate::schema::TableSchema;
@@ -31,6 +32,7 @@ const SPARE_FILES: usize = 64;
 pub(crate) struct Engine {
     pub(crate) folder: PathBuf,
     pub(crate) store: Store,
+    pub(crate) trees: Arc<TreeNames>,
     pub(crate) options: TableOptions,
     pub(crate) runtime: Runtime,
     pub(crate) dataset: DatasetOptions,
@@ -47,23 +49,25 @@ pub(crate) struct Engine {
     files: Mutex<HashMap<String, Arc<ColdFile>>>,
 }
 
-/// Schema and files of some commits.
+/// Schema, files and indexes of some commits.
 #[derive(Debug, Clone)]
 pub(crate) struct Catalog {
     incarnation: u64,
     files_stamp: u64,
     pub(crate) schema: Arc<TableSchema>,
     pub(crate) manifest: Arc<Manifest>,
+    pub(crate) indexes: Arc<Vec<Index>>,
 }
 
 impl Engine {
-    pub(crate) fn new(folder: PathBuf, store: Store, options: TableOptions) -> Self {
+    pub(crate) fn new(folder: PathBuf, store: Store, trees: TreeNames, options: TableOptions) -> Self {
         let runtime = options.runtime_or_default();
         // No file of a table changes once it has its name, and no name is used twice.
         let dataset = DatasetOptions::new().partitions(false).revalidate(false).runtime(&runtime);
         Self {
             folder,
             store,
+            trees: Arc::new(trees),
             options,
             runtime,
             dataset,
@@ -77,12 +81,23 @@ impl Engine {
         }
     }
 
+    /// A tree of the table in a commit.
+    pub(crate) fn tree_of<'s>(&self, snapshot: &'s Snapshot, name: TreeName) -> Result<Option<Tree<'s>>> {
+        Ok(snapshot.tree(self.trees.get(name))?)
+    }
+
+    /// The table's state in a commit; `None` if the commit does not have the table.
+    pub(crate) fn state_of(&self, snapshot: &Snapshot) -> Result<Option<State>> {
+        let Some(meta) = self.tree_of(snapshot, TreeName::Meta)? else { return Ok(None) };
+        meta.get(STATE_KEY)?.map(State::from_bytes).transpose()
+    }
+
     /// Where a file of the table is.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
 
-    /// Schema and files of a commit with this state. `tree` gives its trees.
+    /// Schema, files and indexes of a commit with this state. `tree` gives its trees.
     pub(crate) fn catalog<'t>(
         &self,
         state: &State,
@@ -98,7 +113,8 @@ impl Engine {
         let schema = Arc::new(read_schema(tree(TreeName::Meta)?, state.schema)?);
         let manifest = Arc::new(Manifest::read(tree(TreeName::Files)?)?);
         let (incarnation, files_stamp) = (state.incarnation, state.files_stamp);
-        let catalog = Catalog { incarnation, files_stamp, schema, manifest };
+        let indexes = Arc::new(Index::read_all(tree(TreeName::Meta)?, &schema)?);
+        let catalog = Catalog { incarnation, files_stamp, schema, manifest, indexes };
         let mut catalogs = lock(&self.catalogs);
         if catalogs.len() == CATALOGS {
             catalogs.remove(0);
@@ -158,12 +174,6 @@ pub(crate) fn read_schema(meta: Option<Tree<'_>>, version: u32) -> Result<TableS
     TableSchema::from_bytes(bytes)
 }
 
-/// The state; `None` if there is no table.
-pub(crate) fn read_state(meta: Option<Tree<'_>>) -> Result<Option<State>> {
-    let Some(meta) = meta else { return Ok(None) };
-    meta.get(STATE_KEY)?.map(State::from_bytes).transpose()
-}
-
 /// The name of a file: no two files ever have the same.
 fn file_name(number: u64, incarnation: u64) -> String {
     format!("{number:010}-{incarnation:016x}.parquet")
@@ -190,6 +200,11 @@ pub(crate) fn is_file_name(name: &str) -> bool {
 /// The path of the store in a table's folder.
 pub(crate) fn store_path(folder: &Path) -> PathBuf {
     folder.join("table.lath")
+}
+
+/// The path of the store in a database's folder.
+pub(crate) fn database_path(folder: &Path) -> PathBuf {
+    folder.join("database.lath")
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

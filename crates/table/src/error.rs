@@ -53,6 +53,35 @@ pub enum Error {
         /// The folder.
         folder: PathBuf,
     },
+    /// There is a table with this name in the database already.
+    TableExists {
+        /// The name.
+        name: String,
+    },
+    /// There is no table with this name in the database.
+    NoSuchTable {
+        /// The name.
+        name: String,
+    },
+    /// There is no database in the folder.
+    NoDatabase {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// No table can have this name.
+    TableName {
+        /// The name.
+        name: String,
+    },
+    /// This is one table's part of a [`DatabaseTransaction`](crate::DatabaseTransaction), which alone can be committed. Nothing was changed.
+    PartOfTransaction,
+    /// The table does not keep its changes, or has not kept those that were asked for.
+    NoChanges {
+        /// The sequence after which changes were asked for.
+        since: u64,
+        /// The changes after this sequence and later ones are there; `None` if the table keeps no changes.
+        kept_since: Option<u64>,
+    },
     /// No table can have this schema or key.
     Schema {
         /// What is wrong, and what to do.
@@ -76,6 +105,23 @@ pub enum Error {
         key: String,
         /// The row of the batch, counted from 0.
         row: usize,
+    },
+    /// Two rows would have the same values in the columns of a unique index. Nothing was changed.
+    NotUnique {
+        /// The name of the index.
+        index: String,
+        /// The columns of the index and their values.
+        values: String,
+    },
+    /// There is no index with this name.
+    NoSuchIndex {
+        /// The name.
+        name: String,
+    },
+    /// There is an index with this name already.
+    IndexExists {
+        /// The name.
+        name: String,
     },
     /// A key is too long. Nothing was changed.
     KeyTooLong {
@@ -101,7 +147,7 @@ pub enum Error {
         /// What is wrong.
         what: String,
     },
-    /// The table was written by a later version.
+    /// The table was written by a version with another format.
     Format {
         /// The format's number.
         found: u32,
@@ -159,9 +205,32 @@ impl fmt::Display for Error {
             Self::Predicate { source } => write!(f, "{source}"),
             Self::Io { op, path, source } => write!(f, "cannot {op} {}: {source}", path.display()),
             Self::Exists { folder } => {
-                write!(f, "{} has a table already: open it, or choose another folder", folder.display())
+                write!(f, "{} has a table or database already: open it, or choose another folder", folder.display())
             }
             Self::NoTable { folder } => write!(f, "{} has no table: create it first", folder.display()),
+            Self::TableExists { name } => {
+                write!(f, "the database has a table {name:?} already: open it, or choose another name")
+            }
+            Self::NoSuchTable { name } => write!(f, "the database has no table {name:?}: create it first"),
+            Self::NoDatabase { folder } => write!(f, "{} has no database: create it first", folder.display()),
+            Self::TableName { name } => {
+                write!(
+                    f,
+                    "no table can be called {name:?}: names have 1 to 255 bytes, no control characters, and no space at either end"
+                )
+            }
+            Self::PartOfTransaction => {
+                write!(f, "this is a part of a transaction over several tables: commit that one")
+            }
+            Self::NoChanges { kept_since: None, .. } => {
+                write!(f, "the table keeps no changes: have it keep them with Table::keep_changes")
+            }
+            Self::NoChanges { since, kept_since: Some(kept_since) } => {
+                write!(
+                    f,
+                    "the changes since {since} are not kept, only those since {kept_since}: read the whole table anew, and then the changes since its version"
+                )
+            }
             Self::Schema { what } | Self::Batch { what } | Self::Key { what } => f.write_str(what),
             Self::Null { column, row } => {
                 write!(f, "row {row} has a null in column {column:?}, which allows none: nothing was changed")
@@ -172,13 +241,23 @@ impl fmt::Display for Error {
                     "row {row}: there is a row with {key} already, so nothing was changed: use upsert to replace it"
                 )
             }
+            Self::NotUnique { index, values } => {
+                write!(f, "two rows would have {values}, which the unique index {index:?} forbids: nothing was changed")
+            }
+            Self::NoSuchIndex { name } => write!(f, "the table has no index {name:?}: create it first"),
+            Self::IndexExists { name } => {
+                write!(f, "the table has an index {name:?} already: drop it first, or choose another name")
+            }
             Self::KeyTooLong { row, len, limit } => {
                 write!(f, "the key of row {row} takes {len} bytes, and {limit} is the maximum: nothing was changed")
             }
             Self::NoSuchSnapshot { name } => write!(f, "there is no snapshot named {name:?}"),
             Self::Corrupt { what } => write!(f, "the table is damaged: {what}"),
             Self::Format { found, known } => {
-                write!(f, "the table has format {found}, and this version reads {known}: use a later version")
+                write!(
+                    f,
+                    "the table has format {found}, and this version reads {known}: use a version of Lath that reads format {found}"
+                )
             }
             Self::Closing => write!(f, "the table is being closed"),
             Self::Internal { what } => write!(f, "internal error (please report it): {what}"),

@@ -12,6 +12,7 @@ use arrow_schema::{DataType, Field};
 use arrow_select::concat::concat;
 
 use crate::error::{Error, Result};
+use crate::key_codec::KeyCodec;
 use crate::key_range::KeyRange;
 use crate::schema::TableSchema;
 
@@ -240,26 +241,26 @@ fn arrays_of(keys: &[Key], schema: &TableSchema) -> Result<Vec<ArrayRef>> {
 }
 
 /// The encoded range between these bounds.
-pub(crate) fn range_of<K: Clone + Into<Key>>(bounds: &impl RangeBounds<K>, schema: &TableSchema) -> Result<KeyRange> {
+pub(crate) fn range_of<K: Clone + Into<Key>>(bounds: &impl RangeBounds<K>, codec: &KeyCodec) -> Result<KeyRange> {
     let bound = |bound: Bound<&K>| {
         Ok::<_, Error>(match bound {
             Bound::Unbounded => Bound::Unbounded,
-            Bound::Included(key) => Bound::Included(prefix_of(&key.clone().into(), schema)?),
-            Bound::Excluded(key) => Bound::Excluded(prefix_of(&key.clone().into(), schema)?),
+            Bound::Included(key) => Bound::Included(prefix_of(&key.clone().into(), codec)?),
+            Bound::Excluded(key) => Bound::Excluded(prefix_of(&key.clone().into(), codec)?),
         })
     };
     Ok(KeyRange::of_prefixes(bound(bounds.start_bound())?, bound(bounds.end_bound())?))
 }
 
 /// The encoded form of the first columns of a key, or of all.
-fn prefix_of(key: &Key, schema: &TableSchema) -> Result<Vec<u8>> {
-    let fields = schema.key().fields();
+pub(crate) fn prefix_of(key: &Key, codec: &KeyCodec) -> Result<Vec<u8>> {
+    let fields = codec.fields();
     if key.values.is_empty() || key.values.len() > fields.len() {
         let what = format!("a bound has {} values, and there are {} key columns", key.values.len(), fields.len());
         return Err(Error::key(what));
     }
     let columns = key.values.iter().zip(fields).map(|(value, field)| column_of(&[value], field));
-    schema.key().encode_prefix(&columns.collect::<Result<Vec<_>>>()?)
+    codec.encode_prefix(&columns.collect::<Result<Vec<_>>>()?)
 }
 
 /// The values as an array of the column's type.

@@ -27,7 +27,7 @@ impl KeyCodec {
         }
         if let Some(field) = fields.iter().find(|field| !is_orderable(field.data_type())) {
             return Err(Error::schema(format!(
-                "column {:?} cannot be part of the key: there is no order of {}",
+                "column {:?} cannot be part of a key or index: there is no order of {}",
                 field.name(),
                 field.data_type()
             )));

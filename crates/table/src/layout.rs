@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::record::{RecordReader, RecordWriter};
 
 /// The number of the format. Later ones may be refused by this version.
-pub(crate) const FORMAT: u32 = 1;
+pub(crate) const FORMAT: u32 = 2;
 
 /// Rows of a file that one piece of its mask is about.
 pub(crate) const MASK_ROWS: u64 = 1 << 16;
@@ -12,7 +12,7 @@ pub(crate) const MASK_ROWS: u64 = 1 << 16;
 /// A tree of the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TreeName {
-    /// The [`State`], and the schemas.
+    /// The [`State`], the schemas, and what indexes there are.
     Meta,
     /// File number → [`FileEntry`].
     Files,
@@ -26,29 +26,91 @@ pub(crate) enum TreeName {
     Tombstones,
     /// File number → [`DroppedFile`].
     Dropped,
+    /// Stamp and key → what a commit did to the row with that key.
+    Changes,
 }
 
 impl TreeName {
-    pub(crate) fn as_str(self) -> &'static str {
+    const ALL: [Self; 8] =
+        [Self::Meta, Self::Files, Self::Fences, Self::Masks, Self::Hot, Self::Tombstones, Self::Dropped, Self::Changes];
+
+    /// Its name within the table.
+    fn suffix(self) -> &'static str {
         match self {
-            Self::Meta => "table/meta",
-            Self::Files => "table/files",
-            Self::Fences => "table/fences",
-            Self::Masks => "table/masks",
-            Self::Hot => "table/hot",
-            Self::Tombstones => "table/tombstones",
-            Self::Dropped => "table/dropped",
+            Self::Meta => "meta",
+            Self::Files => "files",
+            Self::Fences => "fences",
+            Self::Masks => "masks",
+            Self::Hot => "hot",
+            Self::Tombstones => "tombstones",
+            Self::Dropped => "dropped",
+            Self::Changes => "changes",
         }
+    }
+}
+
+/// What the trees of one table are called in the store.
+#[derive(Debug)]
+pub(crate) struct TreeNames {
+    prefix: String,
+    names: [String; TreeName::ALL.len()],
+}
+
+impl TreeNames {
+    /// The trees of the only table of a folder.
+    pub(crate) fn of_single_table() -> Self {
+        Self::with_prefix("table/".to_owned())
+    }
+
+    /// The trees of a table of a database.
+    pub(crate) fn of_table(number: u64) -> Self {
+        Self::with_prefix(format!("table/{number}/"))
+    }
+
+    fn with_prefix(prefix: String) -> Self {
+        let names = TreeName::ALL.map(|name| format!("{prefix}{}", name.suffix()));
+        Self { prefix, names }
+    }
+
+    /// What the names of all trees of the table begin with.
+    pub(crate) fn prefix(&self) -> &str {
+        &self.prefix
+    }
+
+    /// The tree with the entries of an index.
+    pub(crate) fn index(&self, number: u64) -> String {
+        format!("{}index/{number}", self.prefix)
+    }
+
+    pub(crate) fn get(&self, name: TreeName) -> &str {
+        &self.names[name as usize]
     }
 }
 
 /// The key of the [`State`] in [`TreeName::Meta`].
 pub(crate) const STATE_KEY: &[u8] = b"state";
 
+/// The tree with the tables of a database: name → [`TableEntry`].
+pub(crate) const TABLES: &str = "database/tables";
+
+/// The tree with the tables of a database that were dropped: number → [`DroppedTable`].
+pub(crate) const TABLES_DROPPED: &str = "database/dropped";
+
+/// The tree with the [`DatabaseState`], under [`STATE_KEY`].
+pub(crate) const DATABASE: &str = "database/meta";
+
+/// The number of the table of a database that has a tree with this name.
+pub(crate) fn table_number(tree: &str) -> Option<u64> {
+    tree.strip_prefix("table/")?.strip_suffix("/meta")?.parse().ok()
+}
+
 /// The key of a schema in [`TreeName::Meta`].
 pub(crate) fn schema_key(version: u32) -> Vec<u8> {
     [b"schema/".as_slice(), &version.to_be_bytes()].concat()
 }
+
+/// What the keys of indexes in [`TreeName::Meta`] begin with, before their names.
+pub(crate) const INDEX_PREFIX: &[u8] = b"index/";
 
 /// The key of a file in [`TreeName::Files`], [`TreeName::Fences`] and [`TreeName::Dropped`].
 pub(crate) fn file_key(number: u64) -> [u8; 8] {
@@ -87,13 +149,30 @@ pub(crate) struct State {
     pub(crate) schema: u32,
     /// About how many bytes were put into the hot tree since the last flush.
     pub(crate) hot_bytes: u64,
+    /// `None` if changes are not kept.
+    pub(crate) feed: Option<Feed>,
+}
+
+/// Which changes a table keeps.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Feed {
+    /// The changes of commits from this stamp on are there.
+    pub(crate) from: u64,
+    /// How many commits of the store back they are kept at most.
+    pub(crate) max_commits: u64,
+    /// How many changes are kept at most, but for the newest commit.
+    pub(crate) max_rows: u64,
 }
 
 impl State {
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut record = RecordWriter::default();
         record.u32(FORMAT).u64(self.incarnation).u64(self.stamp).u64(self.hot_stamp).u64(self.files_stamp);
-        record.u64(self.next_file).u32(self.schema).u64(self.hot_bytes).finish()
+        record.u64(self.next_file).u32(self.schema).u64(self.hot_bytes);
+        // No commit has the number 0.
+        let (from, max_commits, max_rows) =
+            self.feed.as_ref().map_or((0, 0, 0), |feed| (feed.from, feed.max_commits, feed.max_rows));
+        record.u64(from).u64(max_commits).u64(max_rows).finish()
     }
 
     pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self> {
@@ -110,6 +189,10 @@ impl State {
             next_file: record.u64()?,
             schema: record.u32()?,
             hot_bytes: record.u64()?,
+            feed: {
+                let (from, max_commits, max_rows) = (record.u64()?, record.u64()?, record.u64()?);
+                (from > 0).then_some(Feed { from, max_commits, max_rows })
+            },
         })
     }
 }
@@ -188,5 +271,61 @@ impl DroppedFile {
     pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let mut record = RecordReader::new("the entry of a dropped file", bytes)?;
         Ok(Self { name: record.text()?.to_owned(), stamp: record.u64()? })
+    }
+}
+
+/// What a database knows of itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct DatabaseState {
+    /// The number of the next table.
+    pub(crate) next_table: u64,
+}
+
+impl DatabaseState {
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        RecordWriter::default().u32(FORMAT).u64(self.next_table).finish()
+    }
+
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        let mut record = RecordReader::new("the state of a database", bytes)?;
+        let found = record.u32()?;
+        if found != FORMAT {
+            return Err(Error::Format { found, known: FORMAT });
+        }
+        Ok(Self { next_table: record.u64()? })
+    }
+}
+
+/// A table of a database.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct TableEntry {
+    /// No other table of the database ever has it.
+    pub(crate) number: u64,
+}
+
+impl TableEntry {
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        RecordWriter::default().u64(self.number).finish()
+    }
+
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        Ok(Self { number: RecordReader::new("the entry of a table", bytes)?.u64()? })
+    }
+}
+
+/// A table that was dropped, and whose files snapshots may still need.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct DroppedTable {
+    /// Commits with this number and later ones do not have it, unless a named snapshot does.
+    pub(crate) stamp: u64,
+}
+
+impl DroppedTable {
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        RecordWriter::default().u64(self.stamp).finish()
+    }
+
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        Ok(Self { stamp: RecordReader::new("the entry of a dropped table", bytes)?.u64()? })
     }
 }

@@ -1,6 +1,6 @@
 //! Keyed tables: hot rows in an ordered store, cold rows in plain Parquet files.
 //!
-//! [`Table`] has an example. A table is a folder with one store and Parquet files. An upsert puts encoded rows under their encoded keys
+//! [`Table`] has an example, and [`Database`] one of several tables in one store. A table is a folder with one store and Parquet files. An upsert puts encoded rows under their encoded keys
 //! into the store and commits; nothing cold is read. A flush turns hot rows into a sorted file and masks the rows that they replace in
 //! older files, in one transaction. So a scan merges nothing: it reads files without the rows that are masked or whose keys are hot,
 //! and then the hot rows.
@@ -14,19 +14,30 @@
 
 mod background;
 mod byte_list;
+mod change;
+mod change_retention;
+mod changes;
 mod changing;
 mod check;
 mod cold;
 mod compact;
 mod count;
+mod database;
+mod database_snapshot;
+mod database_transaction;
 mod dead;
 mod dead_cache;
+mod dropped_tables;
 mod engine;
 mod error;
 mod export;
 mod fences;
 mod flush;
 mod hot;
+mod index;
+mod index_change;
+mod index_scan;
+mod indexes;
 mod key;
 mod key_codec;
 mod key_literals;
@@ -35,6 +46,9 @@ mod layout;
 mod locate;
 mod lookup;
 mod manifest;
+mod merge;
+mod named_snapshots;
+mod open_tables;
 mod options;
 mod pinned;
 mod range;
@@ -51,14 +65,22 @@ mod vacuum;
 mod value_codec;
 mod view;
 
+pub use change_retention::ChangeRetention;
+pub use changes::Changes;
 pub use check::{CheckReport, Problem};
 pub use compact::Compacted;
+pub use database::Database;
+pub use database_snapshot::DatabaseSnapshot;
+pub use database_transaction::DatabaseTransaction;
 pub use error::{Error, Result};
 pub use export::Exported;
 pub use flush::Flushed;
+pub use index_scan::IndexBatches;
+pub use indexes::IndexInfo;
 pub use key::{Key, KeyColumns, KeyValue, Keys};
 pub use lath_parquet::Predicate;
 pub use lookup::Found;
+pub use merge::{MergeWhen, Merged, WhenMatched, WhenNotMatched};
 pub use options::{Durability, TableOptions};
 pub use range::{RangeBatches, RangeScan};
 pub use scan::{TableBatches, TableScan};

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch};
+use arrow_row::Rows;
 use arrow_select::interleave::interleave;
 
 use crate::byte_list::ByteList;
@@ -46,20 +47,47 @@ pub(crate) struct SortedKeys {
 impl SortedKeys {
     /// The keys with these key columns.
     pub(crate) fn new(schema: &TableSchema, arrays: &[ArrayRef]) -> Result<Self> {
-        let encoded = schema.key().encode(arrays)?;
-        let count = arrays.first().map_or(0, |array| array.len());
+        Ok(Self::of_rows(&schema.key().encode(arrays)?))
+    }
+
+    /// Encoded keys in any order.
+    pub(crate) fn of_rows(encoded: &Rows) -> Self {
+        Self::of(encoded.num_rows(), |at| encoded.row(at).data())
+    }
+
+    /// Encoded keys in any order.
+    pub(crate) fn of_list(encoded: &ByteList) -> Self {
+        Self::of(encoded.len(), |at| encoded.get(at))
+    }
+
+    fn of<'k>(count: usize, encoded: impl Fn(usize) -> &'k [u8]) -> Self {
         let mut order: Vec<usize> = (0..count).collect();
-        order.sort_unstable_by(|&a, &b| encoded.row(a).data().cmp(encoded.row(b).data()));
+        order.sort_unstable_by(|&a, &b| encoded(a).cmp(encoded(b)));
         let mut keys = ByteList::default();
         let mut places = vec![0; count];
         for at in order {
-            let key = encoded.row(at);
-            if keys.last() != Some(key.data()) {
-                keys.push(key.data());
+            let key = encoded(at);
+            if keys.last() != Some(key) {
+                keys.push(key);
             }
             places[at] = keys.len() - 1;
         }
-        Ok(Self { keys, places })
+        Self { keys, places }
+    }
+
+    /// Encoded keys that are distinct and in ascending order.
+    pub(crate) fn of_sorted(keys: ByteList) -> Self {
+        let places = (0..keys.len()).collect();
+        Self { keys, places }
+    }
+
+    /// For each distinct key, the last of the given ones that is equal to it.
+    pub(crate) fn last_rows(&self) -> Vec<usize> {
+        let mut last = vec![0; self.keys.len()];
+        for (row, &key) in self.places.iter().enumerate() {
+            last[key] = row;
+        }
+        last
     }
 
     pub(crate) fn keys(&self) -> &ByteList {

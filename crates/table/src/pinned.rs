@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use lath_store::{Snapshot, Tree};
 
-use crate::engine::{Engine, read_state};
+use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::layout::{State, TreeName};
+use crate::index::Index;
+use crate::layout::{State, TreeName, TreeNames};
 use crate::manifest::Manifest;
 use crate::schema::TableSchema;
 use crate::view::View;
@@ -14,10 +15,12 @@ use crate::view::View;
 /// A commit, with what is known of it.
 #[derive(Debug)]
 pub(crate) struct Pinned {
-    snapshot: Snapshot,
+    snapshot: Arc<Snapshot>,
+    trees: Arc<TreeNames>,
     state: State,
     schema: Arc<TableSchema>,
     manifest: Arc<Manifest>,
+    indexes: Arc<Vec<Index>>,
 }
 
 impl Pinned {
@@ -26,12 +29,20 @@ impl Pinned {
         Self::of(engine, engine.store.snapshot()?)
     }
 
-    pub(crate) fn of(engine: &Engine, snapshot: Snapshot) -> Result<Arc<Self>> {
-        let state = read_state(snapshot.tree(TreeName::Meta.as_str())?)?;
-        let state = state.ok_or_else(|| Error::corrupt("the store has no table"))?;
-        let catalog = engine.catalog(&state, |name| Ok(snapshot.tree(name.as_str())?))?;
-        let (schema, manifest) = (catalog.schema, catalog.manifest);
-        Ok(Arc::new(Self { snapshot, state, schema, manifest }))
+    /// A commit, which has the table unless it was dropped.
+    pub(crate) fn of(engine: &Engine, snapshot: impl Into<Arc<Snapshot>>) -> Result<Arc<Self>> {
+        let pinned = Self::find(engine, snapshot)?;
+        pinned.ok_or_else(|| Error::NoTable { folder: engine.folder.clone() })
+    }
+
+    /// A commit; `None` if it does not have the table.
+    pub(crate) fn find(engine: &Engine, snapshot: impl Into<Arc<Snapshot>>) -> Result<Option<Arc<Self>>> {
+        let snapshot = snapshot.into();
+        let Some(state) = engine.state_of(&snapshot)? else { return Ok(None) };
+        let catalog = engine.catalog(&state, |name| engine.tree_of(&snapshot, name))?;
+        let (schema, manifest, indexes) = (catalog.schema, catalog.manifest, catalog.indexes);
+        let trees = Arc::clone(&engine.trees);
+        Ok(Some(Arc::new(Self { snapshot, trees, state, schema, manifest, indexes })))
     }
 
     /// The number of keys of a tree.
@@ -52,13 +63,21 @@ impl Pinned {
 
     /// A tree, which lives as long as this.
     pub(crate) fn shared_tree(&self, name: TreeName) -> Result<Option<Tree<'_>>> {
-        Ok(self.snapshot.tree(name.as_str())?)
+        Ok(self.snapshot.tree(self.trees.get(name))?)
     }
 }
 
 impl View for Arc<Pinned> {
     fn tree(&mut self, name: TreeName) -> Result<Option<Tree<'_>>> {
         self.shared_tree(name)
+    }
+
+    fn index_tree(&mut self, number: u64) -> Result<Option<Tree<'_>>> {
+        Ok(self.snapshot.tree(&self.trees.index(number))?)
+    }
+
+    fn indexes(&self) -> &Arc<Vec<Index>> {
+        &self.indexes
     }
 
     fn state(&self) -> &State {

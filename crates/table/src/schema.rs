@@ -137,12 +137,16 @@ impl TableSchema {
             return Err(Error::batch(format!("the batch has a column {:?}, and the table has not", unknown.name())));
         }
         let mut columns = Vec::with_capacity(self.arrow.fields().len());
-        for field in self.arrow.fields() {
-            let array = unique_column(batch, field.name())?;
-            let array = array.ok_or_else(|| Error::batch(format!("the batch lacks the column {:?}", field.name())))?;
-            columns.push(conform_column(array, field)?);
+        for (column, field) in self.arrow.fields().iter().enumerate() {
+            columns.push(conform_column(self.array_of(batch, column)?, field)?);
         }
         Ok(columns)
+    }
+
+    /// The array that a batch has for the column at this place.
+    pub(crate) fn array_of<'b>(&self, batch: &'b RecordBatch, column: usize) -> Result<&'b ArrayRef> {
+        let name = self.arrow.field(column).name();
+        unique_column(batch, name)?.ok_or_else(|| Error::batch(format!("the batch lacks the column {name:?}")))
     }
 
     /// The key columns of a batch, as the table has them.

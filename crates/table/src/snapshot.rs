@@ -10,6 +10,7 @@ use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::key::{Key, Keys, range_of};
 use crate::lookup::Found;
+use crate::named_snapshots::snapshot_named;
 use crate::pinned::Pinned;
 use crate::range::RangeScan;
 use crate::reading;
@@ -27,6 +28,10 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
+    pub(crate) fn new(engine: Arc<Engine>, pinned: Arc<Pinned>) -> Self {
+        Self { engine, pinned }
+    }
+
     pub(crate) fn newest(engine: &Arc<Engine>) -> Result<Self> {
         Ok(Self { engine: Arc::clone(engine), pinned: Pinned::newest(engine)? })
     }
@@ -68,7 +73,7 @@ impl Snapshot {
     /// # Errors
     /// [`Error::Key`] for bounds that do not fit the key columns.
     pub fn range<K: Clone + Into<Key>>(&self, bounds: impl RangeBounds<K>) -> Result<RangeScan<'static>> {
-        let range = range_of(&bounds, View::schema(&self.pinned))?;
+        let range = range_of(&bounds, View::schema(&self.pinned).key())?;
         Ok(RangeScan::new(Arc::clone(&self.engine), Box::new(Arc::clone(&self.pinned)), range))
     }
 
@@ -91,11 +96,12 @@ impl Snapshot {
     /// The snapshot that was kept under this name.
     ///
     /// # Errors
-    /// [`Error::NoSuchSnapshot`].
+    /// [`Error::NoSuchSnapshot`], also if it was kept before the table was created in its database.
     pub fn snapshot_named(&self, name: &str) -> Result<Self> {
-        let named = self.pinned.snapshot().snapshot(name)?;
-        let named = named.ok_or_else(|| Error::NoSuchSnapshot { name: name.to_owned() })?;
-        Ok(Self { engine: Arc::clone(&self.engine), pinned: Pinned::of(&self.engine, named)? })
+        let named = snapshot_named(self.pinned.snapshot(), name)?;
+        let pinned = Pinned::find(&self.engine, named)?;
+        let pinned = pinned.ok_or_else(|| Error::NoSuchSnapshot { name: name.to_owned() })?;
+        Ok(Self { engine: Arc::clone(&self.engine), pinned })
     }
 
     pub(crate) fn parts(&self) -> (&Arc<Engine>, &Arc<Pinned>) {

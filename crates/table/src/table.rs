@@ -12,20 +12,21 @@ use lath_parquet::Predicate;
 use crate::background::Background;
 use crate::check::{self, CheckReport};
 use crate::compact::{self, Compacted};
-use crate::engine::{Engine, read_state, store_path};
+use crate::engine::{Engine, database_path, store_path};
 use crate::error::{Error, Result};
 use crate::export::Exported;
 use crate::flush::{self, Flushed};
 use crate::key::{Key, Keys};
-use crate::layout::{STATE_KEY, State, TreeName, schema_key};
+use crate::layout::{STATE_KEY, State, TreeName, TreeNames, schema_key};
 use crate::lookup::Found;
+use crate::merge::{MergeWhen, Merged};
 use crate::options::TableOptions;
 use crate::range::RangeScan;
 use crate::scan::TableScan;
 use crate::schema::TableSchema;
 use crate::snapshot::Snapshot;
 use crate::transaction::{Transaction, Updated};
-use crate::vacuum;
+use crate::{named_snapshots, vacuum};
 
 /// A table with a primary key: a folder with one store and Parquet files.
 ///
@@ -83,18 +84,17 @@ impl Table {
         let folder = folder.as_ref();
         fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
         let folder = fs::canonicalize(folder).map_err(Error::io("open", folder))?;
+        if database_path(&folder).is_file() {
+            return Err(Error::Exists { folder });
+        }
         let engine = open_engine(folder, options, false, true)?;
-        if read_state(engine.store.snapshot()?.tree(TreeName::Meta.as_str())?)?.is_some() {
+        let mut transaction = engine.store.begin()?;
+        let newest = engine.store.snapshot()?;
+        if engine.state_of(&newest)?.is_some() {
             return Err(Error::Exists { folder: engine.folder.clone() });
         }
-        let mut transaction = engine.store.begin()?;
-        let stamp = engine.store.snapshot()?.sequence() + 1;
-        let (incarnation, version) = (engine.incarnation, schema.version());
-        let state =
-            State { incarnation, stamp, hot_stamp: 0, files_stamp: 0, next_file: 1, schema: version, hot_bytes: 0 };
-        let mut meta = transaction.tree(TreeName::Meta.as_str())?;
-        meta.put(&schema_key(version), &schema.to_bytes()?)?;
-        meta.put(STATE_KEY, &state.to_bytes())?;
+        put_empty_table(&engine, &mut transaction, &schema, newest.sequence() + 1)?;
+        drop(newest);
         transaction.commit_with(lath_store::Durability::Sync)?;
         Self::start(engine, true)
     }
@@ -120,14 +120,18 @@ impl Table {
         Self::start(engine, false)
     }
 
-    fn start(engine: Engine, writes: bool) -> Result<Self> {
+    pub(crate) fn start(engine: Engine, writes: bool) -> Result<Self> {
         let engine = Arc::new(engine);
         let background = writes && engine.options.background;
         let background = if background { Some(Arc::new(Background::start(&engine)?)) } else { None };
         Ok(Self { background, engine })
     }
 
-    /// The folder.
+    pub(crate) fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+
+    /// The folder with its files.
     pub fn folder(&self) -> &Path {
         &self.engine.folder
     }
@@ -170,6 +174,35 @@ impl Table {
     /// As there, and as [`Transaction::commit`].
     pub fn update(&self, batch: &RecordBatch) -> Result<Updated> {
         self.commit_one(|transaction| transaction.update(batch))
+    }
+
+    /// One commit of [`Transaction::merge`].
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use arrow_array::{ArrayRef, Int64Array, RecordBatch};
+    /// use lath_table::{MergeWhen, Table, TableOptions, WhenMatched};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let folder = tempfile::tempdir()?;
+    /// # let stock = |rows: &[(i64, i64)]| {
+    /// #     let column = |at: fn(&(i64, i64)) -> i64| Arc::new(Int64Array::from_iter_values(rows.iter().map(at))) as ArrayRef;
+    /// #     RecordBatch::try_from_iter([("item", column(|row| row.0)), ("count", column(|row| row.1))])
+    /// # };
+    /// # let table = Table::create(folder.path().join("stock"), &stock(&[])?.schema(), &["item"], TableOptions::new())?;
+    /// table.upsert(&stock(&[(1, 10), (2, 20)])?)?;
+    /// let merged = table.merge(&stock(&[(2, 25), (3, 30)])?, &MergeWhen::new())?;
+    /// assert_eq!((merged.inserted, merged.updated), (1, 1));
+    /// let merged = table.merge(&stock(&[(1, 0), (9, 0)])?, &MergeWhen::new().matched(WhenMatched::Delete))?;
+    /// assert_eq!((merged.inserted, merged.deleted), (1, 1));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As there, and as [`Transaction::commit`].
+    pub fn merge(&self, source: &RecordBatch, when: &MergeWhen) -> Result<Merged> {
+        self.commit_one(|transaction| transaction.merge(source, when))
     }
 
     /// One commit of [`Transaction::delete`].
@@ -244,11 +277,12 @@ impl Table {
     }
 
     /// Keeps the last commit as a snapshot with this name, with the files that it needs, until [`drop_snapshot`](Self::drop_snapshot).
+    /// It keeps all tables of the [`Database`](crate::Database), if this is one of its tables.
     ///
     /// # Errors
     /// [`Error::Store`], if there is a snapshot with this name.
     pub fn keep_snapshot(&self, name: &str) -> Result<()> {
-        vacuum::keep_snapshot(&self.engine, name)
+        named_snapshots::keep_snapshot(&self.engine.store, name)
     }
 
     /// Drops the snapshot with this name.
@@ -256,7 +290,7 @@ impl Table {
     /// # Errors
     /// [`Error::NoSuchSnapshot`].
     pub fn drop_snapshot(&self, name: &str) -> Result<()> {
-        vacuum::drop_snapshot(&self.engine, name)
+        named_snapshots::drop_snapshot(&self.engine.store, name)
     }
 
     /// The snapshot with this name.
@@ -339,12 +373,35 @@ fn existing(folder: &Path) -> Result<PathBuf> {
 fn open_engine(folder: PathBuf, options: TableOptions, read_only: bool, create: bool) -> Result<Engine> {
     let store = options.store.clone().durability(options.durability).read_only(read_only).create(create);
     let store = store.open(store_path(&folder))?;
-    Ok(Engine::new(folder, store, options))
+    Ok(Engine::new(folder, store, TreeNames::of_single_table(), options))
 }
 
 fn check_is_table(engine: &Engine) -> Result<()> {
-    match read_state(engine.store.snapshot()?.tree(TreeName::Meta.as_str())?)? {
+    match engine.state_of(&engine.store.snapshot()?)? {
         Some(_) => Ok(()),
         None => Err(Error::NoTable { folder: engine.folder.clone() }),
     }
+}
+
+/// Puts a table without rows into the store.
+pub(crate) fn put_empty_table(
+    engine: &Engine,
+    transaction: &mut lath_store::Transaction,
+    schema: &TableSchema,
+    stamp: u64,
+) -> Result<()> {
+    let (incarnation, version) = (engine.incarnation, schema.version());
+    let state = State {
+        incarnation,
+        stamp,
+        hot_stamp: 0,
+        files_stamp: 0,
+        next_file: 1,
+        schema: version,
+        hot_bytes: 0,
+        feed: None,
+    };
+    let mut meta = transaction.tree(engine.trees.get(TreeName::Meta))?;
+    meta.put(&schema_key(version), &schema.to_bytes()?)?;
+    Ok(meta.put(STATE_KEY, &state.to_bytes())?)
 }

@@ -15,6 +15,7 @@ use crate::dead::dead_rows;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::hot::HotCursor;
+use crate::index_scan::get_by_index;
 use crate::key::{Key, Keys, range_of};
 use crate::key_codec::MAX_KEY_LEN;
 use crate::key_range::KeyRange;
@@ -52,7 +53,7 @@ use crate::view::View;
 /// ```
 #[derive(Debug)]
 pub struct Transaction {
-    changing: Changing,
+    pub(crate) changing: Changing,
 }
 
 /// What [`Transaction::update`] has found.
@@ -69,10 +70,16 @@ impl Transaction {
         Ok(Self { changing: Changing::begin(engine)? })
     }
 
-    /// Puts rows, which replace those with the same keys. Of rows of the batch with the same key the last one stays. No file is read.
+    /// A table's part of a transaction over several tables.
+    pub(crate) fn part(engine: &Arc<Engine>) -> Result<Self> {
+        Ok(Self { changing: Changing::part(engine)? })
+    }
+
+    /// Puts rows, which replace those with the same keys. Of rows of the batch with the same key the last one stays. No file is read,
+    /// unless the table has indexes or keeps its changes.
     ///
     /// # Errors
-    /// [`Error::Batch`] for a batch that does not have the columns of the table, [`Error::Null`], [`Error::KeyTooLong`].
+    /// [`Error::Batch`] for a batch that does not have the columns of the table, [`Error::Null`], [`Error::KeyTooLong`], [`Error::NotUnique`].
     pub fn upsert(&mut self, batch: &RecordBatch) -> Result<()> {
         let columns = self.changing.schema().conform(batch)?;
         self.put_columns(&columns)
@@ -134,7 +141,8 @@ impl Transaction {
         Ok(Updated { rows, absent })
     }
 
-    /// Deletes the rows with these keys, if there are any. No file is read, so that it is not known how many there were.
+    /// Deletes the rows with these keys, if there are any. No file is read, so that it is not known how many there were,
+    /// unless the table has indexes or keeps its changes.
     ///
     /// # Errors
     /// [`Error::Key`], [`Error::Batch`] or [`Error::Null`] for keys that no row can have.
@@ -155,6 +163,8 @@ impl Transaction {
         let mut count = hot.len() as u64;
         for (file, rows) in cold {
             count += rows.len();
+            self.changing.record_masked(file, &rows)?;
+            self.changing.unindex_rows(file, &rows)?;
             self.changing.add_to_mask(file, &rows)?;
         }
         self.changing.delete_keys(&hot)?;
@@ -197,15 +207,26 @@ impl Transaction {
         Ok(found)
     }
 
-    fn put_columns(&mut self, columns: &[ArrayRef]) -> Result<()> {
+    pub(crate) fn put_columns(&mut self, columns: &[ArrayRef]) -> Result<()> {
         let schema = Arc::clone(self.changing.schema());
         let keys = schema.key().encode(&schema.key().columns_of(columns))?;
         self.check_lengths(keys.iter().map(|key| key.data().len()))?;
         let values = schema.values().encode(columns)?;
+        self.changing.index_rows(&keys, columns)?;
         self.changing.put_rows(&keys, values.as_ref())
     }
 
-    fn check_lengths(&self, lens: impl Iterator<Item = usize>) -> Result<()> {
+    /// What `change` does, or nothing if it fails.
+    pub(crate) fn all_or_nothing<T>(&mut self, change: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        let savepoint = self.changing.savepoint()?;
+        let changed = change(self);
+        if changed.is_err() {
+            self.changing.rollback(savepoint)?;
+        }
+        changed
+    }
+
+    pub(crate) fn check_lengths(&self, lens: impl Iterator<Item = usize>) -> Result<()> {
         match lens.enumerate().find(|&(_, len)| len > MAX_KEY_LEN) {
             Some((row, len)) => Err(Error::KeyTooLong { row, len, limit: MAX_KEY_LEN }),
             None => Ok(()),
@@ -228,6 +249,14 @@ impl Transaction {
         reading::get_many(&Arc::clone(self.changing.engine()), &mut self.changing, &keys)
     }
 
+    /// [`Snapshot::get_by_index`](crate::Snapshot::get_by_index), with the changes of this transaction.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn get_by_index(&mut self, name: &str, values: impl Into<Key>) -> Result<RecordBatch> {
+        get_by_index(&Arc::clone(self.changing.engine()), &mut self.changing, name, &values.into())
+    }
+
     /// Starts to say which rows to find.
     pub fn scan(&mut self) -> TableScan<'_> {
         TableScan::new(Arc::clone(self.changing.engine()), Box::new(&mut self.changing))
@@ -238,7 +267,7 @@ impl Transaction {
     /// # Errors
     /// [`Error::Key`] for bounds that do not fit the key columns.
     pub fn range<K: Clone + Into<Key>>(&mut self, bounds: impl RangeBounds<K>) -> Result<RangeScan<'_>> {
-        let range = range_of(&bounds, self.changing.schema())?;
+        let range = range_of(&bounds, self.changing.schema().key())?;
         Ok(RangeScan::new(Arc::clone(self.changing.engine()), Box::new(&mut self.changing), range))
     }
 
@@ -253,7 +282,7 @@ impl Transaction {
     /// Makes the changes visible to others, with the table's durability.
     ///
     /// # Errors
-    /// As [`lath_store::Transaction::commit`].
+    /// As [`lath_store::Transaction::commit`], and [`Error::PartOfTransaction`].
     pub fn commit(self) -> Result<()> {
         let durability = self.changing.engine().options.durability;
         self.commit_with(durability)
@@ -262,7 +291,7 @@ impl Transaction {
     /// Makes the changes visible to others, with this durability.
     ///
     /// # Errors
-    /// As [`lath_store::Transaction::commit`].
+    /// As [`lath_store::Transaction::commit`], and [`Error::PartOfTransaction`].
     pub fn commit_with(self, durability: Durability) -> Result<()> {
         self.changing.commit(durability)
     }

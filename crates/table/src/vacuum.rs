@@ -5,13 +5,14 @@ use std::fs;
 use std::io;
 use std::sync::Arc;
 
-use lath_store::{Durability, Snapshot};
+use lath_store::Snapshot;
 
 use crate::changing::Changing;
 use crate::engine::{Engine, is_file_name};
 use crate::error::{Error, Result};
 use crate::layout::{DroppedFile, TreeName, file_key, file_number};
 use crate::manifest::Manifest;
+use crate::named_snapshots::named_snapshots;
 
 /// Removes files that were dropped from the list and that no snapshot needs, and returns their number.
 ///
@@ -21,13 +22,13 @@ pub(crate) fn vacuum(engine: &Arc<Engine>) -> Result<usize> {
     let _one_at_a_time = engine.lock_maintenance();
     let stats = engine.store.stats()?;
     let snapshot = engine.store.snapshot()?;
-    let dropped = dropped_files(&snapshot)?;
+    let dropped = dropped_files(engine, &snapshot)?;
     if dropped.is_empty() {
         return Ok(0);
     }
     let mut needed = BTreeSet::new();
     for named in named_snapshots(&snapshot)? {
-        needed.extend(manifest_of(&named)?.files().iter().map(|file| file.number));
+        needed.extend(manifest_of(engine, &named)?.files().iter().map(|file| file.number));
     }
     let is_unneeded = |(number, file): &(u64, DroppedFile)| {
         // A snapshot of commit `stamp` or a later one does not have the file. Those taken since `stats` are later.
@@ -50,7 +51,7 @@ pub(crate) fn vacuum(engine: &Arc<Engine>) -> Result<usize> {
         }
     }
     let mut changing = Changing::begin(engine)?;
-    let mut tree = changing.store_transaction().tree(TreeName::Dropped.as_str())?;
+    let mut tree = changing.dropped_tree()?;
     for (number, _) in &unneeded {
         tree.remove(&file_key(*number))?;
     }
@@ -67,7 +68,7 @@ pub(crate) fn remove_orphans(engine: &Engine) -> Result<usize> {
         return Ok(0);
     }
     let snapshot = engine.store.snapshot()?;
-    let known = known_names(&snapshot)?;
+    let known = known_names(engine, &snapshot)?;
     let mut removed = 0;
     for name in orphans(engine, &known)? {
         let path = engine.path(&name);
@@ -94,58 +95,24 @@ pub(crate) fn orphans(engine: &Engine, known: &BTreeSet<String>) -> Result<Vec<S
 }
 
 /// The names of the files that a commit has, has dropped, or has in a named snapshot.
-pub(crate) fn known_names(snapshot: &Snapshot) -> Result<BTreeSet<String>> {
-    let mut names: BTreeSet<String> = dropped_files(snapshot)?.into_iter().map(|(_, file)| file.name).collect();
-    names.extend(manifest_of(snapshot)?.files().iter().map(|file| file.name.clone()));
+pub(crate) fn known_names(engine: &Engine, snapshot: &Snapshot) -> Result<BTreeSet<String>> {
+    let mut names: BTreeSet<String> = dropped_files(engine, snapshot)?.into_iter().map(|(_, file)| file.name).collect();
+    names.extend(manifest_of(engine, snapshot)?.files().iter().map(|file| file.name.clone()));
     for named in named_snapshots(snapshot)? {
-        names.extend(manifest_of(&named)?.files().iter().map(|file| file.name.clone()));
+        names.extend(manifest_of(engine, &named)?.files().iter().map(|file| file.name.clone()));
     }
     Ok(names)
 }
 
-/// The snapshots that were kept by name when a commit was made.
-pub(crate) fn named_snapshots(snapshot: &Snapshot) -> Result<Vec<Snapshot>> {
-    let names = snapshot.snapshot_names()?;
-    let named = names.iter().filter_map(|name| snapshot.snapshot(name).transpose());
-    Ok(named.collect::<Result<_, _>>()?)
+fn manifest_of(engine: &Engine, snapshot: &Snapshot) -> Result<Manifest> {
+    Manifest::read(engine.tree_of(snapshot, TreeName::Files)?)
 }
 
-fn manifest_of(snapshot: &Snapshot) -> Result<Manifest> {
-    Manifest::read(snapshot.tree(TreeName::Files.as_str())?)
-}
-
-fn dropped_files(snapshot: &Snapshot) -> Result<Vec<(u64, DroppedFile)>> {
-    let Some(tree) = snapshot.tree(TreeName::Dropped.as_str())? else { return Ok(Vec::new()) };
+fn dropped_files(engine: &Engine, snapshot: &Snapshot) -> Result<Vec<(u64, DroppedFile)>> {
+    let Some(tree) = engine.tree_of(snapshot, TreeName::Dropped)? else { return Ok(Vec::new()) };
     let parse = |entry: lath_store::Result<lath_store::Entry<'_>>| {
         let (key, value) = entry?;
         Ok((file_number(&key)?, DroppedFile::from_bytes(value)?))
     };
     tree.iter().map(parse).collect()
-}
-
-/// Keeps the newest commit under a name.
-pub(crate) fn keep_snapshot(engine: &Arc<Engine>, name: &str) -> Result<()> {
-    let mut transaction = engine.store.begin()?;
-    transaction.keep_snapshot(name)?;
-    Ok(transaction.commit_with(Durability::Sync)?)
-}
-
-/// Drops the snapshot with this name. Readers of commits before this one may still use it, and so the files that only it has had count as
-/// dropped from now on.
-pub(crate) fn drop_snapshot(engine: &Arc<Engine>, name: &str) -> Result<()> {
-    let mut changing = Changing::begin(engine)?;
-    let snapshot = engine.store.snapshot()?;
-    let named = snapshot.snapshot(name)?.ok_or_else(|| Error::NoSuchSnapshot { name: name.to_owned() })?;
-    let manifest = manifest_of(&named)?;
-    let stamp = snapshot.sequence() + 1;
-    let transaction = changing.store_transaction();
-    transaction.drop_snapshot(name)?;
-    let mut dropped = transaction.tree(TreeName::Dropped.as_str())?;
-    for file in manifest.files() {
-        let key = file_key(file.number);
-        if let Some(file) = dropped.get(&key)?.map(DroppedFile::from_bytes).transpose()? {
-            dropped.put(&key, &DroppedFile { stamp, ..file }.to_bytes())?;
-        }
-    }
-    changing.commit(Durability::Sync)
 }

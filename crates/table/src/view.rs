@@ -5,6 +5,7 @@ use std::sync::Arc;
 use lath_store::Tree;
 
 use crate::error::Result;
+use crate::index::Index;
 use crate::layout::{State, TreeName};
 use crate::manifest::Manifest;
 use crate::schema::TableSchema;
@@ -15,6 +16,11 @@ use crate::schema::TableSchema;
 pub(crate) trait View: Send {
     /// A tree, if it exists.
     fn tree(&mut self, name: TreeName) -> Result<Option<Tree<'_>>>;
+
+    /// The tree of an index, if there are entries.
+    fn index_tree(&mut self, number: u64) -> Result<Option<Tree<'_>>>;
+
+    fn indexes(&self) -> &Arc<Vec<Index>>;
 
     /// The state, whose stamp is that of the transaction if this is one.
     fn state(&self) -> &State;
@@ -30,6 +36,14 @@ pub(crate) trait View: Send {
 impl<V: View + ?Sized> View for &mut V {
     fn tree(&mut self, name: TreeName) -> Result<Option<Tree<'_>>> {
         (**self).tree(name)
+    }
+
+    fn index_tree(&mut self, number: u64) -> Result<Option<Tree<'_>>> {
+        (**self).index_tree(number)
+    }
+
+    fn indexes(&self) -> &Arc<Vec<Index>> {
+        (**self).indexes()
     }
 
     fn state(&self) -> &State {

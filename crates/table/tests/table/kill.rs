@@ -11,10 +11,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
+use arrow_array::types::{Int64Type, UInt64Type};
 use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 use fastrand::Rng;
-use lath_table::{Predicate, Table, TableOptions};
+use lath_table::{ChangeRetention, Error, Predicate, Table, TableOptions};
 use lath_testkit::{Seeded, lines_until_killed, say};
 
 const PATH: &str = "LATH_TEST_TABLE_PATH";
@@ -70,6 +70,14 @@ fn last_number(table: &Table) -> i64 {
     row.map_or(0, |row| row.column(1).as_primitive::<Int64Type>().value(0))
 }
 
+/// The sequences of the changes that are kept.
+fn last_sequences(table: &Table) -> Vec<u64> {
+    let snapshot = table.snapshot().unwrap();
+    let Err(Error::NoChanges { kept_since: Some(kept), .. }) = snapshot.changes(0) else { panic!("all are kept") };
+    let batches = snapshot.changes(kept).unwrap().map(Result::unwrap);
+    batches.flat_map(|batch| batch.column(1).as_primitive::<UInt64Type>().values().to_vec()).collect()
+}
+
 /// Not a test: what the children run.
 #[test]
 fn child() {
@@ -120,7 +128,11 @@ fn what_a_killed_process_said_was_committed_is_there_and_no_file_stays() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("table");
     let seed = random.u64(..);
-    drop(Table::create(&path, &batch(&[]).schema(), &["id"], options()).unwrap());
+    let table = Table::create(&path, &batch(&[]).schema(), &["id"], options()).unwrap();
+    // The check holds both against the rows.
+    table.create_index("by value", &["value"], false).unwrap();
+    table.keep_changes(ChangeRetention::new().rows(2000)).unwrap();
+    drop(table);
     let (mut rows, mut number, mut files) = (Rows::new(), 0, 0);
     for round in 0..kills {
         let delay = Duration::from_millis(random.u64(5..250));
@@ -145,6 +157,8 @@ fn what_a_killed_process_said_was_committed_is_there_and_no_file_stays() {
         assert!(found == rows, "{what}: commit {there} is not whole");
         let report = table.check().unwrap();
         assert!(report.is_intact(), "{what}: {report:?}");
+        let sequences = last_sequences(&table);
+        assert!(sequences.is_sorted() && sequences.is_empty() == (number == 0), "{what}: {sequences:?}");
         files = files.max(report.files);
     }
     assert!(number > 0 && files > 0, "nothing was flushed between {kills} kills");

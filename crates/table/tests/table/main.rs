@@ -2,9 +2,13 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod background;
+mod changes;
 mod concurrent;
 mod constraints;
+mod database;
+mod indexes;
 mod kill;
+mod merge;
 mod model;
 mod processes;
 mod rows;

@@ -2,6 +2,10 @@
 //!
 //! `LATH_CASES` sets how many histories there are.
 
+mod changes;
+mod indexes;
+mod merge;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -27,6 +31,7 @@ trait Reads {
     fn scan(&mut self) -> TableScan<'_>;
     fn range(&mut self, low: Option<lath_table::Key>, high: Option<lath_table::Key>) -> Result<RangeScan<'_>>;
     fn count(&mut self) -> Result<u64>;
+    fn get_by_index(&mut self, name: &str, values: lath_table::Key) -> Result<RecordBatch>;
 }
 
 macro_rules! reads {
@@ -49,6 +54,9 @@ macro_rules! reads {
             fn count(&mut self) -> Result<u64> {
                 <$type>::count(self)
             }
+            fn get_by_index(&mut self, name: &str, values: lath_table::Key) -> Result<RecordBatch> {
+                <$type>::get_by_index(self, name, values)
+            }
         }
     };
 }
@@ -64,6 +72,9 @@ struct History {
     table: Option<Table>,
     model: Model,
     named: BTreeMap<String, Model>,
+    indexes: std::collections::BTreeSet<&'static str>,
+    /// A copy that follows the changes, in most histories.
+    replica: Option<changes::Replica>,
     steps: Vec<String>,
 }
 
@@ -89,8 +100,21 @@ impl History {
             .deleted_percent(random.u32(1..60));
         let space = if random.u8(..3) == 0 { 6000 } else { 150 };
         let table = Table::create(folder, &shape.schema(), &shape.key_columns(), options.clone()).unwrap();
+        let kept = [None, Some(100), Some(u64::MAX)][random.usize(..3)];
+        let replica = kept.map(|kept| changes::Replica::new(&table, kept));
         let (model, named) = (Model::new(), BTreeMap::new());
-        Self { random, shape, space, options, table: Some(table), model, named, steps: Vec::new() }
+        Self {
+            random,
+            shape,
+            space,
+            options,
+            table: Some(table),
+            model,
+            named,
+            indexes: Default::default(),
+            replica,
+            steps: Vec::new(),
+        }
     }
 
     fn table(&self) -> Table {
@@ -114,7 +138,7 @@ impl History {
 
     fn step(&mut self) -> String {
         let table = self.table();
-        match self.random.u8(..24) {
+        match self.random.u8(..29) {
             0..=3 => {
                 let rows = self.random_rows();
                 table.upsert(&self.shape.batch(&rows)).unwrap();
@@ -158,6 +182,8 @@ impl History {
                 self.table = Some(Table::open(folder, self.options.clone()).unwrap());
                 "reopen".to_owned()
             }
+            21..=23 => self.merge(),
+            24 | 25 => self.create_or_drop_index(),
             _ => self.transaction(),
         }
     }
@@ -279,6 +305,7 @@ impl History {
     }
 
     fn compare_all(&mut self) {
+        self.follow_changes();
         let mut snapshot = self.table().snapshot().unwrap();
         let model = self.model.clone();
         self.compare(&mut snapshot, &model, "at the newest commit");
@@ -326,6 +353,10 @@ impl History {
         let limit = self.random.u64(..20);
         let limited = rows(&mut reads.scan().limit(limit).build().unwrap());
         assert_eq!(limited.len() as u64, limit.min(model.len() as u64), "limit {what}");
+
+        if what.starts_with("at the newest") || what.starts_with("within") {
+            self.compare_indexes(reads, model);
+        }
 
         let keys = self.random_keys();
         let found = reads.get_many(&shape.key_batch(&keys.iter().collect::<Vec<_>>())).unwrap();

@@ -1,0 +1,108 @@
+//! Whether and how long a table keeps its changes.
+
+use lath_store::Durability;
+
+use crate::changes::{KIND, SEQUENCE};
+use crate::changing::Changing;
+use crate::error::{Error, Result};
+use crate::layout::Feed;
+use crate::table::Table;
+use crate::view::View;
+
+/// How long changes are kept; see [`Table::keep_changes`].
+#[non_exhaustive]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChangeRetention {
+    /// The maximum number of changes. Older commits go as a whole; the newest one stays in any case. The default is 1,048,576.
+    pub rows: u64,
+    /// For how many commits changes are kept. Those of all tables of a database count, and flushes and compactions. No limit by default.
+    pub commits: u64,
+}
+
+impl Default for ChangeRetention {
+    fn default() -> Self {
+        Self { rows: 1 << 20, commits: u64::MAX }
+    }
+}
+
+impl ChangeRetention {
+    /// The defaults.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets the maximum number of changes.
+    #[must_use]
+    pub fn rows(mut self, rows: u64) -> Self {
+        self.rows = rows;
+        self
+    }
+
+    /// Sets for how many commits changes are kept.
+    #[must_use]
+    pub fn commits(mut self, commits: u64) -> Self {
+        self.commits = commits.max(1);
+        self
+    }
+}
+
+impl Table {
+    /// Has commits from the next one on write down what they change, for [`Snapshot::changes`](crate::Snapshot::changes), or sets how long
+    /// that is kept. The table remembers it when it is opened again.
+    ///
+    /// A change is written in the transaction that makes it, so that it is there if and only if the commit is. It costs a record with the whole
+    /// new row beside the hot row, and each key that is put or deleted is looked for, to tell inserts from updates: without changes an upsert
+    /// reads no file.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use arrow_array::cast::AsArray;
+    /// # use arrow_array::{ArrayRef, Int64Array, RecordBatch};
+    /// use lath_table::{ChangeRetention, Table, TableOptions};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let folder = tempfile::tempdir()?;
+    /// # let rows = |ids: &[i64]| RecordBatch::try_from_iter([("id", Arc::new(Int64Array::from(ids.to_vec())) as ArrayRef)]);
+    /// # let table = Table::create(folder.path().join("jobs"), &rows(&[])?.schema(), &["id"], TableOptions::new())?;
+    /// table.keep_changes(ChangeRetention::new().rows(100_000))?;
+    /// let since = table.snapshot()?.version();
+    /// table.upsert(&rows(&[1, 2])?)?;
+    /// table.delete([1])?;
+    /// let mut changes = table.snapshot()?.changes(since)?;
+    /// for batch in &mut changes {
+    ///     let kinds: Vec<Option<String>> = batch?.column(0).as_string::<i32>().iter().map(|kind| kind.map(str::to_owned)).collect();
+    ///     assert_eq!(kinds.into_iter().flatten().collect::<Vec<_>>(), ["insert", "insert", "delete"]);
+    /// }
+    /// // Where the next reading begins.
+    /// assert_eq!(changes.resume_at(), table.snapshot()?.version());
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Schema`] for a table with a column `_change` or `_sequence`.
+    pub fn keep_changes(&self, retention: ChangeRetention) -> Result<()> {
+        let mut changing = Changing::begin(self.engine())?;
+        for name in [KIND, SEQUENCE] {
+            if changing.schema().column(name).is_ok() {
+                return Err(Error::schema(format!("a table with a column {name:?} cannot keep changes: rename it")));
+            }
+        }
+        let from = changing.state().feed.as_ref().map_or(changing.state().stamp + 1, |feed| feed.from);
+        changing.set_feed(Some(Feed { from, max_commits: retention.commits.max(1), max_rows: retention.rows }));
+        changing.commit(Durability::Sync)
+    }
+
+    /// Forgets all changes, and has commits write none.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub fn drop_changes(&self) -> Result<()> {
+        let mut changing = Changing::begin(self.engine())?;
+        if changing.state().feed.is_some() {
+            changing.changes_tree()?.remove_range(&[], None)?;
+            changing.set_feed(None);
+        }
+        changing.commit(Durability::Sync)
+    }
+}

@@ -1,0 +1,330 @@
+//! Several tables in one store: against maps, beside readers in other processes, and what is refused.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{ArrayRef, Int64Array, RecordBatch};
+use lath_table::{Database, DatabaseSnapshot, Durability, Error, Snapshot, Table, TableOptions};
+use lath_testkit::Seeded;
+
+const PATH: &str = "LATH_TEST_DATABASE_READER";
+
+type Rows = BTreeMap<i64, i64>;
+type Tables = BTreeMap<String, Rows>;
+
+fn batch(rows: impl IntoIterator<Item = (i64, i64)>) -> RecordBatch {
+    let (ids, values): (Vec<i64>, Vec<i64>) = rows.into_iter().unzip();
+    let columns: [(&str, ArrayRef); 2] =
+        [("id", Arc::new(Int64Array::from(ids))), ("value", Arc::new(Int64Array::from(values)))];
+    RecordBatch::try_from_iter(columns).unwrap()
+}
+
+fn options() -> TableOptions {
+    TableOptions::new()
+        .durability(Durability::Off)
+        .background(false)
+        .merge_files(3)
+        .file_rows(400)
+        .deleted_percent(20)
+        .store_options(lath_store::Options::new().capacity_bytes(1 << 30))
+}
+
+fn create(database: &Database, name: &str) -> Table {
+    database.create_table(name, &batch([]).schema(), &["id"]).unwrap()
+}
+
+fn rows_of(snapshot: &Snapshot) -> Rows {
+    let mut rows = Rows::new();
+    for batch in snapshot.range::<i64>(..).unwrap().build().unwrap() {
+        let batch = batch.unwrap();
+        let column = |at: usize| batch.column(at).as_primitive::<Int64Type>().values().to_vec();
+        rows.extend(column(0).into_iter().zip(column(1)));
+    }
+    assert_eq!(snapshot.count().unwrap(), rows.len() as u64);
+    rows
+}
+
+fn tables_of(snapshot: &DatabaseSnapshot) -> Tables {
+    let names = snapshot.table_names().unwrap();
+    names.into_iter().map(|name| (name.clone(), rows_of(&snapshot.table(&name).unwrap()))).collect()
+}
+
+fn files_below(folder: &Path) -> usize {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.map(|path| if path.is_dir() { files_below(&path) } else { usize::from(is_parquet(&path)) }).sum()
+}
+
+fn is_parquet(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "parquet")
+}
+
+struct History {
+    random: Seeded,
+    database: Option<Database>,
+    model: Tables,
+    kept: BTreeMap<String, Tables>,
+    held: Vec<(DatabaseSnapshot, Tables)>,
+    steps: Vec<String>,
+}
+
+#[test]
+fn databases_do_as_maps_of_maps_do() {
+    let cases = std::env::var("LATH_CASES").map_or(8, |cases| cases.parse().unwrap());
+    let mut seeds = Seeded::new("databases do as maps of maps do");
+    for case in 0..cases {
+        let random = Seeded::with_seed(format!("history {case}"), seeds.u64(..));
+        let folder = tempfile::tempdir().unwrap();
+        let database = Some(Database::create(folder.path().join("database"), options()).unwrap());
+        let (model, kept) = (Tables::new(), BTreeMap::new());
+        History { random, database, model, kept, held: Vec::new(), steps: Vec::new() }.run();
+    }
+}
+
+impl History {
+    fn database(&self) -> Database {
+        self.database.clone().unwrap()
+    }
+
+    fn run(mut self) {
+        for step in 0..60 {
+            let what = self.step();
+            self.steps.push(what);
+            if step % 5 == 4 {
+                self.compare();
+            }
+        }
+        self.compare();
+        self.held.clear();
+        let database = self.database();
+        for name in self.kept.keys() {
+            database.drop_snapshot(name).unwrap();
+        }
+        database.vacuum().unwrap();
+        let mut files = 0;
+        for name in self.model.keys() {
+            let report = database.table(name).unwrap().check().unwrap();
+            assert!(report.is_intact(), "{report:?} after {:?}", self.steps);
+            files += report.files;
+        }
+        assert_eq!(files_below(database.folder()), files, "after {:?}", self.steps);
+    }
+
+    fn compare(&mut self) {
+        let newest = self.database().snapshot().unwrap();
+        assert_eq!(tables_of(&newest), self.model, "after {:?}", self.steps);
+        assert!(newest.snapshot_names().unwrap().iter().eq(self.kept.keys()));
+        for (name, model) in &self.kept {
+            assert_eq!(tables_of(&newest.snapshot_named(name).unwrap()), *model, "{name} after {:?}", self.steps);
+        }
+        for (snapshot, model) in &self.held {
+            assert_eq!(tables_of(snapshot), *model, "a snapshot that is held after {:?}", self.steps);
+        }
+    }
+
+    fn random_name(&mut self) -> String {
+        ["orders", "parts/∅", "x"][self.random.usize(..3)].to_owned()
+    }
+
+    fn random_rows(&mut self) -> Rows {
+        let count = if self.random.u8(..4) == 0 { 700 } else { self.random.usize(..20) };
+        (0..count).map(|_| (self.random.i64(0..1000), self.random.i64(0..50))).collect()
+    }
+
+    fn step(&mut self) -> String {
+        let database = self.database();
+        let name = self.random_name();
+        let table = database.table(&name);
+        assert_eq!(table.is_ok(), self.model.contains_key(&name), "{name} after {:?}", self.steps);
+        match self.random.u8(..16) {
+            0..=2 => {
+                let created = database.create_table(&name, &batch([]).schema(), &["id"]);
+                match self.model.contains_key(&name) {
+                    true => assert!(matches!(created, Err(Error::TableExists { .. }))),
+                    false => drop((created.unwrap(), self.model.insert(name.clone(), Rows::new()))),
+                }
+                format!("create {name}")
+            }
+            3 => {
+                let dropped = database.drop_table(&name);
+                match self.model.remove(&name) {
+                    Some(_) => dropped.unwrap(),
+                    None => assert!(matches!(dropped, Err(Error::NoSuchTable { .. }))),
+                }
+                if let Ok(table) = table {
+                    let gone = table.upsert(&batch([(1, 1)])).unwrap_err();
+                    assert!(matches!(gone, Error::NoTable { .. }), "{gone}");
+                    assert!(table.flush().is_err());
+                }
+                format!("drop {name}")
+            }
+            4..=6 => self.transaction(),
+            7 | 8 => {
+                let Ok(table) = table else { return "nothing".to_owned() };
+                let rows = self.random_rows();
+                table.upsert(&batch(rows.clone())).unwrap();
+                self.model.get_mut(&name).unwrap().extend(rows);
+                format!("upsert {name}")
+            }
+            9 | 10 => {
+                table.map_or_else(|_| "nothing".to_owned(), |table| format!("{:?} {name}", table.flush().unwrap()))
+            }
+            11 => table.map_or_else(|_| "nothing".to_owned(), |table| format!("{:?} {name}", table.compact().unwrap())),
+            12 => format!("vacuum {}", database.vacuum().unwrap()),
+            13 => {
+                let kept = format!("snapshot {}", self.random.u8(..2));
+                match self.kept.remove(&kept) {
+                    Some(_) => database.drop_snapshot(&kept).unwrap(),
+                    None => {
+                        database.keep_snapshot(&kept).unwrap();
+                        self.kept.insert(kept.clone(), self.model.clone());
+                    }
+                }
+                format!("keep or drop {kept}")
+            }
+            14 => {
+                if self.held.len() == 2 {
+                    self.held.remove(0);
+                }
+                self.held.push((database.snapshot().unwrap(), self.model.clone()));
+                "hold a snapshot".to_owned()
+            }
+            _ => {
+                self.held.clear();
+                let folder = database.folder().to_owned();
+                database.sync().unwrap();
+                drop((table, self.database.take(), database));
+                self.database = Some(Database::open(folder, options()).unwrap());
+                "reopen".to_owned()
+            }
+        }
+    }
+
+    fn transaction(&mut self) -> String {
+        let mut transaction = self.database().begin().unwrap();
+        let mut model = self.model.clone();
+        for _ in 0..self.random.usize(1..6) {
+            let (name, rows) = (self.random_name(), self.random_rows());
+            let Some(expected) = model.get_mut(&name) else {
+                assert!(matches!(transaction.table(&name), Err(Error::NoSuchTable { .. })));
+                continue;
+            };
+            let part = transaction.table(&name).unwrap();
+            if self.random.bool() {
+                part.upsert(&batch(rows.clone())).unwrap();
+                expected.extend(rows);
+            } else {
+                part.delete(rows.keys().copied().collect::<Vec<i64>>()).unwrap();
+                expected.retain(|key, _| !rows.contains_key(key));
+            }
+        }
+        for (name, expected) in &model {
+            assert_eq!(transaction.table(name).unwrap().count().unwrap(), expected.len() as u64);
+        }
+        if self.random.u8(..3) == 0 {
+            return "aborted transaction".to_owned();
+        }
+        transaction.commit().unwrap();
+        self.model = model;
+        "transaction".to_owned()
+    }
+}
+
+#[test]
+fn sums_over_two_tables_hold_in_another_process() {
+    const TOTAL: i64 = 1000;
+    let sum = |snapshot: &DatabaseSnapshot| -> i64 {
+        ["a", "b"].iter().map(|name| rows_of(&snapshot.table(name).unwrap()).values().sum::<i64>()).sum()
+    };
+    if let Ok(path) = std::env::var(PATH) {
+        let database = Database::open_read_only(path, options()).unwrap();
+        let (start, mut states) = (Instant::now(), std::collections::BTreeSet::new());
+        while start.elapsed() < Duration::from_millis(1500) {
+            let snapshot = database.snapshot().unwrap();
+            assert_eq!(sum(&snapshot), TOTAL);
+            states.insert(snapshot.table("a").unwrap().version());
+        }
+        assert!(states.len() > 3, "the reader has seen {} commits", states.len());
+        assert!(matches!(database.begin(), Err(Error::Store { .. })));
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("database");
+    let database = Database::create(&path, options()).unwrap();
+    let (a, b) = (create(&database, "a"), create(&database, "b"));
+    a.upsert(&batch((0..100).map(|id| (id, 10)))).unwrap();
+    b.upsert(&batch((0..100).map(|id| (id, 0)))).unwrap();
+    let mut reader = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "database::sums_over_two_tables_hold_in_another_process", "--nocapture"])
+        .env(PATH, &path)
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut random = fastrand::Rng::new();
+    while reader.try_wait().unwrap().is_none() {
+        let (id, amount) = (random.i64(0..100), random.i64(1..5));
+        let mut transaction = database.begin().unwrap();
+        for (name, change) in [("a", -amount), ("b", amount)] {
+            let part = transaction.table(name).unwrap();
+            let value = part.get(id).unwrap().unwrap().column(1).as_primitive::<Int64Type>().value(0);
+            part.upsert(&batch([(id, value + change)])).unwrap();
+        }
+        transaction.commit().unwrap();
+        match random.u8(..30) {
+            0 => drop((a.flush().unwrap(), b.flush().unwrap())),
+            1 => drop((a.compact().unwrap(), database.vacuum().unwrap())),
+            _ => {}
+        }
+    }
+    assert!(reader.wait().unwrap().success());
+    assert_eq!(sum(&database.snapshot().unwrap()), TOTAL);
+}
+
+#[test]
+fn names_and_folders_that_do_not_fit_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = Database::create(folder.path(), options()).unwrap();
+    for name in ["", " a", "a ", "a\n", "a\0b", &"x".repeat(256)] {
+        let refused = database.create_table(name, &batch([]).schema(), &["id"]).unwrap_err();
+        assert!(matches!(refused, Error::TableName { .. }), "{name:?}: {refused}");
+    }
+    assert!(matches!(database.create_table("a", &batch([]).schema(), &["none"]), Err(Error::Schema { .. })));
+    assert!(database.table_names().unwrap().is_empty());
+    create(&database, &"x".repeat(255));
+
+    assert!(matches!(Table::create(folder.path(), &batch([]).schema(), &["id"], options()), Err(Error::Exists { .. })));
+    assert!(matches!(Table::open(folder.path(), options()), Err(Error::NoTable { .. })));
+    assert!(matches!(Database::create(folder.path(), options()), Err(Error::Store { .. })));
+    drop(database);
+    assert!(matches!(Database::create(folder.path(), options()), Err(Error::Exists { .. })));
+
+    let other = tempfile::tempdir().unwrap();
+    assert!(matches!(Database::open(other.path(), options()), Err(Error::NoDatabase { .. })));
+    drop(Table::create(other.path(), &batch([]).schema(), &["id"], options()).unwrap());
+    assert!(matches!(Database::create(other.path(), options()), Err(Error::Exists { .. })));
+    assert!(matches!(Database::open_read_only(other.path(), options()), Err(Error::NoDatabase { .. })));
+}
+
+#[test]
+fn a_part_of_a_transaction_is_not_committed_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = Database::create(folder.path().join("database"), options()).unwrap();
+    create(&database, "a");
+    create(&database, "b");
+    let alone = Table::create(folder.path().join("alone"), &batch([]).schema(), &["id"], options()).unwrap();
+    let mut transaction = database.begin().unwrap();
+    transaction.table("b").unwrap().upsert(&batch([(2, 2)])).unwrap();
+    let part = transaction.table("a").unwrap();
+    part.upsert(&batch([(1, 1)])).unwrap();
+    let part = std::mem::replace(part, alone.begin().unwrap());
+    assert!(matches!(part.commit(), Err(Error::PartOfTransaction)));
+    assert!(matches!(transaction.commit(), Err(Error::PartOfTransaction)));
+    for name in ["a", "b"] {
+        assert_eq!(database.table(name).unwrap().count().unwrap(), 0, "{name}");
+    }
+    assert_eq!(alone.count().unwrap(), 0);
+}
