@@ -50,9 +50,9 @@ impl Table {
     /// Has commits from the next one on write down what they change, for [`Snapshot::changes`](crate::Snapshot::changes), or sets how long
     /// that is kept. The table remembers it when it is opened again.
     ///
-    /// A change is written in the transaction that makes it, so that it is there if and only if the commit is. It costs a record with the whole
-    /// new row beside the hot row, and each key that is put or deleted is looked for, to tell inserts from updates: without changes an upsert
-    /// reads no file.
+    /// A change is written in the transaction that makes it, so that it is there if and only if the commit is. It costs a record with the
+    /// whole new row beside the hot row, and each key that is put or deleted is looked for, to tell inserts from updates: without changes
+    /// an upsert reads no file.
     ///
     /// ```
     /// # use std::sync::Arc;

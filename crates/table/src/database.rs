@@ -24,10 +24,10 @@ const NAME_LEN: usize = 255;
 
 /// Several tables in one folder and one store, so that one transaction can change them together.
 ///
-/// A table of a database does all that a [`Table`] of its own folder does, and its files are in a folder of its own in that of the database.
-/// Commits of all tables go through one log, one after the other. One process at a time has a database open for writing, and any number of
-/// others [read-only](Self::open_read_only). Each table has a background thread of its own, if the [options](TableOptions::background) ask for
-/// it. Handles are cheap to clone.
+/// A table of a database does all that a [`Table`] of its own folder does, and its files are in a folder of its own in that of the
+/// database. Commits of all tables go through one log, one after the other. One process at a time has a database open for writing, and any
+/// number of others [read-only](Self::open_read_only). Each table has a background thread of its own, if the
+/// [options](TableOptions::background) ask for it. Handles are cheap to clone.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -133,7 +133,8 @@ impl Database {
     /// no white space at either end.
     ///
     /// # Errors
-    /// [`Error::TableName`], [`Error::TableExists`], and [`Error::Schema`] or [`Error::Parquet`] for a schema or key that a table cannot have.
+    /// [`Error::TableName`], [`Error::TableExists`], and [`Error::Schema`] or [`Error::Parquet`] for a schema or key that a table cannot
+    /// have.
     pub fn create_table<S: AsRef<str>>(&self, name: &str, schema: &Schema, key_columns: &[S]) -> Result<Table> {
         check_name(name)?;
         let schema = TableSchema::create(schema, key_columns)?;
@@ -159,8 +160,8 @@ impl Database {
         Ok(table)
     }
 
-    /// Drops a table with all its rows. Handles of it return [`Error::NoTable`] from then on; snapshots that were taken before stay readable,
-    /// and its files go when none is left. A thread that has a transaction open must not call this, as it would wait for itself.
+    /// Drops a table with all its rows. Handles of it return [`Error::NoTable`] from then on; snapshots that were taken before stay
+    /// readable, and its files go when none is left. A thread that has a transaction open must not call this, as it would wait for itself.
     ///
     /// # Errors
     /// [`Error::NoSuchTable`].

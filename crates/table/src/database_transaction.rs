@@ -12,8 +12,8 @@ use crate::transaction::Transaction;
 
 /// Changes to tables of a [`Database`](crate::Database) that become visible to others together, or not at all.
 ///
-/// One transaction at a time is open in a database, of one table or of several; dropped without [`commit`](Self::commit), it changes nothing.
-/// A thread that has one open must not flush or compact its tables, nor create or drop any, as it would wait for itself.
+/// One transaction at a time is open in a database, of one table or of several; dropped without [`commit`](Self::commit), it changes
+/// nothing. A thread that has one open must not flush or compact its tables, nor create or drop any, as it would wait for itself.
 #[derive(Debug)]
 pub struct DatabaseTransaction {
     tables: Arc<OpenTables>,
@@ -36,8 +36,8 @@ impl DatabaseTransaction {
         Self { tables, store: Some(store), parts: BTreeMap::new(), current: None }
     }
 
-    /// The part of this transaction that changes one table. It sees its own changes, and is committed with those of the other tables: its own
-    /// [`Transaction::commit`] is an error.
+    /// The part of this transaction that changes one table. It sees its own changes, and is committed with those of the other tables: its
+    /// own [`Transaction::commit`] is an error.
     ///
     /// # Errors
     /// [`Error::NoSuchTable`].

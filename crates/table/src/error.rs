@@ -73,7 +73,8 @@ pub enum Error {
         /// The name.
         name: String,
     },
-    /// This is one table's part of a [`DatabaseTransaction`](crate::DatabaseTransaction), which alone can be committed. Nothing was changed.
+    /// This is one table's part of a [`DatabaseTransaction`](crate::DatabaseTransaction), which alone can be committed. Nothing was
+    /// changed.
     PartOfTransaction,
     /// The table does not keep its changes, or has not kept those that were asked for.
     NoChanges {

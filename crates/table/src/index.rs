@@ -1,7 +1,7 @@
 //! A secondary index of a table: which columns it has, and what its entries are.
 //!
-//! An entry's key is the encoded values of the indexed columns and behind them the encoded key of the row, so that entries are in the order of
-//! the values; its value is the length of the former (4 bytes).
+//! An entry's key is the encoded values of the indexed columns and behind them the encoded key of the row, so that entries are in the order
+//! of the values; its value is the length of the former (4 bytes).
 
 use std::sync::Arc;
 

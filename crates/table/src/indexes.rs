@@ -57,7 +57,8 @@ impl Table {
     ///
     /// # Errors
     /// [`Error::IndexExists`], [`Error::Batch`] for columns that the table does not have, [`Error::Schema`] for columns that have no order,
-    /// none or one twice, or a name that is empty or longer than 255 bytes, [`Error::NotUnique`], [`Error::KeyTooLong`], and whatever goes wrong while reading.
+    /// none or one twice, or a name that is empty or longer than 255 bytes, [`Error::NotUnique`], [`Error::KeyTooLong`], and whatever goes
+    /// wrong while reading.
     pub fn create_index<S: AsRef<str>>(&self, name: &str, columns: &[S], is_unique: bool) -> Result<()> {
         if !(1..=NAME_LEN).contains(&name.len()) {
             return Err(Error::schema(format!("the name of an index has 1 to {NAME_LEN} bytes: choose another")));

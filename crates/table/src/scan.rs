@@ -81,8 +81,8 @@ impl<'v> TableScan<'v> {
     /// Starts reading.
     ///
     /// # Errors
-    /// [`Error::Batch`](crate::Error::Batch) for columns that the table does not have, [`Error::Predicate`](crate::Error::Predicate) or [`Error::Parquet`](crate::Error::Parquet) for a condition that does not
-    /// fit them, and whatever goes wrong while files are looked up.
+    /// [`Error::Batch`](crate::Error::Batch) for columns that the table does not have, [`Error::Predicate`](crate::Error::Predicate) or
+    /// [`Error::Parquet`](crate::Error::Parquet) for a condition that does not fit them, and whatever goes wrong while files are looked up.
     pub fn build(self) -> Result<TableBatches<'v>> {
         let Self { engine, mut view, columns, predicate, limit, threads } = self;
         let schema = Arc::clone(view.schema());
