@@ -57,7 +57,7 @@ fn the_number_of_threads_does_not_change_a_byte() {
         let batches: Vec<_> = (0..6).map(|_| record_batch(&mut random, &schema, 700)).collect();
         let options = Choices::random(&mut random);
         let of = |threads: usize| {
-            let options = options.options(&schema).threads(threads.try_into().unwrap());
+            let options = options.options(&schema).threads(threads);
             write(&schema, &batches, options).unwrap().0
         };
         let one = of(1);

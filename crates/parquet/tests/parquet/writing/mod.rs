@@ -139,7 +139,7 @@ impl Choices {
             .row_group_rows(self.row_group_rows)
             .row_group_bytes(self.row_group_bytes)
             .memory_budget_bytes(self.memory_budget_bytes)
-            .threads(self.threads.try_into().expect("at least one"))
+            .threads(self.threads)
     }
 }
 
