@@ -11,7 +11,9 @@ use crate::dead::parse_mask;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::index::Index;
-use crate::layout::{DroppedFile, Feed, FileEntry, MASK_ROWS, STATE_KEY, State, TreeName, file_key, mask_key};
+use crate::layout::{
+    DroppedFile, Feed, FileEntry, MASK_ROWS, STATE_KEY, State, TreeName, file_key, mask_key, schema_key,
+};
 use crate::manifest::Manifest;
 use crate::pinned::Pinned;
 use crate::record::RecordWriter;
@@ -96,6 +98,18 @@ impl Changing {
         self.transaction.tree(self.engine.trees.get(TreeName::Meta))?.remove(&index.meta_key())?;
         self.transaction.drop_tree(&self.engine.trees.index(index.number()))?;
         Arc::make_mut(&mut self.indexes).retain(|other| other.number() != index.number());
+        self.files_changed();
+        Ok(())
+    }
+
+    /// Makes this the table's schema: the version after the one that it has.
+    pub(crate) fn set_schema(&mut self, schema: TableSchema) -> Result<()> {
+        let indexes = self.indexes.iter().map(|index| index.in_schema(&schema)).collect::<Result<Vec<_>>>()?;
+        let mut meta = self.transaction.tree(self.engine.trees.get(TreeName::Meta))?;
+        meta.put(&schema_key(schema.version()), &schema.to_bytes()?)?;
+        self.state.schema = schema.version();
+        self.schema = Arc::new(schema);
+        self.indexes = Arc::new(indexes);
         self.files_changed();
         Ok(())
     }

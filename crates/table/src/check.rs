@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
+use arrow_schema::SchemaRef;
 use lath_parquet::DeleteMask;
 
 use crate::changes::Changes;
@@ -20,7 +21,7 @@ use crate::layout::{FileEntry, TreeName};
 use crate::named_snapshots::named_snapshots;
 use crate::pinned::Pinned;
 use crate::range::{Merge, Source};
-use crate::schema::{BATCH_ROWS, TableSchema};
+use crate::schema::{BATCH_ROWS, TableSchema, id_of};
 use crate::vacuum::{known_names, orphans};
 use crate::view::View;
 
@@ -194,6 +195,7 @@ fn check_file(engine: &Engine, view: &mut Arc<Pinned>, entry: &FileEntry, reads:
     if open.row_count() != entry.rows {
         return Err(format!("it has {} rows, and its entry says {}", open.row_count(), entry.rows));
     }
+    check_columns(open.schema(), file.stored_schema())?;
     let codec = file.schema().key();
     let all: Vec<usize> = (0..file.schema().arrow().fields().len()).collect();
     let mut last: Option<Vec<u8>> = None;
@@ -223,6 +225,16 @@ fn check_file(engine: &Engine, view: &mut Arc<Pinned>, entry: &FileEntry, reads:
         return Err("its last key is not the one that its entry says".to_owned());
     }
     Ok(())
+}
+
+/// Whether a file has the columns of the schema in which it was written; if not, what is wrong.
+fn check_columns(found: &SchemaRef, schema: &TableSchema) -> Result<(), String> {
+    let ids: Vec<Option<u32>> = found.fields().iter().map(|field| id_of(field).ok()).collect();
+    let expected = (0..schema.arrow().fields().len()).map(|column| Some(schema.id(column)));
+    if ids.iter().copied().eq(expected) {
+        return Ok(());
+    }
+    Err(format!("its columns are not those of schema {}, in which it was written", schema.version()))
 }
 
 /// The number of rows, if no key comes twice.

@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::record::{RecordReader, RecordWriter};
 
 /// The number of the format. Later ones may be refused by this version.
-pub(crate) const FORMAT: u32 = 2;
+pub(crate) const FORMAT: u32 = 3;
 
 /// Rows of a file that one piece of its mask is about.
 pub(crate) const MASK_ROWS: u64 = 1 << 16;
@@ -104,9 +104,12 @@ pub(crate) fn table_number(tree: &str) -> Option<u64> {
     tree.strip_prefix("table/")?.strip_suffix("/meta")?.parse().ok()
 }
 
+/// What the keys of schemas in [`TreeName::Meta`] begin with.
+pub(crate) const SCHEMA_PREFIX: &[u8] = b"schema/";
+
 /// The key of a schema in [`TreeName::Meta`].
 pub(crate) fn schema_key(version: u32) -> Vec<u8> {
-    [b"schema/".as_slice(), &version.to_be_bytes()].concat()
+    [SCHEMA_PREFIX, &version.to_be_bytes()].concat()
 }
 
 /// What the keys of indexes in [`TreeName::Meta`] begin with, before their names.

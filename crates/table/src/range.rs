@@ -137,12 +137,8 @@ impl Source {
     pub(crate) fn cold(file: &ColdFile, dead: &DeleteMask, range: &KeyRange, columns: &[usize]) -> Result<Self> {
         let rows = rows_of_range(file, range)?;
         let read: Vec<usize> = columns.iter().chain(file.schema().key().columns()).copied().collect();
-        // Each column is read once; the others of the same place are copies of its handle.
-        let mut distinct = read.clone();
-        distinct.sort_unstable();
-        distinct.dedup();
-        let scan = file.scan(&distinct)?.rows(rows).deleted([(0, dead.clone())]);
-        let batches = file.numbered(scan, &distinct)?.rearranged(&read)?;
+        let scan = file.scan(&read)?.rows(rows).deleted([(0, dead.clone())]);
+        let batches = file.numbered(scan, &read)?;
         Ok(Self { rows: SourceRows::Cold(Box::new(batches)), current: None, is_done: false })
     }
 
@@ -151,7 +147,7 @@ impl Source {
     }
 
     /// Reads on if all rows were handed out.
-    fn fill(&mut self, view: &mut dyn View, schema: &TableSchema, wanted: &[usize]) -> Result<()> {
+    fn fill(&mut self, view: &mut dyn View, schema: &Arc<TableSchema>, wanted: &[usize]) -> Result<()> {
         while !self.is_done && self.current.as_ref().is_none_or(|current| current.at == current.len) {
             self.current = match &mut self.rows {
                 SourceRows::Cold(batches) => match batches.next().transpose()? {

@@ -12,4 +12,5 @@ mod merge;
 mod model;
 mod processes;
 mod rows;
+mod schema;
 mod types;
