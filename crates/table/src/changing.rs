@@ -28,6 +28,8 @@ pub(crate) struct Changing {
     transaction: StoreTransaction,
     /// That of the last commit, with the stamp of this one.
     state: State,
+    /// The number that the commit has in the store.
+    commit: u64,
     committed_stamp: u64,
     schema: Arc<TableSchema>,
     manifest: Arc<Manifest>,
@@ -51,11 +53,14 @@ impl Changing {
         // While the transaction is open, this stays the newest commit.
         let pinned = Pinned::newest(engine)?;
         let mut state = pinned.state().clone();
-        state.stamp = pinned.snapshot().sequence() + 1;
+        let commit = pinned.snapshot().sequence() + 1;
+        // The store of a backup counts its commits anew; stamps go on.
+        state.stamp = commit.max(state.stamp + 1);
         Ok(Self {
             engine: Arc::clone(engine),
             transaction,
             state,
+            commit,
             committed_stamp: pinned.stamp(),
             schema: Arc::clone(View::schema(&pinned)),
             manifest: Arc::clone(pinned.manifest()),
@@ -263,6 +268,26 @@ impl Changing {
         Ok(())
     }
 
+    /// Replaces the entry of a file and the first keys of its blocks.
+    pub(crate) fn replace_file(&mut self, entry: FileEntry, fences: &[u8]) -> Result<()> {
+        let key = file_key(entry.number);
+        self.transaction.tree(self.engine.trees.get(TreeName::Files))?.put(&key, &entry.to_bytes())?;
+        self.transaction.tree(self.engine.trees.get(TreeName::Fences))?.put(&key, fences)?;
+        Arc::make_mut(&mut self.manifest).replace(entry);
+        self.files_changed();
+        Ok(())
+    }
+
+    /// Removes keys from the hot tree or the tombstones.
+    pub(crate) fn remove_keys(&mut self, name: TreeName, keys: &ByteList) -> Result<()> {
+        let mut tree = self.transaction.tree(self.engine.trees.get(name))?;
+        for key in keys.iter() {
+            tree.remove(key)?;
+        }
+        self.hot_changed();
+        Ok(())
+    }
+
     /// Drops a file from the list. It is removed once nobody needs it.
     pub(crate) fn drop_file(&mut self, entry: &FileEntry) -> Result<()> {
         let key = file_key(entry.number);
@@ -270,7 +295,7 @@ impl Changing {
         self.transaction.tree(self.engine.trees.get(TreeName::Fences))?.remove(&key)?;
         let next = file_key(entry.number + 1);
         self.transaction.tree(self.engine.trees.get(TreeName::Masks))?.remove_range(&key, Some(&next))?;
-        let dropped = DroppedFile { name: entry.name.clone(), stamp: self.state.stamp };
+        let dropped = DroppedFile { name: entry.name.clone(), stamp: self.commit };
         self.transaction.tree(self.engine.trees.get(TreeName::Dropped))?.put(&key, &dropped.to_bytes())?;
         Arc::make_mut(&mut self.manifest).remove(entry.number);
         self.files_changed();

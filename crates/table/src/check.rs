@@ -70,6 +70,11 @@ pub enum Problem {
         /// Its name.
         name: String,
     },
+    /// The changes that are kept cannot be read.
+    Changes {
+        /// What is wrong.
+        what: String,
+    },
     /// The rows of a commit contradict each other.
     Rows {
         /// What is wrong.
@@ -88,9 +93,10 @@ impl fmt::Display for Problem {
             Self::Index { name } => {
                 write!(
                     f,
-                    "the index {name:?} does not have the entries that the rows have: drop it and create it again"
+                    "the index {name:?} does not have the entries that the rows have: Table::repair makes them anew"
                 )
             }
+            Self::Changes { what } => write!(f, "the changes that are kept: {what}"),
             Self::Rows { what } => f.write_str(what),
         }
     }
@@ -100,6 +106,11 @@ impl fmt::Display for Problem {
 pub(crate) fn check(engine: &Arc<Engine>) -> Result<CheckReport> {
     // So that no file comes or goes meanwhile.
     let _no_maintenance = engine.lock_maintenance();
+    check_locked(engine)
+}
+
+/// The same for a caller that keeps files from coming and going.
+pub(crate) fn check_locked(engine: &Arc<Engine>) -> Result<CheckReport> {
     let mut report = CheckReport::default();
     let store = engine.store.check()?;
     report.problems.extend(store.problems.iter().map(|problem| Problem::Store { what: format!("{problem:?}") }));
@@ -107,7 +118,7 @@ pub(crate) fn check(engine: &Arc<Engine>) -> Result<CheckReport> {
     let mut checked = BTreeSet::new();
     report.rows = check_view(engine, Arc::clone(&newest), &mut checked, &mut report.problems)?;
     if let Err(error) = Changes::new(Arc::clone(&newest), 0).try_for_each(|batch| batch.map(drop)) {
-        report.problems.push(Problem::Rows { what: error.to_string() });
+        report.problems.push(Problem::Changes { what: error.to_string() });
     }
     for named in named_snapshots(newest.snapshot())? {
         if let Some(named) = Pinned::find(engine, named)? {

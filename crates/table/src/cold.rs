@@ -34,11 +34,31 @@ impl ColdFile {
         options: &DatasetOptions,
     ) -> Result<Self> {
         let path = folder.join(&entry.name);
-        let file = DatasetFile::find(&path, options)?.into_iter().next();
-        let file = file.ok_or_else(|| Error::corrupt(format!("{} is missing", path.display())))?;
         if fences.len() as u64 != entry.rows.div_ceil(BLOCK_ROWS) {
             return Err(Error::corrupt(format!("{} has another number of blocks than its entry says", path.display())));
         }
+        Self::with_fences(&path, entry, schema, fences, options)
+    }
+
+    /// The file without the first keys of its blocks, so that no key can be looked for.
+    pub(crate) fn without_fences(
+        folder: &Path,
+        entry: &FileEntry,
+        schema: &Arc<TableSchema>,
+        options: &DatasetOptions,
+    ) -> Result<Self> {
+        Self::with_fences(&folder.join(&entry.name), entry, schema, Fences::default(), options)
+    }
+
+    fn with_fences(
+        path: &Path,
+        entry: &FileEntry,
+        schema: &Arc<TableSchema>,
+        fences: Fences,
+        options: &DatasetOptions,
+    ) -> Result<Self> {
+        let file = DatasetFile::find(path, options)?.into_iter().next();
+        let file = file.ok_or_else(|| Error::corrupt(format!("{} is missing", path.display())))?;
         let upgrade = Arc::new(Upgrade::new(schema.of_version(entry.schema)?, Arc::clone(schema)));
         Ok(Self { rows: entry.rows, upgrade, file, fences: Arc::new(fences) })
     }

@@ -52,6 +52,8 @@ impl TreeName {
 /// What the trees of one table are called in the store.
 #[derive(Debug)]
 pub(crate) struct TreeNames {
+    /// The number of the table, if it is one of a database.
+    number: Option<u64>,
     prefix: String,
     names: [String; TreeName::ALL.len()],
 }
@@ -59,17 +61,22 @@ pub(crate) struct TreeNames {
 impl TreeNames {
     /// The trees of the only table of a folder.
     pub(crate) fn of_single_table() -> Self {
-        Self::with_prefix("table/".to_owned())
+        Self::with_prefix(None, "table/".to_owned())
     }
 
     /// The trees of a table of a database.
     pub(crate) fn of_table(number: u64) -> Self {
-        Self::with_prefix(format!("table/{number}/"))
+        Self::with_prefix(Some(number), format!("table/{number}/"))
     }
 
-    fn with_prefix(prefix: String) -> Self {
+    fn with_prefix(number: Option<u64>, prefix: String) -> Self {
         let names = TreeName::ALL.map(|name| format!("{prefix}{}", name.suffix()));
-        Self { prefix, names }
+        Self { number, prefix, names }
+    }
+
+    /// The number of the table, if it is one of a database.
+    pub(crate) fn number(&self) -> Option<u64> {
+        self.number
     }
 
     /// What the names of all trees of the table begin with.
@@ -140,7 +147,7 @@ pub(crate) fn mask_key(number: u64, row: u64) -> [u8; 12] {
 pub(crate) struct State {
     /// The writer that made the commit: a number that no other opening has.
     pub(crate) incarnation: u64,
-    /// The table's version: the number of the store's commit.
+    /// The table's version: the number of the store's commit, or a higher one in a backup.
     pub(crate) stamp: u64,
     /// The stamp of the last commit that changed hot rows or tombstones.
     pub(crate) hot_stamp: u64,
@@ -262,7 +269,7 @@ impl FileEntry {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct DroppedFile {
     pub(crate) name: String,
-    /// Commits with this number and later ones do not need it, unless a named snapshot does.
+    /// The store's commits with this number and later ones do not need it, unless a named snapshot does.
     pub(crate) stamp: u64,
 }
 

@@ -13,6 +13,7 @@
 //! | What does a crash leave? | A file is synced under its name before the transaction that names it commits. Files that no commit names are removed when the table is next opened for writing. |
 
 mod background;
+mod backup;
 mod byte_list;
 mod change;
 mod change_retention;
@@ -57,6 +58,7 @@ mod pinned;
 mod range;
 mod reading;
 mod record;
+mod repair;
 mod scan;
 mod schema;
 mod schema_change;
@@ -70,6 +72,7 @@ mod vacuum;
 mod value_codec;
 mod view;
 
+pub use backup::BackedUp;
 pub use change_retention::ChangeRetention;
 pub use changes::Changes;
 pub use check::{CheckReport, Problem};
@@ -88,6 +91,7 @@ pub use lookup::Found;
 pub use merge::{MergeWhen, Merged, WhenMatched, WhenNotMatched};
 pub use options::{Durability, TableOptions};
 pub use range::{RangeBatches, RangeScan};
+pub use repair::Repaired;
 pub use scan::{TableBatches, TableScan};
 pub use snapshot::Snapshot;
 pub use table::Table;
