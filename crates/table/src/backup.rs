@@ -5,15 +5,13 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use lath_store::{Durability, Store};
+use lath_store::{Durability, Snapshot, Transaction, TreeMut};
 
 use crate::database::Database;
 use crate::dropped_tables::folder_name;
 use crate::engine::{database_path, store_path};
 use crate::error::{Error, Result};
-use crate::layout::{
-    DroppedFile, DroppedTable, TABLES_DROPPED, TreeName, TreeNames, file_key, file_number, table_number,
-};
+use crate::layout::{DroppedFile, DroppedTable, TABLES_DROPPED, TreeName, TreeNames, file_number, table_number};
 use crate::manifest::Manifest;
 use crate::named_snapshots::{named_snapshots, tables_of};
 use crate::table::Table;
@@ -87,7 +85,7 @@ struct Backup<'p> {
 
 impl Backup<'_> {
     /// While the snapshot lives, none of the files that it or its named snapshots have is removed.
-    fn make(&self, snapshot: &lath_store::Snapshot, store: &Path) -> Result<BackedUp> {
+    fn make(&self, snapshot: &Snapshot, store: &Path) -> Result<BackedUp> {
         fs::create_dir_all(self.target).map_err(Error::io("create", self.target))?;
         if fs::read_dir(self.target).map_err(Error::io("list", self.target))?.next().is_some() {
             return Err(Error::Exists { folder: self.target.to_owned() });
@@ -110,7 +108,7 @@ impl Backup<'_> {
         sync_folder(self.target)?;
         // Last, since there is no table without a store.
         snapshot.backup(store)?;
-        adopt(store)?;
+        settle_dropped(store)?;
         Ok(made)
     }
 
@@ -149,44 +147,52 @@ fn sync_folder(folder: &Path) -> Result<()> {
 
 /// Settles what was dropped before the backup: the copied store counts its commits anew, so that the stamps say nothing any more, and only
 /// named snapshots of the backup need anything that was dropped.
-fn adopt(path: &Path) -> Result<()> {
-    let store: Store = lath_store::Options::new().create(false).open(path)?;
+fn settle_dropped(path: &Path) -> Result<()> {
+    let store = lath_store::Options::new().create(false).open(path)?;
     let snapshot = store.snapshot()?;
     let named = named_snapshots(&snapshot)?;
     let mut transaction = store.begin()?;
     for trees in tables_of(&snapshot)? {
-        let mut needed = BTreeSet::new();
-        for version in &named {
-            let manifest = Manifest::read(version.tree(trees.get(TreeName::Files))?)?;
-            needed.extend(manifest.files().iter().map(|file| file.number));
-        }
-        let Some(mut dropped) = transaction.existing_tree(trees.get(TreeName::Dropped))? else { continue };
-        let entries = dropped.as_tree()?.iter().collect::<lath_store::Result<Vec<_>>>()?;
-        let entries: Vec<(u64, DroppedFile)> = entries
-            .into_iter()
-            .map(|(key, value)| Ok((file_number(&key)?, DroppedFile::from_bytes(value)?)))
-            .collect::<Result<_>>()?;
-        for (number, file) in entries {
-            match needed.contains(&number) {
-                true => dropped.put(&file_key(number), &DroppedFile { stamp: 0, ..file }.to_bytes())?,
-                false => drop(dropped.remove(&file_key(number))?),
-            }
-        }
+        settle_files(&mut transaction, &trees, &named)?;
     }
-    if let Some(mut dropped) = transaction.existing_tree(TABLES_DROPPED)? {
-        let keys =
-            dropped.as_tree()?.iter().map(|entry| entry.map(|(key, _)| key)).collect::<lath_store::Result<Vec<_>>>()?;
-        let mut needed = BTreeSet::new();
-        for version in &named {
-            needed.extend(version.tree_names()?.iter().filter_map(|name| table_number(name)));
-        }
-        for key in keys {
-            match needed.contains(&file_number(&key)?) {
-                true => dropped.put(&key, &DroppedTable { stamp: 0 }.to_bytes())?,
-                false => drop(dropped.remove(&key)?),
-            }
-        }
-    }
+    settle_tables(&mut transaction, &named)?;
     drop((snapshot, named));
     Ok(transaction.commit_with(Durability::Sync)?)
+}
+
+fn settle_files(transaction: &mut Transaction, trees: &TreeNames, named: &[Snapshot]) -> Result<()> {
+    let mut needed = BTreeSet::new();
+    for version in named {
+        let manifest = Manifest::read(version.tree(trees.get(TreeName::Files))?)?;
+        needed.extend(manifest.files().iter().map(|file| file.number));
+    }
+    let Some(mut dropped) = transaction.existing_tree(trees.get(TreeName::Dropped))? else { return Ok(()) };
+    for key in keys_of(&mut dropped)? {
+        if !needed.contains(&file_number(&key)?) {
+            dropped.remove(&key)?;
+        } else if let Some(file) = dropped.get(&key)?.map(DroppedFile::from_bytes).transpose()? {
+            dropped.put(&key, &DroppedFile { stamp: 0, ..file }.to_bytes())?;
+        }
+    }
+    Ok(())
+}
+
+fn settle_tables(transaction: &mut Transaction, named: &[Snapshot]) -> Result<()> {
+    let mut needed = BTreeSet::new();
+    for version in named {
+        needed.extend(version.tree_names()?.iter().filter_map(|name| table_number(name)));
+    }
+    let Some(mut dropped) = transaction.existing_tree(TABLES_DROPPED)? else { return Ok(()) };
+    for key in keys_of(&mut dropped)? {
+        if needed.contains(&file_number(&key)?) {
+            dropped.put(&key, &DroppedTable { stamp: 0 }.to_bytes())?;
+        } else {
+            dropped.remove(&key)?;
+        }
+    }
+    Ok(())
+}
+
+fn keys_of(tree: &mut TreeMut<'_>) -> Result<Vec<Vec<u8>>> {
+    Ok(tree.as_tree()?.iter().map(|entry| entry.map(|(key, _)| key)).collect::<lath_store::Result<_>>()?)
 }
