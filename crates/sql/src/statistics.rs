@@ -43,7 +43,9 @@ fn of_column(known: &Known, rows: KnownPrecision<u64>) -> ColumnStatistics {
     // Strings in dictionaries take less space in the file than in memory, where each has at least a view.
     let in_memory = match known.field.data_type().primitive_width() {
         Some(width) => rows.map(|rows| rows.saturating_mul(width as u64)),
-        None => known.uncompressed_byte_count.map(|bytes| bytes.max(rows.value().map_or(0, |rows| rows * VIEW_BYTES))),
+        None => known
+            .uncompressed_byte_count
+            .map(|bytes| bytes.max(rows.value().map_or(0, |rows| rows.saturating_mul(VIEW_BYTES)))),
     };
     ColumnStatistics {
         null_count: count(known.null_count),

@@ -192,3 +192,13 @@ fn conditions_add_up() {
     let expected = (50..100).filter(|row| row % 5 > 0 && [1, 2].contains(&(row % 7))).count();
     assert_eq!(scan.count().unwrap(), expected as u64);
 }
+
+#[test]
+fn no_number_of_threads_is_one_for_each_core() {
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    assert_eq!(Runtime::builder().threads(0).build().threads(), cores);
+    assert_eq!(Runtime::builder().build().threads(), cores);
+    assert_eq!(Runtime::builder().threads(3).build().threads(), 3);
+    let file = ParquetFile::from_bytes(numbered_bytes(5000)).unwrap();
+    assert_eq!(file.scan().filter("number < 10").unwrap().threads(0).count().unwrap(), 10);
+}
