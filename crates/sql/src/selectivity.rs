@@ -111,8 +111,7 @@ fn of_one(condition: &Arc<dyn PhysicalExpr>, known: &Statistics) -> f64 {
         return 1.0 - selectivity(not.arg(), known);
     }
     if let Some(list) = condition.downcast_ref::<InListExpr>() {
-        let one = column_of(list.expr())
-            .map_or(EQUAL, |at| equal(&known.column_statistics[at], known.num_rows.get_value().copied()));
+        let one = equal(column_of(list.expr()), known);
         let any = (one * list.list().len() as f64).min(1.0);
         return if list.negated() { 1.0 - any } else { any };
     }
@@ -137,8 +136,7 @@ fn of_binary(binary: &BinaryExpr, known: &Statistics) -> f64 {
         let (left, right) = (selectivity(binary.left(), known), selectivity(binary.right(), known));
         return left + right - left * right;
     }
-    let one = comparison(binary)
-        .map_or(EQUAL, |(at, _, _)| equal(&known.column_statistics[at], known.num_rows.get_value().copied()));
+    let one = equal(comparison(binary).map(|(column, _, _)| column), known);
     match binary.op() {
         Operator::Eq | Operator::IsNotDistinctFrom => one,
         Operator::NotEq | Operator::IsDistinctFrom => 1.0 - one,
@@ -147,15 +145,17 @@ fn of_binary(binary: &BinaryExpr, known: &Statistics) -> f64 {
     }
 }
 
-/// The share of rows that have one value of a column.
-fn equal(column: &ColumnStatistics, rows: Option<usize>) -> f64 {
+/// The share of rows that have one value of the column at a place; `None` is anything else than a column.
+fn equal(column: Option<usize>, known: &Statistics) -> f64 {
+    let Some(at) = column else { return EQUAL };
+    let (column, rows) = (&known.column_statistics[at], known.num_rows.get_value());
     let distinct = column.distinct_count.get_value().map(|&count| count as f64);
     let is_discrete = |value: &ScalarValue| value.data_type().is_integer() || value.data_type() == DataType::Date32;
     let span = || {
         let (min, max) = (column.min_value.get_value()?, column.max_value.get_value()?);
         let span = number(Some(max))? - number(Some(min))? + 1.0;
         // There cannot be more values than rows.
-        is_discrete(min).then(|| rows.map_or(span, |rows| span.min(rows as f64)))
+        is_discrete(min).then(|| rows.map_or(span, |&rows| span.min(rows as f64)))
     };
     distinct.or_else(span).map_or(EQUAL, |count| 1.0 / count.max(1.0))
 }

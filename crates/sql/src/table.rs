@@ -103,10 +103,10 @@ impl LathTable {
     /// About how many rows of the files `filters` are true for.
     fn estimated_rows(&self, known: &KnownStatistics, filters: &[&Expr]) -> Option<usize> {
         let schema = self.dataset.schema();
+        let rows = *statistics::count(known.row_count).get_value()?;
+        let Some(condition) = conjunction(filters.iter().map(|&filter| filter.clone())) else { return Some(rows) };
         let all: Vec<usize> = (0..schema.fields().len()).collect();
         let known = statistics::of_table(known, &all, 0);
-        let rows = *known.num_rows.get_value()?;
-        let Some(condition) = conjunction(filters.iter().map(|&filter| filter.clone())) else { return Some(rows) };
         let share = selectivity(&physical(&condition, schema).ok()?, &known);
         Some((rows as f64 * share).ceil() as usize)
     }

@@ -4,7 +4,6 @@
 //! is the kind of change, and behind it a hot row whose checksum is seeded by all that: an empty one if the row was deleted.
 
 use arrow_row::Rows;
-use lath_parquet::DeleteMask;
 use lath_store::TreeMut;
 
 use crate::byte_list::ByteList;
@@ -12,7 +11,6 @@ use crate::changing::Changing;
 use crate::error::{Error, Result};
 use crate::hot::HotRows;
 use crate::layout::Feed;
-use crate::locate::keys_of_rows;
 use crate::lookup::{Place, SortedKeys, find_places};
 use crate::value_codec::{self, HotValue};
 use crate::view::View;
@@ -115,16 +113,11 @@ impl Changing {
         self.record_deleted(there.map(|(key, _)| key))
     }
 
-    /// Records rows of a file that are about to be masked.
-    pub(crate) fn record_masked(&mut self, file: u64, rows: &DeleteMask) -> Result<()> {
-        if self.state().feed.is_none() || rows.is_empty() {
+    /// Records rows of a file that are about to be masked. These are their keys.
+    pub(crate) fn record_deletes_of_rows(&mut self, keys: &[Vec<u8>]) -> Result<()> {
+        if self.state().feed.is_none() {
             return Ok(());
         }
-        let entry = self.manifest().files().iter().find(|entry| entry.number == file).cloned();
-        let entry = entry.ok_or_else(|| Error::internal(format!("file {file} has rows to delete, and is gone")))?;
-        let rows: Vec<u64> = rows.iter().collect();
-        let cold = self.engine().clone().cold(self, &entry)?;
-        let keys = keys_of_rows(&cold, &rows)?;
         self.record_deleted(keys.iter().map(Vec::as_slice))
     }
 

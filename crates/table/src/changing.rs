@@ -12,6 +12,7 @@ use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::index::Index;
 use crate::layout::{DroppedFile, Feed, FileEntry, MASK_ROWS, STATE_KEY, State, TreeName, file_key, mask_key};
+use crate::locate::keys_of_rows;
 use crate::manifest::Manifest;
 use crate::pinned::Pinned;
 use crate::record::RecordWriter;
@@ -199,6 +200,19 @@ impl Changing {
         Ok(())
     }
 
+    /// Deletes rows of a file. Their keys are read once for the changes and all indexes.
+    pub(crate) fn delete_rows(&mut self, file: u64, rows: &DeleteMask) -> Result<()> {
+        if !rows.is_empty() && (self.state.feed.is_some() || !self.indexes.is_empty()) {
+            let entry = Arc::clone(self.manifest.file(file)?);
+            let cold = self.engine.clone().cold(self, &entry)?;
+            let numbers: Vec<u64> = rows.iter().collect();
+            let keys = keys_of_rows(&cold, &numbers)?;
+            self.record_deletes_of_rows(&keys)?;
+            self.unindex_rows(&cold, &numbers, &keys)?;
+        }
+        self.add_to_mask(file, rows)
+    }
+
     fn hot_changed(&mut self) {
         self.state.hot_stamp = self.state.stamp;
         self.has_changed = true;
@@ -214,10 +228,7 @@ impl Changing {
         if rows.is_empty() {
             return Ok(());
         }
-        let entry = self.manifest.files().iter().find(|file| file.number == number);
-        let mut entry = FileEntry::clone(
-            entry.ok_or_else(|| Error::internal(format!("file {number} has rows to delete, and is gone")))?,
-        );
+        let mut entry = FileEntry::clone(self.manifest.file(number)?);
         let mut masks = self.transaction.tree(self.engine.trees.get(TreeName::Masks))?;
         let mut rows = rows.iter().peekable();
         while let Some(&row) = rows.peek() {

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, UInt64Array};
 use arrow_row::Rows;
 use arrow_select::take::take;
-use lath_parquet::DeleteMask;
 
 use crate::byte_list::ByteList;
 use crate::changing::Changing;
+use crate::cold::ColdFile;
 use crate::error::{Error, Result};
 use crate::index::{Index, IndexEntry};
-use crate::locate::{columns_of_rows, keys_of_rows};
+use crate::locate::columns_of_rows;
 use crate::lookup::{SortedKeys, get_many};
 use crate::view::View;
 
@@ -65,21 +65,13 @@ impl Changing {
         Ok(())
     }
 
-    /// Removes the entries of rows of a file that are about to be masked.
-    pub(crate) fn unindex_rows(&mut self, file: u64, rows: &DeleteMask) -> Result<()> {
+    /// Removes the entries of rows of a file that are about to be masked. `keys` are those of `rows`.
+    pub(crate) fn unindex_rows(&mut self, cold: &ColdFile, rows: &[u64], keys: &[Vec<u8>]) -> Result<()> {
         let indexes = Arc::clone(self.indexes());
-        if indexes.is_empty() || rows.is_empty() {
-            return Ok(());
-        }
-        let entry = self.manifest().files().iter().find(|entry| entry.number == file).cloned();
-        let entry = entry.ok_or_else(|| Error::internal(format!("file {file} has rows to delete, and is gone")))?;
-        let rows: Vec<u64> = rows.iter().collect();
-        let cold = self.engine().clone().cold(self, &entry)?;
-        let keys = keys_of_rows(&cold, &rows)?;
         for index in &*indexes {
             let mut keys = keys.iter().map(Vec::as_slice);
             let mut changes = EntryChanges::default();
-            for (count, arrays) in columns_of_rows(&cold, &rows, index.codec().columns())? {
+            for (count, arrays) in columns_of_rows(cold, rows, index.codec().columns())? {
                 changes.removed.extend(index.entries(&arrays, keys.by_ref().take(count))?);
             }
             self.change_entries(index, &changes)?;

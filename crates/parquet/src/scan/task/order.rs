@@ -133,19 +133,19 @@ impl ScanTask {
     fn ordering(&self, plan: &ScanPlan) -> Vec<SortingColumn> {
         let Some((file, _)) = self.open.as_deref() else { return Vec::new() };
         let metadata = file.metadata();
-        let said = metadata.row_group(self.row_group).and_then(|row_group| row_group.sorting_columns());
-        let column = |said: &lath_format::SortingColumn| {
-            let leaf = usize::try_from(said.column_idx).ok()?;
+        let declared = metadata.row_group(self.row_group).and_then(|row_group| row_group.sorting_columns());
+        let column = |declared: &lath_format::SortingColumn| {
+            let leaf = usize::try_from(declared.column_idx).ok()?;
             let [path] = metadata.schema_descr().columns().get(leaf)?.path().parts() else { return None };
             let field = plan.schema.field_with_name(path).ok()?;
             let is_same = file.schema().field_with_name(path).is_ok_and(|own| own.data_type() == field.data_type());
             (is_same && has_one_order(field.data_type())).then(|| SortingColumn {
                 path: path.clone(),
-                descending: said.descending,
-                nulls_first: said.nulls_first,
+                descending: declared.descending,
+                nulls_first: declared.nulls_first,
             })
         };
-        said.unwrap_or_default().iter().map_while(column).collect()
+        declared.unwrap_or_default().iter().map_while(column).collect()
     }
 
     fn data_type(&self, path: &str) -> Option<DataType> {
@@ -164,18 +164,10 @@ impl ScanTask {
 
 /// Whether everyone sorts values of a type in the same way: zeros and NaNs of floats have several orders.
 fn has_one_order(data_type: &DataType) -> bool {
-    let is_text = matches!(
-        data_type,
-        DataType::Utf8
-            | DataType::LargeUtf8
-            | DataType::Utf8View
-            | DataType::Binary
-            | DataType::LargeBinary
-            | DataType::BinaryView
-            | DataType::Boolean
-    );
-    is_text
-        || data_type.is_integer()
-        || data_type.is_temporal() && !matches!(data_type, DataType::Interval(_))
-        || data_type.is_decimal()
+    match data_type {
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Boolean => true,
+        DataType::Binary | DataType::LargeBinary | DataType::BinaryView => true,
+        DataType::Interval(_) => false,
+        other => other.is_integer() || other.is_temporal() || other.is_decimal(),
+    }
 }

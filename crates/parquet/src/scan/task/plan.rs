@@ -6,6 +6,7 @@ use arrow_schema::SchemaRef;
 use super::ScanTask;
 use crate::dataset::DatasetOptions;
 use crate::error::{Error, Result};
+use crate::scan::planner::Planner;
 use crate::scan::report::ScanReport;
 
 /// All tasks of a scan, in the order of its rows.
@@ -74,14 +75,21 @@ impl ScanPlan {
     /// # Errors
     /// As [`ScanTask::open_with`].
     pub fn open_with(&self, options: &DatasetOptions) -> Result<Self> {
-        let Some(first) = self.tasks.first() else { return Ok(self.clone()) };
-        if self.tasks.iter().any(|task| !Arc::ptr_eq(&task.planner, &first.planner)) {
-            return Err(Error::internal("a plan with tasks of another"));
-        }
+        let Some(planner) = self.planner()? else { return Ok(self.clone()) };
         let versions: Vec<_> = self.tasks.iter().map(|task| (task.file, task.version.clone())).collect();
-        let planner = Arc::new(first.planner.open_with(options, &versions)?);
+        let planner = Arc::new(planner.open_with(options, &versions)?);
         let open = |task: &ScanTask| ScanTask { planner: Arc::clone(&planner), open: None, ..task.clone() };
         Ok(Self { tasks: self.tasks.iter().map(open).collect(), ..self.clone() })
+    }
+
+    /// The planner that all tasks share; `None` without tasks.
+    pub(super) fn planner(&self) -> Result<Option<&Arc<Planner>>> {
+        let first = self.tasks.first().map(|task| &task.planner);
+        let is_first = |task: &ScanTask| first.is_some_and(|first| Arc::ptr_eq(&task.planner, first));
+        match self.tasks.iter().all(is_first) {
+            true => Ok(first),
+            false => Err(Error::internal("a plan with tasks of another")),
+        }
     }
 }
 

@@ -31,13 +31,10 @@ impl ScanPlan {
     /// ```
     pub fn select<S: Into<String>>(&self, paths: impl IntoIterator<Item = S>) -> Result<Self> {
         let paths: Vec<String> = paths.into_iter().map(Into::into).collect();
-        let Some(first) = self.tasks.first() else {
+        let Some(planner) = self.planner()? else {
             return Ok(Self { schema: project(&self.schema, &paths)?, ..self.clone() });
         };
-        if self.tasks.iter().any(|task| !Arc::ptr_eq(&task.planner, &first.planner)) {
-            return Err(Error::internal("a plan with tasks of another"));
-        }
-        let planner = Arc::new(first.planner.select(&paths)?);
+        let planner = Arc::new(planner.select(&paths)?);
         let tasks = self.tasks.iter().map(|task| task.planned_by(&planner)).collect::<Result<_>>()?;
         Ok(Self { schema: Arc::clone(&planner.target.schema), tasks, ..self.clone() })
     }
