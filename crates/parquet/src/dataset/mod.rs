@@ -32,7 +32,6 @@ pub use file::{DatasetFile, FileSource};
 pub use known_footers::KnownFooters;
 pub use options::DatasetOptions;
 pub use partition::{PartitionColumn, Partitions, partition_directory};
-pub(crate) use schema::is_at_or_below;
 
 /// Files that are read as one table, in order. Clones are handles of the same dataset.
 ///

@@ -131,10 +131,10 @@ impl DatasetOptions {
         self
     }
 
-    /// Sets how many requests to a store may wait for answers at the same time.
+    /// Sets how many requests to a store may wait for answers at the same time; 0 is taken as 1.
     #[must_use]
-    pub fn requests_in_flight(mut self, most: usize) -> Self {
-        self.store.requests_in_flight = most.max(1);
+    pub fn requests_in_flight(mut self, requests: usize) -> Self {
+        self.store.requests_in_flight = requests.max(1);
         self
     }
 
@@ -158,7 +158,7 @@ impl DatasetOptions {
         &self.open
     }
 
-    /// Whether filters may be computed of what is read of the files.
+    /// Whether filters may be computed of columns of the files.
     pub(crate) fn computes_filters(&self) -> bool {
         self.computes_filters
     }

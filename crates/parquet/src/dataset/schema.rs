@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, FieldRef, Fields, Schema, SchemaRef};
+use lath_format::schema::is_at_or_below;
 
 use super::dictionaries::Dictionaries;
 use super::file::DatasetFile;
@@ -122,11 +123,6 @@ fn set_nullable(field: &mut FieldRef) {
     }
 }
 
-/// Whether the dotted `path` names the top-level column `name`, or something in it.
-pub(crate) fn is_at_or_below(path: &str, name: &str) -> bool {
-    path.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-}
-
 /// The schema of all files together.
 fn unite(files: &[DatasetFile], concurrency: usize) -> Result<SchemaRef> {
     let mut union = Union::default();
@@ -143,7 +139,7 @@ fn unite(files: &[DatasetFile], concurrency: usize) -> Result<SchemaRef> {
     Ok(union.finish())
 }
 
-/// The fields that `paths` lead to, in the order of `fields`, structs cut down to what is asked for.
+/// The fields that `paths` lead to, in the order of `fields`, structs cut down to the fields that are asked for.
 fn choose(fields: &[FieldRef], paths: &[String]) -> Result<Vec<FieldRef>> {
     let mut used = vec![false; paths.len()];
     let is_root = |path: &str| fields.iter().any(|field| field.name() == path);
@@ -170,7 +166,7 @@ fn choose(fields: &[FieldRef], paths: &[String]) -> Result<Vec<FieldRef>> {
     }
 }
 
-/// What is left of `field` where only `paths`, which start at the field's own name, are wanted.
+/// `field` with only those fields below it that are at or below one of `paths`, which start at the field's own name.
 fn cut(field: &FieldRef, paths: &[(usize, &str)], used: &mut [bool]) -> Option<FieldRef> {
     let mut below = Vec::new();
     for &(at, path) in paths {
