@@ -4,8 +4,8 @@
 #   scripts/avx512-emulated.sh [TEST-NAME-FILTER…]
 #
 # Needs Rust, a C compiler, Python 3.9 or later with venv (installed with apt-get when missing and run as root) and PyPI.
-# Emulated code runs one to two hundred times slower than code that runs here, so a filter helps. One test is one
-# process, as many at a time as there are processors.
+# Emulated code runs one to two hundred times slower than code that runs here, so a filter helps, and lengths end at
+# 1,025 values: longer ones do what these do more often. One test is one process, as many at a time as there are processors.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -43,7 +43,7 @@ program=$(cargo test -p lath-kernels --lib --no-run --target "$host" 2>&1 >/dev/
 
 run_test() {
     local started=$SECONDS log
-    if log=$(LD_PRELOAD=$emulator/preload.so LATH_TEST_TIER=avx512 \
+    if log=$(LD_PRELOAD=$emulator/preload.so LATH_TEST_TIER=avx512 LATH_TEST_LENGTHS=1025 \
         "$emulator/bin/python" scripts/avx512_emulator.py "$program" --test-threads=1 --exact "$1" 2>&1); then
         echo "ok      $((SECONDS - started)) s  $1"
     else

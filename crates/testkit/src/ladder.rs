@@ -1,11 +1,20 @@
 /// Lengths at which vector code goes wrong: all of 0 to 67, then one below, at and above each power of two up to
-/// 4096, and some round and odd thousands. Ascending, no length twice.
+/// 4096, and some round and odd thousands. Ascending, no length twice. The environment variable `LATH_TEST_LENGTHS` has
+/// the longest, for machines that run tests slowly.
+///
+/// # Panics
+/// If the variable is no number.
 pub fn lengths() -> impl Iterator<Item = usize> {
+    let longest = std::env::var("LATH_TEST_LENGTHS").map_or(usize::MAX, |text| match text.parse() {
+        Ok(longest) => longest,
+        Err(_) => panic!("LATH_TEST_LENGTHS is {text:?}, which is no number"),
+    });
     let around_powers = (7..=12).flat_map(|exponent| {
         let power = 1_usize << exponent;
         [power - 1, power, power + 1]
     });
-    (0..=67).chain(around_powers).chain([5_000, 6_007, 8_191, 8_192, 8_193, 10_000])
+    let all = (0..=67).chain(around_powers).chain([5_000, 6_007, 8_191, 8_192, 8_193, 10_000]);
+    all.take_while(move |&length| length <= longest)
 }
 
 #[cfg(test)]
