@@ -101,7 +101,7 @@ transaction has --batch rows; if the command fails, those committed before stay.
 Examples:
   lath table upsert orders changes.parquet
   lath table upsert orders --insert new.csv
-  tail -f orders.jsonl | lath table upsert orders --from jsonl --batch 100 -";
+  zcat orders.jsonl.gz | lath table upsert orders --from jsonl -";
 
 const DELETE_HELP: &str = "\
 Prints how many rows were deleted. --keys takes the key columns of a file of any format.
