@@ -9,7 +9,7 @@ use lath_parquet::Predicate;
 use lath_table::{Key, RangeScan, Snapshot, TableScan};
 
 use super::failure::table_failure;
-use super::keys::{parse_key, project};
+use super::keys::{KeyFields, project};
 use super::open::snapshot;
 use crate::args::{Format, KeyRangeArgs, TableCountArgs, TableGetArgs, TableScanArgs};
 use crate::commands::print;
@@ -20,8 +20,8 @@ use crate::output::Output;
 pub(super) fn get(args: &TableGetArgs) -> Result<Outcome> {
     let snapshot = snapshot(&args.read)?;
     let output = Output::new(&args.output)?;
-    let key_columns = snapshot.key_columns().len();
-    let keys = args.keys.iter().map(|key| parse_key(key, key_columns)).collect::<Result<Vec<_>>>()?;
+    let fields = KeyFields::of(&snapshot);
+    let keys = args.keys.iter().map(|key| fields.parse(key)).collect::<Result<Vec<_>>>()?;
     let found = snapshot.get_many(keys).map_err(table_failure)?;
     // In the order in which the keys were given.
     let places: UInt64Array = found.places().iter().flatten().map(|&place| place as u64).collect::<Vec<_>>().into();
@@ -131,8 +131,8 @@ fn is_range(range: &KeyRangeArgs) -> bool {
 }
 
 fn bounds(snapshot: &Snapshot, range: &KeyRangeArgs) -> Result<(Bound<Key>, Bound<Key>)> {
-    let key_columns = snapshot.key_columns().len();
-    let key = |text: &Option<String>| text.as_ref().map(|text| parse_key(text, key_columns)).transpose();
+    let fields = KeyFields::of(snapshot);
+    let key = |text: &Option<String>| text.as_ref().map(|text| fields.parse(text)).transpose();
     let from = key(&range.from)?.map_or(Bound::Unbounded, Bound::Included);
     Ok((from, key(&range.to)?.map_or(Bound::Unbounded, Bound::Excluded)))
 }

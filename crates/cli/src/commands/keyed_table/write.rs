@@ -7,7 +7,7 @@ use lath_parquet::Predicate;
 use lath_table::{Database, Durability, Table, TableOptions, Transaction};
 
 use super::failure::table_failure;
-use super::keys::parse_key;
+use super::keys::KeyFields;
 use super::load::{Load, each_batch_of};
 use super::open::open;
 use crate::args::{CreateArgs, InputArgs, KeyedTableArgs, TableDeleteArgs, UpsertArgs};
@@ -99,8 +99,8 @@ pub(super) fn delete(args: &TableDeleteArgs) -> Result<Outcome> {
 fn delete_keys(table: &Table, transaction: &mut Transaction, args: &TableDeleteArgs) -> Result<()> {
     let snapshot = table.snapshot().map_err(table_failure)?;
     let Some(file) = &args.key_file else {
-        let key_columns = snapshot.key_columns().len();
-        let keys = args.keys.iter().map(|key| parse_key(key, key_columns)).collect::<Result<Vec<_>>>()?;
+        let fields = KeyFields::of(&snapshot);
+        let keys = args.keys.iter().map(|key| fields.parse(key)).collect::<Result<Vec<_>>>()?;
         return transaction.delete(keys).map_err(table_failure);
     };
     let inputs = InputArgs {
