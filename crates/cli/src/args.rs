@@ -3,6 +3,7 @@
 mod convert;
 mod destination;
 mod generate;
+mod keyed_table;
 mod kv;
 mod rewrite;
 #[cfg(feature = "sql")]
@@ -19,6 +20,11 @@ use lath_parquet::{Int96Unit, Pruning};
 pub(crate) use convert::{ConvertArgs, CsvArgs, FileFormat, InferRows, TextArgs};
 pub(crate) use destination::{DestinationArgs, ReportArgs};
 pub(crate) use generate::{EventsArgs, Generate, TpchArgs};
+pub(crate) use keyed_table::{
+    ChangesArgs, CreateArgs, FileArgs, KeyRangeArgs, KeyedTable, KeyedTableArgs, RowArgs, SnapshotArgs, TableCopyArgs,
+    TableCountArgs, TableDeleteArgs, TableExportArgs, TableGetArgs, TableReadArgs, TableScanArgs, TableStatsArgs,
+    UpsertArgs,
+};
 pub(crate) use kv::{
     BytesFormat, CopyArgs, DumpArgs, EntryFileFormat, EntryFormat, GetArgs, Kv, KvCountArgs, LoadArgs, PutArgs,
     RangeArgs, ScanArgs, StoreArgs, TreeArgs, TreesArgs,
@@ -124,6 +130,12 @@ pub(crate) enum Command {
     Kv {
         #[command(subcommand)]
         what: Kv,
+    },
+    /// Create, change and read tables with a primary key
+    #[command(after_help = keyed_table::HELP)]
+    Table {
+        #[command(subcommand)]
+        what: KeyedTable,
     },
     /// Print a completion script for a shell
     #[command(

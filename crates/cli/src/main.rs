@@ -9,6 +9,7 @@ mod destination;
 mod explain;
 mod failure;
 mod generate;
+mod input_rows;
 mod inputs;
 mod interrupt;
 mod output;

@@ -254,7 +254,7 @@ fn count_rows(engine: &Engine, view: &mut Arc<Pinned>, dead: &[Arc<DeleteMask>])
     let manifest = Arc::clone(view.manifest());
     let mut sources = Vec::new();
     for (entry, dead) in manifest.files().iter().zip(dead) {
-        sources.push(Source::cold(&*engine.cold(view, entry)?, dead, &KeyRange::default(), &[])?);
+        sources.push(Source::cold(&*engine.cold(view, entry)?, dead, &KeyRange::default(), &[], None)?);
     }
     sources.push(Source::hot(HotCursor::new(KeyRange::default())));
     let mut merge = Merge { schema: Arc::clone(&schema), columns: Vec::new(), sources };

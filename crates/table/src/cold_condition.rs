@@ -50,8 +50,8 @@ impl RestOfCondition {
     fn new(condition: &Predicate, upgrade: &Arc<Upgrade>) -> Result<Self> {
         let fields = upgrade.to().arrow().fields();
         let filter = condition.filter(upgrade.to().arrow())?;
-        let columns: BTreeSet<usize> = filter.columns().iter().flat_map(|path| roots(path, fields)).collect();
-        Ok(Self { filter, columns: columns.into_iter().collect(), upgrade: Arc::clone(upgrade) })
+        let columns = columns_of(&filter, fields);
+        Ok(Self { filter, columns, upgrade: Arc::clone(upgrade) })
     }
 
     /// True, false or null for each of so many rows with these arrays of [`columns`](Self::columns).
@@ -81,6 +81,12 @@ fn means_the_same(condition: &Predicate, upgrade: &Upgrade) -> Result<bool> {
         let roots = roots(path, to.fields());
         roots.iter().all(|&column| is_same(column)) && roots.len() == self::roots(path, from.fields()).len()
     }))
+}
+
+/// The places of the columns that a condition needs.
+pub(crate) fn columns_of(filter: &BatchFilter, fields: &Fields) -> Vec<usize> {
+    let columns: BTreeSet<usize> = filter.columns().iter().flat_map(|path| roots(path, fields)).collect();
+    columns.into_iter().collect()
 }
 
 /// The columns that a path can lead into: their names may have dots.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use arrow_select::filter::filter_record_batch;
-use lath_parquet::{Dataset, DeleteMask, Predicate, Scan, ScanBatches};
+use lath_parquet::{Dataset, DeleteMask, Predicate, Scan, ScanBatches, ScanProgress};
 
 use crate::cold::{ColdColumns, ColdFile};
 use crate::cold_condition::{ColdCondition, RestOfCondition};
@@ -89,6 +89,11 @@ impl ColdScan {
 }
 
 impl ColdBatches {
+    /// What reading the files has done so far.
+    pub(crate) fn progress(&self) -> ScanProgress {
+        self.batches.progress()
+    }
+
     /// The next batch, which may have no rows.
     pub(crate) fn next(&mut self) -> Result<Option<RecordBatch>> {
         let Some(scanned) = self.batches.next().transpose()? else { return Ok(None) };

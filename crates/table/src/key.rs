@@ -1,5 +1,6 @@
 //! Keys as a program names them.
 
+use std::fmt;
 use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 
@@ -32,6 +33,19 @@ pub enum KeyValue {
     Bytes(Vec<u8>),
     /// An array of one value, of the type of the column.
     Array(ArrayRef),
+}
+
+impl fmt::Display for KeyValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Integer(value) => write!(f, "{value}"),
+            Self::Float(value) => write!(f, "{value}"),
+            Self::Boolean(value) => write!(f, "{value}"),
+            Self::Text(value) => write!(f, "{value:?}"),
+            Self::Bytes(value) => write!(f, "{value:?}"),
+            Self::Array(value) => write!(f, "{value:?}"),
+        }
+    }
 }
 
 /// The key of a row, or its first columns where a range begins or ends.
@@ -277,7 +291,7 @@ pub(crate) fn default_of(value: &KeyValue, field: &Field) -> Result<ArrayRef> {
 fn column_of(values: &[&KeyValue], field: &Field) -> Result<ArrayRef> {
     let array = plain_array(values)?;
     let unfit = |why: &str| {
-        let shown = values.first().map_or_else(String::new, |value| format!("{value:?}, "));
+        let shown = values.first().map_or_else(String::new, |value| format!("{value} "));
         Error::key(format!("{shown}as a value of column {:?} ({}): {why}", field.name(), field.data_type()))
     };
     if array.null_count() > 0 {

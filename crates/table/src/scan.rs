@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use arrow_select::filter::filter_record_batch;
-use lath_parquet::{BatchFilter, Predicate};
+use lath_parquet::{BatchFilter, Predicate, ScanProgress, ScanReport};
 
 use crate::cold_scan::{ColdBatches, ColdOptions, ColdScan, scans_of_files};
 use crate::count::count_all;
@@ -90,10 +90,22 @@ impl<'v> TableScan<'v> {
         let filter = predicate.as_ref().map(|predicate| predicate.filter(schema.arrow())).transpose()?;
         let threads = threads.unwrap_or_else(|| engine.runtime.threads());
         let options = ColdOptions { engine: &engine, columns: &columns, predicate: predicate.as_ref(), limit, threads };
-        let mut waiting = scans_of_files(&mut *view, &options)?;
-        let cold = waiting.pop().map(|scan| scan.build(&output)).transpose()?;
+        let waiting = scans_of_files(&mut *view, &options)?;
         let hot = HotCursor::new(KeyRange::default());
-        Ok(TableBatches { view, schema, output, columns, filter, cold, waiting, hot, left: limit })
+        let mut batches = TableBatches {
+            view,
+            schema,
+            output,
+            columns,
+            filter,
+            cold: None,
+            waiting,
+            progress: Vec::new(),
+            hot,
+            left: limit,
+        };
+        batches.next_files()?;
+        Ok(batches)
     }
 
     /// The number of rows that are found, up to the limit.
@@ -130,6 +142,8 @@ pub struct TableBatches<'v> {
     cold: Option<ColdBatches>,
     /// Scans of files that come after `cold`, the next one last.
     waiting: Vec<ColdScan>,
+    /// Of the scans that have begun.
+    progress: Vec<ScanProgress>,
     hot: HotCursor,
     left: u64,
 }
@@ -140,6 +154,19 @@ impl TableBatches<'_> {
         Arc::clone(&self.output)
     }
 
+    /// What reading the files has done so far: a report for each schema in which files were written, the newest first. Hot rows are not
+    /// in it.
+    pub fn reports(&self) -> Vec<ScanReport> {
+        self.progress.iter().map(ScanProgress::report).collect()
+    }
+
+    /// Begins the next scan of files, if there is one.
+    fn next_files(&mut self) -> Result<()> {
+        self.cold = self.waiting.pop().map(|scan| scan.build(&self.output)).transpose()?;
+        self.progress.extend(self.cold.as_ref().map(ColdBatches::progress));
+        Ok(())
+    }
+
     fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
         if self.left == 0 {
             return Ok(None);
@@ -148,7 +175,7 @@ impl TableBatches<'_> {
             match cold.next()? {
                 Some(batch) if batch.num_rows() > 0 => return Ok(Some(batch)),
                 Some(_) => {}
-                None => self.cold = self.waiting.pop().map(|scan| scan.build(&self.output)).transpose()?,
+                None => self.next_files()?,
             }
         }
         loop {

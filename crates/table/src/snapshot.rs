@@ -41,6 +41,11 @@ impl Snapshot {
         View::schema(&self.pinned).arrow()
     }
 
+    /// The names of the columns of the key, in their order.
+    pub fn key_columns(&self) -> Vec<&str> {
+        View::schema(&self.pinned).key().fields().iter().map(|field| field.name().as_str()).collect()
+    }
+
     /// The table's version: the number of its last commit.
     pub fn version(&self) -> u64 {
         self.pinned.state().stamp

@@ -20,6 +20,7 @@ mod inputs;
 #[cfg(unix)]
 mod interrupt;
 mod invocation;
+mod keyed_table;
 mod kv;
 mod merge;
 mod metadata;
