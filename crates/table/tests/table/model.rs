@@ -377,7 +377,17 @@ impl History {
         let expected: Model =
             model.iter().filter(|(key, row)| test(key, row)).map(|(key, row)| (key.clone(), row.clone())).collect();
         assert!(found == expected, "{predicate} {what}");
-        assert_eq!(reads.scan().predicate(predicate).count().unwrap(), expected.len() as u64);
+        assert_eq!(reads.scan().predicate(predicate.clone()).count().unwrap(), expected.len() as u64);
+        let mut part = || reads.range(Some(key(&low)), Some(key(&high))).unwrap().predicate(predicate.clone());
+        let of_part = || expected.range(low.clone()..high.clone());
+        let found = rows(&mut part().build().unwrap());
+        assert!(found.iter().map(|(key, row)| (key, row)).eq(of_part()), "{predicate} in a part {what}");
+        let key_columns =
+            columns.key_batch(&[]).schema().fields().iter().map(|field| field.name().clone()).collect::<Vec<_>>();
+        let limited = part().limit(3).select(key_columns).build().unwrap();
+        let limited: usize = limited.map(|batch| batch.unwrap().num_rows()).sum();
+        assert_eq!(limited, of_part().count().min(3), "{predicate} in a part, at most three {what}");
+        assert_eq!(part().count().unwrap(), of_part().count() as u64, "count of {predicate} in a part {what}");
         let limit = self.random.u64(..20);
         let limited = rows(&mut reads.scan().limit(limit).build().unwrap());
         assert_eq!(limited.len() as u64, limit.min(model.len() as u64), "limit {what}");
