@@ -40,19 +40,25 @@ fn main() -> ExitCode {
     let options = match Options::parse(&arguments) {
         Ok(options) => options,
         Err(error) => {
-            eprintln!("{error}\nusage: bench/run table [--quick] [--rows=N] [--upserts=N] [--engines=lath,duckdb,sqlite]");
+            eprintln!(
+                "{error}\nusage: bench/run table [--quick] [--rows=N] [--upserts=N] [--engines=lath,duckdb,sqlite]"
+            );
             return ExitCode::from(2);
         }
     };
     let mut record = Record::start("table", options.is_quick);
-    record.heading(&format!("Keyed tables: {} rows, {} upserts of each kind of commit at most", options.rows, options.upserts));
+    record.heading(&format!(
+        "Keyed tables: {} rows, {} upserts of each kind of commit at most",
+        options.rows, options.upserts
+    ));
     let folder = tempfile::tempdir_in(&options.folder).expect("there is room for tables");
     let mut head = vec!["".to_owned()];
     let mut all: Vec<Figures> = Vec::new();
     for engine in &options.engines {
         eprintln!("{engine}…");
         let folder = folder.path().join(engine);
-        let figures = if engine == "lath" { lath::run(&folder, &options) } else { peers::run(engine, &folder, &options) };
+        let figures =
+            if engine == "lath" { lath::run(&folder, &options) } else { peers::run(engine, &folder, &options) };
         head.push(engine.clone());
         all.push(figures);
     }

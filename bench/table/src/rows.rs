@@ -31,7 +31,10 @@ pub fn rows(numbers: impl IntoIterator<Item = u64> + Clone, version: u64) -> Rec
     let columns: [(&str, ArrayRef); 6] = [
         ("id", Arc::new(Int64Array::from_iter_values(each().map(id)))),
         ("count", Arc::new(Int64Array::from_iter_values(each().map(|number| (mix(number + version) % 1000) as i64)))),
-        ("price", Arc::new(Float64Array::from_iter_values(each().map(|number| (mix(number) % 100_000) as f64 / 100.0)))),
+        (
+            "price",
+            Arc::new(Float64Array::from_iter_values(each().map(|number| (mix(number) % 100_000) as f64 / 100.0))),
+        ),
         (
             "at",
             Arc::new(TimestampMicrosecondArray::from_iter_values(
