@@ -37,6 +37,16 @@ impl ParquetFile {
         is_sound.then_some(start..end)
     }
 
+    /// The smallest range of the file that has all its page indexes, which writers put next to each other; `None` if there are none
+    /// that can be used.
+    pub fn page_index_range(&self) -> Option<Range<u64>> {
+        let chunks = self.metadata().row_groups().flat_map(|row_group| row_group.columns()).flatten();
+        let ranges = chunks.flat_map(|chunk| [chunk.column_index(), chunk.offset_index()]);
+        ranges.filter_map(|location| self.index_range(location)).reduce(|all, range| {
+            all.start.min(range.start)..all.end.max(range.end)
+        })
+    }
+
     /// Compares the offset index of a column chunk, by which pages are found, with the headers of the pages. There is nothing to compare
     /// where the chunk has no index, or is encrypted.
     ///
