@@ -109,6 +109,11 @@ impl DatasetFile {
         Self::described(location, None, version, partition.into(), options)
     }
 
+    /// The state that the file was in when it was found, where finding it told it: of objects in a listing.
+    pub fn listed_version(&self) -> Option<&Version> {
+        self.version.get()
+    }
+
     /// The state that the file is in now; `None` if it is not there. It takes one system call, or one request.
     ///
     /// # Errors
@@ -310,7 +315,7 @@ impl DatasetFile {
             }
         };
         let open = options.open_options_for(&self.location).version(version.clone());
-        let parts = end.as_ref().map_or_else(Vec::new, |end| self.known_parts(&version, end, source.len()));
+        let parts = end.as_ref().map_or_else(Vec::new, |end| self.known_parts(&version, end, ByteRanges::len(&source)));
         let open = end.into_iter().fold(open, OpenOptions::end);
         let file = open.open_store_source(KnownParts::over(Arc::new(source), parts))?;
         if !is_known {

@@ -17,6 +17,7 @@ mod schema;
 #[cfg(test)]
 mod tests;
 mod union;
+mod unread_file;
 
 use std::ffi::OsStr;
 use std::fmt;
