@@ -38,7 +38,7 @@ pub struct Catalog {
     pub(crate) store: Store,
     pub(crate) folder: Folder,
     pub(crate) stale: Arc<StaleFiles>,
-    path: PathBuf,
+    pub(crate) path: PathBuf,
 }
 
 /// A file that a catalog has.

@@ -14,7 +14,6 @@ use crate::entry::{Entry, KeptFilter, ReadEntry, StoredAt};
 use crate::error::{Error, Result};
 use crate::facts::{ColumnFilters, Facts, Filter, ReadFacts, Wanted};
 use crate::ipc;
-use crate::partitions;
 use crate::record::{RecordReader, RecordWriter};
 use crate::segment::Class;
 use crate::segment_buffer::SegmentBuffer;
@@ -39,7 +38,8 @@ pub(crate) struct Edit<'t> {
     filtered: BTreeSet<u32>,
     /// Slots without a file, the least last.
     free: Vec<u32>,
-    may_have_partitions: bool,
+    /// Whether the name of any file may give it a partition.
+    pub(crate) may_have_partitions: bool,
 }
 
 /// A schema, and how many files have it.
@@ -311,9 +311,6 @@ impl<'t> Edit<'t> {
     /// Writes what is left to be written. The transaction is not committed.
     pub(crate) fn finish(mut self) -> Result<()> {
         self.write_schemas()?;
-        if self.may_have_partitions {
-            partitions::update(&mut self)?;
-        }
         self.blocks.write(self.transaction)?;
         self.segments.write(self.transaction)?;
         let mut meta = self.transaction.tree(META)?;

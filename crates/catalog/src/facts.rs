@@ -9,7 +9,7 @@ use lath_parquet::{ColumnStatistics, DatasetFile, DatasetOptions, FileVersion, P
 use lath_predicate::value_at;
 
 use crate::bounds::{Bounds, rank};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::made_filter::{self, KeyHash};
 
 /// Maximum bytes of a page index that is kept.
@@ -91,7 +91,7 @@ pub(crate) fn read(
             },
         };
         let file = DatasetFile::known(location, version.clone(), [], options)?;
-        let read = file.open().map_err(crate::Error::from).and_then(|open| read_open(&open, wanted));
+        let read = file.open().map_err(Error::from).and_then(|open| read_open(&open, wanted));
         if file.current_version()?.as_ref() == Some(&version) {
             return Ok(Some(Facts { version, read: read.map_err(|error| error.to_string()) }));
         }

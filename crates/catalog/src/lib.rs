@@ -24,20 +24,27 @@
 //! # }
 //! ```
 
+mod add_options;
 mod bitmap;
 mod block_buffer;
 mod bounds;
 mod catalog;
 mod change;
+mod changes;
 mod column;
+#[cfg(test)]
+mod crash_tests;
 mod edit;
 mod entry;
 mod error;
 mod facts;
+mod found;
+mod freshness;
 mod ipc;
 mod known;
 mod location;
 mod made_filter;
+mod partition_update;
 mod partitions;
 mod planning;
 mod record;
@@ -49,6 +56,7 @@ mod state;
 mod trees;
 mod version;
 
+pub use add_options::AddOptions;
 pub use catalog::{Catalog, CatalogFile, CatalogStats};
-pub use change::{AddOptions, Changes};
+pub use changes::Changes;
 pub use error::{Error, Result};

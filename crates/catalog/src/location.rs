@@ -15,6 +15,9 @@ pub(crate) struct Folder {
 const INSIDE: &str = "./";
 
 impl Folder {
+    /// The name of the folder itself.
+    pub(crate) const ITSELF: &str = INSIDE;
+
     pub(crate) fn of_catalog(path: &Path) -> Result<Self> {
         let named = path.parent().unwrap_or(Path::new("")).to_owned();
         let absolute = absolute(if named.as_os_str().is_empty() { Path::new(".") } else { &named })?;
