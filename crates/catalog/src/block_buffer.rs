@@ -56,9 +56,9 @@ impl BlockBuffer {
         grow(block, within / 8 + 1, SLOTS_AT_A_TIME / 8, &[0]);
         let mask = 1 << (within % 8);
         if bit {
-            block[within / 8] |= mask
+            block[within / 8] |= mask;
         } else {
-            block[within / 8] &= !mask
+            block[within / 8] &= !mask;
         }
         Ok(())
     }

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use lath_parquet::{DatasetOptions, FileVersion, FooterCache};
 use lath_store::{Snapshot, Store};
@@ -14,6 +16,12 @@ use crate::roots;
 use crate::state::State;
 use crate::trees::{ENDS, FILES, META, NAMES, PAGE_INDEXES, SEGMENTS, number_key, number_of};
 use crate::version::len_bytes;
+
+/// How long opening waits for other processes.
+const MAX_WAIT: Duration = Duration::from_secs(5);
+
+/// How long it waits at a time.
+const WAIT_INTERVAL: Duration = Duration::from_millis(10);
 
 /// What is known of many Parquet files, in one store file: names, sizes, states, footers, page indexes, bounds and Bloom filters.
 /// Clones are handles of the same catalog.
@@ -86,12 +94,13 @@ impl Catalog {
     /// files pass over names that begin with `_`.
     pub const FILE_NAME: &str = "_lath_catalog";
 
-    /// Opens the catalog at `path`, which is created if it is not there.
+    /// Opens the catalog at `path`, which is created if it is not there. Waits up to five seconds for other processes that have it
+    /// open in a way that excludes this one: one that changes it for any other that does, one that searches for any that changes it.
     ///
     /// # Errors
     /// [`Error::Store`], [`Error::Format`].
     pub fn create(path: impl AsRef<Path>) -> Result<Self> {
-        Self::open_with(path.as_ref(), lath_store::Options::new())
+        Self::open_with(path.as_ref(), lath_store::Options::new(), MAX_WAIT)
     }
 
     /// Opens the catalog at `path`, to be read and changed.
@@ -100,7 +109,12 @@ impl Catalog {
     /// [`Error::NoCatalog`] if there is none; else as [`Catalog::create`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::check_is_there(path.as_ref())?;
-        Self::open_with(path.as_ref(), lath_store::Options::new().create(false))
+        Self::open_with(path.as_ref(), lath_store::Options::new().create(false), MAX_WAIT)
+    }
+
+    /// As [`Catalog::open`], without waiting for other processes.
+    pub(crate) fn try_open(path: &Path) -> Result<Self> {
+        Self::open_with(path, lath_store::Options::new().create(false), Duration::ZERO)
     }
 
     /// Opens the catalog at `path`, to be read.
@@ -109,7 +123,7 @@ impl Catalog {
     /// As [`Catalog::open`].
     pub fn open_read_only(path: impl AsRef<Path>) -> Result<Self> {
         Self::check_is_there(path.as_ref())?;
-        Self::open_with(path.as_ref(), lath_store::Options::new().read_only(true))
+        Self::open_with(path.as_ref(), lath_store::Options::new().read_only(true), MAX_WAIT)
     }
 
     fn check_is_there(path: &Path) -> Result<()> {
@@ -119,9 +133,16 @@ impl Catalog {
         }
     }
 
-    fn open_with(path: &Path, options: lath_store::Options) -> Result<Self> {
+    fn open_with(path: &Path, options: lath_store::Options, max_wait: Duration) -> Result<Self> {
         let folder = Folder::of_catalog(path)?;
-        Self::of_store(options.open(path)?, folder, path.to_owned())
+        let started = Instant::now();
+        let store = loop {
+            match options.open(path) {
+                Err(lath_store::Error::Busy) if started.elapsed() < max_wait => thread::sleep(WAIT_INTERVAL),
+                opened => break opened?,
+            }
+        };
+        Self::of_store(store, folder, path.to_owned())
     }
 
     /// The catalog in a store, its relative names below `folder`.

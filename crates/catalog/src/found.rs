@@ -94,9 +94,9 @@ pub(crate) fn read_into(
         match (facts?, is_known) {
             (Some(facts), slot) => {
                 if slot.is_some() {
-                    changes.updated += 1
+                    changes.updated += 1;
                 } else {
-                    changes.added += 1
+                    changes.added += 1;
                 }
                 put(edit, file.root, &file.name, facts, changes)?;
             }

@@ -49,14 +49,14 @@ impl Catalog {
     }
 
     /// As [`Catalog::refresh_stale`], of a catalog that was opened to be read: this handle is closed, and the catalog opened anew.
-    /// Nothing is done while other handles of it are open.
+    /// It does not wait for other processes, nor for other handles of this one.
     ///
     /// # Errors
     /// As [`Catalog::open`] and [`Catalog::add`].
     pub fn update_stale(self) -> Result<Changes> {
         let (stale, path) = (Arc::clone(&self.stale), self.path().to_owned());
         drop(self);
-        let catalog = Self { stale, ..Self::open(path)? };
+        let catalog = Self { stale, ..Self::try_open(&path)? };
         catalog.refresh_stale()
     }
 

@@ -214,7 +214,7 @@ mod tests {
             .map(|file| {
                 let mut filter = vec![0; 4 * BLOCK_LEN];
                 (0..20).for_each(|key| {
-                    bloom::insert(&mut filter, lath_kernels::xxhash::xxh64(&[file as u8, key])).unwrap()
+                    bloom::insert(&mut filter, lath_kernels::xxhash::xxh64(&[file as u8, key])).unwrap();
                 });
                 filter
             })

@@ -42,6 +42,7 @@ pub(crate) fn read(record: &mut RecordReader<'_>) -> Result<FileVersion> {
         }
         #[cfg(feature = "object-store")]
         OBJECT => Ok(FileVersion::Store { len: record.u64()?, tag: record.text()?.into() }),
+        #[cfg(not(feature = "object-store"))]
         OBJECT => Err(Error::invalid("the catalog has objects of stores, which this build cannot read")),
         other => Err(Error::corrupt(format!("a file is in a state of the unknown kind {other}"))),
     }

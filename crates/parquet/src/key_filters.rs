@@ -104,3 +104,77 @@ impl ParquetFile {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray};
+    use lath_kernels::bloom;
+
+    use super::*;
+    use crate::write::{BloomFilter, ColumnOptions, ParquetWriter, WriteOptions};
+
+    fn file() -> ParquetFile {
+        let columns: [(&str, ArrayRef); 4] = [
+            ("id", Arc::new(Int64Array::from_iter_values(0..100))),
+            ("name", Arc::new(StringArray::from_iter_values((0..100).map(|id| format!("name {id}"))))),
+            ("price", Arc::new(Float64Array::from_iter_values((0..100).map(f64::from)))),
+            ("is_new", Arc::new(BooleanArray::from(vec![true; 100]))),
+        ];
+        let batch = RecordBatch::try_from_iter(columns).unwrap();
+        let column = ColumnOptions::new().bloom_filter(BloomFilter::FalsePositiveRate(0.01));
+        let options = WriteOptions::default().column("id", column.clone()).column("name", column).row_group_rows(40);
+        let mut bytes = Vec::new();
+        let mut writer = ParquetWriter::new(&mut bytes, &batch.schema(), options).unwrap();
+        writer.write(&batch).unwrap();
+        writer.finish().unwrap();
+        ParquetFile::from_bytes(bytes.into()).unwrap()
+    }
+
+    #[test]
+    fn filters_have_the_hashes_of_values_and_of_arrays() {
+        let file = file();
+        let values = |name: &str, at: usize| match name {
+            "id" => Value::Int(at as i128),
+            _ => Value::Bytes(format!("name {at}").into()),
+        };
+        for name in ["id", "name"] {
+            let hash = file.filter_hash(name).unwrap();
+            assert_eq!(FilterHash::from_code(hash.code()), Some(hash));
+            let filters = file.read_bloom_filters(name).unwrap();
+            assert_eq!(filters.len(), 3);
+            let mut at = 0;
+            for batch in file.scan().select([name]).build().unwrap() {
+                let hashes = hash.of_array(batch.unwrap().column(0)).unwrap();
+                for of_array in hashes {
+                    assert_eq!(hash.of_value(&values(name, at)), Some(vec![of_array]));
+                    let filter = filters[at / 40].as_ref().unwrap();
+                    assert!(bloom::check(filter.bitset(), of_array).unwrap(), "{name} {at}");
+                    let stored = file.read_range(filter.offset..filter.offset + filter.bytes.len() as u64).unwrap();
+                    assert_eq!(stored, filter.bytes);
+                    at += 1;
+                }
+            }
+            assert_eq!(at, 100);
+        }
+        assert!(file.read_bloom_filters("price").unwrap().iter().all(Option::is_none));
+        assert!(file.filter_hash("is_new").is_none() && file.filter_hash("no such column").is_none());
+    }
+
+    #[test]
+    fn a_float_that_is_zero_has_two_hashes_and_nan_has_none() {
+        let hash = file().filter_hash("price").unwrap();
+        assert_eq!(hash.of_value(&Value::Float(0.0)).map(|hashes| hashes.len()), Some(2));
+        assert_eq!(hash.of_value(&Value::Float(f64::NAN)), None);
+    }
+
+    #[test]
+    fn every_way_of_hashing_has_a_number_of_its_own() {
+        let codes: Vec<u64> = (1..8).chain([8 | 16 << 8, 9 | 16 << 8]).collect();
+        for code in codes {
+            assert_eq!(FilterHash::from_code(code).map(|hash| hash.code()), Some(code));
+        }
+        assert!([0, 10, 1 | 1 << 8].iter().all(|code| FilterHash::from_code(*code).is_none()));
+    }
+}

@@ -1,5 +1,5 @@
 //! Catalogs of files on disk, compared with scans of the same files without one.
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 
 mod changes;
 mod files;

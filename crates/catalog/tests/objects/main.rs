@@ -41,7 +41,7 @@ fn count(catalog: &Catalog, predicate: &str) -> (usize, u64) {
 }
 
 #[test]
-fn a_key_takes_two_requests_of_each_file_that_may_have_it() {
+fn a_key_takes_two_requests_of_each_file_that_may_have_it_and_one_for_other_columns() {
     const FILES: i64 = 200;
     let files: Vec<(String, Bytes)> =
         (0..FILES).map(|number| (format!("{number:03}.parquet"), file(number, FILES, 1000))).collect();
@@ -67,7 +67,8 @@ fn a_key_takes_two_requests_of_each_file_that_may_have_it() {
         println!("id = {key}: {found} rows in {opened} files, {requests} requests of 20 ms, {elapsed:?}");
         assert_eq!(found, rows);
         assert!(opened <= 3, "{opened} files");
-        assert!(requests <= 2 * opened, "{requests} requests for {opened} files");
+        // Its state and the pages of the key; of the file that has the key, the pages of the other column too.
+        assert!(requests <= 2 * opened + found as usize, "{:?} for {opened} files", &server.requests()[before..]);
     }
 }
 

@@ -87,7 +87,7 @@ mod tests {
         assert_eq!(file.read(19..21).unwrap(), [19, 20][..]);
         let read = file.read_many(&[98..100, 0..2, 12..13, 20..21]).unwrap();
         assert_eq!(read, [&[255, 255][..], &[0, 1], &[254], &[20]]);
-        assert_eq!(file.requests(&[98..100, 0..2, 12..13]), [0..2]);
+        assert_eq!(file.requests(&[98..100, 0..2, 12..13, 20..30]), [0..2, 20..30]);
         assert!(file.read(90..101).is_err());
     }
 }
