@@ -2,6 +2,7 @@
 
 mod args;
 mod background;
+mod catalog;
 mod check;
 mod commands;
 mod date_time_format;

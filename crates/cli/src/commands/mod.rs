@@ -1,5 +1,6 @@
 //! One module per command.
 
+mod catalog;
 mod check;
 #[cfg(feature = "sql")]
 mod column_path;
@@ -57,6 +58,7 @@ pub(crate) fn run(command: Command) -> Result<Outcome> {
         Command::Gen { what } => generate::run(&what),
         Command::Kv { what } => kv::run(&what),
         Command::Table { what } => keyed_table::run(&what),
+        Command::Catalog { what } => catalog::run(&what),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "lath", &mut script);

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 mod arrow_file;
+mod catalog;
 mod check;
 mod check_collection;
 mod collection;

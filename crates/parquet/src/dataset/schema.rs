@@ -42,6 +42,16 @@ impl DatasetSchema {
             let schema = first.as_ref().map_or_else(|| Arc::new(Schema::empty()), |first| Arc::clone(first.schema()));
             (schema, first)
         };
+        Ok(Self::new(&schema, first, partitions, several_files))
+    }
+
+    /// The columns of `schema`, which is that of `first` or of all files together, then those of the partitions.
+    pub(super) fn new(
+        schema: &Schema,
+        first: Option<ParquetFile>,
+        partitions: &[PartitionColumn],
+        several_files: bool,
+    ) -> Self {
         let is_partition = |field: &&FieldRef| partitions.iter().any(|column| column.field().name() == field.name());
         let mut fields: Vec<FieldRef> = schema.fields().iter().filter(|field| !is_partition(field)).cloned().collect();
         let file_columns = fields.len();
@@ -50,7 +60,7 @@ impl DatasetSchema {
         }
         fields.extend(partitions.iter().map(|column| Arc::clone(column.field())));
         let whole = Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()));
-        Ok(Self { whole, file_columns, first, several_files })
+        Self { whole, file_columns, first, several_files }
     }
 
     /// The schema `whole`, whose first `file_columns` columns come from the files, as of files whose schemas are united.
@@ -114,6 +124,16 @@ impl DatasetSchema {
         }
         Ok(fields)
     }
+}
+
+/// The schema of files that have these schemas, as [`DatasetOptions::union_schemas`](super::DatasetOptions::union_schemas) makes it.
+///
+/// # Errors
+/// [`Error::Invalid`] for schemas that cannot be united.
+pub fn unite_schemas<'s>(schemas: impl IntoIterator<Item = &'s SchemaRef>) -> Result<SchemaRef> {
+    let mut union = Union::default();
+    schemas.into_iter().try_for_each(|schema| union.add(schema)).map_err(Error::invalid)?;
+    Ok(union.finish())
 }
 
 /// A required column may be followed by an optional one in another file.
