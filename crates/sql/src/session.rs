@@ -19,7 +19,7 @@ use datafusion::sql::sqlparser::ast::Statement as SqlStatement;
 use lath_parquet::{Dataset, Runtime, Uncommitted};
 use lath_table::{Database, TableOptions};
 
-use crate::change::{adapt_conflict, plan_change};
+use crate::change::{adapt_assignments, adapt_conflict, plan_change};
 use crate::definition::Definitions;
 use crate::error::of_table;
 use crate::external::ExternalTables;
@@ -171,6 +171,7 @@ impl Session {
         let mut statements = parse(text)?;
         match (statements.pop_front(), statements.is_empty()) {
             (Some(mut statement), true) => {
+                adapt_assignments(&mut statement)?;
                 let on_conflict = adapt_conflict(&mut statement, &self.tables)?;
                 let state = self.context.state();
                 let definitions = Definitions { tables: &self.tables, state: &state };
@@ -180,7 +181,8 @@ impl Session {
                 let plan = self.plan(statement).await?;
                 let Some(plan) = definitions.run_plan(plan).await? else { return empty_answer(state) };
                 let (state, plan) = self.context.execute_logical_plan(plan).await?.into_parts();
-                Ok(DataFrame::new(state, plan_change(plan, on_conflict)?))
+                let plan = plan_change(&state, plan, on_conflict)?;
+                Ok(DataFrame::new(state, plan))
             }
             (None, _) => plan_err!("there is no statement"),
             (Some(_), false) => plan_err!("there is more than one statement"),

@@ -1,13 +1,15 @@
 //! `INSERT … ON CONFLICT`: as a MERGE, or as an insertion that ignores rows.
 
+use datafusion::catalog::TableProvider;
 use datafusion::common::{Result, plan_err};
 use datafusion::sql::parser::Statement;
 use datafusion::sql::planner::object_name_to_table_reference;
 use datafusion::sql::sqlparser::ast::{
-    ConflictTarget, DoUpdate, Ident, Insert, Merge, MergeAction, OnConflictAction, OnInsert, SqliteOnConflict,
+    ConflictTarget, DoUpdate, Ident, Insert, Merge, MergeAction, OnConflictAction, OnInsert, Query, SqliteOnConflict,
     Statement as SqlStatement, TableFactor, TableObject,
 };
 
+use super::assignments::normal;
 use crate::grammar::parse;
 use crate::keyed::{KeyedTable, SessionTables};
 
@@ -60,17 +62,12 @@ pub(crate) fn adapt_conflict(statement: &mut Statement, tables: &SessionTables) 
 }
 
 fn key_names(table: &KeyedTable) -> Vec<String> {
-    let schema = datafusion::catalog::TableProvider::schema(table);
+    let schema = table.schema();
     table.key_columns().iter().map(|&place| schema.field(place).name().clone()).collect()
 }
 
 fn key_list(table: &KeyedTable) -> String {
     format!("({})", key_names(table).join(", "))
-}
-
-/// The name of a column as it is in a table.
-fn normal(ident: &Ident) -> String {
-    if ident.quote_style.is_some() { ident.value.clone() } else { ident.value.to_lowercase() }
 }
 
 fn check_target(columns: &[Ident], table: &KeyedTable) -> Result<()> {
@@ -96,7 +93,7 @@ fn merge_of(insert: &Insert, update: DoUpdate, table: &KeyedTable) -> Result<Sql
             "INSERT INTO table (columns) query ON CONFLICT … is all that an insertion with conflicts can be"
         );
     }
-    let schema = datafusion::catalog::TableProvider::schema(table);
+    let schema = table.schema();
     let columns: Vec<String> = match insert.columns.as_slice() {
         [] => schema.fields().iter().map(|field| quoted(field.name())).collect(),
         columns => columns.iter().map(ToString::to_string).collect(),
@@ -117,7 +114,7 @@ fn merge_of(insert: &Insert, update: DoUpdate, table: &KeyedTable) -> Result<Sql
 }
 
 /// Puts the parts of the insertion into the MERGE, which keep their places in the text.
-fn fill(merge: &mut Merge, source: Box<datafusion::sql::sqlparser::ast::Query>, update: DoUpdate) -> Result<()> {
+fn fill(merge: &mut Merge, source: Box<Query>, update: DoUpdate) -> Result<()> {
     if let TableFactor::Derived { subquery, .. } = &mut merge.source {
         *subquery = source;
     }

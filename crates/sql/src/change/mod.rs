@@ -4,6 +4,7 @@
 //! the one that the transaction begins with. The rows go through a channel to the thread of the transaction, which commits when all have
 //! come; if the query fails or is stopped before that, nothing has changed.
 
+mod assignments;
 mod conflict;
 mod exec;
 mod merge;
@@ -12,6 +13,7 @@ mod target;
 mod touched;
 mod writer;
 
+pub(crate) use assignments::{adapt_assignments, normal};
 pub(crate) use conflict::{OnConflict, adapt_conflict};
 pub(crate) use plan::{insert_into, plan_change};
 

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use datafusion::catalog::TableProvider;
 use datafusion::common::{Column, Result, TableReference, internal_datafusion_err, not_impl_err, plan_err};
 use datafusion::datasource::{provider_as_source, source_as_provider};
+use datafusion::execution::SessionState;
 use datafusion::logical_expr::dml::InsertOp;
 use datafusion::logical_expr::{
     DmlStatement, Expr, LogicalPlan, LogicalPlanBuilder, Projection, TableProviderFilterPushDown, WriteOp,
@@ -17,18 +19,18 @@ use crate::keyed::{KeyedTable, bind, keys_of};
 use crate::pushdown::test;
 
 /// The plan with each table settled to the commit that is read, and with a change of a table with a primary key as one that Lath makes.
-pub(crate) fn plan_change(plan: LogicalPlan, on_conflict: OnConflict) -> Result<LogicalPlan> {
+pub(crate) fn plan_change(state: &SessionState, plan: LogicalPlan, on_conflict: OnConflict) -> Result<LogicalPlan> {
     Ok(match plan {
         LogicalPlan::Explain(mut explain) => {
-            explain.plan = Arc::new(plan_change(Arc::unwrap_or_clone(explain.plan), on_conflict)?);
+            explain.plan = Arc::new(plan_change(state, Arc::unwrap_or_clone(explain.plan), on_conflict)?);
             LogicalPlan::Explain(explain)
         }
         LogicalPlan::Analyze(mut analyze) => {
-            analyze.input = Arc::new(plan_change(Arc::unwrap_or_clone(analyze.input), on_conflict)?);
+            analyze.input = Arc::new(plan_change(state, Arc::unwrap_or_clone(analyze.input), on_conflict)?);
             LogicalPlan::Analyze(analyze)
         }
         LogicalPlan::Dml(statement) => match target_of(&statement) {
-            Some(table) => plan_statement(table, statement, on_conflict)?,
+            Some(table) => plan_statement(state, table, statement, on_conflict)?,
             None if on_conflict == OnConflict::Ignore => {
                 return plan_err!("rows are ignored by their keys; {} has none", statement.table_name);
             }
@@ -48,7 +50,12 @@ pub(crate) fn insert_into(table: KeyedTable, query: LogicalPlan) -> Result<Logic
     change_of(table, name, Change::Insert, query)
 }
 
-fn plan_statement(table: KeyedTable, statement: DmlStatement, on_conflict: OnConflict) -> Result<LogicalPlan> {
+fn plan_statement(
+    state: &SessionState,
+    table: KeyedTable,
+    statement: DmlStatement,
+    on_conflict: OnConflict,
+) -> Result<LogicalPlan> {
     if !table.is_changeable() {
         return plan_err!("{} is only read", statement.table_name);
     }
@@ -63,7 +70,7 @@ fn plan_statement(table: KeyedTable, statement: DmlStatement, on_conflict: OnCon
                 "INSERT OVERWRITE replaces files; TRUNCATE the table and insert, or INSERT OR REPLACE INTO"
             );
         }
-        WriteOp::Delete => plan_delete(&table, input)?,
+        WriteOp::Delete => plan_delete(state, &table, input)?,
         WriteOp::Truncate => (Change::DeleteWhere(all_rows()?), nothing()?),
         WriteOp::Update => plan_update(&table, input)?,
         WriteOp::MergeInto(merge) => plan_merge(&table, &table_name, target, *merge, input)?,
@@ -88,39 +95,32 @@ fn nothing() -> Result<LogicalPlan> {
 }
 
 /// A deletion by a condition that scans answer as SQL does, or by the keys of the rows that are found.
-fn plan_delete(table: &KeyedTable, rows: LogicalPlan) -> Result<(Change, LogicalPlan)> {
-    if let Some(predicate) = scanned_condition(table, &rows)? {
+fn plan_delete(state: &SessionState, table: &KeyedTable, rows: LogicalPlan) -> Result<(Change, LogicalPlan)> {
+    if let Some(predicate) = scanned_condition(state, table, &rows)? {
         return Ok((Change::DeleteWhere(predicate), nothing()?));
     }
     let keys: Vec<Expr> = key_exprs(table, &rows)?;
     Ok((Change::Delete, LogicalPlanBuilder::from(rows).project(keys)?.build()?))
 }
 
-/// The condition of all rows that are found, if a scan answers it and it does not name a few keys.
-fn scanned_condition(table: &KeyedTable, rows: &LogicalPlan) -> Result<Option<Predicate>> {
-    let is_whole = |plan: &LogicalPlan| match plan {
-        LogicalPlan::TableScan(scan) => scan.filters.is_empty() && scan.fetch.is_none() && scan.projection.is_none(),
-        _ => false,
-    };
-    match rows {
-        plan if is_whole(plan) => all_rows().map(Some),
-        LogicalPlan::Filter(filter) if is_whole(&filter.input) => {
-            let schema = datafusion::catalog::TableProvider::schema(table);
-            if keys_of(std::slice::from_ref(&filter.predicate), &schema, table.key_columns()).is_some() {
-                return Ok(None);
-            }
-            Ok(match test(&filter.predicate, &schema) {
-                (predicate, TableProviderFilterPushDown::Exact) => predicate,
-                _ => None,
-            })
-        }
-        _ => Ok(None),
+/// The condition of all rows that are found, if a scan alone finds them and does not look them up by their keys.
+fn scanned_condition(state: &SessionState, table: &KeyedTable, rows: &LogicalPlan) -> Result<Option<Predicate>> {
+    let LogicalPlan::TableScan(scan) = state.optimize(rows)? else { return Ok(None) };
+    let schema = table.schema();
+    if scan.fetch.is_some() || keys_of(&scan.filters, &schema, table.key_columns()).is_some() {
+        return Ok(None);
     }
+    let mut all = all_rows()?;
+    for filter in &scan.filters {
+        let (Some(predicate), TableProviderFilterPushDown::Exact) = test(filter, &schema) else { return Ok(None) };
+        all = all.and(predicate);
+    }
+    Ok(Some(all))
 }
 
 /// The key columns of a plan that has the columns of the table, under names that no column has.
 fn key_exprs(table: &KeyedTable, rows: &LogicalPlan) -> Result<Vec<Expr>> {
-    let schema = datafusion::catalog::TableProvider::schema(table);
+    let schema = table.schema();
     let is_table = rows.schema().fields().iter().map(|field| field.name()).eq(schema.fields().iter().map(|f| f.name()));
     if !is_table {
         return not_impl_err!("a change of table {:?} that has another form; write it as one statement", table.name());

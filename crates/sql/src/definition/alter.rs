@@ -5,12 +5,14 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_cast::cast;
 use arrow_schema::{Field, Schema};
+use datafusion::catalog::TableProvider;
 use datafusion::common::{DFSchema, Result, plan_err};
 use datafusion::logical_expr::{DdlStatement, LogicalPlan};
 use datafusion::sql::sqlparser::ast::{AlterColumnOperation, AlterTable, AlterTableOperation, ColumnDef};
 use lath_table::KeyValue;
 
-use super::{Definitions, normal};
+use super::Definitions;
+use crate::change::normal;
 use crate::error::table_work;
 use crate::grammar::parse;
 
@@ -27,7 +29,7 @@ impl Definitions<'_> {
             return plan_err!("{alter}: ALTER TABLE has the name of the table and one change of a column");
         }
         let handle = table.table().clone();
-        let has = |name: &str| datafusion::catalog::TableProvider::schema(&table).column_with_name(name).is_some();
+        let has = |name: &str| table.schema().column_with_name(name).is_some();
         match operation {
             AlterTableOperation::AddColumn { if_not_exists, column_def, column_position: None, .. } => {
                 let (field, default) = self.column(column_def).await?;

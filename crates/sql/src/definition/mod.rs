@@ -7,13 +7,16 @@ mod call;
 mod create;
 mod index;
 
+use std::sync::Arc;
+
 use datafusion::common::{Result, TableReference, plan_err};
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::{DdlStatement, LogicalPlan};
 use datafusion::sql::parser::Statement;
 use datafusion::sql::planner::object_name_to_table_reference;
-use datafusion::sql::sqlparser::ast::{Ident, ObjectName, ObjectType, Statement as SqlStatement};
+use datafusion::sql::sqlparser::ast::{ObjectName, ObjectType, Statement as SqlStatement};
 
+use crate::change::normal;
 use crate::error::table_work;
 use crate::keyed::{KeyedTable, SessionTables, bind};
 
@@ -51,7 +54,7 @@ impl Definitions<'_> {
                     Some(_) => self.create_table(create).await.map(|()| None),
                     None => {
                         // Its rows are read here.
-                        create.input = bind(std::sync::Arc::unwrap_or_clone(create.input))?.0.into();
+                        create.input = bind(Arc::unwrap_or_clone(create.input))?.0.into();
                         Ok(Some(LogicalPlan::Ddl(DdlStatement::CreateMemoryTable(create))))
                     }
                 }
@@ -103,11 +106,6 @@ impl Definitions<'_> {
             None => plan_err!("there is no table {reference} with a primary key"),
         }
     }
-}
-
-/// The name of a column or index.
-fn normal(ident: &Ident) -> String {
-    if ident.quote_style.is_some() { ident.value.clone() } else { ident.value.to_lowercase() }
 }
 
 /// The only or last part of a name.
