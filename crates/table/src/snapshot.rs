@@ -41,9 +41,9 @@ impl Snapshot {
         View::schema(&self.pinned).arrow()
     }
 
-    /// The names of the columns of the key, in their order.
-    pub fn key_columns(&self) -> Vec<&str> {
-        View::schema(&self.pinned).key().fields().iter().map(|field| field.name().as_str()).collect()
+    /// The places of the key columns among the [columns](Self::schema), the most significant first.
+    pub fn key_columns(&self) -> &[usize] {
+        View::schema(&self.pinned).key().columns()
     }
 
     /// The table's version: the number of its last commit.

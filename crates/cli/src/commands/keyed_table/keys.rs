@@ -12,8 +12,7 @@ pub(super) struct KeyFields<'s>(Vec<&'s Field>);
 
 impl<'s> KeyFields<'s> {
     pub(super) fn of(snapshot: &'s Snapshot) -> Self {
-        let schema = snapshot.schema();
-        Self(snapshot.key_columns().into_iter().filter_map(|name| schema.field_with_name(name).ok()).collect())
+        Self(snapshot.key_columns().iter().map(|&column| snapshot.schema().field(column)).collect())
     }
 
     /// The key that a text stands for: values of the first key columns, separated by commas if the key has several columns.

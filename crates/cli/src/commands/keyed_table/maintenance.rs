@@ -71,7 +71,8 @@ pub(super) fn stats(args: &TableStatsArgs) -> Result<Outcome> {
     let snapshot = snapshot(&args.read)?;
     let statistics = snapshot.statistics().map_err(table_failure)?;
     let snapshots = snapshot.snapshot_names().map_err(table_failure)?;
-    let key: Vec<String> = snapshot.key_columns().into_iter().map(str::to_owned).collect();
+    let name = |&column: &usize| snapshot.schema().field(column).name().clone();
+    let key: Vec<String> = snapshot.key_columns().iter().map(name).collect();
     print(&if args.json { as_json(&statistics, &key, &snapshots) } else { as_text(&statistics, &key, &snapshots) })
 }
 
