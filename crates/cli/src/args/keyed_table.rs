@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::{DecodeArgs, FileFormat, InputArgs, OutputArgs, TextArgs};
+use super::{DecodeArgs, FileFormat, InputArgs, OpenArgs, OutputArgs, TextArgs};
 
 pub(super) const HELP: &str = "\
 A table is a folder: rows that were written lately are in its store, the others in plain Parquet files. What a command has
@@ -233,6 +233,8 @@ pub(crate) struct TableDeleteArgs {
     pub(crate) key_file: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) files: FileArgs,
+    #[command(flatten)]
+    pub(crate) open: OpenArgs,
 }
 
 #[derive(Debug, Args)]

@@ -8,6 +8,7 @@ use arrow_schema::SchemaRef;
 use lath_parquet::{Predicate, Runtime};
 use lath_sql::{Answer, BlockingSession, Error, LathTable, Session};
 
+use super::keyed_table::table_failure;
 use crate::failure::{Failure, Result};
 use crate::interrupt;
 use crate::output::Output;
@@ -104,22 +105,11 @@ pub(super) fn quoted(text: &str, quote: char) -> String {
     format!("{quote}{}{quote}", text.replace(quote, &doubled))
 }
 
-/// The failure of a table with a primary key.
-fn table_failure(error: &lath_table::Error) -> Failure {
-    use lath_table::Error::{Corrupt, Format, Internal, Parquet};
-    let text = error.to_string();
-    match error {
-        Corrupt { .. } | Format { .. } | Parquet { .. } => Failure::Corrupt(text),
-        Internal { .. } => Failure::Internal(text),
-        _ => Failure::Io(text),
-    }
-}
-
 /// The failure of a statement.
 pub(super) fn failed(error: Error) -> Failure {
     match error {
         Error::File(error) => scan_failure(*error),
-        Error::Table(error) => table_failure(&error),
+        Error::Table(error) => table_failure(*error),
         Error::Statement(what) | Error::Rows(what) => Failure::Usage(what),
         Error::Mistake(mistake) => Failure::Usage(mistake.to_string()),
         Error::Resources(what) => Failure::Io(what),

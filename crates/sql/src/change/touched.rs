@@ -60,12 +60,5 @@ fn described(batch: &RecordBatch, row: usize) -> Result<String> {
         let value = ArrayFormatter::try_new(array, &options)?.value(row).to_string();
         Ok(format!("{} = {value}", schema.field(at).name()))
     };
-    Ok(batch
-        .columns()
-        .iter()
-        .map(|array| array.as_ref())
-        .enumerate()
-        .map(column)
-        .collect::<Result<Vec<_>>>()?
-        .join(", "))
+    Ok(batch.columns().iter().map(AsRef::as_ref).enumerate().map(column).collect::<Result<Vec<_>>>()?.join(", "))
 }

@@ -378,16 +378,20 @@ impl History {
             model.iter().filter(|(key, row)| test(key, row)).map(|(key, row)| (key.clone(), row.clone())).collect();
         assert!(found == expected, "{predicate} {what}");
         assert_eq!(reads.scan().predicate(predicate.clone()).count().unwrap(), expected.len() as u64);
-        let mut part = || reads.range(Some(key(&low)), Some(key(&high))).unwrap().predicate(predicate.clone());
+        let bounds = [key(&low), key(&high)];
         let of_part = || expected.range(low.clone()..high.clone());
-        let found = rows(&mut part().build().unwrap());
+        let found = rows(&mut found_in_part(reads, &bounds, &predicate).build().unwrap());
         assert!(found.iter().map(|(key, row)| (key, row)).eq(of_part()), "{predicate} in a part {what}");
         let key_columns =
             columns.key_batch(&[]).schema().fields().iter().map(|field| field.name().clone()).collect::<Vec<_>>();
-        let limited = part().limit(3).select(key_columns).build().unwrap();
+        let limited = found_in_part(reads, &bounds, &predicate).limit(3).select(key_columns).build().unwrap();
         let limited: usize = limited.map(|batch| batch.unwrap().num_rows()).sum();
         assert_eq!(limited, of_part().count().min(3), "{predicate} in a part, at most three {what}");
-        assert_eq!(part().count().unwrap(), of_part().count() as u64, "count of {predicate} in a part {what}");
+        assert_eq!(
+            found_in_part(reads, &bounds, &predicate).count().unwrap(),
+            of_part().count() as u64,
+            "count of {predicate} in a part {what}"
+        );
         let limit = self.random.u64(..20);
         let limited = rows(&mut reads.scan().limit(limit).build().unwrap());
         assert_eq!(limited.len() as u64, limit.min(model.len() as u64), "limit {what}");
@@ -415,6 +419,15 @@ impl History {
         let rows: Model = batches.flat_map(|batch| self.columns.rows(&batch.unwrap())).collect();
         assert!(rows == self.model, "export after {:?}", self.steps);
     }
+}
+
+/// The rows between two keys that satisfy a condition.
+fn found_in_part<'r>(
+    reads: &'r mut dyn Reads,
+    [low, high]: &[lath_table::Key; 2],
+    predicate: &Predicate,
+) -> RangeScan<'r> {
+    reads.range(Some(low.clone()), Some(high.clone())).unwrap().predicate(predicate.clone())
 }
 
 /// Keys and hot rows are stored in Arrow's row format, of which Arrow promises nothing from version to version. If this fails after an

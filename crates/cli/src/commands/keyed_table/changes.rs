@@ -1,11 +1,11 @@
 //! `table changes`.
 
-use lath_table::ChangeRetention;
+use lath_table::{ChangeRetention, Error};
 
 use super::failure::table_failure;
 use super::open::{open, open_for_reading};
 use crate::args::ChangesArgs;
-use crate::failure::{Outcome, Result};
+use crate::failure::{Failure, Outcome, Result};
 use crate::output::Output;
 
 pub(super) fn run(args: &ChangesArgs) -> Result<Outcome> {
@@ -23,7 +23,12 @@ pub(super) fn run(args: &ChangesArgs) -> Result<Outcome> {
         Some(since) => since,
         None => snapshot.statistics().map_err(table_failure)?.changes.map_or(0, |(_, since)| since),
     };
-    let mut changes = snapshot.changes(since).map_err(table_failure)?;
+    let mut changes = snapshot.changes(since).map_err(|error| match error {
+        Error::NoChanges { kept_since: None, .. } => {
+            Failure::Usage("the table keeps no changes; add --keep to have it keep them from now on".to_owned())
+        }
+        other => table_failure(other),
+    })?;
     let mut sink = output.open(&changes.schema())?;
     let mut found = 0;
     for batch in changes.by_ref() {

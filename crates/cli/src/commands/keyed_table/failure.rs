@@ -5,7 +5,7 @@ use lath_table::Error;
 use crate::failure::Failure;
 
 /// A failure to read or change a table.
-pub(super) fn table_failure(error: Error) -> Failure {
+pub(crate) fn table_failure(error: Error) -> Failure {
     let text = error.to_string();
     match error {
         Error::Store { source } => match source {
@@ -27,9 +27,6 @@ pub(super) fn table_failure(error: Error) -> Failure {
         Error::Internal { .. } => Failure::Internal(text),
         Error::NoTable { folder } => {
             Failure::Usage(format!("{}: there is no table; lath table create makes one", folder.display()))
-        }
-        Error::NoChanges { kept_since: None, .. } => {
-            Failure::Usage("the table keeps no changes; add --keep to have it keep them from now on".to_owned())
         }
         _ => Failure::Usage(text),
     }

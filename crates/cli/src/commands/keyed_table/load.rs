@@ -8,7 +8,7 @@ use arrow_schema::SchemaRef;
 use arrow_select::concat::concat_batches;
 use lath_parquet::{Alignment, DatasetOptions, Partitions, Strings};
 
-use crate::args::{FileArgs, InputArgs, RowArgs, SchemaChoice, TableArgs};
+use crate::args::{FileArgs, RowArgs, SchemaChoice, TableArgs};
 use crate::background::BackgroundIterator;
 use crate::failure::{Failure, Result};
 use crate::input_rows::{InputRows, OpenInput, differs, table_schema};
@@ -104,13 +104,13 @@ impl Load {
 
 /// Calls `take` with the batches of files, whatever columns they have. Text is read as the types of the table called `name`.
 pub(super) fn each_batch_of(
-    inputs: &InputArgs,
+    inputs: Inputs,
     FileArgs { format, text, decode }: &FileArgs,
     (name, schema): (&str, &SchemaRef),
     mut take: impl FnMut(&RecordBatch) -> Result<()>,
 ) -> Result<()> {
     let mut rows = InputRows {
-        inputs: Inputs::find(inputs)?,
+        inputs,
         format: *format,
         text: TextOptions::of(text)?.with_types_of(name, schema),
         scan: Scan::new(decode, Strings::Offsets),

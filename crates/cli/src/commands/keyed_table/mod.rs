@@ -9,6 +9,9 @@ mod open;
 mod read;
 mod write;
 
+#[cfg(feature = "sql")]
+pub(crate) use failure::table_failure;
+
 use crate::args::KeyedTable;
 use crate::failure::{Outcome, Result};
 

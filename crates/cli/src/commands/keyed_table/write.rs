@@ -10,9 +10,10 @@ use super::failure::table_failure;
 use super::keys::KeyFields;
 use super::load::{Load, each_batch_of};
 use super::open::open;
-use crate::args::{CreateArgs, InputArgs, KeyedTableArgs, TableDeleteArgs, UpsertArgs};
+use crate::args::{CreateArgs, KeyedTableArgs, TableDeleteArgs, UpsertArgs};
 use crate::commands::print;
 use crate::failure::{Failure, Outcome, Result};
+use crate::inputs::Inputs;
 use crate::quantity::plural;
 
 pub(super) fn create(args: &CreateArgs) -> Result<Outcome> {
@@ -66,9 +67,9 @@ fn load_rows(table: &Table, load: Load, insert: bool) -> Result<Outcome> {
     let put = |batch: &RecordBatch| -> lath_table::Result<()> {
         let mut transaction = table.begin()?;
         if insert {
-            transaction.insert(batch)?
+            transaction.insert(batch)?;
         } else {
-            transaction.upsert(batch)?
+            transaction.upsert(batch)?;
         }
         // One sync at the end makes all of them durable.
         transaction.commit_with(Durability::Deferred)
@@ -103,15 +104,9 @@ fn delete_keys(table: &Table, transaction: &mut Transaction, args: &TableDeleteA
         let keys = args.keys.iter().map(|key| fields.parse(key)).collect::<Result<Vec<_>>>()?;
         return transaction.delete(keys).map_err(table_failure);
     };
-    let inputs = InputArgs {
-        files: vec![file.clone()],
-        footer_key: None,
-        column_key: Vec::new(),
-        aad_prefix: None,
-        int96_unit: None,
-    };
+    let inputs = Inputs::find_in(std::slice::from_ref(file), &args.open)?;
     let name = table.folder().display().to_string();
-    each_batch_of(&inputs, &args.files, (&name, snapshot.schema()), |batch| {
+    each_batch_of(inputs, &args.files, (&name, snapshot.schema()), |batch| {
         transaction.delete(batch).map_err(table_failure)
     })
 }
