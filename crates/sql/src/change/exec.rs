@@ -5,11 +5,15 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, UInt64Array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use async_trait::async_trait;
+use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::common::{Result, internal_err};
+use datafusion::common::{Result, internal_datafusion_err, internal_err, plan_err};
 use datafusion::error::DataFusionError;
 use datafusion::execution::memory_pool::MemoryConsumer;
 use datafusion::execution::{SendableRecordBatchStream, SessionState, TaskContext};
+use datafusion::logical_expr::dml::InsertOp;
+use datafusion::logical_expr::{Expr, TableType};
 use datafusion::physical_expr::{Distribution, EquivalenceProperties, Partitioning, PhysicalExpr};
 use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
@@ -156,6 +160,39 @@ impl ExecutionPlan for ChangeExec {
         let change = self.clone();
         let counted = futures_util::stream::once(async move { count_batch(change.run(context).await?) });
         Ok(Box::pin(RecordBatchStreamAdapter::new(count_schema(), counted)))
+    }
+}
+
+/// As a table that rows are inserted into, so that a plan has a place for the change.
+#[async_trait]
+impl TableProvider for ChangeTarget {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(self.query.schema().inner())
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::Base
+    }
+
+    async fn scan(
+        &self,
+        _: &dyn Session,
+        _: Option<&Vec<usize>>,
+        _: &[Expr],
+        _: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        plan_err!("{} is changed by this statement, and cannot be read as its target", self.table.name())
+    }
+
+    async fn insert_into(
+        &self,
+        session: &dyn Session,
+        input: Arc<dyn ExecutionPlan>,
+        _: InsertOp,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let state = session.as_any().downcast_ref::<SessionState>();
+        let state = state.ok_or_else(|| internal_datafusion_err!("a session without state"))?.clone();
+        Ok(Arc::new(ChangeExec::new(input, self.clone(), state)))
     }
 }
 

@@ -13,8 +13,7 @@ use datafusion::logical_expr::{
 };
 use datafusion::scalar::ScalarValue;
 
-use super::plan::key_name;
-use super::{Change, MergeAction};
+use super::{Change, MergeAction, key_name};
 use crate::keyed::KeyedTable;
 
 /// The column that is true in all rows of the source.

@@ -59,3 +59,8 @@ impl Change {
         }
     }
 }
+
+/// The name of a column with a part of the key that a row had.
+fn key_name(number: usize) -> String {
+    format!("__lath_key_{number}")
+}

@@ -14,7 +14,7 @@ use lath_table::Predicate;
 
 use super::merge::plan_merge;
 use super::target::ChangeTarget;
-use super::{Change, OnConflict};
+use super::{Change, OnConflict, key_name};
 use crate::keyed::{KeyedTable, bind, keys_of};
 use crate::pushdown::test;
 
@@ -129,11 +129,6 @@ fn key_exprs(table: &KeyedTable, rows: &LogicalPlan) -> Result<Vec<Expr>> {
         Expr::Column(Column::from(rows.schema().qualified_field(place))).alias(key_name(number))
     };
     Ok(table.key_columns().iter().enumerate().map(key).collect())
-}
-
-/// The name of a column with a part of the key that a row had.
-pub(super) fn key_name(number: usize) -> String {
-    format!("__lath_key_{number}")
 }
 
 /// An update: a projection of all columns, to which the keys of before are added where they may change.

@@ -1,19 +1,11 @@
-//! The table that a change is made to, as one that rows are inserted into.
+//! The table that a change is made to, and the query whose rows it takes.
 
 use std::fmt;
 use std::sync::Arc;
 
-use arrow_schema::SchemaRef;
-use async_trait::async_trait;
-use datafusion::catalog::{Session, TableProvider};
-use datafusion::common::{Result, internal_datafusion_err, plan_err};
-use datafusion::execution::SessionState;
-use datafusion::logical_expr::dml::InsertOp;
-use datafusion::logical_expr::{Expr, LogicalPlan, TableType};
-use datafusion::physical_plan::ExecutionPlan;
+use datafusion::logical_expr::LogicalPlan;
 
 use super::Change;
-use super::exec::ChangeExec;
 use crate::keyed::{Commits, KeyedTable};
 
 /// A change of a table by the rows of a query.
@@ -30,38 +22,6 @@ pub(super) struct ChangeTarget {
 impl ChangeTarget {
     pub(super) fn new(table: KeyedTable, change: Change, query: LogicalPlan, commits: Commits) -> Self {
         Self { table, change, query, commits: Arc::new(commits) }
-    }
-}
-
-#[async_trait]
-impl TableProvider for ChangeTarget {
-    fn schema(&self) -> SchemaRef {
-        Arc::clone(self.query.schema().inner())
-    }
-
-    fn table_type(&self) -> TableType {
-        TableType::Base
-    }
-
-    async fn scan(
-        &self,
-        _: &dyn Session,
-        _: Option<&Vec<usize>>,
-        _: &[Expr],
-        _: Option<usize>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        plan_err!("{} is changed by this statement, and cannot be read as its target", self.table.name())
-    }
-
-    async fn insert_into(
-        &self,
-        session: &dyn Session,
-        input: Arc<dyn ExecutionPlan>,
-        _: InsertOp,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let state = session.as_any().downcast_ref::<SessionState>();
-        let state = state.ok_or_else(|| internal_datafusion_err!("a session without state"))?.clone();
-        Ok(Arc::new(ChangeExec::new(input, self.clone(), state)))
     }
 }
 
