@@ -20,7 +20,10 @@ use crate::version::len_bytes;
 /// How long opening waits for other processes.
 const MAX_WAIT: Duration = Duration::from_secs(5);
 
-/// How long it waits at a time.
+/// How long a search waits before it gives up bringing the catalog up to date: threads of its scans may hold the catalog a moment longer.
+const MAX_BRIEF_WAIT: Duration = Duration::from_millis(100);
+
+/// How long both wait at a time.
 const WAIT_INTERVAL: Duration = Duration::from_millis(10);
 
 /// What is known of many Parquet files, in one store file: names, sizes, states, footers, page indexes, bounds and Bloom filters.
@@ -112,9 +115,9 @@ impl Catalog {
         Self::open_with(path.as_ref(), lath_store::Options::new().create(false), MAX_WAIT)
     }
 
-    /// As [`Catalog::open`], without waiting for other processes.
+    /// As [`Catalog::open`], but waits for other processes a moment only.
     pub(crate) fn try_open(path: &Path) -> Result<Self> {
-        Self::open_with(path, lath_store::Options::new().create(false), Duration::ZERO)
+        Self::open_with(path, lath_store::Options::new().create(false), MAX_BRIEF_WAIT)
     }
 
     /// Opens the catalog at `path`, to be read.

@@ -49,7 +49,7 @@ impl Catalog {
     }
 
     /// As [`Catalog::refresh_stale`], of a catalog that was opened to be read: this handle is closed, and the catalog opened anew.
-    /// It does not wait for other processes, nor for other handles of this one.
+    /// It waits a tenth of a second at most for other processes and other handles of this one.
     ///
     /// # Errors
     /// As [`Catalog::open`] and [`Catalog::add`].
