@@ -1,8 +1,10 @@
 //! The command line: subcommands, options and help texts.
 
+mod catalog;
 mod convert;
 mod destination;
 mod generate;
+mod keyed_table;
 mod kv;
 mod rewrite;
 #[cfg(feature = "sql")]
@@ -16,9 +18,17 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use lath_parquet::{Int96Unit, Pruning};
 
+pub(crate) use catalog::{
+    CatalogAddArgs, CatalogArgs, CatalogCommand, CatalogRemoveArgs, CatalogWatchArgs, SearchInputArgs,
+};
 pub(crate) use convert::{ConvertArgs, CsvArgs, FileFormat, InferRows, TextArgs};
 pub(crate) use destination::{DestinationArgs, ReportArgs};
 pub(crate) use generate::{EventsArgs, Generate, TpchArgs};
+pub(crate) use keyed_table::{
+    ChangesArgs, CreateArgs, FileArgs, KeyRangeArgs, KeyedTable, KeyedTableArgs, RowArgs, SnapshotArgs, TableCopyArgs,
+    TableCountArgs, TableDeleteArgs, TableExportArgs, TableGetArgs, TableReadArgs, TableScanArgs, TableStatsArgs,
+    UpsertArgs,
+};
 pub(crate) use kv::{
     BytesFormat, CopyArgs, DumpArgs, EntryFileFormat, EntryFormat, GetArgs, Kv, KvCountArgs, LoadArgs, PutArgs,
     RangeArgs, ScanArgs, StoreArgs, TreeArgs, TreesArgs,
@@ -125,6 +135,20 @@ pub(crate) enum Command {
         #[command(subcommand)]
         what: Kv,
     },
+    /// Create, change and read tables with a primary key
+    #[command(after_help = keyed_table::HELP)]
+    Table {
+        #[command(subcommand)]
+        what: KeyedTable,
+    },
+    /// Keep what is known of many files in a catalog, by which find and count open only those that can have matching rows
+    #[command(
+        after_help = "Examples:\n  lath catalog add data/ --key id\n  lath find data/ --where \"id = 4711\"\n  lath catalog add s3://bucket/trips/ --catalog trips.catalog\n  lath find --catalog trips.catalog --where \"id = 4711\""
+    )]
+    Catalog {
+        #[command(subcommand)]
+        what: CatalogCommand,
+    },
     /// Print a completion script for a shell
     #[command(
         after_help = "Examples:\n  lath completions bash > ~/.local/share/bash-completion/completions/lath\n  lath completions fish > ~/.config/fish/completions/lath.fish"
@@ -164,7 +188,8 @@ Examples:
   lath find data/ --where \"id = '6f1c1e7e-4a6b-4c1e-9f57-1f1f6b0a7a11'\" --limit 1
   lath find data/ --where \"started >= '2025-02-01' AND note LIKE '%rain%'\" --select id,started,note --format csv
   lath find data/ --where \"price > 20\" --file-name file --row-number row --unordered
-  lath find data/ --where \"price > 20\" --explain";
+  lath find data/ --where \"price > 20\" --explain
+  lath find --catalog lake.catalog --where \"id = 4711\"";
 
 #[derive(Debug, Args)]
 pub(crate) struct SchemaArgs {
@@ -196,7 +221,7 @@ pub(crate) struct MetaArgs {
 #[derive(Debug, Args)]
 pub(crate) struct CountArgs {
     #[command(flatten)]
-    pub(crate) inputs: InputArgs,
+    pub(crate) inputs: SearchInputArgs,
     /// Count only the rows that satisfy this SQL expression
     #[arg(short = 'w', long = "where", value_name = "EXPR")]
     pub(crate) predicate: Option<String>,
@@ -272,7 +297,7 @@ pub(crate) struct CheckArgs {
 #[derive(Debug, Args)]
 pub(crate) struct FindArgs {
     #[command(flatten)]
-    pub(crate) inputs: InputArgs,
+    pub(crate) inputs: SearchInputArgs,
     /// The rows to find, as an SQL expression (see below)
     #[arg(short = 'w', long = "where", value_name = "EXPR")]
     pub(crate) predicate: String,
@@ -358,6 +383,13 @@ pub(crate) struct InputArgs {
     /// Parquet files, directories, globs, URLs, @LIST (a file that lists these), or - for standard input
     #[arg(required = true, value_name = "FILES")]
     pub(crate) files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) open: OpenArgs,
+}
+
+/// How files are opened: the keys of encrypted ones, and the unit of INT96 timestamps.
+#[derive(Debug, Args)]
+pub(crate) struct OpenArgs {
     /// Key of an encrypted footer, in hexadecimal
     #[arg(long, value_name = "HEX", help_heading = "Decryption")]
     pub(crate) footer_key: Option<String>,
@@ -370,6 +402,13 @@ pub(crate) struct InputArgs {
     /// Unit of the timestamps in INT96 columns [default: ns; check takes ms]
     #[arg(long, value_name = "UNIT", help_heading = "Decoding")]
     pub(crate) int96_unit: Option<TimestampUnit>,
+}
+
+impl OpenArgs {
+    /// Whether keys are given.
+    pub(crate) fn has_keys(&self) -> bool {
+        self.footer_key.is_some() || !self.column_key.is_empty() || self.aad_prefix.is_some()
+    }
 }
 
 /// The unit of the timestamps in INT96 columns.

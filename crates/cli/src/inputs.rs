@@ -3,12 +3,12 @@
 use std::fs;
 use std::io::{self, Read};
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 use lath_parquet::{Dataset, DatasetFile, DatasetOptions, DecryptionKeys, Error, Int96Unit, OpenOptions, ParquetFile};
 
-use crate::args::{InputArgs, SchemaChoice, TableArgs};
+use crate::args::{InputArgs, OpenArgs, TableArgs};
 use crate::failure::{Failure, Result};
 
 /// The files that a command works on, in order.
@@ -30,9 +30,14 @@ enum Input {
 impl Inputs {
     /// Finds the files that `args` name. Directories and globs are expanded in order of name.
     pub(crate) fn find(args: &InputArgs) -> Result<Self> {
+        Self::find_in(&args.files, &args.open)
+    }
+
+    /// Finds the files called `names`, which are opened as `args` say.
+    pub(crate) fn find_in(names: &[PathBuf], args: &OpenArgs) -> Result<Self> {
         let options = DatasetOptions::new();
         let mut files = Vec::new();
-        for name in &args.files {
+        for name in names {
             if name == Path::new("-") {
                 files.push(Input::Stdin);
             } else {
@@ -105,7 +110,7 @@ impl Inputs {
         }
         let options = DatasetOptions::new()
             .open_options(self.with_arguments(OpenOptions::new()))
-            .union_schemas(args.schema == SchemaChoice::Union)
+            .union_schemas(args.unites_schemas())
             .partitions(!args.no_partitions);
         Ok(Dataset::from_files(files, options))
     }
@@ -161,7 +166,20 @@ fn not_found(name: &Path, error: Error) -> Failure {
     }
 }
 
-fn decryption(args: &InputArgs) -> Result<Option<DecryptionKeys>> {
+/// What the command line says about how files are opened.
+pub(crate) fn open_options(args: &OpenArgs) -> Result<OpenOptions> {
+    let options = OpenOptions::new();
+    let options = match decryption(args)? {
+        Some(keys) => options.decryption(keys),
+        None => options,
+    };
+    Ok(match args.int96_unit {
+        Some(unit) => options.int96_unit(unit.into()),
+        None => options,
+    })
+}
+
+fn decryption(args: &OpenArgs) -> Result<Option<DecryptionKeys>> {
     let Some(footer_key) = &args.footer_key else {
         if args.column_key.is_empty() && args.aad_prefix.is_none() {
             return Ok(None);

@@ -2,6 +2,7 @@
 
 mod args;
 mod background;
+mod catalog;
 mod check;
 mod commands;
 mod date_time_format;
@@ -9,6 +10,7 @@ mod destination;
 mod explain;
 mod failure;
 mod generate;
+mod input_rows;
 mod inputs;
 mod interrupt;
 mod output;

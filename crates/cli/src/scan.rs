@@ -84,8 +84,3 @@ pub(crate) fn cores() -> usize {
 pub(crate) fn threads(args: &DecodeArgs) -> usize {
     args.threads.map_or_else(cores, usize::from)
 }
-
-/// Whether the dotted `path` names the top-level column `name`, or something in it.
-pub(crate) fn is_at_or_below(path: &str, name: &str) -> bool {
-    path.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-}

@@ -1,5 +1,6 @@
 //! The input files as one table.
 
+use lath_catalog::Catalog;
 use lath_parquet::{Dataset, Error, ParquetFile, PartitionColumn, Predicate, Scan};
 
 use crate::args::{PruningArgs, RowGroupList, TableArgs};
@@ -10,23 +11,38 @@ use crate::scan::Scan as Options;
 /// Files that are read as one table.
 pub(crate) struct Table {
     dataset: Dataset,
+    /// What the files were chosen by.
+    catalog: Option<Catalog>,
 }
 
 impl Table {
     /// Opens all inputs as one table.
     pub(crate) fn open(inputs: &mut Inputs, args: TableArgs) -> Result<Self> {
         let all = 0..inputs.len();
-        Ok(Self { dataset: inputs.dataset(all, args)?.map_err(scan_failure)? })
+        Ok(Self { dataset: inputs.dataset(all, args)?.map_err(scan_failure)?, catalog: None })
     }
 
     /// Opens one input as a table of its own columns.
     pub(crate) fn open_one(inputs: &mut Inputs, index: usize, args: TableArgs) -> Result<Self> {
         let args = TableArgs { no_partitions: true, ..args };
-        Ok(Self { dataset: inputs.dataset(index..index + 1, args)?.map_err(scan_failure)? })
+        Ok(Self { dataset: inputs.dataset(index..index + 1, args)?.map_err(scan_failure)?, catalog: None })
+    }
+
+    /// Files that `catalog` gave.
+    pub(crate) fn of_catalog(dataset: Dataset, catalog: Catalog) -> Self {
+        Self { dataset, catalog: Some(catalog) }
+    }
+
+    /// Closes the files; what of a catalog proved stale is read anew.
+    pub(crate) fn close(self) {
+        drop(self.dataset);
+        if let Some(catalog) = self.catalog.filter(|catalog| catalog.stale_file_count() > 0) {
+            // The search has its answer, also where the catalog cannot be written.
+            let _ = catalog.update_stale();
+        }
     }
 
     /// The files as a dataset.
-    #[cfg(feature = "sql")]
     pub(crate) fn dataset(&self) -> &Dataset {
         &self.dataset
     }

@@ -121,6 +121,9 @@ pub mod prelude;
 mod rows;
 
 pub use bytes::Bytes;
+#[cfg(feature = "catalog")]
+#[doc(inline)]
+pub use lath_catalog as catalog;
 #[doc(inline)]
 pub use lath_format as format;
 pub use lath_parquet::*;

@@ -22,6 +22,7 @@ mod file;
 mod filters;
 mod footer_cache;
 mod huge_pages;
+mod key_filters;
 #[cfg(test)]
 mod library;
 mod on_threads;
@@ -36,14 +37,15 @@ mod statistics;
 mod write;
 
 pub use dataset::{
-    Alignment, Dataset, DatasetFile, DatasetOptions, FileSource, KnownFooters, PartitionColumn, Partitions,
-    partition_directory,
+    Alignment, Dataset, DatasetDescription, DatasetFile, DatasetOptions, FileSource, KnownFooters, PartitionColumn,
+    Partitions, partition_directory, unite_schemas,
 };
 pub use error::{Error, Location, Result};
 pub use file::{ChunkRange, DecryptionKeys, OpenOptions, PageIndex, ParquetFile, Plan};
 pub use filters::FilterMemory;
 pub use footer_cache::FooterCache;
 pub use huge_pages::HugePages;
+pub use key_filters::{FilterHash, StoredFilter};
 pub use lath_format::Encoding;
 pub use lath_predicate::{
     BatchFilter, Column, ConjunctSupport, Error as PredicateError, Literal, Predicate, Support, column, column_named,

@@ -1,4 +1,5 @@
 use std::fmt;
+use std::sync::Arc;
 
 use datafusion::error::DataFusionError;
 
@@ -14,6 +15,8 @@ pub enum Error {
     Mistake(Box<Mistake>),
     /// A file could not be read or written.
     File(Box<lath_parquet::Error>),
+    /// A table with a primary key could not be read or changed.
+    Table(Box<lath_table::Error>),
     /// There is not enough memory, or no room for what has to go to disk.
     Resources(String),
     /// The rows do not fit what was asked of them: a cast that fails, a number that is too large.
@@ -32,6 +35,44 @@ pub(crate) fn external(error: lath_parquet::Error) -> DataFusionError {
     DataFusionError::External(Box::new(error))
 }
 
+/// An error of a table with a primary key on its way through DataFusion, in the words of SQL.
+pub(crate) fn of_table(error: lath_table::Error) -> DataFusionError {
+    use lath_table::Error as Table;
+    match error {
+        Table::DuplicateKey { key, .. } => DataFusionError::Execution(format!(
+            "there is a row with {key} already, so nothing was changed; INSERT OR REPLACE INTO replaces it"
+        )),
+        Table::Null { column, .. } => DataFusionError::Execution(format!(
+            "column {column:?} allows no nulls, so nothing was changed; give a value"
+        )),
+        Table::NotUnique { .. } | Table::KeyTooLong { .. } => DataFusionError::Execution(error.to_string()),
+        Table::Schema { .. }
+        | Table::Key { .. }
+        | Table::TableExists { .. }
+        | Table::TableName { .. }
+        | Table::NoSuchTable { .. }
+        | Table::NoSuchIndex { .. }
+        | Table::IndexExists { .. }
+        | Table::NoSuchSnapshot { .. } => DataFusionError::Plan(error.to_string()),
+        Table::NoChanges { since, kept_since: None } => DataFusionError::Plan(format!(
+            "the table keeps no changes, so there are none since {since}; CALL keep_changes('table', 1000000) keeps those of later commits"
+        )),
+        Table::Parquet { source } => match Arc::try_unwrap(source) {
+            Ok(source) => external(source),
+            Err(source) => DataFusionError::External(Box::new(Table::Parquet { source })),
+        },
+        other => DataFusionError::External(Box::new(other)),
+    }
+}
+
+/// Runs work on a table that blocks on I/O on a thread for such work.
+pub(crate) async fn table_work<T: Send + 'static>(
+    work: impl FnOnce() -> lath_table::Result<T> + Send + 'static,
+) -> Result<T, DataFusionError> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(|panicked| DataFusionError::External(Box::new(panicked)))?.map_err(of_table)
+}
+
 /// Runs work that blocks on I/O on a thread for such work.
 pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> lath_parquet::Result<T> + Send + 'static,
@@ -46,10 +87,13 @@ impl From<DataFusionError> for Error {
         match error {
             DataFusionError::External(inner) => match inner.downcast::<lath_parquet::Error>() {
                 Ok(error) => Self::File(error),
-                Err(other) => Self::Internal(other.to_string()),
+                Err(other) => match other.downcast::<lath_table::Error>() {
+                    Ok(error) => Self::Table(error),
+                    Err(other) => Self::Internal(other.to_string()),
+                },
             },
             DataFusionError::Context(_, inner) | DataFusionError::Diagnostic(_, inner) => Self::from(*inner),
-            DataFusionError::Shared(inner) => match std::sync::Arc::try_unwrap(inner) {
+            DataFusionError::Shared(inner) => match Arc::try_unwrap(inner) {
                 Ok(inner) => Self::from(inner),
                 Err(inner) => Self::of_shared(&inner),
             },
@@ -90,6 +134,7 @@ impl fmt::Display for Error {
             Self::Mistake(mistake) => mistake.fmt(f),
             Self::Stopped => f.write_str("stopped"),
             Self::File(error) => error.fmt(f),
+            Self::Table(error) => error.fmt(f),
         }
     }
 }
@@ -98,6 +143,7 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::File(error) => Some(error),
+            Self::Table(error) => Some(error),
             _ => None,
         }
     }

@@ -15,6 +15,7 @@ use lath_parquet::{Dataset, DatasetOptions, WriteOptions};
 
 use crate::error::blocking;
 use crate::location::local_path;
+use crate::pushdown::support;
 use crate::table::{LathTable, no_change};
 use crate::write::{Place, WriteSettings, file_schema, file_sink, is_true, written_path};
 
@@ -184,7 +185,7 @@ impl TableProvider for ExternalTable {
     }
 
     fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {
-        Ok(filters.iter().map(|filter| LathTable::support(filter, &self.schema)).collect())
+        Ok(filters.iter().map(|filter| support(filter, &self.schema)).collect())
     }
 
     async fn scan(

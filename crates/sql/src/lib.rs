@@ -17,11 +17,14 @@
 //! ```
 
 mod blocking;
+mod change;
+mod definition;
 mod error;
 mod explain;
 mod external;
 mod field_projection;
 mod grammar;
+mod keyed;
 mod lines;
 mod literal;
 mod location;
@@ -30,6 +33,7 @@ mod mistake;
 mod names;
 mod narrow;
 mod progress;
+mod pushdown;
 mod read_parquet;
 mod selectivity;
 mod session;

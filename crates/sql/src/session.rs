@@ -1,23 +1,30 @@
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use datafusion::catalog::DynamicFileCatalog;
-use datafusion::common::{Result, TableReference, plan_err};
+use datafusion::catalog::SchemaProvider;
+use datafusion::catalog::{CatalogProviderList, DynamicFileCatalog};
+use datafusion::common::config::CatalogOptions;
+use datafusion::common::{Result, TableReference, internal_datafusion_err, plan_err};
 use datafusion::dataframe::DataFrame;
 use datafusion::datasource::provider_as_source;
-use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::memory_pool::{FairSpillPool, UnboundedMemoryPool};
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::execution::{SessionState, SessionStateBuilder};
 use datafusion::logical_expr::dml::InsertOp;
 use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
 use datafusion::prelude::{SessionConfig, SessionContext};
 use datafusion::sql::parser::{CopyToSource, CopyToStatement, Statement};
 use datafusion::sql::sqlparser::ast::Statement as SqlStatement;
 use lath_parquet::{Dataset, Runtime, Uncommitted};
+use lath_table::{Database, TableOptions};
 
+use crate::change::{adapt_assignments, adapt_conflict, plan_change};
+use crate::definition::Definitions;
+use crate::error::of_table;
 use crate::external::ExternalTables;
 use crate::grammar::parse;
+use crate::keyed::{AttachedTables, SessionTables, TableFunctions};
 use crate::location::Locations;
 use crate::read_parquet::ReadParquet;
 use crate::table::LathTable;
@@ -58,6 +65,7 @@ const MAX_SHARED_BUILD_ROWS: usize = 8 << 20;
 pub struct Session {
     context: SessionContext,
     settings: WriteSettings,
+    tables: Arc<SessionTables>,
 }
 
 /// Says how a [`Session`] works.
@@ -67,6 +75,14 @@ pub struct SessionBuilder {
     runtime: Runtime,
     memory_budget_bytes: Option<usize>,
     uncommitted: Uncommitted,
+    database: Option<DatabaseFolder>,
+}
+
+/// The folder of a session's database.
+#[derive(Debug, Clone)]
+struct DatabaseFolder {
+    path: PathBuf,
+    read_only: bool,
 }
 
 impl Session {
@@ -77,10 +93,15 @@ impl Session {
 
     /// Starts to say how a session works.
     pub fn builder() -> SessionBuilder {
-        SessionBuilder { runtime: Runtime::of_process(), memory_budget_bytes: None, uncommitted: Uncommitted::new() }
+        SessionBuilder {
+            runtime: Runtime::of_process(),
+            memory_budget_bytes: None,
+            uncommitted: Uncommitted::new(),
+            database: None,
+        }
     }
 
-    fn with_settings(settings: WriteSettings) -> Result<Self> {
+    fn with_settings(settings: WriteSettings, database: Option<Database>) -> Result<Self> {
         let WriteSettings { runtime, memory_budget_bytes, .. } = &settings;
         let mut config = SessionConfig::new()
             .with_target_partitions(runtime.threads())
@@ -101,19 +122,25 @@ impl Session {
             &Some(bytes) => RuntimeEnvBuilder::new().with_memory_pool(Arc::new(FairSpillPool::new(bytes))),
             None => RuntimeEnvBuilder::new().with_memory_pool(Arc::new(UnboundedMemoryPool::default())),
         };
+        let tables = Arc::new(SessionTables::new(database));
         let state = SessionStateBuilder::new()
             .with_config(config)
             .with_runtime_env(env.build_arc()?)
             .with_default_features()
             .with_table_factory("PARQUET".to_owned(), Arc::new(ExternalTables { settings: settings.clone() }))
-            .with_relation_planners(vec![Arc::new(ReadParquet { runtime: runtime.clone() })])
+            .with_table_factory("LATH".to_owned(), Arc::new(AttachedTables { runtime: runtime.clone() }))
+            .with_relation_planners(vec![
+                Arc::new(ReadParquet { runtime: runtime.clone() }),
+                Arc::new(TableFunctions { tables: Arc::clone(&tables) }),
+            ])
             .build();
         let catalogs = Arc::clone(state.catalog_list());
+        register_tables(catalogs.as_ref(), &state.config().options().catalog, &tables)?;
         let locations = Arc::new(Locations { runtime: runtime.clone() });
         let state = SessionStateBuilder::new_from_existing(state)
             .with_catalog_list(Arc::new(DynamicFileCatalog::new(catalogs, locations)))
             .build();
-        Ok(Self { context: SessionContext::new_with_state(state), settings })
+        Ok(Self { context: SessionContext::new_with_state(state), settings, tables })
     }
 
     /// How many partitions of a query work at the same time.
@@ -135,16 +162,27 @@ impl Session {
         self.context.register_table(name, table).map(|_| ())
     }
 
-    /// Plans a statement. Rows are read, and files written, when its answer is asked for.
+    /// Plans a statement. Rows are read and changed, and files written, when its answer is asked for. What makes, alters or drops tables
+    /// and views is done here.
     ///
     /// # Errors
     /// If the text is not understood, is not one statement, or names what there is not.
     pub async fn sql(&self, text: &str) -> Result<DataFrame> {
         let mut statements = parse(text)?;
         match (statements.pop_front(), statements.is_empty()) {
-            (Some(statement), true) => {
+            (Some(mut statement), true) => {
+                adapt_assignments(&mut statement)?;
+                let on_conflict = adapt_conflict(&mut statement, &self.tables)?;
+                let state = self.context.state();
+                let definitions = Definitions { tables: &self.tables, state: &state };
+                if definitions.run_statement(&statement).await? {
+                    return empty_answer(state);
+                }
                 let plan = self.plan(statement).await?;
-                self.context.execute_logical_plan(plan).await
+                let Some(plan) = definitions.run_plan(plan).await? else { return empty_answer(state) };
+                let (state, plan) = self.context.execute_logical_plan(plan).await?.into_parts();
+                let plan = plan_change(&state, plan, on_conflict)?;
+                Ok(DataFrame::new(state, plan))
             }
             (None, _) => plan_err!("there is no statement"),
             (Some(_), false) => plan_err!("there is more than one statement"),
@@ -217,14 +255,72 @@ impl SessionBuilder {
         self
     }
 
+    /// Opens the database in a folder, or makes one where there is none: its tables are found by their names, and
+    /// `CREATE TABLE … PRIMARY KEY` makes others. One process at a time has a database open for writing.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let folder = folder.path().join("shop");
+    /// use lath_sql::{BlockingSession, Session};
+    ///
+    /// let session = BlockingSession::new(Session::builder().database(&folder).build()?)?;
+    /// session.run("CREATE TABLE stock (item BIGINT PRIMARY KEY, count BIGINT NOT NULL)")?;
+    /// for batch in session.run("INSERT INTO stock VALUES (1, 10), (2, 20)")? {
+    ///     batch?;
+    /// }
+    /// let left = session.run("SELECT item FROM stock WHERE count > 15")?.collect::<Result<Vec<_>, _>>()?;
+    /// assert_eq!(left[0].num_rows(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn database(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.database = Some(DatabaseFolder { path: folder.into(), read_only: false });
+        self
+    }
+
+    /// Opens the database in a folder for reading, also beside a process that writes to it.
+    pub fn read_only_database(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.database = Some(DatabaseFolder { path: folder.into(), read_only: true });
+        self
+    }
+
     /// Makes the session.
     ///
     /// # Errors
-    /// If there is no folder for what goes to disk.
+    /// If there is no folder for what goes to disk, or the database cannot be opened.
     pub fn build(self) -> Result<Session> {
-        let Self { runtime, memory_budget_bytes, uncommitted } = self;
-        Session::with_settings(WriteSettings { runtime, memory_budget_bytes, uncommitted })
+        let Self { runtime, memory_budget_bytes, uncommitted, database } = self;
+        let database = database.map(|folder| folder.open(&runtime)).transpose().map_err(of_table)?;
+        Session::with_settings(WriteSettings { runtime, memory_budget_bytes, uncommitted }, database)
     }
+}
+
+impl DatabaseFolder {
+    fn open(&self, runtime: &Runtime) -> lath_table::Result<Database> {
+        let options = TableOptions::new().runtime(runtime);
+        if self.read_only {
+            return Database::open_read_only(&self.path, options);
+        }
+        match Database::open(&self.path, options.clone()) {
+            Err(lath_table::Error::NoDatabase { .. }) => Database::create(&self.path, options),
+            opened => opened,
+        }
+    }
+}
+
+/// The answer of a statement that has none.
+fn empty_answer(state: SessionState) -> Result<DataFrame> {
+    Ok(DataFrame::new(state, LogicalPlanBuilder::empty(false).build()?))
+}
+
+/// Makes these the tables that are found by their names alone.
+fn register_tables(
+    catalogs: &dyn CatalogProviderList,
+    names: &CatalogOptions,
+    tables: &Arc<SessionTables>,
+) -> Result<()> {
+    let catalog = catalogs.catalog(&names.default_catalog);
+    let catalog = catalog.ok_or_else(|| internal_datafusion_err!("the session has no catalog"))?;
+    catalog.register_schema(&names.default_schema, Arc::clone(tables) as Arc<dyn SchemaProvider>).map(drop)
 }
 
 impl Default for Session {

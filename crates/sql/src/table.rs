@@ -5,29 +5,22 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::stats::Precision;
-use datafusion::common::{DFSchema, Result, Statistics, plan_datafusion_err, plan_err};
+use datafusion::common::{Result, Statistics, plan_datafusion_err, plan_err};
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::error::DataFusionError;
-use datafusion::execution::context::ExecutionProps;
 use datafusion::logical_expr::dml::InsertOp;
-use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
 use datafusion::logical_expr::utils::conjunction;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
-use datafusion::physical_expr::expressions::Column;
-use datafusion::physical_expr::{PhysicalExpr, create_physical_expr};
 use datafusion::physical_plan::ExecutionPlan;
-use datafusion::physical_plan::filter::FilterExecBuilder;
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
-use datafusion::physical_plan::projection::ProjectionExec;
-use lath_parquet::{Dataset, Predicate, Runtime, Statistics as KnownStatistics, Support};
+use lath_parquet::{Dataset, Predicate, Runtime, Statistics as KnownStatistics};
 
 use crate::error::blocking;
 use crate::metrics::add_planning;
-use crate::narrow::supported;
+use crate::pushdown::{Pushed, physical, support, with_columns_of, with_rest};
 use crate::selectivity::selectivity;
 use crate::source::LathSource;
 use crate::statistics;
-use crate::translate::translate;
 
 /// A dataset as a table of DataFusion.
 ///
@@ -110,45 +103,6 @@ impl LathTable {
         let share = selectivity(&physical(&condition, schema).ok()?, &known);
         Some((rows as f64 * share).ceil() as usize)
     }
-
-    /// Whether scans of files with `schema` answer a condition.
-    pub(crate) fn support(expr: &Expr, schema: &SchemaRef) -> TableProviderFilterPushDown {
-        Self::test(expr, schema).1
-    }
-
-    /// What of a condition of a query the scan tests, and whether it finds the rows for which that is true, and no others.
-    fn test(expr: &Expr, schema: &SchemaRef) -> (Option<Predicate>, TableProviderFilterPushDown) {
-        let translated = physical(expr, schema).ok().and_then(|expr| translate(&expr, schema));
-        let Some(predicate) = translated else { return (None, TableProviderFilterPushDown::Unsupported) };
-        let is_exact = predicate.supports(schema).iter().all(|conjunct| conjunct.support == Support::Exact);
-        match supported(predicate, schema) {
-            Some(tested) if is_exact => (Some(tested), TableProviderFilterPushDown::Exact),
-            Some(tested) => (Some(tested), TableProviderFilterPushDown::Inexact),
-            None => (None, TableProviderFilterPushDown::Unsupported),
-        }
-    }
-}
-
-/// The expression on rows of `schema`, for which names of tables are no matter.
-fn physical(expr: &Expr, schema: &SchemaRef) -> Result<Arc<dyn PhysicalExpr>> {
-    let columns = DFSchema::try_from(schema.as_ref().clone())?;
-    let expr = unqualified(expr.clone())?;
-    create_physical_expr(&expr, &columns, &ExecutionProps::new(), &PhysicalPlanningContext::default())
-}
-
-/// The expression with columns by their names alone.
-fn unqualified(expr: Expr) -> Result<Expr> {
-    use datafusion::common::Column;
-    use datafusion::common::tree_node::{Transformed, TreeNode};
-    let plain = expr.transform(|expr| {
-        Ok(match expr {
-            Expr::Column(column) if column.relation.is_some() => {
-                Transformed::yes(Expr::Column(Column::new_unqualified(column.name)))
-            }
-            other => Transformed::no(other),
-        })
-    });
-    plain.map(|plain| plain.data)
 }
 
 #[async_trait]
@@ -162,7 +116,7 @@ impl TableProvider for LathTable {
     }
 
     fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {
-        Ok(filters.iter().map(|filter| Self::support(filter, self.dataset.schema())).collect())
+        Ok(filters.iter().map(|filter| support(filter, self.dataset.schema())).collect())
     }
 
     async fn scan(
@@ -175,24 +129,9 @@ impl TableProvider for LathTable {
         let (schema, of_files) = (&self.schema, self.dataset.schema());
         let all: Vec<usize> = (0..schema.fields().len()).collect();
         let projection = projection.unwrap_or(&all);
-        let mut predicate: Option<Predicate> = self.condition.clone();
-        let (mut answered, mut rest): (Vec<&Expr>, Vec<&Expr>) = (Vec::new(), Vec::new());
-        for filter in filters {
-            let (tested, support) = Self::test(filter, of_files);
-            predicate = predicate.into_iter().chain(tested).reduce(Predicate::and);
-            // Conditions are rewritten after it was said which of them the scan answers.
-            match support {
-                TableProviderFilterPushDown::Exact => answered.push(filter),
-                _ => rest.push(filter),
-            }
-        }
-        let mut columns = projection.clone();
-        for column in rest.iter().flat_map(|filter| filter.column_refs()) {
-            let at = schema.index_of(column.name())?;
-            if !columns.contains(&at) {
-                columns.push(at);
-            }
-        }
+        let Pushed { predicate, answered, rest } = Pushed::new(filters, of_files);
+        let predicate = self.condition.clone().into_iter().chain(predicate).reduce(Predicate::and);
+        let mut columns = with_columns_of(projection, &rest, schema)?;
         let limit = limit.filter(|_| rest.is_empty());
         // The scan has the columns of files first.
         let file_columns = self.file_columns.chosen(schema, &columns);
@@ -260,20 +199,7 @@ impl TableProvider for LathTable {
         };
         let source: Arc<dyn ExecutionPlan> = DataSourceExec::from_data_source(source);
         let kept: Vec<usize> = projection.iter().filter_map(|at| places.iter().position(|place| place == at)).collect();
-        let Some(rest) = conjunction(rest.into_iter().cloned()) else {
-            if kept.iter().copied().eq(0..places.len()) {
-                return Ok(source);
-            }
-            let column = |&at: &usize| {
-                let name = source.schema().field(at).name().clone();
-                (Arc::new(Column::new(&name, at)) as Arc<dyn PhysicalExpr>, name)
-            };
-            let columns: Vec<_> = kept.iter().map(column).collect();
-            return Ok(Arc::new(ProjectionExec::try_new(columns, source)?));
-        };
-        let rest = physical(&rest, &source.schema())?;
-        let filter = FilterExecBuilder::new(rest, source).apply_projection(Some(kept))?.build()?;
-        Ok(Arc::new(filter))
+        with_rest(source, kept, &rest)
     }
 
     async fn insert_into(

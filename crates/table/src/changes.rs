@@ -13,6 +13,7 @@ use crate::layout::TreeName;
 use crate::pinned::Pinned;
 use crate::schema::{BATCH_ROWS, TableSchema, batch};
 use crate::snapshot::Snapshot;
+use crate::upgrade::StoredRows;
 use crate::view::View;
 
 /// The column with the kind of a change.
@@ -26,7 +27,9 @@ impl Snapshot {
     /// commit has one change of a row at most: what it inserts and deletes is no change, and what it deletes and puts again is an update.
     ///
     /// The first column is `_change` with `insert`, `update` or `delete`, the second `_sequence`, the number of the commit, and then come
-    /// those of the table with the new row. Of a row that was deleted the key is there, and the other columns are null.
+    /// those of the table with the new row. Of a row that was deleted the key is there, and the other columns are null. Rows have the schema
+    /// of this snapshot, also those of commits before it: a change of the schema is not a change of rows, and a reader that compares
+    /// [`Changes::schema`] with the one that it knows sees it.
     ///
     /// A reader that keeps [`Changes::resume_at`] in the same transaction as what it makes of the changes sees each of them once. A commit
     /// that is not [durable](crate::Durability) can be lost in a crash after it was read; commits that are synced cannot.
@@ -90,7 +93,7 @@ impl Changes {
                     self.resume_at = change.stamp - 1;
                     break;
                 }
-                rows.push(&change, schema)?;
+                rows.push(&change);
                 has_more = cursor.next()?;
             }
         }
@@ -121,31 +124,27 @@ struct ChangedRows {
     kinds: Vec<&'static str>,
     stamps: Vec<u64>,
     keys: ByteList,
-    rows: ByteList,
+    rows: StoredRows,
     /// For each change, its row in `rows`; `None` if it deleted the row.
     places: Vec<Option<u64>>,
 }
 
 impl ChangedRows {
-    fn push(&mut self, change: &Change<'_>, schema: &TableSchema) -> Result<()> {
-        if change.schema != schema.version() {
-            return Err(Error::corrupt(format!("a change has schema {}, and the table another", change.schema)));
-        }
+    fn push(&mut self, change: &Change<'_>) {
         self.kinds.push(change.kind.as_str());
         self.stamps.push(change.stamp);
         self.keys.push(change.key);
         let is_there = change.kind != ChangeKind::Delete;
         self.places.push(is_there.then_some(self.rows.len() as u64));
         if is_there {
-            self.rows.push(change.row);
+            self.rows.push(change.schema, change.row);
         }
-        Ok(())
     }
 
-    fn into_batch(self, schema: &TableSchema, output: &SchemaRef) -> Result<RecordBatch> {
+    fn into_batch(self, schema: &Arc<TableSchema>, output: &SchemaRef) -> Result<RecordBatch> {
         let keys = schema.key().decode(self.keys.iter())?;
         let places = UInt64Array::from(self.places);
-        let values = schema.values().decode(self.rows.iter())?;
+        let values = self.rows.decode(schema)?;
         let mut columns: Vec<Option<ArrayRef>> = vec![None; schema.arrow().fields().len()];
         for (&column, array) in schema.key().columns().iter().zip(keys) {
             columns[column] = Some(array);

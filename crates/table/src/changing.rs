@@ -11,7 +11,9 @@ use crate::dead::parse_mask;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::index::Index;
-use crate::layout::{DroppedFile, Feed, FileEntry, MASK_ROWS, STATE_KEY, State, TreeName, file_key, mask_key};
+use crate::layout::{
+    DroppedFile, Feed, FileEntry, MASK_ROWS, STATE_KEY, State, TreeName, file_key, mask_key, schema_key,
+};
 use crate::locate::keys_of_rows;
 use crate::manifest::Manifest;
 use crate::pinned::Pinned;
@@ -27,6 +29,8 @@ pub(crate) struct Changing {
     transaction: StoreTransaction,
     /// That of the last commit, with the stamp of this one.
     state: State,
+    /// The number that the commit has in the store.
+    commit: u64,
     committed_stamp: u64,
     schema: Arc<TableSchema>,
     manifest: Arc<Manifest>,
@@ -50,11 +54,14 @@ impl Changing {
         // While the transaction is open, this stays the newest commit.
         let pinned = Pinned::newest(engine)?;
         let mut state = pinned.state().clone();
-        state.stamp = pinned.snapshot().sequence() + 1;
+        let commit = pinned.snapshot().sequence() + 1;
+        // The store of a backup counts its commits anew; stamps go on.
+        state.stamp = commit.max(state.stamp + 1);
         Ok(Self {
             engine: Arc::clone(engine),
             transaction,
             state,
+            commit,
             committed_stamp: pinned.stamp(),
             schema: Arc::clone(View::schema(&pinned)),
             manifest: Arc::clone(pinned.manifest()),
@@ -97,6 +104,18 @@ impl Changing {
         self.transaction.tree(self.engine.trees.get(TreeName::Meta))?.remove(&index.meta_key())?;
         self.transaction.drop_tree(&self.engine.trees.index(index.number()))?;
         Arc::make_mut(&mut self.indexes).retain(|other| other.number() != index.number());
+        self.files_changed();
+        Ok(())
+    }
+
+    /// Makes this the table's schema: the version after the one that it has.
+    pub(crate) fn set_schema(&mut self, schema: TableSchema) -> Result<()> {
+        let indexes = self.indexes.iter().map(|index| index.in_schema(&schema)).collect::<Result<Vec<_>>>()?;
+        let mut meta = self.transaction.tree(self.engine.trees.get(TreeName::Meta))?;
+        meta.put(&schema_key(schema.version()), &schema.to_bytes()?)?;
+        self.state.schema = schema.version();
+        self.schema = Arc::new(schema);
+        self.indexes = Arc::new(indexes);
         self.files_changed();
         Ok(())
     }
@@ -260,6 +279,26 @@ impl Changing {
         Ok(())
     }
 
+    /// Replaces the entry of a file and the first keys of its blocks.
+    pub(crate) fn replace_file(&mut self, entry: FileEntry, fences: &[u8]) -> Result<()> {
+        let key = file_key(entry.number);
+        self.transaction.tree(self.engine.trees.get(TreeName::Files))?.put(&key, &entry.to_bytes())?;
+        self.transaction.tree(self.engine.trees.get(TreeName::Fences))?.put(&key, fences)?;
+        Arc::make_mut(&mut self.manifest).replace(entry);
+        self.files_changed();
+        Ok(())
+    }
+
+    /// Removes keys from the hot tree or the tombstones.
+    pub(crate) fn remove_keys(&mut self, name: TreeName, keys: &ByteList) -> Result<()> {
+        let mut tree = self.transaction.tree(self.engine.trees.get(name))?;
+        for key in keys.iter() {
+            tree.remove(key)?;
+        }
+        self.hot_changed();
+        Ok(())
+    }
+
     /// Drops a file from the list. It is removed once nobody needs it.
     pub(crate) fn drop_file(&mut self, entry: &FileEntry) -> Result<()> {
         let key = file_key(entry.number);
@@ -267,7 +306,7 @@ impl Changing {
         self.transaction.tree(self.engine.trees.get(TreeName::Fences))?.remove(&key)?;
         let next = file_key(entry.number + 1);
         self.transaction.tree(self.engine.trees.get(TreeName::Masks))?.remove_range(&key, Some(&next))?;
-        let dropped = DroppedFile { name: entry.name.clone(), stamp: self.state.stamp };
+        let dropped = DroppedFile { name: entry.name.clone(), stamp: self.commit };
         self.transaction.tree(self.engine.trees.get(TreeName::Dropped))?.put(&key, &dropped.to_bytes())?;
         Arc::make_mut(&mut self.manifest).remove(entry.number);
         self.files_changed();

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
+use arrow_schema::SchemaRef;
 use lath_parquet::DeleteMask;
 
 use crate::changes::Changes;
@@ -20,7 +21,7 @@ use crate::layout::{FileEntry, TreeName};
 use crate::named_snapshots::named_snapshots;
 use crate::pinned::Pinned;
 use crate::range::{Merge, Source};
-use crate::schema::{BATCH_ROWS, TableSchema};
+use crate::schema::{BATCH_ROWS, TableSchema, id_of};
 use crate::vacuum::{known_names, orphans};
 use crate::view::View;
 
@@ -69,6 +70,11 @@ pub enum Problem {
         /// Its name.
         name: String,
     },
+    /// The changes that are kept cannot be read.
+    Changes {
+        /// What is wrong.
+        what: String,
+    },
     /// The rows of a commit contradict each other.
     Rows {
         /// What is wrong.
@@ -87,9 +93,10 @@ impl fmt::Display for Problem {
             Self::Index { name } => {
                 write!(
                     f,
-                    "the index {name:?} does not have the entries that the rows have: drop it and create it again"
+                    "the index {name:?} does not have the entries that the rows have: Table::repair makes them anew"
                 )
             }
+            Self::Changes { what } => write!(f, "the changes that are kept: {what}"),
             Self::Rows { what } => f.write_str(what),
         }
     }
@@ -99,6 +106,11 @@ impl fmt::Display for Problem {
 pub(crate) fn check(engine: &Arc<Engine>) -> Result<CheckReport> {
     // So that no file comes or goes meanwhile.
     let _no_maintenance = engine.lock_maintenance();
+    check_locked(engine)
+}
+
+/// The same for a caller that keeps files from coming and going.
+pub(crate) fn check_locked(engine: &Arc<Engine>) -> Result<CheckReport> {
     let mut report = CheckReport::default();
     let store = engine.store.check()?;
     report.problems.extend(store.problems.iter().map(|problem| Problem::Store { what: format!("{problem:?}") }));
@@ -106,7 +118,7 @@ pub(crate) fn check(engine: &Arc<Engine>) -> Result<CheckReport> {
     let mut checked = BTreeSet::new();
     report.rows = check_view(engine, Arc::clone(&newest), &mut checked, &mut report.problems)?;
     if let Err(error) = Changes::new(Arc::clone(&newest), 0).try_for_each(|batch| batch.map(drop)) {
-        report.problems.push(Problem::Rows { what: error.to_string() });
+        report.problems.push(Problem::Changes { what: error.to_string() });
     }
     for named in named_snapshots(newest.snapshot())? {
         if let Some(named) = Pinned::find(engine, named)? {
@@ -194,6 +206,7 @@ fn check_file(engine: &Engine, view: &mut Arc<Pinned>, entry: &FileEntry, reads:
     if open.row_count() != entry.rows {
         return Err(format!("it has {} rows, and its entry says {}", open.row_count(), entry.rows));
     }
+    check_columns(open.schema(), file.stored_schema())?;
     let codec = file.schema().key();
     let all: Vec<usize> = (0..file.schema().arrow().fields().len()).collect();
     let mut last: Option<Vec<u8>> = None;
@@ -225,13 +238,23 @@ fn check_file(engine: &Engine, view: &mut Arc<Pinned>, entry: &FileEntry, reads:
     Ok(())
 }
 
+/// Whether a file has the columns of the schema in which it was written; if not, what is wrong.
+fn check_columns(found: &SchemaRef, schema: &TableSchema) -> Result<(), String> {
+    let ids: Vec<Option<u32>> = found.fields().iter().map(|field| id_of(field).ok()).collect();
+    let expected = (0..schema.arrow().fields().len()).map(|column| Some(schema.id(column)));
+    if ids.iter().copied().eq(expected) {
+        return Ok(());
+    }
+    Err(format!("its columns are not those of schema {}, in which it was written", schema.version()))
+}
+
 /// The number of rows, if no key comes twice.
 fn count_rows(engine: &Engine, view: &mut Arc<Pinned>, dead: &[Arc<DeleteMask>]) -> Result<Result<u64, String>> {
     let schema = Arc::clone(View::schema(view));
     let manifest = Arc::clone(view.manifest());
     let mut sources = Vec::new();
     for (entry, dead) in manifest.files().iter().zip(dead) {
-        sources.push(Source::cold(&*engine.cold(view, entry)?, dead, &KeyRange::default(), &[])?);
+        sources.push(Source::cold(&*engine.cold(view, entry)?, dead, &KeyRange::default(), &[], None)?);
     }
     sources.push(Source::hot(HotCursor::new(KeyRange::default())));
     let mut merge = Merge { schema: Arc::clone(&schema), columns: Vec::new(), sources };

@@ -11,18 +11,17 @@ use lath_parquet::{DatasetFile, DatasetOptions, Scan, ScanBatches};
 
 use crate::error::{Error, Result};
 use crate::fences::{BLOCK_ROWS, Fences};
-use crate::key_codec::as_type;
 use crate::layout::FileEntry;
-use crate::schema::{ROW_NUMBER, TableSchema, batch};
+use crate::schema::{ROW_NUMBER, TableSchema};
+use crate::upgrade::Upgrade;
 
-/// A file whose rows are in the order of their keys.
+/// A file whose rows are in the order of their keys, read in a schema that is not older than its own.
 #[derive(Debug)]
 pub(crate) struct ColdFile {
     rows: u64,
-    /// The schema that its rows have.
-    schema: Arc<TableSchema>,
+    upgrade: Arc<Upgrade>,
     file: DatasetFile,
-    fences: Fences,
+    fences: Arc<Fences>,
 }
 
 impl ColdFile {
@@ -30,25 +29,62 @@ impl ColdFile {
     pub(crate) fn find(
         folder: &Path,
         entry: &FileEntry,
-        schema: Arc<TableSchema>,
+        schema: &Arc<TableSchema>,
         fences: Fences,
         options: &DatasetOptions,
     ) -> Result<Self> {
         let path = folder.join(&entry.name);
-        let file = DatasetFile::find(&path, options)?.into_iter().next();
-        let file = file.ok_or_else(|| Error::corrupt(format!("{} is missing", path.display())))?;
         if fences.len() as u64 != entry.rows.div_ceil(BLOCK_ROWS) {
             return Err(Error::corrupt(format!("{} has another number of blocks than its entry says", path.display())));
         }
-        Ok(Self { rows: entry.rows, schema, file, fences })
+        Self::with_fences(&path, entry, schema, fences, options)
+    }
+
+    /// The file without the first keys of its blocks, so that no key can be looked for.
+    pub(crate) fn without_fences(
+        folder: &Path,
+        entry: &FileEntry,
+        schema: &Arc<TableSchema>,
+        options: &DatasetOptions,
+    ) -> Result<Self> {
+        Self::with_fences(&folder.join(&entry.name), entry, schema, Fences::default(), options)
+    }
+
+    fn with_fences(
+        path: &Path,
+        entry: &FileEntry,
+        schema: &Arc<TableSchema>,
+        fences: Fences,
+        options: &DatasetOptions,
+    ) -> Result<Self> {
+        let file = DatasetFile::find(path, options)?.into_iter().next();
+        let file = file.ok_or_else(|| Error::corrupt(format!("{} is missing", path.display())))?;
+        let upgrade = Arc::new(Upgrade::new(schema.of_version(entry.schema)?, Arc::clone(schema)));
+        Ok(Self { rows: entry.rows, upgrade, file, fences: Arc::new(fences) })
+    }
+
+    /// The same file in another schema.
+    pub(crate) fn in_schema(&self, schema: &Arc<TableSchema>) -> Self {
+        let upgrade = Arc::new(Upgrade::new(Arc::clone(self.upgrade.from()), Arc::clone(schema)));
+        Self { rows: self.rows, upgrade, file: self.file.clone(), fences: Arc::clone(&self.fences) }
     }
 
     pub(crate) fn rows(&self) -> u64 {
         self.rows
     }
 
+    /// The schema in which it is read.
     pub(crate) fn schema(&self) -> &Arc<TableSchema> {
-        &self.schema
+        self.upgrade.to()
+    }
+
+    /// The schema in which it was written.
+    pub(crate) fn stored_schema(&self) -> &Arc<TableSchema> {
+        self.upgrade.from()
+    }
+
+    pub(crate) fn upgrade(&self) -> &Arc<Upgrade> {
+        &self.upgrade
     }
 
     pub(crate) fn file(&self) -> &DatasetFile {
@@ -65,17 +101,17 @@ impl ColdFile {
         start..(start + BLOCK_ROWS).min(self.rows)
     }
 
-    /// A scan of these columns, by their places in the file's schema, on the caller's thread.
+    /// A scan of what the file has of these columns of its schema, on the caller's thread.
     pub(crate) fn scan(&self, columns: &[usize]) -> Result<Scan> {
+        let columns = ColdColumns::new(&self.upgrade, columns);
         let scan = self.file.open()?.scan();
-        Ok(scan.strings(self.schema.strings()).select_columns(columns.iter().copied()))
+        Ok(scan.strings(self.schema().strings()).select_columns(columns.read))
     }
 
-    /// Batches of these columns as the file's schema has them. A column behind them has the row numbers.
+    /// Batches of these columns as the file's schema has them, any of them several times, with the numbers of their rows.
     pub(crate) fn numbered(&self, scan: Scan, columns: &[usize]) -> Result<NumberedBatches> {
         let batches = scan.row_number_column(ROW_NUMBER).build()?;
-        let order = (0..columns.len()).collect();
-        Ok(NumberedBatches { batches, columns: columns.to_vec(), order, schema: Arc::clone(&self.schema) })
+        Ok(NumberedBatches { batches, columns: ColdColumns::new(&self.upgrade, columns) })
     }
 }
 
@@ -83,20 +119,7 @@ impl ColdFile {
 #[derive(Debug)]
 pub(crate) struct NumberedBatches {
     batches: ScanBatches,
-    columns: Vec<usize>,
-    /// In which order they are given.
-    order: Vec<usize>,
-    schema: Arc<TableSchema>,
-}
-
-impl NumberedBatches {
-    /// The same batches with these of their columns, any of them several times.
-    pub(crate) fn rearranged(mut self, columns: &[usize]) -> Result<Self> {
-        let place = |wanted: &usize| self.columns.iter().position(|column| column == wanted);
-        let order = columns.iter().map(place).collect::<Option<Vec<_>>>();
-        self.order = order.ok_or_else(|| Error::internal("a column is used that was not read"))?;
-        Ok(self)
-    }
+    columns: ColdColumns,
 }
 
 impl Iterator for NumberedBatches {
@@ -108,24 +131,50 @@ impl Iterator for NumberedBatches {
             let numbers = batch.columns().last().and_then(|column| column.as_primitive_opt::<Int64Type>());
             let numbers = numbers.ok_or_else(|| Error::internal("a scan gave no row numbers"))?;
             let numbers = numbers.values().iter().map(|&number| number as u64).collect();
-            let columns = typed_columns(&batch, &self.columns, &self.schema)?;
-            Ok((self.order.iter().map(|&at| Arc::clone(&columns[at])).collect(), numbers))
+            Ok((self.columns.arrays(&batch)?, numbers))
         }))
     }
 }
 
-/// The first columns of a batch, with the types of `columns` in the table's schema.
-fn typed_columns(batch: &RecordBatch, columns: &[usize], schema: &TableSchema) -> Result<Vec<ArrayRef>> {
-    if batch.num_columns() < columns.len() {
-        return Err(Error::internal("a scan gave too few columns"));
-    }
-    let typed = batch.columns().iter().zip(columns);
-    typed.map(|(array, &column)| as_type(Arc::clone(array), schema.arrow().field(column).data_type())).collect()
+/// Columns of a schema, and what a file of the same or an older one has of them.
+#[derive(Debug)]
+pub(crate) struct ColdColumns {
+    upgrade: Arc<Upgrade>,
+    columns: Vec<usize>,
+    /// What is read of the file: places in its own schema, each once.
+    read: Vec<usize>,
+    /// For each column its place in `read`; `None` if the file does not have it.
+    sources: Vec<Option<usize>>,
 }
 
-/// A batch that was scanned of a file as one of the table's: with these columns of its schema.
-pub(crate) fn typed_batch(scanned: &RecordBatch, columns: &[usize], schema: &TableSchema) -> Result<RecordBatch> {
-    let arrays = typed_columns(scanned, columns, schema)?;
-    let fields = Arc::new(schema.arrow().project(columns)?);
-    batch(&fields, arrays, scanned.num_rows())
+impl ColdColumns {
+    pub(crate) fn new(upgrade: &Arc<Upgrade>, columns: &[usize]) -> Self {
+        let mut read = Vec::new();
+        let mut source = |&column: &usize| {
+            let place = upgrade.place(column)?;
+            Some(read.iter().position(|&other| other == place).unwrap_or_else(|| {
+                read.push(place);
+                read.len() - 1
+            }))
+        };
+        let sources = columns.iter().map(&mut source).collect();
+        Self { upgrade: Arc::clone(upgrade), columns: columns.to_vec(), read, sources }
+    }
+
+    /// The places in the file's own schema of what it has of the columns, each once.
+    pub(crate) fn read(&self) -> &[usize] {
+        &self.read
+    }
+
+    /// The columns of a batch that was scanned of the file, with what is read of it first.
+    pub(crate) fn arrays(&self, scanned: &RecordBatch) -> Result<Vec<ArrayRef>> {
+        if scanned.num_columns() < self.read.len() {
+            return Err(Error::internal("a scan gave too few columns"));
+        }
+        let array = |(&column, source): (&usize, &Option<usize>)| {
+            let stored = source.map(|at| Arc::clone(scanned.column(at)));
+            self.upgrade.column(column, stored, scanned.num_rows())
+        };
+        self.columns.iter().zip(&self.sources).map(array).collect()
+    }
 }

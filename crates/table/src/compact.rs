@@ -117,7 +117,7 @@ fn merge(
     let mut sources = Vec::with_capacity(chosen.len());
     for (entry, dead) in chosen.iter().zip(dead) {
         let file = engine.cold(pinned, entry)?;
-        sources.push(Source::cold(&file, dead, &KeyRange::default(), &columns)?);
+        sources.push(Source::cold(&file, dead, &KeyRange::default(), &columns, None)?);
     }
     let level = chosen.iter().map(|file| file.level).max().unwrap_or(0) + 1;
     let mut files = SortedFiles::new(engine, &pinned.state().clone(), &schema, level);
@@ -156,8 +156,7 @@ fn map_later_deletes(
         if later.is_empty() {
             return Ok(mask);
         }
-        let (schema, fences) = (Arc::clone(&schema), file.fences.clone());
-        let cold = ColdFile::find(&engine.folder, &file.entry, schema, fences, &engine.dataset)?;
+        let cold = ColdFile::find(&engine.folder, &file.entry, &schema, file.fences.clone(), &engine.dataset)?;
         for keys in &later {
             let keys: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
             locate(&cold, &file.entry, &keys)?.into_iter().for_each(|(_, row)| mask.insert(row));

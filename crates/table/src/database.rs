@@ -108,6 +108,10 @@ impl Database {
         Ok(Self { tables: Arc::new(tables) })
     }
 
+    pub(crate) fn store(&self) -> &Store {
+        &self.tables.store
+    }
+
     /// The folder.
     pub fn folder(&self) -> &Path {
         &self.tables.folder

@@ -1,6 +1,6 @@
 //! What all handles, snapshots and transactions of an open table share.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -24,6 +24,9 @@ use crate::view::View;
 /// How many lists of files are remembered: the newest, and those of a few snapshots.
 const CATALOGS: usize = 8;
 
+/// In how many schemas a file is remembered: the newest, and those of a few snapshots.
+const FILE_SCHEMAS: usize = 4;
+
 /// How many more files than the newest commit has are remembered.
 const SPARE_FILES: usize = 64;
 
@@ -46,7 +49,10 @@ pub(crate) struct Engine {
     /// No file of this writer has this number or a higher one.
     next_file: AtomicU64,
     catalogs: Mutex<Vec<Catalog>>,
-    files: Mutex<HashMap<String, Arc<ColdFile>>>,
+    /// By version. A version is committed durably, so that there is only one.
+    schemas: Mutex<BTreeMap<u32, Arc<TableSchema>>>,
+    /// By name, for the schemas in which they are read, the last one last.
+    files: Mutex<HashMap<String, Vec<Arc<ColdFile>>>>,
 }
 
 /// Schema, files and indexes of some commits.
@@ -77,6 +83,7 @@ impl Engine {
             signal: Arc::default(),
             next_file: AtomicU64::new(0),
             catalogs: Mutex::default(),
+            schemas: Mutex::default(),
             files: Mutex::default(),
         }
     }
@@ -110,7 +117,7 @@ impl Engine {
         if let Some(known) = lock(&self.catalogs).iter().find(is_it) {
             return Ok(known.clone());
         }
-        let schema = Arc::new(read_schema(tree(TreeName::Meta)?, state.schema)?);
+        let schema = self.schema(tree(TreeName::Meta)?, state.schema)?;
         let manifest = Arc::new(Manifest::read(tree(TreeName::Files)?)?);
         let (incarnation, files_stamp) = (state.incarnation, state.files_stamp);
         let indexes = Arc::new(Index::read_all(tree(TreeName::Meta)?, &schema)?);
@@ -123,28 +130,55 @@ impl Engine {
         Ok(catalog)
     }
 
-    /// A file that the view has, opened when it is read.
+    /// The schema with this version.
+    fn schema(&self, meta: Option<Tree<'_>>, version: u32) -> Result<Arc<TableSchema>> {
+        if let Some(known) = lock(&self.schemas).get(&version) {
+            return Ok(Arc::clone(known));
+        }
+        let schema = Arc::new(read_schema(meta, version)?);
+        let mut schemas = lock(&self.schemas);
+        if schemas.len() == CATALOGS {
+            schemas.pop_first();
+        }
+        schemas.insert(version, Arc::clone(&schema));
+        Ok(schema)
+    }
+
+    /// A file that the view has, in the view's schema, opened when it is read.
     pub(crate) fn cold(&self, view: &mut dyn View, entry: &FileEntry) -> Result<Arc<ColdFile>> {
         let schema = Arc::clone(view.schema());
-        if entry.schema != schema.version() {
-            return Err(Error::corrupt(format!("file {} has another schema than the table", entry.number)));
-        }
-        if let Some(file) = lock(&self.files).get(&entry.name) {
-            return Ok(Arc::clone(file));
-        }
-        let fences = match view.tree(TreeName::Fences)? {
-            Some(tree) => tree.get(&file_key(entry.number))?.map(Fences::from_bytes).transpose()?,
-            None => None,
+        let in_another = {
+            let files = lock(&self.files);
+            let known = files.get(&entry.name).map(Vec::as_slice).unwrap_or_default();
+            if let Some(file) = known.iter().find(|file| file.schema().version() == schema.version()) {
+                return Ok(Arc::clone(file));
+            }
+            known.last().cloned()
         };
-        let fences = fences.ok_or_else(|| Error::corrupt(format!("the first keys of {} are missing", entry.name)))?;
-        let file = Arc::new(ColdFile::find(&self.folder, entry, schema, fences, &self.dataset)?);
+        let file = Arc::new(match in_another {
+            Some(file) => file.in_schema(&schema),
+            None => self.find_cold(view, entry, &schema)?,
+        });
         let mut files = lock(&self.files);
         if files.len() > 2 * view.manifest().files().len() + SPARE_FILES {
             let current: Vec<&str> = view.manifest().files().iter().map(|file| file.name.as_str()).collect();
             files.retain(|name, _| current.contains(&name.as_str()));
         }
-        files.insert(entry.name.clone(), Arc::clone(&file));
+        let known = files.entry(entry.name.clone()).or_default();
+        if known.len() == FILE_SCHEMAS {
+            known.remove(0);
+        }
+        known.push(Arc::clone(&file));
         Ok(file)
+    }
+
+    fn find_cold(&self, view: &mut dyn View, entry: &FileEntry, schema: &Arc<TableSchema>) -> Result<ColdFile> {
+        let fences = match view.tree(TreeName::Fences)? {
+            Some(tree) => tree.get(&file_key(entry.number))?.map(Fences::from_bytes).transpose()?,
+            None => None,
+        };
+        let fences = fences.ok_or_else(|| Error::corrupt(format!("the first keys of {} are missing", entry.name)))?;
+        ColdFile::find(&self.folder, entry, schema, fences, &self.dataset)
     }
 
     /// Forgets files that were removed.
@@ -167,11 +201,13 @@ impl Engine {
     }
 }
 
-/// The schema with this version.
-pub(crate) fn read_schema(meta: Option<Tree<'_>>, version: u32) -> Result<TableSchema> {
-    let missing = || Error::corrupt(format!("schema {version} is missing"));
-    let bytes = meta.ok_or_else(missing)?.get(&schema_key(version))?.ok_or_else(missing)?;
-    TableSchema::from_bytes(bytes)
+/// The schema with this version, and those before it.
+fn read_schema(meta: Option<Tree<'_>>, version: u32) -> Result<TableSchema> {
+    let missing = |version| Error::corrupt(format!("schema {version} is missing"));
+    let meta = meta.ok_or_else(|| missing(version))?;
+    let read = |version| TableSchema::from_bytes(meta.get(&schema_key(version))?.ok_or_else(|| missing(version))?);
+    let older = (1..version).map(|version| read(version).map(Arc::new)).collect::<Result<Vec<_>>>()?;
+    Ok(read(version)?.with_older(older))
 }
 
 /// The name of a file: no two files ever have the same.

@@ -76,6 +76,11 @@ pub enum Error {
     /// This is one table's part of a [`DatabaseTransaction`](crate::DatabaseTransaction), which alone can be committed. Nothing was
     /// changed.
     PartOfTransaction,
+    /// The table is one of a database, which can only be backed up as a whole.
+    PartOfDatabase {
+        /// The folder of the table.
+        folder: PathBuf,
+    },
     /// The table does not keep its changes, or has not kept those that were asked for.
     NoChanges {
         /// The sequence after which changes were asked for.
@@ -222,6 +227,9 @@ impl fmt::Display for Error {
             }
             Self::PartOfTransaction => {
                 write!(f, "this is a part of a transaction over several tables: commit that one")
+            }
+            Self::PartOfDatabase { folder } => {
+                write!(f, "{} is a table of a database: back up the database with Database::backup", folder.display())
             }
             Self::NoChanges { kept_since: None, .. } => {
                 write!(f, "the table keeps no changes: have it keep them with Table::keep_changes")

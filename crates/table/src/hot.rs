@@ -6,10 +6,11 @@ use arrow_array::RecordBatch;
 use lath_store::Tree;
 
 use crate::byte_list::ByteList;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::key_range::KeyRange;
 use crate::layout::TreeName;
 use crate::schema::TableSchema;
+use crate::upgrade::StoredRows;
 use crate::value_codec::{self, HotValue, stamp_of};
 use crate::view::View;
 
@@ -17,20 +18,15 @@ use crate::view::View;
 #[derive(Debug, Default)]
 pub(crate) struct HotRows {
     keys: ByteList,
-    stamps: Vec<u64>,
-    rows: ByteList,
+    rows: StoredRows,
 }
 
 impl HotRows {
     /// Adds the row with this key and value.
-    pub(crate) fn push(&mut self, schema: &TableSchema, key: &[u8], value: &[u8]) -> Result<()> {
-        let HotValue { stamp, schema: version, row } = value_codec::parse(key, value)?;
-        if version != schema.version() {
-            return Err(Error::corrupt(format!("a hot row has schema {version}, and the table {}", schema.version())));
-        }
+    pub(crate) fn push(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        let HotValue { schema, row, .. } = value_codec::parse(key, value)?;
         self.keys.push(key);
-        self.stamps.push(stamp);
-        self.rows.push(row);
+        self.rows.push(schema, row);
         Ok(())
     }
 
@@ -42,10 +38,10 @@ impl HotRows {
         &self.keys
     }
 
-    /// All columns of the rows.
-    pub(crate) fn decode(&self, schema: &TableSchema) -> Result<RecordBatch> {
+    /// All columns of the rows, in a schema that is not older than any of them.
+    pub(crate) fn decode(&self, schema: &Arc<TableSchema>) -> Result<RecordBatch> {
         let keys = schema.key().decode(self.keys.iter())?;
-        let values = schema.values().decode(self.rows.iter())?;
+        let values = self.rows.decode(schema)?;
         schema.batch_of(keys, values, self.len())
     }
 }
@@ -82,7 +78,6 @@ impl HotCursor {
         if self.is_done {
             return Ok(rows);
         }
-        let schema = Arc::clone(view.schema());
         let Some(tree) = view.tree(TreeName::Hot)? else { return Ok(rows) };
         let mut cursor = tree.cursor();
         let mut has_row = cursor.lower_bound(&self.range.low)?;
@@ -91,7 +86,7 @@ impl HotCursor {
             if !self.range.is_below_end(key) {
                 break;
             }
-            rows.push(&schema, key, value)?;
+            rows.push(key, value)?;
             has_row = cursor.next()?;
         }
         self.is_done = rows.len() < max_rows;

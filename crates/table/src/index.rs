@@ -22,6 +22,8 @@ pub(crate) struct Index {
     name: String,
     number: u64,
     is_unique: bool,
+    /// The numbers of the columns.
+    ids: Vec<u32>,
     codec: Arc<KeyCodec>,
 }
 
@@ -36,7 +38,19 @@ impl Index {
     ) -> Result<Self> {
         let fields: Vec<FieldRef> =
             columns.iter().map(|&column| FieldRef::clone(&schema.arrow().fields()[column])).collect();
-        Ok(Self { name, number, is_unique, codec: Arc::new(KeyCodec::new(columns, fields)?) })
+        let ids = columns.iter().map(|&column| schema.id(column)).collect();
+        Ok(Self { name, number, is_unique, ids, codec: Arc::new(KeyCodec::new(columns, fields)?) })
+    }
+
+    /// The same index in a schema that has its columns, perhaps with other names and in other places.
+    pub(crate) fn in_schema(&self, schema: &TableSchema) -> Result<Self> {
+        Self::of_ids(self.name.clone(), self.number, self.is_unique, &self.ids, schema)
+    }
+
+    fn of_ids(name: String, number: u64, is_unique: bool, ids: &[u32], schema: &TableSchema) -> Result<Self> {
+        let places = ids.iter().map(|&id| schema.place_of_id(id)).collect::<Option<Vec<_>>>();
+        let places = places.ok_or_else(|| Error::corrupt("an index has a column that the schema lacks"))?;
+        Self::new(name, number, is_unique, places, schema)
     }
 
     /// The indexes of a table.
@@ -56,9 +70,9 @@ impl Index {
 
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut record = RecordWriter::default();
-        record.u64(self.number).u32(self.is_unique.into()).u32(self.codec.columns().len() as u32);
-        for &column in self.codec.columns() {
-            record.u32(column as u32);
+        record.u64(self.number).u32(self.is_unique.into()).u32(self.ids.len() as u32);
+        for &id in &self.ids {
+            record.u32(id);
         }
         record.finish()
     }
@@ -67,11 +81,8 @@ impl Index {
         let name = std::str::from_utf8(name).map_err(|_| Error::corrupt("the name of an index is not UTF-8"))?;
         let mut record = RecordReader::new("an index", bytes)?;
         let (number, is_unique) = (record.u64()?, record.u32()? != 0);
-        let columns = (0..record.u32()?).map(|_| Ok(record.u32()? as usize)).collect::<Result<Vec<_>>>()?;
-        if columns.iter().any(|&column| column >= schema.arrow().fields().len()) {
-            return Err(Error::corrupt("an index has a column that the schema lacks"));
-        }
-        Self::new(name.to_owned(), number, is_unique, columns, schema)
+        let ids = (0..record.u32()?).map(|_| record.u32()).collect::<Result<Vec<_>>>()?;
+        Self::of_ids(name.to_owned(), number, is_unique, &ids, schema)
     }
 
     pub(crate) fn name(&self) -> &str {

@@ -1,5 +1,6 @@
 //! Keys as a program names them.
 
+use std::fmt;
 use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 
@@ -16,7 +17,7 @@ use crate::key_codec::KeyCodec;
 use crate::key_range::KeyRange;
 use crate::schema::TableSchema;
 
-/// The value of one key column.
+/// A value of one column: of a key, or the default of a column that is added.
 #[non_exhaustive]
 #[derive(Debug, Clone)]
 pub enum KeyValue {
@@ -32,6 +33,19 @@ pub enum KeyValue {
     Bytes(Vec<u8>),
     /// An array of one value, of the type of the column.
     Array(ArrayRef),
+}
+
+impl fmt::Display for KeyValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Integer(value) => write!(f, "{value}"),
+            Self::Float(value) => write!(f, "{value}"),
+            Self::Boolean(value) => write!(f, "{value}"),
+            Self::Text(value) => write!(f, "{value:?}"),
+            Self::Bytes(value) => write!(f, "{value:?}"),
+            Self::Array(value) => write!(f, "{value:?}"),
+        }
+    }
 }
 
 /// The key of a row, or its first columns where a range begins or ends.
@@ -263,12 +277,22 @@ pub(crate) fn prefix_of(key: &Key, codec: &KeyCodec) -> Result<Vec<u8>> {
     codec.encode_prefix(&columns.collect::<Result<Vec<_>>>()?)
 }
 
+/// The value as an array of the column's type.
+pub(crate) fn default_of(value: &KeyValue, field: &Field) -> Result<ArrayRef> {
+    if let KeyValue::Array(array) = value
+        && array.is_nullable()
+    {
+        return Err(Error::schema(format!("the default of column {:?} is null: leave it out", field.name())));
+    }
+    column_of(&[value], field).map_err(|error| Error::schema(format!("a default that does not fit: {error}")))
+}
+
 /// The values as an array of the column's type.
 fn column_of(values: &[&KeyValue], field: &Field) -> Result<ArrayRef> {
     let array = plain_array(values)?;
     let unfit = |why: &str| {
-        let shown = values.first().map_or_else(String::new, |value| format!("{value:?}, "));
-        Error::key(format!("{shown}as a value of key column {:?} ({}): {why}", field.name(), field.data_type()))
+        let shown = values.first().map_or_else(String::new, |value| format!("{value} "));
+        Error::key(format!("{shown}as a value of column {:?} ({}): {why}", field.name(), field.data_type()))
     };
     if array.null_count() > 0 {
         return Err(unfit("a key has no nulls"));

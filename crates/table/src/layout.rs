@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::record::{RecordReader, RecordWriter};
 
 /// The number of the format. Later ones may be refused by this version.
-pub(crate) const FORMAT: u32 = 2;
+pub(crate) const FORMAT: u32 = 3;
 
 /// Rows of a file that one piece of its mask is about.
 pub(crate) const MASK_ROWS: u64 = 1 << 16;
@@ -52,6 +52,8 @@ impl TreeName {
 /// What the trees of one table are called in the store.
 #[derive(Debug)]
 pub(crate) struct TreeNames {
+    /// The number of the table, if it is one of a database.
+    number: Option<u64>,
     prefix: String,
     names: [String; TreeName::ALL.len()],
 }
@@ -59,17 +61,22 @@ pub(crate) struct TreeNames {
 impl TreeNames {
     /// The trees of the only table of a folder.
     pub(crate) fn of_single_table() -> Self {
-        Self::with_prefix("table/".to_owned())
+        Self::with_prefix(None, "table/".to_owned())
     }
 
     /// The trees of a table of a database.
     pub(crate) fn of_table(number: u64) -> Self {
-        Self::with_prefix(format!("table/{number}/"))
+        Self::with_prefix(Some(number), format!("table/{number}/"))
     }
 
-    fn with_prefix(prefix: String) -> Self {
+    fn with_prefix(number: Option<u64>, prefix: String) -> Self {
         let names = TreeName::ALL.map(|name| format!("{prefix}{}", name.suffix()));
-        Self { prefix, names }
+        Self { number, prefix, names }
+    }
+
+    /// The number of the table, if it is one of a database.
+    pub(crate) fn number(&self) -> Option<u64> {
+        self.number
     }
 
     /// What the names of all trees of the table begin with.
@@ -104,9 +111,12 @@ pub(crate) fn table_number(tree: &str) -> Option<u64> {
     tree.strip_prefix("table/")?.strip_suffix("/meta")?.parse().ok()
 }
 
+/// What the keys of schemas in [`TreeName::Meta`] begin with.
+pub(crate) const SCHEMA_PREFIX: &[u8] = b"schema/";
+
 /// The key of a schema in [`TreeName::Meta`].
 pub(crate) fn schema_key(version: u32) -> Vec<u8> {
-    [b"schema/".as_slice(), &version.to_be_bytes()].concat()
+    [SCHEMA_PREFIX, &version.to_be_bytes()].concat()
 }
 
 /// What the keys of indexes in [`TreeName::Meta`] begin with, before their names.
@@ -137,7 +147,7 @@ pub(crate) fn mask_key(number: u64, row: u64) -> [u8; 12] {
 pub(crate) struct State {
     /// The writer that made the commit: a number that no other opening has.
     pub(crate) incarnation: u64,
-    /// The table's version: the number of the store's commit.
+    /// The table's version: the number of the store's commit, or a higher one in a backup.
     pub(crate) stamp: u64,
     /// The stamp of the last commit that changed hot rows or tombstones.
     pub(crate) hot_stamp: u64,
@@ -259,7 +269,7 @@ impl FileEntry {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct DroppedFile {
     pub(crate) name: String,
-    /// Commits with this number and later ones do not need it, unless a named snapshot does.
+    /// The store's commits with this number and later ones do not need it, unless a named snapshot does.
     pub(crate) stamp: u64,
 }
 

@@ -30,7 +30,8 @@ pub(crate) fn locate(file: &ColdFile, entry: &FileEntry, keys: &[&[u8]]) -> Resu
     let codec = file.schema().key();
     let mut scan = file.scan(codec.columns())?.row_ranges(block_ranges(file, candidates));
     if candidates.len() <= MAX_PROBED_KEYS
-        && let Some(predicate) = predicate_for(&codec.decode(candidates.iter().copied())?, codec.fields())
+        && let Some(predicate) =
+            predicate_for(&codec.decode(candidates.iter().copied())?, file.stored_schema().key().fields())
     {
         scan = scan.predicate(predicate).pruning(only_bloom_filters());
     }

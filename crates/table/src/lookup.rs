@@ -120,11 +120,10 @@ pub(crate) fn find_places(
 ) -> Result<Vec<Place>> {
     let slices: Vec<&[u8]> = keys.keys.iter().collect();
     let mut places = vec![Place::Nowhere; slices.len()];
-    let schema = Arc::clone(view.schema());
     if let Some(tree) = view.tree(TreeName::Hot)? {
         for ((place, key), value) in places.iter_mut().zip(&slices).zip(tree.get_many(&slices)?) {
             if let Some(value) = value {
-                hot.push(&schema, key, value)?;
+                hot.push(key, value)?;
                 *place = Place::Hot;
             }
         }

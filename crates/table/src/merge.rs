@@ -9,9 +9,10 @@ use arrow_select::take::take;
 use lath_predicate::Predicate;
 
 use crate::byte_list::ByteList;
+use crate::conform::conform_column;
 use crate::error::{Error, Result};
 use crate::lookup::{Found, SortedKeys, get_many};
-use crate::schema::{TableSchema, conform_column};
+use crate::schema::TableSchema;
 use crate::transaction::Transaction;
 use crate::view::View;
 

@@ -48,7 +48,7 @@ pub(crate) fn drop_snapshot(store: &Store, name: &str) -> Result<()> {
 }
 
 /// The trees of each table of a commit.
-fn tables_of(snapshot: &Snapshot) -> Result<Vec<TreeNames>> {
+pub(crate) fn tables_of(snapshot: &Snapshot) -> Result<Vec<TreeNames>> {
     let names = snapshot.tree_names()?;
     let mut tables = vec![TreeNames::of_single_table()];
     tables.extend(names.iter().filter_map(|name| table_number(name)).map(TreeNames::of_table));

@@ -111,7 +111,8 @@ impl TableOptions {
     }
 
     /// Sets how files are written. Bloom filters and small pages of key columns, and the order of rows, are set in any case. The default is
-    /// [`Profile::Lookup`] with Zstandard and [short row groups](Self::DEFAULT_ROW_GROUP_ROWS).
+    /// [`Profile::Lookup`] with Zstandard and [short row groups](Self::DEFAULT_ROW_GROUP_ROWS). Options of single columns go by their
+    /// names: with those of a column that the table does not have, or not any more, no file can be written.
     #[must_use]
     pub fn write_options(mut self, options: WriteOptions) -> Self {
         self.write = options;

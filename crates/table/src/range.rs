@@ -5,11 +5,13 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_row::Rows;
 use arrow_schema::SchemaRef;
+use arrow_select::filter::filter_record_batch;
 use arrow_select::interleave::interleave;
-use lath_parquet::DeleteMask;
+use lath_parquet::{BatchFilter, DeleteMask, Predicate};
 
 use crate::byte_list::ByteList;
 use crate::cold::{ColdFile, NumberedBatches};
+use crate::cold_condition::{ColdCondition, columns_of};
 use crate::count::{count_range, rows_of_range};
 use crate::dead::dead_rows;
 use crate::engine::Engine;
@@ -37,17 +39,35 @@ pub struct RangeScan<'v> {
     view: Box<dyn View + 'v>,
     range: KeyRange,
     columns: Option<Vec<String>>,
+    predicate: Option<Predicate>,
     limit: u64,
 }
 
 impl<'v> RangeScan<'v> {
     pub(crate) fn new(engine: Arc<Engine>, view: Box<dyn View + 'v>, range: KeyRange) -> Self {
-        Self { engine, view, range, columns: None, limit: u64::MAX }
+        Self { engine, view, range, columns: None, predicate: None, limit: u64::MAX }
     }
 
     /// Reads only these columns, in this order.
     pub fn select<S: Into<String>>(mut self, columns: impl IntoIterator<Item = S>) -> Self {
         self.columns = Some(columns.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Finds only rows for which an SQL expression is true. Several conditions all have to be true.
+    ///
+    /// # Errors
+    /// [`Error::Predicate`](crate::Error::Predicate) if the text is not understood.
+    pub fn filter(self, text: &str) -> Result<Self> {
+        Ok(self.predicate(Predicate::parse(text)?))
+    }
+
+    /// Finds only rows for which `predicate` is true, too.
+    pub fn predicate(mut self, predicate: Predicate) -> Self {
+        self.predicate = Some(match self.predicate.take() {
+            Some(before) => before.and(predicate),
+            None => predicate,
+        });
         self
     }
 
@@ -57,32 +77,45 @@ impl<'v> RangeScan<'v> {
         self
     }
 
-    /// The number of rows in the range, up to the limit. Of each file at most two blocks of the key columns are read.
+    /// The number of rows in the range, up to the limit. Without a condition, at most two blocks of the key columns are read of each file.
     ///
     /// # Errors
-    /// Whatever goes wrong while reading.
+    /// As [`build`](Self::build), and whatever goes wrong while reading.
     pub fn count(mut self) -> Result<u64> {
+        if self.predicate.is_some() {
+            let none: [String; 0] = [];
+            return self.select(none).build()?.try_fold(0, |count, batch| Ok(count + batch?.num_rows() as u64));
+        }
         Ok(count_range(&self.engine, &mut *self.view, &self.range)?.min(self.limit))
     }
 
     /// Starts reading.
     ///
     /// # Errors
-    /// [`Error::Batch`](crate::Error::Batch) for columns that the table does not have, and whatever goes wrong while files are looked up.
+    /// [`Error::Batch`](crate::Error::Batch) for columns that the table does not have, [`Error::Predicate`](crate::Error::Predicate) or
+    /// [`Error::Parquet`](crate::Error::Parquet) for a condition that does not fit them, and whatever goes wrong while files are looked up.
     pub fn build(self) -> Result<RangeBatches<'v>> {
-        let Self { engine, mut view, range, columns, limit } = self;
+        let Self { engine, mut view, range, columns, predicate, limit } = self;
         let schema = Arc::clone(view.schema());
-        let columns = places_of(&schema, columns.as_deref())?;
+        let mut columns = places_of(&schema, columns.as_deref())?;
+        let output = Arc::new(schema.arrow().project(&columns)?);
+        let wanted = columns.len();
+        let filter = predicate.as_ref().map(|predicate| predicate.filter(schema.arrow())).transpose()?;
+        if let Some(filter) = &filter {
+            let needed = columns_of(filter, schema.arrow().fields());
+            columns.extend(needed.into_iter().filter(|column| !columns.contains(column)).collect::<Vec<_>>());
+        }
         let files = view.manifest().in_range(&range);
         let dead = dead_rows(&engine, &mut *view, &files)?;
         let mut sources = Vec::new();
         for (entry, dead) in files.iter().zip(&dead) {
             let file = engine.cold(&mut *view, entry)?;
-            sources.push(Source::cold(&file, dead, &range, &columns)?);
+            let ColdCondition { pushed, .. } = ColdCondition::new(predicate.as_ref(), file.upgrade())?;
+            sources.push(Source::cold(&file, dead, &range, &columns, pushed)?);
         }
         sources.push(Source::hot(HotCursor::new(range)));
-        let output = Arc::new(schema.arrow().project(&columns)?);
-        Ok(RangeBatches { view, merge: Merge { schema, columns, sources }, output, left: limit })
+        let read = Arc::new(schema.arrow().project(&columns)?);
+        Ok(RangeBatches { view, merge: Merge { schema, columns, sources }, read, filter, wanted, output, left: limit })
     }
 }
 
@@ -133,16 +166,21 @@ impl Current {
 }
 
 impl Source {
-    /// The rows of a file in a range that are not dead.
-    pub(crate) fn cold(file: &ColdFile, dead: &DeleteMask, range: &KeyRange, columns: &[usize]) -> Result<Self> {
+    /// The rows of a file in a range that are not dead, and that satisfy a condition on the file's own columns.
+    pub(crate) fn cold(
+        file: &ColdFile,
+        dead: &DeleteMask,
+        range: &KeyRange,
+        columns: &[usize],
+        predicate: Option<Predicate>,
+    ) -> Result<Self> {
         let rows = rows_of_range(file, range)?;
         let read: Vec<usize> = columns.iter().chain(file.schema().key().columns()).copied().collect();
-        // Each column is read once; the others of the same place are copies of its handle.
-        let mut distinct = read.clone();
-        distinct.sort_unstable();
-        distinct.dedup();
-        let scan = file.scan(&distinct)?.rows(rows).deleted([(0, dead.clone())]);
-        let batches = file.numbered(scan, &distinct)?.rearranged(&read)?;
+        let mut scan = file.scan(&read)?.rows(rows).deleted([(0, dead.clone())]);
+        if let Some(predicate) = predicate {
+            scan = scan.predicate(predicate);
+        }
+        let batches = file.numbered(scan, &read)?;
         Ok(Self { rows: SourceRows::Cold(Box::new(batches)), current: None, is_done: false })
     }
 
@@ -151,7 +189,7 @@ impl Source {
     }
 
     /// Reads on if all rows were handed out.
-    fn fill(&mut self, view: &mut dyn View, schema: &TableSchema, wanted: &[usize]) -> Result<()> {
+    fn fill(&mut self, view: &mut dyn View, schema: &Arc<TableSchema>, wanted: &[usize]) -> Result<()> {
         while !self.is_done && self.current.as_ref().is_none_or(|current| current.at == current.len) {
             self.current = match &mut self.rows {
                 SourceRows::Cold(batches) => match batches.next().transpose()? {
@@ -266,6 +304,10 @@ impl Merge {
 pub struct RangeBatches<'v> {
     view: Box<dyn View + 'v>,
     merge: Merge,
+    /// The columns that are wanted, and behind them those that only the condition needs.
+    read: SchemaRef,
+    wanted: usize,
+    filter: Option<BatchFilter>,
     output: SchemaRef,
     left: u64,
 }
@@ -277,16 +319,28 @@ impl RangeBatches<'_> {
     }
 
     fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
-        let most = usize::try_from(self.left).map_or(BATCH_ROWS, |left| left.min(BATCH_ROWS));
-        if most == 0 {
-            return Ok(None);
+        let Some(filter) = &self.filter else {
+            let max_rows = usize::try_from(self.left).map_or(BATCH_ROWS, |left| left.min(BATCH_ROWS));
+            let rows = self.merge.next(&mut *self.view, max_rows, false)?;
+            return match rows.row_count {
+                0 => Ok(None),
+                row_count => batch(&self.output, rows.columns, row_count).map(Some),
+            };
+        };
+        loop {
+            let rows = self.merge.next(&mut *self.view, BATCH_ROWS, false)?;
+            if rows.row_count == 0 {
+                return Ok(None);
+            }
+            let read = batch(&self.read, rows.columns, rows.row_count)?;
+            let mut found = filter_record_batch(&read, &filter.evaluate(&read)?)?;
+            if found.num_rows() > 0 {
+                let left = usize::try_from(self.left).unwrap_or(usize::MAX);
+                found = found.slice(0, found.num_rows().min(left));
+                let columns = found.columns()[..self.wanted].to_vec();
+                return batch(&self.output, columns, found.num_rows()).map(Some);
+            }
         }
-        let rows = self.merge.next(&mut *self.view, most, false)?;
-        if rows.row_count == 0 {
-            return Ok(None);
-        }
-        self.left -= rows.row_count as u64;
-        batch(&self.output, rows.columns, rows.row_count).map(Some)
     }
 }
 
@@ -294,9 +348,13 @@ impl Iterator for RangeBatches<'_> {
     type Item = Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Self::Item> {
+        if self.left == 0 {
+            return None;
+        }
         let next = self.next_batch().transpose();
-        if !matches!(next, Some(Ok(_))) {
-            self.left = 0;
+        match &next {
+            Some(Ok(batch)) => self.left -= batch.num_rows() as u64,
+            _ => self.left = 0,
         }
         next
     }

@@ -5,11 +5,10 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use arrow_select::filter::filter_record_batch;
-use lath_parquet::{BatchFilter, Dataset, Predicate, ScanBatches};
+use lath_parquet::{BatchFilter, Predicate, ScanProgress, ScanReport};
 
-use crate::cold::{ColdFile, typed_batch};
+use crate::cold_scan::{ColdBatches, ColdOptions, ColdScan, scans_of_files};
 use crate::count::count_all;
-use crate::dead::dead_rows;
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::hot::HotCursor;
@@ -90,9 +89,23 @@ impl<'v> TableScan<'v> {
         let output = Arc::new(schema.arrow().project(&columns)?);
         let filter = predicate.as_ref().map(|predicate| predicate.filter(schema.arrow())).transpose()?;
         let threads = threads.unwrap_or_else(|| engine.runtime.threads());
-        let cold = scan_files(&engine, &mut *view, &columns, predicate, limit, threads)?;
+        let options = ColdOptions { engine: &engine, columns: &columns, predicate: predicate.as_ref(), limit, threads };
+        let waiting = scans_of_files(&mut *view, &options)?;
         let hot = HotCursor::new(KeyRange::default());
-        Ok(TableBatches { view, schema, output, columns, filter, cold, hot, left: limit })
+        let mut batches = TableBatches {
+            view,
+            schema,
+            output,
+            columns,
+            filter,
+            cold: None,
+            waiting,
+            progress: Vec::new(),
+            hot,
+            left: limit,
+        };
+        batches.next_files()?;
+        Ok(batches)
     }
 
     /// The number of rows that are found, up to the limit.
@@ -119,36 +132,6 @@ pub(crate) fn places_of(schema: &TableSchema, columns: Option<&[String]>) -> Res
     }
 }
 
-/// A scan of all files of the view, without rows that are dead.
-fn scan_files(
-    engine: &Engine,
-    view: &mut dyn View,
-    columns: &[usize],
-    predicate: Option<Predicate>,
-    limit: u64,
-    threads: usize,
-) -> Result<Option<ScanBatches>> {
-    let manifest = Arc::clone(view.manifest());
-    if manifest.files().is_empty() {
-        return Ok(None);
-    }
-    let dead = dead_rows(engine, view, manifest.files())?;
-    let files = manifest.files().iter().map(|entry| engine.cold(view, entry)).collect::<Result<Vec<_>>>()?;
-    let schema = Arc::clone(view.schema());
-    let dataset =
-        Dataset::from_files(files.iter().map(|file: &Arc<ColdFile>| file.file().clone()), engine.dataset.clone())?;
-    // Rows have to be counted even if none of their columns is read.
-    let read: Vec<usize> = if columns.is_empty() { schema.key().columns()[..1].to_vec() } else { columns.to_vec() };
-    let mut scan = dataset.scan().runtime(&engine.runtime).threads(threads).unordered(true).limit(limit);
-    scan = scan.strings(schema.strings()).select_columns(read);
-    scan = scan
-        .deleted(dead.iter().enumerate().filter(|(_, dead)| !dead.is_empty()).map(|(at, dead)| (at, (**dead).clone())));
-    if let Some(predicate) = predicate {
-        scan = scan.predicate(predicate);
-    }
-    Ok(Some(scan.build()?))
-}
-
 /// The batches of a scan: those of files, then hot rows. After an error there are no more.
 pub struct TableBatches<'v> {
     view: Box<dyn View + 'v>,
@@ -156,7 +139,11 @@ pub struct TableBatches<'v> {
     output: SchemaRef,
     columns: Vec<usize>,
     filter: Option<BatchFilter>,
-    cold: Option<ScanBatches>,
+    cold: Option<ColdBatches>,
+    /// Scans of files that come after `cold`, the next one last.
+    waiting: Vec<ColdScan>,
+    /// Of the scans that have begun.
+    progress: Vec<ScanProgress>,
     hot: HotCursor,
     left: u64,
 }
@@ -167,19 +154,28 @@ impl TableBatches<'_> {
         Arc::clone(&self.output)
     }
 
+    /// What reading the files has done so far: a report for each schema in which files were written, the newest first. Hot rows are not
+    /// in it.
+    pub fn reports(&self) -> Vec<ScanReport> {
+        self.progress.iter().map(ScanProgress::report).collect()
+    }
+
+    /// Begins the next scan of files, if there is one.
+    fn next_files(&mut self) -> Result<()> {
+        self.cold = self.waiting.pop().map(|scan| scan.build(&self.output)).transpose()?;
+        self.progress.extend(self.cold.as_ref().map(ColdBatches::progress));
+        Ok(())
+    }
+
     fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
         if self.left == 0 {
             return Ok(None);
         }
         while let Some(cold) = &mut self.cold {
-            match cold.next() {
-                Some(batch) => {
-                    let batch = batch?;
-                    if batch.num_rows() > 0 {
-                        return Ok(Some(typed_batch(&batch, &self.columns, &self.schema)?));
-                    }
-                }
-                None => self.cold = None,
+            match cold.next()? {
+                Some(batch) if batch.num_rows() > 0 => return Ok(Some(batch)),
+                Some(_) => {}
+                None => self.next_files()?,
             }
         }
         loop {

@@ -3,13 +3,14 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
-use arrow_cast::{CastOptions, cast_with_options};
+use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, UInt32Array, new_null_array};
 use arrow_ipc::reader::StreamReader;
 use arrow_ipc::writer::StreamWriter;
-use arrow_schema::{DataType, Field, FieldRef, Fields, Schema, SchemaRef};
+use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
+use arrow_select::take::take;
 use lath_parquet::{Strings, parquet_schema};
 
+use crate::conform::conform_column;
 use crate::error::{Error, Result};
 use crate::key_codec::KeyCodec;
 use crate::record::{RecordReader, RecordWriter};
@@ -30,19 +31,32 @@ pub(crate) struct TableSchema {
     /// Counted from 1.
     version: u32,
     arrow: SchemaRef,
+    /// The numbers of the columns, in ascending order. No other column of any version has the same.
+    ids: Vec<u32>,
+    /// The number of the next column that is added.
+    next_id: u32,
+    /// For each column, what rows have that are older than it, as an array of one value; `None` stands for null.
+    defaults: Vec<Option<ArrayRef>>,
     key: KeyCodec,
     values: ValueCodec,
+    /// The versions before this one, from the first on. They have none themselves.
+    older: Vec<Arc<TableSchema>>,
+}
+
+/// The parts of a schema of which the rest follows.
+#[derive(Debug, Clone)]
+pub(crate) struct SchemaParts {
+    pub(crate) fields: Vec<FieldRef>,
+    pub(crate) metadata: HashMap<String, String>,
+    pub(crate) next_id: u32,
+    pub(crate) defaults: Vec<Option<ArrayRef>>,
+    /// The places of the key columns.
+    pub(crate) key_columns: Vec<usize>,
 }
 
 impl TableSchema {
     /// The first version of the schema of a new table. Key columns become NOT NULL, and columns get numbers.
     pub(crate) fn create<S: AsRef<str>>(schema: &Schema, key_columns: &[S]) -> Result<Self> {
-        let mut names = BTreeSet::new();
-        for field in schema.fields() {
-            if !names.insert(field.name().as_str()) || field.name() == ROW_NUMBER {
-                return Err(Error::schema(format!("two columns cannot be called {:?}: rename one", field.name())));
-            }
-        }
         let mut columns = Vec::new();
         for name in key_columns {
             let name = name.as_ref();
@@ -56,24 +70,79 @@ impl TableSchema {
         }
         let fields = schema.fields().iter().enumerate().map(|(column, field)| {
             let is_nullable = field.is_nullable() && !columns.contains(&column);
-            let mut metadata = field.metadata().clone();
-            metadata.insert(FIELD_ID.to_owned(), (column + 1).to_string());
-            Field::clone(field).with_nullable(is_nullable).with_metadata(metadata)
+            Arc::new(with_id(field, column as u32 + 1).with_nullable(is_nullable))
         });
-        let arrow = Schema::new_with_metadata(fields.collect::<Fields>(), schema.metadata().clone());
-        // Refuses what Parquet has no place for.
-        parquet_schema(&arrow)?;
-        Self::new(1, Arc::new(arrow), columns)
+        let parts = SchemaParts {
+            fields: fields.collect(),
+            metadata: schema.metadata().clone(),
+            next_id: schema.fields().len() as u32 + 1,
+            defaults: vec![None; schema.fields().len()],
+            key_columns: columns,
+        };
+        Self::checked(1, parts)
     }
 
-    fn new(version: u32, arrow: SchemaRef, key_columns: Vec<usize>) -> Result<Self> {
+    /// A version that was not committed yet. Refuses what no table can have.
+    fn checked(version: u32, parts: SchemaParts) -> Result<Self> {
+        let mut names = BTreeSet::new();
+        for field in &parts.fields {
+            if !names.insert(field.name().as_str()) || field.name() == ROW_NUMBER {
+                return Err(Error::schema(format!("two columns cannot be called {:?}: rename one", field.name())));
+            }
+        }
+        let schema = Self::new(version, parts)?;
+        // Refuses what Parquet has no place for.
+        parquet_schema(&schema.arrow)?;
+        Ok(schema)
+    }
+
+    fn new(version: u32, parts: SchemaParts) -> Result<Self> {
+        let SchemaParts { fields, metadata, next_id, defaults, key_columns } = parts;
+        let ids = fields.iter().map(|field| id_of(field)).collect::<Result<Vec<_>>>()?;
+        if !ids.is_sorted_by(|a, b| a < b) || ids.last().is_some_and(|&last| last >= next_id) {
+            return Err(Error::corrupt("the columns of a schema are not numbered in their order"));
+        }
+        let arrow = Arc::new(Schema::new_with_metadata(fields, metadata));
         let field = |&column: &usize| FieldRef::clone(&arrow.fields()[column]);
         let key_fields: Vec<FieldRef> = key_columns.iter().map(field).collect();
         let value_columns: Vec<usize> = (0..arrow.fields().len()).filter(|at| !key_columns.contains(at)).collect();
         let value_fields: Vec<FieldRef> = value_columns.iter().map(field).collect();
         let key = KeyCodec::new(key_columns, key_fields)?;
         let values = ValueCodec::new(value_columns, value_fields)?;
-        Ok(Self { version, arrow, key, values })
+        Ok(Self { version, arrow, ids, next_id, defaults, key, values, older: Vec::new() })
+    }
+
+    /// The same version with those before it, from the first on.
+    pub(crate) fn with_older(mut self, older: Vec<Arc<Self>>) -> Self {
+        self.older = older;
+        self
+    }
+
+    /// The version after this one, which has these parts.
+    pub(crate) fn next(self: &Arc<Self>, parts: SchemaParts) -> Result<Self> {
+        let version = self.version.checked_add(1).ok_or_else(|| Error::schema("the schema has changed too often"))?;
+        let mut older = self.older.clone();
+        older.push(Arc::new(Self::new(self.version, self.parts())?));
+        Ok(Self::checked(version, parts)?.with_older(older))
+    }
+
+    pub(crate) fn parts(&self) -> SchemaParts {
+        SchemaParts {
+            fields: self.arrow.fields().iter().cloned().collect(),
+            metadata: self.arrow.metadata().clone(),
+            next_id: self.next_id,
+            defaults: self.defaults.clone(),
+            key_columns: self.key.columns().to_vec(),
+        }
+    }
+
+    /// This version or an older one.
+    pub(crate) fn of_version(self: &Arc<Self>, version: u32) -> Result<Arc<Self>> {
+        if version == self.version {
+            return Ok(Arc::clone(self));
+        }
+        let older = (version as usize).checked_sub(1).and_then(|at| self.older.get(at));
+        older.cloned().ok_or_else(|| Error::corrupt(format!("there are rows of schema {version}, which is missing")))
     }
 
     /// As a record of the store.
@@ -81,22 +150,37 @@ impl TableSchema {
         let mut ipc = Vec::new();
         StreamWriter::try_new(&mut ipc, &self.arrow)?.finish()?;
         let mut record = RecordWriter::default();
-        record.u32(self.version).u32(self.key.columns().len() as u32);
+        record.u32(self.version).u32(self.next_id).u32(self.key.columns().len() as u32);
         for &column in self.key.columns() {
             record.u32(column as u32);
         }
-        Ok(record.bytes(&ipc).finish())
+        record.bytes(&ipc).u32(self.defaults.iter().flatten().count() as u32);
+        for (column, default) in self.defaults.iter().enumerate() {
+            if let Some(default) = default {
+                record.u32(column as u32).bytes(&constant_to_bytes(default)?);
+            }
+        }
+        Ok(record.finish())
     }
 
     pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let mut record = RecordReader::new("a schema", bytes)?;
-        let version = record.u32()?;
+        let (version, next_id) = (record.u32()?, record.u32()?);
         let key_columns = (0..record.u32()?).map(|_| Ok(record.u32()? as usize)).collect::<Result<Vec<_>>>()?;
         let arrow = StreamReader::try_new(record.bytes()?, None)?.schema();
         if key_columns.iter().any(|&column| column >= arrow.fields().len()) {
             return Err(Error::corrupt("the key has a column that the schema lacks"));
         }
-        Self::new(version, arrow, key_columns)
+        let mut defaults = vec![None; arrow.fields().len()];
+        for _ in 0..record.u32()? {
+            let (column, default) = (record.u32()? as usize, constant_from_bytes(record.bytes()?)?);
+            match defaults.get_mut(column) {
+                Some(place) if default.data_type() == arrow.field(column).data_type() => *place = Some(default),
+                _ => return Err(Error::corrupt("a default does not fit its column")),
+            }
+        }
+        let (fields, metadata) = (arrow.fields().iter().cloned().collect(), arrow.metadata().clone());
+        Self::new(version, SchemaParts { fields, metadata, next_id, defaults, key_columns })
     }
 
     pub(crate) fn version(&self) -> u32 {
@@ -113,6 +197,24 @@ impl TableSchema {
 
     pub(crate) fn values(&self) -> &ValueCodec {
         &self.values
+    }
+
+    /// The number of a column, which it keeps in all versions.
+    pub(crate) fn id(&self, column: usize) -> u32 {
+        self.ids[column]
+    }
+
+    /// The place of the column with this number.
+    pub(crate) fn place_of_id(&self, id: u32) -> Option<usize> {
+        self.ids.binary_search(&id).ok()
+    }
+
+    /// What so many rows have in a column that is newer than they are.
+    pub(crate) fn default_values(&self, column: usize, row_count: usize) -> Result<ArrayRef> {
+        match &self.defaults[column] {
+            Some(default) => Ok(take(default, &UInt32Array::from(vec![0; row_count]), None)?),
+            None => Ok(new_null_array(self.arrow.field(column).data_type(), row_count)),
+        }
     }
 
     /// The form of strings in which files are read: the one that most likely needs no conversion.
@@ -171,6 +273,37 @@ impl TableSchema {
     }
 }
 
+/// The number of a column.
+pub(crate) fn id_of(field: &Field) -> Result<u32> {
+    let id = field.metadata().get(FIELD_ID).and_then(|id| id.parse().ok());
+    id.ok_or_else(|| Error::corrupt(format!("column {:?} has no number", field.name())))
+}
+
+/// The field with a number.
+pub(crate) fn with_id(field: &Field, id: u32) -> Field {
+    let mut metadata = field.metadata().clone();
+    metadata.insert(FIELD_ID.to_owned(), id.to_string());
+    field.clone().with_metadata(metadata)
+}
+
+/// An array of one value as an Arrow IPC stream.
+fn constant_to_bytes(constant: &ArrayRef) -> Result<Vec<u8>> {
+    let batch = RecordBatch::try_from_iter_with_nullable([("default", Arc::clone(constant), true)])?;
+    let mut ipc = Vec::new();
+    let mut writer = StreamWriter::try_new(&mut ipc, batch.schema_ref())?;
+    writer.write(&batch)?;
+    writer.finish()?;
+    drop(writer);
+    Ok(ipc)
+}
+
+fn constant_from_bytes(bytes: &[u8]) -> Result<ArrayRef> {
+    match StreamReader::try_new(bytes, None)?.next().transpose()? {
+        Some(batch) if (batch.num_rows(), batch.num_columns()) == (1, 1) => Ok(Arc::clone(batch.column(0))),
+        _ => Err(Error::corrupt("a default is not one value")),
+    }
+}
+
 /// A batch, also of no columns.
 pub(crate) fn batch(schema: &SchemaRef, columns: Vec<ArrayRef>, row_count: usize) -> Result<RecordBatch> {
     let options = RecordBatchOptions::new().with_row_count(Some(row_count));
@@ -183,56 +316,6 @@ fn unique_column<'b>(batch: &'b RecordBatch, name: &str) -> Result<Option<&'b Ar
     match (found.next(), found.next()) {
         (Some(_), Some(_)) => Err(Error::batch(format!("the batch has two columns {name:?}"))),
         (first, _) => Ok(first.map(|at| batch.column(at))),
-    }
-}
-
-/// The array as a column that `field` describes.
-pub(crate) fn conform_column(array: &ArrayRef, field: &Field) -> Result<ArrayRef> {
-    if !field.is_nullable()
-        && let Some(nulls) = array.logical_nulls()
-        && let Some(row) = (0..array.len()).find(|&row| nulls.is_null(row))
-    {
-        return Err(Error::Null { column: field.name().clone(), row });
-    }
-    if array.data_type() == field.data_type() {
-        return Ok(ArrayRef::clone(array));
-    }
-    if !has_same_values(array.data_type(), field.data_type()) {
-        return Err(Error::batch(format!(
-            "column {:?} is {}, and in the table it is {}: cast it",
-            field.name(),
-            array.data_type(),
-            field.data_type()
-        )));
-    }
-    let options = CastOptions { safe: false, ..CastOptions::default() };
-    Ok(cast_with_options(array, field.data_type(), &options)?)
-}
-
-/// Whether types differ in the layout of their arrays and the names of nested fields only.
-fn has_same_values(given: &DataType, wanted: &DataType) -> bool {
-    use DataType::{
-        Binary, BinaryView, Dictionary, FixedSizeList, LargeBinary, LargeList, LargeUtf8, List, Map, Struct, Utf8,
-        Utf8View,
-    };
-    match (given, wanted) {
-        (Utf8 | LargeUtf8 | Utf8View, Utf8 | LargeUtf8 | Utf8View)
-        | (Binary | LargeBinary | BinaryView, Binary | LargeBinary | BinaryView) => true,
-        (Dictionary(_, given), wanted) => has_same_values(given, wanted),
-        (given, Dictionary(_, wanted)) => has_same_values(given, wanted),
-        (List(given) | LargeList(given), List(wanted) | LargeList(wanted)) | (Map(given, _), Map(wanted, _)) => {
-            has_same_values(given.data_type(), wanted.data_type())
-        }
-        (FixedSizeList(given, len), FixedSizeList(wanted, wanted_len)) => {
-            len == wanted_len && has_same_values(given.data_type(), wanted.data_type())
-        }
-        (Struct(given), Struct(wanted)) => {
-            let is_same = |(given, wanted): (&FieldRef, &FieldRef)| {
-                given.name() == wanted.name() && has_same_values(given.data_type(), wanted.data_type())
-            };
-            given.len() == wanted.len() && given.iter().zip(wanted).all(is_same)
-        }
-        _ => given == wanted,
     }
 }
 

@@ -41,6 +41,11 @@ impl Snapshot {
         View::schema(&self.pinned).arrow()
     }
 
+    /// The places of the key columns among the [columns](Self::schema), the most significant first.
+    pub fn key_columns(&self) -> &[usize] {
+        View::schema(&self.pinned).key().columns()
+    }
+
     /// The table's version: the number of its last commit.
     pub fn version(&self) -> u64 {
         self.pinned.state().stamp

@@ -4,13 +4,15 @@ use std::collections::HashSet;
 use std::ops::RangeBounds;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, RecordBatch, UInt64Array};
+use arrow_array::{Array, ArrayRef, RecordBatch, UInt64Array};
 use arrow_select::take::take;
 use lath_parquet::{DeleteMask, Predicate};
 use lath_store::Durability;
 
 use crate::byte_list::ByteList;
 use crate::changing::Changing;
+use crate::cold_condition::ColdCondition;
+use crate::conform::conform_column;
 use crate::dead::dead_rows;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
@@ -23,7 +25,7 @@ use crate::lookup::{Found, SortedKeys, contains_many, get_many};
 use crate::range::RangeScan;
 use crate::reading;
 use crate::scan::TableScan;
-use crate::schema::{BATCH_ROWS, conform_column};
+use crate::schema::BATCH_ROWS;
 use crate::view::View;
 
 /// Changes to a table that become visible to others together, or not at all. It sees its own changes.
@@ -195,10 +197,19 @@ impl Transaction {
         let mut found = Vec::new();
         for (entry, dead) in manifest.files().iter().zip(dead) {
             let file = engine.cold(&mut self.changing, entry)?;
-            let scan = file.scan(&[])?.predicate(predicate.clone()).deleted([(0, (*dead).clone())]);
+            let ColdCondition { pushed, rest } = ColdCondition::new(Some(predicate), file.upgrade())?;
+            let columns = rest.as_ref().map(|rest| &rest.columns[..]).unwrap_or_default();
+            let mut scan = file.scan(columns)?.deleted([(0, (*dead).clone())]);
+            if let Some(pushed) = pushed {
+                scan = scan.predicate(pushed);
+            }
             let mut rows = DeleteMask::new();
-            for batch in file.numbered(scan, &[])? {
-                batch?.1.into_iter().for_each(|row| rows.insert(row));
+            for batch in file.numbered(scan, columns)? {
+                let (columns, numbers) = batch?;
+                let passes = rest.as_ref().map(|rest| rest.evaluate(columns, numbers.len())).transpose()?;
+                let does_pass =
+                    |row: usize| passes.as_ref().is_none_or(|passes| passes.is_valid(row) && passes.value(row));
+                numbers.iter().enumerate().filter(|(row, _)| does_pass(*row)).for_each(|(_, &row)| rows.insert(row));
             }
             found.push((entry.number, rows));
         }

@@ -10,13 +10,16 @@ use super::{InputArgs, OutputArgs, TableArgs};
 
 /// Examples and rules of `sql`.
 pub(super) const SQL_HELP: &str = "\
-Any file, folder, glob or URL is a table by its name in quotes; directories called key=value are columns.
+Any file, folder, glob or URL is a table by its name in quotes; directories called key=value are columns. With --database, tables with a
+primary key are made, read and changed: CREATE TABLE, INSERT, UPDATE, DELETE, MERGE. A statement changes all that it says, or nothing.
 Without statements, a terminal gets a prompt: statements end with ;, Tab completes names, .help lists what else there is.
 
 Examples:
   lath sql \"SELECT city, count(*) FROM 'trips/*.parquet' GROUP BY city ORDER BY 2 DESC\"
   lath sql \"SELECT * FROM 'orders/' WHERE id = 4711\" --format csv
   lath sql -F report.sql -o report.parquet
+  lath sql --database shop \"CREATE TABLE stock (item BIGINT PRIMARY KEY, count BIGINT)\"
+  lath sql --database shop \"INSERT OR REPLACE INTO stock SELECT * FROM 'stock.csv'\"
   echo \"SELECT max(price) FROM 'trips.parquet'\" | lath sql -
   lath sql";
 
@@ -50,6 +53,12 @@ pub(crate) struct SqlArgs {
     /// Read the statements from this file
     #[arg(short = 'F', long = "file", value_name = "FILE", conflicts_with = "text")]
     pub(crate) file: Option<PathBuf>,
+    /// The folder of a database, whose tables are found by their names; a new one is made [example: shop/]
+    #[arg(short = 'D', long, value_name = "FOLDER")]
+    pub(crate) database: Option<PathBuf>,
+    /// Only read the database, also beside a process that writes to it
+    #[arg(long, requires = "database")]
+    pub(crate) read_only: bool,
     /// Neither read nor keep the history of the prompt
     #[arg(long)]
     pub(crate) no_history: bool,

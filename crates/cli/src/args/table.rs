@@ -13,6 +13,13 @@ pub(crate) struct TableArgs {
     pub(crate) no_partitions: bool,
 }
 
+impl TableArgs {
+    /// Whether the columns are those of all files.
+    pub(crate) fn unites_schemas(&self) -> bool {
+        self.schema == SchemaChoice::Union
+    }
+}
+
 /// How the columns of several files are combined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SchemaChoice {

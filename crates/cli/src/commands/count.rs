@@ -3,13 +3,14 @@
 use lath_parquet::Predicate;
 
 use crate::args::CountArgs;
+use crate::catalog::{Search, open_table};
 use crate::commands::print;
 use crate::explain;
 use crate::failure::{Failure, Outcome, Result};
 use crate::inputs::Inputs;
 use crate::progress::Progress;
 use crate::scan::Scan;
-use crate::table::{Table, scan_failure};
+use crate::table::scan_failure;
 use crate::watch::Watch;
 
 /// Prints the total number of rows of all files.
@@ -26,7 +27,13 @@ pub(super) fn run(args: &CountArgs) -> Result<Outcome> {
     if let Some(text) = &args.predicate {
         return count_found(args, text);
     }
-    let mut inputs = Inputs::find(&args.inputs)?;
+    if args.inputs.catalog.is_some() {
+        let table = open_table(&args.inputs, &Search { table: args.table, predicate: None, needs_all_files: false })?;
+        let count = table.dataset().scan().count().map_err(scan_failure)?;
+        table.close();
+        return print(&format!("{count}\n"));
+    }
+    let mut inputs = Inputs::find_in(&args.inputs.files, &args.inputs.open)?;
     let mut progress = Progress::new("files", inputs.len() as u64, false);
     let mut count = 0;
     for index in 0..inputs.len() {
@@ -40,13 +47,16 @@ pub(super) fn run(args: &CountArgs) -> Result<Outcome> {
 /// Prints the number of rows that satisfy an expression, or the report of the scan.
 fn count_found(args: &CountArgs, text: &str) -> Result<Outcome> {
     let predicate = Predicate::parse(text).map_err(Failure::filtering)?;
-    let table = Table::open(&mut Inputs::find(&args.inputs)?, args.table)?;
+    let predicate_of_files = args.pruning.no_prune.is_empty().then_some(&predicate);
+    let search = Search { table: args.table, predicate: predicate_of_files, needs_all_files: false };
+    let table = open_table(&args.inputs, &search)?;
     let options = Scan { columns: Some(Vec::new()), ..Scan::new(&args.decode, lath_parquet::Strings::Views) };
     let batches = table.search(&predicate, &options, &args.pruning)?.build().map_err(scan_failure)?;
     let progress = batches.progress();
     let watch = Watch::new(progress.clone(), false);
     let count = batches.count_rows().map_err(scan_failure)?;
     drop(watch);
+    table.close();
     if args.pruning.explain {
         let report = progress.report();
         return print(&if args.json { explain::as_json(&report) } else { explain::as_text(&report) });

@@ -5,16 +5,16 @@ use lath_parquet::Predicate;
 use super::column_path::ColumnPath;
 use super::engine::{TABLE, failed, quoted, session_over, write_answer};
 use crate::args::CountArgs;
+use crate::catalog::{Search, open_table};
 use crate::failure::{Failure, Outcome, Result};
-use crate::inputs::Inputs;
 use crate::output::Output;
-use crate::table::Table;
 
 /// Writes a row for each group of rows that are equal in the columns at `paths`.
 pub(super) fn run(args: &CountArgs, paths: &[String]) -> Result<Outcome> {
     let output = Output::new(&args.output)?;
     let predicate = args.predicate.as_deref().map(Predicate::parse).transpose().map_err(Failure::filtering)?;
-    let table = Table::open(&mut Inputs::find(&args.inputs)?, args.table)?;
+    let search = Search { table: args.table, predicate: predicate.as_ref(), needs_all_files: false };
+    let table = open_table(&args.inputs, &search)?;
     let schema = table.dataset().schema();
     let columns = paths.iter().map(|path| ColumnPath::find(path, schema, "--by")).collect::<Result<Vec<_>>>()?;
     let session = session_over(&table, predicate, args.decode.threads.map(usize::from), None)?;

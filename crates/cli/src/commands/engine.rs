@@ -1,5 +1,6 @@
 //! The SQL engine, and the input files as a table of it.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
@@ -7,6 +8,7 @@ use arrow_schema::SchemaRef;
 use lath_parquet::{Predicate, Runtime};
 use lath_sql::{Answer, BlockingSession, Error, LathTable, Session};
 
+use super::keyed_table::table_failure;
 use crate::failure::{Failure, Result};
 use crate::interrupt;
 use crate::output::Output;
@@ -17,9 +19,20 @@ use crate::watch::Watch;
 /// The name of the input files as a table.
 pub(super) const TABLE: &str = "files";
 
-/// An engine with as many threads and as much memory as were asked for.
-pub(super) fn session(threads: Option<usize>, memory: Option<usize>) -> Result<BlockingSession> {
-    Ok(with_runtime(threads, memory)?.0)
+/// The folder of a database, and whether it is only read.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Database<'a> {
+    pub(super) folder: &'a Path,
+    pub(super) read_only: bool,
+}
+
+/// An engine with as many threads and as much memory as were asked for, and with the tables of a database.
+pub(super) fn session(
+    threads: Option<usize>,
+    memory: Option<usize>,
+    database: Option<Database<'_>>,
+) -> Result<BlockingSession> {
+    Ok(with_runtime(threads, memory, database)?.0)
 }
 
 /// An engine with `table` as [`TABLE`], or with those of its rows for which `predicate` is true.
@@ -29,7 +42,7 @@ pub(super) fn session_over(
     threads: Option<usize>,
     memory: Option<usize>,
 ) -> Result<BlockingSession> {
-    let (session, runtime) = with_runtime(threads, memory)?;
+    let (session, runtime) = with_runtime(threads, memory, None)?;
     let mut rows = LathTable::new(table.dataset().clone(), &runtime);
     if let Some(predicate) = predicate {
         table.check(&predicate)?;
@@ -40,11 +53,18 @@ pub(super) fn session_over(
     Ok(session)
 }
 
-fn with_runtime(threads: Option<usize>, memory: Option<usize>) -> Result<(BlockingSession, Runtime)> {
+fn with_runtime(
+    threads: Option<usize>,
+    memory: Option<usize>,
+    database: Option<Database<'_>>,
+) -> Result<(BlockingSession, Runtime)> {
     let runtime = Runtime::builder().threads(threads.unwrap_or_else(cores)).build();
     let mut builder = Session::builder().runtime(&runtime).uncommitted(interrupt::uncommitted());
     if let Some(bytes) = memory {
         builder = builder.memory_budget_bytes(bytes);
+    }
+    if let Some(Database { folder, read_only }) = database {
+        builder = if read_only { builder.read_only_database(folder) } else { builder.database(folder) };
     }
     let session = builder.build().map_err(Error::from).and_then(BlockingSession::new).map_err(failed)?;
     Ok((session, runtime))
@@ -89,6 +109,7 @@ pub(super) fn quoted(text: &str, quote: char) -> String {
 pub(super) fn failed(error: Error) -> Failure {
     match error {
         Error::File(error) => scan_failure(*error),
+        Error::Table(error) => table_failure(*error),
         Error::Statement(what) | Error::Rows(what) => Failure::Usage(what),
         Error::Mistake(mistake) => Failure::Usage(mistake.to_string()),
         Error::Resources(what) => Failure::Io(what),

@@ -4,12 +4,12 @@ use lath_parquet::Predicate;
 
 use super::print;
 use crate::args::{FindArgs, Format};
+use crate::catalog::{Search, open_table};
 use crate::explain;
 use crate::failure::{Failure, Outcome, Result};
-use crate::inputs::Inputs;
 use crate::output::Output;
 use crate::scan::Scan;
-use crate::table::{Table, scan_failure};
+use crate::table::scan_failure;
 use crate::watch::Watch;
 
 /// Writes the rows that are found, up to the limit.
@@ -22,7 +22,12 @@ pub(super) fn run(args: &FindArgs) -> Result<Outcome> {
     // With --explain no rows are written, so any format is accepted.
     let output = (!args.pruning.explain).then(|| Output::new(&args.output)).transpose()?;
     let strings = output.as_ref().map_or_else(Default::default, |output| output.strings(args.decode.strings));
-    let table = Table::open(&mut Inputs::find(&args.inputs)?, args.table)?;
+    let search = Search {
+        table: args.table,
+        predicate: args.pruning.no_prune.is_empty().then_some(&predicate),
+        needs_all_files: args.row_groups.is_some(),
+    };
+    let table = open_table(&args.inputs, &search)?;
     let (columns, row_groups) = (args.select.clone(), args.row_groups.clone());
     let options = Scan { columns, row_groups, ..Scan::new(&args.decode, strings) };
     let mut scan = table.search(&predicate, &options, &args.pruning)?.unordered(args.unordered);
@@ -57,5 +62,7 @@ pub(super) fn run(args: &FindArgs) -> Result<Outcome> {
             print(&if is_json { explain::as_json(&report) } else { explain::as_text(&report) })?;
         }
     }
+    drop(batches);
+    table.close();
     Ok(if found == 0 { Outcome::Nothing } else { Outcome::Done })
 }

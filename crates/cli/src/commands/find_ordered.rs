@@ -10,16 +10,16 @@ use lath_parquet::Predicate;
 use super::column_path::ColumnPath;
 use super::engine::{TABLE, failed, quoted, session_over, write_answer};
 use crate::args::FindArgs;
+use crate::catalog::{Search, open_table};
 use crate::failure::{Failure, Outcome, Result};
-use crate::inputs::Inputs;
 use crate::output::Output;
-use crate::table::Table;
 
 /// Writes the rows that are found, by the order in `order`.
 pub(super) fn run(args: &FindArgs, order: &str) -> Result<Outcome> {
     let predicate = Predicate::parse(&args.predicate).map_err(Failure::filtering)?;
     let output = Output::new(&args.output)?;
-    let table = Table::open(&mut Inputs::find(&args.inputs)?, args.table)?;
+    let search = Search { table: args.table, predicate: Some(&predicate), needs_all_files: false };
+    let table = open_table(&args.inputs, &search)?;
     let all = table.dataset().schema();
     let selected: Vec<ColumnPath> = match &args.select {
         Some(paths) => paths.iter().map(|path| ColumnPath::find(path, all, "--select")).collect::<Result<_>>()?,

@@ -1,5 +1,6 @@
 //! One module per command.
 
+mod catalog;
 mod check;
 #[cfg(feature = "sql")]
 mod column_path;
@@ -15,6 +16,7 @@ mod find;
 #[cfg(feature = "sql")]
 mod find_ordered;
 mod generate;
+mod keyed_table;
 mod kv;
 mod merge;
 mod meta;
@@ -55,6 +57,8 @@ pub(crate) fn run(command: Command) -> Result<Outcome> {
         Command::Convert(args) => convert::run(&args),
         Command::Gen { what } => generate::run(&what),
         Command::Kv { what } => kv::run(&what),
+        Command::Table { what } => keyed_table::run(&what),
+        Command::Catalog { what } => catalog::run(&what),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "lath", &mut script);

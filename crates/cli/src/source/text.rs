@@ -40,6 +40,14 @@ pub(crate) struct TextOptions {
     pub(super) point: u8,
 }
 
+impl TextOptions {
+    /// Takes the types of columns from the schema of `name`, unless a file was given for that.
+    pub(crate) fn with_types_of(mut self, name: &str, schema: &SchemaRef) -> Self {
+        self.like.get_or_insert_with(|| (name.to_owned(), Arc::clone(schema)));
+        self
+    }
+}
+
 pub(super) fn options(args: &TextArgs) -> Result<TextOptions> {
     if args.delimiter.is_some() && args.delimiter == args.quote.0 {
         return Err(Failure::Usage("--delimiter and --quote have to differ".to_owned()));

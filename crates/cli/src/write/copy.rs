@@ -1,5 +1,6 @@
 //! Copies row groups byte for byte.
 
+use lath_format::schema::is_at_or_below;
 use lath_parquet::{Error, ParquetFile, ParquetWriter, Projection, WriteOptions, WriteSummary};
 
 use crate::failure::{Failure, Result};
@@ -50,7 +51,7 @@ pub(crate) fn are_alike(files: &[ParquetFile]) -> bool {
 pub(crate) fn are_in_file_order(columns: &[String], file: &ParquetFile) -> bool {
     let place = |column: &String| {
         let fields = file.schema().fields();
-        fields.iter().position(|field| crate::scan::is_at_or_below(column, field.name()))
+        fields.iter().position(|field| is_at_or_below(column, field.name()))
     };
     columns.iter().map(place).is_sorted()
 }

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 mod arrow_file;
+mod catalog;
 mod check;
 mod check_collection;
 mod collection;
@@ -20,6 +21,7 @@ mod inputs;
 #[cfg(unix)]
 mod interrupt;
 mod invocation;
+mod keyed_table;
 mod kv;
 mod merge;
 mod metadata;

@@ -5,6 +5,7 @@
 mod call;
 mod check;
 mod parse;
+mod path;
 
 pub use call::{LibraryError, guard};
 pub use parquet::arrow::{
@@ -23,3 +24,4 @@ pub use parquet::schema::types::{
 pub use check::DEEPEST_SCHEMA;
 pub(crate) use check::{Leaves, check_schema};
 pub(crate) use parse::{key_values, parse_schema};
+pub use path::is_at_or_below;

@@ -1,4 +1,4 @@
-//! What a location's text means: a path, or a URL and of which scheme.
+//! Whether a location is a path or a URL, and the scheme of the URL.
 
 use std::ffi::OsStr;
 use std::path::PathBuf;

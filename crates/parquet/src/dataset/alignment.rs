@@ -58,7 +58,7 @@ impl Alignment {
         is_whole: bool,
     ) -> Result<Self, Difference> {
         let Resolved { mut sources, paths, roots } = resolve(target, file, constants, is_united, is_whole)?;
-        // What is read has the columns in the order of the file, all of those with a name that is chosen.
+        // Batches have the columns in the order of the file: all columns with a chosen name.
         let is_read = |field: &FieldRef| roots.iter().any(|&root| file.field(root).name() == field.name());
         let mut rank = 0;
         let mut ranks = vec![usize::MAX; file.fields().len()];
@@ -91,7 +91,7 @@ impl Alignment {
         Ok(Self { target: Arc::clone(target), sources, paths: None })
     }
 
-    /// The way from what is read of a file as `schema`, to the same.
+    /// The alignment of batches that have the target's schema already.
     pub(crate) fn identity(schema: &SchemaRef) -> Self {
         let sources = (0..schema.fields().len()).map(Source::Column).collect();
         Self { target: Arc::clone(schema), sources, paths: None }
@@ -132,7 +132,7 @@ impl Alignment {
 /// Where the columns of a target come from.
 struct Resolved {
     sources: Vec<Source>,
-    /// What is read of the file for them, and the columns that it is in.
+    /// The paths to read of the file, and the columns that they are in.
     paths: Vec<String>,
     roots: Vec<usize>,
 }

@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 
+use super::known_parts::KnownParts;
 use super::listing::{self, Found};
 use super::options::DatasetOptions;
 use crate::error::{Error, Result};
@@ -90,6 +91,47 @@ impl DatasetFile {
         let mut file = Self::new(Found::described(location, path, version, options)?, Arc::clone(options));
         file.partition = partition;
         Ok(file)
+    }
+
+    /// The file at the path or URL `location`, of which its state and its partition are known: for each partition column of the
+    /// dataset, the row of its values ([`DatasetFile::partition`]). It is opened when it is asked for.
+    ///
+    /// An object that is not in that state any more is an error when it is read; a local file is read as it is then.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a URL of no store.
+    pub fn known(
+        location: &str,
+        version: Version,
+        partition: impl Into<Box<[u32]>>,
+        options: &Arc<DatasetOptions>,
+    ) -> Result<Self> {
+        Self::described(location, None, version, partition.into(), options)
+    }
+
+    /// The state that the file was in when it was found, where finding it told it: of objects in a listing.
+    pub fn listed_version(&self) -> Option<&Version> {
+        self.version.get()
+    }
+
+    /// The state that the file is in now; `None` if it is not there. It takes one system call, or one request.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if the storage cannot be asked.
+    pub fn current_version(&self) -> Result<Option<Version>> {
+        let version = match (&self.opened, &self.store) {
+            (Some(file), _) => return Ok(file.version().cloned()),
+            (None, Some(store)) => store.version(),
+            (None, None) => {
+                let path = self.odd_path.as_deref().unwrap_or(Path::new(&*self.location));
+                fs::metadata(path).map(|metadata| Version::from_metadata(&metadata))
+            }
+        };
+        match version {
+            Ok(version) => Ok(Some(version)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(Error::io("look at", error).locate(|at| at.file = Some(Arc::clone(&self.location)))),
+        }
     }
 
     /// What the file is opened with.
@@ -273,8 +315,9 @@ impl DatasetFile {
             }
         };
         let open = options.open_options_for(&self.location).version(version.clone());
+        let parts = end.as_ref().map_or_else(Vec::new, |end| self.known_parts(&version, end, ByteRanges::len(&source)));
         let open = end.into_iter().fold(open, OpenOptions::end);
-        let file = open.open_store_source(Arc::new(source))?;
+        let file = open.open_store_source(KnownParts::over(Arc::new(source), parts))?;
         if !is_known {
             self.make_known(&file, &version)?;
         }
@@ -290,6 +333,14 @@ impl DatasetFile {
     fn known_end(&self, version: &Version) -> Option<Bytes> {
         let known = self.options.known_footers.as_ref().filter(|_| !self.options.open.has_keys())?;
         known.get(&self.location, version)
+    }
+
+    /// What is known of the file in the state `version`, its end included.
+    fn known_parts(&self, version: &Version, end: &Bytes, len: u64) -> Vec<(u64, Bytes)> {
+        let Some(known) = &self.options.known_footers else { return Vec::new() };
+        let mut parts = known.parts(&self.location, version);
+        parts.extend(len.checked_sub(end.len() as u64).map(|start| (start, end.clone())));
+        parts
     }
 
     fn make_known(&self, file: &ParquetFile, version: &Version) -> Result<()> {

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::file::LOCAL_FOOTER_GUESS_BYTES;
 
-/// The largest footer of those that were read for a dataset. A clone is another dataset's, of which nothing was read.
+/// The largest footer that was read for a dataset. A clone is another dataset's, and starts at nothing.
 #[derive(Debug, Default)]
 pub(super) struct FootersRead {
     /// In bytes; 0 if there is none.
@@ -12,10 +12,10 @@ pub(super) struct FootersRead {
 }
 
 impl FootersRead {
-    /// Most bytes to read where the footer may be shorter.
+    /// Maximum bytes to read where the footer may be shorter.
     const MAX_GUESSED_BYTES: u64 = 64 << 10;
 
-    /// What to read first of the next local file.
+    /// How many bytes to read first of the next local file.
     pub(super) fn guess_bytes(&self) -> u64 {
         match self.largest.load(Ordering::Relaxed) {
             0 => LOCAL_FOOTER_GUESS_BYTES,

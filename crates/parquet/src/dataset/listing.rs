@@ -214,7 +214,7 @@ fn walk(directory: &Path, found: &mut Vec<Found>) -> Result<()> {
         let entry = entry.map_err(|error| unreachable(directory, error))?;
         let name = entry.file_name();
         if !is_passed_over(name.as_encoded_bytes()) {
-            // The entry itself would keep more memory, and is let go.
+            // The entry itself would hold more memory, and is dropped.
             let kind = entry.file_type().map_err(|error| unreachable(&entry.path(), error))?;
             entries.push((name, kind));
         }

@@ -2,10 +2,12 @@
 
 mod address;
 mod alignment;
+mod description;
 mod dictionaries;
 mod file;
 mod footers_read;
 mod known_footers;
+mod known_parts;
 mod listing;
 mod lists;
 mod open_all;
@@ -15,6 +17,7 @@ mod schema;
 #[cfg(test)]
 mod tests;
 mod union;
+mod unread_file;
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -28,11 +31,12 @@ use crate::file::ParquetFile;
 use crate::schema::ArrowLayout;
 
 pub use alignment::Alignment;
+pub use description::DatasetDescription;
 pub use file::{DatasetFile, FileSource};
 pub use known_footers::KnownFooters;
 pub use options::DatasetOptions;
 pub use partition::{PartitionColumn, Partitions, partition_directory};
-pub(crate) use schema::is_at_or_below;
+pub use schema::unite_schemas;
 
 /// Files that are read as one table, in order. Clones are handles of the same dataset.
 ///

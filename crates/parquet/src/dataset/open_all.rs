@@ -1,4 +1,4 @@
-//! Something of every file, several of which are opened at a time.
+//! Results of a function for every file, with several files open at a time.
 
 use std::thread;
 
@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::file::ParquetFile;
 use crate::on_threads;
 
-/// What `look` says of each file, or why that could not be opened; files behind one that fails may be left out.
+/// The results of `look` for each file, or errors of opening it; files behind one that fails may be left out.
 pub(super) fn of_each<T: Send>(
     files: &[DatasetFile],
     concurrency: usize,

@@ -2,10 +2,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arrow_schema::DataType;
+use bytes::Bytes;
 
 use super::footers_read::FootersRead;
 use super::known_footers::KnownFooters;
-use crate::file::OpenOptions;
+use super::unread_file::UnreadFile;
+use crate::error::Result;
+use crate::file::{OpenOptions, ParquetFile};
 use crate::footer_cache::FooterCache;
 use crate::runtime::Runtime;
 use lath_source::{Connections, FilePool, StoreOptions};
@@ -131,10 +134,10 @@ impl DatasetOptions {
         self
     }
 
-    /// Sets how many requests to a store may wait for answers at the same time.
+    /// Sets how many requests to a store may wait for answers at the same time; 0 is taken as 1.
     #[must_use]
-    pub fn requests_in_flight(mut self, most: usize) -> Self {
-        self.store.requests_in_flight = most.max(1);
+    pub fn requests_in_flight(mut self, requests: usize) -> Self {
+        self.store.requests_in_flight = requests.max(1);
         self
     }
 
@@ -153,12 +156,42 @@ impl DatasetOptions {
         self
     }
 
+    /// Whether the schema is that of all files together ([`DatasetOptions::union_schemas`]).
+    pub fn unites_schemas(&self) -> bool {
+        self.unites_schemas
+    }
+
+    /// Whether there are partition columns ([`DatasetOptions::partitions`]).
+    pub fn finds_partitions(&self) -> bool {
+        self.finds_partitions
+    }
+
+    /// Whether types of partition columns were chosen ([`DatasetOptions::partition_type`]).
+    pub fn chooses_partition_types(&self) -> bool {
+        !self.partition_types.is_empty()
+    }
+
+    /// The keys that files are decrypted with, if there are any.
+    pub fn has_decryption_keys(&self) -> bool {
+        self.open.has_keys()
+    }
+
+    /// Opens the file called `location`, of `len` bytes, of which nothing is known but its `end`
+    /// ([`ParquetFile::read_end`]): its schema and what else its footer says. Nothing else of it can be read.
+    ///
+    /// # Errors
+    /// As [`OpenOptions::from_source`].
+    pub fn open_end(&self, location: &str, len: u64, end: Bytes) -> Result<ParquetFile> {
+        let open = self.open_options_for(&location.into()).end(end);
+        open.from_source(Arc::new(UnreadFile { len }))
+    }
+
     /// How each file is opened.
     pub(crate) fn open(&self) -> &OpenOptions {
         &self.open
     }
 
-    /// Whether filters may be computed of what is read of the files.
+    /// Whether filters may be computed of columns of the files.
     pub(crate) fn computes_filters(&self) -> bool {
         self.computes_filters
     }

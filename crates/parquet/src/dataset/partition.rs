@@ -30,8 +30,8 @@ pub struct PartitionColumn {
 }
 
 impl PartitionColumn {
-    /// A column of values that are known.
-    pub(crate) fn new(field: FieldRef, values: ArrayRef) -> Self {
+    /// A column of values that are known from before: the different values that files have, null included.
+    pub fn new(field: FieldRef, values: ArrayRef) -> Self {
         Self { field, values }
     }
 
@@ -127,6 +127,14 @@ impl Partitions {
     /// The columns.
     pub fn columns(&self) -> &[PartitionColumn] {
         &self.columns
+    }
+
+    /// For each of the columns, the row of [`PartitionColumn::values`] that the file at `index` has.
+    ///
+    /// # Panics
+    /// If there is no such file.
+    pub fn rows(&self, index: usize) -> &[u32] {
+        &self.rows[index]
     }
 
     /// The values that all rows of the file at `index` have: each column, and a row of its [`PartitionColumn::values`].

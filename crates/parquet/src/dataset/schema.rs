@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, FieldRef, Fields, Schema, SchemaRef};
+use lath_format::schema::is_at_or_below;
 
 use super::dictionaries::Dictionaries;
 use super::file::DatasetFile;
@@ -41,6 +42,16 @@ impl DatasetSchema {
             let schema = first.as_ref().map_or_else(|| Arc::new(Schema::empty()), |first| Arc::clone(first.schema()));
             (schema, first)
         };
+        Ok(Self::new(&schema, first, partitions, several_files))
+    }
+
+    /// The columns of `schema`, which is that of `first` or of all files together, then those of the partitions.
+    pub(super) fn new(
+        schema: &Schema,
+        first: Option<ParquetFile>,
+        partitions: &[PartitionColumn],
+        several_files: bool,
+    ) -> Self {
         let is_partition = |field: &&FieldRef| partitions.iter().any(|column| column.field().name() == field.name());
         let mut fields: Vec<FieldRef> = schema.fields().iter().filter(|field| !is_partition(field)).cloned().collect();
         let file_columns = fields.len();
@@ -49,7 +60,7 @@ impl DatasetSchema {
         }
         fields.extend(partitions.iter().map(|column| Arc::clone(column.field())));
         let whole = Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()));
-        Ok(Self { whole, file_columns, first, several_files })
+        Self { whole, file_columns, first, several_files }
     }
 
     /// The schema `whole`, whose first `file_columns` columns come from the files, as of files whose schemas are united.
@@ -115,16 +126,21 @@ impl DatasetSchema {
     }
 }
 
+/// The schema of files that have these schemas, as [`DatasetOptions::union_schemas`](super::DatasetOptions::union_schemas) makes it.
+///
+/// # Errors
+/// [`Error::Invalid`] for schemas that cannot be united.
+pub fn unite_schemas<'s>(schemas: impl IntoIterator<Item = &'s SchemaRef>) -> Result<SchemaRef> {
+    let mut union = Union::default();
+    schemas.into_iter().try_for_each(|schema| union.add(schema)).map_err(Error::invalid)?;
+    Ok(union.finish())
+}
+
 /// A required column may be followed by an optional one in another file.
 fn set_nullable(field: &mut FieldRef) {
     if !field.is_nullable() {
         *field = Arc::new(field.as_ref().clone().with_nullable(true));
     }
-}
-
-/// Whether the dotted `path` names the top-level column `name`, or something in it.
-pub(crate) fn is_at_or_below(path: &str, name: &str) -> bool {
-    path.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
 /// The schema of all files together.
@@ -143,7 +159,7 @@ fn unite(files: &[DatasetFile], concurrency: usize) -> Result<SchemaRef> {
     Ok(union.finish())
 }
 
-/// The fields that `paths` lead to, in the order of `fields`, structs cut down to what is asked for.
+/// The fields that `paths` lead to, in the order of `fields`, structs cut down to the fields that are asked for.
 fn choose(fields: &[FieldRef], paths: &[String]) -> Result<Vec<FieldRef>> {
     let mut used = vec![false; paths.len()];
     let is_root = |path: &str| fields.iter().any(|field| field.name() == path);
@@ -170,7 +186,7 @@ fn choose(fields: &[FieldRef], paths: &[String]) -> Result<Vec<FieldRef>> {
     }
 }
 
-/// What is left of `field` where only `paths`, which start at the field's own name, are wanted.
+/// `field` with only those fields below it that are at or below one of `paths`, which start at the field's own name.
 fn cut(field: &FieldRef, paths: &[(usize, &str)], used: &mut [bool]) -> Option<FieldRef> {
     let mut below = Vec::new();
     for &(at, path) in paths {

@@ -7,7 +7,7 @@ use bytes::Bytes;
 
 /// Growing bytes whose start is aligned to 16, so that they can be seen as integers of any width up to 128 bits.
 ///
-/// What is handed out comes back when the last array that uses it is dropped. A caller that drops each batch before it
+/// A buffer comes back when the last array that uses it is dropped. A caller that drops each batch before it
 /// asks for the next one therefore decodes into the same memory all the time: it is in cache, and neither zeroed nor
 /// faulted in again, which otherwise costs a fifth of a scan of plain data.
 #[derive(Debug, Default)]
@@ -24,8 +24,8 @@ pub(crate) struct AlignedBytes {
 struct Returned(Mutex<Vec<Vec<u128>>>);
 
 impl Returned {
-    /// More than the batches that are usually in flight (most where several threads share a column) would only hold memory.
-    const MOST: usize = 16;
+    /// The maximum of batches in flight, which several threads that share a column have: more buffers would only hold memory.
+    const MAX_BUFFERS: usize = 16;
 }
 
 /// A buffer on loan to Arrow.
@@ -48,7 +48,7 @@ impl Drop for Lent {
             return;
         }
         let mut returned = self.returned.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if returned.len() < Returned::MOST {
+        if returned.len() < Returned::MAX_BUFFERS {
             returned.push(std::mem::take(&mut self.words));
         }
     }

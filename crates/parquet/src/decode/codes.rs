@@ -10,7 +10,7 @@ use crate::error::Result;
 /// The dictionary indices of some rows of a leaf without repetition.
 #[derive(Debug, Default)]
 pub(crate) struct Codes {
-    /// An index for every row that is not null; what is behind the first `key_count` is left of an earlier use.
+    /// An index for every row that is not null; those behind the first `key_count` are of an earlier use.
     keys: Vec<u32>,
     key_count: usize,
     /// Which rows are not null; empty for a required leaf.

@@ -341,13 +341,13 @@ mod tests {
             let mut out = vec![0; layout.width];
             layout.convert.unwrap()(&interval(parts), 12, &mut out).map(|()| out)
         };
-        let most = i32::MAX as u32;
-        for [months, days, millis] in [[1, 2, 3], [most, most, u32::MAX], [0, 0, 0]] {
+        let max = i32::MAX as u32;
+        for [months, days, millis] in [[1, 2, 3], [max, max, u32::MAX], [0, 0, 0]] {
             let nanos = u64::from(millis) * 1_000_000;
             let expected = [&months.to_le_bytes()[..], &days.to_le_bytes(), &nanos.to_le_bytes()].concat();
             assert_eq!(read(IntervalUnit::MonthDayNano, [months, days, millis]), Ok(expected));
         }
-        for parts in [[most + 1, 0, 0], [0, most + 1, 0], [u32::MAX, u32::MAX, 0]] {
+        for parts in [[max + 1, 0, 0], [0, max + 1, 0], [u32::MAX, u32::MAX, 0]] {
             assert_eq!(read(IntervalUnit::MonthDayNano, parts), Err(0), "{parts:?}");
         }
         assert_eq!(read(IntervalUnit::DayTime, [0, 2, 3]), Ok([2, 0, 0, 0, 3, 0, 0, 0].to_vec()));

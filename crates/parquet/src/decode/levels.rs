@@ -6,7 +6,7 @@ use lath_kernels::{bitpack, levels, rle, select};
 use crate::error::{Error, Result};
 use crate::page::{BitOrder, Levels};
 
-/// Decodes the levels of one page, a stretch at a time.
+/// Decodes the levels of one page, some at a time.
 #[derive(Debug)]
 pub(crate) struct LevelDecoder {
     max_level: u8,

@@ -85,11 +85,11 @@ pub(super) fn view(bytes: &[u8], start: usize, len: u32, buffer_index: u32) -> u
 const STEP: usize = 64;
 
 /// The same values with their bytes copied to a buffer of their own, so that the pages are held no more; `None` where that
-/// takes more than `most` bytes, or than one buffer may have.
-pub(crate) fn detach_views<T: ByteViewType>(array: &GenericByteViewArray<T>, most: usize) -> Option<ArrayRef> {
+/// takes more than `max_bytes` bytes, or than one buffer may have.
+pub(crate) fn detach_views<T: ByteViewType>(array: &GenericByteViewArray<T>, max_bytes: usize) -> Option<ArrayRef> {
     let outside = |view: &u128| u64::from(*view as u32) * u64::from(*view as u32 > 12);
     let total = array.views().iter().map(outside).sum::<u64>();
-    if total > most.min(i32::MAX as usize) as u64 {
+    if total > max_bytes.min(i32::MAX as usize) as u64 {
         return None;
     }
     let total = total as usize;

@@ -16,7 +16,7 @@ impl ParquetFile {
         found.collect()
     }
 
-    /// The numbers of the leaf columns of which a chunk has key-value metadata, counted from 0. Those that cannot be decrypted
+    /// The numbers of the leaf columns that have a chunk with key-value metadata, counted from 0. Those that cannot be decrypted
     /// are left out.
     pub fn columns_with_chunk_key_values(&self) -> BTreeSet<usize> {
         self.chunk_key_values().keys().map(|&(_, column)| column).collect()

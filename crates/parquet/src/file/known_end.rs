@@ -29,7 +29,7 @@ impl ByteRanges for KnownEnd<'_> {
         if range.start < start || range.start > range.end || range.end > self.len() {
             return self.source.read(range);
         }
-        // Both are within what is in memory.
+        // Both ends are within the bytes in memory.
         Ok(self.end.slice((range.start - start) as usize..(range.end - start) as usize))
     }
 }

@@ -39,7 +39,7 @@ pub(super) struct SchemaBytes<'a> {
     pub(super) depth: usize,
 }
 
-/// Most schemas that are kept.
+/// Maximum number of schemas that are kept.
 const MAX_SCHEMAS: usize = 16;
 
 /// The largest schema that is kept, in bytes of a footer.

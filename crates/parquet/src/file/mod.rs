@@ -48,7 +48,7 @@ pub struct ParquetFile {
     shared: Arc<Shared>,
 }
 
-/// What is known of a file once its footer has been read, wherever its bytes come from.
+/// The footer of a file and what was made of it, wherever the file's bytes come from.
 struct Shared {
     metadata: Arc<FileMetaData>,
     /// Length of the footer in the file, its tail included.
@@ -151,7 +151,7 @@ impl ParquetFile {
         self.shared.options.name.as_deref()
     }
 
-    /// The same file, with every read through this handle (and what is made of it) added to `traffic`.
+    /// The same file, with every read through this handle (and through scans made from it) added to `traffic`.
     #[must_use]
     pub fn counted(&self, traffic: &Arc<Traffic>) -> Self {
         self.over(Arc::new(Counted::new(Arc::clone(&self.source), Arc::clone(traffic))))
@@ -218,7 +218,7 @@ impl ParquetFile {
         self.shared.options.schema_options()
     }
 
-    /// The schema, and the tree to assemble it by, of what is read.
+    /// The schema of the columns that are read, and the tree that assembles them.
     pub(crate) fn build_schema(
         &self,
         options: &SchemaOptions,

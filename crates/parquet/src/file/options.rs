@@ -43,10 +43,10 @@ pub struct OpenOptions {
     pub(super) end: Option<Bytes>,
 }
 
-/// What is read first of a source: most footers are within it, and asking again may cost a request.
+/// Bytes that are read first of a source: most footers are within them, and reading again may cost a request.
 const FOOTER_GUESS_BYTES: u64 = 64 << 10;
 
-/// What is read first of a local file: asking again costs less than copying what is not needed.
+/// Bytes that are read first of a local file: reading again costs less than copying bytes that are not needed.
 pub(crate) const LOCAL_FOOTER_GUESS_BYTES: u64 = 8 << 10;
 
 impl OpenOptions {

@@ -2,7 +2,7 @@ use super::ParquetFile;
 use crate::error::{Error, Result};
 use crate::page::data_page_version;
 
-/// Most bytes of a header that is looked at: it may hold statistics.
+/// Maximum bytes of a header that is read: it may hold statistics.
 const MAX_HEADER_BYTES: u64 = 4096;
 
 /// The version of the first data page of a file; `None` if there is none, or none that can be read.

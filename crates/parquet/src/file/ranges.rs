@@ -27,6 +27,16 @@ impl ParquetFile {
         Ok(read)
     }
 
+    /// The bytes of a range, which lies within the file.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if they cannot be read.
+    pub fn read_range(&self, range: Range<u64>) -> Result<Bytes> {
+        let len = usize::try_from(range.end.saturating_sub(range.start)).unwrap_or(usize::MAX);
+        let read = self.source().read(range).map_err(|error| self.locate(Error::io("read", error)))?;
+        Ok(read.slice(..len.min(read.len())))
+    }
+
     /// Where an index is that is there by the footer; `None` if it cannot be used: it does not lie within the file, or is longer
     /// than [`footer_bytes`](crate::Limits::footer_bytes).
     pub(crate) fn index_range(&self, location: Option<IndexLocation>) -> Option<Range<u64>> {
@@ -35,6 +45,16 @@ impl ParquetFile {
         let end = start.checked_add(len)?;
         let is_sound = start > 0 && len > 0 && len <= self.limits().footer_bytes && end <= self.source().len();
         is_sound.then_some(start..end)
+    }
+
+    /// The smallest range of the file that has all its page indexes, which writers put next to each other; `None` if there are none
+    /// that can be used.
+    pub fn page_index_range(&self) -> Option<Range<u64>> {
+        let chunks = self.metadata().row_groups().flat_map(|row_group| row_group.columns()).flatten();
+        let ranges = chunks.flat_map(|chunk| [chunk.column_index(), chunk.offset_index()]);
+        ranges
+            .filter_map(|location| self.index_range(location))
+            .reduce(|all, range| all.start.min(range.start)..all.end.max(range.end))
     }
 
     /// Compares the offset index of a column chunk, by which pages are found, with the headers of the pages. There is nothing to compare

@@ -1,6 +1,6 @@
 use arrow_buffer::Buffer;
 
-/// Most buffers that are kept for use again. Two are in use where the caller drops each batch before it asks for the next: the
+/// Maximum number of buffers that are kept for use again. Two are in use where the caller drops each batch before it asks for the next: the
 /// page in decode, and the one before that a batch may still hold; more where batches of views are decoded ahead.
 const MAX_LENT: usize = 8;
 

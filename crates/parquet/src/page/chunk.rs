@@ -9,7 +9,7 @@ use crate::error::{Error, Location, Result};
 /// (<https://issues.apache.org/jira/browse/PARQUET-816>).
 const CHUNK_LEN_SLACK: u64 = 100;
 
-/// Where the pages of one column chunk are, and what is needed to take them apart.
+/// Where the pages of one column chunk are, and what decodes them: types, codec and keys.
 #[derive(Debug, Clone)]
 pub(crate) struct ChunkSpec {
     /// Path or name of the file, for errors.

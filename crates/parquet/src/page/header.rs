@@ -8,7 +8,7 @@ use lath_format::thrift::{ThriftError, ThriftReader, WireType};
 /// What a page header says, as far as reading needs it. Counts and lengths are not negative; nothing else is checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PageHeader {
-    /// The kind of page, with what is particular to it.
+    /// The kind of page, with the fields that only that kind has.
     pub(super) kind: PageKind,
     /// Length of the page in bytes after decompression, levels included.
     pub(super) uncompressed_len: usize,

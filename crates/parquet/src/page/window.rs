@@ -10,7 +10,7 @@ use lath_source::ByteRanges;
 /// Bytes read at once where pages are smaller.
 const WINDOW_BYTES: usize = 1 << 15;
 
-/// Most earlier windows that are kept for use again. One is in use where the caller drops each batch before it asks for the
+/// Maximum number of earlier windows that are kept for use again. One is in use where the caller drops each batch before it asks for the
 /// next; more where batches of views are decoded ahead.
 const MAX_RETIRED: usize = 8;
 
@@ -30,7 +30,7 @@ pub(super) struct Window {
     buffer: Buffer,
     /// The same memory, to be taken back when no page refers to it any more.
     owner: Option<Bytes>,
-    /// Windows before, pages of which were still in use when they were replaced.
+    /// Earlier windows whose pages were still in use when they were replaced.
     retired: Vec<Bytes>,
     /// Whether the source puts its bytes into the buffers that it is offered.
     source_reuses: bool,

@@ -43,7 +43,7 @@ use std::sync::Arc;
 
 use lath_predicate::{BoundPredicate, Test};
 
-pub(crate) use self::bloom::{ComputedFilter, bloom_filter_sample};
+pub(crate) use self::bloom::{ComputedFilter, KeyKind, Keys, array_hashes, bloom_filter_sample};
 pub(crate) use self::bound::Bound;
 pub(crate) use self::bounds::{BoundReader, DecodedBounds};
 use self::column::PreparedColumn;

@@ -109,8 +109,8 @@ impl ScanBatches {
     fn hand_out(&mut self, batch: Result<Option<RecordBatch>>) -> Option<Result<RecordBatch>> {
         match batch {
             Ok(Some(batch)) => {
-                let most = usize::try_from(self.left).unwrap_or(usize::MAX);
-                let batch = if batch.num_rows() > most { batch.slice(0, most) } else { batch };
+                let max_rows = usize::try_from(self.left).unwrap_or(usize::MAX);
+                let batch = if batch.num_rows() > max_rows { batch.slice(0, max_rows) } else { batch };
                 self.left -= batch.num_rows() as u64;
                 Some(Ok(batch))
             }

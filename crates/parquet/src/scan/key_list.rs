@@ -115,8 +115,8 @@ mod tests {
     }
 
     #[test]
-    fn pages_are_barren_where_no_value_is_in_the_list() {
-        let mut random = Seeded::new("pages are barren where no value is in the list");
+    fn pages_without_a_value_of_the_list_have_no_match() {
+        let mut random = Seeded::new("pages without a value of the list have no match");
         for round in 0..200 {
             // Of one length, of two, or of many; of few bytes, so that values are often alike.
             let lens = [1, 2, 40][round % 3];

@@ -96,14 +96,14 @@ impl Mask {
         Ok(())
     }
 
-    /// Keeps the first `most` rows.
-    pub(super) fn truncate(&mut self, most: usize) {
-        if self.count > most
-            && let Some(end) = levels::nth_set(&self.words, most)
+    /// Keeps the first `max_rows` rows.
+    pub(super) fn truncate(&mut self, max_rows: usize) {
+        if self.count > max_rows
+            && let Some(end) = levels::nth_set(&self.words, max_rows)
         {
             self.words[end / 64..].iter_mut().skip(1).for_each(|word| *word = 0);
             self.words[end / 64] &= (1 << (end % 64)) - 1;
-            self.count = most;
+            self.count = max_rows;
         }
     }
 

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, RecordBatchOptions, StringArray, StringViewArray};
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
+use lath_format::schema::is_at_or_below;
 
 use super::file_plan::FilePlan;
-use crate::dataset::is_at_or_below;
 use crate::error::{Error, Result};
 use crate::options::Strings;
 

@@ -124,16 +124,16 @@ impl Windows {
         std::iter::once(self.current).chain(self.ranges).filter(|range| !range.is_empty()).collect()
     }
 
-    /// The next window, of at most `most` rows; `None` after the last.
-    pub(super) fn next(&mut self, most: usize) -> Option<Window> {
+    /// The next window, of at most `max_rows` rows; `None` after the last.
+    pub(super) fn next(&mut self, max_rows: usize) -> Option<Window> {
         let mut window = Window { ranges: Vec::new(), len: 0 };
-        while window.len < most {
+        while window.len < max_rows {
             if self.current.is_empty() {
                 let Some(next) = self.ranges.next() else { break };
                 self.current = next;
                 continue;
             }
-            let end = self.current.end.min(self.current.start.saturating_add((most - window.len) as u64));
+            let end = self.current.end.min(self.current.start.saturating_add((max_rows - window.len) as u64));
             window.len += (end - self.current.start) as usize;
             window.ranges.push(self.current.start..end);
             self.current.start = end;

@@ -75,7 +75,7 @@ impl ParquetFile {
     }
 
     /// The node at `path`, and its field under that name.
-    pub(super) fn node_at(&self, path: &str) -> Result<(FieldRef, Node)> {
+    pub(crate) fn node_at(&self, path: &str) -> Result<(FieldRef, Node)> {
         let projection = Projection::from_paths([path.to_owned()]);
         let (_, nodes) = self.build_schema(&self.schema_options(), Some(&projection))?;
         let several = || self.locate(Error::invalid(format!("{path:?} means several columns")));

@@ -1,8 +1,8 @@
 //! One column chunk: leaf slots in, pages and metadata out.
 
+mod room;
 #[cfg(test)]
 mod statistics_tests;
-mod stretch;
 #[cfg(test)]
 pub(super) mod tests;
 
@@ -13,7 +13,7 @@ use lath_format::Encoding;
 use lath_format::schema::ColumnDescPtr;
 use lath_format::schema::PhysicalType as Type;
 
-use self::stretch::{Room, Stretch};
+use self::room::{EntrySpan, Room};
 use super::bloom::BloomBuilder;
 use super::encode::dictionary::Dictionary;
 use super::encode::levels::Levels;
@@ -181,14 +181,14 @@ impl ChunkWriter {
         }
         let (mut entry, mut value) = (0, 0);
         while entry < entry_count {
-            let stretch = self.room().stretch(striped, values, entry, value)?;
-            if stretch.entries == 0 {
+            let span = self.room().fit(striped, values, entry, value)?;
+            if span.entries == 0 {
                 self.cut_page(false)?;
                 continue;
             }
-            self.append_stretch(striped, entry, stretch, values.slice(value, stretch.values))?;
-            entry += stretch.entries;
-            value += stretch.values;
+            self.append_span(striped, entry, span, values.slice(value, span.values))?;
+            entry += span.entries;
+            value += span.values;
             if self.page_is_full() {
                 self.cut_page(false)?;
             }
@@ -219,7 +219,7 @@ impl ChunkWriter {
         }
     }
 
-    fn append_stretch(&mut self, striped: &Striped, entry: usize, stretch: Stretch, mut values: Values) -> Result<()> {
+    fn append_span(&mut self, striped: &Striped, entry: usize, span: EntrySpan, mut values: Values) -> Result<()> {
         if self.trial == Trial::Open
             && let Some(dictionary) = &mut self.dictionary
             && !dictionary.append(&values)?
@@ -230,17 +230,17 @@ impl ChunkWriter {
             values = values.expanded()?;
         }
         let page = &mut self.page;
-        let range = entry..entry + stretch.entries;
+        let range = entry..entry + span.entries;
         match &striped.def_levels {
             Some(levels) => page.def_levels.append(&levels[range.clone()]),
-            None => page.def_levels.append_full(stretch.entries),
+            None => page.def_levels.append_full(span.entries),
         }
         if let Some(levels) = &striped.rep_levels {
             page.rep_levels.append(&levels[range]);
         }
-        page.entries += stretch.entries;
-        page.rows += stretch.rows;
-        if stretch.values == 0 {
+        page.entries += span.entries;
+        page.rows += span.rows;
+        if span.values == 0 {
             return Ok(());
         }
         if self.options.statistics > StatisticsLevel::None && !self.order.is_of_bytes() {

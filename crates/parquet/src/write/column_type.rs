@@ -14,7 +14,7 @@ use crate::schema::{
     without_unknown_types,
 };
 
-/// A column's Parquet type, and its field as levels are made by: what is nullable there is OPTIONAL.
+/// A column's Parquet type, and the field that levels are made by: a nullable field is OPTIONAL.
 #[derive(Debug)]
 pub(super) struct ColumnType {
     pub(super) ty: TypePtr,
@@ -119,7 +119,7 @@ fn striped<'a>(node: &'a Node, field: &FieldRef, parent_level: u8, leaves: &mut 
     Some(Arc::new(Field::clone(field).with_data_type(data_type).with_nullable(is_optional)))
 }
 
-/// Whether what is read of a leaf of type `ty` as `read_as` holds the same values as `written`, in whichever layout.
+/// Whether a leaf of type `ty` that is read as `read_as` holds the same values as `written`, in whichever layout.
 fn is_read_alike(ty: &Type, read_as: &DataType, written: &DataType) -> bool {
     use DataType as D;
     let is_string = |data_type: &D| matches!(data_type, D::Utf8 | D::LargeUtf8 | D::Utf8View);

@@ -57,7 +57,7 @@ impl Compressor {
         matches!(self, Self::Uncompressed)
     }
 
-    /// The most bytes that `len` bytes can become.
+    /// Maximum bytes that `len` bytes can become.
     pub(super) fn max_len(&mut self, len: usize) -> usize {
         match self {
             Self::Uncompressed => len,

@@ -130,7 +130,7 @@ fn copy_chunk<W: Write>(
         output.write(&read(file, piece)?)?;
     }
 
-    // Both fit: they lie within files.
+    // Both fit: they are within files.
     let distance = signed(start)? - signed(spec.start)?;
     move_pages(&mut metadata, distance)?;
     let mut column_index = indexed(file, metadata.column_index.take())?;
@@ -159,7 +159,7 @@ fn without_bounds(statistics: ChunkStatistics) -> Option<ChunkStatistics> {
     (counts != ChunkStatistics::default()).then_some(counts)
 }
 
-/// An offset index whose pages lie further on by `distance`.
+/// An offset index whose pages are `distance` bytes further on.
 fn moved(index: &[u8], distance: i64) -> Result<Bytes> {
     let index = OffsetIndex::from_bytes(index).map_err(|error| Error::corrupt(error.to_string()))?;
     let mut bytes = Vec::new();

@@ -23,11 +23,11 @@ use crate::error::{Error, Result};
 use crate::file::ParquetFile;
 use crate::schema::Projection;
 
-/// Most rows that leaves are handed at once.
+/// Maximum rows that leaves are handed at once.
 const PIECE_ROWS: usize = 65_536;
 /// What leaves are handed at once is at most this share of the memory budget.
 const PIECE_SHARE: usize = 8;
-/// Most bytes that wait to be encoded while the caller goes on to the next batch.
+/// Maximum bytes that wait to be encoded while the caller goes on to the next batch.
 const AHEAD_BYTES: usize = 64 << 20;
 /// They are at most this share of the memory budget.
 const AHEAD_SHARE: usize = 4;
@@ -64,7 +64,7 @@ const BLOOM_SHARE: usize = 4;
 /// was made by [`create`](Self::create), what was there before.
 ///
 /// # Memory
-/// Held are the encoded pages of the current row group, dictionaries, the batches that wait to be encoded, and Bloom
+/// The writer holds the encoded pages of the current row group, dictionaries, the batches that wait to be encoded, and Bloom
 /// filters, all within [`WriteOptions::memory_budget_bytes`]: a row group that would pass the budget ends early. Not counted are
 /// what a leaf column needs at least (buffers of a page), and the footer, which grows with columns times row groups.
 pub struct ParquetWriter<W: Write = AtomicFile> {
@@ -203,7 +203,7 @@ impl<W: Write> ParquetWriter<W> {
         })
     }
 
-    /// Writes what is left and the footer, and says what was written.
+    /// Writes the last row group and the footer, and returns a summary of the file.
     ///
     /// # Errors
     /// As [`flush_row_group`](Self::flush_row_group).
@@ -318,7 +318,7 @@ impl<W: Write> ParquetWriter<W> {
         self.options.memory_budget().saturating_sub(self.bloom_bytes).max(1)
     }
 
-    /// The most that the leaves hold, as far as is known without waiting for them.
+    /// An upper bound of the bytes that the leaves hold, known without waiting for them.
     fn held_bytes(&self) -> usize {
         let least = if self.uncounted_bytes == 0 { 0 } else { self.schema.leaves.len() * LEAF_BYTES };
         self.counted_bytes.saturating_add(self.uncounted_bytes.saturating_mul(GROWTH)).saturating_add(least)

@@ -1,4 +1,4 @@
-//! How many bytes Arrow data takes up, of which an array may be a slice.
+//! How many bytes Arrow data takes up. An array may be a slice of larger buffers.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::ByteViewType;
@@ -10,7 +10,7 @@ pub(super) fn batch_bytes(batch: &RecordBatch) -> usize {
     batch.columns().iter().map(slice_bytes).sum()
 }
 
-/// Bytes of an array's elements: those of the buffers that lie outside the slice, and a dictionary's values, do not count.
+/// Bytes of an array's elements: bytes of the buffers outside the slice, and a dictionary's values, do not count.
 pub(super) fn slice_bytes(array: &ArrayRef) -> usize {
     let len = array.len();
     let nulls = if array.nulls().is_some() { len.div_ceil(8) } else { 0 };

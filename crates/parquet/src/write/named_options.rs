@@ -37,7 +37,7 @@ impl WriteOptions {
     }
 
     /// Sets an option by its name in SQL, from text. Names are those of the setters (`codec`, `row_group_rows`…); beside them
-    /// `profile` (which gives way to what is set by itself), `compression` for `codec`, `bloom` (columns with a Bloom filter, as
+    /// `profile` (options that are set by themselves override it), `compression` for `codec`, `bloom` (columns with a Bloom filter, as
     /// `COLUMN=RATE` with their false positive rate) and `sort` (the sorting columns). Values of single columns are written as
     /// `COLUMN=VALUE`; several values are separated by commas.
     ///

@@ -20,7 +20,7 @@ const HEADER_ROOM: usize = 96;
 /// Bytes of a chunk's first segment; a file may have thousands of small chunks.
 const FIRST_SEGMENT_BYTES: usize = 64 << 10;
 
-/// What is particular to a data page.
+/// The fields that only data pages have.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct DataPage<'a> {
     pub(super) encoding: Encoding,

@@ -36,7 +36,7 @@ struct State {
     /// Leaves that have jobs and that no thread works on.
     ready: Vec<usize>,
     busy_count: usize,
-    /// Bytes of what is not encoded yet.
+    /// Bytes of values that are not encoded yet.
     waiting_bytes: usize,
     /// The first thing that went wrong.
     error: Option<Error>,
@@ -176,10 +176,10 @@ impl State {
         }
     }
 
-    /// The ready leaf with the most to do: so that no long job is left for the end, when other threads have nothing to do.
+    /// The ready leaf with the most waiting bytes, so that no long job is left for the end, when other threads are idle.
     fn next_leaf(&mut self) -> Option<usize> {
-        let most = |place: &usize| self.leaves[self.ready[*place]].waiting_bytes;
-        let place = (0..self.ready.len()).rev().max_by_key(most)?;
+        let waiting_bytes = |place: &usize| self.leaves[self.ready[*place]].waiting_bytes;
+        let place = (0..self.ready.len()).rev().max_by_key(waiting_bytes)?;
         Some(self.ready.remove(place))
     }
 }

@@ -21,7 +21,7 @@ pub(super) struct RowGroup {
     pub(super) sorting: Option<Vec<SortingColumn>>,
 }
 
-/// A column chunk that has been written, with what is still to be written about it.
+/// A column chunk that has been written, with the metadata that is still to be written.
 #[derive(Debug)]
 pub(super) struct Chunk {
     /// Offset of the chunk's first byte within the file.
@@ -38,7 +38,7 @@ pub(super) struct Chunk {
     pub(super) choice: Option<EncodingChoice>,
 }
 
-/// Row groups in the order of the file, of which the last may still lack chunks.
+/// Row groups in the order of the file; the last may still lack chunks.
 #[derive(Debug, Default)]
 pub(super) struct RowGroups {
     done: Vec<RowGroup>,
@@ -53,7 +53,7 @@ impl RowGroups {
         self.unfinished.push_back(RowGroup { rows, chunks: Vec::new(), sorting });
     }
 
-    /// Writes those chunks that the pool has finished and whose turn it is.
+    /// Writes the next chunks, as far as the pool has finished them.
     pub(super) fn write_finished<W: Write>(
         &mut self,
         pool: &Pool,

@@ -40,7 +40,7 @@ pub(super) struct DictionaryTrial<'a> {
     pub(super) dictionary: &'a Dictionary,
     /// Values that the chunk may come to.
     pub(super) chunk_values: usize,
-    /// Most bytes of the dictionary.
+    /// Maximum bytes of the dictionary.
     pub(super) max_bytes: usize,
 }
 

@@ -1,4 +1,4 @@
-//! From the Arrow schema of what is written to the Parquet schema of the file.
+//! From the Arrow schema of the batches to the Parquet schema of the file.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::schema::{PARQUET_TYPE_KEY, Projection, SchemaOptions, prune, without_
 /// Dictionaries take up at most this share of the memory budget.
 const DICTIONARY_SHARE: usize = 16;
 
-/// The two schemas of a file that is written, and what is asked for each leaf.
+/// The two schemas of a file that is written, and the options of each leaf.
 #[derive(Debug)]
 pub(super) struct WriteSchema {
     pub(super) arrow: SchemaRef,

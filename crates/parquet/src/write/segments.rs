@@ -9,7 +9,7 @@ use bytes::Bytes;
 /// Bytes of a segment.
 pub(crate) const SEGMENT_BYTES: usize = 2 << 20;
 
-/// Most bytes that wait to be used again.
+/// Maximum bytes that are kept for use again.
 const MAX_SPARE_BYTES: usize = 64 << 20;
 
 /// Segments that the columns of a writer share.

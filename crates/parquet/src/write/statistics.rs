@@ -139,7 +139,7 @@ pub(super) struct Extremes {
     pub(super) max: Vec<u8>,
 }
 
-/// What is known of the values of a page or chunk.
+/// Statistics of the values of a page or chunk.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct ValueStatistics {
     pub(super) extremes: Option<Extremes>,
@@ -218,7 +218,7 @@ impl ValueStatistics {
         Self { extremes, nan_only: false, nans: 0 }
     }
 
-    /// Adds what is known of further values.
+    /// Adds the statistics of further values.
     pub(super) fn merge(&mut self, order: Order, other: &Self) {
         self.nans += other.nans;
         let Some(theirs) = &other.extremes else { return };
@@ -298,7 +298,7 @@ fn raise_bytes(prefix: &[u8]) -> Option<Vec<u8>> {
 }
 
 fn raise_utf8(prefix: &[u8]) -> Option<Vec<u8>> {
-    // What is called UTF-8 and is not is raised as bytes.
+    // Values of a UTF-8 column that are not UTF-8 are raised as bytes.
     let Ok(text) = std::str::from_utf8(prefix) else { return raise_bytes(prefix) };
     text.char_indices().rev().find_map(|(at, last)| {
         let next = char::from_u32(if last == '\u{D7FF}' { 0xE000 } else { last as u32 + 1 })?;

@@ -13,6 +13,7 @@ use sqllogictest::{
     ColumnType, DB, DBOutput, Runner, default_column_validator, default_normalizer, default_validator,
     strict_column_validator,
 };
+use tempfile::TempDir;
 use tokio::task::block_in_place;
 
 /// The type of a column, as a letter.
@@ -41,7 +42,24 @@ fn letter(data_type: &DataType) -> Letter {
     })
 }
 
-struct Database(BlockingSession);
+struct Database {
+    session: BlockingSession,
+    /// The folder of the session's database.
+    _folder: Option<TempDir>,
+}
+
+impl Database {
+    /// A session for the statements of a file: with a database if its name says so.
+    fn new(file: &Path) -> Self {
+        let has_database = file.file_name().is_some_and(|name| name.to_string_lossy().starts_with("database"));
+        let folder = has_database.then(|| tempfile::tempdir().unwrap());
+        let builder = match &folder {
+            Some(folder) => Session::builder().database(folder.path()),
+            None => Session::builder(),
+        };
+        Self { session: BlockingSession::new(builder.build().unwrap()).unwrap(), _folder: folder }
+    }
+}
 
 impl DB for Database {
     type Error = Error;
@@ -50,7 +68,7 @@ impl DB for Database {
     fn run(&mut self, statement: &str) -> Result<DBOutput<Letter>, Error> {
         // The answers are written by a future, in which nothing else may wait.
         block_in_place(|| {
-            let answer = self.0.run(statement)?;
+            let answer = self.session.run(statement)?;
             let types = answer.schema().fields().iter().map(|field| letter(field.data_type())).collect();
             let batches = answer.collect::<Result<Vec<RecordBatch>, Error>>()?;
             Ok(DBOutput::Rows { types, rows: batches.iter().flat_map(rows).collect() })
@@ -78,10 +96,9 @@ fn statements_answer_as_their_files_say() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/logic");
     let mut files: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort_unstable();
-    assert!(files.len() >= 3, "{files:?}");
+    assert!(files.len() >= 7, "{files:?}");
     for file in files {
-        let session = || Ok(Database(BlockingSession::new(Session::new()).unwrap()));
-        let mut runner = Runner::new(|| async move { session() });
+        let mut runner = Runner::new(|| async { Ok(Database::new(&file)) });
         if std::env::var_os("LATH_WRITE_ANSWERS").is_some() {
             let update =
                 runner.update_test_file(&file, " ", default_validator, default_normalizer, default_column_validator);

@@ -1,5 +1,5 @@
-//! Processes that are killed while they upsert, delete, flush and compact: every commit that they said was made is there, and no file
-//! stays that the table does not have.
+//! Processes that are killed while they upsert, delete, change the schema, flush and compact: every commit that they said was made is
+//! there, and no file stays that the table does not have.
 //!
 //! `LATH_FULL=1` kills five hundred instead of twenty.
 
@@ -13,6 +13,7 @@ use std::time::Duration;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int64Type, UInt64Type};
 use arrow_array::{ArrayRef, Int64Array, RecordBatch};
+use arrow_schema::{DataType, Field};
 use fastrand::Rng;
 use lath_table::{ChangeRetention, Error, Predicate, Table, TableOptions};
 use lath_testkit::{Seeded, lines_until_killed, say};
@@ -56,6 +57,40 @@ fn batch(rows: &[(i64, i64)]) -> RecordBatch {
     RecordBatch::try_from_iter([("id", ids), ("value", values)]).unwrap()
 }
 
+/// The same rows with the columns that the table has: `extra` comes and goes.
+fn batch_for(table: &Table, rows: &[(i64, i64)]) -> RecordBatch {
+    let (batch, schema) = (batch(rows), table.schema().unwrap());
+    let mut columns = batch.columns().to_vec();
+    if schema.fields().len() > columns.len() {
+        columns.push(Arc::new(Int64Array::from(vec![0; rows.len()])));
+    }
+    RecordBatch::try_new(schema, columns).unwrap()
+}
+
+/// Adds or drops the column `extra`, and renames and widens it in between.
+fn change_schema(table: &Table, number: i64) {
+    match table.schema().unwrap().fields().len() {
+        2 => table.add_column(&Field::new("new", DataType::Int32, false), Some(number.into())).unwrap(),
+        _ if number % 2 == 0 => table.drop_column("extra").unwrap(),
+        _ => return,
+    }
+    if table.schema().unwrap().column_with_name("new").is_some() {
+        table.rename_column("new", "extra").unwrap();
+        table.widen_column("extra", &DataType::Int64).unwrap();
+    }
+}
+
+/// Completes what a killed process has begun of [`change_schema`].
+fn complete_schema(table: &Table) {
+    let schema = table.schema().unwrap();
+    if schema.column_with_name("new").is_some() {
+        table.rename_column("new", "extra").unwrap();
+    }
+    if schema.fields().len() > 2 {
+        table.widen_column("extra", &DataType::Int64).unwrap();
+    }
+}
+
 fn options() -> TableOptions {
     TableOptions::new()
         .background(false)
@@ -85,6 +120,7 @@ fn child() {
     let seed: u64 = std::env::var(SEED).unwrap().parse().unwrap();
     let table = Table::open(path, options()).unwrap();
     let mut number = last_number(&table);
+    complete_schema(&table);
     std::thread::scope(|scope| {
         let maintained = table.clone();
         scope.spawn(move || {
@@ -96,16 +132,20 @@ fn child() {
         });
         loop {
             number += 1;
+            if number % 16 == 0 || number % 29 == 0 {
+                change_schema(&table, number);
+            }
+            let columns = |rows: &[(i64, i64)]| batch_for(&table, rows);
             let mut transaction = table.begin().unwrap();
             match change(seed, number) {
-                Change::Upsert(rows) => transaction.upsert(&batch(&rows)).unwrap(),
+                Change::Upsert(rows) => transaction.upsert(&columns(&rows)).unwrap(),
                 Change::Delete(keys) => transaction.delete(keys).unwrap(),
                 Change::DeleteWhere(value) => {
                     let condition = format!("value = {value} AND id >= 0");
                     transaction.delete_where(&Predicate::parse(&condition).unwrap()).unwrap();
                 }
             }
-            transaction.upsert(&batch(&[(NUMBER_KEY, number)])).unwrap();
+            transaction.upsert(&columns(&[(NUMBER_KEY, number)])).unwrap();
             transaction.commit().unwrap();
             say(&format!("commit {number}"));
         }

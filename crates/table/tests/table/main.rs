@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod background;
+mod backup;
 mod changes;
 mod concurrent;
 mod constraints;
@@ -11,5 +12,7 @@ mod kill;
 mod merge;
 mod model;
 mod processes;
+mod repair;
 mod rows;
+mod schema;
 mod types;

@@ -5,6 +5,7 @@
 mod changes;
 mod indexes;
 mod merge;
+mod schema;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -71,7 +72,9 @@ struct History {
     options: TableOptions,
     table: Option<Table>,
     model: Model,
-    named: BTreeMap<String, Model>,
+    columns: schema::Columns,
+    /// Those of named snapshots, and their columns.
+    named: BTreeMap<String, (Model, schema::Columns)>,
     indexes: std::collections::BTreeSet<&'static str>,
     /// A copy that follows the changes, in most histories.
     replica: Option<changes::Replica>,
@@ -110,6 +113,7 @@ impl History {
             options,
             table: Some(table),
             model,
+            columns: schema::Columns::new(shape),
             named,
             indexes: Default::default(),
             replica,
@@ -138,10 +142,10 @@ impl History {
 
     fn step(&mut self) -> String {
         let table = self.table();
-        match self.random.u8(..29) {
+        match self.random.u8(..34) {
             0..=3 => {
                 let rows = self.random_rows();
-                table.upsert(&self.shape.batch(&rows)).unwrap();
+                table.upsert(&self.columns.batch(&rows)).unwrap();
                 self.model.extend(rows.clone());
                 format!("upsert {}", rows.len())
             }
@@ -149,12 +153,12 @@ impl History {
             6 | 7 => self.update(),
             8 | 9 => {
                 let keys = self.random_keys();
-                table.delete(self.shape.key_batch(&keys.iter().collect::<Vec<_>>())).unwrap();
+                table.delete(self.columns.key_batch(&keys.iter().collect::<Vec<_>>())).unwrap();
                 keys.iter().for_each(|key| drop(self.model.remove(key)));
                 format!("delete {}", keys.len())
             }
             10 | 11 => {
-                let (predicate, test) = self.random_condition();
+                let (predicate, test) = self.random_condition(&self.columns.clone());
                 let deleted = table.delete_where(&predicate).unwrap();
                 let before = self.model.len();
                 self.model.retain(|key, row| !test(key, row));
@@ -171,7 +175,7 @@ impl History {
                     format!("drop {name}")
                 } else {
                     table.keep_snapshot(&name).unwrap();
-                    self.named.insert(name.clone(), self.model.clone());
+                    self.named.insert(name.clone(), (self.model.clone(), self.columns.clone()));
                     format!("keep {name}")
                 }
             }
@@ -184,8 +188,20 @@ impl History {
             }
             21..=23 => self.merge(),
             24 | 25 => self.create_or_drop_index(),
+            26..=29 => self.change_schema(),
+            30 => self.move_to_backup(),
             _ => self.transaction(),
         }
+    }
+
+    /// Goes on with a backup instead of the table.
+    fn move_to_backup(&mut self) -> String {
+        let table = self.table.take().unwrap();
+        let folder = table.folder().with_extension(self.steps.len().to_string());
+        let backed_up = table.backup(&folder).unwrap();
+        drop(table);
+        self.table = Some(Table::open(folder, self.options.clone()).unwrap());
+        format!("{backed_up:?}")
     }
 
     fn transaction(&mut self) -> String {
@@ -195,22 +211,22 @@ impl History {
             match self.random.u8(..3) {
                 0 => {
                     let rows = self.random_rows();
-                    transaction.upsert(&self.shape.batch(&rows)).unwrap();
+                    transaction.upsert(&self.columns.batch(&rows)).unwrap();
                     model.extend(rows);
                 }
                 1 => {
                     let keys = self.random_keys();
-                    transaction.delete(self.shape.key_batch(&keys.iter().collect::<Vec<_>>())).unwrap();
+                    transaction.delete(self.columns.key_batch(&keys.iter().collect::<Vec<_>>())).unwrap();
                     keys.iter().for_each(|key| drop(model.remove(key)));
                 }
                 _ => {
-                    let (predicate, test) = self.random_condition();
+                    let (predicate, test) = self.random_condition(&self.columns.clone());
                     transaction.delete_where(&predicate).unwrap();
                     model.retain(|key, row| !test(key, row));
                 }
             }
         }
-        self.compare(&mut transaction, &model, "within a transaction");
+        self.compare(&mut transaction, &model, &self.columns.clone(), "within a transaction");
         if self.random.u8(..4) == 0 {
             return "aborted transaction".to_owned();
         }
@@ -231,7 +247,7 @@ impl History {
             !self.model.contains_key(key) && seen.insert(key.clone(), row.clone()).is_none()
         };
         let is_allowed = rows.iter().all(is_new);
-        let inserted = self.table().insert(&self.shape.batch(&rows));
+        let inserted = self.table().insert(&self.columns.batch(&rows));
         if is_allowed {
             inserted.unwrap();
             self.model.extend(rows);
@@ -244,9 +260,10 @@ impl History {
 
     fn update(&mut self) -> String {
         let rows = self.random_rows();
-        let batch = self.shape.batch(&rows);
+        let batch = self.columns.batch(&rows);
         let mut names = self.shape.key_columns();
         names.extend(["n", "tags"]);
+        let names: Vec<&str> = names.into_iter().map(|name| self.columns.name(name)).collect();
         let columns: Vec<usize> = names.iter().map(|name| batch.schema().index_of(name).unwrap()).collect();
         let updated = self.table().update(&batch.project(&columns).unwrap()).unwrap();
         let mut changed = std::collections::BTreeSet::new();
@@ -271,11 +288,22 @@ impl History {
 
     fn random_rows(&mut self) -> Vec<(RowKey, Values)> {
         let count = if self.space > 1000 && self.random.bool() { 3000 } else { self.random.usize(..40) };
-        (0..count).map(|_| (self.shape.key(self.random.u64(..self.space)), random_values(&mut self.random))).collect()
+        let mut row = || {
+            let mut values = random_values(&mut self.random);
+            self.columns.fill(&mut values, &mut self.random);
+            (self.shape.key(self.random.u64(..self.space)), values)
+        };
+        (0..count).map(|_| row()).collect()
     }
 
-    fn random_condition(&mut self) -> (Predicate, Test) {
+    fn random_condition(&mut self, columns: &schema::Columns) -> (Predicate, Test) {
         let n = self.random.i32(-60..60);
+        if self.random.bool()
+            && let Some(condition) = columns.random_condition(&mut self.random)
+        {
+            return condition;
+        }
+        let column = |name: &str| column(columns.name(name));
         match self.random.u8(..5) {
             0 => (column("n").lt(n), Box::new(move |_, row| row.n.is_some_and(|value| value < n))),
             1 => (column("n").eq(n), Box::new(move |_, row| row.n == Some(n))),
@@ -307,20 +335,20 @@ impl History {
     fn compare_all(&mut self) {
         self.follow_changes();
         let mut snapshot = self.table().snapshot().unwrap();
-        let model = self.model.clone();
-        self.compare(&mut snapshot, &model, "at the newest commit");
+        let (model, columns) = (self.model.clone(), self.columns.clone());
+        self.compare(&mut snapshot, &model, &columns, "at the newest commit");
         assert_eq!(snapshot.snapshot_names().unwrap(), self.named.keys().cloned().collect::<Vec<_>>());
-        for (name, model) in self.named.clone() {
-            self.compare(&mut snapshot.snapshot_named(&name).unwrap(), &model, &name);
+        for (name, (model, columns)) in self.named.clone() {
+            self.compare(&mut snapshot.snapshot_named(&name).unwrap(), &model, &columns, &name);
         }
     }
 
-    fn compare(&mut self, reads: &mut dyn Reads, model: &Model, what: &str) {
+    fn compare(&mut self, reads: &mut dyn Reads, model: &Model, columns: &schema::Columns, what: &str) {
         let what = format!("{what}, after {:?}", self.steps);
         let shape = self.shape;
         assert_eq!(reads.count().unwrap(), model.len() as u64, "count {what}");
         let rows = |batches: &mut dyn Iterator<Item = Result<RecordBatch>>| -> Vec<(RowKey, Values)> {
-            batches.flat_map(|batch| shape.rows(&batch.unwrap())).collect()
+            batches.flat_map(|batch| columns.rows(&batch.unwrap())).collect()
         };
         let scanned = rows(&mut reads.scan().build().unwrap());
         let by_key: Model = scanned.iter().cloned().collect();
@@ -334,7 +362,7 @@ impl History {
             std::mem::swap(&mut low, &mut high);
         }
         let key = |key: &RowKey| {
-            let batch = shape.key_batch(&[key]);
+            let batch = columns.key_batch(&[key]);
             lath_table::Key::new(batch.columns().iter().cloned().map(Into::into))
         };
         let ranged = rows(&mut reads.range(Some(key(&low)), Some(key(&high))).unwrap().build().unwrap());
@@ -344,12 +372,26 @@ impl History {
         let count = reads.range(None, Some(key(&high))).unwrap().count().unwrap();
         assert_eq!(count, model.range(..=high.clone()).count() as u64, "count up to {high:?} {what}");
 
-        let (predicate, test) = self.random_condition();
+        let (predicate, test) = self.random_condition(columns);
         let found: Model = rows(&mut reads.scan().predicate(predicate.clone()).build().unwrap()).into_iter().collect();
         let expected: Model =
             model.iter().filter(|(key, row)| test(key, row)).map(|(key, row)| (key.clone(), row.clone())).collect();
         assert!(found == expected, "{predicate} {what}");
-        assert_eq!(reads.scan().predicate(predicate).count().unwrap(), expected.len() as u64);
+        assert_eq!(reads.scan().predicate(predicate.clone()).count().unwrap(), expected.len() as u64);
+        let bounds = [key(&low), key(&high)];
+        let of_part = || expected.range(low.clone()..high.clone());
+        let found = rows(&mut found_in_part(reads, &bounds, &predicate).build().unwrap());
+        assert!(found.iter().map(|(key, row)| (key, row)).eq(of_part()), "{predicate} in a part {what}");
+        let key_columns =
+            columns.key_batch(&[]).schema().fields().iter().map(|field| field.name().clone()).collect::<Vec<_>>();
+        let limited = found_in_part(reads, &bounds, &predicate).limit(3).select(key_columns).build().unwrap();
+        let limited: usize = limited.map(|batch| batch.unwrap().num_rows()).sum();
+        assert_eq!(limited, of_part().count().min(3), "{predicate} in a part, at most three {what}");
+        assert_eq!(
+            found_in_part(reads, &bounds, &predicate).count().unwrap(),
+            of_part().count() as u64,
+            "count of {predicate} in a part {what}"
+        );
         let limit = self.random.u64(..20);
         let limited = rows(&mut reads.scan().limit(limit).build().unwrap());
         assert_eq!(limited.len() as u64, limit.min(model.len() as u64), "limit {what}");
@@ -359,8 +401,8 @@ impl History {
         }
 
         let keys = self.random_keys();
-        let found = reads.get_many(&shape.key_batch(&keys.iter().collect::<Vec<_>>())).unwrap();
-        let found_rows = shape.rows(found.rows());
+        let found = reads.get_many(&columns.key_batch(&keys.iter().collect::<Vec<_>>())).unwrap();
+        let found_rows = columns.rows(found.rows());
         for (key, place) in keys.iter().zip(found.places()) {
             let row = place.map(|place| &found_rows[place]);
             assert_eq!(row.map(|(_, row)| row), model.get(key), "{key:?} {what}");
@@ -374,9 +416,18 @@ impl History {
         let dataset = Dataset::open([folder], DatasetOptions::new()).unwrap();
         assert_eq!(dataset.files().len(), exported.files);
         let batches = dataset.scan().strings(Strings::Offsets).build().unwrap();
-        let rows: Model = batches.flat_map(|batch| self.shape.rows(&batch.unwrap())).collect();
+        let rows: Model = batches.flat_map(|batch| self.columns.rows(&batch.unwrap())).collect();
         assert!(rows == self.model, "export after {:?}", self.steps);
     }
+}
+
+/// The rows between two keys that satisfy a condition.
+fn found_in_part<'r>(
+    reads: &'r mut dyn Reads,
+    [low, high]: &[lath_table::Key; 2],
+    predicate: &Predicate,
+) -> RangeScan<'r> {
+    reads.range(Some(low.clone()), Some(high.clone())).unwrap().predicate(predicate.clone())
 }
 
 /// Keys and hot rows are stored in Arrow's row format, of which Arrow promises nothing from version to version. If this fails after an

@@ -1,5 +1,6 @@
 //! Rows as Rust values, as record batches and back: the oracle's form of a table.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow_array::builder::{Int32Builder, ListBuilder};
@@ -37,6 +38,8 @@ pub(crate) struct Values {
     pub(crate) s: Option<String>,
     pub(crate) tags: Option<Vec<Option<i32>>>,
     pub(crate) place: Option<(i64, Option<String>)>,
+    /// Values of columns that were added later, by the numbers of these.
+    pub(crate) added: BTreeMap<u32, Option<i64>>,
 }
 
 fn float_of(bits: i64) -> f64 {
@@ -162,6 +165,7 @@ impl Shape {
             s: s.is_valid(row).then(|| s.value(row).to_owned()),
             tags: tags.is_valid(row).then(|| tags.value(row).as_primitive::<Int32Type>().iter().collect()),
             place: place.is_valid(row).then(|| (a.value(row), b.is_valid(row).then(|| b.value(row).to_owned()))),
+            added: BTreeMap::new(),
         };
         (0..batch.num_rows()).map(|row| (key(row), values(row))).collect()
     }
@@ -179,5 +183,6 @@ pub(crate) fn random_values(random: &mut Rng) -> Values {
         tags: (random.u8(..4) > 0)
             .then(|| (0..random.usize(..4)).map(|_| (random.u8(..4) > 0).then(|| random.i32(..))).collect()),
         place: (random.u8(..4) > 0).then(|| (random.i64(..), (random.bool()).then(|| text(random)))),
+        added: BTreeMap::new(),
     }
 }

@@ -4,6 +4,7 @@ mod json;
 mod text;
 
 use lath_format::FileMetaData;
+use lath_format::schema::is_at_or_below;
 use lath_parquet::ParquetFile;
 
 use super::print;
@@ -12,7 +13,6 @@ use crate::args::MetaArgs;
 use crate::failure::{Failure, Outcome, Result};
 use crate::inputs::Inputs;
 use crate::page_index::FileInfo;
-use crate::scan::is_at_or_below;
 
 /// A file, and the parts of it to show.
 struct Subject {

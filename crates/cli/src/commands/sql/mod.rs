@@ -12,14 +12,17 @@ use lath_sql::split_statements;
 
 use self::answer::{Answers, check};
 use self::mistake::failed_in;
-use super::engine;
+use super::engine::{self, Database};
 use crate::args::SqlArgs;
 use crate::failure::{Failure, Outcome, Result};
 use crate::output::Output;
 
 /// Runs the statements one after the other, and writes the rows that they answer with; or asks for them at a prompt.
 pub(super) fn run(args: &SqlArgs) -> Result<Outcome> {
-    let session = || engine::session(args.engine.threads.map(usize::from), args.engine.memory);
+    let session = || {
+        let database = args.database.as_deref().map(|folder| Database { folder, read_only: args.read_only });
+        engine::session(args.engine.threads.map(usize::from), args.engine.memory, database)
+    };
     if args.text.is_none() && args.file.is_none() && io::stdin().is_terminal() {
         if !io::stdout().is_terminal() || args.output.output.is_some() {
             return Err(Failure::Usage(

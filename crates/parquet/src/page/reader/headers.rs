@@ -7,7 +7,7 @@ use super::PageReader;
 use crate::error::{Error, Result};
 use crate::page::header::{PageHeader, PageKind};
 
-/// Bytes that are looked at first for a page header; most have fewer than 100.
+/// Bytes that are read first for a page header; most headers have fewer than 100.
 const HEADER_GUESS_BYTES: usize = 64;
 
 impl PageReader {

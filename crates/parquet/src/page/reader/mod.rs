@@ -23,11 +23,11 @@ use crate::options::Limits;
 pub(crate) struct PageOptions {
     /// Whether pages that carry a CRC are checked against it.
     pub(crate) verify_crc: bool,
-    /// Bounds on what is read.
+    /// Bounds on the sizes of headers and pages.
     pub(crate) limits: Limits,
 }
 
-/// What is known of a page before its body is read.
+/// The kind of a page and its counts, which the header says before the body is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PageSummary {
     /// A dictionary page.
@@ -57,7 +57,7 @@ pub(crate) struct PageReader {
     /// File offset that no page may reach past.
     end: u64,
     values_left: u64,
-    /// Pages and data pages of which a header has been read.
+    /// Number of pages, and of data pages, whose header has been read.
     page_count: usize,
     data_page_count: usize,
     /// File offset of the header that was read last.

@@ -18,6 +18,9 @@ use lath_predicate::{Value, ValueTest, byte_strings};
 
 use super::super::bounds::value_type;
 
+/// What days are multiplied with to be a `Date64`.
+const MILLISECONDS_OF_A_DAY: i128 = 86_400_000;
+
 /// How the values of a column are stored, for those that can be looked up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum KeyKind {
@@ -41,7 +44,7 @@ impl KeyKind {
         let data_type = value_type(data_type);
         let len = usize::try_from(column.type_length()).ok();
         Some(match (column.physical_type(), data_type) {
-            (PhysicalType::INT32, D::Date64) => Self::Int32(86_400_000),
+            (PhysicalType::INT32, D::Date64) => Self::Int32(MILLISECONDS_OF_A_DAY),
             (PhysicalType::INT32, _) if is_integer(data_type) => Self::Int32(1),
             (PhysicalType::INT64, _) if is_integer(data_type) => Self::Int64,
             (PhysicalType::FLOAT, D::Float32) => Self::Float,
@@ -53,6 +56,38 @@ impl KeyKind {
             (PhysicalType::FIXED_LEN_BYTE_ARRAY, D::Decimal64(..)) if len? <= 8 => Self::BigEndian(len?),
             (PhysicalType::FIXED_LEN_BYTE_ARRAY, D::Decimal128(..)) if len? <= 16 => Self::BigEndian(len?),
             (PhysicalType::FIXED_LEN_BYTE_ARRAY, D::Decimal256(..)) if len? <= 32 => Self::BigEndian(len?),
+            _ => return None,
+        })
+    }
+
+    /// A number that stands for the kind outside the process.
+    pub(crate) fn code(self) -> u64 {
+        match self {
+            Self::Int32(1) => 1,
+            Self::Int32(_) => 2,
+            Self::Int64 => 3,
+            Self::Float => 4,
+            Self::Double => 5,
+            Self::Float16 => 6,
+            Self::Bytes => 7,
+            Self::BigEndian(len) => 8 | (len as u64) << 8,
+            Self::Fixed(len) => 9 | (len as u64) << 8,
+        }
+    }
+
+    /// The kind with this number.
+    pub(crate) fn from_code(code: u64) -> Option<Self> {
+        let len = usize::try_from(code >> 8).ok()?;
+        Some(match (code & 0xFF, len) {
+            (1, 0) => Self::Int32(1),
+            (2, 0) => Self::Int32(MILLISECONDS_OF_A_DAY),
+            (3, 0) => Self::Int64,
+            (4, 0) => Self::Float,
+            (5, 0) => Self::Double,
+            (6, 0) => Self::Float16,
+            (7, 0) => Self::Bytes,
+            (8, len) => Self::BigEndian(len),
+            (9, len) => Self::Fixed(len),
             _ => return None,
         })
     }
@@ -95,7 +130,7 @@ impl KeyKind {
 
 /// The hashes of all slots of an array, for a column of `kind`; those of null slots mean nothing. `None` if the file stores values by
 /// other bytes than the array does.
-pub(super) fn array_hashes(kind: KeyKind, array: &dyn Array) -> Option<Vec<u64>> {
+pub(crate) fn array_hashes(kind: KeyKind, array: &dyn Array) -> Option<Vec<u64>> {
     let mut hashes = vec![0; array.len()];
     match (kind, array.data_type().primitive_width()) {
         (KeyKind::Bytes | KeyKind::Fixed(_), _) => {
@@ -161,6 +196,11 @@ impl Keys {
     /// The hash, if there is a single key with a single hash.
     pub(crate) fn single_hash(&self) -> Option<u64> {
         if let ([hash], 1) = (self.hashes.as_slice(), self.count) { Some(*hash) } else { None }
+    }
+
+    /// The hashes of all keys.
+    pub(crate) fn into_hashes(self) -> Vec<u64> {
+        self.hashes
     }
 
     /// The values for which `test` is true; `None` if none of them can be looked up.

@@ -17,7 +17,7 @@ mod results;
 mod sample;
 
 pub(crate) use computed::ComputedFilter;
-pub(crate) use keys::{KeyKind, Keys, second_hash};
+pub(crate) use keys::{KeyKind, Keys, array_hashes, second_hash};
 pub(crate) use probe::{Lookup, probe, probe_cached};
 pub(crate) use results::ProbeResults;
 pub(crate) use sample::bloom_filter_sample;

@@ -48,7 +48,7 @@ struct State {
 }
 
 struct Column {
-    /// Most batches in stock.
+    /// Maximum batches in stock.
     most_ahead: usize,
     /// Absent while a thread works on it, and after its end or an error.
     stream: Option<LeafStream>,

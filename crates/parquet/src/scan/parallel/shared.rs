@@ -34,7 +34,7 @@ impl Shared {
         self.stop.load(Ordering::Relaxed) || self.job.cancel.is_cancelled()
     }
 
-    /// Tells who waits for batches to look again.
+    /// Wakes the threads that wait for batches.
     pub(super) fn wake_reader(&self, state: &mut State) {
         if state.is_reader_waiting {
             self.batch_ready.notify_one();

@@ -110,7 +110,7 @@ impl State {
         file.row_groups.get_mut(index)
     }
 
-    /// Files of which nothing is wanted need not wait for their turn.
+    /// Files without row groups to read do not wait for the files before them.
     pub(super) fn drop_empty_files(&mut self) {
         while self.files.front().is_some_and(|file| file.is_open && file.row_groups.is_empty()) {
             self.files.pop_front();
@@ -118,7 +118,7 @@ impl State {
         }
     }
 
-    /// Whether there is something for who waits for the next batch, or nothing any more.
+    /// Whether the thread that waits for the next batch can go on: with a batch, an error or the end.
     pub(super) fn reader_can_proceed(&self, file_count: usize) -> bool {
         let Some(first) = self.files.front() else {
             return self.next_file >= file_count || self.error.is_some() || !self.unordered.is_empty();
@@ -150,7 +150,7 @@ impl RowGroup {
 }
 
 /// How many of the files that are left to open next, where opening takes little: few at the start, where the first may have
-/// what is wanted, and few at the end, so that no thread waits for another.
+/// enough rows, and few at the end, so that no thread waits for another.
 pub(in crate::scan) fn files_at_once(first: usize, left: usize, threads: usize) -> usize {
     (first / 4).min(left / (4 * threads.max(1))).clamp(1, MAX_FILES_AT_ONCE.min(left))
 }

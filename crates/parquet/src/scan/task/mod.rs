@@ -1,4 +1,4 @@
-//! Scans as values: what is to be read, row group by row group, to be run here or elsewhere.
+//! Scans as values: tasks, one a row group, that are run here or elsewhere.
 
 mod form;
 mod order;
@@ -134,7 +134,7 @@ impl ScanTask {
         &self.rows
     }
 
-    /// Number of rows that are looked at, deleted ones aside: the most that the task gives.
+    /// Number of rows that the task reads, without deleted ones: the maximum that it returns.
     pub fn row_count(&self) -> u64 {
         self.row_count
     }
@@ -164,18 +164,18 @@ impl ScanTask {
         Some(Self { rows, row_count, byte_count, ..self.clone() })
     }
 
-    /// Parts of at most `most` rows each, one after the other.
-    pub fn split(&self, most: u64) -> Vec<Self> {
-        let most = most.max(1);
+    /// Parts of at most `max_rows` rows each, one after the other; 0 is taken as 1.
+    pub fn split(&self, max_rows: u64) -> Vec<Self> {
+        let max_rows = max_rows.max(1);
         let (mut parts, mut start, mut len) = (Vec::new(), None, 0);
         for range in &self.rows {
             let mut from = range.start;
             while from < range.end {
-                let end = range.end.min(from + (most - len));
+                let end = range.end.min(from + (max_rows - len));
                 let first = *start.get_or_insert(from);
                 len += end - from;
                 from = end;
-                if len == most {
+                if len == max_rows {
                     parts.extend(self.within(first..end));
                     (start, len) = (None, 0);
                 }

@@ -44,7 +44,7 @@ impl ScanPlan {
     }
 
     /// The same plan, the tasks first whose rows may be the first ones in the order of `column`, going by statistics: a scan for the
-    /// first rows of an order soon has them, and need not look at the others. What is not known comes first too.
+    /// first rows of an order soon has them, and need not look at the others. Files and row groups without known bounds come first too.
     pub fn with_likely_first(&self, column: &SortingColumn) -> Self {
         let Some(bounds) = self.bounds(&column.path) else { return self.clone() };
         let mut tasks: Vec<(ScanTask, Option<OwnedRow>)> = Vec::with_capacity(self.tasks.len());

@@ -50,7 +50,7 @@ impl ScanPlan {
         (self.limit < u64::MAX).then_some(self.limit)
     }
 
-    /// Number of rows that are looked at: the most that the tasks give.
+    /// Number of rows that the tasks read: the maximum that they return.
     pub fn row_count(&self) -> u64 {
         self.tasks.iter().map(ScanTask::row_count).sum::<u64>().min(self.limit)
     }

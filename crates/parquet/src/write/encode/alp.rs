@@ -24,7 +24,7 @@ pub(super) struct Alp {
 }
 
 impl Alp {
-    /// The most bytes that the values can become.
+    /// Maximum bytes that the values can become.
     pub(super) fn max_len(pieces: &[Values]) -> usize {
         let count = pieces.iter().map(Values::len).sum();
         match pieces.first() {

@@ -103,7 +103,7 @@ impl ValueEncoder {
         self.alp = Alp::default();
     }
 
-    /// The most bytes that the values can become.
+    /// Maximum bytes that the values can become.
     pub(super) fn max_len(&self, encoding: PageEncoding, pieces: &[Values]) -> usize {
         match encoding {
             PageEncoding::Plain | PageEncoding::ByteStreamSplit => plain::len(pieces),

@@ -69,7 +69,7 @@ impl ColumnOptions {
     pub const DEFAULT_PAGE_ROWS: usize = 20_000;
     /// Default for [`page_bytes`](Self::page_bytes): 1 MiB.
     pub const DEFAULT_PAGE_BYTES: usize = 1 << 20;
-    /// Most bytes that [`page_bytes`](Self::page_bytes) takes: 1 GiB, half of what a page header can say.
+    /// Maximum of [`page_bytes`](Self::page_bytes): 1 GiB, half of the maximum that a page header can hold.
     pub const MAX_PAGE_BYTES: usize = 1 << 30;
     /// Default for [`statistics`](Self::statistics): of chunks and pages.
     pub const DEFAULT_STATISTICS: StatisticsLevel = StatisticsLevel::Page;
@@ -230,8 +230,7 @@ impl ColumnOptions {
         }
     }
 
-    /// What is taken over of these options, which are another file's, where `asked_for` says part of it: that part may be no use
-    /// with the other part of the file.
+    /// These options, which are another file's, without those that may not suit the options in `asked_for`.
     pub(super) fn beside(&self, asked_for: &Self) -> Self {
         let mut kept = self.clone();
         if asked_for.page_rows.is_some() || asked_for.page_bytes.is_some() {
@@ -286,7 +285,7 @@ impl LeafOptions {
         }
         match self.bloom_filter {
             Some(BloomFilter::FalsePositiveRate(rate)) if !(rate > 0.0 && rate < 1.0) => {
-                refuse("a Bloom filter's false-positive rate lies between 0 and 1")
+                refuse("a Bloom filter's false-positive rate is between 0 and 1")
             }
             Some(BloomFilter::Bytes(bytes)) if bytes > BloomFilter::MAX_BYTES => {
                 refuse("a Bloom filter of over 128 MiB")

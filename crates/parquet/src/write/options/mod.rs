@@ -19,7 +19,7 @@ use super::segments::Segments;
 use crate::error::{Error, Result};
 use crate::runtime::threads_or_cores;
 
-/// How a file is written. Every option has a documented default; what is set for a column overrides what is set for all.
+/// How a file is written. Every option has a documented default; an option of a column overrides that of all columns.
 ///
 /// ```
 /// use lath_parquet::{BloomFilter, Codec, ColumnOptions, ValueEncoding, WriteOptions};
@@ -199,7 +199,7 @@ impl WriteOptions {
         &self.sorting_columns
     }
 
-    /// What row groups are sorted by in which the rows turn out to be; nothing if the options say what they are sorted by.
+    /// The order that is stated for row groups whose rows are found to be in it; empty if the options state an order.
     pub(crate) fn presumed_sorting(&self) -> &[SortingColumn] {
         if self.sorting_columns.is_empty() { &self.presumed_sorting } else { &[] }
     }

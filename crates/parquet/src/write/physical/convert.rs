@@ -25,7 +25,7 @@ pub(super) enum Source {
     I64,
     I128,
     I256,
-    /// Milliseconds, of which days are stored.
+    /// Milliseconds, which are stored as days.
     Millis,
 }
 

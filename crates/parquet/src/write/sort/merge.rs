@@ -15,8 +15,8 @@ use crate::write::SortingColumn;
 
 /// The rows of sorted inputs, in order; where keys are equal, those of earlier inputs come first.
 ///
-/// An input that turns out not to be sorted is an error. A stretch of one input that no other input reaches into is handed on
-/// without being copied. Held are one batch of every input, with the keys of its rows.
+/// An input that is not sorted is an error. A run of rows of one input that no other input overlaps is handed on
+/// without being copied. One batch of every input is in memory, with the keys of its rows.
 pub struct MergedBatches<I> {
     keys: SortKeys,
     schema: SchemaRef,
@@ -100,7 +100,7 @@ impl<I: Iterator<Item = Result<RecordBatch>>> MergedBatches<I> {
         let mut places = Vec::new();
         while places.len() < BATCH_ROWS {
             let Some(&index) = self.heap.first() else { break };
-            let count = self.stretch(index);
+            let count = self.run_len(index);
             let input = &mut self.inputs[index];
             let Some((batch, _)) = &input.batch else { break };
             let is_long = count >= BATCH_ROWS / 2;
@@ -137,7 +137,7 @@ impl<I: Iterator<Item = Result<RecordBatch>>> MergedBatches<I> {
     }
 
     /// How many rows of the first input come before any of the others'.
-    fn stretch(&self, index: usize) -> usize {
+    fn run_len(&self, index: usize) -> usize {
         let Some((_, rows)) = &self.inputs[index].batch else { return 0 };
         let (start, end) = (self.inputs[index].row, rows.num_rows());
         let others = [1, 2].into_iter().filter_map(|place| self.heap.get(place).copied());
@@ -148,7 +148,7 @@ impl<I: Iterator<Item = Result<RecordBatch>>> MergedBatches<I> {
             Ordering::Equal => index < other,
             order => order == Ordering::Less,
         };
-        // Twice as far each time, then between the last two: short stretches cost little.
+        // Galloping: steps that double, then a binary search between the last two. Short runs cost little.
         let (mut known, mut step) = (1, 1);
         while start + known < end && precedes((start + known + step - 1).min(end - 1)) {
             known = (known + step).min(end - start);

@@ -1,4 +1,4 @@
-//! Rows in the order of some columns: sorting, on disk where memory does not do, and merging what is sorted.
+//! Rows in the order of some columns: sorting, on disk where memory does not suffice, and merging sorted inputs.
 
 mod check;
 mod keys;
@@ -49,7 +49,7 @@ impl SortOptions {
         Self::default()
     }
 
-    /// Sets how many bytes of rows and keys are held; what is more goes to temporary files.
+    /// Sets how many bytes of rows and keys are held in memory; more rows are spilled to temporary files.
     /// Default: [`Self::DEFAULT_MEMORY_BUDGET_BYTES`].
     #[must_use]
     pub fn memory_budget_bytes(mut self, bytes: usize) -> Self {

@@ -29,7 +29,7 @@ use self::entries::Entries;
 use super::Striped;
 use crate::error::{Error, Result};
 
-/// What is known of a node's slots.
+/// The slots of a node: how many, and which are null.
 #[derive(Clone)]
 struct Context {
     definition: Definition,

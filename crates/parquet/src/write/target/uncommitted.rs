@@ -43,7 +43,7 @@ struct State {
     begun: BTreeMap<u64, Begun>,
 }
 
-/// What is removed if it is not committed.
+/// Files and folders to remove if they are not committed.
 #[derive(Debug)]
 pub(super) struct Begun {
     pub(super) temporary: Temporary,
@@ -76,7 +76,7 @@ impl Uncommitted {
     pub fn abandon(&self) {
         let mut state = self.lock();
         state.is_abandoned = true;
-        // What was begun later may lie in a folder that was begun before.
+        // Later files may be in folders that were made before them.
         while let Some((_, begun)) = state.begun.pop_last() {
             begun.remove();
         }

@@ -6,8 +6,9 @@ use arrow_array::{RecordBatch, UInt32Array};
 use arrow_select::take::take_record_batch;
 use lath_table::{ChangeRetention, Error, Table};
 
+use super::schema::Columns;
 use super::{History, Model};
-use crate::rows::Shape;
+use crate::rows::Values;
 
 /// The copy.
 pub(super) struct Replica {
@@ -25,8 +26,18 @@ impl Replica {
         Self { rows: Model::new(), since: table.snapshot().unwrap().version(), kept }
     }
 
+    /// Changes all rows, as a change of the schema does.
+    pub(super) fn each_row(&mut self, change: impl FnMut(&mut Values)) {
+        self.rows.values_mut().for_each(change);
+    }
+
     /// Reads a batch of changes, or all that are left; whether there may be more.
-    fn read_on(&mut self, shape: Shape, snapshot: &lath_table::Snapshot, is_one_batch: bool) -> Result<bool, Error> {
+    fn read_on(
+        &mut self,
+        columns: &Columns,
+        snapshot: &lath_table::Snapshot,
+        is_one_batch: bool,
+    ) -> Result<bool, Error> {
         let mut changes = snapshot.changes(self.since)?;
         let mut batches = Vec::new();
         for batch in &mut changes {
@@ -39,7 +50,7 @@ impl Replica {
         assert!(resume_at >= self.since);
         let mut last = None;
         for batch in &batches {
-            self.apply(shape, batch, resume_at, &mut last);
+            self.apply(columns, batch, resume_at, &mut last);
         }
         self.since = resume_at;
         Ok(resume_at < snapshot.version())
@@ -48,7 +59,7 @@ impl Replica {
     /// Applies the changes of commits up to `resume_at`.
     fn apply(
         &mut self,
-        shape: Shape,
+        columns: &Columns,
         batch: &RecordBatch,
         resume_at: u64,
         last: &mut Option<(u64, Vec<crate::rows::Part>)>,
@@ -57,7 +68,7 @@ impl Replica {
         for (row, &sequence) in sequences.iter().enumerate() {
             assert!(sequence > self.since);
             let single = take_record_batch(batch, &UInt32Array::from(vec![row as u32])).unwrap();
-            let (key, values) = shape.rows(&single).remove(0);
+            let (key, values) = columns.rows(&single).remove(0);
             let place = Some((sequence, key.clone()));
             assert!(*last < place, "{last:?} comes before {place:?}");
             *last = place;
@@ -86,11 +97,11 @@ impl History {
         let snapshot = self.table().snapshot().unwrap();
         loop {
             let is_one_batch = self.random.bool();
-            match replica.read_on(self.shape, &snapshot, is_one_batch) {
+            match replica.read_on(&self.columns, &snapshot, is_one_batch) {
                 Ok(true) if !is_one_batch => panic!("changes end before the last commit"),
                 Ok(true) => {
                     // A commit of more than one batch is not passed by reading one.
-                    let _rest = replica.read_on(self.shape, &snapshot, false).unwrap();
+                    let _rest = replica.read_on(&self.columns, &snapshot, false).unwrap();
                 }
                 Ok(false) => break,
                 Err(Error::NoChanges { since, kept_since: Some(kept) }) => {

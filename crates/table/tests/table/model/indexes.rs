@@ -19,7 +19,8 @@ impl History {
             table.drop_index(name).unwrap();
             return format!("drop index {name}");
         }
-        table.create_index(name, columns, false).unwrap();
+        let columns: Vec<&str> = columns.iter().map(|column| self.columns.name(column)).collect();
+        table.create_index(name, &columns, false).unwrap();
         self.indexes.insert(name);
         let indexes = table.snapshot().unwrap().indexes();
         assert!(indexes.iter().map(|index| &index.name[..]).eq(self.indexes.iter().copied()));
@@ -36,7 +37,7 @@ impl History {
                 (_, false) => (s.as_str().into(), Box::new(|row| row.s.as_ref() == Some(&s))),
                 (_, true) => ((s.as_str(), n).into(), Box::new(|row| row.s.as_ref() == Some(&s) && row.n == Some(n))),
             };
-            let mut found: Vec<(RowKey, Values)> = self.shape.rows(&reads.get_by_index(name, values).unwrap());
+            let mut found: Vec<(RowKey, Values)> = self.columns.rows(&reads.get_by_index(name, values).unwrap());
             // The index has nulls first, and then the order of keys.
             assert!(found.is_sorted_by_key(|(key, row)| (row.n, key.clone())), "{name} after {:?}", self.steps);
             found.sort_by(|a, b| a.0.cmp(&b.0));

@@ -20,7 +20,7 @@ impl History {
     fn random_merge(&mut self) -> Plan {
         let matched = match self.random.u8(..5) {
             0 | 1 => WhenMatched::UpdateAll,
-            2 => WhenMatched::Update(vec!["s".to_owned(), "place".to_owned()]),
+            2 => WhenMatched::Update(["s", "place"].map(|name| self.columns.name(name).to_owned()).to_vec()),
             3 => WhenMatched::Delete,
             _ => WhenMatched::Keep,
         };
@@ -28,11 +28,11 @@ impl History {
         let mut when = MergeWhen::new().matched(matched.clone()).not_matched(not_matched);
         let (mut if_source, mut if_table) = (None, None);
         if self.random.bool() {
-            let (predicate, test) = self.random_condition();
+            let (predicate, test) = self.random_condition(&self.columns.clone());
             (when, if_source) = (when.if_source(predicate), Some(test));
         }
         if self.random.bool() {
-            let (predicate, test) = self.random_condition();
+            let (predicate, test) = self.random_condition(&self.columns.clone());
             (when, if_table) = (when.if_table(predicate), Some(test));
         }
         Plan { when, matched, not_matched, if_source, if_table }
@@ -40,7 +40,7 @@ impl History {
 
     pub(super) fn merge(&mut self) -> String {
         let (plan, rows) = (self.random_merge(), self.random_rows());
-        let merged = self.table().merge(&self.shape.batch(&rows), &plan.when).unwrap();
+        let merged = self.table().merge(&self.columns.batch(&rows), &plan.when).unwrap();
         let expected = plan.apply(&mut self.model, rows);
         let found = (merged.inserted, merged.updated, merged.deleted);
         assert_eq!(found, expected, "{:?} after {:?}", plan.when, self.steps);

@@ -162,7 +162,7 @@ impl Dictionary {
         Ok(true)
     }
 
-    /// The most bytes that the codes of the pending page can become.
+    /// Maximum bytes that the codes of the pending page can become.
     pub(crate) fn max_codes_len(&self) -> usize {
         1 + rle::max_encoded_len(self.codes.len(), self.width())
     }

@@ -12,7 +12,7 @@ const FIRST_CAPACITY: usize = 256;
 /// By how much a full table grows.
 const GROWTH: usize = 4;
 
-/// Most slots of a table; what fills them is not worth a dictionary.
+/// Maximum slots of a table; values that fill more are not worth a dictionary.
 const MAX_SLOTS: usize = 1 << 28;
 
 /// Distinct numbers in the order of their codes.

@@ -1,4 +1,4 @@
-//! How much of a batch the next page takes.
+//! How many entries of a batch fit into a page.
 
 use lath_kernels::select;
 
@@ -8,7 +8,7 @@ use crate::write::physical::Values;
 
 /// Entries of a batch that go to one page.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Stretch {
+pub(super) struct EntrySpan {
     pub(super) entries: usize,
     pub(super) rows: usize,
     pub(super) values: usize,
@@ -27,9 +27,9 @@ pub(super) struct Room {
 }
 
 impl Room {
-    /// The entries from `entry` on, whose first value is `value`, that there is room for: whole rows, at least one if the page is
+    /// The entries from `entry` on, whose first value is `value`, that fit into the page: whole rows, at least one if the page is
     /// empty.
-    pub(super) fn stretch(&self, striped: &Striped, values: &Values, entry: usize, value: usize) -> Result<Stretch> {
+    pub(super) fn fit(&self, striped: &Striped, values: &Values, entry: usize, value: usize) -> Result<EntrySpan> {
         let &Self { rows: rows_left, bytes: bytes_left, is_empty, max_def_level } = self;
         let entry_count = striped.entry_count();
         let values_left = values.len() - value;
@@ -37,36 +37,36 @@ impl Room {
             let mut rows = rows_left.min(entry_count - entry);
             let Some(present) = striped.present.as_ref().filter(|present| present.null_count() > 0) else {
                 rows = values.fitting(value, rows.min(values_left), bytes_left).max(usize::from(is_empty));
-                return Ok(Stretch { entries: rows, rows, values: rows });
+                return Ok(EntrySpan { entries: rows, rows, values: rows });
             };
-            // Values are no more than rows; those that fit may leave room, and then there is another stretch.
+            // Values are no more than rows; those that fit may leave room, and then another span follows.
             let fitting = values.fitting(value, rows.min(values_left), bytes_left);
             let selection = present.inner();
             let count_in = |rows| select::count_ones(selection.values(), selection.offset() + entry, rows);
             if count_in(rows)? > fitting {
                 rows = rows.min(fitting).max(usize::from(is_empty));
             }
-            return Ok(Stretch { entries: rows, rows, values: count_in(rows)? });
+            return Ok(EntrySpan { entries: rows, rows, values: count_in(rows)? });
         };
         let fitting = values.fitting(value, values_left, bytes_left);
         let def_levels = striped.def_levels.as_deref();
-        let mut stretch = Stretch { entries: 0, rows: 0, values: 0 };
+        let mut span = EntrySpan { entries: 0, rows: 0, values: 0 };
         let (mut rows, mut count) = (0, 0);
         for at in entry..entry_count {
             if rep_levels[at] == 0 {
-                if rows > 0 && (count <= fitting || (is_empty && stretch.rows == 0)) {
-                    stretch = Stretch { entries: at - entry, rows, values: count };
+                if rows > 0 && (count <= fitting || (is_empty && span.rows == 0)) {
+                    span = EntrySpan { entries: at - entry, rows, values: count };
                 }
                 if rows >= rows_left || count > fitting {
-                    return Ok(stretch);
+                    return Ok(span);
                 }
                 rows += 1;
             }
             count += usize::from(def_levels.is_none_or(|levels| levels[at] == max_def_level));
         }
-        if count <= fitting || (is_empty && stretch.rows == 0) {
-            stretch = Stretch { entries: entry_count - entry, rows, values: count };
+        if count <= fitting || (is_empty && span.rows == 0) {
+            span = EntrySpan { entries: entry_count - entry, rows, values: count };
         }
-        Ok(stretch)
+        Ok(span)
     }
 }

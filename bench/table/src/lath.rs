@@ -1,0 +1,211 @@
+//! Lath's tables.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::hint::black_box;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use arrow_array::cast::AsArray;
+use lath_table::{Table, TableOptions};
+
+use crate::Figures;
+use crate::options::Options;
+use crate::rows::{count_statuses, id, mix, rows};
+
+const BATCH_ROWS: u64 = 100_000;
+const GETS: u64 = 2_000;
+
+/// Does all work, and checks what it gives.
+///
+/// # Panics
+/// If an answer is wrong.
+pub fn run(folder: &Path, options: &Options) -> Figures {
+    let mut figures = Figures::new();
+    let mut note = |name: &str, figure: f64| figures.push((name.to_owned(), figure));
+    let base = options.rows;
+
+    let started = Instant::now();
+    let schema = rows([0], 0).schema();
+    let table = Table::create(folder, &schema, &["id"], TableOptions::new()).expect("a new folder");
+    for start in (0..base).step_by(BATCH_ROWS as usize) {
+        let mut transaction = table.begin().expect("one writer");
+        transaction.upsert(&rows(start..(start + BATCH_ROWS).min(base), 0)).expect("rows fit");
+        transaction.commit_with(lath_table::Durability::Deferred).expect("commits");
+    }
+    table.sync().expect("syncs");
+    table.flush().expect("flushes");
+    note("load", base as f64 / started.elapsed().as_secs_f64());
+    settle(&table);
+    assert_eq!(table.count().expect("counts"), base);
+    let base_bytes = size_of(folder);
+    note("base_bytes", base_bytes / 1e6);
+
+    note("cold", median_get(&table, (0..GETS).map(|number| mix(number) % base), true));
+    note("absent", median_get(&table, (0..GETS).map(|number| base + (1 << 40) + number), false));
+    note("group", group(&table, count_statuses((0..base).map(|number| (number, 0)))));
+
+    // New rows have numbers from the end of the base on, and updates choose among all.
+    let mut end = base;
+    for (name, per_commit) in [("upsert_1", 1), ("upsert_100", 100), ("upsert_10000", 10_000)] {
+        let upserts = options.upserts_of(per_commit);
+        let written = written_bytes();
+        let mut batches = Vec::new();
+        for commit in 0..upserts / per_commit {
+            let numbers: Vec<u64> = (0..per_commit)
+                .map(|row| if (row + commit) % 2 == 0 { mix(commit * per_commit + row) % base } else { end + row })
+                .collect();
+            end += per_commit;
+            batches.push(rows(numbers, 1));
+        }
+        let bytes: usize = batches.iter().map(|batch| batch.get_array_memory_size()).sum();
+        let started = Instant::now();
+        for batch in &batches {
+            table.upsert(batch).expect("rows fit");
+        }
+        note(name, upserts as f64 / started.elapsed().as_secs_f64());
+        if per_commit == 1 {
+            note("hot", median_get(&table, (0..upserts).filter(|at| at % 2 == 0).map(|at| mix(at) % base), true));
+            note("upsert_1_threads", upserts_by_threads(&table, base, upserts));
+        }
+        if per_commit == 10_000 {
+            settle(&table);
+            note("written", (written_bytes() - written) / bytes as f64);
+        }
+    }
+    drop(table);
+
+    // The rest starts from the base again.
+    fs::remove_dir_all(folder).expect("the folder can be removed");
+    let table = Table::create(folder, &schema, &["id"], TableOptions::new()).expect("a new folder");
+    for start in (0..base).step_by(BATCH_ROWS as usize) {
+        table.upsert(&rows(start..(start + BATCH_ROWS).min(base), 0)).expect("rows fit");
+    }
+    table.flush().expect("flushes");
+    settle(&table);
+    let is_updated = |number: u64| mix(number ^ 0xabcd) % 10 == 0;
+    let updated: Vec<u64> = (0..base).filter(|&number| is_updated(number)).collect();
+    let started = Instant::now();
+    for numbers in updated.chunks(10_000) {
+        table.upsert(&rows(numbers.to_vec(), 1)).expect("rows fit");
+    }
+    note("update", started.elapsed().as_secs_f64());
+    let expected = count_statuses((0..base).map(|number| (number, u64::from(is_updated(number)))));
+    note("group_updated", group(&table, expected.clone()));
+    note("updated_bytes", size_of(folder) / 1e6);
+    table.flush().expect("flushes");
+    settle(&table);
+    note("group_compacted", group(&table, expected));
+    note("compacted_bytes", size_of(folder) / 1e6);
+
+    let deleted: Vec<i64> = (0..base).filter(|number| mix(number ^ 0x1234) % 100 == 0).map(id).collect();
+    let started = Instant::now();
+    table.delete(deleted.clone()).expect("deletes");
+    note("delete", started.elapsed().as_secs_f64());
+    assert_eq!(table.count().expect("counts"), base - deleted.len() as u64);
+    figures
+}
+
+/// Compacts, and removes what is no longer needed.
+fn settle(table: &Table) {
+    table.compact().expect("compacts");
+    table.vacuum().expect("removes files");
+}
+
+fn median_get(table: &Table, numbers: impl Iterator<Item = u64>, is_there: bool) -> f64 {
+    let snapshot = table.snapshot().expect("a snapshot");
+    let mut times: Vec<Duration> = Vec::new();
+    let numbers: Vec<u64> = numbers.collect();
+    // Once to warm caches.
+    for round in 0..2 {
+        for &number in &numbers {
+            let started = Instant::now();
+            let row = black_box(snapshot.get(id(number)).expect("gets"));
+            if round == 1 {
+                times.push(started.elapsed());
+            }
+            assert_eq!(row.is_some(), is_there, "row {number}");
+        }
+    }
+    times.sort();
+    times[times.len() / 2].as_secs_f64() * 1e6
+}
+
+/// The least of five times in milliseconds.
+fn group(table: &Table, expected: Vec<(String, u64)>) -> f64 {
+    let mut least = f64::INFINITY;
+    for _ in 0..5 {
+        let started = Instant::now();
+        let mut counts: BTreeMap<String, u64> = BTreeMap::new();
+        for batch in table.scan().expect("a snapshot").select(["status"]).build().expect("scans") {
+            let batch = batch.expect("reads");
+            let mut run: Option<(&str, u64)> = None;
+            for status in batch.column(0).as_string::<i32>().iter().flatten() {
+                match &mut run {
+                    Some((value, count)) if *value == status => *count += 1,
+                    _ => {
+                        if let Some((value, count)) = run.take() {
+                            add(&mut counts, value, count);
+                        }
+                        run = Some((status, 1));
+                    }
+                }
+            }
+            if let Some((value, count)) = run {
+                add(&mut counts, value, count);
+            }
+        }
+        least = least.min(started.elapsed().as_secs_f64());
+        assert_eq!(counts.into_iter().collect::<Vec<_>>(), expected);
+    }
+    least * 1e3
+}
+
+fn add(counts: &mut BTreeMap<String, u64>, value: &str, count: u64) {
+    match counts.get_mut(value) {
+        Some(all) => *all += count,
+        None => drop(counts.insert(value.to_owned(), count)),
+    }
+}
+
+fn upserts_by_threads(table: &Table, base: u64, upserts: u64) -> f64 {
+    let started = Instant::now();
+    std::thread::scope(|scope| {
+        for thread in 0..8 {
+            scope.spawn(move || {
+                for at in 0..upserts {
+                    table.upsert(&rows([mix(at * 8 + thread) % base], 2)).expect("rows fit");
+                }
+            });
+        }
+    });
+    (8 * upserts) as f64 / started.elapsed().as_secs_f64()
+}
+
+/// The size of all files of a folder.
+pub fn size_of(folder: &Path) -> f64 {
+    let entries = fs::read_dir(folder).expect("the folder is there");
+    let sizes = entries.map(|entry| {
+        let entry = entry.expect("an entry");
+        match entry.metadata() {
+            Ok(metadata) if metadata.is_dir() => size_of(&entry.path()),
+            // A file that a checkpoint has just removed.
+            Err(_) => 0.0,
+            Ok(metadata) => allocated(&metadata),
+        }
+    });
+    sizes.sum()
+}
+
+/// What a file takes on disk: stores are sparse.
+fn allocated(metadata: &fs::Metadata) -> f64 {
+    use std::os::unix::fs::MetadataExt;
+    (metadata.blocks() * 512) as f64
+}
+
+/// What this process has had written to disk.
+fn written_bytes() -> f64 {
+    let io = fs::read_to_string("/proc/self/io").unwrap_or_default();
+    let line = io.lines().find_map(|line| line.strip_prefix("write_bytes: "));
+    line.and_then(|bytes| bytes.parse().ok()).unwrap_or(f64::NAN)
+}

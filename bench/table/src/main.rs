@@ -1,0 +1,87 @@
+//! Keyed tables measured beside DuckDB and SQLite. `bench/run table` is the way to start it; see docs/benchmarks.md.
+
+mod lath;
+mod options;
+mod peers;
+mod rows;
+
+use std::process::ExitCode;
+
+use lath_bench_record::record::Record;
+
+use crate::options::Options;
+
+/// The work, in the order in which it is done. An engine gives a figure for each, or none where it cannot do it.
+pub const WORK: [(&str, &str); 17] = [
+    ("load", "load the base: rows/s"),
+    ("hot", "get, hot: median µs"),
+    ("cold", "get, cold and present: median µs"),
+    ("absent", "get, absent: median µs"),
+    ("group", "count by status, fresh: ms"),
+    ("base_bytes", "space of the base: MB"),
+    ("upsert_1", "upserts of 1 a commit: rows/s"),
+    ("upsert_1_threads", "upserts of 1 a commit by 8 threads: rows/s"),
+    ("upsert_100", "upserts of 100 a commit: rows/s"),
+    ("upsert_10000", "upserts of 10,000 a commit, half new: rows/s"),
+    ("written", "bytes written per upserted byte, 10,000 a commit"),
+    ("update", "update 10 % at random: s"),
+    ("group_updated", "count by status after that: ms"),
+    ("updated_bytes", "space after that: MB"),
+    ("group_compacted", "count by status, compacted: ms"),
+    ("compacted_bytes", "space, compacted: MB"),
+    ("delete", "delete 1 % by key: s"),
+];
+
+/// What an engine took, by the names of [`WORK`].
+pub type Figures = Vec<(String, f64)>;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let options = match Options::parse(&arguments) {
+        Ok(options) => options,
+        Err(error) => {
+            eprintln!(
+                "{error}\nusage: bench/run table [--quick] [--rows=N] [--upserts=N] [--engines=lath,duckdb,sqlite]"
+            );
+            return ExitCode::from(2);
+        }
+    };
+    let mut record = Record::start("table", options.is_quick);
+    record.heading(&format!(
+        "Keyed tables: {} rows, {} upserts of each kind of commit at most",
+        options.rows, options.upserts
+    ));
+    let folder = tempfile::tempdir_in(&options.folder).expect("there is room for tables");
+    let mut head = vec!["".to_owned()];
+    let mut all: Vec<Figures> = Vec::new();
+    for engine in &options.engines {
+        eprintln!("{engine}…");
+        let folder = folder.path().join(engine);
+        let figures =
+            if engine == "lath" { lath::run(&folder, &options) } else { peers::run(engine, &folder, &options) };
+        head.push(engine.clone());
+        all.push(figures);
+    }
+    let cell = |figures: &Figures, name: &str| {
+        figures.iter().find(|(own, _)| own == name).map_or_else(|| "–".to_owned(), |(_, figure)| format_figure(*figure))
+    };
+    let rows: Vec<Vec<String>> = WORK
+        .iter()
+        .map(|(name, what)| {
+            let cells = all.iter().map(|figures| cell(figures, name));
+            std::iter::once((*what).to_owned()).chain(cells).collect()
+        })
+        .collect();
+    record.table(&head, &rows);
+    eprintln!("record: {}", record.path().display());
+    ExitCode::SUCCESS
+}
+
+/// Three significant digits.
+fn format_figure(figure: f64) -> String {
+    match figure {
+        f if f >= 100.0 => format!("{f:.0}"),
+        f if f >= 10.0 => format!("{f:.1}"),
+        f => format!("{f:.3}"),
+    }
+}

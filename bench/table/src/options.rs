@@ -1,0 +1,45 @@
+//! What is to be measured.
+
+use std::path::PathBuf;
+
+pub struct Options {
+    pub is_quick: bool,
+    /// Rows of the base.
+    pub rows: u64,
+    /// Rows that are upserted at most by commits of one size.
+    pub upserts: u64,
+    pub engines: Vec<String>,
+    /// Where the tables lie while they are measured.
+    pub folder: PathBuf,
+}
+
+impl Options {
+    pub fn parse(arguments: &[String]) -> Result<Options, String> {
+        let is_quick = arguments.iter().any(|argument| argument == "--quick");
+        let engines = ["lath", "duckdb", "sqlite"].map(str::to_owned).to_vec();
+        let rows = if is_quick { 500_000 } else { 5_000_000 };
+        let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../data");
+        let mut options = Options { is_quick, rows, upserts: rows, engines, folder };
+        for argument in arguments {
+            let number = |text: &str| text.parse::<u64>().map_err(|_| format!("{argument}: not a number"));
+            match argument.split_once('=') {
+                None if argument == "--quick" => {}
+                Some(("--rows", rows)) => options.rows = number(rows)?.max(1000),
+                Some(("--upserts", upserts)) => options.upserts = number(upserts)?.max(1000),
+                Some(("--engines", engines)) => options.engines = engines.split(',').map(str::to_owned).collect(),
+                _ => return Err(format!("{argument}: not an option")),
+            }
+        }
+        Ok(options)
+    }
+
+    /// How many rows commits of this size upsert: less of small ones, which take longer.
+    pub fn upserts_of(&self, rows_per_commit: u64) -> u64 {
+        let most = match rows_per_commit {
+            1 => 2_000,
+            100 => 100_000,
+            _ => self.upserts,
+        };
+        most.min(self.upserts)
+    }
+}

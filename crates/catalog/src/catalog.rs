@@ -1,0 +1,252 @@
+//! The handle to an open catalog.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use lath_parquet::{DatasetOptions, FileVersion, FooterCache};
+use lath_store::{Snapshot, Store};
+
+use crate::entry::Entry;
+use crate::error::{Error, Result};
+use crate::known::StaleFiles;
+use crate::location::Folder;
+use crate::roots;
+use crate::state::State;
+use crate::trees::{ENDS, FILES, META, NAMES, PAGE_INDEXES, SEGMENTS, number_key, number_of};
+use crate::version::len_bytes;
+
+/// How long opening waits for other processes.
+const MAX_WAIT: Duration = Duration::from_secs(5);
+
+/// How long a search waits before it gives up bringing the catalog up to date: threads of its scans may hold the catalog a moment longer.
+const MAX_BRIEF_WAIT: Duration = Duration::from_millis(100);
+
+/// How long both wait at a time.
+const WAIT_INTERVAL: Duration = Duration::from_millis(10);
+
+/// What is known of many Parquet files, in one store file: names, sizes, states, footers, page indexes, bounds and Bloom filters.
+/// Clones are handles of the same catalog.
+///
+/// ```no_run
+/// # fn main() -> lath_catalog::Result<()> {
+/// use lath_catalog::{AddOptions, Catalog};
+/// use lath_parquet::{DatasetOptions, Predicate};
+///
+/// let catalog = Catalog::create("lake.catalog")?;
+/// catalog.add(["trips/", "s3://bucket/trips/"], &AddOptions::new().key(["id"]))?;
+///
+/// let wanted = Predicate::parse("id = 4711")?;
+/// let files = catalog.select(&wanted, &DatasetOptions::new())?;
+/// println!("{} of {} files may have it", files.files().len(), catalog.file_count()?);
+/// println!("{} rows", files.scan().predicate(wanted).count()?);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct Catalog {
+    pub(crate) store: Store,
+    pub(crate) folder: Folder,
+    pub(crate) stale: Arc<StaleFiles>,
+    pub(crate) path: PathBuf,
+}
+
+/// A file that a catalog has.
+#[non_exhaustive]
+#[derive(Debug, Clone)]
+pub struct CatalogFile {
+    /// Path or URL.
+    pub location: String,
+    /// The state that it was read in.
+    pub version: FileVersion,
+    /// Length in bytes.
+    pub len_bytes: u64,
+    /// Number of rows; `None` for a file that could not be read.
+    pub row_count: Option<u64>,
+    /// Number of row groups; `None` for a file that could not be read.
+    pub row_group_count: Option<u32>,
+}
+
+/// What a catalog has, and the space that it takes.
+#[non_exhaustive]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CatalogStats {
+    /// Locations that were added.
+    pub locations: Vec<String>,
+    /// The columns of each key that filters are made for.
+    pub keys: Vec<Vec<String>>,
+    /// Number of files.
+    pub files: u64,
+    /// Files that could not be read: every search looks into them.
+    pub unreadable_files: u64,
+    /// Rows of all files.
+    pub rows: u64,
+    /// Bytes of all files.
+    pub file_bytes: u64,
+    /// Bytes of the footers that are kept.
+    pub footer_bytes: u64,
+    /// Bytes of the page indexes that are kept.
+    pub page_index_bytes: u64,
+    /// Bytes of the Bloom filters that are kept.
+    pub filter_bytes: u64,
+}
+
+impl Catalog {
+    /// The name of a catalog that commands use on their own where it lies in the folder that they search. Searches for Parquet
+    /// files pass over names that begin with `_`.
+    pub const FILE_NAME: &str = "_lath_catalog";
+
+    /// Opens the catalog at `path`, which is created if it is not there. Waits up to five seconds for other processes that have it
+    /// open in a way that excludes this one: one that changes it for any other that does, one that searches for any that changes it.
+    ///
+    /// # Errors
+    /// [`Error::Store`], [`Error::Format`].
+    pub fn create(path: impl AsRef<Path>) -> Result<Self> {
+        Self::open_with(path.as_ref(), lath_store::Options::new(), MAX_WAIT)
+    }
+
+    /// Opens the catalog at `path`, to be read and changed.
+    ///
+    /// # Errors
+    /// [`Error::NoCatalog`] if there is none; else as [`Catalog::create`].
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::check_is_there(path.as_ref())?;
+        Self::open_with(path.as_ref(), lath_store::Options::new().create(false), MAX_WAIT)
+    }
+
+    /// As [`Catalog::open`], but waits for other processes a moment only.
+    pub(crate) fn try_open(path: &Path) -> Result<Self> {
+        Self::open_with(path, lath_store::Options::new().create(false), MAX_BRIEF_WAIT)
+    }
+
+    /// Opens the catalog at `path`, to be read.
+    ///
+    /// # Errors
+    /// As [`Catalog::open`].
+    pub fn open_read_only(path: impl AsRef<Path>) -> Result<Self> {
+        Self::check_is_there(path.as_ref())?;
+        Self::open_with(path.as_ref(), lath_store::Options::new().read_only(true), MAX_WAIT)
+    }
+
+    fn check_is_there(path: &Path) -> Result<()> {
+        match path.is_file() {
+            true => Ok(()),
+            false => Err(Error::NoCatalog { path: path.to_owned() }),
+        }
+    }
+
+    fn open_with(path: &Path, options: lath_store::Options, max_wait: Duration) -> Result<Self> {
+        let folder = Folder::of_catalog(path)?;
+        let started = Instant::now();
+        let store = loop {
+            match options.open(path) {
+                Err(lath_store::Error::Busy) if started.elapsed() < max_wait => thread::sleep(WAIT_INTERVAL),
+                opened => break opened?,
+            }
+        };
+        Self::of_store(store, folder, path.to_owned())
+    }
+
+    /// The catalog in a store, its relative names below `folder`.
+    pub(crate) fn of_store(store: Store, folder: Folder, path: PathBuf) -> Result<Self> {
+        let catalog = Self { store, folder, stale: Arc::default(), path };
+        catalog.state(&catalog.store.snapshot()?)?;
+        Ok(catalog)
+    }
+
+    /// The path that the catalog was opened by.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The state as of a commit: that of an empty catalog before the first.
+    pub(crate) fn state(&self, snapshot: &Snapshot) -> Result<State> {
+        match snapshot.tree(META)? {
+            Some(meta) if !meta.is_empty() => State::read(meta),
+            _ if snapshot.tree_names()?.is_empty() => Ok(State::new()),
+            _ => Err(Error::invalid(format!("{}: this is a store, but no catalog", self.path.display()))),
+        }
+    }
+
+    /// How files are opened to be added: past the cache of footers, because each is read once.
+    pub(crate) fn reading_options() -> Arc<DatasetOptions> {
+        Arc::new(DatasetOptions::new().footer_cache(FooterCache::new(0)))
+    }
+
+    /// Number of files.
+    ///
+    /// # Errors
+    /// [`Error::Store`], [`Error::Corrupt`], as for all methods that read.
+    pub fn file_count(&self) -> Result<u64> {
+        Ok(self.state(&self.store.snapshot()?)?.files.into())
+    }
+
+    /// The locations that were added.
+    pub fn locations(&self) -> Result<Vec<String>> {
+        let roots = roots::read(&self.store.snapshot()?)?;
+        roots.iter().map(|root| self.folder.location_of(&root.name)).collect()
+    }
+
+    /// All files, in the order of the locations and of their names.
+    pub fn files(&self) -> Result<Vec<CatalogFile>> {
+        let snapshot = self.store.snapshot()?;
+        let mut found = Vec::new();
+        self.each_entry(&snapshot, |_, entry| {
+            found.push(CatalogFile {
+                location: self.folder.location_of(&entry.name)?,
+                len_bytes: len_bytes(&entry.version),
+                row_count: entry.read.as_ref().map(|read| read.rows),
+                row_group_count: entry.read.as_ref().map(|read| read.row_groups),
+                version: entry.version,
+            });
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    /// Hands slot and entry of each file to `take`, in order.
+    pub(crate) fn each_entry(&self, snapshot: &Snapshot, mut take: impl FnMut(u32, Entry) -> Result<()>) -> Result<()> {
+        let (Some(names), Some(files)) = (snapshot.tree(NAMES)?, snapshot.tree(FILES)?) else { return Ok(()) };
+        for name in names.iter() {
+            let slot = number_of(name?.1).ok_or_else(|| Error::corrupt("a name without a slot"))?;
+            let record = files.get(&number_key(slot))?.ok_or_else(|| Error::corrupt("a name without a file"))?;
+            take(slot, Entry::from_record(record)?)?;
+        }
+        Ok(())
+    }
+
+    /// What the catalog has. All of it is looked at.
+    pub fn stats(&self) -> Result<CatalogStats> {
+        let snapshot = self.store.snapshot()?;
+        let mut stats = CatalogStats {
+            locations: self.locations()?,
+            keys: self.state(&snapshot)?.wanted.keys,
+            footer_bytes: bytes_in(&snapshot, ENDS)?,
+            page_index_bytes: bytes_in(&snapshot, PAGE_INDEXES)?,
+            filter_bytes: bytes_in(&snapshot, SEGMENTS)?,
+            ..CatalogStats::default()
+        };
+        self.each_entry(&snapshot, |_, entry| {
+            stats.files += 1;
+            stats.file_bytes += len_bytes(&entry.version);
+            match &entry.read {
+                Some(read) => stats.rows += read.rows,
+                None => stats.unreadable_files += 1,
+            }
+            Ok(())
+        })?;
+        Ok(stats)
+    }
+
+    /// Number of files that scans have found to be in another state than the catalog has; [`Catalog::refresh_stale`] reads them.
+    pub fn stale_file_count(&self) -> usize {
+        self.stale.len()
+    }
+}
+
+/// Bytes of the values of a tree.
+fn bytes_in(snapshot: &Snapshot, tree: &str) -> Result<u64> {
+    let Some(tree) = snapshot.tree(tree)? else { return Ok(0) };
+    tree.iter().try_fold(0, |sum, entry| Ok(sum + entry?.1.len() as u64))
+}

@@ -1,0 +1,58 @@
+//! The columns that files are planned by.
+
+use arrow_schema::{Schema, SchemaRef};
+
+use crate::error::Result;
+use crate::ipc;
+use crate::record::{RecordReader, RecordWriter};
+
+/// A column, or several that are looked up together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PlanningColumn {
+    pub(crate) id: u32,
+    pub(crate) kind: ColumnKind,
+    /// Names and types: one field, or one for each column of a key.
+    pub(crate) schema: SchemaRef,
+}
+
+/// Where the values of a planning column come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ColumnKind {
+    /// Files.
+    File = 1,
+    /// Names of directories.
+    Partition = 2,
+    /// Several columns of files: there are filters alone.
+    Together = 3,
+}
+
+impl PlanningColumn {
+    /// The name of the only column.
+    pub(crate) fn name(&self) -> &str {
+        self.schema.fields().first().map_or("", |field| field.name())
+    }
+
+    /// Whether it is the column of this kind with the name and type of the only field of `schema`.
+    pub(crate) fn is_like(&self, kind: ColumnKind, schema: &Schema) -> bool {
+        let same = |(one, other): (&arrow_schema::FieldRef, &arrow_schema::FieldRef)| {
+            one.name() == other.name() && one.data_type() == other.data_type()
+        };
+        let (own, other) = (self.schema.fields(), schema.fields());
+        self.kind == kind && own.len() == other.len() && own.iter().zip(other).all(same)
+    }
+
+    pub(crate) fn to_record(&self) -> Result<Vec<u8>> {
+        Ok(RecordWriter::default().u32(self.kind as u32).bytes(&ipc::schema_to_bytes(&self.schema)?).finish())
+    }
+
+    pub(crate) fn from_record(id: u32, bytes: &[u8]) -> Result<Self> {
+        let mut record = RecordReader::new("a column", bytes)?;
+        let kind = match record.u32()? {
+            1 => ColumnKind::File,
+            2 => ColumnKind::Partition,
+            3 => ColumnKind::Together,
+            other => return Err(crate::error::Error::corrupt(format!("a column of the unknown kind {other}"))),
+        };
+        Ok(Self { id, kind, schema: ipc::schema_from_bytes(record.bytes()?)? })
+    }
+}

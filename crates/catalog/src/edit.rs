@@ -1,0 +1,371 @@
+//! Changes of a catalog, all in one transaction.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use arrow_schema::{FieldRef, Schema, SchemaRef};
+use lath_parquet::unite_schemas;
+use lath_store::Transaction;
+
+use crate::block_buffer::BlockBuffer;
+use crate::bounds::Bounds;
+use crate::column::{ColumnKind, PlanningColumn};
+use crate::entry::{Entry, KeptFilter, ReadEntry, StoredAt};
+use crate::error::{Error, Result};
+use crate::facts::{ColumnFilters, Facts, Filter, ReadFacts, Wanted};
+use crate::ipc;
+use crate::record::{RecordReader, RecordWriter};
+use crate::segment::Class;
+use crate::segment_buffer::SegmentBuffer;
+use crate::state::State;
+use crate::trees::{
+    BLOCKS, BlockKind, COLUMNS, ENDS, FILES, FORMAT, FORMAT_KEY, META, NAMES, PAGE_INDEXES, SCHEMAS, STATE_KEY,
+    UNITED_KEY, name_key, number_key, number_of,
+};
+
+/// Most columns of a schema whose bounds are kept, keys aside: the first ones.
+const MAX_BOUNDED_COLUMNS: usize = 64;
+
+/// A catalog while it is changed.
+pub(crate) struct Edit<'t> {
+    pub(crate) transaction: &'t mut Transaction,
+    pub(crate) state: State,
+    pub(crate) columns: Vec<PlanningColumn>,
+    pub(crate) blocks: BlockBuffer,
+    schemas: BTreeMap<u32, KnownSchema>,
+    segments: SegmentBuffer,
+    /// Columns of which any file may have filters.
+    filtered: BTreeSet<u32>,
+    /// Slots without a file, the least last.
+    free: Vec<u32>,
+    /// Whether the name of any file may give it a partition.
+    pub(crate) may_have_partitions: bool,
+}
+
+/// A schema, and how many files have it.
+struct KnownSchema {
+    schema: SchemaRef,
+    files: u32,
+    /// The planning column of each field.
+    columns: Vec<Option<u32>>,
+    is_changed: bool,
+}
+
+impl<'t> Edit<'t> {
+    /// Begins to change the catalog, which is made if it is not there.
+    pub(crate) fn new(transaction: &'t mut Transaction) -> Result<Self> {
+        let state = match transaction.tree(META)?.as_tree()? {
+            meta if meta.is_empty() => State::new(),
+            meta => State::read(meta)?,
+        };
+        let mut columns = Vec::new();
+        for entry in transaction.tree(COLUMNS)?.as_tree()?.iter() {
+            let (key, value) = entry?;
+            let id = number_of(&key).ok_or_else(|| Error::corrupt("a column without a number"))?;
+            columns.push(PlanningColumn::from_record(id, value)?);
+        }
+        let mut schemas = BTreeMap::new();
+        for entry in transaction.tree(SCHEMAS)?.as_tree()?.iter() {
+            let (key, value) = entry?;
+            let id = number_of(&key).ok_or_else(|| Error::corrupt("a schema without a number"))?;
+            let mut record = RecordReader::new("a schema", value)?;
+            let files = record.u32()?;
+            let schema = ipc::schema_from_bytes(record.bytes()?)?;
+            schemas.insert(id, KnownSchema { schema, files, columns: Vec::new(), is_changed: false });
+        }
+        let mut filtered = BTreeSet::new();
+        for entry in transaction.tree(BLOCKS)?.as_tree()?.prefix(&[BlockKind::Filtered as u8]) {
+            filtered.extend(entry?.0.get(1..5).and_then(number_of));
+        }
+        let may_have_partitions = columns.iter().any(|column| column.kind == ColumnKind::Partition);
+        let live: BTreeSet<u32> = {
+            let mut live = BTreeSet::new();
+            if state.files < state.slots {
+                for entry in transaction.tree(FILES)?.as_tree()?.iter() {
+                    live.extend(number_of(&entry?.0));
+                }
+            }
+            live
+        };
+        let free = match state.files < state.slots {
+            true => (0..state.slots).rev().filter(|slot| !live.contains(slot)).collect(),
+            false => Vec::new(),
+        };
+        let mut edit = Self {
+            transaction,
+            state,
+            columns,
+            schemas,
+            filtered,
+            free,
+            may_have_partitions,
+            blocks: BlockBuffer::default(),
+            segments: SegmentBuffer::default(),
+        };
+        edit.want(edit.state.wanted.clone())?;
+        Ok(edit)
+    }
+
+    /// Sets what is read of files from now on.
+    pub(crate) fn want(&mut self, wanted: Wanted) -> Result<()> {
+        self.state.wanted = wanted;
+        let ids: Vec<u32> = self.schemas.keys().copied().collect();
+        ids.into_iter().try_for_each(|id| self.map_columns(id))
+    }
+
+    /// The slot of a file.
+    pub(crate) fn slot_of(&mut self, root: u32, name: &str) -> Result<Option<u32>> {
+        let slot = self.transaction.tree(NAMES)?.get(&name_key(root, name))?.and_then(number_of);
+        Ok(slot)
+    }
+
+    /// What is known of the file of a slot.
+    pub(crate) fn entry(&mut self, slot: u32) -> Result<Entry> {
+        let mut files = self.transaction.tree(FILES)?;
+        let record = files.get(&number_key(slot))?.ok_or_else(|| Error::corrupt(format!("slot {slot} has no file")))?;
+        Entry::from_record(record)
+    }
+
+    /// Adds a file, or replaces what is known of it.
+    pub(crate) fn put(&mut self, root: u32, name: &str, facts: Facts) -> Result<()> {
+        self.may_have_partitions |= name.contains('=');
+        let slot = match self.slot_of(root, name)? {
+            Some(slot) => {
+                self.forget(slot)?;
+                slot
+            }
+            None => {
+                let slot = self.free.pop().unwrap_or(self.state.slots);
+                if slot == u32::MAX - 1 {
+                    return Err(Error::invalid("a catalog cannot have so many files; divide them among several"));
+                }
+                self.state.slots = self.state.slots.max(slot + 1);
+                self.state.files += 1;
+                self.transaction.tree(NAMES)?.put(&name_key(root, name), &number_key(slot))?;
+                slot
+            }
+        };
+        self.blocks.set_bit(self.transaction, BlockKind::Live, 0, slot, true)?;
+        let Facts { version, read } = facts;
+        let read = match read {
+            Ok(read) => Some(self.put_read(slot, read)?),
+            Err(_) => {
+                self.set_bounds(slot, &[], &[])?;
+                self.set_filtered(slot, &BTreeSet::new())?;
+                None
+            }
+        };
+        let entry = Entry { root, name: name.to_owned(), version, read };
+        self.transaction.tree(FILES)?.put(&number_key(slot), &entry.to_record())?;
+        Ok(())
+    }
+
+    fn put_read(&mut self, slot: u32, read: ReadFacts) -> Result<ReadEntry> {
+        let schema = self.schema_id(&read.schema)?;
+        let ids = self.schemas.get(&schema).map_or_else(Vec::new, |known| known.columns.clone());
+        self.set_bounds(slot, &ids, &read.bounds)?;
+        let mut filters = Vec::new();
+        let mut complete = BTreeSet::new();
+        for ColumnFilters { fields, hash, filters: column_filters } in &read.filters {
+            let Some(column) = self.filter_column(fields)? else { continue };
+            complete.insert(column);
+            for filter in column_filters {
+                let bitset = filter.bitset();
+                let class = Class { column, hash: *hash, blocks: (bitset.len() / 32) as u32 };
+                let place = self.segments.add(self.transaction, class, slot, bitset)?;
+                let stored = match filter {
+                    Filter::Stored(stored) => {
+                        Some(StoredAt { offset: stored.offset, header: stored.bytes[..stored.header_len].to_vec() })
+                    }
+                    Filter::Made(_) => None,
+                };
+                filters.push(KeptFilter { class, place, stored });
+            }
+        }
+        self.set_filtered(slot, &complete)?;
+        self.transaction.tree(ENDS)?.put(&number_key(slot), &read.end)?;
+        if let Some((offset, bytes)) = &read.page_index {
+            let value = [&offset.to_le_bytes()[..], bytes].concat();
+            self.transaction.tree(PAGE_INDEXES)?.put(&number_key(slot), &value)?;
+        }
+        Ok(ReadEntry { rows: read.rows, row_groups: read.row_groups, schema, filters })
+    }
+
+    /// Sets the bounds of a slot in all columns of files; those that are not given are unknown.
+    fn set_bounds(&mut self, slot: u32, ids: &[Option<u32>], bounds: &[(FieldRef, Bounds)]) -> Result<()> {
+        let known: BTreeMap<u32, Bounds> =
+            ids.iter().zip(bounds).filter_map(|(id, (_, bounds))| Some(((*id)?, *bounds))).collect();
+        for column in self.columns.iter().filter(|column| column.kind == ColumnKind::File) {
+            let bounds = known.get(&column.id).copied().unwrap_or(Bounds::UNKNOWN);
+            self.blocks.set_bounds(self.transaction, column.id, slot, bounds)?;
+        }
+        Ok(())
+    }
+
+    /// Sets of which columns all rows of a slot's file are in filters.
+    fn set_filtered(&mut self, slot: u32, complete: &BTreeSet<u32>) -> Result<()> {
+        self.filtered.extend(complete);
+        for &column in &self.filtered {
+            let is_complete = complete.contains(&column);
+            self.blocks.set_bit(self.transaction, BlockKind::Filtered, column, slot, is_complete)?;
+        }
+        Ok(())
+    }
+
+    /// The planning column for filters of these fields, of the same types; several fields get one if there is none.
+    fn filter_column(&mut self, fields: &[FieldRef]) -> Result<Option<u32>> {
+        let schema = Arc::new(Schema::new(fields.to_vec()));
+        let kind = if fields.len() == 1 { ColumnKind::File } else { ColumnKind::Together };
+        if let Some(found) = self.columns.iter().find(|column| column.is_like(kind, &schema)) {
+            return Ok(Some(found.id));
+        }
+        // A key's types are those of its columns: another file may have others, which are not planned by.
+        let names = |schema: &Schema| schema.fields().iter().map(|field| field.name().clone()).collect::<Vec<_>>();
+        let has_name = |column: &PlanningColumn| column.kind == kind && names(&column.schema) == names(&schema);
+        if kind == ColumnKind::File || self.columns.iter().any(has_name) {
+            return Ok(None);
+        }
+        self.add_column(kind, schema).map(Some)
+    }
+
+    pub(crate) fn add_column(&mut self, kind: ColumnKind, schema: SchemaRef) -> Result<u32> {
+        let column = PlanningColumn { id: self.state.next_column, kind, schema };
+        self.state.next_column += 1;
+        self.transaction.tree(COLUMNS)?.put(&number_key(column.id), &column.to_record()?)?;
+        self.columns.push(column);
+        Ok(self.state.next_column - 1)
+    }
+
+    /// The number of a schema, for one more file.
+    fn schema_id(&mut self, schema: &SchemaRef) -> Result<u32> {
+        let same = |known: &KnownSchema| known.schema.fields() == schema.fields();
+        let found = self.schemas.iter().find(|(_, known)| same(known)).map(|(id, _)| *id);
+        let id = match found {
+            Some(id) => id,
+            None => {
+                let id = self.state.next_schema;
+                self.state.next_schema += 1;
+                let schema = Arc::new(Schema::new(schema.fields().clone()));
+                self.schemas.insert(id, KnownSchema { schema, files: 0, columns: Vec::new(), is_changed: true });
+                self.map_columns(id)?;
+                id
+            }
+        };
+        if let Some(known) = self.schemas.get_mut(&id) {
+            known.files += 1;
+            known.is_changed = true;
+        }
+        Ok(id)
+    }
+
+    /// Finds the planning columns of a schema's fields, and adds those that are missing.
+    fn map_columns(&mut self, id: u32) -> Result<()> {
+        let Some(known) = self.schemas.get(&id) else { return Ok(()) };
+        let schema = Arc::clone(&known.schema);
+        let mut ids = Vec::with_capacity(schema.fields().len());
+        for (at, field) in schema.fields().iter().enumerate() {
+            let own = Arc::new(Schema::new(vec![Arc::clone(field)]));
+            let is_key = self.state.wanted.keys.iter().flatten().any(|key| key == field.name());
+            let named =
+                self.columns.iter().find(|column| column.kind == ColumnKind::File && column.name() == field.name());
+            ids.push(match named {
+                Some(column) => column.is_like(ColumnKind::File, &own).then_some(column.id),
+                None if field.data_type().is_nested() || !(at < MAX_BOUNDED_COLUMNS || is_key) => None,
+                None => Some(self.add_column(ColumnKind::File, own)?),
+            });
+        }
+        if let Some(known) = self.schemas.get_mut(&id) {
+            known.columns = ids;
+        }
+        Ok(())
+    }
+
+    /// Removes a file.
+    pub(crate) fn remove(&mut self, slot: u32) -> Result<()> {
+        let entry = self.entry(slot)?;
+        self.forget(slot)?;
+        self.transaction.tree(NAMES)?.remove(&name_key(entry.root, &entry.name))?;
+        self.transaction.tree(FILES)?.remove(&number_key(slot))?;
+        self.blocks.set_bit(self.transaction, BlockKind::Live, 0, slot, false)?;
+        self.state.files = self.state.files.saturating_sub(1);
+        self.free.push(slot);
+        Ok(())
+    }
+
+    /// Removes what the footer of a slot's file said.
+    fn forget(&mut self, slot: u32) -> Result<()> {
+        if let Some(read) = self.entry(slot)?.read {
+            for filter in read.filters {
+                self.segments.remove(self.transaction, filter.class, filter.place)?;
+            }
+            if let Some(known) = self.schemas.get_mut(&read.schema) {
+                known.files = known.files.saturating_sub(1);
+                known.is_changed = true;
+            }
+        }
+        self.transaction.tree(ENDS)?.remove(&number_key(slot))?;
+        self.transaction.tree(PAGE_INDEXES)?.remove(&number_key(slot))?;
+        Ok(())
+    }
+
+    /// Writes what is left to be written. The transaction is not committed.
+    pub(crate) fn finish(mut self) -> Result<()> {
+        self.write_schemas()?;
+        self.blocks.write(self.transaction)?;
+        self.segments.write(self.transaction)?;
+        let mut meta = self.transaction.tree(META)?;
+        meta.put(FORMAT_KEY, &FORMAT.to_le_bytes())?;
+        meta.put(STATE_KEY, &self.state.to_record())?;
+        Ok(())
+    }
+
+    fn write_schemas(&mut self) -> Result<()> {
+        if !self.schemas.values().any(|known| known.is_changed) {
+            return Ok(());
+        }
+        let mut tree = self.transaction.tree(SCHEMAS)?;
+        for (id, known) in self.schemas.iter().filter(|(_, known)| known.is_changed) {
+            match known.files {
+                0 => drop(tree.remove(&number_key(*id))?),
+                files => {
+                    let schema = ipc::schema_to_bytes(&known.schema)?;
+                    tree.put(&number_key(*id), &RecordWriter::default().u32(files).bytes(&schema).finish())?;
+                }
+            }
+        }
+        let in_order = self.schemas_in_order()?;
+        let united = unite_schemas(in_order.iter());
+        let mut meta = self.transaction.tree(META)?;
+        match united {
+            Ok(united) => meta.put(UNITED_KEY, &ipc::schema_to_bytes(&united)?)?,
+            Err(_) => drop(meta.remove(UNITED_KEY)?),
+        }
+        Ok(())
+    }
+
+    /// The schemas that files have, in the order of the files.
+    fn schemas_in_order(&mut self) -> Result<Vec<SchemaRef>> {
+        let used: Vec<u32> = self.schemas.iter().filter(|(_, known)| known.files > 0).map(|(id, _)| *id).collect();
+        let mut order: Vec<u32> = Vec::new();
+        if let [only] = used.as_slice() {
+            order.push(*only);
+        } else {
+            let slots: Vec<u32> = {
+                let mut names = self.transaction.tree(NAMES)?;
+                names.as_tree()?.iter().map(|entry| Ok(number_of(entry?.1))).collect::<Result<Vec<_>>>()?
+            }
+            .into_iter()
+            .flatten()
+            .collect();
+            for slot in slots {
+                if order.len() == used.len() {
+                    break;
+                }
+                if let Some(read) = self.entry(slot)?.read.filter(|read| !order.contains(&read.schema)) {
+                    order.push(read.schema);
+                }
+            }
+        }
+        Ok(order.iter().filter_map(|id| self.schemas.get(id)).map(|known| Arc::clone(&known.schema)).collect())
+    }
+}

@@ -1,0 +1,121 @@
+//! What can go wrong with a catalog.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use arrow_schema::ArrowError;
+
+/// A result whose error is [`enum@Error`].
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why an operation on a catalog failed.
+#[non_exhaustive]
+#[derive(Debug, Clone)]
+pub enum Error {
+    /// The store of the catalog failed.
+    Store {
+        /// The store's error.
+        source: lath_store::Error,
+    },
+    /// A file could not be found or read.
+    Parquet {
+        /// The reader's error.
+        source: Arc<lath_parquet::Error>,
+    },
+    /// A condition does not fit the columns.
+    Predicate {
+        /// What is wrong with it.
+        source: Arc<lath_predicate::Error>,
+    },
+    /// A schema could not be written down or read back.
+    Arrow {
+        /// Arrow's error.
+        source: Arc<ArrowError>,
+    },
+    /// There is no catalog at this path.
+    NoCatalog {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The catalog is of a format that this version does not know.
+    Format {
+        /// Number of the format.
+        format: u32,
+    },
+    /// Something in the catalog is malformed.
+    Corrupt {
+        /// What is wrong.
+        what: String,
+    },
+    /// The call does not fit this catalog, or cannot be answered from one.
+    Invalid {
+        /// What is wrong, and what to do.
+        what: String,
+    },
+}
+
+impl Error {
+    pub(crate) fn corrupt(what: impl Into<String>) -> Self {
+        Self::Corrupt { what: what.into() }
+    }
+
+    pub(crate) fn invalid(what: impl Into<String>) -> Self {
+        Self::Invalid { what: what.into() }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Store { source } => write!(f, "the store of the catalog: {source}"),
+            Self::Parquet { source } => source.fmt(f),
+            Self::Predicate { source } => source.fmt(f),
+            Self::Arrow { source } => source.fmt(f),
+            Self::NoCatalog { path } => {
+                write!(f, "{}: there is no catalog; create it by adding files to it", path.display())
+            }
+            Self::Format { format } => {
+                write!(f, "the catalog has format {format}, which this version does not know; use a newer one")
+            }
+            Self::Corrupt { what } => write!(f, "the catalog is damaged: {what}; delete it and add its files again"),
+            Self::Invalid { what } => f.write_str(what),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Store { source } => Some(source),
+            Self::Parquet { source } => Some(&**source),
+            Self::Predicate { source } => Some(&**source),
+            Self::Arrow { source } => Some(&**source),
+            _ => None,
+        }
+    }
+}
+
+impl From<lath_store::Error> for Error {
+    fn from(source: lath_store::Error) -> Self {
+        Self::Store { source }
+    }
+}
+
+impl From<lath_parquet::Error> for Error {
+    fn from(source: lath_parquet::Error) -> Self {
+        Self::Parquet { source: Arc::new(source) }
+    }
+}
+
+impl From<lath_predicate::Error> for Error {
+    fn from(source: lath_predicate::Error) -> Self {
+        Self::Predicate { source: Arc::new(source) }
+    }
+}
+
+impl From<ArrowError> for Error {
+    fn from(source: ArrowError) -> Self {
+        Self::Arrow { source: Arc::new(source) }
+    }
+}

@@ -1,0 +1,180 @@
+//! What a file says of itself, as far as a catalog keeps it.
+
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::{FieldRef, SchemaRef};
+use bytes::Bytes;
+use lath_parquet::{ColumnStatistics, DatasetFile, DatasetOptions, FileVersion, ParquetFile, StoredFilter};
+use lath_predicate::value_at;
+
+use crate::bounds::{Bounds, rank};
+use crate::error::{Error, Result};
+use crate::made_filter::{self, KeyHash};
+
+/// Maximum bytes of a page index that is kept.
+const MAX_PAGE_INDEX_BYTES: u64 = 1 << 20;
+
+/// How often a file is read anew that changes while it is read.
+const MAX_READS: usize = 3;
+
+/// What is read of a file beside its footer.
+#[derive(Debug, Clone)]
+pub(crate) struct Wanted {
+    /// Columns that are looked up, alone or together.
+    pub(crate) keys: Vec<Vec<String>>,
+    /// Maximum bytes of the filters of a column, for one file.
+    pub(crate) filter_budget_bytes: usize,
+}
+
+/// A file as it was read.
+#[derive(Debug)]
+pub(crate) struct Facts {
+    pub(crate) version: FileVersion,
+    /// Or why it could not be read.
+    pub(crate) read: Result<ReadFacts, String>,
+}
+
+/// What a file says of itself.
+#[derive(Debug)]
+pub(crate) struct ReadFacts {
+    pub(crate) rows: u64,
+    pub(crate) row_groups: u32,
+    pub(crate) schema: SchemaRef,
+    /// The end of the file, from its footer on.
+    pub(crate) end: Bytes,
+    /// Offset and bytes of the page index.
+    pub(crate) page_index: Option<(u64, Bytes)>,
+    pub(crate) bounds: Vec<(FieldRef, Bounds)>,
+    pub(crate) filters: Vec<ColumnFilters>,
+}
+
+/// Filters of which one has every row's value in some columns.
+#[derive(Debug)]
+pub(crate) struct ColumnFilters {
+    pub(crate) fields: Vec<FieldRef>,
+    pub(crate) hash: u64,
+    pub(crate) filters: Vec<Filter>,
+}
+
+#[derive(Debug)]
+pub(crate) enum Filter {
+    /// Of a row group, as the file has it.
+    Stored(StoredFilter),
+    /// Of the whole file.
+    Made(Vec<u8>),
+}
+
+impl Filter {
+    pub(crate) fn bitset(&self) -> &[u8] {
+        match self {
+            Self::Stored(filter) => filter.bitset(),
+            Self::Made(bitset) => bitset,
+        }
+    }
+}
+
+/// Reads a file; `None` if it is not there any more.
+pub(crate) fn read(
+    location: &str,
+    listed: Option<&FileVersion>,
+    options: &Arc<DatasetOptions>,
+    wanted: &Wanted,
+) -> Result<Option<Facts>> {
+    let mut listed = listed.cloned();
+    for _ in 0..MAX_READS {
+        let version = match listed.take() {
+            Some(version) => version,
+            None => match current_version(location, options)? {
+                Some(version) => version,
+                None => return Ok(None),
+            },
+        };
+        let file = DatasetFile::known(location, version.clone(), [], options)?;
+        let read = file.open().map_err(Error::from).and_then(|open| read_open(&open, wanted));
+        if file.current_version()?.as_ref() == Some(&version) {
+            return Ok(Some(Facts { version, read: read.map_err(|error| error.to_string()) }));
+        }
+    }
+    match current_version(location, options)? {
+        Some(version) => Ok(Some(Facts { version, read: Err(format!("{location}: the file changes all the time")) })),
+        None => Ok(None),
+    }
+}
+
+/// The state of a file now; `None` if it is not there.
+pub(crate) fn current_version(location: &str, options: &Arc<DatasetOptions>) -> Result<Option<FileVersion>> {
+    // No state is looked for: any will do.
+    let any = FileVersion::Local { len: 0, modified: (0, 0), identity: (0, 0), changed: (0, 0) };
+    Ok(DatasetFile::known(location, any, [], options)?.current_version()?)
+}
+
+fn read_open(file: &ParquetFile, wanted: &Wanted) -> Result<ReadFacts> {
+    let statistics = file.statistics()?;
+    let page_index = file.page_index_range().filter(|range| range.end - range.start <= MAX_PAGE_INDEX_BYTES);
+    let page_index = match page_index {
+        Some(range) => Some((range.start, file.read_range(range)?)),
+        None => None,
+    };
+    let mut filters = stored_filters(file, wanted)?;
+    for key in &wanted.keys {
+        filters.extend(made_filter(file, key, &filters, wanted)?);
+    }
+    Ok(ReadFacts {
+        rows: file.row_count(),
+        row_groups: u32::try_from(file.metadata().row_group_count()).unwrap_or(u32::MAX),
+        schema: Arc::clone(file.schema()),
+        end: file.read_end()?,
+        page_index,
+        bounds: statistics.columns.iter().map(|column| (Arc::clone(&column.field), bounds(column))).collect(),
+        filters,
+    })
+}
+
+fn bounds(column: &ColumnStatistics) -> Bounds {
+    let (min, max) = (column.min.value(), column.max.value());
+    let is_null = |array: &ArrayRef| array.len() == 1 && array.is_null(0);
+    if min.is_some_and(is_null) && max.is_some_and(is_null) {
+        return Bounds::NO_VALUE;
+    }
+    // Of floats that may be NaN, the largest is not known.
+    let rank_of = |array: Option<&ArrayRef>| array.and_then(|array| value_at(array, 0)).map(|value| rank(&value));
+    Bounds { min: rank_of(min).unwrap_or(0), max: rank_of(max).unwrap_or(u64::MAX) }
+}
+
+/// The filters of those columns that have one in every row group.
+fn stored_filters(file: &ParquetFile, wanted: &Wanted) -> Result<Vec<ColumnFilters>> {
+    let first = file.metadata().row_groups().next();
+    let has_filters = first.is_some_and(|first| first.columns().flatten().any(|chunk| chunk.bloom_filter().is_some()));
+    let mut kept = Vec::new();
+    if !has_filters {
+        return Ok(kept);
+    }
+    for field in file.schema().fields() {
+        let Some(hash) = file.filter_hash(field.name()) else { continue };
+        let filters: Option<Vec<StoredFilter>> = file.read_bloom_filters(field.name())?.into_iter().collect();
+        let Some(filters) = filters else { continue };
+        let bytes: usize = filters.iter().map(|filter| filter.bytes.len()).sum();
+        if bytes <= wanted.filter_budget_bytes {
+            let filters = filters.into_iter().map(Filter::Stored).collect();
+            kept.push(ColumnFilters { fields: vec![Arc::clone(field)], hash: hash.code(), filters });
+        }
+    }
+    Ok(kept)
+}
+
+/// The filter of a key, unless the file has filters of its own of that column.
+fn made_filter(
+    file: &ParquetFile,
+    key: &[String],
+    stored: &[ColumnFilters],
+    wanted: &Wanted,
+) -> Result<Option<ColumnFilters>> {
+    let field =
+        |name: &String| file.schema().column_with_name(name).map(|(at, _)| Arc::clone(&file.schema().fields()[at]));
+    let Some(fields) = key.iter().map(field).collect::<Option<Vec<_>>>() else { return Ok(None) };
+    let is_stored = stored.iter().any(|stored| stored.fields == fields);
+    let Some(hash) = KeyHash::of_columns(file, key).filter(|_| !is_stored) else { return Ok(None) };
+    let bitset = made_filter::make(file, key, &hash, wanted.filter_budget_bytes)?;
+    Ok(bitset.map(|bitset| ColumnFilters { fields, hash: hash.code(), filters: vec![Filter::Made(bitset)] }))
+}

@@ -1,0 +1,111 @@
+//! From locations to what their files say.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use lath_parquet::{DatasetFile, DatasetOptions, FileVersion};
+
+use crate::catalog::Catalog;
+use crate::changes::Changes;
+use crate::edit::Edit;
+use crate::error::{Error, Result};
+use crate::facts::{self, Facts};
+use crate::roots::Root;
+
+/// A file that a location stands for, by its name in the catalog.
+pub(crate) struct Found {
+    pub(crate) root: u32,
+    pub(crate) name: String,
+    pub(crate) location: String,
+    pub(crate) version: Option<FileVersion>,
+}
+
+impl Catalog {
+    /// The files that a location stands for now.
+    pub(crate) fn find(&self, root: &Root, options: &Arc<DatasetOptions>, may_be_gone: bool) -> Result<Vec<Found>> {
+        let location = self.folder.location_of(&root.name)?;
+        let files = match DatasetFile::find(&location, options) {
+            Err(lath_parquet::Error::Io { source, .. })
+                if may_be_gone && source.kind() == std::io::ErrorKind::NotFound =>
+            {
+                return Ok(Vec::new());
+            }
+            found => found?,
+        };
+        let found = |file: DatasetFile| {
+            if let Some(path) = file.path()
+                && path.to_str().is_none()
+            {
+                return Err(Error::invalid(format!("{}: its name is not Unicode; rename it", path.display())));
+            }
+            Ok(Found {
+                root: root.number,
+                name: self.folder.name_of(file.location())?,
+                location: file.location().to_owned(),
+                version: file.listed_version().cloned(),
+            })
+        };
+        files.into_iter().map(found).collect()
+    }
+}
+
+/// Puts what a file says into the catalog.
+pub(crate) fn put(edit: &mut Edit<'_>, root: u32, name: &str, facts: Facts, changes: &mut Changes) -> Result<()> {
+    if let Err(why) = &facts.read {
+        changes.unreadable.push(why.clone());
+    }
+    edit.put(root, name, facts)
+}
+
+/// Reads files, several at a time, and puts what they say into the catalog.
+pub(crate) fn read_into(
+    edit: &mut Edit<'_>,
+    files: &mut Vec<Found>,
+    options: &Arc<DatasetOptions>,
+    changes: &mut Changes,
+) -> Result<()> {
+    let wanted = edit.state.wanted.clone();
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut own = Vec::new();
+        while let at = next.fetch_add(1, Ordering::Relaxed)
+            && let Some(file) = files.get(at)
+        {
+            own.push((at, facts::read(&file.location, file.version.as_ref(), options, &wanted)));
+        }
+        own
+    };
+    let is_remote = files.iter().any(|file| file.location.contains("://"));
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let threads = if is_remote { DatasetOptions::DEFAULT_REQUESTS_IN_FLIGHT } else { cores }.min(files.len());
+    let mut read = thread::scope(|scope| {
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+        let mut read = work();
+        others.into_iter().for_each(|other| read.extend(other.join().unwrap_or_default()));
+        read
+    });
+    if read.len() != files.len() {
+        return Err(Error::invalid("a thread that read files ended early; report this"));
+    }
+    read.sort_unstable_by_key(|(at, _)| *at);
+    for (file, (_, facts)) in files.drain(..).zip(read) {
+        let is_known = edit.slot_of(file.root, &file.name)?;
+        match (facts?, is_known) {
+            (Some(facts), slot) => {
+                if slot.is_some() {
+                    changes.updated += 1;
+                } else {
+                    changes.added += 1;
+                }
+                put(edit, file.root, &file.name, facts, changes)?;
+            }
+            (None, Some(slot)) => {
+                edit.remove(slot)?;
+                changes.removed += 1;
+            }
+            (None, None) => {}
+        }
+    }
+    Ok(())
+}

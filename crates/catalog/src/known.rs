@@ -1,0 +1,114 @@
+//! What scans of a catalog's files ask it.
+
+use std::collections::{BTreeSet, HashMap};
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use lath_parquet::{FileVersion, KnownFooters};
+use lath_store::Snapshot;
+
+use crate::entry::{Entry, KeptFilter};
+use crate::error::Result;
+use crate::segment::Segment;
+use crate::trees::{ENDS, FILES, PAGE_INDEXES, SEGMENTS, number_key};
+
+/// The footers, page indexes and filters of some files of a catalog, as of one commit.
+pub(crate) struct Known {
+    snapshot: Arc<Snapshot>,
+    /// The slots of files, by location.
+    slots: HashMap<String, u32>,
+    stale: Arc<StaleFiles>,
+}
+
+/// Files that were found to be in another state than a catalog has.
+#[derive(Debug, Default)]
+pub(crate) struct StaleFiles {
+    slots: Mutex<BTreeSet<u32>>,
+}
+
+impl StaleFiles {
+    pub(crate) fn add(&self, slot: u32) {
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner).insert(slot);
+    }
+
+    /// All of them, which are forgotten.
+    pub(crate) fn take(&self) -> BTreeSet<u32> {
+        std::mem::take(&mut self.slots.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+}
+
+impl Known {
+    pub(crate) fn new(snapshot: Arc<Snapshot>, slots: HashMap<String, u32>, stale: Arc<StaleFiles>) -> Self {
+        Self { snapshot, slots, stale }
+    }
+
+    /// The slot and what is known of a file, if that is about this state of it.
+    fn current(&self, location: &str, version: &FileVersion) -> Result<Option<(u32, Entry)>> {
+        let (Some(&slot), Some(files)) = (self.slots.get(location), self.snapshot.tree(FILES)?) else {
+            return Ok(None);
+        };
+        let Some(record) = files.get(&number_key(slot))? else { return Ok(None) };
+        let entry = Entry::from_record(record)?;
+        if entry.version != *version {
+            self.stale.add(slot);
+            return Ok(None);
+        }
+        Ok(Some((slot, entry)))
+    }
+
+    fn end(&self, location: &str, version: &FileVersion) -> Result<Option<Bytes>> {
+        let Some((slot, _)) = self.current(location, version)? else { return Ok(None) };
+        let Some(ends) = self.snapshot.tree(ENDS)? else { return Ok(None) };
+        Ok(ends.get(&number_key(slot))?.map(Bytes::copy_from_slice))
+    }
+
+    fn other_parts(&self, location: &str, version: &FileVersion) -> Result<Vec<(u64, Bytes)>> {
+        let mut parts = Vec::new();
+        let Some((slot, entry)) = self.current(location, version)? else { return Ok(parts) };
+        let page_index = match self.snapshot.tree(PAGE_INDEXES)? {
+            Some(tree) => tree.get(&number_key(slot))?,
+            None => None,
+        };
+        if let Some((offset, bytes)) = page_index.and_then(<[u8]>::split_first_chunk::<8>) {
+            parts.push((u64::from_le_bytes(*offset), Bytes::copy_from_slice(bytes)));
+        }
+        let Some(segments) = self.snapshot.tree(SEGMENTS)? else { return Ok(parts) };
+        for KeptFilter { class, place, stored } in entry.read.into_iter().flat_map(|read| read.filters) {
+            let Some(stored) = stored else { continue };
+            if let Some(segment) = Segment::get(segments, class, place.segment)? {
+                let bitset = segment.bitset(place.position);
+                parts.push((stored.offset, [&stored.header[..], &bitset].concat().into()));
+            }
+        }
+        Ok(parts)
+    }
+}
+
+/// Where the catalog cannot be read, files are.
+impl KnownFooters for Known {
+    fn get(&self, location: &str, version: &FileVersion) -> Option<Bytes> {
+        self.end(location, version).ok().flatten()
+    }
+
+    fn parts(&self, location: &str, version: &FileVersion) -> Vec<(u64, Bytes)> {
+        self.other_parts(location, version).unwrap_or_default()
+    }
+
+    fn put(&self, location: &str, _: &FileVersion, _: Bytes) {
+        // Read, because the catalog has another state of it.
+        if let Some(&slot) = self.slots.get(location) {
+            self.stale.add(slot);
+        }
+    }
+}
+
+impl fmt::Debug for Known {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Known").field("files", &self.slots.len()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,62 @@
+//! A catalog of Parquet files: what is known of files that Lath does not own, in one store file. A search asks the catalog which
+//! files can have rows that match, and touches no other file.
+//!
+//! Files are plain folders, Hive partitions and objects in stores. [`Catalog::add`] reads their footers, page indexes and Bloom
+//! filters, and makes filters of key columns where files have none. [`Catalog::select`] gives the files that a predicate does not
+//! rule out as a [`Dataset`](lath_parquet::Dataset), which takes from the catalog what it would have to read first. Files are
+//! compared with the state that the catalog knows when they are read: one that has changed is read as it is.
+//! [`Catalog::refresh`] looks for files that came, changed or went.
+//!
+//! ```no_run
+//! # fn main() -> lath_catalog::Result<()> {
+//! use lath_catalog::{AddOptions, Catalog};
+//! use lath_parquet::{DatasetOptions, Predicate};
+//!
+//! let catalog = Catalog::create("trips/_lath_catalog")?;
+//! let changes = catalog.add(["trips/"], &AddOptions::new().key(["id"]))?;
+//! println!("{} files", changes.added);
+//!
+//! let wanted = Predicate::parse("id = 4711 AND year = 2026")?;
+//! for batch in catalog.select(&wanted, &DatasetOptions::new())?.scan().predicate(wanted).build()? {
+//!     println!("{} rows", batch?.num_rows());
+//! }
+//! # Ok(())
+//! # }
+//! ```
+
+mod add_options;
+mod bitmap;
+mod block_buffer;
+mod bounds;
+mod catalog;
+mod change;
+mod changes;
+mod column;
+#[cfg(test)]
+mod crash_tests;
+mod edit;
+mod entry;
+mod error;
+mod facts;
+mod found;
+mod freshness;
+mod ipc;
+mod known;
+mod location;
+mod made_filter;
+mod partition_update;
+mod partitions;
+mod planning;
+mod record;
+mod roots;
+mod segment;
+mod segment_buffer;
+mod select;
+mod state;
+mod trees;
+mod version;
+
+pub use add_options::AddOptions;
+pub use catalog::{Catalog, CatalogFile, CatalogStats};
+pub use changes::Changes;
+pub use error::{Error, Result};

@@ -1,0 +1,93 @@
+//! Finding partition columns: what the names of directories say, as arrays over slots.
+
+use std::sync::Arc;
+
+use arrow_schema::Schema;
+use lath_parquet::{DatasetOptions, Partitions};
+use lath_predicate::value_at;
+
+use crate::bounds::Bounds;
+use crate::column::ColumnKind;
+use crate::edit::Edit;
+use crate::entry::Entry;
+use crate::error::{Error, Result};
+use crate::ipc;
+use crate::record::RecordWriter;
+use crate::trees::{
+    BLOCK_SLOTS, BLOCKS, BlockKey, BlockKind, COLUMNS, FILES, META, NAMES, PARTITIONS_KEY, number_key, number_of,
+};
+
+/// Writes what is left of an edit, with the partition columns of all files. The transaction is not committed.
+pub(crate) fn finish(mut edit: Edit<'_>) -> Result<()> {
+    if edit.may_have_partitions {
+        update(&mut edit)?;
+    }
+    edit.finish()
+}
+
+/// Finds the partition columns of all files anew, whose types depend on the values of all of them.
+fn update(edit: &mut Edit<'_>) -> Result<()> {
+    let (slots, names) = names(edit)?;
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let partitions = Partitions::of(&names, &DatasetOptions::new())?;
+    let mut ids = Vec::new();
+    for column in partitions.columns() {
+        let schema = Arc::new(Schema::new(vec![Arc::clone(column.field())]));
+        let known = edit.columns.iter().find(|known| known.is_like(ColumnKind::Partition, &schema));
+        ids.push(match known.map(|known| known.id) {
+            Some(id) => id,
+            None => edit.add_column(ColumnKind::Partition, schema)?,
+        });
+    }
+    for (at, slot) in slots.iter().enumerate() {
+        for ((id, column), &row) in ids.iter().zip(partitions.columns()).zip(partitions.rows(at)) {
+            let value = value_at(column.values(), row as usize);
+            let bounds = value.map_or(Bounds::NO_VALUE, |value| Bounds::of(&value, &value));
+            edit.blocks.set_partition(edit.transaction, *id, *slot, row)?;
+            edit.blocks.set_bounds(edit.transaction, *id, *slot, bounds)?;
+        }
+    }
+    drop_others(edit, &ids)?;
+    let mut record = RecordWriter::default();
+    record.u32(ids.len() as u32);
+    for (id, column) in ids.iter().zip(partitions.columns()) {
+        record.u32(*id).bytes(&ipc::array_to_bytes(column.field(), column.values())?);
+    }
+    edit.transaction.tree(META)?.put(PARTITIONS_KEY, &record.finish())?;
+    Ok(())
+}
+
+/// The slots and names of all files, in order.
+fn names(edit: &mut Edit<'_>) -> Result<(Vec<u32>, Vec<String>)> {
+    let mut slots = Vec::new();
+    for entry in edit.transaction.tree(NAMES)?.as_tree()?.iter() {
+        slots.extend(number_of(entry?.1));
+    }
+    let mut names = Vec::with_capacity(slots.len());
+    let mut tree = edit.transaction.tree(FILES)?;
+    for slot in &slots {
+        let record = tree.get(&number_key(*slot))?.ok_or_else(|| Error::corrupt("a name without a file"))?;
+        names.push(Entry::from_record(record)?.name);
+    }
+    Ok((slots, names))
+}
+
+/// Removes the partition columns that there are no more.
+fn drop_others(edit: &mut Edit<'_>, ids: &[u32]) -> Result<()> {
+    let others: Vec<u32> = edit
+        .columns
+        .iter()
+        .filter(|column| column.kind == ColumnKind::Partition && !ids.contains(&column.id))
+        .map(|column| column.id)
+        .collect();
+    edit.columns.retain(|column| !others.contains(&column.id));
+    for id in others {
+        edit.transaction.tree(COLUMNS)?.remove(&number_key(id))?;
+        for kind in [BlockKind::Bounds, BlockKind::Partition] {
+            for block in 0..=edit.state.slots / BLOCK_SLOTS {
+                edit.transaction.tree(BLOCKS)?.remove(&BlockKey { kind, column: id, block }.to_bytes())?;
+            }
+        }
+    }
+    Ok(())
+}

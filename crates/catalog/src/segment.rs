@@ -1,0 +1,268 @@
+//! Bloom filters of equal length, laid out for one key and many filters.
+//!
+//! A key is in one block of a filter. So a segment has the first blocks of all its filters next to each other, then all second
+//! blocks, and so on: a probe reads one stretch of the file, whatever the number of filters.
+//!
+//! ```text
+//! │ block 0 of filters 0, 1, 2, … │ block 1 of filters 0, 1, 2, … │ …
+//! ```
+
+use lath_kernels::bloom::{self, BLOCK_LEN};
+use lath_store::Tree;
+
+use crate::bitmap::Bitmap;
+use crate::error::{Error, Result};
+
+/// The filters that share segments: of one column, hashed alike, with so many blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Class {
+    pub(crate) column: u32,
+    /// [`FilterHash::code`](lath_parquet::FilterHash::code).
+    pub(crate) hash: u64,
+    pub(crate) blocks: u32,
+}
+
+/// Where a filter is among those of its class.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) segment: u32,
+    pub(crate) position: u32,
+}
+
+/// In place of a slot: the position is free.
+pub(crate) const FREE: u32 = u32::MAX;
+
+/// Maximum bytes of the filters of a segment that has several.
+const MAX_SEGMENT_BYTES: usize = 4 << 20;
+
+/// Filters of the first segment. Each has four times as many as the one before, so that few files take little space.
+const FIRST_CAPACITY: usize = 16;
+
+/// Maximum filters of a segment.
+const MAX_CAPACITY: usize = 1 << 16;
+
+impl Class {
+    /// How many filters a segment of the class has.
+    pub(crate) fn capacity(&self, segment: u32) -> usize {
+        let most = (MAX_SEGMENT_BYTES / (self.blocks.max(1) as usize * BLOCK_LEN)).clamp(1, MAX_CAPACITY);
+        let grown = FIRST_CAPACITY.checked_shl(2 * segment.min(8)).unwrap_or(MAX_CAPACITY);
+        most.min(grown)
+    }
+
+    fn prefix(&self) -> [u8; 16] {
+        let mut key = [0; 16];
+        key[..4].copy_from_slice(&self.column.to_be_bytes());
+        key[4..12].copy_from_slice(&self.hash.to_be_bytes());
+        key[12..].copy_from_slice(&self.blocks.to_be_bytes());
+        key
+    }
+
+    /// The key of the slots that the filters of a segment are of.
+    pub(crate) fn slots_key(&self, segment: u32) -> [u8; 21] {
+        self.key(segment, 0)
+    }
+
+    /// The key of the blocks of a segment.
+    pub(crate) fn blocks_key(&self, segment: u32) -> [u8; 21] {
+        self.key(segment, 1)
+    }
+
+    fn key(&self, segment: u32, part: u8) -> [u8; 21] {
+        let mut key = [part; 21];
+        key[..16].copy_from_slice(&self.prefix());
+        key[16..20].copy_from_slice(&segment.to_be_bytes());
+        key
+    }
+
+    /// The class and the segment of a key; `None` for that of blocks.
+    fn of_slots_key(key: &[u8]) -> Option<(Self, u32)> {
+        let (column, rest) = key.split_first_chunk::<4>()?;
+        let (hash, rest) = rest.split_first_chunk::<8>()?;
+        let (blocks, rest) = rest.split_first_chunk::<4>()?;
+        let (segment, part) = rest.split_first_chunk::<4>()?;
+        let class = Self {
+            column: u32::from_be_bytes(*column),
+            hash: u64::from_be_bytes(*hash),
+            blocks: u32::from_be_bytes(*blocks),
+        };
+        (part == [0]).then_some((class, u32::from_be_bytes(*segment)))
+    }
+}
+
+/// A segment, its slots, and its blocks.
+pub(crate) struct Segment<'a> {
+    pub(crate) class: Class,
+    pub(crate) slots: &'a [[u8; 4]],
+    blocks: &'a [[u8; BLOCK_LEN]],
+}
+
+impl<'a> Segment<'a> {
+    /// All segments of a column.
+    pub(crate) fn of_column(segments: Tree<'a>, column: u32) -> Result<Vec<Self>> {
+        let mut found = Vec::new();
+        for entry in segments.prefix(&column.to_be_bytes()) {
+            let (key, slots) = entry?;
+            if let Some((class, number)) = Class::of_slots_key(&key) {
+                found.push(Self::new(segments, class, number, slots)?);
+            }
+        }
+        Ok(found)
+    }
+
+    /// The segment of a class with this number.
+    pub(crate) fn get(segments: Tree<'a>, class: Class, number: u32) -> Result<Option<Self>> {
+        let slots = segments.get(&class.slots_key(number))?;
+        slots.map(|slots| Self::new(segments, class, number, slots)).transpose()
+    }
+
+    fn new(segments: Tree<'a>, class: Class, number: u32, slots: &'a [u8]) -> Result<Self> {
+        let blocks = segments.get(&class.blocks_key(number))?.unwrap_or_default();
+        let (slots, blocks) = (slots.as_chunks().0, blocks.as_chunks().0);
+        if class.blocks == 0 || blocks.len() != slots.len() * class.blocks as usize {
+            return Err(Error::corrupt("a segment of filters has another length than its filters"));
+        }
+        Ok(Self { class, slots, blocks })
+    }
+
+    /// Adds to `found` the slots in `wanted` that have a filter here which has one of `hashes`.
+    pub(crate) fn probe(&self, hashes: &[u64], wanted: &Bitmap, found: &mut Bitmap) -> Result<()> {
+        let is_wanted = |slot: u32| slot != FREE && wanted.contains(slot);
+        let positions: Vec<(usize, u32)> = self
+            .slots
+            .iter()
+            .map(|slot| u32::from_le_bytes(*slot))
+            .enumerate()
+            .filter(|(_, slot)| is_wanted(*slot))
+            .collect();
+        if positions.is_empty() {
+            return Ok(());
+        }
+        let mut present = vec![0; positions.len().div_ceil(64)];
+        for &hash in hashes {
+            let first = bloom::block_index(hash, self.class.blocks as usize) * self.slots.len();
+            let row = self.blocks.get(first..first + self.slots.len()).unwrap_or_default();
+            let blocks: Vec<&[u8]> =
+                positions.iter().filter_map(|(position, _)| row.get(*position)).map(|block| &block[..]).collect();
+            bloom::check_filters(&blocks, hash, &mut present)
+                .map_err(|error| Error::corrupt(format!("a segment of filters cannot be probed: {error}")))?;
+            for (at, (_, slot)) in positions.iter().enumerate() {
+                if present[at / 64] >> (at % 64) & 1 != 0 {
+                    found.insert(*slot);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The bitset of a filter.
+    pub(crate) fn bitset(&self, position: u32) -> Vec<u8> {
+        let blocks = self.blocks.iter().skip(position as usize).step_by(self.slots.len().max(1));
+        blocks.flatten().copied().collect()
+    }
+}
+
+/// A segment that is being changed.
+#[derive(Debug)]
+pub(crate) struct OpenSegment {
+    pub(crate) slots: Vec<u8>,
+    pub(crate) blocks: Vec<u8>,
+}
+
+impl OpenSegment {
+    pub(crate) fn empty(class: &Class, number: u32) -> Self {
+        let capacity = class.capacity(number);
+        Self { slots: vec![0xFF; capacity * 4], blocks: vec![0; capacity * class.blocks as usize * BLOCK_LEN] }
+    }
+
+    /// The first free position from `from` on.
+    pub(crate) fn free_position(&self, from: u32) -> Option<u32> {
+        let slots = self.slots.as_chunks::<4>().0;
+        let free = slots.iter().skip(from as usize).position(|slot| u32::from_le_bytes(*slot) == FREE)?;
+        Some(from + free as u32)
+    }
+
+    /// Puts the filter of a slot at a position.
+    pub(crate) fn put(&mut self, position: u32, slot: u32, bitset: &[u8]) {
+        let capacity = self.slots.len() / 4;
+        self.set_slot(position, slot);
+        let rows = self.blocks.chunks_exact_mut(capacity.max(1) * BLOCK_LEN);
+        for (row, block) in rows.zip(bitset.chunks_exact(BLOCK_LEN)) {
+            if let Some(to) = row.chunks_exact_mut(BLOCK_LEN).nth(position as usize) {
+                to.copy_from_slice(block);
+            }
+        }
+    }
+
+    pub(crate) fn set_slot(&mut self, position: u32, slot: u32) {
+        if let Some(to) = self.slots.chunks_exact_mut(4).nth(position as usize) {
+            to.copy_from_slice(&slot.to_le_bytes());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+    use super::*;
+
+    #[test]
+    fn filters_are_probed_where_they_were_put() {
+        let class = Class { column: 3, hash: 1, blocks: 4 };
+        let mut open = OpenSegment::empty(&class, 0);
+        let filters: Vec<Vec<u8>> = (0..16u64)
+            .map(|file| {
+                let mut filter = vec![0; 4 * BLOCK_LEN];
+                (0..20).for_each(|key| {
+                    bloom::insert(&mut filter, lath_kernels::xxhash::xxh64(&[file as u8, key])).unwrap();
+                });
+                filter
+            })
+            .collect();
+        for (at, filter) in filters.iter().enumerate() {
+            let position = open.free_position(0).unwrap();
+            assert_eq!(position, at as u32);
+            open.put(position, 100 + at as u32, filter);
+        }
+        assert_eq!(open.free_position(0), None);
+        open.set_slot(5, FREE);
+        assert_eq!(open.free_position(0), Some(5));
+        let store = lath_store::Options::new().open_in_memory().unwrap();
+        let mut transaction = store.begin().unwrap();
+        let mut tree = transaction.tree("segments").unwrap();
+        tree.put(&class.slots_key(0), &open.slots).unwrap();
+        tree.put(&class.blocks_key(0), &open.blocks).unwrap();
+        transaction.commit().unwrap();
+        let snapshot = store.snapshot().unwrap();
+        let tree = snapshot.tree("segments").unwrap().unwrap();
+        let [segment] = <[Segment<'_>; 1]>::try_from(Segment::of_column(tree, 3).unwrap()).ok().unwrap();
+        let mut wanted = Bitmap::empty(200);
+        (0..200).for_each(|slot| wanted.insert(slot));
+        for (at, filter) in filters.iter().enumerate() {
+            assert_eq!(segment.bitset(at as u32), *filter);
+            for key in 0..40 {
+                let hash = lath_kernels::xxhash::xxh64(&[at as u8, key]);
+                let mut found = Bitmap::empty(200);
+                segment.probe(&[hash], &wanted, &mut found).unwrap();
+                let expected: Vec<u32> = (0..16)
+                    .filter(|&other| other != 5 && bloom::check(&filters[other], hash).unwrap())
+                    .map(|other| 100 + other as u32)
+                    .collect();
+                assert_eq!(found.iter().collect::<Vec<_>>(), expected);
+                assert_eq!(
+                    found.contains(100 + at as u32),
+                    at != 5 && (key < 20 || expected.contains(&(100 + at as u32)))
+                );
+            }
+        }
+        assert!(Segment::of_column(tree, 4).unwrap().is_empty());
+    }
+
+    #[test]
+    fn segments_grow_up_to_their_maximum() {
+        let class = |blocks| Class { column: 0, hash: 0, blocks };
+        assert_eq!([0, 1, 2, 9].map(|segment| class(1).capacity(segment)), [16, 64, 256, 65536]);
+        assert_eq!([0, 1, 9].map(|segment| class(4096).capacity(segment)), [16, 32, 32]);
+        assert_eq!(class(1 << 30).capacity(3), 1);
+    }
+}

@@ -1,0 +1,198 @@
+//! Which files may have rows for which a predicate is true: by arrays over slots, without a look at any file.
+
+use lath_predicate::{BoundPredicate, Comparison, Test, Value, ValueTest};
+use lath_store::{Snapshot, Tree};
+
+use crate::bitmap::Bitmap;
+use crate::bounds::BoundsTest;
+use crate::column::{ColumnKind, PlanningColumn};
+use crate::error::Result;
+use crate::made_filter::{KeyHash, combine};
+use crate::segment::Segment;
+use crate::trees::{BLOCK_SLOTS, BLOCKS, BlockKey, BlockKind, SEGMENTS};
+
+/// Most keys of a list that are looked up in filters; scans probe for more of them file by file.
+const MAX_KEYS: usize = 64;
+
+/// Evaluates predicates on arrays over slots.
+pub(crate) struct Selection<'a> {
+    blocks: Option<Tree<'a>>,
+    segments: Option<Tree<'a>>,
+    slots: u32,
+    columns: &'a [PlanningColumn],
+}
+
+impl<'a> Selection<'a> {
+    pub(crate) fn new(snapshot: &'a Snapshot, slots: u32, columns: &'a [PlanningColumn]) -> Result<Self> {
+        Ok(Self { blocks: snapshot.tree(BLOCKS)?, segments: snapshot.tree(SEGMENTS)?, slots, columns })
+    }
+
+    /// The slots that have a file.
+    pub(crate) fn live(&self) -> Result<Bitmap> {
+        self.bits(BlockKind::Live, 0)
+    }
+
+    /// The slots of those files that may have rows for which `predicate` is true. The leaf of each of its columns is the number of
+    /// a planning column.
+    pub(crate) fn select(&self, predicate: &BoundPredicate) -> Result<Bitmap> {
+        let mut selected = self.live()?;
+        let test = predicate.test.clone().simplify();
+        self.narrow(predicate, &test, &mut selected)?;
+        Ok(selected)
+    }
+
+    /// Removes from `slots` those where `test` is true for no row.
+    fn narrow(&self, predicate: &BoundPredicate, test: &Test, slots: &mut Bitmap) -> Result<()> {
+        match test {
+            Test::Constant(Some(true)) => {}
+            Test::Constant(_) => *slots = Bitmap::empty(self.slots as usize),
+            Test::All(tests) => {
+                // What is cheap first, so that filters are probed for few files.
+                for test in tests {
+                    self.narrow_by_bounds(predicate, test, slots)?;
+                }
+                for test in tests {
+                    self.narrow(predicate, test, slots)?;
+                }
+                self.narrow_by_keys(predicate, tests, slots)?;
+            }
+            Test::Any(tests) => {
+                let mut any = Bitmap::empty(self.slots as usize);
+                for test in tests {
+                    let mut part = slots.clone();
+                    part.subtract(&any);
+                    self.narrow(predicate, test, &mut part)?;
+                    any.unite(&part);
+                }
+                *slots = any;
+            }
+            Test::Is(test, Some(true)) => self.narrow(predicate, test, slots)?,
+            Test::Values { column, test: values } => {
+                self.narrow_by_bounds(predicate, test, slots)?;
+                let column = predicate.columns.get(*column).and_then(|column| column.leaf);
+                if let (Some(column), Some(values)) = (column, keys(values)) {
+                    self.narrow_by_filters(column as u32, 1, &[values], slots)?;
+                }
+            }
+            // They may be true where what is below them is not.
+            Test::Not(_) | Test::Is(..) | Test::Columns { .. } => {}
+        }
+        Ok(())
+    }
+
+    /// Applies bounds, if the test is one of a column.
+    fn narrow_by_bounds(&self, predicate: &BoundPredicate, test: &Test, slots: &mut Bitmap) -> Result<()> {
+        let Test::Values { column, test } = test else { return Ok(()) };
+        let column = predicate.columns.get(*column).filter(|column| !column.repeated).and_then(|column| column.leaf);
+        let (Some(column), Some(test)) = (column, BoundsTest::new(test)) else { return Ok(()) };
+        let Some(blocks) = self.blocks else { return Ok(()) };
+        for (block, words) in slots.words_mut().chunks_mut(BLOCK_SLOTS as usize / 64).enumerate() {
+            if words.iter().all(|word| *word == 0) {
+                continue;
+            }
+            let key = BlockKey { kind: BlockKind::Bounds, column: column as u32, block: block as u32 };
+            let pairs = blocks.get(&key.to_bytes())?.unwrap_or_default().as_chunks().0;
+            // Of slots behind the end of a block nothing is known.
+            for (word, pairs) in words.iter_mut().zip(pairs.chunks(64)) {
+                let unknown = if pairs.len() < 64 { u64::MAX << pairs.len() } else { 0 };
+                if *word != 0 {
+                    *word &= test.test_word(pairs) | unknown;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Applies the filters of several columns together, where all of them are looked up.
+    fn narrow_by_keys(&self, predicate: &BoundPredicate, tests: &[Test], slots: &mut Bitmap) -> Result<()> {
+        for together in self.columns.iter().filter(|column| column.kind == ColumnKind::Together) {
+            let values_of = |name: &str| {
+                let own =
+                    self.columns.iter().find(|column| column.kind == ColumnKind::File && column.name() == name)?;
+                tests.iter().find_map(|test| match test {
+                    Test::Values { column, test } => {
+                        let leaf = predicate.columns.get(*column)?.leaf?;
+                        keys(test).filter(|_| leaf as u32 == own.id)
+                    }
+                    _ => None,
+                })
+            };
+            let fields = together.schema.fields();
+            let Some(values) = fields.iter().map(|field| values_of(field.name())).collect::<Option<Vec<_>>>() else {
+                continue;
+            };
+            self.narrow_by_filters(together.id, fields.len(), &values, slots)?;
+        }
+        Ok(())
+    }
+
+    /// Removes the slots whose files have filters of all their rows, none of which has one of the keys: `values` has a list for
+    /// each column.
+    fn narrow_by_filters(&self, column: u32, columns: usize, values: &[&[Value]], slots: &mut Bitmap) -> Result<()> {
+        let count = values.iter().try_fold(1usize, |count, values| count.checked_mul(values.len()));
+        let (Some(segments), Some(1..=MAX_KEYS)) = (self.segments, count) else { return Ok(()) };
+        if slots.is_empty() {
+            return Ok(());
+        }
+        let mut filtered = self.bits(BlockKind::Filtered, column)?;
+        filtered.intersect(slots);
+        if filtered.is_empty() {
+            return Ok(());
+        }
+        let mut found = Bitmap::empty(self.slots as usize);
+        let mut hashed: Option<(u64, Option<Vec<u64>>)> = None;
+        for segment in Segment::of_column(segments, column)? {
+            let code = segment.class.hash;
+            if hashed.as_ref().is_none_or(|(known, _)| *known != code) {
+                hashed = Some((code, KeyHash::from_code(code, columns).and_then(|hash| hashes(&hash, values))));
+            }
+            match &hashed {
+                Some((_, Some(hashes))) => segment.probe(hashes, &filtered, &mut found)?,
+                // What cannot be looked up may be anywhere.
+                _ => segment.slots.iter().for_each(|slot| {
+                    let slot = u32::from_le_bytes(*slot);
+                    if filtered.contains(slot) {
+                        found.insert(slot);
+                    }
+                }),
+            }
+        }
+        filtered.subtract(&found);
+        slots.subtract(&filtered);
+        Ok(())
+    }
+
+    fn bits(&self, kind: BlockKind, column: u32) -> Result<Bitmap> {
+        let mut bitmap = Bitmap::empty(self.slots as usize);
+        let Some(blocks) = self.blocks else { return Ok(bitmap) };
+        for (block, words) in bitmap.words_mut().chunks_mut(BLOCK_SLOTS as usize / 64).enumerate() {
+            let key = BlockKey { kind, column, block: block as u32 };
+            let bits = blocks.get(&key.to_bytes())?.unwrap_or_default().as_chunks().0;
+            words.iter_mut().zip(bits).for_each(|(word, bits)| *word = u64::from_le_bytes(*bits));
+        }
+        Ok(bitmap)
+    }
+}
+
+/// The values that a test looks for; `None` if it is true for others too.
+fn keys(test: &ValueTest) -> Option<&[Value]> {
+    match test {
+        ValueTest::Compare(Comparison::Equal, value) => Some(std::slice::from_ref(value)),
+        ValueTest::In(set) => Some(set.values()),
+        _ => None,
+    }
+}
+
+/// The hashes of all combinations of values; `None` if one of them cannot be looked up.
+fn hashes(hash: &KeyHash, values: &[&[Value]]) -> Option<Vec<u64>> {
+    let mut combinations: Vec<Vec<u64>> = vec![Vec::new()];
+    for (hash, values) in hash.columns().iter().zip(values) {
+        let of_values: Vec<Vec<u64>> = values.iter().map(|value| hash.of_value(value)).collect::<Option<_>>()?;
+        let of_values: Vec<u64> = of_values.concat();
+        combinations = combinations
+            .iter()
+            .flat_map(|before| of_values.iter().map(|hash| [&before[..], &[*hash]].concat()))
+            .collect();
+    }
+    Some(combinations.into_iter().map(combine).collect())
+}

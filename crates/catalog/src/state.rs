@@ -1,0 +1,67 @@
+//! What holds for a whole catalog.
+
+use lath_store::Tree;
+
+use crate::error::{Error, Result};
+use crate::facts::Wanted;
+use crate::record::{RecordReader, RecordWriter};
+use crate::trees::{FORMAT, FORMAT_KEY, STATE_KEY};
+
+/// Counters and options.
+#[derive(Debug, Clone)]
+pub(crate) struct State {
+    /// Number of slots, with a file or without.
+    pub(crate) slots: u32,
+    /// Number of files.
+    pub(crate) files: u32,
+    pub(crate) next_root: u32,
+    pub(crate) next_column: u32,
+    pub(crate) next_schema: u32,
+    pub(crate) wanted: Wanted,
+}
+
+impl State {
+    /// Default of the maximum bytes of the filters of a column, for one file: 1 MiB.
+    pub(crate) const DEFAULT_FILTER_BUDGET_BYTES: usize = 1 << 20;
+
+    pub(crate) fn new() -> Self {
+        let wanted = Wanted { keys: Vec::new(), filter_budget_bytes: Self::DEFAULT_FILTER_BUDGET_BYTES };
+        Self { slots: 0, files: 0, next_root: 0, next_column: 0, next_schema: 0, wanted }
+    }
+
+    /// Reads the state of a catalog, whose format is checked.
+    pub(crate) fn read(meta: Tree<'_>) -> Result<Self> {
+        let format = meta.get(FORMAT_KEY)?.and_then(|bytes| bytes.try_into().ok()).map(u32::from_le_bytes);
+        match format {
+            Some(FORMAT) => {}
+            Some(format) => return Err(Error::Format { format }),
+            None => return Err(Error::corrupt("it does not say its format")),
+        }
+        let bytes = meta.get(STATE_KEY)?.ok_or_else(|| Error::corrupt("it does not say its state"))?;
+        let mut record = RecordReader::new("the state", bytes)?;
+        let mut number = || record.u32();
+        let (slots, files) = (number()?, number()?);
+        let (next_root, next_column, next_schema) = (number()?, number()?, number()?);
+        let filter_budget_bytes = usize::try_from(record.u64()?).unwrap_or(usize::MAX);
+        let count = record.u32()?;
+        let mut key = || {
+            let columns = record.u32()?;
+            (0..columns).map(|_| record.text().map(str::to_owned)).collect::<Result<Vec<_>>>()
+        };
+        let keys = (0..count).map(|_| key()).collect::<Result<_>>()?;
+        Ok(Self { slots, files, next_root, next_column, next_schema, wanted: Wanted { keys, filter_budget_bytes } })
+    }
+
+    pub(crate) fn to_record(&self) -> Vec<u8> {
+        let mut record = RecordWriter::default();
+        record.u32(self.slots).u32(self.files).u32(self.next_root).u32(self.next_column).u32(self.next_schema);
+        record.u64(self.wanted.filter_budget_bytes as u64).u32(self.wanted.keys.len() as u32);
+        for key in &self.wanted.keys {
+            record.u32(key.len() as u32);
+            key.iter().for_each(|column| {
+                record.bytes(column.as_bytes());
+            });
+        }
+        record.finish()
+    }
+}

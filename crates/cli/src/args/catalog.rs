@@ -1,0 +1,102 @@
+//! Arguments of `catalog`, and of commands that search by one.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use super::OpenArgs;
+use super::write::parse_size;
+
+/// Commands on a catalog.
+#[derive(Debug, Subcommand)]
+pub(crate) enum CatalogCommand {
+    /// Add files: read their footers, page indexes and Bloom filters into the catalog
+    #[command(after_help = ADD_HELP)]
+    Add(CatalogAddArgs),
+    /// Look for files that are new, have changed or are gone
+    #[command(
+        after_help = "Exits 3 if a file cannot be read.\n\nExamples:\n  lath catalog refresh data/\n  lath catalog refresh lake.catalog"
+    )]
+    Refresh(CatalogArgs),
+    /// List the files that a catalog has
+    #[command(
+        after_help = "A line for each file: rows, bytes and location; ? for the rows of a file that could not be read.\n\nExample:\n  lath catalog list lake.catalog"
+    )]
+    List(CatalogArgs),
+    /// Remove locations, as they were added; the files themselves stay
+    #[command(after_help = "Example:\n  lath catalog remove lake.catalog s3://bucket/trips/")]
+    Remove(CatalogRemoveArgs),
+    /// Show what a catalog has, and the space that it takes
+    #[command(after_help = "Example:\n  lath catalog stats data/")]
+    Stats(CatalogArgs),
+    /// Refresh a catalog again and again, until Ctrl-C
+    #[command(after_help = "Example:\n  lath catalog watch data/ --every 2")]
+    Watch(CatalogWatchArgs),
+}
+
+const ADD_HELP: &str = "\
+Without --catalog, the catalog of a folder is the file _lath_catalog in it, which find and count use on their own. Files that a catalog
+has already are read again only if they have changed. If it fails, the catalog stays as it was. Exits 3 if a file cannot be read, which
+is added nevertheless: each search looks into it.
+
+Examples:
+  lath catalog add data/
+  lath catalog add data/ --key id --key city,started
+  lath catalog add 'data/*.parquet' s3://bucket/trips/ --catalog lake.catalog
+  lath find --catalog lake.catalog --where \"id = 4711\"";
+
+/// A catalog.
+#[derive(Debug, Args)]
+pub(crate) struct CatalogArgs {
+    /// The catalog, or the folder that it is in
+    #[arg(value_name = "CATALOG")]
+    pub(crate) catalog: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CatalogAddArgs {
+    /// Parquet files, directories, globs, URLs, or @LIST (a file that lists these)
+    #[arg(required = true, value_name = "FILES")]
+    pub(crate) files: Vec<PathBuf>,
+    /// The catalog's file [default: _lath_catalog in the folder, if FILES is one]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) catalog: Option<PathBuf>,
+    /// Make Bloom filters of this column where files have none, or of several columns that are looked up together; may be given
+    /// several times
+    #[arg(long = "key", value_name = "COLUMN[,COLUMN…]")]
+    pub(crate) keys: Vec<String>,
+    /// Maximum bytes of filters that are kept for a column of a file [default: 1MiB]
+    #[arg(long, value_name = "BYTES", value_parser = parse_size)]
+    pub(crate) filter_budget: Option<usize>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CatalogRemoveArgs {
+    #[command(flatten)]
+    pub(crate) catalog: CatalogArgs,
+    /// Locations as they were added
+    #[arg(required = true, value_name = "LOCATION")]
+    pub(crate) locations: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CatalogWatchArgs {
+    #[command(flatten)]
+    pub(crate) catalog: CatalogArgs,
+    /// Seconds between looks at the files
+    #[arg(long, value_name = "SECONDS", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) every: u32,
+}
+
+/// The files that are searched: by name, or those of a catalog.
+#[derive(Debug, Args)]
+pub(crate) struct SearchInputArgs {
+    /// Parquet files, directories, globs, URLs, @LIST (a file that lists these), or - for standard input
+    #[arg(required_unless_present = "catalog", value_name = "FILES")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Search the files of this catalog, as it has them; only those are opened that it does not rule out (see lath catalog)
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["files", "footer_key", "column_key"])]
+    pub(crate) catalog: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) open: OpenArgs,
+}

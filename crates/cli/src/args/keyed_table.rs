@@ -1,0 +1,332 @@
+//! Arguments of `table`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use super::{DecodeArgs, FileFormat, InputArgs, OpenArgs, OutputArgs, TextArgs};
+
+pub(super) const HELP: &str = "\
+A table is a folder: rows that were written lately are in its store, the others in plain Parquet files. What a command has
+written is durable when it ends. One process at a time writes; any number read meanwhile.
+
+A KEY has the text of the key column; of a key of several columns it has their texts, separated by commas and quoted where
+they have commas themselves.
+
+Examples:
+  lath table create orders --key id orders.parquet
+  lath table upsert orders changes.csv
+  lath table get orders 17 42
+  lath table scan orders --where \"price > 100\" --limit 10
+  lath table delete orders --where \"state = 'cancelled'\"";
+
+/// What is done with a table.
+#[derive(Debug, Subcommand)]
+pub(crate) enum KeyedTable {
+    /// Create a table with the columns of files, and load their rows
+    #[command(after_help = CREATE_HELP)]
+    Create(Box<CreateArgs>),
+    /// Put the rows of files into a table: those whose keys are there replace the rows that are there
+    #[command(after_help = UPSERT_HELP)]
+    Upsert(Box<UpsertArgs>),
+    /// Print the rows with these keys
+    #[command(
+        after_help = "Exits 1 if a key is missing; the others are printed.\n\nExamples:\n  lath table get orders 17 42\n  lath table get stock 'Oslo,17' --format vertical"
+    )]
+    Get(TableGetArgs),
+    /// Delete the rows with these keys, or those that satisfy an SQL expression
+    #[command(after_help = DELETE_HELP)]
+    Delete(Box<TableDeleteArgs>),
+    /// Print rows: all, those that satisfy an SQL expression, or a range of keys in order
+    #[command(
+        after_help = "Examples:\n  lath table scan orders --where \"price > 100\" --select id,price\n  lath table scan orders --from 1000 --to 2000 --limit 10\n  lath table scan orders --at monday -o monday.parquet"
+    )]
+    Scan(TableScanArgs),
+    /// Count rows
+    #[command(
+        after_help = "Examples:\n  lath table count orders\n  lath table count orders --where \"price > 100\"\n  lath table count orders --from 1000 --to 2000"
+    )]
+    Count(TableCountArgs),
+    /// Move rows from the store to files, merge files, and remove those that nobody needs
+    #[command(
+        after_help = "A table does all of this by itself while it is written to.\n\nExample:\n  lath table compact orders"
+    )]
+    Compact(KeyedTableArgs),
+    /// Hold every file, mask, index and count against each other
+    #[command(
+        after_help = "Prints a line for each problem. Exits 3 if there is one.\n\nExample:\n  lath table check orders"
+    )]
+    Check(KeyedTableArgs),
+    /// Mend what follows from rows that are there: indexes, masks, counts, files that no commit names
+    #[command(
+        after_help = "Prints a line for each problem that was found. Exits 3 if one is left.\n\nExample:\n  lath table repair orders"
+    )]
+    Repair(KeyedTableArgs),
+    /// Copy a table as its last commit left it, while others may write to it
+    #[command(
+        after_help = "Files become hard links where the file system has them.\n\nExample:\n  lath table backup orders backups/monday"
+    )]
+    Backup(TableCopyArgs),
+    /// Write all rows, in the order of their keys, as plain Parquet files
+    #[command(after_help = "Example:\n  lath table export orders plain/")]
+    Export(TableExportArgs),
+    /// Show how many rows and bytes are where
+    #[command(
+        after_help = "Examples:\n  lath table stats orders\n  lath table stats orders --json | jq '.files[].rows'"
+    )]
+    Stats(TableStatsArgs),
+    /// Print what commits did to rows, or have a table keep that
+    #[command(after_help = CHANGES_HELP)]
+    Changes(ChangesArgs),
+    /// Keep the last commit under a name, for --at, or drop one that was kept; without a name, list those that are kept
+    #[command(
+        after_help = "A snapshot keeps the files that it needs.\n\nExamples:\n  lath table snapshot orders monday\n  lath table snapshot orders monday --drop\n  lath table snapshot orders"
+    )]
+    Snapshot(SnapshotArgs),
+}
+
+const CREATE_HELP: &str = "\
+FILES are Parquet, CSV, JSON lines or Arrow IPC. If rows have the same key, the last one stays. If the command fails, there is
+no table.
+
+Examples:
+  lath table create orders --key id orders.parquet
+  lath table create stock --key city,item 'stock/*.csv' --type item=string
+  lath table create empty --key id orders.parquet --no-rows";
+
+const UPSERT_HELP: &str = "\
+FILES are Parquet, CSV, JSON lines or Arrow IPC, and have the columns of the table; text is read as the table's types. Each
+transaction has --batch rows; if the command fails, those committed before stay.
+
+Examples:
+  lath table upsert orders changes.parquet
+  lath table upsert orders --insert new.csv
+  zcat orders.jsonl.gz | lath table upsert orders --from jsonl -";
+
+const DELETE_HELP: &str = "\
+Prints how many rows were deleted. --keys takes the key columns of a file of any format.
+
+Examples:
+  lath table delete orders 17 42
+  lath table delete orders --where \"state = 'cancelled'\"
+  lath table delete orders --keys gone.parquet";
+
+const CHANGES_HELP: &str = "\
+Each row has _change (insert, update or delete), _sequence (the number of the commit) and the new row; of a deleted row, its key.
+Standard error gets the number to go on with.
+
+Examples:
+  lath table changes orders --keep
+  lath table changes orders --since 17 --format jsonl
+  lath table changes orders --stop";
+
+/// A table.
+#[derive(Debug, Args)]
+pub(crate) struct KeyedTableArgs {
+    /// The table's folder
+    #[arg(value_name = "TABLE")]
+    pub(crate) folder: PathBuf,
+    /// The name of the table, if the folder is a database of several
+    #[arg(long, value_name = "NAME")]
+    pub(crate) table: Option<String>,
+}
+
+/// A table, and what is read of it.
+#[derive(Debug, Args)]
+pub(crate) struct TableReadArgs {
+    #[command(flatten)]
+    pub(crate) table: KeyedTableArgs,
+    /// Read the snapshot that was kept under this name instead of the last commit
+    #[arg(long, value_name = "SNAPSHOT")]
+    pub(crate) at: Option<String>,
+}
+
+/// A range of keys.
+#[derive(Debug, Args)]
+pub(crate) struct KeyRangeArgs {
+    /// The first key, or the first columns of it
+    #[arg(long, value_name = "KEY")]
+    pub(crate) from: Option<String>,
+    /// The key to end before, or the first columns of it
+    #[arg(long, value_name = "KEY")]
+    pub(crate) to: Option<String>,
+}
+
+/// How files of any format are read.
+#[derive(Debug, Args)]
+pub(crate) struct FileArgs {
+    /// Input format [default: by name, else by content]
+    #[arg(long = "from", value_name = "FORMAT")]
+    pub(crate) format: Option<FileFormat>,
+    #[command(flatten)]
+    pub(crate) text: TextArgs,
+    #[command(flatten)]
+    pub(crate) decode: DecodeArgs,
+}
+
+/// Files of any format.
+#[derive(Debug, Args)]
+pub(crate) struct RowArgs {
+    #[command(flatten)]
+    pub(crate) inputs: InputArgs,
+    #[command(flatten)]
+    pub(crate) files: FileArgs,
+    /// Do not turn directories named key=value into columns
+    #[arg(long)]
+    pub(crate) no_partitions: bool,
+    /// Number of rows per transaction
+    #[arg(long, value_name = "ROWS", default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) batch: u32,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CreateArgs {
+    #[command(flatten)]
+    pub(crate) table: KeyedTableArgs,
+    /// The columns of the key, in their order
+    #[arg(short, long, value_name = "COLUMNS", value_delimiter = ',', required = true)]
+    pub(crate) key: Vec<String>,
+    /// Take only the columns of the files
+    #[arg(long)]
+    pub(crate) no_rows: bool,
+    #[command(flatten)]
+    pub(crate) rows: RowArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct UpsertArgs {
+    #[command(flatten)]
+    pub(crate) table: KeyedTableArgs,
+    /// Refuse rows whose keys are there
+    #[arg(long)]
+    pub(crate) insert: bool,
+    #[command(flatten)]
+    pub(crate) rows: RowArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TableGetArgs {
+    #[command(flatten)]
+    pub(crate) read: TableReadArgs,
+    /// The keys
+    #[arg(value_name = "KEY", required = true, allow_negative_numbers = true)]
+    pub(crate) keys: Vec<String>,
+    /// The columns to show [default: all]
+    #[arg(short, long, value_name = "COLUMNS", value_delimiter = ',', visible_alias = "columns")]
+    pub(crate) select: Option<Vec<String>>,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TableDeleteArgs {
+    #[command(flatten)]
+    pub(crate) table: KeyedTableArgs,
+    /// The keys
+    #[arg(value_name = "KEY", required_unless_present_any = ["predicate", "key_file"], conflicts_with_all = ["predicate", "key_file"], allow_negative_numbers = true)]
+    pub(crate) keys: Vec<String>,
+    /// Delete the rows that satisfy this SQL expression
+    #[arg(short = 'w', long = "where", value_name = "EXPR", conflicts_with = "key_file")]
+    pub(crate) predicate: Option<String>,
+    /// Delete the rows with the keys of this file
+    #[arg(long = "keys", value_name = "FILE")]
+    pub(crate) key_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) files: FileArgs,
+    #[command(flatten)]
+    pub(crate) open: OpenArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TableScanArgs {
+    #[command(flatten)]
+    pub(crate) read: TableReadArgs,
+    /// Only the rows that satisfy this SQL expression
+    #[arg(short = 'w', long = "where", value_name = "EXPR")]
+    pub(crate) predicate: Option<String>,
+    #[command(flatten)]
+    pub(crate) range: KeyRangeArgs,
+    /// Print rows in the order of their keys
+    #[arg(long)]
+    pub(crate) ordered: bool,
+    /// The columns to show [default: all]
+    #[arg(short, long, value_name = "COLUMNS", value_delimiter = ',', visible_alias = "columns")]
+    pub(crate) select: Option<Vec<String>>,
+    /// Stop after this many rows
+    #[arg(short = 'n', long, value_name = "ROWS")]
+    pub(crate) limit: Option<u64>,
+    /// Show what was pruned by what, what was read and how long it took, instead of the rows
+    #[arg(long, conflicts_with_all = ["from", "to", "ordered"])]
+    pub(crate) explain: bool,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TableCountArgs {
+    #[command(flatten)]
+    pub(crate) read: TableReadArgs,
+    /// Count only the rows that satisfy this SQL expression
+    #[arg(short = 'w', long = "where", value_name = "EXPR")]
+    pub(crate) predicate: Option<String>,
+    #[command(flatten)]
+    pub(crate) range: KeyRangeArgs,
+}
+
+/// A table, and the folder of its copy.
+#[derive(Debug, Args)]
+pub(crate) struct TableCopyArgs {
+    /// The folder of the table, or of a database
+    #[arg(value_name = "TABLE")]
+    pub(crate) folder: PathBuf,
+    /// The new folder, which must be empty or not exist
+    #[arg(value_name = "TARGET")]
+    pub(crate) target: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TableExportArgs {
+    #[command(flatten)]
+    pub(crate) read: TableReadArgs,
+    /// The folder of the Parquet files
+    #[arg(value_name = "TARGET")]
+    pub(crate) target: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TableStatsArgs {
+    #[command(flatten)]
+    pub(crate) read: TableReadArgs,
+    /// Write JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ChangesArgs {
+    #[command(flatten)]
+    pub(crate) table: KeyedTableArgs,
+    /// Print the changes of commits after this number [default: all that are kept]
+    #[arg(long, value_name = "SEQUENCE")]
+    pub(crate) since: Option<u64>,
+    /// Have the table keep changes from now on: this many rows
+    #[arg(long, value_name = "ROWS", num_args = 0..=1, require_equals = true, default_missing_value = "1048576", conflicts_with = "since")]
+    pub(crate) keep: Option<u64>,
+    /// Have the table keep no changes any more, and drop those that it has
+    #[arg(long, conflicts_with_all = ["since", "keep"])]
+    pub(crate) stop: bool,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SnapshotArgs {
+    #[command(flatten)]
+    pub(crate) table: KeyedTableArgs,
+    /// The name of the snapshot
+    #[arg(value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// Drop the snapshot with this name
+    #[arg(long, requires = "name")]
+    pub(crate) drop: bool,
+}

@@ -1,0 +1,138 @@
+//! `table compact`, `check`, `repair`, `backup`, `export`, `stats` and `snapshot`.
+
+use std::fmt::Write;
+
+use lath_table::{CheckReport, Database, Error, Problem, Table, TableOptions, TableStatistics};
+use serde_json::json;
+
+use super::failure::table_failure;
+use super::open::{open, open_for_reading, snapshot};
+use crate::args::{KeyedTableArgs, SnapshotArgs, TableCopyArgs, TableExportArgs, TableStatsArgs};
+use crate::commands::print;
+use crate::failure::{Outcome, Result};
+use crate::quantity::{bytes, grouped, plural};
+
+pub(super) fn compact(args: &KeyedTableArgs) -> Result<Outcome> {
+    let table = open(args)?;
+    let flushed = table.flush().map_err(table_failure)?;
+    let compacted = table.compact().map_err(table_failure)?;
+    let removed = table.vacuum().map_err(table_failure)?;
+    print(&format!(
+        "{} moved to {}\n{} became {}\n{} removed\n",
+        plural(flushed.rows, "row"),
+        plural(flushed.files as u64, "file"),
+        plural(compacted.files_before as u64, "file"),
+        grouped(compacted.files_after as u64),
+        plural(removed as u64, "file"),
+    ))
+}
+
+pub(super) fn check(args: &KeyedTableArgs) -> Result<Outcome> {
+    let report = open_for_reading(args)?.check().map_err(table_failure)?;
+    print(&describe(args, &report.problems, &report))?;
+    Ok(if report.is_intact() { Outcome::Done } else { Outcome::Corrupt })
+}
+
+pub(super) fn repair(args: &KeyedTableArgs) -> Result<Outcome> {
+    let repaired = open(args)?.repair().map_err(table_failure)?;
+    let mut text: String = repaired.found.iter().map(|problem| format!("found: {problem}\n")).collect();
+    text.push_str(&describe(args, &repaired.now.problems, &repaired.now));
+    print(&text)?;
+    Ok(if repaired.now.is_intact() { Outcome::Done } else { Outcome::Corrupt })
+}
+
+/// A line for each problem, or one for a table without problems.
+fn describe(args: &KeyedTableArgs, problems: &[Problem], report: &CheckReport) -> String {
+    if problems.is_empty() {
+        let (rows, files) = (plural(report.rows, "row"), plural(report.files as u64, "file"));
+        return format!("{}: intact: {rows}, {files}\n", args.folder.display());
+    }
+    problems.iter().map(|problem| format!("{problem}\n")).collect()
+}
+
+pub(super) fn backup(args: &TableCopyArgs) -> Result<Outcome> {
+    let made = match Table::open_read_only(&args.folder, TableOptions::new()) {
+        Err(Error::NoTable { .. }) => Database::open_read_only(&args.folder, TableOptions::new())
+            .and_then(|database| database.backup(&args.target)),
+        table => table.and_then(|table| table.backup(&args.target)),
+    };
+    let made = made.map_err(table_failure)?;
+    eprintln!("{}, {} of them linked", plural(made.files as u64, "file"), grouped(made.links as u64));
+    Ok(Outcome::Done)
+}
+
+pub(super) fn export(args: &TableExportArgs) -> Result<Outcome> {
+    let exported = snapshot(&args.read)?.export(&args.target).map_err(table_failure)?;
+    eprintln!("{} in {}", plural(exported.rows, "row"), plural(exported.files as u64, "file"));
+    Ok(Outcome::Done)
+}
+
+pub(super) fn stats(args: &TableStatsArgs) -> Result<Outcome> {
+    let snapshot = snapshot(&args.read)?;
+    let statistics = snapshot.statistics().map_err(table_failure)?;
+    let snapshots = snapshot.snapshot_names().map_err(table_failure)?;
+    let name = |&column: &usize| snapshot.schema().field(column).name().clone();
+    let key: Vec<String> = snapshot.key_columns().iter().map(name).collect();
+    print(&if args.json { as_json(&statistics, &key, &snapshots) } else { as_text(&statistics, &key, &snapshots) })
+}
+
+fn as_json(statistics: &TableStatistics, key: &[String], snapshots: &[String]) -> String {
+    let files: Vec<_> = statistics
+        .files
+        .iter()
+        .map(|file| json!({ "name": file.name, "bytes": file.bytes, "rows": file.rows, "masked_rows": file.masked_rows }))
+        .collect();
+    let value = json!({
+        "version": statistics.version,
+        "key": key,
+        "rows": statistics.rows,
+        "store": {
+            "rows": statistics.hot_rows,
+            "deleted_keys": statistics.deleted_keys,
+            "bytes": statistics.hot_bytes,
+        },
+        "files": files,
+        "changes": statistics.changes.map(|(count, since)| json!({ "count": count, "since": since })),
+        "snapshots": snapshots,
+    });
+    format!("{value}\n")
+}
+
+fn as_text(statistics: &TableStatistics, key: &[String], snapshots: &[String]) -> String {
+    let mut text = String::new();
+    let mut line = |what: &str, value: String| {
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "{what:<22}{value}");
+    };
+    let files = &statistics.files;
+    line("last commit", grouped(statistics.version));
+    line("key", key.join(", "));
+    line("rows", grouped(statistics.rows));
+    line("  in the store", format!("{}, {}", grouped(statistics.hot_rows), bytes(statistics.hot_bytes)));
+    line("deleted keys", grouped(statistics.deleted_keys));
+    line("files", format!("{}, {}", grouped(files.len() as u64), bytes(files.iter().map(|file| file.bytes).sum())));
+    line("  rows", grouped(files.iter().map(|file| file.rows).sum()));
+    line("  masked rows", grouped(files.iter().map(|file| file.masked_rows).sum()));
+    if let Some((count, since)) = statistics.changes {
+        line("changes", format!("{} since {}", grouped(count), grouped(since)));
+    }
+    for name in snapshots {
+        line("snapshot", name.clone());
+    }
+    text
+}
+
+pub(super) fn snapshot_of(args: &SnapshotArgs) -> Result<Outcome> {
+    match &args.name {
+        None => {
+            let names = open_for_reading(&args.table)?.snapshot_names().map_err(table_failure)?;
+            print(&names.iter().map(|name| format!("{name}\n")).collect::<String>())
+        }
+        Some(name) => {
+            let table = open(&args.table)?;
+            let done = if args.drop { table.drop_snapshot(name) } else { table.keep_snapshot(name) };
+            done.map_err(table_failure)?;
+            Ok(Outcome::Done)
+        }
+    }
+}

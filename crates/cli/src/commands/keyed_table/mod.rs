@@ -1,0 +1,35 @@
+//! `table`: tables with a primary key.
+
+mod changes;
+mod failure;
+mod keys;
+mod load;
+mod maintenance;
+mod open;
+mod read;
+mod write;
+
+#[cfg(feature = "sql")]
+pub(crate) use failure::table_failure;
+
+use crate::args::KeyedTable;
+use crate::failure::{Outcome, Result};
+
+pub(crate) fn run(what: &KeyedTable) -> Result<Outcome> {
+    match what {
+        KeyedTable::Create(args) => write::create(args),
+        KeyedTable::Upsert(args) => write::upsert(args),
+        KeyedTable::Get(args) => read::get(args),
+        KeyedTable::Delete(args) => write::delete(args),
+        KeyedTable::Scan(args) => read::scan(args),
+        KeyedTable::Count(args) => read::count(args),
+        KeyedTable::Compact(args) => maintenance::compact(args),
+        KeyedTable::Check(args) => maintenance::check(args),
+        KeyedTable::Repair(args) => maintenance::repair(args),
+        KeyedTable::Backup(args) => maintenance::backup(args),
+        KeyedTable::Export(args) => maintenance::export(args),
+        KeyedTable::Stats(args) => maintenance::stats(args),
+        KeyedTable::Changes(args) => changes::run(args),
+        KeyedTable::Snapshot(args) => maintenance::snapshot_of(args),
+    }
+}

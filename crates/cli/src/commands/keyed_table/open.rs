@@ -1,0 +1,53 @@
+//! Opening a table, alone in its folder or one of a database.
+
+use lath_table::{Database, Error, Snapshot, Table, TableOptions};
+
+use super::failure::table_failure;
+use crate::args::{KeyedTableArgs, TableReadArgs};
+use crate::failure::{Failure, Result};
+
+/// Opens a table for writing.
+pub(super) fn open(args: &KeyedTableArgs) -> Result<Table> {
+    let opened = match &args.table {
+        Some(name) => Database::open(&args.folder, TableOptions::new()).and_then(|database| database.table(name)),
+        None => Table::open(&args.folder, TableOptions::new()),
+    };
+    opened.map_err(|error| explain(args, error))
+}
+
+/// Opens a table for reading, while another process may write.
+pub(super) fn open_for_reading(args: &KeyedTableArgs) -> Result<Table> {
+    let opened = match &args.table {
+        Some(name) => {
+            Database::open_read_only(&args.folder, TableOptions::new()).and_then(|database| database.table(name))
+        }
+        None => Table::open_read_only(&args.folder, TableOptions::new()),
+    };
+    opened.map_err(|error| explain(args, error))
+}
+
+/// The last commit, or the snapshot that was asked for.
+pub(super) fn snapshot(args: &TableReadArgs) -> Result<Snapshot> {
+    let table = open_for_reading(&args.table)?;
+    let snapshot = match &args.at {
+        Some(name) => table.snapshot_named(name),
+        None => table.snapshot(),
+    };
+    snapshot.map_err(table_failure)
+}
+
+/// Says what a folder without such a table has.
+fn explain(args: &KeyedTableArgs, error: Error) -> Failure {
+    let is_missing = matches!(error, Error::NoTable { .. } | Error::NoSuchTable { .. });
+    if is_missing
+        && let Ok(database) = Database::open_read_only(&args.folder, TableOptions::new())
+        && let Ok(names) = database.table_names()
+    {
+        let folder = args.folder.display();
+        return Failure::Usage(match &names[..] {
+            [] => format!("{folder} is a database without tables"),
+            names => format!("{folder} is a database of several tables: choose one with --table: {}", names.join(", ")),
+        });
+    }
+    table_failure(error)
+}

@@ -1,0 +1,112 @@
+//! `table create`, `upsert` and `delete`.
+
+use std::fs;
+
+use arrow_array::RecordBatch;
+use lath_parquet::Predicate;
+use lath_table::{Database, Durability, Table, TableOptions, Transaction};
+
+use super::failure::table_failure;
+use super::keys::KeyFields;
+use super::load::{Load, each_batch_of};
+use super::open::open;
+use crate::args::{CreateArgs, KeyedTableArgs, TableDeleteArgs, UpsertArgs};
+use crate::commands::print;
+use crate::failure::{Failure, Outcome, Result};
+use crate::inputs::Inputs;
+use crate::quantity::plural;
+
+pub(super) fn create(args: &CreateArgs) -> Result<Outcome> {
+    let mut load = Load::new(&args.rows)?;
+    let schema = load.columns()?;
+    let was_there = fs::exists(&args.table.folder).unwrap_or(true);
+    let was_empty = fs::read_dir(&args.table.folder).map_or(true, |mut entries| entries.next().is_none());
+    let table = match &args.table.table {
+        None => Table::create(&args.table.folder, &schema, &args.key, TableOptions::new()),
+        Some(name) => database(&args.table).and_then(|database| database.create_table(name, &schema, &args.key)),
+    };
+    let table = table.map_err(table_failure)?;
+    if args.no_rows {
+        return Ok(Outcome::Done);
+    }
+    let loaded = load_rows(&table, load, false);
+    drop(table);
+    if loaded.is_err() {
+        match &args.table.table {
+            Some(name) => drop(database(&args.table).and_then(|database| database.drop_table(name))),
+            // Then the folder has nothing but the table.
+            None if was_empty => {
+                drop(fs::remove_dir_all(&args.table.folder));
+                if was_there {
+                    drop(fs::create_dir(&args.table.folder));
+                }
+            }
+            None => {}
+        }
+    }
+    loaded
+}
+
+/// The database in the folder, which is created if the folder has none.
+fn database(args: &KeyedTableArgs) -> lath_table::Result<Database> {
+    match Database::open(&args.folder, TableOptions::new()) {
+        Err(lath_table::Error::NoDatabase { .. }) => Database::create(&args.folder, TableOptions::new()),
+        opened => opened,
+    }
+}
+
+pub(super) fn upsert(args: &UpsertArgs) -> Result<Outcome> {
+    let table = open(&args.table)?;
+    load_rows(&table, Load::new(&args.rows)?, args.insert)
+}
+
+/// Puts or inserts all rows, and says how many there were.
+fn load_rows(table: &Table, load: Load, insert: bool) -> Result<Outcome> {
+    let schema = table.schema().map_err(table_failure)?;
+    let name = table.folder().display().to_string();
+    let put = |batch: &RecordBatch| -> lath_table::Result<()> {
+        let mut transaction = table.begin()?;
+        if insert {
+            transaction.insert(batch)?;
+        } else {
+            transaction.upsert(batch)?;
+        }
+        // One sync at the end makes all of them durable.
+        transaction.commit_with(Durability::Deferred)
+    };
+    let count = load.into_table(&name, &schema).each(|batch| put(batch).map_err(table_failure));
+    // Also after an error: those committed before stay.
+    table.sync().map_err(table_failure)?;
+    eprintln!("{} {}", plural(count?, "row"), if insert { "inserted" } else { "put" });
+    Ok(Outcome::Done)
+}
+
+pub(super) fn delete(args: &TableDeleteArgs) -> Result<Outcome> {
+    let table = open(&args.table)?;
+    let mut transaction = table.begin().map_err(table_failure)?;
+    let count = if let Some(text) = &args.predicate {
+        let predicate = Predicate::parse(text).map_err(Failure::filtering)?;
+        transaction.delete_where(&predicate).map_err(table_failure)?
+    } else {
+        let before = transaction.count().map_err(table_failure)?;
+        delete_keys(&table, &mut transaction, args)?;
+        before - transaction.count().map_err(table_failure)?
+    };
+    transaction.commit().map_err(table_failure)?;
+    print(&format!("{count}\n"))?;
+    Ok(if count > 0 { Outcome::Done } else { Outcome::Nothing })
+}
+
+fn delete_keys(table: &Table, transaction: &mut Transaction, args: &TableDeleteArgs) -> Result<()> {
+    let snapshot = table.snapshot().map_err(table_failure)?;
+    let Some(file) = &args.key_file else {
+        let fields = KeyFields::of(&snapshot);
+        let keys = args.keys.iter().map(|key| fields.parse(key)).collect::<Result<Vec<_>>>()?;
+        return transaction.delete(keys).map_err(table_failure);
+    };
+    let inputs = Inputs::find_in(std::slice::from_ref(file), &args.open)?;
+    let name = table.folder().display().to_string();
+    each_batch_of(inputs, &args.files, (&name, snapshot.schema()), |batch| {
+        transaction.delete(batch).map_err(table_failure)
+    })
+}

@@ -1,0 +1,122 @@
+//! Inputs of any format, opened one after another.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
+use lath_parquet::{Error, ParquetFile, Partitions, Strings};
+
+use crate::args::{FileFormat, TableArgs};
+use crate::failure::{Failure, Result};
+use crate::inputs::Inputs;
+use crate::scan::Scan;
+use crate::source::{InputFile, Source, TextOptions, format_of};
+use crate::table::{Table, scan_failure};
+
+/// Inputs, and how they are read.
+pub(crate) struct InputRows {
+    pub(crate) inputs: Inputs,
+    /// The format of all of them, if it is given.
+    pub(crate) format: Option<FileFormat>,
+    pub(crate) text: TextOptions,
+    pub(crate) scan: Scan,
+    pub(crate) table: TableArgs,
+    /// Columns of the first file, whose types later text files must have.
+    pub(crate) first: Option<SchemaRef>,
+}
+
+/// An input that is open.
+pub(crate) struct OpenInput {
+    pub(crate) rows: Source,
+    /// How many of its bytes have been read.
+    pub(crate) position: Arc<AtomicU64>,
+    /// The file, if it is Parquet.
+    pub(crate) parquet: Option<ParquetFile>,
+}
+
+impl InputRows {
+    /// The format of an input, if it is known before the input is read.
+    pub(crate) fn format_of(&self, index: usize) -> Option<FileFormat> {
+        let by_name = self.format.or_else(|| self.inputs.path(index).and_then(format_of));
+        by_name.or_else(|| self.inputs.is_remote(index).then_some(FileFormat::Parquet))
+    }
+
+    /// The size of all inputs, if it is known.
+    pub(crate) fn byte_len(&self) -> Option<u64> {
+        (0..self.inputs.len()).map(|index| self.inputs.byte_len(index)).sum()
+    }
+
+    /// Opens an input.
+    pub(crate) fn open(&mut self, index: usize) -> Result<OpenInput> {
+        let name = self.inputs.name(index);
+        let by_name = self.format_of(index);
+        if by_name == Some(FileFormat::Parquet) {
+            return self.open_parquet(index);
+        }
+        if self.inputs.is_remote(index) {
+            return Err(Failure::Usage(format!("{name}: only Parquet is read from a URL; download the file first")));
+        }
+        let path = self.inputs.path(index).map(Path::to_owned);
+        let mut input = InputFile::open(path.as_deref(), name.clone())?;
+        let format = match by_name {
+            Some(format) => format,
+            None => input.sniff()?.ok_or_else(|| {
+                Failure::Usage(format!("{name}: unknown format; add --from csv, jsonl, arrow or parquet"))
+            })?,
+        };
+        if format == FileFormat::Parquet {
+            return match path {
+                Some(_) => self.open_parquet(index),
+                // Its first bytes have been read from the pipe.
+                None => Err(Failure::Usage("standard input is Parquet; add --from parquet".to_owned())),
+            };
+        }
+        let position = input.position();
+        let rows = input.read(format, &self.text, self.scan.batch_size, self.first.as_ref())?;
+        self.first.get_or_insert_with(|| Arc::clone(&rows.schema));
+        Ok(OpenInput { rows, position, parquet: None })
+    }
+
+    fn open_parquet(&mut self, index: usize) -> Result<OpenInput> {
+        let table = Table::open_one(&mut self.inputs, index, self.table)?;
+        let file = table.file(0)?;
+        let batches = table.read(&self.scan)?.build().map_err(scan_failure)?;
+        let schema = batches.schema();
+        let position = Arc::new(AtomicU64::new(0));
+        let (rows, bytes) = (file.row_count().max(1), self.inputs.byte_len(index).unwrap_or(0));
+        let reached = Arc::clone(&position);
+        let mut done = 0;
+        let batches = batches.map(move |batch| {
+            let batch = batch.map_err(scan_failure)?;
+            done += batch.num_rows() as u64;
+            let share = u128::from(bytes) * u128::from(done) / u128::from(rows);
+            reached.store(u64::try_from(share).unwrap_or(bytes), Ordering::Relaxed);
+            Ok(batch)
+        });
+        Ok(OpenInput { rows: Source { schema, batches: Box::new(batches) }, position, parquet: Some(file) })
+    }
+}
+
+/// The columns of the first input, then partition columns, which replace columns of the same name.
+pub(crate) fn table_schema(first: &Schema, partitions: &Partitions, several: bool, strings: Strings) -> SchemaRef {
+    let columns = partitions.columns();
+    let is_partition = |field: &&FieldRef| columns.iter().any(|column| column.field().name() == field.name());
+    // A column that is required here may be optional in another file.
+    let set_nullable = |field: &FieldRef| Arc::new(Field::clone(field).with_nullable(several || field.is_nullable()));
+    let mut fields: Vec<FieldRef> =
+        first.fields().iter().filter(|field| !is_partition(field)).map(set_nullable).collect();
+    fields.extend(columns.iter().map(|column| match (column.field().data_type(), strings) {
+        (DataType::Utf8View, Strings::Offsets) => Arc::new(Field::clone(column.field()).with_data_type(DataType::Utf8)),
+        _ => Arc::clone(column.field()),
+    }));
+    Arc::new(Schema::new_with_metadata(fields, first.metadata().clone()))
+}
+
+/// The error for a file whose columns differ from those of the first.
+pub(crate) fn differs(name: &str, first: &str, error: Error) -> Failure {
+    match error {
+        Error::Invalid { what } => Failure::Usage(format!("{name}: {what}, unlike in {first}")),
+        other => Failure::reading(name, other),
+    }
+}

@@ -1,0 +1,123 @@
+//! `catalog`, and searches by a catalog.
+
+use std::fs;
+use std::io::Read;
+use std::path::Path;
+use std::process::Stdio;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::files::{numbered, write};
+use crate::invocation::{command, lath};
+
+/// Ten files of 100 ids each.
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for file in 0..10 {
+        write(&folder.path().join(format!("{file}.parquet")), &numbered(file * 100..file * 100 + 100), 50);
+    }
+    folder
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+/// Files that a search opens, by its report.
+#[track_caller]
+fn files_opened(args: &[&str]) -> u64 {
+    let report = lath(args.iter().chain(&["--explain", "--format", "json"])).json_lines(0);
+    report[0]["files"]["opened"].as_u64().unwrap()
+}
+
+#[test]
+fn a_folder_is_searched_by_the_catalog_in_it() {
+    let folder = folder();
+    let data = text(folder.path());
+    let added = lath(["catalog", "add", data]);
+    assert_eq!(added.text(0), format!("{data}/_lath_catalog: 10 added, 0 updated, 0 removed, 0 unchanged\n"));
+    let find = lath(["find", data, "--where", "id = 342", "--file-name", "file"]).json_lines(0);
+    assert_eq!(find.len(), 1);
+    assert_eq!(find[0]["file"], format!("{data}/3.parquet"));
+    assert_eq!(lath(["find", data, "--where", "id = 5000"]).text(1), "");
+    assert_eq!(lath(["count", data, "--where", "id < 150"]).text(0), "150\n");
+    // A new file, which the catalog does not have yet, is found all the same.
+    write(&folder.path().join("new.parquet"), &numbered(5000..5010), 50);
+    let find = lath(["find", data, "--where", "id = 5000"]);
+    assert_eq!(find.json_lines(0).len(), 1);
+    assert!(find.stderr.contains("lath catalog refresh"), "{}", find.stderr);
+    assert_eq!(lath(["catalog", "refresh", data]).text(0).matches("1 added, 0 updated, 0 removed, 10 unch").count(), 1);
+    let find = lath(["find", data, "--where", "id = 5000"]);
+    assert_eq!((find.json_lines(0).len(), find.stderr.as_str()), (1, ""));
+}
+
+#[test]
+fn a_catalog_is_searched_without_its_files_being_listed() {
+    let folder = folder();
+    let catalog = folder.path().join("all.catalog");
+    let catalog = text(&catalog);
+    let pattern = format!("{}/*.parquet", text(folder.path()));
+    lath(["catalog", "add", &pattern, "--catalog", catalog, "--key", "id", "--key", "id,name"]).text(0);
+    let search = ["find", "--catalog", catalog, "--where", "id IN (342, 777)"];
+    let expected = lath(["find", &pattern, "--where", "id IN (342, 777)"]).text(0).to_owned();
+    assert_eq!(lath(search).text(0), expected);
+    assert_eq!(files_opened(&search), 2);
+    assert_eq!(files_opened(&["find", "--catalog", catalog, "--where", "id IN (342, 777)", "--no-prune"]), 10);
+    assert_eq!(lath(["count", "--catalog", catalog]).text(0), "1000\n");
+    assert_eq!(lath(["count", "--catalog", catalog, "--where", "id >= 900"]).text(0), "100\n");
+    assert_eq!(lath(["count", "--catalog", catalog, "--where", "colour = 1"]).code, 2);
+    assert_eq!(lath(["find", "--catalog", catalog, "--where", "id = 1", "--row-groups", "0"]).code, 2);
+    assert_eq!(lath(["find", &pattern, "--catalog", catalog, "--where", "id = 1"]).code, 2);
+    assert_eq!(lath(["find", "--catalog", "no.catalog", "--where", "id = 1"]).code, 4);
+    assert_eq!(lath(["find", "--where", "id = 1"]).code, 2);
+    // A file that has changed is read as it is, and the catalog brought up to date.
+    write(&folder.path().join("3.parquet"), &numbered(342..343), 50);
+    assert_eq!(lath(["find", "--catalog", catalog, "--where", "id IN (342, 343)"]).json_lines(0).len(), 1);
+    assert!(lath(["catalog", "refresh", catalog]).text(0).contains("0 added, 0 updated, 0 removed, 10 unchanged"));
+}
+
+#[test]
+fn catalogs_are_listed_and_locations_removed() {
+    let folder = folder();
+    let catalog = folder.path().join("all.catalog");
+    let (catalog, one, all) = (text(&catalog), folder.path().join("0.parquet"), text(folder.path()));
+    lath(["catalog", "add", text(&one), all, "--catalog", catalog, "--key", "id"]).text(0);
+    let list = lath(["catalog", "list", catalog]).text(0).to_owned();
+    assert_eq!(list.lines().count(), 10);
+    assert!(list.starts_with("100\t") && list.contains("/9.parquet\n"), "{list}");
+    let stats = lath(["catalog", "stats", catalog]).text(0).to_owned();
+    assert!(stats.contains("files                 10\n") && stats.contains("key                   id\n"), "{stats}");
+    assert!(lath(["catalog", "remove", catalog, all]).text(0).contains("9 removed"));
+    assert_eq!(lath(["catalog", "remove", catalog, all]).code, 2);
+    assert_eq!(lath(["catalog", "list", catalog]).text(0).lines().count(), 1);
+    assert_eq!(lath(["catalog", "list", "no.catalog"]).code, 4);
+    assert_eq!(lath(["catalog", "add", text(&one), all]).code, 2);
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_reported() {
+    let folder = folder();
+    fs::write(folder.path().join("3.parquet"), "PAR1, and no more").unwrap();
+    let added = lath(["catalog", "add", text(folder.path())]);
+    assert!(added.text(3).contains("10 added"));
+    assert!(added.stderr.contains("3.parquet"), "{}", added.stderr);
+}
+
+#[test]
+fn a_watched_catalog_follows_its_folder() {
+    let folder = folder();
+    let data = text(folder.path());
+    lath(["catalog", "add", data]).text(0);
+    let mut watch = command(["catalog", "watch", data, "--every", "1"]).stdout(Stdio::piped()).spawn().unwrap();
+    write(&folder.path().join("new.parquet"), &numbered(5000..5010), 50);
+    let started = Instant::now();
+    while !lath(["catalog", "list", data]).text(0).contains("new.parquet") {
+        assert!(started.elapsed() < Duration::from_secs(60), "the catalog does not follow");
+        thread::sleep(Duration::from_millis(100));
+    }
+    watch.kill().unwrap();
+    watch.wait().unwrap();
+    let mut said = String::new();
+    watch.stdout.take().unwrap().read_to_string(&mut said).unwrap();
+    assert!(said.contains("1 added"), "{said}");
+}

@@ -1,0 +1,196 @@
+//! `table`, a keyed table worked with from the command line.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::invocation::{Run, lath, lath_with_input, sample};
+
+fn path_in(folder: &tempfile::TempDir, name: &str) -> String {
+    folder.path().join(name).to_str().unwrap().to_owned()
+}
+
+/// A table of cities and their people, in a folder of its own.
+fn cities(folder: &tempfile::TempDir) -> String {
+    let (csv, table) = (path_in(folder, "cities.csv"), path_in(folder, "cities"));
+    fs::write(&csv, "id,name,people\n3,Bergen,290\n1,Oslo,710\n2,Tromsø,78\n-4,Atlantis,\n").unwrap();
+    let run = lath(["table", "create", &table, "--key", "id", &csv]);
+    assert_eq!((run.text(0), run.stderr.as_str()), ("", "4 rows put\n"));
+    table
+}
+
+fn names(run: &Run) -> Vec<String> {
+    run.json_lines(0).iter().map(|row| row["name"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn what_was_put_is_got_scanned_counted_and_deleted() {
+    let folder = tempfile::tempdir().unwrap();
+    let table = cities(&folder);
+    let got = lath(["table", "get", &table, "2", "-4", "1"]);
+    assert_eq!(names(&got), ["Tromsø", "Atlantis", "Oslo"]);
+    let got = lath(["table", "get", &table, "1", "9", "--select", "people,id"]);
+    assert_eq!(got.json_lines(1), [json!({ "people": 710, "id": 1 })]);
+    assert_eq!(names(&lath(["table", "scan", &table, "--ordered"])), ["Atlantis", "Oslo", "Tromsø", "Bergen"]);
+    assert_eq!(names(&lath(["table", "scan", &table, "--from", "1", "--to", "3"])), ["Oslo", "Tromsø"]);
+    assert_eq!(
+        names(&lath(["table", "scan", &table, "--from", "1", "--where", "people < 300", "-n", "1"])),
+        ["Tromsø"]
+    );
+    assert_eq!(names(&lath(["table", "scan", &table, "--where", "people IS NULL"])), ["Atlantis"]);
+    assert_eq!(lath(["table", "scan", &table, "--where", "people > 1000"]).text(1), "");
+    assert_eq!(lath(["table", "count", &table]).text(0), "4\n");
+    assert_eq!(lath(["table", "count", &table, "--from", "1"]).text(0), "3\n");
+    assert_eq!(lath(["table", "count", &table, "--from", "1", "--where", "people > 100"]).text(0), "2\n");
+    assert_eq!(lath(["table", "count", &table, "--where", "people > 100"]).text(0), "2\n");
+    assert_eq!(lath(["table", "delete", &table, "--where", "people IS NULL"]).text(0), "1\n");
+    assert_eq!(lath(["table", "delete", &table, "3", "3", "8"]).text(0), "1\n");
+    assert_eq!(lath(["table", "delete", &table, "8"]).text(1), "0\n");
+    assert_eq!(lath(["table", "count", &table]).text(0), "2\n");
+    assert!(lath(["table", "check", &table]).text(0).contains("intact: 2 rows"));
+}
+
+#[test]
+fn rows_of_any_format_are_put_as_the_types_of_the_table() {
+    let folder = tempfile::tempdir().unwrap();
+    let table = cities(&folder);
+    // A text of digits is a name, since the table has names.
+    let lines = b"{\"id\":1,\"name\":\"Kristiania\"}\n{\"name\":\"7\",\"id\":7,\"people\":1}\n";
+    let run = lath_with_input(&["table", "upsert", &table, "-", "--from", "jsonl"], lines);
+    assert_eq!((run.text(0), run.stderr.as_str()), ("", "2 rows put\n"));
+    let got = lath(["table", "get", &table, "1", "7"]).json_lines(0);
+    assert_eq!((&got[0]["name"], &got[1]["name"]), (&json!("Kristiania"), &json!("7")));
+    assert_eq!(got[0].get("people").unwrap_or(&Value::Null), &Value::Null);
+
+    let exported = path_in(&folder, "exported.parquet");
+    assert_eq!(lath(["table", "scan", &table, "-o", &exported]).code, 0);
+    let run = lath(["table", "upsert", &table, "--insert", &exported]);
+    assert!(run.code == 2 && run.stderr.contains("there is a row with id"), "{}", run.stderr);
+    let run = lath(["table", "upsert", &table, &exported, "--batch", "2"]);
+    assert_eq!((run.code, run.stderr.as_str()), (0, "5 rows put\n"));
+
+    let wrong = path_in(&folder, "wrong.csv");
+    fs::write(&wrong, "id,name,people\n5,Moss,many\n").unwrap();
+    let run = lath(["table", "upsert", &table, &wrong]);
+    assert!(run.code == 3 && run.stderr.contains("\"many\"") && run.stderr.contains("people"), "{}", run.stderr);
+    fs::write(&wrong, "id,name,people,mayor\n5,Moss,2,Ibsen\n").unwrap();
+    let run = lath(["table", "upsert", &table, &wrong]);
+    assert!(run.code == 2 && run.stderr.contains("mayor"), "{}", run.stderr);
+    assert_eq!(lath(["table", "count", &table]).text(0), "5\n");
+
+    let gone = path_in(&folder, "gone.csv");
+    fs::write(&gone, "why,id\nsmall,7\nunknown,99\n").unwrap();
+    assert_eq!(lath(["table", "delete", &table, "--keys", &gone]).text(0), "1\n");
+}
+
+#[test]
+fn keys_of_several_columns_are_texts_with_commas() {
+    let folder = tempfile::tempdir().unwrap();
+    let (csv, table) = (path_in(&folder, "stock.csv"), path_in(&folder, "stock"));
+    fs::write(&csv, "city,item,name\nOslo,1,a\nOslo,2,b\n\"Rome, old\",1,c\n").unwrap();
+    assert_eq!(lath(["table", "create", &table, "--key", "city,item", &csv]).code, 0);
+    assert_eq!(names(&lath(["table", "get", &table, "Oslo,2", "\"Rome, old\",1"])), ["b", "c"]);
+    assert_eq!(names(&lath(["table", "scan", &table, "--from", "Oslo"])), ["a", "b", "c"]);
+    assert_eq!(names(&lath(["table", "scan", &table, "--from", "Oslo,2", "--to", "P"])), ["b"]);
+    let run = lath(["table", "get", &table, "Oslo"]);
+    assert!(run.code == 2 && run.stderr.contains("there are 2 key columns"), "{}", run.stderr);
+    let run = lath(["table", "get", &table, "Oslo,two"]);
+    assert!(run.code == 2 && run.stderr.contains("\"two\" as a value of column \"item\""), "{}", run.stderr);
+}
+
+#[test]
+fn a_table_is_compacted_explained_kept_copied_and_exported() {
+    let folder = tempfile::tempdir().unwrap();
+    let table = path_in(&folder, "trips");
+    let trips = sample("trips");
+    let run = lath(["table", "create", &table, "--key", "trip", &trips, "--batch", "7000"]);
+    assert_eq!(run.stderr, "30,000 rows put\n", "{run:?}");
+    let whole = lath(["count", &trips]).text(0).to_owned();
+    assert_eq!(lath(["table", "count", &table]).text(0), whole);
+    assert!(lath(["table", "compact", &table]).text(0).starts_with("30,000 rows moved to 1 file\n"));
+    let got = lath(["table", "get", &table, "e5e1f8cd-e414-4074-8ec7-f23beb10968a", "--select", "minutes"]);
+    assert_eq!(got.json_lines(0), [json!({ "minutes": 33 })]);
+    let explained = lath(["table", "scan", &table, "--where", "minutes > 45", "--explain"]);
+    assert!(explained.text(0).contains("pruned by statistics") && explained.text(0).contains("found in the store: 0"));
+
+    assert_eq!(lath(["table", "snapshot", &table, "monday"]).text(0), "");
+    assert_eq!(lath(["table", "changes", &table, "--keep"]).text(0), "");
+    let deleted = lath(["table", "delete", &table, "--where", "minutes > 45"]).text(0).trim().parse::<u64>().unwrap();
+    assert!(deleted > 0);
+    assert_eq!(lath(["table", "count", &table]).text(0), format!("{}\n", 30_000 - deleted));
+    assert_eq!(lath(["table", "count", &table, "--at", "monday"]).text(0), whole);
+    assert_eq!(lath(["table", "snapshot", &table]).text(0), "monday\n");
+    let changes = lath(["table", "changes", &table]);
+    assert_eq!(changes.json_lines(0).len() as u64, deleted);
+    assert!(changes.json_lines(0).iter().all(|change| change["_change"] == "delete"));
+    let since = changes.stderr.trim().strip_prefix("go on with --since ").unwrap();
+    assert_eq!(lath(["table", "changes", &table, "--since", since]).text(1), "");
+    assert_eq!(lath(["table", "changes", &table, "--stop"]).text(0), "");
+    assert!(lath(["table", "changes", &table]).stderr.contains("--keep"));
+
+    let stats: Value = serde_json::from_str(lath(["table", "stats", &table, "--json"]).text(0)).unwrap();
+    assert_eq!((&stats["rows"], &stats["snapshots"]), (&json!(30_000 - deleted), &json!(["monday"])));
+    assert_eq!(stats["files"][0]["rows"], 30_000);
+    assert!(lath(["table", "stats", &table]).text(0).contains("snapshot              monday\n"));
+
+    let (copy, plain) = (path_in(&folder, "copy"), path_in(&folder, "plain"));
+    assert_eq!(lath(["table", "backup", &table, &copy]).text(0), "");
+    assert_eq!(lath(["table", "backup", &table, &copy]).code, 2);
+    assert_eq!(lath(["table", "export", &copy, &plain]).text(0), "");
+    assert_eq!(lath(["count", &plain]).text(0), format!("{}\n", 30_000 - deleted));
+    assert_eq!(lath(["table", "snapshot", &table, "monday", "--drop"]).text(0), "");
+    assert_eq!(lath(["table", "count", &table, "--at", "monday"]).code, 2);
+    assert!(lath(["table", "check", &copy]).text(0).contains("intact"));
+}
+
+#[test]
+fn a_damaged_table_is_reported_and_repaired() {
+    let folder = tempfile::tempdir().unwrap();
+    let table = cities(&folder);
+    assert_eq!(lath(["table", "compact", &table]).code, 0);
+    fs::copy(sample("trips/2025-01.parquet"), format!("{table}/00000000-no-commit.parquet")).unwrap();
+    let file = fs::read_dir(&table).unwrap().map(|entry| entry.unwrap().path());
+    let file = file.into_iter().find(|path| {
+        path.extension().is_some_and(|extension| extension == "parquet")
+            && !path.to_str().unwrap().contains("no-commit")
+    });
+    fs::write(file.unwrap(), b"PAR1").unwrap();
+    let check = lath(["table", "check", &table]);
+    assert!(check.text(3).lines().count() >= 1, "{check:?}");
+    assert_eq!(lath(["table", "repair", &table]).code, 3, "rows that are lost are not repaired");
+}
+
+#[test]
+fn tables_of_a_database_are_chosen_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let (csv, base) = (path_in(&folder, "a.csv"), path_in(&folder, "base"));
+    fs::write(&csv, "id,name\n1,x\n").unwrap();
+    for name in ["first", "second"] {
+        assert_eq!(lath(["table", "create", &base, "--table", name, "--key", "id", &csv]).code, 0);
+    }
+    assert_eq!(lath(["table", "delete", &base, "--table", "first", "1"]).text(0), "1\n");
+    assert_eq!(lath(["table", "count", &base, "--table", "second"]).text(0), "1\n");
+    let run = lath(["table", "count", &base]);
+    assert!(run.code == 2 && run.stderr.contains("--table: first, second"), "{}", run.stderr);
+    let copy = path_in(&folder, "copy");
+    assert_eq!(lath(["table", "backup", &base, &copy]).code, 0);
+    assert_eq!(lath(["table", "count", &copy, "--table", "second"]).text(0), "1\n");
+}
+
+#[test]
+fn a_table_that_cannot_be_filled_is_not_created() {
+    let folder = tempfile::tempdir().unwrap();
+    let (good, bad, table) = (path_in(&folder, "1.csv"), path_in(&folder, "2.csv"), path_in(&folder, "table"));
+    fs::write(&good, "id,name\n1,x\n").unwrap();
+    fs::write(&bad, "id,name\nnone,x\n").unwrap();
+    let run = lath(["table", "create", &table, "--key", "id", &good, &bad, "--batch", "1"]);
+    assert_eq!(run.code, 3, "{run:?}");
+    assert!(!fs::exists(&table).unwrap());
+    let run = lath(["table", "create", &table, "--key", "number", &good]);
+    assert!(run.code == 2 && run.stderr.contains("number"), "{}", run.stderr);
+    assert!(!fs::exists(&table).unwrap());
+    let run = lath(["table", "count", &table]);
+    assert!(run.code == 2 && run.stderr.contains("lath table create"), "{}", run.stderr);
+    assert_eq!(lath(["table", "create", &table, "--key", "id", &good, "--no-rows"]).code, 0);
+    assert_eq!(lath(["table", "count", &table]).text(0), "0\n");
+}

@@ -1,0 +1,32 @@
+//! The columns that `UPDATE … SET` names.
+
+use std::collections::BTreeSet;
+
+use datafusion::common::{Result, plan_err};
+use datafusion::sql::parser::Statement;
+use datafusion::sql::sqlparser::ast::{AssignmentTarget, Ident, ObjectNamePart, Statement as SqlStatement};
+
+/// Writes the columns that an update sets as they are called, which DataFusion does not do, and refuses one that is set twice.
+pub(crate) fn adapt_assignments(statement: &mut Statement) -> Result<()> {
+    let inner = match statement {
+        Statement::Explain(explain) => return adapt_assignments(&mut explain.statement),
+        Statement::Statement(inner) => inner,
+        _ => return Ok(()),
+    };
+    let SqlStatement::Update(update) = inner.as_mut() else { return Ok(()) };
+    let mut set = BTreeSet::new();
+    for assignment in &mut update.assignments {
+        let AssignmentTarget::ColumnName(name) = &mut assignment.target else { continue };
+        let Some(ObjectNamePart::Identifier(ident)) = name.0.last_mut() else { continue };
+        ident.value = normal(ident);
+        if !set.insert(ident.value.clone()) {
+            return plan_err!("column {:?} is set twice; set it once", ident.value);
+        }
+    }
+    Ok(())
+}
+
+/// The name of a column as it is in a table.
+pub(crate) fn normal(ident: &Ident) -> String {
+    if ident.quote_style.is_some() { ident.value.clone() } else { ident.value.to_lowercase() }
+}

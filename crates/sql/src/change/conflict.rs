@@ -1,0 +1,147 @@
+//! `INSERT … ON CONFLICT`: as a MERGE, or as an insertion that ignores rows.
+
+use datafusion::catalog::TableProvider;
+use datafusion::common::{Result, plan_err};
+use datafusion::sql::parser::Statement;
+use datafusion::sql::planner::object_name_to_table_reference;
+use datafusion::sql::sqlparser::ast::{
+    ConflictTarget, DoUpdate, Ident, Insert, Merge, MergeAction, OnConflictAction, OnInsert, Query, SqliteOnConflict,
+    Statement as SqlStatement, TableFactor, TableObject,
+};
+
+use super::assignments::normal;
+use crate::grammar::parse;
+use crate::keyed::{KeyedTable, SessionTables};
+
+/// What becomes of rows to insert whose key the table has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OnConflict {
+    /// They are an error, if the statement does not say that they replace rows.
+    Refuse,
+    /// They are ignored.
+    Ignore,
+}
+
+/// Takes `ON CONFLICT` out of a statement, which may be explained: what it asks for is returned, or has become a MERGE.
+pub(crate) fn adapt_conflict(statement: &mut Statement, tables: &SessionTables) -> Result<OnConflict> {
+    let inner = match statement {
+        Statement::Explain(explain) => return adapt_conflict(&mut explain.statement, tables),
+        Statement::Statement(inner) => inner,
+        _ => return Ok(OnConflict::Refuse),
+    };
+    let inner = match inner.as_mut() {
+        SqlStatement::Explain { statement, .. } => statement,
+        _ => inner,
+    };
+    let SqlStatement::Insert(insert) = inner.as_mut() else { return Ok(OnConflict::Refuse) };
+    if insert.or == Some(SqliteOnConflict::Ignore) {
+        insert.or = None;
+        return Ok(OnConflict::Ignore);
+    }
+    let Some(OnInsert::OnConflict(conflict)) = insert.on.clone() else { return Ok(OnConflict::Refuse) };
+    let TableObject::TableName(name) = &insert.table else {
+        return plan_err!("rows are inserted into a table by its name");
+    };
+    let reference = object_name_to_table_reference(name.clone(), true)?;
+    let table = tables.keyed(reference.table())?;
+    match &conflict.conflict_target {
+        None => {}
+        Some(ConflictTarget::Columns(columns)) => check_target(columns, &table)?,
+        Some(ConflictTarget::OnConstraint(constraint)) => {
+            return plan_err!("ON CONSTRAINT {constraint}: name the columns of the key instead: {}", key_list(&table));
+        }
+    }
+    insert.on = None;
+    match conflict.action {
+        OnConflictAction::DoNothing => Ok(OnConflict::Ignore),
+        OnConflictAction::DoUpdate(update) => {
+            **inner = merge_of(insert, update, &table)?;
+            Ok(OnConflict::Refuse)
+        }
+    }
+}
+
+fn key_names(table: &KeyedTable) -> Vec<String> {
+    let schema = table.schema();
+    table.key_columns().iter().map(|&place| schema.field(place).name().clone()).collect()
+}
+
+fn key_list(table: &KeyedTable) -> String {
+    format!("({})", key_names(table).join(", "))
+}
+
+fn check_target(columns: &[Ident], table: &KeyedTable) -> Result<()> {
+    let (mut given, mut key): (Vec<String>, _) = (columns.iter().map(normal).collect(), key_names(table));
+    given.sort_unstable();
+    key.sort_unstable();
+    if given == key {
+        return Ok(());
+    }
+    plan_err!("rows are in conflict by the key of the table, which is {}; name its columns", key_list(table))
+}
+
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+/// The MERGE that updates rows that are there and inserts the others.
+fn merge_of(insert: &Insert, update: DoUpdate, table: &KeyedTable) -> Result<SqlStatement> {
+    let Some(source) = insert.source.clone() else { return plan_err!("there are no rows to insert") };
+    let plain = Insert { source: None, on: None, columns: Vec::new(), ..insert.clone() };
+    if !is_plain(&plain) {
+        return plan_err!(
+            "INSERT INTO table (columns) query ON CONFLICT … is all that an insertion with conflicts can be"
+        );
+    }
+    let schema = table.schema();
+    let columns: Vec<String> = match insert.columns.as_slice() {
+        [] => schema.fields().iter().map(|field| quoted(field.name())).collect(),
+        columns => columns.iter().map(ToString::to_string).collect(),
+    };
+    let TableObject::TableName(name) = &insert.table else { return plan_err!("{} is not a table", insert.table) };
+    let equal = |key: &String| format!("{name}.{key} = excluded.{key}", key = quoted(key));
+    let text = format!(
+        "MERGE INTO {name} USING (SELECT 1) AS excluded({columns}) ON {on} WHEN MATCHED THEN UPDATE SET x = 1 \
+         WHEN NOT MATCHED THEN INSERT ({columns}) VALUES ({values})",
+        columns = columns.join(", "),
+        on = key_names(table).iter().map(equal).collect::<Vec<_>>().join(" AND "),
+        values = columns.iter().map(|column| format!("excluded.{column}")).collect::<Vec<_>>().join(", "),
+    );
+    let Some(Statement::Statement(merge)) = parse(&text)?.pop_front() else { return plan_err!("{text}") };
+    let SqlStatement::Merge(mut merge) = *merge else { return plan_err!("{text}") };
+    fill(&mut merge, source, update)?;
+    Ok(SqlStatement::Merge(merge))
+}
+
+/// Puts the parts of the insertion into the MERGE, which keep their places in the text.
+fn fill(merge: &mut Merge, source: Box<Query>, update: DoUpdate) -> Result<()> {
+    if let TableFactor::Derived { subquery, .. } = &mut merge.source {
+        *subquery = source;
+    }
+    if let Some(clause) = merge.clauses.first_mut() {
+        clause.predicate = update.selection;
+        if let MergeAction::Update(action) = &mut clause.action {
+            action.assignments = update.assignments;
+        }
+    }
+    Ok(())
+}
+
+/// Whether an insertion has nothing but what a MERGE can have.
+fn is_plain(insert: &Insert) -> bool {
+    insert.or.is_none()
+        && !insert.ignore
+        && !insert.overwrite
+        && !insert.replace_into
+        && insert.table_alias.is_none()
+        && insert.partitioned.is_none()
+        && insert.after_columns.is_empty()
+        && insert.assignments.is_empty()
+        && insert.returning.is_none()
+        && insert.output.is_none()
+        && insert.priority.is_none()
+        && insert.insert_alias.is_none()
+        && insert.settings.is_none()
+        && insert.format_clause.is_none()
+        && insert.multi_table_insert_type.is_none()
+}

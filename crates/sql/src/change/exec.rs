@@ -1,0 +1,214 @@
+//! The end of a plan that changes a table: rows on their way to the thread that has the transaction.
+
+use std::fmt;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, RecordBatch, UInt64Array};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use async_trait::async_trait;
+use datafusion::catalog::{Session, TableProvider};
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::{Result, internal_datafusion_err, internal_err, plan_err};
+use datafusion::error::DataFusionError;
+use datafusion::execution::memory_pool::MemoryConsumer;
+use datafusion::execution::{SendableRecordBatchStream, SessionState, TaskContext};
+use datafusion::logical_expr::dml::InsertOp;
+use datafusion::logical_expr::{Expr, TableType};
+use datafusion::physical_expr::{Distribution, EquivalenceProperties, Partitioning, PhysicalExpr};
+use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
+use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::{
+    DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, InputDistributionRequirements, PlanProperties,
+};
+use futures_util::StreamExt;
+use tokio::sync::{mpsc, oneshot};
+
+use super::Change;
+use super::target::ChangeTarget;
+use super::writer::{Sent, Writer};
+use crate::keyed::bind;
+use crate::stop::with_pauses;
+
+/// Batches on their way to the thread that writes.
+const BATCHES_IN_FLIGHT: usize = 4;
+
+/// A plan that changes a table by the rows of `input`, and answers with how many rows were changed.
+#[derive(Clone)]
+pub(super) struct ChangeExec {
+    input: Arc<dyn ExecutionPlan>,
+    target: ChangeTarget,
+    state: SessionState,
+    properties: Arc<PlanProperties>,
+}
+
+impl ChangeExec {
+    pub(super) fn new(input: Arc<dyn ExecutionPlan>, target: ChangeTarget, state: SessionState) -> Self {
+        let properties = PlanProperties::new(
+            EquivalenceProperties::new(count_schema()),
+            Partitioning::UnknownPartitioning(1),
+            EmissionType::Final,
+            Boundedness::Bounded,
+        );
+        Self { input, target, state, properties: Arc::new(properties) }
+    }
+
+    /// Makes the change, and gives the number of rows.
+    async fn run(self, context: Arc<TaskContext>) -> Result<u64> {
+        let (sender, receiver) = mpsc::channel(BATCHES_IN_FLIGHT);
+        let (begun, has_begun) = oneshot::channel();
+        let memory = MemoryConsumer::new(format!("changes of {}", self.target.table.name()));
+        let memory = memory.register(context.memory_pool());
+        let (table, change) = (self.target.table.clone(), self.target.change.clone());
+        let writing = tokio::task::spawn_blocking(move || {
+            let writer = Writer::begin(&table, change, memory)?;
+            // Nobody waits for it if the statement was stopped.
+            if begun.send(()).is_err() {
+                return Ok(0);
+            }
+            writer.write(receiver)
+        });
+        let sent = match has_begun.await {
+            Ok(()) => self.send_rows(&sender, context).await,
+            // The writer says itself why it has stopped.
+            Err(_) => Ok(()),
+        };
+        // Without an end, the writer changes nothing.
+        drop(sender);
+        let written = writing.await.map_err(|error| DataFusionError::External(Box::new(error)))?;
+        sent?;
+        written
+    }
+
+    /// Sends all rows to the writer, which has begun its transaction.
+    async fn send_rows(&self, writer: &mpsc::Sender<Sent>, context: Arc<TaskContext>) -> Result<()> {
+        let input = self.newest_input().await?;
+        let mut rows = input.execute(0, context)?;
+        while let Some(batch) = rows.next().await {
+            if writer.send(Sent::Rows(batch?)).await.is_err() {
+                return Ok(());
+            }
+        }
+        // A writer that has stopped says itself why.
+        let _ = writer.send(Sent::End).await;
+        Ok(())
+    }
+
+    /// The query's plan for the commit that the transaction begins with: a new one if there were commits since it was planned.
+    async fn newest_input(&self) -> Result<Arc<dyn ExecutionPlan>> {
+        let input = if self.target.commits.are_newest()? {
+            Arc::clone(&self.input)
+        } else {
+            let (query, _) = bind(self.target.query.clone())?;
+            with_pauses(self.state.create_physical_plan(&query).await?)?
+        };
+        let partitions = input.output_partitioning().partition_count();
+        Ok(if partitions == 1 { input } else { Arc::new(CoalescePartitionsExec::new(input)) })
+    }
+}
+
+fn count_schema() -> SchemaRef {
+    Arc::new(Schema::new(vec![Field::new("count", DataType::UInt64, false)]))
+}
+
+fn count_batch(count: u64) -> Result<RecordBatch> {
+    let counts: ArrayRef = Arc::new(UInt64Array::from(vec![count]));
+    Ok(RecordBatch::try_new(count_schema(), vec![counts])?)
+}
+
+impl ExecutionPlan for ChangeExec {
+    fn name(&self) -> &'static str {
+        "ChangeExec"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn benefits_from_input_partitioning(&self) -> Vec<bool> {
+        vec![false]
+    }
+
+    fn required_input_distribution(&self) -> Vec<Distribution> {
+        self.input_distribution_requirements().into_per_child()
+    }
+
+    fn input_distribution_requirements(&self) -> InputDistributionRequirements {
+        InputDistributionRequirements::new(vec![Distribution::SinglePartition])
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        vec![&self.input]
+    }
+
+    fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
+        let [input] = children.as_slice() else { return internal_err!("a change has one input") };
+        Ok(Arc::new(Self { input: Arc::clone(input), ..Self::clone(&self) }))
+    }
+
+    fn apply_expressions(
+        &self,
+        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        if partition != 0 {
+            return internal_err!("a change has one partition");
+        }
+        let change = self.clone();
+        let counted = futures_util::stream::once(async move { count_batch(change.run(context).await?) });
+        Ok(Box::pin(RecordBatchStreamAdapter::new(count_schema(), counted)))
+    }
+}
+
+/// As a table that rows are inserted into, so that a plan has a place for the change.
+#[async_trait]
+impl TableProvider for ChangeTarget {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(self.query.schema().inner())
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::Base
+    }
+
+    async fn scan(
+        &self,
+        _: &dyn Session,
+        _: Option<&Vec<usize>>,
+        _: &[Expr],
+        _: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        plan_err!("{} is changed by this statement, and cannot be read as its target", self.table.name())
+    }
+
+    async fn insert_into(
+        &self,
+        session: &dyn Session,
+        input: Arc<dyn ExecutionPlan>,
+        _: InsertOp,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let state = session.as_any().downcast_ref::<SessionState>();
+        let state = state.ok_or_else(|| internal_datafusion_err!("a session without state"))?.clone();
+        Ok(Arc::new(ChangeExec::new(input, self.clone(), state)))
+    }
+}
+
+impl DisplayAs for ChangeExec {
+    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ChangeTarget { table, change, .. } = &self.target;
+        write!(f, "ChangeExec: {}, table={}", change.name(), table.name())?;
+        match change {
+            Change::DeleteWhere(predicate) => write!(f, ", predicate={predicate}"),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl fmt::Debug for ChangeExec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ChangeExec").field("target", &self.target).finish_non_exhaustive()
+    }
+}

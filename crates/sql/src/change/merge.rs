@@ -1,0 +1,190 @@
+//! MERGE as a join of source and table, each row of which says which clause it meets and what the table's row becomes.
+
+use std::sync::Arc;
+
+use arrow_schema::{DataType, SchemaRef};
+use datafusion::catalog::TableProvider;
+use datafusion::common::{Column, DFSchema, JoinType, Result, TableReference, plan_err};
+use datafusion::logical_expr::dml::{MergeIntoAction, MergeIntoClause, MergeIntoClauseKind, MergeIntoOp};
+use datafusion::logical_expr::expr::Case;
+use datafusion::logical_expr::utils::split_conjunction;
+use datafusion::logical_expr::{
+    BinaryExpr, Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Operator, TableSource, lit,
+};
+use datafusion::scalar::ScalarValue;
+
+use super::{Change, MergeAction, key_name};
+use crate::keyed::KeyedTable;
+
+/// The column that is true in all rows of the source.
+const IN_SOURCE: &str = "__lath_in_source";
+
+/// The column with the number of the clause that a row meets, from 1; 0 stands for none.
+const CLAUSE: &str = "__lath_clause";
+
+/// A MERGE that is planned.
+struct Merge<'m> {
+    table: &'m KeyedTable,
+    name: &'m TableReference,
+    schema: SchemaRef,
+    on: Expr,
+    clauses: Vec<MergeIntoClause>,
+}
+
+/// The change and its query, for a MERGE with the rows of `source`.
+pub(super) fn plan_merge(
+    table: &KeyedTable,
+    name: &TableReference,
+    target: Arc<dyn TableSource>,
+    merge: MergeIntoOp,
+    source: LogicalPlan,
+) -> Result<(Change, LogicalPlan)> {
+    let MergeIntoOp { on, clauses } = merge;
+    let merge = Merge { table, name, schema: table.schema(), on, clauses };
+    let actions = merge.clauses.iter().map(action).collect::<Result<Vec<_>>>()?;
+    let joined = merge.join(source, target)?;
+    let columns = joined.schema().columns().into_iter().map(Expr::Column);
+    let clause = merge.clause()?.alias(CLAUSE);
+    let met = LogicalPlanBuilder::from(joined)
+        .project(columns.chain([clause]))?
+        .filter(Expr::Column(Column::new_unqualified(CLAUSE)).not_eq(lit(0_i32)))?
+        .build()?;
+    let moves_keys = merge.moves_keys(met.schema())?;
+    let mut exprs = vec![Expr::Column(Column::new_unqualified(CLAUSE))];
+    for (place, field) in merge.schema.fields().iter().enumerate() {
+        exprs.push(merge.value(place, met.schema())?.alias(field.name()));
+    }
+    let key = |(number, &place): (usize, &usize)| merge.column(place).alias(key_name(number));
+    exprs.extend(table.key_columns().iter().enumerate().map(key));
+    let query = LogicalPlanBuilder::from(met).project(exprs)?.build()?;
+    Ok((Change::Merge { actions, moves_keys }, query))
+}
+
+fn action(clause: &MergeIntoClause) -> Result<MergeAction> {
+    use MergeIntoClauseKind::{Matched, NotMatchedBySource};
+    let has_row = matches!(clause.kind, Matched | NotMatchedBySource);
+    match (&clause.action, has_row) {
+        (MergeIntoAction::Update(_), true) => Ok(MergeAction::Update),
+        (MergeIntoAction::Delete, true) => Ok(MergeAction::Delete),
+        (MergeIntoAction::Insert { .. }, false) => Ok(MergeAction::Insert),
+        (MergeIntoAction::Insert { .. }, true) => {
+            plan_err!("WHEN MATCHED has UPDATE or DELETE; INSERT is for WHEN NOT MATCHED")
+        }
+        (_, false) => plan_err!("WHEN NOT MATCHED has INSERT; UPDATE and DELETE are for WHEN MATCHED"),
+    }
+}
+
+impl Merge<'_> {
+    fn has(&self, is_kind: impl Fn(MergeIntoClauseKind) -> bool) -> bool {
+        self.clauses.iter().any(|clause| is_kind(clause.kind))
+    }
+
+    /// Source and table, with those rows of either that no row of the other matches and that a clause is about.
+    fn join(&self, source: LogicalPlan, target: Arc<dyn TableSource>) -> Result<LogicalPlan> {
+        let by_target = self.has(|kind| kind.is_not_matched_by_target());
+        let by_source = self.has(|kind| kind == MergeIntoClauseKind::NotMatchedBySource);
+        let join_type = match (by_target, by_source) {
+            (false, false) => JoinType::Inner,
+            (true, false) => JoinType::Left,
+            (false, true) => JoinType::Right,
+            (true, true) => JoinType::Full,
+        };
+        let columns = source.schema().columns().into_iter().map(Expr::Column);
+        let source = LogicalPlanBuilder::from(source).project(columns.chain([lit(true).alias(IN_SOURCE)]))?;
+        let target = LogicalPlanBuilder::scan(self.name.clone(), target, None)?.build()?;
+        source.join_on(target, join_type, [self.on.clone()])?.build()
+    }
+
+    /// A column of the table.
+    fn column(&self, place: usize) -> Expr {
+        Expr::Column(Column::new(Some(self.name.clone()), self.schema.field(place).name()))
+    }
+
+    /// The number of the first clause that a row meets.
+    fn clause(&self) -> Result<Expr> {
+        let Some(&first_key) = self.table.key_columns().first() else {
+            return plan_err!("table {:?} has no key", self.table.name());
+        };
+        // Key columns have no nulls but where there is no row.
+        let in_table = self.column(first_key).is_not_null();
+        let in_source = Expr::Column(Column::new_unqualified(IN_SOURCE)).is_not_null();
+        let met = |(number, clause): (i32, &MergeIntoClause)| {
+            let is_kind = match clause.kind {
+                MergeIntoClauseKind::Matched => in_source.clone().and(in_table.clone()),
+                MergeIntoClauseKind::NotMatchedBySource => in_source.clone().is_false(),
+                MergeIntoClauseKind::NotMatched | MergeIntoClauseKind::NotMatchedByTarget => {
+                    in_table.clone().is_false()
+                }
+            };
+            let condition = match &clause.predicate {
+                Some(predicate) => is_kind.and(predicate.clone()),
+                None => is_kind,
+            };
+            (Box::new(condition), Box::new(lit(number)))
+        };
+        let when_then = (1..).zip(&self.clauses).map(met).collect();
+        Ok(Expr::Case(Case::new(None, when_then, Some(Box::new(lit(0_i32))))))
+    }
+
+    /// The value that a column of the table gets.
+    fn value(&self, place: usize, schema: &DFSchema) -> Result<Expr> {
+        let field = self.schema.field(place);
+        let mut when_then = Vec::new();
+        for (number, clause) in (1_i32..).zip(&self.clauses) {
+            let value = match &clause.action {
+                MergeIntoAction::Update(assignments) => assigned(assignments, field.name()),
+                MergeIntoAction::Insert { columns, values } if columns.is_empty() => values.get(place).cloned(),
+                MergeIntoAction::Insert { columns, values } => {
+                    let at = columns.iter().position(|column| column == field.name());
+                    Some(at.and_then(|at| values.get(at).cloned()).unwrap_or_else(|| lit(ScalarValue::Null)))
+                }
+                MergeIntoAction::Delete => continue,
+            };
+            let value = value.unwrap_or_else(|| self.column(place)).cast_to(field.data_type(), schema)?;
+            when_then.push((Box::new(lit(number)), Box::new(value)));
+        }
+        let none = lit(ScalarValue::try_from(field.data_type())?);
+        if when_then.is_empty() {
+            return Ok(none);
+        }
+        let clause = Box::new(Expr::Column(Column::new_unqualified(CLAUSE)));
+        Ok(Expr::Case(Case::new(Some(clause), when_then, Some(Box::new(none)))))
+    }
+
+    /// Whether a clause may give a row another key.
+    fn moves_keys(&self, schema: &DFSchema) -> Result<bool> {
+        for clause in &self.clauses {
+            let MergeIntoAction::Update(assignments) = &clause.action else { continue };
+            for &place in self.table.key_columns() {
+                if let Some(value) = assigned(assignments, self.schema.field(place).name())
+                    && !self.is_key_of_row(place, &value, schema)?
+                {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether a value is that of a key column in all rows that match.
+    fn is_key_of_row(&self, place: usize, value: &Expr, schema: &DFSchema) -> Result<bool> {
+        let column = self.column(place);
+        let data_type: &DataType = self.schema.field(place).data_type();
+        let is_equal = |condition: &Expr| match condition {
+            Expr::BinaryExpr(BinaryExpr { left, op: Operator::Eq, right }) => {
+                (**left == column && **right == *value) || (**left == *value && **right == column)
+            }
+            _ => false,
+        };
+        let is_matched = self.clauses.iter().all(|clause| clause.kind != MergeIntoClauseKind::NotMatchedBySource);
+        Ok(*value == column
+            || (is_matched
+                && !data_type.is_floating()
+                && value.get_type(schema)? == *data_type
+                && split_conjunction(&self.on).into_iter().any(is_equal)))
+    }
+}
+
+fn assigned(assignments: &[(String, Expr)], column: &str) -> Option<Expr> {
+    assignments.iter().find(|(name, _)| name == column).map(|(_, value)| value.clone())
+}

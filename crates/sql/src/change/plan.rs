@@ -1,0 +1,148 @@
+//! Changes that DataFusion has planned, as queries for the rows that are put or deleted.
+
+use std::sync::Arc;
+
+use datafusion::catalog::TableProvider;
+use datafusion::common::{Column, Result, TableReference, internal_datafusion_err, not_impl_err, plan_err};
+use datafusion::datasource::{provider_as_source, source_as_provider};
+use datafusion::execution::SessionState;
+use datafusion::logical_expr::dml::InsertOp;
+use datafusion::logical_expr::{
+    DmlStatement, Expr, LogicalPlan, LogicalPlanBuilder, Projection, TableProviderFilterPushDown, WriteOp,
+};
+use lath_table::Predicate;
+
+use super::merge::plan_merge;
+use super::target::ChangeTarget;
+use super::{Change, OnConflict, key_name};
+use crate::keyed::{KeyedTable, bind, keys_of};
+use crate::pushdown::test;
+
+/// The plan with each table settled to the commit that is read, and with a change of a table with a primary key as one that Lath makes.
+pub(crate) fn plan_change(state: &SessionState, plan: LogicalPlan, on_conflict: OnConflict) -> Result<LogicalPlan> {
+    Ok(match plan {
+        LogicalPlan::Explain(mut explain) => {
+            explain.plan = Arc::new(plan_change(state, Arc::unwrap_or_clone(explain.plan), on_conflict)?);
+            LogicalPlan::Explain(explain)
+        }
+        LogicalPlan::Analyze(mut analyze) => {
+            analyze.input = Arc::new(plan_change(state, Arc::unwrap_or_clone(analyze.input), on_conflict)?);
+            LogicalPlan::Analyze(analyze)
+        }
+        LogicalPlan::Dml(statement) => match target_of(&statement) {
+            Some(table) => plan_statement(state, table, statement, on_conflict)?,
+            None if on_conflict == OnConflict::Ignore => {
+                return plan_err!("rows are ignored by their keys; {} has none", statement.table_name);
+            }
+            None => bind(LogicalPlan::Dml(statement))?.0,
+        },
+        other => bind(other)?.0,
+    })
+}
+
+fn target_of(statement: &DmlStatement) -> Option<KeyedTable> {
+    source_as_provider(&statement.target).ok()?.downcast_ref::<KeyedTable>().cloned()
+}
+
+/// The insertion of a query's rows into a table.
+pub(crate) fn insert_into(table: KeyedTable, query: LogicalPlan) -> Result<LogicalPlan> {
+    let name = TableReference::bare(table.name());
+    change_of(table, name, Change::Insert, query)
+}
+
+fn plan_statement(
+    state: &SessionState,
+    table: KeyedTable,
+    statement: DmlStatement,
+    on_conflict: OnConflict,
+) -> Result<LogicalPlan> {
+    if !table.is_changeable() {
+        return plan_err!("{} is only read", statement.table_name);
+    }
+    let DmlStatement { table_name, target, op, input, .. } = statement;
+    let input = Arc::unwrap_or_clone(input);
+    let (change, query) = match op {
+        WriteOp::Insert(InsertOp::Append) if on_conflict == OnConflict::Ignore => (Change::InsertNew, input),
+        WriteOp::Insert(InsertOp::Append) => (Change::Insert, input),
+        WriteOp::Insert(InsertOp::Replace) => (Change::Replace, input),
+        WriteOp::Insert(InsertOp::Overwrite) => {
+            return plan_err!(
+                "INSERT OVERWRITE replaces files; TRUNCATE the table and insert, or INSERT OR REPLACE INTO"
+            );
+        }
+        WriteOp::Delete => plan_delete(state, &table, input)?,
+        WriteOp::Truncate => (Change::DeleteWhere(all_rows()?), nothing()?),
+        WriteOp::Update => plan_update(&table, input)?,
+        WriteOp::MergeInto(merge) => plan_merge(&table, &table_name, target, *merge, input)?,
+        other => return not_impl_err!("{} of a table with a primary key", other.name()),
+    };
+    change_of(table, table_name, change, query)
+}
+
+/// The plan that applies a change to the rows of a query.
+fn change_of(table: KeyedTable, name: TableReference, change: Change, query: LogicalPlan) -> Result<LogicalPlan> {
+    let (bound, commits) = bind(query.clone())?;
+    let target = Arc::new(ChangeTarget::new(table, change, query, commits));
+    LogicalPlanBuilder::insert_into(bound, name, provider_as_source(target), InsertOp::Append)?.build()
+}
+
+fn all_rows() -> Result<Predicate> {
+    Predicate::parse("TRUE").map_err(|error| internal_datafusion_err!("{error}"))
+}
+
+fn nothing() -> Result<LogicalPlan> {
+    LogicalPlanBuilder::empty(false).build()
+}
+
+/// A deletion by a condition that scans answer as SQL does, or by the keys of the rows that are found.
+fn plan_delete(state: &SessionState, table: &KeyedTable, rows: LogicalPlan) -> Result<(Change, LogicalPlan)> {
+    if let Some(predicate) = scanned_condition(state, table, &rows)? {
+        return Ok((Change::DeleteWhere(predicate), nothing()?));
+    }
+    let keys: Vec<Expr> = key_exprs(table, &rows)?;
+    Ok((Change::Delete, LogicalPlanBuilder::from(rows).project(keys)?.build()?))
+}
+
+/// The condition of all rows that are found, if a scan alone finds them and does not look them up by their keys.
+fn scanned_condition(state: &SessionState, table: &KeyedTable, rows: &LogicalPlan) -> Result<Option<Predicate>> {
+    let LogicalPlan::TableScan(scan) = state.optimize(rows)? else { return Ok(None) };
+    let schema = table.schema();
+    if scan.fetch.is_some() || keys_of(&scan.filters, &schema, table.key_columns()).is_some() {
+        return Ok(None);
+    }
+    let mut all = all_rows()?;
+    for filter in &scan.filters {
+        let (Some(predicate), TableProviderFilterPushDown::Exact) = test(filter, &schema) else { return Ok(None) };
+        all = all.and(predicate);
+    }
+    Ok(Some(all))
+}
+
+/// The key columns of a plan that has the columns of the table, under names that no column has.
+fn key_exprs(table: &KeyedTable, rows: &LogicalPlan) -> Result<Vec<Expr>> {
+    let schema = table.schema();
+    let is_table = rows.schema().fields().iter().map(|field| field.name()).eq(schema.fields().iter().map(|f| f.name()));
+    if !is_table {
+        return not_impl_err!("a change of table {:?} that has another form; write it as one statement", table.name());
+    }
+    let key = |(number, &place): (usize, &usize)| {
+        Expr::Column(Column::from(rows.schema().qualified_field(place))).alias(key_name(number))
+    };
+    Ok(table.key_columns().iter().enumerate().map(key).collect())
+}
+
+/// An update: a projection of all columns, to which the keys of before are added where they may change.
+fn plan_update(table: &KeyedTable, rows: LogicalPlan) -> Result<(Change, LogicalPlan)> {
+    let LogicalPlan::Projection(Projection { expr, input, .. }) = rows else {
+        return not_impl_err!("an UPDATE of table {:?} that has another form; write it as one statement", table.name());
+    };
+    let keys = key_exprs(table, &input)?;
+    let is_same = |(&place, key): (&usize, &Expr)| {
+        let value = expr.get(place).cloned().map(Expr::unalias);
+        value.is_some_and(|value| value == key.clone().unalias())
+    };
+    let moves_keys = !table.key_columns().iter().zip(&keys).all(is_same);
+    let exprs = expr.into_iter().chain(if moves_keys { keys } else { Vec::new() });
+    let query = LogicalPlanBuilder::from(Arc::unwrap_or_clone(input)).project(exprs)?.build()?;
+    Ok((Change::Update { moves_keys }, query))
+}

@@ -1,0 +1,32 @@
+//! The table that a change is made to, and the query whose rows it takes.
+
+use std::fmt;
+use std::sync::Arc;
+
+use datafusion::logical_expr::LogicalPlan;
+
+use super::Change;
+use crate::keyed::{Commits, KeyedTable};
+
+/// A change of a table by the rows of a query.
+#[derive(Clone)]
+pub(super) struct ChangeTarget {
+    pub(super) table: KeyedTable,
+    pub(super) change: Change,
+    /// The query, before it was settled which commits it reads.
+    pub(super) query: LogicalPlan,
+    /// The commits that its plan reads.
+    pub(super) commits: Arc<Commits>,
+}
+
+impl ChangeTarget {
+    pub(super) fn new(table: KeyedTable, change: Change, query: LogicalPlan, commits: Commits) -> Self {
+        Self { table, change, query, commits: Arc::new(commits) }
+    }
+}
+
+impl fmt::Debug for ChangeTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ChangeTarget").field("table", &self.table).field("change", &self.change).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,64 @@
+//! Which rows of the table a MERGE has changed already.
+
+use std::collections::HashSet;
+
+use arrow_array::RecordBatch;
+use arrow_cast::display::{ArrayFormatter, FormatOptions};
+use arrow_row::{RowConverter, SortField};
+use arrow_schema::Schema;
+use datafusion::common::{Result, exec_err};
+use datafusion::execution::memory_pool::MemoryReservation;
+
+/// What a key takes in a set of keys beside its bytes.
+const ENTRY_LEN: usize = 32;
+
+/// The keys of rows.
+#[derive(Debug)]
+pub(super) struct KeySet {
+    converter: RowConverter,
+    keys: HashSet<Box<[u8]>>,
+}
+
+impl KeySet {
+    /// No keys yet, of these columns.
+    pub(super) fn new(columns: &Schema) -> Result<Self> {
+        let fields = columns.fields().iter().map(|field| SortField::new(field.data_type().clone())).collect();
+        Ok(Self { converter: RowConverter::new(fields)?, keys: HashSet::new() })
+    }
+
+    /// Adds the keys of rows, and says for each whether it is new.
+    pub(super) fn add(&mut self, keys: &RecordBatch, memory: &MemoryReservation) -> Result<Vec<bool>> {
+        let rows = self.converter.convert_columns(keys.columns())?;
+        let mut are_new = Vec::with_capacity(rows.num_rows());
+        let mut bytes = 0;
+        for row in &rows {
+            let is_new = self.keys.insert(row.data().into());
+            bytes += if is_new { row.data().len() + ENTRY_LEN } else { 0 };
+            are_new.push(is_new);
+        }
+        memory.try_grow(bytes)?;
+        Ok(are_new)
+    }
+
+    /// Adds the keys of rows, each of which has to be new.
+    pub(super) fn add_once(&mut self, keys: &RecordBatch, memory: &MemoryReservation) -> Result<()> {
+        match self.add(keys, memory)?.iter().position(|is_new| !is_new) {
+            None => Ok(()),
+            Some(row) => exec_err!(
+                "several rows of the source match the row with {}, so nothing was changed; have one row for each",
+                described(keys, row)?
+            ),
+        }
+    }
+}
+
+/// The names and values of a row.
+fn described(batch: &RecordBatch, row: usize) -> Result<String> {
+    let options = FormatOptions::default();
+    let schema = batch.schema_ref();
+    let column = |(at, array)| {
+        let value = ArrayFormatter::try_new(array, &options)?.value(row).to_string();
+        Ok(format!("{} = {value}", schema.field(at).name()))
+    };
+    Ok(batch.columns().iter().map(AsRef::as_ref).enumerate().map(column).collect::<Result<Vec<_>>>()?.join(", "))
+}

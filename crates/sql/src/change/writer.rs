@@ -1,0 +1,211 @@
+//! The thread that has the transaction of a change.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int32Type;
+use arrow_array::{BooleanArray, RecordBatch, RecordBatchOptions};
+use arrow_schema::{FieldRef, Schema, SchemaRef};
+use arrow_select::concat::concat_batches;
+use arrow_select::filter::filter_record_batch;
+use datafusion::catalog::TableProvider;
+use datafusion::common::{Result, exec_err, internal_err};
+use datafusion::execution::memory_pool::MemoryReservation;
+use lath_table::{MergeWhen, Transaction, WhenMatched};
+use tokio::sync::mpsc::Receiver;
+
+use super::touched::KeySet;
+use super::{Change, MergeAction};
+use crate::error::of_table;
+use crate::keyed::KeyedTable;
+
+/// What the writer is sent.
+pub(super) enum Sent {
+    Rows(RecordBatch),
+    /// There are no more. Without this, nothing is changed.
+    End,
+}
+
+/// A transaction that rows are applied to.
+pub(super) struct Writer {
+    transaction: Transaction,
+    change: Change,
+    /// The columns of the table, and those of its key.
+    columns: SchemaRef,
+    keys: SchemaRef,
+    staging: Staging,
+    /// The keys of rows that a MERGE has updated or deleted.
+    touched: KeySet,
+    inserts: Vec<RecordBatch>,
+    updates: Vec<RecordBatch>,
+    memory: MemoryReservation,
+    count: u64,
+}
+
+/// Which rows are put only when all have come: keys, or values of unique indexes, may be free only then.
+#[derive(Debug, Clone, Copy)]
+struct Staging {
+    inserts: bool,
+    updates: bool,
+}
+
+impl Writer {
+    /// Begins a transaction, after the one before it has ended.
+    pub(super) fn begin(table: &KeyedTable, change: Change, memory: MemoryReservation) -> Result<Self> {
+        let transaction = table.table().begin().map_err(of_table)?;
+        // While the transaction is open, this stays the newest commit.
+        let snapshot = table.table().snapshot().map_err(of_table)?;
+        table.check_columns(&snapshot)?;
+        let is_unique = snapshot.indexes().iter().any(|index| index.is_unique);
+        let staging = match &change {
+            Change::Merge { actions, moves_keys } => Staging {
+                inserts: *moves_keys || is_unique || actions.contains(&MergeAction::Delete),
+                updates: is_unique,
+            },
+            _ => Staging { inserts: false, updates: is_unique },
+        };
+        let columns = nullable(table.schema().fields().iter());
+        let keys = nullable(table.key_columns().iter().map(|&place| &columns.fields()[place]));
+        let touched = KeySet::new(&keys)?;
+        let (inserts, updates) = (Vec::new(), Vec::new());
+        Ok(Self { transaction, change, columns, keys, staging, touched, inserts, updates, memory, count: 0 })
+    }
+
+    /// Applies what comes, commits, and gives the number of rows.
+    pub(super) fn write(mut self, mut rows: Receiver<Sent>) -> Result<u64> {
+        loop {
+            match rows.blocking_recv() {
+                Some(Sent::Rows(batch)) if batch.num_rows() == 0 => {}
+                Some(Sent::Rows(batch)) => self.apply(&batch)?,
+                Some(Sent::End) => break,
+                None => return exec_err!("the statement was stopped, so nothing was changed"),
+            }
+        }
+        if let Change::DeleteWhere(predicate) = &self.change {
+            self.count = self.transaction.delete_where(predicate).map_err(of_table)?;
+        }
+        self.put_staged()?;
+        self.transaction.commit().map_err(of_table)?;
+        Ok(self.count)
+    }
+
+    fn apply(&mut self, batch: &RecordBatch) -> Result<()> {
+        let row_count = batch.num_rows() as u64;
+        match self.change.clone() {
+            Change::Insert => self.transaction.insert(&self.rows(batch, 0)?).map_err(of_table)?,
+            Change::Replace => self.transaction.upsert(&self.rows(batch, 0)?).map_err(of_table)?,
+            Change::InsertNew => {
+                self.count += self.insert_new(&self.rows(batch, 0)?)?;
+                return Ok(());
+            }
+            Change::Delete => self.transaction.delete(self.keys(batch, 0)?).map_err(of_table)?,
+            // The rows are found when all others have come, of which there are none.
+            Change::DeleteWhere(_) => return Ok(()),
+            Change::Update { moves_keys } => {
+                let old = if moves_keys { Some(self.keys(batch, self.columns.fields().len())?) } else { None };
+                self.update(self.rows(batch, 0)?, old)?;
+            }
+            Change::Merge { actions, moves_keys } => self.merge(batch, &actions, moves_keys)?,
+        }
+        self.count += row_count;
+        Ok(())
+    }
+
+    /// Puts rows that replace others, whose keys may have been these.
+    fn update(&mut self, rows: RecordBatch, old_keys: Option<RecordBatch>) -> Result<()> {
+        match old_keys {
+            Some(old_keys) => {
+                self.transaction.delete(old_keys).map_err(of_table)?;
+                self.stage(rows, |writer| &mut writer.inserts)
+            }
+            None if self.staging.updates => self.stage(rows, |writer| &mut writer.updates),
+            None => self.transaction.upsert(&rows).map_err(of_table),
+        }
+    }
+
+    fn stage(&mut self, rows: RecordBatch, staged: impl FnOnce(&mut Self) -> &mut Vec<RecordBatch>) -> Result<()> {
+        self.memory.try_grow(rows.get_array_memory_size())?;
+        staged(self).push(rows);
+        Ok(())
+    }
+
+    /// Puts the rows that had to wait for the others: each kind at once, so that it is what is left that has to be unique.
+    fn put_staged(&mut self) -> Result<()> {
+        let (inserts, updates) = (std::mem::take(&mut self.inserts), std::mem::take(&mut self.updates));
+        for (batches, are_new) in [(updates, false), (inserts, true)] {
+            let Some(first) = batches.first() else { continue };
+            let rows = concat_batches(first.schema_ref(), &batches)?;
+            let put = if are_new { self.transaction.insert(&rows) } else { self.transaction.upsert(&rows) };
+            put.map_err(of_table)?;
+        }
+        Ok(())
+    }
+
+    /// Inserts the first row of each key that the table does not have; their number.
+    fn insert_new(&mut self, rows: &RecordBatch) -> Result<u64> {
+        let places = self.keys.fields().iter().map(|field| self.columns.index_of(field.name()));
+        let keys = rows.project(&places.collect::<Result<Vec<_>, _>>()?)?;
+        let are_first = KeySet::new(&self.keys)?.add(&keys, &self.memory.new_empty())?;
+        let rows = filter_record_batch(rows, &BooleanArray::from(are_first))?;
+        let when = MergeWhen::new().matched(WhenMatched::Keep);
+        Ok(self.transaction.merge(&rows, &when).map_err(of_table)?.inserted)
+    }
+
+    /// Applies rows by the clauses that they meet.
+    fn merge(&mut self, batch: &RecordBatch, actions: &[MergeAction], moves_keys: bool) -> Result<()> {
+        let Some(clauses) = batch.column(0).as_primitive_opt::<Int32Type>() else {
+            return internal_err!("the clauses of a merge are not numbers");
+        };
+        let of_action = |action: MergeAction| {
+            let is_of = |clause: &i32| usize::try_from(*clause - 1).is_ok_and(|at| actions.get(at) == Some(&action));
+            let chosen: BooleanArray = clauses.values().iter().map(|clause| Some(is_of(clause))).collect();
+            filter_record_batch(batch, &chosen)
+        };
+        let behind = 1 + self.columns.fields().len();
+        let deleted = of_action(MergeAction::Delete)?;
+        if deleted.num_rows() > 0 {
+            let keys = self.keys(&deleted, behind)?;
+            self.touched.add_once(&keys, &self.memory)?;
+            self.transaction.delete(keys).map_err(of_table)?;
+        }
+        let updated = of_action(MergeAction::Update)?;
+        if updated.num_rows() > 0 {
+            let keys = self.keys(&updated, behind)?;
+            self.touched.add_once(&keys, &self.memory)?;
+            self.update(self.rows(&updated, 1)?, moves_keys.then_some(keys))?;
+        }
+        let inserted = of_action(MergeAction::Insert)?;
+        if inserted.num_rows() > 0 {
+            let rows = self.rows(&inserted, 1)?;
+            match self.staging.inserts {
+                true => self.stage(rows, |writer| &mut writer.inserts)?,
+                false => self.transaction.insert(&rows).map_err(of_table)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// The columns of the table, which begin at a place of a batch.
+    fn rows(&self, batch: &RecordBatch, from: usize) -> Result<RecordBatch> {
+        columns_at(batch, from, &self.columns)
+    }
+
+    /// The columns of the key, which begin at a place of a batch.
+    fn keys(&self, batch: &RecordBatch, from: usize) -> Result<RecordBatch> {
+        columns_at(batch, from, &self.keys)
+    }
+}
+
+fn columns_at(batch: &RecordBatch, from: usize, schema: &SchemaRef) -> Result<RecordBatch> {
+    let Some(columns) = batch.columns().get(from..from + schema.fields().len()) else {
+        return internal_err!("a change lacks columns");
+    };
+    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    Ok(RecordBatch::try_new_with_options(Arc::clone(schema), columns.to_vec(), &options)?)
+}
+
+/// The fields with nulls, which the table refuses itself where it has to.
+fn nullable<'f>(fields: impl Iterator<Item = &'f FieldRef>) -> SchemaRef {
+    let fields: Vec<FieldRef> = fields.map(|field| Arc::new(field.as_ref().clone().with_nullable(true))).collect();
+    Arc::new(Schema::new(fields))
+}

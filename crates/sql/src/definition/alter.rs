@@ -1,0 +1,97 @@
+//! `ALTER TABLE`: columns are added, dropped, renamed and widened.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_cast::cast;
+use arrow_schema::{Field, Schema};
+use datafusion::catalog::TableProvider;
+use datafusion::common::{DFSchema, Result, plan_err};
+use datafusion::logical_expr::{DdlStatement, LogicalPlan};
+use datafusion::sql::sqlparser::ast::{AlterColumnOperation, AlterTable, AlterTableOperation, ColumnDef};
+use lath_table::KeyValue;
+
+use super::Definitions;
+use crate::change::normal;
+use crate::error::table_work;
+use crate::grammar::parse;
+
+impl Definitions<'_> {
+    pub(super) async fn alter_table(&self, alter: &AlterTable) -> Result<()> {
+        let table = match self.keyed(&alter.name) {
+            Err(_) if alter.if_exists => return Ok(()),
+            found => found?,
+        };
+        let [operation] = alter.operations.as_slice() else {
+            return plan_err!("ALTER TABLE makes one change; write a statement for each");
+        };
+        if alter.only || alter.location.is_some() || alter.on_cluster.is_some() || alter.table_type.is_some() {
+            return plan_err!("{alter}: ALTER TABLE has the name of the table and one change of a column");
+        }
+        let handle = table.table().clone();
+        let has = |name: &str| table.schema().column_with_name(name).is_some();
+        match operation {
+            AlterTableOperation::AddColumn { if_not_exists, column_def, column_position: None, .. } => {
+                let (field, default) = self.column(column_def).await?;
+                if *if_not_exists && has(field.name()) {
+                    return Ok(());
+                }
+                table_work(move || handle.add_column(&field, default)).await
+            }
+            AlterTableOperation::DropColumn { column_names, if_exists, drop_behavior: None, .. } => {
+                let [name] = column_names.as_slice() else {
+                    return plan_err!("ALTER TABLE drops one column; write a statement for each");
+                };
+                let name = normal(name);
+                if *if_exists && !has(&name) {
+                    return Ok(());
+                }
+                table_work(move || handle.drop_column(&name)).await
+            }
+            AlterTableOperation::RenameColumn { old_column_name, new_column_name } => {
+                let (old, new) = (normal(old_column_name), normal(new_column_name));
+                table_work(move || handle.rename_column(&old, &new)).await
+            }
+            AlterTableOperation::AlterColumn {
+                column_name,
+                op: AlterColumnOperation::SetDataType { data_type, using: None, .. },
+            } => {
+                let name = normal(column_name);
+                let def = ColumnDef { name: column_name.clone(), data_type: data_type.clone(), options: Vec::new() };
+                let (field, _) = self.column(&def).await?;
+                table_work(move || handle.widen_column(&name, field.data_type())).await
+            }
+            other => {
+                plan_err!("{other}: there are ADD COLUMN, DROP COLUMN, RENAME COLUMN … TO and ALTER COLUMN … TYPE")
+            }
+        }
+    }
+
+    /// A column that a statement defines, and its default.
+    async fn column(&self, def: &ColumnDef) -> Result<(Field, Option<KeyValue>)> {
+        let text = format!("CREATE TABLE the_column ({def})");
+        let Some(statement) = parse(&text)?.pop_front() else { return plan_err!("{def} is not a column") };
+        let plan = self.state.statement_to_plan(statement).await?;
+        let LogicalPlan::Ddl(DdlStatement::CreateMemoryTable(create)) = plan else {
+            return plan_err!("{def} is not a column");
+        };
+        if create.constraints.iter().count() > 0 {
+            return plan_err!(
+                "{def}: the key of a table does not change, and CREATE UNIQUE INDEX makes a column unique"
+            );
+        }
+        let field = create.input.schema().field(0).as_ref().clone();
+        let default = match create.column_defaults.into_iter().next() {
+            None => None,
+            Some((_, expr)) => {
+                let expr = self.state.create_physical_expr(expr, &DFSchema::empty())?;
+                let options = RecordBatchOptions::new().with_row_count(Some(1));
+                let row = RecordBatch::try_new_with_options(Arc::new(Schema::empty()), Vec::new(), &options)?;
+                let value: ArrayRef = expr.evaluate(&row)?.into_array(1)?;
+                let value = cast(&value, field.data_type())?;
+                (value.null_count() == 0).then_some(KeyValue::Array(value))
+            }
+        };
+        Ok((field, default))
+    }
+}

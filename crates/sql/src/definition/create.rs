@@ -1,0 +1,139 @@
+//! `CREATE TABLE … PRIMARY KEY`, also with the rows of a query.
+
+use std::sync::Arc;
+
+use arrow_schema::{Schema, SchemaRef};
+use datafusion::common::{Constraint, Constraints, Result, plan_err};
+use datafusion::logical_expr::{CreateMemoryTable, DdlStatement, LogicalPlan};
+use datafusion::physical_plan::collect;
+use datafusion::sql::parser::Statement;
+use datafusion::sql::sqlparser::ast::{CreateTable, Statement as SqlStatement};
+use lath_table::Database;
+
+use super::Definitions;
+use crate::change::insert_into;
+use crate::error::table_work;
+use crate::keyed::KeyedTable;
+
+/// The places of the columns of the primary key.
+pub(super) fn key_of(constraints: &Constraints) -> Option<&[usize]> {
+    constraints.iter().find_map(|constraint| match constraint {
+        Constraint::PrimaryKey(columns) => Some(columns.as_slice()),
+        Constraint::Unique(_) => None,
+    })
+}
+
+/// A table to create.
+struct NewTable {
+    name: String,
+    schema: SchemaRef,
+    key: Vec<String>,
+    unique: Vec<Vec<String>>,
+}
+
+impl Definitions<'_> {
+    /// `CREATE TABLE … (columns) AS query`, if there is a primary key. The columns are those that are declared, and not the query's.
+    pub(super) async fn create_declared(&self, create: &CreateTable) -> Result<bool> {
+        let plan = async |create: CreateTable| {
+            let statement = Statement::Statement(Box::new(SqlStatement::CreateTable(create)));
+            self.state.statement_to_plan(statement).await
+        };
+        let declared = plan(CreateTable { query: None, ..create.clone() }).await?;
+        let LogicalPlan::Ddl(DdlStatement::CreateMemoryTable(declared)) = declared else { return Ok(false) };
+        if key_of(&declared.constraints).is_none() {
+            return Ok(false);
+        }
+        let filled = plan(create.clone()).await?;
+        let LogicalPlan::Ddl(DdlStatement::CreateMemoryTable(filled)) = filled else { return Ok(false) };
+        self.create_filled(&declared, Some(filled.input)).await?;
+        Ok(true)
+    }
+
+    /// `CREATE TABLE` with a primary key.
+    pub(super) async fn create_table(&self, create: CreateMemoryTable) -> Result<()> {
+        let is_empty = matches!(create.input.as_ref(), LogicalPlan::EmptyRelation(empty) if !empty.produce_one_row);
+        let query = (!is_empty).then(|| Arc::clone(&create.input));
+        self.create_filled(&create, query).await
+    }
+
+    async fn create_filled(&self, create: &CreateMemoryTable, query: Option<Arc<LogicalPlan>>) -> Result<()> {
+        let database = self.database()?.clone();
+        let Some(name) = self.plain_name(&create.name) else {
+            return plan_err!("{}: a table of the database has a name alone", create.name);
+        };
+        if self.state.schema_for_ref(create.name.clone())?.table_exist(&name) {
+            if create.if_not_exists {
+                return Ok(());
+            }
+            return plan_err!("there is a table {name:?} already; drop it first, or choose another name");
+        }
+        if create.or_replace {
+            return plan_err!("OR REPLACE is not for tables with a primary key; DROP TABLE IF EXISTS {name} first");
+        }
+        if let Some((column, _)) = create.column_defaults.first() {
+            return plan_err!(
+                "column {column:?} has a DEFAULT, which tables with a primary key do not keep; leave it out"
+            );
+        }
+        let table = NewTable::new(name, create)?;
+        let unfinished = Unfinished { database: database.clone(), name: Some(table.name.clone()) };
+        let name = table.name.clone();
+        let created = database.clone();
+        table_work(move || table.create(&created)).await?;
+        if let Some(query) = query {
+            let table = KeyedTable::of_database(&name, &database)?;
+            let insertion = insert_into(table, Arc::unwrap_or_clone(query))?;
+            let plan = self.state.create_physical_plan(&insertion).await?;
+            collect(plan, self.state.task_ctx()).await?;
+        }
+        unfinished.finish();
+        Ok(())
+    }
+}
+
+impl NewTable {
+    fn new(name: String, create: &CreateMemoryTable) -> Result<Self> {
+        let schema = Arc::clone(create.input.schema().inner());
+        let names = |places: &[usize]| places.iter().map(|&place| schema.field(place).name().clone()).collect();
+        let unique = create.constraints.iter().filter_map(|constraint| match constraint {
+            Constraint::Unique(columns) => Some(names(columns)),
+            Constraint::PrimaryKey(_) => None,
+        });
+        let (unique, key) = (unique.collect(), names(key_of(&create.constraints).unwrap_or_default()));
+        // What queries say of their columns is nothing of the table's.
+        let plain = |field: &arrow_schema::FieldRef| field.as_ref().clone().with_metadata(Default::default());
+        let schema = Arc::new(Schema::new(schema.fields().iter().map(plain).collect::<Vec<_>>()));
+        Ok(Self { name, schema, key, unique })
+    }
+
+    fn create(&self, database: &Database) -> lath_table::Result<()> {
+        let table = database.create_table(&self.name, &self.schema, &self.key)?;
+        for columns in &self.unique {
+            table.create_index(&format!("{}_key", columns.join("_")), columns, true)?;
+        }
+        Ok(())
+    }
+}
+
+/// A table that is dropped if it does not get its indexes and rows.
+struct Unfinished {
+    database: Database,
+    name: Option<String>,
+}
+
+impl Unfinished {
+    fn finish(mut self) {
+        self.name = None;
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        let Some(name) = self.name.take() else { return };
+        let database = self.database.clone();
+        // A transaction that is being given up may still be open, which must not be waited for here. A table that cannot be dropped stays
+        // without rows.
+        let dropping = std::thread::Builder::new().name("lath-sql-drop".to_owned());
+        let _ = dropping.spawn(move || database.drop_table(&name));
+    }
+}

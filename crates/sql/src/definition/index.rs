@@ -1,0 +1,90 @@
+//! `CREATE INDEX` and `DROP INDEX`.
+
+use datafusion::common::{Result, plan_err};
+use datafusion::sql::sqlparser::ast::{CreateIndex, Expr, IndexColumn, ObjectName};
+
+use super::{Definitions, last_part};
+use crate::change::normal;
+use crate::error::{of_table, table_work};
+use crate::keyed::KeyedTable;
+
+impl Definitions<'_> {
+    pub(super) async fn create_index(&self, create: &CreateIndex) -> Result<()> {
+        let Some(name) = &create.name else { return plan_err!("an index has a name; write CREATE INDEX name ON …") };
+        let name = last_part(name)?;
+        let is_plain = create.using.is_none()
+            && !create.concurrently
+            && create.include.is_empty()
+            && create.nulls_distinct != Some(false)
+            && create.with.is_empty()
+            && create.predicate.is_none()
+            && create.index_options.is_empty()
+            && create.alter_options.is_empty();
+        if !is_plain {
+            return plan_err!(
+                "CREATE [UNIQUE] INDEX [IF NOT EXISTS] name ON table (columns) is all that an index can be"
+            );
+        }
+        let table = self.keyed(&create.table_name)?;
+        if create.if_not_exists && has_index(&table, &name)? {
+            return Ok(());
+        }
+        let columns = create.columns.iter().map(column).collect::<Result<Vec<_>>>()?;
+        let (handle, is_unique) = (table.table().clone(), create.unique);
+        table_work(move || handle.create_index(&name, &columns, is_unique)).await
+    }
+
+    /// Drops an index: `DROP INDEX name ON table`, `DROP INDEX table.name`, or by its name alone if one table has it.
+    pub(super) async fn drop_index(
+        &self,
+        names: &[ObjectName],
+        table: Option<&ObjectName>,
+        if_exists: bool,
+    ) -> Result<()> {
+        let [name] = names else { return plan_err!("DROP INDEX drops one index; write a statement for each") };
+        let (index, owner) = (last_part(name)?, ObjectName(name.0[..name.0.len() - 1].to_vec()));
+        let tables = match table {
+            Some(table) => vec![self.keyed(table)?],
+            None if !owner.0.is_empty() => vec![self.keyed(&owner)?],
+            None => self.tables.all_keyed()?,
+        };
+        let mut having = Vec::new();
+        for table in tables {
+            if has_index(&table, &index)? {
+                having.push(table);
+            }
+        }
+        match having.as_slice() {
+            [] if if_exists => Ok(()),
+            [] => plan_err!("there is no index {index:?}"),
+            [table] => {
+                let handle = table.table().clone();
+                table_work(move || handle.drop_index(&index)).await
+            }
+            [one, other, ..] => plan_err!(
+                "tables {:?} and {:?} both have an index {index:?}; write DROP INDEX {index} ON table",
+                one.name(),
+                other.name()
+            ),
+        }
+    }
+}
+
+fn has_index(table: &KeyedTable, name: &str) -> Result<bool> {
+    Ok(table.table().snapshot().map_err(of_table)?.indexes().iter().any(|index| index.name == name))
+}
+
+fn column(column: &IndexColumn) -> Result<String> {
+    let options = &column.column.options;
+    match &column.column.expr {
+        Expr::Identifier(ident)
+            if column.operator_class.is_none()
+                && options.asc != Some(false)
+                && options.nulls_first.is_none()
+                && column.column.with_fill.is_none() =>
+        {
+            Ok(normal(ident))
+        }
+        _ => plan_err!("{column}: an index has columns in ascending order"),
+    }
+}

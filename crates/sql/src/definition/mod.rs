@@ -1,0 +1,117 @@
+//! Statements that make, alter and drop tables with a primary key, and calls that look after them.
+//!
+//! They are done where they are planned, as DataFusion does those of views and of tables in memory.
+
+mod alter;
+mod call;
+mod create;
+mod index;
+
+use std::sync::Arc;
+
+use datafusion::common::{Result, TableReference, plan_err};
+use datafusion::execution::SessionState;
+use datafusion::logical_expr::{DdlStatement, LogicalPlan};
+use datafusion::sql::parser::Statement;
+use datafusion::sql::planner::object_name_to_table_reference;
+use datafusion::sql::sqlparser::ast::{ObjectName, ObjectType, Statement as SqlStatement};
+
+use crate::change::normal;
+use crate::error::table_work;
+use crate::keyed::{KeyedTable, SessionTables, bind};
+
+/// The tables that statements define, and what they are planned with.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Definitions<'s> {
+    pub(crate) tables: &'s SessionTables,
+    pub(crate) state: &'s SessionState,
+}
+
+impl Definitions<'_> {
+    /// Does what a statement that DataFusion does not plan defines; whether it is one.
+    pub(crate) async fn run_statement(&self, statement: &Statement) -> Result<bool> {
+        let Statement::Statement(statement) = statement else { return Ok(false) };
+        match statement.as_ref() {
+            SqlStatement::AlterTable(alter) => self.alter_table(alter).await?,
+            SqlStatement::CreateIndex(create) => self.create_index(create).await?,
+            SqlStatement::Drop { object_type: ObjectType::Index, names, if_exists, table, .. } => {
+                self.drop_index(names, table.as_ref(), *if_exists).await?;
+            }
+            SqlStatement::Call(function) => self.call(function).await?,
+            SqlStatement::CreateTable(create) if create.query.is_some() && !create.columns.is_empty() => {
+                return self.create_declared(create).await;
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// Does what a plan defines, if it is about tables with a primary key; otherwise the plan is returned.
+    pub(crate) async fn run_plan(&self, plan: LogicalPlan) -> Result<Option<LogicalPlan>> {
+        match plan {
+            LogicalPlan::Ddl(DdlStatement::CreateMemoryTable(mut create)) => {
+                match create::key_of(&create.constraints) {
+                    Some(_) => self.create_table(create).await.map(|()| None),
+                    None => {
+                        // Its rows are read here.
+                        create.input = bind(Arc::unwrap_or_clone(create.input))?.0.into();
+                        Ok(Some(LogicalPlan::Ddl(DdlStatement::CreateMemoryTable(create))))
+                    }
+                }
+            }
+            LogicalPlan::Ddl(DdlStatement::DropTable(drop)) => match self.database_name(&drop.name)? {
+                Some(name) => self.drop_table(name).await.map(|()| None),
+                None => Ok(Some(LogicalPlan::Ddl(DdlStatement::DropTable(drop)))),
+            },
+            other => Ok(Some(other)),
+        }
+    }
+
+    async fn drop_table(&self, name: String) -> Result<()> {
+        let database = self.database()?.clone();
+        table_work(move || database.drop_table(&name)).await
+    }
+
+    fn database(&self) -> Result<&lath_table::Database> {
+        match self.tables.database() {
+            Some(database) => Ok(database),
+            None => plan_err!(
+                "a table with a primary key is kept in a database; open the session with one: lath sql --database FOLDER, or \
+                 SessionBuilder::database"
+            ),
+        }
+    }
+
+    /// The name, if it is that of a table of the database.
+    fn database_name(&self, reference: &TableReference) -> Result<Option<String>> {
+        match self.plain_name(reference) {
+            Some(name) if self.tables.is_of_database(&name)? => Ok(Some(name)),
+            _ => Ok(None),
+        }
+    }
+
+    /// The name alone, if it is that of a table of the session and not of another catalog.
+    fn plain_name(&self, reference: &TableReference) -> Option<String> {
+        let defaults = &self.state.config_options().catalog;
+        let resolved = reference.clone().resolve(&defaults.default_catalog, &defaults.default_schema);
+        let is_default = *resolved.catalog == *defaults.default_catalog && *resolved.schema == *defaults.default_schema;
+        is_default.then(|| resolved.table.to_string())
+    }
+
+    /// The table with a primary key that a statement names.
+    fn keyed(&self, name: &ObjectName) -> Result<KeyedTable> {
+        let reference = object_name_to_table_reference(name.clone(), true)?;
+        match self.plain_name(&reference) {
+            Some(name) => self.tables.keyed(&name),
+            None => plan_err!("there is no table {reference} with a primary key"),
+        }
+    }
+}
+
+/// The only or last part of a name.
+fn last_part(name: &ObjectName) -> Result<String> {
+    match name.0.last().and_then(|part| part.as_ident()) {
+        Some(ident) => Ok(normal(ident)),
+        None => plan_err!("{name} is not a name"),
+    }
+}

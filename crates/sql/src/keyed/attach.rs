@@ -1,0 +1,79 @@
+//! `CREATE EXTERNAL TABLE … STORED AS LATH LOCATION …`: the table of a folder, by a name in the session.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use datafusion::catalog::{Session, TableProvider, TableProviderFactory};
+use datafusion::common::{Constraint, Result, plan_err};
+use datafusion::logical_expr::CreateExternalTable;
+use lath_parquet::Runtime;
+use lath_table::{Error, Table, TableOptions};
+
+use super::table::KeyedTable;
+use crate::error::table_work;
+use crate::location::local_path;
+use crate::write::is_true;
+
+/// Attaches such tables. Where columns and a key are given, a table is made in a folder that has none.
+#[derive(Debug)]
+pub(crate) struct AttachedTables {
+    pub(crate) runtime: Runtime,
+}
+
+#[async_trait]
+impl TableProviderFactory for AttachedTables {
+    async fn create(&self, _: &dyn Session, command: &CreateExternalTable) -> Result<Arc<dyn TableProvider>> {
+        let [location] = command.locations.as_slice() else {
+            return plan_err!("a table with a primary key has one folder; give one LOCATION");
+        };
+        let Some(folder) = local_path(location).map(ToOwned::to_owned) else {
+            return plan_err!("{location}: a table with a primary key has a local folder");
+        };
+        if !command.table_partition_cols.is_empty() || !command.order_exprs.is_empty() {
+            return plan_err!("a table with a primary key has neither PARTITIONED BY nor WITH ORDER");
+        }
+        let mut read_only = false;
+        for (name, value) in &command.options {
+            match name.strip_prefix("format.").unwrap_or(name) {
+                "read_only" => read_only = is_true("read_only", value)?,
+                other => return plan_err!("there is no option {other}; there is read_only"),
+            }
+        }
+        let key = command.constraints.iter().find_map(|constraint| match constraint {
+            Constraint::PrimaryKey(columns) => Some(columns.clone()),
+            Constraint::Unique(_) => None,
+        });
+        let options = TableOptions::new().runtime(&self.runtime);
+        let schema = Arc::clone(command.schema.inner());
+        let name = command.name.table().to_owned();
+        if schema.fields().is_empty() {
+            let open = move || match read_only {
+                true => Table::open_read_only(&folder, options),
+                false => Table::open(&folder, options),
+            };
+            return Ok(Arc::new(KeyedTable::attached(&name, table_work(open).await?)?));
+        }
+        let Some(key) = key else {
+            return plan_err!(
+                "{location}: columns are given to make a table, which needs a PRIMARY KEY; a table that is there has its own"
+            );
+        };
+        if read_only || !command.column_defaults.is_empty() || command.constraints.iter().count() > 1 {
+            return plan_err!(
+                "{location}: a table is made with columns and one PRIMARY KEY, without defaults, and to be written"
+            );
+        }
+        let create = move || {
+            let columns: Vec<&str> = key.iter().map(|&column| schema.field(column).name().as_str()).collect();
+            Table::create(&folder, &schema, &columns, options)
+        };
+        let created = table_work(move || match create() {
+            Err(Error::Exists { folder }) => Ok(Err(folder)),
+            created => created.map(Ok),
+        });
+        match created.await? {
+            Ok(table) => Ok(Arc::new(KeyedTable::attached(&name, table)?)),
+            Err(folder) => plan_err!("{} has a table already; leave out the columns to attach it", folder.display()),
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Which commit a statement reads: one for all of its tables.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use datafusion::common::Result;
+use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
+use datafusion::datasource::{provider_as_source, source_as_provider};
+use datafusion::logical_expr::LogicalPlan;
+use lath_table::{DatabaseSnapshot, Snapshot, Table};
+
+use super::table::KeyedTable;
+use crate::error::of_table;
+
+/// The commits that a statement reads.
+#[derive(Debug, Default)]
+pub(crate) struct Commits {
+    databases: Vec<(PathBuf, DatabaseSnapshot)>,
+    /// The tables that are read in their newest commit, attached ones and those of databases.
+    newest: Vec<(Table, Snapshot)>,
+}
+
+/// The plan with each table settled to the commit that it is read in.
+pub(crate) fn bind(plan: LogicalPlan) -> Result<(LogicalPlan, Commits)> {
+    let mut commits = Commits::default();
+    let bound = plan.transform_down_with_subqueries(|node| {
+        let LogicalPlan::TableScan(scan) = &node else { return Ok(Transformed::no(node)) };
+        let Ok(provider) = source_as_provider(&scan.source) else { return Ok(Transformed::no(node)) };
+        let Some(table) = provider.downcast_ref::<KeyedTable>() else { return Ok(Transformed::no(node)) };
+        let bound = table.bound(commits.of(table)?)?;
+        let mut scan = scan.clone();
+        scan.source = provider_as_source(Arc::new(bound));
+        Ok(Transformed::new(LogicalPlan::TableScan(scan), true, TreeNodeRecursion::Continue))
+    })?;
+    Ok((bound.data, commits))
+}
+
+impl Commits {
+    /// The commit in which a table is read.
+    fn of(&mut self, table: &KeyedTable) -> Result<Snapshot> {
+        let snapshot = match table.database() {
+            Some(database) => {
+                let known = self.databases.iter().find(|(folder, _)| folder == database.folder());
+                let commit = match known {
+                    Some((_, commit)) => commit.clone(),
+                    None => {
+                        let commit = database.snapshot().map_err(of_table)?;
+                        self.databases.push((database.folder().to_owned(), commit.clone()));
+                        commit
+                    }
+                };
+                let commit = match table.snapshot_name() {
+                    Some(name) => commit.snapshot_named(name).map_err(of_table)?,
+                    None => commit,
+                };
+                commit.table(table.name()).map_err(of_table)?
+            }
+            None => {
+                let known = self.newest.iter().find(|(known, _)| known.folder() == table.table().folder());
+                let newest = match known {
+                    Some((_, snapshot)) => snapshot.clone(),
+                    None => table.table().snapshot().map_err(of_table)?,
+                };
+                match table.snapshot_name() {
+                    Some(name) => return newest.snapshot_named(name).map_err(of_table),
+                    None => newest,
+                }
+            }
+        };
+        if table.snapshot_name().is_none() {
+            self.newest.push((table.table().clone(), snapshot.clone()));
+        }
+        Ok(snapshot)
+    }
+
+    /// Whether no table has a newer commit.
+    pub(crate) fn are_newest(&self) -> Result<bool> {
+        for (table, snapshot) in &self.newest {
+            if table.snapshot().map_err(of_table)?.version() != snapshot.version() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}

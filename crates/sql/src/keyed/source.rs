@@ -1,0 +1,214 @@
+//! The rows of a table with a primary key, as a source of DataFusion.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::Poll;
+
+use arrow_array::{RecordBatch, RecordBatchOptions};
+use arrow_schema::SchemaRef;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::{Result, Statistics};
+use datafusion::datasource::source::{DataSource, OpenArgs};
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::projection::ProjectionExprs;
+use datafusion::physical_expr::{EquivalenceProperties, Partitioning, PhysicalExpr};
+use datafusion::physical_plan::DisplayFormatType;
+use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet};
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use futures_util::stream::poll_fn;
+use lath_table::{Key, Predicate, Snapshot};
+
+use crate::error::of_table;
+
+/// What is read of a snapshot.
+#[derive(Debug, Clone)]
+pub(crate) enum Reading {
+    /// The rows, which the partitions share.
+    Rows,
+    /// The rows with these keys.
+    Keys(Vec<Key>),
+    /// The changes after a commit.
+    Changes { since: u64 },
+}
+
+/// A read of a snapshot.
+#[derive(Debug, Clone)]
+pub(crate) struct KeyedSource {
+    pub(crate) name: String,
+    pub(crate) snapshot: Snapshot,
+    pub(crate) reading: Reading,
+    /// The places of the columns that are read, and their schema.
+    pub(crate) columns: Vec<usize>,
+    pub(crate) schema: SchemaRef,
+    pub(crate) predicate: Option<Predicate>,
+    pub(crate) partitions: usize,
+    pub(crate) fetch: Option<usize>,
+    pub(crate) statistics: Arc<Statistics>,
+    pub(crate) metrics: ExecutionPlanMetricsSet,
+}
+
+type Batches = Box<dyn Iterator<Item = lath_table::Result<RecordBatch>> + Send>;
+
+/// The batches of one execution, which its partitions take one after the other. Threads of the scan decode them.
+struct SharedBatches(Mutex<State>);
+
+enum State {
+    /// What is to be read.
+    Waiting(Box<KeyedSource>),
+    Reading(Batches),
+    Ended,
+}
+
+impl SharedBatches {
+    fn next(&self) -> Result<Option<RecordBatch>> {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let State::Waiting(source) = &*state {
+            let begun = source.begin();
+            *state = match begun {
+                Ok(batches) => State::Reading(batches),
+                Err(error) => {
+                    *state = State::Ended;
+                    return Err(of_table(error));
+                }
+            };
+        }
+        let State::Reading(batches) = &mut *state else { return Ok(None) };
+        let next = batches.next().transpose();
+        if !matches!(next, Ok(Some(_))) {
+            *state = State::Ended;
+        }
+        next.map_err(of_table)
+    }
+}
+
+impl KeyedSource {
+    fn begin(&self) -> lath_table::Result<Batches> {
+        let names = || self.columns.iter().map(|&column| self.snapshot.schema().field(column).name().clone());
+        let limit = self.fetch.map_or(u64::MAX, |fetch| fetch as u64);
+        Ok(match &self.reading {
+            Reading::Rows => {
+                let mut scan = self.snapshot.scan().select(names()).limit(limit);
+                if let Some(predicate) = self.predicate.clone() {
+                    scan = scan.predicate(predicate);
+                }
+                Box::new(scan.build()?)
+            }
+            Reading::Keys(keys) => {
+                let found = self.snapshot.get_many(keys.as_slice())?.rows().project(&self.columns)?;
+                let row_count = found.num_rows().min(usize::try_from(limit).unwrap_or(usize::MAX));
+                Box::new(std::iter::once(Ok(found.slice(0, row_count))))
+            }
+            Reading::Changes { since } => {
+                let columns = self.columns.clone();
+                let changes = self.snapshot.changes(*since)?;
+                let mut left = self.fetch.unwrap_or(usize::MAX);
+                let limited = changes.map_while(move |batch| {
+                    (left > 0).then(|| {
+                        let batch = batch?;
+                        let row_count = batch.num_rows().min(left);
+                        left -= row_count;
+                        Ok(batch.project(&columns)?.slice(0, row_count))
+                    })
+                });
+                Box::new(limited)
+            }
+        })
+    }
+}
+
+/// The batch with the schema of the source.
+fn with_schema(batch: RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
+    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    Ok(RecordBatch::try_new_with_options(Arc::clone(schema), batch.columns().to_vec(), &options)?)
+}
+
+impl DataSource for KeyedSource {
+    fn open(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        self.open_with_args(OpenArgs::new(partition, context))
+    }
+
+    fn create_sibling_state(&self, _: &ConfigOptions) -> Option<Arc<dyn Any + Send + Sync>> {
+        Some(Arc::new(SharedBatches(Mutex::new(State::Waiting(Box::new(self.clone()))))))
+    }
+
+    fn open_with_args(&self, args: OpenArgs) -> Result<SendableRecordBatchStream> {
+        let shared = args.sibling_state.and_then(|state| state.downcast::<SharedBatches>().ok());
+        // Where partitions share nothing, the first has all rows.
+        let state = if args.partition == 0 { State::Waiting(Box::new(self.clone())) } else { State::Ended };
+        let batches = shared.unwrap_or_else(|| Arc::new(SharedBatches(Mutex::new(state))));
+        let baseline = BaselineMetrics::new(&self.metrics, args.partition);
+        let schema = Arc::clone(&self.schema);
+        let rows = poll_fn(move |_| {
+            let timer = baseline.elapsed_compute().timer();
+            let next = batches.next().and_then(|batch| batch.map(|batch| with_schema(batch, &schema)).transpose());
+            drop(timer);
+            baseline.record_poll(Poll::Ready(next.transpose()))
+        });
+        Ok(Box::pin(RecordBatchStreamAdapter::new(Arc::clone(&self.schema), rows)))
+    }
+
+    fn fmt_as(&self, format: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = match &self.reading {
+            Reading::Rows => String::new(),
+            Reading::Keys(keys) => format!(", keys={}", keys.len()),
+            Reading::Changes { since } => format!(", changes since={since}"),
+        };
+        match format {
+            DisplayFormatType::Default | DisplayFormatType::Verbose => {
+                let columns: Vec<&str> = self.schema.fields().iter().map(|field| field.name().as_str()).collect();
+                write!(f, "lath, table={}{what}, columns=[{}]", self.name, columns.join(", "))?;
+                write!(f, ", partitions={}", self.partitions)?;
+                if let Some(predicate) = &self.predicate {
+                    write!(f, ", predicate={predicate}")?;
+                }
+                self.fetch.map_or(Ok(()), |limit| write!(f, ", fetch={limit}"))
+            }
+            DisplayFormatType::TreeRender => {
+                writeln!(f, "format=lath")?;
+                writeln!(f, "table={}{what}", self.name)?;
+                self.predicate.as_ref().map_or(Ok(()), |predicate| writeln!(f, "predicate={predicate}"))
+            }
+        }
+    }
+
+    fn output_partitioning(&self) -> Partitioning {
+        Partitioning::UnknownPartitioning(self.partitions)
+    }
+
+    fn eq_properties(&self) -> EquivalenceProperties {
+        EquivalenceProperties::new(Arc::clone(&self.schema))
+    }
+
+    fn partition_statistics(&self, partition: Option<usize>) -> Result<Arc<Statistics>> {
+        Ok(match partition {
+            None => Arc::clone(&self.statistics),
+            // Which partition takes which batch is decided while the query runs.
+            Some(_) => Arc::new(Statistics::new_unknown(&self.schema)),
+        })
+    }
+
+    fn with_fetch(&self, limit: Option<usize>) -> Option<Arc<dyn DataSource>> {
+        Some(Arc::new(Self { fetch: limit, ..self.clone() }))
+    }
+
+    fn fetch(&self) -> Option<usize> {
+        self.fetch
+    }
+
+    fn metrics(&self) -> ExecutionPlanMetricsSet {
+        self.metrics.clone()
+    }
+
+    fn try_swapping_with_projection(&self, _: &ProjectionExprs) -> Result<Option<Arc<dyn DataSource>>> {
+        Ok(None)
+    }
+
+    fn apply_expressions(
+        &self,
+        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+}

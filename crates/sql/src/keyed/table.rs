@@ -1,0 +1,308 @@
+//! A table with a primary key, as a table of DataFusion.
+
+use std::fmt;
+use std::sync::Arc;
+
+use arrow_schema::{Field, Schema, SchemaRef};
+use async_trait::async_trait;
+use datafusion::catalog::{Session, TableProvider};
+use datafusion::common::stats::Precision;
+use datafusion::common::{Constraint, Constraints, Result, Statistics, plan_datafusion_err, plan_err};
+use datafusion::datasource::source::DataSourceExec;
+use datafusion::logical_expr::dml::InsertOp;
+use datafusion::logical_expr::utils::conjunction;
+use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
+use lath_table::{Database, Snapshot, Table};
+
+use super::lookup::keys_of;
+use super::source::{KeyedSource, Reading};
+use crate::error::{of_table, table_work};
+use crate::pushdown::{Pushed, physical, support, with_columns_of, with_rest};
+use crate::selectivity::selectivity;
+
+/// The key of a field's metadata with the number that the column has in its table, which it has in no other.
+const FIELD_ID: &str = "PARQUET:field_id";
+
+/// A table with a primary key. A statement [binds](super::bind) it to the commit that it reads.
+#[derive(Clone)]
+pub(crate) struct KeyedTable {
+    name: String,
+    table: Table,
+    /// The database that has the table.
+    database: Option<Database>,
+    /// The name of the snapshot that is read; `None` stands for the newest commit.
+    snapshot_name: Option<String>,
+    contents: Contents,
+    schema: SchemaRef,
+    key_columns: Vec<usize>,
+    constraints: Constraints,
+    /// The commit that is read, once a statement has settled it.
+    snapshot: Option<Snapshot>,
+}
+
+/// What of a table is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Contents {
+    /// Its rows.
+    Rows,
+    /// The changes of commits after this one.
+    Changes { since: u64 },
+}
+
+impl KeyedTable {
+    /// A table of its own folder.
+    pub(crate) fn attached(name: &str, table: Table) -> Result<Self> {
+        let snapshot = table.snapshot().map_err(of_table)?;
+        Self::new(name, table, None, &snapshot)
+    }
+
+    /// A table of a database.
+    pub(crate) fn of_database(name: &str, database: &Database) -> Result<Self> {
+        let table = database.table(name).map_err(of_table)?;
+        let snapshot = table.snapshot().map_err(of_table)?;
+        Self::new(name, table, Some(database.clone()), &snapshot)
+    }
+
+    fn new(name: &str, table: Table, database: Option<Database>, snapshot: &Snapshot) -> Result<Self> {
+        let key_columns = snapshot.key_columns().to_vec();
+        Ok(Self {
+            name: name.to_owned(),
+            table,
+            database,
+            snapshot_name: None,
+            contents: Contents::Rows,
+            schema: without_numbers(snapshot.schema()),
+            constraints: Constraints::new_unverified(vec![Constraint::PrimaryKey(key_columns.clone())]),
+            key_columns,
+            snapshot: None,
+        })
+    }
+
+    /// The table as the snapshot with this name has it.
+    pub(crate) fn at_snapshot(self, snapshot_name: &str) -> Result<Self> {
+        let named = self.newest()?.snapshot_named(snapshot_name).map_err(of_table)?;
+        let table = Self::new(&self.name, self.table, self.database, &named)?;
+        Ok(Self { snapshot_name: Some(snapshot_name.to_owned()), ..table })
+    }
+
+    /// The changes of commits after this one.
+    pub(crate) fn changes_since(self, since: u64) -> Result<Self> {
+        let changes = self.newest()?.changes(since).map_err(of_table)?;
+        let (schema, constraints) = (without_numbers(&changes.schema()), Constraints::default());
+        Ok(Self { contents: Contents::Changes { since }, schema, constraints, ..self })
+    }
+
+    /// All changes that are kept.
+    pub(crate) fn all_changes(self) -> Result<Self> {
+        let since = match self.newest()?.changes(0) {
+            Err(lath_table::Error::NoChanges { kept_since: Some(kept_since), .. }) => kept_since,
+            Err(error) => return Err(of_table(error)),
+            Ok(_) => 0,
+        };
+        self.changes_since(since)
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) fn table(&self) -> &Table {
+        &self.table
+    }
+
+    pub(crate) fn database(&self) -> Option<&Database> {
+        self.database.as_ref()
+    }
+
+    pub(crate) fn snapshot_name(&self) -> Option<&str> {
+        self.snapshot_name.as_deref()
+    }
+
+    /// The places of the key columns.
+    pub(crate) fn key_columns(&self) -> &[usize] {
+        &self.key_columns
+    }
+
+    /// Whether rows can be changed: those of a snapshot that was kept, and changes, cannot.
+    pub(crate) fn is_changeable(&self) -> bool {
+        self.snapshot_name.is_none() && self.contents == Contents::Rows
+    }
+
+    /// The same table in a commit. Its columns have to be those that the statement was planned for.
+    pub(crate) fn bound(&self, snapshot: Snapshot) -> Result<Self> {
+        self.check_columns(&snapshot)?;
+        Ok(Self { snapshot: Some(snapshot), ..self.clone() })
+    }
+
+    /// Refuses a commit in which the columns are others.
+    pub(crate) fn check_columns(&self, snapshot: &Snapshot) -> Result<()> {
+        let is_same = self.contents != Contents::Rows || without_numbers(snapshot.schema()) == self.schema;
+        if is_same {
+            return Ok(());
+        }
+        plan_err!("the columns of table {:?} have changed meanwhile; run the statement again", self.name)
+    }
+
+    fn newest(&self) -> Result<Snapshot> {
+        self.table.snapshot().map_err(of_table)
+    }
+
+    /// The commit that is read: that of the statement or, where none has settled it, the newest.
+    fn settled(&self) -> Result<Snapshot> {
+        match (&self.snapshot, &self.snapshot_name) {
+            (Some(snapshot), _) => Ok(snapshot.clone()),
+            (None, Some(name)) => self.newest()?.snapshot_named(name).map_err(of_table),
+            (None, None) => self.newest(),
+        }
+    }
+
+    /// About how many of `rows` rows conditions are true for.
+    fn estimated_rows(&self, rows: usize, filters: &[&Expr]) -> usize {
+        let Some(condition) = conjunction(filters.iter().map(|&filter| filter.clone())) else { return rows };
+        let known = Statistics { num_rows: Precision::Exact(rows), ..Statistics::new_unknown(&self.schema) };
+        let share = physical(&condition, &self.schema).map_or(1.0, |condition| selectivity(&condition, &known));
+        ((rows as f64 * share).ceil() as usize).clamp(1, rows.max(1))
+    }
+
+    /// What is known of the rows before they are read. Counting them may look for keys in files.
+    async fn statistics(&self, snapshot: &Snapshot, schema: &SchemaRef, filters: &[&Expr]) -> Result<Statistics> {
+        let unknown = Statistics::new_unknown(schema);
+        if self.contents != Contents::Rows {
+            return Ok(unknown);
+        }
+        let counted = snapshot.clone();
+        let rows = table_work(move || counted.count()).await?;
+        let rows = usize::try_from(rows).unwrap_or(usize::MAX);
+        let num_rows = match filters {
+            [] => Precision::Exact(rows),
+            filters => Precision::Inexact(self.estimated_rows(rows, filters)),
+        };
+        Ok(Statistics { num_rows, ..unknown })
+    }
+}
+
+/// The schema without the numbers of columns: rows of several tables may become one file, where they would be twice.
+fn without_numbers(schema: &Schema) -> SchemaRef {
+    let plain = |field: &Arc<Field>| {
+        let mut metadata = field.metadata().clone();
+        metadata.remove(FIELD_ID);
+        Field::clone(field).with_metadata(metadata)
+    };
+    Arc::new(Schema::new_with_metadata(
+        schema.fields().iter().map(plain).collect::<Vec<_>>(),
+        schema.metadata().clone(),
+    ))
+}
+
+#[async_trait]
+impl TableProvider for KeyedTable {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    fn constraints(&self) -> Option<&Constraints> {
+        Some(&self.constraints)
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::Base
+    }
+
+    fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {
+        let support = |filter: &&Expr| match self.contents {
+            Contents::Rows => support(filter, &self.schema),
+            Contents::Changes { .. } => TableProviderFilterPushDown::Unsupported,
+        };
+        Ok(filters.iter().map(support).collect())
+    }
+
+    async fn scan(
+        &self,
+        state: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        filters: &[Expr],
+        limit: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let snapshot = self.settled()?;
+        let all: Vec<usize> = (0..self.schema.fields().len()).collect();
+        let projection = projection.unwrap_or(&all);
+        let is_rows = self.contents == Contents::Rows;
+        let keys = if is_rows { keys_of(filters, &self.schema, &self.key_columns) } else { None };
+        let pushed = match (&keys, is_rows) {
+            (None, true) => Pushed::new(filters, &self.schema),
+            // Nothing of a condition is tested where rows are looked up or changes read.
+            _ => Pushed { predicate: None, answered: Vec::new(), rest: filters.iter().collect() },
+        };
+        let columns = with_columns_of(projection, &pushed.rest, &self.schema)?;
+        let schema = Arc::new(self.schema.project(&columns)?);
+        let limit = limit.filter(|_| pushed.rest.is_empty());
+        let (reading, statistics) = match (keys, self.contents) {
+            (Some(keys), _) => {
+                let num_rows = Precision::Inexact(keys.len());
+                (Reading::Keys(keys), Statistics { num_rows, ..Statistics::new_unknown(&schema) })
+            }
+            (None, Contents::Changes { since }) => {
+                (Reading::Changes { since }, self.statistics(&snapshot, &schema, &[]).await?)
+            }
+            (None, Contents::Rows) => {
+                let statistics = match state.config().collect_statistics() {
+                    true => self.statistics(&snapshot, &schema, &pushed.answered).await?,
+                    false => Statistics::new_unknown(&schema),
+                };
+                (Reading::Rows, statistics)
+            }
+        };
+        // A predicate that is not a condition's whole meaning leaves fewer rows, too.
+        let statistics = if pushed.predicate.is_some() { statistics.to_inexact() } else { statistics };
+        let source = KeyedSource {
+            name: self.name.clone(),
+            partitions: if matches!(reading, Reading::Rows) { state.config().target_partitions().max(1) } else { 1 },
+            reading,
+            snapshot,
+            columns,
+            schema,
+            predicate: pushed.predicate,
+            fetch: limit,
+            statistics: Arc::new(statistics),
+            metrics: ExecutionPlanMetricsSet::new(),
+        };
+        let source: Arc<dyn ExecutionPlan> = DataSourceExec::from_data_source(source);
+        with_rest(source, (0..projection.len()).collect(), &pushed.rest)
+    }
+
+    async fn insert_into(
+        &self,
+        _: &dyn Session,
+        _: Arc<dyn ExecutionPlan>,
+        _: InsertOp,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        Err(not_here(&self.name))
+    }
+
+    async fn delete_from(&self, _: &dyn Session, _: Vec<Expr>) -> Result<Arc<dyn ExecutionPlan>> {
+        Err(not_here(&self.name))
+    }
+
+    async fn update(&self, _: &dyn Session, _: Vec<(String, Expr)>, _: Vec<Expr>) -> Result<Arc<dyn ExecutionPlan>> {
+        Err(not_here(&self.name))
+    }
+
+    async fn truncate(&self, _: &dyn Session) -> Result<Arc<dyn ExecutionPlan>> {
+        Err(not_here(&self.name))
+    }
+}
+
+/// DataFusion alone passes conditions with subqueries as none at all, so that it does not get to change rows.
+fn not_here(name: &str) -> datafusion::error::DataFusionError {
+    plan_datafusion_err!("table {name:?} is changed by statements that are given to Session::sql")
+}
+
+impl fmt::Debug for KeyedTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = f.debug_struct("KeyedTable");
+        text.field("name", &self.name).field("snapshot_name", &self.snapshot_name).field("contents", &self.contents);
+        text.finish_non_exhaustive()
+    }
+}

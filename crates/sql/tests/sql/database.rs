@@ -1,0 +1,370 @@
+//! Tables with a primary key: what one statement reads, and what it does or does not change.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int64Type, UInt64Type};
+use arrow_array::{Array, RecordBatch};
+use lath_sql::{BlockingSession, Error, Session, Stop};
+use lath_table::{Table, TableOptions};
+use lath_testkit::Seeded;
+
+use super::{answer, wait};
+
+/// The rows of a table with a key, a number and a text.
+type Rows = BTreeMap<i64, (Option<i64>, Option<String>)>;
+
+fn open(folder: &Path) -> Session {
+    Session::builder().database(folder).build().unwrap()
+}
+
+async fn run(session: &Session, statement: &str) -> Result<u64, String> {
+    let frame = session.sql(statement).await.map_err(|error| error.to_string())?;
+    let batches = frame.collect().await.map_err(|error| error.to_string())?;
+    Ok(batches
+        .first()
+        .filter(|batch| batch.num_columns() > 0)
+        .map_or(0, |batch| batch.column(0).as_primitive::<UInt64Type>().value(0)))
+}
+
+fn number(array: &dyn Array, row: usize) -> Option<i64> {
+    array.is_valid(row).then(|| array.as_primitive::<Int64Type>().value(row))
+}
+
+fn text(array: &dyn Array, row: usize) -> Option<String> {
+    array.is_valid(row).then(|| array.as_string_view().value(row).to_owned())
+}
+
+fn rows_of(batches: &[RecordBatch]) -> Rows {
+    let row = |batch: &RecordBatch, row| {
+        let id = number(batch.column(0), row).unwrap();
+        (id, (number(batch.column(1), row), text(batch.column(2), row)))
+    };
+    batches.iter().flat_map(|batch| (0..batch.num_rows()).map(move |at| row(batch, at))).collect()
+}
+
+async fn rows(session: &Session, query: &str) -> Rows {
+    rows_of(&answer(session, query).await)
+}
+
+/// A statement, what it does to the rows, and how many it changes; `None` if it is an error.
+struct Step {
+    statement: String,
+    after: Option<(Rows, u64)>,
+}
+
+fn values(rows: &[(i64, Option<i64>, Option<String>)]) -> String {
+    let number = |value: Option<i64>| value.map_or("NULL".to_owned(), |value| value.to_string());
+    let text = |value: &Option<String>| value.as_ref().map_or("NULL".to_owned(), |value| format!("'{value}'"));
+    let row = |(id, a, b): &(i64, Option<i64>, Option<String>)| format!("({id}, {}, {})", number(*a), text(b));
+    rows.iter().map(row).collect::<Vec<_>>().join(", ")
+}
+
+fn insert(random: &mut Seeded, before: &Rows) -> Step {
+    let source: Vec<_> = (0..random.usize(1..6))
+        .map(|_| {
+            let b = ["x", "it", "ø"][random.usize(..3)];
+            (random.i64(0..60), (random.u8(..5) > 0).then(|| random.i64(-9..10)), random.bool().then(|| b.to_owned()))
+        })
+        .collect();
+    let mut rows = before.clone();
+    let list = values(&source);
+    let distinct = source.iter().map(|(id, ..)| *id).collect::<std::collections::BTreeSet<_>>().len() == source.len();
+    match random.u8(..4) {
+        0 => {
+            let is_new = distinct && source.iter().all(|(id, ..)| !rows.contains_key(id));
+            rows.extend(source.iter().cloned().map(|(id, a, b)| (id, (a, b))));
+            let after = is_new.then_some((rows, source.len() as u64));
+            Step { statement: format!("INSERT INTO t VALUES {list}"), after }
+        }
+        1 => {
+            rows.extend(source.iter().cloned().map(|(id, a, b)| (id, (a, b))));
+            let statement = format!("INSERT OR REPLACE INTO t VALUES {list}");
+            Step { statement, after: Some((rows, source.len() as u64)) }
+        }
+        2 => {
+            let mut count = 0;
+            for (id, a, b) in source {
+                if let std::collections::btree_map::Entry::Vacant(place) = rows.entry(id) {
+                    place.insert((a, b));
+                    count += 1;
+                }
+            }
+            Step {
+                statement: format!("INSERT INTO t VALUES {list} ON CONFLICT DO NOTHING"),
+                after: Some((rows, count)),
+            }
+        }
+        _ => {
+            for (id, a, b) in source.iter().cloned() {
+                let row = rows.entry(id).or_insert((None, b));
+                // A row that is new has the number of the source.
+                row.0 = if before.contains_key(&id) { row.0.zip(a).map(|(old, new)| old + new) } else { a };
+            }
+            let statement = format!("INSERT INTO t VALUES {list} ON CONFLICT (id) DO UPDATE SET a = t.a + excluded.a");
+            Step { statement, after: distinct.then_some((rows, source.len() as u64)) }
+        }
+    }
+}
+
+fn update(random: &mut Seeded, before: &Rows) -> Step {
+    let mut rows = before.clone();
+    let (rest, add) = (random.i64(0..4), random.i64(-3..4));
+    match random.u8(..3) {
+        0 => {
+            let mut count = 0;
+            for (id, (a, b)) in &mut rows {
+                if id % 4 == rest {
+                    *a = a.map(|a| a + add);
+                    *b = b.as_ref().map(|b| format!("{b}!"));
+                    count += 1;
+                }
+            }
+            let statement = format!("UPDATE t SET a = a + ({add}), b = b || '!' WHERE id % 4 = {rest}");
+            Step { statement, after: Some((rows, count)) }
+        }
+        1 => {
+            let chosen: Vec<i64> =
+                rows.keys().copied().filter(|id| before.get(&(id - 1)).is_some_and(|row| row.0 > Some(0))).collect();
+            for id in &chosen {
+                rows.get_mut(id).unwrap().0 = None;
+            }
+            let statement = "UPDATE t AS u SET a = NULL WHERE id IN (SELECT id + 1 FROM t WHERE a > 0)".to_owned();
+            Step { statement, after: Some((rows, chosen.len() as u64)) }
+        }
+        _ => {
+            let (moved, mut after): (Rows, Rows) = rows.into_iter().partition(|(id, _)| id % 4 == rest);
+            let count = moved.len() as u64;
+            let is_free = moved.keys().all(|id| !after.contains_key(&(id + add)));
+            after.extend(moved.into_iter().map(|(id, row)| (id + add, row)));
+            let statement = format!("UPDATE t SET id = id + ({add}) WHERE id % 4 = {rest}");
+            Step { statement, after: is_free.then_some((after, count)) }
+        }
+    }
+}
+
+fn delete(random: &mut Seeded, before: &Rows) -> Step {
+    let bound = random.i64(-9..5);
+    let id = random.i64(0..60);
+    type Condition = Box<dyn Fn(i64, &Option<i64>) -> bool>;
+    let (condition, holds): (String, Condition) = match random.u8(..4) {
+        0 => (format!("a < {bound}"), Box::new(move |_, a| a.is_some_and(|a| a < bound))),
+        1 => (format!("id = {id}"), Box::new(move |key, _| key == id)),
+        2 => {
+            let low: Vec<i64> = before.iter().filter(|(_, row)| row.0 < Some(bound)).map(|(id, _)| id + 2).collect();
+            (
+                format!("id IN (SELECT id + 2 FROM t WHERE a IS NULL OR a < {bound})"),
+                Box::new(move |key, _| low.contains(&key)),
+            )
+        }
+        _ => (
+            format!("abs(id - {id}) < 2 AND a IS NOT NULL"),
+            Box::new(move |key, a| (key - id).abs() < 2 && a.is_some()),
+        ),
+    };
+    let after: Rows =
+        before.iter().filter(|(id, row)| !holds(**id, &row.0)).map(|(id, row)| (*id, row.clone())).collect();
+    let count = (before.len() - after.len()) as u64;
+    Step { statement: format!("DELETE FROM t WHERE {condition}"), after: Some((after, count)) }
+}
+
+fn merge(random: &mut Seeded, before: &Rows) -> Step {
+    let source: Vec<(i64, i64)> = (0..random.usize(1..6)).map(|_| (random.i64(0..60), random.i64(-9..10))).collect();
+    let mut rows = before.clone();
+    let mut count = 0;
+    let mut is_error = false;
+    let mut touched = Vec::new();
+    for &(id, a) in &source {
+        match (before.contains_key(&id), a < 0) {
+            (true, true) => drop(rows.remove(&id)),
+            (true, false) => drop(rows.get_mut(&id).map(|row| row.0 = row.0.map(|old| old + a))),
+            (false, true) => continue,
+            (false, false) => drop(rows.insert(id, (Some(a), None))),
+        }
+        is_error |= touched.contains(&id);
+        touched.push(id);
+        count += 1;
+    }
+    let list = source.iter().map(|(id, a)| format!("({id}, {a})")).collect::<Vec<_>>().join(", ");
+    let statement = format!(
+        "MERGE INTO t USING (VALUES {list}) AS s(id, a) ON t.id = s.id WHEN MATCHED AND s.a < 0 THEN DELETE \
+         WHEN MATCHED THEN UPDATE SET a = t.a + s.a WHEN NOT MATCHED AND s.a >= 0 THEN INSERT (id, a) VALUES (s.id, s.a)"
+    );
+    Step { statement, after: (!is_error).then_some((rows, count)) }
+}
+
+#[test]
+fn random_histories_give_what_a_map_gives() {
+    let mut random = Seeded::new("random_histories_give_what_a_map_gives");
+    let folder = tempfile::tempdir().unwrap();
+    wait(async {
+        let session = open(folder.path());
+        run(&session, "CREATE TABLE t (id BIGINT PRIMARY KEY, a BIGINT, b VARCHAR)").await.unwrap();
+        let mut expected = Rows::new();
+        for _ in 0..150 {
+            let step = match random.u8(..10) {
+                0..4 => insert(&mut random, &expected),
+                4..6 => update(&mut random, &expected),
+                6 => delete(&mut random, &expected),
+                7..9 => merge(&mut random, &expected),
+                _ => Step { statement: "CALL flush('t')".to_owned(), after: Some((expected.clone(), 0)) },
+            };
+            let explained = run_explain(&session, &step.statement).await;
+            assert_eq!(rows(&session, "FROM t").await, expected, "EXPLAIN {}: {explained}", step.statement);
+            let done = run(&session, &step.statement).await;
+            match step.after {
+                Some((after, count)) => {
+                    assert_eq!(done, Ok(count), "{}\n{expected:?}", step.statement);
+                    expected = after;
+                }
+                None => assert!(done.is_err_and(|error| error.contains("nothing was changed")), "{}", step.statement),
+            }
+            assert_eq!(rows(&session, "FROM t").await, expected, "{}", step.statement);
+            let some: Rows = expected
+                .iter()
+                .filter(|(id, _)| [7, 8, 30].contains(*id))
+                .map(|(id, row)| (*id, row.clone()))
+                .collect();
+            assert_eq!(rows(&session, "SELECT * FROM t WHERE id IN (7, 8, 30, 7)").await, some);
+            let counted = answer(&session, "SELECT count(*) FROM t").await;
+            assert_eq!(number(counted[0].column(0), 0), Some(expected.len() as i64));
+        }
+    });
+}
+
+async fn run_explain(session: &Session, statement: &str) -> String {
+    if statement.starts_with("CALL") {
+        return String::new();
+    }
+    let frame = session.sql(&format!("EXPLAIN {statement}")).await.unwrap();
+    let plan = frame.collect().await.unwrap();
+    let text = arrow_cast::pretty::pretty_format_batches(&plan).unwrap().to_string();
+    assert!(text.contains("ChangeExec: "), "{text}");
+    text
+}
+
+/// Reads a plan that was made before another commit, for which it would be wrong.
+#[test]
+fn a_change_reads_the_commit_that_it_replaces() {
+    let folder = tempfile::tempdir().unwrap();
+    wait(async {
+        let session = open(folder.path());
+        run(&session, "CREATE TABLE t (id BIGINT PRIMARY KEY, a BIGINT, b VARCHAR)").await.unwrap();
+        run(&session, "INSERT INTO t VALUES (1, 10, NULL)").await.unwrap();
+        let state = session.context().state();
+        let first = session.sql("UPDATE t SET a = a + 1").await.unwrap();
+        let second = session.sql("UPDATE t SET a = a * 2").await.unwrap();
+        let (first, second) =
+            (first.create_physical_plan().await.unwrap(), second.create_physical_plan().await.unwrap());
+        for plan in [first, second] {
+            datafusion::physical_plan::collect(plan, state.task_ctx()).await.unwrap();
+        }
+        assert_eq!(rows(&session, "FROM t").await, Rows::from([(1, (Some(22), None))]));
+        let late = session.sql("UPDATE t SET a = 0").await.unwrap();
+        run(&session, "ALTER TABLE t ADD COLUMN c INT").await.unwrap();
+        let error = late.collect().await.unwrap_err().to_string();
+        assert!(error.contains("have changed meanwhile"), "{error}");
+    });
+}
+
+#[test]
+fn a_statement_reads_one_commit_of_all_tables() {
+    let folder = tempfile::tempdir().unwrap();
+    wait(async {
+        let session = open(folder.path());
+        for name in ["t", "u"] {
+            run(&session, &format!("CREATE TABLE {name} (id BIGINT PRIMARY KEY, a BIGINT, b VARCHAR)")).await.unwrap();
+            run(&session, &format!("INSERT INTO {name} VALUES (1, 1, 'old')")).await.unwrap();
+        }
+        run(&session, "CREATE VIEW v AS SELECT t.id, t.a, u.b FROM t JOIN u ON t.id = u.id").await.unwrap();
+        let before = session.sql("SELECT * FROM v WHERE id IN (SELECT id FROM t)").await.unwrap();
+        run(&session, "UPDATE u SET b = 'new'").await.unwrap();
+        run(&session, "DELETE FROM t").await.unwrap();
+        assert_eq!(rows_of(&before.collect().await.unwrap()), Rows::from([(1, (Some(1), Some("old".to_owned())))]));
+        assert_eq!(rows(&session, "FROM v").await, Rows::new());
+    });
+}
+
+#[test]
+fn a_statement_that_is_stopped_changes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let session = BlockingSession::new(open(folder.path())).unwrap();
+    session.run("CREATE TABLE t (id BIGINT PRIMARY KEY)").unwrap();
+    let statement = "INSERT INTO t SELECT a.value * 100000 + b.value FROM generate_series(1, 100000) a CROSS JOIN generate_series(1, 99999) b";
+    let stop = Stop::new();
+    let mut stopped = session.run_in(statement, 0..statement.len(), Some(&stop)).unwrap();
+    let stopper = std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        stop.stop();
+    });
+    assert!(matches!(stopped.next(), Some(Err(Error::Stopped))));
+    stopper.join().unwrap();
+    // This waits until the transaction that was given up has ended.
+    let inserted = session.run("INSERT INTO t VALUES (-1)").unwrap().collect::<Result<Vec<_>, _>>().unwrap();
+    assert_eq!(inserted[0].column(0).as_primitive::<UInt64Type>().value(0), 1);
+    let counted = session.run("SELECT count(*) FROM t").unwrap().collect::<Result<Vec<_>, _>>().unwrap();
+    assert_eq!(number(counted[0].column(0), 0), Some(1));
+}
+
+#[test]
+fn tables_of_folders_are_attached() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path().join("stock");
+    wait(async {
+        let session = Session::new();
+        let error = run(&session, "CREATE TABLE t (id BIGINT PRIMARY KEY)").await.unwrap_err();
+        assert!(error.contains("lath sql --database FOLDER"), "{error}");
+        let create = format!(
+            "CREATE EXTERNAL TABLE t (id BIGINT, a BIGINT, b VARCHAR, PRIMARY KEY (id)) STORED AS LATH LOCATION '{}'",
+            at.display()
+        );
+        run(&session, &create).await.unwrap();
+        assert_eq!(run(&session, "INSERT INTO t VALUES (1, 10, 'x'), (2, 20, NULL)").await, Ok(2));
+        assert_eq!(run(&session, "UPDATE t SET a = a + 1 WHERE b IS NULL").await, Ok(1));
+        run(&session, "CALL keep_snapshot('t', 'first')").await.unwrap();
+        assert_eq!(run(&session, "DELETE FROM t").await, Ok(2));
+        assert_eq!(rows(&session, "FROM snapshot('t', 'first')").await.len(), 2);
+        run(&session, "DROP TABLE t").await.unwrap();
+        assert!(session.sql("FROM t").await.is_err());
+    });
+    // What was detached is still there.
+    let table = Table::open(&at, TableOptions::new()).unwrap();
+    assert_eq!((table.count().unwrap(), table.snapshot_named("first").unwrap().count().unwrap()), (0, 2));
+    drop(table);
+    wait(async {
+        let session = Session::new();
+        let attach =
+            format!("CREATE EXTERNAL TABLE s STORED AS LATH LOCATION '{}' OPTIONS (read_only true)", at.display());
+        run(&session, &attach).await.unwrap();
+        assert_eq!(rows(&session, "FROM snapshot('s', 'first')").await.len(), 2);
+        let error = run(&session, "INSERT INTO s VALUES (1, 1, 'x')").await.unwrap_err();
+        assert!(error.contains("read-only"), "{error}");
+    });
+}
+
+#[test]
+fn a_table_with_the_rows_of_a_query_is_made_whole_or_not() {
+    let folder = tempfile::tempdir().unwrap();
+    wait(async {
+        let session = open(folder.path());
+        let numbers = "SELECT value AS id, value * 2 AS twice FROM generate_series(1, 1000)";
+        run(&session, &format!("CREATE TABLE t (PRIMARY KEY (id)) AS {numbers}")).await.unwrap();
+        assert_eq!(run(&session, "DELETE FROM t WHERE twice > 1000").await, Ok(500));
+        let twice = format!("CREATE TABLE u (PRIMARY KEY (id)) AS {numbers} UNION ALL SELECT 7, 7");
+        let error = run(&session, &twice).await.unwrap_err();
+        assert!(error.contains("there is a row with id = 7 already"), "{error}");
+        // It is dropped by a thread of its own.
+        for _ in 0..500 {
+            if session.sql("FROM u").await.is_err() {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        assert!(session.sql("FROM u").await.is_err());
+        // Columns that are declared are those of the table, with what they allow.
+        let declared = "CREATE TABLE u (id BIGINT PRIMARY KEY, half DOUBLE NOT NULL) AS";
+        let error = run(&session, &format!("{declared} SELECT 1, NULL")).await.unwrap_err();
+        assert!(error.contains("\"half\" allows no nulls"), "{error}");
+    });
+}

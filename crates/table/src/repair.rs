@@ -1,0 +1,198 @@
+//! Mending what follows from rows that are there.
+
+use std::sync::Arc;
+
+use lath_store::Durability;
+
+use crate::byte_list::ByteList;
+use crate::changing::Changing;
+use crate::check::{CheckReport, Problem, check_locked};
+use crate::cold::ColdFile;
+use crate::dead::mask_of;
+use crate::engine::Engine;
+use crate::error::{Error, Result};
+use crate::fences::{BLOCK_ROWS, Fences};
+use crate::index_scan::{entries_of_rows, find_index};
+use crate::layout::{Feed, FileEntry, TreeName};
+use crate::table::Table;
+use crate::vacuum::remove_orphans;
+use crate::value_codec::stamp_of;
+use crate::view::View;
+
+/// What [`Table::repair`] has found and mended.
+#[non_exhaustive]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Repaired {
+    /// What was wrong before.
+    pub found: Vec<Problem>,
+    /// The table as it is now.
+    pub now: CheckReport,
+}
+
+impl Table {
+    /// Checks the table and mends what follows from rows that are there. No row is lost, nor is one that was deleted there again.
+    ///
+    /// | damage | what is done |
+    /// | --- | --- |
+    /// | an index does not have the entries that the rows have | its entries are made anew |
+    /// | first, last or masked rows in the entry of a file, or the first keys of its blocks, are not those of the file and its mask | they are read from these |
+    /// | a key is hot and deleted | the later of the two stays |
+    /// | changes that are kept cannot be read | all of them go, and later ones are kept; a reader is told that it has to read the table anew |
+    /// | a file that no commit names | it is removed, unless another process reads an older commit |
+    ///
+    /// A file that is missing or cannot be read, a damaged store, and keys with two rows cannot be mended: use a [backup](Self::backup), and
+    /// for the store [`lath_store::repair`]. Named snapshots and snapshots that were taken before stay as they are.
+    ///
+    /// # Errors
+    /// What keeps the table from being read or written, and [`Error::Store`] for a table that was opened read-only.
+    pub fn repair(&self) -> Result<Repaired> {
+        let engine = self.engine();
+        let _no_maintenance = engine.lock_maintenance();
+        let mut now = check_locked(engine)?;
+        let mut found: Vec<Problem> = Vec::new();
+        // Indexes can be checked once files are right, for one.
+        while let Some(new) = new_problems(&now, &found) {
+            found.extend(new);
+            mend(engine, &now.problems)?;
+            now = check_locked(engine)?;
+        }
+        Ok(Repaired { found, now })
+    }
+}
+
+/// The problems that were not found before; `None` if there are none.
+fn new_problems(report: &CheckReport, found: &[Problem]) -> Option<Vec<Problem>> {
+    let new: Vec<Problem> = report.problems.iter().filter(|problem| !found.contains(problem)).cloned().collect();
+    (!new.is_empty()).then_some(new)
+}
+
+/// Mends what can be mended, in one commit.
+fn mend(engine: &Arc<Engine>, problems: &[Problem]) -> Result<()> {
+    let mut changing = Changing::begin(engine)?;
+    let files: Vec<&String> = problems
+        .iter()
+        .filter_map(|problem| if let Problem::File { name, .. } = problem { Some(name) } else { None })
+        .collect();
+    files.iter().try_for_each(|name| mend_file(&mut changing, name))?;
+    for problem in problems {
+        match problem {
+            Problem::Rows { .. } => mend_deleted(&mut changing)?,
+            Problem::Index { name } => mend_index(&mut changing, name)?,
+            Problem::Changes { .. } => mend_changes(&mut changing)?,
+            _ => {}
+        }
+    }
+    changing.commit(Durability::Sync)?;
+    if !files.is_empty() {
+        engine.forget(&files.into_iter().cloned().collect::<Vec<_>>());
+        engine.dead.retain(|_| false);
+    }
+    if problems.iter().any(|problem| matches!(problem, Problem::Orphan { .. })) {
+        remove_orphans(engine)?;
+    }
+    Ok(())
+}
+
+/// Makes the entry of a file say what the file and its mask have, if the file can be read and is sorted.
+fn mend_file(changing: &mut Changing, name: &str) -> Result<()> {
+    let engine = Arc::clone(changing.engine());
+    let entry = changing.manifest().files().iter().find(|entry| entry.name == name).cloned();
+    let Some(entry) = entry else { return Ok(()) };
+    let mask = mask_of(changing, entry.number)?;
+    let schema = Arc::clone(changing.schema());
+    let file = ColdFile::without_fences(&engine.folder, &entry, &schema, &engine.dataset);
+    // What cannot be read stays a problem of the report.
+    let Ok(Some(FileKeys { min, max, fences })) = file.and_then(|file| FileKeys::read(&file, &entry)) else {
+        return Ok(());
+    };
+    if mask.iter().last().is_some_and(|row| row >= entry.rows) {
+        return Ok(());
+    }
+    let mended = FileEntry { masked: mask.len(), min, max, ..FileEntry::clone(&entry) };
+    changing.replace_file(mended, &fences.to_bytes())
+}
+
+/// The first and last key of a file, and the first ones of its blocks.
+#[derive(Debug)]
+struct FileKeys {
+    min: Vec<u8>,
+    max: Vec<u8>,
+    fences: Fences,
+}
+
+impl FileKeys {
+    /// `None` if the rows of the file are not as many as its entry says, or not sorted.
+    fn read(file: &ColdFile, entry: &FileEntry) -> Result<Option<Self>> {
+        let codec = file.schema().key();
+        let (mut min, mut max, mut fences): (Option<Vec<u8>>, Option<Vec<u8>>, Fences) = Default::default();
+        let mut rows = 0;
+        for batch in file.numbered(file.scan(codec.columns())?, codec.columns())? {
+            let (columns, _) = batch?;
+            for key in &codec.encode(&columns)? {
+                let key = key.data();
+                if max.as_ref().is_some_and(|max| key <= &max[..]) {
+                    return Ok(None);
+                }
+                if rows % BLOCK_ROWS == 0 {
+                    fences.push(key)?;
+                }
+                min.get_or_insert_with(|| key.to_vec());
+                max = Some(key.to_vec());
+                rows += 1;
+            }
+        }
+        Ok(min.zip(max).filter(|_| rows == entry.rows).map(|(min, max)| Self { min, max, fences }))
+    }
+}
+
+/// Of a key that is hot and deleted, the later stays.
+fn mend_deleted(changing: &mut Changing) -> Result<()> {
+    let mut deleted: Vec<(Vec<u8>, u64)> = Vec::new();
+    if let Some(tombstones) = changing.tree(TreeName::Tombstones)? {
+        for entry in tombstones.iter() {
+            let (key, value) = entry?;
+            deleted.push((key, stamp_of(value)?));
+        }
+    }
+    let Some(hot) = changing.tree(TreeName::Hot)? else { return Ok(()) };
+    let (mut no_rows, mut no_tombstones) = (ByteList::default(), ByteList::default());
+    for (key, stamp) in &deleted {
+        if let Some(row) = hot.get(key)? {
+            if stamp_of(row)? < *stamp { &mut no_rows } else { &mut no_tombstones }.push(key);
+        }
+    }
+    for (name, keys) in [(TreeName::Hot, no_rows), (TreeName::Tombstones, no_tombstones)] {
+        if keys.len() > 0 {
+            changing.remove_keys(name, &keys)?;
+        }
+    }
+    Ok(())
+}
+
+/// Makes the entries of an index anew, unless it is unique and rows break that.
+fn mend_index(changing: &mut Changing, name: &str) -> Result<()> {
+    let index = match find_index(changing, name) {
+        Ok(index) => index,
+        // That of a named snapshot.
+        Err(Error::NoSuchIndex { .. }) => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    // A file that is missing keeps the rows from being read.
+    let engine = Arc::clone(changing.engine());
+    let Ok(entries) = entries_of_rows(&engine, changing, &index) else { return Ok(()) };
+    if entries.array_windows().any(|[a, b]| b.is_bound() && a.values() == b.values()) {
+        return Ok(());
+    }
+    let mut tree = changing.index_tree_mut(index.number())?;
+    tree.remove_range(&[], None)?;
+    entries.iter().try_for_each(|entry| Ok(tree.put(entry.bytes(), &entry.tree_value())?))
+}
+
+/// Forgets all changes. Those of later commits are kept as before.
+fn mend_changes(changing: &mut Changing) -> Result<()> {
+    let from = changing.state().stamp + 1;
+    let feed = changing.state().feed.clone().map(|feed| Feed { from, ..feed });
+    changing.changes_tree()?.remove_range(&[], None)?;
+    changing.set_feed(feed);
+    Ok(())
+}

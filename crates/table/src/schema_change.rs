@@ -1,0 +1,230 @@
+//! Columns are added, dropped, renamed and widened.
+
+use std::sync::Arc;
+
+use arrow_array::ArrayRef;
+use arrow_cast::cast;
+use arrow_schema::{DataType, Field};
+use lath_parquet::PARQUET_TYPE_KEY;
+use lath_store::Durability;
+
+use crate::changes::{KIND, SEQUENCE};
+use crate::changing::Changing;
+use crate::error::{Error, Result};
+use crate::key::{KeyValue, default_of};
+use crate::schema::{SchemaParts, TableSchema, with_id};
+use crate::table::Table;
+use crate::view::View;
+
+/// What the metadata of extension types begins with. Each has one type of Arrow.
+const EXTENSION: &str = "ARROW:extension:";
+
+impl Table {
+    /// Adds a column behind the others. Rows that are there get the default, or null if there is none; batches that are written from then
+    /// on have to have the column.
+    ///
+    /// This and the other changes of the schema are durable commits of their own, whose cost does not depend on the number of rows: hot rows
+    /// and files stay as they are, and are read in the schema of the reader, until a flush or compaction writes them anew. Snapshots that
+    /// were taken or [kept](Self::keep_snapshot) before keep their schema. A condition on a column that a file has in another form (with
+    /// another name or type, or not at all) is tested row by row there, without the file's statistics.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use arrow_array::cast::AsArray;
+    /// # use arrow_array::types::{Int32Type, Int64Type};
+    /// # use arrow_array::{ArrayRef, Int32Array, Int64Array, RecordBatch};
+    /// # use arrow_schema::{DataType, Field};
+    /// use lath_table::{Table, TableOptions};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let folder = tempfile::tempdir()?;
+    /// # let ids: ArrayRef = Arc::new(Int64Array::from(vec![1, 2]));
+    /// # let counts: ArrayRef = Arc::new(Int32Array::from(vec![10, 20]));
+    /// # let rows = RecordBatch::try_from_iter([("id", ids), ("count", counts)])?;
+    /// let table = Table::create(folder.path().join("films"), &rows.schema(), &["id"], TableOptions::new())?;
+    /// table.upsert(&rows)?;
+    /// table.flush()?;
+    ///
+    /// table.add_column(&Field::new("stars", DataType::Int32, false), Some(3.into()))?;
+    /// table.rename_column("count", "views")?;
+    /// table.widen_column("views", &DataType::Int64)?;
+    ///
+    /// let film = table.get(2)?.ok_or("no film")?;
+    /// assert_eq!(film.column_by_name("views").map(|views| views.as_primitive::<Int64Type>().value(0)), Some(20));
+    /// assert_eq!(film.column_by_name("stars").map(|stars| stars.as_primitive::<Int32Type>().value(0)), Some(3));
+    /// table.drop_column("stars")?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Schema`] for a name that a column has, a column without nulls and without default, a default that the type does not have,
+    /// and a type that no table has; [`Error::Store`].
+    pub fn add_column(&self, field: &Field, default: Option<KeyValue>) -> Result<()> {
+        if default.is_none() && !field.is_nullable() {
+            let name = field.name();
+            let what = format!("column {name:?} allows no nulls: give a default for the rows that are there");
+            return Err(Error::schema(what));
+        }
+        let default = default.map(|default| default_of(&default, field)).transpose()?;
+        self.change_schema(|changing| {
+            check_is_free(changing, field.name())?;
+            let mut parts = changing.schema().parts();
+            let too_many = || Error::schema("the table has had too many columns");
+            let next_id = parts.next_id.checked_add(1).filter(|&id| i32::try_from(id).is_ok()).ok_or_else(too_many)?;
+            parts.fields.push(Arc::new(with_id(field, parts.next_id)));
+            parts.defaults.push(default);
+            parts.next_id = next_id;
+            Ok(Some(parts))
+        })
+    }
+
+    /// Drops a column. Its values stay in files until these are written anew, and in snapshots; a column that is added with the same name
+    /// later is another one and has none of them.
+    ///
+    /// # Errors
+    /// [`Error::Schema`] for a column that is not there, is part of the key, or has an index; [`Error::Store`].
+    pub fn drop_column(&self, name: &str) -> Result<()> {
+        self.change_schema(|changing| {
+            let column = find_column(changing.schema(), name)?;
+            check_is_free_of_keys(changing, column, "dropped")?;
+            let mut parts = changing.schema().parts();
+            parts.fields.remove(column);
+            parts.defaults.remove(column);
+            parts.key_columns.iter_mut().filter(|key| **key > column).for_each(|key| *key -= 1);
+            Ok(Some(parts))
+        })
+    }
+
+    /// Gives a column another name. It may be part of the key or have indexes.
+    ///
+    /// # Errors
+    /// [`Error::Schema`] for a column that is not there, and a name that another column has; [`Error::Store`].
+    pub fn rename_column(&self, name: &str, new_name: &str) -> Result<()> {
+        self.change_schema(|changing| {
+            let column = find_column(changing.schema(), name)?;
+            if name == new_name {
+                return Ok(None);
+            }
+            check_is_free(changing, new_name)?;
+            let mut parts = changing.schema().parts();
+            parts.fields[column] = Arc::new(Field::clone(&parts.fields[column]).with_name(new_name));
+            Ok(Some(parts))
+        })
+    }
+
+    /// Gives a column a type that has all values of its own: integers with more bits, signed or not, if they hold every value; floats with
+    /// more bits; and decimals with more digits before the point.
+    ///
+    /// # Errors
+    /// [`Error::Schema`] for a column that is not there, is part of the key, or has an index, since keys and entries of indexes have another
+    /// form with another type; and for a type that is not as wide. [`Error::Store`].
+    pub fn widen_column(&self, name: &str, data_type: &DataType) -> Result<()> {
+        self.change_schema(|changing| {
+            let column = find_column(changing.schema(), name)?;
+            let mut parts = changing.schema().parts();
+            let field = &parts.fields[column];
+            if field.data_type() == data_type {
+                return Ok(None);
+            }
+            check_is_free_of_keys(changing, column, "widened")?;
+            if !is_wider(field.data_type(), data_type) {
+                return Err(Error::schema(format!(
+                    "column {name:?} is {}, and {data_type} does not have all its values exactly: integers, floats and decimals can be \
+                     widened, for other types add a column",
+                    field.data_type()
+                )));
+            }
+            let mut metadata = field.metadata().clone();
+            // Both are about the narrower type.
+            metadata.retain(|key, _| key != PARQUET_TYPE_KEY && !key.starts_with(EXTENSION));
+            let widened = Field::clone(field).with_data_type(data_type.clone()).with_metadata(metadata);
+            parts.fields[column] = Arc::new(widened);
+            let default: Option<&ArrayRef> = parts.defaults[column].as_ref();
+            parts.defaults[column] = default.map(|default| cast(default, data_type)).transpose()?;
+            Ok(Some(parts))
+        })
+    }
+
+    /// One commit of the schema that `change` makes, unless it makes none.
+    fn change_schema(&self, change: impl FnOnce(&Changing) -> Result<Option<SchemaParts>>) -> Result<()> {
+        let mut changing = Changing::begin(self.engine())?;
+        let Some(parts) = change(&changing)? else { return Ok(()) };
+        let schema = changing.schema().next(parts)?;
+        changing.set_schema(schema)?;
+        // Files may be written in the schema at once, and a version has to stay one schema.
+        changing.commit(Durability::Sync)
+    }
+}
+
+fn find_column(schema: &TableSchema, name: &str) -> Result<usize> {
+    let found = schema.arrow().column_with_name(name);
+    found.map(|(column, _)| column).ok_or_else(|| Error::schema(format!("the table has no column {name:?}")))
+}
+
+/// Refuses a name that a column has, or that those before the columns have in changes.
+fn check_is_free(changing: &Changing, name: &str) -> Result<()> {
+    if changing.schema().arrow().column_with_name(name).is_some() {
+        return Err(Error::schema(format!("the table has a column {name:?} already: choose another name")));
+    }
+    if changing.state().feed.is_some() && [KIND, SEQUENCE].contains(&name) {
+        return Err(Error::schema(format!("a table that keeps changes has no column {name:?}: choose another name")));
+    }
+    Ok(())
+}
+
+/// Refuses a column of the key or of an index.
+fn check_is_free_of_keys(changing: &Changing, column: usize, done: &str) -> Result<()> {
+    let schema = changing.schema();
+    let name = schema.arrow().field(column).name();
+    if schema.key().columns().contains(&column) {
+        return Err(Error::schema(format!(
+            "column {name:?} is part of the key and cannot be {done}: create a table with another key and copy the rows"
+        )));
+    }
+    match changing.indexes().iter().find(|index| index.codec().columns().contains(&column)) {
+        None => Ok(()),
+        Some(index) => Err(Error::schema(format!(
+            "column {name:?} has the index {:?} and cannot be {done}: drop the index first",
+            index.name()
+        ))),
+    }
+}
+
+/// Whether a type has all values of another, exactly, and is not the same.
+fn is_wider(from: &DataType, to: &DataType) -> bool {
+    use DataType::{Float16, Float32, Float64};
+    if let (Some((bits, is_signed)), Some((to_bits, to_signed))) = (integer(from), integer(to)) {
+        return to_bits > bits && (to_signed || !is_signed);
+    }
+    if let (Some((width, precision, scale)), Some((to_width, to_precision, to_scale))) = (decimal(from), decimal(to)) {
+        return to_scale == scale && to_precision >= precision && to_width >= width && from != to;
+    }
+    matches!((from, to), (Float16, Float32 | Float64) | (Float32, Float64))
+}
+
+/// The number of bits of integers, and whether they are signed.
+fn integer(data_type: &DataType) -> Option<(u32, bool)> {
+    Some(match data_type {
+        DataType::Int8 => (8, true),
+        DataType::Int16 => (16, true),
+        DataType::Int32 => (32, true),
+        DataType::Int64 => (64, true),
+        DataType::UInt8 => (8, false),
+        DataType::UInt16 => (16, false),
+        DataType::UInt32 => (32, false),
+        DataType::UInt64 => (64, false),
+        _ => return None,
+    })
+}
+
+/// The number of bits of decimals, the number of their digits, and how many of these are behind the point.
+fn decimal(data_type: &DataType) -> Option<(u32, u8, i8)> {
+    Some(match *data_type {
+        DataType::Decimal32(precision, scale) => (32, precision, scale),
+        DataType::Decimal64(precision, scale) => (64, precision, scale),
+        DataType::Decimal128(precision, scale) => (128, precision, scale),
+        DataType::Decimal256(precision, scale) => (256, precision, scale),
+        _ => return None,
+    })
+}

@@ -1,0 +1,114 @@
+//! Rows of older versions of a schema as rows of a newer one.
+//!
+//! Columns are told by their numbers: a column that was renamed is the same, one that was dropped and added again is another.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef};
+use arrow_select::interleave::interleave;
+
+use crate::byte_list::ByteList;
+use crate::error::{Error, Result};
+use crate::key_codec::as_type;
+use crate::schema::TableSchema;
+
+/// How rows of one version become rows of the same or a newer one.
+#[derive(Debug)]
+pub(crate) struct Upgrade {
+    from: Arc<TableSchema>,
+    to: Arc<TableSchema>,
+    /// For each column of the newer version, its place in the older one; `None` if it was added since.
+    places: Vec<Option<usize>>,
+}
+
+impl Upgrade {
+    pub(crate) fn new(from: Arc<TableSchema>, to: Arc<TableSchema>) -> Self {
+        let columns = 0..to.arrow().fields().len();
+        let places = columns.map(|column| from.place_of_id(to.id(column))).collect();
+        Self { from, to, places }
+    }
+
+    pub(crate) fn from(&self) -> &Arc<TableSchema> {
+        &self.from
+    }
+
+    pub(crate) fn to(&self) -> &Arc<TableSchema> {
+        &self.to
+    }
+
+    /// Whether both are the same version.
+    pub(crate) fn is_identity(&self) -> bool {
+        self.from.version() == self.to.version()
+    }
+
+    /// The place of a column of the newer version in the older one; `None` if it was added since.
+    pub(crate) fn place(&self, column: usize) -> Option<usize> {
+        self.places[column]
+    }
+
+    /// A column of the newer version: `stored` as the older one has it, or what rows have that are older than the column.
+    pub(crate) fn column(&self, column: usize, stored: Option<ArrayRef>, row_count: usize) -> Result<ArrayRef> {
+        match stored {
+            Some(stored) => as_type(stored, self.to.arrow().field(column).data_type()),
+            None => self.to.default_values(column, row_count),
+        }
+    }
+}
+
+/// Encoded value columns, each row in the version of the schema in which it was written.
+#[derive(Debug, Default)]
+pub(crate) struct StoredRows {
+    rows: ByteList,
+    versions: Vec<u32>,
+}
+
+impl StoredRows {
+    pub(crate) fn push(&mut self, version: u32, row: &[u8]) {
+        self.rows.push(row);
+        self.versions.push(version);
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.versions.len()
+    }
+
+    /// The value columns of a schema, which is not older than any of the rows.
+    pub(crate) fn decode(&self, schema: &Arc<TableSchema>) -> Result<Vec<ArrayRef>> {
+        if self.versions.iter().all(|&version| version == schema.version()) {
+            return schema.values().decode(self.rows.iter());
+        }
+        let mut pieces = Vec::new();
+        // For each row, its piece and its row there.
+        let mut order = vec![(0, 0); self.len()];
+        for version in self.versions.iter().copied().collect::<BTreeSet<_>>() {
+            let places: Vec<usize> = (0..self.len()).filter(|&at| self.versions[at] == version).collect();
+            places.iter().enumerate().for_each(|(row, &at)| order[at] = (pieces.len(), row));
+            pieces.push(self.decode_some(&places, version, schema)?);
+        }
+        let column = |at: usize| {
+            let arrays: Vec<&dyn Array> = pieces.iter().map(|piece| &*piece[at]).collect();
+            Ok(interleave(&arrays, &order)?)
+        };
+        (0..schema.values().columns().len()).map(column).collect()
+    }
+
+    /// The value columns of the rows at these places, all of one version.
+    fn decode_some(&self, places: &[usize], version: u32, schema: &Arc<TableSchema>) -> Result<Vec<ArrayRef>> {
+        let upgrade = Upgrade::new(schema.of_version(version)?, Arc::clone(schema));
+        let codec = upgrade.from().values();
+        let decoded = codec.decode(places.iter().map(|&at| self.rows.get(at)))?;
+        let column = |&column: &usize| {
+            let stored = match upgrade.place(column) {
+                Some(place) => {
+                    let at = codec.columns().iter().position(|&other| other == place);
+                    let at = at.ok_or_else(|| Error::corrupt("a value column was part of the key"))?;
+                    Some(Arc::clone(&decoded[at]))
+                }
+                None => None,
+            };
+            upgrade.column(column, stored, places.len())
+        };
+        schema.values().columns().iter().map(column).collect()
+    }
+}
