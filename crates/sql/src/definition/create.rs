@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use arrow_schema::{Schema, SchemaRef};
-use datafusion::common::{Constraint, Constraints, Result, plan_err};
+use datafusion::common::{Constraint, Constraints, Result, plan_datafusion_err, plan_err};
 use datafusion::logical_expr::{CreateMemoryTable, DdlStatement, LogicalPlan};
 use datafusion::physical_plan::collect;
 use datafusion::sql::parser::Statement;
-use datafusion::sql::sqlparser::ast::{CreateTable, Statement as SqlStatement};
+use datafusion::sql::sqlparser::ast::{CreateTable, IndexColumn, Statement as SqlStatement, TableConstraint};
 use lath_table::Database;
 
 use super::Definitions;
+use super::index::column_name;
 use crate::change::insert_into;
 use crate::error::table_work;
 use crate::keyed::KeyedTable;
@@ -46,6 +47,35 @@ impl Definitions<'_> {
         let filled = plan(create.clone()).await?;
         let LogicalPlan::Ddl(DdlStatement::CreateMemoryTable(filled)) = filled else { return Ok(false) };
         self.create_filled(&declared, Some(filled.input)).await?;
+        Ok(true)
+    }
+
+    /// `CREATE TABLE … (PRIMARY KEY (columns)) AS query`. DataFusion looks for these columns among names that tables qualify, so it is planned
+    /// without them.
+    pub(super) async fn create_by_query(&self, create: &CreateTable) -> Result<bool> {
+        if !create.constraints.iter().any(|constraint| matches!(constraint, TableConstraint::PrimaryKey(_))) {
+            return Ok(false);
+        }
+        let without = SqlStatement::CreateTable(CreateTable { constraints: Vec::new(), ..create.clone() });
+        let planned = self.state.statement_to_plan(Statement::Statement(Box::new(without))).await?;
+        let LogicalPlan::Ddl(DdlStatement::CreateMemoryTable(planned)) = planned else { return Ok(false) };
+        let query = Arc::clone(&planned.input);
+        let places = |columns: &[IndexColumn]| -> Result<Vec<usize>> {
+            let place = |column| {
+                let name = column_name(column)?;
+                let place = query.schema().index_of_column_by_name(None, &name);
+                place.ok_or_else(|| plan_datafusion_err!("the query has no column {name:?}; name columns that it has"))
+            };
+            columns.iter().map(place).collect()
+        };
+        let constraint = |constraint: &TableConstraint| match constraint {
+            TableConstraint::PrimaryKey(key) => Ok(Constraint::PrimaryKey(places(&key.columns)?)),
+            TableConstraint::Unique(unique) => Ok(Constraint::Unique(places(&unique.columns)?)),
+            other => plan_err!("{other}: tables have a PRIMARY KEY and UNIQUE columns; leave it out"),
+        };
+        let constraints = create.constraints.iter().map(constraint).collect::<Result<Vec<_>>>()?;
+        let planned = CreateMemoryTable { constraints: Constraints::new_unverified(constraints), ..planned };
+        self.create_filled(&planned, Some(Arc::clone(&query))).await?;
         Ok(true)
     }
 

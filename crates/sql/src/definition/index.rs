@@ -29,7 +29,7 @@ impl Definitions<'_> {
         if create.if_not_exists && has_index(&table, &name)? {
             return Ok(());
         }
-        let columns = create.columns.iter().map(column).collect::<Result<Vec<_>>>()?;
+        let columns = create.columns.iter().map(column_name).collect::<Result<Vec<_>>>()?;
         let (handle, is_unique) = (table.table().clone(), create.unique);
         table_work(move || handle.create_index(&name, &columns, is_unique)).await
     }
@@ -74,7 +74,7 @@ fn has_index(table: &KeyedTable, name: &str) -> Result<bool> {
     Ok(table.table().snapshot().map_err(of_table)?.indexes().iter().any(|index| index.name == name))
 }
 
-fn column(column: &IndexColumn) -> Result<String> {
+pub(super) fn column_name(column: &IndexColumn) -> Result<String> {
     let options = &column.column.options;
     match &column.column.expr {
         Expr::Identifier(ident)
@@ -85,6 +85,6 @@ fn column(column: &IndexColumn) -> Result<String> {
         {
             Ok(normal(ident))
         }
-        _ => plan_err!("{column}: an index has columns in ascending order"),
+        _ => plan_err!("{column}: a key or an index has columns in ascending order"),
     }
 }

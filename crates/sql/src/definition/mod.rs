@@ -38,8 +38,11 @@ impl Definitions<'_> {
                 self.drop_index(names, table.as_ref(), *if_exists).await?;
             }
             SqlStatement::Call(function) => self.call(function).await?,
-            SqlStatement::CreateTable(create) if create.query.is_some() && !create.columns.is_empty() => {
-                return self.create_declared(create).await;
+            SqlStatement::CreateTable(create) if create.query.is_some() => {
+                return match create.columns.is_empty() {
+                    true => self.create_by_query(create).await,
+                    false => self.create_declared(create).await,
+                };
             }
             _ => return Ok(false),
         }
