@@ -1,9 +1,9 @@
 //! What a catalog has of one file.
 
 use lath_parquet::FileVersion;
+use lath_store::{RecordReader, RecordWriter};
 
 use crate::error::Result;
-use crate::record::{RecordReader, RecordWriter};
 use crate::segment::{Class, Place};
 use crate::version;
 

@@ -13,10 +13,10 @@ use crate::error::Result;
 /// two) a lookup took 29 ms, of which choosing the files took 10.
 const FALSE_POSITIVE_RATE: f64 = 0.0001;
 
-/// Least bits for a key: a filter with fewer lets about half of all keys pass, and is not worth its space.
-const LEAST_BITS_PER_KEY: usize = 4;
+/// Minimum bits for a key: a filter with fewer lets about half of all keys pass, and is not worth its space.
+const MIN_BITS_PER_KEY: usize = 4;
 
-/// Most columns of a key: each takes 16 bits of the number of a way of hashing.
+/// Maximum number of columns of a key: each takes 16 bits of the number of a way of hashing.
 pub(crate) const MAX_KEY_COLUMNS: usize = 4;
 
 /// How the values of some columns are hashed together. For one column, its hashes are those of the format.
@@ -88,9 +88,9 @@ pub(crate) fn make<S: AsRef<str>>(
     budget: usize,
 ) -> Result<Option<Vec<u8>>> {
     let mut hashes = HashSet::new();
-    let most = budget * 8 / LEAST_BITS_PER_KEY;
+    let max_keys = budget * 8 / MIN_BITS_PER_KEY;
     for batch in file.scan().select(paths.iter().map(AsRef::as_ref)).build()? {
-        if hash.add(batch?.columns(), &mut hashes).is_none() || hashes.len() > most {
+        if hash.add(batch?.columns(), &mut hashes).is_none() || hashes.len() > max_keys {
             return Ok(None);
         }
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use arrow_schema::Schema;
 use lath_parquet::{DatasetOptions, Partitions};
 use lath_predicate::value_at;
+use lath_store::RecordWriter;
 
 use crate::bounds::Bounds;
 use crate::column::ColumnKind;
@@ -12,7 +13,6 @@ use crate::edit::Edit;
 use crate::entry::Entry;
 use crate::error::{Error, Result};
 use crate::ipc;
-use crate::record::RecordWriter;
 use crate::trees::{
     BLOCK_SLOTS, BLOCKS, BlockKey, BlockKind, COLUMNS, FILES, META, NAMES, PARTITIONS_KEY, number_key, number_of,
 };

@@ -1,11 +1,10 @@
 //! The partition columns that a catalog has.
 
 use lath_parquet::PartitionColumn;
-use lath_store::Tree;
+use lath_store::{RecordReader, Tree};
 
 use crate::error::Result;
 use crate::ipc;
-use crate::record::RecordReader;
 use crate::trees::PARTITIONS_KEY;
 
 /// A partition column, and its number among the columns.

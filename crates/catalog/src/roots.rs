@@ -1,9 +1,8 @@
 //! Locations that were added to a catalog.
 
-use lath_store::{Snapshot, Transaction};
+use lath_store::{RecordReader, RecordWriter, Snapshot, Transaction};
 
 use crate::error::{Error, Result};
-use crate::record::{RecordReader, RecordWriter};
 use crate::trees::{ROOTS, number_key, number_of};
 
 /// A location that was added.

@@ -44,9 +44,9 @@ const MAX_CAPACITY: usize = 1 << 16;
 impl Class {
     /// How many filters a segment of the class has.
     pub(crate) fn capacity(&self, segment: u32) -> usize {
-        let most = (MAX_SEGMENT_BYTES / (self.blocks.max(1) as usize * BLOCK_LEN)).clamp(1, MAX_CAPACITY);
+        let max = (MAX_SEGMENT_BYTES / (self.blocks.max(1) as usize * BLOCK_LEN)).clamp(1, MAX_CAPACITY);
         let grown = FIRST_CAPACITY.checked_shl(2 * segment.min(8)).unwrap_or(MAX_CAPACITY);
-        most.min(grown)
+        max.min(grown)
     }
 
     fn prefix(&self) -> [u8; 16] {

@@ -1,10 +1,9 @@
 //! What holds for a whole catalog.
 
-use lath_store::Tree;
+use lath_store::{RecordReader, RecordWriter, Tree};
 
 use crate::error::{Error, Result};
 use crate::facts::Wanted;
-use crate::record::{RecordReader, RecordWriter};
 use crate::trees::{FORMAT, FORMAT_KEY, STATE_KEY};
 
 /// Counters and options.
@@ -46,9 +45,9 @@ impl State {
         let count = record.u32()?;
         let mut key = || {
             let columns = record.u32()?;
-            (0..columns).map(|_| record.text().map(str::to_owned)).collect::<Result<Vec<_>>>()
+            (0..columns).map(|_| record.text().map(str::to_owned)).collect::<Result<Vec<_>, _>>()
         };
-        let keys = (0..count).map(|_| key()).collect::<Result<_>>()?;
+        let keys = (0..count).map(|_| key()).collect::<Result<_, _>>()?;
         Ok(Self { slots, files, next_root, next_column, next_schema, wanted: Wanted { keys, filter_budget_bytes } })
     }
 

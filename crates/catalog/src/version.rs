@@ -1,9 +1,9 @@
 //! States of files as bytes.
 
 use lath_parquet::FileVersion;
+use lath_store::{RecordReader, RecordWriter};
 
 use crate::error::{Error, Result};
-use crate::record::{RecordReader, RecordWriter};
 
 const LOCAL: u32 = 1;
 const OBJECT: u32 = 2;

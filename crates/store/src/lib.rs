@@ -29,6 +29,7 @@ mod copy_target;
 mod engine;
 mod error;
 mod extent;
+mod field_record;
 #[cfg(test)]
 mod format_document;
 mod header;
@@ -58,6 +59,7 @@ pub use check::{CheckReport, Problem};
 pub use compact::{Compaction, CompactionProgress};
 pub use copy_target::CopyProgress;
 pub use error::{Error, Result};
+pub use field_record::{RecordError, RecordReader, RecordWriter};
 pub use options::{Durability, Options};
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
 pub use repair::{RepairReport, repair, repair_with};

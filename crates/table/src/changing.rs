@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_row::Rows;
 use lath_parquet::DeleteMask;
-use lath_store::{Durability, Tree};
+use lath_store::{Durability, RecordWriter, Tree};
 
 use crate::byte_list::ByteList;
 use crate::dead::parse_mask;
@@ -17,7 +17,6 @@ use crate::layout::{
 use crate::locate::keys_of_rows;
 use crate::manifest::Manifest;
 use crate::pinned::Pinned;
-use crate::record::RecordWriter;
 use crate::schema::TableSchema;
 use crate::value_codec;
 use crate::view::View;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use lath_parquet::DeleteMask;
-use lath_store::Tree;
+use lath_store::{RecordReader, Tree};
 
 use crate::byte_list::ByteList;
 use crate::dead_cache::Known;
@@ -12,7 +12,6 @@ use crate::error::{Error, Result};
 use crate::hot::for_each_since;
 use crate::layout::{FileEntry, TreeName, file_key};
 use crate::locate::locate;
-use crate::record::RecordReader;
 use crate::view::View;
 
 /// Keys that are hot or deleted, in ascending order, with their stamps.

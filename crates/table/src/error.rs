@@ -293,6 +293,12 @@ impl From<lath_store::Error> for Error {
     }
 }
 
+impl From<lath_store::RecordError> for Error {
+    fn from(error: lath_store::RecordError) -> Self {
+        Self::corrupt(error.to_string())
+    }
+}
+
 impl From<lath_parquet::Error> for Error {
     fn from(source: lath_parquet::Error) -> Self {
         Self::Parquet { source: Arc::new(source) }

@@ -1,8 +1,9 @@
 //! The first key of every block of rows of a file.
 
+use lath_store::{RecordReader, RecordWriter};
+
 use crate::byte_list::ByteList;
 use crate::error::{Error, Result};
-use crate::record::{RecordReader, RecordWriter};
 
 /// Rows of a block: what is read of the key columns to find one key. Pages of key columns have as many rows.
 pub(crate) const BLOCK_ROWS: u64 = 1024;
@@ -60,7 +61,7 @@ impl Fences {
     pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let mut record = RecordReader::new("the first keys of a file", bytes)?;
         let count = record.u32()?;
-        let ends = (0..count).map(|_| record.u32()).collect::<Result<Vec<_>>>()?;
+        let ends = (0..count).map(|_| record.u32()).collect::<Result<Vec<_>, _>>()?;
         let bytes = record.bytes()?;
         let (mut keys, mut start) = (ByteList::default(), 0);
         for end in ends.into_iter().map(|end| end as usize) {

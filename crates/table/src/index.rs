@@ -8,12 +8,11 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef};
 use arrow_row::Rows;
 use arrow_schema::FieldRef;
-use lath_store::Tree;
+use lath_store::{RecordReader, RecordWriter, Tree};
 
 use crate::error::{Error, Result};
 use crate::key_codec::{KeyCodec, MAX_KEY_LEN};
 use crate::layout::INDEX_PREFIX;
-use crate::record::{RecordReader, RecordWriter};
 use crate::schema::TableSchema;
 
 /// An index.
@@ -81,7 +80,7 @@ impl Index {
         let name = std::str::from_utf8(name).map_err(|_| Error::corrupt("the name of an index is not UTF-8"))?;
         let mut record = RecordReader::new("an index", bytes)?;
         let (number, is_unique) = (record.u64()?, record.u32()? != 0);
-        let ids = (0..record.u32()?).map(|_| record.u32()).collect::<Result<Vec<_>>>()?;
+        let ids = (0..record.u32()?).map(|_| record.u32()).collect::<Result<Vec<_>, _>>()?;
         Self::of_ids(name.to_owned(), number, is_unique, &ids, schema)
     }
 

@@ -1,7 +1,8 @@
 //! The trees of the store, and the records in them. `docs/formats/table.md` describes the bytes.
 
+use lath_store::{RecordReader, RecordWriter};
+
 use crate::error::{Error, Result};
-use crate::record::{RecordReader, RecordWriter};
 
 /// The number of the format. Later ones may be refused by this version.
 pub(crate) const FORMAT: u32 = 3;

@@ -57,7 +57,6 @@ mod options;
 mod pinned;
 mod range;
 mod reading;
-mod record;
 mod repair;
 mod scan;
 mod schema;

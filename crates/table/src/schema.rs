@@ -9,11 +9,11 @@ use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 use arrow_select::take::take;
 use lath_parquet::{Strings, parquet_schema};
+use lath_store::{RecordReader, RecordWriter};
 
 use crate::conform::conform_column;
 use crate::error::{Error, Result};
 use crate::key_codec::KeyCodec;
-use crate::record::{RecordReader, RecordWriter};
 use crate::value_codec::ValueCodec;
 
 /// The key of a field's metadata that has its number, as in Parquet files.
