@@ -1,5 +1,10 @@
 //! Sets of slots.
 
+use lath_store::Tree;
+
+use crate::error::Result;
+use crate::trees::{BLOCK_SLOTS, BlockKey, BlockKind};
+
 /// A bit for each slot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Bitmap {
@@ -10,6 +15,18 @@ impl Bitmap {
     /// Without any of `slots` slots.
     pub(crate) fn empty(slots: usize) -> Self {
         Self { words: vec![0; slots.div_ceil(64)] }
+    }
+
+    /// An array of bits over so many slots.
+    pub(crate) fn read(blocks: Option<Tree<'_>>, kind: BlockKind, column: u32, slots: u32) -> Result<Self> {
+        let mut bitmap = Self::empty(slots as usize);
+        let Some(blocks) = blocks else { return Ok(bitmap) };
+        for (block, words) in bitmap.words.chunks_mut(BLOCK_SLOTS as usize / 64).enumerate() {
+            let key = BlockKey { kind, column, block: block as u32 };
+            let bits = blocks.get(&key.to_bytes())?.unwrap_or_default().as_chunks().0;
+            words.iter_mut().zip(bits).for_each(|(word, bits)| *word = u64::from_le_bytes(*bits));
+        }
+        Ok(bitmap)
     }
 
     pub(crate) fn contains(&self, slot: u32) -> bool {

@@ -1,10 +1,11 @@
 //! The columns that files are planned by.
 
 use arrow_schema::{Schema, SchemaRef};
+use lath_store::{RecordReader, RecordWriter, Tree};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::ipc;
-use crate::record::{RecordReader, RecordWriter};
+use crate::trees::number_of;
 
 /// A column, or several that are looked up together.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,6 +28,16 @@ pub(crate) enum ColumnKind {
 }
 
 impl PlanningColumn {
+    /// All columns of a tree, in the order of their numbers.
+    pub(crate) fn read_all(tree: Tree<'_>) -> Result<Vec<Self>> {
+        let column = |entry: lath_store::Result<lath_store::Entry<'_>>| {
+            let (key, value) = entry?;
+            let id = number_of(&key).ok_or_else(|| Error::corrupt("a column without a number"))?;
+            Self::from_record(id, value)
+        };
+        tree.iter().map(column).collect()
+    }
+
     /// The name of the only column.
     pub(crate) fn name(&self) -> &str {
         self.schema.fields().first().map_or("", |field| field.name())
@@ -51,7 +62,7 @@ impl PlanningColumn {
             1 => ColumnKind::File,
             2 => ColumnKind::Partition,
             3 => ColumnKind::Together,
-            other => return Err(crate::error::Error::corrupt(format!("a column of the unknown kind {other}"))),
+            other => return Err(Error::corrupt(format!("a column of the unknown kind {other}"))),
         };
         Ok(Self { id, kind, schema: ipc::schema_from_bytes(record.bytes()?)? })
     }

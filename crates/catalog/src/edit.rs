@@ -7,6 +7,7 @@ use arrow_schema::{FieldRef, Schema, SchemaRef};
 use lath_parquet::unite_schemas;
 use lath_store::Transaction;
 
+use crate::bitmap::Bitmap;
 use crate::block_buffer::BlockBuffer;
 use crate::bounds::Bounds;
 use crate::column::{ColumnKind, PlanningColumn};
@@ -14,7 +15,7 @@ use crate::entry::{Entry, KeptFilter, ReadEntry, StoredAt};
 use crate::error::{Error, Result};
 use crate::facts::{ColumnFilters, Facts, Filter, ReadFacts, Wanted};
 use crate::ipc;
-use crate::record::{RecordReader, RecordWriter};
+use crate::schemas::StoredSchema;
 use crate::segment::Class;
 use crate::segment_buffer::SegmentBuffer;
 use crate::state::State;
@@ -23,7 +24,7 @@ use crate::trees::{
     UNITED_KEY, name_key, number_key, number_of,
 };
 
-/// Most columns of a schema whose bounds are kept, keys aside: the first ones.
+/// Maximum number of columns of a schema whose bounds are kept, keys aside: the first ones.
 const MAX_BOUNDED_COLUMNS: usize = 64;
 
 /// A catalog while it is changed.
@@ -42,10 +43,9 @@ pub(crate) struct Edit<'t> {
     pub(crate) may_have_partitions: bool,
 }
 
-/// A schema, and how many files have it.
+/// A schema that files have.
 struct KnownSchema {
-    schema: SchemaRef,
-    files: u32,
+    stored: StoredSchema,
     /// The planning column of each field.
     columns: Vec<Option<u32>>,
     is_changed: bool,
@@ -58,39 +58,19 @@ impl<'t> Edit<'t> {
             meta if meta.is_empty() => State::new(),
             meta => State::read(meta)?,
         };
-        let mut columns = Vec::new();
-        for entry in transaction.tree(COLUMNS)?.as_tree()?.iter() {
-            let (key, value) = entry?;
-            let id = number_of(&key).ok_or_else(|| Error::corrupt("a column without a number"))?;
-            columns.push(PlanningColumn::from_record(id, value)?);
-        }
-        let mut schemas = BTreeMap::new();
-        for entry in transaction.tree(SCHEMAS)?.as_tree()?.iter() {
-            let (key, value) = entry?;
-            let id = number_of(&key).ok_or_else(|| Error::corrupt("a schema without a number"))?;
-            let mut record = RecordReader::new("a schema", value)?;
-            let files = record.u32()?;
-            let schema = ipc::schema_from_bytes(record.bytes()?)?;
-            schemas.insert(id, KnownSchema { schema, files, columns: Vec::new(), is_changed: false });
-        }
+        let columns = PlanningColumn::read_all(transaction.tree(COLUMNS)?.as_tree()?)?;
+        let known = |stored: StoredSchema| (stored.id, KnownSchema { stored, columns: Vec::new(), is_changed: false });
+        let schemas = StoredSchema::read_all(transaction.tree(SCHEMAS)?.as_tree()?)?.into_iter().map(known).collect();
         let mut filtered = BTreeSet::new();
         for entry in transaction.tree(BLOCKS)?.as_tree()?.prefix(&[BlockKind::Filtered as u8]) {
             filtered.extend(entry?.0.get(1..5).and_then(number_of));
         }
         let may_have_partitions = columns.iter().any(|column| column.kind == ColumnKind::Partition);
-        let live: BTreeSet<u32> = {
-            let mut live = BTreeSet::new();
-            if state.files < state.slots {
-                for entry in transaction.tree(FILES)?.as_tree()?.iter() {
-                    live.extend(number_of(&entry?.0));
-                }
-            }
-            live
-        };
-        let free = match state.files < state.slots {
-            true => (0..state.slots).rev().filter(|slot| !live.contains(slot)).collect(),
-            false => Vec::new(),
-        };
+        let mut free = Vec::new();
+        if state.files < state.slots {
+            let live = Bitmap::read(Some(transaction.tree(BLOCKS)?.as_tree()?), BlockKind::Live, 0, state.slots)?;
+            free.extend((0..state.slots).rev().filter(|&slot| !live.contains(slot)));
+        }
         let mut edit = Self {
             transaction,
             state,
@@ -238,7 +218,7 @@ impl<'t> Edit<'t> {
 
     /// The number of a schema, for one more file.
     fn schema_id(&mut self, schema: &SchemaRef) -> Result<u32> {
-        let same = |known: &KnownSchema| known.schema.fields() == schema.fields();
+        let same = |known: &KnownSchema| known.stored.schema.fields() == schema.fields();
         let found = self.schemas.iter().find(|(_, known)| same(known)).map(|(id, _)| *id);
         let id = match found {
             Some(id) => id,
@@ -246,13 +226,14 @@ impl<'t> Edit<'t> {
                 let id = self.state.next_schema;
                 self.state.next_schema += 1;
                 let schema = Arc::new(Schema::new(schema.fields().clone()));
-                self.schemas.insert(id, KnownSchema { schema, files: 0, columns: Vec::new(), is_changed: true });
+                let stored = StoredSchema { id, files: 0, schema };
+                self.schemas.insert(id, KnownSchema { stored, columns: Vec::new(), is_changed: true });
                 self.map_columns(id)?;
                 id
             }
         };
         if let Some(known) = self.schemas.get_mut(&id) {
-            known.files += 1;
+            known.stored.files += 1;
             known.is_changed = true;
         }
         Ok(id)
@@ -261,7 +242,7 @@ impl<'t> Edit<'t> {
     /// Finds the planning columns of a schema's fields, and adds those that are missing.
     fn map_columns(&mut self, id: u32) -> Result<()> {
         let Some(known) = self.schemas.get(&id) else { return Ok(()) };
-        let schema = Arc::clone(&known.schema);
+        let schema = Arc::clone(&known.stored.schema);
         let mut ids = Vec::with_capacity(schema.fields().len());
         for (at, field) in schema.fields().iter().enumerate() {
             let own = Arc::new(Schema::new(vec![Arc::clone(field)]));
@@ -299,7 +280,7 @@ impl<'t> Edit<'t> {
                 self.segments.remove(self.transaction, filter.class, filter.place)?;
             }
             if let Some(known) = self.schemas.get_mut(&read.schema) {
-                known.files = known.files.saturating_sub(1);
+                known.stored.files = known.stored.files.saturating_sub(1);
                 known.is_changed = true;
             }
         }
@@ -325,12 +306,9 @@ impl<'t> Edit<'t> {
         }
         let mut tree = self.transaction.tree(SCHEMAS)?;
         for (id, known) in self.schemas.iter().filter(|(_, known)| known.is_changed) {
-            match known.files {
+            match known.stored.files {
                 0 => drop(tree.remove(&number_key(*id))?),
-                files => {
-                    let schema = ipc::schema_to_bytes(&known.schema)?;
-                    tree.put(&number_key(*id), &RecordWriter::default().u32(files).bytes(&schema).finish())?;
-                }
+                _ => tree.put(&number_key(*id), &known.stored.to_record()?)?,
             }
         }
         let in_order = self.schemas_in_order()?;
@@ -345,7 +323,8 @@ impl<'t> Edit<'t> {
 
     /// The schemas that files have, in the order of the files.
     fn schemas_in_order(&mut self) -> Result<Vec<SchemaRef>> {
-        let used: Vec<u32> = self.schemas.iter().filter(|(_, known)| known.files > 0).map(|(id, _)| *id).collect();
+        let used: Vec<u32> =
+            self.schemas.iter().filter(|(_, known)| known.stored.files > 0).map(|(id, _)| *id).collect();
         let mut order: Vec<u32> = Vec::new();
         if let [only] = used.as_slice() {
             order.push(*only);
@@ -366,6 +345,6 @@ impl<'t> Edit<'t> {
                 }
             }
         }
-        Ok(order.iter().filter_map(|id| self.schemas.get(id)).map(|known| Arc::clone(&known.schema)).collect())
+        Ok(order.iter().filter_map(|id| self.schemas.get(id)).map(|known| Arc::clone(&known.stored.schema)).collect())
     }
 }

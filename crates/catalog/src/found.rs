@@ -1,10 +1,9 @@
 //! From locations to what their files say.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use lath_parquet::{DatasetFile, DatasetOptions, FileVersion};
+use lath_parquet::{DatasetFile, DatasetOptions, FileVersion, on_threads};
 
 use crate::catalog::Catalog;
 use crate::changes::Changes;
@@ -66,32 +65,16 @@ pub(crate) fn read_into(
     changes: &mut Changes,
 ) -> Result<()> {
     let wanted = edit.state.wanted.clone();
-    let next = AtomicUsize::new(0);
-    let work = || {
-        let mut own = Vec::new();
-        while let at = next.fetch_add(1, Ordering::Relaxed)
-            && let Some(file) = files.get(at)
-        {
-            own.push((at, facts::read(&file.location, file.version.as_ref(), options, &wanted)));
-        }
-        own
-    };
     let is_remote = files.iter().any(|file| file.location.contains("://"));
     let cores = thread::available_parallelism().map_or(1, usize::from);
-    let threads = if is_remote { DatasetOptions::DEFAULT_REQUESTS_IN_FLIGHT } else { cores }.min(files.len());
-    let mut read = thread::scope(|scope| {
-        let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
-        let mut read = work();
-        others.into_iter().for_each(|other| read.extend(other.join().unwrap_or_default()));
-        read
+    let threads = if is_remote { DatasetOptions::DEFAULT_REQUESTS_IN_FLIGHT } else { cores };
+    let read = on_threads::each(files.len(), threads, "lath-read", |at| {
+        facts::read(&files[at].location, files[at].version.as_ref(), options, &wanted)
     });
-    if read.len() != files.len() {
-        return Err(Error::invalid("a thread that read files ended early; report this"));
-    }
-    read.sort_unstable_by_key(|(at, _)| *at);
-    for (file, (_, facts)) in files.drain(..).zip(read) {
+    let read = read.into_iter().collect::<Result<Vec<_>>>()?;
+    for (file, facts) in files.drain(..).zip(read) {
         let is_known = edit.slot_of(file.root, &file.name)?;
-        match (facts?, is_known) {
+        match (facts, is_known) {
             (Some(facts), slot) => {
                 if slot.is_some() {
                     changes.updated += 1;

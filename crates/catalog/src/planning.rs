@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 
 use arrow_schema::{Schema, SchemaRef};
 use bytes::Bytes;
-use lath_parquet::{Dataset, DatasetDescription, DatasetFile, DatasetOptions, FileVersion, ParquetFile, Predicate};
+use lath_parquet::{
+    Dataset, DatasetDescription, DatasetFile, DatasetOptions, FileVersion, ParquetFile, Predicate, on_threads,
+};
 use lath_predicate::{BindContext, Leaf};
 use lath_store::{Snapshot, Tree};
 
@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::ipc;
 use crate::known::Known;
 use crate::partitions::{self, KnownPartition};
-use crate::record::RecordReader;
+use crate::schemas::StoredSchema;
 use crate::select::Selection;
 use crate::trees::{
     BLOCK_SLOTS, BLOCKS, BlockKey, BlockKind, COLUMNS, ENDS, FILES, META, NAMES, SCHEMAS, UNITED_KEY, name_key,
@@ -84,7 +84,7 @@ impl Catalog {
         let state = self.state(&snapshot)?;
         let partitions = known_partitions(&snapshot, options)?;
         let description = self.description(&snapshot, state.files, &partitions, options)?;
-        let columns = read_columns(&snapshot)?;
+        let columns = snapshot.tree(COLUMNS)?.map(PlanningColumn::read_all).transpose()?.unwrap_or_default();
         let selection = Selection::new(&snapshot, state.slots, &columns)?;
         let selected = match predicate {
             None => selection.live()?,
@@ -137,7 +137,10 @@ impl Catalog {
         let united = match united {
             Some(united) => united,
             // They cannot be, and the error says why.
-            None => lath_parquet::unite_schemas(&read_schemas(snapshot)?)?,
+            None => {
+                let schemas = snapshot.tree(SCHEMAS)?.map(StoredSchema::read_all).transpose()?.unwrap_or_default();
+                lath_parquet::unite_schemas(schemas.iter().map(|stored| &stored.schema))?
+            }
         };
         let united = Schema::new_with_metadata(united.fields().clone(), first.schema().metadata().clone());
         Ok(DatasetDescription::united(Arc::new(united), partitions, files))
@@ -187,31 +190,9 @@ fn current_versions(chosen: &[Chosen], options: &DatasetOptions) -> Result<Vec<O
         Ok(DatasetFile::known(&file.location, file.version.clone(), [], &options)?.current_version()?)
     };
     let is_remote = |file: &Chosen| !matches!(file.version, FileVersion::Local { .. });
-    if !chosen.iter().any(is_remote) {
-        return chosen.iter().map(version).collect();
-    }
-    let next = AtomicUsize::new(0);
-    let work = || {
-        let mut own = Vec::new();
-        while let at = next.fetch_add(1, Ordering::Relaxed)
-            && let Some(file) = chosen.get(at)
-        {
-            own.push((at, version(file)));
-        }
-        own
-    };
-    let threads = chosen.len().min(DatasetOptions::DEFAULT_REQUESTS_IN_FLIGHT);
-    let mut all = thread::scope(|scope| {
-        let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
-        let mut all = work();
-        others.into_iter().for_each(|other| all.extend(other.join().unwrap_or_default()));
-        all
-    });
-    if all.len() != chosen.len() {
-        return Err(Error::invalid("a thread that asked for the states of files ended early; report this"));
-    }
-    all.sort_unstable_by_key(|(at, _)| *at);
-    all.into_iter().map(|(_, version)| version).collect()
+    let threads = if chosen.iter().any(is_remote) { DatasetOptions::DEFAULT_REQUESTS_IN_FLIGHT } else { 1 };
+    let versions = on_threads::each(chosen.len(), threads, "lath-look", |at| version(&chosen[at]));
+    versions.into_iter().collect()
 }
 
 /// The number of the planning column of a column of the dataset, if it has the same type.
@@ -233,26 +214,6 @@ fn known_partitions(snapshot: &Snapshot, options: &DatasetOptions) -> Result<Vec
         Some(meta) => partitions::read(meta),
         None => Ok(Vec::new()),
     }
-}
-
-fn read_columns(snapshot: &Snapshot) -> Result<Vec<PlanningColumn>> {
-    let Some(tree) = snapshot.tree(COLUMNS)? else { return Ok(Vec::new()) };
-    let column = |entry: lath_store::Result<lath_store::Entry<'_>>| {
-        let (key, value) = entry?;
-        let id = number_of(&key).ok_or_else(|| Error::corrupt("a column without a number"))?;
-        PlanningColumn::from_record(id, value)
-    };
-    tree.iter().map(column).collect()
-}
-
-fn read_schemas(snapshot: &Snapshot) -> Result<Vec<SchemaRef>> {
-    let Some(tree) = snapshot.tree(SCHEMAS)? else { return Ok(Vec::new()) };
-    let schema = |entry: lath_store::Result<lath_store::Entry<'_>>| {
-        let mut record = RecordReader::new("a schema", entry?.1)?;
-        record.u32()?;
-        ipc::schema_from_bytes(record.bytes()?)
-    };
-    tree.iter().map(schema).collect()
 }
 
 /// The rows of the partition columns' values that the file of a slot has.

@@ -11,7 +11,7 @@ use crate::made_filter::{KeyHash, combine};
 use crate::segment::Segment;
 use crate::trees::{BLOCK_SLOTS, BLOCKS, BlockKey, BlockKind, SEGMENTS};
 
-/// Most keys of a list that are looked up in filters; scans probe for more of them file by file.
+/// Maximum number of keys of a list that are looked up in filters; scans probe for more of them file by file.
 const MAX_KEYS: usize = 64;
 
 /// Evaluates predicates on arrays over slots.
@@ -163,14 +163,7 @@ impl<'a> Selection<'a> {
     }
 
     fn bits(&self, kind: BlockKind, column: u32) -> Result<Bitmap> {
-        let mut bitmap = Bitmap::empty(self.slots as usize);
-        let Some(blocks) = self.blocks else { return Ok(bitmap) };
-        for (block, words) in bitmap.words_mut().chunks_mut(BLOCK_SLOTS as usize / 64).enumerate() {
-            let key = BlockKey { kind, column, block: block as u32 };
-            let bits = blocks.get(&key.to_bytes())?.unwrap_or_default().as_chunks().0;
-            words.iter_mut().zip(bits).for_each(|(word, bits)| *word = u64::from_le_bytes(*bits));
-        }
-        Ok(bitmap)
+        Bitmap::read(self.blocks, kind, column, self.slots)
     }
 }
 

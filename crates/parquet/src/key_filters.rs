@@ -18,6 +18,7 @@ pub struct FilterHash {
 }
 
 /// A Bloom filter of a column chunk, as the file has it.
+#[non_exhaustive]
 #[derive(Debug, Clone)]
 pub struct StoredFilter {
     /// Offset within the file.

@@ -25,7 +25,8 @@ mod huge_pages;
 mod key_filters;
 #[cfg(test)]
 mod library;
-mod on_threads;
+#[doc(hidden)]
+pub mod on_threads;
 mod options;
 mod other_format;
 mod page;

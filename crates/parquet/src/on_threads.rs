@@ -8,12 +8,12 @@ use crate::error::{Error, Result};
 
 /// What `work` gives for each number below `count`, in their order, on up to `threads` threads, of which the caller's is one. Numbers
 /// behind one that fails may be left out.
-pub(crate) fn each<T: Send>(
+pub fn each<T: Send, E: Send + From<Error>>(
     count: usize,
     threads: usize,
     name: &str,
-    work: impl Fn(usize) -> Result<T> + Sync,
-) -> Vec<Result<T>> {
+    work: impl Fn(usize) -> Result<T, E> + Sync,
+) -> Vec<Result<T, E>> {
     let next = AtomicUsize::new(0);
     let done = Mutex::new(Vec::with_capacity(count));
     let take = || {
@@ -35,7 +35,7 @@ pub(crate) fn each<T: Send>(
         threads.into_iter().any(|thread| thread.join().is_err())
     });
     if panics {
-        return vec![Err(Error::internal("a thread panicked"))];
+        return vec![Err(Error::internal("a thread panicked").into())];
     }
     let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
     done.sort_unstable_by_key(|(number, _)| *number);

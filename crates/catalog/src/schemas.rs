@@ -1,0 +1,34 @@
+//! The schemas that files have.
+
+use arrow_schema::SchemaRef;
+use lath_store::{RecordReader, RecordWriter, Tree};
+
+use crate::error::{Error, Result};
+use crate::ipc;
+use crate::trees::number_of;
+
+/// A schema as the store has it.
+#[derive(Debug)]
+pub(crate) struct StoredSchema {
+    pub(crate) id: u32,
+    /// How many files have it.
+    pub(crate) files: u32,
+    pub(crate) schema: SchemaRef,
+}
+
+impl StoredSchema {
+    /// All schemas of a tree, in the order of their numbers.
+    pub(crate) fn read_all(tree: Tree<'_>) -> Result<Vec<Self>> {
+        let schema = |entry: lath_store::Result<lath_store::Entry<'_>>| {
+            let (key, value) = entry?;
+            let id = number_of(&key).ok_or_else(|| Error::corrupt("a schema without a number"))?;
+            let mut record = RecordReader::new("a schema", value)?;
+            Ok(Self { id, files: record.u32()?, schema: ipc::schema_from_bytes(record.bytes()?)? })
+        };
+        tree.iter().map(schema).collect()
+    }
+
+    pub(crate) fn to_record(&self) -> Result<Vec<u8>> {
+        Ok(RecordWriter::default().u32(self.files).bytes(&ipc::schema_to_bytes(&self.schema)?).finish())
+    }
+}
