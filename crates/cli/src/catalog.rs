@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use lath_catalog::{Catalog, Error};
-use lath_parquet::{DatasetOptions, Predicate};
+use lath_parquet::{DatasetOptions, OpenOptions, Predicate};
 
 use crate::args::{SearchInputArgs, TableArgs};
 use crate::failure::{Failure, Result};
-use crate::inputs::{self, Inputs};
+use crate::inputs::{Inputs, OpenArguments};
 use crate::table::{Table, scan_failure};
 
 /// How a command searches.
@@ -44,7 +44,7 @@ pub(crate) fn open_table(args: &SearchInputArgs, search: &Search<'_>) -> Result<
 
 fn table_of(catalog: Catalog, args: &SearchInputArgs, search: &Search<'_>) -> Result<Table> {
     let options = DatasetOptions::new()
-        .open_options(inputs::open_options(&args.open)?)
+        .open_options(OpenArguments::of(&args.open)?.add_to(OpenOptions::new()))
         .union_schemas(search.table.unites_schemas())
         .partitions(!search.table.no_partitions);
     let dataset = match search.predicate {

@@ -4,12 +4,15 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 use lath_parquet::{Error, ParquetFile, Partitions, Strings};
 
-use crate::args::{FileFormat, TableArgs};
+use crate::args::{FileArgs, FileFormat, SchemaChoice, TableArgs};
+use crate::background::BackgroundIterator;
 use crate::failure::{Failure, Result};
 use crate::inputs::Inputs;
+use crate::progress::Progress;
 use crate::scan::Scan;
 use crate::source::{InputFile, Source, TextOptions, format_of};
 use crate::table::{Table, scan_failure};
@@ -30,12 +33,24 @@ pub(crate) struct InputRows {
 pub(crate) struct OpenInput {
     pub(crate) rows: Source,
     /// How many of its bytes have been read.
-    pub(crate) position: Arc<AtomicU64>,
+    position: Arc<AtomicU64>,
     /// The file, if it is Parquet.
     pub(crate) parquet: Option<ParquetFile>,
 }
 
 impl InputRows {
+    /// Inputs whose rows are for a table with a primary key.
+    pub(crate) fn for_table(inputs: Inputs, files: &FileArgs, no_partitions: bool) -> Result<Self> {
+        Ok(Self {
+            inputs,
+            format: files.format,
+            text: TextOptions::of(&files.text)?,
+            scan: Scan::new(&files.decode, Strings::Offsets),
+            table: TableArgs { schema: SchemaChoice::First, no_partitions },
+            first: None,
+        })
+    }
+
     /// The format of an input, if it is known before the input is read.
     pub(crate) fn format_of(&self, index: usize) -> Option<FileFormat> {
         let by_name = self.format.or_else(|| self.inputs.path(index).and_then(format_of));
@@ -95,6 +110,24 @@ impl InputRows {
             Ok(batch)
         });
         Ok(OpenInput { rows: Source { schema, batches: Box::new(batches) }, position, parquet: Some(file) })
+    }
+}
+
+impl OpenInput {
+    /// Calls `take` with each batch, which was read while the one before was taken, and counts the bytes that are read.
+    pub(crate) fn each_batch(
+        self,
+        progress: &mut Progress,
+        mut take: impl FnMut(RecordBatch) -> Result<()>,
+    ) -> Result<()> {
+        let mut seen = 0;
+        for batch in BackgroundIterator::new(self.rows.batches) {
+            take(batch?)?;
+            let now = self.position.load(Ordering::Relaxed);
+            progress.advance(now - seen);
+            seen = now;
+        }
+        Ok(())
     }
 }
 

@@ -15,8 +15,7 @@ use crate::failure::{Failure, Result};
 #[derive(Debug)]
 pub(crate) struct Inputs {
     files: Vec<Input>,
-    decryption: Option<DecryptionKeys>,
-    int96_unit: Option<Int96Unit>,
+    arguments: OpenArguments,
     stdin: Option<Bytes>,
 }
 
@@ -49,7 +48,7 @@ impl Inputs {
         if stdin_count > 1 {
             return Err(Failure::Usage("- (standard input) can be given only once".to_owned()));
         }
-        Ok(Self { files, decryption: decryption(args)?, int96_unit: args.int96_unit.map(Into::into), stdin: None })
+        Ok(Self { files, arguments: OpenArguments::of(args)?, stdin: None })
     }
 
     /// Number of files.
@@ -96,7 +95,7 @@ impl Inputs {
 
     /// Whether keys were given.
     pub(crate) fn are_decrypted(&self) -> bool {
-        self.decryption.is_some()
+        self.arguments.decryption.is_some()
     }
 
     /// Some of the files as one dataset. The outer error is one of reading standard input.
@@ -109,21 +108,10 @@ impl Inputs {
             });
         }
         let options = DatasetOptions::new()
-            .open_options(self.with_arguments(OpenOptions::new()))
+            .open_options(self.arguments.add_to(OpenOptions::new()))
             .union_schemas(args.unites_schemas())
             .partitions(!args.no_partitions);
         Ok(Dataset::from_files(files, options))
-    }
-
-    /// Adds what the command line says about every file: keys and the unit of INT96 timestamps.
-    fn with_arguments(&self, mut options: OpenOptions) -> OpenOptions {
-        if let Some(keys) = &self.decryption {
-            options = options.decryption(keys.clone());
-        }
-        if let Some(unit) = self.int96_unit {
-            options = options.int96_unit(unit);
-        }
-        options
     }
 
     /// Opens the file at `index`: reads its footer.
@@ -134,7 +122,7 @@ impl Inputs {
     /// Opens the file at `index` with `options`, to which its name and what the command line says are added.
     pub(crate) fn open_with(&mut self, index: usize, options: OpenOptions) -> Result<ParquetFile> {
         let name = self.name(index);
-        let options = self.with_arguments(options.name(name.clone()));
+        let options = self.arguments.add_to(options.name(name.clone()));
         match &self.files[index] {
             Input::File(file) => file.open_with(options).map_err(|error| Failure::reading(&name, error)),
             Input::Stdin => {
@@ -166,17 +154,28 @@ fn not_found(name: &Path, error: Error) -> Failure {
     }
 }
 
-/// What the command line says about how files are opened.
-pub(crate) fn open_options(args: &OpenArgs) -> Result<OpenOptions> {
-    let options = OpenOptions::new();
-    let options = match decryption(args)? {
-        Some(keys) => options.decryption(keys),
-        None => options,
-    };
-    Ok(match args.int96_unit {
-        Some(unit) => options.int96_unit(unit.into()),
-        None => options,
-    })
+/// What the command line says about how files are opened: keys and the unit of INT96 timestamps.
+#[derive(Debug)]
+pub(crate) struct OpenArguments {
+    decryption: Option<DecryptionKeys>,
+    int96_unit: Option<Int96Unit>,
+}
+
+impl OpenArguments {
+    pub(crate) fn of(args: &OpenArgs) -> Result<Self> {
+        Ok(Self { decryption: decryption(args)?, int96_unit: args.int96_unit.map(Into::into) })
+    }
+
+    /// The options with what the command line says.
+    pub(crate) fn add_to(&self, mut options: OpenOptions) -> OpenOptions {
+        if let Some(keys) = &self.decryption {
+            options = options.decryption(keys.clone());
+        }
+        if let Some(unit) = self.int96_unit {
+            options = options.int96_unit(unit);
+        }
+        options
+    }
 }
 
 fn decryption(args: &OpenArgs) -> Result<Option<DecryptionKeys>> {

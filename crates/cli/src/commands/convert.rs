@@ -1,7 +1,6 @@
 //! `convert`: converts rows from one format to another.
 
 use std::fs;
-use std::sync::atomic::Ordering;
 
 use arrow_schema::SchemaRef;
 use lath_parquet::{Alignment, DatasetOptions, Partitions};
@@ -9,7 +8,7 @@ use lath_parquet::{Alignment, DatasetOptions, Partitions};
 use crate::args::{ConvertArgs, FileFormat, SchemaChoice};
 use crate::background::BackgroundIterator;
 use crate::failure::{Failure, Outcome, Result};
-use crate::input_rows::{InputRows, OpenInput, differs, table_schema};
+use crate::input_rows::{InputRows, differs, table_schema};
 use crate::inputs::Inputs;
 use crate::output::{Output, RowSink};
 use crate::progress::Progress;
@@ -110,29 +109,26 @@ impl Conversion<'_> {
         let mut progress = Progress::of_bytes(summary.bytes_before.unwrap_or(0), output.is_terminal());
         let mut sink: Option<(Box<dyn RowSink>, SchemaRef)> = None;
         for (index, name) in names.iter().enumerate() {
-            let OpenInput { rows: source, position, parquet } = self.rows.open(index)?;
-            if let Some(file) = &parquet {
+            let input = self.rows.open(index)?;
+            if let Some(file) = &input.parquet {
                 summary.add_input(file);
             }
+            let columns = &input.rows.schema;
             let (sink, schema) = match &mut sink {
                 Some(sink) => sink,
                 None => {
-                    let schema = table_schema(&source.schema, &partitions, names.len() > 1, self.rows.scan.strings);
+                    let schema = table_schema(columns, &partitions, names.len() > 1, self.rows.scan.strings);
                     summary.add_partitions(partitions.columns(), &schema, None);
                     sink.insert((output.open(&schema)?, schema))
                 }
             };
-            let alignment = Alignment::from_source(schema, &source.schema, &partitions.values(index));
+            let alignment = Alignment::from_source(schema, columns, &partitions.values(index));
             let alignment = alignment.map_err(|error| differs(name, &names[0], error))?;
-            let mut seen = 0;
-            for batch in BackgroundIterator::new(source.batches) {
-                let batch = batch?;
+            input.each_batch(&mut progress, |batch| {
                 sink.write(&alignment.apply(&batch).map_err(|error| Failure::reading(name, error))?)?;
                 summary.rows += batch.num_rows() as u64;
-                let now = position.load(Ordering::Relaxed);
-                progress.advance(now - seen);
-                seen = now;
-            }
+                Ok(())
+            })?;
         }
         progress.clear();
         Ok(sink.map(|(sink, _)| sink))

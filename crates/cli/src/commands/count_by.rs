@@ -33,5 +33,7 @@ pub(super) fn run(args: &CountArgs, paths: &[String]) -> Result<Outcome> {
     let answer = session.run(&query).map_err(failed)?;
     let schema = answer.schema().clone();
     write_answer(answer, &output, &schema, Ok)?;
+    drop(session);
+    table.close();
     Ok(Outcome::Done)
 }

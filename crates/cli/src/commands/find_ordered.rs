@@ -41,6 +41,8 @@ pub(super) fn run(args: &FindArgs, order: &str) -> Result<Outcome> {
     let schema = chosen_schema(answer.schema(), &paths);
     let change = |batch: RecordBatch| choose(&batch, &schema).map_err(|error| Failure::encoding("find", error));
     let found = write_answer(answer, &output, &schema, change)?;
+    drop(session);
+    table.close();
     Ok(if found == 0 { Outcome::Nothing } else { Outcome::Done })
 }
 

@@ -74,6 +74,14 @@ fn a_catalog_is_searched_without_its_files_being_listed() {
     write(&folder.path().join("3.parquet"), &numbered(342..343), 50);
     assert_eq!(lath(["find", "--catalog", catalog, "--where", "id IN (342, 343)"]).json_lines(0).len(), 1);
     assert!(lath(["catalog", "refresh", catalog]).text(0).contains("0 added, 0 updated, 0 removed, 10 unchanged"));
+    #[cfg(feature = "sql")]
+    for search in
+        [&["count", "--by", "id", "--where", "id = 500"][..], &["find", "--order-by", "id", "--where", "id = 500"]]
+    {
+        write(&folder.path().join("5.parquet"), &numbered(500..501), 50);
+        assert_eq!(lath([search, &["--catalog", catalog]].concat()).json_lines(0).len(), 1);
+        assert!(lath(["catalog", "refresh", catalog]).text(0).contains("0 updated"), "{search:?}");
+    }
 }
 
 #[test]

@@ -69,6 +69,13 @@ fn rows_of_any_format_are_put_as_the_types_of_the_table() {
     let run = lath(["table", "upsert", &table, &exported, "--batch", "2"]);
     assert_eq!((run.code, run.stderr.as_str()), (0, "5 rows put\n"));
 
+    // Each transaction has as many rows as --batch says, and stays if a later one fails.
+    let some_new = path_in(&folder, "some-new.csv");
+    fs::write(&some_new, "id,name,people\n20,a,1\n21,b,1\n22,c,1\n1,d,1\n23,e,1\n").unwrap();
+    assert_eq!(lath(["table", "upsert", &table, "--insert", &some_new, "--batch", "2"]).code, 2);
+    assert_eq!(names(&lath(["table", "scan", &table, "--from", "20"])), ["a", "b"]);
+    assert_eq!(lath(["table", "delete", &table, "20", "21"]).text(0), "2\n");
+
     let wrong = path_in(&folder, "wrong.csv");
     fs::write(&wrong, "id,name,people\n5,Moss,many\n").unwrap();
     let run = lath(["table", "upsert", &table, &wrong]);
@@ -165,6 +172,8 @@ fn tables_of_a_database_are_chosen_by_name() {
     let folder = tempfile::tempdir().unwrap();
     let (csv, base) = (path_in(&folder, "a.csv"), path_in(&folder, "base"));
     fs::write(&csv, "id,name\n1,x\n").unwrap();
+    let piped = ["table", "create", &path_in(&folder, "piped"), "--key", "id", "-", "--from", "csv"];
+    assert_eq!(lath_with_input(&piped, b"id,name\n1,x\n2,y\n").stderr, "2 rows put\n");
     for name in ["first", "second"] {
         assert_eq!(lath(["table", "create", &base, "--table", name, "--key", "id", &csv]).code, 0);
     }

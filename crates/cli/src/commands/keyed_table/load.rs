@@ -1,22 +1,16 @@
 //! Rows of files of any format, batch by batch in the columns of a table.
 
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
-
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use arrow_select::concat::concat_batches;
-use lath_parquet::{Alignment, DatasetOptions, Partitions, Strings};
+use lath_parquet::{Alignment, DatasetOptions, Partitions};
 
-use crate::args::{FileArgs, RowArgs, SchemaChoice, TableArgs};
-use crate::background::BackgroundIterator;
+use crate::args::RowArgs;
 use crate::failure::{Failure, Result};
 use crate::input_rows::{InputRows, OpenInput, differs, table_schema};
 use crate::inputs::Inputs;
 use crate::interrupt::GracefulStop;
 use crate::progress::Progress;
-use crate::scan::Scan;
-use crate::source::TextOptions;
 use crate::table::scan_failure;
 
 /// Files with rows for a table.
@@ -25,110 +19,73 @@ pub(super) struct Load {
     names: Vec<String>,
     partitions: Partitions,
     batch_rows: usize,
-    /// The columns of the table, once they are known, and what has them.
-    schema: Option<(SchemaRef, String)>,
+    /// The first file, once its columns were asked for.
+    first: Option<OpenInput>,
 }
 
 impl Load {
     /// Finds the files.
     pub(super) fn new(args: &RowArgs) -> Result<Self> {
-        let FileArgs { format, text, decode } = &args.files;
-        let rows = InputRows {
-            inputs: Inputs::find(&args.inputs)?,
-            format: *format,
-            text: TextOptions::of(text)?,
-            scan: Scan::new(decode, Strings::Offsets),
-            table: TableArgs { schema: SchemaChoice::First, no_partitions: args.no_partitions },
-            first: None,
-        };
+        let rows = InputRows::for_table(Inputs::find(&args.inputs)?, &args.files, args.no_partitions)?;
         let names: Vec<String> = (0..rows.inputs.len()).map(|index| rows.inputs.name(index)).collect();
         let locations: Vec<&str> = names.iter().map(String::as_str).collect();
         let options = DatasetOptions::new().partitions(!args.no_partitions);
         let partitions = Partitions::of(&locations, &options).map_err(scan_failure)?;
-        Ok(Self { rows, names, partitions, batch_rows: args.batch as usize, schema: None })
+        Ok(Self { rows, names, partitions, batch_rows: args.batch as usize, first: None })
     }
 
-    /// Rows have to have the columns of the table called `name`; text is read as their types.
-    pub(super) fn into_table(mut self, name: &str, schema: &SchemaRef) -> Self {
-        self.rows.text = self.rows.text.with_types_of(name, schema);
-        self.schema = Some((Arc::clone(schema), name.to_owned()));
-        self
-    }
-
-    /// The columns of the first file. It is opened again when rows are read, so it cannot be a pipe.
+    /// The columns of a table that has the rows of all files: those of the first one.
     pub(super) fn columns(&mut self) -> Result<SchemaRef> {
-        let name = self.names.first().ok_or_else(|| Failure::Usage("no files were given".to_owned()))?;
-        if self.rows.inputs.path(0).is_none() && !self.rows.inputs.is_remote(0) {
-            return Err(Failure::Usage(format!("{name} cannot be read twice: write it to a file first")));
+        if self.names.is_empty() {
+            return Err(Failure::Usage("no files were found".to_owned()));
         }
-        let OpenInput { rows, .. } = self.rows.open(0)?;
-        Ok(table_schema(&rows.schema, &self.partitions, self.names.len() > 1, Strings::Offsets))
+        let first = self.rows.open(0)?;
+        let columns = table_schema(&first.rows.schema, &self.partitions, self.names.len() > 1, self.rows.scan.strings);
+        self.first = Some(first);
+        Ok(columns)
     }
 
-    /// Calls `take` with the rows of all files, so many at a time; how many there were. An interrupted command takes no more.
-    pub(super) fn each(mut self, mut take: impl FnMut(&RecordBatch) -> Result<()>) -> Result<u64> {
+    /// Calls `take` with the rows of all files, so many at a time; how many there were. They have to have the columns of the table called
+    /// `name`, and text is read as their types. An interrupted command takes no more.
+    pub(super) fn each(
+        mut self,
+        (name, schema): (&str, &SchemaRef),
+        mut take: impl FnMut(&RecordBatch) -> Result<()>,
+    ) -> Result<u64> {
         let stop = GracefulStop::new();
+        self.rows.text = self.rows.text.with_types_of(name, schema);
         let mut progress = Progress::of_bytes(self.rows.byte_len().unwrap_or(0), false);
         let (mut waiting, mut count) = (Waiting::default(), 0);
-        for index in 0..self.names.len() {
-            let OpenInput { rows, position, .. } = self.rows.open(index)?;
-            let name = &self.names[index];
-            let (schema, owner) = self.schema.get_or_insert_with(|| {
-                let schema = table_schema(&rows.schema, &self.partitions, self.names.len() > 1, Strings::Offsets);
-                (schema, name.clone())
-            });
-            let alignment = Alignment::from_source(schema, &rows.schema, &self.partitions.values(index));
-            let alignment = alignment.map_err(|error| differs(name, owner, error))?;
-            let mut seen = 0;
-            for batch in BackgroundIterator::new(rows.batches) {
+        for (index, file) in self.names.iter().enumerate() {
+            let input = match self.first.take() {
+                Some(first) => first,
+                None => self.rows.open(index)?,
+            };
+            let alignment = Alignment::from_source(schema, &input.rows.schema, &self.partitions.values(index));
+            let alignment = alignment.map_err(|error| differs(file, name, error))?;
+            input.each_batch(&mut progress, |batch| {
                 if stop.poll().is_break() {
                     return Err(Failure::Interrupted);
                 }
-                let batch = alignment.apply(&batch?).map_err(|error| Failure::reading(name, error))?;
+                let batch = alignment.apply(&batch).map_err(|error| Failure::reading(file, error))?;
                 count += batch.num_rows() as u64;
-                waiting.push(batch);
-                if waiting.rows >= self.batch_rows {
-                    take(&waiting.join()?)?;
+                let mut at = 0;
+                while at < batch.num_rows() {
+                    let rows = (batch.num_rows() - at).min(self.batch_rows - waiting.rows);
+                    waiting.push(batch.slice(at, rows));
+                    at += rows;
+                    if waiting.rows == self.batch_rows {
+                        take(&waiting.join()?)?;
+                    }
                 }
-                let now = position.load(Ordering::Relaxed);
-                progress.advance(now - seen);
-                seen = now;
-            }
+                Ok(())
+            })?;
         }
         if waiting.rows > 0 {
             take(&waiting.join()?)?;
         }
         Ok(count)
     }
-}
-
-/// Calls `take` with the batches of files, whatever columns they have. Text is read as the types of the table called `name`.
-pub(super) fn each_batch_of(
-    inputs: Inputs,
-    FileArgs { format, text, decode }: &FileArgs,
-    (name, schema): (&str, &SchemaRef),
-    mut take: impl FnMut(&RecordBatch) -> Result<()>,
-) -> Result<()> {
-    let mut rows = InputRows {
-        inputs,
-        format: *format,
-        text: TextOptions::of(text)?.with_types_of(name, schema),
-        scan: Scan::new(decode, Strings::Offsets),
-        table: TableArgs { schema: SchemaChoice::First, no_partitions: true },
-        first: None,
-    };
-    let mut progress = Progress::of_bytes(rows.byte_len().unwrap_or(0), false);
-    for index in 0..rows.inputs.len() {
-        let OpenInput { rows, position, .. } = rows.open(index)?;
-        let mut seen = 0;
-        for batch in BackgroundIterator::new(rows.batches) {
-            take(&batch?)?;
-            let now = position.load(Ordering::Relaxed);
-            progress.advance(now - seen);
-            seen = now;
-        }
-    }
-    Ok(())
 }
 
 /// Batches that become one.

@@ -8,12 +8,14 @@ use lath_table::{Database, Durability, Table, TableOptions, Transaction};
 
 use super::failure::table_failure;
 use super::keys::KeyFields;
-use super::load::{Load, each_batch_of};
+use super::load::Load;
 use super::open::open;
-use crate::args::{CreateArgs, KeyedTableArgs, TableDeleteArgs, UpsertArgs};
+use crate::args::{CreateArgs, TableDeleteArgs, UpsertArgs};
 use crate::commands::print;
 use crate::failure::{Failure, Outcome, Result};
+use crate::input_rows::InputRows;
 use crate::inputs::Inputs;
+use crate::progress::Progress;
 use crate::quantity::plural;
 
 pub(super) fn create(args: &CreateArgs) -> Result<Outcome> {
@@ -23,7 +25,8 @@ pub(super) fn create(args: &CreateArgs) -> Result<Outcome> {
     let was_empty = fs::read_dir(&args.table.folder).map_or(true, |mut entries| entries.next().is_none());
     let table = match &args.table.table {
         None => Table::create(&args.table.folder, &schema, &args.key, TableOptions::new()),
-        Some(name) => database(&args.table).and_then(|database| database.create_table(name, &schema, &args.key)),
+        Some(name) => Database::open_or_create(&args.table.folder, TableOptions::new())
+            .and_then(|database| database.create_table(name, &schema, &args.key)),
     };
     let table = table.map_err(table_failure)?;
     if args.no_rows {
@@ -33,7 +36,10 @@ pub(super) fn create(args: &CreateArgs) -> Result<Outcome> {
     drop(table);
     if loaded.is_err() {
         match &args.table.table {
-            Some(name) => drop(database(&args.table).and_then(|database| database.drop_table(name))),
+            Some(name) => drop(
+                Database::open_or_create(&args.table.folder, TableOptions::new())
+                    .and_then(|database| database.drop_table(name)),
+            ),
             // Then the folder has nothing but the table.
             None if was_empty => {
                 drop(fs::remove_dir_all(&args.table.folder));
@@ -45,14 +51,6 @@ pub(super) fn create(args: &CreateArgs) -> Result<Outcome> {
         }
     }
     loaded
-}
-
-/// The database in the folder, which is created if the folder has none.
-fn database(args: &KeyedTableArgs) -> lath_table::Result<Database> {
-    match Database::open(&args.folder, TableOptions::new()) {
-        Err(lath_table::Error::NoDatabase { .. }) => Database::create(&args.folder, TableOptions::new()),
-        opened => opened,
-    }
 }
 
 pub(super) fn upsert(args: &UpsertArgs) -> Result<Outcome> {
@@ -74,7 +72,7 @@ fn load_rows(table: &Table, load: Load, insert: bool) -> Result<Outcome> {
         // One sync at the end makes all of them durable.
         transaction.commit_with(Durability::Deferred)
     };
-    let count = load.into_table(&name, &schema).each(|batch| put(batch).map_err(table_failure));
+    let count = load.each((&name, &schema), |batch| put(batch).map_err(table_failure));
     // Also after an error: those committed before stay.
     table.sync().map_err(table_failure)?;
     eprintln!("{} {}", plural(count?, "row"), if insert { "inserted" } else { "put" });
@@ -106,7 +104,12 @@ fn delete_keys(table: &Table, transaction: &mut Transaction, args: &TableDeleteA
     };
     let inputs = Inputs::find_in(std::slice::from_ref(file), &args.open)?;
     let name = table.folder().display().to_string();
-    each_batch_of(inputs, &args.files, (&name, snapshot.schema()), |batch| {
-        transaction.delete(batch).map_err(table_failure)
-    })
+    let mut rows = InputRows::for_table(inputs, &args.files, true)?;
+    rows.text = rows.text.with_types_of(&name, snapshot.schema());
+    let mut progress = Progress::of_bytes(rows.byte_len().unwrap_or(0), false);
+    for index in 0..rows.inputs.len() {
+        // Whatever other columns the file has.
+        rows.open(index)?.each_batch(&mut progress, |batch| transaction.delete(batch).map_err(table_failure))?;
+    }
+    Ok(())
 }
