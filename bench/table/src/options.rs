@@ -35,11 +35,11 @@ impl Options {
 
     /// How many rows commits of this size upsert: less of small ones, which take longer.
     pub fn upserts_of(&self, rows_per_commit: u64) -> u64 {
-        let most = match rows_per_commit {
+        let max = match rows_per_commit {
             1 => 2_000,
             100 => 100_000,
             _ => self.upserts,
         };
-        most.min(self.upserts)
+        max.min(self.upserts)
     }
 }

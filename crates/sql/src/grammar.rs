@@ -61,11 +61,18 @@ fn statement(parser: &mut DFParser<'_>) -> Result<Statement> {
     Ok(Statement::Explain(ExplainStatement { options, statement: Box::new(copy) }))
 }
 
+/// The statement itself, or the one that it explains.
+pub(crate) fn explained(statement: &mut Statement) -> &mut Statement {
+    match statement {
+        Statement::Explain(explain) => explained(&mut explain.statement),
+        other => other,
+    }
+}
+
 /// Has `FROM trips` select all columns.
 fn select_all(statement: &mut Statement) {
-    let _ = match statement {
+    let _ = match explained(statement) {
         Statement::Statement(statement) => statement.visit(&mut SelectAll),
-        Statement::Explain(explain) => return select_all(&mut explain.statement),
         Statement::CopyTo(CopyToStatement { source: CopyToSource::Query(query), .. }) => query.visit(&mut SelectAll),
         _ => return,
     };

@@ -300,10 +300,7 @@ impl DatabaseFolder {
         if self.read_only {
             return Database::open_read_only(&self.path, options);
         }
-        match Database::open(&self.path, options.clone()) {
-            Err(lath_table::Error::NoDatabase { .. }) => Database::create(&self.path, options),
-            opened => opened,
-        }
+        Database::open_or_create(&self.path, options)
     }
 }
 

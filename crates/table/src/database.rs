@@ -93,6 +93,17 @@ impl Database {
         Self::start(folder, store, options, false)
     }
 
+    /// Opens a database for reading and writing, or creates one where the folder has none.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open) and [`create`](Self::create).
+    pub fn open_or_create(folder: impl AsRef<Path>, options: TableOptions) -> Result<Self> {
+        match Self::open(folder.as_ref(), options.clone()) {
+            Err(Error::NoDatabase { .. }) => Self::create(folder, options),
+            opened => opened,
+        }
+    }
+
     /// Opens a database for reading, also beside a process that writes to it: snapshots see its commits.
     ///
     /// # Errors

@@ -200,8 +200,8 @@ impl Iterator for TableBatches<'_> {
     fn next(&mut self) -> Option<Self::Item> {
         match self.next_batch() {
             Ok(Some(batch)) => {
-                let most = usize::try_from(self.left).unwrap_or(usize::MAX);
-                let batch = if batch.num_rows() > most { batch.slice(0, most) } else { batch };
+                let max = usize::try_from(self.left).unwrap_or(usize::MAX);
+                let batch = if batch.num_rows() > max { batch.slice(0, max) } else { batch };
                 self.left -= batch.num_rows() as u64;
                 Some(Ok(batch))
             }

@@ -6,13 +6,11 @@ use datafusion::common::{Result, plan_err};
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{AssignmentTarget, Ident, ObjectNamePart, Statement as SqlStatement};
 
+use crate::grammar::explained;
+
 /// Writes the columns that an update sets as they are called, which DataFusion does not do, and refuses one that is set twice.
 pub(crate) fn adapt_assignments(statement: &mut Statement) -> Result<()> {
-    let inner = match statement {
-        Statement::Explain(explain) => return adapt_assignments(&mut explain.statement),
-        Statement::Statement(inner) => inner,
-        _ => return Ok(()),
-    };
+    let Statement::Statement(inner) = explained(statement) else { return Ok(()) };
     let SqlStatement::Update(update) = inner.as_mut() else { return Ok(()) };
     let mut set = BTreeSet::new();
     for assignment in &mut update.assignments {

@@ -10,7 +10,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 
 use super::assignments::normal;
-use crate::grammar::parse;
+use crate::grammar::{explained, parse};
 use crate::keyed::{KeyedTable, SessionTables};
 
 /// What becomes of rows to insert whose key the table has.
@@ -24,15 +24,7 @@ pub(crate) enum OnConflict {
 
 /// Takes `ON CONFLICT` out of a statement, which may be explained: what it asks for is returned, or has become a MERGE.
 pub(crate) fn adapt_conflict(statement: &mut Statement, tables: &SessionTables) -> Result<OnConflict> {
-    let inner = match statement {
-        Statement::Explain(explain) => return adapt_conflict(&mut explain.statement, tables),
-        Statement::Statement(inner) => inner,
-        _ => return Ok(OnConflict::Refuse),
-    };
-    let inner = match inner.as_mut() {
-        SqlStatement::Explain { statement, .. } => statement,
-        _ => inner,
-    };
+    let Statement::Statement(inner) = explained(statement) else { return Ok(OnConflict::Refuse) };
     let SqlStatement::Insert(insert) = inner.as_mut() else { return Ok(OnConflict::Refuse) };
     if insert.or == Some(SqliteOnConflict::Ignore) {
         insert.or = None;

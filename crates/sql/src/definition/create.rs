@@ -8,7 +8,7 @@ use datafusion::logical_expr::{CreateMemoryTable, DdlStatement, LogicalPlan};
 use datafusion::physical_plan::collect;
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{CreateTable, IndexColumn, Statement as SqlStatement, TableConstraint};
-use lath_table::Database;
+use lath_table::{Database, Table};
 
 use super::Definitions;
 use super::index::column_name;
@@ -109,9 +109,9 @@ impl Definitions<'_> {
         let unfinished = Unfinished { database: database.clone(), name: Some(table.name.clone()) };
         let name = table.name.clone();
         let created = database.clone();
-        table_work(move || table.create(&created)).await?;
+        let table = table_work(move || table.create(&created)).await?;
         if let Some(query) = query {
-            let table = KeyedTable::of_database(&name, &database)?;
+            let table = KeyedTable::of_database(&name, table, &database)?;
             let insertion = insert_into(table, Arc::unwrap_or_clone(query))?;
             let plan = self.state.create_physical_plan(&insertion).await?;
             collect(plan, self.state.task_ctx()).await?;
@@ -136,12 +136,12 @@ impl NewTable {
         Ok(Self { name, schema, key, unique })
     }
 
-    fn create(&self, database: &Database) -> lath_table::Result<()> {
+    fn create(&self, database: &Database) -> lath_table::Result<Table> {
         let table = database.create_table(&self.name, &self.schema, &self.key)?;
         for columns in &self.unique {
             table.create_index(&format!("{}_key", columns.join("_")), columns, true)?;
         }
-        Ok(())
+        Ok(table)
     }
 }
 

@@ -59,8 +59,7 @@ impl KeyedTable {
     }
 
     /// A table of a database.
-    pub(crate) fn of_database(name: &str, database: &Database) -> Result<Self> {
-        let table = database.table(name).map_err(of_table)?;
+    pub(crate) fn of_database(name: &str, table: Table, database: &Database) -> Result<Self> {
         let snapshot = table.snapshot().map_err(of_table)?;
         Self::new(name, table, Some(database.clone()), &snapshot)
     }

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use datafusion::catalog::{MemorySchemaProvider, SchemaProvider, TableProvider};
 use datafusion::common::{Result, exec_err, plan_err};
 use futures_util::FutureExt;
-use lath_table::{Database, Error};
+use lath_table::{Database, Error, Table};
 
 use super::table::KeyedTable;
 use crate::error::of_table;
@@ -61,13 +61,19 @@ impl SessionTables {
 
     /// Whether the database has a table with this name, and it is not hidden by another.
     pub(crate) fn is_of_database(&self, name: &str) -> Result<bool> {
-        Ok(!self.others.table_exist(name) && self.of_database(name)?.is_some())
+        Ok(!self.others.table_exist(name) && self.in_database(name)?.is_some())
     }
 
     fn of_database(&self, name: &str) -> Result<Option<KeyedTable>> {
+        let found = self.in_database(name)?;
+        found.map(|(table, database)| KeyedTable::of_database(name, table, database)).transpose()
+    }
+
+    /// The database's table with this name, and the database.
+    fn in_database(&self, name: &str) -> Result<Option<(Table, &Database)>> {
         let Some(database) = &self.database else { return Ok(None) };
         match database.table(name) {
-            Ok(_) => KeyedTable::of_database(name, database).map(Some),
+            Ok(table) => Ok(Some((table, database))),
             Err(Error::NoSuchTable { .. }) => Ok(None),
             Err(error) => Err(of_table(error)),
         }
@@ -103,6 +109,6 @@ impl SchemaProvider for SessionTables {
     }
 
     fn table_exist(&self, name: &str) -> bool {
-        self.others.table_exist(name) || self.of_database(name).is_ok_and(|table| table.is_some())
+        self.others.table_exist(name) || self.in_database(name).is_ok_and(|found| found.is_some())
     }
 }
