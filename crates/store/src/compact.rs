@@ -4,7 +4,8 @@
 //! and write transactions move the nodes above it below it. Each moves a limited number of bytes, so that other writers get in
 //! between. These transactions change nothing that can be read: their commits have the number of the commit before and are not
 //! logged. Named snapshots are moved with the trees, so that shared nodes stay shared. After a checkpoint only readers need the
-//! old copies. Without readers the space above the ceiling is free, a header with the new end is written, and the file is cut off.
+//! old copies. Without readers the space above the ceiling is free, a header with the new end is written, and the file is cut off. So
+//! are the logs, behind the commits that no checkpoint has yet.
 //!
 //! After a crash at any point, the commit of the last checkpoint and the log are found, as always.
 
@@ -76,7 +77,7 @@ pub struct CompactionProgress {
 
 impl Store {
     /// Makes the data file about as short as its used space, while others read and write: moves nodes near the end to free space
-    /// near the start, and cuts off the end.
+    /// near the start, and cuts off the end. The logs are cut off behind the commits that no checkpoint has yet.
     ///
     /// Nodes that only a [`Snapshot`](crate::Snapshot) reaches stay where they are, and the file cannot be cut off before them.
     /// [`Compaction::held`] says what holds them; after it is dropped, another call shortens the file. Snapshots that are kept by
@@ -102,6 +103,7 @@ impl Store {
         let done = self.engine.compact(&mut work);
         let lifted = self.engine.lift_ceiling();
         done.and(lifted)?;
+        self.engine.log.shorten()?;
         let stats = self.stats()?;
         Ok(Compaction {
             before_bytes,

@@ -41,8 +41,10 @@ pub struct Stats {
     pub trailing_free_bytes: u64,
     /// Space that is not part of the newest commit and not free yet: that in `held`, and nodes replaced since.
     pub dead_bytes: u64,
-    /// The length of both logs.
+    /// The bytes of both logs that the next opening after a crash would read.
     pub log_bytes: u64,
+    /// The length of the files of both logs, with what they keep for later commits.
+    pub log_file_bytes: u64,
     /// The number of the newest commit.
     pub sequence: u64,
     /// The number of the oldest commit that a reader holds, if any is older than the newest one.
@@ -92,6 +94,7 @@ impl Store {
             trailing_free_bytes: space.trailing_free_units() * UNIT,
             dead_bytes: dead_units * UNIT,
             log_bytes: self.engine.log.size_bytes(),
+            log_file_bytes: self.engine.log.file_bytes(),
             sequence: state.root.sequence,
             oldest_reader,
             held: held.into_iter().map(|(_, held)| held).collect(),

@@ -325,10 +325,11 @@ impl Table {
         compact::compact(&self.engine)
     }
 
-    /// Removes files that are no longer part of the table and that no snapshot needs, in this or another process; their number.
+    /// Removes files that are no longer part of the table and that no snapshot needs, in this or another process; their number. Gives the
+    /// store's free space back to the file system if it is more than 16 MiB and an eighth of what the table takes.
     ///
     /// # Errors
-    /// [`Error::Io`] if one cannot be removed.
+    /// [`Error::Io`] if a file cannot be removed, [`Error::Store`].
     pub fn vacuum(&self) -> Result<usize> {
         vacuum::vacuum(&self.engine)
     }

@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::sync::Arc;
 
-use lath_store::Snapshot;
+use lath_store::{Held, Holder, Snapshot};
 
 use crate::changing::Changing;
 use crate::engine::{Engine, is_file_name};
@@ -14,11 +14,39 @@ use crate::layout::{DroppedFile, TreeName, file_key, file_number};
 use crate::manifest::Manifest;
 use crate::named_snapshots::named_snapshots;
 
+/// The store's free space stays with it up to this much, or up to one part in [`KEPT_PART`] of the table's size.
+const KEPT_BYTES: u64 = 16 << 20;
+const KEPT_PART: u64 = 8;
+
+/// Removes files that nobody needs, and returns their number; then gives back the store's free space if it has much.
+pub(crate) fn vacuum(engine: &Arc<Engine>) -> Result<usize> {
+    let removed = remove_dropped(engine)?;
+    give_space_back(engine)?;
+    Ok(removed)
+}
+
+/// After a flush the store has nearly as much free space as the flushed rows took, in its file and in its log.
+fn give_space_back(engine: &Engine) -> Result<()> {
+    let stats = engine.store.stats()?;
+    let is_kept = |held: &&Held| held.by != Holder::Checkpoint;
+    let kept: u64 = stats.held.iter().filter(is_kept).map(|held| held.bytes).sum();
+    let used = stats.file_bytes - stats.free_bytes - stats.dead_bytes + kept;
+    let free = stats.file_bytes - used + stats.log_file_bytes;
+    if free <= KEPT_BYTES {
+        return Ok(());
+    }
+    let files: u64 = manifest_of(engine, &engine.store.snapshot()?)?.files().iter().map(|file| file.bytes).sum();
+    if free > (files + used) / KEPT_PART {
+        engine.store.compact()?;
+    }
+    Ok(())
+}
+
 /// Removes files that were dropped from the list and that no snapshot needs, and returns their number.
 ///
 /// A file goes only after the commit that dropped it is durable. If the process ends before the entry of the removed file has gone too,
 /// the next vacuum finds no file, which is as well.
-pub(crate) fn vacuum(engine: &Arc<Engine>) -> Result<usize> {
+fn remove_dropped(engine: &Arc<Engine>) -> Result<usize> {
     let _one_at_a_time = engine.lock_maintenance();
     let stats = engine.store.stats()?;
     let snapshot = engine.store.snapshot()?;

@@ -314,6 +314,27 @@ impl Log {
         Ok(())
     }
 
+    /// Cuts off what the files keep for later records.
+    pub(crate) fn shorten(&self) -> Result<()> {
+        self.group.check()?;
+        let mut writer = self.writer();
+        if writer.stage != Stage::Writable {
+            return Ok(());
+        }
+        for (file, used) in self.files.iter().zip(&mut writer.uses) {
+            if used.file_bytes > used.end {
+                file.set_len(used.end)?;
+                used.file_bytes = used.end;
+            }
+        }
+        Ok(())
+    }
+
+    /// The length of both files, including what they keep for later records.
+    pub(crate) fn file_bytes(&self) -> u64 {
+        self.writer().uses.iter().map(|used| used.file_bytes).sum()
+    }
+
     /// Bytes that a replay would read.
     pub(crate) fn size_bytes(&self) -> u64 {
         let writer = self.writer();

@@ -98,6 +98,34 @@ fn records_come_back_whatever_their_length_and_parts() {
 }
 
 #[test]
+fn a_shortened_log_has_its_records_and_takes_more() {
+    let storage = simulated();
+    let (log, _) = open(&storage, 0);
+    let len = |index: usize| storage.log(index).unwrap().len().unwrap();
+    for sequence in 1..=40 {
+        append(&log, sequence, 100_000).unwrap();
+    }
+    assert!(log.switch().unwrap());
+    for sequence in 41..=45 {
+        append(&log, sequence, 100_000).unwrap();
+    }
+    log.shorten().unwrap();
+    assert_eq!((len(0), len(1)), (40 * 100_032, 5 * 100_032), "no checkpoint has the records of the first file");
+    log.retire(40).unwrap();
+    // One that is not written yet.
+    log.append(46, &[]).unwrap();
+    let waiting = log.append_for_sync(47, &[b"waiting"]).unwrap();
+    log.shorten().unwrap();
+    assert_eq!((len(0), len(1), log.file_bytes()), (0, 5 * 100_032 + 2 * 32 + 7, 5 * 100_032 + 2 * 32 + 7));
+    log.sync(waiting).unwrap();
+    let last = log.append_for_sync(48, &[b"last"]).unwrap();
+    log.sync(last).unwrap();
+    let records = replayed(&storage, 40);
+    assert_eq!(records.iter().map(|(sequence, _)| *sequence).collect::<Vec<_>>(), (41..=48).collect::<Vec<_>>());
+    assert_eq!((&records[6].1[..], &records[7].1[..]), (&b"waiting"[..], &b"last"[..]));
+}
+
+#[test]
 fn a_log_is_replayed_before_it_is_written_and_numbers_grow() {
     let storage = simulated();
     let log = Log::open(&storage, STORE).unwrap();
