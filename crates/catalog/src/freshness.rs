@@ -1,6 +1,7 @@
 //! Whether a catalog is up to date, and bringing single files of it up to date.
 
 use std::collections::{HashMap, HashSet};
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::catalog::Catalog;
@@ -12,6 +13,17 @@ use crate::found::put;
 use crate::location::Folder;
 use crate::partition_update;
 use crate::roots;
+
+/// What [`Catalog::in_folder`] has found.
+#[derive(Debug, Clone)]
+pub enum InFolder {
+    /// No catalog of this folder alone.
+    Nothing,
+    /// One that is older than the files.
+    Stale,
+    /// One that has the files as they are.
+    Current(Catalog),
+}
 
 impl Catalog {
     /// Reads those files anew that scans have found to be in another state than the catalog has, and removes those that are gone.
@@ -90,11 +102,37 @@ impl Catalog {
         Ok(seen.len() == known.len())
     }
 
-    /// Whether what was added is the folder that the catalog is in, and nothing else.
+    /// The catalog called [`FILE_NAME`](Self::FILE_NAME) in a folder, if it is one of that folder alone; whether it is up to date. What
+    /// cannot be opened or read as a catalog is none: files are found without it.
     ///
-    /// # Errors
-    /// As [`Catalog::locations`].
-    pub fn is_of_its_folder(&self) -> Result<bool> {
+    /// ```no_run
+    /// use std::path::Path;
+    ///
+    /// use lath_catalog::{Catalog, InFolder};
+    ///
+    /// if let InFolder::Stale = Catalog::in_folder(Path::new("trips/")) {
+    ///     println!("lath catalog refresh trips/");
+    /// }
+    /// ```
+    pub fn in_folder(folder: &Path) -> InFolder {
+        let path = folder.join(Self::FILE_NAME);
+        // Directories above the catalog give its files no partition columns, as they do where files are listed.
+        if !path.is_file() || folder.as_os_str().as_encoded_bytes().contains(&b'=') {
+            return InFolder::Nothing;
+        }
+        let Ok(catalog) = Self::open_read_only(&path) else { return InFolder::Nothing };
+        if !matches!(catalog.is_of_its_folder(), Ok(true)) {
+            return InFolder::Nothing;
+        }
+        match catalog.is_current() {
+            Ok(true) => InFolder::Current(catalog),
+            Ok(false) => InFolder::Stale,
+            Err(_) => InFolder::Nothing,
+        }
+    }
+
+    /// Whether what was added is the folder that the catalog is in, and nothing else.
+    fn is_of_its_folder(&self) -> Result<bool> {
         let roots = roots::read(&self.store.snapshot()?)?;
         Ok(matches!(roots.as_slice(), [root] if root.name == Folder::ITSELF))
     }

@@ -60,3 +60,4 @@ pub use add_options::AddOptions;
 pub use catalog::{Catalog, CatalogFile, CatalogStats};
 pub use changes::Changes;
 pub use error::{Error, Result};
+pub use freshness::InFolder;

@@ -141,7 +141,7 @@ pub(crate) enum Command {
         #[command(subcommand)]
         what: KeyedTable,
     },
-    /// Keep what is known of many files in a catalog, by which find and count open only those that can have matching rows
+    /// Keep what is known of many files in a catalog, by which find, count and sql open only those that can have matching rows
     #[command(
         after_help = "Examples:\n  lath catalog add data/ --key id\n  lath find data/ --where \"id = 4711\"\n  lath catalog add s3://bucket/trips/ --catalog trips.catalog\n  lath find --catalog trips.catalog --where \"id = 4711\""
     )]

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use lath_catalog::{Catalog, Error};
+use lath_catalog::{Catalog, Error, InFolder};
 use lath_parquet::{DatasetOptions, OpenOptions, Predicate};
 
 use crate::args::{SearchInputArgs, TableArgs};
@@ -61,25 +61,18 @@ fn table_of(catalog: Catalog, args: &SearchInputArgs, search: &Search<'_>) -> Re
 /// The catalog in the only folder that is searched, if it is about that folder alone and up to date.
 fn catalog_of_folder(args: &SearchInputArgs) -> Option<Catalog> {
     let ([folder], false) = (args.files.as_slice(), args.open.has_keys()) else { return None };
-    let path = folder.join(Catalog::FILE_NAME);
-    // Directories above the catalog give its files no partition columns, as they do where files are listed.
-    if !path.is_file() || folder.as_os_str().as_encoded_bytes().contains(&b'=') {
-        return None;
+    match Catalog::in_folder(folder) {
+        InFolder::Current(catalog) => Some(catalog),
+        InFolder::Nothing => None,
+        InFolder::Stale => {
+            eprintln!(
+                "note: {} is older than the files, which are therefore listed; bring it up to date with: lath catalog refresh {}",
+                path_of(folder).display(),
+                folder.display()
+            );
+            None
+        }
     }
-    // What others make of the name is no catalog of ours, and files are found without one.
-    let catalog = Catalog::open_read_only(&path).ok()?;
-    if !catalog.is_of_its_folder().ok()? {
-        return None;
-    }
-    if catalog.is_current().ok()? {
-        return Some(catalog);
-    }
-    eprintln!(
-        "note: {} is older than the files, which are therefore listed; bring it up to date with: lath catalog refresh {}",
-        path.display(),
-        folder.display()
-    );
-    None
 }
 
 /// The failure of an operation on the catalog at `path`.

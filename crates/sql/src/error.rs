@@ -17,6 +17,8 @@ pub enum Error {
     File(Box<lath_parquet::Error>),
     /// A table with a primary key could not be read or changed.
     Table(Box<lath_table::Error>),
+    /// A catalog of files could not be read.
+    Catalog(Box<lath_catalog::Error>),
     /// There is not enough memory, or no room for what has to go to disk.
     Resources(String),
     /// The rows do not fit what was asked of them: a cast that fails, a number that is too large.
@@ -65,6 +67,29 @@ pub(crate) fn of_table(error: lath_table::Error) -> DataFusionError {
     }
 }
 
+/// An error of a catalog on its way through DataFusion.
+pub(crate) fn of_catalog(error: lath_catalog::Error) -> DataFusionError {
+    use lath_catalog::Error as Catalog;
+    match error {
+        Catalog::NoCatalog { .. } | Catalog::Predicate { .. } | Catalog::Invalid { .. } => {
+            DataFusionError::Plan(error.to_string())
+        }
+        Catalog::Parquet { source } => match Arc::try_unwrap(source) {
+            Ok(source) => external(source),
+            Err(source) => DataFusionError::External(Box::new(Catalog::Parquet { source })),
+        },
+        other => DataFusionError::External(Box::new(other)),
+    }
+}
+
+/// Runs work on a catalog that blocks on I/O on a thread for such work.
+pub(crate) async fn catalog_work<T: Send + 'static>(
+    work: impl FnOnce() -> lath_catalog::Result<T> + Send + 'static,
+) -> Result<T, DataFusionError> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(|panicked| DataFusionError::External(Box::new(panicked)))?.map_err(of_catalog)
+}
+
 /// Runs work on a table that blocks on I/O on a thread for such work.
 pub(crate) async fn table_work<T: Send + 'static>(
     work: impl FnOnce() -> lath_table::Result<T> + Send + 'static,
@@ -89,7 +114,10 @@ impl From<DataFusionError> for Error {
                 Ok(error) => Self::File(error),
                 Err(other) => match other.downcast::<lath_table::Error>() {
                     Ok(error) => Self::Table(error),
-                    Err(other) => Self::Internal(other.to_string()),
+                    Err(other) => match other.downcast::<lath_catalog::Error>() {
+                        Ok(error) => Self::Catalog(error),
+                        Err(other) => Self::Internal(other.to_string()),
+                    },
                 },
             },
             DataFusionError::Context(_, inner) | DataFusionError::Diagnostic(_, inner) => Self::from(*inner),
@@ -135,6 +163,7 @@ impl fmt::Display for Error {
             Self::Stopped => f.write_str("stopped"),
             Self::File(error) => error.fmt(f),
             Self::Table(error) => error.fmt(f),
+            Self::Catalog(error) => error.fmt(f),
         }
     }
 }
@@ -144,6 +173,7 @@ impl std::error::Error for Error {
         match self {
             Self::File(error) => Some(error),
             Self::Table(error) => Some(error),
+            Self::Catalog(error) => Some(error),
             _ => None,
         }
     }

@@ -17,6 +17,7 @@
 //! ```
 
 mod blocking;
+mod catalog_table;
 mod change;
 mod definition;
 mod error;
@@ -47,6 +48,7 @@ mod translate;
 mod write;
 
 pub use blocking::{Answer, BlockingSession};
+pub use catalog_table::CatalogTable;
 pub use error::{Error, Result};
 pub use mistake::Mistake;
 pub use progress::QueryProgress;

@@ -11,11 +11,12 @@ use datafusion::datasource::file_format::arrow::ArrowFormat;
 use datafusion::datasource::file_format::csv::CsvFormat;
 use datafusion::datasource::file_format::json::JsonFormat;
 use datafusion::datasource::listing::{ListingOptions, ListingTable, ListingTableConfig, ListingTableUrl};
+use datafusion::error::DataFusionError;
 use datafusion::execution::session_state::SessionStateBuilder;
-use lath_parquet::{Dataset, DatasetOptions, Runtime};
+use lath_parquet::{DatasetOptions, Runtime};
 
-use crate::error::blocking;
-use crate::table::LathTable;
+use crate::catalog_table::open_locations;
+use crate::table::FileColumns;
 
 /// Opens what the name of a table stands for: a file, a folder, a glob or a URL.
 #[derive(Debug)]
@@ -66,8 +67,9 @@ impl UrlTableFactory for Locations {
             return self.other(name, &extension, format).await.map(Some);
         }
         let (location, runtime) = (name.to_owned(), self.runtime.clone());
-        let open = move || Dataset::open([location], DatasetOptions::new().runtime(&runtime));
-        Ok(Some(Arc::new(LathTable::new(blocking(open).await?, &self.runtime))))
+        let open = move || open_locations(&[location], DatasetOptions::new(), &runtime, FileColumns::default());
+        let opened = tokio::task::spawn_blocking(open).await;
+        Ok(Some(opened.map_err(|panicked| DataFusionError::External(Box::new(panicked)))??))
     }
 }
 

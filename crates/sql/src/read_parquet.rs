@@ -1,7 +1,9 @@
-//! `read_parquet('trips/', union => true, file_name => true)`: files as a table, with options of reading.
+//! `read_parquet('trips/', union => true, file_name => true)`: files as a table, with options of reading; `read_catalog('lake.catalog')`:
+//! those of a catalog.
 
 use std::sync::Arc;
 
+use datafusion::catalog::TableProvider;
 use datafusion::common::{Result, plan_datafusion_err, plan_err};
 use datafusion::datasource::provider_as_source;
 use datafusion::logical_expr::LogicalPlanBuilder;
@@ -9,14 +11,15 @@ use datafusion::logical_expr::planner::{PlannedRelation, RelationPlanner, Relati
 use datafusion::sql::sqlparser::ast::{
     Expr, FunctionArg, FunctionArgExpr, TableFactor, UnaryOperator, Value, ValueWithSpan,
 };
-use lath_parquet::{Dataset, DatasetOptions, Runtime};
+use lath_parquet::{DatasetOptions, Runtime};
 
-use crate::error::external;
-use crate::table::LathTable;
+use crate::catalog_table::{CatalogTable, open_locations};
+use crate::table::FileColumns;
 
-const NAME: &str = "read_parquet";
+const READ_PARQUET: &str = "read_parquet";
+const READ_CATALOG: &str = "read_catalog";
 
-/// Plans calls of the function.
+/// Plans calls of the functions.
 #[derive(Debug)]
 pub(crate) struct ReadParquet {
     pub(crate) runtime: Runtime,
@@ -25,6 +28,7 @@ pub(crate) struct ReadParquet {
 /// The arguments of a call.
 #[derive(Debug, Default, PartialEq)]
 struct Arguments {
+    function: &'static str,
     locations: Vec<String>,
     union: bool,
     partitions: bool,
@@ -42,22 +46,23 @@ impl RelationPlanner for ReadParquet {
             TableFactor::Table { name, args: Some(arguments), alias, .. } => (name, &arguments.args, alias),
             _ => return Ok(RelationPlanning::Original(Box::new(relation))),
         };
-        if !name.to_string().eq_ignore_ascii_case(NAME) {
+        let called = name.to_string();
+        let Some(&name) = [READ_PARQUET, READ_CATALOG].iter().find(|own| called.eq_ignore_ascii_case(own)) else {
             return Ok(RelationPlanning::Original(Box::new(relation)));
-        }
-        let arguments = Arguments::parse(arguments, context)?;
+        };
+        let arguments = Arguments::parse(name, arguments, context)?;
         let (runtime, alias) = (self.runtime.clone(), alias.clone());
         // Files are opened on a thread of its own, for this one may be that of an asynchronous runtime.
         let table = std::thread::scope(|scope| scope.spawn(|| arguments.open(&runtime)).join());
-        let table = table.map_err(|_| plan_datafusion_err!("{NAME}: opening the files panicked"))??;
-        let plan = LogicalPlanBuilder::scan(NAME, provider_as_source(Arc::new(table)), None)?.build()?;
+        let table = table.map_err(|_| plan_datafusion_err!("{name}: opening the files panicked"))??;
+        let plan = LogicalPlanBuilder::scan(name, provider_as_source(table), None)?.build()?;
         Ok(RelationPlanning::Planned(Box::new(PlannedRelation::new(plan, alias))))
     }
 }
 
 impl Arguments {
-    fn parse(arguments: &[FunctionArg], context: &dyn RelationPlannerContext) -> Result<Self> {
-        let mut parsed = Self { partitions: true, ..Self::default() };
+    fn parse(function: &'static str, arguments: &[FunctionArg], context: &dyn RelationPlannerContext) -> Result<Self> {
+        let mut parsed = Self { function, partitions: true, ..Self::default() };
         for argument in arguments {
             let (name, value) = match argument {
                 FunctionArg::Unnamed(FunctionArgExpr::Expr(value)) => (None, value),
@@ -67,31 +72,42 @@ impl Arguments {
                 FunctionArg::ExprNamed { name, arg: FunctionArgExpr::Expr(value), .. } => {
                     (Some(name.to_string().to_ascii_lowercase()), value)
                 }
-                other => return plan_err!("{NAME}: {other} is no argument"),
+                other => return plan_err!("{function}: {other} is no argument"),
             };
             match name.as_deref() {
-                None => parsed.locations.extend(locations(value)?),
-                Some("union" | "union_by_name") => parsed.union = switch("union", value)?,
-                Some("partitions" | "hive_partitioning") => parsed.partitions = switch("partitions", value)?,
-                Some("file_name" | "filename") => parsed.file_name = column("file_name", value)?,
-                Some("row_number" | "file_row_number") => parsed.row_number = column("row_number", value)?,
+                None => parsed.locations.extend(locations(function, value)?),
+                Some("union" | "union_by_name") => parsed.union = switch(function, "union", value)?,
+                Some("partitions" | "hive_partitioning") => parsed.partitions = switch(function, "partitions", value)?,
+                Some("file_name" | "filename") => parsed.file_name = column(function, "file_name", value)?,
+                Some("row_number" | "file_row_number") => parsed.row_number = column(function, "row_number", value)?,
                 Some(other) => {
                     return plan_err!(
-                        "{NAME}: there is no argument {other}; there are union, partitions, file_name and row_number"
+                        "{function}: there is no argument {other}; there are union, partitions, file_name and row_number"
                     );
                 }
             }
         }
+        if function == READ_CATALOG && parsed.locations.len() != 1 {
+            return plan_err!("{READ_CATALOG}: name the file of one catalog");
+        }
         if parsed.locations.is_empty() {
-            return plan_err!("{NAME}: name a file, a folder, a glob or a URL, or several: ['a.parquet', 'b/']");
+            return plan_err!(
+                "{READ_PARQUET}: name a file, a folder, a glob or a URL, or several: ['a.parquet', 'b/']"
+            );
         }
         Ok(parsed)
     }
 
-    fn open(&self, runtime: &Runtime) -> Result<LathTable> {
-        let options = DatasetOptions::new().runtime(runtime).union_schemas(self.union).partitions(self.partitions);
-        let dataset = Dataset::open(&self.locations, options).map_err(external)?;
-        LathTable::new(dataset, runtime).with_file_columns(self.file_name.clone(), self.row_number.clone())
+    fn open(&self, runtime: &Runtime) -> Result<Arc<dyn TableProvider>> {
+        let options = DatasetOptions::new().union_schemas(self.union).partitions(self.partitions);
+        let (file_name, row_number) = (self.file_name.clone(), self.row_number.clone());
+        match self.locations.as_slice() {
+            [path] if self.function == READ_CATALOG => {
+                let table = CatalogTable::open(path, options, runtime)?;
+                Ok(Arc::new(table.with_file_columns(file_name, row_number)?))
+            }
+            locations => open_locations(locations, options, runtime, FileColumns { file_name, row_number }),
+        }
     }
 }
 
@@ -102,13 +118,13 @@ fn text(expr: &Expr) -> Option<&str> {
     }
 }
 
-fn locations(expr: &Expr) -> Result<Vec<String>> {
+fn locations(function: &str, expr: &Expr) -> Result<Vec<String>> {
     let all = match expr {
         Expr::Array(array) => array.elem.iter().map(text).collect(),
         one => text(one).map(|text| vec![text]),
     };
     let all: Option<Vec<&str>> = all;
-    let Some(all) = all else { return plan_err!("{NAME}: {expr} is not the name of a file") };
+    let Some(all) = all else { return plan_err!("{function}: {expr} is not the name of a file") };
     Ok(all.into_iter().map(str::to_owned).collect())
 }
 
@@ -120,15 +136,15 @@ fn boolean(expr: &Expr) -> Option<bool> {
     }
 }
 
-fn switch(name: &str, expr: &Expr) -> Result<bool> {
-    boolean(expr).map_or_else(|| plan_err!("{NAME}: {name} is {expr}, and has to be true or false"), Ok)
+fn switch(function: &str, name: &str, expr: &Expr) -> Result<bool> {
+    boolean(expr).map_or_else(|| plan_err!("{function}: {name} is {expr}, and has to be true or false"), Ok)
 }
 
 /// A column that is wanted or not, or by which name.
-fn column(name: &str, expr: &Expr) -> Result<Option<String>> {
+fn column(function: &str, name: &str, expr: &Expr) -> Result<Option<String>> {
     match (boolean(expr), text(expr)) {
         (Some(is_wanted), _) => Ok(is_wanted.then(|| name.to_owned())),
         (_, Some(text)) => Ok(Some(text.to_owned())),
-        _ => plan_err!("{NAME}: {name} is {expr}, and has to be true, false or the name of the column"),
+        _ => plan_err!("{function}: {name} is {expr}, and has to be true, false or the name of the column"),
     }
 }

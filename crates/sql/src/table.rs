@@ -66,18 +66,12 @@ impl LathTable {
     ///
     /// # Errors
     /// If there is a column of such a name.
-    pub fn with_file_columns(mut self, file_name: Option<String>, row_number: Option<String>) -> Result<Self> {
-        let mut fields = self.dataset.schema().fields().to_vec();
-        for (name, data_type) in [(&file_name, DataType::Utf8View), (&row_number, DataType::Int64)] {
-            let Some(name) = name else { continue };
-            if fields.iter().any(|field| field.name() == name) {
-                return plan_err!("there is a column {name} already; choose another name");
-            }
-            fields.push(Arc::new(Field::new(name, data_type, false)));
-        }
-        self.schema = Arc::new(Schema::new_with_metadata(fields, self.dataset.schema().metadata().clone()));
-        self.file_columns = FileColumns { file_name, row_number };
-        Ok(self)
+    pub fn with_file_columns(self, file_name: Option<String>, row_number: Option<String>) -> Result<Self> {
+        self.add_file_columns(FileColumns { file_name, row_number })
+    }
+
+    pub(crate) fn add_file_columns(self, file_columns: FileColumns) -> Result<Self> {
+        Ok(Self { schema: file_columns.add_to(self.dataset.schema())?, file_columns, ..self })
     }
 
     /// The table of those rows for which `condition` is true.
@@ -235,12 +229,25 @@ pub(crate) fn no_change() -> DataFusionError {
 
 /// Columns of a table that say where its rows are.
 #[derive(Debug, Clone, Default)]
-struct FileColumns {
-    file_name: Option<String>,
-    row_number: Option<String>,
+pub(crate) struct FileColumns {
+    pub(crate) file_name: Option<String>,
+    pub(crate) row_number: Option<String>,
 }
 
 impl FileColumns {
+    /// The columns of files, and these behind them.
+    pub(crate) fn add_to(&self, of_files: &SchemaRef) -> Result<SchemaRef> {
+        let mut fields = of_files.fields().to_vec();
+        for (name, data_type) in [(&self.file_name, DataType::Utf8View), (&self.row_number, DataType::Int64)] {
+            let Some(name) = name else { continue };
+            if fields.iter().any(|field| field.name() == name) {
+                return plan_err!("there is a column {name} already; choose another name");
+            }
+            fields.push(Arc::new(Field::new(name, data_type, false)));
+        }
+        Ok(Arc::new(Schema::new_with_metadata(fields, of_files.metadata().clone())))
+    }
+
     /// Those that are among `columns` of `schema`.
     fn chosen(&self, schema: &SchemaRef, columns: &[usize]) -> Self {
         let is_chosen = |name: &String| schema.index_of(name).is_ok_and(|at| columns.contains(&at));

@@ -20,6 +20,7 @@ Examples:
   lath sql -F report.sql -o report.parquet
   lath sql --database shop \"CREATE TABLE stock (item BIGINT PRIMARY KEY, count BIGINT)\"
   lath sql --database shop \"INSERT OR REPLACE INTO stock SELECT * FROM 'stock.csv'\"
+  lath sql --catalog lake.catalog \"SELECT * FROM files WHERE id = 4711\"
   echo \"SELECT max(price) FROM 'trips.parquet'\" | lath sql -
   lath sql";
 
@@ -59,6 +60,9 @@ pub(crate) struct SqlArgs {
     /// Only read the database, also beside a process that writes to it
     #[arg(long, requires = "database")]
     pub(crate) read_only: bool,
+    /// Make the files of this catalog, or of the one in this folder, the table "files" [example: lake.catalog]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) catalog: Option<PathBuf>,
     /// Neither read nor keep the history of the prompt
     #[arg(long)]
     pub(crate) no_history: bool,

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use lath_parquet::{Predicate, Runtime};
-use lath_sql::{Answer, BlockingSession, Error, LathTable, Session};
+use lath_parquet::{DatasetOptions, Predicate, Runtime};
+use lath_sql::{Answer, BlockingSession, CatalogTable, Error, LathTable, Session};
 
 use super::keyed_table::table_failure;
+use crate::catalog::{catalog_failure, path_of};
 use crate::failure::{Failure, Result};
 use crate::interrupt;
 use crate::output::Output;
@@ -26,13 +27,21 @@ pub(super) struct Database<'a> {
     pub(super) read_only: bool,
 }
 
-/// An engine with as many threads and as much memory as were asked for, and with the tables of a database.
+/// An engine with as many threads and as much memory as were asked for, with the tables of a database, and with the files of a catalog as
+/// [`TABLE`].
 pub(super) fn session(
     threads: Option<usize>,
     memory: Option<usize>,
     database: Option<Database<'_>>,
+    catalog: Option<&Path>,
 ) -> Result<BlockingSession> {
-    Ok(with_runtime(threads, memory, database)?.0)
+    let (session, runtime) = with_runtime(threads, memory, database)?;
+    if let Some(named) = catalog {
+        let files = CatalogTable::open(path_of(named), DatasetOptions::new(), &runtime);
+        let registered = files.and_then(|files| session.session().context().register_table(TABLE, Arc::new(files)));
+        registered.map_err(|error| failed(Error::from(error)))?;
+    }
+    Ok(session)
 }
 
 /// An engine with `table` as [`TABLE`], or with those of its rows for which `predicate` is true.
@@ -110,6 +119,7 @@ pub(super) fn failed(error: Error) -> Failure {
     match error {
         Error::File(error) => scan_failure(*error),
         Error::Table(error) => table_failure(*error),
+        Error::Catalog(error) => catalog_failure(Path::new("the catalog"), *error),
         Error::Statement(what) | Error::Rows(what) => Failure::Usage(what),
         Error::Mistake(mistake) => Failure::Usage(mistake.to_string()),
         Error::Resources(what) => Failure::Io(what),

@@ -129,3 +129,23 @@ fn a_watched_catalog_follows_its_folder() {
     watch.stdout.take().unwrap().read_to_string(&mut said).unwrap();
     assert!(said.contains("1 added"), "{said}");
 }
+
+#[cfg(feature = "sql")]
+#[test]
+fn sql_reads_the_files_of_a_catalog() {
+    let folder = tempfile::tempdir().unwrap();
+    let files = folder.path().join("files");
+    fs::create_dir(&files).unwrap();
+    for file in 0..3 {
+        write(&files.join(format!("{file}.parquet")), &numbered(file * 100..file * 100 + 100), 50);
+    }
+    let (catalog, files) = (folder.path().join("lake.catalog"), files.to_str().unwrap().to_owned());
+    let catalog = catalog.to_str().unwrap();
+    lath(["catalog", "add", &files, "--catalog", catalog, "--key", "id"]).text(0);
+    fs::write(folder.path().join("files/0.parquet"), "no Parquet").unwrap();
+    let query = "SELECT id FROM files WHERE id = 142";
+    assert_eq!(lath(["sql", "--catalog", catalog, query]).json_lines(0).len(), 1);
+    let missing = lath(["sql", "--catalog", "nowhere", query]);
+    missing.text(2);
+    assert!(missing.stderr.contains("nowhere"), "{}", missing.stderr);
+}

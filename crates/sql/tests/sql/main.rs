@@ -1,6 +1,7 @@
 //! Queries over files give what they give over the same rows in memory.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 
+mod catalog;
 mod database;
 mod dynamic;
 mod logic;

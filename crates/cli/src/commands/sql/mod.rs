@@ -21,7 +21,7 @@ use crate::output::Output;
 pub(super) fn run(args: &SqlArgs) -> Result<Outcome> {
     let session = || {
         let database = args.database.as_deref().map(|folder| Database { folder, read_only: args.read_only });
-        engine::session(args.engine.threads.map(usize::from), args.engine.memory, database)
+        engine::session(args.engine.threads.map(usize::from), args.engine.memory, database, args.catalog.as_deref())
     };
     if args.text.is_none() && args.file.is_none() && io::stdin().is_terminal() {
         if !io::stdout().is_terminal() || args.output.output.is_some() {

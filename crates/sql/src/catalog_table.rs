@@ -1,0 +1,148 @@
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow_schema::SchemaRef;
+use async_trait::async_trait;
+use datafusion::catalog::{Session, TableProvider};
+use datafusion::common::{Result, plan_err};
+use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
+use datafusion::physical_plan::ExecutionPlan;
+use lath_catalog::{Catalog, InFolder};
+use lath_parquet::{Dataset, DatasetOptions, Runtime};
+
+use crate::error::{catalog_work, external, of_catalog};
+use crate::pushdown::{Pushed, support};
+use crate::table::{FileColumns, LathTable};
+
+/// The files of a [`Catalog`] as a table of DataFusion. A query opens those files alone that the catalog does not rule out by the query's
+/// conditions.
+///
+/// The catalog is open while a query is planned and runs, so that others can bring it up to date between queries. Files that have changed
+/// since the catalog read them are read as they are, if they are not ruled out by what they had before: see [`Catalog::select`].
+///
+/// ```no_run
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// use std::sync::Arc;
+///
+/// use datafusion::prelude::SessionContext;
+/// use lath_parquet::{DatasetOptions, Runtime};
+/// use lath_sql::CatalogTable;
+///
+/// let trips = CatalogTable::open("trips.catalog", DatasetOptions::new(), &Runtime::of_process())?;
+/// let context = SessionContext::new();
+/// context.register_table("trips", Arc::new(trips))?;
+/// context.sql("SELECT * FROM trips WHERE id = 4711").await?.show().await?;
+/// # Ok(())
+/// # }
+/// ```
+pub struct CatalogTable {
+    path: PathBuf,
+    options: DatasetOptions,
+    runtime: Runtime,
+    /// The columns of the files.
+    of_files: SchemaRef,
+    /// These, then those of `file_columns`.
+    schema: SchemaRef,
+    file_columns: FileColumns,
+}
+
+impl CatalogTable {
+    /// The table of the catalog at `path`, whose files are opened with `options` and by scans that share `runtime`. Blocks on I/O.
+    ///
+    /// # Errors
+    /// If there is no catalog, or it cannot be read; if the schemas of its files cannot be united and are to be.
+    pub fn open(path: impl AsRef<Path>, options: DatasetOptions, runtime: &Runtime) -> Result<Self> {
+        let path = path.as_ref();
+        Self::of(&Catalog::open_read_only(path).map_err(of_catalog)?, options, runtime)
+    }
+
+    fn of(catalog: &Catalog, options: DatasetOptions, runtime: &Runtime) -> Result<Self> {
+        let options = options.runtime(runtime);
+        let schema = catalog.schema(&options).map_err(of_catalog)?;
+        Ok(Self {
+            path: catalog.path().to_owned(),
+            options,
+            runtime: runtime.clone(),
+            of_files: Arc::clone(&schema),
+            schema,
+            file_columns: FileColumns::default(),
+        })
+    }
+
+    /// The same, with columns that say which file each row is in, and the number that it has there, from 0.
+    ///
+    /// # Errors
+    /// If there is a column of such a name.
+    pub fn with_file_columns(mut self, file_name: Option<String>, row_number: Option<String>) -> Result<Self> {
+        self.file_columns = FileColumns { file_name, row_number };
+        self.schema = self.file_columns.add_to(&self.of_files)?;
+        Ok(self)
+    }
+}
+
+#[async_trait]
+impl TableProvider for CatalogTable {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::Base
+    }
+
+    fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {
+        Ok(filters.iter().map(|filter| support(filter, &self.of_files)).collect())
+    }
+
+    async fn scan(
+        &self,
+        state: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        filters: &[Expr],
+        limit: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let predicate = Pushed::new(filters, &self.of_files).predicate;
+        let (path, options) = (self.path.clone(), self.options.clone());
+        let select = move || {
+            let catalog = Catalog::open_read_only(&path)?;
+            match &predicate {
+                Some(predicate) => catalog.select(predicate, &options),
+                None => catalog.dataset(&options),
+            }
+        };
+        let selected = catalog_work(select).await?;
+        if selected.schema().fields() != self.of_files.fields() {
+            return plan_err!(
+                "the files of {} have other columns since the table was opened; open it again",
+                self.path.display()
+            );
+        }
+        let table = LathTable::new(selected, &self.runtime).add_file_columns(self.file_columns.clone())?;
+        table.scan(state, projection, filters, limit).await
+    }
+}
+
+impl fmt::Debug for CatalogTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CatalogTable").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+/// Opens the files at some locations: by the catalog that lies in the only folder, if it is up to date. Blocks on I/O.
+pub(crate) fn open_locations<L: AsRef<str>>(
+    locations: &[L],
+    options: DatasetOptions,
+    runtime: &Runtime,
+    file_columns: FileColumns,
+) -> Result<Arc<dyn TableProvider>> {
+    if let [location] = locations
+        && let InFolder::Current(catalog) = Catalog::in_folder(Path::new(location.as_ref()))
+    {
+        let table = CatalogTable::of(&catalog, options, runtime)?;
+        return Ok(Arc::new(table.with_file_columns(file_columns.file_name, file_columns.row_number)?));
+    }
+    let locations = locations.iter().map(AsRef::as_ref);
+    let dataset = Dataset::open(locations, options.runtime(runtime)).map_err(external)?;
+    Ok(Arc::new(LathTable::new(dataset, runtime).add_file_columns(file_columns)?))
+}
