@@ -21,10 +21,17 @@ fn rows(text: &str) -> Vec<Vec<String>> {
     rows
 }
 
-/// Midnight is a date.
+/// Timestamps in one form, in which midnight is a date.
 fn plain(value: &str) -> String {
-    let value = value.trim_end_matches(" 00:00:00").trim_end_matches("T00:00:00");
-    value.trim().to_owned()
+    let value = value.trim();
+    let bytes = value.as_bytes();
+    let is_timestamp = bytes.len() >= 19 && bytes[4] == b'-' && bytes[13] == b':' && [b'T', b' '].contains(&bytes[10]);
+    if !is_timestamp {
+        return value.to_owned();
+    }
+    let (date, time) = (&value[..10], value[11..].trim_end_matches("+00:00").trim_end_matches('Z'));
+    let time = if time.contains('.') { time.trim_end_matches('0').trim_end_matches('.') } else { time };
+    if time == "00:00:00" { date.to_owned() } else { format!("{date} {time}") }
 }
 
 /// What rows are sorted by: numbers by so few digits that all engines agree on them.
