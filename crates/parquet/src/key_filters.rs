@@ -1,7 +1,10 @@
 //! Bloom filters of key columns, for those who keep them elsewhere or make their own.
 
+use std::ops::Range;
+
 use arrow_array::Array;
 use bytes::Bytes;
+use lath_kernels::bloom;
 use lath_kernels::compare::Comparison;
 use lath_predicate::{Value, ValueTest};
 
@@ -33,6 +36,11 @@ impl StoredFilter {
     /// The bitset: whole blocks of 32 bytes.
     pub fn bitset(&self) -> &[u8] {
         &self.bytes[self.header_len..]
+    }
+
+    /// Whether the filter may have a value with this hash. A malformed filter may have all.
+    pub fn may_have(&self, hash: u64) -> bool {
+        bloom::check(self.bitset(), hash).unwrap_or(true)
     }
 }
 
@@ -75,7 +83,14 @@ impl ParquetFile {
     /// # Errors
     /// [`Error::Io`](crate::Error::Io) if they cannot be read.
     pub fn read_bloom_filters(&self, path: &str) -> Result<Vec<Option<StoredFilter>>> {
-        let row_groups = self.metadata().row_group_count();
+        self.read_bloom_filters_of(path, 0..self.metadata().row_group_count())
+    }
+
+    /// As [`read_bloom_filters`](Self::read_bloom_filters), of some row groups.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn read_bloom_filters_of(&self, path: &str, row_groups: Range<usize>) -> Result<Vec<Option<StoredFilter>>> {
         let leaf = self.flat_leaf(path).map(|(_, leaf)| leaf.column);
         let range_of = |row_group: usize| {
             let chunk = self.metadata().chunk(row_group, leaf?).ok().filter(|chunk| !chunk.is_encrypted())?;
@@ -84,10 +99,10 @@ impl ParquetFile {
             let end = start.checked_add(len)?;
             (start > 0 && end <= self.source().len()).then_some(start..end)
         };
-        let ranges: Vec<_> = (0..row_groups).map(range_of).collect();
+        let ranges: Vec<_> = row_groups.map(range_of).collect();
         let wanted: Vec<_> = ranges.iter().flatten().cloned().collect();
         let mut read = if wanted.is_empty() { Vec::new() } else { self.read_many(&wanted)? }.into_iter();
-        let filter = |range: Option<std::ops::Range<u64>>| {
+        let filter = |range: Option<Range<u64>>| {
             let (offset, len) = range.map(|range| (range.start, range.end - range.start))?;
             let bytes = read.next()?.slice(..len as usize);
             let header = FilterHeader::read(&bytes).filter(|header| header.filter_len() == len)?;
@@ -111,8 +126,6 @@ mod tests {
     use std::sync::Arc;
 
     use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray};
-    use lath_kernels::bloom;
-
     use super::*;
     use crate::write::{BloomFilter, ColumnOptions, ParquetWriter, WriteOptions};
 
@@ -145,13 +158,15 @@ mod tests {
             assert_eq!(FilterHash::from_code(hash.code()), Some(hash));
             let filters = file.read_bloom_filters(name).unwrap();
             assert_eq!(filters.len(), 3);
+            let second = file.read_bloom_filters_of(name, 1..2).unwrap();
+            assert_eq!(second[0].as_ref().unwrap().bytes, filters[1].as_ref().unwrap().bytes);
             let mut at = 0;
             for batch in file.scan().select([name]).build().unwrap() {
                 let hashes = hash.of_array(batch.unwrap().column(0)).unwrap();
                 for of_array in hashes {
                     assert_eq!(hash.of_value(&values(name, at)), Some(vec![of_array]));
                     let filter = filters[at / 40].as_ref().unwrap();
-                    assert!(bloom::check(filter.bitset(), of_array).unwrap(), "{name} {at}");
+                    assert!(filter.may_have(of_array), "{name} {at}");
                     let stored = file.read_range(filter.offset..filter.offset + filter.bytes.len() as u64).unwrap();
                     assert_eq!(stored, filter.bytes);
                     at += 1;

@@ -14,6 +14,25 @@ impl ByteList {
         self.ends.push(self.bytes.len());
     }
 
+    /// What it takes in memory, in bytes.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.bytes.capacity() + self.ends.capacity() * size_of::<usize>()
+    }
+
+    /// The number of those that are less than `key`. They are in ascending order.
+    pub(crate) fn lower_bound(&self, key: &[u8]) -> usize {
+        let (mut low, mut high) = (0, self.len());
+        while low < high {
+            let middle = low.midpoint(high);
+            if self.get(middle) < key {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.ends.len()
     }

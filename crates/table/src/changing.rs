@@ -16,8 +16,10 @@ use crate::layout::{
 };
 use crate::locate::keys_of_rows;
 use crate::manifest::Manifest;
+use crate::pending_rows::{PendingBatch, PendingRows};
 use crate::pinned::Pinned;
 use crate::schema::TableSchema;
+use crate::sorted_files::NewFiles;
 use crate::value_codec;
 use crate::view::View;
 
@@ -35,6 +37,10 @@ pub(crate) struct Changing {
     manifest: Arc<Manifest>,
     indexes: Arc<Vec<Index>>,
     has_changed: bool,
+    /// Rows that are not written yet. While there are some, nothing is read.
+    pending: PendingRows,
+    /// Files that are removed unless there is a commit.
+    files: Vec<NewFiles>,
 }
 
 impl Changing {
@@ -66,6 +72,8 @@ impl Changing {
             manifest: Arc::clone(pinned.manifest()),
             indexes: Arc::clone(pinned.indexes()),
             has_changed: false,
+            pending: PendingRows::default(),
+            files: Vec::new(),
         })
     }
 
@@ -121,9 +129,10 @@ impl Changing {
 
     /// Marks what was changed so far.
     pub(crate) fn savepoint(&mut self) -> Result<Savepoint> {
+        self.write_pending()?;
         let store = self.transaction.get()?.savepoint()?;
         let (state, manifest) = (self.state.clone(), Arc::clone(&self.manifest));
-        Ok(Savepoint { store, state, manifest, has_changed: self.has_changed })
+        Ok(Savepoint { store, state, manifest, has_changed: self.has_changed, file_count: self.files.len() })
     }
 
     /// Undoes what was changed since.
@@ -132,6 +141,8 @@ impl Changing {
         self.state = savepoint.state;
         self.manifest = savepoint.manifest;
         self.has_changed = savepoint.has_changed;
+        self.pending = PendingRows::default();
+        self.files.truncate(savepoint.file_count);
         Ok(())
     }
 
@@ -157,19 +168,31 @@ impl Changing {
         }
     }
 
-    /// Puts rows, which replace those with the same keys. Of several rows with one key the last one stays.
-    pub(crate) fn put_rows(&mut self, keys: &Rows, values: Option<&Rows>) -> Result<()> {
-        if keys.num_rows() == 0 {
-            return Ok(());
-        }
-        self.record_puts(keys, values)?;
+    /// Rows that were put and are not written yet.
+    pub(crate) fn pending_mut(&mut self) -> &mut PendingRows {
+        &mut self.pending
+    }
+
+    /// Files that are removed again unless there is a commit.
+    pub(crate) fn keep_on_commit(&mut self, files: NewFiles) {
+        self.files.push(files);
+    }
+
+    /// From now on the files stay: whether an error of the commit means that it was not made is not always known.
+    pub(crate) fn keep_files(&mut self) {
+        self.files.iter_mut().for_each(NewFiles::keep);
+    }
+
+    /// Puts rows into the hot tree.
+    pub(crate) fn put_hot(&mut self, PendingBatch { keys, columns }: &PendingBatch) -> Result<()> {
+        let values = self.schema.values().encode(columns)?;
         self.remove_tombstones(keys)?;
         let (stamp, version) = (self.state.stamp, self.schema.version());
         let mut hot = self.transaction.tree(self.engine.trees.get(TreeName::Hot))?;
         let mut value = Vec::new();
         let mut bytes = 0;
         for (at, key) in keys.iter().enumerate() {
-            let row = values.map_or(&[][..], |values| values.row(at).data());
+            let row = values.as_ref().map_or(&[][..], |values| values.row(at).data());
             value_codec::write(&mut value, key.data(), stamp, version, row);
             hot.put(key.data(), &value)?;
             bytes += (key.data().len() + value.len()) as u64;
@@ -196,6 +219,7 @@ impl Changing {
 
     /// Deletes rows with these keys, whether or not there are any.
     pub(crate) fn delete_keys(&mut self, keys: &ByteList) -> Result<()> {
+        self.write_pending()?;
         self.record_deletes(keys)?;
         self.unindex_keys(keys)?;
         let mut hot = self.transaction.tree(self.engine.trees.get(TreeName::Hot))?;
@@ -220,6 +244,7 @@ impl Changing {
 
     /// Deletes rows of a file. Their keys are read once for the changes and all indexes.
     pub(crate) fn delete_rows(&mut self, file: u64, rows: &DeleteMask) -> Result<()> {
+        self.write_pending()?;
         if !rows.is_empty() && (self.state.feed.is_some() || !self.indexes.is_empty()) {
             let entry = Arc::clone(self.manifest.file(file)?);
             let cold = self.engine.clone().cold(self, &entry)?;
@@ -329,7 +354,11 @@ impl Changing {
 
     /// Makes the changes visible to others.
     pub(crate) fn commit(mut self, durability: Durability) -> Result<()> {
+        if !matches!(self.transaction, StoreTransaction::Own(_)) {
+            return Err(Error::PartOfTransaction);
+        }
         let is_flush_due = self.write_state()?;
+        self.keep_files();
         let StoreTransaction::Own(transaction) = self.transaction else {
             return Err(Error::PartOfTransaction);
         };
@@ -342,8 +371,9 @@ impl Changing {
         Ok(())
     }
 
-    /// Writes the state, if anything has changed; whether a flush is due.
+    /// Writes the state, if anything has changed; whether there is work for the background thread.
     pub(crate) fn write_state(&mut self) -> Result<bool> {
+        self.write_pending()?;
         if !self.has_changed {
             return Ok(false);
         }
@@ -353,10 +383,11 @@ impl Changing {
         self.transaction.tree(trees.get(TreeName::Meta))?.put(STATE_KEY, &self.state.to_bytes())?;
         let hot_rows = self.transaction.tree(trees.get(TreeName::Hot))?.len()?;
         let tombstones = self.transaction.tree(trees.get(TreeName::Tombstones))?.len()?;
-        Ok(self.engine.options.is_flush_due(hot_rows + tombstones, self.state.hot_bytes))
+        // New files may be due to be merged.
+        Ok(!self.files.is_empty() || self.engine.options.is_flush_due(hot_rows + tombstones, self.state.hot_bytes))
     }
 
-    /// Whether there is anything to commit.
+    /// Whether there is anything to commit, once the state is written.
     pub(crate) fn has_changed(&self) -> bool {
         self.has_changed
     }
@@ -369,6 +400,7 @@ pub(crate) struct Savepoint {
     state: State,
     manifest: Arc<Manifest>,
     has_changed: bool,
+    file_count: usize,
 }
 
 /// The transaction of the store in which a table is changed.
@@ -404,7 +436,12 @@ impl StoreTransaction {
 }
 
 impl View for Changing {
+    fn prepare(&mut self) -> Result<()> {
+        self.write_pending()
+    }
+
     fn tree(&mut self, name: TreeName) -> Result<Option<Tree<'_>>> {
+        debug_assert!(self.pending.is_empty(), "rows that were put are read before they are written");
         Ok(self
             .transaction
             .existing_tree(self.engine.trees.get(name))?

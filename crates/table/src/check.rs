@@ -127,7 +127,11 @@ pub(crate) fn check_locked(engine: &Arc<Engine>) -> Result<CheckReport> {
     }
     report.files = checked.len();
     let orphans = orphans(engine, &known_names(engine, newest.snapshot())?)?;
-    report.problems.extend(orphans.into_iter().map(|name| Problem::Orphan { name }));
+    // Transactions write files meanwhile: theirs are known to the engine until they are part of a commit.
+    let writing = engine.writing_files().clone();
+    let known = known_names(engine, &engine.store.snapshot()?)?;
+    let is_orphan = |name: &String| !writing.contains(name) && !known.contains(name);
+    report.problems.extend(orphans.into_iter().filter(is_orphan).map(|name| Problem::Orphan { name }));
     Ok(report)
 }
 

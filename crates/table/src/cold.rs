@@ -2,13 +2,14 @@
 
 use std::ops::Range;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{ArrayRef, RecordBatch};
 use lath_parquet::{DatasetFile, DatasetOptions, Scan, ScanBatches};
 
+use crate::cold_blocks::ColdBlocks;
 use crate::error::{Error, Result};
 use crate::fences::{BLOCK_ROWS, Fences};
 use crate::layout::FileEntry;
@@ -22,6 +23,8 @@ pub(crate) struct ColdFile {
     upgrade: Arc<Upgrade>,
     file: DatasetFile,
     fences: Arc<Fences>,
+    /// Once blocks were asked for.
+    blocks: OnceLock<Arc<ColdBlocks>>,
 }
 
 impl ColdFile {
@@ -60,13 +63,15 @@ impl ColdFile {
         let file = DatasetFile::find(path, options)?.into_iter().next();
         let file = file.ok_or_else(|| Error::corrupt(format!("{} is missing", path.display())))?;
         let upgrade = Arc::new(Upgrade::new(schema.of_version(entry.schema)?, Arc::clone(schema)));
-        Ok(Self { rows: entry.rows, upgrade, file, fences: Arc::new(fences) })
+        Ok(Self { rows: entry.rows, upgrade, file, fences: Arc::new(fences), blocks: OnceLock::new() })
     }
 
     /// The same file in another schema.
     pub(crate) fn in_schema(&self, schema: &Arc<TableSchema>) -> Self {
         let upgrade = Arc::new(Upgrade::new(Arc::clone(self.upgrade.from()), Arc::clone(schema)));
-        Self { rows: self.rows, upgrade, file: self.file.clone(), fences: Arc::clone(&self.fences) }
+        // Blocks have strings in one form.
+        let blocks = if self.schema().strings() == schema.strings() { self.blocks.clone() } else { OnceLock::new() };
+        Self { rows: self.rows, upgrade, file: self.file.clone(), fences: Arc::clone(&self.fences), blocks }
     }
 
     pub(crate) fn rows(&self) -> u64 {
@@ -89,6 +94,15 @@ impl ColdFile {
 
     pub(crate) fn file(&self) -> &DatasetFile {
         &self.file
+    }
+
+    /// The file as blocks are read of it, opened by the first call.
+    pub(crate) fn blocks(&self) -> Result<&ColdBlocks> {
+        if let Some(blocks) = self.blocks.get() {
+            return Ok(blocks);
+        }
+        let opened = Arc::new(ColdBlocks::open(self)?);
+        Ok(self.blocks.get_or_init(|| opened))
     }
 
     pub(crate) fn fences(&self) -> &Fences {

@@ -57,7 +57,7 @@ pub(crate) fn compact_once(engine: &Arc<Engine>) -> Result<Option<Compacted>> {
         return Ok(None);
     }
     let dead = dead_rows(engine, &mut pinned, &chosen)?;
-    let files = merge(engine, &mut pinned, &chosen, &dead)?;
+    let mut files = merge(engine, &mut pinned, &chosen, &dead)?;
 
     let mut changing = Changing::begin(engine)?;
     let new_masks = map_later_deletes(engine, &mut changing, &chosen, &dead, &files)?;
@@ -107,7 +107,7 @@ fn bounded<'f>(files: impl IntoIterator<Item = &'f Arc<FileEntry>>, options: &Ta
 }
 
 fn merge(
-    engine: &Engine,
+    engine: &Arc<Engine>,
     pinned: &mut Arc<Pinned>,
     chosen: &[Arc<FileEntry>],
     dead: &[Arc<DeleteMask>],
@@ -159,7 +159,7 @@ fn map_later_deletes(
         let cold = ColdFile::find(&engine.folder, &file.entry, &schema, file.fences.clone(), &engine.dataset)?;
         for keys in &later {
             let keys: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
-            locate(&cold, &file.entry, &keys)?.into_iter().for_each(|(_, row)| mask.insert(row));
+            locate(&engine.blocks, &cold, &file.entry, &keys)?.into_iter().for_each(|(_, row)| mask.insert(row));
         }
         Ok(mask)
     };

@@ -89,12 +89,13 @@ impl DatabaseTransaction {
         let mut due = Vec::new();
         for name in names {
             let changing = &mut self.table(&name)?.changing;
-            has_changed |= changing.has_changed();
             if changing.write_state()? {
                 due.push(Arc::clone(changing.engine()));
             }
+            has_changed |= changing.has_changed();
         }
         let store = self.take_store()?;
+        self.parts.values_mut().for_each(|part| part.transaction.changing.keep_files());
         if has_changed {
             store.commit_with(durability)?;
         }

@@ -10,7 +10,7 @@ use crate::dead_cache::Known;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::hot::for_each_since;
-use crate::layout::{FileEntry, TreeName, file_key};
+use crate::layout::{FileEntry, TreeName, file_key, mask_key};
 use crate::locate::locate;
 use crate::view::View;
 
@@ -89,7 +89,7 @@ impl HotKeys {
             return Ok(Vec::new());
         }
         let file = engine.cold(view, entry)?;
-        Ok(locate(&file, entry, &keys)?.into_iter().map(|(_, row)| row).collect())
+        Ok(locate(&engine.blocks, &file, entry, &keys)?.into_iter().map(|(_, row)| row).collect())
     }
 }
 
@@ -101,6 +101,13 @@ pub(crate) fn mask_of(view: &mut dyn View, number: u64) -> Result<DeleteMask> {
         mask |= &parse_mask(piece?.1)?;
     }
     Ok(mask)
+}
+
+/// Whether the mask of a file has a row.
+pub(crate) fn is_masked(view: &mut dyn View, number: u64, row: u64) -> Result<bool> {
+    let Some(tree) = view.tree(TreeName::Masks)? else { return Ok(false) };
+    let piece = tree.get(&mask_key(number, row))?.map(parse_mask).transpose()?;
+    Ok(piece.is_some_and(|mask| mask.contains(row)))
 }
 
 /// A piece of a mask.

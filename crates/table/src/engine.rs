@@ -1,6 +1,6 @@
 //! What all handles, snapshots and transactions of an open table share.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use lath_parquet::{DatasetOptions, Runtime};
 use lath_store::{Snapshot, Store, Tree};
 
+use crate::block_cache::BlockCache;
 use crate::cold::ColdFile;
 use crate::dead_cache::DeadCache;
 use crate::error::{Error, Result};
@@ -42,12 +43,15 @@ pub(crate) struct Engine {
     /// A number that no other opening has.
     pub(crate) incarnation: u64,
     pub(crate) dead: DeadCache,
+    pub(crate) blocks: BlockCache,
     /// Locked while files are written or removed.
     pub(crate) maintenance: Mutex<()>,
     /// Wakes the background thread.
     pub(crate) signal: Arc<Signal>,
     /// No file of this writer has this number or a higher one.
     next_file: AtomicU64,
+    /// Names of files that are being written, and that no commit names yet.
+    writing: Mutex<HashSet<String>>,
     catalogs: Mutex<Vec<Catalog>>,
     /// By version. A version is committed durably, so that there is only one.
     schemas: Mutex<BTreeMap<u32, Arc<TableSchema>>>,
@@ -74,6 +78,7 @@ impl Engine {
             folder,
             store,
             trees: Arc::new(trees),
+            blocks: BlockCache::new(options.cache_bytes),
             options,
             runtime,
             dataset,
@@ -82,6 +87,7 @@ impl Engine {
             maintenance: Mutex::default(),
             signal: Arc::default(),
             next_file: AtomicU64::new(0),
+            writing: Mutex::default(),
             catalogs: Mutex::default(),
             schemas: Mutex::default(),
             files: Mutex::default(),
@@ -194,6 +200,11 @@ impl Engine {
         self.next_file.fetch_max(state.next_file, Ordering::Relaxed);
         let number = self.next_file.fetch_add(1, Ordering::Relaxed);
         (number, file_name(number, self.incarnation))
+    }
+
+    /// The names of files that are being written, and that no commit names yet.
+    pub(crate) fn writing_files(&self) -> MutexGuard<'_, HashSet<String>> {
+        lock(&self.writing)
     }
 
     pub(crate) fn lock_maintenance(&self) -> MutexGuard<'_, ()> {

@@ -44,7 +44,7 @@ pub(crate) fn flush(engine: &Arc<Engine>) -> Result<Flushed> {
         rows -= &mask_of(&mut pinned, entry.number)?;
         replaced.push((entry.number, rows));
     }
-    let files = write_files(engine, &mut pinned)?;
+    let mut files = write_files(engine, &mut pinned)?;
 
     let mut changing = Changing::begin(engine)?;
     let new_masks = replace_hot(&mut changing, &pinned, &files)?;
@@ -65,7 +65,7 @@ pub(crate) fn flush(engine: &Arc<Engine>) -> Result<Flushed> {
     Ok(flushed)
 }
 
-fn write_files(engine: &Engine, pinned: &mut Arc<Pinned>) -> Result<NewFiles> {
+fn write_files(engine: &Arc<Engine>, pinned: &mut Arc<Pinned>) -> Result<NewFiles> {
     let schema = Arc::clone(View::schema(pinned));
     let mut files = SortedFiles::new(engine, &pinned.state().clone(), &schema, 0);
     let mut cursor = HotCursor::new(KeyRange::default());
@@ -147,7 +147,7 @@ fn find_deleted(changing: &mut Changing, pinned: &Pinned, files: &NewFiles, dele
 }
 
 /// Drops files all of whose rows are masked.
-fn drop_empty_files(changing: &mut Changing) -> Result<()> {
+pub(crate) fn drop_empty_files(changing: &mut Changing) -> Result<()> {
     let manifest = Arc::clone(changing.manifest());
     let empty = manifest.files().iter().filter(|file| file.unmasked() == 0);
     empty.into_iter().try_for_each(|file| changing.drop_file(file))

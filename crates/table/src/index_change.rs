@@ -71,7 +71,8 @@ impl Changing {
         for index in &*indexes {
             let mut keys = keys.iter().map(Vec::as_slice);
             let mut changes = EntryChanges::default();
-            for (count, arrays) in columns_of_rows(cold, rows, index.codec().columns())? {
+            let engine = Arc::clone(self.engine());
+            for (count, arrays) in columns_of_rows(&engine.blocks, cold, rows, index.codec().columns())? {
                 changes.removed.extend(index.entries(&arrays, keys.by_ref().take(count))?);
             }
             self.change_entries(index, &changes)?;

@@ -55,6 +55,7 @@ pub(crate) fn find_index(view: &dyn View, name: &str) -> Result<Index> {
 
 /// The rows with these values in the first columns of an index.
 pub(crate) fn get_by_index(engine: &Engine, view: &mut dyn View, name: &str, values: &Key) -> Result<RecordBatch> {
+    view.prepare()?;
     let index = find_index(view, name)?;
     let prefix = prefix_of(values, index.codec())?;
     let range = KeyRange::of_prefixes(std::ops::Bound::Included(prefix.clone()), std::ops::Bound::Included(prefix));

@@ -237,6 +237,13 @@ impl<T: Keys + ?Sized> Keys for &T {
     }
 }
 
+impl Key {
+    /// The key columns, of one value each.
+    pub(crate) fn to_columns(&self, schema: &TableSchema) -> Result<Vec<ArrayRef>> {
+        arrays_of(std::slice::from_ref(self), schema)
+    }
+}
+
 /// The key columns of these keys.
 fn arrays_of(keys: &[Key], schema: &TableSchema) -> Result<Vec<ArrayRef>> {
     let fields = schema.key().fields();

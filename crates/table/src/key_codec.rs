@@ -1,10 +1,15 @@
 //! Keys as bytes that are ordered as the keys are, and back.
 
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    Date32Type, Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType, TimestampMillisecondType,
+    TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+};
 use arrow_array::{Array, ArrayRef};
 use arrow_cast::cast;
 use arrow_cast::display::array_value_to_string;
 use arrow_row::{RowConverter, Rows, SortField};
-use arrow_schema::{DataType, FieldRef};
+use arrow_schema::{DataType, FieldRef, TimeUnit};
 
 use crate::error::{Error, Result};
 
@@ -55,6 +60,15 @@ impl KeyCodec {
         Ok(self.converter.convert_columns(arrays)?)
     }
 
+    /// The encoded form of one key.
+    pub(crate) fn encode_one(&self, arrays: &[ArrayRef]) -> Result<Vec<u8>> {
+        let mut key = Vec::with_capacity(16 * arrays.len());
+        if arrays.iter().all(|array| push_integer(array, &mut key)) {
+            return Ok(key);
+        }
+        Ok(self.encode(arrays)?.row(0).data().to_vec())
+    }
+
     /// The keys' first columns, which are a prefix of their encoded form.
     pub(crate) fn encode_prefix(&self, arrays: &[ArrayRef]) -> Result<Vec<u8>> {
         let converter = RowConverter::new(sort_fields(&self.fields[..arrays.len()]))?;
@@ -74,6 +88,42 @@ impl KeyCodec {
         };
         arrays.iter().zip(&self.fields).map(part).collect::<Vec<_>>().join(", ")
     }
+}
+
+/// What precedes a fixed-width value that is not null in Arrow's row format.
+const VALID: u8 = 1;
+
+/// Adds the encoded form of an integer, date, time or timestamp that is not null: big-endian, the sign flipped. `false` for other types.
+///
+/// Arrow takes about 300 ns for this, because it is made for batches.
+fn push_integer(array: &ArrayRef, key: &mut Vec<u8>) -> bool {
+    if array.len() != 1 || array.is_null(0) {
+        return false;
+    }
+    macro_rules! push {
+        ($type:ty, $sign:expr) => {{
+            let value = array.as_primitive::<$type>().value(0) ^ $sign;
+            key.push(VALID);
+            key.extend_from_slice(&value.to_be_bytes());
+        }};
+    }
+    match array.data_type() {
+        DataType::Int8 => push!(Int8Type, i8::MIN),
+        DataType::Int16 => push!(Int16Type, i16::MIN),
+        DataType::Int32 => push!(Int32Type, i32::MIN),
+        DataType::Int64 => push!(Int64Type, i64::MIN),
+        DataType::UInt8 => push!(UInt8Type, 0),
+        DataType::UInt16 => push!(UInt16Type, 0),
+        DataType::UInt32 => push!(UInt32Type, 0),
+        DataType::UInt64 => push!(UInt64Type, 0),
+        DataType::Date32 => push!(Date32Type, i32::MIN),
+        DataType::Timestamp(TimeUnit::Second, _) => push!(TimestampSecondType, i64::MIN),
+        DataType::Timestamp(TimeUnit::Millisecond, _) => push!(TimestampMillisecondType, i64::MIN),
+        DataType::Timestamp(TimeUnit::Microsecond, _) => push!(TimestampMicrosecondType, i64::MIN),
+        DataType::Timestamp(TimeUnit::Nanosecond, _) => push!(TimestampNanosecondType, i64::MIN),
+        _ => return false,
+    }
+    true
 }
 
 /// The columns `fields` of rows that the converter has encoded.
@@ -105,5 +155,54 @@ fn is_orderable(data_type: &DataType) -> bool {
             is_orderable(field.data_type())
         }
         _ => RowConverter::supports_fields(&[SortField::new(data_type.clone())]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+    use std::sync::Arc;
+
+    use arrow_array::{
+        Date32Array, Int8Array, Int16Array, Int32Array, Int64Array, StringArray, TimestampMicrosecondArray,
+        TimestampMillisecondArray, TimestampNanosecondArray, TimestampSecondArray, UInt8Array, UInt16Array,
+        UInt32Array, UInt64Array,
+    };
+    use arrow_schema::Field;
+
+    use super::*;
+
+    #[test]
+    fn one_key_is_encoded_as_arrow_does_it() {
+        let arrays: Vec<ArrayRef> = vec![
+            Arc::new(Int8Array::from(vec![i8::MIN, -1, 0, 1, i8::MAX])),
+            Arc::new(Int16Array::from(vec![i16::MIN, -1, 0, 1, i16::MAX])),
+            Arc::new(Int32Array::from(vec![i32::MIN, -1, 0, 1, i32::MAX])),
+            Arc::new(Int64Array::from(vec![i64::MIN, -1, 0, 1, i64::MAX])),
+            Arc::new(UInt8Array::from(vec![0, 1, 2, 127, u8::MAX])),
+            Arc::new(UInt16Array::from(vec![0, 1, 2, 256, u16::MAX])),
+            Arc::new(UInt32Array::from(vec![0, 1, 2, 1 << 31, u32::MAX])),
+            Arc::new(UInt64Array::from(vec![0, 1, 2, 1 << 63, u64::MAX])),
+            Arc::new(Date32Array::from(vec![i32::MIN, -1, 0, 1, i32::MAX])),
+            Arc::new(TimestampSecondArray::from(vec![i64::MIN, -1, 0, 1, i64::MAX])),
+            Arc::new(TimestampMillisecondArray::from(vec![i64::MIN, -1, 0, 1, i64::MAX])),
+            Arc::new(TimestampMicrosecondArray::from(vec![i64::MIN, -1, 0, 1, i64::MAX])),
+            Arc::new(TimestampNanosecondArray::from(vec![i64::MIN, -1, 0, 1, i64::MAX])),
+            Arc::new(StringArray::from(vec!["", "a", "b", "longer than eight bytes", "z"])),
+        ];
+        let field = |array: &ArrayRef| Arc::new(Field::new("k", array.data_type().clone(), false));
+        let check = |arrays: Vec<ArrayRef>| {
+            let codec = KeyCodec::new((0..arrays.len()).collect(), arrays.iter().map(field).collect()).unwrap();
+            let encoded = codec.encode(&arrays).unwrap();
+            for row in 0..5 {
+                let one: Vec<ArrayRef> = arrays.iter().map(|array| array.slice(row, 1)).collect();
+                assert_eq!(codec.encode_one(&one).unwrap(), encoded.row(row).data(), "{one:?}");
+            }
+        };
+        for array in &arrays {
+            check(vec![Arc::clone(array)]);
+        }
+        check(arrays);
     }
 }

@@ -224,7 +224,7 @@ pub(crate) struct FileEntry {
     pub(crate) masked: u64,
     /// The stamp of the last commit that changed the mask.
     pub(crate) mask_stamp: u64,
-    /// No row has a key that a commit up to this stamp has made hot or deleted, unless the mask has the row.
+    /// No hot row and no tombstone with this stamp or an older one has the key of a row, unless the mask has the row.
     pub(crate) born: u64,
     /// The first and the last key.
     pub(crate) min: Vec<u8>,

@@ -1,19 +1,22 @@
 //! Keyed tables: hot rows in an ordered store, cold rows in plain Parquet files.
 //!
 //! [`Table`] has an example, and [`Database`] one of several tables in one store. A table is a folder with one store and Parquet files. An
-//! upsert puts encoded rows under their encoded keys into the store and commits; nothing cold is read. A flush turns hot rows into a sorted
+//! upsert puts encoded rows under their encoded keys into the store and commits; nothing cold is read. Many rows in one transaction become files
+//! at once ([`TableOptions::bulk_rows`]). A flush turns hot rows into a sorted
 //! file and masks the rows that they replace in older files, in one transaction. So a scan merges nothing: it reads files without the rows
 //! that are masked or whose keys are hot, and then the hot rows.
 //!
 //! | question | answer |
 //! | --- | --- |
 //! | When is a row of a file dead? | If the file's mask has it, or if its key is hot or deleted. A row that is dead stays dead, so what was found out for one commit is extended for the next by the keys that changed since. |
-//! | How is a key found in a file? | Files are sorted, and the store has the first key of every 1,024 rows, so one block is read of the key columns, if the Bloom filter does not rule the key out. |
+//! | How is a key found in a file? | Files are sorted, and the store has the first key of every 1,024 rows, so one block is read of the key columns, if the Bloom filter does not rule the key out. Filters and blocks are cached ([`TableOptions::cache_bytes`]). |
 //! | When is a file removed? | When the commit that dropped it is durable, and no named snapshot and no reader in any process sees an older one. |
 //! | What does a crash leave? | A file is synced under its name before the transaction that names it commits. Files that no commit names are removed when the table is next opened for writing. |
 
 mod background;
 mod backup;
+mod block_cache;
+mod bulk;
 mod byte_list;
 mod change;
 mod change_retention;
@@ -21,6 +24,7 @@ mod changes;
 mod changing;
 mod check;
 mod cold;
+mod cold_blocks;
 mod cold_condition;
 mod cold_scan;
 mod compact;
@@ -37,6 +41,7 @@ mod error;
 mod export;
 mod fences;
 mod flush;
+mod get;
 mod hot;
 mod index;
 mod index_change;
@@ -44,7 +49,6 @@ mod index_scan;
 mod indexes;
 mod key;
 mod key_codec;
-mod key_literals;
 mod key_range;
 mod layout;
 mod locate;
@@ -54,6 +58,7 @@ mod merge;
 mod named_snapshots;
 mod open_tables;
 mod options;
+mod pending_rows;
 mod pinned;
 mod range;
 mod reading;

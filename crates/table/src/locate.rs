@@ -2,16 +2,21 @@
 
 use std::ops::Range;
 
-use arrow_array::ArrayRef;
-use lath_parquet::Pruning;
+use arrow_array::{Array, ArrayRef};
+use arrow_select::interleave::interleave;
 
+use crate::block_cache::BlockCache;
 use crate::cold::ColdFile;
+use crate::cold_blocks::KeyInBlock;
 use crate::error::{Error, Result};
-use crate::key_literals::predicate_for;
+use crate::fences::BLOCK_ROWS;
 use crate::layout::FileEntry;
 
 /// With more keys than this, blocks are read without asking Bloom filters first: most of a file's blocks have one of them.
 const MAX_PROBED_KEYS: usize = 1 << 16;
+
+/// Up to so many blocks are read one by one and cached. More are scanned, which caches nothing.
+const MAX_CACHED_BLOCKS: usize = 64;
 
 /// A key and where it is: its place among the keys that were looked for, and its row in the file.
 pub(crate) type Located = (usize, u64);
@@ -19,8 +24,8 @@ pub(crate) type Located = (usize, u64);
 /// The rows of a file that have one of `keys`, which are in ascending order and distinct, in ascending order.
 ///
 /// Fences say which block of rows can have a key, and Bloom filters which keys are in no row group; then the key columns of the remaining
-/// pages are read and compared.
-pub(crate) fn locate(file: &ColdFile, entry: &FileEntry, keys: &[&[u8]]) -> Result<Vec<Located>> {
+/// blocks are read and compared.
+pub(crate) fn locate(cache: &BlockCache, file: &ColdFile, entry: &FileEntry, keys: &[&[u8]]) -> Result<Vec<Located>> {
     let first = keys.partition_point(|key| *key < &entry.min[..]);
     let end = keys.partition_point(|key| *key <= &entry.max[..]);
     let candidates = keys.get(first..end).unwrap_or_default();
@@ -28,13 +33,20 @@ pub(crate) fn locate(file: &ColdFile, entry: &FileEntry, keys: &[&[u8]]) -> Resu
         return Ok(Vec::new());
     }
     let codec = file.schema().key();
-    let mut scan = file.scan(codec.columns())?.row_ranges(block_ranges(file, candidates));
-    if candidates.len() <= MAX_PROBED_KEYS
-        && let Some(predicate) =
-            predicate_for(&codec.decode(candidates.iter().copied())?, file.stored_schema().key().fields())
-    {
-        scan = scan.predicate(predicate).pruning(only_bloom_filters());
-    }
+    let ranges = if candidates.len() <= MAX_PROBED_KEYS {
+        let left = file.probe(cache, candidates, &codec.decode(candidates.iter().copied())?)?;
+        if left.chunk_by(|a, b| a.block == b.block).count() <= MAX_CACHED_BLOCKS {
+            let mut found = Vec::new();
+            for KeyInBlock { at, block } in left {
+                found.extend(file.row_in_block(cache, block, candidates[at])?.map(|row| (first + at, row)));
+            }
+            return Ok(found);
+        }
+        block_ranges(file, left.into_iter().map(|key| key.block))
+    } else {
+        block_ranges(file, candidates.iter().filter_map(|key| file.fences().block_of(key)))
+    };
+    let scan = file.scan(codec.columns())?.row_ranges(ranges);
     let mut found = Vec::new();
     let mut next = 0;
     for batch in file.numbered(scan, codec.columns())? {
@@ -56,13 +68,6 @@ pub(crate) fn locate(file: &ColdFile, entry: &FileEntry, keys: &[&[u8]]) -> Resu
     Ok(found)
 }
 
-/// Fences are as good as the page index, which takes time to decode.
-fn only_bloom_filters() -> Pruning {
-    let mut pruning = Pruning::none();
-    pruning.bloom = true;
-    pruning
-}
-
 /// How many of the keys, from the first on, are less than `key`.
 fn skipped(keys: &[&[u8]], key: &[u8]) -> usize {
     // Most often none or few, as rows and keys go side by side.
@@ -75,13 +80,10 @@ fn skipped(keys: &[&[u8]], key: &[u8]) -> usize {
     from + keys.get(from..to).unwrap_or_default().partition_point(|candidate| *candidate < key)
 }
 
-/// The rows of the blocks that can have a key.
-fn block_ranges(file: &ColdFile, keys: &[&[u8]]) -> Vec<Range<u64>> {
+/// The rows of these blocks, which are in ascending order.
+fn block_ranges(file: &ColdFile, blocks: impl Iterator<Item = usize>) -> Vec<Range<u64>> {
     let mut ranges: Vec<Range<u64>> = Vec::new();
-    for key in keys {
-        let Some(block) = file.fences().block_of(key) else { continue };
-        push_range(&mut ranges, file.block_rows(block));
-    }
+    blocks.for_each(|block| push_range(&mut ranges, file.block_rows(block)));
     ranges
 }
 
@@ -114,9 +116,46 @@ pub(crate) fn keys_of_rows(file: &ColdFile, rows: &[u64]) -> Result<Vec<Vec<u8>>
 }
 
 /// These columns of these rows, which are in ascending order, batch by batch with the number of rows.
-pub(crate) fn columns_of_rows(file: &ColdFile, rows: &[u64], columns: &[usize]) -> Result<Vec<(usize, Vec<ArrayRef>)>> {
+pub(crate) fn columns_of_rows(
+    cache: &BlockCache,
+    file: &ColdFile,
+    rows: &[u64],
+    columns: &[usize],
+) -> Result<Vec<(usize, Vec<ArrayRef>)>> {
+    if rows.chunk_by(|a, b| a / BLOCK_ROWS == b / BLOCK_ROWS).count() <= MAX_CACHED_BLOCKS {
+        return Ok(vec![(rows.len(), columns_of_blocks(cache, file, rows, columns)?)]);
+    }
     let scan = file.scan(columns)?.row_ranges(single_rows(rows));
     file.numbered(scan, columns)?.map(|batch| batch.map(|(columns, rows)| (rows.len(), columns))).collect()
+}
+
+/// The same, taken of blocks, all of which are cached.
+fn columns_of_blocks(cache: &BlockCache, file: &ColdFile, rows: &[u64], columns: &[usize]) -> Result<Vec<ArrayRef>> {
+    let mut blocks: Vec<usize> = Vec::new();
+    let mut order = Vec::with_capacity(rows.len());
+    for &row in rows {
+        if row >= file.rows() {
+            return Err(Error::corrupt("a file has fewer rows than its entry says"));
+        }
+        let block = (row / BLOCK_ROWS) as usize;
+        if blocks.last() != Some(&block) {
+            blocks.push(block);
+        }
+        order.push((blocks.len() - 1, (row % BLOCK_ROWS) as usize));
+    }
+    let column = |&column: &usize| {
+        let stored = match file.upgrade().place(column).filter(|_| !blocks.is_empty()) {
+            Some(place) => {
+                let arrays = blocks.iter().map(|&block| file.column_of_block(cache, place, block));
+                let arrays = arrays.collect::<Result<Vec<_>>>()?;
+                let arrays: Vec<&dyn Array> = arrays.iter().map(|array| &**array).collect();
+                Some(interleave(&arrays, &order)?)
+            }
+            None => None,
+        };
+        file.upgrade().column(column, stored, rows.len())
+    };
+    columns.iter().map(column).collect()
 }
 
 /// Ranges of these rows, which are in ascending order.

@@ -118,6 +118,7 @@ pub(crate) fn find_places(
     keys: &SortedKeys,
     hot: &mut HotRows,
 ) -> Result<Vec<Place>> {
+    view.prepare()?;
     let slices: Vec<&[u8]> = keys.keys.iter().collect();
     let mut places = vec![Place::Nowhere; slices.len()];
     if let Some(tree) = view.tree(TreeName::Hot)? {
@@ -144,7 +145,7 @@ pub(crate) fn find_places(
         }
         let file = engine.cold(view, entry)?;
         let wanted_keys: Vec<&[u8]> = wanted.iter().map(|&at| slices[at]).collect();
-        let mut located = locate(&file, entry, &wanted_keys)?;
+        let mut located = locate(&engine.blocks, &file, entry, &wanted_keys)?;
         if entry.masked > 0 {
             retain_unmasked(view, entry.number, &mut located)?;
         }
@@ -208,7 +209,7 @@ pub(crate) fn get_many(engine: &Engine, view: &mut dyn View, keys: &SortedKeys, 
         let rows: Vec<u64> = wanted.iter().map(|&(_, row)| row).collect();
         let file = engine.cold(view, &manifest.files()[number])?;
         let mut wanted = wanted.into_iter();
-        for (count, arrays) in columns_of_rows(&file, &rows, columns)? {
+        for (count, arrays) in columns_of_rows(&engine.blocks, &file, &rows, columns)? {
             for (row, (at, _)) in wanted.by_ref().take(count).enumerate() {
                 found[at] = Some((sources.len(), row));
             }

@@ -161,7 +161,7 @@ impl Transaction {
                 transaction.changing.delete_keys(&deleted)?;
             }
             if row_count > 0 {
-                transaction.put_columns(&columns)?;
+                transaction.put_columns(columns)?;
             }
             Ok(merged)
         })

@@ -20,6 +20,8 @@ pub struct TableOptions {
     pub(crate) merge_files: usize,
     pub(crate) merge_rows: u64,
     pub(crate) deleted_percent: u32,
+    pub(crate) bulk_rows: u64,
+    pub(crate) cache_bytes: u64,
     pub(crate) runtime: Option<Runtime>,
     pub(crate) write: WriteOptions,
     pub(crate) store: lath_store::Options,
@@ -40,6 +42,11 @@ impl TableOptions {
     pub const DEFAULT_MERGE_ROWS: u64 = 32 << 20;
     /// Default for [`deleted_percent`](Self::deleted_percent): 30.
     pub const DEFAULT_DELETED_PERCENT: u32 = 30;
+
+    /// Default for [`bulk_rows`](Self::bulk_rows): 65,536.
+    pub const DEFAULT_BULK_ROWS: u64 = 1 << 16;
+    /// Default for [`cache_bytes`](Self::cache_bytes): 256 MiB.
+    pub const DEFAULT_CACHE_BYTES: u64 = 256 << 20;
 
     /// The defaults.
     pub fn new() -> Self {
@@ -103,6 +110,23 @@ impl TableOptions {
         self
     }
 
+    /// Sets from how many rows on that a transaction puts one after another they become files at once, instead of hot rows. They are held in
+    /// memory until the transaction is read or committed, or until they take [`flush_bytes`](Self::flush_bytes).
+    #[must_use]
+    pub fn bulk_rows(mut self, rows: u64) -> Self {
+        self.bulk_rows = rows.max(1);
+        self
+    }
+
+    /// Sets how many bytes of memory the table has for what gets have read of files: Bloom filters, the keys of blocks of 1,024 rows, and
+    /// the columns of such blocks. Those that were not asked for lately are evicted. With 0, every get reads them. Offset indexes stay in
+    /// memory beside that, 16 bytes a page.
+    #[must_use]
+    pub fn cache_bytes(mut self, bytes: u64) -> Self {
+        self.cache_bytes = bytes;
+        self
+    }
+
     /// Sets the threads, caches and open files that reading uses. The default is [`Runtime::of_process`].
     #[must_use]
     pub fn runtime(mut self, runtime: &Runtime) -> Self {
@@ -147,6 +171,8 @@ impl Default for TableOptions {
             merge_files: Self::DEFAULT_MERGE_FILES,
             merge_rows: Self::DEFAULT_MERGE_ROWS,
             deleted_percent: Self::DEFAULT_DELETED_PERCENT,
+            bulk_rows: Self::DEFAULT_BULK_ROWS,
+            cache_bytes: Self::DEFAULT_CACHE_BYTES,
             runtime: None,
             write: WriteOptions::profile(Profile::Lookup)
                 .codec(Codec::Zstd { level: 1 })

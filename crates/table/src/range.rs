@@ -86,6 +86,7 @@ impl<'v> RangeScan<'v> {
             let none: [String; 0] = [];
             return self.select(none).build()?.try_fold(0, |count, batch| Ok(count + batch?.num_rows() as u64));
         }
+        self.view.prepare()?;
         Ok(count_range(&self.engine, &mut *self.view, &self.range)?.min(self.limit))
     }
 
@@ -96,6 +97,7 @@ impl<'v> RangeScan<'v> {
     /// [`Error::Parquet`](crate::Error::Parquet) for a condition that does not fit them, and whatever goes wrong while files are looked up.
     pub fn build(self) -> Result<RangeBatches<'v>> {
         let Self { engine, mut view, range, columns, predicate, limit } = self;
+        view.prepare()?;
         let schema = Arc::clone(view.schema());
         let mut columns = places_of(&schema, columns.as_deref())?;
         let output = Arc::new(schema.arrow().project(&columns)?);

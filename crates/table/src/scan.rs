@@ -84,6 +84,7 @@ impl<'v> TableScan<'v> {
     /// [`Error::Parquet`](crate::Error::Parquet) for a condition that does not fit them, and whatever goes wrong while files are looked up.
     pub fn build(self) -> Result<TableBatches<'v>> {
         let Self { engine, mut view, columns, predicate, limit, threads } = self;
+        view.prepare()?;
         let schema = Arc::clone(view.schema());
         let columns = places_of(&schema, columns.as_deref())?;
         let output = Arc::new(schema.arrow().project(&columns)?);
@@ -115,6 +116,7 @@ impl<'v> TableScan<'v> {
     pub fn count(self) -> Result<u64> {
         if self.predicate.is_none() {
             let Self { engine, mut view, limit, .. } = self;
+            view.prepare()?;
             return Ok(count_all(&engine, &mut *view)?.min(limit));
         }
         // Some column has to be read; the first of the key is small.

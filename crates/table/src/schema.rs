@@ -265,9 +265,9 @@ impl TableSchema {
     /// The batch of all columns of the table in the rows with these keys and value columns.
     pub(crate) fn batch_of(&self, keys: Vec<ArrayRef>, values: Vec<ArrayRef>, row_count: usize) -> Result<RecordBatch> {
         let places = self.key.columns().iter().chain(self.values.columns());
-        let by_place: HashMap<usize, ArrayRef> = places.copied().zip(keys.into_iter().chain(values)).collect();
-        let columns = (0..self.arrow.fields().len()).map(|column| by_place.get(&column).cloned());
-        let columns = columns.collect::<Option<Vec<_>>>();
+        let mut columns = vec![None; self.arrow.fields().len()];
+        places.zip(keys.into_iter().chain(values)).for_each(|(&place, column)| columns[place] = Some(column));
+        let columns = columns.into_iter().collect::<Option<Vec<_>>>();
         let columns = columns.ok_or_else(|| Error::internal("a hot row lacks a column"))?;
         batch(&self.arrow, columns, row_count)
     }

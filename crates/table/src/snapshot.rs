@@ -14,6 +14,7 @@ use crate::named_snapshots::snapshot_named;
 use crate::pinned::Pinned;
 use crate::range::RangeScan;
 use crate::reading;
+use crate::get;
 use crate::scan::TableScan;
 use crate::view::View;
 
@@ -56,7 +57,7 @@ impl Snapshot {
     /// # Errors
     /// [`Error::Key`] for a key that no row can have, and whatever goes wrong while reading.
     pub fn get(&self, key: impl Into<Key>) -> Result<Option<RecordBatch>> {
-        reading::get(&self.engine, &mut Arc::clone(&self.pinned), key.into())
+        get::get(&self.engine, &mut Arc::clone(&self.pinned), &key.into())
     }
 
     /// The rows with these keys, in one pass over the files.

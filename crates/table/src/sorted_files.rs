@@ -25,20 +25,25 @@ pub(crate) struct NewFile {
 
 /// Writes rows that come in the order of their keys to files of bounded length.
 #[derive(Debug)]
-pub(crate) struct SortedFiles<'e> {
-    engine: &'e Engine,
+pub(crate) struct SortedFiles {
     state: State,
     schema: Arc<TableSchema>,
     level: u32,
+    options: WriteOptions,
+    /// Whether the end of the background thread ends this.
+    is_maintenance: bool,
     current: Option<Current>,
     done: NewFiles,
 }
 
 /// Files that are removed again unless they are [kept](Self::keep).
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct NewFiles {
+    engine: Arc<Engine>,
     files: Vec<NewFile>,
     paths: Vec<PathBuf>,
+    /// Names that the engine knows as those of files that are being written.
+    names: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -57,25 +62,37 @@ impl std::fmt::Debug for WriterOf {
     }
 }
 
-impl<'e> SortedFiles<'e> {
+impl SortedFiles {
     /// Files of the rows of a commit with this state.
-    pub(crate) fn new(engine: &'e Engine, state: &State, schema: &Arc<TableSchema>, level: u32) -> Self {
-        let done = NewFiles::default();
-        Self { engine, state: state.clone(), schema: Arc::clone(schema), level, current: None, done }
+    pub(crate) fn new(engine: &Arc<Engine>, state: &State, schema: &Arc<TableSchema>, level: u32) -> Self {
+        let options = write_options(&engine.options.write, schema.arrow(), schema.key());
+        let (state, schema) = (state.clone(), Arc::clone(schema));
+        let done = NewFiles { engine: Arc::clone(engine), files: Vec::new(), paths: Vec::new(), names: Vec::new() };
+        Self { state, schema, level, options, is_maintenance: true, current: None, done }
+    }
+
+    /// Files of the rows that a transaction with this state puts. The caller waits for them, so that all threads of the runtime encode.
+    pub(crate) fn of_transaction(engine: &Arc<Engine>, state: &State, schema: &Arc<TableSchema>) -> Self {
+        let mut files = Self::new(engine, state, schema, 0);
+        // What else the transaction does to the keys has its stamp, before and after this.
+        files.state.stamp -= 1;
+        files.options = files.options.default_threads(engine.runtime.threads());
+        files.is_maintenance = false;
+        files
     }
 
     /// Adds rows with these keys.
     pub(crate) fn push(&mut self, batch: &RecordBatch, keys: &ByteList) -> Result<()> {
         let mut start = 0;
         while start < batch.num_rows() {
-            if self.engine.signal.is_over() {
+            if self.is_maintenance && self.done.engine.signal.is_over() {
                 return Err(Error::Closing);
             }
             let mut current = match self.current.take() {
                 Some(current) => current,
                 None => self.start(keys.get(start))?,
             };
-            let room = usize::try_from(self.engine.options.file_rows - current.entry.rows).unwrap_or(usize::MAX);
+            let room = usize::try_from(self.done.engine.options.file_rows - current.entry.rows).unwrap_or(usize::MAX);
             let end = batch.num_rows().min(start.saturating_add(room));
             for at in start..end {
                 let row = current.entry.rows + (at - start) as u64;
@@ -86,7 +103,7 @@ impl<'e> SortedFiles<'e> {
             current.writer.0.write(&batch.slice(start, end - start))?;
             current.entry.rows += (end - start) as u64;
             current.entry.max = keys.get(end - 1).to_vec();
-            let is_full = current.entry.rows == self.engine.options.file_rows;
+            let is_full = current.entry.rows == self.done.engine.options.file_rows;
             self.current = Some(current);
             if is_full {
                 self.end()?;
@@ -99,13 +116,15 @@ impl<'e> SortedFiles<'e> {
     /// The files, complete.
     pub(crate) fn finish(mut self) -> Result<NewFiles> {
         self.end()?;
-        Ok(std::mem::take(&mut self.done))
+        Ok(self.done)
     }
 
     fn start(&mut self, min: &[u8]) -> Result<Current> {
-        let (number, name) = self.engine.new_file(&self.state);
-        let options = write_options(&self.engine.options.write, self.schema.arrow(), self.schema.key());
-        let writer = ParquetWriter::create(self.engine.path(&name), self.schema.arrow(), options)?;
+        let engine = &self.done.engine;
+        let (number, name) = engine.new_file(&self.state);
+        engine.writing_files().insert(name.clone());
+        self.done.names.push(name.clone());
+        let writer = ParquetWriter::create(engine.path(&name), self.schema.arrow(), self.options.clone())?;
         let entry = FileEntry {
             number,
             name,
@@ -125,7 +144,7 @@ impl<'e> SortedFiles<'e> {
     /// Completes the current file: it is synced, gets its name, and its folder is synced.
     fn end(&mut self) -> Result<()> {
         let Some(Current { writer, mut entry, fences }) = self.current.take() else { return Ok(()) };
-        self.done.paths.push(self.engine.path(&entry.name));
+        self.done.paths.push(self.done.engine.path(&entry.name));
         entry.bytes = writer.0.finish()?.bytes;
         self.done.files.push(NewFile { entry, fences });
         Ok(())
@@ -138,7 +157,7 @@ impl NewFiles {
     }
 
     /// A commit names the files, or may do so.
-    pub(crate) fn keep(mut self) {
+    pub(crate) fn keep(&mut self) {
         self.paths.clear();
     }
 }
@@ -149,6 +168,8 @@ impl Drop for NewFiles {
             // What cannot be removed is removed when the table is next opened.
             let _ = fs::remove_file(path);
         }
+        let mut writing = self.engine.writing_files();
+        writing.retain(|name| !self.names.contains(name));
     }
 }
 

@@ -24,6 +24,7 @@ use crate::key_range::KeyRange;
 use crate::lookup::{Found, SortedKeys, contains_many, get_many};
 use crate::range::RangeScan;
 use crate::reading;
+use crate::get;
 use crate::scan::TableScan;
 use crate::schema::BATCH_ROWS;
 use crate::view::View;
@@ -78,13 +79,15 @@ impl Transaction {
     }
 
     /// Puts rows, which replace those with the same keys. Of rows of the batch with the same key the last one stays. No file is read,
-    /// unless the table has indexes or keeps its changes.
+    /// unless the table has indexes or keeps its changes, or so many rows are put that they become files at once
+    /// ([`TableOptions::bulk_rows`](crate::TableOptions::bulk_rows)). Rows are written when the transaction is read or committed, or has
+    /// put so many that they have to be: then they are synced to files, of which nothing is left without a commit.
     ///
     /// # Errors
     /// [`Error::Batch`] for a batch that does not have the columns of the table, [`Error::Null`], [`Error::KeyTooLong`], [`Error::NotUnique`].
     pub fn upsert(&mut self, batch: &RecordBatch) -> Result<()> {
         let columns = self.changing.schema().conform(batch)?;
-        self.put_columns(&columns)
+        self.put_columns(columns)
     }
 
     /// Puts rows whose keys are new.
@@ -101,7 +104,7 @@ impl Transaction {
         if let Some(row) = duplicate {
             return Err(Error::DuplicateKey { key: schema.key().describe(&key_columns, row), row });
         }
-        self.put_columns(&columns)
+        self.put_columns(columns)
     }
 
     /// Changes some columns of rows that are there: the batch has the key columns and those to change. Rows of the batch whose key the
@@ -138,7 +141,7 @@ impl Transaction {
         }
         let rows = found.rows.num_rows() as u64;
         if rows > 0 {
-            self.put_columns(&columns)?;
+            self.put_columns(columns)?;
         }
         Ok(Updated { rows, absent })
     }
@@ -160,6 +163,7 @@ impl Transaction {
     /// [`Error::Predicate`] or [`Error::Parquet`] for a condition that does not fit the table's columns, and whatever goes wrong while
     /// reading.
     pub fn delete_where(&mut self, predicate: &Predicate) -> Result<u64> {
+        self.changing.write_pending()?;
         let hot = self.hot_keys_where(predicate)?;
         let cold = self.cold_rows_where(predicate)?;
         let mut count = hot.len() as u64;
@@ -216,13 +220,11 @@ impl Transaction {
         Ok(found)
     }
 
-    pub(crate) fn put_columns(&mut self, columns: &[ArrayRef]) -> Result<()> {
+    pub(crate) fn put_columns(&mut self, columns: Vec<ArrayRef>) -> Result<()> {
         let schema = Arc::clone(self.changing.schema());
-        let keys = schema.key().encode(&schema.key().columns_of(columns))?;
+        let keys = schema.key().encode(&schema.key().columns_of(&columns))?;
         self.check_lengths(keys.iter().map(|key| key.data().len()))?;
-        let values = schema.values().encode(columns)?;
-        self.changing.index_rows(&keys, columns)?;
-        self.changing.put_rows(&keys, values.as_ref())
+        self.changing.put(keys, columns)
     }
 
     /// What `change` does, or nothing if it fails.
@@ -247,7 +249,7 @@ impl Transaction {
     /// # Errors
     /// [`Error::Key`] for a key that no row can have.
     pub fn get(&mut self, key: impl Into<Key>) -> Result<Option<RecordBatch>> {
-        reading::get(&Arc::clone(self.changing.engine()), &mut self.changing, key.into())
+        get::get(&Arc::clone(self.changing.engine()), &mut self.changing, &key.into())
     }
 
     /// The rows with these keys, in one pass.

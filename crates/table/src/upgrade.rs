@@ -95,20 +95,33 @@ impl StoredRows {
 
     /// The value columns of the rows at these places, all of one version.
     fn decode_some(&self, places: &[usize], version: u32, schema: &Arc<TableSchema>) -> Result<Vec<ArrayRef>> {
-        let upgrade = Upgrade::new(schema.of_version(version)?, Arc::clone(schema));
-        let codec = upgrade.from().values();
-        let decoded = codec.decode(places.iter().map(|&at| self.rows.get(at)))?;
-        let column = |&column: &usize| {
-            let stored = match upgrade.place(column) {
-                Some(place) => {
-                    let at = codec.columns().iter().position(|&other| other == place);
-                    let at = at.ok_or_else(|| Error::corrupt("a value column was part of the key"))?;
-                    Some(Arc::clone(&decoded[at]))
-                }
-                None => None,
-            };
-            upgrade.column(column, stored, places.len())
-        };
-        schema.values().columns().iter().map(column).collect()
+        decode_values(schema, version, places.iter().map(|&at| self.rows.get(at)), places.len())
     }
+}
+
+/// The value columns of a schema, of encoded rows of the same or an older version.
+pub(crate) fn decode_values<'r>(
+    schema: &Arc<TableSchema>,
+    version: u32,
+    rows: impl IntoIterator<Item = &'r [u8]>,
+    row_count: usize,
+) -> Result<Vec<ArrayRef>> {
+    if version == schema.version() {
+        return schema.values().decode(rows);
+    }
+    let upgrade = Upgrade::new(schema.of_version(version)?, Arc::clone(schema));
+    let codec = upgrade.from().values();
+    let decoded = codec.decode(rows)?;
+    let column = |&column: &usize| {
+        let stored = match upgrade.place(column) {
+            Some(place) => {
+                let at = codec.columns().iter().position(|&other| other == place);
+                let at = at.ok_or_else(|| Error::corrupt("a value column was part of the key"))?;
+                Some(Arc::clone(&decoded[at]))
+            }
+            None => None,
+        };
+        upgrade.column(column, stored, row_count)
+    };
+    schema.values().columns().iter().map(column).collect()
 }

@@ -14,6 +14,11 @@ use crate::schema::TableSchema;
 ///
 /// A transaction lends one tree at a time, so whoever reads two copies what it needs of the first.
 pub(crate) trait View: Send {
+    /// Has to be called before something is read: a transaction writes what it has put and holds.
+    fn prepare(&mut self) -> Result<()> {
+        Ok(())
+    }
+
     /// A tree, if it exists.
     fn tree(&mut self, name: TreeName) -> Result<Option<Tree<'_>>>;
 
@@ -34,6 +39,10 @@ pub(crate) trait View: Send {
 }
 
 impl<V: View + ?Sized> View for &mut V {
+    fn prepare(&mut self) -> Result<()> {
+        (**self).prepare()
+    }
+
     fn tree(&mut self, name: TreeName) -> Result<Option<Tree<'_>>> {
         (**self).tree(name)
     }

@@ -89,10 +89,20 @@ impl ParquetFile {
     /// # Errors
     /// [`Error::Io`] if they cannot be read.
     pub(crate) fn page_places(&self, row_group: usize, columns: &[usize]) -> Result<Vec<Option<Arc<PagePlaces>>>> {
-        let mut places = vec![None; columns.len()];
-        let leaves = self.metadata().schema_descr().columns();
         let least =
             if self.source().request_cost_bytes() > 0 { self.source().request_cost_bytes() } else { LEAST_CHUNK_BYTES };
+        self.page_places_from(row_group, columns, least)
+    }
+
+    /// As [`page_places`](Self::page_places), of chunks of at least so many bytes.
+    pub(crate) fn page_places_from(
+        &self,
+        row_group: usize,
+        columns: &[usize],
+        least: u64,
+    ) -> Result<Vec<Option<Arc<PagePlaces>>>> {
+        let mut places = vec![None; columns.len()];
+        let leaves = self.metadata().schema_descr().columns();
         let range_of = |&column: &usize| {
             let chunk = self.metadata().chunk(row_group, column).ok()?;
             let is_long = chunk.compressed_size() >= least;

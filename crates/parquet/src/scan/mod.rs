@@ -17,6 +17,7 @@
 //! | `conjuncts` | Which part of the predicate is tested first? |
 //! | `page_search`, `key_list` | Which pages have none of the strings that are looked for? |
 //! | `window`, `mask`, `leaf_places` | Which rows of a row group are looked at together, and where are their pages? |
+//! | `row_reader` | How are short ranges of rows read that nobody has to find? |
 //! | `truth` | What does a dictionary say of its rows? |
 //! | `thresholds` | From which numbers on is something done in another way? |
 //! | `producer`, `serial`, `parallel`, `by_column`, `count` | Which thread makes which batch, and in which order do they come? |
@@ -44,6 +45,7 @@ mod producer;
 mod progress;
 mod report;
 mod row_group;
+mod row_reader;
 mod selection;
 mod serial;
 mod steps;
@@ -62,6 +64,7 @@ pub use deletes::DeleteMask;
 pub use dynamic::DynamicFilter;
 pub use progress::ScanProgress;
 pub use report::{ScanReport, ScanTimes};
+pub use row_reader::RowReader;
 pub use steps::{Need, PlanStep, ScanPlanner};
 pub use stream::ScanStream;
 pub use task::{ScanPlan, ScanTask};

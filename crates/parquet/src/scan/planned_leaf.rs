@@ -5,6 +5,7 @@ use arrow_schema::DataType;
 use crate::decode::LeafReader;
 use crate::error::Result;
 use crate::file::ParquetFile;
+use crate::options::Limits;
 use crate::page::{PageOptions, PageReader};
 use crate::schema::{Leaf, Node, NodeKind};
 
@@ -41,10 +42,13 @@ impl PlannedLeaf {
     /// Opens the leaf's column chunk in `row_group` of `file`.
     pub(super) fn open(&self, file: &ParquetFile, row_group: usize, verify_crc: bool) -> Result<LeafReader> {
         let spec = file.chunk_spec(row_group, self.leaf.column)?;
-        let limits = file.limits();
+        let options = PageOptions { verify_crc, limits: file.limits().clone() };
+        self.reader(PageReader::new(Arc::clone(file.source()), spec, options)?, file.limits())
+    }
+
+    /// A reader of the leaf, whose pages are these.
+    pub(super) fn reader(&self, pages: PageReader, limits: &Limits) -> Result<LeafReader> {
         let max_slots = usize::try_from(limits.batch_elements).unwrap_or(usize::MAX);
-        let options = PageOptions { verify_crc, limits: limits.clone() };
-        let pages = PageReader::new(Arc::clone(file.source()), spec, options)?;
         LeafReader::new(pages, &self.leaf, &self.data_type, self.slot_def_level, self.keep_levels, max_slots)
     }
 }

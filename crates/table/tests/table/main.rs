@@ -3,10 +3,12 @@
 
 mod background;
 mod backup;
+mod bulk;
 mod changes;
 mod concurrent;
 mod constraints;
 mod database;
+mod gets;
 mod indexes;
 mod kill;
 mod merge;

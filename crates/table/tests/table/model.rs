@@ -28,6 +28,7 @@ type Test = Box<dyn Fn(&RowKey, &Values) -> bool>;
 
 /// What snapshots and transactions can both be asked.
 trait Reads {
+    fn get(&mut self, key: lath_table::Key) -> Result<Option<RecordBatch>>;
     fn get_many(&mut self, keys: &RecordBatch) -> Result<Found>;
     fn scan(&mut self) -> TableScan<'_>;
     fn range(&mut self, low: Option<lath_table::Key>, high: Option<lath_table::Key>) -> Result<RangeScan<'_>>;
@@ -38,6 +39,9 @@ trait Reads {
 macro_rules! reads {
     ($type:ty) => {
         impl Reads for $type {
+            fn get(&mut self, key: lath_table::Key) -> Result<Option<RecordBatch>> {
+                <$type>::get(self, key)
+            }
             fn get_many(&mut self, keys: &RecordBatch) -> Result<Found> {
                 <$type>::get_many(self, keys)
             }
@@ -100,6 +104,8 @@ impl History {
             .file_rows([300, 2500, 1 << 20][random.usize(..3)])
             .merge_files(random.usize(2..5))
             .merge_rows([1000, 1 << 20][random.usize(..2)])
+            .bulk_rows([1, 25, 1 << 20][random.usize(..3)])
+            .cache_bytes([0, 300_000, 1 << 28][random.usize(..3)])
             .deleted_percent(random.u32(1..60));
         let space = if random.u8(..3) == 0 { 6000 } else { 150 };
         let table = Table::create(folder, &shape.schema(), &shape.key_columns(), options.clone()).unwrap();
@@ -403,6 +409,11 @@ impl History {
         let keys = self.random_keys();
         let found = reads.get_many(&columns.key_batch(&keys.iter().collect::<Vec<_>>())).unwrap();
         let found_rows = columns.rows(found.rows());
+        for one in &keys {
+            let found = reads.get(key(one)).unwrap().map(|row| columns.rows(&row));
+            assert!(found.as_ref().is_none_or(|rows| rows.len() == 1 && rows[0].0 == *one), "{one:?} {what}");
+            assert_eq!(found.as_ref().map(|rows| &rows[0].1), model.get(one), "{one:?} {what}");
+        }
         for (key, place) in keys.iter().zip(found.places()) {
             let row = place.map(|place| &found_rows[place]);
             assert_eq!(row.map(|(_, row)| row), model.get(key), "{key:?} {what}");

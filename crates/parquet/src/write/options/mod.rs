@@ -204,6 +204,13 @@ impl WriteOptions {
         if self.sorting_columns.is_empty() { &self.presumed_sorting } else { &[] }
     }
 
+    /// Sets how many threads encode column chunks unless [`threads`](Self::threads) was called.
+    #[must_use]
+    pub fn default_threads(mut self, threads: usize) -> Self {
+        self.threads.get_or_insert_with(|| threads_or_cores(threads));
+        self
+    }
+
     pub(crate) fn key_values(&self) -> &[(String, Option<String>)] {
         &self.key_value_metadata
     }
