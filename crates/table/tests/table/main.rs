@@ -6,7 +6,13 @@ mod backup;
 mod changes;
 mod concurrent;
 mod constraints;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod crash;
 mod database;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod disk;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod history;
 mod indexes;
 mod kill;
 mod merge;
