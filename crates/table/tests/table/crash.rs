@@ -4,14 +4,15 @@
 //! `LATH_FULL=1` takes three hundred thousand images instead of ten thousand, `LATH_IMAGES` as many as it says.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::sync::Mutex;
+use std::thread;
 use std::time::Instant;
 
 use fastrand::Rng;
 use lath_table::{Error, Table};
 use lath_testkit::Seeded;
 
-use crate::disk::{Call, Disk, Image};
+use crate::disk::{Call, Disk, Image, fast_folder};
 use crate::history::{Step, Version, assert_intact, assert_no_orphans, options, step};
 
 /// What was found of images.
@@ -27,12 +28,6 @@ struct Found {
     /// Images with files that the table did not have.
     with_orphans: usize,
     by_operation: BTreeMap<String, usize>,
-}
-
-/// A folder in memory, where the system has one for all.
-fn folder() -> tempfile::TempDir {
-    let memory = Path::new("/dev/shm");
-    if memory.is_dir() { tempfile::tempdir_in(memory).unwrap() } else { tempfile::tempdir().unwrap() }
 }
 
 /// What a table may have when the power fails.
@@ -55,7 +50,7 @@ impl Allowed<'_> {
 
 /// Opens an image, compares it, and goes on from there.
 fn inspect(image: &Image, allowed: &Allowed<'_>, random: &mut Rng, found: &mut Found, is_nested: bool) {
-    let home = folder();
+    let home = fast_folder();
     let path = home.path().join("table");
     image.write(&path);
     let what = format!("image {}, {}", found.images, image.what);
@@ -93,7 +88,7 @@ fn inspect(image: &Image, allowed: &Allowed<'_>, random: &mut Rng, found: &mut F
     let mut table = Some(table);
     let mut version = allowed.versions[at].clone();
     let mut what = what;
-    for _ in 0..1 + random.usize(..3) {
+    for _ in 0..if random.u8(..4) == 0 { 3 } else { 1 } {
         let Step { what: then, next, result } = step(&mut table, &version, &options(), random);
         what = format!("{what}, then {then}");
         result.unwrap_or_else(|error| panic!("{what}: {error}"));
@@ -107,16 +102,17 @@ fn inspect(image: &Image, allowed: &Allowed<'_>, random: &mut Rng, found: &mut F
 
 /// A history of so many operations.
 fn run(random: &mut Rng, steps: usize, found: &mut Found) {
-    let home = folder();
+    let home = fast_folder();
     let path = home.path().join("table");
     std::fs::create_dir(&path).unwrap();
     let disk = Disk::watch(&path);
-    disk.take_images(2, random.u64(..));
+    disk.take_images(8, random.u64(..));
     let mut version = Version::default();
     let mut table = Some(Table::create(&path, &version.contents.schema(), &["id"], options()).unwrap());
     let mut versions = vec![version.clone()];
     let images = disk.images();
     look(&images, None, &versions, random, found, "create");
+    disk.take_images(2, random.u64(..));
     let mut at_least = 0;
     for _ in 0..steps {
         let Step { what, next, result } = step(&mut table, &version, &options(), random);
@@ -158,22 +154,46 @@ fn look(
     }
 }
 
-fn image_count() -> usize {
-    if let Ok(count) = std::env::var("LATH_IMAGES") {
-        return count.parse().unwrap();
+impl Found {
+    fn add(&mut self, other: Self) {
+        self.images += other.images;
+        self.nested += other.nested;
+        self.no_table += other.no_table;
+        self.later += other.later;
+        self.with_orphans += other.with_orphans;
+        for (what, count) in other.by_operation {
+            *self.by_operation.entry(what).or_default() += count;
+        }
     }
-    if std::env::var_os("LATH_FULL").is_some() { 300_000 } else { 10_000 }
+}
+
+/// How many images, and by how many threads.
+fn images_and_threads() -> (usize, usize) {
+    if let Ok(count) = std::env::var("LATH_IMAGES") {
+        return (count.parse().unwrap(), 1);
+    }
+    (if std::env::var_os("LATH_FULL").is_some() { 300_000 } else { 10_000 }, 2)
 }
 
 #[test]
 fn every_loss_of_power_leaves_a_commit_that_is_not_older_than_the_last_synced() {
-    let mut random = Seeded::new("every loss of power leaves a commit of the table");
-    let (mut found, start) = (Found::default(), Instant::now());
-    while found.images < image_count() {
-        let steps = 5 + random.usize(..40);
-        run(&mut random, steps, &mut found);
-    }
+    let random = Seeded::new("every loss of power leaves a commit of the table");
+    let (seed, start) = (random.seed(), Instant::now());
+    let (images, threads) = images_and_threads();
+    let (random, found) = (Mutex::new(random), Mutex::new(Found::default()));
+    let work = || {
+        while found.lock().unwrap().images < images {
+            let history = random.lock().unwrap().u64(..);
+            let mut random = Rng::with_seed(history);
+            let steps = 10 + random.usize(..60);
+            let mut of_history = Found::default();
+            run(&mut random, steps, &mut of_history);
+            found.lock().unwrap().add(of_history);
+        }
+    };
+    thread::scope(|scope| (0..threads).for_each(|_| _ = scope.spawn(work)));
+    let found = found.into_inner().unwrap();
     println!("{found:?}");
-    println!("{} images in {:.1?}, seed {}", found.images, start.elapsed(), random.seed());
+    println!("{} images in {:.1?}, seed {seed}", found.images, start.elapsed());
     assert!(found.later > 0 && found.with_orphans > 0 && found.no_table > 0, "{found:?}");
 }

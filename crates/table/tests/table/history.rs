@@ -11,6 +11,9 @@ use arrow_schema::{DataType, Field, Schema};
 use fastrand::Rng;
 use lath_table::{Durability, Predicate, Result, Snapshot, Table, TableOptions};
 
+/// A transaction that the end of the process may undo, if the table is not closed.
+pub(crate) const OFF: &str = "transaction kept in memory";
+
 /// Number of keys.
 const KEYS: i64 = 60;
 
@@ -199,7 +202,7 @@ pub(crate) fn step(table: &mut Option<Table>, version: &Version, options: &Table
         _ => change_schema(&open, &mut next, random),
     };
     // A commit that changes nothing makes nothing durable; one of which it is not known counts as such.
-    let is_durable = |durable: bool| durable || (next != *version && what != "loose transaction");
+    let is_durable = |durable: bool| durable || (next != *version && !what.ends_with("d transaction") && what != OFF);
     Step { what: what.to_owned(), result: result.map(is_durable), next }
 }
 
@@ -212,8 +215,11 @@ fn upsert(table: &Table, next: &mut Version, random: &mut Rng) -> (&'static str,
 
 fn transaction(table: &Table, next: &mut Version, random: &mut Rng) -> (&'static str, Result<bool>) {
     let durability = [Durability::Sync, Durability::Sync, Durability::Deferred, Durability::Off][random.usize(..4)];
-    let is_loose = durability != Durability::Sync;
-    let what = if is_loose { "loose transaction" } else { "transaction" };
+    let what = match durability {
+        Durability::Deferred => "deferred transaction",
+        Durability::Off => OFF,
+        _ => "transaction",
+    };
     let mut change = || -> Result<bool> {
         let mut transaction = table.begin()?;
         for _ in 0..random.usize(1..4) {
@@ -225,7 +231,7 @@ fn transaction(table: &Table, next: &mut Version, random: &mut Rng) -> (&'static
             transaction.delete(keys)?;
         }
         transaction.commit_with(durability)?;
-        Ok(!is_loose)
+        Ok(durability == Durability::Sync)
     };
     (what, change())
 }

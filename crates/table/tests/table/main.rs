@@ -12,6 +12,10 @@ mod database;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod disk;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod faults;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod full_disk;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod history;
 mod indexes;
 mod kill;

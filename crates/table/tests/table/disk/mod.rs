@@ -23,6 +23,15 @@ use self::states::{FileId, FileStates, NameStates};
 /// The files that are written through a mapping.
 const MAPPED: [&str; 2] = ["table.lath", "table.lath-lock"];
 
+const PAGE_BYTES: usize = 4096;
+const ZEROS: [u8; PAGE_BYTES] = [0; PAGE_BYTES];
+
+/// A folder in memory, where the system has one for all.
+pub(crate) fn fast_folder() -> tempfile::TempDir {
+    let memory = Path::new("/dev/shm");
+    if memory.is_dir() { tempfile::tempdir_in(memory).unwrap() } else { tempfile::tempdir().unwrap() }
+}
+
 /// A kind of call to the system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Call {
@@ -165,7 +174,8 @@ impl Image {
         fs::create_dir(folder).unwrap();
         for (name, bytes) in &self.files {
             let file = fs::File::create(folder.join(name)).unwrap();
-            let used = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+            let zeros = bytes.rchunks(PAGE_BYTES).take_while(|page| **page == ZEROS[..page.len()]).map(<[u8]>::len);
+            let used = bytes.len() - zeros.sum::<usize>();
             std::os::unix::fs::FileExt::write_all_at(&file, &bytes[..used], 0).unwrap();
             file.set_len(bytes.len() as u64).unwrap();
         }
