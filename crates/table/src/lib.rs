@@ -70,6 +70,7 @@ mod signal;
 mod snapshot;
 mod sorted_files;
 mod statistics;
+mod store_file;
 mod table;
 mod transaction;
 mod upgrade;

@@ -11,6 +11,7 @@ use crate::engine::{Engine, database_path};
 use crate::error::{Error, Result};
 use crate::layout::{DATABASE, DatabaseState, STATE_KEY, TABLES, TableEntry, TreeNames};
 use crate::options::TableOptions;
+use crate::store_file;
 use crate::table::Table;
 use crate::vacuum;
 
@@ -70,8 +71,7 @@ impl OpenTables {
 }
 
 pub(crate) fn open_store(folder: &Path, options: &TableOptions, read_only: bool, create: bool) -> Result<Store> {
-    let store = options.store.clone().durability(options.durability).read_only(read_only).create(create);
-    Ok(store.open(database_path(folder))?)
+    store_file::open_store(&database_path(folder), options, read_only, create)
 }
 
 /// The folder with the files of a table.

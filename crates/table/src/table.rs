@@ -26,7 +26,7 @@ use crate::scan::TableScan;
 use crate::schema::TableSchema;
 use crate::snapshot::Snapshot;
 use crate::transaction::{Transaction, Updated};
-use crate::{named_snapshots, vacuum};
+use crate::{named_snapshots, store_file, vacuum};
 
 /// A table with a primary key: a folder with one store and Parquet files.
 ///
@@ -372,8 +372,7 @@ fn existing(folder: &Path) -> Result<PathBuf> {
 }
 
 fn open_engine(folder: PathBuf, options: TableOptions, read_only: bool, create: bool) -> Result<Engine> {
-    let store = options.store.clone().durability(options.durability).read_only(read_only).create(create);
-    let store = store.open(store_path(&folder))?;
+    let store = store_file::open_store(&store_path(&folder), &options, read_only, create)?;
     Ok(Engine::new(folder, store, TreeNames::of_single_table(), options))
 }
 

@@ -7,8 +7,18 @@ mod bulk;
 mod changes;
 mod concurrent;
 mod constraints;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod crash;
 mod database;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod disk;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod faults;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod full_disk;
 mod gets;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod history;
 mod indexes;
 mod kill;
 mod merge;

@@ -3,6 +3,8 @@
 //! `LATH_CASES` sets how many histories there are.
 
 mod changes;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod faults;
 mod indexes;
 mod merge;
 mod schema;
@@ -148,7 +150,7 @@ impl History {
 
     fn step(&mut self) -> String {
         let table = self.table();
-        match self.random.u8(..34) {
+        match self.random.u8(..37) {
             0..=3 => {
                 let rows = self.random_rows();
                 table.upsert(&self.columns.batch(&rows)).unwrap();
@@ -196,6 +198,8 @@ impl History {
             24 | 25 => self.create_or_drop_index(),
             26..=29 => self.change_schema(),
             30 => self.move_to_backup(),
+            #[cfg(all(target_os = "linux", target_env = "gnu"))]
+            34..=36 => self.with_fault(table),
             _ => self.transaction(),
         }
     }

@@ -1,0 +1,392 @@
+//! A disk that loses power, and fails on demand, below the real files of a folder.
+//!
+//! The functions of the C library that change files are this program's own ([`calls`]), so that nothing in the table, the store or the
+//! writer of Parquet files knows of it. Of each file and of the names in the folder there are the state at the last sync, and those since
+//! ([`states`]). An image combines them to what a loss of power could leave: sectors old or new in any order, files short or full of
+//! zeros, names there or not. A file is made durable by syncing it, a name by syncing its folder, and by nothing else. What is written to a
+//! mapping is seen when another call is made.
+
+mod calls;
+mod states;
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use fastrand::Rng;
+
+use self::states::{FileId, FileStates, NameStates};
+
+/// The files that are written through a mapping.
+const MAPPED: [&str; 2] = ["table.lath", "table.lath-lock"];
+
+const PAGE_BYTES: usize = 4096;
+const ZEROS: [u8; PAGE_BYTES] = [0; PAGE_BYTES];
+
+/// A folder in memory, where the system has one for all.
+pub(crate) fn fast_folder() -> tempfile::TempDir {
+    let memory = Path::new("/dev/shm");
+    if memory.is_dir() { tempfile::tempdir_in(memory).unwrap() } else { tempfile::tempdir().unwrap() }
+}
+
+/// A kind of call to the system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Call {
+    Create,
+    Write,
+    /// Reserving space included.
+    SetLen,
+    Sync,
+    SyncFolder,
+    Rename,
+    Remove,
+}
+
+/// What a loss of power leaves of a folder.
+#[derive(Debug, Clone)]
+pub(crate) struct Image {
+    pub(crate) files: BTreeMap<String, Vec<u8>>,
+    pub(crate) what: String,
+}
+
+/// A folder whose files are watched until this is dropped. Folders in it are not.
+pub(crate) struct Disk(Arc<Inner>);
+
+struct Inner {
+    folder: PathBuf,
+    identity: (u64, u64),
+    keeps_states: bool,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    names: NameStates,
+    files: HashMap<FileId, FileStates>,
+    /// By device and number.
+    ids: HashMap<(u64, u64), FileId>,
+    next: FileId,
+    /// One in so many moments becomes an image; none if 0.
+    rarity: u32,
+    random: Rng,
+    images: Vec<Image>,
+    calls: BTreeMap<Call, usize>,
+    fault: Option<Fault>,
+    failed: Vec<Call>,
+}
+
+/// Which call fails, and how.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Fault {
+    /// So many calls succeed before.
+    pub(crate) after: usize,
+    /// The system's number of the error. With `ENOSPC` only calls that need space fail.
+    pub(crate) code: i32,
+    /// Whether all later calls fail too.
+    pub(crate) permanently: bool,
+}
+
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+static DISKS: Mutex<Vec<Arc<Inner>>> = Mutex::new(Vec::new());
+
+impl Disk {
+    /// Watches a folder, whose files count as synced.
+    pub(crate) fn watch(folder: &Path) -> Self {
+        Self::begin(folder, true)
+    }
+
+    /// Watches a folder of which no images are needed: only faults.
+    pub(crate) fn watch_calls(folder: &Path) -> Self {
+        Self::begin(folder, false)
+    }
+
+    fn begin(folder: &Path, keeps_states: bool) -> Self {
+        use std::os::unix::fs::MetadataExt;
+
+        let folder = folder.canonicalize().unwrap();
+        let metadata = fs::metadata(&folder).unwrap();
+        let mut state = State::default();
+        let mut names = BTreeMap::new();
+        for entry in fs::read_dir(&folder).unwrap().map(Result::unwrap) {
+            let metadata = entry.metadata().unwrap();
+            if metadata.is_file() {
+                let id = state.add((metadata.dev(), metadata.ino()));
+                if keeps_states {
+                    state.files.insert(id, FileStates::durable(fs::read(entry.path()).unwrap()));
+                }
+                names.insert(entry.file_name().into_string().unwrap(), id);
+            }
+        }
+        state.names = NameStates::durable(names);
+        let identity = (metadata.dev(), metadata.ino());
+        let inner = Arc::new(Inner { folder, identity, keeps_states, state: Mutex::new(state) });
+        lock(&DISKS).push(Arc::clone(&inner));
+        COUNT.fetch_add(1, Ordering::SeqCst);
+        Self(inner)
+    }
+
+    /// Makes one in `rarity` moments before and after calls an image.
+    pub(crate) fn take_images(&self, rarity: u32, seed: u64) {
+        let mut state = self.0.lock();
+        (state.rarity, state.random) = (rarity, Rng::with_seed(seed));
+    }
+
+    /// The images since the last call, and one of now.
+    pub(crate) fn images(&self) -> Vec<Image> {
+        let mut state = self.0.lock();
+        state.moment(&self.0, "the end of an operation");
+        std::mem::take(&mut state.images)
+    }
+
+    /// Has a call fail.
+    pub(crate) fn fail(&self, fault: Fault) {
+        let mut state = self.0.lock();
+        state.fault = Some(fault);
+        state.failed.clear();
+    }
+
+    /// Ends the fault. The calls that failed.
+    pub(crate) fn mend(&self) -> Vec<Call> {
+        let mut state = self.0.lock();
+        state.fault = None;
+        std::mem::take(&mut state.failed)
+    }
+
+    /// How many calls of each kind there were.
+    pub(crate) fn calls(&self) -> BTreeMap<Call, usize> {
+        self.0.lock().calls.clone()
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        COUNT.fetch_sub(1, Ordering::SeqCst);
+        lock(&DISKS).retain(|disk| !Arc::ptr_eq(disk, &self.0));
+    }
+}
+
+impl Image {
+    /// Writes the files to a folder, which is made.
+    pub(crate) fn write(&self, folder: &Path) {
+        fs::create_dir(folder).unwrap();
+        for (name, bytes) in &self.files {
+            let file = fs::File::create(folder.join(name)).unwrap();
+            let zeros = bytes.rchunks(PAGE_BYTES).take_while(|page| **page == ZEROS[..page.len()]).map(<[u8]>::len);
+            let used = bytes.len() - zeros.sum::<usize>();
+            std::os::unix::fs::FileExt::write_all_at(&file, &bytes[..used], 0).unwrap();
+            file.set_len(bytes.len() as u64).unwrap();
+        }
+    }
+}
+
+impl Inner {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        lock(&self.state)
+    }
+}
+
+impl State {
+    fn add(&mut self, identity: (u64, u64)) -> FileId {
+        self.next += 1;
+        self.ids.insert(identity, self.next);
+        self.next
+    }
+
+    /// Takes the mapped files as they are now.
+    fn sample(&mut self, disk: &Inner) {
+        let names = self.names.now();
+        for name in MAPPED {
+            if let Some(id) = names.get(name)
+                && let Some(file) = self.files.get_mut(id)
+                && let Ok(bytes) = fs::read(disk.folder.join(name))
+            {
+                file.change(bytes);
+            }
+        }
+    }
+
+    /// Has the power fail, sometimes.
+    fn moment(&mut self, disk: &Inner, what: &str) {
+        if self.rarity == 0 || self.random.u32(..self.rarity) != 0 {
+            return;
+        }
+        self.sample(disk);
+        let mut random = self.random.fork();
+        let names = self.names.crash(&mut random);
+        let files = names.into_iter().map(|(name, id)| (name, self.files[&id].crash(&mut random))).collect();
+        self.images.push(Image { files, what: what.to_owned() });
+    }
+
+    /// The error that the next call is to have.
+    fn fault(&mut self, call: Call) -> Option<i32> {
+        *self.calls.entry(call).or_default() += 1;
+        let fault = self.fault.as_mut()?;
+        let needs_space = matches!(call, Call::Create | Call::Write | Call::SetLen | Call::Rename);
+        if fault.code == libc::ENOSPC && !needs_space {
+            return None;
+        }
+        if fault.after > 0 {
+            fault.after -= 1;
+            return None;
+        }
+        let code = fault.code;
+        if !fault.permanently {
+            self.fault = None;
+        }
+        self.failed.push(call);
+        Some(code)
+    }
+}
+
+/// A call on a file of a watched folder.
+struct Touch {
+    disk: Arc<Inner>,
+    call: Call,
+    on: On,
+    synced: Mutex<Option<Arc<Vec<u8>>>>,
+}
+
+enum On {
+    File { id: FileId, fd: Option<libc::c_int>, range: Option<Range<usize>> },
+    Folder(Mutex<usize>),
+    Name { name: String, new: Option<String> },
+}
+
+impl Touch {
+    fn new(disk: &Arc<Inner>, call: Call, on: On) -> Self {
+        Self { disk: Arc::clone(disk), call, on, synced: Mutex::default() }
+    }
+
+    fn call(&self) -> Call {
+        self.call
+    }
+
+    /// The error that the call has to have.
+    fn begin(&self) -> Result<(), i32> {
+        let mut state = self.disk.lock();
+        state.moment(&self.disk, &format!("before {:?}", self.call));
+        if let Some(code) = state.fault(self.call) {
+            return Err(code);
+        }
+        match &self.on {
+            On::File { id, .. } if self.call == Call::Sync && self.disk.keeps_states => {
+                state.sample(&self.disk);
+                *lock(&self.synced) = state.files.get(id).map(FileStates::begin_sync);
+            }
+            On::Folder(changes) => *lock(changes) = state.names.begin_sync(),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The call has been made.
+    fn end(&self, created: Option<libc::c_int>) {
+        let mut state = self.disk.lock();
+        match &self.on {
+            On::File { id, fd, range } => self.end_on_file(&mut state, *id, *fd, range.clone()),
+            On::Folder(changes) => {
+                state.names.end_sync(*lock(changes));
+                let kept = state.names.files();
+                state.files.retain(|id, _| kept.contains(id));
+            }
+            On::Name { name, new } => {
+                let named = state.names.now().get(name).copied();
+                match (self.call, created) {
+                    (Call::Create, Some(fd)) if named.is_none() => {
+                        let id = calls::identity(fd).map(|identity| state.add(identity));
+                        if let Some(id) = id {
+                            state.files.insert(id, FileStates::default());
+                        }
+                        state.names.set(name.clone(), id);
+                    }
+                    (Call::Create, _) => {}
+                    _ => state.names.set(name.clone(), None),
+                }
+                if let Some(new) = new {
+                    state.names.set(new.clone(), named);
+                }
+            }
+        }
+        state.moment(&self.disk, &format!("after {:?}", self.call));
+    }
+
+    fn end_on_file(&self, state: &mut State, id: FileId, fd: Option<libc::c_int>, range: Option<Range<usize>>) {
+        if !self.disk.keeps_states {
+            return;
+        }
+        let Some(file) = state.files.get_mut(&id) else { return };
+        match (self.call, fd) {
+            (Call::Sync, _) => {
+                if let Some(synced) = lock(&self.synced).take() {
+                    file.end_sync(&synced, range);
+                }
+            }
+            (_, Some(fd)) => file.change(fs::read(format!("/proc/self/fd/{fd}")).unwrap_or_default()),
+            _ => {}
+        }
+    }
+
+    /// The call has failed by itself.
+    fn give_up(&self) {
+        let mut state = self.disk.lock();
+        state.moment(&self.disk, &format!("after {:?}, which failed", self.call));
+    }
+}
+
+fn touch_fd(call: Call, fd: libc::c_int) -> Option<Touch> {
+    if COUNT.load(Ordering::Relaxed) == 0 {
+        return None;
+    }
+    let identity = calls::identity(fd)?;
+    let disks = lock(&DISKS).clone();
+    disks.iter().find_map(|disk| {
+        if disk.identity == identity {
+            return Some(Touch::new(disk, Call::SyncFolder, On::Folder(Mutex::default())));
+        }
+        let id = disk.lock().ids.get(&identity).copied()?;
+        Some(Touch::new(disk, call, On::File { id, fd: Some(fd), range: None }))
+    })
+}
+
+fn touch_path(call: Call, path: &Path, new: Option<&Path>) -> Option<Touch> {
+    if COUNT.load(Ordering::Relaxed) == 0 {
+        return None;
+    }
+    let disks = lock(&DISKS).clone();
+    let disk = disks.iter().find(|disk| path.parent() == Some(&disk.folder))?;
+    let name_of = |path: &Path| path.file_name().and_then(|name| name.to_str()).map(str::to_owned);
+    // A file that is there is opened, and not created.
+    if call == Call::Create && disk.lock().names.now().contains_key(&name_of(path)?) {
+        return None;
+    }
+    Some(Touch::new(disk, call, On::Name { name: name_of(path)?, new: new.and_then(name_of) }))
+}
+
+/// A sync of a part of a mapping.
+fn touch_mapping(address: usize, len: usize) -> Option<Touch> {
+    if COUNT.load(Ordering::Relaxed) == 0 {
+        return None;
+    }
+    let maps = fs::read_to_string("/proc/self/maps").ok()?;
+    let (start, offset, path) = maps.lines().find_map(|line| {
+        let mut fields = line.split_whitespace();
+        let (start, end) = fields.next()?.split_once('-')?;
+        let parse = |text: &str| usize::from_str_radix(text, 16).ok();
+        let (start, end) = (parse(start)?, parse(end)?);
+        let offset = parse(fields.nth(1)?)?;
+        (start <= address && address < end).then(|| (start, offset, fields.nth(2).unwrap_or_default().to_owned()))
+    })?;
+    let path = Path::new(&path);
+    let disks = lock(&DISKS).clone();
+    let disk = disks.iter().find(|disk| path.parent() == Some(&disk.folder))?;
+    let id = disk.lock().names.now().get(path.file_name()?.to_str()?).copied()?;
+    let from = address - start + offset;
+    Some(Touch::new(disk, Call::Sync, On::File { id, fd: None, range: Some(from..from + len) }))
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
