@@ -23,7 +23,6 @@ use lath_parquet::DeleteMask;
 use crate::byte_list::ByteList;
 use crate::changing::Changing;
 use crate::error::Result;
-use crate::flush::drop_empty_files;
 use crate::layout::TreeName;
 use crate::locate::locate;
 use crate::pending_rows::{PendingRows, SortedRows};
@@ -86,12 +85,12 @@ impl Changing {
         for file in files.files() {
             self.add_file(file.entry.clone(), &file.fences.to_bytes())?;
         }
-        drop_empty_files(self)?;
         self.keep_on_commit(files);
         Ok(())
     }
 
-    /// Removes hot rows and tombstones with the keys of these rows, and masks rows of files that have them.
+    /// Removes hot rows and tombstones with the keys of these rows, and masks rows of files that have them. Files that have no row left stay
+    /// until the next flush or merge, as one that goes on may be reading them.
     fn remove_replaced(&mut self, rows: &SortedRows<'_>) -> Result<()> {
         let engine = Arc::clone(self.engine());
         let keys: Vec<&[u8]> = rows.keys().collect();

@@ -130,7 +130,9 @@ pub(crate) fn check_locked(engine: &Arc<Engine>) -> Result<CheckReport> {
     // Transactions write files meanwhile: theirs are known to the engine until they are part of a commit.
     let writing = engine.writing_files().clone();
     let known = known_names(engine, &engine.store.snapshot()?)?;
-    let is_orphan = |name: &String| !writing.contains(name) && !known.contains(name);
+    // Before it is whole, a file has a name that contains its own.
+    let is_orphan =
+        |name: &String| !writing.iter().any(|written| name.contains(written.as_str())) && !known.contains(name);
     report.problems.extend(orphans.into_iter().filter(is_orphan).map(|name| Problem::Orphan { name }));
     Ok(report)
 }

@@ -147,7 +147,7 @@ fn find_deleted(changing: &mut Changing, pinned: &Pinned, files: &NewFiles, dele
 }
 
 /// Drops files all of whose rows are masked.
-pub(crate) fn drop_empty_files(changing: &mut Changing) -> Result<()> {
+fn drop_empty_files(changing: &mut Changing) -> Result<()> {
     let manifest = Arc::clone(changing.manifest());
     let empty = manifest.files().iter().filter(|file| file.unmasked() == 0);
     empty.into_iter().try_for_each(|file| changing.drop_file(file))

