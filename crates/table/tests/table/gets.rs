@@ -97,10 +97,10 @@ fn every_row_is_found_whatever_the_type_of_its_key_and_the_size_of_the_cache() {
         table.upsert(&some(|row| row % 4 == 3, &all)).unwrap();
         let replaced = rows(&key, 1);
         table.upsert(&some(|row| row % 11 == 0, &replaced)).unwrap();
-        table.delete(&some(|row| row % 13 == 0, &all).project(&[1]).unwrap()).unwrap();
+        table.delete(some(|row| row % 13 == 0, &all).project(&[1]).unwrap()).unwrap();
         let expected = |row: usize| match row {
-            _ if row % 13 == 0 => None,
-            _ if row % 11 == 0 => Some(replaced.slice(row, 1)),
+            _ if row.is_multiple_of(13) => None,
+            _ if row.is_multiple_of(11) => Some(replaced.slice(row, 1)),
             _ => Some(all.slice(row, 1)),
         };
         for is_flushed in [false, true] {
