@@ -22,7 +22,7 @@ use crate::named_snapshots::named_snapshots;
 use crate::pinned::Pinned;
 use crate::range::{Merge, Source};
 use crate::schema::{BATCH_ROWS, TableSchema, id_of};
-use crate::vacuum::{known_names, orphans};
+use crate::vacuum::orphans;
 use crate::view::View;
 
 /// What [`Table::check`](crate::Table::check) has found.
@@ -126,14 +126,7 @@ pub(crate) fn check_locked(engine: &Arc<Engine>) -> Result<CheckReport> {
         }
     }
     report.files = checked.len();
-    let orphans = orphans(engine, &known_names(engine, newest.snapshot())?)?;
-    // Transactions write files meanwhile: theirs are known to the engine until they are part of a commit.
-    let writing = engine.writing_files().clone();
-    let known = known_names(engine, &engine.store.snapshot()?)?;
-    // Before it is whole, a file has a name that contains its own.
-    let is_orphan =
-        |name: &String| !writing.iter().any(|written| name.contains(written.as_str())) && !known.contains(name);
-    report.problems.extend(orphans.into_iter().filter(is_orphan).map(|name| Problem::Orphan { name }));
+    report.problems.extend(orphans(engine)?.into_iter().map(|name| Problem::Orphan { name }));
     Ok(report)
 }
 

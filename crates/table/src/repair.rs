@@ -82,14 +82,13 @@ fn mend(engine: &Arc<Engine>, problems: &[Problem]) -> Result<()> {
             _ => {}
         }
     }
-    // While no other transaction can be writing files.
-    if problems.iter().any(|problem| matches!(problem, Problem::Orphan { .. })) {
-        remove_orphans(engine)?;
-    }
     changing.commit(Durability::Sync)?;
     if !files.is_empty() {
         engine.forget(&files.into_iter().cloned().collect::<Vec<_>>());
         engine.dead.retain(|_| false);
+    }
+    if problems.iter().any(|problem| matches!(problem, Problem::Orphan { .. })) {
+        remove_orphans(engine)?;
     }
     Ok(())
 }

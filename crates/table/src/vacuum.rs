@@ -95,10 +95,8 @@ pub(crate) fn remove_orphans(engine: &Engine) -> Result<usize> {
     if engine.store.stats()?.oldest_reader.is_some() {
         return Ok(0);
     }
-    let snapshot = engine.store.snapshot()?;
-    let known = known_names(engine, &snapshot)?;
     let mut removed = 0;
-    for name in orphans(engine, &known)? {
+    for name in orphans(engine)? {
         let path = engine.path(&name);
         fs::remove_file(&path).map_err(Error::io("remove", &path))?;
         removed += 1;
@@ -106,24 +104,25 @@ pub(crate) fn remove_orphans(engine: &Engine) -> Result<usize> {
     Ok(removed)
 }
 
-/// Files in the folder that are called as the table's, and that are not among the known ones.
-pub(crate) fn orphans(engine: &Engine, known: &BTreeSet<String>) -> Result<Vec<String>> {
+/// Files in the folder that are called as the table's, that neither the newest commit nor a snapshot names, and that nobody is writing.
+pub(crate) fn orphans(engine: &Engine) -> Result<Vec<String>> {
     let failed = || Error::io("list", &engine.folder);
     let mut found = Vec::new();
     for entry in fs::read_dir(&engine.folder).map_err(failed())? {
         let name = entry.map_err(failed())?.file_name();
-        if let Some(name) = name.to_str()
-            && is_file_name(name)
-            && !known.contains(name)
-        {
+        if let Some(name) = name.to_str().filter(|name| is_file_name(name)) {
             found.push(name.to_owned());
         }
     }
+    // Of a file that was there, the name is among these until a commit has it. Before it is whole, the file is called by more than that.
+    let writing = engine.writing_files().clone();
+    let known = known_names(engine, &engine.store.snapshot()?)?;
+    found.retain(|name| !known.contains(name) && !writing.iter().any(|written| name.contains(written.as_str())));
     Ok(found)
 }
 
 /// The names of the files that a commit has, has dropped, or has in a named snapshot.
-pub(crate) fn known_names(engine: &Engine, snapshot: &Snapshot) -> Result<BTreeSet<String>> {
+fn known_names(engine: &Engine, snapshot: &Snapshot) -> Result<BTreeSet<String>> {
     let mut names: BTreeSet<String> = dropped_files(engine, snapshot)?.into_iter().map(|(_, file)| file.name).collect();
     names.extend(manifest_of(engine, snapshot)?.files().iter().map(|file| file.name.clone()));
     for named in named_snapshots(snapshot)? {

@@ -81,6 +81,10 @@ impl Subject {
             assert!(is_of_the_fault(error, code), "{what}: {error}");
             allowed.push(last.clone());
         }
+        // Commits that were in memory alone are lost with the handle.
+        if operation == "reopen" {
+            allowed.extend(self.versions.iter().cloned());
+        }
         // What the handle shows is a commit, also if nothing more can be written by it.
         if let Some(open) = &self.table {
             assert_one_of(&allowed, open, &what);
@@ -91,8 +95,7 @@ impl Subject {
             let opened = Table::open(&self.path, options());
             self.table = Some(opened.unwrap_or_else(|error| panic!("{what}, opened again: {error}")));
         }
-        if !went_on || operation == "reopen" {
-            // Commits that were in memory alone are lost with the handle.
+        if !went_on {
             allowed.extend(self.versions.iter().cloned());
         }
         let there = assert_one_of(&allowed, self.table.as_ref().unwrap(), &what);

@@ -25,7 +25,7 @@ fn keys() -> Vec<(&'static str, ArrayRef)> {
         2 => f64::NAN,
         3 => -f64::NAN,
         4 => f64::INFINITY,
-        _ => number as f64 / 7.0 - 100.0,
+        _ => number as f64 / 7.0 - 100.05,
     };
     vec![
         ("int64", Arc::new(Int64Array::from_iter_values(numbers().map(|number| number as i64 * 11 - 999)))),
