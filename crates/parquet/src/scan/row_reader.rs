@@ -185,7 +185,7 @@ mod tests {
         ];
         let batch = RecordBatch::try_from_iter(columns).unwrap();
         let options = WriteOptions::default().row_group_rows(1000).column("status", ColumnOptions::new().page_rows(64));
-        let options = ["id", "count", "list"]
+        let options = ["id", "count", "list.list.item"]
             .iter()
             .fold(options, |options, name| options.column(*name, ColumnOptions::new().page_rows(100)));
         let mut bytes = Vec::new();
