@@ -52,6 +52,14 @@ mutation:
 crashes *ARGS:
     scripts/store-crashes.sh {{ARGS}}
 
+# Three hundred thousand folders of tables whose power failed, each opened, checked and compared: half an hour
+table-crashes:
+    LATH_FULL=1 cargo test --release -p lath-table --test table -- --nocapture crash:: faults::
+
+# Five hundred processes killed while they write to a table
+table-kills:
+    LATH_FULL=1 cargo test --release -p lath-table --test table -- --nocapture kill::
+
 # Five hundred processes killed while they write to a store
 kills:
     LATH_FULL=1 cargo test --release -p lath-store --test store -- --nocapture kill::
