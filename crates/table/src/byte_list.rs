@@ -19,12 +19,12 @@ impl ByteList {
         self.bytes.capacity() + self.ends.capacity() * size_of::<usize>()
     }
 
-    /// The number of those that are less than `key`. They are in ascending order.
-    pub(crate) fn lower_bound(&self, key: &[u8]) -> usize {
+    /// The number of the first ones for which `is_first` is true, and behind which it is false.
+    pub(crate) fn partition_point(&self, is_first: impl Fn(&[u8]) -> bool) -> usize {
         let (mut low, mut high) = (0, self.len());
         while low < high {
             let middle = low.midpoint(high);
-            if self.get(middle) < key {
+            if is_first(self.get(middle)) {
                 low = middle + 1;
             } else {
                 high = middle;

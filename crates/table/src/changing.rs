@@ -354,19 +354,16 @@ impl Changing {
 
     /// Makes the changes visible to others.
     pub(crate) fn commit(mut self, durability: Durability) -> Result<()> {
-        if !matches!(self.transaction, StoreTransaction::Own(_)) {
-            return Err(Error::PartOfTransaction);
-        }
-        let is_flush_due = self.write_state()?;
-        self.keep_files();
-        let StoreTransaction::Own(transaction) = self.transaction else {
+        let has_work = self.write_state()?;
+        let Self { transaction: StoreTransaction::Own(transaction), engine, has_changed, mut files, .. } = self else {
             return Err(Error::PartOfTransaction);
         };
-        if self.has_changed {
+        files.iter_mut().for_each(NewFiles::keep);
+        if has_changed {
             transaction.commit_with(durability)?;
         }
-        if is_flush_due {
-            self.engine.signal.notify();
+        if has_work {
+            engine.signal.notify();
         }
         Ok(())
     }

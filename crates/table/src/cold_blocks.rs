@@ -119,7 +119,7 @@ impl ColdFile {
     /// The row of a block that has this key.
     pub(crate) fn row_in_block(&self, cache: &BlockCache, block: usize, key: &[u8]) -> Result<Option<u64>> {
         let keys = self.keys_of_block(cache, block)?;
-        let at = keys.lower_bound(key);
+        let at = keys.partition_point(|other| other < key);
         let is_it = at < keys.len() && keys.get(at) == key;
         Ok(is_it.then_some(block as u64 * BLOCK_ROWS + at as u64))
     }

@@ -37,16 +37,7 @@ impl Fences {
 
     /// The block that has `key` if any has: the last that does not begin behind it.
     pub(crate) fn block_of(&self, key: &[u8]) -> Option<usize> {
-        let (mut low, mut high) = (0, self.len());
-        while low < high {
-            let middle = low.midpoint(high);
-            if self.key(middle) <= key {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        low.checked_sub(1)
+        self.keys.partition_point(|first| first <= key).checked_sub(1)
     }
 
     pub(crate) fn to_bytes(&self) -> Vec<u8> {

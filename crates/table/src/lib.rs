@@ -2,9 +2,8 @@
 //!
 //! [`Table`] has an example, and [`Database`] one of several tables in one store. A table is a folder with one store and Parquet files. An
 //! upsert puts encoded rows under their encoded keys into the store and commits; nothing cold is read. Many rows in one transaction become files
-//! at once ([`TableOptions::bulk_rows`]). A flush turns hot rows into a sorted
-//! file and masks the rows that they replace in older files, in one transaction. So a scan merges nothing: it reads files without the rows
-//! that are masked or whose keys are hot, and then the hot rows.
+//! at once ([`TableOptions::bulk_rows`]). A flush turns hot rows into a sorted file and masks the rows that they replace in older files, in one
+//! transaction. So a scan merges nothing: it reads files without the rows that are masked or whose keys are hot, and then the hot rows.
 //!
 //! | question | answer |
 //! | --- | --- |

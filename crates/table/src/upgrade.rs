@@ -75,8 +75,9 @@ impl StoredRows {
 
     /// The value columns of a schema, which is not older than any of the rows.
     pub(crate) fn decode(&self, schema: &Arc<TableSchema>) -> Result<Vec<ArrayRef>> {
-        if self.versions.iter().all(|&version| version == schema.version()) {
-            return schema.values().decode(self.rows.iter());
+        let first = self.versions.first().copied().unwrap_or(schema.version());
+        if self.versions.iter().all(|&version| version == first) {
+            return decode_values(schema, first, self.rows.iter(), self.len());
         }
         let mut pieces = Vec::new();
         // For each row, its piece and its row there.
@@ -84,18 +85,14 @@ impl StoredRows {
         for version in self.versions.iter().copied().collect::<BTreeSet<_>>() {
             let places: Vec<usize> = (0..self.len()).filter(|&at| self.versions[at] == version).collect();
             places.iter().enumerate().for_each(|(row, &at)| order[at] = (pieces.len(), row));
-            pieces.push(self.decode_some(&places, version, schema)?);
+            let rows = places.iter().map(|&at| self.rows.get(at));
+            pieces.push(decode_values(schema, version, rows, places.len())?);
         }
         let column = |at: usize| {
             let arrays: Vec<&dyn Array> = pieces.iter().map(|piece| &*piece[at]).collect();
             Ok(interleave(&arrays, &order)?)
         };
         (0..schema.values().columns().len()).map(column).collect()
-    }
-
-    /// The value columns of the rows at these places, all of one version.
-    fn decode_some(&self, places: &[usize], version: u32, schema: &Arc<TableSchema>) -> Result<Vec<ArrayRef>> {
-        decode_values(schema, version, places.iter().map(|&at| self.rows.get(at)), places.len())
     }
 }
 

@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::sync::Arc;
 
-use lath_store::{Held, Holder, Snapshot};
+use lath_store::{Held, Holder, Snapshot, Stats};
 
 use crate::changing::Changing;
 use crate::engine::{Engine, is_file_name};
@@ -20,14 +20,14 @@ const KEPT_PART: u64 = 8;
 
 /// Removes files that nobody needs, and returns their number; then gives back the store's free space if it has much.
 pub(crate) fn vacuum(engine: &Arc<Engine>) -> Result<usize> {
-    let removed = remove_dropped(engine)?;
-    give_space_back(engine)?;
+    let stats = engine.store.stats()?;
+    let removed = remove_dropped(engine, &stats)?;
+    give_space_back(engine, &stats)?;
     Ok(removed)
 }
 
 /// After a flush the store has nearly as much free space as the flushed rows took, in its file and in its log.
-fn give_space_back(engine: &Engine) -> Result<()> {
-    let stats = engine.store.stats()?;
+fn give_space_back(engine: &Engine, stats: &Stats) -> Result<()> {
     let is_kept = |held: &&Held| held.by != Holder::Checkpoint;
     let kept: u64 = stats.held.iter().filter(is_kept).map(|held| held.bytes).sum();
     let used = stats.file_bytes - stats.free_bytes - stats.dead_bytes + kept;
@@ -46,9 +46,8 @@ fn give_space_back(engine: &Engine) -> Result<()> {
 ///
 /// A file goes only after the commit that dropped it is durable. If the process ends before the entry of the removed file has gone too,
 /// the next vacuum finds no file, which is as well.
-fn remove_dropped(engine: &Arc<Engine>) -> Result<usize> {
+fn remove_dropped(engine: &Arc<Engine>, stats: &Stats) -> Result<usize> {
     let _one_at_a_time = engine.lock_maintenance();
-    let stats = engine.store.stats()?;
     let snapshot = engine.store.snapshot()?;
     let dropped = dropped_files(engine, &snapshot)?;
     if dropped.is_empty() {
