@@ -11,7 +11,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use lath_catalog::{Catalog, InFolder};
 use lath_parquet::{Dataset, DatasetOptions, Runtime};
 
-use crate::error::{catalog_work, external, of_catalog};
+use crate::error::{blocking, external, of_catalog};
 use crate::pushdown::{Pushed, support};
 use crate::table::{FileColumns, LathTable};
 
@@ -111,7 +111,7 @@ impl TableProvider for CatalogTable {
                 None => catalog.dataset(&options),
             }
         };
-        let selected = catalog_work(select).await?;
+        let selected = blocking(move || select().map_err(of_catalog)).await?;
         if selected.schema().fields() != self.of_files.fields() {
             return plan_err!(
                 "the files of {} have other columns since the table was opened; open it again",

@@ -82,28 +82,25 @@ pub(crate) fn of_catalog(error: lath_catalog::Error) -> DataFusionError {
     }
 }
 
-/// Runs work on a catalog that blocks on I/O on a thread for such work.
-pub(crate) async fn catalog_work<T: Send + 'static>(
-    work: impl FnOnce() -> lath_catalog::Result<T> + Send + 'static,
+/// Runs work that blocks on I/O on a thread for such work.
+pub(crate) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, DataFusionError> + Send + 'static,
 ) -> Result<T, DataFusionError> {
-    let done = tokio::task::spawn_blocking(work).await;
-    done.map_err(|panicked| DataFusionError::External(Box::new(panicked)))?.map_err(of_catalog)
+    tokio::task::spawn_blocking(work).await.map_err(|panicked| DataFusionError::External(Box::new(panicked)))?
 }
 
-/// Runs work on a table that blocks on I/O on a thread for such work.
+/// [`blocking`] work on a table.
 pub(crate) async fn table_work<T: Send + 'static>(
     work: impl FnOnce() -> lath_table::Result<T> + Send + 'static,
 ) -> Result<T, DataFusionError> {
-    let done = tokio::task::spawn_blocking(work).await;
-    done.map_err(|panicked| DataFusionError::External(Box::new(panicked)))?.map_err(of_table)
+    blocking(|| work().map_err(of_table)).await
 }
 
-/// Runs work that blocks on I/O on a thread for such work.
-pub(crate) async fn blocking<T: Send + 'static>(
+/// [`blocking`] work on files.
+pub(crate) async fn file_work<T: Send + 'static>(
     work: impl FnOnce() -> lath_parquet::Result<T> + Send + 'static,
 ) -> Result<T, DataFusionError> {
-    let done = tokio::task::spawn_blocking(work).await;
-    done.map_err(|panicked| DataFusionError::External(Box::new(panicked)))?.map_err(external)
+    blocking(|| work().map_err(external)).await
 }
 
 impl From<DataFusionError> for Error {

@@ -13,7 +13,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::empty::EmptyExec;
 use lath_parquet::{Dataset, DatasetOptions, WriteOptions};
 
-use crate::error::blocking;
+use crate::error::file_work;
 use crate::location::local_path;
 use crate::pushdown::support;
 use crate::table::{LathTable, no_change};
@@ -139,7 +139,7 @@ impl Files {
             Err(_) if self.may_be_none && has_no_files(&self.locations) => Ok(None),
             opened => opened.map(Some),
         };
-        blocking(open).await
+        file_work(open).await
     }
 }
 
@@ -224,7 +224,7 @@ impl TableProvider for ExternalTable {
         // Files that are there say how to write where the options do not.
         let like = self.files.clone().open().await?;
         let like = like.and_then(|dataset| dataset.files().first().cloned());
-        let base = blocking(move || match like {
+        let base = file_work(move || match like {
             Some(file) => WriteOptions::default().inherit(&file.open()?),
             None => Ok(WriteOptions::default()),
         });

@@ -11,11 +11,11 @@ use datafusion::datasource::file_format::arrow::ArrowFormat;
 use datafusion::datasource::file_format::csv::CsvFormat;
 use datafusion::datasource::file_format::json::JsonFormat;
 use datafusion::datasource::listing::{ListingOptions, ListingTable, ListingTableConfig, ListingTableUrl};
-use datafusion::error::DataFusionError;
 use datafusion::execution::session_state::SessionStateBuilder;
 use lath_parquet::{DatasetOptions, Runtime};
 
 use crate::catalog_table::open_locations;
+use crate::error::blocking;
 use crate::table::FileColumns;
 
 /// Opens what the name of a table stands for: a file, a folder, a glob or a URL.
@@ -68,8 +68,7 @@ impl UrlTableFactory for Locations {
         }
         let (location, runtime) = (name.to_owned(), self.runtime.clone());
         let open = move || open_locations(&[location], DatasetOptions::new(), &runtime, FileColumns::default());
-        let opened = tokio::task::spawn_blocking(open).await;
-        Ok(Some(opened.map_err(|panicked| DataFusionError::External(Box::new(panicked)))??))
+        Ok(Some(blocking(open).await?))
     }
 }
 

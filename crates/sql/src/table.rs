@@ -15,7 +15,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use lath_parquet::{Dataset, Predicate, Runtime, Statistics as KnownStatistics};
 
-use crate::error::blocking;
+use crate::error::file_work;
 use crate::metrics::add_planning;
 use crate::pushdown::{Pushed, physical, support, with_columns_of, with_rest};
 use crate::selectivity::selectivity;
@@ -158,7 +158,7 @@ impl TableProvider for LathTable {
             let ordering = plan.ordering();
             Ok((plan, ordering))
         };
-        let (plan, ordering) = blocking(read).await?;
+        let (plan, ordering) = file_work(read).await?;
         let known = self.statistics.get().filter(|_| collects);
         let mut of_rows = match known {
             Some(known) => statistics::of_table(known, &columns, file_columns.count()),
