@@ -134,7 +134,7 @@ fn answers_are_the_same_without_dynamic_filters() {
     let mut random = Seeded::new("answers_are_the_same_without_dynamic_filters");
     let queries: usize = std::env::var("LATH_CASES").map_or(120, |text| text.parse().unwrap());
     let folder = tempfile::tempdir().unwrap();
-    let with = crate::queries::session(&mut random, folder.path(), 300);
+    let with = crate::queries::session(&mut random, folder.path(), 300, 10);
     let without = Session::new();
     without.register("t", Dataset::open([folder.path()], DatasetOptions::new()).unwrap()).unwrap();
     let mut ruled_out = 0;
@@ -155,6 +155,5 @@ fn answers_are_the_same_without_dynamic_filters() {
             assert_eq!(sorted(&found), sorted(&expected), "{query}");
         }
     });
-    // On a busy machine filters come later.
-    assert!(ruled_out > queries / 60, "{ruled_out} of {queries}");
+    assert!(ruled_out > queries / 20, "{ruled_out} of {queries}");
 }

@@ -43,11 +43,11 @@ fn random_table(random: &mut Seeded, rows: usize) -> RecordBatch {
     .unwrap()
 }
 
-/// A session with the same rows as files (`t`) and in memory (`m`).
-pub(crate) fn session(random: &mut Seeded, folder: &Path, rows: usize) -> Session {
+/// A session with the same rows as files (`t`), of so many row groups each, and in memory (`m`).
+pub(crate) fn session(random: &mut Seeded, folder: &Path, rows: usize, row_groups: usize) -> Session {
     let tables: Vec<RecordBatch> = (0..3).map(|_| random_table(random, rows)).collect();
     for (number, table) in tables.iter().enumerate() {
-        write(&folder.join(format!("{number}.parquet")), table, rows / 3 + 1);
+        write(&folder.join(format!("{number}.parquet")), table, rows / row_groups + 1);
     }
     let session = Session::new();
     session.register("t", Dataset::open([folder], DatasetOptions::new()).unwrap()).unwrap();
@@ -95,7 +95,7 @@ fn files_answer_as_rows_in_memory_do() {
     let mut random = Seeded::new("files_answer_as_rows_in_memory_do");
     let queries: usize = std::env::var("LATH_CASES").map_or(300, |text| text.parse().unwrap());
     let folder = tempfile::tempdir().unwrap();
-    let session = session(&mut random, folder.path(), 600);
+    let session = session(&mut random, folder.path(), 600, 3);
     wait(async {
         for _ in 0..queries {
             let condition = condition(&mut random);
@@ -128,7 +128,7 @@ fn files_answer_as_rows_in_memory_do() {
 fn joins_answer_as_rows_in_memory_do() {
     let mut random = Seeded::new("joins_answer_as_rows_in_memory_do");
     let folder = tempfile::tempdir().unwrap();
-    let session = session(&mut random, folder.path(), 400);
+    let session = session(&mut random, folder.path(), 400, 3);
     wait(async {
         for _ in 0..60 {
             let (left, right) = (condition(&mut random), condition(&mut random));
