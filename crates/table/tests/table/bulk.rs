@@ -2,20 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
 
+use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 use lath_table::{Database, Durability, Error, Table, TableOptions, Transaction};
 use lath_testkit::Seeded;
 
-fn batch(rows: impl IntoIterator<Item = (i64, i64)>) -> RecordBatch {
-    let (ids, values): (Vec<i64>, Vec<i64>) = rows.into_iter().unzip();
-    let columns: [(&str, ArrayRef); 2] =
-        [("id", Arc::new(Int64Array::from(ids))), ("value", Arc::new(Int64Array::from(values)))];
-    RecordBatch::try_from_iter(columns).unwrap()
-}
+use crate::rows::id_values as batch;
 
 fn options() -> TableOptions {
     TableOptions::new().background(false).durability(Durability::Off).bulk_rows(100).merge_files(2)

@@ -1,22 +1,15 @@
 //! Changes while rows are flushed and files are merged, and snapshots while files are dropped.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 use lath_table::{Durability, Predicate, Snapshot, Table, TableOptions};
 use lath_testkit::Seeded;
 
-const ROWS: i64 = 4000;
+use crate::rows::id_values as batch;
 
-fn batch(rows: impl IntoIterator<Item = (i64, i64)>) -> RecordBatch {
-    let (ids, values): (Vec<i64>, Vec<i64>) = rows.into_iter().unzip();
-    let columns: [(&str, ArrayRef); 2] =
-        [("id", Arc::new(Int64Array::from(ids))), ("value", Arc::new(Int64Array::from(values)))];
-    RecordBatch::try_from_iter(columns).unwrap()
-}
+const ROWS: i64 = 4000;
 
 fn table(folder: &std::path::Path) -> Table {
     let options = TableOptions::new().background(false).durability(Durability::Off).merge_files(2).file_rows(3000);

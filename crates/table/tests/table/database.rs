@@ -3,26 +3,19 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 use lath_table::{Database, DatabaseSnapshot, Durability, Error, Snapshot, Table, TableOptions};
 use lath_testkit::Seeded;
+
+use crate::rows::id_values as batch;
 
 const PATH: &str = "LATH_TEST_DATABASE_READER";
 
 type Rows = BTreeMap<i64, i64>;
 type Tables = BTreeMap<String, Rows>;
-
-fn batch(rows: impl IntoIterator<Item = (i64, i64)>) -> RecordBatch {
-    let (ids, values): (Vec<i64>, Vec<i64>) = rows.into_iter().unzip();
-    let columns: [(&str, ArrayRef); 2] =
-        [("id", Arc::new(Int64Array::from(ids))), ("value", Arc::new(Int64Array::from(values)))];
-    RecordBatch::try_from_iter(columns).unwrap()
-}
 
 fn options() -> TableOptions {
     TableOptions::new()

@@ -186,3 +186,11 @@ pub(crate) fn random_values(random: &mut Rng) -> Values {
         added: BTreeMap::new(),
     }
 }
+
+/// Rows of an id and a value.
+pub(crate) fn id_values(rows: impl IntoIterator<Item = (i64, i64)>) -> RecordBatch {
+    let (ids, values): (Vec<i64>, Vec<i64>) = rows.into_iter().unzip();
+    let columns: [(&str, ArrayRef); 2] =
+        [("id", Arc::new(Int64Array::from(ids))), ("value", Arc::new(Int64Array::from(values)))];
+    RecordBatch::try_from_iter(columns).unwrap()
+}
