@@ -35,9 +35,9 @@ pub(crate) enum CatalogCommand {
 }
 
 const ADD_HELP: &str = "\
-Without --catalog, the catalog of a folder is the file _lath_catalog in it, which find and count use on their own. Files that a catalog
-has already are read again only if they have changed. If it fails, the catalog stays as it was. Exits 3 if a file cannot be read, which
-is added nevertheless: each search looks into it.
+Without --catalog, the catalog of a folder is the file _lath_catalog in it, which find, count and sql use on their own. Files that a
+catalog has already are read again only if they have changed. If it fails, the catalog stays as it was. Exits 3 if a file cannot be read,
+which is added nevertheless: each search looks into it.
 
 Examples:
   lath catalog add data/
