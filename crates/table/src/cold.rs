@@ -101,7 +101,8 @@ impl ColdFile {
         if let Some(blocks) = self.blocks.get() {
             return Ok(blocks);
         }
-        let opened = Arc::new(ColdBlocks::open(self)?);
+        let key = self.stored_schema().key().fields();
+        let opened = Arc::new(ColdBlocks::open(self.file.open()?, self.schema().strings(), key)?);
         Ok(self.blocks.get_or_init(|| opened))
     }
 

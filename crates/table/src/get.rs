@@ -6,7 +6,7 @@ use arrow_array::{ArrayRef, RecordBatch, UInt32Array};
 use arrow_select::take::take;
 
 use crate::cold::ColdFile;
-use crate::cold_blocks::KeyInBlock;
+use crate::cold_lookup::KeyInBlock;
 use crate::dead::is_masked;
 use crate::engine::Engine;
 use crate::error::Result;

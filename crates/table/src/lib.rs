@@ -25,6 +25,7 @@ mod check;
 mod cold;
 mod cold_blocks;
 mod cold_condition;
+mod cold_lookup;
 mod cold_scan;
 mod compact;
 mod conform;

@@ -7,7 +7,7 @@ use arrow_select::interleave::interleave;
 
 use crate::block_cache::BlockCache;
 use crate::cold::ColdFile;
-use crate::cold_blocks::KeyInBlock;
+use crate::cold_lookup::KeyInBlock;
 use crate::error::{Error, Result};
 use crate::fences::BLOCK_ROWS;
 use crate::layout::FileEntry;

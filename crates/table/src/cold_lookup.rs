@@ -1,0 +1,68 @@
+//! Single rows of a file: where a key is, and what is in a row.
+//!
+//! | question | what is read, unless the cache has it |
+//! | --- | --- |
+//! | May the file have a key? | the Bloom filters of the row group that the fences lead to |
+//! | In which row is a key? | the key columns of one block |
+//! | What does a row have in a column? | the column in one block |
+
+use arrow_array::ArrayRef;
+
+use crate::block_cache::BlockCache;
+use crate::cold::ColdFile;
+use crate::error::{Error, Result};
+use crate::fences::BLOCK_ROWS;
+
+/// A key that a file may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct KeyInBlock {
+    /// Its place among the keys that are looked for.
+    pub(crate) at: usize,
+    pub(crate) block: usize,
+}
+
+impl ColdFile {
+    /// Of keys in ascending order and with these key columns, those that Bloom filters do not rule out, each with the block that has it if
+    /// the file does.
+    pub(crate) fn probe(
+        &self,
+        cache: &BlockCache,
+        keys: &[&[u8]],
+        key_columns: &[ArrayRef],
+    ) -> Result<Vec<KeyInBlock>> {
+        let mut probe = self.blocks()?.probe(key_columns);
+        let mut left = Vec::new();
+        for (at, key) in keys.iter().enumerate() {
+            let Some(block) = self.fences().block_of(key) else { continue };
+            if probe.may_have(cache, at, &self.block_rows(block))? {
+                left.push(KeyInBlock { at, block });
+            }
+        }
+        Ok(left)
+    }
+
+    /// The row of a block that has this key.
+    pub(crate) fn row_in_block(&self, cache: &BlockCache, block: usize, key: &[u8]) -> Result<Option<u64>> {
+        let blocks = self.blocks()?;
+        let encode = || {
+            let codec = self.schema().key();
+            let columns = codec.columns().iter().map(|&column| {
+                let place = self.upgrade().place(column);
+                let place = place.ok_or_else(|| Error::corrupt("a file lacks a key column"))?;
+                let rows = self.block_rows(block);
+                let row_count = (rows.end - rows.start) as usize;
+                self.upgrade().column(column, Some(blocks.read(place, rows)?), row_count)
+            });
+            Ok(codec.encode(&columns.collect::<Result<Vec<_>>>()?)?.iter().collect())
+        };
+        let keys = blocks.keys(cache, block, encode)?;
+        let at = keys.partition_point(|other| other < key);
+        let is_it = at < keys.len() && keys.get(at) == key;
+        Ok(is_it.then_some(block as u64 * BLOCK_ROWS + at as u64))
+    }
+
+    /// What a block has in a column of the file's own schema.
+    pub(crate) fn column_of_block(&self, cache: &BlockCache, column: usize, block: usize) -> Result<ArrayRef> {
+        self.blocks()?.column(cache, column, block, self.block_rows(block))
+    }
+}
