@@ -8,6 +8,7 @@ mod concurrent;
 mod constraints;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod crash;
+mod creation;
 mod database;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod disk;
@@ -25,4 +26,5 @@ mod processes;
 mod repair;
 mod rows;
 mod schema;
+mod soak;
 mod types;

@@ -9,7 +9,8 @@ use std::path::Path;
 
 use libc::{c_char, c_int, c_long, c_void, mode_t, off64_t, size_t, ssize_t};
 
-use super::{Call, Touch, touch_fd, touch_path};
+use super::Call;
+use super::touch::{Touch, touch_fd, touch_mapping, touch_path};
 
 /// Makes the call unless the disk wants it to fail, and tells the disk before and after.
 fn watched(touch: Option<Touch>, call: impl FnOnce() -> c_long) -> c_long {
@@ -115,7 +116,7 @@ extern "C" fn fdatasync(fd: c_int) -> c_int {
 /// As the C library's function.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn msync(address: *mut c_void, len: size_t, flags: c_int) -> c_int {
-    let touch = super::touch_mapping(address as usize, len);
+    let touch = touch_mapping(address as usize, len);
     // SAFETY: as the caller guarantees.
     watched(touch, || unsafe { libc::syscall(libc::SYS_msync, address, len, flags) }) as c_int
 }
