@@ -121,6 +121,8 @@ fn read(table: &Table, is_over: &AtomicBool, seed: u64) -> Outcome<u64> {
             }
         }
         count += 1;
+        // So that the writer gets some of the processors.
+        std::thread::sleep(Duration::from_millis(random.u64(..40)));
     }
     Ok(count)
 }
