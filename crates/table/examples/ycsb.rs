@@ -6,7 +6,7 @@
 //! scan is of up to 100 records. An update writes all fields (`writeallfields=true`). What a field has follows from its key and the version
 //! of the record, so that every record that is read can be compared with the one that was written last.
 
-#![allow(clippy::unwrap_used, reason = "a program for people, which stops at the first error")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a program for people, which stops at the first error")]
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -61,10 +61,9 @@ pub(super) fn identity(fd: c_int) -> Option<(u64, u64)> {
 /// As the C library's function.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn open64(path: *const c_char, flags: c_int, mode: mode_t) -> c_int {
-    let creates = flags & libc::O_CREAT != 0;
     // SAFETY: as the caller guarantees.
-    let touch =
-        if creates { unsafe { path_at(path) }.and_then(|path| touch_path(Call::Create, path, None)) } else { None };
+    let path_created = if flags & libc::O_CREAT != 0 { unsafe { path_at(path) } } else { None };
+    let touch = path_created.and_then(|path| touch_path(Call::Create, path, None));
     // SAFETY: as the caller guarantees.
     let open = || unsafe { libc::syscall(libc::SYS_openat, libc::AT_FDCWD, path, flags, mode) };
     watched(touch, open) as c_int
