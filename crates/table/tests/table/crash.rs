@@ -4,6 +4,7 @@
 //! `LATH_FULL=1` takes three hundred thousand images instead of ten thousand, `LATH_IMAGES` as many as it says.
 
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Mutex;
 use std::thread;
 use std::time::Instant;
@@ -187,7 +188,12 @@ fn every_loss_of_power_leaves_a_commit_that_is_not_older_than_the_last_synced() 
             let mut random = Rng::with_seed(history);
             let steps = 10 + random.usize(..60);
             let mut of_history = Found::default();
-            run(&mut random, steps, &mut of_history);
+            let ended = catch_unwind(AssertUnwindSafe(|| run(&mut random, steps, &mut of_history)));
+            if let Err(panic) = ended {
+                // The other thread ends too.
+                found.lock().unwrap().images = images;
+                resume_unwind(panic);
+            }
             found.lock().unwrap().add(of_history);
         }
     };
