@@ -20,7 +20,7 @@ use crate::history::{Step, Version, assert_intact, assert_no_orphans, options, s
 #[derive(Debug, Default)]
 struct Found {
     images: usize,
-    /// Images of the opening of an image.
+    /// Those among them that are of the opening of an image.
     nested: usize,
     /// Images without a table, as its creation had not ended.
     no_table: usize,
@@ -80,6 +80,7 @@ fn inspect(image: &Image, allowed: &Allowed<'_>, random: &mut Rng, found: &mut F
         drop(disk);
         for image in images {
             found.nested += 1;
+            found.images += 1;
             let image = Image { what: format!("{what}, then {} while it is opened", image.what), ..image };
             // What was found was durable.
             let allowed = Allowed { at_least: Some(at), versions: allowed.versions };
