@@ -50,11 +50,15 @@ mutation:
 
 # A million images of a store whose power failed, each opened, checked and compared, by two processes: half an hour or more
 crashes *ARGS:
-    scripts/store-crashes.sh {{ARGS}}
+    scripts/crashes.sh store {{ARGS}}
 
-# Three hundred thousand folders of tables whose power failed, each opened, checked and compared: half an hour
-table-crashes:
-    LATH_FULL=1 cargo test --release -p lath-table --test table -- --nocapture crash:: faults::
+# Three hundred thousand images of a keyed table whose power failed, by two processes
+table-crashes *ARGS:
+    scripts/crashes.sh table {{ARGS}}
+
+# Two thousand histories of a keyed table in which calls to the system fail
+table-faults:
+    LATH_FULL=1 cargo test --release -p lath-table --test table -- --nocapture faults::a_call
 
 # Five hundred processes killed while they write to a table
 table-kills:
@@ -79,6 +83,14 @@ soak SECONDS="600":
 # The same under the thread and the address sanitizer, for so many seconds each, with the tests of readers and the store
 soak-sanitized *ARGS:
     scripts/store-soak-sanitized.sh {{ARGS}}
+
+# A writer, flushes and merges of a keyed table, and eight readers in two processes whose snapshots must add up, for so many seconds
+table-soak SECONDS="600":
+    cargo run --release -p lath-table --example soak -- {{SECONDS}}
+
+# Workloads A to F of YCSB on a keyed table, every answer checked: `just ycsb 1000000 100000 abcdef sync`
+ycsb *ARGS:
+    cargo run --release -p lath-table --example ycsb -- {{ARGS}}
 
 # Measure beside the peers and write a record
 bench *ARGS:

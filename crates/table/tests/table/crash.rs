@@ -4,6 +4,7 @@
 //! `LATH_FULL=1` takes three hundred thousand images instead of ten thousand, `LATH_IMAGES` as many as it says.
 
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Mutex;
 use std::thread;
 use std::time::Instant;
@@ -19,7 +20,7 @@ use crate::history::{Step, Version, assert_intact, assert_no_orphans, options, s
 #[derive(Debug, Default)]
 struct Found {
     images: usize,
-    /// Images of the opening of an image.
+    /// Those among them that are of the opening of an image.
     nested: usize,
     /// Images without a table, as its creation had not ended.
     no_table: usize,
@@ -79,6 +80,7 @@ fn inspect(image: &Image, allowed: &Allowed<'_>, random: &mut Rng, found: &mut F
         drop(disk);
         for image in images {
             found.nested += 1;
+            found.images += 1;
             let image = Image { what: format!("{what}, then {} while it is opened", image.what), ..image };
             // What was found was durable.
             let allowed = Allowed { at_least: Some(at), versions: allowed.versions };
@@ -187,7 +189,12 @@ fn every_loss_of_power_leaves_a_commit_that_is_not_older_than_the_last_synced() 
             let mut random = Rng::with_seed(history);
             let steps = 10 + random.usize(..60);
             let mut of_history = Found::default();
-            run(&mut random, steps, &mut of_history);
+            let ended = catch_unwind(AssertUnwindSafe(|| run(&mut random, steps, &mut of_history)));
+            if let Err(panic) = ended {
+                // The other thread ends too.
+                found.lock().unwrap().images = images;
+                resume_unwind(panic);
+            }
             found.lock().unwrap().add(of_history);
         }
     };

@@ -58,12 +58,12 @@ impl Subject {
         &self.versions[self.versions.len() - 1]
     }
 
-    /// An operation succeeded.
-    fn go_on(&mut self, what: &str, next: Version) {
-        if next != *self.last() {
-            if what != OFF {
-                self.versions.clear();
-            }
+    /// An operation led to this version; whether all is durable then.
+    fn go_on(&mut self, what: &str, next: Version, is_durable: bool) {
+        if is_durable || (next != *self.last() && what != OFF) {
+            self.versions.clear();
+        }
+        if self.versions.last() != Some(&next) {
             self.versions.push(next);
         }
     }
@@ -81,7 +81,7 @@ impl Subject {
             assert!(is_of_the_fault(error, code), "{what}: {error}");
             allowed.push(last.clone());
         }
-        // Commits that were in memory alone are lost with the handle.
+        // Commits that were in memory alone are lost with the handle, if closing it fails.
         if operation == "reopen" {
             allowed.extend(self.versions.iter().cloned());
         }
@@ -92,15 +92,13 @@ impl Subject {
         let went_on = self.table.as_ref().is_some_and(|open| open.begin().is_ok());
         if !went_on {
             drop(self.table.take());
+            allowed.extend(self.versions.iter().cloned());
             let opened = Table::open(&self.path, options());
             self.table = Some(opened.unwrap_or_else(|error| panic!("{what}, opened again: {error}")));
         }
-        if !went_on {
-            allowed.extend(self.versions.iter().cloned());
-        }
         let there = assert_one_of(&allowed, self.table.as_ref().unwrap(), &what);
         let done_anyway = result.is_err() && there == next && next != last;
-        self.go_on(&operation, there);
+        self.go_on(&operation, there, *result.as_ref().unwrap_or(&false));
         Met { has_failed: result.is_err(), went_on, done_anyway, operation }
     }
 
@@ -108,8 +106,8 @@ impl Subject {
     pub(crate) fn step(&mut self, random: &mut Rng) {
         let last = self.last().clone();
         let Step { what, next, result } = step(&mut self.table, &last, &options(), random);
-        result.unwrap_or_else(|error| panic!("{what}, when the fault was over: {error}"));
-        self.go_on(&what, next);
+        let is_durable = result.unwrap_or_else(|error| panic!("{what}, when the fault was over: {error}"));
+        self.go_on(&what, next, is_durable);
     }
 
     /// The table has what it had to have, also when it is opened again, and no other files.

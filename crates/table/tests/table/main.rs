@@ -9,6 +9,7 @@ mod concurrent;
 mod constraints;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod crash;
+mod creation;
 mod database;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod disk;
@@ -27,4 +28,5 @@ mod processes;
 mod repair;
 mod rows;
 mod schema;
+mod soak;
 mod types;

@@ -9,7 +9,8 @@ use std::path::Path;
 
 use libc::{c_char, c_int, c_long, c_void, mode_t, off64_t, size_t, ssize_t};
 
-use super::{Call, Touch, touch_fd, touch_path};
+use super::Call;
+use super::touch::{Touch, touch_fd, touch_mapping, touch_path};
 
 /// Makes the call unless the disk wants it to fail, and tells the disk before and after.
 fn watched(touch: Option<Touch>, call: impl FnOnce() -> c_long) -> c_long {
@@ -60,10 +61,9 @@ pub(super) fn identity(fd: c_int) -> Option<(u64, u64)> {
 /// As the C library's function.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn open64(path: *const c_char, flags: c_int, mode: mode_t) -> c_int {
-    let creates = flags & libc::O_CREAT != 0;
     // SAFETY: as the caller guarantees.
-    let path_given = unsafe { path_at(path) };
-    let touch = path_given.filter(|_| creates).and_then(|path| touch_path(Call::Create, path, None));
+    let path_created = if flags & libc::O_CREAT != 0 { unsafe { path_at(path) } } else { None };
+    let touch = path_created.and_then(|path| touch_path(Call::Create, path, None));
     // SAFETY: as the caller guarantees.
     let open = || unsafe { libc::syscall(libc::SYS_openat, libc::AT_FDCWD, path, flags, mode) };
     watched(touch, open) as c_int
@@ -115,7 +115,7 @@ extern "C" fn fdatasync(fd: c_int) -> c_int {
 /// As the C library's function.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn msync(address: *mut c_void, len: size_t, flags: c_int) -> c_int {
-    let touch = super::touch_mapping(address as usize, len);
+    let touch = touch_mapping(address as usize, len);
     // SAFETY: as the caller guarantees.
     watched(touch, || unsafe { libc::syscall(libc::SYS_msync, address, len, flags) }) as c_int
 }

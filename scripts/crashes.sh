@@ -1,22 +1,28 @@
 #!/usr/bin/env bash
-# Images of a store whose power failed, each opened, checked and compared with what was committed: `tests/store/crash.rs`, in
-# several processes with seeds of their own. The test is copied first, so that later builds do not disturb it.
+# Images of a store or a keyed table whose power failed, each opened, checked and compared with what was committed: `crash.rs` in the
+# crate's tests, in several processes with seeds of their own. The test is copied first, so that later builds do not disturb it.
 #
-#   scripts/store-crashes.sh [IMAGES [PROCESSES]]     a million, in two processes
+#   scripts/crashes.sh store [IMAGES [PROCESSES]]     a million, in two processes
+#   scripts/crashes.sh table [IMAGES [PROCESSES]]     three hundred thousand, in two processes
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-images=${1:-1000000}
-processes=${2:-2}
+case ${1:-} in
+    store) images=1000000 chunk=20000 ;;
+    table) images=300000 chunk=5000 ;;
+    *) sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0" >&2; exit 2 ;;
+esac
+crate=$1
+images=${2:-$images}
+processes=${3:-2}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
-test=$(cargo test --release -p lath-store --test store --no-run --message-format=json |
-    sed -n 's/.*"executable":"\([^"]*\/store-[^"]*\)".*/\1/p')
+test=$(cargo test --release -p "lath-$crate" --test "$crate" --no-run --message-format=json |
+    sed -n 's/.*"executable":"\([^"]*\/'"$crate"'-[^"]*\)".*/\1/p')
 cp "$test" "$folder/crash"
 
 # So many at a time, each time from a new seed, so that a failure is soon told and soon repeated.
-chunk=20000
 crash() {
     local left=$1
     while ((left > 0)); do
