@@ -125,9 +125,9 @@ impl ParquetFile {
 mod tests {
     use std::sync::Arc;
 
-    use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray};
     use super::*;
     use crate::write::{BloomFilter, ColumnOptions, ParquetWriter, WriteOptions};
+    use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray};
 
     fn file() -> ParquetFile {
         let columns: [(&str, ArrayRef); 4] = [

@@ -57,8 +57,8 @@ pub use other_format::OtherFormat;
 pub use prune::{PruneReport, Pruned, Pruning};
 pub use runtime::{Runtime, RuntimeBuilder};
 pub use scan::{
-    Cancel, DeleteMask, DynamicFilter, Need, PlanStep, RowReader, Scan, ScanBatches, ScanPlan, ScanPlanner, ScanProgress,
-    ScanReport, ScanStream, ScanTask, ScanTimes,
+    Cancel, DeleteMask, DynamicFilter, Need, PlanStep, RowReader, Scan, ScanBatches, ScanPlan, ScanPlanner,
+    ScanProgress, ScanReport, ScanStream, ScanTask, ScanTimes,
 };
 pub use schema::{PARQUET_TYPE_KEY, Projection};
 pub use statistics::{ColumnStatistics, PageStatistics, Precision, Statistics};

@@ -64,7 +64,12 @@ impl ColdBlocks {
 impl ColdFile {
     /// Of keys in ascending order and with these key columns, those that Bloom filters do not rule out, each with the block that has it if
     /// the file does.
-    pub(crate) fn probe(&self, cache: &BlockCache, keys: &[&[u8]], key_columns: &[ArrayRef]) -> Result<Vec<KeyInBlock>> {
+    pub(crate) fn probe(
+        &self,
+        cache: &BlockCache,
+        keys: &[&[u8]],
+        key_columns: &[ArrayRef],
+    ) -> Result<Vec<KeyInBlock>> {
         let blocks = self.blocks()?;
         let hashes = |filter: &KeyFilter| filter.hash.of_array(&key_columns[filter.at]);
         let hashes: Vec<Option<Vec<u64>>> = blocks.filters.iter().map(hashes).collect();

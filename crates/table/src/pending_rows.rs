@@ -39,7 +39,9 @@ pub(crate) struct SortedRows<'p> {
 
 impl PendingRows {
     pub(crate) fn push(&mut self, keys: Rows, columns: Vec<ArrayRef>) {
-        let slice_bytes = |array: &ArrayRef| array.to_data().get_slice_memory_size().unwrap_or_else(|_| array.get_array_memory_size());
+        let slice_bytes = |array: &ArrayRef| {
+            array.to_data().get_slice_memory_size().unwrap_or_else(|_| array.get_array_memory_size())
+        };
         self.row_count += keys.num_rows();
         self.bytes += (keys.size() + columns.iter().map(slice_bytes).sum::<usize>()) as u64;
         self.batches.push(PendingBatch { keys, columns });

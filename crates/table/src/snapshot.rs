@@ -8,13 +8,13 @@ use arrow_schema::SchemaRef;
 
 use crate::engine::Engine;
 use crate::error::{Error, Result};
+use crate::get;
 use crate::key::{Key, Keys, range_of};
 use crate::lookup::Found;
 use crate::named_snapshots::snapshot_named;
 use crate::pinned::Pinned;
 use crate::range::RangeScan;
 use crate::reading;
-use crate::get;
 use crate::scan::TableScan;
 use crate::view::View;
 

@@ -140,7 +140,8 @@ impl RowReader {
         let numbers: Vec<usize> = column.leaves.iter().map(|leaf| leaf.leaf.column).collect();
         let places = self.file.page_places_from(row_group, &numbers, 0)?;
         let chunks = numbers.iter().zip(places);
-        let chunks = chunks.map(|(&number, places)| Ok(Chunk { spec: self.file.chunk_spec(row_group, number)?, places }));
+        let chunks =
+            chunks.map(|(&number, places)| Ok(Chunk { spec: self.file.chunk_spec(row_group, number)?, places }));
         let chunks = chunks.collect::<Result<Vec<_>>>()?;
         Ok(known.get_or_init(|| chunks))
     }
@@ -198,8 +199,7 @@ mod tests {
     fn ranges_of_rows_are_those_of_a_scan() {
         let file = file();
         for strings in [Strings::Offsets, Strings::Views] {
-            let all: Vec<RecordBatch> =
-                file.scan().strings(strings).build().unwrap().collect::<Result<_>>().unwrap();
+            let all: Vec<RecordBatch> = file.scan().strings(strings).build().unwrap().collect::<Result<_>>().unwrap();
             let all = arrow_select::concat::concat_batches(&all[0].schema(), &all).unwrap();
             let rows = RowReader::new(file.clone(), strings).unwrap();
             assert_eq!(rows.schema().fields(), all.schema().fields());

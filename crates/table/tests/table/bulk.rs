@@ -65,7 +65,15 @@ fn a_large_batch_becomes_a_file_and_a_small_one_is_hot() {
     table.upsert(&batch((100..200).rev().map(|id| (id, 3)))).unwrap();
     let statistics = table.snapshot().unwrap().statistics().unwrap();
     assert_eq!((statistics.deleted_keys, statistics.files.len(), statistics.files[0].masked_rows), (0, 2, 50));
-    let value = |id: i64| if id < 50 { 1 } else if id < 100 { 2 } else { 3 };
+    let value = |id: i64| {
+        if id < 50 {
+            1
+        } else if id < 100 {
+            2
+        } else {
+            3
+        }
+    };
     assert!(rows_of(&table).into_iter().eq((0..200).map(|id| (id, value(id)))));
     // Files without rows go when files are next merged.
     table.upsert(&batch((0..200).map(|id| (id, 4)))).unwrap();
@@ -151,7 +159,15 @@ fn an_error_of_one_change_keeps_those_before_it() {
     assert!(matches!(twice, Error::DuplicateKey { row: 0, .. }), "{twice}");
     transaction.insert(&batch((300..500).map(|id| (id, 3)))).unwrap();
     transaction.commit().unwrap();
-    let value = |id: i64| if id < 10 { 1 } else if id < 300 { 2 } else { 3 };
+    let value = |id: i64| {
+        if id < 10 {
+            1
+        } else if id < 300 {
+            2
+        } else {
+            3
+        }
+    };
     assert!(rows_of(&table).into_iter().eq((0..10).chain(100..500).map(|id| (id, value(id)))));
 }
 
@@ -189,6 +205,7 @@ fn tables_of_a_database_get_files_together_or_not_at_all() {
         let value = if is_committed { value } else { value - 1 };
         for name in ["a", "b"] {
             let table = database.table(name).unwrap();
+            table.compact().unwrap();
             table.vacuum().unwrap();
             assert_eq!(file_count(table.folder()), usize::from(value > 0));
             assert!(rows_of(&table).values().all(|other| *other == value));

@@ -79,7 +79,9 @@ fn options() -> TableOptions {
 
 #[test]
 fn every_row_is_found_whatever_the_type_of_its_key_and_the_size_of_the_cache() {
-    for (cache_bytes, key) in [0, 1 << 17, 1 << 28].into_iter().flat_map(|bytes| keys().into_iter().map(move |key| (bytes, key))) {
+    for (cache_bytes, key) in
+        [0, 1 << 17, 1 << 28].into_iter().flat_map(|bytes| keys().into_iter().map(move |key| (bytes, key)))
+    {
         let folder = tempfile::tempdir().unwrap();
         let all = rows(&key, 0);
         let table = Table::create(folder.path(), &all.schema(), &[key.0], options().cache_bytes(cache_bytes)).unwrap();

@@ -92,7 +92,8 @@ fn complete_schema(table: &Table) {
 }
 
 fn options() -> TableOptions {
-    TableOptions::new().bulk_rows(20)
+    TableOptions::new()
+        .bulk_rows(20)
         .background(false)
         .file_rows(1500)
         .merge_files(3)
