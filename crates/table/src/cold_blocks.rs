@@ -76,8 +76,8 @@ impl ColdFile {
         let has_filters = hashes.iter().any(Option::is_some);
         let mut known: Option<(usize, Arc<RowGroupFilters>)> = None;
         let mut left = Vec::new();
-        for (at, key) in keys.iter().enumerate() {
-            let Some(block) = self.fences().block_of(key) else { continue };
+        for (at, block) in self.fences().blocks_of(keys.iter().copied()).enumerate() {
+            let Some(block) = block else { continue };
             let mut is_possible = !has_filters;
             for row_group in blocks.reader.row_groups_of(&self.block_rows(block)) {
                 if is_possible {
