@@ -131,8 +131,8 @@ pub(crate) fn check_locked(engine: &Arc<Engine>) -> Result<CheckReport> {
     let writing = engine.writing_files().clone();
     let known = known_names(engine, &engine.store.snapshot()?)?;
     // Before it is whole, a file has a name that contains its own.
-    let is_orphan =
-        |name: &String| !writing.iter().any(|written| name.contains(written.as_str())) && !known.contains(name);
+    let is_written = |name: &String| writing.iter().any(|written| name.contains(written.as_str()));
+    let is_orphan = |name: &String| !is_written(name) && !known.contains(name) && engine.path(name).exists();
     report.problems.extend(orphans.into_iter().filter(is_orphan).map(|name| Problem::Orphan { name }));
     Ok(report)
 }

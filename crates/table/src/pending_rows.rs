@@ -84,9 +84,9 @@ impl PendingRows {
         std::thread::scope(|scope| {
             let others: Vec<_> = parts.map(|part| scope.spawn(move || sort_all(part))).collect();
             let sorted = sort_all(own);
-            let joined = others.into_iter().map(|other| other.join());
+            let joined = others.into_iter().map(std::thread::ScopedJoinHandle::join);
             let joined = joined.map(|other| other.unwrap_or_else(|_| Err(Error::internal("sorting rows has failed"))));
-            joined.fold(sorted, |all, other| all.and(other))
+            joined.fold(sorted, Result::and)
         })?;
         let pending = &*self;
         let common = pending.common_prefix();

@@ -1,5 +1,7 @@
 //! Mending what follows from rows that are there.
 
+use std::fs;
+use std::io;
 use std::sync::Arc;
 
 use lath_store::Durability;
@@ -15,7 +17,6 @@ use crate::fences::{BLOCK_ROWS, Fences};
 use crate::index_scan::{entries_of_rows, find_index};
 use crate::layout::{Feed, FileEntry, TreeName};
 use crate::table::Table;
-use crate::vacuum::remove_orphans;
 use crate::value_codec::stamp_of;
 use crate::view::View;
 
@@ -82,14 +83,27 @@ fn mend(engine: &Arc<Engine>, problems: &[Problem]) -> Result<()> {
             _ => {}
         }
     }
-    // While no other transaction can be writing files.
-    if problems.iter().any(|problem| matches!(problem, Problem::Orphan { .. })) {
-        remove_orphans(engine)?;
-    }
     changing.commit(Durability::Sync)?;
     if !files.is_empty() {
         engine.forget(&files.into_iter().cloned().collect::<Vec<_>>());
         engine.dead.retain(|_| false);
+    }
+    remove_orphans(engine, problems)
+}
+
+/// Removes the files that the check has found to be nobody's. Those that transactions have begun to write since are left alone.
+fn remove_orphans(engine: &Engine, problems: &[Problem]) -> Result<()> {
+    if engine.store.stats()?.oldest_reader.is_some() {
+        return Ok(());
+    }
+    for problem in problems {
+        if let Problem::Orphan { name } = problem {
+            let path = engine.path(name);
+            match fs::remove_file(&path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(Error::io("remove", &path)(error)),
+                _ => {}
+            }
+        }
     }
     Ok(())
 }

@@ -223,7 +223,7 @@ impl Transaction {
 
     pub(crate) fn put_columns(&mut self, columns: Vec<ArrayRef>) -> Result<()> {
         let schema = Arc::clone(self.changing.schema());
-        let row_count = columns.first().map_or(0, |column| column.len());
+        let row_count = columns.first().map_or(0, Array::len);
         // Whoever follows the rows has to see all of them or none.
         let max_rows = if self.changing.is_followed() { row_count.max(1) } else { MAX_BATCH_ROWS };
         let mut pieces = Vec::new();
