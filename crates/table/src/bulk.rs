@@ -39,7 +39,7 @@ impl Changing {
         if keys.num_rows() == 0 {
             return Ok(());
         }
-        let is_followed = !self.indexes().is_empty() || self.state().feed.is_some();
+        let is_followed = self.is_followed();
         if is_followed {
             self.index_rows(&keys, &columns)?;
             if self.state().feed.is_some() {
@@ -49,19 +49,24 @@ impl Changing {
         }
         let max_bytes = self.engine().options.flush_bytes;
         let pending = self.pending_mut();
-        pending.push(keys, columns);
+        pending.push(&keys, columns);
         let is_full = pending.bytes() >= max_bytes;
         if is_followed || is_full { self.write_pending() } else { Ok(()) }
     }
 
+    /// Whether indexes or kept changes follow the rows.
+    pub(crate) fn is_followed(&self) -> bool {
+        !self.indexes().is_empty() || self.state().feed.is_some()
+    }
+
     /// Writes the rows that were put and not written yet. After an error they are written by the next call.
     pub(crate) fn write_pending(&mut self) -> Result<()> {
-        let pending = std::mem::take(self.pending_mut());
+        let mut pending = std::mem::take(self.pending_mut());
         if pending.is_empty() {
             return Ok(());
         }
         let written = match pending.row_count() as u64 >= self.engine().options.bulk_rows {
-            true => self.write_files(&pending),
+            true => self.write_files(&mut pending),
             false => pending.batches().iter().try_for_each(|batch| self.put_hot(batch)),
         };
         if written.is_err() {
@@ -70,10 +75,10 @@ impl Changing {
         written
     }
 
-    fn write_files(&mut self, pending: &PendingRows) -> Result<()> {
+    fn write_files(&mut self, pending: &mut PendingRows) -> Result<()> {
         let engine = Arc::clone(self.engine());
         let schema = Arc::clone(self.schema());
-        let sorted = pending.sort()?;
+        let sorted = pending.sort(engine.runtime.threads())?;
         let mut files = SortedFiles::of_transaction(&engine, self.state(), &schema);
         for start in (0..sorted.len()).step_by(GATHERED_ROWS) {
             let end = sorted.len().min(start + GATHERED_ROWS);

@@ -1,5 +1,7 @@
 //! Many byte strings in one allocation.
 
+use std::ops::Range;
+
 /// Byte strings, one after the other.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct ByteList {
@@ -21,7 +23,12 @@ impl ByteList {
 
     /// The number of the first ones for which `is_first` is true, and behind which it is false.
     pub(crate) fn partition_point(&self, is_first: impl Fn(&[u8]) -> bool) -> usize {
-        let (mut low, mut high) = (0, self.len());
+        self.partition_point_in(0..self.len(), is_first)
+    }
+
+    /// [`partition_point`](Self::partition_point) where it is known to be in a range.
+    pub(crate) fn partition_point_in(&self, range: Range<usize>, is_first: impl Fn(&[u8]) -> bool) -> usize {
+        let Range { start: mut low, end: mut high } = range;
         while low < high {
             let middle = low.midpoint(high);
             if is_first(self.get(middle)) {

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use arrow_row::Rows;
 use lath_parquet::DeleteMask;
 use lath_store::{Durability, RecordWriter, Tree};
 
@@ -184,7 +183,7 @@ impl Changing {
     }
 
     /// Puts rows into the hot tree.
-    pub(crate) fn put_hot(&mut self, PendingBatch { keys, columns }: &PendingBatch) -> Result<()> {
+    pub(crate) fn put_hot(&mut self, PendingBatch { keys, columns, .. }: &PendingBatch) -> Result<()> {
         let values = self.schema.values().encode(columns)?;
         self.remove_tombstones(keys)?;
         let (stamp, version) = (self.state.stamp, self.schema.version());
@@ -193,21 +192,21 @@ impl Changing {
         let mut bytes = 0;
         for (at, key) in keys.iter().enumerate() {
             let row = values.as_ref().map_or(&[][..], |values| values.row(at).data());
-            value_codec::write(&mut value, key.data(), stamp, version, row);
-            hot.put(key.data(), &value)?;
-            bytes += (key.data().len() + value.len()) as u64;
+            value_codec::write(&mut value, key, stamp, version, row);
+            hot.put(key, &value)?;
+            bytes += (key.len() + value.len()) as u64;
         }
         self.state.hot_bytes += bytes;
         self.hot_changed();
         Ok(())
     }
 
-    fn remove_tombstones(&mut self, keys: &Rows) -> Result<()> {
+    fn remove_tombstones(&mut self, keys: &ByteList) -> Result<()> {
         let mut tombstones = self.transaction.tree(self.engine.trees.get(TreeName::Tombstones))?;
         if tombstones.is_empty() {
             return Ok(());
         }
-        let slices: Vec<&[u8]> = keys.iter().map(|key| key.data()).collect();
+        let slices: Vec<&[u8]> = keys.iter().collect();
         let found = tombstones.as_tree()?.get_many(&slices)?;
         let found: Vec<&[u8]> =
             slices.iter().zip(found).filter(|(_, value)| value.is_some()).map(|(key, _)| *key).collect();

@@ -32,8 +32,8 @@ impl ColdFile {
     ) -> Result<Vec<KeyInBlock>> {
         let mut probe = self.blocks()?.probe(key_columns);
         let mut left = Vec::new();
-        for (at, key) in keys.iter().enumerate() {
-            let Some(block) = self.fences().block_of(key) else { continue };
+        for (at, block) in self.fences().blocks_of(keys.iter().copied()).enumerate() {
+            let Some(block) = block else { continue };
             if probe.may_have(cache, at, &self.block_rows(block))? {
                 left.push(KeyInBlock { at, block });
             }

@@ -40,6 +40,24 @@ impl Fences {
         self.keys.partition_point(|first| first <= key).checked_sub(1)
     }
 
+    /// For each of these keys, which are in ascending order, the block that has it if any has.
+    pub(crate) fn blocks_of<'k>(
+        &self,
+        keys: impl IntoIterator<Item = &'k [u8]>,
+    ) -> impl Iterator<Item = Option<usize>> {
+        // The number of blocks that do not begin behind the key before.
+        let mut end = 0;
+        keys.into_iter().map(move |key| {
+            let mut step = 1;
+            while end + step <= self.len() && self.key(end + step - 1) <= key {
+                end += step;
+                step *= 2;
+            }
+            end = self.keys.partition_point_in(end..self.len().min(end + step), |first| first <= key);
+            end.checked_sub(1)
+        })
+    }
+
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut record = RecordWriter::default();
         record.u32(self.len() as u32);
@@ -82,5 +100,11 @@ mod tests {
         let fences = Fences::from_bytes(&fences.to_bytes()).unwrap();
         let blocks = ["a", "b", "ba", "bb", "c", "d", "e"].map(|key| fences.block_of(key.as_bytes()));
         assert_eq!(blocks, [None, Some(0), Some(0), Some(1), Some(1), Some(2), Some(2)]);
+        let many: Fences = Fences { keys: (0..500_u32).map(|key| (key * 3).to_be_bytes()).collect() };
+        for step in [1, 2, 7, 100, 999] {
+            let keys: Vec<[u8; 4]> = (0..1600_u32).step_by(step).map(u32::to_be_bytes).collect();
+            let single = keys.iter().map(|key| many.block_of(key));
+            assert!(many.blocks_of(keys.iter().map(|key| &key[..])).eq(single), "{step}");
+        }
     }
 }

@@ -28,7 +28,10 @@ pub(crate) fn get(engine: &Engine, view: &mut dyn View, key: &Key) -> Result<Opt
         && let Some(value) = tree.get(&key)?
     {
         let HotValue { schema: version, row, .. } = value_codec::parse(&key, value)?;
-        let values = decode_values(&schema, version, std::iter::once(row), 1)?;
+        let values = match version == schema.version() {
+            true => schema.values().decode_one(row)?,
+            false => decode_values(&schema, version, std::iter::once(row), 1)?,
+        };
         return schema.batch_of(key_columns, values, 1).map(Some);
     }
     if let Some(tree) = view.tree(TreeName::Tombstones)?

@@ -56,6 +56,7 @@ mod lookup;
 mod manifest;
 mod merge;
 mod named_snapshots;
+mod one_row;
 mod open_tables;
 mod options;
 mod pending_rows;

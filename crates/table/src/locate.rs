@@ -44,7 +44,7 @@ pub(crate) fn locate(cache: &BlockCache, file: &ColdFile, entry: &FileEntry, key
         }
         block_ranges(file, left.into_iter().map(|key| key.block))
     } else {
-        block_ranges(file, candidates.iter().filter_map(|key| file.fences().block_of(key)))
+        block_ranges(file, file.fences().blocks_of(candidates.iter().copied()).flatten())
     };
     let scan = file.scan(codec.columns())?.row_ranges(ranges);
     let mut found = Vec::new();

@@ -23,6 +23,7 @@ use crate::key::{Key, Keys, range_of};
 use crate::key_codec::MAX_KEY_LEN;
 use crate::key_range::KeyRange;
 use crate::lookup::{Found, SortedKeys, contains_many, get_many};
+use crate::pending_rows::MAX_BATCH_ROWS;
 use crate::range::RangeScan;
 use crate::reading;
 use crate::scan::TableScan;
@@ -222,9 +223,17 @@ impl Transaction {
 
     pub(crate) fn put_columns(&mut self, columns: Vec<ArrayRef>) -> Result<()> {
         let schema = Arc::clone(self.changing.schema());
-        let keys = schema.key().encode(&schema.key().columns_of(&columns))?;
-        self.check_lengths(keys.iter().map(|key| key.data().len()))?;
-        self.changing.put(keys, columns)
+        let row_count = columns.first().map_or(0, Array::len);
+        // Whoever follows the rows has to see all of them or none.
+        let max_rows = if self.changing.is_followed() { row_count.max(1) } else { MAX_BATCH_ROWS };
+        let mut pieces = Vec::new();
+        for start in (0..row_count).step_by(max_rows) {
+            let len = max_rows.min(row_count - start);
+            let piece: Vec<ArrayRef> = columns.iter().map(|column| column.slice(start, len)).collect();
+            pieces.push((schema.key().encode(&schema.key().columns_of(&piece))?, piece));
+        }
+        self.check_lengths(pieces.iter().flat_map(|(keys, _)| keys.iter().map(|key| key.data().len())))?;
+        pieces.into_iter().try_for_each(|(keys, piece)| self.changing.put(keys, piece))
     }
 
     /// What `change` does, or nothing if it fails.

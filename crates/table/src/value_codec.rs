@@ -15,6 +15,7 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use crate::error::{Error, Result};
 use crate::key_codec::{decode_rows, sort_fields};
+use crate::one_row;
 
 const HEAD_LEN: usize = 12;
 const CHECKSUM_LEN: usize = 4;
@@ -71,6 +72,16 @@ impl ValueCodec {
     pub(crate) fn decode<'r>(&self, rows: impl IntoIterator<Item = &'r [u8]>) -> Result<Vec<ArrayRef>> {
         let Some(converter) = &self.converter else { return Ok(Vec::new()) };
         decode_rows(converter, &self.fields, rows)
+    }
+}
+
+impl ValueCodec {
+    /// [`decode`](Self::decode) of one row.
+    pub(crate) fn decode_one(&self, row: &[u8]) -> Result<Vec<ArrayRef>> {
+        match one_row::decode(&self.fields, row) {
+            Some(columns) => Ok(columns),
+            None => self.decode(std::iter::once(row)),
+        }
     }
 }
 
