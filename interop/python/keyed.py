@@ -107,7 +107,7 @@ class Case:
 
 
 def read_pyarrow(case, folder):
-    table = pq.read_table(folder).sort_by("id")
+    table = pq.read_table(folder / "plain").sort_by("id")
     found = {field.name: field.type for field in table.schema}
     string_like = lambda type: pa.string() if type in (pa.large_string(), pa.string_view()) else type
     if {name: string_like(type) for name, type in found.items()} != {"id": pa.int64(), **case.types}:
@@ -118,10 +118,25 @@ def read_pyarrow(case, folder):
 def read_duckdb(case, folder):
     names = ", ".join(f'"{name}"' for name in ["id", *case.types])
     with duckdb.connect() as connection:
-        return connection.execute(f"SELECT {names} FROM read_parquet(?) ORDER BY id", [f"{folder}/*.parquet"]).fetchall()
+        return connection.execute(f"SELECT {names} FROM read_parquet(?) ORDER BY id", [f"{folder}/plain/*.parquet"]).fetchall()
 
 
-READERS = {"pyarrow": (pa.__version__, read_pyarrow), "duckdb": (duckdb.__version__, read_duckdb)}
+def read_duckdb_with_deletes(case, folder):
+    """The table's own files without the rows that are listed as deleted."""
+    names = ", ".join(f'"{name}"' for name in ["id", *case.types])
+    data, deletes = folder / "with-deletes" / "data", folder / "with-deletes" / "deletes"
+    rest = "ANTI JOIN read_parquet(?) ON filename = file_path AND file_row_number = pos" if deletes.exists() else ""
+    query = f"SELECT {names} FROM read_parquet(?, filename = true, file_row_number = true) {rest} ORDER BY id"
+    files = [f"{data}/*.parquet"] + ([f"{deletes}/*.parquet"] if rest else [])
+    with duckdb.connect() as connection:
+        return connection.execute(query, files).fetchall()
+
+
+READERS = {
+    "pyarrow": (pa.__version__, read_pyarrow),
+    "duckdb": (duckdb.__version__, read_duckdb),
+    "duckdb, with position deletes": (duckdb.__version__, read_duckdb_with_deletes),
+}
 
 
 def main(lath, cases):
@@ -137,10 +152,11 @@ def main(lath, cases):
             last = case.random_rows(1)
             case.run("table", "upsert", case.database, "--table", "t", case.file(last))
             case.rows.update(last)
-            case.run("table", "export", case.database, "--table", "t", folder / "exported")
+            case.run("table", "export", case.database, "--table", "t", folder / "plain")
+            case.run("table", "export", case.database, "--table", "t", folder / "with-deletes", "--position-deletes")
             rows += len(case.rows)
             for name, (_, read) in READERS.items():
-                found = read(case, folder / "exported")
+                found = read(case, folder)
                 if found == case.expected():
                     equal[name] += 1
                 else:

@@ -49,6 +49,8 @@ pub fn run(folder: &Path, options: &Options) -> Figures {
     note("cold", median_get(&table, (0..GETS).map(|number| mix(number) % base), true));
     note("absent", median_get(&table, (0..GETS).map(|number| base + (1 << 40) + number), false));
     note("group", group(&table, count_statuses((0..base).map(|number| (number, 0)))));
+    let (table, milliseconds) = opened_again(table, folder);
+    note("open", milliseconds);
 
     // New rows have numbers from the end of the base on, and updates choose among all.
     let mut end = base;
@@ -109,6 +111,19 @@ pub fn run(folder: &Path, options: &Options) -> Figures {
     note("delete", started.elapsed().as_secs_f64());
     assert_eq!(table.count().expect("counts"), base - deleted.len() as u64);
     figures
+}
+
+/// The table, closed and opened a few times, and the median of the milliseconds that opening took.
+fn opened_again(mut table: Table, folder: &Path) -> (Table, f64) {
+    let mut times = [0.0; 9];
+    for time in &mut times {
+        drop(table);
+        let started = Instant::now();
+        table = Table::open(folder, TableOptions::new()).expect("the table opens");
+        *time = started.elapsed().as_secs_f64() * 1e3;
+    }
+    times.sort_by(f64::total_cmp);
+    (table, times[times.len() / 2])
 }
 
 /// Compacts, and removes what is no longer needed.

@@ -12,12 +12,13 @@ use lath_bench_record::record::Record;
 use crate::options::Options;
 
 /// The work, in the order in which it is done. An engine gives a figure for each, or none where it cannot do it.
-pub const WORK: [(&str, &str); 17] = [
+pub const WORK: [(&str, &str); 18] = [
     ("load", "load the base: rows/s"),
     ("hot", "get, hot: median µs"),
     ("cold", "get, cold and present: median µs"),
     ("absent", "get, absent: median µs"),
     ("group", "count by status, fresh: ms"),
+    ("open", "open: ms"),
     ("base_bytes", "space of the base: MB"),
     ("upsert_1", "upserts of 1 a commit: rows/s"),
     ("upsert_1_threads", "upserts of 1 a commit by 8 threads: rows/s"),

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use lath_store::{Durability, Snapshot, Transaction, TreeMut};
@@ -11,7 +10,9 @@ use crate::database::Database;
 use crate::dropped_tables::folder_name;
 use crate::engine::{database_path, store_path};
 use crate::error::{Error, Result};
+use crate::export::assert_empty;
 use crate::layout::{DroppedFile, DroppedTable, TABLES_DROPPED, TreeName, TreeNames, file_number, table_number};
+use crate::link::link_or_copy;
 use crate::manifest::Manifest;
 use crate::named_snapshots::{named_snapshots, tables_of};
 use crate::table::Table;
@@ -53,7 +54,7 @@ impl Table {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Exists`] if the folder has anything in it, [`Error::PartOfDatabase`] for a table of a database, [`Error::Io`] and
+    /// [`Error::NotEmpty`] if the folder has anything in it, [`Error::PartOfDatabase`] for a table of a database, [`Error::Io`] and
     /// [`Error::Store`].
     pub fn backup(&self, folder: impl AsRef<Path>) -> Result<BackedUp> {
         let engine = self.engine();
@@ -86,10 +87,8 @@ struct Backup<'p> {
 impl Backup<'_> {
     /// While the snapshot lives, none of the files that it or its named snapshots have is removed.
     fn make(&self, snapshot: &Snapshot, store: &Path) -> Result<BackedUp> {
+        assert_empty(self.target)?;
         fs::create_dir_all(self.target).map_err(Error::io("create", self.target))?;
-        if fs::read_dir(self.target).map_err(Error::io("list", self.target))?.next().is_some() {
-            return Err(Error::Exists { folder: self.target.to_owned() });
-        }
         let versions = named_snapshots(snapshot)?;
         let mut files: BTreeMap<PathBuf, BTreeSet<String>> = BTreeMap::new();
         for version in versions.iter().chain([snapshot]) {
@@ -117,11 +116,7 @@ impl Backup<'_> {
         fs::create_dir_all(&target).map_err(Error::io("create", &target))?;
         for name in names {
             let (from, to) = (source.join(name), target.join(name));
-            if fs::hard_link(&from, &to).is_ok() {
-                made.links += 1;
-            } else {
-                copy(&from, &to).map_err(Error::io("copy", &from))?;
-            }
+            made.links += usize::from(link_or_copy(&from, &to)?);
             made.files += 1;
         }
         sync_folder(&target)
@@ -131,12 +126,6 @@ impl Backup<'_> {
 /// The folder of a table in that of the backup.
 fn folder_of(trees: &TreeNames) -> PathBuf {
     trees.number().map(folder_name).map_or_else(PathBuf::new, PathBuf::from)
-}
-
-fn copy(from: &Path, to: &Path) -> io::Result<()> {
-    let mut target = fs::File::create_new(to)?;
-    io::copy(&mut fs::File::open(from)?, &mut target)?;
-    target.sync_all()
 }
 
 fn sync_folder(folder: &Path) -> Result<()> {

@@ -253,9 +253,9 @@ fn count_rows(engine: &Engine, view: &mut Arc<Pinned>, dead: &[Arc<DeleteMask>])
     let manifest = Arc::clone(view.manifest());
     let mut sources = Vec::new();
     for (entry, dead) in manifest.files().iter().zip(dead) {
-        sources.push(Source::cold(&*engine.cold(view, entry)?, dead, &KeyRange::default(), &[], None)?);
+        sources.push(Source::cold(&*engine.cold(view, entry)?, dead, &KeyRange::default(), u64::MAX, &[], None)?);
     }
-    sources.push(Source::hot(HotCursor::new(KeyRange::default())));
+    sources.push(Source::hot(HotCursor::new(KeyRange::default()), u64::MAX));
     let mut merge = Merge { schema: Arc::clone(&schema), columns: Vec::new(), sources };
     let (mut count, mut last): (u64, Option<Vec<u8>>) = (0, None);
     loop {

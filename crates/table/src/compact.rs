@@ -117,7 +117,7 @@ fn merge(
     let mut sources = Vec::with_capacity(chosen.len());
     for (entry, dead) in chosen.iter().zip(dead) {
         let file = engine.cold(pinned, entry)?;
-        sources.push(Source::cold(&file, dead, &KeyRange::default(), &columns, None)?);
+        sources.push(Source::cold(&file, dead, &KeyRange::default(), u64::MAX, &columns, None)?);
     }
     let level = chosen.iter().map(|file| file.level).max().unwrap_or(0) + 1;
     let mut files = SortedFiles::new(engine, &pinned.state().clone(), &schema, level);

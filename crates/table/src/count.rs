@@ -3,6 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use lath_store::Tree;
+
 use crate::cold::ColdFile;
 use crate::dead::dead_rows;
 use crate::engine::Engine;
@@ -35,12 +37,17 @@ pub(crate) fn count_range(engine: &Engine, view: &mut dyn View, range: &KeyRange
         count += (rows.end - rows.start).saturating_sub(dead.count_within(&rows));
     }
     if let Some(tree) = view.tree(TreeName::Hot)? {
-        count += match &range.high {
-            Some(high) => tree.count::<&[u8]>(&range.low[..]..&high[..])?,
-            None => tree.count::<&[u8]>(&range.low[..]..)?,
-        };
+        count += count_keys(&tree, range)?;
     }
     Ok(count)
+}
+
+/// The number of keys of a tree in a range.
+pub(crate) fn count_keys(tree: &Tree<'_>, range: &KeyRange) -> Result<u64> {
+    Ok(match &range.high {
+        Some(high) => tree.count::<&[u8]>(&range.low[..]..&high[..])?,
+        None => tree.count::<&[u8]>(&range.low[..]..)?,
+    })
 }
 
 /// The rows of a file whose keys are in a range.

@@ -48,6 +48,11 @@ pub enum Error {
         /// The folder.
         folder: PathBuf,
     },
+    /// The folder that is to be filled has something in it.
+    NotEmpty {
+        /// The folder.
+        folder: PathBuf,
+    },
     /// There is no table in the folder.
     NoTable {
         /// The folder.
@@ -212,6 +217,9 @@ impl fmt::Display for Error {
             Self::Io { op, path, source } => write!(f, "cannot {op} {}: {source}", path.display()),
             Self::Exists { folder } => {
                 write!(f, "{} has a table or database already: open it, or choose another folder", folder.display())
+            }
+            Self::NotEmpty { folder } => {
+                write!(f, "{} is not empty: choose another folder, or remove what is in it", folder.display())
             }
             Self::NoTable { folder } => write!(f, "{} has no table: create it first", folder.display()),
             Self::TableExists { name } => {

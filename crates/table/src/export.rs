@@ -1,11 +1,13 @@
 //! A table as plain Parquet files.
 
+use std::fs;
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
 use lath_parquet::{AtomicFiles, ParquetWriter, Uncommitted};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::key_range::KeyRange;
 use crate::range::RangeScan;
 use crate::snapshot::Snapshot;
@@ -23,11 +25,14 @@ pub struct Exported {
 impl Snapshot {
     /// Writes all rows in the order of their keys to plain Parquet files in `folder`, which is made if it is not there. The files are called
     /// `part-00000.parquet` and so on, have at most as many rows as files of the table, and appear together. A table without rows becomes
-    /// one file without rows.
+    /// one file without rows. [`export_with_deletes`](Self::export_with_deletes) takes the files of the table as they are instead.
     ///
     /// # Errors
-    /// Whatever goes wrong while reading and writing.
+    /// [`Error::NotEmpty`] if the folder has anything in it, whose rows would be taken for those of the table; and whatever goes wrong while
+    /// reading and writing.
     pub fn export(&self, folder: impl AsRef<Path>) -> Result<Exported> {
+        let folder = folder.as_ref();
+        assert_empty(folder)?;
         let (engine, pinned) = self.parts();
         let mut exported = Exported::default();
         let mut files = AtomicFiles::create_with(folder, "part", &Uncommitted::new())?;
@@ -65,5 +70,15 @@ impl Snapshot {
         writer.finish()?;
         files.commit()?;
         Ok(exported)
+    }
+}
+
+/// An error if the folder has anything in it; it need not be there.
+pub(crate) fn assert_empty(folder: &Path) -> Result<()> {
+    match fs::read_dir(folder).map(|mut entries| entries.next().is_some()) {
+        Ok(false) => Ok(()),
+        Ok(true) => Err(Error::NotEmpty { folder: folder.to_owned() }),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(Error::io("list", folder)(error)),
     }
 }

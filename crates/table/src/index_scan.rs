@@ -1,12 +1,13 @@
 //! Rows by the values of indexed columns.
 
-use std::ops::RangeBounds;
+use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_select::concat::concat_batches;
 
 use crate::byte_list::ByteList;
+use crate::count::count_keys;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::index::{Index, IndexEntry, row_key};
@@ -27,6 +28,18 @@ impl Snapshot {
     pub fn get_by_index(&self, name: &str, values: impl Into<Key>) -> Result<RecordBatch> {
         let (engine, pinned) = self.parts();
         get_by_index(engine, &mut Arc::clone(pinned), name, &values.into())
+    }
+
+    /// How many rows [`get_by_index`](Self::get_by_index) finds. None of them is read.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn count_by_index(&self, name: &str, values: impl Into<Key>) -> Result<u64> {
+        let (_, pinned) = self.parts();
+        let (index, range) = range_of_values(pinned, name, &values.into())?;
+        let mut view = Arc::clone(pinned);
+        let Some(tree) = view.index_tree(index.number())? else { return Ok(0) };
+        count_keys(&tree, &range)
     }
 
     /// The rows with values in a range in the columns of an index, in the order of the index; nulls come first. Bounds are those of
@@ -53,12 +66,18 @@ pub(crate) fn find_index(view: &dyn View, name: &str) -> Result<Index> {
     found.ok_or_else(|| Error::NoSuchIndex { name: name.to_owned() })
 }
 
+/// An index, and its entries with these values in its first columns.
+fn range_of_values(view: &dyn View, name: &str, values: &Key) -> Result<(Index, KeyRange)> {
+    let index = find_index(view, name)?;
+    let prefix = prefix_of(values, index.codec())?;
+    let range = KeyRange::of_prefixes(Bound::Included(prefix.clone()), Bound::Included(prefix));
+    Ok((index, range))
+}
+
 /// The rows with these values in the first columns of an index.
 pub(crate) fn get_by_index(engine: &Engine, view: &mut dyn View, name: &str, values: &Key) -> Result<RecordBatch> {
     view.prepare()?;
-    let index = find_index(view, name)?;
-    let prefix = prefix_of(values, index.codec())?;
-    let range = KeyRange::of_prefixes(std::ops::Bound::Included(prefix.clone()), std::ops::Bound::Included(prefix));
+    let (index, range) = range_of_values(view, name, values)?;
     let mut cursor = IndexCursor { index, range, is_done: false };
     let mut batches = Vec::new();
     while let Some(batch) = cursor.next(engine, view)? {

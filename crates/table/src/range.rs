@@ -1,5 +1,6 @@
 //! Rows in the order of their keys.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, RecordBatch};
@@ -110,12 +111,14 @@ impl<'v> RangeScan<'v> {
         let files = view.manifest().in_range(&range);
         let dead = dead_rows(&engine, &mut *view, &files)?;
         let mut sources = Vec::new();
+        // Each source could have all rows up to the limit.
+        let max_rows = if filter.is_some() { u64::MAX } else { limit };
         for (entry, dead) in files.iter().zip(&dead) {
             let file = engine.cold(&mut *view, entry)?;
             let ColdCondition { pushed, .. } = ColdCondition::new(predicate.as_ref(), file.upgrade())?;
-            sources.push(Source::cold(&file, dead, &range, &columns, pushed)?);
+            sources.push(Source::cold(&file, dead, &range, max_rows, &columns, pushed)?);
         }
-        sources.push(Source::hot(HotCursor::new(range)));
+        sources.push(Source::hot(HotCursor::new(range), max_rows));
         let read = Arc::new(schema.arrow().project(&columns)?);
         Ok(RangeBatches { view, merge: Merge { schema, columns, sources }, read, filter, wanted, output, left: limit })
     }
@@ -134,7 +137,8 @@ pub(crate) struct Source {
 enum SourceRows {
     /// Batches of the columns that are wanted, and behind them those of the key.
     Cold(Box<NumberedBatches>),
-    Hot(HotCursor),
+    /// At most so many rows.
+    Hot(HotCursor, u64),
 }
 
 /// A batch of a source, some rows of which were handed out.
@@ -168,15 +172,17 @@ impl Current {
 }
 
 impl Source {
-    /// The rows of a file in a range that are not dead, and that satisfy a condition on the file's own columns.
+    /// The first rows of a file in a range that are not dead, at most so many, and of these the ones that satisfy a condition on the file's
+    /// own columns.
     pub(crate) fn cold(
         file: &ColdFile,
         dead: &DeleteMask,
         range: &KeyRange,
+        max_rows: u64,
         columns: &[usize],
         predicate: Option<Predicate>,
     ) -> Result<Self> {
-        let rows = rows_of_range(file, range)?;
+        let rows = first_rows(rows_of_range(file, range)?, dead, max_rows);
         let read: Vec<usize> = columns.iter().chain(file.schema().key().columns()).copied().collect();
         let mut scan = file.scan(&read)?.rows(rows).deleted([(0, dead.clone())]);
         if let Some(predicate) = predicate {
@@ -186,8 +192,9 @@ impl Source {
         Ok(Self { rows: SourceRows::Cold(Box::new(batches)), current: None, is_done: false })
     }
 
-    pub(crate) fn hot(cursor: HotCursor) -> Self {
-        Self { rows: SourceRows::Hot(cursor), current: None, is_done: false }
+    /// The first rows of the hot tree, at most so many.
+    pub(crate) fn hot(cursor: HotCursor, max_rows: u64) -> Self {
+        Self { rows: SourceRows::Hot(cursor, max_rows), current: None, is_done: false }
     }
 
     /// Reads on if all rows were handed out.
@@ -201,8 +208,10 @@ impl Source {
                     }
                     None => None,
                 },
-                SourceRows::Hot(cursor) => {
-                    let rows = cursor.next(view, BATCH_ROWS)?;
+                SourceRows::Hot(cursor, left) => {
+                    let rows =
+                        cursor.next(view, usize::try_from(*left).map_or(BATCH_ROWS, |left| left.min(BATCH_ROWS)))?;
+                    *left -= rows.len() as u64;
                     match rows.len() {
                         0 => None,
                         len => {
@@ -216,6 +225,18 @@ impl Source {
             self.is_done = self.current.is_none();
         }
         Ok(())
+    }
+}
+
+/// The shortest part from the beginning of `rows` on that has `max_rows` rows that are not dead, or all.
+fn first_rows(rows: Range<u64>, dead: &DeleteMask, max_rows: u64) -> Range<u64> {
+    let mut first = rows.start..rows.start.saturating_add(max_rows).min(rows.end);
+    loop {
+        let live = (first.end - first.start).saturating_sub(dead.count_within(&first));
+        if live >= max_rows || first.end == rows.end {
+            return first;
+        }
+        first.end = rows.end.min(first.end + (max_rows - live));
     }
 }
 

@@ -68,7 +68,9 @@ pub(crate) enum KeyedTable {
     )]
     Backup(TableCopyArgs),
     /// Write all rows, in the order of their keys, as plain Parquet files
-    #[command(after_help = "Example:\n  lath table export orders plain/")]
+    #[command(
+        after_help = "With --position-deletes, TARGET gets the table's own files in data/, as hard links where the file system has them,\nand in deletes/ the rows of each that do not count, as Iceberg lists them. Exported links must not be changed in place.\n\nExamples:\n  lath table export orders plain/\n  lath table export orders lake/orders --position-deletes --location s3://lake/orders"
+    )]
     Export(TableExportArgs),
     /// Show how many rows and bytes are where
     #[command(
@@ -288,9 +290,15 @@ pub(crate) struct TableCopyArgs {
 pub(crate) struct TableExportArgs {
     #[command(flatten)]
     pub(crate) read: TableReadArgs,
-    /// The folder of the Parquet files
+    /// The folder of the Parquet files, which is empty or not there yet
     #[arg(value_name = "TARGET")]
     pub(crate) target: PathBuf,
+    /// Take the files as they are, and list the rows that were deleted or replaced
+    #[arg(long)]
+    pub(crate) position_deletes: bool,
+    /// Where TARGET will be, which listed rows name [default: its absolute path]
+    #[arg(long, value_name = "URL", requires = "position_deletes")]
+    pub(crate) location: Option<String>,
 }
 
 #[derive(Debug, Args)]

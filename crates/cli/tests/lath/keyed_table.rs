@@ -145,6 +145,16 @@ fn a_table_is_compacted_explained_kept_copied_and_exported() {
     assert_eq!(lath(["table", "backup", &table, &copy]).code, 2);
     assert_eq!(lath(["table", "export", &copy, &plain]).text(0), "");
     assert_eq!(lath(["count", &plain]).text(0), format!("{}\n", 30_000 - deleted));
+    let run = lath(["table", "export", &copy, &plain]);
+    assert!(run.code == 2 && run.stderr.contains("is not empty"), "{run:?}");
+    let lake = path_in(&folder, "lake");
+    let run = lath(["table", "export", &copy, &lake, "--position-deletes", "--location", "s3://lake/trips/"]);
+    assert_eq!(run.text(0), "");
+    assert!(run.stderr.starts_with(&format!("{} rows in 1 file, 1 of them linked\n", 30_000 - deleted)), "{run:?}");
+    assert_eq!(lath(["count", &format!("{lake}/data")]).text(0), "30,000\n");
+    assert_eq!(lath(["count", &format!("{lake}/deletes")]).text(0), format!("{deleted}\n"));
+    let listed = lath(["cat", &format!("{lake}/deletes")]);
+    assert!(listed.text(0).contains("s3://lake/trips/data/"), "{listed:?}");
     assert_eq!(lath(["table", "snapshot", &table, "monday", "--drop"]).text(0), "");
     assert_eq!(lath(["table", "count", &table, "--at", "monday"]).code, 2);
     assert!(lath(["table", "check", &copy]).text(0).contains("intact"));

@@ -101,7 +101,7 @@ fn commits_and_changes_of_a_backup_go_on_behind_those_of_the_table() {
     let version = table.snapshot().unwrap().version();
     let path = folder.path().join("backup");
     table.backup(&path).unwrap();
-    assert!(matches!(table.backup(&path), Err(Error::Exists { .. })));
+    assert!(matches!(table.backup(&path), Err(Error::NotEmpty { .. })));
     drop(table);
     std::fs::remove_dir_all(folder.path().join("table")).unwrap();
 

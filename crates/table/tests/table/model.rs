@@ -3,6 +3,7 @@
 //! `LATH_CASES` sets how many histories there are.
 
 mod changes;
+mod export;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod faults;
 mod indexes;
@@ -16,7 +17,6 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_row::{RowConverter, SortField};
 use arrow_schema::DataType;
-use lath_parquet::{Dataset, DatasetOptions, Strings};
 use lath_predicate::{Predicate, column};
 use lath_table::{Durability, Found, RangeScan, Result, Snapshot, Table, TableOptions, TableScan, Transaction};
 use lath_testkit::Seeded;
@@ -145,7 +145,7 @@ impl History {
         let report = self.table().check().unwrap();
         assert!(report.is_intact(), "{report:?} after {:?}", self.steps);
         assert_eq!(report.rows, self.model.len() as u64);
-        self.compare_export(&folder.join("export"));
+        self.compare_exports(&folder.join("exports"));
     }
 
     fn step(&mut self) -> String {
@@ -423,16 +423,6 @@ impl History {
             assert_eq!(row.map(|(_, row)| row), model.get(key), "{key:?} {what}");
             assert!(row.is_none_or(|(other, _)| other == key));
         }
-    }
-
-    fn compare_export(&mut self, folder: &Path) {
-        let exported = self.table().export(folder).unwrap();
-        assert_eq!(exported.rows, self.model.len() as u64);
-        let dataset = Dataset::open([folder], DatasetOptions::new()).unwrap();
-        assert_eq!(dataset.files().len(), exported.files);
-        let batches = dataset.scan().strings(Strings::Offsets).build().unwrap();
-        let rows: Model = batches.flat_map(|batch| self.columns.rows(&batch.unwrap())).collect();
-        assert!(rows == self.model, "export after {:?}", self.steps);
     }
 }
 

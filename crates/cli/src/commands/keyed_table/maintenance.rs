@@ -62,7 +62,15 @@ pub(super) fn backup(args: &TableCopyArgs) -> Result<Outcome> {
 }
 
 pub(super) fn export(args: &TableExportArgs) -> Result<Outcome> {
-    let exported = snapshot(&args.read)?.export(&args.target).map_err(table_failure)?;
+    let snapshot = snapshot(&args.read)?;
+    if args.position_deletes {
+        let exported = snapshot.export_with_deletes(&args.target, args.location.as_deref()).map_err(table_failure)?;
+        let (rows, files) = (plural(exported.rows, "row"), plural(exported.files as u64, "file"));
+        let (deleted, lists) = (plural(exported.deleted, "row"), plural(exported.delete_files as u64, "file"));
+        eprintln!("{rows} in {files}, {} of them linked\n{deleted} deleted in {lists}", grouped(exported.links as u64));
+        return Ok(Outcome::Done);
+    }
+    let exported = snapshot.export(&args.target).map_err(table_failure)?;
     eprintln!("{} in {}", plural(exported.rows, "row"), plural(exported.files as u64, "file"));
     Ok(Outcome::Done)
 }

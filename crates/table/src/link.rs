@@ -1,0 +1,23 @@
+//! The same file under another name.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use crate::error::{Error, Result};
+
+/// Gives a file another name, under which none is there: as a hard link, or as a copy that is on the disk where the file system has no links.
+/// Whether it is a link.
+pub(crate) fn link_or_copy(from: &Path, to: &Path) -> Result<bool> {
+    if fs::hard_link(from, to).is_ok() {
+        return Ok(true);
+    }
+    copy(from, to).map_err(Error::io("copy", from))?;
+    Ok(false)
+}
+
+fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    let mut target = fs::File::create_new(to)?;
+    io::copy(&mut fs::File::open(from)?, &mut target)?;
+    target.sync_all()
+}
