@@ -29,6 +29,8 @@ pub(crate) enum Reading {
     Rows,
     /// The rows with these keys.
     Keys(Vec<Key>),
+    /// The rows with these values in the first columns of an index.
+    Index { name: String, values: Vec<Key> },
     /// The changes after a commit.
     Changes { since: u64 },
 }
@@ -100,20 +102,29 @@ impl KeyedSource {
                 let row_count = found.num_rows().min(usize::try_from(limit).unwrap_or(usize::MAX));
                 Box::new(std::iter::once(Ok(found.slice(0, row_count))))
             }
-            Reading::Changes { since } => {
-                let columns = self.columns.clone();
-                let changes = self.snapshot.changes(*since)?;
-                let mut left = self.fetch.unwrap_or(usize::MAX);
-                let limited = changes.map_while(move |batch| {
-                    (left > 0).then(|| {
-                        let batch = batch?;
-                        let row_count = batch.num_rows().min(left);
-                        left -= row_count;
-                        Ok(batch.project(&columns)?.slice(0, row_count))
-                    })
-                });
-                Box::new(limited)
+            Reading::Index { name, values } => {
+                let (snapshot, name) = (self.snapshot.clone(), name.clone());
+                let found = values.clone().into_iter().map(move |values| snapshot.get_by_index(&name, values));
+                Box::new(self.first_rows(found))
             }
+            Reading::Changes { since } => Box::new(self.first_rows(self.snapshot.changes(*since)?)),
+        })
+    }
+
+    /// The columns that are read, of as many rows as are asked for.
+    fn first_rows<B>(&self, batches: B) -> impl Iterator<Item = lath_table::Result<RecordBatch>> + use<B>
+    where
+        B: Iterator<Item = lath_table::Result<RecordBatch>>,
+    {
+        let columns = self.columns.clone();
+        let mut left = self.fetch.unwrap_or(usize::MAX);
+        batches.map_while(move |batch| {
+            (left > 0).then(|| {
+                let batch = batch?;
+                let row_count = batch.num_rows().min(left);
+                left -= row_count;
+                Ok(batch.project(&columns)?.slice(0, row_count))
+            })
         })
     }
 }
@@ -153,6 +164,7 @@ impl DataSource for KeyedSource {
         let what = match &self.reading {
             Reading::Rows => String::new(),
             Reading::Keys(keys) => format!(", keys={}", keys.len()),
+            Reading::Index { name, values } => format!(", index={name}, values={}", values.len()),
             Reading::Changes { since } => format!(", changes since={since}"),
         };
         match format {

@@ -16,7 +16,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use lath_table::{Database, Snapshot, Table};
 
-use super::lookup::keys_of;
+use super::lookup::lookup;
 use super::source::{KeyedSource, Reading};
 use crate::error::{of_table, table_work};
 use crate::pushdown::{Pushed, physical, support, with_columns_of, with_rest};
@@ -228,8 +228,8 @@ impl TableProvider for KeyedTable {
         let all: Vec<usize> = (0..self.schema.fields().len()).collect();
         let projection = projection.unwrap_or(&all);
         let is_rows = self.contents == Contents::Rows;
-        let keys = if is_rows { keys_of(filters, &self.schema, &self.key_columns) } else { None };
-        let pushed = match (&keys, is_rows) {
+        let looked_up = if is_rows { lookup(filters, &self.schema, &self.key_columns, &snapshot).await? } else { None };
+        let pushed = match (&looked_up, is_rows) {
             (None, true) => Pushed::new(filters, &self.schema),
             // Nothing of a condition is tested where rows are looked up or changes read.
             _ => Pushed { predicate: None, answered: Vec::new(), rest: filters.iter().collect() },
@@ -237,10 +237,10 @@ impl TableProvider for KeyedTable {
         let columns = with_columns_of(projection, &pushed.rest, &self.schema)?;
         let schema = Arc::new(self.schema.project(&columns)?);
         let limit = limit.filter(|_| pushed.rest.is_empty());
-        let (reading, statistics) = match (keys, self.contents) {
-            (Some(keys), _) => {
-                let num_rows = Precision::Inexact(keys.len());
-                (Reading::Keys(keys), Statistics { num_rows, ..Statistics::new_unknown(&schema) })
+        let (reading, statistics) = match (looked_up, self.contents) {
+            (Some((reading, rows)), _) => {
+                let num_rows = Precision::Inexact(rows);
+                (reading, Statistics { num_rows, ..Statistics::new_unknown(&schema) })
             }
             (None, Contents::Changes { since }) => {
                 (Reading::Changes { since }, self.statistics(&snapshot, &schema, &[]).await?)

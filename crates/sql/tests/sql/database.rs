@@ -201,6 +201,7 @@ fn random_histories_give_what_a_map_gives() {
     wait(async {
         let session = open(folder.path());
         run(&session, "CREATE TABLE t (id BIGINT PRIMARY KEY, a BIGINT, b VARCHAR)").await.unwrap();
+        run(&session, "CREATE INDEX by_a ON t (a, b)").await.unwrap();
         let mut expected = Rows::new();
         for _ in 0..150 {
             let step = match random.u8(..10) {
@@ -227,8 +228,56 @@ fn random_histories_give_what_a_map_gives() {
                 .map(|(id, row)| (*id, row.clone()))
                 .collect();
             assert_eq!(rows(&session, "SELECT * FROM t WHERE id IN (7, 8, 30, 7)").await, some);
+            let a = random.i64(0..5);
+            let some: Rows = expected
+                .iter()
+                .filter(|(id, (of, _))| **id < 40 && [Some(a), Some(100)].contains(of))
+                .map(|(id, row)| (*id, row.clone()))
+                .collect();
+            assert_eq!(
+                rows(&session, &format!("SELECT * FROM t WHERE a IN ({a}, 100, {a}, NULL) AND id < 40")).await,
+                some
+            );
             let counted = answer(&session, "SELECT count(*) FROM t").await;
             assert_eq!(number(counted[0].column(0), 0), Some(expected.len() as i64));
+        }
+    });
+}
+
+#[test]
+fn rows_are_looked_up_by_the_index_that_has_the_fewest() {
+    let folder = tempfile::tempdir().unwrap();
+    wait(async {
+        let session = open(folder.path());
+        run(&session, "CREATE TABLE t (id BIGINT PRIMARY KEY, a BIGINT, b VARCHAR, c DOUBLE)").await.unwrap();
+        let rows = "SELECT value, value % 3, 'b' || value % 500, value + 0.0 FROM generate_series(1, 9000)";
+        run(&session, &format!("INSERT INTO t {rows}")).await.unwrap();
+        for index in ["by_a ON t (a)", "by_b ON t (b)", "by_b_and_a ON t (b, a)", "by_c ON t (c)"] {
+            run(&session, &format!("CREATE INDEX {index}")).await.unwrap();
+        }
+        let expected = [
+            ("b = 'b7'", Some("by_b, values=1"), 18),
+            ("b = 'b7' AND a = 1", Some("by_b_and_a, values=1"), 6),
+            ("b IN ('b7', 'b8', 'no') AND a > 1", Some("by_b, values=3"), 12),
+            ("a = 5 AND b > 'b2'", Some("by_a, values=1"), 0),
+            // More rows than are looked up, no values of the first column, a type that is not looked up.
+            ("a = 1", None, 3000),
+            ("b > 'b7'", None, 576),
+            ("c = 7", None, 1),
+        ];
+        let is_flushed = [false, true].into_iter().flat_map(|is_flushed| expected.map(|case| (is_flushed, case)));
+        for (is_flushed, (condition, index, count)) in is_flushed {
+            if is_flushed {
+                run(&session, "CALL flush('t')").await.unwrap();
+            }
+            let counted = answer(&session, &format!("SELECT count(c) FROM t WHERE {condition}")).await;
+            assert_eq!(number(counted[0].column(0), 0), Some(count), "{condition}");
+            let plan = answer(&session, &format!("EXPLAIN SELECT c FROM t WHERE {condition}")).await;
+            let plan = arrow_cast::pretty::pretty_format_batches(&plan).unwrap().to_string();
+            match index {
+                Some(index) => assert!(plan.contains(&format!("index={index}")), "{condition}: {plan}"),
+                None => assert!(!plan.contains("index="), "{condition}: {plan}"),
+            }
         }
     });
 }
