@@ -250,7 +250,7 @@ fn rows_are_looked_up_by_the_index_that_has_the_fewest() {
     wait(async {
         let session = open(folder.path());
         run(&session, "CREATE TABLE t (id BIGINT PRIMARY KEY, a BIGINT, b VARCHAR, c DOUBLE)").await.unwrap();
-        let rows = "SELECT value, value % 3, 'b' || value % 500, value + 0.0 FROM generate_series(1, 9000)";
+        let rows = "SELECT value, value % 3, 'b' || (value % 500), value + 0.0 FROM generate_series(1, 9000)";
         run(&session, &format!("INSERT INTO t {rows}")).await.unwrap();
         for index in ["by_a ON t (a)", "by_b ON t (b)", "by_b_and_a ON t (b, a)", "by_c ON t (c)"] {
             run(&session, &format!("CREATE INDEX {index}")).await.unwrap();
