@@ -125,8 +125,10 @@ def read_duckdb_with_deletes(case, folder):
     """The table's own files without the rows that are listed as deleted."""
     names = ", ".join(f'"{name}"' for name in ["id", *case.types])
     data, deletes = folder / "with-deletes" / "data", folder / "with-deletes" / "deletes"
-    rest = "ANTI JOIN read_parquet(?) ON filename = file_path AND file_row_number = pos" if deletes.exists() else ""
-    query = f"SELECT {names} FROM read_parquet(?, filename = true, file_row_number = true) {rest} ORDER BY id"
+    rest = ""
+    if deletes.exists():
+        rest = "ANTI JOIN read_parquet(?) AS deletes ON data.filename = deletes.file_path AND data.file_row_number = deletes.pos"
+    query = f"SELECT {names} FROM read_parquet(?, filename = true, file_row_number = true) AS data {rest} ORDER BY id"
     files = [f"{data}/*.parquet"] + ([f"{deletes}/*.parquet"] if rest else [])
     with duckdb.connect() as connection:
         return connection.execute(query, files).fetchall()
