@@ -140,13 +140,17 @@ impl TableProvider for LathTable {
         if let Some(predicate) = predicate.clone() {
             scan = scan.predicate(predicate);
         }
+        if let Some(limit) = limit {
+            scan = scan.limit(limit as u64);
+        }
         if let Some(name) = &file_columns.file_name {
             scan = scan.file_name_column(name);
         }
         if let Some(name) = &file_columns.row_number {
             scan = scan.row_number_column(name);
         }
-        let collects = state.config().collect_statistics();
+        // Of a few rows of any kind no plan depends, so that no file is opened for what footers say.
+        let collects = state.config().collect_statistics() && (limit.is_none() || predicate.is_some());
         let (dataset, known) = (self.dataset.clone(), Arc::clone(&self.statistics));
         // Both statistics and plans read files.
         let read = move || {

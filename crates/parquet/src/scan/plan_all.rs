@@ -8,7 +8,7 @@ use super::task::{How, ScanPlan, ScanTask};
 use crate::error::Result;
 use crate::on_threads;
 
-/// Plans all files of `job` on some threads.
+/// Plans the files of `job` on some threads: all, or the first ones in which as many rows are found for certain as the limit is.
 pub(super) fn plan_all(job: Job, threads: usize) -> Result<ScanPlan> {
     let planner = match job.work {
         Work::Files(planner) => planner,
@@ -25,7 +25,20 @@ pub(super) fn plan_all(job: Job, threads: usize) -> Result<ScanPlan> {
         }
     };
     let threads = threads.max(planner.dataset.concurrency());
-    let tasks = on_threads::each(planner.file_count(), threads, "lath-plan", plan_file);
-    let tasks = tasks.into_iter().collect::<Result<Vec<_>>>()?.concat();
+    let file_count = planner.file_count();
+    let mut tasks: Vec<ScanTask> = Vec::new();
+    let (mut planned, mut rows) = (0, 0);
+    // With a limit, one file for each thread, and then each time as many as before together.
+    let mut next_count = if job.limit == u64::MAX { file_count } else { threads.max(1) };
+    while planned < file_count && rows < job.limit {
+        next_count = next_count.min(file_count - planned);
+        let of_files = on_threads::each(next_count, threads, "lath-plan", |at| plan_file(planned + at));
+        for task in of_files.into_iter().collect::<Result<Vec<_>>>()?.into_iter().flatten() {
+            rows += if task.is_exact() { task.row_count() } else { 0 };
+            tasks.push(task);
+        }
+        planned += next_count;
+        next_count = planned;
+    }
     Ok(ScanPlan::new(Arc::clone(&job.target.schema), tasks, job.limit).with_report(job.counters.report()))
 }

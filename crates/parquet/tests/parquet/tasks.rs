@@ -99,6 +99,40 @@ fn random_cases(random: &mut fastrand::Rng, folder: &Path, scans: usize) -> Vec<
 }
 
 #[test]
+fn with_a_limit_as_many_files_are_opened_as_are_needed() {
+    let folder = tempfile::tempdir().unwrap();
+    for file in 0..40 {
+        let rows: ArrayRef = Arc::new(Int64Array::from_iter_values(file * 10..file * 10 + 10));
+        let batch = RecordBatch::try_from_iter([("number", rows)]).unwrap();
+        let path = folder.path().join(format!("{file:02}.parquet"));
+        let mut writer = ParquetWriter::create(path, &batch.schema(), WriteOptions::default()).unwrap();
+        writer.write(&batch).unwrap();
+        writer.finish().unwrap();
+    }
+    let dataset = Dataset::open([folder.path()], DatasetOptions::new()).unwrap();
+    for (limit, condition, opened) in [
+        (0, "TRUE", 0),
+        (10, "TRUE", 1),
+        (11, "TRUE", 2),
+        (35, "TRUE", 4),
+        (41, "TRUE", 8),
+        (1000, "TRUE", 40),
+        // How many rows of the first file are found is seen only when it is read.
+        (5, "number <> 3", 2),
+    ] {
+        let scan = dataset.scan().threads(1).limit(limit).filter(condition).unwrap();
+        let plan = scan.plan().unwrap();
+        assert_eq!(plan.report().files_opened, opened, "{limit} {condition}");
+        let rows = collect(plan.scan().unwrap().build().unwrap()).unwrap();
+        let expected = (0..400).filter(|number| condition == "TRUE" || *number != 3).take(limit as usize);
+        assert!(
+            rows.column(0).as_primitive::<Int64Type>().values().iter().copied().eq(expected),
+            "{limit} {condition}"
+        );
+    }
+}
+
+#[test]
 fn tasks_give_the_rows_of_their_scan_in_any_order_and_in_another_process() {
     let mut random = Seeded::new("tasks_give_the_rows_of_their_scan_in_any_order_and_in_another_process");
     let folder = tempfile::tempdir().unwrap();
@@ -120,6 +154,13 @@ fn tasks_give_the_rows_of_their_scan_in_any_order_and_in_another_process() {
             let together = plan.scan().unwrap().threads(random.usize(1..4));
             assert_eq!(together.clone().count().unwrap(), whole.num_rows() as u64, "{}", context());
             assert_eq!(collect(together.build().unwrap()).unwrap(), whole, "together: {}", context());
+
+            // The first rows, of tasks that may not be all.
+            let limit = random.usize(..whole.num_rows() + 10);
+            let some = scan.clone().limit(limit as u64).plan().unwrap();
+            assert!(some.tasks().len() <= plan.tasks().len());
+            let first = whole.slice(0, limit.min(whole.num_rows()));
+            assert_eq!(collect(some.scan().unwrap().build().unwrap()).unwrap(), first, "first {limit}: {}", context());
 
             // In any order, cut up.
             let most = random.u64(1..400);
