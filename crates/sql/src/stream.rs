@@ -108,52 +108,73 @@ impl TaskStream {
         Self { schema, queue, runtime, watched, reading: None, left, metrics, task_rows: 0, baseline }
     }
 
-    fn next(&mut self) -> Result<Option<RecordBatch>> {
-        while self.left > 0 {
-            if let Some(watched) = &mut self.watched {
-                watched.look();
+    /// Reads on to the next batch or the end of a task.
+    fn next(&mut self) -> Result<Step> {
+        if self.left == 0 {
+            return Ok(Step::End);
+        }
+        if let Some(watched) = &mut self.watched {
+            watched.look();
+        }
+        let reading = match &mut self.reading {
+            Some(reading) => reading,
+            none => {
+                let Some(task) = self.queue.take() else { return Ok(Step::End) };
+                self.task_rows = task.row_count();
+                let mut scan = Scan::of_tasks([task]).map_err(external)?.runtime(&self.runtime).threads(1);
+                if let Some(watched) = &self.watched {
+                    scan = scan.dynamic_filter(&watched.filter);
+                }
+                none.insert(scan.build().map_err(external)?)
             }
-            let reading = match &mut self.reading {
-                Some(reading) => reading,
-                none => {
-                    let Some(task) = self.queue.take() else { break };
-                    self.task_rows = task.row_count();
-                    let mut scan = Scan::of_tasks([task]).map_err(external)?.runtime(&self.runtime).threads(1);
-                    if let Some(watched) = &self.watched {
-                        scan = scan.dynamic_filter(&watched.filter);
-                    }
-                    none.insert(scan.build().map_err(external)?)
-                }
-            };
-            match reading.next().transpose().map_err(external)? {
-                Some(batch) => {
-                    let batch = if batch.num_rows() > self.left { batch.slice(0, self.left) } else { batch };
-                    self.left -= batch.num_rows();
-                    return Ok(Some(batch));
-                }
-                None => {
-                    self.metrics.add(&reading.report(), self.task_rows);
-                    self.reading = None;
-                }
+        };
+        match reading.next().transpose().map_err(external)? {
+            Some(batch) => {
+                let batch = if batch.num_rows() > self.left { batch.slice(0, self.left) } else { batch };
+                self.left -= batch.num_rows();
+                Ok(Step::Batch(batch))
+            }
+            None => {
+                self.metrics.add(&reading.report(), self.task_rows);
+                self.reading = None;
+                Ok(Step::TaskDone)
             }
         }
-        Ok(None)
     }
+}
+
+/// What reading has come to.
+enum Step {
+    Batch(RecordBatch),
+    /// A task is read to its end, and there may be others.
+    TaskDone,
+    End,
 }
 
 impl Stream for TaskStream {
     type Item = Result<RecordBatch>;
 
-    fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+    /// Gives way to others after each task: the executor starts the next partition on a thread of its own only when this one returns,
+    /// and tasks of which no row is found give no batch to return with.
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = &mut *self;
         let timer = this.baseline.elapsed_compute().clone();
         let timed = timer.timer();
         let next = this.next();
         drop(timed);
-        if next.is_err() {
-            this.left = 0;
-        }
-        this.baseline.record_poll(Poll::Ready(next.transpose()))
+        let poll = match next {
+            Ok(Step::Batch(batch)) => Poll::Ready(Some(Ok(batch))),
+            Ok(Step::End) => Poll::Ready(None),
+            Ok(Step::TaskDone) => {
+                context.waker().wake_by_ref();
+                Poll::Pending
+            }
+            Err(error) => {
+                this.left = 0;
+                Poll::Ready(Some(Err(error)))
+            }
+        };
+        this.baseline.record_poll(poll)
     }
 }
 
