@@ -1,9 +1,10 @@
 //! `catalog`, and searches by a catalog.
 
 use std::fs;
-use std::io::Read;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::Stdio;
+use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -118,16 +119,23 @@ fn a_watched_catalog_follows_its_folder() {
     lath(["catalog", "add", data]).text(0);
     let mut watch = command(["catalog", "watch", data, "--every", "1"]).stdout(Stdio::piped()).spawn().unwrap();
     write(&folder.path().join("new.parquet"), &numbered(5000..5010), 50);
+    let lines = BufReader::new(watch.stdout.take().unwrap()).lines();
+    let (sender, said) = mpsc::channel();
+    let reader = thread::spawn(move || lines.map_while(Result::ok).try_for_each(|line| sender.send(line)));
     let started = Instant::now();
-    while !lath(["catalog", "list", data]).text(0).contains("new.parquet") {
-        assert!(started.elapsed() < Duration::from_secs(60), "the catalog does not follow");
-        thread::sleep(Duration::from_millis(100));
+    loop {
+        let left = Duration::from_secs(60).saturating_sub(started.elapsed());
+        if said.recv_timeout(left).expect("the catalog follows").contains("1 added") {
+            break;
+        }
     }
+    // What was said is in the catalog.
+    let list = lath(["catalog", "list", data]).text(0).to_owned();
     watch.kill().unwrap();
     watch.wait().unwrap();
-    let mut said = String::new();
-    watch.stdout.take().unwrap().read_to_string(&mut said).unwrap();
-    assert!(said.contains("1 added"), "{said}");
+    drop(said);
+    let _ = reader.join().unwrap();
+    assert!(list.contains("new.parquet"), "{list}");
 }
 
 #[cfg(feature = "sql")]
