@@ -48,6 +48,9 @@ pub(crate) struct SortedRows<'p> {
 
 impl PendingRows {
     pub(crate) fn push(&mut self, keys: &Rows, columns: Vec<ArrayRef>) {
+        if keys.num_rows() == 0 {
+            return;
+        }
         // Arrays may be small parts of larger ones.
         let bytes = |array: &ArrayRef| {
             array.to_data().get_slice_memory_size().unwrap_or_else(|_| array.get_array_memory_size())
