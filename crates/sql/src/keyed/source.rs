@@ -98,9 +98,8 @@ impl KeyedSource {
                 Box::new(scan.build()?)
             }
             Reading::Keys(keys) => {
-                let found = self.snapshot.get_many(keys.as_slice())?.rows().project(&self.columns)?;
-                let row_count = found.num_rows().min(usize::try_from(limit).unwrap_or(usize::MAX));
-                Box::new(std::iter::once(Ok(found.slice(0, row_count))))
+                let found = self.snapshot.get_many(keys.as_slice())?.rows().clone();
+                Box::new(self.first_rows(std::iter::once(Ok(found))))
             }
             Reading::Index { name, values } => {
                 let (snapshot, name) = (self.snapshot.clone(), name.clone());
