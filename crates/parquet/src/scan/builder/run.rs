@@ -30,7 +30,8 @@ impl Scan {
     }
 
     /// Plans all files, on the scan's threads, and returns tasks for the remaining row groups. Footers are read, and evidence that rules out
-    /// row groups and pages, but no data page. With a limit, files are planned until it is certain that those have enough rows. Dynamic filter, threads and order of batches are set when the tasks are run.
+    /// row groups and pages, but no data page. With a limit, files are planned until it is certain that those have enough rows. Dynamic
+    /// filter, threads and order of batches are set when the tasks are run.
     ///
     /// # Errors
     /// As [`Scan::build`], and whatever goes wrong while reading footers and indexes.
