@@ -55,7 +55,12 @@ fn check(statistics: &ColumnStatistics, array: &ArrayRef, context: &dyn Fn() -> 
 fn bounds_and_counts_hold_for_the_values_of_random_files() {
     let mut random = Seeded::new("bounds_and_counts_hold_for_the_values_of_random_files");
     let mut checked = 0;
-    for case in 0..150 {
+    // Some files have few bounds, and what they have must be enough to prove anything.
+    for case in 0.. {
+        if case >= 150 && checked > 1000 {
+            break;
+        }
+        assert!(case < 600, "{checked} bounds in {case} files");
         let seed = random.u64(..);
         let written = RandomFile::new(&mut fastrand::Rng::with_seed(seed), FileShape::default());
         let file = ParquetFile::from_bytes(written.bytes.clone()).unwrap();
@@ -97,7 +102,6 @@ fn bounds_and_counts_hold_for_the_values_of_random_files() {
             }
         }
     }
-    assert!(checked > 1000, "{checked}");
 }
 
 fn written(columns: Vec<(&str, ArrayRef)>, rows: usize) -> ParquetFile {
