@@ -7,11 +7,13 @@ use std::sync::{Arc, OnceLock};
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{ArrayRef, RecordBatch};
+use arrow_schema::{DataType, Field, Schema};
 use lath_parquet::{DatasetFile, DatasetOptions, Scan, ScanBatches};
 
 use crate::cold_blocks::ColdBlocks;
 use crate::error::{Error, Result};
 use crate::fences::{BLOCK_ROWS, Fences};
+use crate::key_codec::as_type;
 use crate::layout::FileEntry;
 use crate::schema::{ROW_NUMBER, TableSchema};
 use crate::upgrade::Upgrade;
@@ -156,6 +158,8 @@ impl Iterator for NumberedBatches {
 pub(crate) struct ColdColumns {
     upgrade: Arc<Upgrade>,
     columns: Vec<usize>,
+    /// The types in which they are given.
+    types: Vec<DataType>,
     /// What is read of the file: places in its own schema, each once.
     read: Vec<usize>,
     /// For each column its place in `read`; `None` if the file does not have it.
@@ -173,7 +177,29 @@ impl ColdColumns {
             }))
         };
         let sources = columns.iter().map(&mut source).collect();
-        Self { upgrade: Arc::clone(upgrade), columns: columns.to_vec(), read, sources }
+        let types = columns.iter().map(|&column| upgrade.to().arrow().field(column).data_type().clone()).collect();
+        Self { upgrade: Arc::clone(upgrade), columns: columns.to_vec(), types, read, sources }
+    }
+
+    /// The same, with the first columns in the types that they have in a schema.
+    pub(crate) fn with_types(mut self, schema: &Schema) -> Self {
+        for (own, field) in self.types.iter_mut().zip(schema.fields()) {
+            own.clone_from(field.data_type());
+        }
+        self
+    }
+
+    /// The names in the file of its strings and binary that are given as dictionaries.
+    pub(crate) fn dictionaries(&self) -> impl Iterator<Item = String> {
+        let given = self.types.iter().zip(&self.sources);
+        let sources =
+            given.filter(|(given, _)| matches!(given, DataType::Dictionary(..))).filter_map(|(_, source)| *source);
+        let fields = sources.map(|source| self.upgrade.from().arrow().field(self.read[source]));
+        // A name with a dot could be that of a field within another column.
+        let has_values = |field: &&Field| {
+            (field.data_type().is_string() || field.data_type().is_binary()) && !field.name().contains('.')
+        };
+        fields.filter(has_values).map(|field| field.name().clone())
     }
 
     /// The places in the file's own schema of what it has of the columns, each once.
@@ -186,10 +212,10 @@ impl ColdColumns {
         if scanned.num_columns() < self.read.len() {
             return Err(Error::internal("a scan gave too few columns"));
         }
-        let array = |(&column, source): (&usize, &Option<usize>)| {
-            let stored = source.map(|at| Arc::clone(scanned.column(at)));
-            self.upgrade.column(column, stored, scanned.num_rows())
+        let array = |((&column, given), source): ((&usize, &DataType), &Option<usize>)| match source {
+            Some(at) => as_type(Arc::clone(scanned.column(*at)), given),
+            None => as_type(self.upgrade.column(column, None, scanned.num_rows())?, given),
         };
-        self.columns.iter().zip(&self.sources).map(array).collect()
+        self.columns.iter().zip(&self.types).zip(&self.sources).map(array).collect()
     }
 }

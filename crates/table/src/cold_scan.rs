@@ -20,6 +20,8 @@ use crate::view::View;
 pub(crate) struct ColdOptions<'o> {
     pub(crate) engine: &'o Engine,
     pub(crate) columns: &'o [usize],
+    /// The columns as they are given; strings and binary may be dictionaries here.
+    pub(crate) output: &'o SchemaRef,
     pub(crate) predicate: Option<&'o Predicate>,
     pub(crate) limit: u64,
     pub(crate) threads: usize,
@@ -32,8 +34,8 @@ type FileRows = (Arc<ColdFile>, Arc<DeleteMask>);
 pub(crate) struct ColdScan {
     scan: Scan,
     columns: ColdColumns,
-    /// The number of columns that the caller wants; behind them are those that the rest of the condition needs.
-    wanted: usize,
+    /// The columns that the caller wants; behind them are those that the rest of the condition needs.
+    output: SchemaRef,
     rest: Option<RestOfCondition>,
 }
 
@@ -41,9 +43,8 @@ pub(crate) struct ColdScan {
 pub(crate) struct ColdBatches {
     batches: ScanBatches,
     columns: ColdColumns,
-    wanted: usize,
-    rest: Option<RestOfCondition>,
     output: SchemaRef,
+    rest: Option<RestOfCondition>,
 }
 
 /// Scans of all files of the view, without rows that are dead: one for each schema in which files were written, the newest last.
@@ -65,12 +66,13 @@ impl ColdScan {
         let (upgrade, schema) = (first.upgrade(), first.schema());
         let ColdCondition { pushed, rest } = ColdCondition::new(*predicate, upgrade)?;
         let needed = rest.as_ref().map(|rest| &rest.columns[..]).unwrap_or_default();
-        let columns = ColdColumns::new(upgrade, &[options.columns, needed].concat());
+        let columns = ColdColumns::new(upgrade, &[options.columns, needed].concat()).with_types(options.output);
         // Rows have to be counted even if none of their columns is read.
         let read = if columns.read().is_empty() { &first.stored_schema().key().columns()[..1] } else { columns.read() };
         let dataset = Dataset::from_files(files.iter().map(|(file, _)| file.file().clone()), engine.dataset.clone())?;
         let mut scan = dataset.scan().runtime(&engine.runtime).threads(options.threads).unordered(true);
         scan = scan.strings(schema.strings()).select_columns(read.iter().copied());
+        scan = scan.dictionary_columns(columns.dictionaries());
         let dead = files.iter().map(|(_, dead)| dead).enumerate().filter(|(_, dead)| !dead.is_empty());
         scan = scan.deleted(dead.map(|(at, dead)| (at, (**dead).clone())));
         if rest.is_none() {
@@ -79,12 +81,12 @@ impl ColdScan {
         if let Some(pushed) = pushed {
             scan = scan.predicate(pushed);
         }
-        Ok(Self { scan, columns, wanted: options.columns.len(), rest })
+        Ok(Self { scan, columns, output: Arc::clone(options.output), rest })
     }
 
-    pub(crate) fn build(self, output: &SchemaRef) -> Result<ColdBatches> {
-        let Self { scan, columns, wanted, rest } = self;
-        Ok(ColdBatches { batches: scan.build()?, columns, wanted, rest, output: Arc::clone(output) })
+    pub(crate) fn build(self) -> Result<ColdBatches> {
+        let Self { scan, columns, output, rest } = self;
+        Ok(ColdBatches { batches: scan.build()?, columns, output, rest })
     }
 }
 
@@ -98,7 +100,7 @@ impl ColdBatches {
     pub(crate) fn next(&mut self) -> Result<Option<RecordBatch>> {
         let Some(scanned) = self.batches.next().transpose()? else { return Ok(None) };
         let mut arrays = self.columns.arrays(&scanned)?;
-        let needed = arrays.split_off(self.wanted);
+        let needed = arrays.split_off(self.output.fields().len());
         let found = batch(&self.output, arrays, scanned.num_rows())?;
         Ok(Some(match &self.rest {
             Some(rest) => filter_record_batch(&found, &rest.evaluate(needed, scanned.num_rows())?)?,

@@ -3,17 +3,18 @@
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use arrow_schema::SchemaRef;
+use arrow_schema::{DataType, FieldRef, Fields, Schema, SchemaRef};
 use arrow_select::filter::filter_record_batch;
 use lath_parquet::{BatchFilter, Predicate, ScanProgress, ScanReport};
 
 use crate::cold_scan::{ColdBatches, ColdOptions, ColdScan, scans_of_files};
 use crate::count::count_all;
 use crate::engine::Engine;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::hot::HotCursor;
+use crate::key_codec::as_type;
 use crate::key_range::KeyRange;
-use crate::schema::{BATCH_ROWS, TableSchema};
+use crate::schema::{BATCH_ROWS, TableSchema, batch};
 use crate::view::View;
 
 /// Says which rows of a table to find, and which of their columns to read. Rows come in no particular order.
@@ -32,6 +33,7 @@ pub struct TableScan<'v> {
     engine: Arc<Engine>,
     view: Box<dyn View + 'v>,
     columns: Option<Vec<String>>,
+    dictionary_columns: Vec<String>,
     predicate: Option<Predicate>,
     limit: u64,
     threads: Option<usize>,
@@ -39,12 +41,27 @@ pub struct TableScan<'v> {
 
 impl<'v> TableScan<'v> {
     pub(crate) fn new(engine: Arc<Engine>, view: Box<dyn View + 'v>) -> Self {
-        Self { engine, view, columns: None, predicate: None, limit: u64::MAX, threads: None }
+        Self {
+            engine,
+            view,
+            columns: None,
+            dictionary_columns: Vec::new(),
+            predicate: None,
+            limit: u64::MAX,
+            threads: None,
+        }
     }
 
     /// Reads only these columns, in this order.
     pub fn select<S: Into<String>>(mut self, columns: impl IntoIterator<Item = S>) -> Self {
         self.columns = Some(columns.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Reads these columns, which are strings or binary, as Arrow dictionaries with keys of `Int32`. Where files keep few different
+    /// values as a dictionary, nothing is copied for each row. Columns that are not read are left out.
+    pub fn dictionary_columns<S: Into<String>>(mut self, columns: impl IntoIterator<Item = S>) -> Self {
+        self.dictionary_columns = columns.into_iter().map(Into::into).collect();
         self
     }
 
@@ -80,17 +97,25 @@ impl<'v> TableScan<'v> {
     /// Starts reading.
     ///
     /// # Errors
-    /// [`Error::Batch`](crate::Error::Batch) for columns that the table does not have, [`Error::Predicate`](crate::Error::Predicate) or
+    /// [`Error::Batch`](crate::Error::Batch) for columns that the table does not have or that cannot be read as dictionaries,
+    /// [`Error::Predicate`](crate::Error::Predicate) or
     /// [`Error::Parquet`](crate::Error::Parquet) for a condition that does not fit them, and whatever goes wrong while files are looked up.
     pub fn build(self) -> Result<TableBatches<'v>> {
-        let Self { engine, mut view, columns, predicate, limit, threads } = self;
+        let Self { engine, mut view, columns, dictionary_columns, predicate, limit, threads } = self;
         view.prepare()?;
         let schema = Arc::clone(view.schema());
         let columns = places_of(&schema, columns.as_deref())?;
-        let output = Arc::new(schema.arrow().project(&columns)?);
+        let output = Arc::new(output_schema(&schema, &columns, &dictionary_columns)?);
         let filter = predicate.as_ref().map(|predicate| predicate.filter(schema.arrow())).transpose()?;
         let threads = threads.unwrap_or_else(|| engine.runtime.threads());
-        let options = ColdOptions { engine: &engine, columns: &columns, predicate: predicate.as_ref(), limit, threads };
+        let options = ColdOptions {
+            engine: &engine,
+            columns: &columns,
+            output: &output,
+            predicate: predicate.as_ref(),
+            limit,
+            threads,
+        };
         let waiting = scans_of_files(&mut *view, &options)?;
         let hot = HotCursor::new(KeyRange::default());
         let mut batches = TableBatches {
@@ -134,6 +159,34 @@ pub(crate) fn places_of(schema: &TableSchema, columns: Option<&[String]>) -> Res
     }
 }
 
+/// The schema of these columns, some of which are read as dictionaries.
+fn output_schema(schema: &TableSchema, columns: &[usize], dictionary_columns: &[String]) -> Result<Schema> {
+    let mut output = schema.arrow().project(columns)?;
+    for name in dictionary_columns {
+        let column = schema.column(name)?;
+        let field = schema.arrow().field(column);
+        let values = match field.data_type() {
+            DataType::Utf8 | DataType::Utf8View => DataType::Utf8,
+            DataType::Binary | DataType::BinaryView => DataType::Binary,
+            large @ (DataType::LargeUtf8 | DataType::LargeBinary) => large.clone(),
+            DataType::Dictionary(..) => continue,
+            other => {
+                return Err(Error::batch(format!(
+                    "column {name:?} is {other}: only strings and binary can be read as dictionaries"
+                )));
+            }
+        };
+        let read_as = field.clone().with_data_type(DataType::Dictionary(Box::new(DataType::Int32), Box::new(values)));
+        let read_as = Arc::new(read_as);
+        let fields = columns
+            .iter()
+            .zip(output.fields())
+            .map(|(&own, field)| Arc::clone(if own == column { &read_as } else { field }));
+        output = Schema::new_with_metadata(fields.collect::<Fields>(), output.metadata().clone());
+    }
+    Ok(output)
+}
+
 /// The batches of a scan: those of files, then hot rows. After an error there are no more.
 pub struct TableBatches<'v> {
     view: Box<dyn View + 'v>,
@@ -164,7 +217,7 @@ impl TableBatches<'_> {
 
     /// Begins the next scan of files, if there is one.
     fn next_files(&mut self) -> Result<()> {
-        self.cold = self.waiting.pop().map(|scan| scan.build(&self.output)).transpose()?;
+        self.cold = self.waiting.pop().map(ColdScan::build).transpose()?;
         self.progress.extend(self.cold.as_ref().map(ColdBatches::progress));
         Ok(())
     }
@@ -190,9 +243,17 @@ impl TableBatches<'_> {
                 batch = filter_record_batch(&batch, &filter.evaluate(&batch)?)?;
             }
             if batch.num_rows() > 0 {
-                return Ok(Some(batch.project(&self.columns)?));
+                return Ok(Some(self.output_batch(&batch)?));
             }
         }
+    }
+
+    /// The columns to read of a batch that has all.
+    fn output_batch(&self, whole: &RecordBatch) -> Result<RecordBatch> {
+        let column =
+            |(&column, field): (&usize, &FieldRef)| as_type(Arc::clone(whole.column(column)), field.data_type());
+        let columns = self.columns.iter().zip(self.output.fields()).map(column).collect::<Result<_>>()?;
+        batch(&self.output, columns, whole.num_rows())
     }
 }
 

@@ -11,6 +11,7 @@ mod constraints;
 mod crash;
 mod creation;
 mod database;
+mod dictionaries;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod disk;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
