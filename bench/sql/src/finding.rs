@@ -60,6 +60,7 @@ fn row(
         let ratio = least_seconds(&times, is_meant) / least_seconds(&times, |engine| engine == Engine::Lath);
         row.push(goal.map_or_else(|| format!("{ratio:.2} ×"), |goal| against_goal(ratio, goal)));
     }
+    eprintln!("{}", row.join(" | "));
     row
 }
 

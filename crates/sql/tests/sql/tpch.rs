@@ -1,10 +1,16 @@
 //! The 22 queries of TPC-H, over files of several layouts, give what they give over the same rows in memory.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use arrow_array::{ArrayRef, BooleanArray, RecordBatch, StringArray};
+use arrow_cast::cast;
 use arrow_cast::pretty::pretty_format_batches;
+use arrow_schema::DataType;
+use arrow_select::concat::concat_batches;
+use arrow_select::filter::filter_record_batch;
 use lath_parquet::{Codec, Dataset, DatasetOptions, ParquetWriter, Runtime, ValueEncoding, WriteOptions};
 use lath_sql::Session;
 use tpchgen::generators::{
@@ -17,12 +23,16 @@ use tpchgen_arrow::{
 
 use crate::{answer, in_memory, wait};
 
-const SCALE: f64 = 0.01;
+/// A tenth of scale 1 with `LATH_FULL`, else a hundredth.
+fn scale() -> f64 {
+    if std::env::var_os("LATH_FULL").is_some() { 0.1 } else { 0.01 }
+}
 
 fn tables() -> Vec<(&'static str, Vec<RecordBatch>)> {
+    let scale = scale();
     macro_rules! rows {
         ($arrow:ident, $generator:ident) => {
-            $arrow::new($generator::new(SCALE, 1, 1)).collect::<Result<Vec<_>, _>>().unwrap()
+            $arrow::new($generator::new(scale, 1, 1)).collect::<Result<Vec<_>, _>>().unwrap()
         };
     }
     vec![
@@ -52,6 +62,36 @@ fn of_files(folder: &Path, tables: &[(&str, Vec<RecordBatch>)], options: &WriteO
     }
 }
 
+/// The same with the files of two tables in directories that are named after the values of a column, which the files lack.
+fn partitioned(folder: &Path, tables: &[(&str, Vec<RecordBatch>)], options: &WriteOptions, session: &Session) {
+    let columns = [("lineitem", "l_shipmode"), ("orders", "o_orderpriority")];
+    let (in_directories, others): (Vec<_>, Vec<_>) =
+        tables.iter().cloned().partition(|(name, _)| columns.iter().any(|(table, _)| table == name));
+    of_files(folder, &others, options, session);
+    for (name, batches) in in_directories {
+        let folder = folder.join(name);
+        let (_, column) = columns.iter().find(|(table, _)| *table == name).unwrap();
+        let all = concat_batches(&batches[0].schema(), &batches).unwrap();
+        let at = all.schema().index_of(column).unwrap();
+        let of_rows = as_strings(all.column(at));
+        for value in of_rows.iter().flatten().collect::<BTreeSet<_>>() {
+            let is_value = BooleanArray::from_iter(of_rows.iter().map(|other| Some(other == Some(value))));
+            let mut rows = filter_record_batch(&all, &is_value).unwrap();
+            rows.remove_column(at);
+            let folder = folder.join(format!("{column}={}", value.replace(' ', "%20")));
+            fs::create_dir_all(&folder).unwrap();
+            let mut writer = ParquetWriter::create(folder.join("0.parquet"), &rows.schema(), options.clone()).unwrap();
+            writer.write(&rows).unwrap();
+            writer.finish().unwrap();
+        }
+        session.register(name, Dataset::open([folder], DatasetOptions::new()).unwrap()).unwrap();
+    }
+}
+
+fn as_strings(column: &ArrayRef) -> StringArray {
+    cast(column, &DataType::Utf8).unwrap().as_string::<i32>().clone()
+}
+
 fn query(number: usize) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/tpch/q{number:02}.sql"));
     fs::read_to_string(path).unwrap()
@@ -78,6 +118,7 @@ fn the_queries_of_tpch_answer_over_files_as_in_memory() {
             2,
             None,
         ),
+        ("partitioned", small(WriteOptions::default()), 2, None),
         ("little memory", small(WriteOptions::default()), 2, Some(64 << 20)),
     ];
     wait(async {
@@ -94,10 +135,40 @@ fn the_queries_of_tpch_answer_over_files_as_in_memory() {
                 builder = builder.memory_budget_bytes(bytes);
             }
             let session = builder.build().unwrap();
-            of_files(folder.path(), &tables, &options, &session);
+            let write = if layout == "partitioned" { partitioned } else { of_files };
+            write(folder.path(), &tables, &options, &session);
             for number in 1..=22 {
                 assert_eq!(text(&session, &query(number)).await, expected[number - 1], "query {number}, {layout}");
             }
+        }
+    });
+}
+
+#[test]
+fn sorts_and_groups_that_do_not_fit_into_memory_go_to_disk() {
+    let tables = tables();
+    let memory = Session::new();
+    let folder = tempfile::tempdir().unwrap();
+    let runtime = Runtime::builder().threads(2).build();
+    let little = Session::builder()
+        .runtime(&runtime)
+        .memory_budget_bytes((1600.0 * scale()) as usize * (1 << 20))
+        .build()
+        .unwrap();
+    for (name, batches) in &tables {
+        in_memory(&memory, name, batches.clone());
+    }
+    of_files(folder.path(), &tables, &WriteOptions::default(), &little);
+    let queries = [
+        "SELECT l_orderkey, l_linenumber, l_comment FROM lineitem ORDER BY l_comment, l_orderkey, l_linenumber",
+        "SELECT l_comment, l_orderkey, count(*), sum(l_quantity) FROM lineitem GROUP BY l_comment, l_orderkey ORDER BY 1, 2",
+    ];
+    wait(async {
+        for query in queries {
+            assert_eq!(text(&little, query).await, text(&memory, query).await, "{query}");
+            let report = text(&little, &format!("EXPLAIN ANALYZE {query}")).await;
+            let spills = report.split("spill_count=").skip(1).filter(|rest| !rest.starts_with('0')).count();
+            assert!(spills > 0, "nothing went to disk: {report}");
         }
     });
 }
