@@ -24,7 +24,7 @@ use lath_parquet::{Predicate, Runtime, ScanPlan, SortingColumn};
 use crate::field_projection::FieldProjection;
 use crate::metrics::ScanMetrics;
 use crate::narrow::narrow;
-use crate::stream::{TaskQueue, TaskStream, Watched};
+use crate::stream::{SharedWork, TaskStream, Watched};
 
 /// The tasks of a scan, shared by as many partitions as are to work at the same time.
 #[derive(Debug, Clone)]
@@ -55,6 +55,11 @@ impl LathSource {
         self.projection.as_deref().map_or_else(|| self.plan.schema(), FieldProjection::schema)
     }
 
+    /// The conditions that operators above pushed down, to be watched while the query runs.
+    fn watched(&self) -> Option<Watched> {
+        (!self.pushed_filters.is_empty()).then(|| Watched::new(&self.pushed_filters, &self.testable))
+    }
+
     /// The condition on rows of the source as one on the columns before fields within them were projected.
     fn unprojected(&self, condition: Arc<dyn PhysicalExpr>) -> Result<Arc<dyn PhysicalExpr>> {
         match &self.projection {
@@ -71,25 +76,20 @@ impl DataSource for LathSource {
 
     /// All partitions of an execution take tasks from one queue, so that none idles while another has tasks left.
     fn create_sibling_state(&self, _: &ConfigOptions) -> Option<Arc<dyn Any + Send + Sync>> {
-        Some(Arc::new(TaskQueue::new(self.plan.tasks())))
+        Some(Arc::new(SharedWork::new(self.plan.tasks().iter().cloned(), self.watched())))
     }
 
     fn open_with_args(&self, args: OpenArgs) -> Result<SendableRecordBatchStream> {
-        let shared = args.sibling_state.and_then(|state| state.downcast::<TaskQueue>().ok());
-        let queue = match shared {
-            Some(queue) => queue,
-            // Without a queue that all share, each has tasks of its own.
-            None => {
-                let own = self.plan.tasks().iter().skip(args.partition).step_by(self.partitions);
-                Arc::new(TaskQueue::new(&own.cloned().collect::<Vec<_>>()))
-            }
-        };
-        let watched = (!self.pushed_filters.is_empty()).then(|| Watched::new(&self.pushed_filters, &self.testable));
+        let shared = args.sibling_state.and_then(|state| state.downcast::<SharedWork>().ok());
+        let work = shared.unwrap_or_else(|| {
+            // Without what all share, each has tasks of its own.
+            let own = self.plan.tasks().iter().skip(args.partition).step_by(self.partitions);
+            Arc::new(SharedWork::new(own.cloned(), self.watched()))
+        });
         let stream = TaskStream::new(
             Arc::clone(self.plan.schema()),
-            queue,
+            work,
             self.runtime.clone(),
-            watched,
             self.fetch,
             ScanMetrics::new(&self.metrics, args.partition, &self.rows_done),
             BaselineMetrics::new(&self.metrics, args.partition),

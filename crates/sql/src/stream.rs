@@ -19,15 +19,18 @@ use crate::error::external;
 use crate::metrics::ScanMetrics;
 use crate::narrow::narrow;
 
-/// Tasks that the partitions of one execution take from, the first first.
-#[derive(Debug)]
-pub(crate) struct TaskQueue {
+/// What the partitions of one execution share: tasks, of which each takes the first that is left, and conditions that change meanwhile.
+///
+/// One filter for all partitions is not only less work: a scan keeps the plan for the newest filter that it has seen, and with two
+/// each partition would have to make its plan anew for each task.
+pub(crate) struct SharedWork {
     tasks: Mutex<VecDeque<ScanTask>>,
+    watched: Option<Watched>,
 }
 
-impl TaskQueue {
-    pub(crate) fn new(tasks: &[ScanTask]) -> Self {
-        Self { tasks: Mutex::new(tasks.iter().cloned().collect()) }
+impl SharedWork {
+    pub(crate) fn new(tasks: impl IntoIterator<Item = ScanTask>, watched: Option<Watched>) -> Self {
+        Self { tasks: Mutex::new(tasks.into_iter().collect()), watched }
     }
 
     fn take(&self) -> Option<ScanTask> {
@@ -38,7 +41,7 @@ impl TaskQueue {
 /// Conditions that change while a query runs, and the filter of Lath that goes by them.
 pub(crate) struct Watched {
     conditions: Vec<Arc<dyn PhysicalExpr>>,
-    trackers: Vec<DynamicFilterTracker>,
+    trackers: Mutex<Vec<DynamicFilterTracker>>,
     /// The schema that the conditions are about.
     schema: SchemaRef,
     filter: DynamicFilter,
@@ -52,7 +55,7 @@ impl Watched {
         };
         let watched = Self {
             conditions: conditions.to_vec(),
-            trackers: conditions.iter().filter_map(tracker).collect(),
+            trackers: Mutex::new(conditions.iter().filter_map(tracker).collect()),
             schema: Arc::clone(schema),
             filter: DynamicFilter::new(),
         };
@@ -68,9 +71,10 @@ impl Watched {
     }
 
     /// Looks whether the conditions say something else by now.
-    fn look(&mut self) {
+    fn look(&self) {
+        let mut trackers = self.trackers.lock().unwrap_or_else(PoisonError::into_inner);
         let mut has_changed = false;
-        for tracker in &mut self.trackers {
+        for tracker in trackers.iter_mut() {
             has_changed |= tracker.changed();
         }
         if has_changed {
@@ -82,9 +86,8 @@ impl Watched {
 /// Reads one task after the other, on the thread that asks for batches.
 pub(crate) struct TaskStream {
     schema: SchemaRef,
-    queue: Arc<TaskQueue>,
+    work: Arc<SharedWork>,
     runtime: Runtime,
-    watched: Option<Watched>,
     reading: Option<ScanBatches>,
     /// Rows that may still be given.
     left: usize,
@@ -97,15 +100,14 @@ pub(crate) struct TaskStream {
 impl TaskStream {
     pub(crate) fn new(
         schema: SchemaRef,
-        queue: Arc<TaskQueue>,
+        work: Arc<SharedWork>,
         runtime: Runtime,
-        watched: Option<Watched>,
         limit: Option<usize>,
         metrics: ScanMetrics,
         baseline: BaselineMetrics,
     ) -> Self {
         let left = limit.unwrap_or(usize::MAX);
-        Self { schema, queue, runtime, watched, reading: None, left, metrics, task_rows: 0, baseline }
+        Self { schema, work, runtime, reading: None, left, metrics, task_rows: 0, baseline }
     }
 
     /// Reads on to the next batch or the end of a task.
@@ -113,16 +115,16 @@ impl TaskStream {
         if self.left == 0 {
             return Ok(Step::End);
         }
-        if let Some(watched) = &mut self.watched {
+        if let Some(watched) = &self.work.watched {
             watched.look();
         }
         let reading = match &mut self.reading {
             Some(reading) => reading,
             none => {
-                let Some(task) = self.queue.take() else { return Ok(Step::End) };
+                let Some(task) = self.work.take() else { return Ok(Step::End) };
                 self.task_rows = task.row_count();
                 let mut scan = Scan::of_tasks([task]).map_err(external)?.runtime(&self.runtime).threads(1);
-                if let Some(watched) = &self.watched {
+                if let Some(watched) = &self.work.watched {
                     scan = scan.dynamic_filter(&watched.filter);
                 }
                 none.insert(scan.build().map_err(external)?)
