@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::io;
 
 use lath::arrow::schema::ArrowError;
-use lath::{Error, Location, OtherFormat, PredicateError};
+use lath::{Error, Location, OtherFormat, PredicateError, store, table};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -29,6 +29,8 @@ pub(crate) enum Kind {
     Io,
     NotFound,
     Invalid,
+    Busy,
+    Exists,
     Cancelled,
     Internal,
 }
@@ -45,6 +47,8 @@ impl Kind {
             Self::Io => "IoError",
             Self::NotFound => "NotFoundError",
             Self::Invalid => "InvalidError",
+            Self::Busy => "BusyError",
+            Self::Exists => "ExistsError",
             Self::Cancelled => "CancelledError",
             Self::Internal => "InternalError",
         }
@@ -88,50 +92,84 @@ impl Failure {
         Self { os_error: error.raw_os_error(), ..Self::new(Kind::of_io(error), message) }
     }
 
+    /// A failure of the ordered store at `path`.
+    pub(crate) fn of_store(path: &str, error: store::Error) -> Self {
+        let mut os_error = None;
+        let kind = match &error {
+            store::Error::Corrupt { .. } => Kind::Corrupt,
+            store::Error::Io { source, .. } => {
+                os_error = source.raw_os_error();
+                Kind::of_io(source)
+            }
+            store::Error::Limit { .. } => Kind::Limit,
+            store::Error::Busy => Kind::Busy,
+            store::Error::Poisoned => Kind::Io,
+            store::Error::Exists(_) => Kind::Exists,
+            store::Error::ReadOnly | store::Error::NoSuchSnapshot(_) | store::Error::Invalid(_) => Kind::Invalid,
+            store::Error::Cancelled => Kind::Cancelled,
+            _ => Kind::Internal,
+        };
+        Self { os_error, ..Self::new(kind, format!("{path}: {error}")) }
+    }
+
     pub(crate) fn message(&self) -> &str {
         &self.message
     }
 }
 
+impl Failure {
+    /// An error that others may have too, with a message that says where it was met.
+    fn from_shared(error: &Error, message: String) -> Self {
+        let os_error = match error {
+            Error::Io { source, .. } => source.raw_os_error(),
+            _ => None,
+        };
+        Self { kind: kind_of(error), message, at: error.location().cloned().map(Box::new), os_error }
+    }
+}
+
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        let at = error.location().cloned();
-        let file = at.as_ref().and_then(|at| at.file.clone());
-        let name = file.as_ref().map_or_else(String::new, |file| format!("{file}: "));
-        let place = at.as_ref().map_or_else(String::new, |at| {
+        let at = error.location();
+        let name = at.and_then(|at| at.file.as_ref()).map_or_else(String::new, |file| format!("{file}: "));
+        let place = at.map_or_else(String::new, |at| {
             let place = Location { file: None, ..at.clone() }.to_string();
             if place.is_empty() { place } else { format!(" ({place})") }
         });
-        let mut os_error = None;
-        let (kind, message) = match &error {
-            Error::Corrupt { what, .. } => (Kind::Corrupt, format!("{name}corrupt data: {what}{place}")),
+        let message = match &error {
+            Error::Corrupt { what, .. } => format!("{name}corrupt data: {what}{place}"),
             Error::NotParquet { looks_like, .. } => {
                 let what = Error::NotParquet { looks_like: *looks_like, at: Box::default() };
-                (Kind::NotParquet, format!("{name}{what}{}", looks_like.map_or("", way_to_parquet)))
+                format!("{name}{what}{}", looks_like.map_or("", way_to_parquet))
             }
-            Error::Encrypted { what, .. } => (
-                Kind::Encrypted,
-                format!("{name}{what} is encrypted: give its key with footer_key and column_keys{place}"),
-            ),
-            Error::Unsupported { feature, .. } => {
-                (Kind::Unsupported, format!("{name}Lath cannot read {feature}{place}"))
+            Error::Encrypted { what, .. } => {
+                format!("{name}{what} is encrypted: give its key with footer_key and column_keys{place}")
             }
-            Error::OutOfRange { what, .. } => (Kind::OutOfRange, format!("{name}{what}{place}")),
+            Error::Unsupported { feature, .. } => format!("{name}Lath cannot read {feature}{place}"),
+            Error::OutOfRange { what, .. } => format!("{name}{what}{place}"),
             Error::Limit { what, limit, needed, .. } => {
-                (Kind::Limit, format!("{name}{what}: {needed} needed, limit is {limit}{place}"))
+                format!("{name}{what}: {needed} needed, limit is {limit}{place}")
             }
-            Error::Io { op, source, .. } => {
-                os_error = source.raw_os_error();
-                (Kind::of_io(source), format!("{name}cannot {op}: {source}"))
-            }
-            Error::Invalid { what } => (Kind::Invalid, what.clone()),
-            Error::Cancelled => (Kind::Cancelled, "cancelled".to_owned()),
-            Error::Internal { what, .. } => {
-                (Kind::Internal, format!("{name}a bug in Lath, please report it: {what}{place}"))
-            }
-            other => (Kind::Internal, other.to_string()),
+            Error::Io { op, source, .. } => format!("{name}cannot {op}: {source}"),
+            Error::Internal { what, .. } => format!("{name}a bug in Lath, please report it: {what}{place}"),
+            other => other.to_string(),
         };
-        Self { kind, message, at: at.map(Box::new), os_error }
+        Self::from_shared(&error, message)
+    }
+}
+
+fn kind_of(error: &Error) -> Kind {
+    match error {
+        Error::Corrupt { .. } => Kind::Corrupt,
+        Error::NotParquet { .. } => Kind::NotParquet,
+        Error::Encrypted { .. } => Kind::Encrypted,
+        Error::Unsupported { .. } => Kind::Unsupported,
+        Error::OutOfRange { .. } => Kind::OutOfRange,
+        Error::Limit { .. } => Kind::Limit,
+        Error::Io { source, .. } => Kind::of_io(source),
+        Error::Invalid { .. } => Kind::Invalid,
+        Error::Cancelled => Kind::Cancelled,
+        _ => Kind::Internal,
     }
 }
 
@@ -145,6 +183,31 @@ impl From<PredicateError> for Failure {
 impl From<ArrowError> for Failure {
     fn from(error: ArrowError) -> Self {
         Self::invalid(error.to_string())
+    }
+}
+
+impl From<table::Error> for Failure {
+    fn from(error: table::Error) -> Self {
+        let message = error.to_string();
+        let kind = match error {
+            table::Error::Parquet { source } => return Self::from_shared(&source, message),
+            table::Error::Store { source } => return Self { message, ..Self::of_store("", source) },
+            table::Error::Io { source, .. } => {
+                return Self { os_error: source.raw_os_error(), ..Self::new(Kind::of_io(&source), message) };
+            }
+            table::Error::Exists { .. } | table::Error::TableExists { .. } | table::Error::NotEmpty { .. } => {
+                Kind::Exists
+            }
+            table::Error::NoTable { .. } | table::Error::NoDatabase { .. } => Kind::NotFound,
+            table::Error::Corrupt { .. } => Kind::Corrupt,
+            table::Error::Format { .. } => Kind::Unsupported,
+            table::Error::KeyTooLong { .. } => Kind::Limit,
+            table::Error::Closing => Kind::Cancelled,
+            table::Error::Internal { .. } => Kind::Internal,
+            // Each says in its own words what the caller has to change.
+            _ => Kind::Invalid,
+        };
+        Self::new(kind, message)
     }
 }
 

@@ -56,6 +56,14 @@ class NotFoundError(IoError, FileNotFoundError):
     """There is no such file."""
 
 
+class BusyError(Error):
+    """Another process has the store or table open in a way that excludes this."""
+
+
+class ExistsError(Error, FileExistsError):
+    """There is something of this name already."""
+
+
 class CancelledError(Error):
     """The work was stopped."""
 
