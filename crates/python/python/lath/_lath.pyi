@@ -1,7 +1,8 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike
+from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar, overload
 
 from typing_extensions import Self, TypeAlias
 
@@ -19,8 +20,19 @@ _Path: TypeAlias = str | PathLike[str]
 #: A condition: SQL text, or what `lath.col` makes.
 Where: TypeAlias = str | Predicate | Column
 
+_Bytes: TypeAlias = bytes | bytearray | memoryview
+_Durability: TypeAlias = Literal["sync", "deferred", "off"]
+_T = TypeVar("_T")
+_E = TypeVar("_E")
+
 class ArrowSchema(Protocol):
     def __arrow_c_schema__(self) -> object: ...
+
+class ArrowStream(Protocol):
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+class ArrowArray(Protocol):
+    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
 
 def open(
     paths: _Path | Sequence[_Path],
@@ -213,3 +225,245 @@ class Batch:
     def __len__(self) -> int: ...
     def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
     def __arrow_c_schema__(self) -> object: ...
+
+class Stream:
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+    def __arrow_c_schema__(self) -> object: ...
+
+def stream(rows: ArrowStream | ArrowArray, /) -> Stream: ...
+
+class Writer:
+    def __init__(self, target: object, schema: object, settings: Sequence[tuple[str, str, str | None, object]]) -> None: ...
+    @property
+    def schema(self) -> Schema: ...
+    def write(self, rows: ArrowStream | ArrowArray) -> int: ...
+    def flush_row_group(self) -> None: ...
+    def finish(self) -> dict[str, int]: ...
+    def abort(self) -> None: ...
+
+class Entries(Iterator[_E], Generic[_E]):
+    """An iterator over keys in order."""
+
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> _E: ...
+
+class Tree:
+    """Bytes under bytes, in order. Of a store, each change is a commit; of a transaction, it is part of that; a snapshot does not change."""
+
+    def __getitem__(self, key: _Bytes) -> bytes: ...
+    @overload
+    def get(self, key: _Bytes, /) -> bytes | None: ...
+    @overload
+    def get(self, key: _Bytes, default: _T, /) -> bytes | _T: ...
+    def get_many(self, keys: Iterable[_Bytes]) -> list[bytes | None]:
+        """The values of several keys, in their order. That is faster than as many calls of ``get``."""
+    def __contains__(self, key: object) -> bool: ...
+    def __len__(self) -> int: ...
+    def __bool__(self) -> bool: ...
+    def __setitem__(self, key: _Bytes, value: _Bytes) -> None: ...
+    def __delitem__(self, key: _Bytes) -> None: ...
+    def insert(self, key: _Bytes, value: _Bytes) -> bool:
+        """Puts a value if the key is new, and says whether it is."""
+    @overload
+    def pop(self, key: _Bytes) -> bytes: ...
+    @overload
+    def pop(self, key: _Bytes, default: _T) -> bytes | _T: ...
+    def update(self, entries: Mapping[bytes, bytes] | Iterable[tuple[_Bytes, _Bytes]]) -> None:
+        """Puts entries together, in one commit."""
+    def remove_range(self, start: _Bytes | None = None, end: _Bytes | None = None) -> int:
+        """Removes the keys from ``start`` on, up to but not including ``end``, and returns their number."""
+    def clear(self) -> None: ...
+    def range(
+        self, start: _Bytes | None = None, end: _Bytes | None = None, *, reverse: bool = False, limit: int | None = None
+    ) -> Entries[tuple[bytes, bytes]]:
+        """The keys from ``start`` on, up to but not including ``end``, with their values."""
+    def prefix(
+        self, prefix: _Bytes, *, reverse: bool = False, limit: int | None = None
+    ) -> Entries[tuple[bytes, bytes]]:
+        """The keys that begin with ``prefix``, with their values."""
+    def count(self, start: _Bytes | None = None, end: _Bytes | None = None) -> int:
+        """The number of keys from ``start`` on, up to but not including ``end``. None of them is read."""
+    def first(self) -> tuple[bytes, bytes] | None: ...
+    def last(self) -> tuple[bytes, bytes] | None: ...
+    def keys(self) -> Entries[bytes]: ...
+    def values(self) -> Entries[bytes]: ...
+    def items(self) -> Entries[tuple[bytes, bytes]]: ...
+    def __iter__(self) -> Entries[bytes]: ...
+    def __reversed__(self) -> Entries[bytes]: ...
+
+class Store(Tree):
+    """Keys in order, in a file: named trees, transactions over all of them, and snapshots. The store itself is its tree ``tree``."""
+
+    def __init__(
+        self,
+        path: _Path,
+        *,
+        tree: str = "main",
+        create: bool = True,
+        read_only: bool = False,
+        durability: _Durability = "sync",
+        capacity_bytes: int | None = None,
+        log_limit_bytes: int | None = None,
+    ) -> None:
+        """Opens a store, which is created if it does not exist.
+
+        ``durability`` says what a commit survives: a loss of power ("sync"), the end of the process ("deferred"), or nothing ("off").
+        The store is closed when nothing refers to it, its trees, snapshots and transactions any more.
+        """
+    def tree(self, name: str) -> Tree:
+        """The tree with this name. It exists once it has a key."""
+    def tree_names(self) -> list[str]: ...
+    def snapshot(self, name: str | None = None) -> Snapshot:
+        """The store as the last commit left it, or as it was kept under a name."""
+    def snapshot_names(self) -> list[str]: ...
+    def keep_snapshot(self, name: str) -> None:
+        """Keeps the last commit as a snapshot with this name."""
+    def drop_snapshot(self, name: str) -> bool: ...
+    def transaction(self, *, durability: _Durability | None = None) -> Transaction:
+        """Begins changes that become visible together: at the end of ``with``, or by ``commit``. Waits for the one before it."""
+    def sync(self) -> None:
+        """Makes all commits so far durable."""
+
+class Snapshot(Tree):
+    """A store as one commit left it."""
+
+    @property
+    def sequence(self) -> int:
+        """The number of the commit."""
+    def tree(self, name: str) -> Tree: ...
+    def tree_names(self) -> list[str]: ...
+
+class Transaction(Tree):
+    """Changes that become visible together, or not at all."""
+
+    def tree(self, name: str) -> Tree: ...
+    def tree_names(self) -> list[str]: ...
+    def drop_tree(self, name: str) -> bool: ...
+    def commit(self) -> None: ...
+    def abort(self) -> None: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None, /
+    ) -> None: ...
+
+class Table:
+    """A table with a primary key: a folder with a store for the rows that were written lately, and Parquet files for the others."""
+
+    @staticmethod
+    def create(
+        folder: _Path,
+        schema: ArrowSchema,
+        key: Sequence[str],
+        *,
+        durability: _Durability | None = None,
+        background: bool = True,
+        flush_rows: int | None = None,
+        cache_bytes: int | None = None,
+    ) -> Table:
+        """Creates a table with the key columns ``key`` in a folder, which is made if it is not there."""
+    @staticmethod
+    def open(
+        folder: _Path,
+        *,
+        read_only: bool = False,
+        durability: _Durability | None = None,
+        background: bool = True,
+        flush_rows: int | None = None,
+        cache_bytes: int | None = None,
+    ) -> Table:
+        """Opens a table. One process at a time has it open for writing, and any number ``read_only``."""
+    @property
+    def schema(self) -> Schema: ...
+    @property
+    def folder(self) -> Path: ...
+    def upsert(self, rows: ArrowStream | ArrowArray) -> None:
+        """Puts rows, which replace those with the same keys, in one commit."""
+    def insert(self, rows: ArrowStream | ArrowArray) -> None:
+        """Puts rows whose keys are new, in one commit."""
+    def update(self, rows: ArrowStream | ArrowArray) -> tuple[int, int]:
+        """Changes some columns of rows, and returns how many there were, and of how many keys there was none."""
+    def delete(self, keys: Iterable[Any]) -> None:
+        """Deletes the rows with these keys, if there are any: values, tuples of values, or a table with the key columns."""
+    def delete_where(self, where: Where) -> int:
+        """Deletes the rows for which ``where`` is true, and returns their number."""
+    def get(self, key: Any) -> Batch | None:
+        """The row with this key, a value or a tuple of values, as a batch of one row."""
+    def get_many(self, keys: Iterable[Any]) -> Batch:
+        """The rows with these keys, each once, in the order in which their keys were first asked for."""
+    def scan(
+        self,
+        columns: Sequence[str] | None = None,
+        where: Where | None = None,
+        limit: int | None = None,
+        *,
+        threads: int | None = None,
+    ) -> TableScan:
+        """Rows and columns to read, in no particular order."""
+    def count(self, where: Where | None = None) -> int: ...
+    def snapshot(self, name: str | None = None) -> TableSnapshot: ...
+    def keep_snapshot(self, name: str) -> None: ...
+    def drop_snapshot(self, name: str) -> None: ...
+    def snapshot_names(self) -> list[str]: ...
+    def keep_changes(self, rows: int | None = None) -> None:
+        """Has later commits keep what they change, for ``changes``: ``rows`` changes at most."""
+    def changes(self, since: int) -> Changes:
+        """What commits after ``since`` have changed."""
+    def flush(self) -> dict[str, int]:
+        """Moves the rows that were written lately to files."""
+    def compact(self) -> dict[str, int]:
+        """Merges small and much-deleted files."""
+    def vacuum(self) -> int:
+        """Removes files that nothing needs any more, and returns their number."""
+    def sync(self) -> None: ...
+    def close(self) -> None: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None, /
+    ) -> None: ...
+
+class TableSnapshot:
+    """A table as one commit left it."""
+
+    @property
+    def schema(self) -> Schema: ...
+    @property
+    def version(self) -> int:
+        """The number of the commit."""
+    def get(self, key: Any) -> Batch | None: ...
+    def get_many(self, keys: Iterable[Any]) -> Batch: ...
+    def scan(
+        self,
+        columns: Sequence[str] | None = None,
+        where: Where | None = None,
+        limit: int | None = None,
+        *,
+        threads: int | None = None,
+    ) -> TableScan: ...
+    def count(self, where: Where | None = None) -> int: ...
+    def changes(self, since: int) -> Changes: ...
+
+class TableScan:
+    """Rows and columns of a table to read."""
+
+    def count(self) -> int: ...
+    def to_arrow(self) -> pyarrow.Table: ...
+    def to_polars(self) -> polars.DataFrame: ...
+    def to_pandas(self) -> pandas.DataFrame: ...
+    def __iter__(self) -> TableBatches: ...
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+class TableBatches(Iterator[Batch]):
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> Batch: ...
+
+class Changes(Iterator[Batch]):
+    """What commits have changed: the columns ``_change`` and ``_sequence``, and those of the table."""
+
+    @property
+    def schema(self) -> Schema: ...
+    @property
+    def resume_at(self) -> int:
+        """The commit up to which all changes were given, for the next call."""
+    def to_arrow(self) -> pyarrow.Table: ...
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> Batch: ...

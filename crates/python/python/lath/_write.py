@@ -9,6 +9,7 @@ from os import PathLike
 from types import EllipsisType, TracebackType
 from typing import Any, Protocol
 
+from lath._arguments import refuse
 from lath._errors import InvalidError
 from lath._lath import Schema, Writer, stream
 
@@ -104,7 +105,7 @@ class ParquetWriter:
         memory_budget: int | None = None,
         metadata: Mapping[str, str | None] | None = None,
     ) -> None:
-        _refuse(
+        refuse(
             filesystem=filesystem is None,
             flavor=flavor is None,
             version=version == "2.6",
@@ -163,7 +164,7 @@ class ParquetWriter:
 
     def write(self, rows: ArrowStream | ArrowArray, row_group_size: int | None = None) -> None:
         """Writes rows: a table, a data frame, a batch, a reader. A row group may have rows of several calls."""
-        _refuse(row_group_size=row_group_size is None)
+        refuse(row_group_size=row_group_size is None)
         self._writer.write(rows)
 
     def write_table(self, table: ArrowStream, row_group_size: int | None = None) -> None:
@@ -318,10 +319,3 @@ def _filter_bytes(distinct: int, rate: float) -> int:
     if distinct < 1:
         raise InvalidError("bloom_filter_options: ndv has to be at least 1")
     return min(max(math.ceil(-distinct / math.log(1 - rate ** (1 / 8))), 32), 128 << 20)
-
-
-def _refuse(**honoured: bool) -> None:
-    """Raises an error for an argument whose value Lath does not have."""
-    for argument, is_honoured in honoured.items():
-        if not is_honoured:
-            raise InvalidError(f"{argument}: Lath does not have this option; leave it out")
