@@ -2,6 +2,7 @@
 //! Arrow data in and out by the `PyCapsule` interface: <https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html>
 
 use std::ffi::CStr;
+use std::slice;
 
 use lath::arrow::array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi, to_ffi};
 use lath::arrow::array::ffi_stream::{ArrowArrayStreamReader, FFI_ArrowArrayStream};
@@ -9,7 +10,7 @@ use lath::arrow::array::{Array, RecordBatch, RecordBatchReader, StructArray};
 use lath::arrow::schema::{DataType, Schema};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyCapsuleMethods, PyTuple};
+use pyo3::types::{PyBytes, PyCapsule, PyCapsuleMethods, PyTuple};
 
 use crate::error::Failure;
 
@@ -65,6 +66,44 @@ fn schema_of(object: &Bound<'_, PyAny>) -> PyResult<(DataType, Option<Schema>)> 
         None
     };
     Ok((data_type, whole))
+}
+
+/// The metadata of a schema, in order and with keys that occur several times, which maps of other libraries lose.
+#[pyfunction]
+#[pyo3(signature = (schema, /))]
+pub(crate) fn schema_metadata<'py>(schema: &Bound<'py, PyAny>) -> PyResult<Vec<(Bound<'py, PyBytes>, Bound<'py, PyBytes>)>> {
+    let py = schema.py();
+    let capsule = call(schema, "__arrow_c_schema__")?
+        .ok_or_else(|| PyTypeError::new_err(format!("{} has no __arrow_c_schema__", name_of(schema))))?;
+    let capsule = capsule.cast::<PyCapsule>()?;
+    let pointer = capsule.pointer_checked(Some(SCHEMA))?.cast::<RawSchema>();
+    // SAFETY: the capsule has this name, so that it holds such a structure, which lives as long as the capsule.
+    let mut next = unsafe { pointer.as_ref() }.metadata;
+    if next.is_null() {
+        return Ok(Vec::new());
+    }
+    let mut take = |len: usize| {
+        // SAFETY: the interface says that so many bytes are there: the number of pairs, and for each key and value a length and bytes.
+        let bytes = unsafe { slice::from_raw_parts(next, len) };
+        // SAFETY: as above, so that this is within the metadata or at its end.
+        next = unsafe { next.add(len) };
+        bytes
+    };
+    let mut take_count = |bytes: &[u8]| bytes.try_into().map(i32::from_ne_bytes).map_or(0, |count| count.max(0) as usize);
+    let pair_count = take_count(take(4));
+    let mut text = || {
+        let len = take_count(take(4));
+        PyBytes::new(py, take(len))
+    };
+    Ok((0..pair_count).map(|_| (text(), text())).collect())
+}
+
+/// The first fields of `ArrowSchema`.
+#[repr(C)]
+struct RawSchema {
+    format: *const u8,
+    name: *const u8,
+    metadata: *const u8,
 }
 
 /// The batches of an object that has `__arrow_c_stream__` or `__arrow_c_array__`.

@@ -236,6 +236,11 @@ fn operand(value: &Bound<'_, PyAny>) -> PyResult<PyPredicate> {
     if let Ok(column) = value.cast::<PyColumn>() {
         return Ok(column.get().truth());
     }
+    // An expression of pyarrow or polars.
+    let translated = value.py().import("lath._translate")?.call_method1("predicate", (value,))?;
+    if let Ok(predicate) = translated.cast::<PyPredicate>() {
+        return Ok(predicate.get().clone());
+    }
     let name = value.get_type().name()?;
     Err(PyTypeError::new_err(format!(
         "a value of the class {name} is no condition: give SQL text, or a condition such as lath.col(\"price\") > 3"

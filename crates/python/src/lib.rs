@@ -49,6 +49,7 @@ fn _lath(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<tree::PyTree>()?;
     module.add_class::<write::PyWriter>()?;
     module.add_function(wrap_pyfunction!(batch::stream, module)?)?;
+    module.add_function(wrap_pyfunction!(capsule::schema_metadata, module)?)?;
     module.add_function(wrap_pyfunction!(dataset::open, module)?)?;
     module.add_function(wrap_pyfunction!(expression::col, module)?)?;
     module.add_function(wrap_pyfunction!(expression::where_, module)?)

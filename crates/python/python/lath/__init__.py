@@ -6,6 +6,8 @@
 183
 """
 
+from typing import TYPE_CHECKING
+
 from lath._errors import (
     BusyError,
     CancelledError,
@@ -45,12 +47,27 @@ from lath._lath import (
     open,
     where,
 )
+from lath._polars import scan_polars
 from lath._read import read_table
 from lath._report import Pruned, Report
 from lath._statistics import ColumnStatistics, Known, Statistics
 from lath._write import ParquetWriter, Written, write_table
 
+if TYPE_CHECKING:
+    from lath._arrow_dataset import ArrowDataset, arrow_dataset
+
+
+def __getattr__(name: str) -> object:
+    # Imports pyarrow, which only those need who ask for this.
+    if name in ("ArrowDataset", "arrow_dataset"):
+        import lath._arrow_dataset
+
+        return getattr(lath._arrow_dataset, name)
+    raise AttributeError(f"module 'lath' has no attribute {name!r}")
+
+
 __all__ = [
+    "ArrowDataset",
     "Batch",
     "Batches",
     "BusyError",
@@ -90,9 +107,11 @@ __all__ = [
     "UnsupportedError",
     "Written",
     "__version__",
+    "arrow_dataset",
     "col",
     "open",
     "read_table",
+    "scan_polars",
     "where",
     "write_table",
 ]

@@ -13,12 +13,13 @@ if TYPE_CHECKING:
     import pandas
     import polars
     import pyarrow
+    import pyarrow.compute
 
 __version__: str
 
 _Path: TypeAlias = str | PathLike[str]
-#: A condition: SQL text, or what `lath.col` makes.
-Where: TypeAlias = str | Predicate | Column
+#: A condition: SQL text, what `lath.col` makes, or an expression of pyarrow or polars.
+Where: TypeAlias = str | Predicate | Column | polars.Expr | pyarrow.compute.Expression
 
 _Bytes: TypeAlias = bytes | bytearray | memoryview
 _Durability: TypeAlias = Literal["sync", "deferred", "off"]
@@ -230,6 +231,7 @@ class Stream:
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
     def __arrow_c_schema__(self) -> object: ...
 
+def schema_metadata(schema: ArrowSchema, /) -> list[tuple[bytes, bytes]]: ...
 def stream(rows: ArrowStream | ArrowArray, /) -> Stream: ...
 
 class Writer:
