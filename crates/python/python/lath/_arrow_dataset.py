@@ -14,7 +14,7 @@ from lath._report import Report
 from lath._translate import arrow_columns, weaker_predicate
 
 
-class ArrowDataset(pads.Dataset):
+class ArrowDataset(pads.Dataset):  # type: ignore[misc]
     """Files that Lath reads, as a ``pyarrow.dataset.Dataset``.
 
     What Lath can test of a filter rules out files, row groups and pages. Then the whole filter is applied to the rows that are left.
@@ -73,13 +73,13 @@ class ArrowDataset(pads.Dataset):
         self, columns: Sequence[str] | None = None, filter: Any = None, **options: Any
     ) -> Iterator[pa.RecordBatch]:
         """The rows that satisfy a filter, as batches."""
-        return self.scanner(columns, filter, **options).to_batches()
+        yield from self.scanner(columns, filter, **options).to_batches()
 
     def count_rows(self, filter: Any = None, **options: Any) -> int:
         """The number of rows that satisfy a filter."""
         if filter is None:
             return self._lath.count()
-        return self.scanner([], filter, **options).count_rows()
+        return int(self.scanner([], filter, **options).count_rows())
 
     def head(self, num_rows: int, columns: Sequence[str] | None = None, filter: Any = None, **options: Any) -> pa.Table:
         """The first rows that satisfy a filter."""

@@ -52,7 +52,7 @@ def read_table(
 
     Arguments have the names and values of ``pyarrow.parquet.read_table``; checksums are verified unless
     ``page_checksum_verification`` is false. One that Lath does not have raises an error. ``filters`` are pyarrow's lists, in which
-    nulls and NaN count as they do there, or a condition of Lath. ``options`` are those of :func:`lath.open`.
+    nulls and NaN count as they do there, an expression of pyarrow, or a condition of Lath. ``options`` are those of :func:`lath.open`.
     """
     refuse(
         schema=schema is None,
@@ -74,6 +74,13 @@ def read_table(
     if coerce_int96_timestamp_unit is not None:
         options["int96_unit"] = coerce_int96_timestamp_unit
     dataset = open(source, partitions=partitioning is not None, **options)
+    if type(filters).__module__.startswith("pyarrow"):
+        refuse(read_dictionary=read_dictionary is None, page_checksum_verification=page_checksum_verification)
+        from lath._arrow_dataset import ArrowDataset
+
+        # What Lath cannot test of an expression, pyarrow does.
+        table: pyarrow.Table = ArrowDataset(dataset).to_table(columns, filters, use_threads=use_threads)
+        return table
     return dataset.scan(
         columns,
         None if filters is None else condition(filters),
@@ -85,9 +92,8 @@ def read_table(
 
 def condition(filters: Filters) -> Where:
     """The condition that pyarrow's lists of filters say: one list is joined by AND, lists of lists by OR."""
-    if isinstance(filters, (str, Predicate, Column)):
+    if not isinstance(filters, (list, tuple)):
         return filters
-    filters = list(filters)  # type: ignore[assignment]
     if not filters:
         raise InvalidError("filters: the list is empty; leave it out to read all rows")
     lists: Any = filters if not isinstance(filters[0], tuple) else [filters]
