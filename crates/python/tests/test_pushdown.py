@@ -133,7 +133,7 @@ def test_random_filters_of_pyarrow(mixed: Path) -> None:
     chance = random.Random(seed)
     data, view = lath.open(mixed), lath.arrow_dataset(mixed)
     for _ in range(400):
-        filter = random_filter(chance, 3, pc.field, pa.scalar)
+        filter = random_filter(chance, 3, pc.field, pc.scalar)
         expected = ROWS.filter(filter)["row"].to_pylist()
         assert data.find(filter, ["row"]).to_arrow()["row"].to_pylist() == expected, str(filter)
         assert view.to_table(["row"], filter)["row"].to_pylist() == expected, str(filter)
