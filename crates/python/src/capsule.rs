@@ -89,7 +89,7 @@ pub(crate) fn schema_metadata<'py>(schema: &Bound<'py, PyAny>) -> PyResult<Vec<(
         next = unsafe { next.add(len) };
         bytes
     };
-    let mut take_count = |bytes: &[u8]| bytes.try_into().map(i32::from_ne_bytes).map_or(0, |count| count.max(0) as usize);
+    let take_count = |bytes: &[u8]| bytes.try_into().map(i32::from_ne_bytes).map_or(0, |count| count.max(0) as usize);
     let pair_count = take_count(take(4));
     let mut text = || {
         let len = take_count(take(4));
@@ -101,8 +101,8 @@ pub(crate) fn schema_metadata<'py>(schema: &Bound<'py, PyAny>) -> PyResult<Vec<(
 /// The first fields of `ArrowSchema`.
 #[repr(C)]
 struct RawSchema {
-    format: *const u8,
-    name: *const u8,
+    _format: *const u8,
+    _name: *const u8,
     metadata: *const u8,
 }
 

@@ -163,6 +163,7 @@ def test_threads_of_python_read_side_by_side(trips: lath.Dataset) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+@pytest.mark.filterwarnings("ignore:.*fork")
 def test_a_child_process_reads_too(trips: lath.Dataset) -> None:
     assert trips.count("price > 12") > 0
     child = os.fork()

@@ -9,6 +9,7 @@ import operator
 import random
 import uuid
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -66,7 +67,7 @@ def test_conditions_may_be_many_but_not_deep(trips: lath.Dataset) -> None:
             deep = (deep & (col("price") > 1)) | (col("price") > 2)
 
 
-VALUES: list[tuple[pa.DataType, list[object], list[object]]] = [
+VALUES: list[tuple[pa.DataType, list[Any], list[Any]]] = [
     (pa.int64(), [-(2**63), 7, 2**63 - 1], [7, np.int32(7), 2**80, -(2**90)]),
     (pa.uint64(), [0, 7, 2**64 - 1], [2**64 - 1, np.uint64(2**64 - 1)]),
     (pa.float64(), [-1.5, 0.1, float("inf")], [0.1, float("inf"), np.float64(0.1), decimal.Decimal("0.1")]),
@@ -106,7 +107,7 @@ VALUES: list[tuple[pa.DataType, list[object], list[object]]] = [
 
 @pytest.mark.parametrize(("data_type", "stored", "asked"), VALUES, ids=[str(case[0]) for case in VALUES])
 def test_values_of_every_class_are_found(
-    tmp_path: Path, data_type: pa.DataType, stored: list[object], asked: list[object]
+    tmp_path: Path, data_type: pa.DataType, stored: list[Any], asked: list[Any]
 ) -> None:
     table = pa.table({"v": pa.array([*stored, None], data_type)})
     pq.write_table(table, tmp_path / "v.parquet")

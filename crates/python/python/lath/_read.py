@@ -96,8 +96,9 @@ def condition(filters: Filters) -> Where:
         return filters
     if not filters:
         raise InvalidError("filters: the list is empty; leave it out to read all rows")
-    lists: Any = filters if not isinstance(filters[0], tuple) else [filters]
-    return functools.reduce(operator.or_, [functools.reduce(operator.and_, map(_single, each)) for each in lists])
+    each: Any = list(filters)
+    lists = [each] if isinstance(each[0], tuple) else each
+    return functools.reduce(operator.or_, [functools.reduce(operator.and_, map(_single, single)) for single in lists])
 
 
 def _single(filter: Any) -> Predicate:
