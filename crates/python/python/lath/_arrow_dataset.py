@@ -1,0 +1,109 @@
+"""A dataset of Lath as a ``pyarrow.dataset.Dataset``, to which DuckDB and others hand filters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from os import PathLike
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.dataset as pads
+
+from lath._lath import Dataset, Scan, open
+from lath._report import Report
+from lath._translate import arrow_columns, weaker_predicate
+
+
+class ArrowDataset(pads.Dataset):  # type: ignore[misc]
+    """Files that Lath reads, as a ``pyarrow.dataset.Dataset``.
+
+    What Lath can test of a filter rules out files, row groups and pages. Then the whole filter is applied to the rows that are left.
+    """
+
+    def __init__(self, dataset: Dataset) -> None:
+        self._lath = dataset
+        self._schema = pa.schema(dataset.scan(strings="offsets"))
+        self._last: Scan | None = None
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Names and types of the columns."""
+        return self._schema
+
+    @property
+    def files(self) -> list[str]:
+        """The paths and URLs of the files."""
+        return self._lath.files
+
+    @property
+    def report(self) -> Report | None:
+        """What the last scan has done; ``None`` before the first."""
+        return None if self._last is None else self._last.report
+
+    def scanner(
+        self,
+        columns: Sequence[str] | None = None,
+        filter: Any = None,
+        batch_size: int | None = None,
+        use_threads: bool = True,
+        **options: Any,
+    ) -> pads.Scanner:
+        """A scan of some columns of the rows that satisfy a filter. Other arguments say how pyarrow reads files, and have no effect."""
+        names = self._schema.names if columns is None else list(columns)
+        if isinstance(columns, dict):
+            raise pa.ArrowInvalid("columns that are computed: read those that they need, and compute them")
+        read, condition = names, None
+        if filter is not None:
+            needed = arrow_columns(filter)
+            read = names + [name for name in (needed or self._schema.names) if name not in names]
+            condition = weaker_predicate(filter)
+        scan = self._lath.scan(
+            read, condition, batch_size=batch_size, threads=None if use_threads else 1, strings="offsets"
+        )
+        self._last = scan
+        schema = pa.schema([self._schema.field(name) for name in names], self._schema.metadata)
+        reader = pa.RecordBatchReader.from_batches(schema, _rows(scan, names, filter, schema))
+        return pads.Scanner.from_batches(reader)
+
+    def to_table(self, columns: Sequence[str] | None = None, filter: Any = None, **options: Any) -> pa.Table:
+        """The rows that satisfy a filter."""
+        return self.scanner(columns, filter, **options).to_table()
+
+    def to_batches(
+        self, columns: Sequence[str] | None = None, filter: Any = None, **options: Any
+    ) -> Iterator[pa.RecordBatch]:
+        """The rows that satisfy a filter, as batches."""
+        yield from self.scanner(columns, filter, **options).to_batches()
+
+    def count_rows(self, filter: Any = None, **options: Any) -> int:
+        """The number of rows that satisfy a filter."""
+        if filter is None:
+            return self._lath.count()
+        return int(self.scanner([], filter, **options).count_rows())
+
+    def head(self, num_rows: int, columns: Sequence[str] | None = None, filter: Any = None, **options: Any) -> pa.Table:
+        """The first rows that satisfy a filter."""
+        return self.scanner(columns, filter, **options).head(num_rows)
+
+    def get_fragments(self, filter: Any = None) -> Iterator[Any]:
+        """There are none: files are Lath's."""
+        raise NotImplementedError("the files are read by Lath; lath.open has them as files")
+
+
+def _rows(scan: Scan, names: list[str], filter: Any, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    for batch in scan:
+        rows = batch.to_arrow()
+        if filter is not None:
+            rows = rows.filter(filter).select(names)
+        if rows.num_rows:
+            yield rows if rows.schema.equals(schema) else rows.cast(schema)
+
+
+def arrow_dataset(
+    source: Dataset | str | PathLike[str] | Sequence[str | PathLike[str]], **options: Any
+) -> ArrowDataset:
+    """Files as a ``pyarrow.dataset.Dataset``: DuckDB finds it by the name of its variable, and hands it columns and filters.
+
+    ``source`` is a dataset, or what :func:`lath.open` takes with ``options``.
+    """
+    return ArrowDataset(source if isinstance(source, Dataset) else open(source, **options))

@@ -1,0 +1,471 @@
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar, overload
+
+from typing_extensions import Self, TypeAlias
+
+from lath._report import Report
+from lath._statistics import Statistics
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
+    import pyarrow.compute
+
+__version__: str
+
+_Path: TypeAlias = str | PathLike[str]
+#: A condition: SQL text, what `lath.col` makes, or an expression of pyarrow or polars.
+Where: TypeAlias = str | Predicate | Column | polars.Expr | pyarrow.compute.Expression
+
+_Bytes: TypeAlias = bytes | bytearray | memoryview
+_Durability: TypeAlias = Literal["sync", "deferred", "off"]
+_T = TypeVar("_T")
+_E = TypeVar("_E")
+
+class ArrowSchema(Protocol):
+    def __arrow_c_schema__(self) -> object: ...
+
+class ArrowStream(Protocol):
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+class ArrowArray(Protocol):
+    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
+
+def open(
+    paths: _Path | Sequence[_Path],
+    *,
+    union_schemas: bool = False,
+    partitions: bool = True,
+    partition_types: Mapping[str, ArrowSchema] | None = None,
+    footer_key: bytes | None = None,
+    column_keys: Mapping[str, bytes] | None = None,
+    aad_prefix: bytes | None = None,
+    int96_unit: Literal["ns", "us", "ms"] | None = None,
+    revalidate: bool = True,
+    requests_in_flight: int | None = None,
+    retries: int | None = None,
+    request_timeout: float | None = None,
+) -> Dataset:
+    """Opens files as one table.
+
+    ``paths`` is one or more of: paths of files; directories, which stand for the files below them whose names end in ``.parquet``;
+    globs; ``@`` and the path of a list; URLs (``s3://``, ``gs://``, ``az://``, ``http://``, ``https://``, ``file://``). Directories
+    called ``key=value`` on the way to a file are columns, unless ``partitions`` is false; ``partition_types`` sets their types.
+
+    The schema is that of the first file, or with ``union_schemas`` that of all. ``footer_key``, ``column_keys`` and ``aad_prefix``
+    decrypt files; ``int96_unit`` is the unit of INT96 timestamps. ``revalidate`` says whether a local file is looked at before its
+    cached footer is used. The others are about object stores; ``request_timeout`` is in seconds.
+    """
+
+def col(name: str, *, exact: bool = False) -> Column:
+    """The column called ``name``, to make a condition of. Dots lead to fields of structs, unless ``exact`` is true."""
+
+def where(condition: Where, /) -> Predicate:
+    """The condition that SQL text says, to be joined with others."""
+
+class Column:
+    """A column, or what is within it. Comparisons and methods make conditions, which are null where the column is null."""
+
+    def field(self, name: str) -> Column:
+        """The field of a struct, whatever its name has in it."""
+    def at(self, key: object) -> Column:
+        """The value that a map has for ``key``."""
+    def between(self, low: object, high: object) -> Predicate:
+        """``BETWEEN``, which includes both ends."""
+    def isin(self, values: Iterable[object]) -> Predicate:
+        """``IN``, with any number of values: an iterable, an array or a series. ``None`` among them is equal to nothing."""
+    def is_null(self) -> Predicate: ...
+    def is_not_null(self) -> Predicate: ...
+    def is_distinct_from(self, value: object) -> Predicate:
+        """``<>``, for which null is a value like others."""
+    def like(self, pattern: str) -> Predicate:
+        """``LIKE``: ``%`` stands for any characters, ``_`` for one."""
+    def ilike(self, pattern: str) -> Predicate:
+        """As ``like``, whatever the case of letters."""
+    def starts_with(self, prefix: str) -> Predicate: ...
+    def list_contains(self, element: object) -> Predicate:
+        """Whether a list has ``element``."""
+    def __eq__(self, other: object) -> Predicate: ...  # type: ignore[override]
+    def __ne__(self, other: object) -> Predicate: ...  # type: ignore[override]
+    def __lt__(self, other: object) -> Predicate: ...
+    def __le__(self, other: object) -> Predicate: ...
+    def __gt__(self, other: object) -> Predicate: ...
+    def __ge__(self, other: object) -> Predicate: ...
+    def __and__(self, other: Predicate | Column) -> Predicate: ...
+    def __or__(self, other: Predicate | Column) -> Predicate: ...
+    def __invert__(self) -> Predicate: ...
+
+class Predicate:
+    """A condition on rows. ``str`` gives it as SQL text."""
+
+    def __and__(self, other: Predicate | Column) -> Predicate: ...
+    def __or__(self, other: Predicate | Column) -> Predicate: ...
+    def __invert__(self) -> Predicate: ...
+
+class Schema:
+    """The names and types of columns."""
+
+    @property
+    def names(self) -> list[str]: ...
+    @property
+    def types(self) -> list[str]: ...
+    def to_arrow(self) -> pyarrow.Schema: ...
+    def __arrow_c_schema__(self) -> object: ...
+    def __len__(self) -> int: ...
+    def __contains__(self, name: str, /) -> bool: ...
+    def __getitem__(self, name: str, /) -> str:
+        """The type of the column called ``name``, as text."""
+    def __eq__(self, other: object) -> bool: ...
+    def __ne__(self, other: object) -> bool: ...
+
+class Dataset:
+    """Files that are read as one table."""
+
+    @property
+    def schema(self) -> Schema: ...
+    @property
+    def files(self) -> list[str]:
+        """The paths and URLs of the files."""
+    @property
+    def partitions(self) -> list[str]:
+        """The names of the columns that come from the names of directories."""
+    def count(self, where: Where | None = None, *, threads: int | None = None) -> int:
+        """The number of rows for which ``where`` is true. No more is read than that takes."""
+    def find(self, where: Where, columns: Sequence[str] | None = None, limit: int | None = None) -> Scan:
+        """The rows for which ``where`` is true: ``columns`` of them, ``limit`` at most."""
+    def scan(
+        self,
+        columns: Sequence[str] | None = None,
+        where: Where | None = None,
+        limit: int | None = None,
+        *,
+        batch_size: int | None = None,
+        threads: int | None = None,
+        ordered: bool = True,
+        strings: Literal["views", "offsets"] | None = None,
+        dictionary_columns: Sequence[str] | None = None,
+        file_name: str | None = None,
+        row_number: str | None = None,
+        verify_checksums: bool = True,
+    ) -> Scan:
+        """Rows and columns to read.
+
+        ``columns`` are dotted paths, in the order in which they come. Batches have at most ``batch_size`` rows, 8192 unless told
+        otherwise, and come in the order of files and rows, unless ``ordered`` is false. ``threads`` is one for each core unless told
+        otherwise. ``strings`` says whether strings come as views, which are not copied, or with offsets; unless told otherwise,
+        pyarrow and pandas get offsets, others views. ``dictionary_columns`` come as dictionaries. ``file_name`` and ``row_number`` name
+        columns to be added. ``verify_checksums`` checks the pages that have a checksum.
+        """
+    def lookup(
+        self,
+        column: str,
+        keys: Iterable[object],
+        columns: Sequence[str] | None = None,
+        limit: int | None = None,
+    ) -> Scan:
+        """The rows that have one of ``keys`` in the column at the dotted path ``column``."""
+    def explain(self, where: Where, *, threads: int | None = None) -> Report:
+        """Counts the rows for which ``where`` is true, and reports what was ruled out without reading it."""
+    def statistics(self) -> Statistics:
+        """What the footers of all files say together."""
+    def to_arrow(self) -> pyarrow.Table: ...
+    def to_polars(self) -> polars.DataFrame: ...
+    def to_pandas(self) -> pandas.DataFrame: ...
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+    def __arrow_c_schema__(self) -> object: ...
+
+class Scan:
+    """Rows and columns to read. Each time that it is iterated or given to another library, it reads them anew."""
+
+    @property
+    def schema(self) -> Schema: ...
+    @property
+    def report(self) -> Report | None:
+        """What the last run has done, so far or when it ended; ``None`` before the first."""
+    def count(self) -> int:
+        """The number of rows, without reading more than that takes."""
+    def to_arrow(self) -> pyarrow.Table: ...
+    def to_polars(self) -> polars.DataFrame: ...
+    def to_pandas(self) -> pandas.DataFrame: ...
+    def __iter__(self) -> Batches: ...
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+    def __arrow_c_schema__(self) -> object: ...
+
+class Batches(Iterator[Batch]):
+    """The batches of a scan that runs. Threads decode ahead; the scan stops when this is closed or dropped."""
+
+    @property
+    def schema(self) -> Schema: ...
+    def close(self) -> None: ...
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> Batch: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None, /
+    ) -> None: ...
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """What is left of the batches. They can be taken once."""
+    def __arrow_c_schema__(self) -> object: ...
+
+class Batch:
+    """Some rows, as Arrow arrays."""
+
+    @property
+    def num_rows(self) -> int: ...
+    @property
+    def num_columns(self) -> int: ...
+    @property
+    def schema(self) -> Schema: ...
+    def to_arrow(self) -> pyarrow.RecordBatch: ...
+    def to_polars(self) -> polars.DataFrame: ...
+    def to_pandas(self) -> pandas.DataFrame: ...
+    def __len__(self) -> int: ...
+    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
+    def __arrow_c_schema__(self) -> object: ...
+
+class Stream:
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+    def __arrow_c_schema__(self) -> object: ...
+
+def schema_metadata(schema: ArrowSchema, /) -> list[tuple[bytes, bytes]]: ...
+def stream(rows: ArrowStream | ArrowArray, /) -> Stream: ...
+
+class Writer:
+    def __init__(self, target: object, schema: object, settings: Sequence[tuple[str, str, str | None, object]]) -> None: ...
+    @property
+    def schema(self) -> Schema: ...
+    def write(self, rows: ArrowStream | ArrowArray) -> int: ...
+    def flush_row_group(self) -> None: ...
+    def finish(self) -> dict[str, int]: ...
+    def abort(self) -> None: ...
+
+class Entries(Iterator[_E], Generic[_E]):
+    """An iterator over keys in order."""
+
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> _E: ...
+
+class Tree:
+    """Bytes under bytes, in order. Of a store, each change is a commit; of a transaction, it is part of that; a snapshot does not change."""
+
+    def __getitem__(self, key: _Bytes) -> bytes: ...
+    @overload
+    def get(self, key: _Bytes, /) -> bytes | None: ...
+    @overload
+    def get(self, key: _Bytes, default: _T, /) -> bytes | _T: ...
+    def get_many(self, keys: Iterable[_Bytes]) -> list[bytes | None]:
+        """The values of several keys, in their order. That is faster than as many calls of ``get``."""
+    def __contains__(self, key: object) -> bool: ...
+    def __len__(self) -> int: ...
+    def __bool__(self) -> bool: ...
+    def __setitem__(self, key: _Bytes, value: _Bytes) -> None: ...
+    def __delitem__(self, key: _Bytes) -> None: ...
+    def insert(self, key: _Bytes, value: _Bytes) -> bool:
+        """Puts a value if the key is new, and says whether it is."""
+    @overload
+    def pop(self, key: _Bytes) -> bytes: ...
+    @overload
+    def pop(self, key: _Bytes, default: _T) -> bytes | _T: ...
+    def update(self, entries: Mapping[bytes, bytes] | Iterable[tuple[_Bytes, _Bytes]]) -> None:
+        """Puts entries together, in one commit."""
+    def remove_range(self, start: _Bytes | None = None, end: _Bytes | None = None) -> int:
+        """Removes the keys from ``start`` on, up to but not including ``end``, and returns their number."""
+    def clear(self) -> None: ...
+    def range(
+        self, start: _Bytes | None = None, end: _Bytes | None = None, *, reverse: bool = False, limit: int | None = None
+    ) -> Entries[tuple[bytes, bytes]]:
+        """The keys from ``start`` on, up to but not including ``end``, with their values."""
+    def prefix(
+        self, prefix: _Bytes, *, reverse: bool = False, limit: int | None = None
+    ) -> Entries[tuple[bytes, bytes]]:
+        """The keys that begin with ``prefix``, with their values."""
+    def count(self, start: _Bytes | None = None, end: _Bytes | None = None) -> int:
+        """The number of keys from ``start`` on, up to but not including ``end``. None of them is read."""
+    def first(self) -> tuple[bytes, bytes] | None: ...
+    def last(self) -> tuple[bytes, bytes] | None: ...
+    def keys(self) -> Entries[bytes]: ...
+    def values(self) -> Entries[bytes]: ...
+    def items(self) -> Entries[tuple[bytes, bytes]]: ...
+    def __iter__(self) -> Entries[bytes]: ...
+    def __reversed__(self) -> Entries[bytes]: ...
+
+class Store(Tree):
+    """Keys in order, in a file: named trees, transactions over all of them, and snapshots. The store itself is its tree ``tree``."""
+
+    def __init__(
+        self,
+        path: _Path,
+        *,
+        tree: str = "main",
+        create: bool = True,
+        read_only: bool = False,
+        durability: _Durability = "sync",
+        capacity_bytes: int | None = None,
+        log_limit_bytes: int | None = None,
+    ) -> None:
+        """Opens a store, which is created if it does not exist.
+
+        ``durability`` says what a commit survives: a loss of power ("sync"), the end of the process ("deferred"), or nothing ("off").
+        The store is closed when nothing refers to it, its trees, snapshots and transactions any more.
+        """
+    def tree(self, name: str) -> Tree:
+        """The tree with this name. It exists once it has a key."""
+    def tree_names(self) -> list[str]: ...
+    def snapshot(self, name: str | None = None) -> Snapshot:
+        """The store as the last commit left it, or as it was kept under a name."""
+    def snapshot_names(self) -> list[str]: ...
+    def keep_snapshot(self, name: str) -> None:
+        """Keeps the last commit as a snapshot with this name."""
+    def drop_snapshot(self, name: str) -> bool: ...
+    def transaction(self, *, durability: _Durability | None = None) -> Transaction:
+        """Begins changes that become visible together: at the end of ``with``, or by ``commit``. Waits for the one before it."""
+    def sync(self) -> None:
+        """Makes all commits so far durable."""
+
+class Snapshot(Tree):
+    """A store as one commit left it."""
+
+    @property
+    def sequence(self) -> int:
+        """The number of the commit."""
+    def tree(self, name: str) -> Tree: ...
+    def tree_names(self) -> list[str]: ...
+
+class Transaction(Tree):
+    """Changes that become visible together, or not at all."""
+
+    def tree(self, name: str) -> Tree: ...
+    def tree_names(self) -> list[str]: ...
+    def drop_tree(self, name: str) -> bool: ...
+    def commit(self) -> None: ...
+    def abort(self) -> None: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None, /
+    ) -> None: ...
+
+class Table:
+    """A table with a primary key: a folder with a store for the rows that were written lately, and Parquet files for the others."""
+
+    @staticmethod
+    def create(
+        folder: _Path,
+        schema: ArrowSchema,
+        key: Sequence[str],
+        *,
+        durability: _Durability | None = None,
+        background: bool = True,
+        flush_rows: int | None = None,
+        cache_bytes: int | None = None,
+    ) -> Table:
+        """Creates a table with the key columns ``key`` in a folder, which is made if it is not there."""
+    @staticmethod
+    def open(
+        folder: _Path,
+        *,
+        read_only: bool = False,
+        durability: _Durability | None = None,
+        background: bool = True,
+        flush_rows: int | None = None,
+        cache_bytes: int | None = None,
+    ) -> Table:
+        """Opens a table. One process at a time has it open for writing, and any number ``read_only``."""
+    @property
+    def schema(self) -> Schema: ...
+    @property
+    def folder(self) -> Path: ...
+    def upsert(self, rows: ArrowStream | ArrowArray) -> None:
+        """Puts rows, which replace those with the same keys, in one commit."""
+    def insert(self, rows: ArrowStream | ArrowArray) -> None:
+        """Puts rows whose keys are new, in one commit."""
+    def update(self, rows: ArrowStream | ArrowArray) -> tuple[int, int]:
+        """Changes some columns of rows, and returns how many there were, and of how many keys there was none."""
+    def delete(self, keys: Iterable[Any]) -> None:
+        """Deletes the rows with these keys, if there are any: values, tuples of values, or a table with the key columns."""
+    def delete_where(self, where: Where) -> int:
+        """Deletes the rows for which ``where`` is true, and returns their number."""
+    def get(self, key: Any) -> Batch | None:
+        """The row with this key, a value or a tuple of values, as a batch of one row."""
+    def get_many(self, keys: Iterable[Any]) -> Batch:
+        """The rows with these keys, each once, in the order in which their keys were first asked for."""
+    def scan(
+        self,
+        columns: Sequence[str] | None = None,
+        where: Where | None = None,
+        limit: int | None = None,
+        *,
+        threads: int | None = None,
+    ) -> TableScan:
+        """Rows and columns to read, in no particular order."""
+    def count(self, where: Where | None = None) -> int: ...
+    def snapshot(self, name: str | None = None) -> TableSnapshot: ...
+    def keep_snapshot(self, name: str) -> None: ...
+    def drop_snapshot(self, name: str) -> None: ...
+    def snapshot_names(self) -> list[str]: ...
+    def keep_changes(self, rows: int | None = None) -> None:
+        """Has later commits keep what they change, for ``changes``: ``rows`` changes at most."""
+    def changes(self, since: int) -> Changes:
+        """What commits after ``since`` have changed."""
+    def flush(self) -> dict[str, int]:
+        """Moves the rows that were written lately to files."""
+    def compact(self) -> dict[str, int]:
+        """Merges small and much-deleted files."""
+    def vacuum(self) -> int:
+        """Removes files that nothing needs any more, and returns their number."""
+    def sync(self) -> None: ...
+    def close(self) -> None: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None, /
+    ) -> None: ...
+
+class TableSnapshot:
+    """A table as one commit left it."""
+
+    @property
+    def schema(self) -> Schema: ...
+    @property
+    def version(self) -> int:
+        """The number of the commit."""
+    def get(self, key: Any) -> Batch | None: ...
+    def get_many(self, keys: Iterable[Any]) -> Batch: ...
+    def scan(
+        self,
+        columns: Sequence[str] | None = None,
+        where: Where | None = None,
+        limit: int | None = None,
+        *,
+        threads: int | None = None,
+    ) -> TableScan: ...
+    def count(self, where: Where | None = None) -> int: ...
+    def changes(self, since: int) -> Changes: ...
+
+class TableScan:
+    """Rows and columns of a table to read."""
+
+    def count(self) -> int: ...
+    def to_arrow(self) -> pyarrow.Table: ...
+    def to_polars(self) -> polars.DataFrame: ...
+    def to_pandas(self) -> pandas.DataFrame: ...
+    def __iter__(self) -> TableBatches: ...
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+class TableBatches(Iterator[Batch]):
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> Batch: ...
+
+class Changes(Iterator[Batch]):
+    """What commits have changed: the columns ``_change`` and ``_sequence``, and those of the table."""
+
+    @property
+    def schema(self) -> Schema: ...
+    @property
+    def resume_at(self) -> int:
+        """The commit up to which all changes were given, for the next call."""
+    def to_arrow(self) -> pyarrow.Table: ...
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> Batch: ...

@@ -1,0 +1,61 @@
+"""A dataset of Lath as a lazy frame of polars."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+from lath._lath import Dataset, open
+from lath._report import Report
+from lath._translate import weaker_predicate
+
+if TYPE_CHECKING:
+    import polars
+
+
+def scan_polars(
+    source: Dataset | str | PathLike[str] | Sequence[str | PathLike[str]],
+    *,
+    on_report: Callable[[Report], object] | None = None,
+    **options: Any,
+) -> polars.LazyFrame:
+    """Files as a lazy frame of polars, which hands Lath the columns, the filter and the number of rows that a query needs.
+
+    What Lath can test of a filter rules out files, row groups and pages. Then the whole filter is applied to the rows that are left.
+
+    ``source`` is a dataset, or what :func:`lath.open` takes with ``options``. ``on_report`` is called with the report of each scan when
+    it ends.
+    """
+    import polars as pl
+    from polars.io.plugins import register_io_source
+
+    dataset = source if isinstance(source, Dataset) else open(source, **options)
+    schema = pl.DataFrame(dataset.scan(limit=0)).schema
+
+    def read(
+        columns: list[str] | None, predicate: polars.Expr | None, row_count: int | None, batch_size: int | None
+    ) -> Iterator[polars.DataFrame]:
+        names = list(schema) if columns is None else columns
+        needed = names
+        if predicate is not None:
+            needed = names + [name for name in predicate.meta.root_names() if name not in names]
+        condition = None if predicate is None else weaker_predicate(predicate)
+        # What is filtered afterwards may need more rows.
+        limit = row_count if predicate is None else None
+        scan = dataset.scan(needed, condition, limit, batch_size=batch_size or None)
+        left = row_count
+        for batch in scan:
+            frame = batch.to_polars()
+            if predicate is not None:
+                frame = frame.filter(predicate).select(names)
+            if left is not None:
+                frame = frame.head(left)
+                left -= frame.height
+            yield frame
+            if left == 0:
+                break
+        if on_report is not None and scan.report is not None:
+            on_report(scan.report)
+
+    return register_io_source(read, schema=schema, is_pure=True)

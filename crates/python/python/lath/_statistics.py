@@ -1,0 +1,44 @@
+"""What footers say of rows and columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Known(Generic[T]):
+    """A figure, and whether it is exact. An inexact minimum is below all values or equal to the smallest, a maximum above; an inexact
+    count is an upper bound, but for distinct values, of which there are at least as many."""
+
+    value: T
+    is_exact: bool
+
+
+@dataclass(frozen=True)
+class ColumnStatistics:
+    """What is known of the values of a column; ``None`` for what is not."""
+
+    name: str
+    #: The Arrow type, as text.
+    type: str
+    null_count: Known[int] | None
+    nan_count: Known[int] | None
+    distinct_count: Known[int] | None
+    min: Known[Any] | None
+    max: Known[Any] | None
+    #: Bytes in the files, compressed, and uncompressed.
+    byte_count: Known[int] | None
+    uncompressed_byte_count: Known[int] | None
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """What is known of the rows of a dataset, without reading them."""
+
+    row_count: Known[int] | None
+    byte_count: Known[int] | None
+    columns: Mapping[str, ColumnStatistics]

@@ -1,0 +1,416 @@
+"""Expressions of pyarrow and polars as conditions of Lath.
+
+Neither library shows the structure of an expression, but both write it down: pyarrow in the form that pickles have, polars as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import operator
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from lath._errors import InvalidError
+from lath._lath import Column, Predicate, col, schema_metadata
+
+
+class Untranslatable(Exception):
+    """A part of an expression that Lath cannot test."""
+
+
+def predicate(expression: Any) -> Predicate | None:
+    """The expression as a condition, or ``None`` for what is no expression.
+
+    Raises ``InvalidError`` where a part of it cannot be translated.
+    """
+    try:
+        if _is_of("pyarrow.compute", "Expression", expression):
+            return _Arrow(expression).whole()
+        if _is_of("polars", "Expr", expression):
+            return _polars_condition(_polars_tree(expression))
+    except Untranslatable as reason:
+        raise InvalidError(
+            f"where: Lath cannot test {reason}: say it in SQL or with lath.col, or filter what is read"
+        ) from None
+    return None
+
+
+def weaker_predicate(expression: Any) -> Predicate | None:
+    """A condition that holds for all rows for which the expression is true, and maybe for others; ``None`` if that is every row."""
+    if _is_of("pyarrow.compute", "Expression", expression):
+        try:
+            return _Arrow(expression).weaker()
+        except Untranslatable:
+            return None
+    try:
+        return _weaker_polars(_polars_tree(expression))
+    except Untranslatable:
+        return None
+
+
+def arrow_columns(expression: Any) -> list[str] | None:
+    """The columns that an expression of pyarrow has; ``None`` if that cannot be known."""
+    try:
+        return _Arrow(expression).columns()
+    except Untranslatable:
+        return None
+
+
+def _is_of(module: str, name: str, value: Any) -> bool:
+    # What was not imported has no values.
+    loaded = sys.modules.get(module)
+    return loaded is not None and isinstance(value, getattr(loaded, name))
+
+
+_COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
+    "equal": operator.eq,
+    "not_equal": operator.ne,
+    "less": operator.lt,
+    "less_equal": operator.le,
+    "greater": operator.gt,
+    "greater_equal": operator.ge,
+}
+_MIRRORED = {
+    "less": "greater",
+    "less_equal": "greater_equal",
+    "greater": "less",
+    "greater_equal": "less_equal",
+    "equal": "equal",
+    "not_equal": "not_equal",
+}
+
+
+def _compare(name: str, column: Column, value: Any, is_number: bool, nan_is_largest: bool) -> Predicate:
+    """A comparison with a value. Lath's NaN is above all numbers and equal to itself, as polars's is, and pyarrow's is not."""
+    if value is None:
+        # Null for all rows.
+        return column.is_null() & (column < column)
+    is_nan = isinstance(value, float) and value != value
+    if not nan_is_largest and is_nan:
+        return ~(column < column) if name == "not_equal" else column < column
+    compared: Predicate = _COMPARISONS[name](column, value)
+    if not nan_is_largest and is_number and name in ("greater", "greater_equal"):
+        return compared & (column < float("nan"))
+    return compared
+
+
+class _Arrow:
+    """An expression of pyarrow: a list of steps, literals, and the options of calls."""
+
+    def __init__(self, expression: Any) -> None:
+        import pyarrow as pa
+
+        try:
+            written = expression.__reduce__()[1][0]
+        except pa.ArrowException as reason:
+            raise Untranslatable(f"{expression} ({reason})") from None
+        batch = pa.ipc.open_file(written).get_batch(0)
+        self._values = batch.columns
+        self._steps = [(key.decode(), value.decode()) for key, value in schema_metadata(batch.schema)]
+        self._at = 0
+        self._tree = self._parse()
+
+    def _parse(self) -> Any:
+        """A tree of tuples: ("column", names), ("literal", scalar) or ("call", name, arguments, options)."""
+        kind, value = self._next()
+        if kind == "literal":
+            return ("literal", self._values[int(value)][0])
+        if kind == "field_ref":
+            return ("column", [value])
+        if kind == "nested_field_ref":
+            return ("column", [self._parse()[1][0] for _ in range(int(value))])
+        if kind != "call":
+            raise Untranslatable(f"the step {kind}")
+        arguments, options = [], None
+        while self._steps[self._at][0] != "end":
+            if self._steps[self._at][0] == "options":
+                options = self._values[int(self._next()[1])][0]
+            else:
+                arguments.append(self._parse())
+        self._next()
+        return ("call", value, arguments, options)
+
+    def _next(self) -> tuple[str, str]:
+        if self._at >= len(self._steps):
+            raise Untranslatable("an expression that ends early")
+        self._at += 1
+        return self._steps[self._at - 1]
+
+    def whole(self) -> Predicate:
+        return _arrow_condition(self._tree)
+
+    def weaker(self) -> Predicate | None:
+        return _weaker_arrow(self._tree)
+
+    def columns(self) -> list[str]:
+        names: dict[str, None] = {}
+
+        def visit(node: Any) -> None:
+            if node[0] == "column":
+                names[node[1][0]] = None
+            elif node[0] == "call":
+                for argument in node[2]:
+                    visit(argument)
+
+        visit(self._tree)
+        return list(names)
+
+
+def _weaker_arrow(node: Any) -> Predicate | None:
+    if node[0] == "call" and node[1] in ("and_kleene", "and"):
+        return _joined([_weaker_arrow(argument) for argument in node[2]])
+    try:
+        return _arrow_condition(node)
+    except Untranslatable:
+        return None
+
+
+def _joined(parts: list[Predicate | None]) -> Predicate | None:
+    known = [part for part in parts if part is not None]
+    if not known:
+        return None
+    whole = known[0]
+    for part in known[1:]:
+        whole = whole & part
+    return whole
+
+
+def _arrow_condition(node: Any) -> Predicate:
+    if node[0] == "column":
+        return _arrow_column(node) == True  # noqa: E712
+    if node[0] != "call":
+        raise Untranslatable(f"the value {node[1]} alone")
+    _, name, arguments, options = node
+    chosen = {} if options is None else options.as_py()
+    if name in ("and_kleene", "or_kleene"):
+        left, right = map(_arrow_condition, arguments)
+        return left & right if name == "and_kleene" else left | right
+    if name == "invert":
+        return ~_arrow_condition(arguments[0])
+    if name in _COMPARISONS:
+        return _arrow_comparison(name, *arguments)
+    if name == "is_valid":
+        return _arrow_column(arguments[0]).is_not_null()
+    if name == "is_null" and not chosen.get("nan_is_null"):
+        return _arrow_column(arguments[0]).is_null()
+    if name == "is_in":
+        return _arrow_is_in(arguments[0], chosen)
+    if name == "if_else":
+        return _arrow_if_valid(*arguments)
+    if name in ("starts_with", "match_like") and not chosen.get("ignore_case") and "\\" not in chosen["pattern"]:
+        column, pattern = _arrow_column(arguments[0]), chosen["pattern"]
+        return column.starts_with(pattern) if name == "starts_with" else column.like(pattern)
+    raise Untranslatable(f"pyarrow's {name}")
+
+
+def _arrow_comparison(name: str, left: Any, right: Any) -> Predicate:
+    import pyarrow as pa
+
+    if left[0] == "literal":
+        left, right, name = right, left, _MIRRORED[name]
+    if right[0] != "literal":
+        raise Untranslatable("a comparison of what are not a column and a value")
+    value = right[1]
+    is_number = pa.types.is_integer(value.type) or pa.types.is_floating(value.type) or pa.types.is_decimal(value.type)
+    return _compare(name, _arrow_column(left), _arrow_value(value), is_number, nan_is_largest=False)
+
+
+def _arrow_is_in(argument: Any, options: dict[str, Any], nulls_stay: bool = False) -> Predicate:
+    column = _arrow_column(argument)
+    values = options["value_set"]
+    some = [value for value in values if value is not None]
+    has_null = len(some) < len(values)
+    # MATCH finds null where it is in the list, SKIP does not; the others are not what filters have.
+    if options["null_matching_behavior"] not in (0, 1):
+        raise Untranslatable("is_in with this way of matching null")
+    found = column.isin(some)
+    if nulls_stay:
+        return found
+    if has_null and options["null_matching_behavior"] == 0:
+        return found | column.is_null()
+    return found & column.is_not_null()
+
+
+def _arrow_if_valid(condition: Any, then: Any, otherwise: Any) -> Predicate:
+    """``x IN (…)`` as DuckDB says it: null where ``x`` is null."""
+    is_known = condition[0] == "call" and condition[1] == "is_valid" and otherwise[0] == "literal"
+    is_list = then[0] == "call" and then[1] == "is_in" and then[2][0] == condition[2][0]
+    if not (is_known and is_list and otherwise[1].as_py() is None):
+        raise Untranslatable("pyarrow's if_else")
+    return _arrow_is_in(then[2][0], then[3].as_py(), nulls_stay=True)
+
+
+def _arrow_column(node: Any) -> Column:
+    if node[0] != "column":
+        raise Untranslatable("a call or a value in place of a column")
+    first, *rest = node[1]
+    column = col(first, exact=True)
+    for name in rest:
+        column = column.field(name)
+    return column
+
+
+def _arrow_value(scalar: Any) -> Any:
+    import pyarrow as pa
+
+    if pa.types.is_timestamp(scalar.type) and scalar.type.unit == "ns" and scalar.is_valid:
+        # Beyond what datetime has.
+        if scalar.value % 1000:
+            raise Untranslatable("a timestamp in nanoseconds")
+        return scalar.cast(pa.timestamp("us", scalar.type.tz)).as_py()
+    if pa.types.is_duration(scalar.type) or pa.types.is_nested(scalar.type):
+        raise Untranslatable(f"a value of the type {scalar.type}")
+    return scalar.as_py()
+
+
+def _polars_tree(expression: Any) -> Any:
+    import warnings
+
+    import polars as pl
+
+    # Another process does not read it, for which alone the format is not fixed.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return json.loads(expression.meta.serialize(format="json"))
+        except (pl.exceptions.PolarsError, ValueError) as reason:
+            raise Untranslatable(f"this expression ({reason})") from None
+
+
+def _weaker_polars(node: Any) -> Predicate | None:
+    kind, content = _polars_kind(node)
+    if kind == "BinaryExpr" and content["op"] in ("And", "LogicalAnd"):
+        return _joined([_weaker_polars(content["left"]), _weaker_polars(content["right"])])
+    try:
+        return _polars_condition(node)
+    except Untranslatable:
+        return None
+
+
+def _polars_kind(node: Any) -> tuple[str, Any]:
+    if isinstance(node, dict) and len(node) == 1:
+        return next(iter(node.items()))
+    raise Untranslatable(f"polars's {str(node)[:50]}")
+
+
+_POLARS_COMPARISONS = {
+    "Eq": "equal",
+    "NotEq": "not_equal",
+    "Lt": "less",
+    "LtEq": "less_equal",
+    "Gt": "greater",
+    "GtEq": "greater_equal",
+}
+
+
+def _polars_condition(node: Any) -> Predicate:
+    kind, content = _polars_kind(node)
+    if kind == "Column":
+        return _polars_column(node) == True  # noqa: E712
+    if kind == "BinaryExpr":
+        name, left, right = content["op"], content["left"], content["right"]
+        if name in ("And", "LogicalAnd"):
+            return _polars_condition(left) & _polars_condition(right)
+        if name in ("Or", "LogicalOr"):
+            return _polars_condition(left) | _polars_condition(right)
+        if name in _POLARS_COMPARISONS:
+            return _polars_comparison(_POLARS_COMPARISONS[name], left, right)
+        raise Untranslatable(f"polars's {name}")
+    if kind == "Function":
+        return _polars_function(content["function"], content["input"])
+    raise Untranslatable(f"polars's {kind}")
+
+
+def _polars_comparison(name: str, left: Any, right: Any) -> Predicate:
+    if _polars_kind(left)[0] == "Literal":
+        left, right, name = right, left, _MIRRORED[name]
+    return _compare(name, _polars_column(left), _polars_value(right), False, nan_is_largest=True)
+
+
+def _polars_function(function: Any, arguments: list[Any]) -> Predicate:
+    family, name = _polars_kind(function)
+    options: Any = None
+    if isinstance(name, dict):
+        name, options = _polars_kind(name)
+    if family == "StringExpr" and name == "StartsWith":
+        return _polars_column(arguments[0]).starts_with(_polars_value(arguments[1]))
+    if family != "Boolean":
+        raise Untranslatable(f"polars's {family}.{name}")
+    if name == "Not":
+        return ~_polars_condition(arguments[0])
+    column = _polars_column(arguments[0])
+    if name == "IsNull":
+        return column.is_null()
+    if name == "IsNotNull":
+        return column.is_not_null()
+    if name == "IsBetween":
+        closed = options["closed"]
+        low, high = _polars_value(arguments[1]), _polars_value(arguments[2])
+        lower = "greater_equal" if closed in ("Both", "Left") else "greater"
+        upper = "less_equal" if closed in ("Both", "Right") else "less"
+        return _compare(lower, column, low, False, True) & _compare(upper, column, high, False, True)
+    if name == "IsIn" and not options.get("nulls_equal"):
+        values = [value for value in _polars_list(arguments[1]) if value is not None]
+        return column.isin(values)
+    raise Untranslatable(f"polars's {name}")
+
+
+def _polars_column(node: Any) -> Column:
+    kind, content = _polars_kind(node)
+    if kind == "Column":
+        return col(content, exact=True)
+    if kind == "Function":
+        family, name = _polars_kind(content["function"])
+        if family == "StructExpr" and isinstance(name, dict) and "FieldByName" in name:
+            return _polars_column(content["input"][0]).field(name["FieldByName"])
+    raise Untranslatable(f"polars's {kind} in place of a column")
+
+
+def _polars_value(node: Any) -> Any:
+    """The value of a literal. Polars gives values as they are stored, which only it can turn into values of Python."""
+    import datetime as dt
+
+    kind, content = _polars_kind(node)
+    if kind != "Literal":
+        raise Untranslatable("a comparison of what are not a column and a value")
+    family, scalar = _polars_kind(content)
+    if family not in ("Dyn", "Scalar"):
+        raise Untranslatable(f"polars's literal {family}")
+    if scalar == "Null":
+        return None
+    type_name, value = _polars_kind(scalar)
+    if type_name in ("Boolean", "String", "Float") or type_name.startswith(("Int", "UInt")):
+        return value
+    if type_name in ("Float32", "Float64") and isinstance(value, (int, float)):
+        return float(value)
+    if type_name in ("Binary", "BinaryOwned"):
+        return bytes(value)
+    if type_name == "Date":
+        return dt.date(1970, 1, 1) + dt.timedelta(days=value)
+    if type_name in ("Datetime", "DatetimeOwned"):
+        count, unit, _zone = value
+        per_micro = {"Nanoseconds": (1, 1000), "Microseconds": (1, 1), "Milliseconds": (1000, 1)}[unit]
+        micros, rest = divmod(count * per_micro[0], per_micro[1])
+        if rest:
+            raise Untranslatable("a timestamp in nanoseconds")
+        return dt.datetime(1970, 1, 1) + dt.timedelta(microseconds=micros)
+    raise Untranslatable(f"a value of polars's type {type_name}")
+
+
+def _polars_list(node: Any) -> list[Any]:
+    import io
+
+    import polars as pl
+
+    kind, content = _polars_kind(node)
+    if kind == "Literal":
+        family, scalar = _polars_kind(content)
+        written = scalar.get("List") if family == "Scalar" and isinstance(scalar, dict) else None
+        if isinstance(written, list):
+            try:
+                values: list[Any] = pl.read_ipc_stream(io.BytesIO(bytes(written))).to_series().to_list()
+            except (pl.exceptions.PolarsError, ValueError) as reason:
+                raise Untranslatable(f"a list of polars ({reason})") from None
+            return values
+    raise Untranslatable("is_in with what is not a list of values")

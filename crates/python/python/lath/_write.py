@@ -1,0 +1,321 @@
+"""Writing Parquet files, with the names that pyarrow has for the options."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from types import EllipsisType, TracebackType
+from typing import Any, Protocol
+
+from lath._arguments import refuse
+from lath._errors import InvalidError
+from lath._lath import Schema, Writer, stream
+
+
+class ArrowStream(Protocol):
+    """Rows: a table, a data frame, a reader, a scan…"""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+
+class ArrowArray(Protocol):
+    """Rows of one batch."""
+
+    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
+
+
+class ArrowSchema(Protocol):
+    """Names and types of columns."""
+
+    def __arrow_c_schema__(self) -> object: ...
+
+
+class BinaryFile(Protocol):
+    """A file object that takes bytes."""
+
+    def write(self, data: bytes, /) -> object: ...
+
+
+@dataclass(frozen=True)
+class Written:
+    """What was written."""
+
+    rows: int
+    row_groups: int
+    #: Bytes of the file.
+    bytes: int
+
+
+class ParquetWriter:
+    """Writes a Parquet file. As the target of ``with`` it finishes the file at the end, or gives it up after an exception.
+
+    ``where`` is a path, at which the file appears whole or not at all, or a file object. ``schema`` is a schema, or rows that have it.
+
+    Options have the names, the values and, but for what follows, the defaults of ``pyarrow.parquet.ParquetWriter``. One that Lath
+    does not have raises an error.
+
+    - The page index and checksums are written unless ``write_page_index`` and ``write_page_checksum`` say otherwise.
+    - ``bloom_filter_options`` maps columns to ``True``, or to a dict with ``fpp`` and ``ndv``. Without ``ndv``, the distinct values
+      are counted while they are written, and the filter is as large as they need.
+    - ``compression`` is Snappy, or what ``profile`` has; ``None`` is no compression.
+    - ``sorting_columns`` states by which columns the rows are sorted: names, or pairs of a name and "ascending" or "descending".
+
+    Beside them, ``profile`` is "compatible", "compact" or "lookup"; ``row_group_size`` counts rows, and ``row_group_bytes`` bytes;
+    ``threads`` encode columns, one for each core with 0; ``memory_budget`` bounds the bytes that the writer holds.
+    """
+
+    def __init__(
+        self,
+        where: str | PathLike[str] | BinaryFile,
+        schema: ArrowSchema | ArrowStream,
+        filesystem: None = None,
+        flavor: None = None,
+        version: str = "2.6",
+        use_dictionary: bool | Sequence[str] | None = None,
+        compression: str | Mapping[str, str] | EllipsisType | None = ...,
+        write_statistics: bool | Sequence[str] = True,
+        use_deprecated_int96_timestamps: bool | None = None,
+        compression_level: int | Mapping[str, int] | None = None,
+        use_byte_stream_split: bool | Sequence[str] = False,
+        column_encoding: str | Mapping[str, str] | None = None,
+        data_page_version: str | None = None,
+        data_page_size: int | None = None,
+        use_compliant_nested_type: bool = True,
+        encryption_properties: None = None,
+        write_batch_size: None = None,
+        dictionary_pagesize_limit: int | None = None,
+        store_schema: bool = True,
+        write_page_index: bool = True,
+        write_page_checksum: bool = True,
+        sorting_columns: Sequence[Any] | None = None,
+        store_decimal_as_integer: bool = True,
+        write_time_adjusted_to_utc: bool = False,
+        max_rows_per_page: int | None = None,
+        bloom_filter_options: Mapping[str, bool | Mapping[str, float]] | None = None,
+        use_content_defined_chunking: bool = False,
+        coerce_timestamps: None = None,
+        allow_truncated_timestamps: bool = False,
+        *,
+        row_group_size: int | None = None,
+        profile: str | None = None,
+        row_group_bytes: int | None = None,
+        threads: int = 1,
+        memory_budget: int | None = None,
+        metadata: Mapping[str, str | None] | None = None,
+    ) -> None:
+        refuse(
+            filesystem=filesystem is None,
+            flavor=flavor is None,
+            version=version == "2.6",
+            use_deprecated_int96_timestamps=not use_deprecated_int96_timestamps,
+            use_compliant_nested_type=use_compliant_nested_type,
+            encryption_properties=encryption_properties is None,
+            write_batch_size=write_batch_size is None,
+            store_schema=store_schema,
+            store_decimal_as_integer=store_decimal_as_integer,
+            write_time_adjusted_to_utc=not write_time_adjusted_to_utc,
+            use_content_defined_chunking=not use_content_defined_chunking,
+            coerce_timestamps=coerce_timestamps is None,
+            allow_truncated_timestamps=not allow_truncated_timestamps,
+        )
+        settings = _Settings()
+        settings.add("profile", "profile", profile)
+        settings.add("row_group_size", "row_group_rows", row_group_size)
+        settings.add("row_group_bytes", "row_group_bytes", row_group_bytes)
+        settings.add("memory_budget", "memory_budget_bytes", memory_budget)
+        settings.add("threads", "threads", threads)
+        settings.add("data_page_size", "page_bytes", data_page_size)
+        settings.add("max_rows_per_page", "page_rows", max_rows_per_page)
+        settings.add("dictionary_pagesize_limit", "dictionary_bytes", dictionary_pagesize_limit)
+        settings.codecs(compression, compression_level)
+        settings.switch("use_dictionary", "dictionary", use_dictionary, (True, False))
+        split = use_byte_stream_split if use_byte_stream_split is not False else None
+        settings.switch("use_byte_stream_split", "encoding", split, ("byte-stream-split", None))
+        settings.choose("column_encoding", "encoding", column_encoding)
+        level = "page" if write_page_index else "chunk"
+        settings.switch("write_statistics", "statistics", write_statistics, (level, "none"))
+        settings.add("write_page_index", "offset_index", write_page_index)
+        settings.add("write_page_checksum", "crc", write_page_checksum)
+        settings.page_version(data_page_version)
+        settings.bloom_filters(bloom_filter_options)
+        settings.sorting(sorting_columns)
+        for key, value in (metadata or {}).items():
+            settings.all.append(("metadata", "metadata", key, value))
+        self._writer = Writer(where, schema, settings.all)
+        self._written: Written | None = None
+        self._is_open = True
+
+    @property
+    def schema(self) -> Schema:
+        """Names and types of the columns."""
+        return self._writer.schema
+
+    @property
+    def written(self) -> Written | None:
+        """What was written, once the file is finished."""
+        return self._written
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the file is neither finished nor given up."""
+        return self._is_open
+
+    def write(self, rows: ArrowStream | ArrowArray, row_group_size: int | None = None) -> None:
+        """Writes rows: a table, a data frame, a batch, a reader. A row group may have rows of several calls."""
+        refuse(row_group_size=row_group_size is None)
+        self._writer.write(rows)
+
+    def write_table(self, table: ArrowStream, row_group_size: int | None = None) -> None:
+        """As :meth:`write`."""
+        self.write(table, row_group_size)
+
+    def write_batch(self, batch: ArrowArray, row_group_size: int | None = None) -> None:
+        """As :meth:`write`."""
+        self.write(batch, row_group_size)
+
+    def flush_row_group(self) -> None:
+        """Ends the current row group, if it has rows."""
+        self._writer.flush_row_group()
+
+    def close(self) -> None:
+        """Finishes the file, which appears by that."""
+        if self._is_open:
+            self._is_open = False
+            self._written = Written(**self._writer.finish())
+
+    def abort(self) -> None:
+        """Gives the file up: at a path nothing appears, or what was there before stays."""
+        self._is_open = False
+        self._writer.abort()
+
+    def __enter__(self) -> ParquetWriter:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.abort()
+
+
+def write_table(
+    table: ArrowStream | ArrowArray,
+    where: str | PathLike[str] | BinaryFile,
+    row_group_size: int | None = None,
+    **options: Any,
+) -> Written:
+    """Writes rows to a Parquet file: a table, a data frame, a reader, a scan of Lath. It appears whole or not at all.
+
+    Options are those of :class:`ParquetWriter`.
+    """
+    rows = stream(table)
+    with ParquetWriter(where, rows, row_group_size=row_group_size, **options) as writer:
+        writer.write(rows)
+    written = writer.written
+    assert written is not None
+    return written
+
+
+class _Settings:
+    """Options as the writer takes them: the argument, the option, the column or ``None``, and the value."""
+
+    def __init__(self) -> None:
+        self.all: list[tuple[str, str, str | None, object]] = []
+
+    def add(self, argument: str, option: str, value: object) -> None:
+        """Sets an option of all columns, unless it is left open."""
+        if value is not None:
+            self.all.append((argument, option, None, value))
+
+    def choose(self, argument: str, option: str, value: object | Mapping[str, object] | None) -> None:
+        """Sets an option of all columns, or of some."""
+        if isinstance(value, Mapping):
+            self.all += [(argument, option, column, choice) for column, choice in value.items()]
+        else:
+            self.add(argument, option, value)
+
+    def switch(
+        self, argument: str, option: str, value: bool | Sequence[str] | None, values: tuple[object, object]
+    ) -> None:
+        """Turns an option on or off for all columns, or on for those that are listed and off for the others."""
+        if isinstance(value, bool) or value is None:
+            self.add(argument, option, None if value is None else values[0] if value else values[1])
+            return
+        if isinstance(value, str):
+            raise TypeError(f"{argument}: give a list of columns")
+        self.add(argument, option, values[1])
+        self.all += [(argument, option, column, values[0]) for column in value]
+
+    def codecs(
+        self, compression: str | Mapping[str, str] | EllipsisType | None, level: int | Mapping[str, int] | None
+    ) -> None:
+        if compression is ...:
+            if level is not None:
+                raise InvalidError("compression_level: name the codec with compression")
+            return
+        by_column = level if isinstance(level, Mapping) else {}
+        for_all = None if isinstance(level, Mapping) else level
+
+        def codec(name: str | None, level: int | None) -> str:
+            name = "none" if name is None else name.lower()
+            return name if level is None else f"{name}:{level}"
+
+        if isinstance(compression, Mapping):
+            unknown = set(by_column) - set(compression)
+            if unknown:
+                raise InvalidError(f"compression_level: name the codec of {', '.join(sorted(unknown))} with compression")
+            for column, name in compression.items():
+                self.all.append(("compression", "codec", column, codec(name, by_column.get(column, for_all))))
+            return
+        self.add("compression", "codec", codec(compression, for_all))
+        for column, column_level in by_column.items():
+            self.all.append(("compression_level", "codec", column, codec(compression, column_level)))
+
+    def page_version(self, version: str | None) -> None:
+        if version not in (None, "1.0", "2.0"):
+            raise InvalidError(f'data_page_version={version!r}: give "1.0" or "2.0"')
+        self.add("data_page_version", "page_version", None if version is None else version[0])
+
+    def bloom_filters(self, options: Mapping[str, bool | Mapping[str, float]] | None) -> None:
+        for column, choice in (options or {}).items():
+            if choice is False:
+                continue
+            given = {} if choice is True else dict(choice)
+            rate, count = given.pop("fpp", None), given.pop("ndv", None)
+            if given:
+                raise InvalidError(f"bloom_filter_options: there is no option {', '.join(given)}; there are ndv and fpp")
+            if rate is not None and not 0 < rate < 1:
+                raise InvalidError("bloom_filter_options: fpp is between 0 and 1")
+            if count is None:
+                self.all.append(("bloom_filter_options", "bloom_rate", column, 0.01 if rate is None else rate))
+            else:
+                size = _filter_bytes(int(count), 0.05 if rate is None else rate)
+                self.all.append(("bloom_filter_options", "bloom_bytes", column, size))
+
+    def sorting(self, columns: Iterable[Any] | None) -> None:
+        if columns is None:
+            return
+        chosen = []
+        for column in columns:
+            name, order = (column, "ascending") if isinstance(column, str) else _pair(column)
+            if order not in ("ascending", "descending"):
+                raise InvalidError(f'sorting_columns: {order!r}: give "ascending" or "descending"')
+            chosen.append((name, order == "descending", False))
+        self.add("sorting_columns", "sort", chosen)
+
+
+def _pair(column: Any) -> tuple[str, str]:
+    if isinstance(column, tuple) and len(column) == 2:
+        return column
+    raise InvalidError("sorting_columns: give names of columns, or pairs of a name and an order")
+
+
+def _filter_bytes(distinct: int, rate: float) -> int:
+    """The size of a split-block Bloom filter for so many distinct values, by the formula of the specification."""
+    if distinct < 1:
+        raise InvalidError("bloom_filter_options: ndv has to be at least 1")
+    return min(max(math.ceil(-distinct / math.log(1 - rate ** (1 / 8))), 32), 128 << 20)

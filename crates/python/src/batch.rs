@@ -1,0 +1,162 @@
+//! Batches of rows.
+
+use std::sync::{Mutex, PoisonError};
+
+use lath::arrow::array::{RecordBatch, RecordBatchIterator, RecordBatchReader as _};
+use lath::arrow::schema::SchemaRef;
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+
+use crate::capsule::{self, Reader};
+use crate::error::Failure;
+use crate::schema::PySchema;
+
+/// Some rows, as Arrow arrays.
+#[pyclass(name = "Batch", module = "lath", frozen)]
+#[derive(Debug)]
+pub(crate) struct PyBatch {
+    batch: RecordBatch,
+}
+
+impl PyBatch {
+    pub(crate) fn new(batch: RecordBatch) -> Self {
+        Self { batch }
+    }
+}
+
+#[pymethods]
+impl PyBatch {
+    /// Number of rows.
+    #[getter]
+    fn num_rows(&self) -> usize {
+        self.batch.num_rows()
+    }
+
+    /// Number of columns.
+    #[getter]
+    fn num_columns(&self) -> usize {
+        self.batch.num_columns()
+    }
+
+    /// Names and types of the columns.
+    #[getter]
+    fn schema(&self) -> PySchema {
+        PySchema::new(self.batch.schema())
+    }
+
+    /// The rows as a `pyarrow.RecordBatch`.
+    fn to_arrow<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        this.py().import("pyarrow")?.call_method1("record_batch", (this,))
+    }
+
+    /// The rows as a `polars.DataFrame`.
+    fn to_polars<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Rows::new(self.batch.schema(), vec![self.batch.clone()]).to_polars(py)
+    }
+
+    /// The rows as a `pandas.DataFrame`.
+    fn to_pandas<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        Self::to_arrow(this)?.call_method0("to_pandas")
+    }
+
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_array__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
+        // A caller has to live with another schema: the interface asks for a cast only where it is possible.
+        drop(requested_schema);
+        capsule::batch_out(py, &self.batch)
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        capsule::schema_out(py, &self.batch.schema())
+    }
+
+    fn __len__(&self) -> usize {
+        self.batch.num_rows()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<lath.Batch of {} rows, {} columns>", self.batch.num_rows(), self.batch.num_columns())
+    }
+}
+
+/// Rows of another library, of which the columns are known before they are read, once.
+#[pyclass(name = "Stream", module = "lath", frozen)]
+pub(crate) struct PyStream {
+    reader: Mutex<Option<Reader>>,
+    schema: SchemaRef,
+}
+
+/// Takes the rows of anything that has Arrow data.
+#[pyfunction]
+#[pyo3(signature = (rows, /))]
+pub(crate) fn stream(rows: &Bound<'_, PyAny>) -> PyResult<PyStream> {
+    let reader = capsule::reader_in(rows)?;
+    let schema = reader.schema();
+    Ok(PyStream { reader: Mutex::new(Some(reader)), schema })
+}
+
+#[pymethods]
+impl PyStream {
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        drop(requested_schema);
+        let reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner).take();
+        capsule::stream_out(py, reader.ok_or_else(|| Failure::invalid("these rows were taken already"))?)
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        capsule::schema_out(py, &self.schema)
+    }
+}
+
+/// Batches that are all there, on their way to another library.
+#[pyclass(module = "lath", frozen)]
+#[derive(Debug)]
+pub(crate) struct Rows {
+    schema: SchemaRef,
+    batches: Vec<RecordBatch>,
+}
+
+impl Rows {
+    pub(crate) fn new(schema: SchemaRef, batches: Vec<RecordBatch>) -> Self {
+        Self { schema, batches }
+    }
+
+    pub(crate) fn to_arrow(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+        py.import("pyarrow")?.call_method1("table", (self,))
+    }
+
+    pub(crate) fn to_polars(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+        py.import("polars")?.call_method1("DataFrame", (self,))
+    }
+
+    pub(crate) fn to_pandas(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+        self.to_arrow(py)?.call_method0("to_pandas")
+    }
+}
+
+#[pymethods]
+impl Rows {
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        drop(requested_schema);
+        let batches = self.batches.clone().into_iter().map(Ok);
+        capsule::stream_out(py, Box::new(RecordBatchIterator::new(batches, self.schema.clone())))
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        capsule::schema_out(py, &self.schema)
+    }
+}

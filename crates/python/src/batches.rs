@@ -1,0 +1,200 @@
+//! The batches of a scan, as they come.
+
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
+
+use futures_core::Stream;
+use lath::arrow::array::{RecordBatch, RecordBatchReader};
+use lath::arrow::schema::{ArrowError, SchemaRef};
+use lath::{Cancel, ScanStream};
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+
+use crate::batch::PyBatch;
+use crate::capsule;
+use crate::error::Failure;
+use crate::schema::PySchema;
+use crate::work::{SIGNAL_PERIOD, guard, is_main_thread};
+
+/// A scan that runs: threads of its own decode ahead of whoever asks for batches.
+pub(crate) struct Running {
+    stream: ScanStream,
+    cancel: Cancel,
+}
+
+/// What there was after at most [`SIGNAL_PERIOD`].
+enum Step {
+    Batch(RecordBatch),
+    End,
+    Waiting,
+}
+
+impl Running {
+    pub(crate) fn new(stream: ScanStream, cancel: Cancel) -> Self {
+        Self { stream, cancel }
+    }
+
+    fn step(&mut self) -> Result<Step, Failure> {
+        let waker = Waker::from(Arc::new(Unpark(thread::current())));
+        let mut context = Context::from_waker(&waker);
+        guard(|| {
+            for wait in [true, false] {
+                match Pin::new(&mut self.stream).poll_next(&mut context) {
+                    Poll::Ready(Some(batch)) => return Ok(Step::Batch(batch?)),
+                    Poll::Ready(None) => return Ok(Step::End),
+                    Poll::Pending if wait => thread::park_timeout(SIGNAL_PERIOD),
+                    Poll::Pending => {}
+                }
+            }
+            Ok(Step::Waiting)
+        })
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.cancel.cancel();
+    }
+}
+
+/// Wakes a thread that waits for a batch.
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+/// For consumers that ask through the C interface, on threads of theirs.
+pub(crate) struct Reader {
+    running: Running,
+    schema: SchemaRef,
+    ended: bool,
+}
+
+impl Reader {
+    pub(crate) fn new(running: Running) -> Self {
+        let schema = running.stream.schema();
+        Self { running, schema, ended: false }
+    }
+
+    fn next_batch(&mut self) -> Result<Option<RecordBatch>, Failure> {
+        loop {
+            match self.running.step()? {
+                Step::Batch(batch) => return Ok(Some(batch)),
+                Step::End => return Ok(None),
+                // Other threads might wait for the GIL that who waits for them has.
+                Step::Waiting if is_main_thread() => {
+                    if let Some(Err(_)) = Python::try_attach(|py| py.check_signals()) {
+                        return Err(Failure::interrupted());
+                    }
+                }
+                Step::Waiting => {}
+            }
+        }
+    }
+}
+
+impl Iterator for Reader {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.ended {
+            return None;
+        }
+        let batch = self.next_batch().map_err(|failure| ArrowError::ExternalError(failure.message().into()));
+        self.ended = !matches!(batch, Ok(Some(_)));
+        batch.transpose()
+    }
+}
+
+impl RecordBatchReader for Reader {
+    fn schema(&self) -> SchemaRef {
+        self.schema.clone()
+    }
+}
+
+/// An iterator of the batches of a scan. What is left of it can be taken by its `__arrow_c_stream__`, once.
+#[pyclass(name = "Batches", module = "lath", frozen)]
+pub(crate) struct PyBatches {
+    running: Mutex<Option<Running>>,
+    schema: SchemaRef,
+}
+
+impl PyBatches {
+    pub(crate) fn new(running: Running) -> Self {
+        let schema = running.stream.schema();
+        Self { running: Mutex::new(Some(running)), schema }
+    }
+}
+
+#[pymethods]
+impl PyBatches {
+    /// Names and types of the columns.
+    #[getter]
+    fn schema(&self) -> PySchema {
+        PySchema::new(self.schema.clone())
+    }
+
+    fn __iter__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<PyBatch>> {
+        loop {
+            let step = py.detach(|| {
+                let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+                let step = running.as_mut().map_or(Ok(Step::End), Running::step);
+                if matches!(step, Ok(Step::End) | Err(_)) {
+                    *running = None;
+                }
+                step
+            });
+            match step? {
+                Step::Batch(batch) => return Ok(Some(PyBatch::new(batch))),
+                Step::End => return Ok(None),
+                Step::Waiting => {
+                    if let Err(interrupt) = py.check_signals() {
+                        self.close(py);
+                        return Err(interrupt);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Stops the scan.
+    fn close(&self, py: Python<'_>) {
+        py.detach(|| drop(self.running.lock().unwrap_or_else(PoisonError::into_inner).take()));
+    }
+
+    fn __enter__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    #[pyo3(signature = (*_exception))]
+    fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, pyo3::types::PyTuple>) {
+        self.close(py);
+    }
+
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        drop(requested_schema);
+        let running = py.detach(|| self.running.lock().unwrap_or_else(PoisonError::into_inner).take());
+        let Some(running) = running else {
+            return Err(Failure::invalid("these batches were taken already: scan again").into());
+        };
+        capsule::stream_out(py, Box::new(Reader::new(running)))
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        capsule::schema_out(py, &self.schema)
+    }
+}

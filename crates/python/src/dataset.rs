@@ -1,0 +1,259 @@
+//! Datasets: files that are read as one table.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use lath::{Cancel, Dataset, DatasetOptions, Scan};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+
+use crate::error::Failure;
+use crate::expression::PyPredicate;
+use crate::literal::literals;
+use crate::options::{self, FileOptions};
+use crate::scan::PyScan;
+use crate::schema::PySchema;
+use crate::{capsule, report, statistics, work};
+
+/// One location, or several.
+#[derive(Debug, FromPyObject)]
+pub(crate) enum Locations {
+    One(PathBuf),
+    Many(Vec<PathBuf>),
+}
+
+/// Opens files as one table: paths, directories, globs, `@` lists and URLs.
+#[pyfunction]
+#[pyo3(signature = (
+    paths, *, union_schemas = false, partitions = true, partition_types = None, footer_key = None, column_keys = None,
+    aad_prefix = None, int96_unit = None, revalidate = true, requests_in_flight = None, retries = None,
+    request_timeout = None
+))]
+#[expect(clippy::too_many_arguments, reason = "they are keyword arguments")]
+pub(crate) fn open(
+    py: Python<'_>,
+    paths: Locations,
+    union_schemas: bool,
+    partitions: bool,
+    partition_types: Option<HashMap<String, Bound<'_, PyAny>>>,
+    footer_key: Option<Vec<u8>>,
+    column_keys: Option<HashMap<String, Vec<u8>>>,
+    aad_prefix: Option<Vec<u8>>,
+    int96_unit: Option<String>,
+    revalidate: bool,
+    requests_in_flight: Option<usize>,
+    retries: Option<usize>,
+    request_timeout: Option<f64>,
+) -> PyResult<PyDataset> {
+    let file_options = FileOptions { footer_key, column_keys, aad_prefix, int96_unit };
+    let mut options = DatasetOptions::new()
+        .open_options(file_options.options()?)
+        .union_schemas(union_schemas)
+        .partitions(partitions)
+        .revalidate(revalidate);
+    for (column, data_type) in partition_types.into_iter().flatten() {
+        options = options.partition_type(column, capsule::data_type_in(&data_type)?);
+    }
+    if let Some(requests) = requests_in_flight {
+        options = options.requests_in_flight(requests);
+    }
+    if let Some(retries) = retries {
+        options = options.retries(retries);
+    }
+    if let Some(seconds) = request_timeout {
+        let timeout = Duration::try_from_secs_f64(seconds)
+            .map_err(|error| PyValueError::new_err(format!("request_timeout={seconds}: {error}")))?;
+        options = options.request_timeout(timeout);
+    }
+    let locations = match paths {
+        Locations::One(path) => vec![path],
+        Locations::Many(paths) => paths,
+    };
+    let dataset = work::run_to_end(py, move || Ok(Dataset::open(locations, options)?))?;
+    Ok(PyDataset { dataset })
+}
+
+/// Files that are read as one table.
+#[pyclass(name = "Dataset", module = "lath", frozen)]
+#[derive(Debug)]
+pub(crate) struct PyDataset {
+    dataset: Dataset,
+}
+
+impl PyDataset {
+    /// A scan of the rows that satisfy `condition`, by as many threads as there are cores, or requests in flight.
+    fn scan_where(&self, condition: Option<&Bound<'_, PyAny>>, threads: Option<usize>) -> PyResult<Scan> {
+        let mut scan = self.dataset.scan();
+        let is_read_whole = condition.is_none();
+        if let Some(predicate) = PyPredicate::of_option(condition)? {
+            predicate.filter(self.dataset.schema()).map_err(Failure::of_where)?;
+            scan = scan.predicate(predicate);
+        }
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let default = if is_read_whole { cores } else { cores.max(self.dataset.concurrency()) };
+        Ok(scan.threads(threads.unwrap_or(default)))
+    }
+}
+
+#[pymethods]
+impl PyDataset {
+    /// Names and types of the columns, those of partitions last.
+    #[getter]
+    fn schema(&self) -> PySchema {
+        PySchema::new(self.dataset.schema().clone())
+    }
+
+    /// The paths and URLs of the files.
+    #[getter]
+    fn files(&self) -> Vec<&str> {
+        self.dataset.files().iter().map(lath::DatasetFile::location).collect()
+    }
+
+    /// The names of the columns that come from the names of directories.
+    #[getter]
+    fn partitions(&self) -> Vec<&str> {
+        self.dataset.partitions().iter().map(|column| column.field().name().as_str()).collect()
+    }
+
+    /// The number of rows for which `where` is true.
+    #[pyo3(signature = (r#where = None, *, threads = None))]
+    fn count(&self, py: Python<'_>, r#where: Option<&Bound<'_, PyAny>>, threads: Option<usize>) -> PyResult<u64> {
+        let cancel = Cancel::new();
+        let scan = self.scan_where(r#where, threads)?.cancel(&cancel);
+        work::run(py, &cancel, || Ok(scan.count()?))
+    }
+
+    /// The rows for which `where` is true.
+    #[pyo3(signature = (r#where, columns = None, limit = None))]
+    fn find(&self, r#where: &Bound<'_, PyAny>, columns: Option<Vec<String>>, limit: Option<u64>) -> PyResult<PyScan> {
+        self.scan(columns, Some(r#where), limit, None, None, true, None, None, None, None, true)
+    }
+
+    /// Rows and columns to read.
+    #[pyo3(signature = (
+        columns = None, r#where = None, limit = None, *, batch_size = None, threads = None, ordered = true,
+        strings = None, dictionary_columns = None, file_name = None, row_number = None, verify_checksums = true
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "they are keyword arguments")]
+    fn scan(
+        &self,
+        columns: Option<Vec<String>>,
+        r#where: Option<&Bound<'_, PyAny>>,
+        limit: Option<u64>,
+        batch_size: Option<usize>,
+        threads: Option<usize>,
+        ordered: bool,
+        strings: Option<&str>,
+        dictionary_columns: Option<Vec<String>>,
+        file_name: Option<String>,
+        row_number: Option<String>,
+        verify_checksums: bool,
+    ) -> PyResult<PyScan> {
+        let mut scan = self.scan_where(r#where, threads)?.unordered(!ordered).verify_crc(verify_checksums);
+        if let Some(columns) = columns {
+            scan = scan.select(columns);
+        }
+        if let Some(limit) = limit {
+            scan = scan.limit(limit);
+        }
+        if let Some(rows) = batch_size {
+            scan = scan.batch_size(rows);
+        }
+        if let Some(columns) = dictionary_columns {
+            scan = scan.dictionary_columns(columns);
+        }
+        if let Some(name) = file_name {
+            scan = scan.file_name_column(name);
+        }
+        if let Some(name) = row_number {
+            scan = scan.row_number_column(name);
+        }
+        Ok(PyScan::new(scan, options::strings(strings)?)?)
+    }
+
+    /// The rows that have one of `keys` in the column `column`.
+    #[pyo3(signature = (column, keys, columns = None, limit = None))]
+    fn lookup(
+        &self,
+        column: &str,
+        keys: &Bound<'_, PyAny>,
+        columns: Option<Vec<String>>,
+        limit: Option<u64>,
+    ) -> PyResult<PyScan> {
+        let condition = lath::column(column).is_in(literals(keys)?);
+        condition.filter(self.dataset.schema()).map_err(Failure::from)?;
+        let mut scan = self.scan_where(None, None)?.predicate(condition);
+        if let Some(columns) = columns {
+            scan = scan.select(columns);
+        }
+        Ok(PyScan::new(scan.limit(limit.unwrap_or(u64::MAX)), None)?)
+    }
+
+    /// Finds the rows for which `where` is true, and reports what was ruled out without reading it.
+    #[pyo3(signature = (r#where, *, threads = None))]
+    fn explain<'py>(
+        &self,
+        py: Python<'py>,
+        r#where: &Bound<'py, PyAny>,
+        threads: Option<usize>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let cancel = Cancel::new();
+        let scan = self.scan_where(Some(r#where), threads)?.select(Vec::<String>::new()).cancel(&cancel);
+        let batches = scan.build().map_err(Failure::from)?;
+        let progress = batches.progress();
+        work::run(py, &cancel, || Ok(batches.count_rows()?))?;
+        report::report(py, &progress.report())
+    }
+
+    /// What the footers say of rows and columns.
+    fn statistics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let dataset = self.dataset.clone();
+        statistics::statistics(py, work::run_to_end(py, move || Ok(dataset.statistics()?))?)
+    }
+
+    /// All rows as a `pyarrow.Table`.
+    fn to_arrow<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.whole()?.to_arrow(py)
+    }
+
+    /// All rows as a `polars.DataFrame`.
+    fn to_polars<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.whole()?.to_polars(py)
+    }
+
+    /// All rows as a `pandas.DataFrame`.
+    fn to_pandas<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.whole()?.to_pandas(py)
+    }
+
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        self.whole()?.__arrow_c_stream__(py, requested_schema)
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        capsule::schema_out(py, self.dataset.schema())
+    }
+
+    fn __repr__(&self) -> String {
+        let files = self.dataset.files();
+        let what = match files {
+            [file] => file.location().to_owned(),
+            [first, ..] => format!("{} files from {} on", files.len(), first.location()),
+            [] => "no files".to_owned(),
+        };
+        format!("<lath.Dataset of {what}: {} columns>", self.dataset.schema().fields().len())
+    }
+}
+
+impl PyDataset {
+    fn whole(&self) -> PyResult<PyScan> {
+        Ok(PyScan::new(self.scan_where(None, None)?, None)?)
+    }
+}

@@ -1,0 +1,251 @@
+//! Errors of Lath as exceptions of Python, with the messages of the command.
+
+use std::fmt::Display;
+use std::io;
+
+use lath::arrow::schema::ArrowError;
+use lath::{Error, Location, OtherFormat, PredicateError, store, table};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+/// An exception to be.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    kind: Kind,
+    message: String,
+    at: Option<Box<Location>>,
+    os_error: Option<i32>,
+}
+
+/// The classes of `lath._errors`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Corrupt,
+    NotParquet,
+    Encrypted,
+    Unsupported,
+    OutOfRange,
+    Limit,
+    Io,
+    NotFound,
+    Invalid,
+    Busy,
+    Exists,
+    Cancelled,
+    Internal,
+}
+
+impl Kind {
+    fn class(self) -> &'static str {
+        match self {
+            Self::Corrupt => "CorruptError",
+            Self::NotParquet => "NotParquetError",
+            Self::Encrypted => "EncryptedError",
+            Self::Unsupported => "UnsupportedError",
+            Self::OutOfRange => "OutOfRangeError",
+            Self::Limit => "LimitError",
+            Self::Io => "IoError",
+            Self::NotFound => "NotFoundError",
+            Self::Invalid => "InvalidError",
+            Self::Busy => "BusyError",
+            Self::Exists => "ExistsError",
+            Self::Cancelled => "CancelledError",
+            Self::Internal => "InternalError",
+        }
+    }
+
+    /// The kind of an error of the operating system.
+    pub(crate) fn of_io(error: &io::Error) -> Self {
+        if error.kind() == io::ErrorKind::NotFound { Self::NotFound } else { Self::Io }
+    }
+}
+
+impl Failure {
+    pub(crate) fn new(kind: Kind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), at: None, os_error: None }
+    }
+
+    /// A request that cannot be served.
+    pub(crate) fn invalid(message: impl Into<String>) -> Self {
+        Self::new(Kind::Invalid, message)
+    }
+
+    /// Ctrl-C, where no exception of Python can be raised.
+    pub(crate) fn interrupted() -> Self {
+        Self::new(Kind::Cancelled, "interrupted")
+    }
+
+    /// A bug of Lath.
+    pub(crate) fn bug(what: impl Display) -> Self {
+        Self::new(Kind::Internal, format!("a bug in Lath, please report it: {what}"))
+    }
+
+    /// A predicate that is malformed, or does not fit the columns.
+    pub(crate) fn of_where(error: impl Into<Error>) -> Self {
+        let failure = Self::from(error.into());
+        Self { message: format!("where: {}", failure.message), ..failure }
+    }
+
+    /// A failure of the operating system at `name`.
+    pub(crate) fn of_io(name: &str, op: &str, error: &io::Error) -> Self {
+        let message = format!("{name}: cannot {op}: {error}");
+        Self { os_error: error.raw_os_error(), ..Self::new(Kind::of_io(error), message) }
+    }
+
+    /// A failure of the ordered store at `path`.
+    pub(crate) fn of_store(path: &str, error: store::Error) -> Self {
+        let mut os_error = None;
+        let kind = match &error {
+            store::Error::Corrupt { .. } => Kind::Corrupt,
+            store::Error::Io { source, .. } => {
+                os_error = source.raw_os_error();
+                Kind::of_io(source)
+            }
+            store::Error::Limit { .. } => Kind::Limit,
+            store::Error::Busy => Kind::Busy,
+            store::Error::Poisoned => Kind::Io,
+            store::Error::Exists(_) => Kind::Exists,
+            store::Error::ReadOnly | store::Error::NoSuchSnapshot(_) | store::Error::Invalid(_) => Kind::Invalid,
+            store::Error::Cancelled => Kind::Cancelled,
+            _ => Kind::Internal,
+        };
+        Self { os_error, ..Self::new(kind, format!("{path}: {error}")) }
+    }
+
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+}
+
+impl Failure {
+    /// An error that others may have too, with a message that says where it was met.
+    fn from_shared(error: &Error, message: String) -> Self {
+        let os_error = match error {
+            Error::Io { source, .. } => source.raw_os_error(),
+            _ => None,
+        };
+        Self { kind: kind_of(error), message, at: error.location().cloned().map(Box::new), os_error }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let at = error.location();
+        let name = at.and_then(|at| at.file.as_ref()).map_or_else(String::new, |file| format!("{file}: "));
+        let place = at.map_or_else(String::new, |at| {
+            let place = Location { file: None, ..at.clone() }.to_string();
+            if place.is_empty() { place } else { format!(" ({place})") }
+        });
+        let message = match &error {
+            Error::Corrupt { what, .. } => format!("{name}corrupt data: {what}{place}"),
+            Error::NotParquet { looks_like, .. } => {
+                let what = Error::NotParquet { looks_like: *looks_like, at: Box::default() };
+                format!("{name}{what}{}", looks_like.map_or("", way_to_parquet))
+            }
+            Error::Encrypted { what, .. } => {
+                format!("{name}{what} is encrypted: give its key with footer_key and column_keys{place}")
+            }
+            Error::Unsupported { feature, .. } => format!("{name}Lath cannot read {feature}{place}"),
+            Error::OutOfRange { what, .. } => format!("{name}{what}{place}"),
+            Error::Limit { what, limit, needed, .. } => {
+                format!("{name}{what}: {needed} needed, limit is {limit}{place}")
+            }
+            Error::Io { op, source, .. } => format!("{name}cannot {op}: {source}"),
+            Error::Internal { what, .. } => format!("{name}a bug in Lath, please report it: {what}{place}"),
+            other => other.to_string(),
+        };
+        Self::from_shared(&error, message)
+    }
+}
+
+fn kind_of(error: &Error) -> Kind {
+    match error {
+        Error::Corrupt { .. } => Kind::Corrupt,
+        Error::NotParquet { .. } => Kind::NotParquet,
+        Error::Encrypted { .. } => Kind::Encrypted,
+        Error::Unsupported { .. } => Kind::Unsupported,
+        Error::OutOfRange { .. } => Kind::OutOfRange,
+        Error::Limit { .. } => Kind::Limit,
+        Error::Io { source, .. } => Kind::of_io(source),
+        Error::Invalid { .. } => Kind::Invalid,
+        Error::Cancelled => Kind::Cancelled,
+        _ => Kind::Internal,
+    }
+}
+
+impl From<PredicateError> for Failure {
+    fn from(error: PredicateError) -> Self {
+        Error::from(error).into()
+    }
+}
+
+/// What Arrow says of data that came from Python, or go there.
+impl From<ArrowError> for Failure {
+    fn from(error: ArrowError) -> Self {
+        Self::invalid(error.to_string())
+    }
+}
+
+impl From<table::Error> for Failure {
+    fn from(error: table::Error) -> Self {
+        let message = error.to_string();
+        let kind = match error {
+            table::Error::Parquet { source } => return Self::from_shared(&source, message),
+            table::Error::Store { source } => return Self { message, ..Self::of_store("", source) },
+            table::Error::Io { source, .. } => {
+                return Self { os_error: source.raw_os_error(), ..Self::new(Kind::of_io(&source), message) };
+            }
+            table::Error::Exists { .. } | table::Error::TableExists { .. } | table::Error::NotEmpty { .. } => {
+                Kind::Exists
+            }
+            table::Error::NoTable { .. } | table::Error::NoDatabase { .. } => Kind::NotFound,
+            table::Error::Corrupt { .. } => Kind::Corrupt,
+            table::Error::Format { .. } => Kind::Unsupported,
+            table::Error::KeyTooLong { .. } => Kind::Limit,
+            table::Error::Closing => Kind::Cancelled,
+            table::Error::Internal { .. } => Kind::Internal,
+            // Each says in its own words what the caller has to change.
+            _ => Kind::Invalid,
+        };
+        Self::new(kind, message)
+    }
+}
+
+impl From<Failure> for PyErr {
+    fn from(failure: Failure) -> Self {
+        Python::attach(|py| exception(py, &failure).unwrap_or_else(|error| error))
+    }
+}
+
+fn exception(py: Python<'_>, failure: &Failure) -> PyResult<PyErr> {
+    let class = py.import("lath._errors")?.getattr(failure.kind.class())?;
+    let exception = class.call1((&failure.message,))?;
+    if let Some(at) = &failure.at {
+        let place = PyDict::new(py);
+        place.set_item("file", at.file.as_deref())?;
+        place.set_item("column", at.column.as_deref())?;
+        place.set_item("row_group", at.row_group)?;
+        place.set_item("page", at.page)?;
+        place.set_item("row", at.row)?;
+        place.set_item("offset", at.offset)?;
+        for (name, value) in place {
+            exception.setattr(name.cast::<pyo3::types::PyString>()?, value)?;
+        }
+    }
+    if let Some(code) = failure.os_error {
+        exception.setattr("errno", code)?;
+    }
+    Ok(PyErr::from_value(exception))
+}
+
+/// How to make a Parquet file of another format.
+fn way_to_parquet(format: OtherFormat) -> &'static str {
+    match format {
+        OtherFormat::Csv | OtherFormat::Json | OtherFormat::ArrowFile | OtherFormat::ArrowStream => {
+            "; lath convert makes a Parquet file of it"
+        }
+        OtherFormat::Zip => "; extract it first",
+        OtherFormat::Gzip | OtherFormat::Zstandard | OtherFormat::Bzip2 | OtherFormat::Xz => "; decompress it first",
+        _ => "",
+    }
+}

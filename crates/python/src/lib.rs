@@ -1,0 +1,56 @@
+//! The Python package `lath`: the module `lath._lath`, around which `python/lath` has what is plain Python.
+//!
+//! Long work runs without the GIL and stops for Ctrl-C (`work`); Arrow data cross by the `PyCapsule` interface (`capsule`), so that no
+//! Arrow library of Python is needed; errors become exceptions of `lath._errors` (`error`).
+
+mod batch;
+mod batches;
+mod capsule;
+mod dataset;
+mod error;
+mod expression;
+mod literal;
+mod moment;
+mod options;
+mod report;
+mod scan;
+mod schema;
+mod statistics;
+mod store;
+mod table;
+mod tree;
+mod value;
+mod work;
+mod write;
+mod write_settings;
+
+use pyo3::prelude::*;
+
+/// The compiled part of `lath`.
+#[pymodule]
+fn _lath(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    work::note_main_thread(module.py())?;
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<batch::PyBatch>()?;
+    module.add_class::<batches::PyBatches>()?;
+    module.add_class::<dataset::PyDataset>()?;
+    module.add_class::<expression::PyColumn>()?;
+    module.add_class::<expression::PyPredicate>()?;
+    module.add_class::<scan::PyScan>()?;
+    module.add_class::<schema::PySchema>()?;
+    module.add_class::<store::PySnapshot>()?;
+    module.add_class::<store::PyStore>()?;
+    module.add_class::<store::PyTransaction>()?;
+    module.add_class::<table::PyChanges>()?;
+    module.add_class::<table::PyTable>()?;
+    module.add_class::<table::PyTableScan>()?;
+    module.add_class::<table::PyTableSnapshot>()?;
+    module.add_class::<tree::PyEntries>()?;
+    module.add_class::<tree::PyTree>()?;
+    module.add_class::<write::PyWriter>()?;
+    module.add_function(wrap_pyfunction!(batch::stream, module)?)?;
+    module.add_function(wrap_pyfunction!(capsule::schema_metadata, module)?)?;
+    module.add_function(wrap_pyfunction!(dataset::open, module)?)?;
+    module.add_function(wrap_pyfunction!(expression::col, module)?)?;
+    module.add_function(wrap_pyfunction!(expression::where_, module)?)
+}

@@ -1,0 +1,119 @@
+//! Scans: which rows and columns are read.
+
+use std::sync::{Mutex, PoisonError};
+
+use lath::arrow::array::RecordBatch;
+use lath::arrow::schema::SchemaRef;
+use lath::{Cancel, Scan, ScanProgress, Strings};
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+
+use crate::batch::Rows;
+use crate::batches::{PyBatches, Reader, Running};
+use crate::error::Failure;
+use crate::schema::PySchema;
+use crate::{capsule, report, work};
+
+/// Rows and columns to read. Each time that it is iterated, or given to another library, it reads them anew.
+#[pyclass(name = "Scan", module = "lath", frozen)]
+pub(crate) struct PyScan {
+    scan: Scan,
+    schema: SchemaRef,
+    /// Whether the caller chose how strings come.
+    has_strings: bool,
+    last: Mutex<Option<ScanProgress>>,
+}
+
+impl PyScan {
+    /// `strings` is what the caller chose.
+    pub(crate) fn new(scan: Scan, strings: Option<Strings>) -> Result<Self, Failure> {
+        let scan = scan.strings(strings.unwrap_or_default());
+        let schema = scan.clone().build()?.schema();
+        Ok(Self { scan, schema, has_strings: strings.is_some(), last: Mutex::new(None) })
+    }
+
+    fn start(&self) -> Result<Running, Failure> {
+        let cancel = Cancel::new();
+        let stream = self.scan.clone().cancel(&cancel).into_stream()?;
+        self.note(stream.progress());
+        Ok(Running::new(stream, cancel))
+    }
+
+    fn note(&self, progress: ScanProgress) {
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(progress);
+    }
+
+    /// All rows. `strings` is what the library that gets them deals best with.
+    fn rows(&self, py: Python<'_>, strings: Strings) -> PyResult<Rows> {
+        let scan = if self.has_strings { self.scan.clone() } else { self.scan.clone().strings(strings) };
+        let cancel = Cancel::new();
+        let batches = scan.by_column(true).cancel(&cancel).build().map_err(Failure::from)?;
+        self.note(batches.progress());
+        let schema = batches.schema();
+        let batches = work::run(py, &cancel, || Ok(batches.collect::<lath::Result<Vec<RecordBatch>>>()?))?;
+        Ok(Rows::new(schema, batches))
+    }
+}
+
+#[pymethods]
+impl PyScan {
+    /// Names and types of the columns.
+    #[getter]
+    fn schema(&self) -> PySchema {
+        PySchema::new(self.schema.clone())
+    }
+
+    /// What the last run has done, so far or when it ended; `None` before the first.
+    #[getter]
+    fn report<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        last.map(|progress| report::report(py, &progress.report())).transpose()
+    }
+
+    fn __iter__(&self) -> PyResult<PyBatches> {
+        Ok(PyBatches::new(self.start()?))
+    }
+
+    /// The number of rows, without reading more than that takes.
+    fn count(&self, py: Python<'_>) -> PyResult<u64> {
+        let cancel = Cancel::new();
+        let scan = self.scan.clone().select(Vec::<String>::new()).cancel(&cancel);
+        let batches = scan.build().map_err(Failure::from)?;
+        self.note(batches.progress());
+        work::run(py, &cancel, || Ok(batches.count_rows()?))
+    }
+
+    /// All rows as a `pyarrow.Table`.
+    pub(crate) fn to_arrow<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.rows(py, Strings::Offsets)?.to_arrow(py)
+    }
+
+    /// All rows as a `polars.DataFrame`.
+    pub(crate) fn to_polars<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.rows(py, Strings::Views)?.to_polars(py)
+    }
+
+    /// All rows as a `pandas.DataFrame`.
+    pub(crate) fn to_pandas<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.rows(py, Strings::Offsets)?.to_pandas(py)
+    }
+
+    #[pyo3(signature = (requested_schema = None))]
+    pub(crate) fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        drop(requested_schema);
+        capsule::stream_out(py, Box::new(Reader::new(self.start()?)))
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        capsule::schema_out(py, &self.schema)
+    }
+
+    fn __repr__(&self) -> String {
+        let names: Vec<&str> = self.schema.fields().iter().map(|field| field.name().as_str()).collect();
+        format!("<lath.Scan of the columns {}>", names.join(", "))
+    }
+}

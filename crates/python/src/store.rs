@@ -1,0 +1,311 @@
+//! The ordered store.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, ThreadId};
+use std::time::Duration;
+
+use lath::store::{Durability, Error, Options, Snapshot, Store, Transaction};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::error::{Failure, Kind};
+use crate::tree::{PyTree, Source};
+use crate::work;
+
+/// How often it is looked whether another transaction has ended.
+const WAIT: Duration = Duration::from_millis(1);
+
+/// An open store, which all that is read of it shares.
+pub(crate) struct OpenStore {
+    store: Store,
+    name: String,
+    /// The thread that has a transaction open, which cannot wait for another.
+    writing: Mutex<Option<ThreadId>>,
+}
+
+impl OpenStore {
+    pub(crate) fn snapshot(&self) -> Result<Snapshot, Error> {
+        self.store.snapshot()
+    }
+
+    /// Begins a transaction. Ctrl-C ends waiting for another one.
+    pub(crate) fn begin(&self, py: Python<'_>) -> PyResult<Transaction> {
+        if *self.writing.lock().unwrap_or_else(PoisonError::into_inner) == Some(thread::current().id()) {
+            let message = "this thread has a transaction open, which this would wait for: use that, or end it first";
+            return Err(Failure::invalid(message).into());
+        }
+        let wrap = |error| Failure::of_store(&self.name, error);
+        loop {
+            match py.detach(|| self.store.try_begin()) {
+                Ok(free) => {
+                    drop(free);
+                    // Waits for a checkpoint, if that is due.
+                    return Ok(py.detach(|| self.store.begin()).map_err(wrap)?);
+                }
+                Err(Error::Busy) => {
+                    py.check_signals()?;
+                    py.detach(|| thread::sleep(WAIT));
+                }
+                Err(error) => return Err(wrap(error).into()),
+            }
+        }
+    }
+
+    /// Makes one change of one tree a commit.
+    pub(crate) fn change<T: Send>(
+        &self,
+        py: Python<'_>,
+        change: impl FnOnce(&mut Transaction) -> Result<T, Error> + Send,
+    ) -> PyResult<T> {
+        let mut transaction = self.begin(py)?;
+        let changed = py.detach(|| {
+            work::guard(|| {
+                let changed = change(&mut transaction).map_err(|error| self.failure(error))?;
+                transaction.commit().map_err(|error| self.failure(error))?;
+                Ok(changed)
+            })
+        });
+        Ok(changed?)
+    }
+
+    pub(crate) fn failure(&self, error: Error) -> Failure {
+        Failure::of_store(&self.name, error)
+    }
+}
+
+/// Keys in order, in a file.
+#[pyclass(name = "Store", module = "lath", frozen, extends = PyTree, subclass)]
+pub(crate) struct PyStore {
+    open: Arc<OpenStore>,
+}
+
+#[pymethods]
+impl PyStore {
+    #[new]
+    #[pyo3(signature = (
+        path, *, tree = "main", create = true, read_only = false, durability = "sync", capacity_bytes = None,
+        log_limit_bytes = None
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "they are keyword arguments")]
+    fn new(
+        py: Python<'_>,
+        path: PathBuf,
+        tree: &str,
+        create: bool,
+        read_only: bool,
+        durability: &str,
+        capacity_bytes: Option<u64>,
+        log_limit_bytes: Option<u64>,
+    ) -> PyResult<PyClassInitializer<Self>> {
+        let mut options = Options::new().create(create).read_only(read_only).durability(durability_of(durability)?);
+        if let Some(bytes) = capacity_bytes {
+            options = options.capacity_bytes(bytes);
+        }
+        if let Some(bytes) = log_limit_bytes {
+            options = options.log_limit_bytes(bytes);
+        }
+        let name = path.display().to_string();
+        let called = name.clone();
+        let store =
+            work::run_to_end(py, move || options.open(&path).map_err(|error| Failure::of_store(&called, error)))?;
+        let open = Arc::new(OpenStore { store, name, writing: Mutex::new(None) });
+        let main = PyTree::new(Source::Store(open.clone()), tree);
+        Ok(PyClassInitializer::from(main).add_subclass(Self { open }))
+    }
+
+    /// The tree with this name. It exists once it has a key.
+    fn tree(&self, name: &str) -> PyTree {
+        PyTree::new(Source::Store(self.open.clone()), name)
+    }
+
+    /// The names of all trees.
+    fn tree_names(&self) -> PyResult<Vec<String>> {
+        let names = self.open.snapshot().and_then(|snapshot| snapshot.tree_names());
+        Ok(names.map_err(|error| self.open.failure(error))?)
+    }
+
+    /// The store as the last commit left it, or as it was kept under a name.
+    #[pyo3(signature = (name = None))]
+    fn snapshot(this: &Bound<'_, Self>, name: Option<&str>) -> PyResult<Py<PySnapshot>> {
+        let open = &this.get().open;
+        let failure = |error| open.failure(error);
+        let mut snapshot = open.snapshot().map_err(failure)?;
+        if let Some(name) = name {
+            let named = snapshot.snapshot(name).map_err(failure)?;
+            snapshot = named.ok_or_else(|| failure(Error::NoSuchSnapshot(name.to_owned())))?;
+        }
+        let snapshot = Arc::new(snapshot);
+        let source = Source::Snapshot(open.clone(), snapshot.clone());
+        let main = PyTree::new(source, this.as_super().get().name());
+        let snapshot = PySnapshot { open: open.clone(), snapshot };
+        Py::new(this.py(), PyClassInitializer::from(main).add_subclass(snapshot))
+    }
+
+    /// The names of the snapshots that are kept.
+    fn snapshot_names(&self) -> PyResult<Vec<String>> {
+        let names = self.open.snapshot().and_then(|snapshot| snapshot.snapshot_names());
+        Ok(names.map_err(|error| self.open.failure(error))?)
+    }
+
+    /// Keeps the last commit as a snapshot with this name.
+    fn keep_snapshot(&self, py: Python<'_>, name: &str) -> PyResult<()> {
+        self.open.change(py, |transaction| transaction.keep_snapshot(name))
+    }
+
+    /// Drops the snapshot with this name, and says whether it existed.
+    fn drop_snapshot(&self, py: Python<'_>, name: &str) -> PyResult<bool> {
+        self.open.change(py, |transaction| transaction.drop_snapshot(name))
+    }
+
+    /// Begins changes that become visible together.
+    #[pyo3(signature = (*, durability = None))]
+    fn transaction(this: &Bound<'_, Self>, durability: Option<&str>) -> PyResult<Py<PyTransaction>> {
+        let open = &this.get().open;
+        let durability = durability.map(durability_of).transpose()?;
+        let transaction = Arc::new(Mutex::new(Some(open.begin(this.py())?)));
+        *open.writing.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread::current().id());
+        let source = Source::Transaction(open.clone(), transaction.clone());
+        let main = PyTree::new(source, this.as_super().get().name());
+        let transaction = PyTransaction { open: open.clone(), transaction, durability };
+        Py::new(this.py(), PyClassInitializer::from(main).add_subclass(transaction))
+    }
+
+    /// Makes all commits so far durable.
+    fn sync(&self, py: Python<'_>) -> PyResult<()> {
+        Ok(py.detach(|| work::guard(|| self.open.store.sync().map_err(|error| self.open.failure(error))))?)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<lath.Store at {}>", self.open.name)
+    }
+}
+
+/// A store as one commit left it.
+#[pyclass(name = "Snapshot", module = "lath", frozen, extends = PyTree)]
+pub(crate) struct PySnapshot {
+    open: Arc<OpenStore>,
+    snapshot: Arc<Snapshot>,
+}
+
+#[pymethods]
+impl PySnapshot {
+    /// The tree with this name, which is empty if there is none.
+    fn tree(&self, name: &str) -> PyTree {
+        PyTree::new(Source::Snapshot(self.open.clone(), self.snapshot.clone()), name)
+    }
+
+    /// The names of all trees.
+    fn tree_names(&self) -> PyResult<Vec<String>> {
+        Ok(self.snapshot.tree_names().map_err(|error| self.open.failure(error))?)
+    }
+
+    /// The number of the commit.
+    #[getter]
+    fn sequence(&self) -> u64 {
+        self.snapshot.sequence()
+    }
+}
+
+/// Changes that become visible together, at the end of `with`, or not at all.
+#[pyclass(name = "Transaction", module = "lath", frozen, extends = PyTree)]
+pub(crate) struct PyTransaction {
+    open: Arc<OpenStore>,
+    transaction: Arc<Mutex<Option<Transaction>>>,
+    durability: Option<Durability>,
+}
+
+#[pymethods]
+impl PyTransaction {
+    /// The tree with this name.
+    fn tree(&self, name: &str) -> PyTree {
+        PyTree::new(Source::Transaction(self.open.clone(), self.transaction.clone()), name)
+    }
+
+    /// The names of all trees.
+    fn tree_names(&self) -> PyResult<Vec<String>> {
+        let transaction = self.transaction.lock().unwrap_or_else(PoisonError::into_inner);
+        let transaction = transaction.as_ref().ok_or_else(ended)?;
+        Ok(transaction.tree_names().map_err(|error| self.open.failure(error))?)
+    }
+
+    /// Removes a tree with all its keys, and says whether it existed.
+    fn drop_tree(&self, py: Python<'_>, name: &str) -> PyResult<bool> {
+        let dropped = py.detach(|| {
+            let mut transaction = self.transaction.lock().unwrap_or_else(PoisonError::into_inner);
+            let transaction = transaction.as_mut().ok_or_else(ended)?;
+            work::guard(|| transaction.drop_tree(name).map_err(|error| self.open.failure(error)))
+        });
+        Ok(dropped?)
+    }
+
+    /// Makes the changes visible to others.
+    fn commit(&self, py: Python<'_>) -> PyResult<()> {
+        let committed = py.detach(|| {
+            let transaction = self.end().ok_or_else(ended)?;
+            work::guard(|| {
+                let committed = match self.durability {
+                    Some(durability) => transaction.commit_with(durability),
+                    None => transaction.commit(),
+                };
+                committed.map_err(|error| self.open.failure(error))
+            })
+        });
+        Ok(committed?)
+    }
+
+    /// Undoes the changes.
+    fn abort(&self, py: Python<'_>) {
+        py.detach(|| drop(self.end()));
+    }
+
+    fn __enter__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    #[pyo3(signature = (kind, _value, _traceback))]
+    fn __exit__(
+        &self,
+        py: Python<'_>,
+        kind: &Bound<'_, PyAny>,
+        _value: &Bound<'_, PyAny>,
+        _traceback: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let is_open = self.transaction.lock().unwrap_or_else(PoisonError::into_inner).is_some();
+        if kind.is_none() && is_open {
+            return self.commit(py);
+        }
+        self.abort(py);
+        Ok(())
+    }
+}
+
+impl PyTransaction {
+    fn end(&self) -> Option<Transaction> {
+        let ended = self.transaction.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if ended.is_some() {
+            *self.open.writing.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        }
+        ended
+    }
+}
+
+impl Drop for PyTransaction {
+    fn drop(&mut self) {
+        drop(self.end());
+    }
+}
+
+/// What a transaction that has ended answers.
+pub(crate) fn ended() -> Failure {
+    Failure::new(Kind::Invalid, "the transaction has ended: begin another")
+}
+
+pub(crate) fn durability_of(text: &str) -> PyResult<Durability> {
+    match text {
+        "sync" => Ok(Durability::Sync),
+        "deferred" => Ok(Durability::Deferred),
+        "off" => Ok(Durability::Off),
+        other => Err(PyValueError::new_err(format!("durability={other:?}: give \"sync\", \"deferred\" or \"off\""))),
+    }
+}

@@ -1,0 +1,610 @@
+//! Tables with a primary key.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use lath::arrow::array::{RecordBatch, RecordBatchReader};
+use lath::arrow::schema::{ArrowError, SchemaRef};
+use lath::table::{
+    ChangeRetention, Changes, Key, KeyValue, Snapshot, Table, TableBatches, TableOptions, TableScan, Transaction,
+};
+use lath::{Cancel, Error, Predicate, Runtime};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyBytes, PyCapsule, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+
+use crate::batch::{PyBatch, Rows};
+use crate::error::Failure;
+use crate::expression::PyPredicate;
+use crate::schema::PySchema;
+use crate::store::durability_of;
+use crate::{capsule, work};
+
+/// A table with a primary key, in a folder.
+#[pyclass(name = "Table", module = "lath", frozen)]
+pub(crate) struct PyTable {
+    /// `None` once it is closed.
+    table: Mutex<Option<Table>>,
+    folder: PathBuf,
+}
+
+/// How a table is opened, by keyword.
+#[derive(Debug, Default)]
+struct Chosen {
+    durability: Option<String>,
+    background: bool,
+    flush_rows: Option<u64>,
+    cache_bytes: Option<u64>,
+}
+
+impl Chosen {
+    fn options(&self) -> PyResult<TableOptions> {
+        let mut options = TableOptions::new().background(self.background);
+        if let Some(durability) = &self.durability {
+            options = options.durability(durability_of(durability)?);
+        }
+        if let Some(rows) = self.flush_rows {
+            options = options.flush_rows(rows);
+        }
+        if let Some(bytes) = self.cache_bytes {
+            options = options.cache_bytes(bytes);
+        }
+        Ok(options)
+    }
+}
+
+#[pymethods]
+impl PyTable {
+    /// Creates a table in a folder.
+    #[staticmethod]
+    #[pyo3(signature = (folder, schema, key, *, durability = None, background = true, flush_rows = None, cache_bytes = None))]
+    #[expect(clippy::too_many_arguments, reason = "they are keyword arguments")]
+    fn create(
+        py: Python<'_>,
+        folder: PathBuf,
+        schema: &Bound<'_, PyAny>,
+        key: Vec<String>,
+        durability: Option<String>,
+        background: bool,
+        flush_rows: Option<u64>,
+        cache_bytes: Option<u64>,
+    ) -> PyResult<Self> {
+        let schema = capsule::schema_in(schema)?;
+        let options = Chosen { durability, background, flush_rows, cache_bytes }.options()?;
+        let at = folder.clone();
+        let table = work::run_to_end(py, move || Ok(Table::create(&at, &schema, &key, options)?))?;
+        Ok(Self { table: Mutex::new(Some(table)), folder })
+    }
+
+    /// Opens a table.
+    #[staticmethod]
+    #[pyo3(signature = (folder, *, read_only = false, durability = None, background = true, flush_rows = None, cache_bytes = None))]
+    fn open(
+        py: Python<'_>,
+        folder: PathBuf,
+        read_only: bool,
+        durability: Option<String>,
+        background: bool,
+        flush_rows: Option<u64>,
+        cache_bytes: Option<u64>,
+    ) -> PyResult<Self> {
+        let options = Chosen { durability, background, flush_rows, cache_bytes }.options()?;
+        let at = folder.clone();
+        let table = work::run_to_end(py, move || {
+            Ok(if read_only { Table::open_read_only(&at, options)? } else { Table::open(&at, options)? })
+        })?;
+        Ok(Self { table: Mutex::new(Some(table)), folder })
+    }
+
+    /// Names and types of the columns.
+    #[getter]
+    fn schema(&self) -> PyResult<PySchema> {
+        Ok(PySchema::new(self.table()?.schema().map_err(Failure::from)?))
+    }
+
+    /// The folder with its files.
+    #[getter]
+    fn folder(&self) -> PathBuf {
+        self.folder.clone()
+    }
+
+    /// Puts rows, which replace those with the same keys.
+    fn upsert(&self, py: Python<'_>, rows: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.change(py, rows, Transaction::upsert)
+    }
+
+    /// Puts rows whose keys are new.
+    fn insert(&self, py: Python<'_>, rows: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.change(py, rows, Transaction::insert)
+    }
+
+    /// Changes some columns of rows that are there, and returns how many were changed and how many keys there were not.
+    fn update(&self, py: Python<'_>, rows: &Bound<'_, PyAny>) -> PyResult<(u64, u64)> {
+        let mut counts = (0, 0);
+        self.change(py, rows, |transaction, batch| {
+            let updated = transaction.update(batch)?;
+            counts = (counts.0 + updated.rows, counts.1 + updated.absent);
+            Ok(())
+        })?;
+        Ok(counts)
+    }
+
+    /// Deletes the rows with these keys, if there are any.
+    fn delete(&self, py: Python<'_>, keys: &Bound<'_, PyAny>) -> PyResult<()> {
+        let (table, keys) = (self.table()?, Wanted::of(keys)?);
+        work::run(py, &Cancel::new(), || match &keys {
+            Wanted::List(keys) => Ok(table.delete(keys)?),
+            Wanted::Rows(batches) => {
+                let mut transaction = table.begin()?;
+                batches.iter().try_for_each(|batch| transaction.delete(batch))?;
+                Ok(transaction.commit()?)
+            }
+        })
+    }
+
+    /// Deletes the rows for which `where` is true, and returns their number.
+    #[pyo3(signature = (r#where))]
+    fn delete_where(&self, py: Python<'_>, r#where: &Bound<'_, PyAny>) -> PyResult<u64> {
+        let (table, predicate) = (self.table()?, PyPredicate::of_option(Some(r#where))?);
+        let Some(predicate) = predicate else { return Ok(0) };
+        work::run(py, &Cancel::new(), || Ok(table.delete_where(&predicate)?))
+    }
+
+    /// The row with this key, as a batch of one row; `None` if there is none.
+    fn get(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<Option<PyBatch>> {
+        let (table, key) = (self.table()?, key_of(key)?);
+        let row = py.detach(|| work::guard(|| Ok(table.get(key)?)))?;
+        Ok(row.map(PyBatch::new))
+    }
+
+    /// The rows with these keys, each once, in the order in which their keys were first asked for.
+    fn get_many(&self, py: Python<'_>, keys: &Bound<'_, PyAny>) -> PyResult<PyBatch> {
+        self.newest()?.get_many(py, keys)
+    }
+
+    /// Rows and columns to read, in no particular order.
+    #[pyo3(signature = (columns = None, r#where = None, limit = None, *, threads = None))]
+    fn scan(
+        &self,
+        columns: Option<Vec<String>>,
+        r#where: Option<&Bound<'_, PyAny>>,
+        limit: Option<u64>,
+        threads: Option<usize>,
+    ) -> PyResult<PyTableScan> {
+        self.newest()?.scan(columns, r#where, limit, threads)
+    }
+
+    /// The number of rows for which `where` is true.
+    #[pyo3(signature = (r#where = None))]
+    fn count(&self, py: Python<'_>, r#where: Option<&Bound<'_, PyAny>>) -> PyResult<u64> {
+        self.newest()?.count(py, r#where)
+    }
+
+    /// The table as the last commit left it, or as it was kept under a name.
+    #[pyo3(signature = (name = None))]
+    fn snapshot(&self, name: Option<&str>) -> PyResult<PyTableSnapshot> {
+        let newest = self.newest()?;
+        match name {
+            Some(name) => {
+                let snapshot = newest.snapshot.snapshot_named(name).map_err(Failure::from)?;
+                Ok(PyTableSnapshot { snapshot })
+            }
+            None => Ok(newest),
+        }
+    }
+
+    /// Keeps the last commit as a snapshot with this name.
+    fn keep_snapshot(&self, py: Python<'_>, name: String) -> PyResult<()> {
+        self.run(py, move |table| Ok(table.keep_snapshot(&name)?))
+    }
+
+    /// Drops the snapshot with this name.
+    fn drop_snapshot(&self, py: Python<'_>, name: String) -> PyResult<()> {
+        self.run(py, move |table| Ok(table.drop_snapshot(&name)?))
+    }
+
+    /// The names of the snapshots that are kept.
+    fn snapshot_names(&self) -> PyResult<Vec<String>> {
+        Ok(self.table()?.snapshot_names().map_err(Failure::from)?)
+    }
+
+    /// Has later commits keep what they change, `rows` changes at most.
+    #[pyo3(signature = (rows = None))]
+    fn keep_changes(&self, py: Python<'_>, rows: Option<u64>) -> PyResult<()> {
+        let retention = rows.map_or_else(ChangeRetention::new, |rows| ChangeRetention::new().rows(rows));
+        self.run(py, move |table| Ok(table.keep_changes(retention)?))
+    }
+
+    /// What commits after `since` have changed.
+    fn changes(&self, since: u64) -> PyResult<PyChanges> {
+        self.newest()?.changes(since)
+    }
+
+    /// Moves the rows that were written lately to files, and says how many rows and files.
+    fn flush<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let flushed = self.run(py, |table| Ok(table.flush()?))?;
+        let result = PyDict::new(py);
+        result.set_item("rows", flushed.rows)?;
+        result.set_item("files", flushed.files)?;
+        Ok(result)
+    }
+
+    /// Merges small and much-deleted files, and says what it did.
+    fn compact<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let compacted = self.run(py, |table| Ok(table.compact()?))?;
+        let result = PyDict::new(py);
+        result.set_item("merges", compacted.merges)?;
+        result.set_item("files_before", compacted.files_before)?;
+        result.set_item("files_after", compacted.files_after)?;
+        result.set_item("rows", compacted.rows)?;
+        Ok(result)
+    }
+
+    /// Removes files that nothing needs any more, and returns their number.
+    fn vacuum(&self, py: Python<'_>) -> PyResult<usize> {
+        self.run(py, |table| Ok(table.vacuum()?))
+    }
+
+    /// Makes all commits so far durable.
+    fn sync(&self, py: Python<'_>) -> PyResult<()> {
+        self.run(py, |table| Ok(table.sync()?))
+    }
+
+    /// Closes the table, once nothing reads it any more.
+    fn close(&self, py: Python<'_>) {
+        py.detach(|| drop(self.table.lock().unwrap_or_else(PoisonError::into_inner).take()));
+    }
+
+    fn __enter__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    #[pyo3(signature = (*_exception))]
+    fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyTuple>) {
+        self.close(py);
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<lath.Table in {}>", self.folder.display())
+    }
+}
+
+impl PyTable {
+    fn table(&self) -> Result<Table, Failure> {
+        let table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
+        table.clone().ok_or_else(|| Failure::invalid("the table is closed: open it again"))
+    }
+
+    fn newest(&self) -> PyResult<PyTableSnapshot> {
+        Ok(PyTableSnapshot { snapshot: self.table()?.snapshot().map_err(Failure::from)? })
+    }
+
+    fn run<T: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&Table) -> Result<T, Failure> + Send + 'static,
+    ) -> PyResult<T> {
+        let table = self.table()?;
+        work::run_to_end(py, move || work(&table))
+    }
+
+    /// Changes rows, all in one commit.
+    fn change(
+        &self,
+        py: Python<'_>,
+        rows: &Bound<'_, PyAny>,
+        mut change: impl FnMut(&mut Transaction, &RecordBatch) -> lath::table::Result<()> + Send,
+    ) -> PyResult<()> {
+        let (table, reader) = (self.table()?, capsule::reader_in(rows)?);
+        let cancel = Cancel::new();
+        work::run(py, &cancel, || {
+            let mut transaction = table.begin()?;
+            for batch in reader {
+                if cancel.is_cancelled() {
+                    return Err(Error::Cancelled.into());
+                }
+                change(&mut transaction, &batch?)?;
+            }
+            Ok(transaction.commit()?)
+        })
+    }
+}
+
+/// A table as one commit left it.
+#[pyclass(name = "TableSnapshot", module = "lath", frozen)]
+pub(crate) struct PyTableSnapshot {
+    snapshot: Snapshot,
+}
+
+#[pymethods]
+impl PyTableSnapshot {
+    /// Names and types of the columns.
+    #[getter]
+    fn schema(&self) -> PySchema {
+        PySchema::new(self.snapshot.schema().clone())
+    }
+
+    /// The number of the commit.
+    #[getter]
+    fn version(&self) -> u64 {
+        self.snapshot.version()
+    }
+
+    fn get(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<Option<PyBatch>> {
+        let key = key_of(key)?;
+        let row = py.detach(|| work::guard(|| Ok(self.snapshot.get(key)?)))?;
+        Ok(row.map(PyBatch::new))
+    }
+
+    fn get_many(&self, py: Python<'_>, keys: &Bound<'_, PyAny>) -> PyResult<PyBatch> {
+        let keys = Wanted::of(keys)?;
+        let found = work::run(py, &Cancel::new(), || {
+            Ok(match keys {
+                Wanted::List(keys) => self.snapshot.get_many(keys)?,
+                Wanted::Rows(batches) => match &batches[..] {
+                    [batch] => self.snapshot.get_many(batch)?,
+                    _ => return Err(Failure::invalid("keys: give them as one batch, or as a list")),
+                },
+            })
+        })?;
+        Ok(PyBatch::new(found.rows().clone()))
+    }
+
+    #[pyo3(signature = (columns = None, r#where = None, limit = None, *, threads = None))]
+    fn scan(
+        &self,
+        columns: Option<Vec<String>>,
+        r#where: Option<&Bound<'_, PyAny>>,
+        limit: Option<u64>,
+        threads: Option<usize>,
+    ) -> PyResult<PyTableScan> {
+        let predicate = PyPredicate::of_option(r#where)?;
+        if let Some(predicate) = &predicate {
+            predicate.filter(self.snapshot.schema()).map_err(Failure::of_where)?;
+        }
+        let scan = PyTableScan { snapshot: self.snapshot.clone(), columns, predicate, limit, threads };
+        // A column that there is not is an error here, and not only when rows are asked for.
+        if let Some(columns) = &scan.columns {
+            for name in columns {
+                if scan.snapshot.schema().field_with_name(name).is_err() {
+                    return Err(Failure::invalid(format!("the table has no column {name:?}")).into());
+                }
+            }
+        }
+        Ok(scan)
+    }
+
+    #[pyo3(signature = (r#where = None))]
+    fn count(&self, py: Python<'_>, r#where: Option<&Bound<'_, PyAny>>) -> PyResult<u64> {
+        self.scan(None, r#where, None, None)?.count(py)
+    }
+
+    fn changes(&self, since: u64) -> PyResult<PyChanges> {
+        let changes = self.snapshot.changes(since).map_err(Failure::from)?;
+        let schema = changes.schema();
+        Ok(PyChanges { changes: Mutex::new(changes), schema })
+    }
+}
+
+/// Rows and columns of a table to read.
+#[pyclass(name = "TableScan", module = "lath", frozen)]
+pub(crate) struct PyTableScan {
+    snapshot: Snapshot,
+    columns: Option<Vec<String>>,
+    predicate: Option<Predicate>,
+    limit: Option<u64>,
+    threads: Option<usize>,
+}
+
+#[pymethods]
+impl PyTableScan {
+    /// The number of rows.
+    fn count(&self, py: Python<'_>) -> PyResult<u64> {
+        work::run(py, &Cancel::new(), || Ok(self.scan().count()?))
+    }
+
+    fn to_arrow<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.rows(py)?.to_arrow(py)
+    }
+
+    fn to_polars<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.rows(py)?.to_polars(py)
+    }
+
+    fn to_pandas<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.rows(py)?.to_pandas(py)
+    }
+
+    fn __iter__(&self, py: Python<'_>) -> PyResult<PyTableBatches> {
+        let batches = py.detach(|| work::guard(|| Ok(self.scan().build()?)))?;
+        Ok(PyTableBatches { batches: Mutex::new(Some(batches)) })
+    }
+
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        drop(requested_schema);
+        let batches = py.detach(|| work::guard(|| Ok(self.scan().build()?)))?;
+        let schema = batches.schema();
+        let batches = batches.map(|batch| batch.map_err(|error| ArrowError::ExternalError(error.to_string().into())));
+        capsule::stream_out(py, Box::new(Guarded { batches, schema }))
+    }
+}
+
+impl PyTableScan {
+    fn scan(&self) -> TableScan<'static> {
+        let threads = self.threads.unwrap_or_else(|| Runtime::of_process().threads());
+        let mut scan = self.snapshot.scan().threads(threads).limit(self.limit.unwrap_or(u64::MAX));
+        if let Some(columns) = &self.columns {
+            scan = scan.select(columns);
+        }
+        self.predicate.iter().cloned().fold(scan, TableScan::predicate)
+    }
+
+    fn rows(&self, py: Python<'_>) -> PyResult<Rows> {
+        let cancel = Cancel::new();
+        work::run(py, &cancel, || {
+            let batches = self.scan().build()?;
+            let schema = batches.schema();
+            let mut rows = Vec::new();
+            for batch in batches {
+                if cancel.is_cancelled() {
+                    return Err(Error::Cancelled.into());
+                }
+                rows.push(batch?);
+            }
+            Ok(Rows::new(schema, rows))
+        })
+    }
+}
+
+/// Batches for the C interface. A panic is an error there.
+struct Guarded<I> {
+    batches: I,
+    schema: SchemaRef,
+}
+
+impl<I: Iterator<Item = Result<RecordBatch, ArrowError>>> Iterator for Guarded<I> {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let next = work::guard(|| Ok(self.batches.next()));
+        next.unwrap_or_else(|failure| Some(Err(ArrowError::ExternalError(failure.message().into()))))
+    }
+}
+
+impl<I: Iterator<Item = Result<RecordBatch, ArrowError>>> RecordBatchReader for Guarded<I> {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+}
+
+/// The batches of a table's scan.
+#[pyclass(name = "TableBatches", module = "lath", frozen)]
+pub(crate) struct PyTableBatches {
+    batches: Mutex<Option<TableBatches<'static>>>,
+}
+
+#[pymethods]
+impl PyTableBatches {
+    fn __iter__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<PyBatch>> {
+        py.check_signals()?;
+        let batch = py.detach(|| {
+            let mut batches = self.batches.lock().unwrap_or_else(PoisonError::into_inner);
+            work::guard(|| Ok(batches.as_mut().and_then(Iterator::next).transpose()?))
+        })?;
+        Ok(batch.map(PyBatch::new))
+    }
+}
+
+/// What commits have changed, as batches.
+#[pyclass(name = "Changes", module = "lath", frozen)]
+pub(crate) struct PyChanges {
+    changes: Mutex<Changes>,
+    schema: SchemaRef,
+}
+
+#[pymethods]
+impl PyChanges {
+    /// Names and types of the columns.
+    #[getter]
+    fn schema(&self) -> PySchema {
+        PySchema::new(self.schema.clone())
+    }
+
+    /// The commit up to which all changes were given, for the next call.
+    #[getter]
+    fn resume_at(&self) -> u64 {
+        self.changes.lock().unwrap_or_else(PoisonError::into_inner).resume_at()
+    }
+
+    /// What is left of the changes as a `pyarrow.Table`.
+    fn to_arrow<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let batches = work::run(py, &Cancel::new(), || {
+            let mut changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
+            Ok(changes.by_ref().collect::<lath::table::Result<Vec<_>>>()?)
+        })?;
+        Rows::new(self.schema.clone(), batches).to_arrow(py)
+    }
+
+    fn __iter__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<PyBatch>> {
+        let batch = py.detach(|| {
+            let mut changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
+            work::guard(|| Ok(changes.next().transpose()?))
+        })?;
+        Ok(batch.map(PyBatch::new))
+    }
+}
+
+/// Keys that are asked for.
+enum Wanted {
+    List(Vec<Key>),
+    /// The key columns of batches.
+    Rows(Vec<RecordBatch>),
+}
+
+impl Wanted {
+    fn of(keys: &Bound<'_, PyAny>) -> PyResult<Self> {
+        if keys.cast::<PyString>().is_ok() || keys.cast::<PyBytes>().is_ok() {
+            return Err(PyTypeError::new_err("one key is not a list of keys: write [key]"));
+        }
+        if keys.cast::<PyList>().is_err() && keys.hasattr("column_names")? || keys.hasattr("columns")? {
+            let reader = capsule::reader_in(keys)?;
+            return Ok(Self::Rows(reader.collect::<Result<_, _>>().map_err(Failure::from)?));
+        }
+        for method in ["to_pylist", "tolist", "to_list"] {
+            if let Some(method) = keys.getattr_opt(method)? {
+                return Self::of(&method.call0()?);
+            }
+        }
+        Ok(Self::List(keys.try_iter()?.map(|key| key_of(&key?)).collect::<PyResult<_>>()?))
+    }
+}
+
+/// A key: a value, or a tuple of the values of its columns.
+fn key_of(key: &Bound<'_, PyAny>) -> PyResult<Key> {
+    match key.cast::<PyTuple>() {
+        Ok(values) => Ok(Key::new(values.iter().map(|value| key_value(&value)).collect::<PyResult<Vec<_>>>()?)),
+        Err(_) => Ok(Key::new([key_value(key)?])),
+    }
+}
+
+fn key_value(value: &Bound<'_, PyAny>) -> PyResult<KeyValue> {
+    if let Ok(value) = value.cast::<PyBool>() {
+        return Ok(KeyValue::Boolean(value.is_true()));
+    }
+    if value.cast::<PyInt>().is_ok() {
+        return Ok(KeyValue::Integer(value.extract()?));
+    }
+    if let Ok(value) = value.cast::<PyFloat>() {
+        return Ok(KeyValue::Float(value.value()));
+    }
+    if let Ok(value) = value.cast::<PyString>() {
+        return Ok(KeyValue::Text(value.to_cow()?.into_owned()));
+    }
+    if let Ok(value) = value.cast::<PyBytes>() {
+        return Ok(KeyValue::Bytes(value.as_bytes().to_vec()));
+    }
+    for method in ["as_py", "item"] {
+        if let Some(method) = value.getattr_opt(method)? {
+            return key_value(&method.call0()?);
+        }
+    }
+    // Dates and times, which Arrow reads from their text.
+    if let Some(method) = value.getattr_opt("isoformat")? {
+        return Ok(KeyValue::Text(method.call0()?.extract()?));
+    }
+    let name = value.get_type().name()?;
+    Err(PyTypeError::new_err(format!("no key has a value of the class {name}")))
+}

@@ -1,0 +1,101 @@
+//! Running work without the GIL, so that Ctrl-C stops it and a panic is an exception.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::OnceLock;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::thread::{self, ThreadId};
+use std::time::Duration;
+
+use lath::Cancel;
+use pyo3::prelude::*;
+
+use crate::error::Failure;
+
+/// How long Ctrl-C may go unnoticed.
+pub(crate) const SIGNAL_PERIOD: Duration = Duration::from_millis(50);
+
+/// Python runs signal handlers on its main thread alone.
+static MAIN_THREAD: OnceLock<ThreadId> = OnceLock::new();
+
+/// Remembers which thread is Python's main thread, if it is the one that imports the module.
+pub(crate) fn note_main_thread(py: Python<'_>) -> PyResult<()> {
+    let threading = py.import("threading")?;
+    let main = threading.call_method0("main_thread")?;
+    if main.is(&threading.call_method0("current_thread")?) {
+        let _ = MAIN_THREAD.set(thread::current().id());
+    }
+    Ok(())
+}
+
+/// Whether this is known to be Python's main thread.
+pub(crate) fn is_main_thread() -> bool {
+    MAIN_THREAD.get() == Some(&thread::current().id())
+}
+
+/// Runs work that `cancel` stops. On the main thread, Ctrl-C stops it, and is raised when it has ended.
+pub(crate) fn run<T: Send>(
+    py: Python<'_>,
+    cancel: &Cancel,
+    work: impl FnOnce() -> Result<T, Failure> + Send,
+) -> PyResult<T> {
+    if !is_main_thread() {
+        return Ok(py.detach(|| guard(work))?);
+    }
+    thread::scope(|scope| {
+        let (sender, receiver) = sync_channel(1);
+        scope.spawn(move || {
+            // Nobody waits any more only if the signal handler has raised.
+            let _ = sender.send(guard(work));
+        });
+        wait(py, receiver, |receiver| {
+            cancel.cancel();
+            let _ = py.detach(move || receiver.recv());
+        })
+    })
+}
+
+/// Runs work that nothing stops: after Ctrl-C it goes on by itself, and its result is dropped.
+pub(crate) fn run_to_end<T: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
+) -> PyResult<T> {
+    if !is_main_thread() {
+        return Ok(py.detach(|| guard(work))?);
+    }
+    let (sender, receiver) = sync_channel(1);
+    thread::spawn(move || {
+        let _ = sender.send(guard(work));
+    });
+    wait(py, receiver, drop)
+}
+
+/// Waits for the result of another thread. Where a signal handler raises, `stop` is called first.
+fn wait<T: Send>(
+    py: Python<'_>,
+    mut receiver: Receiver<Result<T, Failure>>,
+    stop: impl FnOnce(Receiver<Result<T, Failure>>),
+) -> PyResult<T> {
+    loop {
+        let received = py.detach(move || (receiver.recv_timeout(SIGNAL_PERIOD), receiver));
+        receiver = received.1;
+        match received.0 {
+            Ok(result) => return Ok(result?),
+            Err(RecvTimeoutError::Disconnected) => return Err(Failure::bug("a thread ended without a result").into()),
+            Err(RecvTimeoutError::Timeout) => {
+                if let Err(interrupt) = py.check_signals() {
+                    stop(receiver);
+                    return Err(interrupt);
+                }
+            }
+        }
+    }
+}
+
+/// Makes an error of a panic.
+pub(crate) fn guard<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+        let message = panic.downcast_ref::<String>().map(String::as_str);
+        let message = message.or_else(|| panic.downcast_ref::<&str>().copied());
+        Err(Failure::bug(message.unwrap_or("a panic without a message")))
+    })
+}

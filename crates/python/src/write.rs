@@ -1,0 +1,172 @@
+//! Writing Parquet files.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use lath::arrow::array::RecordBatch;
+use lath::arrow::schema::{Schema, SchemaRef};
+use lath::{Cancel, Error, ParquetWriter, WriteOptions, WriteSummary};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+use crate::error::Failure;
+use crate::schema::PySchema;
+use crate::write_settings::{self, Setting};
+use crate::{capsule, work};
+
+/// A file that is being written.
+#[pyclass(name = "Writer", module = "lath", frozen)]
+pub(crate) struct PyWriter {
+    writer: Mutex<Option<Output>>,
+    schema: SchemaRef,
+}
+
+/// Where a file goes.
+enum Output {
+    Path(Box<ParquetWriter>),
+    File(Box<ParquetWriter<PythonFile>>),
+}
+
+impl Output {
+    fn write(&mut self, batch: &RecordBatch) -> Result<(), Error> {
+        match self {
+            Self::Path(writer) => writer.write(batch),
+            Self::File(writer) => writer.write(batch),
+        }
+    }
+
+    fn flush_row_group(&mut self) -> Result<(), Error> {
+        match self {
+            Self::Path(writer) => writer.flush_row_group(),
+            Self::File(writer) => writer.flush_row_group(),
+        }
+    }
+
+    fn finish(self) -> Result<WriteSummary, Error> {
+        match self {
+            Self::Path(writer) => writer.finish(),
+            Self::File(writer) => Ok(writer.finish_into()?.1),
+        }
+    }
+}
+
+/// A file object of Python.
+struct PythonFile(Py<PyAny>);
+
+impl Write for PythonFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        Python::attach(|py| {
+            let written = self.0.bind(py).call_method1("write", (PyBytes::new(py, bytes),))?;
+            // Raw files may take less; others say nothing, or the number of bytes.
+            written.extract::<Option<usize>>().map(|count| count.unwrap_or(bytes.len()))
+        })
+        .map_err(|error: PyErr| io::Error::other(error.to_string()))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[pymethods]
+impl PyWriter {
+    #[new]
+    fn new(
+        py: Python<'_>,
+        target: &Bound<'_, PyAny>,
+        schema: &Bound<'_, PyAny>,
+        settings: Vec<Setting<'_>>,
+    ) -> PyResult<Self> {
+        let schema = SchemaRef::from(capsule::schema_in(schema)?);
+        let options = options(&schema, &settings)?;
+        let output = if target.hasattr("write")? {
+            let file = PythonFile(target.clone().unbind());
+            let schema = schema.clone();
+            Output::File(Box::new(work::run(py, &Cancel::new(), || Ok(ParquetWriter::new(file, &schema, options)?))?))
+        } else {
+            let path: PathBuf = target.extract()?;
+            let writer = ParquetWriter::create(&path, &schema, options);
+            Output::Path(Box::new(writer.map_err(|error| failure(&path.display().to_string(), error))?))
+        };
+        Ok(Self { writer: Mutex::new(Some(output)), schema })
+    }
+
+    /// Names and types of the columns.
+    #[getter]
+    fn schema(&self) -> PySchema {
+        PySchema::new(self.schema.clone())
+    }
+
+    /// Writes the rows of anything that has Arrow data, and returns their number.
+    fn write(&self, py: Python<'_>, rows: &Bound<'_, PyAny>) -> PyResult<u64> {
+        let reader = capsule::reader_in(rows)?;
+        let cancel = Cancel::new();
+        work::run(py, &cancel, || {
+            self.with_output(|output| {
+                let mut count = 0;
+                for batch in reader {
+                    if cancel.is_cancelled() {
+                        return Err(Error::Cancelled.into());
+                    }
+                    let batch = batch?;
+                    output.write(&batch)?;
+                    count += batch.num_rows() as u64;
+                }
+                Ok(count)
+            })
+        })
+    }
+
+    /// Ends the current row group, if it has rows.
+    fn flush_row_group(&self, py: Python<'_>) -> PyResult<()> {
+        work::run(py, &Cancel::new(), || self.with_output(|output| Ok(output.flush_row_group()?)))
+    }
+
+    /// Finishes the file, which appears by that, and says what was written.
+    fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let output = py.detach(|| self.take());
+        let Some(output) = output else { return Err(closed().into()) };
+        let summary = work::run(py, &Cancel::new(), || Ok(output.finish()?))?;
+        let result = PyDict::new(py);
+        result.set_item("rows", summary.rows)?;
+        result.set_item("row_groups", summary.row_groups)?;
+        result.set_item("bytes", summary.bytes)?;
+        Ok(result)
+    }
+
+    /// Gives the file up: at a path nothing appears.
+    fn abort(&self, py: Python<'_>) {
+        py.detach(|| drop(self.take()));
+    }
+}
+
+impl PyWriter {
+    fn take(&self) -> Option<Output> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    fn with_output<T>(&self, action: impl FnOnce(&mut Output) -> Result<T, Failure>) -> Result<T, Failure> {
+        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        action(writer.as_mut().ok_or_else(closed)?)
+    }
+}
+
+fn closed() -> Failure {
+    Failure::invalid("the file is finished, or was given up: start another")
+}
+
+fn options(schema: &Schema, settings: &[Setting<'_>]) -> PyResult<WriteOptions> {
+    settings
+        .iter()
+        .try_fold(WriteOptions::default(), |options, setting| write_settings::apply(options, schema, setting))
+}
+
+/// Why `target` could not be written.
+fn failure(target: &str, error: Error) -> Failure {
+    match error {
+        Error::Io { op, source, .. } => Failure::of_io(target, op, &source),
+        Error::Invalid { what } => Failure::invalid(format!("{target}: cannot write this as Parquet: {what}")),
+        other => other.into(),
+    }
+}

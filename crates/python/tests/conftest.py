@@ -1,0 +1,43 @@
+"""What the tests read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import lath
+
+REPOSITORY = Path(__file__).parents[3]
+TRIPS = REPOSITORY / "examples/data/trips"
+
+
+@pytest.fixture(scope="session")
+def trips() -> lath.Dataset:
+    """The trips of the examples: 30,000 rows in three files."""
+    return lath.open(TRIPS)
+
+
+@pytest.fixture(scope="session")
+def trips_table() -> pa.Table:
+    """The same, read by pyarrow."""
+    return pa.concat_tables(pq.read_table(file, partitioning=None) for file in sorted(TRIPS.glob("*.parquet")))
+
+
+@pytest.fixture
+def keyed(tmp_path: Path) -> Path:
+    """Ten files of 1,000 rows in four row groups, with Bloom filters on the key, which no statistics can rule out."""
+    for file in range(10):
+        keys = [(row * 7919 + file) % 10_007 * 10 + file for row in range(1000)]
+        table = pa.table({"key": pa.array(keys, pa.int64()), "file": pa.array([f"file {file}"] * 1000)})
+        pq.write_table(
+            table,
+            tmp_path / f"{file}.parquet",
+            row_group_size=250,
+            write_page_index=True,
+            use_dictionary=["file"],
+            bloom_filter_options={"key": True},
+        )
+    return tmp_path

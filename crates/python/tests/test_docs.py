@@ -1,0 +1,30 @@
+"""The examples of docs/python.md and of the package."""
+
+from __future__ import annotations
+
+import doctest
+from pathlib import Path
+
+import pytest
+
+import lath
+from conftest import REPOSITORY
+
+
+@pytest.mark.parametrize("source", [REPOSITORY / "docs/python.md", Path(lath.__file__)], ids=["docs", "package"])
+def test_examples_are_true(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "examples").symlink_to(REPOSITORY / "examples")
+    monkeypatch.chdir(tmp_path)
+    # The closing fence is no output.
+    text = source.read_text().replace("\n```", "\n\n").replace('"""\n\nfrom', '\n\nfrom')
+    test = doctest.DocTestParser().get_doctest(text, {}, source.name, str(source), 0)
+    assert len(test.examples) > 1
+    flags = doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL
+    results = doctest.DocTestRunner(optionflags=flags).run(test)
+    assert results.failed == 0
+
+
+def test_every_public_name_has_a_docstring() -> None:
+    for name in lath.__all__:
+        if name != "__version__":
+            assert getattr(lath, name).__doc__, name

@@ -1,0 +1,57 @@
+"""Ctrl-C ends long calls and iteration."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Rows that take long to test: one file of long strings, named 3,000 times."""
+    folder = tmp_path_factory.mktemp("large")
+    texts = pa.array([f"{row:x}" * 200 for row in range(3000)])
+    pq.write_table(pa.table({"text": texts}), folder / "long.parquet", compression="zstd", use_dictionary=False)
+    (folder / "list.txt").write_text(f"{folder / 'long.parquet'}\n" * 3000)
+    return folder / "list.txt"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no signals")
+@pytest.mark.parametrize(
+    "call",
+    [
+        "data.count(\"text LIKE '%nothing%g%'\")",
+        "data.find(\"text LIKE '%nothing%g%'\").to_arrow()",
+        "for batch in data.find(\"text LIKE '%nothing%g%'\"): pass",
+        "data.explain(\"text LIKE '%nothing%g%'\")",
+    ],
+)
+def test_control_c_is_raised(large: Path, call: str) -> None:
+    code = f"""
+import sys, lath
+data = lath.open("@{large}")
+print("ready", flush=True)
+try:
+    {call}
+except KeyboardInterrupt:
+    print("interrupted")
+else:
+    print("ended by itself")
+"""
+    child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    assert child.stdout is not None
+    assert child.stdout.readline() == "ready\n"
+    time.sleep(0.3)
+    os.kill(child.pid, signal.SIGINT)
+    started = time.monotonic()
+    assert child.communicate(timeout=60)[0] == "interrupted\n"
+    assert time.monotonic() - started < 5
+    assert child.returncode == 0

@@ -1,0 +1,204 @@
+"""The ordered store as a mapping of bytes."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+import lath
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> lath.Store:
+    return lath.Store(tmp_path / "words.lath", durability="off")
+
+
+def test_a_store_is_a_mapping(store: lath.Store) -> None:
+    assert not store and len(store) == 0 and store.first() is None
+    store[b"sky"] = b"blue"
+    store[b"grass"] = bytearray(b"green")
+    store[bytearray(b"sun")] = memoryview(b"yellow")
+    assert store[b"sky"] == b"blue" and b"grass" in store and len(store) == 3 and store
+    assert list(store) == list(store.keys()) == [b"grass", b"sky", b"sun"]
+    assert list(reversed(store)) == [b"sun", b"sky", b"grass"]
+    assert dict(store.items()) == {b"sky": b"blue", b"grass": b"green", b"sun": b"yellow"}
+    assert list(store.values()) == [b"green", b"blue", b"yellow"]
+    assert store.get(b"sea") is None and store.get(b"sea", b"?") == b"?"
+    assert store.get_many([b"sun", b"sea", b"sky"]) == [b"yellow", None, b"blue"]
+    assert store.first() == (b"grass", b"green") and store.last() == (b"sun", b"yellow")
+    assert not store.insert(b"sky", b"grey") and store.insert(b"sea", b"grey")
+    assert store.pop(b"sea") == b"grey" and store.pop(b"sea", None) is None
+    del store[b"sky"]
+    for missing in (lambda: store[b"sky"], lambda: store.pop(b"sky"), lambda: store.__delitem__(b"sky")):
+        with pytest.raises(KeyError, match="sky"):
+            missing()
+    store.update({b"a": b"1", b"b": b"2"})
+    store.update([(b"c", b"3")])
+    assert store.count(b"a", b"c") == 2
+    store.clear()
+    assert len(store) == 0
+
+
+def test_ranges_go_both_ways(store: lath.Store) -> None:
+    keys = [b"%04d" % number for number in range(1000)]
+    store.update((key, key[::-1]) for key in keys)
+    assert [key for key, _ in store.range(b"0100", b"0900")] == keys[100:900]
+    assert [key for key, _ in store.range(b"0100", b"0900", reverse=True)] == keys[100:900][::-1]
+    assert [key for key, _ in store.range(b"0990")] == keys[990:]
+    assert [key for key, _ in store.range(end=b"0003")] == keys[:3]
+    assert [key for key, _ in store.prefix(b"07", limit=300)] == keys[700:800]
+    assert [key for key, _ in store.prefix(b"07", limit=5, reverse=True)] == keys[795:800][::-1]
+    assert store.remove_range(b"0100", b"0900") == 800
+    assert len(store) == store.count() == 200
+
+
+def test_iteration_sees_one_commit(store: lath.Store) -> None:
+    store.update((b"%04d" % number, b"") for number in range(1000))
+    seen = 0
+    for key in store:
+        seen += 1
+        if seen == 1:
+            store.clear()
+    assert seen == 1000 and len(store) == 0
+
+
+def test_transactions_are_all_or_nothing(store: lath.Store) -> None:
+    with store.transaction() as transaction:
+        transaction[b"a"] = b"1"
+        transaction.tree("other")[b"b"] = b"2"
+        assert transaction[b"a"] == b"1" and b"a" not in store
+        assert list(transaction.items()) == [(b"a", b"1")]
+        with pytest.raises(lath.InvalidError, match="this thread has a transaction open"):
+            store[b"c"] = b"3"
+    assert store[b"a"] == b"1" and store.tree("other")[b"b"] == b"2"
+    assert store.tree_names() == ["main", "other"]
+    with pytest.raises(ZeroDivisionError), store.transaction() as transaction:
+        del transaction[b"a"]
+        transaction.drop_tree("other")
+        1 / 0  # noqa: B018
+    assert store[b"a"] == b"1" and len(store.tree("other")) == 1
+    with pytest.raises(lath.InvalidError, match="has ended"):
+        transaction[b"a"]
+    with store.transaction() as transaction:
+        transaction.abort()
+    open_one = store.transaction(durability="sync")
+    open_one[b"z"] = b""
+    del open_one
+    assert b"z" not in store
+    store[b"z"] = b"26"
+
+
+def test_writers_wait_for_each_other(store: lath.Store) -> None:
+    def add() -> None:
+        for _ in range(50):
+            with store.transaction() as transaction:
+                transaction[b"n"] = b"%d" % (int(transaction.get(b"n", b"0")) + 1)
+
+    threads = [threading.Thread(target=add) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert store[b"n"] == b"200"
+
+
+def test_snapshots_stay_as_they_are(store: lath.Store) -> None:
+    store[b"a"] = b"1"
+    before = store.snapshot()
+    store.keep_snapshot("first")
+    store[b"a"] = b"2"
+    assert before[b"a"] == b"1" and store.snapshot("first")[b"a"] == b"1" and store[b"a"] == b"2"
+    assert store.snapshot().sequence > before.sequence and store.snapshot_names() == ["first"]
+    assert before.tree("none").get(b"a") is None
+    with pytest.raises(lath.InvalidError, match="does not change"):
+        before[b"a"] = b"3"
+    with pytest.raises(lath.InvalidError, match='no snapshot named "none"'):
+        store.snapshot("none")
+    assert store.drop_snapshot("first") and not store.drop_snapshot("first")
+
+
+def test_a_store_is_there_when_it_is_opened_again(tmp_path: Path) -> None:
+    path = tmp_path / "words.lath"
+    store = lath.Store(path)
+    store[b"a"] = b"1"
+    store.sync()
+    del store
+    again = lath.Store(path, read_only=True, create=False)
+    assert again[b"a"] == b"1"
+    with pytest.raises(lath.InvalidError, match="read-only"):
+        again[b"a"] = b"2"
+    with pytest.raises(lath.NotFoundError):
+        lath.Store(tmp_path / "none.lath", create=False)
+    (tmp_path / "text").write_text("no store at all" * 1000)
+    with pytest.raises(lath.Error):
+        lath.Store(tmp_path / "text")
+    with pytest.raises(TypeError, match="bytes, not str"):
+        again["a"]  # type: ignore[index]
+    with pytest.raises(lath.LimitError):
+        lath.Store(tmp_path / "new.lath")[b"k" * 40_000] = b""
+    with pytest.raises(ValueError, match="durability"):
+        lath.Store(path, durability="never")  # type: ignore[arg-type]
+
+
+class Mapping(RuleBasedStateMachine):
+    """A store beside a dict."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        import tempfile
+
+        self.folder = tempfile.TemporaryDirectory()
+        self.store = lath.Store(Path(self.folder.name) / "store", durability="off")
+        self.model: dict[bytes, bytes] = {}
+
+    keys = st.binary(max_size=4)
+
+    @rule(key=keys, value=st.binary(max_size=20))
+    def put(self, key: bytes, value: bytes) -> None:
+        self.store[key] = value
+        self.model[key] = value
+
+    @rule(key=keys)
+    def remove(self, key: bytes) -> None:
+        assert self.store.pop(key, None) == self.model.pop(key, None)
+
+    @rule(start=keys, end=keys)
+    def remove_range(self, start: bytes, end: bytes) -> None:
+        gone = [key for key in self.model if start <= key < end]
+        assert self.store.remove_range(start, end) == len(gone)
+        for key in gone:
+            del self.model[key]
+
+    @rule(entries=st.dictionaries(keys, st.binary(max_size=3)), keep=st.booleans())
+    def transact(self, entries: dict[bytes, bytes], keep: bool) -> None:
+        with self.store.transaction() as transaction:
+            transaction.update(entries)
+            if not keep:
+                transaction.abort()
+        if keep:
+            self.model.update(entries)
+
+    @rule(prefix=st.binary(max_size=2), reverse=st.booleans())
+    def look(self, prefix: bytes, reverse: bool) -> None:
+        expected = sorted(item for item in self.model.items() if item[0].startswith(prefix))
+        assert list(self.store.prefix(prefix, reverse=reverse)) == (expected[::-1] if reverse else expected)
+
+    @invariant()
+    def is_equal(self) -> None:
+        assert list(self.store.items()) == sorted(self.model.items())
+        assert len(self.store) == len(self.model)
+
+    def teardown(self) -> None:
+        del self.store
+        self.folder.cleanup()
+
+
+TestMapping = Mapping.TestCase
+TestMapping.settings = settings(
+    max_examples=15, stateful_step_count=20, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)

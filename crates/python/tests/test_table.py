@@ -1,0 +1,149 @@
+"""Tables with a primary key."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import lath
+
+SCHEMA = pa.schema([pa.field("id", pa.int64(), nullable=False), ("name", pa.string()), ("price", pa.float64())])
+
+
+def rows(*ids: int, name: str = "n") -> pa.Table:
+    return pa.table(
+        {"id": list(ids), "name": [f"{name}{it}" for it in ids], "price": [it / 2 for it in ids]}, schema=SCHEMA
+    )
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> lath.Table:
+    return lath.Table.create(tmp_path / "people", SCHEMA, ["id"], durability="off", background=False)
+
+
+def test_rows_are_put_found_and_deleted(table: lath.Table) -> None:
+    table.upsert(rows(1, 2, 3))
+    table.upsert(pl.DataFrame(rows(3, 4, name="m")))
+    table.flush()
+    table.upsert(rows(5))
+    assert table.schema.names == ["id", "name", "price"] and table.count() == 5
+    row = table.get(3)
+    assert row is not None and row.to_arrow().to_pylist() == [{"id": 3, "name": "m3", "price": 1.5}]
+    assert table.get(17) is None
+    found = table.get_many([5, 17, 1, 5])
+    assert found.to_arrow()["id"].to_pylist() == [5, 1]
+    assert table.get_many(pa.table({"id": [2, 4]})).num_rows == 2
+    assert table.count("price > 1") == table.scan(where=lath.col("price") > 1).count() == 3 + 1
+    assert sorted(table.scan(["name"]).to_arrow()["name"].to_pylist()) == ["m3", "m4", "n1", "n2", "n5"]
+    assert pa.table(table.scan(limit=2)).num_rows == 2
+    assert table.scan(["id"]).to_polars().height == sum(len(batch) for batch in table.scan()) == 5
+    table.delete([1, 99])
+    table.delete(pa.table({"id": [2]}))
+    assert table.delete_where("name LIKE 'm%'") == 2
+    assert table.count() == 1
+    assert table.update(pa.table({"id": [5, 6], "price": [9.0, 9.0]})) == (1, 1)
+    changed = table.get(5)
+    assert changed is not None and changed.to_arrow()["price"].to_pylist() == [9.0]
+
+
+def test_inserts_refuse_keys_that_are_there(table: lath.Table) -> None:
+    table.insert(rows(1, 2))
+    with pytest.raises(lath.InvalidError, match="use upsert"):
+        table.insert(rows(3, 2))
+    assert table.count() == 2
+    # Several batches are one commit.
+    both = pa.RecordBatchReader.from_batches(SCHEMA, [*rows(7).to_batches(), *rows(1).to_batches()])
+    with pytest.raises(lath.InvalidError):
+        table.insert(both)
+    assert table.get(7) is None
+    with pytest.raises(lath.InvalidError):
+        table.upsert(pa.table({"id": [1]}))
+    with pytest.raises(lath.InvalidError, match="where: "):
+        table.count("colour = 3")
+    with pytest.raises(lath.InvalidError, match="no column"):
+        table.scan(["colour"])
+    with pytest.raises(TypeError, match="not a list of keys"):
+        table.delete("abc")
+
+
+def test_snapshots_and_changes(table: lath.Table) -> None:
+    table.keep_changes()
+    start = table.snapshot().version
+    table.upsert(rows(1, 2))
+    before = table.snapshot()
+    table.keep_snapshot("early")
+    table.upsert(rows(2, name="new"))
+    table.delete([1])
+    assert before.count() == table.snapshot("early").count() == 2 and table.count() == 1
+    old = before.get(2)
+    assert old is not None and old.to_arrow()["name"].to_pylist() == ["n2"]
+    changes = table.changes(start)
+    kinds = changes.to_arrow().select(["_change", "id"]).to_pylist()
+    assert kinds == [
+        {"_change": "insert", "id": 1},
+        {"_change": "insert", "id": 2},
+        {"_change": "update", "id": 2},
+        {"_change": "delete", "id": 1},
+    ]
+    assert list(table.changes(changes.resume_at)) == []
+    assert table.snapshot_names() == ["early"]
+    table.drop_snapshot("early")
+
+
+def test_a_table_is_there_when_it_is_opened_again(tmp_path: Path) -> None:
+    folder = tmp_path / "people"
+    with pytest.raises(lath.NotFoundError, match="has no table"):
+        lath.Table.open(folder)
+    with lath.Table.create(folder, SCHEMA, ["id"]) as table:
+        table.upsert(rows(*range(100)))
+        with pytest.raises(lath.ExistsError):
+            lath.Table.create(folder, SCHEMA, ["id"])
+        assert table.flush() == {"rows": 100, "files": 1}
+        assert set(table.compact()) == {"merges", "files_before", "files_after", "rows"}
+        table.sync()
+    with pytest.raises(lath.InvalidError, match="closed"):
+        table.count()
+    again = lath.Table.open(folder, read_only=True)
+    assert again.count() == 100 and again.folder == folder
+    with pytest.raises(lath.InvalidError, match="read-only"):
+        again.upsert(rows(1))
+
+
+def test_keys_of_several_columns(tmp_path: Path) -> None:
+    schema = pa.schema([pa.field("city", pa.string(), False), pa.field("day", pa.date32(), False), ("n", pa.int32())])
+    table = lath.Table.create(tmp_path / "t", schema, ["city", "day"], background=False)
+    data = pa.table({"city": ["Oslo", "Oslo", "Bergen"], "day": [1, 2, 1], "n": [1, 2, 3]}, schema=schema)
+    table.upsert(data)
+    days = data["day"].to_pylist()
+    row = table.get(("Oslo", days[1]))
+    assert row is not None and row.to_arrow()["n"].to_pylist() == [2]
+    assert table.get_many([("Bergen", days[0]), ("Bergen", days[1])]).num_rows == 1
+    with pytest.raises(lath.InvalidError, match="2 key columns"):
+        table.get("Oslo")
+
+
+def test_a_table_is_what_a_dict_would_be(table: lath.Table) -> None:
+    seed = random.randrange(2**32)
+    print(f"seed {seed}")
+    chance = random.Random(seed)
+    model: dict[int, str] = {}
+    for step in range(60):
+        ids = sorted(chance.sample(range(40), chance.randrange(1, 8)))
+        match chance.randrange(4):
+            case 0 | 1:
+                table.upsert(rows(*ids, name=f"s{step}_"))
+                model.update({it: f"s{step}_{it}" for it in ids})
+            case 2:
+                table.delete(ids)
+                model = {key: value for key, value in model.items() if key not in ids}
+            case _:
+                table.flush()
+                table.compact()
+        found = table.scan(["id", "name"]).to_arrow().to_pylist()
+        assert {row["id"]: row["name"] for row in found} == model and len(found) == len(model) == table.count()
+        some = table.get_many(ids).to_arrow()["id"].to_pylist()
+        assert some == [it for it in ids if it in model]

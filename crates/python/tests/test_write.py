@@ -1,0 +1,264 @@
+"""Files that Lath writes, with pyarrow's names for the options, read by pyarrow."""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+import io
+import math
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import lath
+
+TABLE = pa.table({
+    "id": pa.array(range(1000), pa.int64()),
+    "name": [f"name {row % 7}" for row in range(1000)],
+    "price": [row / 8 for row in range(1000)],
+})
+
+
+def test_a_table_is_written_with_index_and_checksums(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    written = lath.write_table(TABLE, path, 300)
+    assert (written.rows, written.row_groups, written.bytes) == (1000, 4, path.stat().st_size)
+    assert pq.read_table(path, page_checksum_verification=True).equals(TABLE)
+    file = pq.ParquetFile(path)
+    assert [file.metadata.row_group(group).num_rows for group in range(4)] == [300, 300, 300, 100]
+    chunk = file.metadata.row_group(0).column(0)
+    assert chunk.has_offset_index and chunk.has_column_index
+    assert chunk.compression == "SNAPPY"
+    data = path.read_bytes()
+    # A flipped bit in the last page is found by its checksum alone.
+    last = file.metadata.row_group(3).column(2)
+    at = last.data_page_offset + last.total_compressed_size - 3
+    path.write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
+    with pytest.raises(lath.CorruptError):
+        lath.read_table(path)
+
+
+def test_rows_of_every_library_are_written(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    expected = TABLE.to_pydict()
+    reader = pa.RecordBatchReader.from_batches(TABLE.schema, TABLE.to_batches(100))
+    frame = pl.DataFrame(TABLE)
+    for rows in (TABLE, TABLE.to_batches()[0], reader, frame):
+        lath.write_table(rows, path)
+        assert pq.read_table(path).to_pydict() == expected
+    other = tmp_path / "copy.parquet"
+    lath.write_table(lath.open(path).scan(where="id < 10"), other)
+    assert pq.read_table(other)["id"].to_pylist() == list(range(10))
+    file = io.BytesIO()
+    lath.write_table(TABLE, file)
+    assert pq.read_table(pa.BufferReader(file.getvalue())).equals(TABLE)
+
+
+def test_options_are_those_of_pyarrow(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    lath.write_table(
+        TABLE,
+        path,
+        compression={"id": "zstd", "name": "gzip", "price": "none"},
+        compression_level={"id": 3, "name": 9},
+        use_dictionary=["name"],
+        column_encoding={"id": "DELTA_BINARY_PACKED", "price": "BYTE_STREAM_SPLIT"},
+        write_statistics=["id"],
+        data_page_version="2.0",
+        max_rows_per_page=100,
+        bloom_filter_options={"id": True, "name": {"fpp": 0.001, "ndv": 7}, "price": False},
+        sorting_columns=["id"],
+        metadata={"note": "by hand"},
+    )
+    assert pq.read_table(path).replace_schema_metadata(None).equals(TABLE)
+    group = pq.ParquetFile(path).metadata.row_group(0)
+    columns = [group.column(at) for at in range(3)]
+    assert [column.compression for column in columns] == ["ZSTD", "GZIP", "UNCOMPRESSED"]
+    assert "DELTA_BINARY_PACKED" in columns[0].encodings and "BYTE_STREAM_SPLIT" in columns[2].encodings
+    assert [column.has_dictionary_page for column in columns] == [False, True, False]
+    assert [column.is_stats_set and column.statistics.has_min_max for column in columns] == [True, False, False]
+    assert group.sorting_columns == (pq.SortingColumn(0),)
+    assert pq.ParquetFile(path).metadata.metadata[b"note"] == b"by hand"
+    assert lath.open(path).explain("id = -5").rows_left == 0
+    assert lath.open(path).explain("name = 'none'").by_bloom_filters.row_groups == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"flavor": "spark"}, "flavor: Lath does not have this option"),
+        ({"version": "1.0"}, "version"),
+        ({"coerce_timestamps": "ms"}, "coerce_timestamps"),
+        ({"use_content_defined_chunking": True}, "use_content_defined_chunking"),
+        ({"store_schema": False}, "store_schema"),
+        ({"compression": "zip"}, "compression: there is no codec zip"),
+        ({"compression": {"none": "zstd"}}, "compression: there is no column none"),
+        ({"compression": "snappy", "compression_level": 3}, "compression: snappy has no levels"),
+        ({"compression_level": 3}, "name the codec"),
+        ({"use_dictionary": ["none"]}, "use_dictionary: there is no column none"),
+        ({"column_encoding": "zigzag"}, "column_encoding: there is no encoding"),
+        ({"bloom_filter_options": {"id": {"fpp": 2.0}}}, "fpp is between 0 and 1"),
+        ({"bloom_filter_options": {"id": {"size": 2.0}}}, "there is no option size"),
+        ({"data_page_version": "3.0"}, "data_page_version"),
+        ({"sorting_columns": [("id", "up")]}, "ascending"),
+        ({"max_rows_per_page": 0}, "max_rows_per_page: it has to be at least 1"),
+        ({"profile": "fast"}, "profile: there is no profile fast"),
+    ],
+)
+def test_options_that_cannot_be_honoured_are_errors(tmp_path: Path, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(lath.InvalidError, match=message):
+        lath.write_table(TABLE, tmp_path / "t.parquet", **options)
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(TypeError, match="colour"):
+        lath.write_table(TABLE, tmp_path / "t.parquet", colour="red")
+
+
+def test_a_writer_leaves_a_whole_file_or_none(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    with lath.ParquetWriter(path, TABLE.schema) as writer:
+        for batch in TABLE.to_batches(100):
+            writer.write_batch(batch)
+        writer.write_table(TABLE)
+        assert writer.is_open and not path.exists()
+        assert writer.schema.names == TABLE.column_names
+    assert writer.written is not None and writer.written.rows == 2000
+    assert pq.read_metadata(path).num_rows == 2000
+    before = path.read_bytes()
+    with pytest.raises(ZeroDivisionError), lath.ParquetWriter(path, TABLE.schema) as writer:
+        writer.write(TABLE)
+        1 / 0  # noqa: B018
+    assert path.read_bytes() == before and list(tmp_path.iterdir()) == [path]
+    with pytest.raises(lath.InvalidError, match="finished, or was given up"):
+        writer.write(TABLE)
+    with pytest.raises(lath.NotFoundError):
+        lath.write_table(TABLE, tmp_path / "none" / "t.parquet")
+    with pytest.raises(lath.InvalidError), lath.ParquetWriter(path, TABLE.schema) as writer:
+        writer.write(TABLE.select(["id"]))
+    with pytest.raises(TypeError, match="no Arrow data"):
+        lath.write_table([1, 2], path)  # type: ignore[arg-type]
+
+
+def test_an_error_of_a_file_object_is_raised(tmp_path: Path) -> None:
+    class Full:
+        def write(self, data: bytes) -> int:
+            raise OSError("no space is left")
+
+    with pytest.raises(lath.IoError, match="no space is left"):
+        lath.write_table(TABLE, Full())
+
+
+def test_tables_are_read_with_the_names_of_pyarrow(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    values = pa.table({
+        "x": pa.array([1.0, 2.0, math.nan, None, -math.inf], pa.float64()),
+        "s": pa.array(["a", None, "b", "a", "c"]),
+        "n": pa.array([1, 2, 3, None, 5]),
+    })
+    pq.write_table(values, path)
+    filters: list[Any] = [
+        [("x", ">", 1.0)],
+        [("x", ">=", 1)],
+        [("x", "<", 2)],
+        [("x", "!=", 2.0)],
+        [("x", "in", [1.0, 2.0])],
+        [("s", "in", ["a", "c"])],
+        [("s", "in", ["a", None])],
+        [("s", "not in", ["a"])],
+        [("s", "not in", ["a", None])],
+        [("n", "not in", {1, 2})],
+        [("n", "=", 3), ("s", "==", "b")],
+        [[("n", "=", 3)], [("s", "=", "a"), ("x", "<=", 1)]],
+    ]
+    for filter in filters:
+        ours = lath.read_table(path, columns=["n", "s"], filters=filter)
+        theirs = pq.read_table(path, columns=["n", "s"], filters=filter)
+        assert ours.to_pydict() == theirs.to_pydict(), filter
+    assert lath.read_table(path, filters="n = 3").num_rows == 1
+    assert lath.read_table(path, filters=lath.col("n") == 3, use_threads=False).num_rows == 1
+    assert pa.types.is_dictionary(lath.read_table(path, read_dictionary=["s"]).schema.field("s").type)
+    refused: list[dict[str, Any]] = [{"schema": 1}, {"memory_map": True}, {"filesystem": 3}, {"partitioning": "x"}]
+    for options in refused:
+        with pytest.raises(lath.InvalidError, match="Lath does not have this option"):
+            lath.read_table(path, **options)
+    with pytest.raises(lath.InvalidError, match="no operator '~'"):
+        lath.read_table(path, filters=[("n", "~", 3)])
+
+
+_WIDE = decimal.Context(prec=50)
+LEAVES: list[tuple[Any, st.SearchStrategy[Any]]] = [
+    (pa.bool_(), st.booleans()),
+    *[(getattr(pa, f"int{bits}")(), st.integers(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)) for bits in (8, 16, 32, 64)],
+    *[(getattr(pa, f"uint{bits}")(), st.integers(0, 2**bits - 1)) for bits in (8, 16, 32, 64)],
+    (pa.float32(), st.floats(width=32, allow_nan=False)),
+    (pa.float64(), st.floats(allow_nan=False)),
+    (pa.string(), st.text(st.characters(codec="utf-8"), max_size=20)),
+    (pa.large_string(), st.text(st.characters(codec="utf-8"), max_size=20)),
+    (pa.binary(), st.binary(max_size=20)),
+    (pa.binary(5), st.binary(min_size=5, max_size=5)),
+    (pa.date32(), st.dates()),
+    (pa.time32("ms"), st.times().map(lambda time: time.replace(microsecond=time.microsecond // 1000 * 1000))),
+    (pa.time64("us"), st.times()),
+    (pa.timestamp("us"), st.datetimes()),
+    (pa.timestamp("ms", "UTC"), st.datetimes(dt.datetime(1800, 1, 1), dt.datetime(2200, 1, 1)).map(
+        lambda moment: moment.replace(microsecond=moment.microsecond // 1000 * 1000, tzinfo=dt.timezone.utc))),
+    (pa.duration("us"), st.timedeltas(dt.timedelta(-1000), dt.timedelta(1000))),
+    (pa.decimal128(9, 2), st.decimals(-(10**7) + 1, 10**7 - 1, places=2)),
+    (pa.decimal128(38, 10), st.integers(-(10**37), 10**37).map(lambda it: decimal.Decimal(it).scaleb(-10, _WIDE))),
+    (pa.dictionary(pa.int32(), pa.string()), st.sampled_from(["a", "bb", ""])),
+]
+
+
+def columns(depth: int = 2) -> st.SearchStrategy[tuple[Any, st.SearchStrategy[Any]]]:
+    """Types with their values, nested to a depth."""
+    leaves = st.sampled_from(LEAVES)
+    if depth == 0:
+        return leaves
+
+    def nullable(values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+        return st.none() | values
+
+    below = columns(depth - 1)
+    lists = below.map(lambda it: (pa.list_(it[0]), st.lists(nullable(it[1]), max_size=4)))
+    pairs = st.tuples(below, below)
+    structs = pairs.map(
+        lambda it: (
+            pa.struct([("a", it[0][0]), ("b", it[1][0])]),
+            st.fixed_dictionaries({"a": nullable(it[0][1]), "b": nullable(it[1][1])}),
+        )
+    )
+    maps = below.map(
+        lambda it: (
+            pa.map_(pa.string(), it[0]),
+            st.dictionaries(st.text("xyz", max_size=3), nullable(it[1]), max_size=3).map(lambda it: list(it.items())),
+        )
+    )
+    return leaves | lists | structs | maps
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture, HealthCheck.data_too_large])
+@given(data=st.data())
+def test_what_one_writes_the_other_reads(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+    row_count = data.draw(st.integers(0, 30))
+    types = data.draw(st.lists(columns(), min_size=1, max_size=4))
+    arrays = [
+        pa.array(data.draw(st.lists(st.none() | values, min_size=row_count, max_size=row_count)), data_type)
+        for data_type, values in types
+    ]
+    table = pa.table({f"c{at}": array for at, array in enumerate(arrays)})
+    folder = tmp_path_factory.mktemp("round")
+    ours, theirs = folder / "lath.parquet", folder / "pyarrow.parquet"
+    lath.write_table(table, ours, row_group_size=data.draw(st.integers(1, 40)))
+    pq.write_table(table, theirs, store_schema=True)
+    expected = pq.read_table(theirs)
+    for file in (ours, theirs):
+        assert lath.read_table(file).to_pydict() == table.to_pydict(), file
+    assert pq.read_table(ours).to_pydict() == expected.to_pydict()
+    assert pq.read_table(ours).schema.equals(expected.schema)
+    # Rows that go through the interface come back as they were.
+    assert pa.table(lath.open(ours)).to_pydict() == table.to_pydict()
