@@ -27,13 +27,13 @@ pub(crate) struct KeyInBlock {
 
 impl ColdFile {
     /// The row with a key, which has these key columns.
-    pub(crate) fn find(&self, cache: &BlockCache, key: &[u8], key_columns: &[ArrayRef]) -> Result<Option<u64>> {
+    pub(crate) fn row_of(&self, cache: &BlockCache, key: &[u8], key_columns: &[ArrayRef]) -> Result<Option<u64>> {
         match self.keys() {
             BlockKeys::First(fences) => match self.probe(fences, cache, &[key], key_columns)?[..] {
                 [KeyInBlock { block, .. }] => self.row_in_block(cache, block, key),
                 _ => Ok(None),
             },
-            BlockKeys::Bounds(bounds) => self.find_unsorted(bounds, cache, key, key_columns),
+            BlockKeys::Bounds(bounds) => self.row_of_unsorted(bounds, cache, key, key_columns),
         }
     }
 

@@ -15,7 +15,12 @@ use crate::row_order::{RowOrder, is_same_order};
 use crate::schema::{TableSchema, id_of};
 
 /// Checks the mask of a file and, if `reads`, all its rows; what is wrong with it.
-pub(crate) fn check_file(engine: &Engine, view: &mut Arc<Pinned>, entry: &FileEntry, reads: bool) -> Result<(), String> {
+pub(crate) fn check_file(
+    engine: &Engine,
+    view: &mut Arc<Pinned>,
+    entry: &FileEntry,
+    reads: bool,
+) -> Result<(), String> {
     let mask = mask_of(view, entry.number).map_err(shown)?;
     if mask.len() != entry.masked {
         return Err(format!("the mask has {} rows, and its entry says {}", mask.len(), entry.masked));

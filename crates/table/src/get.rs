@@ -42,7 +42,7 @@ pub(crate) fn get(engine: &Engine, view: &mut dyn View, key: &Key) -> Result<Opt
     let manifest = Arc::clone(view.manifest());
     for entry in manifest.files().iter().rev().filter(|entry| entry.may_have(&key)) {
         let file = engine.cold(view, entry)?;
-        let Some(row) = file.find(&engine.blocks, &key, &key_columns)? else { continue };
+        let Some(row) = file.row_of(&engine.blocks, &key, &key_columns)? else { continue };
         if entry.masked == 0 || !is_masked(view, entry.number, row)? {
             return cold_row(engine, &file, row, key_columns, &schema).map(Some);
         }

@@ -121,7 +121,15 @@ impl<'v> RangeScan<'v> {
         }
         sources.push(RowSource::hot(HotCursor::new(range), max_rows));
         let read = Arc::new(schema.arrow().project(&columns)?);
-        Ok(RangeBatches { view, merge: RowMerge::by_key(schema, columns, sources), read, filter, wanted, output, left: limit })
+        Ok(RangeBatches {
+            view,
+            merge: RowMerge::by_key(schema, columns, sources),
+            read,
+            filter,
+            wanted,
+            output,
+            left: limit,
+        })
     }
 }
 

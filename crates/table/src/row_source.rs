@@ -94,12 +94,7 @@ impl RowSource {
     }
 
     /// The rows of a file that are not dead, in the order that the file has.
-    pub(crate) fn in_order_of(
-        file: &ColdFile,
-        dead: &DeleteMask,
-        columns: &[usize],
-        order: &RowOrder,
-    ) -> Result<Self> {
+    pub(crate) fn in_order_of(file: &ColdFile, dead: &DeleteMask, columns: &[usize], order: &RowOrder) -> Result<Self> {
         Self::in_order(file, dead, 0..file.rows(), columns, order.codec(), None)
     }
 

@@ -221,10 +221,8 @@ fn write_options(base: &WriteOptions, schema: &TableSchema, order: Option<&RowOr
     let sorted_by = order.map_or(schema.key(), RowOrder::codec).fields();
     // Parquet has another order of floats, and no order of some types.
     let sorted_alike = sorted_by.iter().take_while(|field| is_sorted_alike_in_parquet(field.data_type()));
-    let sorting = |field: &FieldRef| SortingColumn {
-        nulls_first: field.is_nullable(),
-        ..SortingColumn::ascending(field.name())
-    };
+    let sorting =
+        |field: &FieldRef| SortingColumn { nulls_first: field.is_nullable(), ..SortingColumn::ascending(field.name()) };
     options.sorting_columns(sorted_alike.map(sorting))
 }
 

@@ -20,7 +20,7 @@ const MAX_PASSING_KEYS: usize = 64;
 
 impl ColdFile {
     /// The row with a key, which has these key columns.
-    pub(crate) fn find_unsorted(
+    pub(crate) fn row_of_unsorted(
         &self,
         bounds: &KeyBounds,
         cache: &BlockCache,

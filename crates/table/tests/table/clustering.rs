@@ -249,7 +249,8 @@ fn files_are_read_in_the_order_of_keys_window_by_window() {
     let filtered = table.range(low..high).unwrap().filter("note = 'note 5'").unwrap().limit(200).build().unwrap();
     let expected = part().filter(|(_, (_, note))| note == "note 5").take(200);
     assert!(rows_of(filtered).iter().map(|(id, row)| (id, row)).eq(expected));
-    let keys: Vec<i64> = (0..3000).map(|number| number * 5003 % 15_485_863).chain(all.keys().copied().take(500)).collect();
+    let keys: Vec<i64> =
+        (0..3000).map(|number| number * 5003 % 15_485_863).chain(all.keys().copied().take(500)).collect();
     let found = table.get_many(keys.clone()).unwrap();
     let found_rows = rows_of([Ok(found.rows().clone())].into_iter());
     for (key, place) in keys.iter().zip(found.places()) {
@@ -345,7 +346,9 @@ fn a_column_of_an_order_may_be_widened_and_dropped_once_files_have_another_one()
     let put = |from, data_type: &DataType| {
         let (ids, times) = part(from);
         let times = arrow_cast::cast(&times, data_type).unwrap();
-        table.upsert(&RecordBatch::try_from_iter_with_nullable([("id", ids, false), ("ts", times, true)]).unwrap()).unwrap();
+        table
+            .upsert(&RecordBatch::try_from_iter_with_nullable([("id", ids, false), ("ts", times, true)]).unwrap())
+            .unwrap();
         table.flush().unwrap();
     };
     put(0, &DataType::Int32);

@@ -58,7 +58,12 @@ impl Version {
             let of = Contents::of(&snapshot.snapshot_named(&name).unwrap(), &format!("{what}, {name}"));
             named.insert(name, Arc::new(of));
         }
-        Self { contents: Arc::new(contents), has_index: !snapshot.indexes().is_empty(), is_clustered: !snapshot.cluster_columns().is_empty(), named }
+        Self {
+            contents: Arc::new(contents),
+            has_index: !snapshot.indexes().is_empty(),
+            is_clustered: !snapshot.cluster_columns().is_empty(),
+            named,
+        }
     }
 
     fn set(&mut self) -> &mut Contents {
