@@ -193,7 +193,15 @@ fn count_rows(engine: &Engine, view: &mut Arc<Pinned>, dead: &[Arc<DeleteMask>])
     let manifest = Arc::clone(view.manifest());
     let mut sources = Vec::new();
     for (entry, dead) in manifest.files().iter().zip(dead) {
-        sources.push(RowSource::by_key(&engine.cold(view, entry)?, dead, &KeyRange::default(), u64::MAX, &[], None)?);
+        sources.push(RowSource::by_key(
+            &engine.cold(view, entry)?,
+            dead,
+            &KeyRange::default(),
+            u64::MAX,
+            &[],
+            None,
+            dead.len(),
+        )?);
     }
     sources.push(RowSource::hot(HotCursor::new(KeyRange::default()), u64::MAX));
     let mut merge = RowMerge::by_key(Arc::clone(&schema), Vec::new(), sources);

@@ -174,7 +174,7 @@ fn merge(
     for (entry, dead) in chosen.iter().zip(dead) {
         let file = engine.cold(pinned, entry)?;
         sources.push(match &order {
-            None => RowSource::by_key(&file, dead, &KeyRange::default(), u64::MAX, &columns, None)?,
+            None => RowSource::by_key(&file, dead, &KeyRange::default(), u64::MAX, &columns, None, chosen.len())?,
             Some(order) => RowSource::in_order_of(&file, dead, &columns, order)?,
         });
     }

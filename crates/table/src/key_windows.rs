@@ -1,8 +1,8 @@
 //! The rows of a file that is in another order, in the order of their keys.
 //!
 //! They come in windows: the key columns are read for the least keys that were not given yet, then the rows that have these keys. A window
-//! begins small, since most readers want few rows, and grows up to [`WINDOW_BYTES`], so that a whole file is read as often as it has
-//! windows, and never held in memory.
+//! begins small, since most readers want few rows, and grows up to its share of [`WINDOW_BYTES`], so that a whole file is read as often as it
+//! has windows, and never held in memory.
 
 use std::sync::Arc;
 
@@ -21,8 +21,11 @@ use crate::locate::{block_ranges, single_rows};
 use crate::ordered_files::slice_bytes;
 use crate::schema::BATCH_ROWS;
 
-/// About how much memory the rows of a window take at most.
-const WINDOW_BYTES: usize = 64 << 20;
+/// About how much memory the windows of all files that are read at once take at most.
+const WINDOW_BYTES: usize = 256 << 20;
+
+/// How much each of them may take in any case.
+const MIN_WINDOW_BYTES: usize = 4 << 20;
 
 /// How many times as many rows as the last one a window has at most.
 const GROWTH: usize = 4;
@@ -40,13 +43,16 @@ pub(crate) struct KeyWindows {
     rows_left: u64,
     /// Rows of the next window.
     window_rows: usize,
+    /// About how much memory a window takes at most.
+    window_bytes: usize,
 }
 
 /// A key, and the row of the file that has it.
 type KeyAndRow = (Vec<u8>, u64);
 
 impl KeyWindows {
-    /// The first rows in a range that are not dead and satisfy a condition on the file's own columns, at most so many.
+    /// The first rows in a range that are not dead and satisfy a condition on the file's own columns, at most so many. It is one of
+    /// `file_count` files that are read at once.
     pub(crate) fn new(
         file: &Arc<ColdFile>,
         dead: &Arc<DeleteMask>,
@@ -54,6 +60,7 @@ impl KeyWindows {
         max_rows: u64,
         columns: &[usize],
         predicate: Option<Predicate>,
+        file_count: usize,
     ) -> Self {
         Self {
             file: Arc::clone(file),
@@ -63,6 +70,7 @@ impl KeyWindows {
             range: range.clone(),
             rows_left: max_rows,
             window_rows: BATCH_ROWS,
+            window_bytes: (WINDOW_BYTES / file_count.max(1)).max(MIN_WINDOW_BYTES),
         }
     }
 
@@ -84,7 +92,7 @@ impl KeyWindows {
         let columns = self.columns_of(&rows)?;
         let keys: ByteList = rows.iter().map(|(key, _)| key).collect();
         let bytes = keys.memory_bytes() + columns.iter().map(slice_bytes).sum::<usize>();
-        let max_rows = WINDOW_BYTES / (bytes / rows.len()).max(1);
+        let max_rows = self.window_bytes / (bytes / rows.len()).max(1);
         self.window_rows = max_rows.clamp(BATCH_ROWS, self.window_rows.saturating_mul(GROWTH).max(BATCH_ROWS));
         Ok(Some((keys, columns)))
     }

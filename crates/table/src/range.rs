@@ -23,7 +23,7 @@ use crate::view::View;
 /// Says which rows to read in the order of their keys, and which of their columns.
 ///
 /// Files that are [clustered](crate::Table::cluster_by) by other columns are read several times, a window of rows at a time: first their
-/// key columns, to find the next keys, and then the rows that have them. A window takes about 64 MiB.
+/// key columns, to find the next keys, and then the rows that have them. The windows of all files take about 256 MiB.
 ///
 /// ```no_run
 /// # fn main() -> lath_table::Result<()> {
@@ -117,7 +117,7 @@ impl<'v> RangeScan<'v> {
         for (entry, dead) in files.iter().zip(&dead) {
             let file = engine.cold(&mut *view, entry)?;
             let ColdCondition { pushed, .. } = ColdCondition::new(predicate.as_ref(), file.upgrade())?;
-            sources.push(RowSource::by_key(&file, dead, &range, max_rows, &columns, pushed)?);
+            sources.push(RowSource::by_key(&file, dead, &range, max_rows, &columns, pushed, files.len())?);
         }
         sources.push(RowSource::hot(HotCursor::new(range), max_rows));
         let read = Arc::new(schema.arrow().project(&columns)?);

@@ -72,7 +72,7 @@ impl Current {
 
 impl RowSource {
     /// The first rows of a file in a range that are not dead, at most so many, and of these the ones that satisfy a condition on the file's
-    /// own columns, in the order of their keys.
+    /// own columns, in the order of their keys. It is one of `file_count` files that are merged.
     pub(crate) fn by_key(
         file: &Arc<ColdFile>,
         dead: &Arc<DeleteMask>,
@@ -80,6 +80,7 @@ impl RowSource {
         max_rows: u64,
         columns: &[usize],
         predicate: Option<Predicate>,
+        file_count: usize,
     ) -> Result<Self> {
         match file.keys() {
             BlockKeys::First(fences) => {
@@ -87,7 +88,7 @@ impl RowSource {
                 Self::in_order(file, dead, rows, columns, file.schema().key(), predicate)
             }
             BlockKeys::Bounds(_) => {
-                let windows = KeyWindows::new(file, dead, range, max_rows, columns, predicate);
+                let windows = KeyWindows::new(file, dead, range, max_rows, columns, predicate, file_count);
                 Ok(Self::new(SourceRows::Windows(Box::new(windows))))
             }
         }

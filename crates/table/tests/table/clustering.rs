@@ -147,7 +147,7 @@ fn rows_of_files_are_sorted_by_the_columns_and_then_by_the_key() {
         let folder = folder.path().join(name);
         let table = create(&folder, columns);
         // One part of the rows is put in bulk, and the other one is flushed.
-        let (bulk, hot): (Rows, Rows) = all.clone().into_iter().partition(|(id, _)| id % 3 == 0);
+        let (bulk, hot): (Rows, Rows) = all.clone().into_iter().partition(|(id, _)| id % 2 == 0);
         drop(table);
         let table = Table::open(&folder, options().bulk_rows(1)).unwrap();
         table.upsert(&batch(&bulk)).unwrap();
@@ -188,8 +188,8 @@ fn another_order_is_that_of_files_that_are_written_from_then_on() {
     let table = create(folder.path(), &[]);
     let all = rows(9000);
     let parts: Vec<Rows> =
-        (0..3).map(|part| all.clone().into_iter().filter(|(id, _)| id % 3 == part).collect()).collect();
-    for (part, columns) in parts.iter().zip([&[][..], &["ts"], &["note"]]) {
+        (0..5).map(|part| all.clone().into_iter().filter(|(id, _)| id % 5 == part).collect()).collect();
+    for (part, columns) in parts.iter().zip([&[][..], &["ts"], &["note"], &["note"], &["note"]]) {
         table.cluster_by(columns).unwrap();
         table.upsert(&batch(part)).unwrap();
         table.flush().unwrap();
@@ -198,7 +198,7 @@ fn another_order_is_that_of_files_that_are_written_from_then_on() {
     let in_order = |table: &Table| -> Vec<bool> {
         table.snapshot().unwrap().statistics().unwrap().files.iter().map(|file| file.is_in_order).collect()
     };
-    assert_eq!(in_order(&table), [false, false, true]);
+    assert_eq!(in_order(&table), [false, false, true, true, true]);
     assert_intact(&table, &all);
     // Files in other orders are sorted first, and then merged with those that are in the order of now.
     table.compact().unwrap();
@@ -300,7 +300,6 @@ fn columns_that_cannot_order_files_are_refused() {
         Field::new("id", DataType::Int64, false),
         Field::new("ts", DataType::Int64, true),
         Field::new("place", point, true),
-        Field::new("nothing", DataType::Null, true),
     ]);
     let table = Table::create(folder.path().join("table"), &schema, &["id"], options()).unwrap();
     let database = Database::create(folder.path().join("database"), options()).unwrap();
@@ -308,7 +307,6 @@ fn columns_that_cannot_order_files_are_refused() {
         (&["tz"][..], "there is no column \"tz\" to cluster by"),
         (&["ts", "ts"], "column \"ts\" is twice"),
         (&["place"], "column \"place\""),
-        (&["nothing"], "column \"nothing\""),
     ];
     for (at, (columns, message)) in cases.iter().enumerate() {
         let other = folder.path().join(at.to_string());
