@@ -119,7 +119,7 @@ fn main() -> Result<()> {
     let mut ids: Vec<i64> = (0..rows as i64).map(|row| row * 1_000_003).collect();
     random.shuffle(&mut ids);
     println!("{rows} rows of {DAYS} days");
-    for (name, columns) in [("by id", &[][..]), ("by ts", &["ts"])] {
+    for (name, columns) in [("by id", &[][..]), ("by ts", &["ts"][..])] {
         let measured = measure(&folder.path().join(name), columns, &ids)?;
         println!(
             "files {name}: load {:.2?}, compaction {:.2?}; a day's {} rows in {:.2?}, {} of {} row groups read; get of one key {:.1?} \

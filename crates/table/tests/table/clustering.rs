@@ -143,7 +143,7 @@ fn pages_of_a_row_group_are_ruled_out() {
 fn rows_of_files_are_sorted_by_the_columns_and_then_by_the_key() {
     let folder = tempfile::tempdir().unwrap();
     let all = rows(10_000);
-    for (name, columns) in [("by key", &[][..]), ("by time", &["ts"]), ("by note and time", &["note", "ts"])] {
+    for (name, columns) in [("by key", &[][..]), ("by time", &["ts"][..]), ("by note and time", &["note", "ts"][..])] {
         let folder = folder.path().join(name);
         let table = create(&folder, columns);
         // One part of the rows is put in bulk, and the other one is flushed.
@@ -305,10 +305,10 @@ fn columns_that_cannot_order_files_are_refused() {
     let database = Database::create(folder.path().join("database"), options()).unwrap();
     let cases = [
         (&["tz"][..], "there is no column \"tz\" to cluster by"),
-        (&["ts", "ts"], "column \"ts\" is twice"),
-        (&["place"], "column \"place\""),
+        (&["ts", "ts"][..], "column \"ts\" is twice"),
+        (&["place"][..], "column \"place\""),
     ];
-    for (at, (columns, message)) in cases.iter().enumerate() {
+    for (at, (columns, message)) in cases.into_iter().enumerate() {
         let other = folder.path().join(at.to_string());
         let errors = [
             table.cluster_by(columns).unwrap_err(),
@@ -372,6 +372,14 @@ fn change_store(folder: &Path, change: impl FnOnce(&mut lath_store::Transaction)
     transaction.commit().unwrap();
 }
 
+/// The first key and value of a tree.
+fn first(transaction: &mut lath_store::Transaction, tree: &str) -> (Vec<u8>, Vec<u8>) {
+    let mut tree = transaction.existing_tree(tree).unwrap().unwrap();
+    let tree = tree.as_tree().unwrap();
+    let (key, value) = tree.iter().next().unwrap().unwrap();
+    (key, value.to_vec())
+}
+
 #[test]
 fn the_keys_of_blocks_are_mended() {
     let folder = tempfile::tempdir().unwrap();
@@ -381,12 +389,11 @@ fn the_keys_of_blocks_are_mended() {
     table.flush().unwrap();
     drop(table);
     change_store(folder.path(), |transaction| {
-        let mut tree = transaction.tree("table/fences").unwrap();
-        let (file, fields) = tree.as_tree().unwrap().iter().next().map(Result::unwrap).unwrap();
+        let (file, fields) = first(transaction, "table/fences");
         let mut fields = fields[..fields.len() - 4].to_vec();
         let end = fields.len();
         fields[end - 1] ^= 1;
-        tree.put(&file, &record(&fields)).unwrap();
+        transaction.tree("table/fences").unwrap().put(&file, &record(&fields)).unwrap();
     });
     let table = Table::open(folder.path(), options()).unwrap();
     let repaired = table.repair().unwrap();
@@ -413,10 +420,9 @@ fn a_table_of_the_format_before_is_in_the_order_of_keys() {
             let end = state.len() - if format == 3 { 8 } else { 4 };
             meta.put(b"state", &record(&[&u32::to_le_bytes(format)[..], &state[4..end]].concat())).unwrap();
             if format == 3 {
-                let mut files = transaction.tree("table/files").unwrap();
-                let (file, entry) = files.as_tree().unwrap().iter().next().map(Result::unwrap).unwrap();
+                let (file, entry) = first(transaction, "table/files");
                 let entry = record(&entry[..entry.len() - 8]);
-                files.put(&file, &entry).unwrap();
+                transaction.tree("table/files").unwrap().put(&file, &entry).unwrap();
             }
         });
         let opened = Table::open(folder.path(), options());
