@@ -1,7 +1,6 @@
 //! What clustering costs and gains: rows with random ids and a time, with files sorted by id and by time.
 //!
 //! `cargo run --release -p lath-table --example clustering [ROWS] [FOLDER]`
-#![allow(clippy::print_stdout, reason = "it prints its measurements")]
 
 use std::error::Error;
 use std::hint::black_box;

@@ -347,7 +347,8 @@ impl Table {
         flush::flush(&self.engine)
     }
 
-    /// Merges small and much-deleted files until nothing is to be merged. Others read and write meanwhile.
+    /// Merges small and much-deleted files until nothing is to be merged. Those that are not in the [order](Self::cluster_by) of new files are
+    /// sorted first. Others read and write meanwhile.
     ///
     /// # Errors
     /// Whatever goes wrong while reading and writing. Merges that were completed stay.
