@@ -71,7 +71,9 @@ fn schema_of(object: &Bound<'_, PyAny>) -> PyResult<(DataType, Option<Schema>)> 
 /// The metadata of a schema, in order and with keys that occur several times, which maps of other libraries lose.
 #[pyfunction]
 #[pyo3(signature = (schema, /))]
-pub(crate) fn schema_metadata<'py>(schema: &Bound<'py, PyAny>) -> PyResult<Vec<(Bound<'py, PyBytes>, Bound<'py, PyBytes>)>> {
+pub(crate) fn schema_metadata<'py>(
+    schema: &Bound<'py, PyAny>,
+) -> PyResult<Vec<(Bound<'py, PyBytes>, Bound<'py, PyBytes>)>> {
     let py = schema.py();
     let capsule = call(schema, "__arrow_c_schema__")?
         .ok_or_else(|| PyTypeError::new_err(format!("{} has no __arrow_c_schema__", name_of(schema))))?;

@@ -115,6 +115,11 @@ impl<'a> RecordReader<'a> {
         std::str::from_utf8(self.bytes()?).map_err(|_| RecordError(format!("{what} has a name that is not UTF-8")))
     }
 
+    /// Whether all fields were read.
+    pub fn is_at_end(&self) -> bool {
+        self.rest.is_empty()
+    }
+
     fn array<const N: usize>(&mut self) -> Result<[u8; N], RecordError> {
         let (array, rest) = self.rest.split_first_chunk::<N>().ok_or_else(|| self.too_short())?;
         self.rest = rest;

@@ -5,7 +5,7 @@
 //! | so many rows | go |
 //! | --- | --- |
 //! | fewer than [`bulk_rows`] | into the hot tree |
-//! | as many or more | to files, in the order of their keys; hot rows and tombstones with these keys are removed, and rows of older files masked |
+//! | as many or more | to files, in the order of the table; hot rows and tombstones with these keys are removed, and rows of older files masked |
 //!
 //! Files are written and synced before the transaction commits, and removed if it does not. A process that is killed meanwhile leaves files
 //! that no commit names, as a flush does. With indexes or kept changes each batch is written by itself, as the rows that it replaces are
@@ -25,6 +25,7 @@ use crate::changing::Changing;
 use crate::error::Result;
 use crate::layout::TreeName;
 use crate::locate::locate;
+use crate::ordered_files::OrderedFiles;
 use crate::pending_rows::{PendingRows, SortedRows};
 use crate::schema::batch;
 use crate::sorted_files::SortedFiles;
@@ -79,16 +80,17 @@ impl Changing {
         let engine = Arc::clone(self.engine());
         let schema = Arc::clone(self.schema());
         let sorted = pending.sort(engine.runtime.threads())?;
-        let mut files = SortedFiles::of_transaction(&engine, self.state(), &schema);
+        let files = SortedFiles::of_transaction(&engine, self.state(), &schema)?;
+        let mut files = OrderedFiles::new(files, engine.options.flush_bytes);
         for start in (0..sorted.len()).step_by(GATHERED_ROWS) {
             let end = sorted.len().min(start + GATHERED_ROWS);
             let (columns, keys) = sorted.rows(start..end)?;
-            files.push(&batch(schema.arrow(), columns, end - start)?, &keys)?;
+            files.push(batch(schema.arrow(), columns, end - start)?, &keys)?;
         }
         let files = files.finish()?;
         self.remove_replaced(&sorted)?;
         for file in files.files() {
-            self.add_file(file.entry.clone(), &file.fences.to_bytes())?;
+            self.add_file(file.entry.clone(), &file.keys.to_bytes())?;
         }
         self.keep_on_commit(files);
         Ok(())

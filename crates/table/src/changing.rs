@@ -145,6 +145,12 @@ impl Changing {
         Ok(())
     }
 
+    /// Sets the columns by which new files are sorted before the key, by their numbers.
+    pub(crate) fn set_cluster(&mut self, ids: Vec<u32>) {
+        self.state.cluster = ids;
+        self.has_changed = true;
+    }
+
     /// Sets which changes are kept.
     pub(crate) fn set_feed(&mut self, feed: Option<Feed>) {
         self.state.feed = feed;
@@ -292,21 +298,21 @@ impl Changing {
     }
 
     /// Adds a file, which has its name and is on the disk.
-    pub(crate) fn add_file(&mut self, entry: FileEntry, fences: &[u8]) -> Result<()> {
+    pub(crate) fn add_file(&mut self, entry: FileEntry, keys: &[u8]) -> Result<()> {
         let key = file_key(entry.number);
         self.transaction.tree(self.engine.trees.get(TreeName::Files))?.put(&key, &entry.to_bytes())?;
-        self.transaction.tree(self.engine.trees.get(TreeName::Fences))?.put(&key, fences)?;
+        self.transaction.tree(self.engine.trees.get(TreeName::Fences))?.put(&key, keys)?;
         self.state.next_file = self.state.next_file.max(entry.number + 1);
         Arc::make_mut(&mut self.manifest).push(entry);
         self.files_changed();
         Ok(())
     }
 
-    /// Replaces the entry of a file and the first keys of its blocks.
-    pub(crate) fn replace_file(&mut self, entry: FileEntry, fences: &[u8]) -> Result<()> {
+    /// Replaces the entry of a file and the keys of its blocks.
+    pub(crate) fn replace_file(&mut self, entry: FileEntry, keys: &[u8]) -> Result<()> {
         let key = file_key(entry.number);
         self.transaction.tree(self.engine.trees.get(TreeName::Files))?.put(&key, &entry.to_bytes())?;
-        self.transaction.tree(self.engine.trees.get(TreeName::Fences))?.put(&key, fences)?;
+        self.transaction.tree(self.engine.trees.get(TreeName::Fences))?.put(&key, keys)?;
         Arc::make_mut(&mut self.manifest).replace(entry);
         self.files_changed();
         Ok(())

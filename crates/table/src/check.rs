@@ -4,24 +4,24 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
-use arrow_schema::SchemaRef;
 use lath_parquet::DeleteMask;
 
 use crate::changes::Changes;
 use crate::count::count_all;
-use crate::dead::{dead_rows, mask_of};
+use crate::dead::dead_rows;
 use crate::engine::Engine;
 use crate::error::Result;
-use crate::fences::BLOCK_ROWS;
+use crate::file_check::check_file;
 use crate::hot::HotCursor;
 use crate::index::Index;
 use crate::index_scan::entries_of_rows;
 use crate::key_range::KeyRange;
-use crate::layout::{FileEntry, TreeName};
+use crate::layout::TreeName;
 use crate::named_snapshots::named_snapshots;
 use crate::pinned::Pinned;
-use crate::range::{Merge, Source};
-use crate::schema::{BATCH_ROWS, TableSchema, id_of};
+use crate::row_merge::RowMerge;
+use crate::row_source::RowSource;
+use crate::schema::{BATCH_ROWS, TableSchema};
 use crate::vacuum::orphans;
 use crate::view::View;
 
@@ -187,76 +187,24 @@ fn check_index(engine: &Arc<Engine>, view: &mut Arc<Pinned>, index: &Index, prob
     Ok(())
 }
 
-/// Reads all keys of a file; what is wrong with it.
-fn check_file(engine: &Engine, view: &mut Arc<Pinned>, entry: &FileEntry, reads: bool) -> Result<(), String> {
-    let wrong = |error: crate::Error| error.to_string();
-    let mask = mask_of(view, entry.number).map_err(wrong)?;
-    if mask.len() != entry.masked {
-        return Err(format!("the mask has {} rows, and its entry says {}", mask.len(), entry.masked));
-    }
-    if mask.iter().last().is_some_and(|row| row >= entry.rows) {
-        return Err("the mask has rows that the file does not have".to_owned());
-    }
-    if !reads {
-        return Ok(());
-    }
-    let file = engine.cold(view, entry).map_err(wrong)?;
-    let open = file.file().open().map_err(|error| error.to_string())?;
-    if open.row_count() != entry.rows {
-        return Err(format!("it has {} rows, and its entry says {}", open.row_count(), entry.rows));
-    }
-    check_columns(open.schema(), file.stored_schema())?;
-    let codec = file.schema().key();
-    let all: Vec<usize> = (0..file.schema().arrow().fields().len()).collect();
-    let mut last: Option<Vec<u8>> = None;
-    let mut next = 0;
-    for batch in file.scan(&all).and_then(|scan| file.numbered(scan, &all)).map_err(wrong)? {
-        let (columns, rows) = batch.map_err(wrong)?;
-        let keys = codec.encode(&codec.columns_of(&columns)).map_err(wrong)?;
-        for (key, row) in keys.iter().zip(rows) {
-            let key = key.data();
-            if row != next {
-                return Err(format!("row {row} comes where row {next} is due"));
-            }
-            if last.as_ref().is_some_and(|last| key <= &last[..]) {
-                return Err(format!("the key of row {row} is not greater than the one before it"));
-            }
-            if row == 0 && key != &entry.min[..] {
-                return Err("its first key is not the one that its entry says".to_owned());
-            }
-            if row.is_multiple_of(BLOCK_ROWS) && file.fences().key((row / BLOCK_ROWS) as usize) != key {
-                return Err(format!("the first key of the block at row {row} is not the one that is stored"));
-            }
-            last = Some(key.to_vec());
-            next = row + 1;
-        }
-    }
-    if next != entry.rows || last.as_ref() != Some(&entry.max) {
-        return Err("its last key is not the one that its entry says".to_owned());
-    }
-    Ok(())
-}
-
-/// Whether a file has the columns of the schema in which it was written; if not, what is wrong.
-fn check_columns(found: &SchemaRef, schema: &TableSchema) -> Result<(), String> {
-    let ids: Vec<Option<u32>> = found.fields().iter().map(|field| id_of(field).ok()).collect();
-    let expected = (0..schema.arrow().fields().len()).map(|column| Some(schema.id(column)));
-    if ids.iter().copied().eq(expected) {
-        return Ok(());
-    }
-    Err(format!("its columns are not those of schema {}, in which it was written", schema.version()))
-}
-
 /// The number of rows, if no key comes twice.
 fn count_rows(engine: &Engine, view: &mut Arc<Pinned>, dead: &[Arc<DeleteMask>]) -> Result<Result<u64, String>> {
     let schema = Arc::clone(View::schema(view));
     let manifest = Arc::clone(view.manifest());
     let mut sources = Vec::new();
     for (entry, dead) in manifest.files().iter().zip(dead) {
-        sources.push(Source::cold(&*engine.cold(view, entry)?, dead, &KeyRange::default(), u64::MAX, &[], None)?);
+        sources.push(RowSource::by_key(
+            &engine.cold(view, entry)?,
+            dead,
+            &KeyRange::default(),
+            u64::MAX,
+            &[],
+            None,
+            dead.len(),
+        )?);
     }
-    sources.push(Source::hot(HotCursor::new(KeyRange::default()), u64::MAX));
-    let mut merge = Merge { schema: Arc::clone(&schema), columns: Vec::new(), sources };
+    sources.push(RowSource::hot(HotCursor::new(KeyRange::default()), u64::MAX));
+    let mut merge = RowMerge::by_key(Arc::clone(&schema), Vec::new(), sources);
     let (mut count, mut last): (u64, Option<Vec<u8>>) = (0, None);
     loop {
         let rows = merge.next(view, BATCH_ROWS, true)?;

@@ -10,21 +10,22 @@ use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, Schema};
 use lath_parquet::{DatasetFile, DatasetOptions, Scan, ScanBatches};
 
+use crate::block_keys::BlockKeys;
 use crate::cold_blocks::ColdBlocks;
 use crate::error::{Error, Result};
-use crate::fences::{BLOCK_ROWS, Fences};
+use crate::fences::BLOCK_ROWS;
 use crate::key_codec::as_type;
 use crate::layout::FileEntry;
 use crate::schema::{ROW_NUMBER, TableSchema};
 use crate::upgrade::Upgrade;
 
-/// A file whose rows are in the order of their keys, read in a schema that is not older than its own.
+/// A file, read in a schema that is not older than its own.
 #[derive(Debug)]
 pub(crate) struct ColdFile {
     rows: u64,
     upgrade: Arc<Upgrade>,
     file: DatasetFile,
-    fences: Arc<Fences>,
+    keys: Arc<BlockKeys>,
     /// Once blocks were asked for.
     blocks: OnceLock<Arc<ColdBlocks>>,
 }
@@ -35,37 +36,37 @@ impl ColdFile {
         folder: &Path,
         entry: &FileEntry,
         schema: &Arc<TableSchema>,
-        fences: Fences,
+        keys: BlockKeys,
         options: &DatasetOptions,
     ) -> Result<Self> {
         let path = folder.join(&entry.name);
-        if fences.len() as u64 != entry.rows.div_ceil(BLOCK_ROWS) {
+        if keys.len() as u64 != entry.rows.div_ceil(BLOCK_ROWS) {
             return Err(Error::corrupt(format!("{} has another number of blocks than its entry says", path.display())));
         }
-        Self::with_fences(&path, entry, schema, fences, options)
+        Self::with_keys(&path, entry, schema, keys, options)
     }
 
-    /// The file without the first keys of its blocks, so that no key can be looked for.
-    pub(crate) fn without_fences(
+    /// The file without the keys of its blocks, so that no key can be looked for.
+    pub(crate) fn without_keys(
         folder: &Path,
         entry: &FileEntry,
         schema: &Arc<TableSchema>,
         options: &DatasetOptions,
     ) -> Result<Self> {
-        Self::with_fences(&folder.join(&entry.name), entry, schema, Fences::default(), options)
+        Self::with_keys(&folder.join(&entry.name), entry, schema, BlockKeys::new(entry.is_by_key()), options)
     }
 
-    fn with_fences(
+    fn with_keys(
         path: &Path,
         entry: &FileEntry,
         schema: &Arc<TableSchema>,
-        fences: Fences,
+        keys: BlockKeys,
         options: &DatasetOptions,
     ) -> Result<Self> {
         let file = DatasetFile::find(path, options)?.into_iter().next();
         let file = file.ok_or_else(|| Error::corrupt(format!("{} is missing", path.display())))?;
         let upgrade = Arc::new(Upgrade::new(schema.of_version(entry.schema)?, Arc::clone(schema)));
-        Ok(Self { rows: entry.rows, upgrade, file, fences: Arc::new(fences), blocks: OnceLock::new() })
+        Ok(Self { rows: entry.rows, upgrade, file, keys: Arc::new(keys), blocks: OnceLock::new() })
     }
 
     /// The same file in another schema.
@@ -73,7 +74,7 @@ impl ColdFile {
         let upgrade = Arc::new(Upgrade::new(Arc::clone(self.upgrade.from()), Arc::clone(schema)));
         // Blocks have strings in one form.
         let blocks = if self.schema().strings() == schema.strings() { self.blocks.clone() } else { OnceLock::new() };
-        Self { rows: self.rows, upgrade, file: self.file.clone(), fences: Arc::clone(&self.fences), blocks }
+        Self { rows: self.rows, upgrade, file: self.file.clone(), keys: Arc::clone(&self.keys), blocks }
     }
 
     pub(crate) fn rows(&self) -> u64 {
@@ -108,8 +109,9 @@ impl ColdFile {
         Ok(self.blocks.get_or_init(|| opened))
     }
 
-    pub(crate) fn fences(&self) -> &Fences {
-        &self.fences
+    /// What is known of the keys of its blocks.
+    pub(crate) fn keys(&self) -> &BlockKeys {
+        &self.keys
     }
 
     /// The rows of a block.

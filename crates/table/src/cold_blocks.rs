@@ -46,6 +46,11 @@ impl ColdBlocks {
         Ok(Self { id: NEXT.fetch_add(1, Ordering::Relaxed), file, reader, filters })
     }
 
+    /// The row groups that have these rows.
+    pub(crate) fn row_groups_of(&self, rows: &Range<u64>) -> Range<usize> {
+        self.reader.row_groups_of(rows)
+    }
+
     /// Asks the filters of row groups for keys with these key columns.
     pub(crate) fn probe(&self, key_columns: &[ArrayRef]) -> Probe<'_> {
         let hashes = |filter: &KeyFilter| filter.hash.of_array(&key_columns[filter.at]);

@@ -1,4 +1,4 @@
-//! Single rows of a file: where a key is, and what is in a row.
+//! Single rows of a file: where a key is, and what is in a row. Of files in the order of their keys:
 //!
 //! | question | what is read, unless the cache has it |
 //! | --- | --- |
@@ -6,12 +6,16 @@
 //! | In which row is a key? | the key columns of one block |
 //! | What does a row have in a column? | the column in one block |
 
+use std::sync::Arc;
+
 use arrow_array::ArrayRef;
 
 use crate::block_cache::BlockCache;
+use crate::block_keys::BlockKeys;
+use crate::byte_list::ByteList;
 use crate::cold::ColdFile;
 use crate::error::{Error, Result};
-use crate::fences::BLOCK_ROWS;
+use crate::fences::{BLOCK_ROWS, Fences};
 
 /// A key that a file may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,17 +26,29 @@ pub(crate) struct KeyInBlock {
 }
 
 impl ColdFile {
+    /// The row with a key, which has these key columns.
+    pub(crate) fn row_of(&self, cache: &BlockCache, key: &[u8], key_columns: &[ArrayRef]) -> Result<Option<u64>> {
+        match self.keys() {
+            BlockKeys::First(fences) => match self.probe(fences, cache, &[key], key_columns)?[..] {
+                [KeyInBlock { block, .. }] => self.row_in_block(cache, block, key),
+                _ => Ok(None),
+            },
+            BlockKeys::Bounds(bounds) => self.row_of_unsorted(bounds, cache, key, key_columns),
+        }
+    }
+
     /// Of keys in ascending order and with these key columns, those that Bloom filters do not rule out, each with the block that has it if
     /// the file does.
     pub(crate) fn probe(
         &self,
+        fences: &Fences,
         cache: &BlockCache,
         keys: &[&[u8]],
         key_columns: &[ArrayRef],
     ) -> Result<Vec<KeyInBlock>> {
         let mut probe = self.blocks()?.probe(key_columns);
         let mut left = Vec::new();
-        for (at, block) in self.fences().blocks_of(keys.iter().copied()).enumerate() {
+        for (at, block) in fences.blocks_of(keys.iter().copied()).enumerate() {
             let Some(block) = block else { continue };
             if probe.may_have(cache, at, &self.block_rows(block))? {
                 left.push(KeyInBlock { at, block });
@@ -41,8 +57,16 @@ impl ColdFile {
         Ok(left)
     }
 
-    /// The row of a block that has this key.
+    /// The row of a block that has this key, in a file that is in the order of its keys.
     pub(crate) fn row_in_block(&self, cache: &BlockCache, block: usize, key: &[u8]) -> Result<Option<u64>> {
+        let keys = self.keys_of_block(cache, block)?;
+        let at = keys.partition_point(|other| other < key);
+        let is_it = at < keys.len() && keys.get(at) == key;
+        Ok(is_it.then_some(block as u64 * BLOCK_ROWS + at as u64))
+    }
+
+    /// The encoded keys of a block, in the order of its rows.
+    pub(crate) fn keys_of_block(&self, cache: &BlockCache, block: usize) -> Result<Arc<ByteList>> {
         let blocks = self.blocks()?;
         let encode = || {
             let codec = self.schema().key();
@@ -55,10 +79,7 @@ impl ColdFile {
             });
             Ok(codec.encode(&columns.collect::<Result<Vec<_>>>()?)?.iter().collect())
         };
-        let keys = blocks.keys(cache, block, encode)?;
-        let at = keys.partition_point(|other| other < key);
-        let is_it = at < keys.len() && keys.get(at) == key;
-        Ok(is_it.then_some(block as u64 * BLOCK_ROWS + at as u64))
+        blocks.keys(cache, block, encode)
     }
 
     /// What a block has in a column of the file's own schema.

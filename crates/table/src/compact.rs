@@ -1,4 +1,4 @@
-//! Small and much-deleted files become fewer and larger ones.
+//! Small and much-deleted files become fewer and larger ones, in the order that the table has.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,18 +7,20 @@ use lath_parquet::DeleteMask;
 use lath_store::Durability;
 
 use crate::changing::Changing;
-use crate::cold::ColdFile;
 use crate::dead::{dead_rows, mask_of};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::key_range::KeyRange;
 use crate::layout::FileEntry;
-use crate::locate::{keys_of_rows, locate};
+use crate::locate::keys_of_rows;
 use crate::manifest::Manifest;
 use crate::options::TableOptions;
+use crate::ordered_files::OrderedFiles;
 use crate::pinned::Pinned;
-use crate::range::{Merge, Source};
-use crate::schema::{BATCH_ROWS, batch};
+use crate::row_merge::RowMerge;
+use crate::row_order::{RowOrder, is_same_order};
+use crate::row_source::RowSource;
+use crate::schema::{BATCH_ROWS, TableSchema, batch};
 use crate::sorted_files::{NewFile, NewFiles, SortedFiles};
 use crate::view::View;
 
@@ -52,12 +54,21 @@ pub(crate) fn compact(engine: &Arc<Engine>) -> Result<Compacted> {
 pub(crate) fn compact_once(engine: &Arc<Engine>) -> Result<Option<Compacted>> {
     let _one_at_a_time = engine.lock_maintenance();
     let mut pinned = Pinned::newest(engine)?;
-    let chosen = choose(pinned.manifest(), &engine.options);
+    let mut chosen = choose(pinned.manifest(), &engine.options);
+    let order = RowOrder::of_ids(&pinned.state().cluster, View::schema(&pinned))?.map(Arc::new);
+    if let Some(order) = &order {
+        retain_unordered(&mut chosen, order, View::schema(&pinned))?;
+    }
     if chosen.is_empty() {
         return Ok(None);
     }
     let dead = dead_rows(engine, &mut pinned, &chosen)?;
-    let mut files = merge(engine, &mut pinned, &chosen, &dead)?;
+    let mut files = match &order {
+        Some(order) if !is_in_order(&chosen[0], order, View::schema(&pinned))? => {
+            sort(engine, &mut pinned, &chosen, &dead)?
+        }
+        _ => merge(engine, &mut pinned, order, &chosen, &dead)?,
+    };
 
     let mut changing = Changing::begin(engine)?;
     let new_masks = map_later_deletes(engine, &mut changing, &chosen, &dead, &files)?;
@@ -66,7 +77,7 @@ pub(crate) fn compact_once(engine: &Arc<Engine>) -> Result<Option<Compacted>> {
     }
     let mut rows = 0;
     for (file, deleted) in files.files().iter().zip(&new_masks) {
-        changing.add_file(file.entry.clone(), &file.fences.to_bytes())?;
+        changing.add_file(file.entry.clone(), &file.keys.to_bytes())?;
         changing.add_to_mask(file.entry.number, deleted)?;
         rows += file.entry.rows;
     }
@@ -106,7 +117,24 @@ fn bounded<'f>(files: impl IntoIterator<Item = &'f Arc<FileEntry>>, options: &Ta
     files.into_iter().take_while(is_within).cloned().collect()
 }
 
-fn merge(
+/// Leaves only files that are not in an order, if there are any: they are sorted before they are merged with others.
+fn retain_unordered(chosen: &mut Vec<Arc<FileEntry>>, order: &RowOrder, schema: &Arc<TableSchema>) -> Result<()> {
+    let is_ordered = |entry: &Arc<FileEntry>| is_in_order(entry, order, schema);
+    let is_ordered = chosen.iter().map(is_ordered).collect::<Result<Vec<_>>>()?;
+    if is_ordered.contains(&false) {
+        let mut is_ordered = is_ordered.into_iter();
+        chosen.retain(|_| is_ordered.next() == Some(false));
+    }
+    Ok(())
+}
+
+/// Whether the rows of a file are in an order, in this schema.
+fn is_in_order(entry: &FileEntry, order: &RowOrder, schema: &Arc<TableSchema>) -> Result<bool> {
+    Ok(entry.order == order.ids() && is_same_order(&entry.order, &*schema.of_version(entry.schema)?, schema))
+}
+
+/// Writes files anew in the order of the table, in parts that are sorted in memory.
+fn sort(
     engine: &Arc<Engine>,
     pinned: &mut Arc<Pinned>,
     chosen: &[Arc<FileEntry>],
@@ -114,20 +142,57 @@ fn merge(
 ) -> Result<NewFiles> {
     let schema = Arc::clone(View::schema(pinned));
     let columns: Vec<usize> = (0..schema.arrow().fields().len()).collect();
+    let files = SortedFiles::new(engine, &pinned.state().clone(), &schema, level_of(chosen))?;
+    let mut files = OrderedFiles::new(files, engine.options.flush_bytes);
+    for (entry, dead) in chosen.iter().zip(dead) {
+        let file = engine.cold(pinned, entry)?;
+        let scan = file.scan(&columns)?.deleted([(0, DeleteMask::clone(dead))]);
+        for rows in file.numbered(scan, &columns)? {
+            let (columns, numbers) = rows?;
+            files.push_unsorted(batch(schema.arrow(), columns, numbers.len())?)?;
+        }
+    }
+    files.finish()
+}
+
+/// The level of what files become.
+fn level_of(chosen: &[Arc<FileEntry>]) -> u32 {
+    chosen.iter().map(|file| file.level).max().unwrap_or(0) + 1
+}
+
+fn merge(
+    engine: &Arc<Engine>,
+    pinned: &mut Arc<Pinned>,
+    order: Option<Arc<RowOrder>>,
+    chosen: &[Arc<FileEntry>],
+    dead: &[Arc<DeleteMask>],
+) -> Result<NewFiles> {
+    let schema = Arc::clone(View::schema(pinned));
+    let columns: Vec<usize> = (0..schema.arrow().fields().len()).collect();
+    let mut files = SortedFiles::new(engine, &pinned.state().clone(), &schema, level_of(chosen))?;
     let mut sources = Vec::with_capacity(chosen.len());
     for (entry, dead) in chosen.iter().zip(dead) {
         let file = engine.cold(pinned, entry)?;
-        sources.push(Source::cold(&file, dead, &KeyRange::default(), u64::MAX, &columns, None)?);
+        sources.push(match &order {
+            None => RowSource::by_key(&file, dead, &KeyRange::default(), u64::MAX, &columns, None, chosen.len())?,
+            Some(order) => RowSource::in_order_of(&file, dead, &columns, order)?,
+        });
     }
-    let level = chosen.iter().map(|file| file.level).max().unwrap_or(0) + 1;
-    let mut files = SortedFiles::new(engine, &pinned.state().clone(), &schema, level);
-    let mut merge = Merge { schema: Arc::clone(&schema), columns, sources };
+    let is_by_key = order.is_none();
+    let mut merge = match order {
+        None => RowMerge::by_key(Arc::clone(&schema), columns, sources),
+        Some(order) => RowMerge::in_order(Arc::clone(&schema), columns, order, sources),
+    };
     loop {
-        let rows = merge.next(pinned, BATCH_ROWS, true)?;
+        let rows = merge.next(pinned, BATCH_ROWS, is_by_key)?;
         if rows.row_count == 0 {
             return files.finish();
         }
-        files.push(&batch(schema.arrow(), rows.columns, rows.row_count)?, &rows.keys)?;
+        let keys = match is_by_key {
+            true => rows.keys,
+            false => schema.key().encode(&schema.key().columns_of(&rows.columns))?.iter().collect(),
+        };
+        files.push(&batch(schema.arrow(), rows.columns, rows.row_count)?, &keys)?;
     }
 }
 
@@ -147,19 +212,17 @@ fn map_later_deletes(
             let mut rows = mask_of(changing, entry.number)?;
             rows -= dead;
             let rows: Vec<u64> = rows.iter().collect();
-            later.push(keys_of_rows(&*engine.cold(changing, entry)?, &rows)?);
+            let mut keys = keys_of_rows(&*engine.cold(changing, entry)?, &rows)?;
+            keys.sort_unstable();
+            later.push(keys);
         }
     }
     let schema = Arc::clone(changing.schema());
     let mask = |file: &NewFile| {
         let mut mask = DeleteMask::new();
-        if later.is_empty() {
-            return Ok(mask);
-        }
-        let cold = ColdFile::find(&engine.folder, &file.entry, &schema, file.fences.clone(), &engine.dataset)?;
         for keys in &later {
             let keys: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
-            locate(&engine.blocks, &cold, &file.entry, &keys)?.into_iter().for_each(|(_, row)| mask.insert(row));
+            mask |= &file.rows_with(engine, &schema, &keys)?;
         }
         Ok(mask)
     };

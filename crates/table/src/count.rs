@@ -3,15 +3,18 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use lath_parquet::DeleteMask;
 use lath_store::Tree;
 
+use crate::block_keys::{BlockKeys, KeyBounds};
 use crate::cold::ColdFile;
 use crate::dead::dead_rows;
 use crate::engine::Engine;
 use crate::error::Result;
+use crate::fences::Fences;
 use crate::key_range::KeyRange;
 use crate::layout::TreeName;
-use crate::locate::lower_bound;
+use crate::locate::{block_ranges, lower_bound};
 use crate::view::View;
 
 /// The number of rows of the view.
@@ -23,7 +26,8 @@ pub(crate) fn count_all(engine: &Engine, view: &mut dyn View) -> Result<u64> {
     Ok(cold + hot)
 }
 
-/// The number of rows whose keys are in a range. Of each file at most two blocks of the key columns are read.
+/// The number of rows whose keys are in a range. Of a file in the order of its keys at most two blocks of the key columns are read, and of
+/// one in another order those blocks that have keys within and outside of the range.
 pub(crate) fn count_range(engine: &Engine, view: &mut dyn View, range: &KeyRange) -> Result<u64> {
     if range.is_empty() {
         return Ok(0);
@@ -33,11 +37,38 @@ pub(crate) fn count_range(engine: &Engine, view: &mut dyn View, range: &KeyRange
     let mut count = 0;
     for (entry, dead) in files.iter().zip(dead) {
         let file = engine.cold(view, entry)?;
-        let rows = rows_of_range(&file, range)?;
-        count += (rows.end - rows.start).saturating_sub(dead.count_within(&rows));
+        count += match file.keys() {
+            BlockKeys::First(fences) => count_rows(&rows_of_range(&file, fences, range)?, &dead),
+            BlockKeys::Bounds(bounds) => count_unsorted(&file, bounds, range, &dead)?,
+        };
     }
     if let Some(tree) = view.tree(TreeName::Hot)? {
         count += count_keys(&tree, range)?;
+    }
+    Ok(count)
+}
+
+/// How many of these rows are not dead.
+fn count_rows(rows: &Range<u64>, dead: &DeleteMask) -> u64 {
+    (rows.end - rows.start).saturating_sub(dead.count_within(rows))
+}
+
+/// The number of rows of a file in another order that are not dead and whose keys are in a range.
+fn count_unsorted(file: &ColdFile, bounds: &KeyBounds, range: &KeyRange, dead: &DeleteMask) -> Result<u64> {
+    let is_within = |&block: &usize| {
+        let (least, greatest) = bounds.of_block(block);
+        range.contains(least) && range.contains(greatest)
+    };
+    let (within, partly): (Vec<usize>, Vec<usize>) = bounds.in_range(range).partition(is_within);
+    let mut count: u64 = within.into_iter().map(|block| count_rows(&file.block_rows(block), dead)).sum();
+    if partly.is_empty() {
+        return Ok(count);
+    }
+    let codec = file.schema().key();
+    let scan = file.scan(codec.columns())?.row_ranges(block_ranges(file, partly.into_iter()));
+    for batch in file.numbered(scan.deleted([(0, dead.clone())]), codec.columns())? {
+        let (columns, _) = batch?;
+        count += codec.encode(&columns)?.iter().filter(|key| range.contains(key.data())).count() as u64;
     }
     Ok(count)
 }
@@ -50,9 +81,9 @@ pub(crate) fn count_keys(tree: &Tree<'_>, range: &KeyRange) -> Result<u64> {
     })
 }
 
-/// The rows of a file whose keys are in a range.
-pub(crate) fn rows_of_range(file: &ColdFile, range: &KeyRange) -> Result<Range<u64>> {
-    let low = if range.low.is_empty() { 0 } else { lower_bound(file, &range.low)? };
-    let high = range.high.as_ref().map_or(Ok(file.rows()), |high| lower_bound(file, high))?;
+/// The rows of a file in the order of its keys whose keys are in a range.
+pub(crate) fn rows_of_range(file: &ColdFile, fences: &Fences, range: &KeyRange) -> Result<Range<u64>> {
+    let low = if range.low.is_empty() { 0 } else { lower_bound(file, fences, &range.low)? };
+    let high = range.high.as_ref().map_or(Ok(file.rows()), |high| lower_bound(file, fences, high))?;
     Ok(low..high.max(low))
 }

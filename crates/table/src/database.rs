@@ -16,6 +16,7 @@ use crate::layout::{DATABASE, DatabaseState, DroppedTable, STATE_KEY, TABLES, TA
 use crate::named_snapshots;
 use crate::open_tables::{OpenTables, names_of, number_of, open_store, state_of, table_folder};
 use crate::options::TableOptions;
+use crate::row_order::cluster_ids;
 use crate::schema::TableSchema;
 use crate::table::{Table, put_empty_table};
 
@@ -151,8 +152,24 @@ impl Database {
     /// [`Error::TableName`], [`Error::TableExists`], and [`Error::Schema`] or [`Error::Parquet`] for a schema or key that a table cannot
     /// have.
     pub fn create_table<S: AsRef<str>>(&self, name: &str, schema: &Schema, key_columns: &[S]) -> Result<Table> {
+        let by_key: [&str; 0] = [];
+        self.create_clustered_table(name, schema, key_columns, &by_key)
+    }
+
+    /// Creates a table without rows whose files are sorted by other columns than the key, as after [`Table::cluster_by`].
+    ///
+    /// # Errors
+    /// As [`create_table`](Self::create_table) and [`Table::cluster_by`].
+    pub fn create_clustered_table<S: AsRef<str>, C: AsRef<str>>(
+        &self,
+        name: &str,
+        schema: &Schema,
+        key_columns: &[S],
+        cluster_columns: &[C],
+    ) -> Result<Table> {
         check_name(name)?;
         let schema = TableSchema::create(schema, key_columns)?;
+        let cluster = cluster_ids(&schema, cluster_columns)?;
         let mut transaction = self.tables.store.begin()?;
         let newest = self.tables.store.snapshot()?;
         if number_of(&newest, name)?.is_some() {
@@ -162,7 +179,7 @@ impl Database {
             state_of(&newest)?.ok_or_else(|| Error::corrupt("the state of the database is missing"))?.next_table;
         let engine = self.tables.engine_of(number);
         create_folder(&self.tables.folder, &engine.folder)?;
-        put_empty_table(&engine, &mut transaction, &schema, newest.sequence() + 1)?;
+        put_empty_table(&engine, &mut transaction, &schema, cluster, newest.sequence() + 1)?;
         let state = DatabaseState { next_table: number + 1 };
         transaction.tree(DATABASE)?.put(STATE_KEY, &state.to_bytes())?;
         transaction.tree(TABLES)?.put(name.as_bytes(), &TableEntry { number }.to_bytes())?;

@@ -10,10 +10,10 @@ use lath_parquet::{DatasetOptions, Runtime};
 use lath_store::{Snapshot, Store, Tree};
 
 use crate::block_cache::BlockCache;
+use crate::block_keys::BlockKeys;
 use crate::cold::ColdFile;
 use crate::dead_cache::DeadCache;
 use crate::error::{Error, Result};
-use crate::fences::Fences;
 use crate::index::Index;
 use crate::layout::{FileEntry, STATE_KEY, State, TreeName, TreeNames, file_key, schema_key};
 use crate::manifest::Manifest;
@@ -179,12 +179,15 @@ impl Engine {
     }
 
     fn find_cold(&self, view: &mut dyn View, entry: &FileEntry, schema: &Arc<TableSchema>) -> Result<ColdFile> {
-        let fences = match view.tree(TreeName::Fences)? {
-            Some(tree) => tree.get(&file_key(entry.number))?.map(Fences::from_bytes).transpose()?,
+        let keys = match view.tree(TreeName::Fences)? {
+            Some(tree) => {
+                let keys = tree.get(&file_key(entry.number))?;
+                keys.map(|keys| BlockKeys::from_bytes(entry, keys)).transpose()?
+            }
             None => None,
         };
-        let fences = fences.ok_or_else(|| Error::corrupt(format!("the first keys of {} are missing", entry.name)))?;
-        ColdFile::find(&self.folder, entry, schema, fences, &self.dataset)
+        let keys = keys.ok_or_else(|| Error::corrupt(format!("the keys of blocks of {} are missing", entry.name)))?;
+        ColdFile::find(&self.folder, entry, schema, keys, &self.dataset)
     }
 
     /// Forgets files that were removed.

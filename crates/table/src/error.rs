@@ -7,6 +7,8 @@ use std::sync::Arc;
 
 use arrow_schema::ArrowError;
 
+use crate::layout::OLDEST_FORMAT;
+
 /// A result whose error is [`enum@Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -273,7 +275,7 @@ impl fmt::Display for Error {
             Self::Format { found, known } => {
                 write!(
                     f,
-                    "the table has format {found}, and this version reads {known}: use a version of Lath that reads format {found}"
+                    "the table has format {found}, and this version reads {OLDEST_FORMAT} to {known}: use a version of Lath that reads format {found}"
                 )
             }
             Self::Closing => write!(f, "the table is being closed"),

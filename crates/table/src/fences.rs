@@ -1,7 +1,6 @@
-//! The first key of every block of rows of a file.
+//! The first key of every block of rows of a file that is in the order of its keys.
 
-use lath_store::{RecordReader, RecordWriter};
-
+use crate::block_keys::{keys_from_bytes, keys_to_bytes};
 use crate::byte_list::ByteList;
 use crate::error::{Error, Result};
 
@@ -59,29 +58,11 @@ impl Fences {
     }
 
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
-        let mut record = RecordWriter::default();
-        record.u32(self.len() as u32);
-        for &end in self.keys.ends() {
-            record.u32(end as u32);
-        }
-        record.bytes(self.keys.bytes()).finish()
+        keys_to_bytes(&self.keys)
     }
 
     pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        let mut record = RecordReader::new("the first keys of a file", bytes)?;
-        let count = record.u32()?;
-        let ends = (0..count).map(|_| record.u32()).collect::<Result<Vec<_>, _>>()?;
-        let bytes = record.bytes()?;
-        let (mut keys, mut start) = (ByteList::default(), 0);
-        for end in ends.into_iter().map(|end| end as usize) {
-            let key = bytes.get(start..end);
-            keys.push(key.ok_or_else(|| Error::corrupt("the first keys of a file are out of order"))?);
-            start = end;
-        }
-        if start != bytes.len() {
-            return Err(Error::corrupt("the first keys of a file are out of order"));
-        }
-        Ok(Self { keys })
+        Ok(Self { keys: keys_from_bytes(bytes)? })
     }
 }
 

@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 use crate::hot::{HotCursor, for_each_since};
 use crate::key_range::KeyRange;
 use crate::layout::TreeName;
+use crate::ordered_files::OrderedFiles;
 use crate::pinned::Pinned;
 use crate::schema::BATCH_ROWS;
 use crate::sorted_files::{NewFiles, SortedFiles};
@@ -53,7 +54,7 @@ pub(crate) fn flush(engine: &Arc<Engine>) -> Result<Flushed> {
     }
     let mut flushed = Flushed::default();
     for (file, deleted) in files.files().iter().zip(&new_masks) {
-        changing.add_file(file.entry.clone(), &file.fences.to_bytes())?;
+        changing.add_file(file.entry.clone(), &file.keys.to_bytes())?;
         changing.add_to_mask(file.entry.number, deleted)?;
         flushed.rows += file.entry.rows;
         flushed.files += 1;
@@ -67,14 +68,15 @@ pub(crate) fn flush(engine: &Arc<Engine>) -> Result<Flushed> {
 
 fn write_files(engine: &Arc<Engine>, pinned: &mut Arc<Pinned>) -> Result<NewFiles> {
     let schema = Arc::clone(View::schema(pinned));
-    let mut files = SortedFiles::new(engine, &pinned.state().clone(), &schema, 0);
+    let files = SortedFiles::new(engine, &pinned.state().clone(), &schema, 0)?;
+    let mut files = OrderedFiles::new(files, engine.options.flush_bytes);
     let mut cursor = HotCursor::new(KeyRange::default());
     loop {
         let rows = cursor.next(pinned, BATCH_ROWS)?;
         if rows.len() == 0 {
             return files.finish();
         }
-        files.push(&rows.decode(&schema)?, rows.keys())?;
+        files.push(rows.decode(&schema)?, rows.keys())?;
     }
 }
 
@@ -117,23 +119,11 @@ impl Left {
 
 /// The flushed rows whose keys are not hot any more: they were deleted since, and there need not be a tombstone, as no file had them.
 fn find_deleted(changing: &mut Changing, pinned: &Pinned, files: &NewFiles, deleted: &mut [DeleteMask]) -> Result<()> {
-    let Some(before) = pinned.shared_tree(TreeName::Hot)? else { return Ok(()) };
-    let now = changing.tree(TreeName::Hot)?;
-    let mut now = now.map(|tree| tree.cursor());
-    let mut has_now = match &mut now {
-        Some(cursor) => cursor.next()?,
-        None => false,
-    };
+    if files.files().iter().any(|file| !file.entry.is_by_key()) {
+        return find_deleted_unsorted(changing, pinned, files, deleted);
+    }
     let (mut file, mut row) = (0, 0);
-    let mut cursor = before.cursor();
-    while cursor.next()? {
-        let Some(key) = cursor.key() else { break };
-        while let Some(now) = now.as_mut().filter(|_| has_now)
-            && now.key().is_some_and(|now| now < key)
-        {
-            has_now = now.next()?;
-        }
-        let is_hot = has_now && now.as_ref().is_some_and(|now| now.key() == Some(key));
+    for_each_flushed(changing, pinned, |_, is_hot| {
         if files.files().get(file).is_some_and(|file| row == file.entry.rows) {
             (file, row) = (file + 1, 0);
         }
@@ -142,6 +132,57 @@ fn find_deleted(changing: &mut Changing, pinned: &Pinned, files: &NewFiles, dele
             mask.insert(row);
         }
         row += 1;
+        Ok(())
+    })
+}
+
+/// The same for files that are not in the order of their keys.
+fn find_deleted_unsorted(
+    changing: &mut Changing,
+    pinned: &Pinned,
+    files: &NewFiles,
+    deleted: &mut [DeleteMask],
+) -> Result<()> {
+    let mut keys = ByteList::default();
+    for_each_flushed(changing, pinned, |key, is_hot| {
+        if !is_hot {
+            keys.push(key);
+        }
+        Ok(())
+    })?;
+    let keys: Vec<&[u8]> = keys.iter().collect();
+    if keys.is_empty() {
+        return Ok(());
+    }
+    let (engine, schema) = (Arc::clone(changing.engine()), Arc::clone(changing.schema()));
+    for (file, deleted) in files.files().iter().zip(deleted) {
+        *deleted = file.rows_with(&engine, &schema, &keys)?;
+    }
+    Ok(())
+}
+
+/// Calls `visit` with each key that was flushed, in ascending order, and with whether it is still hot.
+fn for_each_flushed(
+    changing: &mut Changing,
+    pinned: &Pinned,
+    mut visit: impl FnMut(&[u8], bool) -> Result<()>,
+) -> Result<()> {
+    let Some(before) = pinned.shared_tree(TreeName::Hot)? else { return Ok(()) };
+    let now = changing.tree(TreeName::Hot)?;
+    let mut now = now.map(|tree| tree.cursor());
+    let mut has_now = match &mut now {
+        Some(cursor) => cursor.next()?,
+        None => false,
+    };
+    let mut cursor = before.cursor();
+    while cursor.next()? {
+        let Some(key) = cursor.key() else { break };
+        while let Some(now) = now.as_mut().filter(|_| has_now)
+            && now.key().is_some_and(|now| now < key)
+        {
+            has_now = now.next()?;
+        }
+        visit(key, has_now && now.as_ref().is_some_and(|now| now.key() == Some(key)))?;
     }
     Ok(())
 }

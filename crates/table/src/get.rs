@@ -6,7 +6,6 @@ use arrow_array::{ArrayRef, RecordBatch, UInt32Array};
 use arrow_select::take::take;
 
 use crate::cold::ColdFile;
-use crate::cold_lookup::KeyInBlock;
 use crate::dead::is_masked;
 use crate::engine::Engine;
 use crate::error::Result;
@@ -43,8 +42,7 @@ pub(crate) fn get(engine: &Engine, view: &mut dyn View, key: &Key) -> Result<Opt
     let manifest = Arc::clone(view.manifest());
     for entry in manifest.files().iter().rev().filter(|entry| entry.may_have(&key)) {
         let file = engine.cold(view, entry)?;
-        let [KeyInBlock { block, .. }] = file.probe(&engine.blocks, &[&key], &key_columns)?[..] else { continue };
-        let Some(row) = file.row_in_block(&engine.blocks, block, &key)? else { continue };
+        let Some(row) = file.row_of(&engine.blocks, &key, &key_columns)? else { continue };
         if entry.masked == 0 || !is_masked(view, entry.number, row)? {
             return cold_row(engine, &file, row, key_columns, &schema).map(Some);
         }

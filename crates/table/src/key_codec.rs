@@ -146,7 +146,8 @@ pub(crate) fn sort_fields(fields: &[FieldRef]) -> Vec<SortField> {
     fields.iter().map(|field| SortField::new(field.data_type().clone())).collect()
 }
 
-fn is_orderable(data_type: &DataType) -> bool {
+/// Whether values of a type have an order.
+pub(crate) fn is_orderable(data_type: &DataType) -> bool {
     match data_type {
         DataType::Null | DataType::Map(..) | DataType::Union(..) | DataType::RunEndEncoded(..) => false,
         DataType::Dictionary(_, values) => is_orderable(values),

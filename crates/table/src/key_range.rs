@@ -36,6 +36,10 @@ impl KeyRange {
         self.high.as_ref().is_none_or(|high| key < &high[..])
     }
 
+    pub(crate) fn contains(&self, key: &[u8]) -> bool {
+        &self.low[..] <= key && self.is_below_end(key)
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.high.as_ref().is_some_and(|high| *high <= self.low)
     }

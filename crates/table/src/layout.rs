@@ -4,8 +4,11 @@ use lath_store::{RecordReader, RecordWriter};
 
 use crate::error::{Error, Result};
 
-/// The number of the format. Later ones may be refused by this version.
-pub(crate) const FORMAT: u32 = 3;
+/// The number of the format that is written. Later ones are refused by this version.
+pub(crate) const FORMAT: u32 = 4;
+
+/// The oldest format that is read: in it, all files are in the order of their keys.
+pub(crate) const OLDEST_FORMAT: u32 = 3;
 
 /// Rows of a file that one piece of its mask is about.
 pub(crate) const MASK_ROWS: u64 = 1 << 16;
@@ -17,7 +20,7 @@ pub(crate) enum TreeName {
     Meta,
     /// File number → [`FileEntry`].
     Files,
-    /// File number → first key of each block of rows.
+    /// File number → what is known of the keys in each block of rows.
     Fences,
     /// File number and piece → deleted rows.
     Masks,
@@ -162,6 +165,8 @@ pub(crate) struct State {
     pub(crate) hot_bytes: u64,
     /// `None` if changes are not kept.
     pub(crate) feed: Option<Feed>,
+    /// The numbers of the columns by which new files are sorted before the key; none if they are sorted by the key alone.
+    pub(crate) cluster: Vec<u32>,
 }
 
 /// Which changes a table keeps.
@@ -183,15 +188,14 @@ impl State {
         // No commit has the number 0.
         let (from, max_commits, max_rows) =
             self.feed.as_ref().map_or((0, 0, 0), |feed| (feed.from, feed.max_commits, feed.max_rows));
-        record.u64(from).u64(max_commits).u64(max_rows).finish()
+        record.u64(from).u64(max_commits).u64(max_rows);
+        put_ids(&mut record, &self.cluster);
+        record.finish()
     }
 
     pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let mut record = RecordReader::new("the state", bytes)?;
-        let found = record.u32()?;
-        if found != FORMAT {
-            return Err(Error::Format { found, known: FORMAT });
-        }
+        check_format(record.u32()?)?;
         Ok(Self {
             incarnation: record.u64()?,
             stamp: record.u64()?,
@@ -204,11 +208,32 @@ impl State {
                 let (from, max_commits, max_rows) = (record.u64()?, record.u64()?, record.u64()?);
                 (from > 0).then_some(Feed { from, max_commits, max_rows })
             },
+            cluster: read_ids(&mut record)?,
         })
     }
 }
 
-/// A Parquet file of the table: rows in the order of their keys, none of which is in it twice.
+fn check_format(found: u32) -> Result<()> {
+    if (OLDEST_FORMAT..=FORMAT).contains(&found) { Ok(()) } else { Err(Error::Format { found, known: FORMAT }) }
+}
+
+/// Adds the numbers of columns: how many there are, and each.
+fn put_ids(record: &mut RecordWriter, ids: &[u32]) {
+    record.u32(ids.len() as u32);
+    for &id in ids {
+        record.u32(id);
+    }
+}
+
+/// The numbers of columns at the end of a record; none in one of format 3, which ends before them.
+fn read_ids(record: &mut RecordReader<'_>) -> Result<Vec<u32>> {
+    if record.is_at_end() {
+        return Ok(Vec::new());
+    }
+    Ok((0..record.u32()?).map(|_| record.u32()).collect::<Result<_, _>>()?)
+}
+
+/// A Parquet file of the table, which has no key twice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FileEntry {
     pub(crate) number: u64,
@@ -226,16 +251,20 @@ pub(crate) struct FileEntry {
     pub(crate) mask_stamp: u64,
     /// No hot row and no tombstone with this stamp or an older one has the key of a row, unless the mask has the row.
     pub(crate) born: u64,
-    /// The first and the last key.
+    /// The least and the greatest key.
     pub(crate) min: Vec<u8>,
     pub(crate) max: Vec<u8>,
+    /// The numbers of the columns by which its rows are sorted before the key; none if they are in the order of their keys.
+    pub(crate) order: Vec<u32>,
 }
 
 impl FileEntry {
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut record = RecordWriter::default();
         record.bytes(self.name.as_bytes()).u32(self.schema).u32(self.level).u64(self.rows).u64(self.bytes);
-        record.u64(self.masked).u64(self.mask_stamp).u64(self.born).bytes(&self.min).bytes(&self.max).finish()
+        record.u64(self.masked).u64(self.mask_stamp).u64(self.born).bytes(&self.min).bytes(&self.max);
+        put_ids(&mut record, &self.order);
+        record.finish()
     }
 
     pub(crate) fn from_bytes(number: u64, bytes: &[u8]) -> Result<Self> {
@@ -252,7 +281,13 @@ impl FileEntry {
             born: record.u64()?,
             min: record.bytes()?.to_vec(),
             max: record.bytes()?.to_vec(),
+            order: read_ids(&mut record)?,
         })
+    }
+
+    /// Whether rows are in the order of their keys.
+    pub(crate) fn is_by_key(&self) -> bool {
+        self.order.is_empty()
     }
 
     /// Whether a row may have this key.
@@ -299,10 +334,7 @@ impl DatabaseState {
 
     pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let mut record = RecordReader::new("the state of a database", bytes)?;
-        let found = record.u32()?;
-        if found != FORMAT {
-            return Err(Error::Format { found, known: FORMAT });
-        }
+        check_format(record.u32()?)?;
         Ok(Self { next_table: record.u64()? })
     }
 }

@@ -8,13 +8,15 @@
 //! | question | answer |
 //! | --- | --- |
 //! | When is a row of a file dead? | If the file's mask has it, or if its key is hot or deleted. A row that is dead stays dead, so what was found out for one commit is extended for the next by the keys that changed since. |
-//! | How is a key found in a file? | Files are sorted, and the store has the first key of every 1,024 rows, so one block is read of the key columns, if the Bloom filter does not rule the key out. Filters and blocks are cached ([`TableOptions::cache_bytes`]). |
+//! | How is a key found in a file? | Files are sorted by their keys, and the store has the first key of every 1,024 rows, so one block is read of the key columns, if the Bloom filter does not rule the key out. Filters and blocks are cached ([`TableOptions::cache_bytes`]). |
+//! | What if files are sorted by other columns ([`Table::cluster_by`])? | The store has the least and greatest key of every 1,024 rows, and the key columns are read of those blocks of a row group that may have the key, if its Bloom filter does not rule it out. Scans in the order of keys read such a file several times. |
 //! | When is a file removed? | When the commit that dropped it is durable, and no named snapshot and no reader in any process sees an older one. |
 //! | What does a crash leave? | A file is synced under its name before the transaction that names it commits. Files that no commit names are removed when the table is next opened for writing. |
 
 mod background;
 mod backup;
 mod block_cache;
+mod block_keys;
 mod bulk;
 mod byte_list;
 mod change;
@@ -22,6 +24,7 @@ mod change_retention;
 mod changes;
 mod changing;
 mod check;
+mod cluster;
 mod cold;
 mod cold_blocks;
 mod cold_condition;
@@ -41,6 +44,7 @@ mod error;
 mod export;
 mod export_files;
 mod fences;
+mod file_check;
 mod flush;
 mod get;
 mod hot;
@@ -51,6 +55,7 @@ mod indexes;
 mod key;
 mod key_codec;
 mod key_range;
+mod key_windows;
 mod layout;
 mod link;
 mod locate;
@@ -61,11 +66,15 @@ mod named_snapshots;
 mod one_row;
 mod open_tables;
 mod options;
+mod ordered_files;
 mod pending_rows;
 mod pinned;
 mod range;
 mod reading;
 mod repair;
+mod row_merge;
+mod row_order;
+mod row_source;
 mod scan;
 mod schema;
 mod schema_change;
@@ -76,6 +85,7 @@ mod statistics;
 mod store_file;
 mod table;
 mod transaction;
+mod unsorted_lookup;
 mod upgrade;
 mod vacuum;
 mod value_codec;

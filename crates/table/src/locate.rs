@@ -6,24 +6,25 @@ use arrow_array::{Array, ArrayRef};
 use arrow_select::interleave::interleave;
 
 use crate::block_cache::BlockCache;
+use crate::block_keys::BlockKeys;
 use crate::cold::ColdFile;
 use crate::cold_lookup::KeyInBlock;
 use crate::error::{Error, Result};
-use crate::fences::BLOCK_ROWS;
+use crate::fences::{BLOCK_ROWS, Fences};
 use crate::layout::FileEntry;
 
 /// With more keys than this, blocks are read without asking Bloom filters first: most of a file's blocks have one of them.
-const MAX_PROBED_KEYS: usize = 1 << 16;
+pub(crate) const MAX_PROBED_KEYS: usize = 1 << 16;
 
 /// Up to so many blocks are read one by one and cached. More are scanned, which caches nothing.
-const MAX_CACHED_BLOCKS: usize = 64;
+pub(crate) const MAX_CACHED_BLOCKS: usize = 64;
 
 /// A key and where it is: its place among the keys that were looked for, and its row in the file.
 pub(crate) type Located = (usize, u64);
 
-/// The rows of a file that have one of `keys`, which are in ascending order and distinct, in ascending order.
+/// The rows of a file that have one of `keys`, which are in ascending order and distinct, in ascending order of rows.
 ///
-/// Fences say which block of rows can have a key, and Bloom filters which keys are in no row group; then the key columns of the remaining
+/// In a file that is in the order of its keys, fences say which block of rows can have a key, and Bloom filters which keys are in no row group; then the key columns of the remaining
 /// blocks are read and compared.
 pub(crate) fn locate(cache: &BlockCache, file: &ColdFile, entry: &FileEntry, keys: &[&[u8]]) -> Result<Vec<Located>> {
     let first = keys.partition_point(|key| *key < &entry.min[..]);
@@ -32,9 +33,16 @@ pub(crate) fn locate(cache: &BlockCache, file: &ColdFile, entry: &FileEntry, key
     if candidates.is_empty() {
         return Ok(Vec::new());
     }
+    let fences = match file.keys() {
+        BlockKeys::First(fences) => fences,
+        BlockKeys::Bounds(bounds) => {
+            let found = file.locate_unsorted(bounds, cache, candidates)?;
+            return Ok(found.into_iter().map(|(at, row)| (first + at, row)).collect());
+        }
+    };
     let codec = file.schema().key();
     let ranges = if candidates.len() <= MAX_PROBED_KEYS {
-        let left = file.probe(cache, candidates, &codec.decode(candidates.iter().copied())?)?;
+        let left = file.probe(fences, cache, candidates, &codec.decode(candidates.iter().copied())?)?;
         if left.chunk_by(|a, b| a.block == b.block).count() <= MAX_CACHED_BLOCKS {
             let mut found = Vec::new();
             for KeyInBlock { at, block } in left {
@@ -44,7 +52,7 @@ pub(crate) fn locate(cache: &BlockCache, file: &ColdFile, entry: &FileEntry, key
         }
         block_ranges(file, left.into_iter().map(|key| key.block))
     } else {
-        block_ranges(file, file.fences().blocks_of(candidates.iter().copied()).flatten())
+        block_ranges(file, fences.blocks_of(candidates.iter().copied()).flatten())
     };
     let scan = file.scan(codec.columns())?.row_ranges(ranges);
     let mut found = Vec::new();
@@ -81,15 +89,15 @@ fn skipped(keys: &[&[u8]], key: &[u8]) -> usize {
 }
 
 /// The rows of these blocks, which are in ascending order.
-fn block_ranges(file: &ColdFile, blocks: impl Iterator<Item = usize>) -> Vec<Range<u64>> {
+pub(crate) fn block_ranges(file: &ColdFile, blocks: impl Iterator<Item = usize>) -> Vec<Range<u64>> {
     let mut ranges: Vec<Range<u64>> = Vec::new();
     blocks.for_each(|block| push_range(&mut ranges, file.block_rows(block)));
     ranges
 }
 
-/// The number of the first row whose key is not less than `key`.
-pub(crate) fn lower_bound(file: &ColdFile, key: &[u8]) -> Result<u64> {
-    let Some(block) = file.fences().block_of(key) else { return Ok(0) };
+/// The number of the first row whose key is not less than `key`, in a file that is in the order of its keys.
+pub(crate) fn lower_bound(file: &ColdFile, fences: &Fences, key: &[u8]) -> Result<u64> {
+    let Some(block) = fences.block_of(key) else { return Ok(0) };
     let rows = file.block_rows(block);
     let codec = file.schema().key();
     let scan = file.scan(codec.columns())?.rows(rows.clone());
@@ -103,7 +111,7 @@ pub(crate) fn lower_bound(file: &ColdFile, key: &[u8]) -> Result<u64> {
     Ok(rows.end)
 }
 
-/// The encoded keys of these rows, which are in ascending order.
+/// The encoded keys of these rows, which are in ascending order, one for each.
 pub(crate) fn keys_of_rows(file: &ColdFile, rows: &[u64]) -> Result<Vec<Vec<u8>>> {
     let codec = file.schema().key();
     let mut keys = Vec::with_capacity(rows.len());

@@ -205,7 +205,10 @@ pub(crate) fn get_many(engine: &Engine, view: &mut dyn View, keys: &SortedKeys, 
         }
     }
     let manifest = Arc::clone(view.manifest());
-    for (number, wanted) in by_file {
+    for (number, mut wanted) in by_file {
+        if !manifest.files()[number].is_by_key() {
+            wanted.sort_unstable_by_key(|&(_, row)| row);
+        }
         let rows: Vec<u64> = wanted.iter().map(|&(_, row)| row).collect();
         let file = engine.cold(view, &manifest.files()[number])?;
         let mut wanted = wanted.into_iter();

@@ -75,7 +75,8 @@ impl TableOptions {
         self
     }
 
-    /// Sets from how many bytes put into the hot tree on the background thread flushes.
+    /// Sets from how many bytes put into the hot tree on the background thread flushes. Rows of files that are
+    /// [clustered](crate::Table::cluster_by) are sorted in parts of about so many bytes.
     #[must_use]
     pub fn flush_bytes(mut self, bytes: u64) -> Self {
         self.flush_bytes = bytes.max(1);

@@ -10,6 +10,7 @@ use arrow_select::take::take;
 
 use crate::byte_list::ByteList;
 use crate::error::{Error, Result};
+use crate::ordered_files::slice_bytes;
 
 /// Larger batches are cut to so many rows, so that they stay in the processor's cache while they are sorted.
 pub(crate) const MAX_BATCH_ROWS: usize = 1 << 17;
@@ -51,12 +52,8 @@ impl PendingRows {
         if keys.num_rows() == 0 {
             return;
         }
-        // Arrays may be small parts of larger ones.
-        let bytes = |array: &ArrayRef| {
-            array.to_data().get_slice_memory_size().unwrap_or_else(|_| array.get_array_memory_size())
-        };
         self.row_count += keys.num_rows();
-        self.bytes += (keys.size() + columns.iter().map(bytes).sum::<usize>()) as u64;
+        self.bytes += (keys.size() + columns.iter().map(slice_bytes).sum::<usize>()) as u64;
         self.batches.push(PendingBatch { keys: keys.iter().collect(), columns, is_sorted: keys.num_rows() < 2 });
     }
 

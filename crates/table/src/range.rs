@@ -1,29 +1,29 @@
 //! Rows in the order of their keys.
 
-use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, RecordBatch};
-use arrow_row::Rows;
+use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use arrow_select::filter::filter_record_batch;
-use arrow_select::interleave::interleave;
-use lath_parquet::{BatchFilter, DeleteMask, Predicate};
+use lath_parquet::{BatchFilter, Predicate};
 
-use crate::byte_list::ByteList;
-use crate::cold::{ColdFile, NumberedBatches};
 use crate::cold_condition::{ColdCondition, columns_of};
-use crate::count::{count_range, rows_of_range};
+use crate::count::count_range;
 use crate::dead::dead_rows;
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::hot::HotCursor;
 use crate::key_range::KeyRange;
+use crate::row_merge::RowMerge;
+use crate::row_source::RowSource;
 use crate::scan::places_of;
-use crate::schema::{BATCH_ROWS, TableSchema, batch};
+use crate::schema::{BATCH_ROWS, batch};
 use crate::view::View;
 
 /// Says which rows to read in the order of their keys, and which of their columns.
+///
+/// Files that are [clustered](crate::Table::cluster_by) by other columns are read several times, a window of rows at a time: first their
+/// key columns, to find the next keys, and then the rows that have them. The windows of all files take about 256 MiB.
 ///
 /// ```no_run
 /// # fn main() -> lath_table::Result<()> {
@@ -78,7 +78,8 @@ impl<'v> RangeScan<'v> {
         self
     }
 
-    /// The number of rows in the range, up to the limit. Without a condition, at most two blocks of the key columns are read of each file.
+    /// The number of rows in the range, up to the limit. Without a condition, at most two blocks of the key columns are read of each file
+    /// that is in the order of its keys, and of others the key columns alone.
     ///
     /// # Errors
     /// As [`build`](Self::build), and whatever goes wrong while reading.
@@ -116,217 +117,26 @@ impl<'v> RangeScan<'v> {
         for (entry, dead) in files.iter().zip(&dead) {
             let file = engine.cold(&mut *view, entry)?;
             let ColdCondition { pushed, .. } = ColdCondition::new(predicate.as_ref(), file.upgrade())?;
-            sources.push(Source::cold(&file, dead, &range, max_rows, &columns, pushed)?);
+            sources.push(RowSource::by_key(&file, dead, &range, max_rows, &columns, pushed, files.len())?);
         }
-        sources.push(Source::hot(HotCursor::new(range), max_rows));
+        sources.push(RowSource::hot(HotCursor::new(range), max_rows));
         let read = Arc::new(schema.arrow().project(&columns)?);
-        Ok(RangeBatches { view, merge: Merge { schema, columns, sources }, read, filter, wanted, output, left: limit })
-    }
-}
-
-/// Where sorted rows come from: a file or the hot tree.
-#[derive(Debug)]
-pub(crate) struct Source {
-    rows: SourceRows,
-    /// What was read and not handed out yet.
-    current: Option<Current>,
-    is_done: bool,
-}
-
-#[derive(Debug)]
-enum SourceRows {
-    /// Batches of the columns that are wanted, and behind them those of the key.
-    Cold(Box<NumberedBatches>),
-    /// At most so many rows.
-    Hot(HotCursor, u64),
-}
-
-/// A batch of a source, some rows of which were handed out.
-#[derive(Debug)]
-struct Current {
-    keys: EncodedKeys,
-    columns: Vec<ArrayRef>,
-    at: usize,
-    len: usize,
-}
-
-#[derive(Debug)]
-enum EncodedKeys {
-    Rows(Rows),
-    List(ByteList),
-}
-
-impl EncodedKeys {
-    fn get(&self, at: usize) -> &[u8] {
-        match self {
-            Self::Rows(rows) => rows.row(at).data(),
-            Self::List(list) => list.get(at),
-        }
-    }
-}
-
-impl Current {
-    fn key(&self) -> &[u8] {
-        self.keys.get(self.at)
-    }
-}
-
-impl Source {
-    /// The first rows of a file in a range that are not dead, at most so many, and of these the ones that satisfy a condition on the file's
-    /// own columns.
-    pub(crate) fn cold(
-        file: &ColdFile,
-        dead: &DeleteMask,
-        range: &KeyRange,
-        max_rows: u64,
-        columns: &[usize],
-        predicate: Option<Predicate>,
-    ) -> Result<Self> {
-        let rows = first_rows(rows_of_range(file, range)?, dead, max_rows);
-        let read: Vec<usize> = columns.iter().chain(file.schema().key().columns()).copied().collect();
-        let mut scan = file.scan(&read)?.rows(rows).deleted([(0, dead.clone())]);
-        if let Some(predicate) = predicate {
-            scan = scan.predicate(predicate);
-        }
-        let batches = file.numbered(scan, &read)?;
-        Ok(Self { rows: SourceRows::Cold(Box::new(batches)), current: None, is_done: false })
-    }
-
-    /// The first rows of the hot tree, at most so many.
-    pub(crate) fn hot(cursor: HotCursor, max_rows: u64) -> Self {
-        Self { rows: SourceRows::Hot(cursor, max_rows), current: None, is_done: false }
-    }
-
-    /// Reads on if all rows were handed out.
-    fn fill(&mut self, view: &mut dyn View, schema: &Arc<TableSchema>, wanted: &[usize]) -> Result<()> {
-        while !self.is_done && self.current.as_ref().is_none_or(|current| current.at == current.len) {
-            self.current = match &mut self.rows {
-                SourceRows::Cold(batches) => match batches.next().transpose()? {
-                    Some((mut columns, numbers)) => {
-                        let keys = EncodedKeys::Rows(schema.key().encode(&columns.split_off(wanted.len()))?);
-                        Some(Current { keys, columns, at: 0, len: numbers.len() })
-                    }
-                    None => None,
-                },
-                SourceRows::Hot(cursor, left) => {
-                    let rows =
-                        cursor.next(view, usize::try_from(*left).map_or(BATCH_ROWS, |left| left.min(BATCH_ROWS)))?;
-                    *left -= rows.len() as u64;
-                    match rows.len() {
-                        0 => None,
-                        len => {
-                            let columns = rows.decode(schema)?.project(wanted)?.columns().to_vec();
-                            let keys = EncodedKeys::List(rows.keys().clone());
-                            Some(Current { keys, columns, at: 0, len })
-                        }
-                    }
-                }
-            };
-            self.is_done = self.current.is_none();
-        }
-        Ok(())
-    }
-}
-
-/// The shortest part from the beginning of `rows` on that has `max_rows` rows that are not dead, or all.
-fn first_rows(rows: Range<u64>, dead: &DeleteMask, max_rows: u64) -> Range<u64> {
-    let mut first = rows.start..rows.start.saturating_add(max_rows).min(rows.end);
-    loop {
-        let live = (first.end - first.start).saturating_sub(dead.count_within(&first));
-        if live >= max_rows || first.end == rows.end {
-            return first;
-        }
-        first.end = rows.end.min(first.end + (max_rows - live));
-    }
-}
-
-/// Merges sources that have no key in common.
-#[derive(Debug)]
-pub(crate) struct Merge {
-    pub(crate) schema: Arc<TableSchema>,
-    pub(crate) columns: Vec<usize>,
-    pub(crate) sources: Vec<Source>,
-}
-
-/// Some rows in the order of their keys.
-#[derive(Debug)]
-pub(crate) struct MergedRows {
-    pub(crate) columns: Vec<ArrayRef>,
-    pub(crate) row_count: usize,
-    pub(crate) keys: ByteList,
-}
-
-impl Merge {
-    /// The next rows, at most so many; none at the end. Their keys are given where they are asked for.
-    pub(crate) fn next(&mut self, view: &mut dyn View, max_rows: usize, with_keys: bool) -> Result<MergedRows> {
-        let mut pieces: Vec<Vec<ArrayRef>> = Vec::new();
-        let mut order: Vec<(usize, usize)> = Vec::new();
-        let mut keys = ByteList::default();
-        // For each source, where the batch that it is at is among the pieces.
-        let mut piece_of: Vec<Option<usize>> = vec![None; self.sources.len()];
-        while order.len() < max_rows {
-            for (source, piece) in self.sources.iter_mut().zip(&mut piece_of) {
-                if source.current.as_ref().is_none_or(|current| current.at == current.len) {
-                    source.fill(view, &self.schema, &self.columns)?;
-                    *piece = None;
-                }
-            }
-            let Some((first, end)) = self.first_run() else { break };
-            let Some(current) = &mut self.sources[first].current else { break };
-            let piece = *piece_of[first].get_or_insert_with(|| {
-                pieces.push(current.columns.clone());
-                pieces.len() - 1
-            });
-            let end = end.min(current.at + (max_rows - order.len()));
-            for row in current.at..end {
-                order.push((piece, row));
-                if with_keys {
-                    keys.push(current.keys.get(row));
-                }
-            }
-            current.at = end;
-        }
-        let column = |at: usize| {
-            let arrays: Vec<&dyn Array> = pieces.iter().map(|piece| &*piece[at]).collect();
-            Ok(interleave(&arrays, &order)?)
-        };
-        let columns =
-            if order.is_empty() { Vec::new() } else { (0..self.columns.len()).map(column).collect::<Result<_>>()? };
-        Ok(MergedRows { columns, row_count: order.len(), keys })
-    }
-
-    /// The source with the least key, and up to which of its rows keys are less than those of all others.
-    fn first_run(&self) -> Option<(usize, usize)> {
-        let (mut first, mut second): (Option<(usize, &Current)>, Option<&Current>) = (None, None);
-        for (at, source) in self.sources.iter().enumerate() {
-            let Some(current) = &source.current else { continue };
-            match first {
-                Some((_, least)) if least.key() <= current.key() => {
-                    if second.is_none_or(|second| current.key() < second.key()) {
-                        second = Some(current);
-                    }
-                }
-                _ => {
-                    second = first.map(|(_, current)| current).or(second);
-                    first = Some((at, current));
-                }
-            }
-        }
-        let (first, current) = first?;
-        let Some(second) = second else { return Some((first, current.len)) };
-        let bound = second.key();
-        let mut end = current.at + 1;
-        while end < current.len && current.keys.get(end) < bound {
-            end += 1;
-        }
-        Some((first, end))
+        Ok(RangeBatches {
+            view,
+            merge: RowMerge::by_key(schema, columns, sources),
+            read,
+            filter,
+            wanted,
+            output,
+            left: limit,
+        })
     }
 }
 
 /// The batches of a range, in the order of keys. After an error there are no more.
 pub struct RangeBatches<'v> {
     view: Box<dyn View + 'v>,
-    merge: Merge,
+    merge: RowMerge,
     /// The columns that are wanted, and behind them those that only the condition needs.
     read: SchemaRef,
     wanted: usize,

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use lath_store::Durability;
 
+use crate::block_keys::BlockKeys;
 use crate::byte_list::ByteList;
 use crate::changing::Changing;
 use crate::check::{CheckReport, Problem, check_locked};
@@ -11,7 +12,7 @@ use crate::cold::ColdFile;
 use crate::dead::mask_of;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::fences::{BLOCK_ROWS, Fences};
+use crate::fences::BLOCK_ROWS;
 use crate::index_scan::{entries_of_rows, find_index};
 use crate::layout::{Feed, FileEntry, TreeName};
 use crate::table::Table;
@@ -35,7 +36,7 @@ impl Table {
     /// | damage | what is done |
     /// | --- | --- |
     /// | an index does not have the entries that the rows have | its entries are made anew |
-    /// | first, last or masked rows in the entry of a file, or the first keys of its blocks, are not those of the file and its mask | they are read from these |
+    /// | first, last or masked rows in the entry of a file, or the keys of its blocks, are not those of the file and its mask | they are read from these |
     /// | a key is hot and deleted | the later of the two stays |
     /// | changes that are kept cannot be read | all of them go, and later ones are kept; a reader is told that it has to read the table anew |
     /// | a file that no commit names | it is removed, unless another process reads an older commit |
@@ -100,48 +101,57 @@ fn mend_file(changing: &mut Changing, name: &str) -> Result<()> {
     let Some(entry) = entry else { return Ok(()) };
     let mask = mask_of(changing, entry.number)?;
     let schema = Arc::clone(changing.schema());
-    let file = ColdFile::without_fences(&engine.folder, &entry, &schema, &engine.dataset);
+    let file = ColdFile::without_keys(&engine.folder, &entry, &schema, &engine.dataset);
     // What cannot be read stays a problem of the report.
-    let Ok(Some(FileKeys { min, max, fences })) = file.and_then(|file| FileKeys::read(&file, &entry)) else {
+    let Ok(Some(FileKeys { min, max, blocks })) = file.and_then(|file| FileKeys::read(&file, &entry)) else {
         return Ok(());
     };
     if mask.iter().last().is_some_and(|row| row >= entry.rows) {
         return Ok(());
     }
     let mended = FileEntry { masked: mask.len(), min, max, ..FileEntry::clone(&entry) };
-    changing.replace_file(mended, &fences.to_bytes())
+    changing.replace_file(mended, &blocks.to_bytes())
 }
 
-/// The first and last key of a file, and the first ones of its blocks.
+/// The least and greatest key of a file, and what is known of those of its blocks.
 #[derive(Debug)]
 struct FileKeys {
     min: Vec<u8>,
     max: Vec<u8>,
-    fences: Fences,
+    blocks: BlockKeys,
 }
 
 impl FileKeys {
-    /// `None` if the rows of the file are not as many as its entry says, or not sorted.
+    /// `None` if the rows of the file are not as many as its entry says, or not in the order of their keys where they have to be.
     fn read(file: &ColdFile, entry: &FileEntry) -> Result<Option<Self>> {
         let codec = file.schema().key();
-        let (mut min, mut max, mut fences): (Option<Vec<u8>>, Option<Vec<u8>>, Fences) = Default::default();
+        let (mut min, mut max): (Option<Vec<u8>>, Option<Vec<u8>>) = Default::default();
+        let mut blocks = BlockKeys::new(entry.is_by_key());
         let mut rows = 0;
         for batch in file.numbered(file.scan(codec.columns())?, codec.columns())? {
             let (columns, _) = batch?;
             for key in &codec.encode(&columns)? {
                 let key = key.data();
-                if max.as_ref().is_some_and(|max| key <= &max[..]) {
-                    return Ok(None);
+                let is_greatest = max.as_ref().is_none_or(|max| key > &max[..]);
+                match &mut blocks {
+                    BlockKeys::First(_) if !is_greatest => return Ok(None),
+                    BlockKeys::First(fences) if rows % BLOCK_ROWS == 0 => fences.push(key)?,
+                    BlockKeys::First(_) => {}
+                    BlockKeys::Bounds(bounds) => bounds.push(key)?,
                 }
-                if rows % BLOCK_ROWS == 0 {
-                    fences.push(key)?;
+                if min.as_ref().is_none_or(|min| key < &min[..]) {
+                    min = Some(key.to_vec());
                 }
-                min.get_or_insert_with(|| key.to_vec());
-                max = Some(key.to_vec());
+                if is_greatest {
+                    max = Some(key.to_vec());
+                }
                 rows += 1;
             }
         }
-        Ok(min.zip(max).filter(|_| rows == entry.rows).map(|(min, max)| Self { min, max, fences }))
+        if let BlockKeys::Bounds(bounds) = &mut blocks {
+            bounds.end_block()?;
+        }
+        Ok(min.zip(max).filter(|_| rows == entry.rows).map(|(min, max)| Self { min, max, blocks }))
     }
 }
 

@@ -83,11 +83,13 @@ impl Table {
     /// later is another one and has none of them.
     ///
     /// # Errors
-    /// [`Error::Schema`] for a column that is not there, is part of the key, or has an index; [`Error::Store`].
+    /// [`Error::Schema`] for a column that is not there, is part of the key, has an index, or is one by which files are
+    /// [clustered](Self::cluster_by); [`Error::Store`].
     pub fn drop_column(&self, name: &str) -> Result<()> {
         self.change_schema(|changing| {
             let column = find_column(changing.schema(), name)?;
             check_is_free_of_keys(changing, column, "dropped")?;
+            check_is_not_clustered(changing, column)?;
             let mut parts = changing.schema().parts();
             parts.fields.remove(column);
             parts.defaults.remove(column);
@@ -189,6 +191,18 @@ fn check_is_free_of_keys(changing: &Changing, column: usize, done: &str) -> Resu
             index.name()
         ))),
     }
+}
+
+/// Refuses a column by which new files are sorted.
+fn check_is_not_clustered(changing: &Changing, column: usize) -> Result<()> {
+    let schema = changing.schema();
+    if !changing.state().cluster.contains(&schema.id(column)) {
+        return Ok(());
+    }
+    Err(Error::schema(format!(
+        "files are clustered by column {:?}, which cannot be dropped: cluster by other columns first, or by none",
+        schema.arrow().field(column).name()
+    )))
 }
 
 /// Whether a type has all values of another, exactly, and is not the same.

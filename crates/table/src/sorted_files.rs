@@ -5,30 +5,35 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use arrow_schema::{DataType, SchemaRef};
-use lath_parquet::{AtomicFile, BloomFilter, ColumnOptions, ParquetWriter, SortingColumn, WriteOptions};
+use arrow_schema::{DataType, FieldRef};
+use lath_parquet::{AtomicFile, BloomFilter, ColumnOptions, DeleteMask, ParquetWriter, SortingColumn, WriteOptions};
 
+use crate::block_keys::BlockKeys;
 use crate::byte_list::ByteList;
+use crate::cold::ColdFile;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::fences::{BLOCK_ROWS, Fences};
-use crate::key_codec::KeyCodec;
+use crate::fences::BLOCK_ROWS;
 use crate::layout::{FileEntry, State};
+use crate::locate::locate;
+use crate::row_order::RowOrder;
 use crate::schema::TableSchema;
 
 /// A file that has its name and is on the disk, and that no commit names yet.
 #[derive(Debug)]
 pub(crate) struct NewFile {
     pub(crate) entry: FileEntry,
-    pub(crate) fences: Fences,
+    pub(crate) keys: BlockKeys,
 }
 
-/// Writes rows that come in the order of their keys to files of bounded length.
+/// Writes rows that come in the order of files to files of bounded length.
 #[derive(Debug)]
 pub(crate) struct SortedFiles {
     state: State,
     schema: Arc<TableSchema>,
     level: u32,
+    /// `None` for the order of keys.
+    order: Option<Arc<RowOrder>>,
     options: WriteOptions,
     /// Whether the end of the background thread ends this.
     is_maintenance: bool,
@@ -50,7 +55,7 @@ pub(crate) struct NewFiles {
 struct Current {
     writer: WriterOf,
     entry: FileEntry,
-    fences: Fences,
+    keys: BlockKeys,
 }
 
 /// A writer that can be shown.
@@ -63,25 +68,35 @@ impl std::fmt::Debug for WriterOf {
 }
 
 impl SortedFiles {
-    /// Files of the rows of a commit with this state.
-    pub(crate) fn new(engine: &Arc<Engine>, state: &State, schema: &Arc<TableSchema>, level: u32) -> Self {
-        let options = write_options(&engine.options.write, schema.arrow(), schema.key());
+    /// Files of the rows of a commit with this state, in its order.
+    pub(crate) fn new(engine: &Arc<Engine>, state: &State, schema: &Arc<TableSchema>, level: u32) -> Result<Self> {
+        let order = RowOrder::of_ids(&state.cluster, schema)?.map(Arc::new);
+        let options = write_options(&engine.options.write, schema, order.as_deref());
         let (state, schema) = (state.clone(), Arc::clone(schema));
         let done = NewFiles { engine: Arc::clone(engine), files: Vec::new(), paths: Vec::new(), names: Vec::new() };
-        Self { state, schema, level, options, is_maintenance: true, current: None, done }
+        Ok(Self { state, schema, level, order, options, is_maintenance: true, current: None, done })
     }
 
     /// Files of the rows that a transaction with this state puts. The caller waits for them, so that all threads of the runtime encode.
-    pub(crate) fn of_transaction(engine: &Arc<Engine>, state: &State, schema: &Arc<TableSchema>) -> Self {
-        let mut files = Self::new(engine, state, schema, 0);
+    pub(crate) fn of_transaction(engine: &Arc<Engine>, state: &State, schema: &Arc<TableSchema>) -> Result<Self> {
+        let mut files = Self::new(engine, state, schema, 0)?;
         // What else the transaction does to the keys has its stamp, before and after this.
         files.state.stamp -= 1;
         files.options = files.options.default_threads(engine.runtime.threads());
         files.is_maintenance = false;
-        files
+        Ok(files)
     }
 
-    /// Adds rows with these keys.
+    /// The order of rows; `None` if it is that of keys.
+    pub(crate) fn order(&self) -> Option<&Arc<RowOrder>> {
+        self.order.as_ref()
+    }
+
+    pub(crate) fn schema(&self) -> &Arc<TableSchema> {
+        &self.schema
+    }
+
+    /// Adds rows with these keys, which come next in the order of files.
     pub(crate) fn push(&mut self, batch: &RecordBatch, keys: &ByteList) -> Result<()> {
         let mut start = 0;
         while start < batch.num_rows() {
@@ -94,19 +109,24 @@ impl SortedFiles {
             };
             let room = usize::try_from(self.done.engine.options.file_rows - current.entry.rows).unwrap_or(usize::MAX);
             let end = batch.num_rows().min(start.saturating_add(room));
-            for at in start..end {
-                let row = current.entry.rows + (at - start) as u64;
-                if row.is_multiple_of(BLOCK_ROWS) {
-                    current.fences.push(keys.get(at))?;
+            match &mut current.keys {
+                BlockKeys::First(fences) => {
+                    for at in start..end {
+                        let row = current.entry.rows + (at - start) as u64;
+                        if row.is_multiple_of(BLOCK_ROWS) {
+                            fences.push(keys.get(at))?;
+                        }
+                    }
+                    current.entry.max = keys.get(end - 1).to_vec();
                 }
+                BlockKeys::Bounds(bounds) => (start..end).try_for_each(|at| bounds.push(keys.get(at)))?,
             }
             current.writer.0.write(&batch.slice(start, end - start))?;
             current.entry.rows += (end - start) as u64;
-            current.entry.max = keys.get(end - 1).to_vec();
             let is_full = current.entry.rows == self.done.engine.options.file_rows;
             self.current = Some(current);
             if is_full {
-                self.end()?;
+                self.end_file()?;
             }
             start = end;
         }
@@ -115,7 +135,7 @@ impl SortedFiles {
 
     /// The files, complete.
     pub(crate) fn finish(mut self) -> Result<NewFiles> {
-        self.end()?;
+        self.end_file()?;
         Ok(self.done)
     }
 
@@ -137,17 +157,32 @@ impl SortedFiles {
             born: self.state.stamp,
             min: min.to_vec(),
             max: Vec::new(),
+            order: self.order.as_ref().map_or_else(Vec::new, |order| order.ids().to_vec()),
         };
-        Ok(Current { writer: WriterOf(writer), entry, fences: Fences::default() })
+        let keys = BlockKeys::new(entry.is_by_key());
+        Ok(Current { writer: WriterOf(writer), entry, keys })
     }
 
-    /// Completes the current file: it is synced, gets its name, and its folder is synced.
-    fn end(&mut self) -> Result<()> {
-        let Some(Current { writer, mut entry, fences }) = self.current.take() else { return Ok(()) };
+    /// Completes the current file: it is synced, gets its name, and its folder is synced. Rows that follow go to another one.
+    pub(crate) fn end_file(&mut self) -> Result<()> {
+        let Some(Current { writer, mut entry, mut keys }) = self.current.take() else { return Ok(()) };
+        if let BlockKeys::Bounds(bounds) = &mut keys {
+            bounds.end_block()?;
+            let (min, max) = bounds.of_file().ok_or_else(|| Error::internal("a file without rows was written"))?;
+            (entry.min, entry.max) = (min.to_vec(), max.to_vec());
+        }
         self.done.paths.push(self.done.engine.path(&entry.name));
         entry.bytes = writer.0.finish()?.bytes;
-        self.done.files.push(NewFile { entry, fences });
+        self.done.files.push(NewFile { entry, keys });
         Ok(())
+    }
+}
+
+impl NewFile {
+    /// Its rows that have one of these keys, which are in ascending order and distinct.
+    pub(crate) fn rows_with(&self, engine: &Engine, schema: &Arc<TableSchema>, keys: &[&[u8]]) -> Result<DeleteMask> {
+        let file = ColdFile::find(&engine.folder, &self.entry, schema, self.keys.clone(), &engine.dataset)?;
+        Ok(locate(&engine.blocks, &file, &self.entry, keys)?.into_iter().map(|(_, row)| row).collect())
     }
 }
 
@@ -173,29 +208,22 @@ impl Drop for NewFiles {
     }
 }
 
-/// How files are written so that keys are found fast.
-fn write_options(base: &WriteOptions, schema: &SchemaRef, key: &KeyCodec) -> WriteOptions {
+/// How files are written so that keys are found fast, and what is said of their order.
+fn write_options(base: &WriteOptions, schema: &TableSchema, order: Option<&RowOrder>) -> WriteOptions {
     let mut options = base.clone().created_by(concat!("lath-table version ", env!("CARGO_PKG_VERSION")));
-    let mut sorting = Vec::new();
-    let mut is_sorted_alike = true;
-    for &column in key.columns() {
-        let field = schema.field(column);
-        if field.data_type().is_nested() {
-            is_sorted_alike = false;
-            continue;
-        }
+    for field in schema.key().fields().iter().filter(|field| !field.data_type().is_nested()) {
         let mut own = ColumnOptions::new().page_rows(BLOCK_ROWS as usize);
         if has_bloom_filter(field.data_type()) {
             own = own.bloom_filter(BloomFilter::DEFAULT);
         }
         options = options.column(field.name(), own);
-        // Parquet has another order of floats, and no order of some types.
-        is_sorted_alike &= is_sorted_alike_in_parquet(field.data_type());
-        if is_sorted_alike {
-            sorting.push(SortingColumn::ascending(field.name()));
-        }
     }
-    options.sorting_columns(sorting)
+    let sorted_by = order.map_or(schema.key(), RowOrder::codec).fields();
+    // Parquet has another order of floats, and no order of some types.
+    let sorted_alike = sorted_by.iter().take_while(|field| is_sorted_alike_in_parquet(field.data_type()));
+    let sorting =
+        |field: &FieldRef| SortingColumn { nulls_first: field.is_nullable(), ..SortingColumn::ascending(field.name()) };
+    options.sorting_columns(sorted_alike.map(sorting))
 }
 
 fn has_bloom_filter(data_type: &DataType) -> bool {
@@ -206,6 +234,6 @@ fn is_sorted_alike_in_parquet(data_type: &DataType) -> bool {
     match data_type {
         DataType::Dictionary(_, values) => is_sorted_alike_in_parquet(values),
         DataType::Interval(_) => false,
-        other => !other.is_floating(),
+        other => !other.is_floating() && !other.is_nested(),
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::error::Result;
 use crate::layout::{FileEntry, TreeName};
+use crate::row_order::RowOrder;
 use crate::snapshot::Snapshot;
 use crate::view::View;
 
@@ -21,6 +22,8 @@ pub struct TableStatistics {
     pub deleted_keys: u64,
     /// About how many bytes the rows and deleted keys in the store take.
     pub hot_bytes: u64,
+    /// The names of the columns by which new files are sorted before the key; none if they are in the order of keys.
+    pub cluster_columns: Vec<String>,
     /// The files, from the oldest to the newest.
     pub files: Vec<FileStatistics>,
     /// How many changes are kept, and the sequence after which [`Snapshot::changes`] has them; `None` if none are kept.
@@ -39,6 +42,8 @@ pub struct FileStatistics {
     pub rows: u64,
     /// How many of them the mask has, as they were replaced or deleted.
     pub masked_rows: u64,
+    /// Whether its rows are in the order in which new files are written.
+    pub is_in_order: bool,
 }
 
 impl Snapshot {
@@ -66,12 +71,15 @@ impl Snapshot {
     /// As of [`count`](Self::count).
     pub fn statistics(&self) -> Result<TableStatistics> {
         let (_, pinned) = self.parts();
-        let state = pinned.state();
+        let (state, schema) = (pinned.state(), View::schema(pinned));
+        let order = RowOrder::of_ids(&state.cluster, schema)?;
+        let order = order.as_ref().map(RowOrder::ids).unwrap_or_default();
         let file = |file: &Arc<FileEntry>| FileStatistics {
             name: file.name.clone(),
             bytes: file.bytes,
             rows: file.rows,
             masked_rows: file.masked,
+            is_in_order: file.order == order,
         };
         let changes = match &state.feed {
             Some(feed) => Some((pinned.len_of(TreeName::Changes)?, feed.from - 1)),
@@ -83,6 +91,11 @@ impl Snapshot {
             hot_rows: pinned.len_of(TreeName::Hot)?,
             deleted_keys: pinned.len_of(TreeName::Tombstones)?,
             hot_bytes: state.hot_bytes,
+            cluster_columns: self
+                .cluster_columns()
+                .into_iter()
+                .map(|column| schema.arrow().field(column).name().clone())
+                .collect(),
             files: pinned.manifest().files().iter().map(file).collect(),
             changes,
         })

@@ -22,6 +22,7 @@ use crate::lookup::Found;
 use crate::merge::{MergeWhen, Merged};
 use crate::options::TableOptions;
 use crate::range::RangeScan;
+use crate::row_order::cluster_ids;
 use crate::scan::TableScan;
 use crate::schema::TableSchema;
 use crate::snapshot::Snapshot;
@@ -80,7 +81,36 @@ impl Table {
         key_columns: &[S],
         options: TableOptions,
     ) -> Result<Self> {
+        let by_key: [&str; 0] = [];
+        Self::create_clustered(folder, schema, key_columns, &by_key, options)
+    }
+
+    /// Creates a table whose files are sorted by other columns than the key, as after [`cluster_by`](Self::cluster_by).
+    ///
+    /// ```
+    /// # use arrow_schema::{DataType, Field, Schema};
+    /// # use lath_table::{Table, TableOptions};
+    /// # fn main() -> lath_table::Result<()> {
+    /// # let folder = tempfile::tempdir().expect("a folder");
+    /// let schema = Schema::new(vec![Field::new("id", DataType::Utf8, false), Field::new("ts", DataType::Int64, false)]);
+    /// let events = folder.path().join("events");
+    /// let table = Table::create_clustered(events, &schema, &["id"], &["ts"], TableOptions::new())?;
+    /// assert_eq!(table.snapshot()?.cluster_columns(), [1]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`create`](Self::create) and [`cluster_by`](Self::cluster_by).
+    pub fn create_clustered<S: AsRef<str>, C: AsRef<str>>(
+        folder: impl AsRef<Path>,
+        schema: &Schema,
+        key_columns: &[S],
+        cluster_columns: &[C],
+        options: TableOptions,
+    ) -> Result<Self> {
         let schema = TableSchema::create(schema, key_columns)?;
+        let cluster = cluster_ids(&schema, cluster_columns)?;
         let folder = folder.as_ref();
         fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
         let folder = fs::canonicalize(folder).map_err(Error::io("open", folder))?;
@@ -93,7 +123,7 @@ impl Table {
         if engine.state_of(&newest)?.is_some() {
             return Err(Error::Exists { folder: engine.folder.clone() });
         }
-        put_empty_table(&engine, &mut transaction, &schema, newest.sequence() + 1)?;
+        put_empty_table(&engine, &mut transaction, &schema, cluster, newest.sequence() + 1)?;
         drop(newest);
         transaction.commit_with(lath_store::Durability::Sync)?;
         Self::start(engine, true)
@@ -317,7 +347,8 @@ impl Table {
         flush::flush(&self.engine)
     }
 
-    /// Merges small and much-deleted files until nothing is to be merged. Others read and write meanwhile.
+    /// Merges small and much-deleted files until nothing is to be merged. Those that are not in the [order](Self::cluster_by) of new files are
+    /// sorted first. Others read and write meanwhile.
     ///
     /// # Errors
     /// Whatever goes wrong while reading and writing. Merges that were completed stay.
@@ -383,11 +414,12 @@ fn check_is_table(engine: &Engine) -> Result<()> {
     }
 }
 
-/// Puts a table without rows into the store.
+/// Puts a table without rows into the store. Its files are sorted by the columns with the numbers `cluster` before the key.
 pub(crate) fn put_empty_table(
     engine: &Engine,
     transaction: &mut lath_store::Transaction,
     schema: &TableSchema,
+    cluster: Vec<u32>,
     stamp: u64,
 ) -> Result<()> {
     let (incarnation, version) = (engine.incarnation, schema.version());
@@ -400,6 +432,7 @@ pub(crate) fn put_empty_table(
         schema: version,
         hot_bytes: 0,
         feed: None,
+        cluster,
     };
     let mut meta = transaction.tree(engine.trees.get(TreeName::Meta))?;
     meta.put(&schema_key(version), &schema.to_bytes()?)?;

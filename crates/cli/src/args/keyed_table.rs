@@ -94,6 +94,7 @@ no table.
 Examples:
   lath table create orders --key id orders.parquet
   lath table create stock --key city,item 'stock/*.csv' --type item=string
+  lath table create events --key id --cluster-by ts events.parquet
   lath table create empty --key id orders.parquet --no-rows";
 
 const UPSERT_HELP: &str = "\
@@ -188,6 +189,9 @@ pub(crate) struct CreateArgs {
     /// The columns of the key, in their order
     #[arg(short, long, value_name = "COLUMNS", value_delimiter = ',', required = true)]
     pub(crate) key: Vec<String>,
+    /// Sort files by these columns before the key, so that conditions on them read little
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    pub(crate) cluster_by: Vec<String>,
     /// Take only the columns of the files
     #[arg(long)]
     pub(crate) no_rows: bool,

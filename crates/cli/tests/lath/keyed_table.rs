@@ -214,3 +214,28 @@ fn a_table_that_cannot_be_filled_is_not_created() {
     assert_eq!(lath(["table", "create", &table, "--key", "id", &good, "--no-rows"]).code, 0);
     assert_eq!(lath(["table", "count", &table]).text(0), "0\n");
 }
+
+#[test]
+fn files_are_sorted_by_other_columns() {
+    let folder = tempfile::tempdir().unwrap();
+    let (table, database) = (path_in(&folder, "trips"), path_in(&folder, "database"));
+    let trips = sample("trips");
+    let create = ["table", "create", &table, "--key", "trip", "--cluster-by", "minutes,trip", &trips];
+    assert_eq!(lath(create).stderr, "30,000 rows put\n");
+    assert!(lath(["table", "compact", &table]).text(0).starts_with("30,000 rows moved to 1 file\n"));
+    let stats: Value = serde_json::from_str(lath(["table", "stats", &table, "--json"]).text(0)).unwrap();
+    assert_eq!((&stats["clustered_by"], &stats["files"][0]["in_order"]), (&json!(["minutes", "trip"]), &json!(true)));
+    assert!(lath(["table", "stats", &table]).text(0).contains("clustered by          minutes, trip\n"));
+    let got = lath(["table", "get", &table, "e5e1f8cd-e414-4074-8ec7-f23beb10968a", "--select", "minutes"]);
+    assert_eq!(got.json_lines(0), [json!({ "minutes": 33 })]);
+    assert_eq!(lath(["table", "check", &table]).code, 0);
+
+    let run = lath(["table", "create", &database, "--table", "t", "--key", "trip", "--cluster-by", "none", &trips]);
+    assert!(run.code == 2 && run.stderr.contains("there is no column \"none\" to cluster by"), "{run:?}");
+    let run = lath(["table", "create", &database, "--table", "t", "--key", "trip", "--cluster-by", "minutes", &trips]);
+    assert_eq!(run.code, 0, "{run:?}");
+    let altered = lath(["sql", "--database", &database, "ALTER TABLE t DROP CLUSTERING KEY"]);
+    assert_eq!(altered.code, 0, "{altered:?}");
+    let stats = lath(["table", "stats", &database, "--table", "t"]);
+    assert!(!stats.text(0).contains("clustered by"), "{stats:?}");
+}

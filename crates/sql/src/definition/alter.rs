@@ -1,4 +1,4 @@
-//! `ALTER TABLE`: columns are added, dropped, renamed and widened.
+//! `ALTER TABLE`: columns are added, dropped, renamed and widened, and files are sorted by other columns.
 
 use std::sync::Arc;
 
@@ -12,6 +12,7 @@ use datafusion::sql::sqlparser::ast::{AlterColumnOperation, AlterTable, AlterTab
 use lath_table::KeyValue;
 
 use super::Definitions;
+use super::create::cluster_columns;
 use crate::change::normal;
 use crate::error::table_work;
 use crate::grammar::parse;
@@ -61,8 +62,16 @@ impl Definitions<'_> {
                 let (field, _) = self.column(&def).await?;
                 table_work(move || handle.widen_column(&name, field.data_type())).await
             }
+            AlterTableOperation::ClusterBy { exprs } => {
+                let columns = cluster_columns(exprs)?;
+                table_work(move || handle.cluster_by(&columns)).await
+            }
+            AlterTableOperation::DropClusteringKey => table_work(move || handle.cluster_by::<&str>(&[])).await,
             other => {
-                plan_err!("{other}: there are ADD COLUMN, DROP COLUMN, RENAME COLUMN … TO and ALTER COLUMN … TYPE")
+                plan_err!(
+                    "{other}: there are ADD COLUMN, DROP COLUMN, RENAME COLUMN … TO, ALTER COLUMN … TYPE, CLUSTER BY (…) and DROP \
+                     CLUSTERING KEY"
+                )
             }
         }
     }

@@ -1,4 +1,4 @@
-//! `CREATE TABLE … PRIMARY KEY`, also with the rows of a query.
+//! `CREATE TABLE … PRIMARY KEY`, also with the rows of a query and in another order than that of the key.
 
 use std::sync::Arc;
 
@@ -7,12 +7,14 @@ use datafusion::common::{Constraint, Constraints, Result, plan_datafusion_err, p
 use datafusion::logical_expr::{CreateMemoryTable, DdlStatement, LogicalPlan};
 use datafusion::physical_plan::collect;
 use datafusion::sql::parser::Statement;
-use datafusion::sql::sqlparser::ast::{CreateTable, IndexColumn, Statement as SqlStatement, TableConstraint};
+use datafusion::sql::sqlparser::ast::{
+    CreateTable, Expr, IndexColumn, Statement as SqlStatement, TableConstraint, WrappedCollection,
+};
 use lath_table::{Database, Table};
 
 use super::Definitions;
 use super::index::column_name;
-use crate::change::insert_into;
+use crate::change::{insert_into, normal};
 use crate::error::table_work;
 use crate::keyed::KeyedTable;
 
@@ -29,12 +31,49 @@ struct NewTable {
     name: String,
     schema: SchemaRef,
     key: Vec<String>,
+    /// The columns by which files are sorted before the key.
+    cluster: Vec<String>,
     unique: Vec<Vec<String>>,
 }
 
+/// The columns behind `CLUSTER BY`, in parentheses or not.
+pub(super) fn cluster_columns(exprs: &[Expr]) -> Result<Vec<String>> {
+    let mut names = Vec::new();
+    for expr in exprs {
+        match expr {
+            Expr::Identifier(name) => names.push(normal(name)),
+            Expr::Nested(inner) => names.extend(cluster_columns(std::slice::from_ref(&**inner))?),
+            Expr::Tuple(inner) => names.extend(cluster_columns(inner)?),
+            other => return plan_err!("CLUSTER BY {other}: files are sorted by columns; name those of the table"),
+        }
+    }
+    Ok(names)
+}
+
 impl Definitions<'_> {
-    /// `CREATE TABLE … (columns) AS query`, if there is a primary key. The columns are those that are declared, and not the query's.
-    pub(super) async fn create_declared(&self, create: &CreateTable) -> Result<bool> {
+    /// `CREATE TABLE` with a query or `CLUSTER BY`; whether the table has a primary key.
+    pub(super) async fn create(&self, create: &CreateTable) -> Result<bool> {
+        let cluster = match &create.cluster_by {
+            Some(WrappedCollection::NoWrapping(exprs) | WrappedCollection::Parentheses(exprs)) => {
+                cluster_columns(exprs)?
+            }
+            None => Vec::new(),
+        };
+        // DataFusion does not plan it.
+        let create = CreateTable { cluster_by: None, ..create.clone() };
+        let is_created = match create.query.is_some() && create.columns.is_empty() {
+            true => self.create_by_query(&create, &cluster).await?,
+            false => self.create_declared(&create, &cluster).await?,
+        };
+        if !is_created && !cluster.is_empty() {
+            return plan_err!("CLUSTER BY is for tables with a PRIMARY KEY; declare one, or leave it out");
+        }
+        Ok(is_created)
+    }
+
+    /// `CREATE TABLE … (columns)`, perhaps with `AS query`, if there is a primary key. The columns are those that are declared, and not the
+    /// query's.
+    async fn create_declared(&self, create: &CreateTable, cluster: &[String]) -> Result<bool> {
         let plan = async |create: CreateTable| {
             let statement = Statement::Statement(Box::new(SqlStatement::CreateTable(create)));
             self.state.statement_to_plan(statement).await
@@ -44,15 +83,20 @@ impl Definitions<'_> {
         if key_of(&declared.constraints).is_none() {
             return Ok(false);
         }
-        let filled = plan(create.clone()).await?;
-        let LogicalPlan::Ddl(DdlStatement::CreateMemoryTable(filled)) = filled else { return Ok(false) };
-        self.create_filled(&declared, Some(filled.input)).await?;
+        let query = match create.query {
+            None => None,
+            Some(_) => match plan(create.clone()).await? {
+                LogicalPlan::Ddl(DdlStatement::CreateMemoryTable(filled)) => Some(filled.input),
+                _ => return Ok(false),
+            },
+        };
+        self.create_filled(&declared, cluster, query).await?;
         Ok(true)
     }
 
     /// `CREATE TABLE … (PRIMARY KEY (columns)) AS query`. DataFusion looks for these columns among names that tables qualify, so it is planned
     /// without them.
-    pub(super) async fn create_by_query(&self, create: &CreateTable) -> Result<bool> {
+    async fn create_by_query(&self, create: &CreateTable, cluster: &[String]) -> Result<bool> {
         if !create.constraints.iter().any(|constraint| matches!(constraint, TableConstraint::PrimaryKey(_))) {
             return Ok(false);
         }
@@ -75,7 +119,7 @@ impl Definitions<'_> {
         };
         let constraints = create.constraints.iter().map(constraint).collect::<Result<Vec<_>>>()?;
         let planned = CreateMemoryTable { constraints: Constraints::new_unverified(constraints), ..planned };
-        self.create_filled(&planned, Some(Arc::clone(&query))).await?;
+        self.create_filled(&planned, cluster, Some(Arc::clone(&query))).await?;
         Ok(true)
     }
 
@@ -83,10 +127,15 @@ impl Definitions<'_> {
     pub(super) async fn create_table(&self, create: CreateMemoryTable) -> Result<()> {
         let is_empty = matches!(create.input.as_ref(), LogicalPlan::EmptyRelation(empty) if !empty.produce_one_row);
         let query = (!is_empty).then(|| Arc::clone(&create.input));
-        self.create_filled(&create, query).await
+        self.create_filled(&create, &[], query).await
     }
 
-    async fn create_filled(&self, create: &CreateMemoryTable, query: Option<Arc<LogicalPlan>>) -> Result<()> {
+    async fn create_filled(
+        &self,
+        create: &CreateMemoryTable,
+        cluster: &[String],
+        query: Option<Arc<LogicalPlan>>,
+    ) -> Result<()> {
         let database = self.database()?.clone();
         let Some(name) = self.plain_name(&create.name) else {
             return plan_err!("{}: a table of the database has a name alone", create.name);
@@ -105,7 +154,7 @@ impl Definitions<'_> {
                 "column {column:?} has a DEFAULT, which tables with a primary key do not keep; leave it out"
             );
         }
-        let table = NewTable::new(name, create)?;
+        let table = NewTable::new(name, create, cluster)?;
         let unfinished = Unfinished { database: database.clone(), name: Some(table.name.clone()) };
         let name = table.name.clone();
         let created = database.clone();
@@ -122,7 +171,7 @@ impl Definitions<'_> {
 }
 
 impl NewTable {
-    fn new(name: String, create: &CreateMemoryTable) -> Result<Self> {
+    fn new(name: String, create: &CreateMemoryTable, cluster: &[String]) -> Result<Self> {
         let schema = Arc::clone(create.input.schema().inner());
         let names = |places: &[usize]| places.iter().map(|&place| schema.field(place).name().clone()).collect();
         let unique = create.constraints.iter().filter_map(|constraint| match constraint {
@@ -133,11 +182,11 @@ impl NewTable {
         // What queries say of their columns is nothing of the table's.
         let plain = |field: &arrow_schema::FieldRef| field.as_ref().clone().with_metadata(Default::default());
         let schema = Arc::new(Schema::new(schema.fields().iter().map(plain).collect::<Vec<_>>()));
-        Ok(Self { name, schema, key, unique })
+        Ok(Self { name, schema, key, cluster: cluster.to_vec(), unique })
     }
 
     fn create(&self, database: &Database) -> lath_table::Result<Table> {
-        let table = database.create_table(&self.name, &self.schema, &self.key)?;
+        let table = database.create_clustered_table(&self.name, &self.schema, &self.key, &self.cluster)?;
         for columns in &self.unique {
             table.create_index(&format!("{}_key", columns.join("_")), columns, true)?;
         }

@@ -38,11 +38,8 @@ impl Definitions<'_> {
                 self.drop_index(names, table.as_ref(), *if_exists).await?;
             }
             SqlStatement::Call(function) => self.call(function).await?,
-            SqlStatement::CreateTable(create) if create.query.is_some() => {
-                return match create.columns.is_empty() {
-                    true => self.create_by_query(create).await,
-                    false => self.create_declared(create).await,
-                };
+            SqlStatement::CreateTable(create) if create.query.is_some() || create.cluster_by.is_some() => {
+                return self.create(create).await;
             }
             _ => return Ok(false),
         }

@@ -201,6 +201,7 @@ fn what_a_killed_process_said_was_committed_is_there_and_no_file_stays() {
         let sequences = last_sequences(&table);
         assert!(sequences.is_sorted() && sequences.is_empty() == (number == 0), "{what}: {sequences:?}");
         files = files.max(report.files);
+        table.cluster_by(if round % 2 == 0 { &["value"][..] } else { &[] }).unwrap();
     }
     assert!(number > 0 && files > 0, "nothing was flushed between {kills} kills");
     println!("{kills} kills, {number} commits, {files} files");

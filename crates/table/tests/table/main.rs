@@ -5,6 +5,7 @@ mod background;
 mod backup;
 mod bulk;
 mod changes;
+mod clustering;
 mod concurrent;
 mod constraints;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]

@@ -3,6 +3,7 @@
 //! `LATH_CASES` sets how many histories there are.
 
 mod changes;
+mod clustering;
 mod export;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod faults;
@@ -17,6 +18,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_row::{RowConverter, SortField};
 use arrow_schema::DataType;
+use lath_parquet::WriteOptions;
 use lath_predicate::{Predicate, column};
 use lath_table::{Durability, Found, RangeScan, Result, Snapshot, Table, TableOptions, TableScan, Transaction};
 use lath_testkit::Seeded;
@@ -79,6 +81,8 @@ struct History {
     table: Option<Table>,
     model: Model,
     columns: schema::Columns,
+    /// The columns by which new files are sorted.
+    cluster: Vec<schema::Origin>,
     /// Those of named snapshots, and their columns.
     named: BTreeMap<String, (Model, schema::Columns)>,
     indexes: std::collections::BTreeSet<&'static str>,
@@ -108,9 +112,14 @@ impl History {
             .merge_rows([1000, 1 << 20][random.usize(..2)])
             .bulk_rows([1, 25, 1 << 20][random.usize(..3)])
             .cache_bytes([0, 300_000, 1 << 28][random.usize(..3)])
+            .flush_bytes([3000, 1 << 28][random.usize(..2)])
+            .write_options(WriteOptions::default().row_group_rows([400, 1 << 16][random.usize(..2)]))
             .deleted_percent(random.u32(1..60));
         let space = if random.u8(..3) == 0 { 6000 } else { 150 };
-        let table = Table::create(folder, &shape.schema(), &shape.key_columns(), options.clone()).unwrap();
+        let columns = schema::Columns::new(shape);
+        let cluster = [&[][..], &["n"], &["s", "n"]][random.usize(..3)];
+        let keys = shape.key_columns();
+        let table = Table::create_clustered(folder, &shape.schema(), &keys, cluster, options.clone()).unwrap();
         let kept = [None, Some(100), Some(u64::MAX)][random.usize(..3)];
         let replica = kept.map(|kept| changes::Replica::new(&table, kept));
         let (model, named) = (Model::new(), BTreeMap::new());
@@ -121,7 +130,8 @@ impl History {
             options,
             table: Some(table),
             model,
-            columns: schema::Columns::new(shape),
+            cluster: cluster.iter().map(|name| schema::Origin::Shape((*name).to_owned())).collect(),
+            columns,
             named,
             indexes: Default::default(),
             replica,
@@ -150,7 +160,7 @@ impl History {
 
     fn step(&mut self) -> String {
         let table = self.table();
-        match self.random.u8(..37) {
+        match self.random.u8(..40) {
             0..=3 => {
                 let rows = self.random_rows();
                 table.upsert(&self.columns.batch(&rows)).unwrap();
@@ -198,6 +208,7 @@ impl History {
             24 | 25 => self.create_or_drop_index(),
             26..=29 => self.change_schema(),
             30 => self.move_to_backup(),
+            37..=39 => self.cluster_by(),
             #[cfg(all(target_os = "linux", target_env = "gnu"))]
             34..=36 => self.with_fault(table),
             _ => self.transaction(),
@@ -344,6 +355,7 @@ impl History {
 
     fn compare_all(&mut self) {
         self.follow_changes();
+        self.compare_clustering(&self.table());
         let mut snapshot = self.table().snapshot().unwrap();
         let (model, columns) = (self.model.clone(), self.columns.clone());
         self.compare(&mut snapshot, &model, &columns, "at the newest commit");

@@ -87,11 +87,12 @@ fn what_is_known_of_a_file_is_read_from_it() {
     damage(folder.path(), |transaction| {
         let (key, mut entry) = first(transaction, "table/files");
         transaction.tree("table/fences").unwrap().remove(&key).unwrap();
-        // The number of masked rows is behind the name, the schema, the level, the rows and the length; the last key is at the end.
+        // The number of masked rows is behind the name, the schema, the level, the rows and the length; the last key is before the number
+        // of columns of another order.
         let masked = 4 + u32::from_le_bytes(entry[..4].try_into().unwrap()) as usize + 4 + 4 + 8 + 8;
         entry[masked] = 9;
         let end = entry.len() - 4;
-        entry[end - 1] ^= 1;
+        entry[end - 5] ^= 1;
         let checksum = (xxh3_64(&entry[..end]) as u32).to_le_bytes();
         entry[end..].copy_from_slice(&checksum);
         transaction.tree("table/files").unwrap().put(&key, &entry).unwrap();

@@ -88,11 +88,20 @@ fn as_json(statistics: &TableStatistics, key: &[String], snapshots: &[String]) -
     let files: Vec<_> = statistics
         .files
         .iter()
-        .map(|file| json!({ "name": file.name, "bytes": file.bytes, "rows": file.rows, "masked_rows": file.masked_rows }))
+        .map(|file| {
+            json!({
+                "name": file.name,
+                "bytes": file.bytes,
+                "rows": file.rows,
+                "masked_rows": file.masked_rows,
+                "in_order": file.is_in_order,
+            })
+        })
         .collect();
     let value = json!({
         "version": statistics.version,
         "key": key,
+        "clustered_by": statistics.cluster_columns,
         "rows": statistics.rows,
         "store": {
             "rows": statistics.hot_rows,
@@ -115,12 +124,19 @@ fn as_text(statistics: &TableStatistics, key: &[String], snapshots: &[String]) -
     let files = &statistics.files;
     line("last commit", grouped(statistics.version));
     line("key", key.join(", "));
+    if !statistics.cluster_columns.is_empty() {
+        line("clustered by", statistics.cluster_columns.join(", "));
+    }
     line("rows", grouped(statistics.rows));
     line("  in the store", format!("{}, {}", grouped(statistics.hot_rows), bytes(statistics.hot_bytes)));
     line("deleted keys", grouped(statistics.deleted_keys));
     line("files", format!("{}, {}", grouped(files.len() as u64), bytes(files.iter().map(|file| file.bytes).sum())));
     line("  rows", grouped(files.iter().map(|file| file.rows).sum()));
     line("  masked rows", grouped(files.iter().map(|file| file.masked_rows).sum()));
+    let others = files.iter().filter(|file| !file.is_in_order).count();
+    if others > 0 {
+        line("  in another order", grouped(others as u64));
+    }
     if let Some((count, since)) = statistics.changes {
         line("changes", format!("{} since {}", grouped(count), grouped(since)));
     }

@@ -24,9 +24,9 @@ pub(super) fn create(args: &CreateArgs) -> Result<Outcome> {
     let was_there = fs::exists(&args.table.folder).unwrap_or(true);
     let was_empty = fs::read_dir(&args.table.folder).map_or(true, |mut entries| entries.next().is_none());
     let table = match &args.table.table {
-        None => Table::create(&args.table.folder, &schema, &args.key, TableOptions::new()),
+        None => Table::create_clustered(&args.table.folder, &schema, &args.key, &args.cluster_by, TableOptions::new()),
         Some(name) => Database::open_or_create(&args.table.folder, TableOptions::new())
-            .and_then(|database| database.create_table(name, &schema, &args.key)),
+            .and_then(|database| database.create_clustered_table(name, &schema, &args.key, &args.cluster_by)),
     };
     let table = table.map_err(table_failure)?;
     if args.no_rows {

@@ -23,6 +23,7 @@ const KEYS: i64 = 60;
 pub(crate) struct Version {
     pub(crate) contents: Arc<Contents>,
     has_index: bool,
+    is_clustered: bool,
     named: BTreeMap<String, Arc<Contents>>,
 }
 
@@ -57,7 +58,12 @@ impl Version {
             let of = Contents::of(&snapshot.snapshot_named(&name).unwrap(), &format!("{what}, {name}"));
             named.insert(name, Arc::new(of));
         }
-        Self { contents: Arc::new(contents), has_index: !snapshot.indexes().is_empty(), named }
+        Self {
+            contents: Arc::new(contents),
+            has_index: !snapshot.indexes().is_empty(),
+            is_clustered: !snapshot.cluster_columns().is_empty(),
+            named,
+        }
     }
 
     fn set(&mut self) -> &mut Contents {
@@ -78,7 +84,7 @@ impl Version {
 pub(crate) fn step(table: &mut Option<Table>, version: &Version, options: &TableOptions, random: &mut Rng) -> Step {
     let mut next = version.clone();
     let open = table.clone().unwrap();
-    let kind = random.u8(..36);
+    let kind = random.u8(..38);
     let (what, result) = match kind {
         0..=7 => upsert(&open, &mut next, random),
         8 | 9 => {
@@ -112,6 +118,7 @@ pub(crate) fn step(table: &mut Option<Table>, version: &Version, options: &Table
                 }),
             };
         }
+        36 | 37 => cluster(&open, &mut next),
         _ => change_schema(&open, &mut next, random),
     };
     // A commit that changes nothing makes nothing durable; one of which it is not known counts as such.
@@ -155,6 +162,12 @@ fn index(table: &Table, next: &mut Version) -> (&'static str, Result<bool>) {
         return ("create index", table.create_index("by value", &["value"], false).map(|()| true));
     }
     ("drop index", table.drop_index("by value").map(|()| true))
+}
+
+fn cluster(table: &Table, next: &mut Version) -> (&'static str, Result<bool>) {
+    next.is_clustered = !next.is_clustered;
+    let columns: &[&str] = if next.is_clustered { &["value"] } else { &[] };
+    ("cluster", table.cluster_by(columns).map(|()| true))
 }
 
 fn keep_or_drop(table: &Table, next: &mut Version, random: &mut Rng) -> (&'static str, Result<bool>) {

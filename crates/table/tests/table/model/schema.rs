@@ -37,7 +37,7 @@ struct Column {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum Origin {
+pub(super) enum Origin {
     /// The table was created with it, and it had this name.
     Shape(String),
     /// It was added as this one.
@@ -58,6 +58,22 @@ impl Columns {
     pub(super) fn name(&self, original: &str) -> &str {
         let is_it = |column: &&Column| matches!(&column.origin, Origin::Shape(name) if name == original);
         &self.columns.iter().find(is_it).unwrap().name
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.columns.len()
+    }
+
+    pub(super) fn name_at(&self, place: usize) -> &str {
+        &self.columns[place].name
+    }
+
+    pub(super) fn origin(&self, place: usize) -> &Origin {
+        &self.columns[place].origin
+    }
+
+    pub(super) fn data_type(&self, place: usize) -> &DataType {
+        &self.columns[place].data_type
     }
 
     fn is_free(&self, name: &str) -> bool {
@@ -208,6 +224,11 @@ impl History {
             assert!(matches!(self.table().drop_column(key), Err(lath_table::Error::Schema { .. })));
             return "no column dropped".to_owned();
         };
+        if self.is_clustered_by(at) {
+            let dropped = self.table().drop_column(self.columns.name_at(at));
+            assert!(matches!(dropped, Err(lath_table::Error::Schema { .. })));
+            return "column of the order not dropped".to_owned();
+        }
         let Column { origin: Origin::Added { number, .. }, name, .. } = self.columns.columns.remove(at) else {
             unreachable!()
         };

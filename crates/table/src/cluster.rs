@@ -1,0 +1,64 @@
+//! By which columns the rows of files are sorted.
+
+use lath_store::Durability;
+
+use crate::changing::Changing;
+use crate::error::Result;
+use crate::row_order::cluster_ids;
+use crate::snapshot::Snapshot;
+use crate::table::Table;
+use crate::view::View;
+
+impl Table {
+    /// Has files that are written from now on sorted by these columns, and by the key within equal values; by the key alone if there are
+    /// none. Scans with a condition on the first of the columns then read the row groups and pages that can have such rows, whatever the
+    /// keys are: the statistics of Parquet rule out the others.
+    ///
+    /// Rows are still found by their keys: in a file that is not in the order of its keys, Bloom filters say which row groups may have a
+    /// key, and their key columns are read. [`range`](Snapshot::range) reads such a file several times, to bring rows into the order of
+    /// their keys. Files that are there keep their order until compaction writes them anew with others. Many rows are sorted in parts of
+    /// [`flush_bytes`](crate::TableOptions::flush_bytes), each of which becomes a file, and compaction merges these.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use arrow_array::{ArrayRef, Int64Array, RecordBatch};
+    /// use lath_table::{Table, TableOptions};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let folder = tempfile::tempdir()?;
+    /// # let column = |values: Vec<i64>| Arc::new(Int64Array::from(values)) as ArrayRef;
+    /// # let events = RecordBatch::try_from_iter([("id", column(vec![7, 3, 5])), ("ts", column(vec![20, 30, 10]))])?;
+    /// let table = Table::create(folder.path().join("events"), &events.schema(), &["id"], TableOptions::new())?;
+    /// table.cluster_by(&["ts"])?;
+    /// table.upsert(&events)?;
+    /// table.flush()?;
+    /// assert_eq!(table.snapshot()?.cluster_columns(), [1]);
+    /// assert_eq!(table.scan()?.filter("ts >= 20")?.count()?, 2);
+    /// assert!(table.get(5)?.is_some());
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Schema`](crate::Error::Schema) for columns that the table does not have, one that is named twice, and one whose values are
+    /// nested or have no order; [`Error::Store`](crate::Error::Store).
+    pub fn cluster_by<S: AsRef<str>>(&self, columns: &[S]) -> Result<()> {
+        let mut changing = Changing::begin(self.engine())?;
+        let ids = cluster_ids(changing.schema(), columns)?;
+        if ids != changing.state().cluster {
+            changing.set_cluster(ids);
+        }
+        changing.commit(Durability::Sync)
+    }
+}
+
+impl Snapshot {
+    /// The places among the [columns](Self::schema) of those by which new files are sorted before the key, the most significant first; none
+    /// if they are in the order of keys.
+    pub fn cluster_columns(&self) -> Vec<usize> {
+        let (_, pinned) = self.parts();
+        let schema = View::schema(pinned);
+        // No column of these is dropped.
+        pinned.state().cluster.iter().filter_map(|&id| schema.place_of_id(id)).collect()
+    }
+}

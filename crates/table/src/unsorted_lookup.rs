@@ -1,0 +1,125 @@
+//! Rows by their keys in files that are in another order.
+//!
+//! | question | what is asked |
+//! | --- | --- |
+//! | Which row groups may have one of the keys? | Bloom filters |
+//! | Which of their blocks? | the least and the greatest key of each, which the store has |
+//! | In which row is a key? | the key columns of these blocks |
+
+use arrow_array::ArrayRef;
+
+use crate::block_cache::BlockCache;
+use crate::block_keys::KeyBounds;
+use crate::cold::ColdFile;
+use crate::error::Result;
+use crate::fences::BLOCK_ROWS;
+use crate::locate::{Located, MAX_CACHED_BLOCKS, MAX_PROBED_KEYS, block_ranges};
+
+/// If filters let more keys than this pass in a row group, the others are not asked for: most blocks are read anyway.
+const MAX_PASSING_KEYS: usize = 64;
+
+impl ColdFile {
+    /// The row with a key, which has these key columns.
+    pub(crate) fn row_of_unsorted(
+        &self,
+        bounds: &KeyBounds,
+        cache: &BlockCache,
+        key: &[u8],
+        key_columns: &[ArrayRef],
+    ) -> Result<Option<u64>> {
+        for block in self.blocks_with(bounds, cache, &[key], Some(key_columns))? {
+            if let Some(at) = self.keys_of_block(cache, block)?.iter().position(|other| other == key) {
+                return Ok(Some(block as u64 * BLOCK_ROWS + at as u64));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The rows that have one of `keys`, which are in ascending order and distinct, in ascending order of rows.
+    pub(crate) fn locate_unsorted(
+        &self,
+        bounds: &KeyBounds,
+        cache: &BlockCache,
+        keys: &[&[u8]],
+    ) -> Result<Vec<Located>> {
+        let codec = self.schema().key();
+        let is_probed = keys.len() <= MAX_PROBED_KEYS;
+        let key_columns = if is_probed { Some(codec.decode(keys.iter().copied())?) } else { None };
+        let blocks = self.blocks_with(bounds, cache, keys, key_columns.as_deref())?;
+        let mut found = Vec::new();
+        if blocks.len() <= MAX_CACHED_BLOCKS {
+            for block in blocks {
+                for (at, key) in self.keys_of_block(cache, block)?.iter().enumerate() {
+                    if let Ok(place) = keys.binary_search(&key) {
+                        found.push((place, block as u64 * BLOCK_ROWS + at as u64));
+                    }
+                }
+                if found.len() == keys.len() {
+                    break;
+                }
+            }
+            return Ok(found);
+        }
+        let scan = self.scan(codec.columns())?.row_ranges(block_ranges(self, blocks.into_iter()));
+        for batch in self.numbered(scan, codec.columns())? {
+            let (columns, rows) = batch?;
+            for (key, row) in codec.encode(&columns)?.iter().zip(rows) {
+                if let Ok(place) = keys.binary_search(&key.data()) {
+                    found.push((place, row));
+                }
+            }
+            if found.len() == keys.len() {
+                break;
+            }
+        }
+        Ok(found)
+    }
+
+    /// The blocks that may have one of `keys`, which are in ascending order. Without key columns, filters are not asked.
+    fn blocks_with(
+        &self,
+        bounds: &KeyBounds,
+        cache: &BlockCache,
+        keys: &[&[u8]],
+        key_columns: Option<&[ArrayRef]>,
+    ) -> Result<Vec<usize>> {
+        let blocks = self.blocks()?;
+        let mut probe = key_columns.map(|columns| blocks.probe(columns));
+        // The row groups of the last block, and the keys that their filters let pass.
+        let mut row_groups = 0..0;
+        let mut passing: Vec<&[u8]> = keys.to_vec();
+        let mut found = Vec::new();
+        for block in 0..bounds.len() {
+            let bounds = bounds.of_block(block);
+            if !has_any_within(keys, bounds) {
+                continue;
+            }
+            let rows = self.block_rows(block);
+            if let Some(probe) = &mut probe
+                && row_groups != blocks.row_groups_of(&rows)
+            {
+                row_groups = blocks.row_groups_of(&rows);
+                passing.clear();
+                for (at, &key) in keys.iter().enumerate() {
+                    if probe.may_have(cache, at, &rows)? {
+                        passing.push(key);
+                    }
+                    if passing.len() > MAX_PASSING_KEYS {
+                        passing = keys.to_vec();
+                        break;
+                    }
+                }
+            }
+            if has_any_within(&passing, bounds) {
+                found.push(block);
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// Whether one of `keys`, which are in ascending order, lies between these two or is one of them.
+fn has_any_within(keys: &[&[u8]], (least, greatest): (&[u8], &[u8])) -> bool {
+    let first = keys.partition_point(|key| *key < least);
+    keys.get(first).is_some_and(|key| *key <= greatest)
+}
