@@ -5,17 +5,26 @@ pub struct Options {
     pub scale: u32,
     pub threads: Vec<usize>,
     pub queries: Vec<usize>,
+    /// Makes tables and files for others, and measures nothing.
+    pub only_data: bool,
     only: Option<String>,
 }
 
 impl Options {
     pub fn parse(arguments: &[String]) -> Result<Options, String> {
-        let mut options =
-            Options { is_quick: false, scale: 1, threads: vec![1, 2], queries: (1..=22).collect(), only: None };
+        let mut options = Options {
+            is_quick: false,
+            scale: 1,
+            threads: vec![1, 2],
+            queries: (1..=22).collect(),
+            only_data: false,
+            only: None,
+        };
         for argument in arguments {
             let number = |text: &str| text.parse::<usize>().map_err(|_| format!("{argument}: not a number"));
             match argument.split_once('=') {
                 None if argument == "--quick" => options.is_quick = true,
+                None if argument == "--data" => options.only_data = true,
                 Some(("--scale", scale)) => options.scale = number(scale)? as u32,
                 Some(("--threads", threads)) => options.threads = vec![number(threads)?],
                 Some(("--query", list)) => options.queries = list.split(',').map(number).collect::<Result<_, _>>()?,

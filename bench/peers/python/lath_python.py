@@ -1,0 +1,221 @@
+"""Measures the Python package `lath` beside pyarrow, polars, DuckDB and lmdb; prints a table in Markdown.
+
+    lath_python.py LINEITEM NEEDLES
+
+LINEITEM is a file, NEEDLES a folder of files with a column `key`, as `bench/run sql` makes them. Each engine works in a process of its own,
+turn by turn with the others; figures are the least of the rounds, and what engines find is compared.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+ROUNDS = 5
+ROWS_WRITTEN = 2_000_000
+STORE_KEYS = 500_000
+
+
+def least(work, rounds):
+    """Seconds of the fastest of some rounds, after one that is not counted, and the last result."""
+    result, seconds = work(), []
+    for _ in range(rounds):
+        started = time.perf_counter()
+        result = work()
+        seconds.append(time.perf_counter() - started)
+    return min(seconds), result
+
+
+def sum_of(table):
+    import pyarrow.compute as pc
+
+    return [table.num_rows, str(pc.sum(table["l_quantity"]).as_py()), pc.count_distinct(table["l_shipmode"]).as_py()]
+
+
+def read(engine, threads, path):
+    if engine == "lath":
+        import lath
+
+        seconds, table = least(lambda: lath.open(path).scan(threads=threads).to_arrow(), ROUNDS)
+    elif engine == "pyarrow":
+        import pyarrow
+        import pyarrow.parquet as pq
+
+        pyarrow.set_cpu_count(threads)
+        seconds, table = least(lambda: pq.read_table(path, use_threads=threads > 1), ROUNDS)
+    else:
+        import polars
+
+        seconds, table = least(lambda: polars.read_parquet(path), ROUNDS)
+        table = table.to_arrow()
+    return seconds, sum_of(table)
+
+
+def find(engine, _, folder, keys):
+    """The mean of one key each; all files are known to each engine before."""
+    files = f"{folder}/*.parquet"
+    if engine.startswith("lath"):
+        import lath
+
+        data = lath.open(folder)
+    if engine == "lath":
+        one = lambda key: data.find(lath.col("key") == key).to_arrow()["id"].to_pylist()
+    elif engine == "lath, by polars":
+        import polars
+
+        frame = lath.scan_polars(data)
+        one = lambda key: frame.filter(polars.col("key") == key).collect()["id"].to_list()
+    elif engine == "lath, by DuckDB":
+        import duckdb
+
+        files_of_lath = lath.arrow_dataset(data)
+        connection = duckdb.connect()
+        connection.register("files", files_of_lath)
+        one = lambda key: [row[0] for row in connection.execute("SELECT id FROM files WHERE key = ?", [key]).fetchall()]
+    elif engine == "polars":
+        import polars
+
+        frame = polars.scan_parquet(files)
+        one = lambda key: frame.filter(polars.col("key") == key).collect()["id"].to_list()
+    else:
+        import duckdb
+
+        connection = duckdb.connect()
+        connection.execute("SET parquet_metadata_cache = true")
+        query = f"SELECT id FROM read_parquet('{files}') WHERE key = ?"
+        one = lambda key: [row[0] for row in connection.execute(query, [key]).fetchall()]
+    rounds = 5 if engine.startswith("lath") else 1
+    seconds, found = least(lambda: [one(key) for key in keys], rounds)
+    return seconds / len(keys), found
+
+
+def write(engine, _, path):
+    import pyarrow.parquet as pq
+
+    table = pq.read_table(path).slice(0, ROWS_WRITTEN)
+    with tempfile.TemporaryDirectory() as folder:
+        target = f"{folder}/written.parquet"
+        if engine == "lath":
+            import lath
+
+            seconds, _ = least(lambda: lath.write_table(table, target, compression="snappy"), 3)
+        else:
+            seconds, _ = least(lambda: pq.write_table(table, target, compression="snappy"), 3)
+        size = os.path.getsize(target)
+        return seconds, [sum_of(pq.read_table(target))], size
+
+
+def store(engine, many, _):
+    keys = [f"key {number * 7919 % STORE_KEYS:012}".encode() for number in range(STORE_KEYS)]
+    values = [b"value " + key * 3 for key in keys]
+    asked = keys[:: 5 if many else 11]
+    with tempfile.TemporaryDirectory() as folder:
+        if engine == "lath":
+            import lath
+
+            opened = lath.Store(f"{folder}/store.lath", durability="off")
+            with opened.transaction() as transaction:
+                transaction.update(zip(keys, values))
+            snapshot = opened.snapshot()
+            if many:
+                work = lambda: [value for at in range(0, len(asked), 1000) for value in snapshot.get_many(asked[at : at + 1000])]
+            else:
+                get = snapshot.get
+                work = lambda: [get(key) for key in asked]
+        else:
+            import lmdb
+
+            opened = lmdb.open(f"{folder}/store", map_size=1 << 30, sync=False)
+            with opened.begin(write=True) as transaction:
+                transaction.cursor().putmulti(zip(keys, values))
+            transaction = opened.begin()
+            if many:
+                cursor = transaction.cursor()
+                work = lambda: [
+                    value for at in range(0, len(asked), 1000) for _, value in sorted_as(cursor.getmulti(asked[at : at + 1000]), asked[at : at + 1000])
+                ]
+            else:
+                get = transaction.get
+                work = lambda: [get(key) for key in asked]
+        seconds, found = least(work, ROUNDS)
+        by_key = dict(zip(keys, values))
+        assert found == [by_key[key] for key in asked], f"{engine} finds other values"
+    return len(asked) / seconds, [len(found)]
+
+
+def sorted_as(found, keys):
+    """What lmdb's `getmulti` gives has the order of the keys that were asked for."""
+    assert len(found) == len(keys)
+    return found
+
+
+WORK = {"read": read, "find": find, "write": write, "store": store}
+
+
+def run(work, engine, parameter, *arguments):
+    """Does work in a process of its own."""
+    threads = parameter if work == "read" else 2
+    environment = {**os.environ, "POLARS_MAX_THREADS": str(threads)}
+    text = json.dumps([work, engine, parameter, *arguments])
+    return json.loads(subprocess.run([sys.executable, __file__, "--work", text], env=environment, check=True, capture_output=True, text=True).stdout)
+
+
+def same(results, name):
+    first = next(iter(results.values()))[1]
+    for engine, result in results.items():
+        assert result[1] == first, f"{name}: {engine} finds {result[1]}, and not {first}"
+
+
+def import_seconds(module):
+    def once(code):
+        started = time.perf_counter()
+        subprocess.run([sys.executable, "-c", code], check=True)
+        return time.perf_counter() - started
+
+    return min(once(f"import {module}") for _ in range(20)) - min(once("pass") for _ in range(20))
+
+
+def row(name, figures, ratio):
+    print("|", " | ".join([name, "; ".join(figures), ratio]), "|", flush=True)
+
+
+def main(lineitem, needles):
+    print("| work | figures | ratio |\n| --- | --- | --- |", flush=True)
+    imports = {module: import_seconds(module) for module in ["lath", "pyarrow", "polars", "duckdb"]}
+    row("import", [f"{name} {seconds * 1e3:.0f} ms" for name, seconds in imports.items()], f"{imports['lath'] * 1e3:.0f} ms (goal 30 ms)")
+    for threads in [1, 2]:
+        results = {engine: run("read", engine, threads, lineitem) for engine in ["lath", "pyarrow", "polars"]}
+        same(results, "lineitem")
+        best = min(results[engine][0] for engine in ["pyarrow", "polars"])
+        figures = [f"{engine} {result[0] * 1e3:.0f} ms" for engine, result in results.items()]
+        row(f"lineitem to Arrow, {threads} threads", figures, f"{best / results['lath'][0]:.2f} × the best (goal 1.8 ×)")
+    keys = subprocess.run(
+        [sys.executable, "-c", "import sys, pyarrow.parquet as pq, glob\nfor file in sorted(glob.glob(sys.argv[1] + '/*.parquet'))[::100]:\n print(pq.read_table(file, columns=['key'])['key'][777].as_py())", needles],
+        check=True, capture_output=True, text=True,
+    ).stdout.split()
+    results = {engine: run("find", engine, 0, needles, keys) for engine in ["lath", "lath, by polars", "lath, by DuckDB", "polars", "DuckDB"]}
+    same(results, "needles")
+    for engine, peer, goal in [("lath", "polars", ""), ("lath, by polars", "polars", " (goal 20 ×)"), ("lath, by DuckDB", "DuckDB", " (goal 3 ×)")]:
+        figures = [f"{name} {results[name][0] * 1e3:.2f} ms" for name in [engine, peer]]
+        row("one key in 1,000 files, warm", figures, f"{results[peer][0] / results[engine][0]:.1f} ×{goal}")
+    results = {engine: run("write", engine, 0, lineitem) for engine in ["lath", "pyarrow"]}
+    same(results, "written")
+    figures = [f"{engine} {result[0] * 1e3:.0f} ms, {result[2] / 1e6:.0f} MB" for engine, result in results.items()]
+    row(f"write {ROWS_WRITTEN:,} rows of lineitem, Snappy", figures, f"{results['pyarrow'][0] / results['lath'][0]:.2f} × (goal 1.5 ×)")
+    for many, name, goal in [(False, "gets one by one", 2), (True, "`get_many` of 1,000", 5)]:
+        results = {engine: run("store", engine, many, "") for engine in ["lath", "lmdb"]}
+        if many:
+            one_by_one = run("store", "lmdb", False, "")
+            results["lmdb, one by one"] = one_by_one
+        figures = [f"{engine} {result[0] / 1e6:.2f} M/s" for engine, result in results.items()]
+        row(f"store of {STORE_KEYS:,} keys: {name}", figures, f"{results['lath'][0] / results['lmdb'][0]:.2f} × (goal {goal} ×)")
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "--work":
+        work, engine, parameter, *arguments = json.loads(sys.argv[2])
+        print(json.dumps(WORK[work](engine, parameter, *arguments)))
+    else:
+        main(*sys.argv[1:3])
