@@ -104,6 +104,9 @@ impl KeyWindows {
         };
         let codec = self.file.schema().key();
         let blocks = block_ranges(&self.file, bounds.in_range(&self.range));
+        if blocks.is_empty() {
+            return Ok(Vec::new());
+        }
         let mut scan = self.file.scan(codec.columns())?.row_ranges(blocks).deleted([(0, (*self.dead).clone())]);
         if let Some(predicate) = &self.predicate {
             scan = scan.predicate(predicate.clone());
