@@ -18,11 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import lath
-
-
-def a_key(folder: Path) -> int:
-    key: int = pq.read_table(folder / "3.parquet")["key"][400].as_py()
-    return key
+from conftest import a_key
 
 
 def test_duckdb_hands_its_filter_over(keyed: Path) -> None:
@@ -179,5 +175,8 @@ def test_random_conditions_of_duckdb(mixed: Path) -> None:
 
     for _ in range(200):
         text = condition(2)
-        query = f"SELECT row FROM %s WHERE {text} ORDER BY row"
-        assert connection.execute(query % "view").fetchall() == connection.execute(query % "plain").fetchall(), text
+        ours, theirs = (
+            connection.execute(f"SELECT row FROM {table} WHERE {text} ORDER BY row").fetchall()
+            for table in ("view", "plain")
+        )
+        assert ours == theirs, text
