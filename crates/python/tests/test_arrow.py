@@ -21,7 +21,7 @@ def test_streams_are_taken_by_other_libraries(trips: lath.Dataset, trips_table: 
     assert pa.table(scan).cast(expected.schema).equals(expected)
     assert pa.RecordBatchReader.from_stream(iter(scan)).read_all().cast(expected.schema).equals(expected)
     assert pl.DataFrame(scan).height == 30_000
-    assert pl.from_arrow(scan).equals(pl.from_arrow(expected))  # type: ignore[arg-type]
+    assert pl.DataFrame(scan).equals(pl.DataFrame(expected))
     assert pa.table(trips).num_columns == trips_table.num_columns
     reader = pa.RecordBatchReader.from_stream(scan)
     answer = duckdb.connect().execute("SELECT count(*) FROM reader WHERE price > 12").fetchone()

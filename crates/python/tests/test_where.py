@@ -28,7 +28,7 @@ def test_conditions_are_sql() -> None:
     assert str(~price.isin([1, 2]) | price.is_null()) == '"price" NOT IN (1, 2) OR "price" IS NULL'
     assert str(price.between(1, 2.5)) == '"price" BETWEEN 1 AND 2.5'
     assert str(col("a.b", exact=True).like("x%")) == "\"a.b\" LIKE 'x%'"
-    assert str(col("a").field("b.c").starts_with("50%")) == "\"a\".\"b.c\" LIKE '50\\%%'"
+    assert str(col("a").field("b.c").starts_with("50%")) == "\"a\".\"b.c\" LIKE '50\\%%' ESCAPE '\\'"
     assert str(lath.where("price > 3") & price.is_not_null()) == 'price > 3 AND "price" IS NOT NULL'
     assert repr(price.is_null()) == "where(\"\\\"price\\\" IS NULL\")"
     assert repr(col("a").at("k")) == "col(\"a\").at('k')"
