@@ -44,6 +44,10 @@ fuzz *ARGS:
 interop *CASES:
     interop/run {{CASES}}
 
+# Build the Python package, and test it with the libraries that it exchanges data with
+python *ARGS:
+    crates/python/test {{ARGS}}
+
 # Every byte of the small files broken in every way, not a sample: minutes
 mutation:
     LATH_FULL=1 cargo test --release -p lath-parquet --test mutation -- --nocapture

@@ -13,6 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyCapsuleMethods, PyTuple};
 
 use crate::error::Failure;
+use crate::work::guard;
 
 const SCHEMA: &CStr = c"arrow_schema";
 const ARRAY: &CStr = c"arrow_array";
@@ -59,13 +60,13 @@ fn schema_of(object: &Bound<'_, PyAny>) -> PyResult<(DataType, Option<Schema>)> 
     let pointer = capsule.pointer_checked(Some(SCHEMA))?.cast::<FFI_ArrowSchema>();
     // SAFETY: the capsule has this name, so that it holds such a structure, which lives as long as the capsule.
     let schema = unsafe { pointer.as_ref() };
-    let data_type = DataType::try_from(schema).map_err(Failure::from)?;
-    let whole = if matches!(data_type, DataType::Struct(_)) {
-        Some(Schema::try_from(schema).map_err(Failure::from)?)
-    } else {
-        None
-    };
-    Ok((data_type, whole))
+    // Arrow panics where a structure was released.
+    Ok(guard(|| {
+        let data_type = DataType::try_from(schema)?;
+        let is_table = matches!(data_type, DataType::Struct(_));
+        let whole = is_table.then(|| Schema::try_from(schema)).transpose()?;
+        Ok((data_type, whole))
+    })?)
 }
 
 /// The metadata of a schema, in order and with keys that occur several times, which maps of other libraries lose.
@@ -135,7 +136,7 @@ fn batch_of(capsules: &Bound<'_, PyTuple>) -> PyResult<RecordBatch> {
     let array = array.cast::<PyCapsule>()?.pointer_checked(Some(ARRAY))?.cast::<FFI_ArrowArray>();
     // SAFETY: the capsule has this name, so that it holds such a structure, which lives as long as the tuple.
     let schema = unsafe { schema.as_ref() };
-    let fields = Schema::try_from(schema).map_err(Failure::from)?;
+    let fields = guard(|| Ok(Schema::try_from(schema)?))?;
     // SAFETY: as above; the structure is moved out of the capsule, and what is left is marked as released.
     let array = unsafe { FFI_ArrowArray::from_raw(array.as_ptr()) };
     // SAFETY: array and schema come from one call of `__arrow_c_array__`, which promises that they belong together.

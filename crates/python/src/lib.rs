@@ -43,6 +43,7 @@ fn _lath(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<store::PyTransaction>()?;
     module.add_class::<table::PyChanges>()?;
     module.add_class::<table::PyTable>()?;
+    module.add_class::<table::PyTableBatches>()?;
     module.add_class::<table::PyTableScan>()?;
     module.add_class::<table::PyTableSnapshot>()?;
     module.add_class::<tree::PyEntries>()?;

@@ -26,6 +26,24 @@ def trips_table() -> pa.Table:
     return pa.concat_tables(pq.read_table(file, partitioning=None) for file in sorted(TRIPS.glob("*.parquet")))
 
 
+@pytest.fixture(scope="session")
+def damaged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file of 1,000 numbers with a flipped bit, which its checksum finds."""
+    path = tmp_path_factory.mktemp("damaged") / "numbers.parquet"
+    lath.write_table(pa.table({"id": range(1000), "number": [row / 8 for row in range(1000)]}), path)
+    chunk = pq.read_metadata(path).row_group(0).column(1)
+    data = bytearray(path.read_bytes())
+    data[chunk.data_page_offset + chunk.total_compressed_size - 3] ^= 1
+    path.write_bytes(data)
+    return path
+
+
+def a_key(folder: Path) -> int:
+    """A key of the files of `keyed` that lies amid those of every row group."""
+    key: int = pq.read_table(folder / "3.parquet")["key"][400].as_py()
+    return key
+
+
 @pytest.fixture
 def keyed(tmp_path: Path) -> Path:
     """Ten files of 1,000 rows in four row groups, with Bloom filters on the key, which no statistics can rule out."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import duckdb
 import polars as pl
@@ -20,7 +21,7 @@ def test_streams_are_taken_by_other_libraries(trips: lath.Dataset, trips_table: 
     assert pa.table(scan).cast(expected.schema).equals(expected)
     assert pa.RecordBatchReader.from_stream(iter(scan)).read_all().cast(expected.schema).equals(expected)
     assert pl.DataFrame(scan).height == 30_000
-    assert pl.from_arrow(scan).equals(pl.from_arrow(expected))  # type: ignore[arg-type]
+    assert pl.DataFrame(scan).equals(pl.DataFrame(expected))
     assert pa.table(trips).num_columns == trips_table.num_columns
     reader = pa.RecordBatchReader.from_stream(scan)
     answer = duckdb.connect().execute("SELECT count(*) FROM reader WHERE price > 12").fetchone()
@@ -61,12 +62,8 @@ def test_strings_come_as_asked(trips: lath.Dataset) -> None:
         trips.scan(strings="long")  # type: ignore[arg-type]
 
 
-def test_an_error_in_a_stream_reaches_the_reader(tmp_path_factory: pytest.TempPathFactory) -> None:
-    damaged = tmp_path_factory.mktemp("damaged") / "trips.parquet"
-    data = bytearray((TRIPS / "2025-01.parquet").read_bytes())
-    data[5000:5200] = bytes(200)
-    damaged.write_bytes(data)
-    with pytest.raises(Exception, match="trips.parquet: corrupt data"):
+def test_an_error_in_a_stream_reaches_the_reader(damaged: Path) -> None:
+    with pytest.raises(Exception, match="numbers.parquet: corrupt data"):
         pa.table(lath.open(damaged))
 
 

@@ -28,16 +28,12 @@ def test_other_formats_are_named(tmp_path: Path) -> None:
     assert caught.value.file == str(text)
 
 
-def test_damage_has_a_place(tmp_path: Path) -> None:
-    damaged = tmp_path / "trips.parquet"
-    data = bytearray((TRIPS / "2025-01.parquet").read_bytes())
-    data[5000:5200] = bytes(200)
-    damaged.write_bytes(data)
+def test_damage_has_a_place(damaged: Path) -> None:
     with pytest.raises(lath.CorruptError) as caught:
         lath.open(damaged).to_arrow()
     error = caught.value
     assert (error.file, error.row_group) == (str(damaged), 0)
-    assert error.column is not None and error.column in str(error)
+    assert error.column == "number" and "column number" in str(error)
 
 
 def test_a_condition_is_checked_before_anything_is_read(trips: lath.Dataset) -> None:
@@ -73,11 +69,11 @@ def test_arguments_are_checked(trips: lath.Dataset) -> None:
 
 def test_old_timestamps_need_another_unit(tmp_path: Path) -> None:
     pq.write_table(
-        pa.table({"t": pa.array([-(10**17)], pa.timestamp("us"))}),
+        pa.table({"t": pa.array([-14_832_000_000_000_123], pa.timestamp("us"))}),
         tmp_path / "old.parquet",
         use_deprecated_int96_timestamps=True,
         store_schema=False,
     )
     with pytest.raises(lath.OutOfRangeError):
         lath.open(tmp_path).to_arrow()
-    assert lath.open(tmp_path, int96_unit="us").to_arrow()["t"].cast(pa.int64()).to_pylist() == [-(10**17)]
+    assert lath.open(tmp_path, int96_unit="us").to_arrow()["t"].cast(pa.int64()).to_pylist() == [-14_832_000_000_000_123]

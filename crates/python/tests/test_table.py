@@ -37,7 +37,7 @@ def test_rows_are_put_found_and_deleted(table: lath.Table) -> None:
     found = table.get_many([5, 17, 1, 5])
     assert found.to_arrow()["id"].to_pylist() == [5, 1]
     assert table.get_many(pa.table({"id": [2, 4]})).num_rows == 2
-    assert table.count("price > 1") == table.scan(where=lath.col("price") > 1).count() == 3 + 1
+    assert table.count("price > 1") == table.scan(where=lath.col("price") > 1).count() == 3
     assert sorted(table.scan(["name"]).to_arrow()["name"].to_pylist()) == ["m3", "m4", "n1", "n2", "n5"]
     assert pa.table(table.scan(limit=2)).num_rows == 2
     assert table.scan(["id"]).to_polars().height == sum(len(batch) for batch in table.scan()) == 5
@@ -100,13 +100,13 @@ def test_a_table_is_there_when_it_is_opened_again(tmp_path: Path) -> None:
         lath.Table.open(folder)
     with lath.Table.create(folder, SCHEMA, ["id"]) as table:
         table.upsert(rows(*range(100)))
-        with pytest.raises(lath.ExistsError):
-            lath.Table.create(folder, SCHEMA, ["id"])
         assert table.flush() == {"rows": 100, "files": 1}
         assert set(table.compact()) == {"merges", "files_before", "files_after", "rows"}
         table.sync()
     with pytest.raises(lath.InvalidError, match="closed"):
         table.count()
+    with pytest.raises(lath.ExistsError, match="already"):
+        lath.Table.create(folder, SCHEMA, ["id"])
     again = lath.Table.open(folder, read_only=True)
     assert again.count() == 100 and again.folder == folder
     with pytest.raises(lath.InvalidError, match="read-only"):

@@ -3,7 +3,7 @@
 >>> import lath
 >>> trips = lath.open("examples/data/trips")
 >>> trips.count("price > 12 AND rider.plan = 'by minute'")
-183
+780
 """
 
 from typing import TYPE_CHECKING

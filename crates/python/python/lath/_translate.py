@@ -85,7 +85,7 @@ def _compare(name: str, column: Column, value: Any, is_number: bool, nan_is_larg
     """A comparison with a value. Lath's NaN is above all numbers and equal to itself, as polars's is, and pyarrow's is not."""
     if value is None:
         # Null for all rows.
-        return column.is_null() & (column < column)
+        return column.isin([None])
     is_nan = isinstance(value, float) and value != value
     if not nan_is_largest and is_nan:
         return ~(column < column) if name == "not_equal" else column < column
@@ -380,9 +380,10 @@ def _polars_value(node: Any) -> Any:
     if scalar == "Null":
         return None
     type_name, value = _polars_kind(scalar)
-    if type_name in ("Boolean", "String", "Float") or type_name.startswith(("Int", "UInt")):
+    if type_name in ("Boolean", "String") or type_name.startswith(("Int", "UInt")):
         return value
-    if type_name in ("Float32", "Float64") and isinstance(value, (int, float)):
+    # JSON has no NaN and no infinities.
+    if type_name.startswith("Float") and isinstance(value, (int, float)):
         return float(value)
     if type_name in ("Binary", "BinaryOwned"):
         return bytes(value)

@@ -129,7 +129,7 @@ class ParquetWriter:
         settings.add("data_page_size", "page_bytes", data_page_size)
         settings.add("max_rows_per_page", "page_rows", max_rows_per_page)
         settings.add("dictionary_pagesize_limit", "dictionary_bytes", dictionary_pagesize_limit)
-        settings.codecs(compression, compression_level)
+        settings.codecs(compression, compression_level, profile is not None)
         settings.switch("use_dictionary", "dictionary", use_dictionary, (True, False))
         split = use_byte_stream_split if use_byte_stream_split is not False else None
         settings.switch("use_byte_stream_split", "encoding", split, ("byte-stream-split", None))
@@ -251,9 +251,14 @@ class _Settings:
         self.all += [(argument, option, column, values[0]) for column in value]
 
     def codecs(
-        self, compression: str | Mapping[str, str] | EllipsisType | None, level: int | Mapping[str, int] | None
+        self,
+        compression: str | Mapping[str, str] | EllipsisType | None,
+        level: int | Mapping[str, int] | None,
+        has_profile: bool,
     ) -> None:
         if compression is ...:
+            if not has_profile:
+                self.add("compression", "codec", "snappy")
             if level is not None:
                 raise InvalidError("compression_level: name the codec with compression")
             return
