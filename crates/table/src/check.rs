@@ -192,16 +192,10 @@ fn count_rows(engine: &Engine, view: &mut Arc<Pinned>, dead: &[Arc<DeleteMask>])
     let schema = Arc::clone(View::schema(view));
     let manifest = Arc::clone(view.manifest());
     let mut sources = Vec::new();
+    let file_count = dead.len();
     for (entry, dead) in manifest.files().iter().zip(dead) {
-        sources.push(RowSource::by_key(
-            &engine.cold(view, entry)?,
-            dead,
-            &KeyRange::default(),
-            u64::MAX,
-            &[],
-            None,
-            dead.len(),
-        )?);
+        let file = engine.cold(view, entry)?;
+        sources.push(RowSource::by_key(&file, dead, &KeyRange::default(), u64::MAX, &[], None, file_count)?);
     }
     sources.push(RowSource::hot(HotCursor::new(KeyRange::default()), u64::MAX));
     let mut merge = RowMerge::by_key(Arc::clone(&schema), Vec::new(), sources);
