@@ -51,7 +51,7 @@ impl PyBatch {
 
     /// The rows as a `polars.DataFrame`.
     fn to_polars<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        Rows::new(self.batch.schema(), vec![self.batch.clone()]).to_polars(py)
+        Rows::new(self.batch.schema(), vec![self.batch.clone()]).into_polars(py)
     }
 
     /// The rows as a `pandas.DataFrame`.
@@ -130,16 +130,16 @@ impl Rows {
         Self { schema, batches }
     }
 
-    pub(crate) fn to_arrow(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    pub(crate) fn into_arrow(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
         py.import("pyarrow")?.call_method1("table", (self,))
     }
 
-    pub(crate) fn to_polars(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    pub(crate) fn into_polars(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
         py.import("polars")?.call_method1("DataFrame", (self,))
     }
 
-    pub(crate) fn to_pandas(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
-        self.to_arrow(py)?.call_method0("to_pandas")
+    pub(crate) fn into_pandas(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+        self.into_arrow(py)?.call_method0("to_pandas")
     }
 }
 

@@ -88,7 +88,7 @@ impl Reader {
                 Step::End => return Ok(None),
                 // Other threads might wait for the GIL that who waits for them has.
                 Step::Waiting if is_main_thread() => {
-                    if let Some(Err(_)) = Python::try_attach(|py| py.check_signals()) {
+                    if Python::try_attach(|py| py.check_signals().is_err()) == Some(true) {
                         return Err(Failure::interrupted());
                     }
                 }

@@ -85,17 +85,17 @@ impl PyScan {
 
     /// All rows as a `pyarrow.Table`.
     pub(crate) fn to_arrow<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.rows(py, Strings::Offsets)?.to_arrow(py)
+        self.rows(py, Strings::Offsets)?.into_arrow(py)
     }
 
     /// All rows as a `polars.DataFrame`.
     pub(crate) fn to_polars<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.rows(py, Strings::Views)?.to_polars(py)
+        self.rows(py, Strings::Views)?.into_polars(py)
     }
 
     /// All rows as a `pandas.DataFrame`.
     pub(crate) fn to_pandas<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.rows(py, Strings::Offsets)?.to_pandas(py)
+        self.rows(py, Strings::Offsets)?.into_pandas(py)
     }
 
     #[pyo3(signature = (requested_schema = None))]

@@ -404,15 +404,15 @@ impl PyTableScan {
     }
 
     fn to_arrow<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.rows(py)?.to_arrow(py)
+        self.rows(py)?.into_arrow(py)
     }
 
     fn to_polars<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.rows(py)?.to_polars(py)
+        self.rows(py)?.into_polars(py)
     }
 
     fn to_pandas<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.rows(py)?.to_pandas(py)
+        self.rows(py)?.into_pandas(py)
     }
 
     fn __iter__(&self, py: Python<'_>) -> PyResult<PyTableBatches> {
@@ -531,7 +531,7 @@ impl PyChanges {
             let mut changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
             Ok(changes.by_ref().collect::<lath::table::Result<Vec<_>>>()?)
         })?;
-        Rows::new(self.schema.clone(), batches).to_arrow(py)
+        Rows::new(self.schema.clone(), batches).into_arrow(py)
     }
 
     fn __iter__(this: Py<Self>) -> Py<Self> {
