@@ -7,6 +7,7 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, StringArray};
+use arrow_cast::cast;
 use arrow_schema::{DataType, Field, Schema};
 use lath_parquet::{ParquetFile, PruneReport, WriteOptions};
 use lath_store::RecordReader;
@@ -49,7 +50,9 @@ fn rows_of(batches: impl Iterator<Item = lath_table::Result<RecordBatch>>) -> Ve
     let mut rows = Vec::new();
     for batch in batches.map(Result::unwrap) {
         let (ids, times) = (batch.column(0).as_primitive::<Int64Type>(), batch.column(1).as_primitive::<Int64Type>());
-        let notes = batch.column(2).as_string::<i32>();
+        // Files by themselves are read with views.
+        let notes = cast(batch.column(2), &DataType::Utf8).unwrap();
+        let notes = notes.as_string::<i32>();
         for row in 0..batch.num_rows() {
             let time = times.is_valid(row).then(|| times.value(row));
             rows.push((ids.value(row), (time, notes.value(row).to_owned())));
