@@ -16,6 +16,9 @@ use lath_table::{Database, Error, Problem, Snapshot, Table, TableOptions};
 /// Rows of a row group.
 const ROW_GROUP_ROWS: usize = 4096;
 
+/// An id, a time and a text.
+type Row = (i64, (Option<i64>, String));
+
 /// A time and a text, by id.
 type Rows = BTreeMap<i64, (Option<i64>, String)>;
 
@@ -46,7 +49,7 @@ fn batch<'r>(rows: impl IntoIterator<Item = (&'r i64, &'r (Option<i64>, String))
     RecordBatch::try_new(Arc::new(schema()), columns).unwrap()
 }
 
-fn rows_of(batches: impl Iterator<Item = lath_table::Result<RecordBatch>>) -> Vec<(i64, (Option<i64>, String))> {
+fn rows_of(batches: impl Iterator<Item = lath_table::Result<RecordBatch>>) -> Vec<Row> {
     let mut rows = Vec::new();
     for batch in batches.map(Result::unwrap) {
         let (ids, times) = (batch.column(0).as_primitive::<Int64Type>(), batch.column(1).as_primitive::<Int64Type>());
@@ -80,7 +83,7 @@ fn parquet_files(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// The rows of a file, as it has them, and the columns that it says it is sorted by, with whether nulls come first.
-fn contents(path: &Path) -> (Vec<(i64, (Option<i64>, String))>, Vec<(i32, bool)>) {
+fn contents(path: &Path) -> (Vec<Row>, Vec<(i32, bool)>) {
     let file = ParquetFile::open(path).unwrap();
     let sorting = file.metadata().row_group(0).unwrap().sorting_columns().unwrap();
     let batches = file.scan().build().unwrap().map(|batch| batch.map_err(Error::from));
@@ -346,7 +349,7 @@ fn a_column_of_an_order_may_be_widened_and_dropped_once_files_have_another_one()
     let table = Table::create_clustered(folder.path(), &schema, &["id"], &["ts"], options()).unwrap();
     let put = |from, data_type: &DataType| {
         let (ids, times) = part(from);
-        let times = arrow_cast::cast(&times, data_type).unwrap();
+        let times = cast(&times, data_type).unwrap();
         table
             .upsert(&RecordBatch::try_from_iter_with_nullable([("id", ids, false), ("ts", times, true)]).unwrap())
             .unwrap();
