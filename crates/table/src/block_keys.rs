@@ -1,10 +1,8 @@
 //! What the store knows of the keys in the blocks of a file.
 
-use lath_store::{RecordReader, RecordWriter};
-
 use crate::byte_list::ByteList;
 use crate::error::{Error, Result};
-use crate::fences::{BLOCK_ROWS, Fences};
+use crate::fences::{BLOCK_ROWS, Fences, keys_from_bytes, keys_to_bytes};
 use crate::key_range::KeyRange;
 use crate::layout::FileEntry;
 
@@ -49,30 +47,6 @@ impl BlockKeys {
             false => Err(Error::corrupt(format!("a block of {} lacks its greatest key", entry.name))),
         }
     }
-}
-
-/// Keys as a record of the store.
-pub(crate) fn keys_to_bytes(keys: &ByteList) -> Vec<u8> {
-    let mut record = RecordWriter::default();
-    record.u32(keys.len() as u32);
-    for &end in keys.ends() {
-        record.u32(end as u32);
-    }
-    record.bytes(keys.bytes()).finish()
-}
-
-pub(crate) fn keys_from_bytes(bytes: &[u8]) -> Result<ByteList> {
-    let mut record = RecordReader::new("the keys of a file's blocks", bytes)?;
-    let count = record.u32()?;
-    let ends = (0..count).map(|_| record.u32()).collect::<Result<Vec<_>, _>>()?;
-    let bytes = record.bytes()?;
-    let out_of_order = || Error::corrupt("the keys of a file's blocks are out of order");
-    let (mut keys, mut start) = (ByteList::default(), 0);
-    for end in ends.into_iter().map(|end| end as usize) {
-        keys.push(bytes.get(start..end).ok_or_else(out_of_order)?);
-        start = end;
-    }
-    if start == bytes.len() { Ok(keys) } else { Err(out_of_order()) }
 }
 
 /// The least and the greatest key of each block of a file.

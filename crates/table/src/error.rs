@@ -7,8 +7,6 @@ use std::sync::Arc;
 
 use arrow_schema::ArrowError;
 
-use crate::layout::OLDEST_FORMAT;
-
 /// A result whose error is [`enum@Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -164,6 +162,8 @@ pub enum Error {
     Format {
         /// The format's number.
         found: u32,
+        /// The oldest one that this version reads.
+        oldest: u32,
         /// The number of the format that this version writes.
         known: u32,
     },
@@ -272,10 +272,10 @@ impl fmt::Display for Error {
             }
             Self::NoSuchSnapshot { name } => write!(f, "there is no snapshot named {name:?}"),
             Self::Corrupt { what } => write!(f, "the table is damaged: {what}"),
-            Self::Format { found, known } => {
+            Self::Format { found, oldest, known } => {
                 write!(
                     f,
-                    "the table has format {found}, and this version reads {OLDEST_FORMAT} to {known}: use a version of Lath that reads format {found}"
+                    "the table has format {found}, and this version reads {oldest} to {known}: use a version of Lath that reads format {found}"
                 )
             }
             Self::Closing => write!(f, "the table is being closed"),

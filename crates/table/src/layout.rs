@@ -214,7 +214,10 @@ impl State {
 }
 
 fn check_format(found: u32) -> Result<()> {
-    if (OLDEST_FORMAT..=FORMAT).contains(&found) { Ok(()) } else { Err(Error::Format { found, known: FORMAT }) }
+    match (OLDEST_FORMAT..=FORMAT).contains(&found) {
+        true => Ok(()),
+        false => Err(Error::Format { found, oldest: OLDEST_FORMAT, known: FORMAT }),
+    }
 }
 
 /// Adds the numbers of columns: how many there are, and each.

@@ -24,8 +24,8 @@ pub(crate) type Located = (usize, u64);
 
 /// The rows of a file that have one of `keys`, which are in ascending order and distinct, in ascending order of rows.
 ///
-/// In a file that is in the order of its keys, fences say which block of rows can have a key, and Bloom filters which keys are in no row group; then the key columns of the remaining
-/// blocks are read and compared.
+/// In a file that is in the order of its keys, fences say which block of rows can have a key, and Bloom filters which keys are in no row
+/// group; then the key columns of the remaining blocks are read and compared.
 pub(crate) fn locate(cache: &BlockCache, file: &ColdFile, entry: &FileEntry, keys: &[&[u8]]) -> Result<Vec<Located>> {
     let first = keys.partition_point(|key| *key < &entry.min[..]);
     let end = keys.partition_point(|key| *key <= &entry.max[..]);
