@@ -2,7 +2,7 @@
 
     queries.py LATH [QUERIES]
 
-LATH is the command. Every fifty queries have tables of their own, which `lath rewrite` has written in random encodings. Where Python has
+LATH is the command. Every ten queries have tables of their own, which `lath rewrite` has written in random encodings. Where Python has
 DataFusion, its own reader of Parquet is asked, too. Prints one line an engine and difference; exits with 1 if there are differences.
 """
 
@@ -27,7 +27,7 @@ try:
 except ImportError:
     datafusion = None
 
-PER_TABLES = 50
+PER_TABLES = 10
 WORDS = ["Oslo", "Bergen", "", "Åre", "it's", "100%", "a_b", "a longer name of a town that is no small string"]
 FLOATS = [math.nan, math.inf, -math.inf, 0.0, 1.5, -2.25, 1e300]
 PATTERNS = ["%er%", "B%", "_slo", "%", "it''s", "a%"]
