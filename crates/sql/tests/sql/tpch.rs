@@ -145,7 +145,7 @@ fn the_queries_of_tpch_answer_over_files_as_in_memory() {
 }
 
 #[test]
-fn sorts_and_groups_that_do_not_fit_into_memory_go_to_disk() {
+fn sorts_that_do_not_fit_into_memory_go_to_disk() {
     let tables = tables();
     let memory = Session::new();
     let folder = tempfile::tempdir().unwrap();
@@ -159,16 +159,11 @@ fn sorts_and_groups_that_do_not_fit_into_memory_go_to_disk() {
         in_memory(&memory, name, batches.clone());
     }
     of_files(folder.path(), &tables, &WriteOptions::default(), &little);
-    let queries = [
-        "SELECT l_orderkey, l_linenumber, l_comment FROM lineitem ORDER BY l_comment, l_orderkey, l_linenumber",
-        "SELECT l_comment, l_orderkey, count(*), sum(l_quantity) FROM lineitem GROUP BY l_comment, l_orderkey ORDER BY 1, 2",
-    ];
+    let query = "SELECT l_orderkey, l_linenumber, l_comment FROM lineitem ORDER BY l_comment, l_orderkey, l_linenumber";
     wait(async {
-        for query in queries {
-            assert_eq!(text(&little, query).await, text(&memory, query).await, "{query}");
-            let report = text(&little, &format!("EXPLAIN ANALYZE {query}")).await;
-            let spills = report.split("spill_count=").skip(1).filter(|rest| !rest.starts_with('0')).count();
-            assert!(spills > 0, "nothing went to disk: {report}");
-        }
+        assert_eq!(text(&little, query).await, text(&memory, query).await);
+        let report = text(&little, &format!("EXPLAIN ANALYZE {query}")).await;
+        let spills = report.split("spill_count=").skip(1).filter(|rest| !rest.starts_with('0')).count();
+        assert!(spills > 0, "nothing went to disk: {report}");
     });
 }
