@@ -143,27 +143,3 @@ fn the_queries_of_tpch_answer_over_files_as_in_memory() {
         }
     });
 }
-
-#[test]
-fn sorts_that_do_not_fit_into_memory_go_to_disk() {
-    let tables = tables();
-    let memory = Session::new();
-    let folder = tempfile::tempdir().unwrap();
-    let runtime = Runtime::builder().threads(2).build();
-    let little = Session::builder()
-        .runtime(&runtime)
-        .memory_budget_bytes((1600.0 * scale()) as usize * (1 << 20))
-        .build()
-        .unwrap();
-    for (name, batches) in &tables {
-        in_memory(&memory, name, batches.clone());
-    }
-    of_files(folder.path(), &tables, &WriteOptions::default(), &little);
-    let query = "SELECT l_orderkey, l_linenumber, l_comment FROM lineitem ORDER BY l_comment, l_orderkey, l_linenumber";
-    wait(async {
-        assert_eq!(text(&little, query).await, text(&memory, query).await);
-        let report = text(&little, &format!("EXPLAIN ANALYZE {query}")).await;
-        let spills = report.split("spill_count=").skip(1).filter(|rest| !rest.starts_with('0')).count();
-        assert!(spills > 0, "nothing went to disk: {report}");
-    });
-}
