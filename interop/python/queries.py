@@ -101,6 +101,7 @@ class Query:
 
     def simple(self):
         chance, op = self.chance, self.comparison()
+        # 8.53 alone is a float to DataFusion and a decimal to DuckDB.
         return chance.choice([
             lambda: f"t.id {op} {chance.randrange(-10, 15_000)}",
             lambda: f"t.key {op} {chance.randrange(-1, 52)}",
@@ -111,7 +112,7 @@ class Query:
             lambda: f"t.city {op} 'Bergen'",
             lambda: f"t.city {chance.choice(['LIKE', 'NOT LIKE'])} '{chance.choice(PATTERNS)}'",
             lambda: "t.city IN ('Oslo', '', 'it''s')",
-            lambda: f"t.price {op} {chance.randrange(-60, 60)}.{chance.randrange(100):02}",
+            lambda: f"t.price {op} CAST('{chance.randrange(-60, 60)}.{chance.randrange(100):02}' AS DECIMAL(12, 2))",
             lambda: f"t.ratio {op} {chance.choice(NUMBERS)}",
             lambda: f"t.weight {op} {chance.randrange(-800, 800) / 8}",
             lambda: f"t.day {op} DATE '2022-01-{chance.randrange(1, 31):02}'",
