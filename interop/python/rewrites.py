@@ -22,6 +22,10 @@ WAYS = {
     "lookup": ["--profile", "lookup"],
 }
 
+# Files that readers are not asked about, and why.
+LEFT_OUT = {
+    "large_string_map.brotli.parquet": "strings of 2 GiB, which take 12 GB of memory and minutes to compare",
+}
 
 # Files that readers are expected to find other tables in, and why.
 EXPECTED = {
@@ -48,6 +52,9 @@ def main(lath, folder):
     with tempfile.TemporaryDirectory() as target:
         for path in files:
             name = path.relative_to(folder)
+            if path.name in LEFT_OUT:
+                print(f"{name}: left out: {LEFT_OUT[path.name]}")
+                continue
             rewritten = {}
             for way, options in WAYS.items():
                 output = pathlib.Path(target, f"{way}.parquet")
