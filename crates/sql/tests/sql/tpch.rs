@@ -143,3 +143,36 @@ fn the_queries_of_tpch_answer_over_files_as_in_memory() {
         }
     });
 }
+
+/// On one thread, for then how much an operator has to keep does not depend on when others give memory back.
+#[test]
+fn sorts_and_groups_beyond_the_memory_budget_go_to_disk() {
+    let mut tables = tables();
+    tables.retain(|(name, _)| *name == "lineitem");
+    let memory = Session::new();
+    in_memory(&memory, "lineitem", tables[0].1.clone());
+    let bytes: usize = tables[0].1.iter().map(RecordBatch::get_array_memory_size).sum();
+    let folder = tempfile::tempdir().unwrap();
+    let runtime = Runtime::builder().threads(1).build();
+    let session = Session::builder().runtime(&runtime).memory_budget_bytes(bytes / 3).build().unwrap();
+    of_files(folder.path(), &tables, &WriteOptions::default(), &session);
+    let questions = [
+        "SELECT * FROM lineitem ORDER BY l_comment, l_orderkey, l_linenumber",
+        "SELECT l_comment, l_orderkey, l_partkey, count(*), max(l_shipinstruct) FROM lineitem GROUP BY l_comment, l_orderkey, l_partkey",
+    ];
+    wait(async {
+        for question in questions {
+            let report = text(&session, &format!("EXPLAIN ANALYZE {question}")).await;
+            let spills = report.split("spill_count=").skip(1).filter(|rest| !rest.starts_with('0')).count();
+            assert!(spills > 0, "{question} within {} bytes:\n{report}", bytes / 3);
+            let [found, expected] = [&session, &memory].map(|session| text(session, question));
+            let (found, expected) = (found.await, expected.await);
+            let [mut found, mut expected] = [&found, &expected].map(|text| text.lines().collect::<Vec<_>>());
+            if !question.contains("ORDER BY") {
+                found.sort_unstable();
+                expected.sort_unstable();
+            }
+            assert!(found == expected, "{question}");
+        }
+    });
+}
