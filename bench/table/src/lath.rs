@@ -9,9 +9,9 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
 use lath_table::{Table, TableOptions};
 
-use crate::Figures;
 use crate::options::Options;
 use crate::rows::{count_statuses, id, mix, rows};
+use crate::{Figures, peers};
 
 const BATCH_ROWS: u64 = 100_000;
 const GETS: u64 = 2_000;
@@ -48,7 +48,13 @@ pub fn run(folder: &Path, options: &Options) -> Figures {
 
     note("cold", median_get(&table, (0..GETS).map(|number| mix(number) % base), true));
     note("absent", median_get(&table, (0..GETS).map(|number| base + (1 << 40) + number), false));
-    note("group", group(&table, count_statuses((0..base).map(|number| (number, 0)))));
+    let expected = count_statuses((0..base).map(|number| (number, 0)));
+    note("group", group(&table, expected.clone()));
+    if options.engines.iter().any(|engine| engine == "duckdb") {
+        let (milliseconds, counts) = peers::count_parquet(folder);
+        assert_eq!(counts, expected);
+        note("group_parquet", milliseconds);
+    }
     let (table, milliseconds) = opened_again(table, folder);
     note("open", milliseconds);
 

@@ -1,4 +1,4 @@
-//! Keyed tables measured beside DuckDB and SQLite. `bench/run table` is the way to start it; see docs/benchmarks.md.
+//! Keyed tables measured beside DuckDB, SQLite, Lance and delta-rs. `bench/run table` is the way to start it; see docs/benchmarks.md.
 
 mod lath;
 mod options;
@@ -12,12 +12,13 @@ use lath_bench_record::record::Record;
 use crate::options::Options;
 
 /// The work, in the order in which it is done. An engine gives a figure for each, or none where it cannot do it.
-pub const WORK: [(&str, &str); 18] = [
+pub const WORK: [(&str, &str); 19] = [
     ("load", "load the base: rows/s"),
     ("hot", "get, hot: median µs"),
     ("cold", "get, cold and present: median µs"),
     ("absent", "get, absent: median µs"),
     ("group", "count by status, fresh: ms"),
+    ("group_parquet", "count by status by DuckDB over these files: ms"),
     ("open", "open: ms"),
     ("base_bytes", "space of the base: MB"),
     ("upsert_1", "upserts of 1 a commit: rows/s"),
@@ -42,7 +43,7 @@ fn main() -> ExitCode {
         Ok(options) => options,
         Err(error) => {
             eprintln!(
-                "{error}\nusage: bench/run table [--quick] [--rows=N] [--upserts=N] [--engines=lath,duckdb,sqlite]"
+                "{error}\nusage: bench/run table [--quick] [--rows=N] [--upserts=N] [--engines=lath,duckdb,sqlite,lance,delta-rs]"
             );
             return ExitCode::from(2);
         }

@@ -16,7 +16,7 @@ pub struct Options {
 impl Options {
     pub fn parse(arguments: &[String]) -> Result<Options, String> {
         let is_quick = arguments.iter().any(|argument| argument == "--quick");
-        let engines = ["lath", "duckdb", "sqlite"].map(str::to_owned).to_vec();
+        let engines = ["lath", "duckdb", "sqlite", "lance", "delta-rs"].map(str::to_owned).to_vec();
         let rows = if is_quick { 500_000 } else { 5_000_000 };
         let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../data");
         let mut options = Options { is_quick, rows, upserts: rows, engines, folder };

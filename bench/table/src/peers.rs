@@ -1,4 +1,4 @@
-//! DuckDB and SQLite, each in a Python process of its own.
+//! The other engines, each in a Python process of its own.
 
 use std::path::Path;
 use std::process::Command;
@@ -8,22 +8,36 @@ use serde_json::Value;
 use crate::Figures;
 use crate::options::Options;
 
+const PYTHON: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../peers/python/.venv/bin/python");
+const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../peers/python/table.py");
+
 /// Does all work by one of them.
 ///
 /// # Panics
 /// If the process fails.
 pub fn run(engine: &str, folder: &Path, options: &Options) -> Figures {
-    let python = Path::new(env!("CARGO_MANIFEST_DIR")).join("../peers/python");
-    let output = Command::new(python.join(".venv/bin/python"))
-        .arg(python.join("table.py"))
-        .arg(engine)
-        .arg(folder)
-        .args([1, 100, 10_000].map(|per_commit| options.upserts_of(per_commit).to_string()))
-        .arg(options.rows.to_string())
-        .output()
-        .expect("the Python peers were set up");
-    assert!(output.status.success(), "{engine}: {}", String::from_utf8_lossy(&output.stderr));
-    let figures: Value = serde_json::from_slice(&output.stdout).expect("figures as JSON");
+    let figures = python(
+        Command::new(PYTHON)
+            .args([PROGRAM, engine])
+            .arg(folder)
+            .args([1, 100, 10_000].map(|per_commit| options.upserts_of(per_commit).to_string()))
+            .arg(options.rows.to_string()),
+    );
     let figures = figures.as_object().expect("an object").iter();
     figures.map(|(name, figure)| (name.clone(), figure.as_f64().expect("a number"))).collect()
+}
+
+/// The milliseconds that DuckDB takes to count the rows of the Parquet files in a folder by their status, and the counts.
+///
+/// # Panics
+/// If the process fails.
+pub fn count_parquet(folder: &Path) -> (f64, Vec<(String, u64)>) {
+    let answer = python(Command::new(PYTHON).args([PROGRAM, "count-parquet"]).arg(folder.join("**/*.parquet")));
+    serde_json::from_value(answer).expect("milliseconds and counts")
+}
+
+fn python(command: &mut Command) -> Value {
+    let output = command.output().expect("the Python peers were set up");
+    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("JSON")
 }
