@@ -59,10 +59,19 @@ fn main() -> ExitCode {
     for engine in &options.engines {
         eprintln!("{engine}…");
         let folder = folder.path().join(engine);
-        let figures =
-            if engine == "lath" { lath::run(&folder, &options) } else { peers::run(engine, &folder, &options) };
-        head.push(engine.clone());
-        all.push(figures);
+        let figures = match engine.as_str() {
+            "lath" => Ok(lath::run(&folder, &options)),
+            peer => peers::run(peer, &folder, &options),
+        };
+        match figures {
+            Ok(figures) => {
+                eprintln!("{figures:?}");
+                head.push(engine.clone());
+                all.push(figures);
+            }
+            Err(error) => record.line(&format!("{engine} failed: {error}")),
+        }
+        let _ = std::fs::remove_dir_all(&folder);
     }
     let cell = |figures: &Figures, name: &str| {
         figures.iter().find(|(own, _)| own == name).map_or_else(|| "–".to_owned(), |(_, figure)| format_figure(*figure))

@@ -13,18 +13,18 @@ const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../peers/python/tabl
 
 /// Does all work by one of them.
 ///
-/// # Panics
-/// If the process fails.
-pub fn run(engine: &str, folder: &Path, options: &Options) -> Figures {
+/// # Errors
+/// What the process says when it fails.
+pub fn run(engine: &str, folder: &Path, options: &Options) -> Result<Figures, String> {
     let figures = python(
         Command::new(PYTHON)
             .args([PROGRAM, engine])
             .arg(folder)
             .args([1, 100, 10_000].map(|per_commit| options.upserts_of(per_commit).to_string()))
             .arg(options.rows.to_string()),
-    );
+    )?;
     let figures = figures.as_object().expect("an object").iter();
-    figures.map(|(name, figure)| (name.clone(), figure.as_f64().expect("a number"))).collect()
+    Ok(figures.map(|(name, figure)| (name.clone(), figure.as_f64().expect("a number"))).collect())
 }
 
 /// The milliseconds that DuckDB takes to count the rows of the Parquet files in a folder by their status, and the counts.
@@ -33,11 +33,13 @@ pub fn run(engine: &str, folder: &Path, options: &Options) -> Figures {
 /// If the process fails.
 pub fn count_parquet(folder: &Path) -> (f64, Vec<(String, u64)>) {
     let answer = python(Command::new(PYTHON).args([PROGRAM, "count-parquet"]).arg(folder.join("**/*.parquet")));
-    serde_json::from_value(answer).expect("milliseconds and counts")
+    serde_json::from_value(answer.expect("DuckDB reads the files")).expect("milliseconds and counts")
 }
 
-fn python(command: &mut Command) -> Value {
+fn python(command: &mut Command) -> Result<Value, String> {
     let output = command.output().expect("the Python peers were set up");
-    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
-    serde_json::from_slice(&output.stdout).expect("JSON")
+    if !output.status.success() {
+        return Err(format!("{}\n{}", output.status, String::from_utf8_lossy(&output.stderr)));
+    }
+    Ok(serde_json::from_slice(&output.stdout).expect("JSON"))
 }
