@@ -1,5 +1,6 @@
 //! Checks of the pointers that C gives, and the slices and references made of them. Other modules dereference none.
 
+#[cfg(any(feature = "files", feature = "store"))]
 use std::ffi::{CStr, c_char};
 use std::slice;
 
@@ -109,6 +110,7 @@ impl Pointers {
     }
 
     /// What the pointer leads to, which nobody changes meanwhile.
+    #[cfg(any(feature = "files", feature = "store"))]
     #[inline]
     pub(crate) fn get<'a, T>(self, name: &str, pointer: *const T) -> Result<&'a T, Failure> {
         check(name, pointer, 1)?;
@@ -141,6 +143,7 @@ impl Pointers {
     }
 
     /// A text in UTF-8 that ends with a zero byte.
+    #[cfg(any(feature = "files", feature = "store"))]
     pub(crate) fn text<'a>(self, name: &str, pointer: *const c_char) -> Result<&'a str, Failure> {
         check(name, pointer, 1)?;
         // SAFETY: it is not null, and the caller says that a zero byte ends it.

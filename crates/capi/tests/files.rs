@@ -64,7 +64,10 @@ fn a_scan_gives_the_rows_and_columns_that_were_asked_for() {
     let mut found = 0;
     for batch in batches {
         let batch = batch.unwrap();
-        assert_eq!(batch.schema().fields().iter().map(|field| field.name().as_str()).collect::<Vec<_>>(), ["minutes", "started"]);
+        assert_eq!(
+            batch.schema().fields().iter().map(|field| field.name().as_str()).collect::<Vec<_>>(),
+            ["minutes", "started"]
+        );
         found += batch.num_rows() as u64;
     }
     assert_eq!(found, rows);

@@ -83,7 +83,9 @@ fn header() -> String {
         "kernels/bytes.rs",
     ]);
     let engine = declarations(&["files/mod.rs", "store/mod.rs", "store/transaction.rs", "store/cursor.rs"]);
-    format!("{START}\n{kernels}\n#ifndef LATH_KERNELS_ONLY\n\n{ARROW}\n{engine}\n#endif /* LATH_KERNELS_ONLY */\n\n#endif /* LATH_H */\n")
+    format!(
+        "{START}\n{kernels}\n#ifndef LATH_KERNELS_ONLY\n\n{ARROW}\n{engine}\n#endif /* LATH_KERNELS_ONLY */\n\n#endif /* LATH_H */\n"
+    )
 }
 
 fn checked_in() -> PathBuf {
@@ -97,7 +99,10 @@ fn the_header_is_what_the_sources_say() {
         fs::write(checked_in(), &made).unwrap();
     }
     let there = fs::read_to_string(checked_in()).unwrap_or_default();
-    assert!(there == made, "include/lath.h is not what the sources say: LATH_WRITE_HEADER=1 cargo test -p lath-capi --test header");
+    assert!(
+        there == made,
+        "include/lath.h is not what the sources say: LATH_WRITE_HEADER=1 cargo test -p lath-capi --test header"
+    );
 }
 
 /// In C99 and in C++11, with all of it and with the kernels alone.

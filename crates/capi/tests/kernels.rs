@@ -274,8 +274,7 @@ fn streams_of_bytes_are_split_and_joined() {
     let values: Vec<u8> = (0..7 * 8).collect();
     let mut page = GuardedBytes::ending_at_guard(&[0; 56]);
     // SAFETY: pointers and lengths are those of slices.
-    let status =
-        unsafe { lath_byte_stream_split_encode(values.as_ptr(), 56, 7, 8, 0, page.as_mut_ptr(), page.len()) };
+    let status = unsafe { lath_byte_stream_split_encode(values.as_ptr(), 56, 7, 8, 0, page.as_mut_ptr(), page.len()) };
     assert_eq!(status, OK);
     assert_eq!(page[..7], [0, 8, 16, 24, 32, 40, 48]);
     let mut back = GuardedBytes::ending_at_guard(&[0; 40]);

@@ -41,15 +41,13 @@ fn a_store_has_what_was_committed() {
         if random.u8(..) < 60 {
             let mut was_there = false;
             // SAFETY: the transaction is open, and lengths are those of slices.
-            let status =
-                unsafe { lath_transaction_delete(transaction, TREE, key.as_ptr(), 2, &raw mut was_there) };
+            let status = unsafe { lath_transaction_delete(transaction, TREE, key.as_ptr(), 2, &raw mut was_there) };
             assert_eq!((status, was_there), (OK, model.remove(&key).is_some()));
         } else {
             let value = round.to_le_bytes()[..(round % 5) as usize].to_vec();
             // SAFETY: the transaction is open, and lengths are those of slices.
-            let status = unsafe {
-                lath_transaction_put(transaction, TREE, key.as_ptr(), 2, value.as_ptr(), value.len())
-            };
+            let status =
+                unsafe { lath_transaction_put(transaction, TREE, key.as_ptr(), 2, value.as_ptr(), value.len()) };
             assert_eq!(status, OK);
             model.insert(key, value);
         }

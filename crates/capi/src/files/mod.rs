@@ -109,11 +109,7 @@ pub unsafe extern "C" fn lath_dataset_schema(dataset: *const Dataset, schema: *m
 /// `dataset` comes from `lath_dataset_open`; `filter` is null or a text in UTF-8 that ends with a zero byte; `rows` points to room for
 /// a number.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lath_dataset_count(
-    dataset: *const Dataset,
-    filter: *const c_char,
-    rows: *mut u64,
-) -> Status {
+pub unsafe extern "C" fn lath_dataset_count(dataset: *const Dataset, filter: *const c_char, rows: *mut u64) -> Status {
     let work = |pointers: Pointers| {
         let dataset = pointers.get("dataset", dataset)?;
         let filter = pointers.optional_text("filter", filter)?;

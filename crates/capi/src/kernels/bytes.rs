@@ -10,12 +10,7 @@ use crate::status::{Status, call};
 /// # Safety
 /// `haystack` points to `len` bytes, `count` to room for a number.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lath_count_byte(
-    haystack: *const u8,
-    len: usize,
-    needle: u8,
-    count: *mut usize,
-) -> Status {
+pub unsafe extern "C" fn lath_count_byte(haystack: *const u8, len: usize, needle: u8, count: *mut usize) -> Status {
     let work = |pointers: Pointers| {
         let haystack = pointers.slice("haystack", haystack, len)?;
         pointers.write("count", count, bytes::count_byte(haystack, needle))
@@ -30,12 +25,7 @@ pub unsafe extern "C" fn lath_count_byte(
 /// # Safety
 /// `sorted` points to `len` bytes, `place` to room for a number.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lath_lower_bound_u8(
-    sorted: *const u8,
-    len: usize,
-    key: u8,
-    place: *mut usize,
-) -> Status {
+pub unsafe extern "C" fn lath_lower_bound_u8(sorted: *const u8, len: usize, key: u8, place: *mut usize) -> Status {
     let work = |pointers: Pointers| {
         let sorted = pointers.slice("sorted", sorted, len)?;
         pointers.write("place", place, bytesearch::lower_bound(sorted, key))

@@ -116,12 +116,8 @@ pub unsafe extern "C" fn lath_delta_i32_skip(
 /// # Safety
 /// `decoder` is null, or comes from `lath_delta_i32_new` and is not used any more.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lath_delta_i32_free(
-    decoder: *mut DeltaI32,
-) {
-    let work = |pointers: Pointers| {
-        pointers.take("decoder", decoder).map(drop)
-    };
+pub unsafe extern "C" fn lath_delta_i32_free(decoder: *mut DeltaI32) {
+    let work = |pointers: Pointers| pointers.take("decoder", decoder).map(drop);
     // SAFETY: the section above asks the caller for what `work` does with pointers.
     unsafe { call(work) };
 }
@@ -266,12 +262,8 @@ pub unsafe extern "C" fn lath_delta_i64_skip(
 /// # Safety
 /// `decoder` is null, or comes from `lath_delta_i64_new` and is not used any more.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lath_delta_i64_free(
-    decoder: *mut DeltaI64,
-) {
-    let work = |pointers: Pointers| {
-        pointers.take("decoder", decoder).map(drop)
-    };
+pub unsafe extern "C" fn lath_delta_i64_free(decoder: *mut DeltaI64) {
+    let work = |pointers: Pointers| pointers.take("decoder", decoder).map(drop);
     // SAFETY: the section above asks the caller for what `work` does with pointers.
     unsafe { call(work) };
 }

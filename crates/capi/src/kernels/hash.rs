@@ -11,8 +11,7 @@ use crate::status::{Failure, Status, call};
 /// `bytes` points to `len` bytes, `hash` to room for a hash.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lath_xxh64(bytes: *const u8, len: usize, hash: *mut u64) -> Status {
-    let work =
-        |pointers: Pointers| pointers.write("hash", hash, xxhash::xxh64(pointers.slice("bytes", bytes, len)?));
+    let work = |pointers: Pointers| pointers.write("hash", hash, xxhash::xxh64(pointers.slice("bytes", bytes, len)?));
     // SAFETY: the section above asks the caller for what `work` does with pointers.
     unsafe { call(work) }
 }
@@ -25,14 +24,10 @@ pub unsafe extern "C" fn lath_xxh64(bytes: *const u8, len: usize, hash: *mut u64
 /// # Safety
 /// `values` points to `count * width` bytes, `hashes` to room for `count` hashes that do not overlap them.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lath_xxh64_fixed(
-    values: *const u8,
-    width: usize,
-    count: usize,
-    hashes: *mut u64,
-) -> Status {
+pub unsafe extern "C" fn lath_xxh64_fixed(values: *const u8, width: usize, count: usize, hashes: *mut u64) -> Status {
     let work = |pointers: Pointers| {
-        let len = count.checked_mul(width).ok_or_else(|| Failure::invalid("count * width is over the address space"))?;
+        let len =
+            count.checked_mul(width).ok_or_else(|| Failure::invalid("count * width is over the address space"))?;
         let hashes = pointers.slice_mut("hashes", hashes, count)?;
         if cfg!(target_endian = "little") {
             match width {

@@ -15,13 +15,8 @@ pub struct Rle(rle::Decoder);
 /// # Safety
 /// `decoder` points to room for a pointer.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lath_rle_new(
-    width: u32,
-    decoder: *mut *mut Rle,
-) -> Status {
-    let work = |pointers: Pointers| {
-        pointers.give("decoder", decoder, Rle(rle::Decoder::new(width)?))
-    };
+pub unsafe extern "C" fn lath_rle_new(width: u32, decoder: *mut *mut Rle) -> Status {
+    let work = |pointers: Pointers| pointers.give("decoder", decoder, Rle(rle::Decoder::new(width)?));
     // SAFETY: the section above asks the caller for what `work` does with pointers.
     unsafe { call(work) }
 }
@@ -106,12 +101,8 @@ pub unsafe extern "C" fn lath_rle_skip(
 /// # Safety
 /// `decoder` is null, or comes from `lath_rle_new` and is not used any more.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lath_rle_free(
-    decoder: *mut Rle,
-) {
-    let work = |pointers: Pointers| {
-        pointers.take("decoder", decoder).map(drop)
-    };
+pub unsafe extern "C" fn lath_rle_free(decoder: *mut Rle) {
+    let work = |pointers: Pointers| pointers.take("decoder", decoder).map(drop);
     // SAFETY: the section above asks the caller for what `work` does with pointers.
     unsafe { call(work) };
 }
