@@ -1,0 +1,3 @@
+module lath.example/files
+
+go 1.21

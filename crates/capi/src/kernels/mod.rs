@@ -1,0 +1,21 @@
+//! Kernels over the caller's memory. None allocates (but for decoders, which are handles), and none reads or writes outside of the
+//! lengths that it is given.
+//!
+//! Unless a function says otherwise: inputs may be anything; pointers of typed values are aligned to their type, which is checked;
+//! outputs do not overlap inputs, which is not; a null pointer is an error unless its length is zero.
+
+mod bits;
+mod bloom;
+mod bytes;
+mod delta;
+mod hash;
+mod rle;
+mod split;
+
+pub use bits::*;
+pub use bloom::*;
+pub use bytes::*;
+pub use delta::*;
+pub use hash::*;
+pub use rle::*;
+pub use split::*;

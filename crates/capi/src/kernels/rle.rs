@@ -1,0 +1,108 @@
+//! The RLE/bit-packed hybrid of levels, booleans and dictionary indices.
+
+use lath_kernels::rle;
+
+use crate::pointers::Pointers;
+use crate::status::{Status, call};
+
+/// A decoder of the RLE/bit-packed hybrid, at some value. One thread at a time may use it.
+#[derive(Debug)]
+pub struct Rle(rle::Decoder);
+
+/// Makes a decoder of values of `width` bits, at most 32, at the first run. What surrounds the runs in a page (a length of four bytes
+/// before levels, a byte with the width before dictionary indices) is the caller's. Give it to `lath_rle_free` in the end.
+///
+/// # Safety
+/// `decoder` points to room for a pointer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lath_rle_new(width: u32, decoder: *mut *mut Rle) -> Status {
+    let work = |pointers: Pointers| pointers.give("decoder", decoder, Rle(rle::Decoder::new(width)?));
+    // SAFETY: the section above asks the caller for what `work` does with pointers.
+    unsafe { call(work) }
+}
+
+/// Decodes the next values: `out_len` of them or all that remain. Their number goes to `decoded`. After an error the decoder is of no
+/// further use.
+///
+/// `src` is all runs, the same bytes with every call.
+///
+/// # Safety
+/// `decoder` comes from `lath_rle_new`, and no other thread uses it. `src` points to `src_len` bytes, `out` to room for `out_len` values
+/// that do not overlap them, `decoded` to room for a number.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lath_rle_decode_u32(
+    decoder: *mut Rle,
+    src: *const u8,
+    src_len: usize,
+    out: *mut u32,
+    out_len: usize,
+    decoded: *mut usize,
+) -> Status {
+    let work = |pointers: Pointers| {
+        let src = pointers.slice("src", src, src_len)?;
+        let out = pointers.slice_mut("out", out, out_len)?;
+        let count = pointers.get_mut("decoder", decoder)?.0.decode_u32(src, out)?;
+        pointers.write("decoded", decoded, count)
+    };
+    // SAFETY: the section above asks the caller for what `work` does with pointers.
+    unsafe { call(work) }
+}
+
+/// Decodes the next values: `out_len` of them or all that remain. Their number goes to `decoded`. The width is at most 8. After an error the decoder is of no
+/// further use.
+///
+/// `src` is all runs, the same bytes with every call.
+///
+/// # Safety
+/// `decoder` comes from `lath_rle_new`, and no other thread uses it. `src` points to `src_len` bytes, `out` to room for `out_len` values
+/// that do not overlap them, `decoded` to room for a number.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lath_rle_decode_u8(
+    decoder: *mut Rle,
+    src: *const u8,
+    src_len: usize,
+    out: *mut u8,
+    out_len: usize,
+    decoded: *mut usize,
+) -> Status {
+    let work = |pointers: Pointers| {
+        let src = pointers.slice("src", src, src_len)?;
+        let out = pointers.slice_mut("out", out, out_len)?;
+        let count = pointers.get_mut("decoder", decoder)?.0.decode_u8(src, out)?;
+        pointers.write("decoded", decoded, count)
+    };
+    // SAFETY: the section above asks the caller for what `work` does with pointers.
+    unsafe { call(work) }
+}
+
+/// Passes over the next `count` values or all that remain. Their number goes to `skipped`.
+///
+/// # Safety
+/// As for `lath_rle_decode_u32`; `skipped` points to room for a number.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lath_rle_skip(
+    decoder: *mut Rle,
+    src: *const u8,
+    src_len: usize,
+    count: usize,
+    skipped: *mut usize,
+) -> Status {
+    let work = |pointers: Pointers| {
+        let src = pointers.slice("src", src, src_len)?;
+        let count = pointers.get_mut("decoder", decoder)?.0.skip(src, count)?;
+        pointers.write("skipped", skipped, count)
+    };
+    // SAFETY: the section above asks the caller for what `work` does with pointers.
+    unsafe { call(work) }
+}
+
+/// Frees a decoder; null is allowed.
+///
+/// # Safety
+/// `decoder` is null, or comes from `lath_rle_new` and is not used any more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lath_rle_free(decoder: *mut Rle) {
+    let work = |pointers: Pointers| pointers.take("decoder", decoder).map(drop);
+    // SAFETY: the section above asks the caller for what `work` does with pointers.
+    unsafe { call(work) };
+}

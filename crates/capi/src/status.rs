@@ -1,0 +1,188 @@
+//! Codes of errors, their text, and the border that no panic crosses.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::ffi::{CStr, CString, c_char};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use lath_kernels::KernelError;
+
+use crate::pointers::Pointers;
+
+/// What became of a call. After anything but `LATH_STATUS_OK`, `lath_last_error_message` has the text, and outputs have no meaning
+/// unless the function says otherwise.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// The call did what it says.
+    Ok = 0,
+    /// An argument is not allowed: a null or misaligned pointer, lengths that do not agree, a condition that does not parse.
+    Invalid = 1,
+    /// The bytes of a page, a file or a store do not follow the format, or end too early.
+    Corrupt = 2,
+    /// The file is none of Parquet's.
+    NotParquet = 3,
+    /// The file, or a column of it, is encrypted.
+    Encrypted = 4,
+    /// The file uses what Lath cannot read.
+    Unsupported = 5,
+    /// A value does not fit the type in which it is wanted.
+    OutOfRange = 6,
+    /// Something is larger than the format or an option allows.
+    Limit = 7,
+    /// The operating system failed.
+    Io = 8,
+    /// There is no such file.
+    NotFound = 9,
+    /// Another process or transaction has the store.
+    Busy = 10,
+    /// There is a file of that name.
+    Exists = 11,
+    /// The work was stopped.
+    Cancelled = 12,
+    /// A bug in Lath; please report it.
+    Internal = 13,
+}
+
+/// A code and its text.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    status: Status,
+    message: String,
+}
+
+impl Failure {
+    pub(crate) fn new(status: Status, message: impl Into<String>) -> Self {
+        Self { status, message: message.into() }
+    }
+
+    pub(crate) fn invalid(message: impl Into<String>) -> Self {
+        Self::new(Status::Invalid, message)
+    }
+
+    #[cfg(feature = "files")]
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
+    pub(crate) fn of_panic(panic: &(dyn Any + Send)) -> Self {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic without a message");
+        Self::new(Status::Internal, format!("a bug in Lath, please report it: {text}"))
+    }
+}
+
+impl From<KernelError> for Failure {
+    fn from(error: KernelError) -> Self {
+        let status = match error {
+            KernelError::LengthMismatch { .. } | KernelError::WidthOutOfRange { .. } => Status::Invalid,
+            KernelError::InputTooShort { .. }
+            | KernelError::IndexOutOfRange { .. }
+            | KernelError::NegativeLength { .. }
+            | KernelError::OffsetOverflow { .. }
+            | KernelError::PrefixTooLong { .. }
+            | KernelError::Malformed { .. } => Status::Corrupt,
+            _ => Status::Internal,
+        };
+        Self::new(status, error.to_string())
+    }
+}
+
+thread_local! {
+    static LAST_MESSAGE: RefCell<CString> = RefCell::default();
+}
+
+/// Runs what a function of the interface does: makes a code of its result, and of a panic.
+///
+/// # Safety
+/// Whatever `work` asks of [`Pointers`] about a pointer has to be as its methods say.
+#[inline]
+pub(crate) unsafe fn call(work: impl FnOnce(Pointers) -> Result<(), Failure>) -> Status {
+    // SAFETY: the caller of this function promises the same.
+    let pointers = unsafe { Pointers::as_promised() };
+    // What `work` changes is behind pointers of the caller, who is told that it has no meaning after an error.
+    match catch_unwind(AssertUnwindSafe(|| work(pointers))) {
+        Ok(Ok(())) => Status::Ok,
+        Ok(Err(failure)) => keep(failure),
+        Err(panic) => keep(Failure::of_panic(&*panic)),
+    }
+}
+
+/// Keeps the text for [`lath_last_error_message`].
+#[cold]
+fn keep(failure: Failure) -> Status {
+    let mut text = failure.message.into_bytes();
+    text.retain(|&byte| byte != 0);
+    let text = CString::new(text).unwrap_or_default();
+    // A thread that is ending has nobody to read it.
+    let _ = LAST_MESSAGE.try_with(|last| *last.borrow_mut() = text);
+    failure.status
+}
+
+/// The text of the last error that a function of Lath returned on this thread, in UTF-8 and ended by a zero byte; an empty text if
+/// there was none. It is valid until the next error on this thread, or the thread's end.
+#[unsafe(no_mangle)]
+pub extern "C" fn lath_last_error_message() -> *const c_char {
+    LAST_MESSAGE.try_with(|last| last.borrow().as_ptr()).unwrap_or(c"".as_ptr())
+}
+
+/// The name of a code in a few words, as a constant text ended by a zero byte. Any number may be given.
+#[unsafe(no_mangle)]
+pub extern "C" fn lath_status_name(status: i32) -> *const c_char {
+    let name: &CStr = match status {
+        0 => c"ok",
+        1 => c"invalid argument",
+        2 => c"corrupt data",
+        3 => c"not a Parquet file",
+        4 => c"encrypted",
+        5 => c"unsupported",
+        6 => c"out of range",
+        7 => c"over a limit",
+        8 => c"input or output failed",
+        9 => c"not found",
+        10 => c"busy",
+        11 => c"exists",
+        12 => c"cancelled",
+        13 => c"internal error",
+        _ => c"unknown status",
+    };
+    name.as_ptr()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message() -> String {
+        // SAFETY: the text ends with a zero byte and stays until the next error of this thread.
+        unsafe { CStr::from_ptr(lath_last_error_message()) }.to_str().unwrap().to_owned()
+    }
+
+    #[test]
+    fn a_panic_becomes_a_code_and_its_text() {
+        // SAFETY: no pointer is used.
+        let status = unsafe { call(|_| panic!("seven is {}", 7)) };
+        assert_eq!(status, Status::Internal);
+        assert_eq!(message(), "a bug in Lath, please report it: seven is 7");
+        // SAFETY: no pointer is used.
+        assert_eq!(unsafe { call(|_| Ok(())) }, Status::Ok);
+    }
+
+    #[test]
+    fn every_thread_has_its_own_text() {
+        // SAFETY: no pointer is used.
+        unsafe { call(|_| Err(Failure::invalid("here\0 and here"))) };
+        let elsewhere = std::thread::spawn(message).join().unwrap();
+        assert_eq!((message().as_str(), elsewhere.as_str()), ("here and here", ""));
+    }
+
+    #[test]
+    fn every_code_has_a_name() {
+        let name = |status| {
+            // SAFETY: the text is a constant.
+            unsafe { CStr::from_ptr(lath_status_name(status)) }.to_str().unwrap()
+        };
+        assert_eq!(name(Status::Internal as i32), "internal error");
+        assert_eq!([name(14), name(-1)], ["unknown status"; 2]);
+    }
+}
