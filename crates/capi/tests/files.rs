@@ -1,6 +1,7 @@
 //! Files through pointers.
 #![cfg(feature = "files")]
 #![expect(unsafe_code, reason = "calls functions of the C interface")]
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use std::ffi::{CStr, CString, c_char};
 use std::ptr::{null, null_mut};
@@ -19,9 +20,10 @@ fn message() -> String {
 
 fn open(location: &str, flags: u32) -> Result<*mut Dataset, Status> {
     let location = CString::new(location).unwrap();
+    let locations = [location.as_ptr()];
     let mut dataset = null_mut();
     // SAFETY: one text, and room for a pointer.
-    let status = unsafe { lath_dataset_open(&raw const location.as_ptr().cast(), 1, flags, &raw mut dataset) };
+    let status = unsafe { lath_dataset_open(locations.as_ptr(), 1, flags, &raw mut dataset) };
     if status == Status::Ok { Ok(dataset) } else { Err(status) }
 }
 

@@ -1,4 +1,5 @@
 //! `include/lath.h` is what cbindgen makes of the sources. `LATH_WRITE_HEADER=1 cargo test -p lath-capi --test header` writes it anew.
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

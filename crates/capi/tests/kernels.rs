@@ -1,6 +1,7 @@
 //! Kernels through pointers: answers beside other implementations, arguments that are not allowed, and every prefix of an encoded page,
 //! between guard pages.
 #![expect(unsafe_code, reason = "calls functions of the C interface")]
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use std::ffi::CStr;
 use std::hash::Hasher;

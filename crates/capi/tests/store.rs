@@ -1,6 +1,7 @@
 //! The store through pointers, beside a `BTreeMap`.
 #![cfg(feature = "store")]
 #![expect(unsafe_code, reason = "calls functions of the C interface")]
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use std::collections::BTreeMap;
 use std::ffi::{CString, c_char};

@@ -65,7 +65,7 @@ pub unsafe extern "C" fn lath_cursor_free(cursor: *mut Cursor) {
 pub unsafe extern "C" fn lath_cursor_next(cursor: *mut Cursor, found: *mut bool) -> Status {
     let work = |pointers: Pointers| {
         let inner = pointers.get_mut("cursor", cursor)?.cursor.as_mut();
-        pointers.write("found", found, inner.map_or(Ok(false), |cursor| cursor.next())?)
+        pointers.write("found", found, inner.map_or(Ok(false), lath_store::Cursor::next)?)
     };
     // SAFETY: the section above asks the caller for what `work` does with pointers.
     unsafe { call(work) }
@@ -79,7 +79,7 @@ pub unsafe extern "C" fn lath_cursor_next(cursor: *mut Cursor, found: *mut bool)
 pub unsafe extern "C" fn lath_cursor_prev(cursor: *mut Cursor, found: *mut bool) -> Status {
     let work = |pointers: Pointers| {
         let inner = pointers.get_mut("cursor", cursor)?.cursor.as_mut();
-        pointers.write("found", found, inner.map_or(Ok(false), |cursor| cursor.prev())?)
+        pointers.write("found", found, inner.map_or(Ok(false), lath_store::Cursor::prev)?)
     };
     // SAFETY: the section above asks the caller for what `work` does with pointers.
     unsafe { call(work) }
