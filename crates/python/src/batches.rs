@@ -3,18 +3,19 @@
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
-use std::thread::{self, Thread};
+use std::thread::{self, Thread, ThreadId};
 
 use futures_core::Stream;
 use lath::arrow::array::{RecordBatch, RecordBatchReader};
 use lath::arrow::schema::{ArrowError, SchemaRef};
-use lath::{Cancel, ScanStream};
+use lath::{Cancel, ScanProgress, ScanStream};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
 use crate::batch::PyBatch;
 use crate::capsule;
 use crate::error::Failure;
+use crate::progress::{Watcher, of_scan};
 use crate::schema::PySchema;
 use crate::work::{SIGNAL_PERIOD, guard, is_main_thread};
 
@@ -73,17 +74,39 @@ pub(crate) struct Reader {
     running: Running,
     schema: SchemaRef,
     ended: bool,
+    watcher: Option<Watcher>,
+    /// The thread that has made this.
+    maker: ThreadId,
 }
 
 impl Reader {
-    pub(crate) fn new(running: Running) -> Self {
+    pub(crate) fn new(running: Running, watcher: Option<Watcher>) -> Self {
         let schema = running.stream.schema();
-        Self { running, schema, ended: false }
+        Self { running, schema, ended: false, watcher, maker: thread::current().id() }
+    }
+
+    /// Tells the watcher how far the scan is. Only the thread that has made this may wait for the GIL: whoever waits for others may
+    /// have it.
+    fn tell(&mut self, is_end: bool) -> Result<(), Failure> {
+        let is_due = self.watcher.as_ref().is_some_and(|watcher| is_end || watcher.is_due());
+        if !is_due || thread::current().id() != self.maker {
+            return Ok(());
+        }
+        let position = of_scan(&self.running.stream.progress());
+        let told = Python::try_attach(|py| match &mut self.watcher {
+            Some(_) if is_end => self.watcher.take().map_or(Ok(()), |watcher| watcher.finish(py, Some(position))),
+            Some(watcher) => watcher.tell(py, position),
+            None => Ok(()),
+        });
+        // Of an exception, the C interface takes the message.
+        told.unwrap_or(Ok(())).map_err(|raised| Failure::invalid(format!("progress: {raised}")))
     }
 
     fn next_batch(&mut self) -> Result<Option<RecordBatch>, Failure> {
         loop {
-            match self.running.step()? {
+            let step = self.running.step()?;
+            self.tell(matches!(step, Step::End))?;
+            match step {
                 Step::Batch(batch) => return Ok(Some(batch)),
                 Step::End => return Ok(None),
                 // Other threads might wait for the GIL that who waits for them has.
@@ -122,12 +145,27 @@ impl RecordBatchReader for Reader {
 pub(crate) struct PyBatches {
     running: Mutex<Option<Running>>,
     schema: SchemaRef,
+    progress: ScanProgress,
+    watcher: Mutex<Option<Watcher>>,
 }
 
 impl PyBatches {
-    pub(crate) fn new(running: Running) -> Self {
-        let schema = running.stream.schema();
-        Self { running: Mutex::new(Some(running)), schema }
+    pub(crate) fn new(running: Running, watcher: Option<Watcher>) -> Self {
+        let (schema, progress) = (running.stream.schema(), running.stream.progress());
+        Self { running: Mutex::new(Some(running)), schema, progress, watcher: Mutex::new(watcher) }
+    }
+
+    /// Takes the watcher for a call, during which other threads may ask for batches.
+    fn take_watcher(&self) -> Option<Watcher> {
+        self.watcher.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Tells the watcher how far the scan is.
+    fn tell(&self, py: Python<'_>) -> PyResult<()> {
+        let Some(mut watcher) = self.take_watcher() else { return Ok(()) };
+        let told = if watcher.is_due() { watcher.tell(py, of_scan(&self.progress)) } else { Ok(()) };
+        *self.watcher.lock().unwrap_or_else(PoisonError::into_inner) = Some(watcher);
+        told
     }
 }
 
@@ -153,22 +191,32 @@ impl PyBatches {
                 }
                 step
             });
-            match step? {
+            let told = match &step {
+                Ok(Step::Batch(_)) => self.tell(py),
+                Ok(Step::End) => {
+                    self.take_watcher().map_or(Ok(()), |watcher| watcher.finish(py, Some(of_scan(&self.progress))))
+                }
+                Ok(Step::Waiting) => py.check_signals().and_then(|()| self.tell(py)),
+                Err(_) => self.take_watcher().map_or(Ok(()), |watcher| watcher.finish(py, None)),
+            };
+            let step = step?;
+            if let Err(raised) = told {
+                // The exception says more than whether a bar could be removed.
+                let _ = self.close(py);
+                return Err(raised);
+            }
+            match step {
                 Step::Batch(batch) => return Ok(Some(PyBatch::new(batch))),
                 Step::End => return Ok(None),
-                Step::Waiting => {
-                    if let Err(interrupt) = py.check_signals() {
-                        self.close(py);
-                        return Err(interrupt);
-                    }
-                }
+                Step::Waiting => {}
             }
         }
     }
 
     /// Stops the scan.
-    fn close(&self, py: Python<'_>) {
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
         py.detach(|| drop(self.running.lock().unwrap_or_else(PoisonError::into_inner).take()));
+        self.take_watcher().map_or(Ok(()), |watcher| watcher.finish(py, None))
     }
 
     fn __enter__(this: Py<Self>) -> Py<Self> {
@@ -176,8 +224,8 @@ impl PyBatches {
     }
 
     #[pyo3(signature = (*_exception))]
-    fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, pyo3::types::PyTuple>) {
-        self.close(py);
+    fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, pyo3::types::PyTuple>) -> PyResult<()> {
+        self.close(py)
     }
 
     #[pyo3(signature = (requested_schema = None))]
@@ -191,7 +239,7 @@ impl PyBatches {
         let Some(running) = running else {
             return Err(Failure::invalid("these batches were taken already: scan again").into());
         };
-        capsule::stream_out(py, Box::new(Reader::new(running)))
+        capsule::stream_out(py, Box::new(Reader::new(running, self.take_watcher())))
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {

@@ -1,6 +1,7 @@
 //! Tables with a primary key.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use lath::arrow::array::{RecordBatch, RecordBatchReader};
@@ -16,9 +17,10 @@ use pyo3::types::{PyBool, PyBytes, PyCapsule, PyDict, PyFloat, PyInt, PyList, Py
 use crate::batch::{PyBatch, Rows};
 use crate::error::Failure;
 use crate::expression::PyPredicate;
+use crate::progress::Watcher;
 use crate::schema::PySchema;
 use crate::store::durability_of;
-use crate::{capsule, work};
+use crate::{capsule, progress, work};
 
 /// A table with a primary key, in a folder.
 #[pyclass(name = "Table", module = "lath", frozen)]
@@ -109,19 +111,21 @@ impl PyTable {
     }
 
     /// Puts rows, which replace those with the same keys.
-    fn upsert(&self, py: Python<'_>, rows: &Bound<'_, PyAny>) -> PyResult<()> {
-        self.change(py, rows, Transaction::upsert)
+    #[pyo3(signature = (rows, *, progress = None))]
+    fn upsert(&self, py: Python<'_>, rows: &Bound<'_, PyAny>, progress: Option<Py<PyAny>>) -> PyResult<()> {
+        self.change(py, rows, progress.as_ref(), Transaction::upsert)
     }
 
     /// Puts rows whose keys are new.
-    fn insert(&self, py: Python<'_>, rows: &Bound<'_, PyAny>) -> PyResult<()> {
-        self.change(py, rows, Transaction::insert)
+    #[pyo3(signature = (rows, *, progress = None))]
+    fn insert(&self, py: Python<'_>, rows: &Bound<'_, PyAny>, progress: Option<Py<PyAny>>) -> PyResult<()> {
+        self.change(py, rows, progress.as_ref(), Transaction::insert)
     }
 
     /// Changes some columns of rows that are there, and returns how many were changed and how many keys there were not.
     fn update(&self, py: Python<'_>, rows: &Bound<'_, PyAny>) -> PyResult<(u64, u64)> {
         let mut counts = (0, 0);
-        self.change(py, rows, |transaction, batch| {
+        self.change(py, rows, None, |transaction, batch| {
             let updated = transaction.update(batch)?;
             counts = (counts.0 + updated.rows, counts.1 + updated.absent);
             Ok(())
@@ -293,17 +297,23 @@ impl PyTable {
         &self,
         py: Python<'_>,
         rows: &Bound<'_, PyAny>,
+        progress: Option<&Py<PyAny>>,
         mut change: impl FnMut(&mut Transaction, &RecordBatch) -> lath::table::Result<()> + Send,
     ) -> PyResult<()> {
+        let watcher = Watcher::start(py, progress)?;
+        let total = watcher.as_ref().map_or(Ok(None), |_| progress::row_count(rows))?;
         let (table, reader) = (self.table()?, capsule::reader_in(rows)?);
-        let cancel = Cancel::new();
-        work::run(py, &cancel, || {
+        let (cancel, count) = (Cancel::new(), AtomicU64::new(0));
+        let position = || (count.load(Ordering::Relaxed), total);
+        work::run_watched(py, &cancel, watcher, position, || {
             let mut transaction = table.begin()?;
             for batch in reader {
                 if cancel.is_cancelled() {
                     return Err(Error::Cancelled.into());
                 }
-                change(&mut transaction, &batch?)?;
+                let batch = batch?;
+                change(&mut transaction, &batch)?;
+                count.fetch_add(batch.num_rows() as u64, Ordering::Relaxed);
             }
             Ok(transaction.commit()?)
         })

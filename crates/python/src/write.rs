@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use lath::arrow::array::RecordBatch;
@@ -11,6 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use crate::error::Failure;
+use crate::progress::Watcher;
 use crate::schema::PySchema;
 use crate::write_settings::{self, Setting};
 use crate::{capsule, work};
@@ -98,22 +100,30 @@ impl PyWriter {
         PySchema::new(self.schema.clone())
     }
 
-    /// Writes the rows of anything that has Arrow data, and returns their number.
-    fn write(&self, py: Python<'_>, rows: &Bound<'_, PyAny>) -> PyResult<u64> {
+    /// Writes the rows of anything that has Arrow data, `total` of them where that is known, and returns their number.
+    #[pyo3(signature = (rows, progress = None, total = None))]
+    fn write(
+        &self,
+        py: Python<'_>,
+        rows: &Bound<'_, PyAny>,
+        progress: Option<Py<PyAny>>,
+        total: Option<u64>,
+    ) -> PyResult<u64> {
+        let watcher = Watcher::start(py, progress.as_ref())?;
         let reader = capsule::reader_in(rows)?;
-        let cancel = Cancel::new();
-        work::run(py, &cancel, || {
+        let (cancel, count) = (Cancel::new(), AtomicU64::new(0));
+        let position = || (count.load(Ordering::Relaxed), total);
+        work::run_watched(py, &cancel, watcher, position, || {
             self.with_output(|output| {
-                let mut count = 0;
                 for batch in reader {
                     if cancel.is_cancelled() {
                         return Err(Error::Cancelled.into());
                     }
                     let batch = batch?;
                     output.write(&batch)?;
-                    count += batch.num_rows() as u64;
+                    count.fetch_add(batch.num_rows() as u64, Ordering::Relaxed);
                 }
-                Ok(count)
+                Ok(count.load(Ordering::Relaxed))
             })
         })
     }

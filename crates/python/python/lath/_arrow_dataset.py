@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.dataset as pads
 
 from lath._lath import Dataset, Scan, open
+from lath._progress import Progress
 from lath._report import Report
 from lath._translate import arrow_columns, weaker_predicate
 
@@ -46,6 +47,8 @@ class ArrowDataset(pads.Dataset):  # type: ignore[misc]
         filter: Any = None,
         batch_size: int | None = None,
         use_threads: bool = True,
+        *,
+        progress: Progress | None = None,
         **options: Any,
     ) -> pads.Scanner:
         """A scan of some columns of the rows that satisfy a filter. Other arguments say how pyarrow reads files, and have no effect."""
@@ -58,7 +61,12 @@ class ArrowDataset(pads.Dataset):  # type: ignore[misc]
             read = names + [name for name in (needed or self._schema.names) if name not in names]
             condition = weaker_predicate(filter)
         scan = self._lath.scan(
-            read, condition, batch_size=batch_size, threads=None if use_threads else 1, strings="offsets"
+            read,
+            condition,
+            batch_size=batch_size,
+            threads=None if use_threads else 1,
+            strings="offsets",
+            progress=progress,
         )
         self._last = scan
         schema = pa.schema([self._schema.field(name) for name in names], self._schema.metadata)
