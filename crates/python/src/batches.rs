@@ -15,12 +15,20 @@ use pyo3::types::PyCapsule;
 use crate::batch::PyBatch;
 use crate::capsule;
 use crate::error::Failure;
+use crate::fork::{OfProcess, Origin};
 use crate::progress::{Watcher, of_scan};
+use crate::scan::SCAN;
 use crate::schema::PySchema;
 use crate::work::{SIGNAL_PERIOD, guard, is_main_thread};
 
 /// A scan that runs: threads of its own decode ahead of whoever asks for batches.
 pub(crate) struct Running {
+    scanning: OfProcess<Scanning>,
+    schema: SchemaRef,
+    progress: ScanProgress,
+}
+
+struct Scanning {
     stream: ScanStream,
     cancel: Cancel,
 }
@@ -34,15 +42,17 @@ enum Step {
 
 impl Running {
     pub(crate) fn new(stream: ScanStream, cancel: Cancel) -> Self {
-        Self { stream, cancel }
+        let (schema, progress) = (stream.schema(), stream.progress());
+        Self { scanning: OfProcess::new(Scanning { stream, cancel }), schema, progress }
     }
 
     fn step(&mut self) -> Result<Step, Failure> {
         let waker = Waker::from(Arc::new(Unpark(thread::current())));
         let mut context = Context::from_waker(&waker);
+        let scanning = self.scanning.get_mut(SCAN)?;
         guard(|| {
             for wait in [true, false] {
-                match Pin::new(&mut self.stream).poll_next(&mut context) {
+                match Pin::new(&mut scanning.stream).poll_next(&mut context) {
                     Poll::Ready(Some(batch)) => return Ok(Step::Batch(batch?)),
                     Poll::Ready(None) => return Ok(Step::End),
                     Poll::Pending if wait => thread::park_timeout(SIGNAL_PERIOD),
@@ -54,7 +64,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for Scanning {
     fn drop(&mut self) {
         self.cancel.cancel();
     }
@@ -81,7 +91,7 @@ pub(crate) struct Reader {
 
 impl Reader {
     pub(crate) fn new(running: Running, watcher: Option<Watcher>) -> Self {
-        let schema = running.stream.schema();
+        let schema = running.schema.clone();
         Self { running, schema, ended: false, watcher, maker: thread::current().id() }
     }
 
@@ -92,7 +102,7 @@ impl Reader {
         if !is_due || thread::current().id() != self.maker {
             return Ok(());
         }
-        let position = of_scan(&self.running.stream.progress());
+        let position = of_scan(&self.running.progress);
         let told = Python::try_attach(|py| match &mut self.watcher {
             Some(_) if is_end => self.watcher.take().map_or(Ok(()), |watcher| watcher.finish(py, Some(position))),
             Some(watcher) => watcher.tell(py, position),
@@ -144,6 +154,7 @@ impl RecordBatchReader for Reader {
 #[pyclass(name = "Batches", module = "lath", frozen)]
 pub(crate) struct PyBatches {
     running: Mutex<Option<Running>>,
+    origin: Origin,
     schema: SchemaRef,
     progress: ScanProgress,
     watcher: Mutex<Option<Watcher>>,
@@ -151,8 +162,9 @@ pub(crate) struct PyBatches {
 
 impl PyBatches {
     pub(crate) fn new(running: Running, watcher: Option<Watcher>) -> Self {
-        let (schema, progress) = (running.stream.schema(), running.stream.progress());
-        Self { running: Mutex::new(Some(running)), schema, progress, watcher: Mutex::new(watcher) }
+        let (schema, progress) = (running.schema.clone(), running.progress.clone());
+        let (running, watcher) = (Mutex::new(Some(running)), Mutex::new(watcher));
+        Self { running, origin: Origin::here(), schema, progress, watcher }
     }
 
     /// Takes the watcher for a call, during which other threads may ask for batches.
@@ -182,6 +194,7 @@ impl PyBatches {
     }
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<PyBatch>> {
+        self.origin.check(SCAN)?;
         loop {
             let step = py.detach(|| {
                 let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
@@ -215,6 +228,10 @@ impl PyBatches {
 
     /// Stops the scan.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
+        // In a forked process, the lock might be held for ever.
+        if self.origin != Origin::here() {
+            return Ok(());
+        }
         py.detach(|| drop(self.running.lock().unwrap_or_else(PoisonError::into_inner).take()));
         self.take_watcher().map_or(Ok(()), |watcher| watcher.finish(py, None))
     }
@@ -235,6 +252,7 @@ impl PyBatches {
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         drop(requested_schema);
+        self.origin.check(SCAN)?;
         let running = py.detach(|| self.running.lock().unwrap_or_else(PoisonError::into_inner).take());
         let Some(running) = running else {
             return Err(Failure::invalid("these batches were taken already: scan again").into());

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use lath::{Cancel, Dataset, DatasetOptions, Scan, ScanProgress};
@@ -11,6 +12,7 @@ use pyo3::types::PyCapsule;
 
 use crate::error::Failure;
 use crate::expression::PyPredicate;
+use crate::fork::{OfProcess, forked_runtime};
 use crate::literal::literals;
 use crate::options::{self, FileOptions};
 use crate::progress::{Watcher, of_scan};
@@ -72,28 +74,53 @@ pub(crate) fn open(
         Locations::One(path) => vec![path],
         Locations::Many(paths) => paths,
     };
-    let dataset = work::run_to_end(py, move || Ok(Dataset::open(locations, options)?))?;
-    Ok(PyDataset { dataset })
+    let options = match forked_runtime()? {
+        Some(runtime) => options.runtime(&runtime),
+        None => options,
+    };
+    let (named, chosen) = (locations.clone(), options.clone());
+    let dataset = OfProcess::new(work::run_to_end(py, move || Ok(Dataset::open(named, chosen)?))?);
+    Ok(PyDataset { dataset, locations, options, forked: OnceLock::new() })
 }
+
+/// What a dataset is called in errors.
+const DATASET: &str = "the dataset";
 
 /// Files that are read as one table.
 #[pyclass(name = "Dataset", module = "lath", frozen)]
 #[derive(Debug)]
 pub(crate) struct PyDataset {
-    dataset: Dataset,
+    dataset: OfProcess<Dataset>,
+    locations: Vec<PathBuf>,
+    options: DatasetOptions,
+    /// The same, opened anew in a process that was forked since.
+    forked: OnceLock<OfProcess<Dataset>>,
 }
 
 impl PyDataset {
+    fn dataset(&self) -> Result<&Dataset, Failure> {
+        if let Ok(dataset) = self.dataset.get(DATASET) {
+            return Ok(dataset);
+        }
+        if self.forked.get().is_none() {
+            let options = forked_runtime()?.iter().fold(self.options.clone(), DatasetOptions::runtime);
+            // Another thread may have been faster.
+            let _ = self.forked.set(OfProcess::new(Dataset::open(self.locations.clone(), options)?));
+        }
+        self.forked.get().ok_or_else(|| Failure::bug("a dataset was not opened anew"))?.get(DATASET)
+    }
+
     /// A scan of the rows that satisfy `condition`, by as many threads as there are cores, or requests in flight.
     fn scan_where(&self, condition: Option<&Bound<'_, PyAny>>, threads: Option<usize>) -> PyResult<Scan> {
-        let mut scan = self.dataset.scan();
+        let dataset = self.dataset()?;
+        let mut scan = forked_runtime()?.iter().fold(dataset.scan(), Scan::runtime);
         let is_read_whole = condition.is_none();
         if let Some(predicate) = PyPredicate::of_option(condition)? {
-            predicate.filter(self.dataset.schema()).map_err(Failure::of_where)?;
+            predicate.filter(dataset.schema()).map_err(Failure::of_where)?;
             scan = scan.predicate(predicate);
         }
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let default = if is_read_whole { cores } else { cores.max(self.dataset.concurrency()) };
+        let default = if is_read_whole { cores } else { cores.max(dataset.concurrency()) };
         Ok(scan.threads(threads.unwrap_or(default)))
     }
 }
@@ -102,20 +129,20 @@ impl PyDataset {
 impl PyDataset {
     /// Names and types of the columns, those of partitions last.
     #[getter]
-    fn schema(&self) -> PySchema {
-        PySchema::new(self.dataset.schema().clone())
+    fn schema(&self) -> PyResult<PySchema> {
+        Ok(PySchema::new(self.dataset()?.schema().clone()))
     }
 
     /// The paths and URLs of the files.
     #[getter]
-    fn files(&self) -> Vec<&str> {
-        self.dataset.files().iter().map(lath::DatasetFile::location).collect()
+    fn files(&self) -> PyResult<Vec<&str>> {
+        Ok(self.dataset()?.files().iter().map(lath::DatasetFile::location).collect())
     }
 
     /// The names of the columns that come from the names of directories.
     #[getter]
-    fn partitions(&self) -> Vec<&str> {
-        self.dataset.partitions().iter().map(|column| column.field().name().as_str()).collect()
+    fn partitions(&self) -> PyResult<Vec<&str>> {
+        Ok(self.dataset()?.partitions().iter().map(|column| column.field().name().as_str()).collect())
     }
 
     /// The number of rows for which `where` is true.
@@ -199,7 +226,7 @@ impl PyDataset {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<PyScan> {
         let condition = lath::column(column).is_in(literals(keys)?);
-        condition.filter(self.dataset.schema()).map_err(Failure::from)?;
+        condition.filter(self.dataset()?.schema()).map_err(Failure::from)?;
         let mut scan = self.scan_where(None, None)?.predicate(condition);
         if let Some(columns) = columns {
             scan = scan.select(columns);
@@ -222,7 +249,7 @@ impl PyDataset {
 
     /// What the footers say of rows and columns.
     fn statistics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let dataset = self.dataset.clone();
+        let dataset = self.dataset()?.clone();
         statistics::statistics(py, work::run_to_end(py, move || Ok(dataset.statistics()?))?)
     }
 
@@ -251,17 +278,18 @@ impl PyDataset {
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        capsule::schema_out(py, self.dataset.schema())
+        capsule::schema_out(py, self.dataset()?.schema())
     }
 
-    fn __repr__(&self) -> String {
-        let files = self.dataset.files();
+    fn __repr__(&self) -> PyResult<String> {
+        let dataset = self.dataset()?;
+        let files = dataset.files();
         let what = match files {
             [file] => file.location().to_owned(),
             [first, ..] => format!("{} files from {} on", files.len(), first.location()),
             [] => "no files".to_owned(),
         };
-        format!("<lath.Dataset of {what}: {} columns>", self.dataset.schema().fields().len())
+        Ok(format!("<lath.Dataset of {what}: {} columns>", dataset.schema().fields().len()))
     }
 }
 

@@ -10,6 +10,7 @@ mod command;
 mod dataset;
 mod error;
 mod expression;
+mod fork;
 mod literal;
 mod moment;
 mod options;
@@ -32,6 +33,7 @@ use pyo3::prelude::*;
 #[pymodule]
 fn _lath(module: &Bound<'_, PyModule>) -> PyResult<()> {
     work::note_main_thread(module.py())?;
+    fork::watch(module)?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("HAS_SQL", lath_cli::HAS_SQL)?;
     module.add_class::<batch::PyBatch>()?;

@@ -11,14 +11,18 @@ use pyo3::types::PyCapsule;
 use crate::batch::Rows;
 use crate::batches::{PyBatches, Reader, Running};
 use crate::error::Failure;
+use crate::fork::OfProcess;
 use crate::progress::{Watcher, of_scan};
 use crate::schema::PySchema;
 use crate::{capsule, report, work};
 
+/// What a scan is called in errors.
+pub(crate) const SCAN: &str = "the scan";
+
 /// Rows and columns to read. Each time that it is iterated, or given to another library, it reads them anew.
 #[pyclass(name = "Scan", module = "lath", frozen)]
 pub(crate) struct PyScan {
-    scan: Scan,
+    scan: OfProcess<Scan>,
     schema: SchemaRef,
     /// Whether the caller chose how strings come.
     has_strings: bool,
@@ -38,15 +42,25 @@ impl PyScan {
         Watcher::check(py, progress.as_ref())?;
         let scan = scan.strings(strings.unwrap_or_default());
         let schema = scan.clone().build().map_err(Failure::from)?.schema();
-        Ok(Self { scan, schema, has_strings: strings.is_some(), progress, last: Mutex::new(None) })
+        Ok(Self {
+            scan: OfProcess::new(scan),
+            schema,
+            has_strings: strings.is_some(),
+            progress,
+            last: Mutex::new(None),
+        })
     }
 
     fn start(&self, py: Python<'_>) -> PyResult<(Running, Option<Watcher>)> {
         let watcher = self.watcher(py)?;
         let cancel = Cancel::new();
-        let stream = self.scan.clone().cancel(&cancel).into_stream().map_err(Failure::from)?;
+        let stream = self.scan()?.cancel(&cancel).into_stream().map_err(Failure::from)?;
         self.note(stream.progress());
         Ok((Running::new(stream, cancel), watcher))
+    }
+
+    fn scan(&self) -> Result<Scan, Failure> {
+        self.scan.get(SCAN).cloned()
     }
 
     fn watcher(&self, py: Python<'_>) -> PyResult<Option<Watcher>> {
@@ -59,7 +73,7 @@ impl PyScan {
 
     /// All rows. `strings` is what the library that gets them deals best with.
     fn rows(&self, py: Python<'_>, strings: Strings) -> PyResult<Rows> {
-        let scan = if self.has_strings { self.scan.clone() } else { self.scan.clone().strings(strings) };
+        let scan = if self.has_strings { self.scan()? } else { self.scan()?.strings(strings) };
         let cancel = Cancel::new();
         let batches = scan.by_column(true).cancel(&cancel).build().map_err(Failure::from)?;
         let progress = batches.progress();
@@ -100,7 +114,7 @@ impl PyScan {
     /// The number of rows, without reading more than that takes.
     fn count(&self, py: Python<'_>) -> PyResult<u64> {
         let cancel = Cancel::new();
-        let scan = self.scan.clone().select(Vec::<String>::new()).cancel(&cancel);
+        let scan = self.scan()?.select(Vec::<String>::new()).cancel(&cancel);
         let batches = scan.build().map_err(Failure::from)?;
         let progress = batches.progress();
         self.note(progress.clone());

@@ -12,15 +12,20 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use crate::error::Failure;
+use crate::fork::{OfProcess, Origin};
 use crate::progress::Watcher;
 use crate::schema::PySchema;
 use crate::write_settings::{self, Setting};
 use crate::{capsule, work};
 
+/// What a file that is being written is called in errors.
+const FILE: &str = "the file";
+
 /// A file that is being written.
 #[pyclass(name = "Writer", module = "lath", frozen)]
 pub(crate) struct PyWriter {
-    writer: Mutex<Option<Output>>,
+    writer: Mutex<Option<OfProcess<Output>>>,
+    origin: Origin,
     schema: SchemaRef,
 }
 
@@ -91,7 +96,7 @@ impl PyWriter {
             let writer = ParquetWriter::create(&path, &schema, options);
             Output::Path(Box::new(writer.map_err(|error| failure(&path.display().to_string(), error))?))
         };
-        Ok(Self { writer: Mutex::new(Some(output)), schema })
+        Ok(Self { writer: Mutex::new(Some(OfProcess::new(output))), origin: Origin::here(), schema })
     }
 
     /// Names and types of the columns.
@@ -135,8 +140,8 @@ impl PyWriter {
 
     /// Finishes the file, which appears by that, and says what was written.
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let output = py.detach(|| self.take());
-        let Some(output) = output else { return Err(closed().into()) };
+        self.origin.check(FILE)?;
+        let output = py.detach(|| self.take()).ok_or_else(closed)?.into_inner(FILE)?;
         let summary = work::run(py, &Cancel::new(), || Ok(output.finish()?))?;
         let result = PyDict::new(py);
         result.set_item("rows", summary.rows)?;
@@ -147,18 +152,22 @@ impl PyWriter {
 
     /// Gives the file up: at a path nothing appears.
     fn abort(&self, py: Python<'_>) {
-        py.detach(|| drop(self.take()));
+        // Another process may be writing it.
+        if self.origin == Origin::here() {
+            py.detach(|| drop(self.take()));
+        }
     }
 }
 
 impl PyWriter {
-    fn take(&self) -> Option<Output> {
+    fn take(&self) -> Option<OfProcess<Output>> {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     fn with_output<T>(&self, action: impl FnOnce(&mut Output) -> Result<T, Failure>) -> Result<T, Failure> {
+        self.origin.check(FILE)?;
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        action(writer.as_mut().ok_or_else(closed)?)
+        action(writer.as_mut().ok_or_else(closed)?.get_mut(FILE)?)
     }
 }
 
