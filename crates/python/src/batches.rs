@@ -3,23 +3,32 @@
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
-use std::thread::{self, Thread};
+use std::thread::{self, Thread, ThreadId};
 
 use futures_core::Stream;
 use lath::arrow::array::{RecordBatch, RecordBatchReader};
 use lath::arrow::schema::{ArrowError, SchemaRef};
-use lath::{Cancel, ScanStream};
+use lath::{Cancel, ScanProgress, ScanStream};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
 use crate::batch::PyBatch;
 use crate::capsule;
 use crate::error::Failure;
+use crate::fork::{OfProcess, Origin};
+use crate::progress::{Watcher, of_scan};
+use crate::scan::SCAN;
 use crate::schema::PySchema;
 use crate::work::{SIGNAL_PERIOD, guard, is_main_thread};
 
 /// A scan that runs: threads of its own decode ahead of whoever asks for batches.
 pub(crate) struct Running {
+    scanning: OfProcess<Scanning>,
+    schema: SchemaRef,
+    progress: ScanProgress,
+}
+
+struct Scanning {
     stream: ScanStream,
     cancel: Cancel,
 }
@@ -33,15 +42,17 @@ enum Step {
 
 impl Running {
     pub(crate) fn new(stream: ScanStream, cancel: Cancel) -> Self {
-        Self { stream, cancel }
+        let (schema, progress) = (stream.schema(), stream.progress());
+        Self { scanning: OfProcess::new(Scanning { stream, cancel }), schema, progress }
     }
 
     fn step(&mut self) -> Result<Step, Failure> {
         let waker = Waker::from(Arc::new(Unpark(thread::current())));
         let mut context = Context::from_waker(&waker);
+        let scanning = self.scanning.get_mut(SCAN)?;
         guard(|| {
             for wait in [true, false] {
-                match Pin::new(&mut self.stream).poll_next(&mut context) {
+                match Pin::new(&mut scanning.stream).poll_next(&mut context) {
                     Poll::Ready(Some(batch)) => return Ok(Step::Batch(batch?)),
                     Poll::Ready(None) => return Ok(Step::End),
                     Poll::Pending if wait => thread::park_timeout(SIGNAL_PERIOD),
@@ -53,7 +64,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for Scanning {
     fn drop(&mut self) {
         self.cancel.cancel();
     }
@@ -73,17 +84,39 @@ pub(crate) struct Reader {
     running: Running,
     schema: SchemaRef,
     ended: bool,
+    watcher: Option<Watcher>,
+    /// The thread that has made this.
+    maker: ThreadId,
 }
 
 impl Reader {
-    pub(crate) fn new(running: Running) -> Self {
-        let schema = running.stream.schema();
-        Self { running, schema, ended: false }
+    pub(crate) fn new(running: Running, watcher: Option<Watcher>) -> Self {
+        let schema = running.schema.clone();
+        Self { running, schema, ended: false, watcher, maker: thread::current().id() }
+    }
+
+    /// Tells the watcher how far the scan is. Only the thread that has made this may wait for the GIL: whoever waits for others may
+    /// have it.
+    fn tell(&mut self, is_end: bool) -> Result<(), Failure> {
+        let is_due = self.watcher.as_ref().is_some_and(|watcher| is_end || watcher.is_due());
+        if !is_due || thread::current().id() != self.maker {
+            return Ok(());
+        }
+        let position = of_scan(&self.running.progress);
+        let told = Python::try_attach(|py| match &mut self.watcher {
+            Some(_) if is_end => self.watcher.take().map_or(Ok(()), |watcher| watcher.finish(py, Some(position))),
+            Some(watcher) => watcher.tell(py, position),
+            None => Ok(()),
+        });
+        // Of an exception, the C interface takes the message.
+        told.unwrap_or(Ok(())).map_err(|raised| Failure::invalid(format!("progress: {raised}")))
     }
 
     fn next_batch(&mut self) -> Result<Option<RecordBatch>, Failure> {
         loop {
-            match self.running.step()? {
+            let step = self.running.step()?;
+            self.tell(matches!(step, Step::End))?;
+            match step {
                 Step::Batch(batch) => return Ok(Some(batch)),
                 Step::End => return Ok(None),
                 // Other threads might wait for the GIL that who waits for them has.
@@ -121,13 +154,30 @@ impl RecordBatchReader for Reader {
 #[pyclass(name = "Batches", module = "lath", frozen)]
 pub(crate) struct PyBatches {
     running: Mutex<Option<Running>>,
+    origin: Origin,
     schema: SchemaRef,
+    progress: ScanProgress,
+    watcher: Mutex<Option<Watcher>>,
 }
 
 impl PyBatches {
-    pub(crate) fn new(running: Running) -> Self {
-        let schema = running.stream.schema();
-        Self { running: Mutex::new(Some(running)), schema }
+    pub(crate) fn new(running: Running, watcher: Option<Watcher>) -> Self {
+        let (schema, progress) = (running.schema.clone(), running.progress.clone());
+        let (running, watcher) = (Mutex::new(Some(running)), Mutex::new(watcher));
+        Self { running, origin: Origin::here(), schema, progress, watcher }
+    }
+
+    /// Takes the watcher for a call, during which other threads may ask for batches.
+    fn take_watcher(&self) -> Option<Watcher> {
+        self.watcher.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Tells the watcher how far the scan is.
+    fn tell(&self, py: Python<'_>) -> PyResult<()> {
+        let Some(mut watcher) = self.take_watcher() else { return Ok(()) };
+        let told = if watcher.is_due() { watcher.tell(py, of_scan(&self.progress)) } else { Ok(()) };
+        *self.watcher.lock().unwrap_or_else(PoisonError::into_inner) = Some(watcher);
+        told
     }
 }
 
@@ -144,6 +194,7 @@ impl PyBatches {
     }
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<PyBatch>> {
+        self.origin.check(SCAN)?;
         loop {
             let step = py.detach(|| {
                 let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
@@ -153,22 +204,36 @@ impl PyBatches {
                 }
                 step
             });
-            match step? {
+            let told = match &step {
+                Ok(Step::Batch(_)) => self.tell(py),
+                Ok(Step::End) => {
+                    self.take_watcher().map_or(Ok(()), |watcher| watcher.finish(py, Some(of_scan(&self.progress))))
+                }
+                Ok(Step::Waiting) => py.check_signals().and_then(|()| self.tell(py)),
+                Err(_) => self.take_watcher().map_or(Ok(()), |watcher| watcher.finish(py, None)),
+            };
+            let step = step?;
+            if let Err(raised) = told {
+                // The exception says more than whether a bar could be removed.
+                let _ = self.close(py);
+                return Err(raised);
+            }
+            match step {
                 Step::Batch(batch) => return Ok(Some(PyBatch::new(batch))),
                 Step::End => return Ok(None),
-                Step::Waiting => {
-                    if let Err(interrupt) = py.check_signals() {
-                        self.close(py);
-                        return Err(interrupt);
-                    }
-                }
+                Step::Waiting => {}
             }
         }
     }
 
     /// Stops the scan.
-    fn close(&self, py: Python<'_>) {
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        // In a forked process, the lock might be held for ever.
+        if self.origin != Origin::here() {
+            return Ok(());
+        }
         py.detach(|| drop(self.running.lock().unwrap_or_else(PoisonError::into_inner).take()));
+        self.take_watcher().map_or(Ok(()), |watcher| watcher.finish(py, None))
     }
 
     fn __enter__(this: Py<Self>) -> Py<Self> {
@@ -176,8 +241,8 @@ impl PyBatches {
     }
 
     #[pyo3(signature = (*_exception))]
-    fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, pyo3::types::PyTuple>) {
-        self.close(py);
+    fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, pyo3::types::PyTuple>) -> PyResult<()> {
+        self.close(py)
     }
 
     #[pyo3(signature = (requested_schema = None))]
@@ -187,11 +252,12 @@ impl PyBatches {
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         drop(requested_schema);
+        self.origin.check(SCAN)?;
         let running = py.detach(|| self.running.lock().unwrap_or_else(PoisonError::into_inner).take());
         let Some(running) = running else {
             return Err(Failure::invalid("these batches were taken already: scan again").into());
         };
-        capsule::stream_out(py, Box::new(Reader::new(running)))
+        capsule::stream_out(py, Box::new(Reader::new(running, self.take_watcher())))
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {

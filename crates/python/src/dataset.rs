@@ -2,17 +2,20 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 use std::time::Duration;
 
-use lath::{Cancel, Dataset, DatasetOptions, Scan};
+use lath::{Cancel, Dataset, DatasetOptions, Scan, ScanProgress};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
 use crate::error::Failure;
 use crate::expression::PyPredicate;
+use crate::fork::{OfProcess, forked_runtime};
 use crate::literal::literals;
 use crate::options::{self, FileOptions};
+use crate::progress::{Watcher, of_scan};
 use crate::scan::PyScan;
 use crate::schema::PySchema;
 use crate::{capsule, report, statistics, work};
@@ -71,28 +74,53 @@ pub(crate) fn open(
         Locations::One(path) => vec![path],
         Locations::Many(paths) => paths,
     };
-    let dataset = work::run_to_end(py, move || Ok(Dataset::open(locations, options)?))?;
-    Ok(PyDataset { dataset })
+    let options = match forked_runtime()? {
+        Some(runtime) => options.runtime(&runtime),
+        None => options,
+    };
+    let (named, chosen) = (locations.clone(), options.clone());
+    let dataset = OfProcess::new(work::run_to_end(py, move || Ok(Dataset::open(named, chosen)?))?);
+    Ok(PyDataset { dataset, locations, options, forked: OnceLock::new() })
 }
+
+/// What a dataset is called in errors.
+const DATASET: &str = "the dataset";
 
 /// Files that are read as one table.
 #[pyclass(name = "Dataset", module = "lath", frozen)]
 #[derive(Debug)]
 pub(crate) struct PyDataset {
-    dataset: Dataset,
+    dataset: OfProcess<Dataset>,
+    locations: Vec<PathBuf>,
+    options: DatasetOptions,
+    /// The same, opened anew in a process that was forked since.
+    forked: OnceLock<OfProcess<Dataset>>,
 }
 
 impl PyDataset {
+    fn dataset(&self) -> Result<&Dataset, Failure> {
+        if let Ok(dataset) = self.dataset.get(DATASET) {
+            return Ok(dataset);
+        }
+        if self.forked.get().is_none() {
+            let options = forked_runtime()?.iter().fold(self.options.clone(), DatasetOptions::runtime);
+            // Another thread may have been faster.
+            let _ = self.forked.set(OfProcess::new(Dataset::open(self.locations.clone(), options)?));
+        }
+        self.forked.get().ok_or_else(|| Failure::bug("a dataset was not opened anew"))?.get(DATASET)
+    }
+
     /// A scan of the rows that satisfy `condition`, by as many threads as there are cores, or requests in flight.
     fn scan_where(&self, condition: Option<&Bound<'_, PyAny>>, threads: Option<usize>) -> PyResult<Scan> {
-        let mut scan = self.dataset.scan();
+        let dataset = self.dataset()?;
+        let mut scan = forked_runtime()?.iter().fold(dataset.scan(), Scan::runtime);
         let is_read_whole = condition.is_none();
         if let Some(predicate) = PyPredicate::of_option(condition)? {
-            predicate.filter(self.dataset.schema()).map_err(Failure::of_where)?;
+            predicate.filter(dataset.schema()).map_err(Failure::of_where)?;
             scan = scan.predicate(predicate);
         }
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let default = if is_read_whole { cores } else { cores.max(self.dataset.concurrency()) };
+        let default = if is_read_whole { cores } else { cores.max(dataset.concurrency()) };
         Ok(scan.threads(threads.unwrap_or(default)))
     }
 }
@@ -101,44 +129,57 @@ impl PyDataset {
 impl PyDataset {
     /// Names and types of the columns, those of partitions last.
     #[getter]
-    fn schema(&self) -> PySchema {
-        PySchema::new(self.dataset.schema().clone())
+    fn schema(&self) -> PyResult<PySchema> {
+        Ok(PySchema::new(self.dataset()?.schema().clone()))
     }
 
     /// The paths and URLs of the files.
     #[getter]
-    fn files(&self) -> Vec<&str> {
-        self.dataset.files().iter().map(lath::DatasetFile::location).collect()
+    fn files(&self) -> PyResult<Vec<&str>> {
+        Ok(self.dataset()?.files().iter().map(lath::DatasetFile::location).collect())
     }
 
     /// The names of the columns that come from the names of directories.
     #[getter]
-    fn partitions(&self) -> Vec<&str> {
-        self.dataset.partitions().iter().map(|column| column.field().name().as_str()).collect()
+    fn partitions(&self) -> PyResult<Vec<&str>> {
+        Ok(self.dataset()?.partitions().iter().map(|column| column.field().name().as_str()).collect())
     }
 
     /// The number of rows for which `where` is true.
-    #[pyo3(signature = (r#where = None, *, threads = None))]
-    fn count(&self, py: Python<'_>, r#where: Option<&Bound<'_, PyAny>>, threads: Option<usize>) -> PyResult<u64> {
-        let cancel = Cancel::new();
-        let scan = self.scan_where(r#where, threads)?.cancel(&cancel);
-        work::run(py, &cancel, || Ok(scan.count()?))
+    #[pyo3(signature = (r#where = None, *, threads = None, progress = None))]
+    fn count(
+        &self,
+        py: Python<'_>,
+        r#where: Option<&Bound<'_, PyAny>>,
+        threads: Option<usize>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<u64> {
+        self.counted(py, r#where, threads, progress.as_ref()).map(|(count, _)| count)
     }
 
     /// The rows for which `where` is true.
-    #[pyo3(signature = (r#where, columns = None, limit = None))]
-    fn find(&self, r#where: &Bound<'_, PyAny>, columns: Option<Vec<String>>, limit: Option<u64>) -> PyResult<PyScan> {
-        self.scan(columns, Some(r#where), limit, None, None, true, None, None, None, None, true)
+    #[pyo3(signature = (r#where, columns = None, limit = None, *, progress = None))]
+    fn find(
+        &self,
+        r#where: &Bound<'_, PyAny>,
+        columns: Option<Vec<String>>,
+        limit: Option<u64>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<PyScan> {
+        let py = r#where.py();
+        self.scan(py, columns, Some(r#where), limit, None, None, true, None, None, None, None, true, progress)
     }
 
     /// Rows and columns to read.
     #[pyo3(signature = (
         columns = None, r#where = None, limit = None, *, batch_size = None, threads = None, ordered = true,
-        strings = None, dictionary_columns = None, file_name = None, row_number = None, verify_checksums = true
+        strings = None, dictionary_columns = None, file_name = None, row_number = None, verify_checksums = true,
+        progress = None
     ))]
     #[expect(clippy::too_many_arguments, reason = "they are keyword arguments")]
     fn scan(
         &self,
+        py: Python<'_>,
         columns: Option<Vec<String>>,
         r#where: Option<&Bound<'_, PyAny>>,
         limit: Option<u64>,
@@ -150,6 +191,7 @@ impl PyDataset {
         file_name: Option<String>,
         row_number: Option<String>,
         verify_checksums: bool,
+        progress: Option<Py<PyAny>>,
     ) -> PyResult<PyScan> {
         let mut scan = self.scan_where(r#where, threads)?.unordered(!ordered).verify_crc(verify_checksums);
         if let Some(columns) = columns {
@@ -170,62 +212,60 @@ impl PyDataset {
         if let Some(name) = row_number {
             scan = scan.row_number_column(name);
         }
-        Ok(PyScan::new(scan, options::strings(strings)?)?)
+        PyScan::new(py, scan, options::strings(strings)?, progress)
     }
 
     /// The rows that have one of `keys` in the column `column`.
-    #[pyo3(signature = (column, keys, columns = None, limit = None))]
+    #[pyo3(signature = (column, keys, columns = None, limit = None, *, progress = None))]
     fn lookup(
         &self,
         column: &str,
         keys: &Bound<'_, PyAny>,
         columns: Option<Vec<String>>,
         limit: Option<u64>,
+        progress: Option<Py<PyAny>>,
     ) -> PyResult<PyScan> {
         let condition = lath::column(column).is_in(literals(keys)?);
-        condition.filter(self.dataset.schema()).map_err(Failure::from)?;
+        condition.filter(self.dataset()?.schema()).map_err(Failure::from)?;
         let mut scan = self.scan_where(None, None)?.predicate(condition);
         if let Some(columns) = columns {
             scan = scan.select(columns);
         }
-        Ok(PyScan::new(scan.limit(limit.unwrap_or(u64::MAX)), None)?)
+        PyScan::new(keys.py(), scan.limit(limit.unwrap_or(u64::MAX)), None, progress)
     }
 
     /// Finds the rows for which `where` is true, and reports what was ruled out without reading it.
-    #[pyo3(signature = (r#where, *, threads = None))]
+    #[pyo3(signature = (r#where, *, threads = None, progress = None))]
     fn explain<'py>(
         &self,
         py: Python<'py>,
         r#where: &Bound<'py, PyAny>,
         threads: Option<usize>,
+        progress: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let cancel = Cancel::new();
-        let scan = self.scan_where(Some(r#where), threads)?.select(Vec::<String>::new()).cancel(&cancel);
-        let batches = scan.build().map_err(Failure::from)?;
-        let progress = batches.progress();
-        work::run(py, &cancel, || Ok(batches.count_rows()?))?;
-        report::report(py, &progress.report())
+        let (_, scanned) = self.counted(py, Some(r#where), threads, progress.as_ref())?;
+        report::report(py, &scanned.report())
     }
 
     /// What the footers say of rows and columns.
     fn statistics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let dataset = self.dataset.clone();
+        let dataset = self.dataset()?.clone();
         statistics::statistics(py, work::run_to_end(py, move || Ok(dataset.statistics()?))?)
     }
 
     /// All rows as a `pyarrow.Table`.
     fn to_arrow<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.whole()?.to_arrow(py)
+        self.whole(py)?.to_arrow(py)
     }
 
     /// All rows as a `polars.DataFrame`.
     fn to_polars<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.whole()?.to_polars(py)
+        self.whole(py)?.to_polars(py)
     }
 
     /// All rows as a `pandas.DataFrame`.
     fn to_pandas<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.whole()?.to_pandas(py)
+        self.whole(py)?.to_pandas(py)
     }
 
     #[pyo3(signature = (requested_schema = None))]
@@ -234,26 +274,44 @@ impl PyDataset {
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        self.whole()?.__arrow_c_stream__(py, requested_schema)
+        self.whole(py)?.__arrow_c_stream__(py, requested_schema)
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        capsule::schema_out(py, self.dataset.schema())
+        capsule::schema_out(py, self.dataset()?.schema())
     }
 
-    fn __repr__(&self) -> String {
-        let files = self.dataset.files();
+    fn __repr__(&self) -> PyResult<String> {
+        let dataset = self.dataset()?;
+        let files = dataset.files();
         let what = match files {
             [file] => file.location().to_owned(),
             [first, ..] => format!("{} files from {} on", files.len(), first.location()),
             [] => "no files".to_owned(),
         };
-        format!("<lath.Dataset of {what}: {} columns>", self.dataset.schema().fields().len())
+        Ok(format!("<lath.Dataset of {what}: {} columns>", dataset.schema().fields().len()))
     }
 }
 
 impl PyDataset {
-    fn whole(&self) -> PyResult<PyScan> {
-        Ok(PyScan::new(self.scan_where(None, None)?, None)?)
+    fn whole(&self, py: Python<'_>) -> PyResult<PyScan> {
+        PyScan::new(py, self.scan_where(None, None)?, None, None)
+    }
+
+    /// The number of rows that satisfy a condition, and how they were found.
+    fn counted(
+        &self,
+        py: Python<'_>,
+        condition: Option<&Bound<'_, PyAny>>,
+        threads: Option<usize>,
+        progress: Option<&Py<PyAny>>,
+    ) -> PyResult<(u64, ScanProgress)> {
+        let watcher = Watcher::start(py, progress)?;
+        let cancel = Cancel::new();
+        let scan = self.scan_where(condition, threads)?.select(Vec::<String>::new()).cancel(&cancel);
+        let batches = scan.build().map_err(Failure::from)?;
+        let scanned = batches.progress();
+        let count = work::run_watched(py, &cancel, watcher, || of_scan(&scanned), || Ok(batches.count_rows()?))?;
+        Ok((count, scanned))
     }
 }

@@ -6,12 +6,15 @@
 mod batch;
 mod batches;
 mod capsule;
+mod command;
 mod dataset;
 mod error;
 mod expression;
+mod fork;
 mod literal;
 mod moment;
 mod options;
+mod progress;
 mod report;
 mod scan;
 mod schema;
@@ -30,7 +33,9 @@ use pyo3::prelude::*;
 #[pymodule]
 fn _lath(module: &Bound<'_, PyModule>) -> PyResult<()> {
     work::note_main_thread(module.py())?;
+    fork::watch(module)?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("HAS_SQL", lath_cli::HAS_SQL)?;
     module.add_class::<batch::PyBatch>()?;
     module.add_class::<batches::PyBatches>()?;
     module.add_class::<dataset::PyDataset>()?;
@@ -51,6 +56,7 @@ fn _lath(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<write::PyWriter>()?;
     module.add_function(wrap_pyfunction!(batch::stream, module)?)?;
     module.add_function(wrap_pyfunction!(capsule::schema_metadata, module)?)?;
+    module.add_function(wrap_pyfunction!(command::command, module)?)?;
     module.add_function(wrap_pyfunction!(dataset::open, module)?)?;
     module.add_function(wrap_pyfunction!(expression::col, module)?)?;
     module.add_function(wrap_pyfunction!(expression::where_, module)?)

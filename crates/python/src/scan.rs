@@ -11,32 +11,60 @@ use pyo3::types::PyCapsule;
 use crate::batch::Rows;
 use crate::batches::{PyBatches, Reader, Running};
 use crate::error::Failure;
+use crate::fork::OfProcess;
+use crate::progress::{Watcher, of_scan};
 use crate::schema::PySchema;
 use crate::{capsule, report, work};
+
+/// What a scan is called in errors.
+pub(crate) const SCAN: &str = "the scan";
 
 /// Rows and columns to read. Each time that it is iterated, or given to another library, it reads them anew.
 #[pyclass(name = "Scan", module = "lath", frozen)]
 pub(crate) struct PyScan {
-    scan: Scan,
+    scan: OfProcess<Scan>,
     schema: SchemaRef,
     /// Whether the caller chose how strings come.
     has_strings: bool,
+    /// What is told how far a run is.
+    progress: Option<Py<PyAny>>,
     last: Mutex<Option<ScanProgress>>,
 }
 
 impl PyScan {
-    /// `strings` is what the caller chose.
-    pub(crate) fn new(scan: Scan, strings: Option<Strings>) -> Result<Self, Failure> {
+    /// `strings` and `progress` are what the caller chose.
+    pub(crate) fn new(
+        py: Python<'_>,
+        scan: Scan,
+        strings: Option<Strings>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Self> {
+        Watcher::check(py, progress.as_ref())?;
         let scan = scan.strings(strings.unwrap_or_default());
-        let schema = scan.clone().build()?.schema();
-        Ok(Self { scan, schema, has_strings: strings.is_some(), last: Mutex::new(None) })
+        let schema = scan.clone().build().map_err(Failure::from)?.schema();
+        Ok(Self {
+            scan: OfProcess::new(scan),
+            schema,
+            has_strings: strings.is_some(),
+            progress,
+            last: Mutex::new(None),
+        })
     }
 
-    fn start(&self) -> Result<Running, Failure> {
+    fn start(&self, py: Python<'_>) -> PyResult<(Running, Option<Watcher>)> {
+        let watcher = self.watcher(py)?;
         let cancel = Cancel::new();
-        let stream = self.scan.clone().cancel(&cancel).into_stream()?;
+        let stream = self.scan()?.cancel(&cancel).into_stream().map_err(Failure::from)?;
         self.note(stream.progress());
-        Ok(Running::new(stream, cancel))
+        Ok((Running::new(stream, cancel), watcher))
+    }
+
+    fn scan(&self) -> Result<Scan, Failure> {
+        self.scan.get(SCAN).cloned()
+    }
+
+    fn watcher(&self, py: Python<'_>) -> PyResult<Option<Watcher>> {
+        Watcher::start(py, self.progress.as_ref())
     }
 
     fn note(&self, progress: ScanProgress) {
@@ -45,12 +73,20 @@ impl PyScan {
 
     /// All rows. `strings` is what the library that gets them deals best with.
     fn rows(&self, py: Python<'_>, strings: Strings) -> PyResult<Rows> {
-        let scan = if self.has_strings { self.scan.clone() } else { self.scan.clone().strings(strings) };
+        let scan = if self.has_strings { self.scan()? } else { self.scan()?.strings(strings) };
         let cancel = Cancel::new();
         let batches = scan.by_column(true).cancel(&cancel).build().map_err(Failure::from)?;
-        self.note(batches.progress());
+        let progress = batches.progress();
+        self.note(progress.clone());
         let schema = batches.schema();
-        let batches = work::run(py, &cancel, || Ok(batches.collect::<lath::Result<Vec<RecordBatch>>>()?))?;
+        let watcher = self.watcher(py)?;
+        let batches = work::run_watched(
+            py,
+            &cancel,
+            watcher,
+            || of_scan(&progress),
+            || Ok(batches.collect::<lath::Result<Vec<RecordBatch>>>()?),
+        )?;
         Ok(Rows::new(schema, batches))
     }
 }
@@ -70,17 +106,19 @@ impl PyScan {
         last.map(|progress| report::report(py, &progress.report())).transpose()
     }
 
-    fn __iter__(&self) -> PyResult<PyBatches> {
-        Ok(PyBatches::new(self.start()?))
+    fn __iter__(&self, py: Python<'_>) -> PyResult<PyBatches> {
+        let (running, watcher) = self.start(py)?;
+        Ok(PyBatches::new(running, watcher))
     }
 
     /// The number of rows, without reading more than that takes.
     fn count(&self, py: Python<'_>) -> PyResult<u64> {
         let cancel = Cancel::new();
-        let scan = self.scan.clone().select(Vec::<String>::new()).cancel(&cancel);
+        let scan = self.scan()?.select(Vec::<String>::new()).cancel(&cancel);
         let batches = scan.build().map_err(Failure::from)?;
-        self.note(batches.progress());
-        work::run(py, &cancel, || Ok(batches.count_rows()?))
+        let progress = batches.progress();
+        self.note(progress.clone());
+        work::run_watched(py, &cancel, self.watcher(py)?, || of_scan(&progress), || Ok(batches.count_rows()?))
     }
 
     /// All rows as a `pyarrow.Table`.
@@ -105,7 +143,8 @@ impl PyScan {
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         drop(requested_schema);
-        capsule::stream_out(py, Box::new(Reader::new(self.start()?)))
+        let (running, watcher) = self.start(py)?;
+        capsule::stream_out(py, Box::new(Reader::new(running, watcher)))
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {

@@ -10,38 +10,48 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::error::{Failure, Kind};
+use crate::fork::OfProcess;
 use crate::tree::{PyTree, Source};
 use crate::work;
+
+/// What an open store is called in errors.
+pub(crate) const STORE: &str = "the store";
 
 /// How often it is looked whether another transaction has ended.
 const WAIT: Duration = Duration::from_millis(1);
 
 /// An open store, which all that is read of it shares.
 pub(crate) struct OpenStore {
-    store: Store,
+    store: OfProcess<Store>,
     name: String,
     /// The thread that has a transaction open, which cannot wait for another.
     writing: Mutex<Option<ThreadId>>,
 }
 
 impl OpenStore {
-    pub(crate) fn snapshot(&self) -> Result<Snapshot, Error> {
-        self.store.snapshot()
+    /// The store, in the process that has opened it.
+    pub(crate) fn store(&self) -> Result<&Store, Failure> {
+        self.store.get(STORE)
+    }
+
+    pub(crate) fn snapshot(&self) -> Result<Snapshot, Failure> {
+        self.store()?.snapshot().map_err(|error| self.failure(error))
     }
 
     /// Begins a transaction. Ctrl-C ends waiting for another one.
     pub(crate) fn begin(&self, py: Python<'_>) -> PyResult<Transaction> {
+        let store = self.store()?;
         if *self.writing.lock().unwrap_or_else(PoisonError::into_inner) == Some(thread::current().id()) {
             let message = "this thread has a transaction open, which this would wait for: use that, or end it first";
             return Err(Failure::invalid(message).into());
         }
         let wrap = |error| Failure::of_store(&self.name, error);
         loop {
-            match py.detach(|| self.store.try_begin()) {
+            match py.detach(|| store.try_begin()) {
                 Ok(free) => {
                     drop(free);
                     // Waits for a checkpoint, if that is due.
-                    return Ok(py.detach(|| self.store.begin()).map_err(wrap)?);
+                    return Ok(py.detach(|| store.begin()).map_err(wrap)?);
                 }
                 Err(Error::Busy) => {
                     py.check_signals()?;
@@ -109,7 +119,7 @@ impl PyStore {
         let called = name.clone();
         let store =
             work::run_to_end(py, move || options.open(&path).map_err(|error| Failure::of_store(&called, error)))?;
-        let open = Arc::new(OpenStore { store, name, writing: Mutex::new(None) });
+        let open = Arc::new(OpenStore { store: OfProcess::new(store), name, writing: Mutex::new(None) });
         let main = PyTree::new(Source::Store(open.clone()), tree);
         Ok(PyClassInitializer::from(main).add_subclass(Self { open }))
     }
@@ -121,8 +131,7 @@ impl PyStore {
 
     /// The names of all trees.
     fn tree_names(&self) -> PyResult<Vec<String>> {
-        let names = self.open.snapshot().and_then(|snapshot| snapshot.tree_names());
-        Ok(names.map_err(|error| self.open.failure(error))?)
+        Ok(self.open.snapshot()?.tree_names().map_err(|error| self.open.failure(error))?)
     }
 
     /// The store as the last commit left it, or as it was kept under a name.
@@ -130,12 +139,12 @@ impl PyStore {
     fn snapshot(this: &Bound<'_, Self>, name: Option<&str>) -> PyResult<Py<PySnapshot>> {
         let open = &this.get().open;
         let failure = |error| open.failure(error);
-        let mut snapshot = open.snapshot().map_err(failure)?;
+        let mut snapshot = open.snapshot()?;
         if let Some(name) = name {
             let named = snapshot.snapshot(name).map_err(failure)?;
             snapshot = named.ok_or_else(|| failure(Error::NoSuchSnapshot(name.to_owned())))?;
         }
-        let snapshot = Arc::new(snapshot);
+        let snapshot = Arc::new(OfProcess::new(snapshot));
         let source = Source::Snapshot(open.clone(), snapshot.clone());
         let main = PyTree::new(source, this.as_super().get().name());
         let snapshot = PySnapshot { open: open.clone(), snapshot };
@@ -144,8 +153,7 @@ impl PyStore {
 
     /// The names of the snapshots that are kept.
     fn snapshot_names(&self) -> PyResult<Vec<String>> {
-        let names = self.open.snapshot().and_then(|snapshot| snapshot.snapshot_names());
-        Ok(names.map_err(|error| self.open.failure(error))?)
+        Ok(self.open.snapshot()?.snapshot_names().map_err(|error| self.open.failure(error))?)
     }
 
     /// Keeps the last commit as a snapshot with this name.
@@ -163,7 +171,7 @@ impl PyStore {
     fn transaction(this: &Bound<'_, Self>, durability: Option<&str>) -> PyResult<Py<PyTransaction>> {
         let open = &this.get().open;
         let durability = durability.map(durability_of).transpose()?;
-        let transaction = Arc::new(Mutex::new(Some(open.begin(this.py())?)));
+        let transaction = Arc::new(Mutex::new(Some(OfProcess::new(open.begin(this.py())?))));
         *open.writing.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread::current().id());
         let source = Source::Transaction(open.clone(), transaction.clone());
         let main = PyTree::new(source, this.as_super().get().name());
@@ -173,7 +181,8 @@ impl PyStore {
 
     /// Makes all commits so far durable.
     fn sync(&self, py: Python<'_>) -> PyResult<()> {
-        Ok(py.detach(|| work::guard(|| self.open.store.sync().map_err(|error| self.open.failure(error))))?)
+        let store = self.open.store()?;
+        Ok(py.detach(|| work::guard(|| store.sync().map_err(|error| self.open.failure(error))))?)
     }
 
     fn __repr__(&self) -> String {
@@ -185,7 +194,7 @@ impl PyStore {
 #[pyclass(name = "Snapshot", module = "lath", frozen, extends = PyTree)]
 pub(crate) struct PySnapshot {
     open: Arc<OpenStore>,
-    snapshot: Arc<Snapshot>,
+    snapshot: Arc<OfProcess<Snapshot>>,
 }
 
 #[pymethods]
@@ -197,13 +206,13 @@ impl PySnapshot {
 
     /// The names of all trees.
     fn tree_names(&self) -> PyResult<Vec<String>> {
-        Ok(self.snapshot.tree_names().map_err(|error| self.open.failure(error))?)
+        Ok(self.snapshot.get(STORE)?.tree_names().map_err(|error| self.open.failure(error))?)
     }
 
     /// The number of the commit.
     #[getter]
-    fn sequence(&self) -> u64 {
-        self.snapshot.sequence()
+    fn sequence(&self) -> PyResult<u64> {
+        Ok(self.snapshot.get(STORE)?.sequence())
     }
 }
 
@@ -211,7 +220,7 @@ impl PySnapshot {
 #[pyclass(name = "Transaction", module = "lath", frozen, extends = PyTree)]
 pub(crate) struct PyTransaction {
     open: Arc<OpenStore>,
-    transaction: Arc<Mutex<Option<Transaction>>>,
+    transaction: Arc<Mutex<Option<OfProcess<Transaction>>>>,
     durability: Option<Durability>,
 }
 
@@ -224,16 +233,18 @@ impl PyTransaction {
 
     /// The names of all trees.
     fn tree_names(&self) -> PyResult<Vec<String>> {
+        self.open.store()?;
         let transaction = self.transaction.lock().unwrap_or_else(PoisonError::into_inner);
-        let transaction = transaction.as_ref().ok_or_else(ended)?;
+        let transaction = transaction.as_ref().ok_or_else(ended)?.get(STORE)?;
         Ok(transaction.tree_names().map_err(|error| self.open.failure(error))?)
     }
 
     /// Removes a tree with all its keys, and says whether it existed.
     fn drop_tree(&self, py: Python<'_>, name: &str) -> PyResult<bool> {
+        self.open.store()?;
         let dropped = py.detach(|| {
             let mut transaction = self.transaction.lock().unwrap_or_else(PoisonError::into_inner);
-            let transaction = transaction.as_mut().ok_or_else(ended)?;
+            let transaction = transaction.as_mut().ok_or_else(ended)?.get_mut(STORE)?;
             work::guard(|| transaction.drop_tree(name).map_err(|error| self.open.failure(error)))
         });
         Ok(dropped?)
@@ -241,8 +252,9 @@ impl PyTransaction {
 
     /// Makes the changes visible to others.
     fn commit(&self, py: Python<'_>) -> PyResult<()> {
+        self.open.store()?;
         let committed = py.detach(|| {
-            let transaction = self.end().ok_or_else(ended)?;
+            let transaction = self.end().ok_or_else(ended)?.into_inner(STORE)?;
             work::guard(|| {
                 let committed = match self.durability {
                     Some(durability) => transaction.commit_with(durability),
@@ -271,6 +283,7 @@ impl PyTransaction {
         _value: &Bound<'_, PyAny>,
         _traceback: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
+        self.open.store()?;
         let is_open = self.transaction.lock().unwrap_or_else(PoisonError::into_inner).is_some();
         if kind.is_none() && is_open {
             return self.commit(py);
@@ -281,7 +294,9 @@ impl PyTransaction {
 }
 
 impl PyTransaction {
-    fn end(&self) -> Option<Transaction> {
+    fn end(&self) -> Option<OfProcess<Transaction>> {
+        // In a forked process, a lock might be held for ever.
+        self.open.store().ok()?;
         let ended = self.transaction.lock().unwrap_or_else(PoisonError::into_inner).take();
         if ended.is_some() {
             *self.open.writing.lock().unwrap_or_else(PoisonError::into_inner) = None;

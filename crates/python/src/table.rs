@@ -1,6 +1,7 @@
 //! Tables with a primary key.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use lath::arrow::array::{RecordBatch, RecordBatchReader};
@@ -8,7 +9,7 @@ use lath::arrow::schema::{ArrowError, SchemaRef};
 use lath::table::{
     ChangeRetention, Changes, Key, KeyValue, Snapshot, Table, TableBatches, TableOptions, TableScan, Transaction,
 };
-use lath::{Cancel, Error, Predicate, Runtime};
+use lath::{Cancel, Error, Predicate};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyCapsule, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
@@ -16,16 +17,22 @@ use pyo3::types::{PyBool, PyBytes, PyCapsule, PyDict, PyFloat, PyInt, PyList, Py
 use crate::batch::{PyBatch, Rows};
 use crate::error::Failure;
 use crate::expression::PyPredicate;
+use crate::fork::{OfProcess, Origin, runtime};
+use crate::progress::Watcher;
 use crate::schema::PySchema;
 use crate::store::durability_of;
-use crate::{capsule, work};
+use crate::{capsule, progress, work};
+
+/// What an open table is called in errors.
+const TABLE: &str = "the table";
 
 /// A table with a primary key, in a folder.
 #[pyclass(name = "Table", module = "lath", frozen)]
 pub(crate) struct PyTable {
     /// `None` once it is closed.
-    table: Mutex<Option<Table>>,
+    table: Mutex<Option<OfProcess<Table>>>,
     folder: PathBuf,
+    origin: Origin,
 }
 
 /// How a table is opened, by keyword.
@@ -39,7 +46,7 @@ struct Chosen {
 
 impl Chosen {
     fn options(&self) -> PyResult<TableOptions> {
-        let mut options = TableOptions::new().background(self.background);
+        let mut options = TableOptions::new().background(self.background).runtime(&runtime()?);
         if let Some(durability) = &self.durability {
             options = options.durability(durability_of(durability)?);
         }
@@ -73,7 +80,7 @@ impl PyTable {
         let options = Chosen { durability, background, flush_rows, cache_bytes }.options()?;
         let at = folder.clone();
         let table = work::run_to_end(py, move || Ok(Table::create(&at, &schema, &key, options)?))?;
-        Ok(Self { table: Mutex::new(Some(table)), folder })
+        Ok(Self::new(table, folder))
     }
 
     /// Opens a table.
@@ -93,7 +100,7 @@ impl PyTable {
         let table = work::run_to_end(py, move || {
             Ok(if read_only { Table::open_read_only(&at, options)? } else { Table::open(&at, options)? })
         })?;
-        Ok(Self { table: Mutex::new(Some(table)), folder })
+        Ok(Self::new(table, folder))
     }
 
     /// Names and types of the columns.
@@ -109,19 +116,21 @@ impl PyTable {
     }
 
     /// Puts rows, which replace those with the same keys.
-    fn upsert(&self, py: Python<'_>, rows: &Bound<'_, PyAny>) -> PyResult<()> {
-        self.change(py, rows, Transaction::upsert)
+    #[pyo3(signature = (rows, *, progress = None))]
+    fn upsert(&self, py: Python<'_>, rows: &Bound<'_, PyAny>, progress: Option<Py<PyAny>>) -> PyResult<()> {
+        self.change(py, rows, progress.as_ref(), Transaction::upsert)
     }
 
     /// Puts rows whose keys are new.
-    fn insert(&self, py: Python<'_>, rows: &Bound<'_, PyAny>) -> PyResult<()> {
-        self.change(py, rows, Transaction::insert)
+    #[pyo3(signature = (rows, *, progress = None))]
+    fn insert(&self, py: Python<'_>, rows: &Bound<'_, PyAny>, progress: Option<Py<PyAny>>) -> PyResult<()> {
+        self.change(py, rows, progress.as_ref(), Transaction::insert)
     }
 
     /// Changes some columns of rows that are there, and returns how many were changed and how many keys there were not.
     fn update(&self, py: Python<'_>, rows: &Bound<'_, PyAny>) -> PyResult<(u64, u64)> {
         let mut counts = (0, 0);
-        self.change(py, rows, |transaction, batch| {
+        self.change(py, rows, None, |transaction, batch| {
             let updated = transaction.update(batch)?;
             counts = (counts.0 + updated.rows, counts.1 + updated.absent);
             Ok(())
@@ -186,8 +195,8 @@ impl PyTable {
         let newest = self.newest()?;
         match name {
             Some(name) => {
-                let snapshot = newest.snapshot.snapshot_named(name).map_err(Failure::from)?;
-                Ok(PyTableSnapshot { snapshot })
+                let snapshot = newest.snapshot()?.snapshot_named(name).map_err(Failure::from)?;
+                Ok(PyTableSnapshot::new(snapshot))
             }
             None => Ok(newest),
         }
@@ -252,6 +261,9 @@ impl PyTable {
 
     /// Closes the table, once nothing reads it any more.
     fn close(&self, py: Python<'_>) {
+        if self.origin != Origin::here() {
+            return;
+        }
         py.detach(|| drop(self.table.lock().unwrap_or_else(PoisonError::into_inner).take()));
     }
 
@@ -270,13 +282,20 @@ impl PyTable {
 }
 
 impl PyTable {
+    fn new(table: Table, folder: PathBuf) -> Self {
+        Self { table: Mutex::new(Some(OfProcess::new(table))), folder, origin: Origin::here() }
+    }
+
     fn table(&self) -> Result<Table, Failure> {
+        // In a forked process, the lock might be held for ever.
+        self.origin.check(TABLE)?;
         let table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
-        table.clone().ok_or_else(|| Failure::invalid("the table is closed: open it again"))
+        let table = table.as_ref().ok_or_else(|| Failure::invalid("the table is closed: open it again"))?;
+        table.get(TABLE).cloned()
     }
 
     fn newest(&self) -> PyResult<PyTableSnapshot> {
-        Ok(PyTableSnapshot { snapshot: self.table()?.snapshot().map_err(Failure::from)? })
+        Ok(PyTableSnapshot::new(self.table()?.snapshot().map_err(Failure::from)?))
     }
 
     fn run<T: Send + 'static>(
@@ -293,17 +312,23 @@ impl PyTable {
         &self,
         py: Python<'_>,
         rows: &Bound<'_, PyAny>,
+        progress: Option<&Py<PyAny>>,
         mut change: impl FnMut(&mut Transaction, &RecordBatch) -> lath::table::Result<()> + Send,
     ) -> PyResult<()> {
+        let watcher = Watcher::start(py, progress)?;
+        let total = watcher.as_ref().map_or(Ok(None), |_| progress::row_count(rows))?;
         let (table, reader) = (self.table()?, capsule::reader_in(rows)?);
-        let cancel = Cancel::new();
-        work::run(py, &cancel, || {
+        let (cancel, count) = (Cancel::new(), AtomicU64::new(0));
+        let position = || (count.load(Ordering::Relaxed), total);
+        work::run_watched(py, &cancel, watcher, position, || {
             let mut transaction = table.begin()?;
             for batch in reader {
                 if cancel.is_cancelled() {
                     return Err(Error::Cancelled.into());
                 }
-                change(&mut transaction, &batch?)?;
+                let batch = batch?;
+                change(&mut transaction, &batch)?;
+                count.fetch_add(batch.num_rows() as u64, Ordering::Relaxed);
             }
             Ok(transaction.commit()?)
         })
@@ -313,36 +338,46 @@ impl PyTable {
 /// A table as one commit left it.
 #[pyclass(name = "TableSnapshot", module = "lath", frozen)]
 pub(crate) struct PyTableSnapshot {
-    snapshot: Snapshot,
+    snapshot: OfProcess<Snapshot>,
+}
+
+impl PyTableSnapshot {
+    fn new(snapshot: Snapshot) -> Self {
+        Self { snapshot: OfProcess::new(snapshot) }
+    }
+
+    fn snapshot(&self) -> Result<&Snapshot, Failure> {
+        self.snapshot.get(TABLE)
+    }
 }
 
 #[pymethods]
 impl PyTableSnapshot {
     /// Names and types of the columns.
     #[getter]
-    fn schema(&self) -> PySchema {
-        PySchema::new(self.snapshot.schema().clone())
+    fn schema(&self) -> PyResult<PySchema> {
+        Ok(PySchema::new(self.snapshot()?.schema().clone()))
     }
 
     /// The number of the commit.
     #[getter]
-    fn version(&self) -> u64 {
-        self.snapshot.version()
+    fn version(&self) -> PyResult<u64> {
+        Ok(self.snapshot()?.version())
     }
 
     fn get(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<Option<PyBatch>> {
-        let key = key_of(key)?;
-        let row = py.detach(|| work::guard(|| Ok(self.snapshot.get(key)?)))?;
+        let (snapshot, key) = (self.snapshot()?, key_of(key)?);
+        let row = py.detach(|| work::guard(|| Ok(snapshot.get(key)?)))?;
         Ok(row.map(PyBatch::new))
     }
 
     fn get_many(&self, py: Python<'_>, keys: &Bound<'_, PyAny>) -> PyResult<PyBatch> {
-        let keys = Wanted::of(keys)?;
+        let (snapshot, keys) = (self.snapshot()?, Wanted::of(keys)?);
         let found = work::run(py, &Cancel::new(), || {
             Ok(match keys {
-                Wanted::List(keys) => self.snapshot.get_many(keys)?,
+                Wanted::List(keys) => snapshot.get_many(keys)?,
                 Wanted::Rows(batches) => match &batches[..] {
-                    [batch] => self.snapshot.get_many(batch)?,
+                    [batch] => snapshot.get_many(batch)?,
                     _ => return Err(Failure::invalid("keys: give them as one batch, or as a list")),
                 },
             })
@@ -358,20 +393,17 @@ impl PyTableSnapshot {
         limit: Option<u64>,
         threads: Option<usize>,
     ) -> PyResult<PyTableScan> {
-        let predicate = PyPredicate::of_option(r#where)?;
+        let (snapshot, predicate) = (self.snapshot()?, PyPredicate::of_option(r#where)?);
         if let Some(predicate) = &predicate {
-            predicate.filter(self.snapshot.schema()).map_err(Failure::of_where)?;
+            predicate.filter(snapshot.schema()).map_err(Failure::of_where)?;
         }
-        let scan = PyTableScan { snapshot: self.snapshot.clone(), columns, predicate, limit, threads };
         // A column that there is not is an error here, and not only when rows are asked for.
-        if let Some(columns) = &scan.columns {
-            for name in columns {
-                if scan.snapshot.schema().field_with_name(name).is_err() {
-                    return Err(Failure::invalid(format!("the table has no column {name:?}")).into());
-                }
+        for name in columns.iter().flatten() {
+            if snapshot.schema().field_with_name(name).is_err() {
+                return Err(Failure::invalid(format!("the table has no column {name:?}")).into());
             }
         }
-        Ok(scan)
+        Ok(PyTableScan { snapshot: OfProcess::new(snapshot.clone()), columns, predicate, limit, threads })
     }
 
     #[pyo3(signature = (r#where = None))]
@@ -380,16 +412,16 @@ impl PyTableSnapshot {
     }
 
     fn changes(&self, since: u64) -> PyResult<PyChanges> {
-        let changes = self.snapshot.changes(since).map_err(Failure::from)?;
+        let changes = self.snapshot()?.changes(since).map_err(Failure::from)?;
         let schema = changes.schema();
-        Ok(PyChanges { changes: Mutex::new(changes), schema })
+        Ok(PyChanges { changes: Mutex::new(OfProcess::new(changes)), schema, origin: Origin::here() })
     }
 }
 
 /// Rows and columns of a table to read.
 #[pyclass(name = "TableScan", module = "lath", frozen)]
 pub(crate) struct PyTableScan {
-    snapshot: Snapshot,
+    snapshot: OfProcess<Snapshot>,
     columns: Option<Vec<String>>,
     predicate: Option<Predicate>,
     limit: Option<u64>,
@@ -400,7 +432,7 @@ pub(crate) struct PyTableScan {
 impl PyTableScan {
     /// The number of rows.
     fn count(&self, py: Python<'_>) -> PyResult<u64> {
-        work::run(py, &Cancel::new(), || Ok(self.scan().count()?))
+        work::run(py, &Cancel::new(), || Ok(self.scan()?.count()?))
     }
 
     fn to_arrow<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -416,8 +448,8 @@ impl PyTableScan {
     }
 
     fn __iter__(&self, py: Python<'_>) -> PyResult<PyTableBatches> {
-        let batches = py.detach(|| work::guard(|| Ok(self.scan().build()?)))?;
-        Ok(PyTableBatches { batches: Mutex::new(Some(batches)) })
+        let batches = py.detach(|| work::guard(|| Ok(self.scan()?.build()?)))?;
+        Ok(PyTableBatches { batches: Mutex::new(OfProcess::new(batches)), origin: Origin::here() })
     }
 
     #[pyo3(signature = (requested_schema = None))]
@@ -427,27 +459,26 @@ impl PyTableScan {
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         drop(requested_schema);
-        let batches = py.detach(|| work::guard(|| Ok(self.scan().build()?)))?;
+        let batches = py.detach(|| work::guard(|| Ok(self.scan()?.build()?)))?;
         let schema = batches.schema();
-        let batches = batches.map(|batch| batch.map_err(|error| ArrowError::ExternalError(error.to_string().into())));
-        capsule::stream_out(py, Box::new(Guarded { batches, schema }))
+        capsule::stream_out(py, Box::new(Guarded { batches: OfProcess::new(batches), schema }))
     }
 }
 
 impl PyTableScan {
-    fn scan(&self) -> TableScan<'static> {
-        let threads = self.threads.unwrap_or_else(|| Runtime::of_process().threads());
-        let mut scan = self.snapshot.scan().threads(threads).limit(self.limit.unwrap_or(u64::MAX));
+    fn scan(&self) -> Result<TableScan<'static>, Failure> {
+        let threads = self.threads.map_or_else(|| Ok(runtime()?.threads()), Ok::<_, Failure>)?;
+        let mut scan = self.snapshot.get(TABLE)?.scan().threads(threads).limit(self.limit.unwrap_or(u64::MAX));
         if let Some(columns) = &self.columns {
             scan = scan.select(columns);
         }
-        self.predicate.iter().cloned().fold(scan, TableScan::predicate)
+        Ok(self.predicate.iter().cloned().fold(scan, TableScan::predicate))
     }
 
     fn rows(&self, py: Python<'_>) -> PyResult<Rows> {
         let cancel = Cancel::new();
         work::run(py, &cancel, || {
-            let batches = self.scan().build()?;
+            let batches = self.scan()?.build()?;
             let schema = batches.schema();
             let mut rows = Vec::new();
             for batch in batches {
@@ -462,21 +493,21 @@ impl PyTableScan {
 }
 
 /// Batches for the C interface. A panic is an error there.
-struct Guarded<I> {
-    batches: I,
+struct Guarded {
+    batches: OfProcess<TableBatches<'static>>,
     schema: SchemaRef,
 }
 
-impl<I: Iterator<Item = Result<RecordBatch, ArrowError>>> Iterator for Guarded<I> {
+impl Iterator for Guarded {
     type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let next = work::guard(|| Ok(self.batches.next()));
-        next.unwrap_or_else(|failure| Some(Err(ArrowError::ExternalError(failure.message().into()))))
+        let next = work::guard(|| Ok(self.batches.get_mut(TABLE)?.next().transpose()?));
+        next.map_err(|failure| ArrowError::ExternalError(failure.message().into())).transpose()
     }
 }
 
-impl<I: Iterator<Item = Result<RecordBatch, ArrowError>>> RecordBatchReader for Guarded<I> {
+impl RecordBatchReader for Guarded {
     fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema)
     }
@@ -485,7 +516,8 @@ impl<I: Iterator<Item = Result<RecordBatch, ArrowError>>> RecordBatchReader for 
 /// The batches of a table's scan.
 #[pyclass(name = "TableBatches", module = "lath", frozen)]
 pub(crate) struct PyTableBatches {
-    batches: Mutex<Option<TableBatches<'static>>>,
+    batches: Mutex<OfProcess<TableBatches<'static>>>,
+    origin: Origin,
 }
 
 #[pymethods]
@@ -495,10 +527,11 @@ impl PyTableBatches {
     }
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<PyBatch>> {
+        self.origin.check(TABLE)?;
         py.check_signals()?;
         let batch = py.detach(|| {
             let mut batches = self.batches.lock().unwrap_or_else(PoisonError::into_inner);
-            work::guard(|| Ok(batches.as_mut().and_then(Iterator::next).transpose()?))
+            work::guard(|| Ok(batches.get_mut(TABLE)?.next().transpose()?))
         })?;
         Ok(batch.map(PyBatch::new))
     }
@@ -507,8 +540,9 @@ impl PyTableBatches {
 /// What commits have changed, as batches.
 #[pyclass(name = "Changes", module = "lath", frozen)]
 pub(crate) struct PyChanges {
-    changes: Mutex<Changes>,
+    changes: Mutex<OfProcess<Changes>>,
     schema: SchemaRef,
+    origin: Origin,
 }
 
 #[pymethods]
@@ -521,15 +555,17 @@ impl PyChanges {
 
     /// The commit up to which all changes were given, for the next call.
     #[getter]
-    fn resume_at(&self) -> u64 {
-        self.changes.lock().unwrap_or_else(PoisonError::into_inner).resume_at()
+    fn resume_at(&self) -> PyResult<u64> {
+        self.origin.check(TABLE)?;
+        Ok(self.changes.lock().unwrap_or_else(PoisonError::into_inner).get(TABLE)?.resume_at())
     }
 
     /// What is left of the changes as a `pyarrow.Table`.
     fn to_arrow<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.origin.check(TABLE)?;
         let batches = work::run(py, &Cancel::new(), || {
             let mut changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
-            Ok(changes.by_ref().collect::<lath::table::Result<Vec<_>>>()?)
+            Ok(changes.get_mut(TABLE)?.collect::<lath::table::Result<Vec<_>>>()?)
         })?;
         Rows::new(self.schema.clone(), batches).into_arrow(py)
     }
@@ -539,9 +575,10 @@ impl PyChanges {
     }
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<PyBatch>> {
+        self.origin.check(TABLE)?;
         let batch = py.detach(|| {
             let mut changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
-            work::guard(|| Ok(changes.next().transpose()?))
+            work::guard(|| Ok(changes.get_mut(TABLE)?.next().transpose()?))
         })?;
         Ok(batch.map(PyBatch::new))
     }

@@ -10,7 +10,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyMapping, PyMemoryView, PyTuple};
 
 use crate::error::Failure;
-use crate::store::{OpenStore, ended};
+use crate::fork::{OfProcess, Origin};
+use crate::store::{OpenStore, STORE, ended};
 use crate::work;
 
 /// Entries that are read at once while a range is iterated.
@@ -20,8 +21,8 @@ const RUN: usize = 256;
 #[derive(Clone)]
 pub(crate) enum Source {
     Store(Arc<OpenStore>),
-    Snapshot(Arc<OpenStore>, Arc<Snapshot>),
-    Transaction(Arc<OpenStore>, Arc<Mutex<Option<Transaction>>>),
+    Snapshot(Arc<OpenStore>, Arc<OfProcess<Snapshot>>),
+    Transaction(Arc<OpenStore>, Arc<Mutex<Option<OfProcess<Transaction>>>>),
 }
 
 /// One tree of a store.
@@ -55,17 +56,19 @@ impl PyTree {
 
     /// Reads the tree, if it exists.
     fn read<T>(&self, read: impl FnOnce(Option<Tree<'_>>) -> Result<T, Error>) -> Result<T, Failure> {
+        let open = self.open();
+        open.store()?;
         let answer = match &self.source {
-            Source::Store(open) => open.snapshot().and_then(|snapshot| read(snapshot.tree(&self.name)?)),
-            Source::Snapshot(_, snapshot) => snapshot.tree(&self.name).and_then(read),
+            Source::Store(open) => open.snapshot()?.tree(&self.name).and_then(read),
+            Source::Snapshot(_, snapshot) => snapshot.get(STORE)?.tree(&self.name).and_then(read),
             Source::Transaction(_, transaction) => {
                 let mut transaction = transaction.lock().unwrap_or_else(PoisonError::into_inner);
-                let transaction = transaction.as_mut().ok_or_else(ended)?;
+                let transaction = transaction.as_mut().ok_or_else(ended)?.get_mut(STORE)?;
                 let tree = transaction.existing_tree(&self.name);
                 tree.and_then(|tree| read(tree.map(TreeMut::into_tree).transpose()?))
             }
         };
-        answer.map_err(|error| self.open().failure(error))
+        answer.map_err(|error| open.failure(error))
     }
 
     /// Changes the tree: in the transaction, or as a commit of its own.
@@ -78,8 +81,9 @@ impl PyTree {
             Source::Store(open) => open.change(py, |transaction| change(&mut transaction.tree(&self.name)?)),
             Source::Snapshot(..) => Err(Failure::invalid("a snapshot does not change: change the store").into()),
             Source::Transaction(open, transaction) => {
+                open.store()?;
                 let mut transaction = transaction.lock().unwrap_or_else(PoisonError::into_inner);
-                let transaction = transaction.as_mut().ok_or_else(ended)?;
+                let transaction = transaction.as_mut().ok_or_else(ended)?.get_mut(STORE)?;
                 let changed = work::guard(|| {
                     transaction
                         .tree(&self.name)
@@ -94,16 +98,13 @@ impl PyTree {
     fn entries(&self, ends: Ends, reverse: bool, limit: Option<u64>, what: What) -> PyResult<PyEntries> {
         let source = match &self.source {
             // What is iterated stays as it is, also if the store is changed meanwhile.
-            Source::Store(open) => {
-                let snapshot = open.snapshot().map_err(|error| open.failure(error))?;
-                Source::Snapshot(open.clone(), Arc::new(snapshot))
-            }
+            Source::Store(open) => Source::Snapshot(open.clone(), Arc::new(OfProcess::new(open.snapshot()?))),
             other => other.clone(),
         };
         let tree = Self { source, name: self.name.clone() };
         let left = limit.unwrap_or(u64::MAX);
         let state = State { tree, ends, run: Vec::new().into_iter(), left, is_done: false };
-        Ok(PyEntries { state: Mutex::new(state), reverse, what })
+        Ok(PyEntries { state: Mutex::new(state), origin: Origin::here(), reverse, what })
     }
 }
 
@@ -316,6 +317,7 @@ enum What {
 #[pyclass(name = "Entries", module = "lath", frozen)]
 pub(crate) struct PyEntries {
     state: Mutex<State>,
+    origin: Origin,
     reverse: bool,
     what: What,
 }
@@ -335,6 +337,7 @@ impl PyEntries {
     }
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.origin.check(STORE)?;
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if state.left == 0 {
             return Ok(None);

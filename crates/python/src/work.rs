@@ -10,6 +10,7 @@ use lath::Cancel;
 use pyo3::prelude::*;
 
 use crate::error::Failure;
+use crate::progress::{Position, Watcher};
 
 /// How long Ctrl-C may go unnoticed.
 pub(crate) const SIGNAL_PERIOD: Duration = Duration::from_millis(50);
@@ -38,20 +39,38 @@ pub(crate) fn run<T: Send>(
     cancel: &Cancel,
     work: impl FnOnce() -> Result<T, Failure> + Send,
 ) -> PyResult<T> {
-    if !is_main_thread() {
+    run_watched(py, cancel, None, || (0, None), work)
+}
+
+/// As [`run`], and tells `watcher` the `position`. What it raises stops the work, and is raised when that has ended.
+pub(crate) fn run_watched<T: Send>(
+    py: Python<'_>,
+    cancel: &Cancel,
+    mut watcher: Option<Watcher>,
+    position: impl Fn() -> Position,
+    work: impl FnOnce() -> Result<T, Failure> + Send,
+) -> PyResult<T> {
+    if !is_main_thread() && watcher.is_none() {
         return Ok(py.detach(|| guard(work))?);
     }
-    thread::scope(|scope| {
+    let result = thread::scope(|scope| {
         let (sender, receiver) = sync_channel(1);
         scope.spawn(move || {
             // Nobody waits any more only if the signal handler has raised.
             let _ = sender.send(guard(work));
         });
-        wait(py, receiver, |receiver| {
+        let tell = || match &mut watcher {
+            Some(watcher) if watcher.is_due() => watcher.tell(py, position()),
+            _ => Ok(()),
+        };
+        wait(py, receiver, tell, |receiver| {
             cancel.cancel();
             let _ = py.detach(move || receiver.recv());
         })
-    })
+    });
+    let told = watcher.map_or(Ok(()), |watcher| watcher.finish(py, result.is_ok().then(&position)));
+    let result = result?;
+    told.map(|()| result)
 }
 
 /// Runs work that nothing stops: after Ctrl-C it goes on by itself, and its result is dropped.
@@ -66,13 +85,14 @@ pub(crate) fn run_to_end<T: Send + 'static>(
     thread::spawn(move || {
         let _ = sender.send(guard(work));
     });
-    wait(py, receiver, drop)
+    wait(py, receiver, || Ok(()), drop)
 }
 
-/// Waits for the result of another thread. Where a signal handler raises, `stop` is called first.
+/// Waits for the result of another thread, and calls `tell` meanwhile. Where that or a signal handler raises, `stop` is called first.
 fn wait<T: Send>(
     py: Python<'_>,
     mut receiver: Receiver<Result<T, Failure>>,
+    mut tell: impl FnMut() -> PyResult<()>,
     stop: impl FnOnce(Receiver<Result<T, Failure>>),
 ) -> PyResult<T> {
     loop {
@@ -82,9 +102,9 @@ fn wait<T: Send>(
             Ok(result) => return Ok(result?),
             Err(RecvTimeoutError::Disconnected) => return Err(Failure::bug("a thread ended without a result").into()),
             Err(RecvTimeoutError::Timeout) => {
-                if let Err(interrupt) = py.check_signals() {
+                if let Err(raised) = py.check_signals().and_then(|()| tell()) {
                     stop(receiver);
-                    return Err(interrupt);
+                    return Err(raised);
                 }
             }
         }

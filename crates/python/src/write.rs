@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use lath::arrow::array::RecordBatch;
@@ -11,14 +12,20 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use crate::error::Failure;
+use crate::fork::{OfProcess, Origin};
+use crate::progress::Watcher;
 use crate::schema::PySchema;
 use crate::write_settings::{self, Setting};
 use crate::{capsule, work};
 
+/// What a file that is being written is called in errors.
+const FILE: &str = "the file";
+
 /// A file that is being written.
 #[pyclass(name = "Writer", module = "lath", frozen)]
 pub(crate) struct PyWriter {
-    writer: Mutex<Option<Output>>,
+    writer: Mutex<Option<OfProcess<Output>>>,
+    origin: Origin,
     schema: SchemaRef,
 }
 
@@ -89,7 +96,7 @@ impl PyWriter {
             let writer = ParquetWriter::create(&path, &schema, options);
             Output::Path(Box::new(writer.map_err(|error| failure(&path.display().to_string(), error))?))
         };
-        Ok(Self { writer: Mutex::new(Some(output)), schema })
+        Ok(Self { writer: Mutex::new(Some(OfProcess::new(output))), origin: Origin::here(), schema })
     }
 
     /// Names and types of the columns.
@@ -98,22 +105,30 @@ impl PyWriter {
         PySchema::new(self.schema.clone())
     }
 
-    /// Writes the rows of anything that has Arrow data, and returns their number.
-    fn write(&self, py: Python<'_>, rows: &Bound<'_, PyAny>) -> PyResult<u64> {
+    /// Writes the rows of anything that has Arrow data, `total` of them where that is known, and returns their number.
+    #[pyo3(signature = (rows, progress = None, total = None))]
+    fn write(
+        &self,
+        py: Python<'_>,
+        rows: &Bound<'_, PyAny>,
+        progress: Option<Py<PyAny>>,
+        total: Option<u64>,
+    ) -> PyResult<u64> {
+        let watcher = Watcher::start(py, progress.as_ref())?;
         let reader = capsule::reader_in(rows)?;
-        let cancel = Cancel::new();
-        work::run(py, &cancel, || {
+        let (cancel, count) = (Cancel::new(), AtomicU64::new(0));
+        let position = || (count.load(Ordering::Relaxed), total);
+        work::run_watched(py, &cancel, watcher, position, || {
             self.with_output(|output| {
-                let mut count = 0;
                 for batch in reader {
                     if cancel.is_cancelled() {
                         return Err(Error::Cancelled.into());
                     }
                     let batch = batch?;
                     output.write(&batch)?;
-                    count += batch.num_rows() as u64;
+                    count.fetch_add(batch.num_rows() as u64, Ordering::Relaxed);
                 }
-                Ok(count)
+                Ok(count.load(Ordering::Relaxed))
             })
         })
     }
@@ -125,8 +140,8 @@ impl PyWriter {
 
     /// Finishes the file, which appears by that, and says what was written.
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let output = py.detach(|| self.take());
-        let Some(output) = output else { return Err(closed().into()) };
+        self.origin.check(FILE)?;
+        let output = py.detach(|| self.take()).ok_or_else(closed)?.into_inner(FILE)?;
         let summary = work::run(py, &Cancel::new(), || Ok(output.finish()?))?;
         let result = PyDict::new(py);
         result.set_item("rows", summary.rows)?;
@@ -137,18 +152,22 @@ impl PyWriter {
 
     /// Gives the file up: at a path nothing appears.
     fn abort(&self, py: Python<'_>) {
-        py.detach(|| drop(self.take()));
+        // Another process may be writing it.
+        if self.origin == Origin::here() {
+            py.detach(|| drop(self.take()));
+        }
     }
 }
 
 impl PyWriter {
-    fn take(&self) -> Option<Output> {
+    fn take(&self) -> Option<OfProcess<Output>> {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     fn with_output<T>(&self, action: impl FnOnce(&mut Output) -> Result<T, Failure>) -> Result<T, Failure> {
+        self.origin.check(FILE)?;
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        action(writer.as_mut().ok_or_else(closed)?)
+        action(writer.as_mut().ok_or_else(closed)?.get_mut(FILE)?)
     }
 }
 

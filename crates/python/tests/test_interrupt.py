@@ -9,19 +9,7 @@ import sys
 import time
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
-
-
-@pytest.fixture(scope="module")
-def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Rows that take long to test: one file of long strings, named 3,000 times."""
-    folder = tmp_path_factory.mktemp("large")
-    texts = pa.array([f"{row:x}" * 200 for row in range(3000)])
-    pq.write_table(pa.table({"text": texts}), folder / "long.parquet", compression="zstd", use_dictionary=False)
-    (folder / "list.txt").write_text(f"{folder / 'long.parquet'}\n" * 3000)
-    return folder / "list.txt"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no signals")

@@ -1,4 +1,4 @@
-"""Filters of pyarrow, polars and DuckDB rule out row groups, and find what these find by themselves."""
+"""Filters of pyarrow, polars, DuckDB and DataFusion rule out row groups, and find what these find by themselves."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import random
 from pathlib import Path
 from typing import Any
 
+import datafusion
 import duckdb
 import polars as pl
 import pyarrow as pa
@@ -33,6 +34,36 @@ def test_duckdb_hands_its_filter_over(keyed: Path) -> None:
     everything = pads.dataset(keyed)
     assert connection.execute(query).fetchall() == connection.execute(query.replace("data", "everything")).fetchall()
     assert everything.count_rows() == connection.execute("SELECT count(*) FROM data").fetchall()[0][0]
+
+
+def test_datafusion_hands_its_filter_over(keyed: Path) -> None:
+    data = lath.arrow_dataset(keyed)
+    context, key = datafusion.SessionContext(), a_key(keyed)
+    context.register_dataset("data", data)
+    context.register_dataset("everything", pads.dataset(keyed))
+    assert context.sql(f"SELECT file FROM data WHERE key = {key}").to_pydict() == {"file": ["file 3"]}
+    report = data.report
+    assert report is not None and report.rows_found == 1
+    assert report.by_bloom_filters.row_groups > 20 and report.row_groups_left < 10
+    for query in [
+        f"SELECT count(*) AS rows FROM data WHERE key IN ({key}, -1, {key + 10}) AND file LIKE 'file%'",
+        "SELECT count(*) AS rows FROM data",
+        "SELECT file, count(*) AS rows, min(key) AS key FROM data WHERE key > 500 GROUP BY file ORDER BY file",
+        "SELECT b.file FROM data a JOIN data b ON a.key = b.key + 10 WHERE a.key < 1000 ORDER BY b.key",
+    ]:
+        expected = context.sql(query.replace("FROM data", "FROM everything").replace("JOIN data", "JOIN everything"))
+        assert context.sql(query).to_pydict() == expected.to_pydict(), query
+
+
+def test_an_arrow_dataset_is_one_fragment(keyed: Path) -> None:
+    data = lath.arrow_dataset(keyed)
+    [fragment] = data.get_fragments(pc.field("key") == 3)
+    assert fragment.physical_schema == data.schema
+    assert fragment.count_rows() == 10_000 == fragment.to_table(data.schema, columns=["key"]).num_rows
+    some = fragment.to_batches(columns=["file"], filter=pc.field("key") == a_key(keyed))
+    assert [batch.to_pylist() for batch in some] == [[{"file": "file 3"}]]
+    with pytest.raises(pa.ArrowInvalid, match="schema of their dataset"):
+        fragment.scanner(pa.schema([("key", pa.int8())]))
 
 
 def test_polars_hands_its_filter_over(keyed: Path) -> None:

@@ -1,4 +1,4 @@
-"""A dataset of Lath as a ``pyarrow.dataset.Dataset``, to which DuckDB and others hand filters."""
+"""A dataset of Lath as a ``pyarrow.dataset.Dataset``, to which DuckDB, DataFusion and others hand filters."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.dataset as pads
 
 from lath._lath import Dataset, Scan, open
+from lath._progress import Progress
 from lath._report import Report
 from lath._translate import arrow_columns, weaker_predicate
 
@@ -46,6 +47,8 @@ class ArrowDataset(pads.Dataset):  # type: ignore[misc]
         filter: Any = None,
         batch_size: int | None = None,
         use_threads: bool = True,
+        *,
+        progress: Progress | None = None,
         **options: Any,
     ) -> pads.Scanner:
         """A scan of some columns of the rows that satisfy a filter. Other arguments say how pyarrow reads files, and have no effect."""
@@ -58,7 +61,12 @@ class ArrowDataset(pads.Dataset):  # type: ignore[misc]
             read = names + [name for name in (needed or self._schema.names) if name not in names]
             condition = weaker_predicate(filter)
         scan = self._lath.scan(
-            read, condition, batch_size=batch_size, threads=None if use_threads else 1, strings="offsets"
+            read,
+            condition,
+            batch_size=batch_size,
+            threads=None if use_threads else 1,
+            strings="offsets",
+            progress=progress,
         )
         self._last = scan
         schema = pa.schema([self._schema.field(name) for name in names], self._schema.metadata)
@@ -85,9 +93,39 @@ class ArrowDataset(pads.Dataset):  # type: ignore[misc]
         """The first rows that satisfy a filter."""
         return self.scanner(columns, filter, **options).head(num_rows)
 
-    def get_fragments(self, filter: Any = None) -> Iterator[Any]:
-        """There are none: files are Lath's."""
-        raise NotImplementedError("the files are read by Lath; lath.open has them as files")
+    def get_fragments(self, filter: Any = None) -> Iterator[ArrowFragment]:
+        """All files as one part: Lath shares them among its threads, and rules out those that ``filter`` excludes when it is scanned."""
+        yield ArrowFragment(self)
+
+
+class ArrowFragment:
+    """All files of a dataset, with what engines ask of a ``pyarrow.dataset.Fragment``."""
+
+    def __init__(self, dataset: ArrowDataset) -> None:
+        self._dataset = dataset
+
+    @property
+    def physical_schema(self) -> pa.Schema:
+        """Names and types of the columns."""
+        return self._dataset.schema
+
+    def scanner(self, schema: pa.Schema | None = None, **options: Any) -> pads.Scanner:
+        """As that of the dataset, whose schema this is."""
+        if schema is not None and not schema.equals(self._dataset.schema):
+            raise pa.ArrowInvalid("schema: files are read with the schema of their dataset; cast what is read")
+        return self._dataset.scanner(**options)
+
+    def to_table(self, schema: pa.Schema | None = None, **options: Any) -> pa.Table:
+        """The rows that satisfy a filter."""
+        return self.scanner(schema, **options).to_table()
+
+    def to_batches(self, schema: pa.Schema | None = None, **options: Any) -> Iterator[pa.RecordBatch]:
+        """The rows that satisfy a filter, as batches."""
+        yield from self.scanner(schema, **options).to_batches()
+
+    def count_rows(self, filter: Any = None, **options: Any) -> int:
+        """The number of rows that satisfy a filter."""
+        return self._dataset.count_rows(filter, **options)
 
 
 def _rows(scan: Scan, names: list[str], filter: Any, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
@@ -102,7 +140,8 @@ def _rows(scan: Scan, names: list[str], filter: Any, schema: pa.Schema) -> Itera
 def arrow_dataset(
     source: Dataset | str | PathLike[str] | Sequence[str | PathLike[str]], **options: Any
 ) -> ArrowDataset:
-    """Files as a ``pyarrow.dataset.Dataset``: DuckDB finds it by the name of its variable, and hands it columns and filters.
+    """Files as a ``pyarrow.dataset.Dataset``. DuckDB finds it by the name of its variable, and DataFusion's ``SessionContext`` takes it
+    by ``register_dataset``; both hand it columns and filters.
 
     ``source`` is a dataset, or what :func:`lath.open` takes with ``options``.
     """

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar, over
 
 from typing_extensions import Self, TypeAlias
 
+from lath._progress import Progress
 from lath._report import Report
 from lath._statistics import Statistics
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     import pyarrow.compute
 
 __version__: str
+#: Whether the command has SQL.
+HAS_SQL: bool
 
 _Path: TypeAlias = str | PathLike[str]
 #: A condition: SQL text, what `lath.col` makes, or an expression of pyarrow or polars.
@@ -60,6 +63,9 @@ def open(
     decrypt files; ``int96_unit`` is the unit of INT96 timestamps. ``revalidate`` says whether a local file is looked at before its
     cached footer is used. The others are about object stores; ``request_timeout`` is in seconds.
     """
+
+def command(arguments: Sequence[str], /) -> int:
+    """Runs the ``lath`` command, and returns its exit code. From then on signals end the process, so that it is called once."""
 
 def col(name: str, *, exact: bool = False) -> Column:
     """The column called ``name``, to make a condition of. Dots lead to fields of structs, unless ``exact`` is true."""
@@ -133,10 +139,19 @@ class Dataset:
     @property
     def partitions(self) -> list[str]:
         """The names of the columns that come from the names of directories."""
-    def count(self, where: Where | None = None, *, threads: int | None = None) -> int:
+    def count(
+        self, where: Where | None = None, *, threads: int | None = None, progress: Progress | None = None
+    ) -> int:
         """The number of rows for which ``where`` is true. No more is read than that takes."""
-    def find(self, where: Where, columns: Sequence[str] | None = None, limit: int | None = None) -> Scan:
-        """The rows for which ``where`` is true: ``columns`` of them, ``limit`` at most."""
+    def find(
+        self,
+        where: Where,
+        columns: Sequence[str] | None = None,
+        limit: int | None = None,
+        *,
+        progress: Progress | None = None,
+    ) -> Scan:
+        """The rows for which ``where`` is true: ``columns`` of them, ``limit`` at most. ``progress`` is explained at ``scan``."""
     def scan(
         self,
         columns: Sequence[str] | None = None,
@@ -151,6 +166,7 @@ class Dataset:
         file_name: str | None = None,
         row_number: str | None = None,
         verify_checksums: bool = True,
+        progress: Progress | None = None,
     ) -> Scan:
         """Rows and columns to read.
 
@@ -159,6 +175,11 @@ class Dataset:
         otherwise. ``strings`` says whether strings come as views, which are not copied, or with offsets; unless told otherwise,
         pyarrow and pandas get offsets, others views. ``dictionary_columns`` come as dictionaries. ``file_name`` and ``row_number`` name
         columns to be added. ``verify_checksums`` checks the pages that have a checksum.
+
+        ``progress`` is called while the rows are read, with the number of rows that were looked at and that of the rows that
+        statistics and filters leave. ``True`` shows a bar of tqdm. It is called on the thread that asks for the rows, at most ten times
+        a second and once at the end. What it raises ends the scan and is raised there; a library that reads ``__arrow_c_stream__``
+        raises an error of its own with that message, and calls nothing on threads of its own.
         """
     def lookup(
         self,
@@ -166,9 +187,11 @@ class Dataset:
         keys: Iterable[object],
         columns: Sequence[str] | None = None,
         limit: int | None = None,
+        *,
+        progress: Progress | None = None,
     ) -> Scan:
         """The rows that have one of ``keys`` in the column at the dotted path ``column``."""
-    def explain(self, where: Where, *, threads: int | None = None) -> Report:
+    def explain(self, where: Where, *, threads: int | None = None, progress: Progress | None = None) -> Report:
         """Counts the rows for which ``where`` is true, and reports what was ruled out without reading it."""
     def statistics(self) -> Statistics:
         """What the footers of all files say together."""
@@ -238,7 +261,9 @@ class Writer:
     def __init__(self, target: object, schema: object, settings: Sequence[tuple[str, str, str | None, object]]) -> None: ...
     @property
     def schema(self) -> Schema: ...
-    def write(self, rows: ArrowStream | ArrowArray) -> int: ...
+    def write(
+        self, rows: ArrowStream | ArrowArray, progress: Progress | None = None, total: int | None = None
+    ) -> int: ...
     def flush_row_group(self) -> None: ...
     def finish(self) -> dict[str, int]: ...
     def abort(self) -> None: ...
@@ -378,9 +403,13 @@ class Table:
     def schema(self) -> Schema: ...
     @property
     def folder(self) -> Path: ...
-    def upsert(self, rows: ArrowStream | ArrowArray) -> None:
-        """Puts rows, which replace those with the same keys, in one commit."""
-    def insert(self, rows: ArrowStream | ArrowArray) -> None:
+    def upsert(self, rows: ArrowStream | ArrowArray, *, progress: Progress | None = None) -> None:
+        """Puts rows, which replace those with the same keys, in one commit.
+
+        ``progress`` is called with the number of rows that were taken and that of all, or ``None`` where ``rows`` does not know it.
+        ``True`` shows a bar of tqdm. What it raises undoes the change, but for the last call, which comes after the commit.
+        """
+    def insert(self, rows: ArrowStream | ArrowArray, *, progress: Progress | None = None) -> None:
         """Puts rows whose keys are new, in one commit."""
     def update(self, rows: ArrowStream | ArrowArray) -> tuple[int, int]:
         """Changes some columns of rows, and returns how many there were, and of how many keys there was none."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from lath._arguments import refuse
 from lath._errors import InvalidError
 from lath._lath import Column, Predicate, col, open
+from lath._progress import Progress
 
 if TYPE_CHECKING:
     import pyarrow
@@ -46,13 +47,15 @@ def read_table(
     schema_depth_limit: None = None,
     page_checksum_verification: bool = True,
     arrow_extensions_enabled: bool = True,
+    progress: Progress | None = None,
     **options: Any,
 ) -> pyarrow.Table:
     """Reads files as a ``pyarrow.Table``.
 
     Arguments have the names and values of ``pyarrow.parquet.read_table``; checksums are verified unless
     ``page_checksum_verification`` is false. One that Lath does not have raises an error. ``filters`` are pyarrow's lists, in which
-    nulls and NaN count as they do there, an expression of pyarrow, or a condition of Lath. ``options`` are those of :func:`lath.open`.
+    nulls and NaN count as they do there, an expression of pyarrow, or a condition of Lath. ``progress`` is called with the number of
+    rows looked at and that of all; ``True`` shows a bar of tqdm. ``options`` are those of :func:`lath.open`.
     """
     refuse(
         schema=schema is None,
@@ -79,7 +82,7 @@ def read_table(
         from lath._arrow_dataset import ArrowDataset
 
         # What Lath cannot test of an expression, pyarrow does.
-        table: pyarrow.Table = ArrowDataset(dataset).to_table(columns, filters, use_threads=use_threads)
+        table: pyarrow.Table = ArrowDataset(dataset).to_table(columns, filters, use_threads=use_threads, progress=progress)
         return table
     return dataset.scan(
         columns,
@@ -87,6 +90,7 @@ def read_table(
         threads=None if use_threads else 1,
         dictionary_columns=read_dictionary,
         verify_checksums=page_checksum_verification,
+        progress=progress,
     ).to_arrow()
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import html
 from dataclasses import asdict, dataclass
 from typing import Any
+
+from lath._report_html import render
 
 
 @dataclass(frozen=True)
@@ -71,13 +72,7 @@ class Report:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        def row(tag: str, cells: tuple[str, ...]) -> str:
-            name, *figures = (html.escape(cell) for cell in cells)
-            rest = "".join(f'<{tag} style="text-align: right">{cell}</{tag}>' for cell in figures)
-            return f'<tr><th style="text-align: left">{name}</th>{rest}</tr>'
-
-        body = "".join(row("td", cells) for cells in self._rows())
-        return f"<table><thead>{row('th', _HEAD)}</thead><tbody>{body}</tbody></table><p>{self._last_line()}</p>"
+        return render(self, _HEAD, self._rows(), self._last_line())
 
     def _rows(self) -> list[tuple[str, ...]]:
         def stage(name: str, pruned: Pruned, seconds: str = "") -> tuple[str, ...]:

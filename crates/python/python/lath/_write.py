@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from lath._arguments import refuse
 from lath._errors import InvalidError
 from lath._lath import Schema, Writer, stream
+from lath._progress import Progress, row_count
 
 
 class ArrowStream(Protocol):
@@ -162,10 +163,19 @@ class ParquetWriter:
         """Whether the file is neither finished nor given up."""
         return self._is_open
 
-    def write(self, rows: ArrowStream | ArrowArray, row_group_size: int | None = None) -> None:
-        """Writes rows: a table, a data frame, a batch, a reader. A row group may have rows of several calls."""
+    def write(
+        self,
+        rows: ArrowStream | ArrowArray,
+        row_group_size: int | None = None,
+        *,
+        progress: Progress | None = None,
+    ) -> None:
+        """Writes rows: a table, a data frame, a batch, a reader. A row group may have rows of several calls.
+
+        ``progress`` is told how many of these rows are written; see :func:`write_table`.
+        """
         refuse(row_group_size=row_group_size is None)
-        self._writer.write(rows)
+        self._writer.write(rows, progress, row_count(rows))
 
     def write_table(self, table: ArrowStream, row_group_size: int | None = None) -> None:
         """As :meth:`write`."""
@@ -206,15 +216,18 @@ def write_table(
     table: ArrowStream | ArrowArray,
     where: str | PathLike[str] | BinaryFile,
     row_group_size: int | None = None,
+    *,
+    progress: Progress | None = None,
     **options: Any,
 ) -> Written:
     """Writes rows to a Parquet file: a table, a data frame, a reader, a scan of Lath. It appears whole or not at all.
 
-    Options are those of :class:`ParquetWriter`.
+    Options are those of :class:`ParquetWriter`. ``progress`` is called with the number of rows written and that of all rows, or
+    ``None`` where ``table`` does not know it; ``True`` shows a bar of tqdm. What it raises ends the writing.
     """
     rows = stream(table)
     with ParquetWriter(where, rows, row_group_size=row_group_size, **options) as writer:
-        writer.write(rows)
+        writer._writer.write(rows, progress, row_count(table))
     written = writer.written
     assert written is not None
     return written

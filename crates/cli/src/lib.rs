@@ -1,0 +1,72 @@
+//! The `lath` command as a function, for programs that are it: the binary `lath`, and `python -m lath`.
+
+mod args;
+mod background;
+mod catalog;
+mod check;
+mod commands;
+mod date_time_format;
+mod destination;
+mod explain;
+mod failure;
+mod generate;
+mod input_rows;
+mod inputs;
+mod interrupt;
+mod output;
+mod page_index;
+mod parquet_type;
+mod progress;
+mod quantity;
+mod random;
+mod scan;
+mod source;
+mod split_plan;
+mod statistic;
+mod summary;
+mod table;
+mod target;
+mod terminal;
+mod type_name;
+mod watch;
+mod write;
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+
+use clap::Parser;
+
+use args::Cli;
+
+/// Whether the commands that need SQL are there.
+pub const HAS_SQL: bool = cfg!(feature = "sql");
+
+/// Runs a command, and returns the exit code for the process. `arguments` are those of the process; the first, its name, is shown in
+/// help texts.
+///
+/// Results go to standard output, messages to standard error. This is for a process that does nothing else, to be called once and on
+/// its first thread: SIGINT, SIGTERM and SIGHUP are blocked in this thread and all that it starts, and end the process when they come.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    interrupt::install();
+    let exit_code = match Cli::try_parse_from(arguments) {
+        Ok(cli) => {
+            let result = commands::run(cli.command);
+            interrupt::end_if_interrupted();
+            match result {
+                Ok(outcome) => outcome.exit_code(),
+                Err(failure) => {
+                    failure.report();
+                    failure.exit_code()
+                }
+            }
+        }
+        Err(message) => {
+            // Where nobody reads the message, the exit code has to say it alone.
+            let _ = message.print();
+            u8::try_from(message.exit_code()).unwrap_or(2)
+        }
+    };
+    // A program that is not Rust's does not flush it when it ends.
+    let _ = io::stdout().flush();
+    exit_code
+}

@@ -1,0 +1,12 @@
+//! The `lath` command, for `python -m lath`.
+
+use std::ffi::OsString;
+
+use pyo3::prelude::*;
+
+/// Runs a command of the arguments of the process, and returns its exit code. From then on signals end the process.
+#[pyfunction]
+#[pyo3(signature = (arguments, /))]
+pub(crate) fn command(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
+    py.detach(|| lath_cli::run(arguments))
+}
