@@ -29,8 +29,8 @@ mod write_settings;
 
 use pyo3::prelude::*;
 
-/// The compiled part of `lath`.
-#[pymodule]
+/// The compiled part of `lath`. Whether it works without the GIL is not tested.
+#[pymodule(gil_used = true)]
 fn _lath(module: &Bound<'_, PyModule>) -> PyResult<()> {
     work::note_main_thread(module.py())?;
     fork::watch(module)?;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import pickle
@@ -51,11 +52,10 @@ def in_fork(work: Callable[[], Any]) -> Any:
     return result
 
 
-def message(work: Callable[[], object]) -> str:
-    """The error of a call that has to fail for the fork."""
-    with pytest.raises(lath.InvalidError, match="belongs to the process that this one was forked from") as error:
+def refused(work: Callable[[], object]) -> None:
+    """Checks the error of a call that has to fail for the fork."""
+    with pytest.raises(lath.InvalidError, match="belongs to the process that this one was forked from"):
         work()
-    return str(error.value)
 
 
 def counts(data: lath.Dataset) -> tuple[int, int, int, int]:
@@ -99,107 +99,122 @@ def test_datasets_are_read_after_a_fork_amid_scans(large: Path, trips: lath.Data
             thread.join()
 
 
+class Held:
+    """What a parent has open, and a child drops."""
+
+    def __init__(self, **values: Any) -> None:
+        self.__dict__.update(values)
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(name)
+
+    def drop(self) -> None:
+        self.__dict__.clear()
+        gc.collect()
+
+
 def test_scans_that_run_are_not_shared(trips: lath.Dataset) -> None:
-    scan = trips.scan(["price"])
-    batches = iter(scan)
-    first = len(next(batches))
-    reader = pa.RecordBatchReader.from_stream(trips.scan(["price"]))
+    held = Held(scan=trips.scan(["price"]))
+    held.batches = iter(held.scan)
+    first = len(next(held.batches))
+    held.reader = pa.RecordBatchReader.from_stream(trips.scan(["price"]))
 
     def child() -> None:
-        message(scan.to_arrow)
-        message(lambda: next(batches))
+        refused(lambda: held.scan.to_arrow())
+        refused(lambda: next(held.batches))
         with pytest.raises(OSError, match="forked"):
-            reader.read_all()
-        batches.close()
-        scans.clear()
+            held.reader.read_all()
+        held.batches.close()
+        held.drop()
 
-    scans = [scan, batches, reader]
     in_fork(child)
-    assert first + sum(map(len, batches)) == 30000 == reader.read_all().num_rows
+    assert first + sum(map(len, held.batches)) == 30000 == held.reader.read_all().num_rows
 
 
 def test_files_that_are_written_are_left_alone(tmp_path: Path) -> None:
     rows = pa.table({"id": range(1000)})
-    writer = lath.ParquetWriter(tmp_path / "file.parquet", rows, threads=2)
-    writer.write(rows)
+    held = Held(
+        writer=lath.ParquetWriter(tmp_path / "file.parquet", rows, threads=2),
+        dropped=lath.ParquetWriter(tmp_path / "dropped.parquet", rows),
+    )
+    held.writer.write(rows)
+    held.dropped.write(rows)
 
     def child() -> None:
-        message(lambda: writer.write(rows))
-        message(writer.close)
-        writer.abort()
-        writers.clear()
+        refused(lambda: held.writer.write(rows))
+        refused(lambda: held.writer.close())
+        held.writer.abort()
+        held.drop()
 
-    writers = [writer]
     in_fork(child)
-    writer.write(rows)
-    writer.close()
-    assert lath.open(tmp_path / "file.parquet").count() == 2000
+    for writer in (held.writer, held.dropped):
+        writer.write(rows)
+        writer.close()
+    assert lath.open(tmp_path / "file.parquet").count() == 2000 == lath.open(tmp_path / "dropped.parquet").count()
 
 
 def test_stores_are_not_shared(tmp_path: Path) -> None:
-    store = lath.Store(tmp_path / "store.lath")
-    store[b"a"] = b"1"
-    snapshot = store.snapshot()
-    entries = iter(store)
-    transaction = store.transaction()
-    transaction[b"b"] = b"2"
+    held = Held(store=lath.Store(tmp_path / "store.lath"))
+    held.store[b"a"] = b"1"
+    held.snapshot, held.entries = held.store.snapshot(), iter(held.store)
+    held.transaction = held.store.transaction()
+    held.transaction[b"b"] = b"2"
 
     def child() -> object:
         for call in (
-            lambda: store[b"a"],
-            lambda: store.update({b"c": b"3"}),
-            lambda: snapshot[b"a"],
-            lambda: next(entries),
-            lambda: transaction[b"b"],
-            transaction.commit,
-            store.sync,
-            store.snapshot,
+            lambda: held.store[b"a"],
+            lambda: held.store.update({b"c": b"3"}),
+            lambda: held.snapshot[b"a"],
+            lambda: next(held.entries),
+            lambda: held.transaction[b"b"],
+            lambda: held.transaction.commit(),
+            lambda: held.store.sync(),
+            lambda: held.store.snapshot(),
         ):
-            message(call)
-        transaction.abort()
-        things.clear()
+            refused(call)
+        held.transaction.abort()
+        held.drop()
         with lath.Store(tmp_path / "other.lath").transaction() as other:
             other[b"a"] = b"9"
         return lath.Store(tmp_path / "store.lath", read_only=True)[b"a"]
 
-    things = [store, snapshot, entries, transaction]
     assert in_fork(child) == b"1"
-    transaction.commit()
-    store[b"c"] = b"3"
-    assert list(store) == [b"a", b"b", b"c"] and list(snapshot) == [b"a"] == list(entries)
+    held.transaction.commit()
+    held.store[b"c"] = b"3"
+    assert list(held.store) == [b"a", b"b", b"c"]
+    assert list(held.snapshot) == [b"a"] == list(held.entries)
     assert lath.Store(tmp_path / "other.lath")[b"a"] == b"9"
 
 
 def test_tables_are_not_shared(tmp_path: Path) -> None:
     schema = pa.schema([pa.field("id", pa.int64(), nullable=False)])
-    table = lath.Table.create(tmp_path / "table", schema, key=["id"])
-    table.keep_changes()
-    table.upsert(pa.table({"id": range(100)}))
-    snapshot = table.snapshot()
-    scan, changes = table.scan(), snapshot.changes(0)
-    batches = iter(scan)
+    held = Held(table=lath.Table.create(tmp_path / "table", schema, key=["id"]))
+    held.table.keep_changes()
+    held.table.upsert(pa.table({"id": range(100)}))
+    held.snapshot = held.table.snapshot()
+    held.scan, held.changes = held.table.scan(), held.snapshot.changes(0)
+    held.batches = iter(held.scan)
 
     def child() -> int:
         for call in (
-            lambda: table.get(1),
-            lambda: table.upsert(pa.table({"id": [1]})),
-            lambda: snapshot.get(1),
-            scan.to_arrow,
-            changes.to_arrow,
-            lambda: next(batches),
-            table.flush,
+            lambda: held.table.get(1),
+            lambda: held.table.upsert(pa.table({"id": [1]})),
+            lambda: held.snapshot.get(1),
+            lambda: held.scan.to_arrow(),
+            lambda: held.changes.to_arrow(),
+            lambda: next(held.batches),
+            lambda: held.table.flush(),
         ):
-            message(call)
-        table.close()
-        things.clear()
+            refused(call)
+        held.table.close()
+        held.drop()
         return lath.Table.open(tmp_path / "table", read_only=True).count()
 
-    things = [table, snapshot, scan, changes, batches]
     assert in_fork(child) == 100
-    table.delete([5])
-    assert table.count() == 99 and snapshot.count() == 100
-    assert sum(map(len, batches)) == 100
-    table.close()
+    held.table.delete([5])
+    assert held.table.count() == 99 and held.snapshot.count() == 100
+    assert sum(map(len, held.batches)) == 100
+    held.drop()
     assert lath.Table.open(tmp_path / "table").count() == 99
 
 

@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import lath
+from conftest import a_key
 
 
 class Bars(HTMLParser):
@@ -35,7 +36,7 @@ class Bars(HTMLParser):
 
 
 def test_bars_have_the_figures(keyed: Path) -> None:
-    report = lath.open(keyed).explain("key = 3")
+    report = lath.open(keyed).explain(f"key = {a_key(keyed)}")
     bars = Bars(report._repr_html_()).bars
     assert len(bars) == 4
     files, row_groups, pages, rows = bars
