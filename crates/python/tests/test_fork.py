@@ -135,7 +135,7 @@ def test_files_that_are_written_are_left_alone(tmp_path: Path) -> None:
     rows = pa.table({"id": range(1000)})
     held = Held(
         writer=lath.ParquetWriter(tmp_path / "file.parquet", rows.schema, threads=2),
-        dropped=lath.ParquetWriter(tmp_path / "dropped.parquet", rows),
+        dropped=lath.ParquetWriter(tmp_path / "dropped.parquet", rows.schema),
     )
     held.writer.write(rows)
     held.dropped.write(rows)

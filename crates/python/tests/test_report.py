@@ -45,8 +45,8 @@ def test_bars_have_the_figures(keyed: Path) -> None:
     assert report.by_bloom_filters.row_groups > 20
     assert (f"left: {report.row_groups_left} row groups" in row_groups) == (report.row_groups_left > 0)
     assert all(abs(sum(bar.values()) - 100) < 0.1 for bar in (files, row_groups, rows))
-    assert sum(int(label.split()[-2].replace(",", "")) for label in rows) == report.rows == 10_000
-    assert sum(int(label.split()[-2].replace(",", "")) for label in row_groups) == report.row_groups == 40
+    assert sum(int(label.split(": ")[1].split()[0].replace(",", "")) for label in rows) == report.rows == 10_000
+    assert sum(int(label.split(": ")[1].split()[0].replace(",", "")) for label in row_groups) == report.row_groups == 40
 
 
 def test_each_stage_that_ruled_something_out_is_in_the_legend(trips: lath.Dataset) -> None:
