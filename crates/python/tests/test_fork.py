@@ -43,11 +43,11 @@ def in_fork(work: Callable[[], Any]) -> Any:
     alarm = threading.Timer(30, os.kill, (child, signal.SIGKILL))
     alarm.start()
     with open(read, "rb") as file:
-        answer = file.read()
+        written = file.read()
     os.waitpid(child, 0)
     alarm.cancel()
-    assert answer, "the forked process hung or crashed"
-    worked, result = pickle.loads(answer)
+    assert written, "the forked process hung or crashed"
+    worked, result = pickle.loads(written)
     assert worked, result
     return result
 
@@ -229,4 +229,5 @@ DATA = lath.open(TRIPS)
 
 
 def rows_of(file: int) -> int:
-    return lath.open(DATA.files[file]).scan(["price"]).to_arrow().num_rows
+    rows: int = lath.open(DATA.files[file]).scan(["price"]).to_arrow().num_rows
+    return rows
