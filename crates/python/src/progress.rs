@@ -14,7 +14,9 @@ pub(crate) type Position = (u64, Option<u64>);
 /// How far a scan is.
 pub(crate) fn of_scan(scan: &ScanProgress) -> Position {
     let report = scan.report();
-    (report.rows_tested, Some(report.rows))
+    // Files are planned while others are read.
+    let is_planned = report.files_opened + report.files_pruned >= report.files;
+    (report.rows_tested, is_planned.then_some(report.rows))
 }
 
 /// How many rows an object has, if it knows.

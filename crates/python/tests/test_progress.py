@@ -54,7 +54,8 @@ def test_calls_come_while_work_goes_on(slow: lath.Dataset) -> None:
     calls: list[tuple[float, int, threading.Thread]] = []
 
     def note(done: int, total: int | None) -> None:
-        assert total == 9_000_000
+        # Known when all files are planned, some of which are read by then.
+        assert total in (None, 9_000_000)
         calls.append((time.monotonic(), done, threading.current_thread()))
         if len(calls) == 4:
             raise Enough
@@ -96,7 +97,7 @@ def test_other_libraries_raise_what_it_says(slow: lath.Dataset) -> None:
     def fail(done: int, total: int | None) -> None:
         raise KeyError("enough of this")
 
-    with pytest.raises(OSError, match="enough of this"):
+    with pytest.raises((OSError, ValueError), match="enough of this"):
         pa.RecordBatchReader.from_stream(slow.find(SLOW, progress=fail)).read_all()
 
 
