@@ -301,7 +301,8 @@ enum lath_status lath_delta_i32_new(const uint8_t *src,
 
  # Safety
  `decoder` comes from `lath_delta_i32_new`, and no other thread uses it. `src` points to `src_len` bytes, those that it was made of;
- others give other values or an error. `out` points to room for `out_len` values that do not overlap them, `decoded` to room for a number.
+ others give other values or an error. `out` points to room for `out_len` values that do not overlap them, `decoded` to room for a
+ number.
  */
 enum lath_status lath_delta_i32_decode(struct lath_delta_i32 *decoder,
                                        const uint8_t *src,
@@ -386,7 +387,8 @@ enum lath_status lath_delta_i64_new(const uint8_t *src,
 
  # Safety
  `decoder` comes from `lath_delta_i64_new`, and no other thread uses it. `src` points to `src_len` bytes, those that it was made of;
- others give other values or an error. `out` points to room for `out_len` values that do not overlap them, `decoded` to room for a number.
+ others give other values or an error. `out` points to room for `out_len` values that do not overlap them, `decoded` to room for a
+ number.
  */
 enum lath_status lath_delta_i64_decode(struct lath_delta_i64 *decoder,
                                        const uint8_t *src,
@@ -501,8 +503,8 @@ enum lath_status lath_rle_decode_u32(struct lath_rle *decoder,
                                      size_t *decoded);
 
 /*
- Decodes the next values: `out_len` of them or all that remain. Their number goes to `decoded`. The width is at most 8. After an error the decoder is of no
- further use.
+ Decodes the next values: `out_len` of them or all that remain. Their number goes to `decoded`. The width is at most 8. After
+ an error the decoder is of no further use.
 
  `src` is all runs, the same bytes with every call.
 

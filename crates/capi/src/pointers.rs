@@ -103,6 +103,12 @@ impl Pointers {
         Ok(())
     }
 
+    /// As [`write`](Self::write), unless the pointer is null: the value is not wanted then.
+    #[inline]
+    pub(crate) fn write_unless_null<T>(self, name: &str, pointer: *mut T, value: T) -> Result<(), Failure> {
+        if pointer.is_null() { Ok(()) } else { self.write(name, pointer, value) }
+    }
+
     /// Refuses a pointer that [`write`](Self::write) would refuse, before there is something to write.
     #[cfg(any(feature = "files", feature = "store"))]
     pub(crate) fn check_write<T>(self, name: &str, pointer: *mut T) -> Result<(), Failure> {

@@ -3,7 +3,24 @@
 use lath_kernels::delta;
 
 use crate::pointers::Pointers;
-use crate::status::{Status, call};
+use crate::status::{Failure, Status, call};
+
+/// What `lath_delta_decode_i32` and `lath_delta_decode_i64` do.
+fn decode_page<T: delta::Integer>(
+    pointers: Pointers,
+    src: &[u8],
+    out: &mut [T],
+    decoded: *mut usize,
+    end: *mut usize,
+) -> Result<(), Failure> {
+    let mut decoder = delta::Decoder::<T>::new(src)?;
+    let count = decoder.decode(src, out)?;
+    // To find it, all values that are left are passed over.
+    if !end.is_null() {
+        pointers.write("end", end, decoder.end(src)?)?;
+    }
+    pointers.write("decoded", decoded, count)
+}
 
 /// A decoder of a DELTA_BINARY_PACKED page of INT32, at some value of it. One thread at a time may use it.
 #[derive(Debug)]
@@ -28,13 +45,7 @@ pub unsafe extern "C" fn lath_delta_decode_i32(
 ) -> Status {
     let work = |pointers: Pointers| {
         let src = pointers.slice("src", src, src_len)?;
-        let out = pointers.slice_mut("out", out, out_len)?;
-        let mut decoder = delta::Decoder::<i32>::new(src)?;
-        let count = decoder.decode(src, out)?;
-        if !end.is_null() {
-            pointers.write("end", end, decoder.end(src)?)?;
-        }
-        pointers.write("decoded", decoded, count)
+        decode_page(pointers, src, pointers.slice_mut("out", out, out_len)?, decoded, end)
     };
     // SAFETY: the section above asks the caller for what `work` does with pointers.
     unsafe { call(work) }
@@ -56,9 +67,7 @@ pub unsafe extern "C" fn lath_delta_i32_new(
 ) -> Status {
     let work = |pointers: Pointers| {
         let new = delta::Decoder::<i32>::new(pointers.slice("src", src, src_len)?)?;
-        if !value_count.is_null() {
-            pointers.write("value_count", value_count, new.value_count())?;
-        }
+        pointers.write_unless_null("value_count", value_count, new.value_count())?;
         pointers.give("decoder", decoder, DeltaI32(new))
     };
     // SAFETY: the section above asks the caller for what `work` does with pointers.
@@ -70,7 +79,8 @@ pub unsafe extern "C" fn lath_delta_i32_new(
 ///
 /// # Safety
 /// `decoder` comes from `lath_delta_i32_new`, and no other thread uses it. `src` points to `src_len` bytes, those that it was made of;
-/// others give other values or an error. `out` points to room for `out_len` values that do not overlap them, `decoded` to room for a number.
+/// others give other values or an error. `out` points to room for `out_len` values that do not overlap them, `decoded` to room for a
+/// number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lath_delta_i32_decode(
     decoder: *mut DeltaI32,
@@ -174,13 +184,7 @@ pub unsafe extern "C" fn lath_delta_decode_i64(
 ) -> Status {
     let work = |pointers: Pointers| {
         let src = pointers.slice("src", src, src_len)?;
-        let out = pointers.slice_mut("out", out, out_len)?;
-        let mut decoder = delta::Decoder::<i64>::new(src)?;
-        let count = decoder.decode(src, out)?;
-        if !end.is_null() {
-            pointers.write("end", end, decoder.end(src)?)?;
-        }
-        pointers.write("decoded", decoded, count)
+        decode_page(pointers, src, pointers.slice_mut("out", out, out_len)?, decoded, end)
     };
     // SAFETY: the section above asks the caller for what `work` does with pointers.
     unsafe { call(work) }
@@ -202,9 +206,7 @@ pub unsafe extern "C" fn lath_delta_i64_new(
 ) -> Status {
     let work = |pointers: Pointers| {
         let new = delta::Decoder::<i64>::new(pointers.slice("src", src, src_len)?)?;
-        if !value_count.is_null() {
-            pointers.write("value_count", value_count, new.value_count())?;
-        }
+        pointers.write_unless_null("value_count", value_count, new.value_count())?;
         pointers.give("decoder", decoder, DeltaI64(new))
     };
     // SAFETY: the section above asks the caller for what `work` does with pointers.
@@ -216,7 +218,8 @@ pub unsafe extern "C" fn lath_delta_i64_new(
 ///
 /// # Safety
 /// `decoder` comes from `lath_delta_i64_new`, and no other thread uses it. `src` points to `src_len` bytes, those that it was made of;
-/// others give other values or an error. `out` points to room for `out_len` values that do not overlap them, `decoded` to room for a number.
+/// others give other values or an error. `out` points to room for `out_len` values that do not overlap them, `decoded` to room for a
+/// number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lath_delta_i64_decode(
     decoder: *mut DeltaI64,

@@ -48,8 +48,8 @@ pub unsafe extern "C" fn lath_rle_decode_u32(
     unsafe { call(work) }
 }
 
-/// Decodes the next values: `out_len` of them or all that remain. Their number goes to `decoded`. The width is at most 8. After an error the decoder is of no
-/// further use.
+/// Decodes the next values: `out_len` of them or all that remain. Their number goes to `decoded`. The width is at most 8. After
+/// an error the decoder is of no further use.
 ///
 /// `src` is all runs, the same bytes with every call.
 ///

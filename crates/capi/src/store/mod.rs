@@ -145,14 +145,11 @@ pub unsafe extern "C" fn lath_store_delete(
         let tree = pointers.text("tree", tree)?;
         let key = pointers.slice("key", key, key_len)?;
         let mut transaction = store.0.begin()?;
-        let removed = match transaction.existing_tree(tree)? {
-            Some(mut tree) => tree.remove(key)?,
-            None => false,
-        };
+        let removed = remove(&mut transaction, tree, key)?;
         if removed {
             transaction.commit()?;
         }
-        if was_there.is_null() { Ok(()) } else { pointers.write("was_there", was_there, removed) }
+        pointers.write_unless_null("was_there", was_there, removed)
     };
     // SAFETY: the section above asks the caller for what `work` does with pointers.
     unsafe { call(work) }
@@ -224,6 +221,11 @@ pub unsafe extern "C" fn lath_snapshot_count(
     };
     // SAFETY: the section above asks the caller for what `work` does with pointers.
     unsafe { call(work) }
+}
+
+/// Removes a key, and says whether it was there.
+fn remove(transaction: &mut lath_store::Transaction, tree: &str, key: &[u8]) -> Result<bool, Error> {
+    transaction.existing_tree(tree)?.map_or(Ok(false), |mut tree| tree.remove(key))
 }
 
 /// Bytes as C gets them: a pointer that is null only if there are none to speak of.

@@ -4,7 +4,7 @@ use std::ffi::c_char;
 
 use lath_store::TreeMut;
 
-use super::{Store, lent};
+use super::{Store, lent, remove};
 use crate::pointers::{Bytes, Pointers};
 use crate::status::{Failure, Status, call};
 
@@ -102,11 +102,8 @@ pub unsafe extern "C" fn lath_transaction_delete(
     let work = |pointers: Pointers| {
         let transaction = &mut pointers.get_mut("transaction", transaction)?.0;
         let key = pointers.slice("key", key, key_len)?;
-        let removed = match transaction.existing_tree(pointers.text("tree", tree)?)? {
-            Some(mut tree) => tree.remove(key)?,
-            None => false,
-        };
-        if was_there.is_null() { Ok(()) } else { pointers.write("was_there", was_there, removed) }
+        let removed = remove(transaction, pointers.text("tree", tree)?, key)?;
+        pointers.write_unless_null("was_there", was_there, removed)
     };
     // SAFETY: the section above asks the caller for what `work` does with pointers.
     unsafe { call(work) }

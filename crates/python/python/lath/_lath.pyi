@@ -177,9 +177,9 @@ class Dataset:
         columns to be added. ``verify_checksums`` checks the pages that have a checksum.
 
         ``progress`` is called while the rows are read, with the number of rows that were looked at and that of the rows that
-        statistics and filters leave, which is ``None`` until all files are planned. ``True`` shows a bar of tqdm. It is called on the thread that asks for the rows, at most ten times
-        a second and once at the end. What it raises ends the scan and is raised there; a library that reads ``__arrow_c_stream__``
-        raises an error of its own with that message, and calls nothing on threads of its own.
+        statistics and filters leave, which is ``None`` until all files are planned. ``True`` shows a bar of tqdm. It is called on the
+        thread that asks for the rows, at most ten times a second and once at the end. What it raises ends the scan and is raised there; a
+        library that reads ``__arrow_c_stream__`` raises an error of its own with that message, and calls nothing on threads of its own.
         """
     def lookup(
         self,

@@ -69,7 +69,7 @@ def render(report: Report, head: Sequence[str], figures: Iterable[Sequence[str]]
         (
             "pages",
             [(*name, stage.pages) for name, stage in stages],
-            f"{sum(stage.pages for stage in pruned):,} ruled out",
+            f"{page_count:,} ruled out",
         ),
         (
             "rows",
