@@ -85,7 +85,7 @@ def test_writing_leaves_nothing_behind(tmp_path: Path) -> None:
 
     def write(at: int) -> None:
         lath.write_table(rows, tmp_path / "file.parquet", bloom_filter_options={"id": True})
-        lath.ParquetWriter(tmp_path / "other.parquet", rows).abort()
+        lath.ParquetWriter(tmp_path / "other.parquet", rows.schema).abort()
 
     assert_flat(write, 4_000)
 
