@@ -43,11 +43,11 @@ def in_fork(work: Callable[[], Any]) -> Any:
     alarm = threading.Timer(30, os.kill, (child, signal.SIGKILL))
     alarm.start()
     with open(read, "rb") as file:
-        answer = file.read()
+        written = file.read()
     os.waitpid(child, 0)
     alarm.cancel()
-    assert answer, "the forked process hung or crashed"
-    worked, result = pickle.loads(answer)
+    assert written, "the forked process hung or crashed"
+    worked, result = pickle.loads(written)
     assert worked, result
     return result
 
@@ -102,11 +102,20 @@ def test_datasets_are_read_after_a_fork_amid_scans(large: Path, trips: lath.Data
 class Held:
     """What a parent has open, and a child drops."""
 
+    batches: Any
+    changes: Any
+    dropped: Any
+    entries: Any
+    reader: Any
+    scan: Any
+    snapshot: Any
+    store: Any
+    table: Any
+    transaction: Any
+    writer: Any
+
     def __init__(self, **values: Any) -> None:
         self.__dict__.update(values)
-
-    def __getattr__(self, name: str) -> Any:
-        raise AttributeError(name)
 
     def drop(self) -> None:
         self.__dict__.clear()
@@ -229,4 +238,5 @@ DATA = lath.open(TRIPS)
 
 
 def rows_of(file: int) -> int:
-    return lath.open(DATA.files[file]).scan(["price"]).to_arrow().num_rows
+    rows: int = lath.open(DATA.files[file]).scan(["price"]).to_arrow().num_rows
+    return rows
