@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import lath
+from conftest import TRIPS
 
 TABLE = pa.table({
     "id": pa.array(range(1000), pa.int64()),
@@ -262,3 +263,10 @@ def test_what_one_writes_the_other_reads(tmp_path_factory: pytest.TempPathFactor
     assert pq.read_table(ours).schema.equals(expected.schema)
     # Rows that go through the interface come back as they were.
     assert pa.table(lath.open(ours)).to_pydict() == table.to_pydict()
+
+
+def test_the_schema_may_be_that_of_a_table(tmp_path: Path) -> None:
+    rows = pa.table({"id": [1, 2]})
+    for schema in (rows, rows.schema, rows.to_batches()[0], lath.open(TRIPS / "2025-01.parquet").scan(["price"])):
+        with lath.ParquetWriter(tmp_path / "file.parquet", schema) as writer:
+            assert writer.schema.names == (["price"] if isinstance(schema, lath.Scan) else ["id"])

@@ -144,6 +144,9 @@ class ParquetWriter:
         settings.sorting(sorting_columns)
         for key, value in (metadata or {}).items():
             settings.all.append(("metadata", "metadata", key, value))
+        if not hasattr(schema, "__arrow_c_schema__"):
+            # A table of pyarrow has rows, and its schema apart.
+            schema = getattr(schema, "schema", schema)
         self._writer = Writer(where, schema, settings.all)
         self._written: Written | None = None
         self._is_open = True
