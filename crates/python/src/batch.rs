@@ -2,13 +2,14 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use lath::arrow::array::{RecordBatch, RecordBatchIterator, RecordBatchReader as _};
+use lath::arrow::array::{RecordBatch, RecordBatchReader as _};
 use lath::arrow::schema::SchemaRef;
 use pyo3::prelude::*;
-use pyo3::types::PyCapsule;
+use lath_pyo3::rows::Rows;
+use pyo3::types::{PyCapsule, PyTuple};
 
-use crate::capsule::{self, Reader};
-use crate::error::Failure;
+use lath_pyo3::capsule::{self, Reader};
+use lath_pyo3::error::Failure;
 use crate::schema::PySchema;
 
 /// Some rows, as Arrow arrays.
@@ -22,6 +23,13 @@ impl PyBatch {
     pub(crate) fn new(batch: RecordBatch) -> Self {
         Self { batch }
     }
+}
+
+/// The batch of the capsules that `__arrow_c_array__` of another module gives.
+#[pyfunction]
+#[pyo3(signature = (capsules, /))]
+pub(crate) fn batch(capsules: &Bound<'_, PyTuple>) -> PyResult<PyBatch> {
+    Ok(PyBatch::new(capsule::batch_of(capsules)?))
 }
 
 #[pymethods]
@@ -110,50 +118,6 @@ impl PyStream {
         drop(requested_schema);
         let reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner).take();
         capsule::stream_out(py, reader.ok_or_else(|| Failure::invalid("these rows were taken already"))?)
-    }
-
-    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        capsule::schema_out(py, &self.schema)
-    }
-}
-
-/// Batches that are all there, on their way to another library.
-#[pyclass(module = "lath", frozen)]
-#[derive(Debug)]
-pub(crate) struct Rows {
-    schema: SchemaRef,
-    batches: Vec<RecordBatch>,
-}
-
-impl Rows {
-    pub(crate) fn new(schema: SchemaRef, batches: Vec<RecordBatch>) -> Self {
-        Self { schema, batches }
-    }
-
-    pub(crate) fn into_arrow(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
-        py.import("pyarrow")?.call_method1("table", (self,))
-    }
-
-    pub(crate) fn into_polars(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
-        py.import("polars")?.call_method1("DataFrame", (self,))
-    }
-
-    pub(crate) fn into_pandas(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
-        self.into_arrow(py)?.call_method0("to_pandas")
-    }
-}
-
-#[pymethods]
-impl Rows {
-    #[pyo3(signature = (requested_schema = None))]
-    fn __arrow_c_stream__<'py>(
-        &self,
-        py: Python<'py>,
-        requested_schema: Option<Bound<'py, PyAny>>,
-    ) -> PyResult<Bound<'py, PyCapsule>> {
-        drop(requested_schema);
-        let batches = self.batches.clone().into_iter().map(Ok);
-        capsule::stream_out(py, Box::new(RecordBatchIterator::new(batches, self.schema.clone())))
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {

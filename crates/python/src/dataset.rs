@@ -3,29 +3,22 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::OnceLock;
-use std::time::Duration;
 
 use lath::{Cancel, Dataset, DatasetOptions, Scan, ScanProgress};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyCapsule;
+use lath_pyo3::opening::{Locations, Opening};
+use pyo3::types::{PyCapsule, PyDict};
 
-use crate::error::Failure;
+use lath_pyo3::error::Failure;
 use crate::expression::PyPredicate;
-use crate::fork::{OfProcess, forked_runtime};
+use lath_pyo3::fork::{OfProcess, forked_runtime};
 use crate::literal::literals;
-use crate::options::{self, FileOptions};
-use crate::progress::{Watcher, of_scan};
+use crate::options;
+use lath_pyo3::progress::{Watcher, of_scan};
 use crate::scan::PyScan;
 use crate::schema::PySchema;
-use crate::{capsule, report, statistics, work};
-
-/// One location, or several.
-#[derive(Debug, FromPyObject)]
-pub(crate) enum Locations {
-    One(PathBuf),
-    Many(Vec<PathBuf>),
-}
+use crate::{report, statistics};
+use lath_pyo3::{capsule, work};
 
 /// Opens files as one table: paths, directories, globs, `@` lists and URLs.
 #[pyfunction]
@@ -40,7 +33,7 @@ pub(crate) fn open(
     paths: Locations,
     union_schemas: bool,
     partitions: bool,
-    partition_types: Option<HashMap<String, Bound<'_, PyAny>>>,
+    partition_types: Option<HashMap<String, Py<PyAny>>>,
     footer_key: Option<Vec<u8>>,
     column_keys: Option<HashMap<String, Vec<u8>>>,
     aad_prefix: Option<Vec<u8>>,
@@ -50,37 +43,28 @@ pub(crate) fn open(
     retries: Option<usize>,
     request_timeout: Option<f64>,
 ) -> PyResult<PyDataset> {
-    let file_options = FileOptions { footer_key, column_keys, aad_prefix, int96_unit };
-    let mut options = DatasetOptions::new()
-        .open_options(file_options.options()?)
-        .union_schemas(union_schemas)
-        .partitions(partitions)
-        .revalidate(revalidate);
-    for (column, data_type) in partition_types.into_iter().flatten() {
-        options = options.partition_type(column, capsule::data_type_in(&data_type)?);
-    }
-    if let Some(requests) = requests_in_flight {
-        options = options.requests_in_flight(requests);
-    }
-    if let Some(retries) = retries {
-        options = options.retries(retries);
-    }
-    if let Some(seconds) = request_timeout {
-        let timeout = Duration::try_from_secs_f64(seconds)
-            .map_err(|error| PyValueError::new_err(format!("request_timeout={seconds}: {error}")))?;
-        options = options.request_timeout(timeout);
-    }
-    let locations = match paths {
-        Locations::One(path) => vec![path],
-        Locations::Many(paths) => paths,
+    let opening = Opening {
+        union_schemas,
+        partitions,
+        partition_types,
+        footer_key,
+        column_keys,
+        aad_prefix,
+        int96_unit,
+        revalidate,
+        requests_in_flight,
+        retries,
+        request_timeout,
     };
+    let options = opening.options(py)?;
+    let locations = paths.into_vec();
     let options = match forked_runtime()? {
         Some(runtime) => options.runtime(&runtime),
         None => options,
     };
     let (named, chosen) = (locations.clone(), options.clone());
     let dataset = OfProcess::new(work::run_to_end(py, move || Ok(Dataset::open(named, chosen)?))?);
-    Ok(PyDataset { dataset, locations, options, forked: OnceLock::new() })
+    Ok(PyDataset { dataset, locations, opening, options, forked: OnceLock::new() })
 }
 
 /// What a dataset is called in errors.
@@ -92,6 +76,7 @@ const DATASET: &str = "the dataset";
 pub(crate) struct PyDataset {
     dataset: OfProcess<Dataset>,
     locations: Vec<PathBuf>,
+    opening: Opening,
     options: DatasetOptions,
     /// The same, opened anew in a process that was forked since.
     forked: OnceLock<OfProcess<Dataset>>,
@@ -143,6 +128,19 @@ impl PyDataset {
     #[getter]
     fn partitions(&self) -> PyResult<Vec<&str>> {
         Ok(self.dataset()?.partitions().iter().map(|column| column.field().name().as_str()).collect())
+    }
+
+    /// What `lath.open` was called with, for another module that opens the same.
+    fn _opening<'py>(&self, py: Python<'py>) -> PyResult<(Vec<PathBuf>, Bound<'py, PyDict>)> {
+        Ok((self.locations.clone(), (&self.opening).into_pyobject(py)?))
+    }
+
+    /// The files as a table provider of DataFusion, in a capsule.
+    fn __datafusion_table_provider__<'py>(
+        this: &Bound<'py, Self>,
+        session: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        this.py().import("lath._sql")?.call_method1("table_provider", (this, session))
     }
 
     /// The number of rows for which `where` is true.
@@ -311,7 +309,7 @@ impl PyDataset {
         let scan = self.scan_where(condition, threads)?.select(Vec::<String>::new()).cancel(&cancel);
         let batches = scan.build().map_err(Failure::from)?;
         let scanned = batches.progress();
-        let count = work::run_watched(py, &cancel, watcher, || of_scan(&scanned), || Ok(batches.count_rows()?))?;
+        let count = work::run_watched(py, || cancel.cancel(), watcher, || of_scan(&scanned), || Ok(batches.count_rows()?))?;
         Ok((count, scanned))
     }
 }

@@ -6,7 +6,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
-use crate::error::{Failure, Kind};
+use lath_pyo3::error::{Failure, Kind};
 use crate::literal::{literal, literals};
 
 /// Conditions nest at most as deep as the text of one may.

@@ -1,20 +1,15 @@
 //! The Python package `lath`: the module `lath._lath`, around which `python/lath` has what is plain Python.
 //!
-//! Long work runs without the GIL and stops for Ctrl-C (`work`); Arrow data cross by the `PyCapsule` interface (`capsule`), so that no
-//! Arrow library of Python is needed; errors become exceptions of `lath._errors` (`error`).
+//! What it shares with the module for SQL is in `lath_pyo3`: interruption, Arrow data in and out, errors, forks.
 
 mod batch;
 mod batches;
-mod capsule;
 mod command;
 mod dataset;
-mod error;
 mod expression;
-mod fork;
 mod literal;
 mod moment;
 mod options;
-mod progress;
 mod report;
 mod scan;
 mod schema;
@@ -23,10 +18,10 @@ mod store;
 mod table;
 mod tree;
 mod value;
-mod work;
 mod write;
 mod write_settings;
 
+use lath_pyo3::{capsule, fork, work};
 use pyo3::prelude::*;
 
 /// The compiled part of `lath`. Whether it works without the GIL is not tested.
@@ -54,10 +49,12 @@ fn _lath(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<tree::PyEntries>()?;
     module.add_class::<tree::PyTree>()?;
     module.add_class::<write::PyWriter>()?;
+    module.add_function(wrap_pyfunction!(batch::batch, module)?)?;
     module.add_function(wrap_pyfunction!(batch::stream, module)?)?;
     module.add_function(wrap_pyfunction!(capsule::schema_metadata, module)?)?;
     module.add_function(wrap_pyfunction!(command::command, module)?)?;
     module.add_function(wrap_pyfunction!(dataset::open, module)?)?;
     module.add_function(wrap_pyfunction!(expression::col, module)?)?;
-    module.add_function(wrap_pyfunction!(expression::where_, module)?)
+    module.add_function(wrap_pyfunction!(expression::where_, module)?)?;
+    module.add_function(wrap_pyfunction!(schema::schema, module)?)
 }

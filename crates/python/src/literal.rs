@@ -8,7 +8,7 @@ use pyo3::types::{
     PyTzInfoAccess,
 };
 
-use crate::error::Failure;
+use lath_pyo3::error::Failure;
 use crate::moment::{DAY_MICROS, days_of, micros_of_day, micros_of_delta};
 
 /// The value as a literal. Naive times are in UTC, as columns without a time zone are.

@@ -8,13 +8,15 @@ use lath::{Cancel, Scan, ScanProgress, Strings};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
-use crate::batch::Rows;
-use crate::batches::{PyBatches, Reader, Running};
-use crate::error::Failure;
-use crate::fork::OfProcess;
-use crate::progress::{Watcher, of_scan};
+use crate::batches::{PyBatches, running};
+use lath_pyo3::batches::{Reader, Running};
+use lath_pyo3::rows::Rows;
+use lath_pyo3::error::Failure;
+use lath_pyo3::fork::OfProcess;
+use lath_pyo3::progress::{Watcher, of_scan};
 use crate::schema::PySchema;
-use crate::{capsule, report, work};
+use crate::report;
+use lath_pyo3::{capsule, work};
 
 /// What a scan is called in errors.
 pub(crate) const SCAN: &str = "the scan";
@@ -56,7 +58,7 @@ impl PyScan {
         let cancel = Cancel::new();
         let stream = self.scan()?.cancel(&cancel).into_stream().map_err(Failure::from)?;
         self.note(stream.progress());
-        Ok((Running::new(stream, cancel), watcher))
+        Ok((running(stream, cancel), watcher))
     }
 
     fn scan(&self) -> Result<Scan, Failure> {
@@ -82,7 +84,7 @@ impl PyScan {
         let watcher = self.watcher(py)?;
         let batches = work::run_watched(
             py,
-            &cancel,
+            || cancel.cancel(),
             watcher,
             || of_scan(&progress),
             || Ok(batches.collect::<lath::Result<Vec<RecordBatch>>>()?),
@@ -118,7 +120,7 @@ impl PyScan {
         let batches = scan.build().map_err(Failure::from)?;
         let progress = batches.progress();
         self.note(progress.clone());
-        work::run_watched(py, &cancel, self.watcher(py)?, || of_scan(&progress), || Ok(batches.count_rows()?))
+        work::run_watched(py, || cancel.cancel(), self.watcher(py)?, || of_scan(&progress), || Ok(batches.count_rows()?))
     }
 
     /// All rows as a `pyarrow.Table`.

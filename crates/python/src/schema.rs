@@ -6,7 +6,7 @@ use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
-use crate::capsule;
+use lath_pyo3::capsule;
 
 /// The names and types of columns.
 #[pyclass(name = "Schema", module = "lath", frozen)]
@@ -19,6 +19,13 @@ impl PySchema {
     pub(crate) fn new(schema: SchemaRef) -> Self {
         Self { schema }
     }
+}
+
+/// The schema of the capsule that `__arrow_c_schema__` of another module gives.
+#[pyfunction]
+#[pyo3(signature = (capsule, /))]
+pub(crate) fn schema(capsule: &Bound<'_, PyCapsule>) -> PyResult<PySchema> {
+    Ok(PySchema::new(capsule::columns_of(capsule)?.into()))
 }
 
 #[pymethods]

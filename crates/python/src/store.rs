@@ -9,10 +9,10 @@ use lath::store::{Durability, Error, Options, Snapshot, Store, Transaction};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::error::{Failure, Kind};
-use crate::fork::OfProcess;
+use lath_pyo3::error::{Failure, Kind};
+use lath_pyo3::fork::OfProcess;
 use crate::tree::{PyTree, Source};
-use crate::work;
+use lath_pyo3::work;
 
 /// What an open store is called in errors.
 pub(crate) const STORE: &str = "the store";

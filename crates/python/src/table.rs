@@ -14,14 +14,15 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyCapsule, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 
-use crate::batch::{PyBatch, Rows};
-use crate::error::Failure;
+use crate::batch::PyBatch;
+use lath_pyo3::rows::Rows;
+use lath_pyo3::error::Failure;
 use crate::expression::PyPredicate;
-use crate::fork::{OfProcess, Origin, runtime};
-use crate::progress::Watcher;
+use lath_pyo3::fork::{OfProcess, Origin, runtime};
+use lath_pyo3::progress::Watcher;
 use crate::schema::PySchema;
 use crate::store::durability_of;
-use crate::{capsule, progress, work};
+use lath_pyo3::{capsule, progress, work};
 
 /// What an open table is called in errors.
 const TABLE: &str = "the table";
@@ -141,7 +142,7 @@ impl PyTable {
     /// Deletes the rows with these keys, if there are any.
     fn delete(&self, py: Python<'_>, keys: &Bound<'_, PyAny>) -> PyResult<()> {
         let (table, keys) = (self.table()?, Wanted::of(keys)?);
-        work::run(py, &Cancel::new(), || match &keys {
+        work::run(py, || (), || match &keys {
             Wanted::List(keys) => Ok(table.delete(keys)?),
             Wanted::Rows(batches) => {
                 let mut transaction = table.begin()?;
@@ -156,7 +157,7 @@ impl PyTable {
     fn delete_where(&self, py: Python<'_>, r#where: &Bound<'_, PyAny>) -> PyResult<u64> {
         let (table, predicate) = (self.table()?, PyPredicate::of_option(Some(r#where))?);
         let Some(predicate) = predicate else { return Ok(0) };
-        work::run(py, &Cancel::new(), || Ok(table.delete_where(&predicate)?))
+        work::run(py, || (), || Ok(table.delete_where(&predicate)?))
     }
 
     /// The row with this key, as a batch of one row; `None` if there is none.
@@ -320,7 +321,7 @@ impl PyTable {
         let (table, reader) = (self.table()?, capsule::reader_in(rows)?);
         let (cancel, count) = (Cancel::new(), AtomicU64::new(0));
         let position = || (count.load(Ordering::Relaxed), total);
-        work::run_watched(py, &cancel, watcher, position, || {
+        work::run_watched(py, || cancel.cancel(), watcher, position, || {
             let mut transaction = table.begin()?;
             for batch in reader {
                 if cancel.is_cancelled() {
@@ -373,7 +374,7 @@ impl PyTableSnapshot {
 
     fn get_many(&self, py: Python<'_>, keys: &Bound<'_, PyAny>) -> PyResult<PyBatch> {
         let (snapshot, keys) = (self.snapshot()?, Wanted::of(keys)?);
-        let found = work::run(py, &Cancel::new(), || {
+        let found = work::run(py, || (), || {
             Ok(match keys {
                 Wanted::List(keys) => snapshot.get_many(keys)?,
                 Wanted::Rows(batches) => match &batches[..] {
@@ -432,7 +433,7 @@ pub(crate) struct PyTableScan {
 impl PyTableScan {
     /// The number of rows.
     fn count(&self, py: Python<'_>) -> PyResult<u64> {
-        work::run(py, &Cancel::new(), || Ok(self.scan()?.count()?))
+        work::run(py, || (), || Ok(self.scan()?.count()?))
     }
 
     fn to_arrow<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -477,7 +478,7 @@ impl PyTableScan {
 
     fn rows(&self, py: Python<'_>) -> PyResult<Rows> {
         let cancel = Cancel::new();
-        work::run(py, &cancel, || {
+        work::run(py, || cancel.cancel(), || {
             let batches = self.scan()?.build()?;
             let schema = batches.schema();
             let mut rows = Vec::new();
@@ -563,7 +564,7 @@ impl PyChanges {
     /// What is left of the changes as a `pyarrow.Table`.
     fn to_arrow<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.origin.check(TABLE)?;
-        let batches = work::run(py, &Cancel::new(), || {
+        let batches = work::run(py, || (), || {
             let mut changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
             Ok(changes.get_mut(TABLE)?.collect::<lath::table::Result<Vec<_>>>()?)
         })?;

@@ -11,12 +11,12 @@ use lath::{Cancel, Error, ParquetWriter, WriteOptions, WriteSummary};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-use crate::error::Failure;
-use crate::fork::{OfProcess, Origin};
-use crate::progress::Watcher;
+use lath_pyo3::error::Failure;
+use lath_pyo3::fork::{OfProcess, Origin};
+use lath_pyo3::progress::Watcher;
 use crate::schema::PySchema;
 use crate::write_settings::{self, Setting};
-use crate::{capsule, work};
+use lath_pyo3::{capsule, work};
 
 /// What a file that is being written is called in errors.
 const FILE: &str = "the file";
@@ -90,7 +90,7 @@ impl PyWriter {
         let output = if target.hasattr("write")? {
             let file = PythonFile(target.clone().unbind());
             let schema = schema.clone();
-            Output::File(Box::new(work::run(py, &Cancel::new(), || Ok(ParquetWriter::new(file, &schema, options)?))?))
+            Output::File(Box::new(work::run(py, || (), || Ok(ParquetWriter::new(file, &schema, options)?))?))
         } else {
             let path: PathBuf = target.extract()?;
             let writer = ParquetWriter::create(&path, &schema, options);
@@ -118,7 +118,7 @@ impl PyWriter {
         let reader = capsule::reader_in(rows)?;
         let (cancel, count) = (Cancel::new(), AtomicU64::new(0));
         let position = || (count.load(Ordering::Relaxed), total);
-        work::run_watched(py, &cancel, watcher, position, || {
+        work::run_watched(py, || cancel.cancel(), watcher, position, || {
             self.with_output(|output| {
                 for batch in reader {
                     if cancel.is_cancelled() {
@@ -135,14 +135,14 @@ impl PyWriter {
 
     /// Ends the current row group, if it has rows.
     fn flush_row_group(&self, py: Python<'_>) -> PyResult<()> {
-        work::run(py, &Cancel::new(), || self.with_output(|output| Ok(output.flush_row_group()?)))
+        work::run(py, || (), || self.with_output(|output| Ok(output.flush_row_group()?)))
     }
 
     /// Finishes the file, which appears by that, and says what was written.
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         self.origin.check(FILE)?;
         let output = py.detach(|| self.take()).ok_or_else(closed)?.into_inner(FILE)?;
-        let summary = work::run(py, &Cancel::new(), || Ok(output.finish()?))?;
+        let summary = work::run(py, || (), || Ok(output.finish()?))?;
         let result = PyDict::new(py);
         result.set_item("rows", summary.rows)?;
         result.set_item("row_groups", summary.row_groups)?;

@@ -8,7 +8,7 @@ use lath::{
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::error::Failure;
+use lath_pyo3::error::Failure;
 
 /// The argument that a user gave, the option, the column that it is for (all if `None`), and the value.
 pub(crate) type Setting<'py> = (String, String, Option<String>, Bound<'py, PyAny>);

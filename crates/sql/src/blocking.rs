@@ -7,14 +7,17 @@ use datafusion::common::TableReference;
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::physical_plan::execute_stream;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use futures_util::StreamExt;
+use futures_util::{Stream, StreamExt};
 use std::fmt;
 use std::future::Future;
 use std::ops::Range;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc;
 
+use crate::effect::writes;
 use crate::error::{Error, Result};
 use crate::explain::explain;
 use crate::grammar::parse;
@@ -39,11 +42,12 @@ pub struct BlockingSession {
     runtime: Arc<Runtime>,
 }
 
-/// The rows of a statement's answer, as they are computed.
+/// The rows of a statement's answer, as they are computed: an [`Iterator`] for threads that may wait, and a [`Stream`] for others.
 pub struct Answer {
     schema: SchemaRef,
     batches: Option<SendableRecordBatchStream>,
     progress: QueryProgress,
+    writes: bool,
     stop: Option<Stop>,
     runtime: Arc<Runtime>,
 }
@@ -108,6 +112,7 @@ impl BlockingSession {
             schema,
             batches: Some(batches),
             progress: QueryProgress::new(&plan),
+            writes: writes(&plan),
             stop: stop.cloned(),
             runtime: Arc::clone(&self.runtime),
         })
@@ -183,6 +188,38 @@ impl Answer {
     /// How far the scans are.
     pub fn progress(&self) -> QueryProgress {
         self.progress.clone()
+    }
+
+    /// Whether the statement writes files or changes tables, which is done when the end of the answer was reached.
+    pub fn writes(&self) -> bool {
+        self.writes
+    }
+}
+
+impl Stream for Answer {
+    type Item = Result<RecordBatch>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        if self.batches.is_none() {
+            return Poll::Ready(None);
+        }
+        let runtime = Arc::clone(&self.runtime);
+        let _in_runtime = runtime.enter();
+        let is_stopped = |answer: &Self| answer.stop.as_ref().is_some_and(Stop::is_stopped);
+        let next = match &mut self.batches {
+            _ if is_stopped(&self) => Poll::Ready(Some(Err(Error::Stopped))),
+            Some(batches) => batches.poll_next_unpin(context).map(|batch| batch.map(|batch| batch.map_err(Error::from))),
+            None => Poll::Ready(None),
+        };
+        // What computes ahead ends without a word when it is stopped.
+        let next = match next {
+            Poll::Ready(None) if is_stopped(&self) => Poll::Ready(Some(Err(Error::Stopped))),
+            next => next,
+        };
+        if matches!(next, Poll::Ready(None | Some(Err(_)))) {
+            self.batches = None;
+        }
+        next
     }
 }
 

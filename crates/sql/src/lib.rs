@@ -17,9 +17,11 @@
 //! ```
 
 mod blocking;
+mod caret;
 mod catalog_table;
 mod change;
 mod definition;
+mod effect;
 mod error;
 mod explain;
 mod external;
@@ -31,6 +33,7 @@ mod literal;
 mod location;
 mod metrics;
 mod mistake;
+
 mod names;
 mod narrow;
 mod progress;

@@ -1,9 +1,12 @@
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::display::DisplayableExecutionPlan;
+use datafusion::physical_plan::metrics::MetricValue;
 
 use crate::source::LathSource;
 
@@ -35,6 +38,46 @@ impl QueryProgress {
         let (mut done, mut total) = (0, 0);
         add(&self.plan, &mut done, &mut total);
         (done, total)
+    }
+}
+
+impl QueryProgress {
+    /// The plan that is executed, with what each of its operators has done so far: at the end, what `EXPLAIN ANALYZE` shows.
+    pub fn explain(&self) -> String {
+        DisplayableExecutionPlan::with_metrics(self.plan.as_ref()).indent(true).to_string()
+    }
+
+    /// What Lath's scans have ruled out and read so far, by the names that [`explain`](Self::explain) shows; of several scans the sums.
+    ///
+    /// ```
+    /// # let trips = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/data/trips");
+    /// use lath_sql::{BlockingSession, Session};
+    ///
+    /// let session = BlockingSession::new(Session::new())?;
+    /// let mut answer = session.run(&format!("SELECT * FROM '{trips}' WHERE started < '2025-01-10'"))?;
+    /// let progress = answer.progress();
+    /// answer.try_for_each(|batch| batch.map(drop))?;
+    /// assert!(progress.counters()["row_groups_pruned_statistics"] > 0);
+    /// # Ok::<(), lath_sql::Error>(())
+    /// ```
+    pub fn counters(&self) -> BTreeMap<String, u64> {
+        fn add(plan: &Arc<dyn ExecutionPlan>, counters: &mut BTreeMap<String, u64>) {
+            if let Some(source) = plan.downcast_ref::<DataSourceExec>()
+                && source.data_source().is::<LathSource>()
+            {
+                for metric in plan.metrics().iter().flat_map(|metrics| metrics.iter()) {
+                    if let MetricValue::Count { name, count } = metric.value() {
+                        *counters.entry(name.to_string()).or_default() += count.value() as u64;
+                    }
+                }
+            }
+            for child in plan.children() {
+                add(child, counters);
+            }
+        }
+        let mut counters = BTreeMap::new();
+        add(&self.plan, &mut counters);
+        counters
     }
 }
 

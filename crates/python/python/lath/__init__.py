@@ -22,6 +22,7 @@ from lath._errors import (
     NotFoundError,
     NotParquetError,
     OutOfRangeError,
+    StatementError,
     UnsupportedError,
 )
 from lath._lath import (
@@ -50,10 +51,13 @@ from lath._lath import (
 from lath._polars import scan_polars
 from lath._read import read_table
 from lath._report import Pruned, Report
+from lath._sql import sql
 from lath._statistics import ColumnStatistics, Known, Statistics
 from lath._write import ParquetWriter, Written, write_table
 
 if TYPE_CHECKING:
+    from lath_sql import Result, Session
+
     from lath._arrow_dataset import ArrowDataset, arrow_dataset
 
 
@@ -63,6 +67,10 @@ def __getattr__(name: str) -> object:
         import lath._arrow_dataset
 
         return getattr(lath._arrow_dataset, name)
+    if name in ("Result", "Session"):
+        import lath._sql
+
+        return getattr(lath._sql.module(), name)
     raise AttributeError(f"module 'lath' has no attribute {name!r}")
 
 
@@ -93,9 +101,12 @@ __all__ = [
     "Predicate",
     "Pruned",
     "Report",
+    "Result",
     "Scan",
     "Schema",
+    "Session",
     "Snapshot",
+    "StatementError",
     "Statistics",
     "Store",
     "Table",
@@ -112,6 +123,7 @@ __all__ = [
     "open",
     "read_table",
     "scan_polars",
+    "sql",
     "where",
     "write_table",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 
-from lath._lath import HAS_SQL, command
+from lath import _lath, _sql
 
 #: The commands that need SQL.
 _OF_SQL = ("sql", "describe")
@@ -13,9 +13,13 @@ _OF_SQL = ("sql", "describe")
 
 def main() -> None:
     """Runs the ``lath`` command with the arguments of the process, and ends the process."""
-    if not HAS_SQL and sys.argv[1:2] and sys.argv[1] in _OF_SQL:
-        print(f"error: the Python package has no SQL, so no `lath {sys.argv[1]}`: build the command lath", file=sys.stderr)
-        sys.exit(2)
+    command = _lath.command
+    try:
+        command = _sql.module().command
+    except ImportError as error:
+        if not _lath.HAS_SQL and sys.argv[1:2] and sys.argv[1] in _OF_SQL:
+            print(f"error: there is no SQL for `lath {sys.argv[1]}`. {error}", file=sys.stderr)
+            sys.exit(2)
     # Python notes a signal and waits for the command to return; the command ends the process. Ignored signals stay ignored.
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)

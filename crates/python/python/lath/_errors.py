@@ -24,6 +24,17 @@ class InvalidError(Error, ValueError):
     """A request that cannot be served: a column that is not there, or a condition that is not understood."""
 
 
+class StatementError(InvalidError):
+    """A statement in SQL that is not understood, or names what there is not. The message shows the place."""
+
+    #: Line of the text, counted from 1.
+    line: int | None = None
+    #: Character within the line, counted from 1.
+    character: int | None = None
+    #: Names that may have been meant.
+    suggestions: tuple[str, ...] = ()
+
+
 class CorruptError(Error):
     """The bytes of a file break the format's rules."""
 

@@ -42,6 +42,11 @@ pub(super) struct ChangeExec {
     properties: Arc<PlanProperties>,
 }
 
+/// Whether a plan changes a table with a primary key.
+pub(crate) fn is_change(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    plan.is::<ChangeExec>()
+}
+
 impl ChangeExec {
     pub(super) fn new(input: Arc<dyn ExecutionPlan>, target: ChangeTarget, state: SessionState) -> Self {
         let properties = PlanProperties::new(

@@ -15,6 +15,7 @@ mod writer;
 
 pub(crate) use assignments::{adapt_assignments, normal};
 pub(crate) use conflict::{OnConflict, adapt_conflict};
+pub(crate) use exec::is_change;
 pub(crate) use plan::{insert_into, plan_change};
 
 use lath_table::Predicate;

@@ -20,16 +20,22 @@ const ARRAY: &CStr = c"arrow_array";
 const STREAM: &CStr = c"arrow_array_stream";
 
 /// What gives batches: a stream of another library, or batches that are there.
-pub(crate) type Reader = Box<dyn RecordBatchReader + Send>;
+pub type Reader = Box<dyn RecordBatchReader + Send>;
 
 /// The schema as a capsule.
-pub(crate) fn schema_out<'py>(py: Python<'py>, schema: &Schema) -> PyResult<Bound<'py, PyCapsule>> {
+///
+/// # Errors
+/// If Arrow has no such type in its interface.
+pub fn schema_out<'py>(py: Python<'py>, schema: &Schema) -> PyResult<Bound<'py, PyCapsule>> {
     let schema = FFI_ArrowSchema::try_from(schema).map_err(Failure::from)?;
     PyCapsule::new_with_value(py, schema, SCHEMA)
 }
 
 /// The batch as capsules of its schema and of a struct array.
-pub(crate) fn batch_out<'py>(
+///
+/// # Errors
+/// If Arrow has no such type in its interface.
+pub fn batch_out<'py>(
     py: Python<'py>,
     batch: &RecordBatch,
 ) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
@@ -39,24 +45,44 @@ pub(crate) fn batch_out<'py>(
 }
 
 /// The batches as a capsule. They are asked for by whoever takes it, on any thread.
-pub(crate) fn stream_out(py: Python<'_>, reader: Reader) -> PyResult<Bound<'_, PyCapsule>> {
+///
+/// # Errors
+/// If Arrow has no such type in its interface.
+pub fn stream_out(py: Python<'_>, reader: Reader) -> PyResult<Bound<'_, PyCapsule>> {
     PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(reader), STREAM)
 }
 
 /// The type that an object has, by `__arrow_c_schema__`.
-pub(crate) fn data_type_in(object: &Bound<'_, PyAny>) -> PyResult<DataType> {
+///
+/// # Errors
+/// If the object has no such data, or malformed ones.
+pub fn data_type_in(object: &Bound<'_, PyAny>) -> PyResult<DataType> {
     Ok(schema_of(object)?.0)
 }
 
 /// The columns that an object has, by `__arrow_c_schema__`.
-pub(crate) fn schema_in(object: &Bound<'_, PyAny>) -> PyResult<Schema> {
+///
+/// # Errors
+/// If the object has no such data, or malformed ones.
+pub fn schema_in(object: &Bound<'_, PyAny>) -> PyResult<Schema> {
     schema_of(object)?.1.ok_or_else(|| PyTypeError::new_err("this is the type of a column, not a schema"))
 }
 
 fn schema_of(object: &Bound<'_, PyAny>) -> PyResult<(DataType, Option<Schema>)> {
     let capsule = call(object, "__arrow_c_schema__")?
         .ok_or_else(|| PyTypeError::new_err(format!("{} has no __arrow_c_schema__", name_of(object))))?;
-    let capsule = capsule.cast::<PyCapsule>()?;
+    types_of(capsule.cast::<PyCapsule>()?)
+}
+
+/// The columns of a capsule with a schema.
+///
+/// # Errors
+/// If they are malformed, or the capsule has the type of a column.
+pub fn columns_of(capsule: &Bound<'_, PyCapsule>) -> PyResult<Schema> {
+    types_of(capsule)?.1.ok_or_else(|| PyTypeError::new_err("this is the type of a column, not a schema"))
+}
+
+fn types_of(capsule: &Bound<'_, PyCapsule>) -> PyResult<(DataType, Option<Schema>)> {
     let pointer = capsule.pointer_checked(Some(SCHEMA))?.cast::<FFI_ArrowSchema>();
     // SAFETY: the capsule has this name, so that it holds such a structure, which lives as long as the capsule.
     let schema = unsafe { pointer.as_ref() };
@@ -70,9 +96,12 @@ fn schema_of(object: &Bound<'_, PyAny>) -> PyResult<(DataType, Option<Schema>)> 
 }
 
 /// The metadata of a schema, in order and with keys that occur several times, which maps of other libraries lose.
+///
+/// # Errors
+/// If the object has no schema.
 #[pyfunction]
 #[pyo3(signature = (schema, /))]
-pub(crate) fn schema_metadata<'py>(
+pub fn schema_metadata<'py>(
     schema: &Bound<'py, PyAny>,
 ) -> PyResult<Vec<(Bound<'py, PyBytes>, Bound<'py, PyBytes>)>> {
     let py = schema.py();
@@ -110,7 +139,10 @@ struct RawSchema {
 }
 
 /// The batches of an object that has `__arrow_c_stream__` or `__arrow_c_array__`.
-pub(crate) fn reader_in(object: &Bound<'_, PyAny>) -> PyResult<Reader> {
+///
+/// # Errors
+/// If the object has no such data, or malformed ones.
+pub fn reader_in(object: &Bound<'_, PyAny>) -> PyResult<Reader> {
     if let Some(capsule) = call(object, "__arrow_c_stream__")? {
         let capsule = capsule.cast::<PyCapsule>()?;
         let pointer = capsule.pointer_checked(Some(STREAM))?.cast::<FFI_ArrowArrayStream>();
@@ -130,7 +162,11 @@ pub(crate) fn reader_in(object: &Bound<'_, PyAny>) -> PyResult<Reader> {
     )))
 }
 
-fn batch_of(capsules: &Bound<'_, PyTuple>) -> PyResult<RecordBatch> {
+/// The batch of the capsules that `__arrow_c_array__` gives.
+///
+/// # Errors
+/// If they are malformed, or have rows that are null as a whole.
+pub fn batch_of(capsules: &Bound<'_, PyTuple>) -> PyResult<RecordBatch> {
     let (schema, array) = (capsules.get_item(0)?, capsules.get_item(1)?);
     let schema = schema.cast::<PyCapsule>()?.pointer_checked(Some(SCHEMA))?.cast::<FFI_ArrowSchema>();
     let array = array.cast::<PyCapsule>()?.pointer_checked(Some(ARRAY))?.cast::<FFI_ArrowArray>();

@@ -4,34 +4,59 @@ use std::fmt::Display;
 use std::io;
 
 use lath::arrow::schema::ArrowError;
-use lath::{Error, Location, OtherFormat, PredicateError, store, table};
+use lath::{Error, Location, OtherFormat, PredicateError, catalog, store, table};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 /// An exception to be.
 #[derive(Debug)]
-pub(crate) struct Failure {
+pub struct Failure {
     kind: Kind,
     message: String,
     at: Option<Box<Location>>,
     os_error: Option<i32>,
+    mistake: Option<Box<MistakePlace>>,
+}
+
+/// Where a statement has a mistake.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MistakePlace {
+    /// Line and character, both counted from 1, where they are known.
+    pub at: Option<(usize, usize)>,
+    /// Names that may have been meant.
+    pub suggestions: Vec<String>,
 }
 
 /// The classes of `lath._errors`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
+    /// The bytes of a file break the rules of its format.
     Corrupt,
+    /// A file is not Parquet.
     NotParquet,
+    /// A key is missing.
     Encrypted,
+    /// Something that Lath does not read.
     Unsupported,
+    /// A value that the type of its column cannot hold.
     OutOfRange,
+    /// A limit would be passed.
     Limit,
+    /// The operating system reported an error.
     Io,
+    /// There is no such file.
     NotFound,
+    /// A request that cannot be served.
     Invalid,
+    /// A statement that is not understood.
+    Statement,
+    /// Another process excludes this.
     Busy,
+    /// There is something of this name already.
     Exists,
+    /// The work was stopped.
     Cancelled,
+    /// A bug of Lath.
     Internal,
 }
 
@@ -47,6 +72,7 @@ impl Kind {
             Self::Io => "IoError",
             Self::NotFound => "NotFoundError",
             Self::Invalid => "InvalidError",
+            Self::Statement => "StatementError",
             Self::Busy => "BusyError",
             Self::Exists => "ExistsError",
             Self::Cancelled => "CancelledError",
@@ -55,45 +81,51 @@ impl Kind {
     }
 
     /// The kind of an error of the operating system.
-    pub(crate) fn of_io(error: &io::Error) -> Self {
+    pub fn of_io(error: &io::Error) -> Self {
         if error.kind() == io::ErrorKind::NotFound { Self::NotFound } else { Self::Io }
     }
 }
 
 impl Failure {
-    pub(crate) fn new(kind: Kind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), at: None, os_error: None }
+    /// A failure of a kind, with the message that a user gets.
+    pub fn new(kind: Kind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), at: None, os_error: None, mistake: None }
+    }
+
+    /// A mistake in the text of a statement.
+    pub fn of_statement(message: impl Into<String>, place: MistakePlace) -> Self {
+        Self { mistake: Some(Box::new(place)), ..Self::new(Kind::Statement, message) }
     }
 
     /// A request that cannot be served.
-    pub(crate) fn invalid(message: impl Into<String>) -> Self {
+    pub fn invalid(message: impl Into<String>) -> Self {
         Self::new(Kind::Invalid, message)
     }
 
     /// Ctrl-C, where no exception of Python can be raised.
-    pub(crate) fn interrupted() -> Self {
+    pub fn interrupted() -> Self {
         Self::new(Kind::Cancelled, "interrupted")
     }
 
     /// A bug of Lath.
-    pub(crate) fn bug(what: impl Display) -> Self {
+    pub fn bug(what: impl Display) -> Self {
         Self::new(Kind::Internal, format!("a bug in Lath, please report it: {what}"))
     }
 
     /// A predicate that is malformed, or does not fit the columns.
-    pub(crate) fn of_where(error: impl Into<Error>) -> Self {
+    pub fn of_where(error: impl Into<Error>) -> Self {
         let failure = Self::from(error.into());
         Self { message: format!("where: {}", failure.message), ..failure }
     }
 
     /// A failure of the operating system at `name`.
-    pub(crate) fn of_io(name: &str, op: &str, error: &io::Error) -> Self {
+    pub fn of_io(name: &str, op: &str, error: &io::Error) -> Self {
         let message = format!("{name}: cannot {op}: {error}");
         Self { os_error: error.raw_os_error(), ..Self::new(Kind::of_io(error), message) }
     }
 
     /// A failure of the ordered store at `path`.
-    pub(crate) fn of_store(path: &str, error: store::Error) -> Self {
+    pub fn of_store(path: &str, error: store::Error) -> Self {
         let mut os_error = None;
         let kind = match &error {
             store::Error::Corrupt { .. } => Kind::Corrupt,
@@ -112,7 +144,8 @@ impl Failure {
         Self { os_error, ..Self::new(kind, format!("{path}: {error}")) }
     }
 
-    pub(crate) fn message(&self) -> &str {
+    /// What a user is told.
+    pub fn message(&self) -> &str {
         &self.message
     }
 }
@@ -124,7 +157,8 @@ impl Failure {
             Error::Io { source, .. } => source.raw_os_error(),
             _ => None,
         };
-        Self { kind: kind_of(error), message, at: error.location().cloned().map(Box::new), os_error }
+        let at = error.location().cloned().map(Box::new);
+        Self { at, os_error, ..Self::new(kind_of(error), message) }
     }
 }
 
@@ -211,6 +245,22 @@ impl From<table::Error> for Failure {
     }
 }
 
+impl From<catalog::Error> for Failure {
+    fn from(error: catalog::Error) -> Self {
+        let message = error.to_string();
+        let kind = match error {
+            catalog::Error::Parquet { source } => return Self::from_shared(&source, message),
+            catalog::Error::Store { source, .. } => return Self { message, ..Self::of_store("", source) },
+            catalog::Error::NoCatalog { .. } => Kind::NotFound,
+            catalog::Error::Corrupt { .. } => Kind::Corrupt,
+            catalog::Error::Format { .. } => Kind::Unsupported,
+            // Each says in its own words what the caller has to change.
+            _ => Kind::Invalid,
+        };
+        Self::new(kind, message)
+    }
+}
+
 impl From<Failure> for PyErr {
     fn from(failure: Failure) -> Self {
         Python::attach(|py| exception(py, &failure).unwrap_or_else(|error| error))
@@ -231,6 +281,11 @@ fn exception(py: Python<'_>, failure: &Failure) -> PyResult<PyErr> {
         for (name, value) in place {
             exception.setattr(name.cast::<pyo3::types::PyString>()?, value)?;
         }
+    }
+    if let Some(MistakePlace { at, suggestions }) = failure.mistake.as_deref() {
+        exception.setattr("line", at.map(|(line, _)| line))?;
+        exception.setattr("character", at.map(|(_, character)| character))?;
+        exception.setattr("suggestions", pyo3::types::PyTuple::new(py, suggestions)?)?;
     }
     if let Some(code) = failure.os_error {
         exception.setattr("errno", code)?;

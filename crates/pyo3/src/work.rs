@@ -6,20 +6,22 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
-use lath::Cancel;
 use pyo3::prelude::*;
 
 use crate::error::Failure;
 use crate::progress::{Position, Watcher};
 
 /// How long Ctrl-C may go unnoticed.
-pub(crate) const SIGNAL_PERIOD: Duration = Duration::from_millis(50);
+pub const SIGNAL_PERIOD: Duration = Duration::from_millis(50);
 
 /// Python runs signal handlers on its main thread alone.
 static MAIN_THREAD: OnceLock<ThreadId> = OnceLock::new();
 
 /// Remembers which thread is Python's main thread, if it is the one that imports the module.
-pub(crate) fn note_main_thread(py: Python<'_>) -> PyResult<()> {
+///
+/// # Errors
+/// What Python raises.
+pub fn note_main_thread(py: Python<'_>) -> PyResult<()> {
     let threading = py.import("threading")?;
     let main = threading.call_method0("main_thread")?;
     if main.is(&threading.call_method0("current_thread")?) {
@@ -29,23 +31,29 @@ pub(crate) fn note_main_thread(py: Python<'_>) -> PyResult<()> {
 }
 
 /// Whether this is known to be Python's main thread.
-pub(crate) fn is_main_thread() -> bool {
+pub fn is_main_thread() -> bool {
     MAIN_THREAD.get() == Some(&thread::current().id())
 }
 
-/// Runs work that `cancel` stops. On the main thread, Ctrl-C stops it, and is raised when it has ended.
-pub(crate) fn run<T: Send>(
+/// Runs work that `stop` has end early. On the main thread, Ctrl-C calls it, and is raised when the work has ended.
+///
+/// # Errors
+/// The failure of the work, or what a signal handler raises.
+pub fn run<T: Send>(
     py: Python<'_>,
-    cancel: &Cancel,
+    stop: impl FnOnce(),
     work: impl FnOnce() -> Result<T, Failure> + Send,
 ) -> PyResult<T> {
-    run_watched(py, cancel, None, || (0, None), work)
+    run_watched(py, stop, None, || (0, None), work)
 }
 
 /// As [`run`], and tells `watcher` the `position`. What it raises stops the work, and is raised when that has ended.
-pub(crate) fn run_watched<T: Send>(
+///
+/// # Errors
+/// As [`run`], and what the watcher raises.
+pub fn run_watched<T: Send>(
     py: Python<'_>,
-    cancel: &Cancel,
+    stop: impl FnOnce(),
     mut watcher: Option<Watcher>,
     position: impl Fn() -> Position,
     work: impl FnOnce() -> Result<T, Failure> + Send,
@@ -64,7 +72,7 @@ pub(crate) fn run_watched<T: Send>(
             _ => Ok(()),
         };
         wait(py, receiver, tell, |receiver| {
-            cancel.cancel();
+            stop();
             let _ = py.detach(move || receiver.recv());
         })
     });
@@ -74,7 +82,10 @@ pub(crate) fn run_watched<T: Send>(
 }
 
 /// Runs work that nothing stops: after Ctrl-C it goes on by itself, and its result is dropped.
-pub(crate) fn run_to_end<T: Send + 'static>(
+///
+/// # Errors
+/// As [`run`].
+pub fn run_to_end<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
 ) -> PyResult<T> {
@@ -111,8 +122,17 @@ fn wait<T: Send>(
     }
 }
 
+/// Drops a value on a thread of its own: it may wait for threads that wait for the GIL, which this thread may have.
+pub fn drop_apart<T: Send + 'static>(value: T) {
+    // Where there is no thread to be had, it is dropped here.
+    let _ = thread::Builder::new().spawn(move || drop(value));
+}
+
 /// Makes an error of a panic.
-pub(crate) fn guard<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
+///
+/// # Errors
+/// The failure of the work, or a panic as one.
+pub fn guard<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let message = panic.downcast_ref::<String>().map(String::as_str);
         let message = message.or_else(|| panic.downcast_ref::<&str>().copied());

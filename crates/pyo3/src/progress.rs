@@ -9,10 +9,10 @@ use pyo3::prelude::*;
 const INTERVAL: Duration = Duration::from_millis(100);
 
 /// How many rows are done, and how many there are, where that is known.
-pub(crate) type Position = (u64, Option<u64>);
+pub type Position = (u64, Option<u64>);
 
 /// How far a scan is.
-pub(crate) fn of_scan(scan: &ScanProgress) -> Position {
+pub fn of_scan(scan: &ScanProgress) -> Position {
     let report = scan.report();
     // Files are planned while others are read.
     let is_planned = report.files_opened + report.files_pruned >= report.files;
@@ -20,20 +20,26 @@ pub(crate) fn of_scan(scan: &ScanProgress) -> Position {
 }
 
 /// How many rows an object has, if it knows.
-pub(crate) fn row_count(rows: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
+///
+/// # Errors
+/// What Python raises.
+pub fn row_count(rows: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
     rows.py().import("lath._progress")?.call_method1("row_count", (rows,))?.extract()
 }
 
 /// The function that is told during one piece of work. It is called on the thread that asked for the work.
 #[derive(Debug)]
-pub(crate) struct Watcher {
+pub struct Watcher {
     function: Py<PyAny>,
     due: Instant,
 }
 
 impl Watcher {
     /// `progress` is the argument: a function, `True` for a bar, or nothing.
-    pub(crate) fn start(py: Python<'_>, progress: Option<&Py<PyAny>>) -> PyResult<Option<Self>> {
+    ///
+    /// # Errors
+    /// If it is something else.
+    pub fn start(py: Python<'_>, progress: Option<&Py<PyAny>>) -> PyResult<Option<Self>> {
         let Some(progress) = progress else { return Ok(None) };
         let function = py.import("lath._progress")?.call_method1("watcher", (progress,))?;
         let watcher = Self { function: function.clone().unbind(), due: Instant::now() + INTERVAL };
@@ -41,17 +47,23 @@ impl Watcher {
     }
 
     /// Fails if `progress` is neither a function nor a switch.
-    pub(crate) fn check(py: Python<'_>, progress: Option<&Py<PyAny>>) -> PyResult<()> {
+    ///
+    /// # Errors
+    /// See above.
+    pub fn check(py: Python<'_>, progress: Option<&Py<PyAny>>) -> PyResult<()> {
         Self::start(py, progress).map(drop)
     }
 
     /// Whether it is time for the next call.
-    pub(crate) fn is_due(&self) -> bool {
+    pub fn is_due(&self) -> bool {
         Instant::now() >= self.due
     }
 
     /// Calls the function.
-    pub(crate) fn tell(&mut self, py: Python<'_>, position: Position) -> PyResult<()> {
+    ///
+    /// # Errors
+    /// What the function raises.
+    pub fn tell(&mut self, py: Python<'_>, position: Position) -> PyResult<()> {
         self.function.call1(py, position)?;
         // Counted from the end of the call, so that a slow function does not take all the time.
         self.due = Instant::now() + INTERVAL;
@@ -59,7 +71,10 @@ impl Watcher {
     }
 
     /// Calls the function for the last time, where work has ended well, and removes a bar.
-    pub(crate) fn finish(mut self, py: Python<'_>, last: Option<Position>) -> PyResult<()> {
+    ///
+    /// # Errors
+    /// What the function raises.
+    pub fn finish(mut self, py: Python<'_>, last: Option<Position>) -> PyResult<()> {
         let told = last.map_or(Ok(()), |position| self.tell(py, position));
         let closed = py.import("lath._progress")?.call_method1("close", (&self.function,));
         told.and(closed.map(drop))

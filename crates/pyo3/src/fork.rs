@@ -21,7 +21,10 @@ static GENERATION: AtomicUsize = AtomicUsize::new(0);
 const MAX_GENERATION: usize = 64;
 
 /// Has Python call [`note_fork`] in processes that it forks.
-pub(crate) fn watch(module: &Bound<'_, PyModule>) -> PyResult<()> {
+///
+/// # Errors
+/// What Python raises.
+pub fn watch(module: &Bound<'_, PyModule>) -> PyResult<()> {
     // Not all systems have it.
     if let Some(register) = module.py().import("os")?.getattr_opt("register_at_fork")? {
         let arguments = PyDict::new(module.py());
@@ -41,12 +44,18 @@ fn generation() -> usize {
 }
 
 /// The caches, files and connections of this process.
-pub(crate) fn runtime() -> Result<Runtime, Failure> {
+///
+/// # Errors
+/// For a fork of too many forks.
+pub fn runtime() -> Result<Runtime, Failure> {
     forked_runtime().map(|runtime| runtime.unwrap_or_else(Runtime::of_process))
 }
 
 /// The runtime of a forked process: that of the process it was forked from may be locked for ever.
-pub(crate) fn forked_runtime() -> Result<Option<Runtime>, Failure> {
+///
+/// # Errors
+/// As [`runtime`].
+pub fn forked_runtime() -> Result<Option<Runtime>, Failure> {
     static RUNTIMES: LazyLock<[OnceLock<Runtime>; MAX_GENERATION]> =
         LazyLock::new(|| array::from_fn(|_| OnceLock::new()));
     let Some(place) = generation().checked_sub(1) else { return Ok(None) };
@@ -58,16 +67,19 @@ pub(crate) fn forked_runtime() -> Result<Option<Runtime>, Failure> {
 
 /// The process in which something was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Origin(usize);
+pub struct Origin(usize);
 
 impl Origin {
     /// This process.
-    pub(crate) fn here() -> Self {
+    pub fn here() -> Self {
         Self(generation())
     }
 
     /// Fails in another process than this one, which may not use what is called `what`.
-    pub(crate) fn check(self, what: &str) -> Result<(), Failure> {
+    ///
+    /// # Errors
+    /// If this is not the process.
+    pub fn check(self, what: &str) -> Result<(), Failure> {
         if self == Self::here() {
             return Ok(());
         }
@@ -77,28 +89,40 @@ impl Origin {
 
 /// A value that only the process that made it uses and drops.
 #[derive(Debug)]
-pub(crate) struct OfProcess<T> {
+pub struct OfProcess<T> {
     value: Option<T>,
     origin: Origin,
 }
 
 impl<T> OfProcess<T> {
-    pub(crate) fn new(value: T) -> Self {
+    /// A value of this process.
+    pub fn new(value: T) -> Self {
         Self { value: Some(value), origin: Origin::here() }
     }
 
     /// The value, which is called `what` in an error.
-    pub(crate) fn get(&self, what: &str) -> Result<&T, Failure> {
+    ///
+    /// # Errors
+    /// In another process.
+    pub fn get(&self, what: &str) -> Result<&T, Failure> {
         self.origin.check(what)?;
         self.value.as_ref().ok_or_else(|| taken(what))
     }
 
-    pub(crate) fn get_mut(&mut self, what: &str) -> Result<&mut T, Failure> {
+    /// The value to be changed.
+    ///
+    /// # Errors
+    /// In another process.
+    pub fn get_mut(&mut self, what: &str) -> Result<&mut T, Failure> {
         self.origin.check(what)?;
         self.value.as_mut().ok_or_else(|| taken(what))
     }
 
-    pub(crate) fn into_inner(mut self, what: &str) -> Result<T, Failure> {
+    /// The value itself.
+    ///
+    /// # Errors
+    /// In another process.
+    pub fn into_inner(mut self, what: &str) -> Result<T, Failure> {
         self.origin.check(what)?;
         self.value.take().ok_or_else(|| taken(what))
     }

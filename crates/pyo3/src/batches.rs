@@ -1,0 +1,326 @@
+//! Batches that are computed as they are asked for.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread, ThreadId};
+
+use futures_core::Stream;
+use lath::arrow::array::{RecordBatch, RecordBatchReader};
+use lath::arrow::schema::{ArrowError, SchemaRef};
+use pyo3::prelude::*;
+
+use crate::error::Failure;
+use crate::fork::{OfProcess, Origin};
+use crate::progress::{Position, Watcher};
+use crate::work::{SIGNAL_PERIOD, guard, is_main_thread};
+
+/// Batches, each computed when it is asked for or before.
+pub type BatchStream = Pin<Box<dyn Stream<Item = Result<RecordBatch, Failure>> + Send>>;
+
+/// Tells how far work is.
+pub type PositionOf = Arc<dyn Fn() -> Position + Send + Sync>;
+
+/// A scan or a query that runs: threads of its own compute ahead of whoever asks for batches.
+pub struct Running {
+    work: OfProcess<Work>,
+    /// Batches that were looked at, and are still to be given.
+    returned: VecDeque<RecordBatch>,
+    schema: SchemaRef,
+    position: PositionOf,
+    name: &'static str,
+}
+
+struct Work {
+    batches: BatchStream,
+    stop: Box<dyn Fn() + Send + Sync>,
+}
+
+/// What there was after at most [`SIGNAL_PERIOD`].
+#[derive(Debug)]
+pub enum Step {
+    /// The next batch.
+    Batch(RecordBatch),
+    /// The end.
+    End,
+    /// Nothing yet.
+    Waiting,
+}
+
+impl Running {
+    /// The batches of `name`, which errors call it. `stop` is called when nobody wants more of them.
+    pub fn new(
+        name: &'static str,
+        schema: SchemaRef,
+        batches: BatchStream,
+        position: PositionOf,
+        stop: impl Fn() + Send + Sync + 'static,
+    ) -> Self {
+        let work = OfProcess::new(Work { batches, stop: Box::new(stop) });
+        Self { work, returned: VecDeque::new(), schema, position, name }
+    }
+
+    /// Names and types of the columns.
+    pub fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// Waits a while for a batch.
+    ///
+    /// # Errors
+    /// The failure of the work, a panic of it, or that this is another process.
+    pub fn step(&mut self) -> Result<Step, Failure> {
+        let waker = Waker::from(Arc::new(Unpark(thread::current())));
+        let mut context = Context::from_waker(&waker);
+        let work = self.work.get_mut(self.name)?;
+        if let Some(batch) = self.returned.pop_front() {
+            return Ok(Step::Batch(batch));
+        }
+        guard(|| {
+            for wait in [true, false] {
+                match work.batches.as_mut().poll_next(&mut context) {
+                    Poll::Ready(Some(batch)) => return Ok(Step::Batch(batch?)),
+                    Poll::Ready(None) => return Ok(Step::End),
+                    Poll::Pending if wait => thread::park_timeout(SIGNAL_PERIOD),
+                    Poll::Pending => {}
+                }
+            }
+            Ok(Step::Waiting)
+        })
+    }
+
+    /// Waits for all batches.
+    ///
+    /// # Errors
+    /// As [`step`](Self::step).
+    pub fn collect(mut self) -> Result<Vec<RecordBatch>, Failure> {
+        self.take_until(|_| false)
+    }
+
+    /// Waits for the first batches, of so many rows together. They are given again by [`step`](Self::step).
+    ///
+    /// # Errors
+    /// As [`step`](Self::step).
+    pub fn peek(&mut self, row_count: usize) -> Result<Vec<RecordBatch>, Failure> {
+        let batches = self.take_until(|taken| taken >= row_count)?;
+        self.returned.extend(batches.iter().cloned());
+        Ok(batches)
+    }
+
+    fn take_until(&mut self, is_enough: impl Fn(usize) -> bool) -> Result<Vec<RecordBatch>, Failure> {
+        let (mut batches, mut row_count) = (Vec::new(), 0);
+        while !is_enough(row_count) {
+            match self.step()? {
+                Step::Batch(batch) => {
+                    row_count += batch.num_rows();
+                    batches.push(batch);
+                }
+                Step::End => break,
+                Step::Waiting => {}
+            }
+        }
+        Ok(batches)
+    }
+}
+
+impl fmt::Debug for Running {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Running").field("schema", &self.schema).finish_non_exhaustive()
+    }
+}
+
+impl Drop for Work {
+    fn drop(&mut self) {
+        (self.stop)();
+    }
+}
+
+/// Wakes a thread that waits for a batch.
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+/// For consumers that ask through the C interface, on threads of theirs.
+#[derive(Debug)]
+pub struct Reader {
+    running: Running,
+    ended: bool,
+    watcher: Option<Watcher>,
+    /// The thread that has made this.
+    maker: ThreadId,
+}
+
+impl Reader {
+    /// The batches that are left, and what is told how far they are.
+    pub fn new(running: Running, watcher: Option<Watcher>) -> Self {
+        Self { running, ended: false, watcher, maker: thread::current().id() }
+    }
+
+    /// Tells the watcher how far the work is. Only the thread that has made this may wait for the GIL: whoever waits for others may
+    /// have it.
+    fn tell(&mut self, is_end: bool) -> Result<(), Failure> {
+        let is_due = self.watcher.as_ref().is_some_and(|watcher| is_end || watcher.is_due());
+        if !is_due || thread::current().id() != self.maker {
+            return Ok(());
+        }
+        let position = (self.running.position)();
+        let told = Python::try_attach(|py| match &mut self.watcher {
+            Some(_) if is_end => self.watcher.take().map_or(Ok(()), |watcher| watcher.finish(py, Some(position))),
+            Some(watcher) => watcher.tell(py, position),
+            None => Ok(()),
+        });
+        // Of an exception, the C interface takes the message.
+        told.unwrap_or(Ok(())).map_err(|raised| Failure::invalid(format!("progress: {raised}")))
+    }
+
+    fn next_batch(&mut self) -> Result<Option<RecordBatch>, Failure> {
+        loop {
+            let step = self.running.step()?;
+            self.tell(matches!(step, Step::End))?;
+            match step {
+                Step::Batch(batch) => return Ok(Some(batch)),
+                Step::End => return Ok(None),
+                // Other threads might wait for the GIL that who waits for them has.
+                Step::Waiting if is_main_thread() => {
+                    if Python::try_attach(|py| py.check_signals().is_err()) == Some(true) {
+                        return Err(Failure::interrupted());
+                    }
+                }
+                Step::Waiting => {}
+            }
+        }
+    }
+}
+
+impl Iterator for Reader {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.ended {
+            return None;
+        }
+        let batch = self.next_batch().map_err(|failure| ArrowError::ExternalError(failure.message().into()));
+        self.ended = !matches!(batch, Ok(Some(_)));
+        batch.transpose()
+    }
+}
+
+impl RecordBatchReader for Reader {
+    fn schema(&self) -> SchemaRef {
+        self.running.schema.clone()
+    }
+}
+
+/// An iteration of Python over batches.
+pub struct Iteration {
+    running: Mutex<Option<Running>>,
+    origin: Origin,
+    schema: SchemaRef,
+    position: PositionOf,
+    watcher: Mutex<Option<Watcher>>,
+    name: &'static str,
+}
+
+impl Iteration {
+    /// The batches from now on, and what is told how far they are.
+    pub fn new(running: Running, watcher: Option<Watcher>) -> Self {
+        let (schema, position, name) = (running.schema.clone(), Arc::clone(&running.position), running.name);
+        let (running, watcher) = (Mutex::new(Some(running)), Mutex::new(watcher));
+        Self { running, origin: Origin::here(), schema, position, watcher, name }
+    }
+
+    /// Names and types of the columns.
+    pub fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// The next batch; `None` at the end.
+    ///
+    /// # Errors
+    /// The failure of the work, and what a signal handler or the watcher raises, which ends the iteration.
+    pub fn next(&self, py: Python<'_>) -> PyResult<Option<RecordBatch>> {
+        self.origin.check(self.name)?;
+        loop {
+            let step = py.detach(|| {
+                let mut running = self.lock();
+                let step = running.as_mut().map_or(Ok(Step::End), Running::step);
+                if matches!(step, Ok(Step::End) | Err(_)) {
+                    *running = None;
+                }
+                step
+            });
+            let told = match &step {
+                Ok(Step::Batch(_)) => self.tell(py),
+                Ok(Step::End) => {
+                    self.take_watcher().map_or(Ok(()), |watcher| watcher.finish(py, Some((self.position)())))
+                }
+                Ok(Step::Waiting) => py.check_signals().and_then(|()| self.tell(py)),
+                Err(_) => self.take_watcher().map_or(Ok(()), |watcher| watcher.finish(py, None)),
+            };
+            let step = step?;
+            if let Err(raised) = told {
+                // The exception says more than whether a bar could be removed.
+                let _ = self.close(py);
+                return Err(raised);
+            }
+            match step {
+                Step::Batch(batch) => return Ok(Some(batch)),
+                Step::End => return Ok(None),
+                Step::Waiting => {}
+            }
+        }
+    }
+
+    /// Stops the work.
+    ///
+    /// # Errors
+    /// What the watcher raises.
+    pub fn close(&self, py: Python<'_>) -> PyResult<()> {
+        // In a forked process, the lock might be held for ever.
+        if self.origin != Origin::here() {
+            return Ok(());
+        }
+        py.detach(|| drop(self.lock().take()));
+        self.take_watcher().map_or(Ok(()), |watcher| watcher.finish(py, None))
+    }
+
+    /// Takes the batches that are left, for another library.
+    ///
+    /// # Errors
+    /// If they were taken already.
+    pub fn take(&self, py: Python<'_>) -> PyResult<Reader> {
+        self.origin.check(self.name)?;
+        let running = py.detach(|| self.lock().take());
+        let running = running.ok_or_else(|| Failure::invalid("these batches were taken already: scan again"))?;
+        Ok(Reader::new(running, self.take_watcher()))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Running>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes the watcher for a call, during which other threads may ask for batches.
+    fn take_watcher(&self) -> Option<Watcher> {
+        self.watcher.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Tells the watcher how far the work is.
+    fn tell(&self, py: Python<'_>) -> PyResult<()> {
+        let Some(mut watcher) = self.take_watcher() else { return Ok(()) };
+        let told = if watcher.is_due() { watcher.tell(py, (self.position)()) } else { Ok(()) };
+        *self.watcher.lock().unwrap_or_else(PoisonError::into_inner) = Some(watcher);
+        told
+    }
+}
+
+impl fmt::Debug for Iteration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Iteration").field("schema", &self.schema).finish_non_exhaustive()
+    }
+}

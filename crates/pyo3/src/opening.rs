@@ -1,0 +1,130 @@
+//! How files are opened as one table: the keyword arguments of `lath.open`.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use lath::{DatasetOptions, DecryptionKeys, Int96Unit, OpenOptions};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::capsule;
+
+/// One location, or several.
+#[derive(Debug, FromPyObject)]
+pub enum Locations {
+    /// A path or a URL.
+    One(PathBuf),
+    /// Several of them.
+    Many(Vec<PathBuf>),
+}
+
+impl Locations {
+    /// The locations in order.
+    pub fn into_vec(self) -> Vec<PathBuf> {
+        match self {
+            Self::One(path) => vec![path],
+            Self::Many(paths) => paths,
+        }
+    }
+}
+
+/// The keyword arguments of `lath.open`. As an object of Python it is a `dict` of them, so that another module opens the same files.
+#[derive(Debug, FromPyObject, IntoPyObjectRef)]
+#[pyo3(from_item_all)]
+#[expect(missing_docs, reason = "the arguments are documented at lath.open")]
+pub struct Opening {
+    pub union_schemas: bool,
+    pub partitions: bool,
+    pub partition_types: Option<HashMap<String, Py<PyAny>>>,
+    pub footer_key: Option<Vec<u8>>,
+    pub column_keys: Option<HashMap<String, Vec<u8>>>,
+    pub aad_prefix: Option<Vec<u8>>,
+    pub int96_unit: Option<String>,
+    pub revalidate: bool,
+    pub requests_in_flight: Option<usize>,
+    pub retries: Option<usize>,
+    pub request_timeout: Option<f64>,
+}
+
+impl Default for Opening {
+    fn default() -> Self {
+        Self {
+            union_schemas: false,
+            partitions: true,
+            partition_types: None,
+            footer_key: None,
+            column_keys: None,
+            aad_prefix: None,
+            int96_unit: None,
+            revalidate: true,
+            requests_in_flight: None,
+            retries: None,
+            request_timeout: None,
+        }
+    }
+}
+
+impl Opening {
+    /// The options of a dataset.
+    ///
+    /// # Errors
+    /// `ValueError` for a value that an argument does not have.
+    pub fn options(&self, py: Python<'_>) -> PyResult<DatasetOptions> {
+        let mut options = DatasetOptions::new()
+            .open_options(self.open_options()?)
+            .union_schemas(self.union_schemas)
+            .partitions(self.partitions)
+            .revalidate(self.revalidate);
+        for (column, data_type) in self.partition_types.iter().flatten() {
+            options = options.partition_type(column, capsule::data_type_in(data_type.bind(py))?);
+        }
+        if let Some(requests) = self.requests_in_flight {
+            options = options.requests_in_flight(requests);
+        }
+        if let Some(retries) = self.retries {
+            options = options.retries(retries);
+        }
+        if let Some(seconds) = self.request_timeout {
+            let timeout = Duration::try_from_secs_f64(seconds)
+                .map_err(|error| PyValueError::new_err(format!("request_timeout={seconds}: {error}")))?;
+            options = options.request_timeout(timeout);
+        }
+        Ok(options)
+    }
+
+    fn open_options(&self) -> PyResult<OpenOptions> {
+        let unit = match self.int96_unit.as_deref() {
+            None => None,
+            Some("ns") => Some(Int96Unit::Nanoseconds),
+            Some("us") => Some(Int96Unit::Microseconds),
+            Some("ms") => Some(Int96Unit::Milliseconds),
+            Some(unit) => {
+                return Err(PyValueError::new_err(format!("int96_unit={unit:?}: give \"ns\", \"us\" or \"ms\"")));
+            }
+        };
+        let options = self.keys()?.into_iter().fold(OpenOptions::new(), OpenOptions::decryption);
+        Ok(unit.into_iter().fold(options, OpenOptions::int96_unit))
+    }
+
+    fn keys(&self) -> PyResult<Option<DecryptionKeys>> {
+        let Some(footer_key) = &self.footer_key else {
+            if self.column_keys.is_some() || self.aad_prefix.is_some() {
+                return Err(PyValueError::new_err("column_keys and aad_prefix need footer_key as well"));
+            }
+            return Ok(None);
+        };
+        let mut keys = DecryptionKeys::new(key("footer_key", footer_key)?);
+        for (path, bytes) in self.column_keys.iter().flatten() {
+            keys = keys.column_key(path, key("column_keys", bytes)?);
+        }
+        Ok(Some(self.aad_prefix.iter().cloned().fold(keys, DecryptionKeys::aad_prefix)))
+    }
+}
+
+fn key(argument: &str, bytes: &[u8]) -> PyResult<Vec<u8>> {
+    if matches!(bytes.len(), 16 | 24 | 32) {
+        return Ok(bytes.to_vec());
+    }
+    Err(PyValueError::new_err(format!("{argument}: an AES key has 16, 24 or 32 bytes")))
+}

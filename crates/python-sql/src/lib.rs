@@ -1,0 +1,38 @@
+//! The Python package `lath_sql`: the module `lath_sql._lath_sql`, which has SQL for the package `lath`.
+//!
+//! It is a package of its own because DataFusion is several times as large as the rest of Lath. It opens files itself, as it is told by
+//! objects of `lath`, and answers with objects of `lath`.
+
+mod answer;
+mod batches;
+mod error;
+mod offsets;
+mod preview;
+mod provider;
+mod session;
+
+use std::ffi::OsString;
+
+use lath_pyo3::{fork, work};
+use pyo3::prelude::*;
+
+/// The compiled part of `lath_sql`. Whether it works without the GIL is not tested.
+#[pymodule(gil_used = true)]
+fn _lath_sql(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    work::note_main_thread(module.py())?;
+    fork::watch(module)?;
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("DATAFUSION_MAJOR", datafusion_ffi::version())?;
+    module.add_class::<answer::PyAnswer>()?;
+    module.add_class::<batches::PyBatches>()?;
+    module.add_class::<session::PySession>()?;
+    module.add_function(wrap_pyfunction!(command, module)?)?;
+    module.add_function(wrap_pyfunction!(provider::table_provider, module)?)
+}
+
+/// Runs a command of the arguments of the process, and returns its exit code. From then on signals end the process.
+#[pyfunction]
+#[pyo3(signature = (arguments, /))]
+fn command(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
+    py.detach(|| lath_cli::run(arguments))
+}

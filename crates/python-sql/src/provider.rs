@@ -1,0 +1,131 @@
+#![expect(unsafe_code, reason = "DataFusion passes its structures by pointer")]
+//! Datasets as table providers of the Python package of DataFusion.
+
+use std::future::Future;
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll};
+
+use async_trait::async_trait;
+use datafusion::catalog::{Session, TableProvider};
+use datafusion::common::Result;
+use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion_ffi::proto::logical_extension_codec::FFI_LogicalExtensionCodec;
+use datafusion_ffi::table_provider::FFI_TableProvider;
+use lath::Dataset;
+use lath::arrow::schema::SchemaRef;
+use lath_pyo3::error::{Failure, Kind};
+use lath_pyo3::fork::{OfProcess, runtime};
+use lath_pyo3::opening::Opening;
+use lath_pyo3::work;
+use lath_sql::LathTable;
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+use tokio::runtime::{Builder, Handle, Runtime};
+
+/// Files as a table provider in a capsule, for a session of DataFusion or the capsule of its codec.
+#[pyfunction]
+#[pyo3(signature = (locations, opening, session, /))]
+pub(crate) fn table_provider<'py>(
+    locations: Vec<PathBuf>,
+    opening: Opening,
+    session: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyCapsule>> {
+    let py = session.py();
+    let codec = codec_of(session)?;
+    let threads = threads()?;
+    let runtime = runtime()?;
+    let options = opening.options(py)?.runtime(&runtime);
+    let dataset = work::run_to_end(py, move || Ok(Dataset::open(locations, options)?))?;
+    let provider = Hosted { table: LathTable::new(dataset, &runtime), threads: threads.clone() };
+    let provider = FFI_TableProvider::new_with_ffi_codec(Arc::new(provider), true, Some(threads), codec);
+    PyCapsule::new_with_value(py, provider, c"datafusion_table_provider")
+}
+
+/// What reads the conditions that a session hands over.
+fn codec_of(session: &Bound<'_, PyAny>) -> PyResult<FFI_LogicalExtensionCodec> {
+    const METHOD: &str = "__datafusion_logical_extension_codec__";
+    let capsule = match session.getattr_opt(METHOD)? {
+        Some(method) => method.call1((session,))?,
+        None => session.clone(),
+    };
+    let Ok(capsule) = capsule.cast::<PyCapsule>() else {
+        let kind = session.get_type().name()?;
+        return Err(PyTypeError::new_err(format!("{kind} is neither a session of DataFusion nor the codec of one")));
+    };
+    let pointer = capsule.pointer_checked(Some(c"datafusion_logical_extension_codec"))?;
+    // SAFETY: the capsule has this name, so that it holds such a structure, which lives as long as the capsule. Python has checked that
+    // the package is of the major version whose structure this is.
+    let codec = unsafe { pointer.cast::<FFI_LogicalExtensionCodec>().as_ref() };
+    // SAFETY: the function of a structure that is whole.
+    let version = unsafe { (codec.version)() };
+    if version == datafusion_ffi::version() {
+        return Ok(codec.clone());
+    }
+    let own = datafusion_ffi::version();
+    Err(Failure::new(Kind::Unsupported, format!("lath-sql is built for DataFusion {own}, and this is {version}")).into())
+}
+
+/// The threads that read files while queries of DataFusion are planned.
+fn threads() -> Result<Handle, Failure> {
+    static THREADS: OnceLock<OfProcess<Runtime>> = OnceLock::new();
+    if THREADS.get().is_none() {
+        let made = Builder::new_multi_thread().worker_threads(1).thread_name("lath-datafusion").enable_all().build();
+        let made = made.map_err(|error| Failure::new(Kind::Limit, format!("cannot start threads: {error}")))?;
+        // Another thread may have been faster.
+        let _ = THREADS.set(OfProcess::new(made));
+    }
+    let threads = THREADS.get().ok_or_else(|| Failure::bug("threads were not kept"))?;
+    Ok(threads.get("what reads files for DataFusion")?.handle().clone())
+}
+
+/// A dataset whose work is done within another library's runtime.
+#[derive(Debug)]
+struct Hosted {
+    table: LathTable,
+    threads: Handle,
+}
+
+#[async_trait]
+impl TableProvider for Hosted {
+    fn schema(&self) -> SchemaRef {
+        self.table.schema()
+    }
+
+    fn table_type(&self) -> TableType {
+        self.table.table_type()
+    }
+
+    fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {
+        self.table.supports_filters_pushdown(filters)
+    }
+
+    async fn scan(
+        &self,
+        state: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        filters: &[Expr],
+        limit: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let work = self.table.scan(state, projection, filters, limit);
+        Entered { threads: &self.threads, work }.await
+    }
+}
+
+/// Work that finds the threads of this library wherever it is polled: those of another library have a runtime of their own.
+struct Entered<'a, T> {
+    threads: &'a Handle,
+    work: Pin<Box<dyn Future<Output = T> + Send + 'a>>,
+}
+
+impl<T> Future for Entered<'_, T> {
+    type Output = T;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
+        let _entered = self.threads.enter();
+        self.work.as_mut().poll(context)
+    }
+}

@@ -1,0 +1,274 @@
+//! Sessions: tables by name, and statements about them.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use datafusion::common::TableReference;
+use datafusion::datasource::MemTable;
+use lath::arrow::array::RecordBatch;
+use lath::{Dataset, Runtime};
+use lath_pyo3::error::{Failure, Kind};
+use lath_pyo3::fork::{OfProcess, Origin, runtime};
+use lath_pyo3::opening::Opening;
+use lath_pyo3::{capsule, work};
+use lath_sql::{BlockingSession, Error, Session, Stop, split_statements};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+use crate::answer::PyAnswer;
+use crate::error::failure;
+
+/// What a session is called in errors.
+const SESSION: &str = "the session";
+
+/// Tables by name, and settings, that statements share.
+#[pyclass(name = "Session", module = "lath_sql", frozen)]
+pub(crate) struct PySession {
+    /// `None` once it is closed.
+    open: Mutex<Option<OfProcess<Open>>>,
+    origin: Origin,
+}
+
+#[derive(Clone)]
+struct Open {
+    session: Arc<BlockingSession>,
+    runtime: Runtime,
+}
+
+#[pymethods]
+impl PySession {
+    #[new]
+    #[pyo3(signature = (*, memory_limit = None, threads = None, database = None, read_only = false))]
+    fn new(
+        py: Python<'_>,
+        memory_limit: Option<usize>,
+        threads: Option<usize>,
+        database: Option<PathBuf>,
+        read_only: bool,
+    ) -> PyResult<Self> {
+        if threads == Some(0) || memory_limit == Some(0) {
+            return Err(PyValueError::new_err("threads and memory_limit have to be at least 1"));
+        }
+        if read_only && database.is_none() {
+            return Err(PyValueError::new_err("read_only is about the database: give its folder"));
+        }
+        let runtime = match threads {
+            Some(threads) => Runtime::builder().threads(threads).build(),
+            None => runtime()?,
+        };
+        let mut builder = Session::builder().runtime(&runtime);
+        if let Some(bytes) = memory_limit {
+            builder = builder.memory_budget_bytes(bytes);
+        }
+        if let Some(folder) = database {
+            builder = if read_only { builder.read_only_database(folder) } else { builder.database(folder) };
+        }
+        let session = work::run_to_end(py, move || {
+            let session = builder.build().map_err(Error::from).and_then(BlockingSession::new);
+            session.map_err(|error| failure(error, ""))
+        })?;
+        let open = Open { session: Arc::new(session), runtime };
+        Ok(Self { open: Mutex::new(Some(OfProcess::new(open))), origin: Origin::here() })
+    }
+
+    /// Runs the statements of a text; the result is that of the last.
+    #[pyo3(signature = (text, /))]
+    fn sql(&self, py: Python<'_>, text: &str) -> PyResult<PyAnswer> {
+        let Open { session, .. } = self.open()?;
+        let text: Arc<str> = text.into();
+        let statements = split_statements(&text).map_err(|error| failure(error, &text))?;
+        let Some(last) = statements.last().cloned() else {
+            return Err(Failure::invalid("there is no statement: write one, such as SELECT 1").into());
+        };
+        let checked = statements.iter().try_for_each(|statement| session.check_syntax(&text, statement.clone()));
+        checked.map_err(|error| failure(error, &text))?;
+        for statement in statements {
+            let is_last = statement == last;
+            let (answer, has_rows) = run(py, &session, &text, statement.clone())?;
+            if !has_rows {
+                answer.finish(py)?;
+            }
+            if is_last {
+                return Ok(answer);
+            }
+            if has_rows {
+                let line = text[..statement.start].matches('\n').count() + 1;
+                let what = "the rows of this statement would be lost, because others come after it: run it by a call of its own";
+                return Err(Failure::invalid(format!("line {line}: {what}")).into());
+            }
+        }
+        Err(Failure::bug("the last statement was not found").into())
+    }
+
+    /// Makes a table of files or of rows.
+    fn register(&self, py: Python<'_>, name: &str, source: &Bound<'_, PyAny>) -> PyResult<()> {
+        let open = self.open()?;
+        let lath = py.import("lath._lath")?;
+        if source.is_instance(&lath.getattr("Dataset")?)? {
+            let (locations, opening): (Vec<PathBuf>, Opening) = source.call_method0("_opening")?.extract()?;
+            let options = opening.options(py)?.runtime(&open.runtime);
+            let dataset = work::run_to_end(py, move || Ok(Dataset::open(locations, options)?))?;
+            open.replace(name, |session| session.session().register(name, dataset))?;
+        } else if source.is_instance(&lath.getattr("Table")?)? {
+            let folder: PathBuf = source.getattr("folder")?.extract()?;
+            work::run_to_end(py, open.into_work(name, move |open, name| open.attach(name, &folder)))?;
+        } else if source.hasattr("__arrow_c_stream__")? || source.hasattr("__arrow_c_array__")? {
+            let rows = rows_of(py, source)?;
+            open.replace(name, |session| {
+                session.session().context().register_table(name, Arc::new(rows)).map(|_| ())
+            })?;
+        } else if let Ok(location) = source.extract::<PathBuf>() {
+            work::run_to_end(py, open.into_work(name, move |open, name| open.register_location(name, &location)))?;
+        } else {
+            return Err(PyTypeError::new_err(format!(
+                "{name}: give a dataset or a table of Lath, the path of files, or anything with __arrow_c_stream__"
+            )));
+        }
+        Ok(())
+    }
+
+    /// Removes a table that was registered. Its files stay.
+    fn deregister(&self, name: &str) -> PyResult<()> {
+        let Open { session, .. } = self.open()?;
+        let removed = session.session().context().deregister_table(name);
+        match removed.map_err(|error| failure(error.into(), ""))? {
+            Some(_) => Ok(()),
+            None => Err(Failure::new(Kind::NotFound, format!("there is no table {name:?}")).into()),
+        }
+    }
+
+    /// The names of tables and views, in order.
+    #[getter]
+    fn tables(&self) -> PyResult<Vec<String>> {
+        Ok(self.open()?.session.tables())
+    }
+
+    /// Closes the session and its database. Results that were not read yet can still be.
+    fn close(&self) {
+        if self.origin == Origin::here() {
+            drop_open(self.lock().take());
+        }
+    }
+
+    fn __enter__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    #[pyo3(signature = (*_exception))]
+    fn __exit__(&self, _exception: &Bound<'_, PyTuple>) {
+        self.close();
+    }
+}
+
+impl PySession {
+    fn open(&self) -> Result<Open, Failure> {
+        self.origin.check(SESSION)?;
+        let open = self.lock();
+        open.as_ref().ok_or_else(|| Failure::invalid("the session is closed"))?.get(SESSION).cloned()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<OfProcess<Open>>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for PySession {
+    fn drop(&mut self) {
+        drop_open(self.open.get_mut().unwrap_or_else(PoisonError::into_inner).take());
+    }
+}
+
+/// The last one waits for the session's threads to end, and these may wait for the GIL to give back what belongs to Python.
+fn drop_open(open: Option<OfProcess<Open>>) {
+    if let Some(Ok(open)) = open.map(|open| open.into_inner(SESSION)) {
+        work::drop_apart(open);
+    }
+}
+
+/// Begins a statement, and says whether it answers with rows that were not computed yet: changes are made before a result is given.
+fn run(
+    py: Python<'_>,
+    session: &Arc<BlockingSession>,
+    text: &Arc<str>,
+    statement: Range<usize>,
+) -> PyResult<(PyAnswer, bool)> {
+    let stop = Stop::new();
+    let answer = work::run(
+        py,
+        || stop.stop(),
+        || session.run_in(text, statement, Some(&stop)).map_err(|error| failure(error, text)),
+    )?;
+    let has_rows = !answer.writes() && !answer.schema().fields().is_empty();
+    Ok((PyAnswer::new(answer, Arc::clone(text), stop), has_rows))
+}
+
+/// The rows of an object of Python. They are read here, because threads of a query cannot wait for the GIL: who reads the result may
+/// have it.
+fn rows_of(py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<MemTable> {
+    let reader = capsule::reader_in(source)?;
+    let schema = reader.schema();
+    let batches = work::run_to_end(py, move || Ok(reader.collect::<Result<Vec<RecordBatch>, _>>()?))?;
+    let table = MemTable::try_new(schema, vec![batches]).map_err(|error| failure(error.into(), ""))?;
+    Ok(table)
+}
+
+impl Open {
+    /// Puts a table in the place of another that was registered by this name.
+    fn replace(
+        &self,
+        name: &str,
+        register: impl FnOnce(&BlockingSession) -> datafusion::common::Result<()>,
+    ) -> Result<(), Failure> {
+        let removed = self.session.session().context().deregister_table(name);
+        removed.and_then(|_| register(&self.session)).map_err(|error| failure(error.into(), ""))
+    }
+
+    /// Work that nothing stops.
+    fn into_work(
+        self,
+        name: &str,
+        work: impl FnOnce(&Self, &str) -> Result<(), Failure> + Send + 'static,
+    ) -> impl FnOnce() -> Result<(), Failure> + Send + 'static {
+        let name = name.to_owned();
+        move || work(&self, &name)
+    }
+
+    /// Attaches the table with a primary key in a folder, to be read.
+    fn attach(&self, name: &str, folder: &Path) -> Result<(), Failure> {
+        self.try_attach(name, folder)?.map_err(|error| failure(error, ""))
+    }
+
+    fn try_attach(&self, name: &str, folder: &Path) -> Result<Result<(), Error>, Failure> {
+        let folder = location_of(folder)?;
+        let statement = format!(
+            "CREATE EXTERNAL TABLE {} STORED AS LATH LOCATION {folder} OPTIONS (read_only true)",
+            TableReference::from(name).to_quoted_string()
+        );
+        self.replace(name, |_| Ok(()))?;
+        Ok(self.session.run(&statement).map(drop))
+    }
+
+    /// Makes a table of a location: a folder with a table with a primary key, or files.
+    fn register_location(&self, name: &str, location: &Path) -> Result<(), Failure> {
+        if location.is_dir() {
+            match self.try_attach(name, location)? {
+                Err(Error::Table(error)) if matches!(*error, lath::table::Error::NoTable { .. }) => {}
+                attached => return attached.map_err(|error| failure(error, "")),
+            }
+        }
+        self.replace(name, |_| Ok(()))?;
+        let view = TableReference::from(name).to_quoted_string();
+        let statement = format!("CREATE VIEW {view} AS SELECT * FROM {}", location_of(location)?);
+        self.session.run(&statement).map(drop).map_err(|error| failure(error, ""))
+    }
+}
+
+/// A path as a text of SQL.
+fn location_of(path: &Path) -> Result<String, Failure> {
+    let path = path.to_str().ok_or_else(|| {
+        Failure::invalid(format!("{}: the path is no Unicode; register a dataset that lath.open gives", path.display()))
+    })?;
+    Ok(format!("'{}'", path.replace('\'', "''")))
+}

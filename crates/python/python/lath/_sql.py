@@ -1,0 +1,59 @@
+"""SQL, which the package ``lath_sql`` has: its engine is several times as large as the rest of Lath."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from lath._errors import UnsupportedError
+from lath._lath import Dataset, __version__
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from lath_sql import Result
+    from lath_sql._lath_sql import Source
+
+
+def module() -> ModuleType:
+    """The compiled part of ``lath_sql``."""
+    try:
+        from lath_sql import _lath_sql
+    except ModuleNotFoundError as error:
+        raise ImportError("SQL is a package of its own: pip install lath[sql]") from error
+    if _lath_sql.__version__ != __version__:
+        raise ImportError(
+            f"lath {__version__} and lath-sql {_lath_sql.__version__} do not fit: pip install lath[sql]=={__version__}"
+        )
+    return _lath_sql
+
+
+def sql(text: str, /, **tables: Source) -> Result:
+    """Runs statements in SQL. Files, folders, globs and URLs are tables by their names in quotes; ``tables`` are others by name.
+
+    The result is computed while it is read. For tables and settings that several statements share, there is :class:`lath.Session`.
+    """
+    session = module().Session()
+    for name, source in tables.items():
+        session.register(name, source)
+    result: Result = session.sql(text)
+    return result
+
+
+def table_provider(dataset: Dataset, session: object) -> object:
+    """A dataset as a table provider for a session of the package ``datafusion``."""
+    engine = module()
+    major = _datafusion_major()
+    if major is not None and major != engine.DATAFUSION_MAJOR:
+        own = engine.DATAFUSION_MAJOR
+        raise UnsupportedError(
+            f"lath-sql {__version__} is built for DataFusion {own}, and this is {major}: pip install "
+            f"'datafusion>={own},<{own + 1}', or register lath.arrow_dataset(…) by register_dataset"
+        )
+    return engine.table_provider(*dataset._opening(), session)
+
+
+def _datafusion_major() -> int | None:
+    """The major version of the package that asks, if it is known."""
+    version = getattr(sys.modules.get("datafusion"), "__version__", None)
+    return int(version.split(".")[0]) if isinstance(version, str) else None

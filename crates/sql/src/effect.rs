@@ -1,0 +1,13 @@
+//! What plans do besides answering.
+
+use std::sync::Arc;
+
+use datafusion::datasource::sink::DataSinkExec;
+use datafusion::physical_plan::ExecutionPlan;
+
+use crate::change::is_change;
+
+/// Whether executing a plan writes files or changes tables.
+pub(crate) fn writes(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    plan.is::<DataSinkExec>() || is_change(plan) || plan.children().into_iter().any(writes)
+}
