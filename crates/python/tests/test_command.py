@@ -52,12 +52,22 @@ def test_exit_codes_are_those_of_the_command(damaged: Path, tmp_path: Path) -> N
     assert missing.returncode == 4 and "none.parquet" in missing.stderr
 
 
-def test_without_sql_the_command_says_so() -> None:
+def test_the_command_has_sql() -> None:
     result = run("sql", f"SELECT count(*) AS rows FROM '{TRIPS}'")
+    assert (result.returncode, json.loads(result.stdout)) == (0, {"rows": 30000})
+    assert run("describe", TRIPS, "--columns", "price").stdout.count("price") == 1
+    assert run("sql", "SELECT pric FROM t").returncode == 2
+
+
+def test_without_the_package_for_sql_the_command_says_so() -> None:
+    code = "import sys; sys.modules['lath_sql'] = None; from lath.__main__ import main; main()"
+    result = subprocess.run([sys.executable, "-c", code, "sql", "SELECT 1"], capture_output=True, text=True, timeout=60)
     if HAS_SQL:
-        assert (result.returncode, json.loads(result.stdout)) == (0, {"rows": 30000})
+        assert result.returncode == 0
     else:
-        assert result.returncode == 2 and "no SQL" in result.stderr
+        assert result.returncode == 2 and "pip install lath[sql]" in result.stderr
+    count = subprocess.run([sys.executable, "-c", code, "count", TRIPS], capture_output=True, text=True, timeout=60)
+    assert (count.returncode, count.stdout) == (0, "30000\n")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="names of files are Unicode")

@@ -240,3 +240,26 @@ DATA = lath.open(TRIPS)
 def rows_of(file: int) -> int:
     rows: int = lath.open(DATA.files[file]).scan(["price"]).to_arrow().num_rows
     return rows
+
+
+def test_sql_runs_after_a_fork_and_open_sessions_are_refused(trips: lath.Dataset) -> None:
+    query = "SELECT count(*) AS rows FROM trips WHERE price > 12"
+
+    def count() -> int:
+        return int(lath.sql(query, trips=trips).to_arrow()["rows"][0].as_py())
+
+    expected = count()
+    session = lath.Session()
+    session.register("trips", trips)
+    result, batches = session.sql(query), iter(session.sql(query))
+
+    def in_child() -> int:
+        for work in (lambda: session.sql(query), result.to_arrow, lambda: next(batches), lambda: repr(result)):
+            refused(work)
+        result.close()
+        batches.close()
+        session.close()
+        return count()
+
+    assert in_fork(in_child) == expected == trips.count("price > 12")
+    assert result.to_arrow()["rows"].to_pylist() == next(batches).to_arrow()["rows"].to_pylist() == [expected]

@@ -20,9 +20,13 @@ import pytest
         "data.find(\"text LIKE '%nothing%g%'\").to_arrow()",
         "for batch in data.find(\"text LIKE '%nothing%g%'\"): pass",
         "data.explain(\"text LIKE '%nothing%g%'\")",
+        "lath.sql(\"SELECT count(*) FROM data WHERE text LIKE '%nothing%g%'\", data=data).to_arrow()",
+        "for batch in lath.sql(\"SELECT * FROM data WHERE text LIKE '%nothing%g%'\", data=data): pass",
+        "print(lath.sql('SELECT count(*) FROM generate_series(1, 100000000000000) t'))",
+        "lath.sql('COPY (SELECT * FROM generate_series(1, 100000000000000) t) TO \\'rows.parquet\\'')",
     ],
 )
-def test_control_c_is_raised(large: Path, call: str) -> None:
+def test_control_c_is_raised(large: Path, call: str, tmp_path: Path) -> None:
     code = f"""
 import sys, lath
 data = lath.open("@{large}")
@@ -34,7 +38,7 @@ except KeyboardInterrupt:
 else:
     print("ended by itself")
 """
-    child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, cwd=tmp_path)
     assert child.stdout is not None
     assert child.stdout.readline() == "ready\n"
     time.sleep(0.3)
@@ -43,3 +47,4 @@ else:
     assert child.communicate(timeout=60)[0] == "interrupted\n"
     assert time.monotonic() - started < 5
     assert child.returncode == 0
+    assert not (tmp_path / "rows.parquet").exists()

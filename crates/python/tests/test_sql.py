@@ -1,0 +1,361 @@
+"""SQL from Python: what is a table, what answers are, and what is ruled out."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pyarrow.parquet.encryption as pe
+import pytest
+
+import lath
+from conftest import REPOSITORY, TRIPS, a_key
+
+QUERIES = [
+    "SELECT count(*) AS rows, sum(minutes) AS minutes, min(started) AS first FROM trips",
+    'SELECT "from", count(*) AS rows, max(price) AS price FROM trips WHERE minutes > 20 GROUP BY "from" ORDER BY "from"',
+    "SELECT started, minutes, price FROM trips WHERE price > 12 ORDER BY price DESC, started LIMIT 20",
+    'SELECT a."from" AS place, count(*) AS rows FROM trips a JOIN trips b ON a.started = b.started GROUP BY 1 ORDER BY 1',
+    "SELECT count(*) AS rows FROM trips WHERE started < TIMESTAMP '2025-01-10' AND rider.plan = 'by minute'",
+    "SELECT rider.plan AS plan, count(DISTINCT \"to\") AS places FROM trips GROUP BY 1 ORDER BY 1 NULLS LAST",
+]
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_answers_are_those_of_duckdb(query: str, trips: lath.Dataset, trips_table: pa.Table) -> None:
+    connection = duckdb.connect()
+    connection.register("trips", trips_table)
+    expected = connection.execute(query).fetchall()
+    answer = lath.sql(query, trips=trips).to_arrow()
+    assert [tuple(row.values()) for row in answer.to_pylist()] == expected
+    assert expected
+
+
+def test_answers_are_those_of_polars(trips: lath.Dataset, trips_table: pa.Table) -> None:
+    frame = pl.DataFrame(trips_table)
+    expected = frame.filter(pl.col("minutes") > 20).group_by("from").agg(pl.len().alias("rows")).sort("from")
+    query = 'SELECT "from", count(*) AS rows FROM trips WHERE minutes > 20 GROUP BY "from" ORDER BY "from"'
+    answer = lath.sql(query, trips=trips).to_polars()
+    assert answer["from"].to_list() == expected["from"].to_list()
+    assert answer["rows"].to_list() == expected["rows"].to_list() != []
+
+
+def test_files_are_tables_by_their_names(trips: lath.Dataset) -> None:
+    assert lath.sql(f"SELECT count(*) AS rows FROM '{TRIPS}'").to_arrow().to_pylist() == [{"rows": 30_000}]
+    assert lath.sql("SELECT count(*) AS rows FROM trips", trips=TRIPS).to_arrow().to_pylist() == [{"rows": 30_000}]
+    assert lath.sql("SELECT count(*) AS rows FROM t", t=trips.files[0]).to_arrow().to_pylist() == [{"rows": 10_000}]
+
+
+ROWS = {"city": ["Oslo", "Bergen", None], "size": [3, 2, 1]}
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        pa.table(ROWS),
+        pa.table(ROWS).to_batches()[0],
+        pa.RecordBatchReader.from_batches(pa.table(ROWS).schema, pa.table(ROWS).to_batches()),
+        pl.DataFrame(ROWS),
+        pd.DataFrame(ROWS),
+        duckdb.sql("SELECT * FROM (VALUES ('Oslo', 3), ('Bergen', 2), (NULL, 1)) AS t (city, size)"),
+        lath.sql("SELECT * FROM (VALUES ('Oslo', 3), ('Bergen', 2), (NULL, 1)) AS t (city, size)"),
+    ],
+    ids=["pyarrow", "batch", "reader", "polars", "pandas", "duckdb", "lath"],
+)
+def test_rows_of_any_library_are_tables(rows: Any) -> None:
+    # Twice in one query: streams can be read once.
+    query = "SELECT a.city, b.size FROM t a JOIN t b ON a.size = b.size ORDER BY b.size DESC"
+    session = lath.Session()
+    session.register("t", rows)
+    for _ in range(2):
+        assert session.sql(query).to_arrow().to_pydict() == ROWS
+
+
+def test_a_dataset_is_read_with_its_options(tmp_path: Path) -> None:
+    for year, column in [(2024, "a"), (2025, "b")]:
+        (tmp_path / f"year={year}").mkdir()
+        pq.write_table(pa.table({column: [year]}), tmp_path / f"year={year}/rows.parquet")
+    data = lath.open(tmp_path, union_schemas=True, partition_types={"year": pa.int16()})
+    answer = lath.sql("SELECT a, b, year, arrow_typeof(year) AS type FROM data ORDER BY year", data=data).to_arrow()
+    assert answer.to_pylist() == [
+        {"a": 2024, "b": None, "year": 2024, "type": "Int16"},
+        {"a": None, "b": 2025, "year": 2025, "type": "Int16"},
+    ]
+
+
+def test_encrypted_files_are_read_with_the_keys_of_their_dataset(tmp_path: Path) -> None:
+    path, key = tmp_path / "secret.parquet", b"0123456789012345"
+    pq.write_table(pa.table({"id": [1, 2, 3]}), path, encryption_properties=pe.create_encryption_properties(key))
+    data = lath.open(path, footer_key=key)
+    assert lath.sql("SELECT sum(id) AS sum FROM data", data=data).to_arrow().to_pylist() == [{"sum": 6}]
+    with pytest.raises(lath.EncryptedError):
+        lath.sql(f"SELECT * FROM '{path}'").to_arrow()
+
+
+def test_conditions_rule_out_row_groups(keyed: Path) -> None:
+    key = a_key(keyed)
+    result = lath.sql(f"SELECT file FROM data WHERE key = {key}", data=lath.open(keyed))
+    assert result.to_arrow().to_pylist() == [{"file": "file 3"}]
+    counters = result.counters
+    assert counters["row_groups_pruned_bloom"] > 20 and counters["row_groups_read"] < 10
+    assert counters["rows_found"] == 1
+    plan = result.explain()
+    assert f"predicate=\"key\" = {key}" in plan and re.search(r"row_groups_pruned_bloom=\d\d", plan)
+
+
+def test_keys_of_a_join_rule_out_row_groups(keyed: Path) -> None:
+    key = a_key(keyed)
+    wanted = pa.table({"key": [key, -1], "name": ["there", "nowhere"]})
+    query = "SELECT name, file FROM data JOIN wanted USING (key)"
+    result = lath.sql(query, data=lath.open(keyed), wanted=wanted)
+    assert result.to_arrow().to_pylist() == [{"name": "there", "file": "file 3"}]
+    counters = result.counters
+    assert sum(counters[f"row_groups_pruned_dynamically_{by}"] for by in ("statistics", "bloom", "dictionary")) > 20
+
+
+def test_results_stream_and_are_read_once() -> None:
+    result = lath.sql("SELECT value FROM generate_series(1, 1000000000000) AS t (value)")
+    batches = iter(result)
+    first = next(batches)
+    assert isinstance(first, lath.Batch) and first.to_arrow()["value"][0].as_py() == 1
+    batches.close()
+    assert list(batches) == []
+    with pytest.raises(lath.InvalidError, match="taken already"):
+        result.to_arrow()
+    result = lath.sql("SELECT value FROM generate_series(1, 100000) AS t (value)")
+    reader = pa.RecordBatchReader.from_stream(result)
+    assert sum(batch.num_rows for batch in reader) == 100_000
+    with pytest.raises(lath.InvalidError, match="taken already"):
+        iter(result)
+    assert "were taken" in repr(result)
+
+
+def test_results_go_to_other_libraries(trips: lath.Dataset) -> None:
+    query = 'SELECT "from", price FROM trips WHERE price > 13.5'
+    rows = trips.count("price > 13.5")
+
+    def result() -> lath.Result:
+        return lath.sql(query, trips=trips)
+
+    table = result().to_arrow()
+    assert table.num_rows == rows and table.schema.field("from").type == pa.string()
+    assert result().to_polars().shape == result().to_pandas().shape == (rows, 2)
+    assert pl.DataFrame(result()).height == rows
+    answer = result()
+    assert duckdb.sql("SELECT count(*) FROM answer").fetchall() == [(rows,)]
+    assert isinstance(result().schema, lath.Schema) and result().schema.names == ["from", "price"]
+    assert pa.schema(result()).names == ["from", "price"]
+
+
+def test_a_result_prints_its_first_rows_and_still_has_them() -> None:
+    result = lath.sql("SELECT value, CASE WHEN value = 2 THEN NULL ELSE 'v<' END AS text FROM generate_series(1, 100) AS t (value)")
+    lines = repr(result).splitlines()
+    assert lines[0].split() == ["value", "text"] and lines[1].split() == ["Int64", "Utf8"]
+    assert lines[3].split() == ["1", "v<"] and lines[4].split() == ["2", "NULL"] and len(lines) == 24
+    assert lines[-1] == "the first 20 rows; there are more"
+    html = result._repr_html_()  # type: ignore[attr-defined]
+    assert html.count("<tr>") == 21 and "v&lt;" in html
+    assert result.to_arrow()["value"].to_pylist() == list(range(1, 101))
+    assert repr(lath.sql("SELECT 1 AS one")).splitlines()[-1] == "1 row"
+
+
+def test_wide_results_are_cut_to_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    columns = ", ".join(f"'{'x' * 70}' AS column_{at}" for at in range(5))
+    lines = repr(lath.sql(f"SELECT {columns}")).splitlines()
+    assert max(map(len, lines[:4])) <= 60 and "…" in lines[3]
+    assert lines[-1] == "not shown: column_1, column_2, column_3, column_4"
+
+
+def test_sessions_keep_tables_and_settings(trips: lath.Dataset) -> None:
+    with lath.Session(threads=2) as session:
+        session.register("trips", trips)
+        session.sql("CREATE VIEW expensive AS SELECT * FROM trips WHERE price > 12")
+        assert session.tables == ["expensive", "trips"]
+        assert session.sql("SELECT count(*) AS rows FROM expensive").to_arrow().to_pylist() == [
+            {"rows": trips.count("price > 12")}
+        ]
+        session.register("trips", pa.table({"price": [20.0]}))
+        assert session.sql("SELECT count(*) AS rows FROM trips").to_arrow().to_pylist() == [{"rows": 1}]
+        session.deregister("trips")
+        with pytest.raises(lath.NotFoundError):
+            session.deregister("trips")
+        with pytest.raises(lath.StatementError, match="no table"):
+            session.sql("SELECT * FROM trips")
+        last = session.sql("SET datafusion.execution.batch_size = 100; SELECT * FROM generate_series(1, 300)")
+    # A result outlives its session.
+    assert [len(batch) for batch in last] == [100, 100, 100]
+    with pytest.raises(lath.InvalidError, match="closed"):
+        session.sql("SELECT 1")
+
+
+def test_rows_of_a_statement_before_the_last_are_not_lost() -> None:
+    with pytest.raises(lath.InvalidError, match="line 2: the rows"):
+        lath.sql("SET datafusion.execution.batch_size = 100;\nSELECT 1;\nSELECT 2")
+    with pytest.raises(lath.InvalidError, match="no statement"):
+        lath.sql(" -- nothing\n")
+
+
+def test_files_are_written(tmp_path: Path, trips: lath.Dataset) -> None:
+    path = tmp_path / "expensive.parquet"
+    copied = lath.sql(f"COPY (SELECT price, started FROM trips WHERE price > 12) TO '{path}' (bloom 'started')", trips=trips)
+    # It is done before anybody looks at the result.
+    assert pq.read_table(path).num_rows == trips.count("price > 12")
+    assert copied.to_arrow().to_pylist() == [{"count": trips.count("price > 12")}]
+    with pytest.raises(lath.Error, match="exist"):
+        lath.sql(f"COPY (SELECT 1 AS one) TO '{path}'")
+    lath.sql(f"COPY (SELECT 1 AS one) TO '{path}' (overwrite true)")
+    assert pq.read_table(path).to_pydict() == {"one": [1]}
+    folder = tmp_path / "log"
+    with lath.Session() as session:
+        session.sql(f"CREATE EXTERNAL TABLE log (a BIGINT, b VARCHAR) STORED AS PARQUET PARTITIONED BY (b) LOCATION '{folder}/'")
+        session.register("new", pl.DataFrame({"a": [1, 2, 3], "b": ["x", "y", "x"]}))
+        session.sql("INSERT INTO log SELECT * FROM new")
+        session.sql("INSERT INTO log VALUES (4, 'z')")
+        assert session.sql("SELECT sum(a) AS sum, count(DISTINCT b) AS kinds FROM log").to_arrow().to_pylist() == [
+            {"sum": 10, "kinds": 3}
+        ]
+    assert sorted(path.name for path in folder.iterdir()) == ["b=x", "b=y", "b=z"]
+
+
+def test_tables_with_a_primary_key_are_changed(tmp_path: Path) -> None:
+    with lath.Session(database=tmp_path / "shop") as shop:
+        shop.sql("CREATE TABLE stock (item BIGINT PRIMARY KEY, name VARCHAR NOT NULL, count BIGINT)")
+        shop.register("arrivals", pa.table({"item": [1, 2, 3], "name": ["nut", "bolt", "screw"], "count": [10, 20, None]}))
+        inserted = shop.sql("INSERT INTO stock SELECT * FROM arrivals")
+        assert inserted.to_arrow().to_pylist() == [{"count": 3}]
+        with pytest.raises(lath.InvalidError, match="there is a row with"):
+            shop.sql("INSERT INTO stock VALUES (2, 'pin', 1)")
+        shop.sql("UPDATE stock SET count = count - 1 WHERE item IN (SELECT item FROM arrivals WHERE count > 10)")
+        shop.sql("DELETE FROM stock WHERE name = 'nut'; INSERT OR REPLACE INTO stock VALUES (3, 'screw', 7)")
+        with lath.Session(database=tmp_path / "shop", read_only=True) as reader:
+            rows = reader.sql("SELECT item, count FROM stock ORDER BY item").to_arrow().to_pylist()
+            assert rows == [{"item": 2, "count": 19}, {"item": 3, "count": 7}]
+            with pytest.raises(lath.InvalidError):
+                reader.sql("DELETE FROM stock")
+        with pytest.raises(lath.BusyError):
+            lath.Session(database=tmp_path / "shop")
+
+
+def test_tables_of_lath_are_read_beside_their_writer(tmp_path: Path, trips: lath.Dataset) -> None:
+    schema = pa.schema([pa.field("id", pa.int64(), nullable=False), ("name", pa.string())])
+    people = lath.Table.create(tmp_path / "people", schema, ["id"])
+    people.upsert(pa.table({"id": [1, 2], "name": ["Ada", "Grace"]}))
+    with lath.Session() as session:
+        session.register("people", people)
+        session.register("again", tmp_path / "people")
+        session.register("marks", pl.DataFrame({"id": [2, 1], "mark": [5, 4]}))
+        query = "SELECT name, mark FROM people JOIN marks USING (id) ORDER BY mark"
+        assert session.sql(query).to_arrow().to_pylist() == [{"name": "Ada", "mark": 4}, {"name": "Grace", "mark": 5}]
+        people.upsert(pa.table({"id": [2, 3], "name": ["Hopper", "Barbara"]}))
+        people.flush()
+        for name in ("people", "again"):
+            answer = session.sql(f"SELECT name FROM {name} WHERE id >= 2 ORDER BY id").to_arrow()
+            assert answer["name"].to_pylist() == ["Hopper", "Barbara"]
+        with pytest.raises(lath.InvalidError):
+            session.sql("DELETE FROM people WHERE id = 1")
+    people.close()
+
+
+def test_mistakes_have_their_place(trips: lath.Dataset) -> None:
+    with pytest.raises(lath.StatementError) as raised:
+        lath.sql("SELECT minutes\nFROM trips WHERE pric > 3", trips=trips)
+    mistake = raised.value
+    assert (mistake.line, mistake.character, mistake.suggestions) == (2, 18, ("price",))
+    assert str(mistake).splitlines() == [
+        'line 2, column 18: there is no column "pric"; did you mean price?',
+        "  FROM trips WHERE pric > 3",
+        " " * 19 + "^^^^",
+    ]
+    with pytest.raises(lath.StatementError, match="did you mean trips?"):
+        lath.sql("SELECT * FROM trip", trips=trips)
+    with pytest.raises(lath.StatementError) as raised:
+        lath.sql("SELECT 1; SELECT 1 +")
+    assert isinstance(raised.value, ValueError) and raised.value.line == 1
+
+
+def test_errors_have_their_kind(damaged: Path, tmp_path: Path) -> None:
+    with pytest.raises(lath.CorruptError) as raised:
+        lath.sql(f"SELECT sum(number) FROM '{damaged}'").to_arrow()
+    assert raised.value.file == str(damaged) and raised.value.column == "number"
+    with pytest.raises(lath.CorruptError):
+        for batch in lath.sql("SELECT number FROM data", data=lath.open(damaged)):
+            pass
+    with pytest.raises(lath.NotFoundError):
+        lath.sql(f"SELECT * FROM '{tmp_path}/none.parquet'")
+    with pytest.raises(lath.InvalidError, match="(?i)divide by zero"):
+        lath.sql("SELECT 1 / (value - 3) FROM generate_series(1, 5) AS t (value)").to_arrow()
+    with pytest.raises(TypeError, match="give a dataset"):
+        lath.sql("SELECT 1", t=3)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="threads"):
+        lath.Session(threads=0)
+    with pytest.raises(ValueError, match="read_only"):
+        lath.Session(read_only=True)
+
+
+def test_a_memory_limit_makes_queries_spill_or_fail(trips: lath.Dataset) -> None:
+    query = "SELECT a.value % 1000 AS key, a.value FROM generate_series(1, 2000000) AS a (value) ORDER BY key, value"
+    with lath.Session(memory_limit=8 << 20, threads=1) as session:
+        result = session.sql(query)
+        assert sum(len(batch) for batch in result) == 2_000_000
+        spills = re.findall(r"spill_count=(\d+)", result.explain())
+        assert sum(map(int, spills)) > 0
+        # A table of a hash join cannot go to disk.
+        join = "SELECT count(*) FROM generate_series(1, 3000000) a (value) JOIN generate_series(1, 3000000) b (value) USING (value)"
+        with pytest.raises(lath.LimitError):
+            session.sql(join).to_arrow()
+
+
+def test_several_threads_use_one_session(trips: lath.Dataset) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    session = lath.Session()
+    session.register("trips", trips)
+
+    def count(minutes: int) -> int:
+        rows = session.sql(f"SELECT count(*) AS rows FROM trips WHERE minutes > {minutes}").to_arrow()["rows"]
+        return int(rows[0].as_py())
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(count, range(20))) == [trips.count(f"minutes > {minutes}") for minutes in range(20)]
+
+
+def test_without_the_package_for_sql_it_is_named() -> None:
+    code = """
+import sys
+sys.modules["lath_sql"] = None
+import lath
+for call in ("lath.sql('SELECT 1')", "lath.Session()", "lath.open(sys.argv[1]).__datafusion_table_provider__(None)"):
+    try:
+        eval(call)
+    except ImportError as error:
+        assert "pip install lath[sql]" in str(error), error
+    else:
+        raise SystemExit(call)
+"""
+    subprocess.run([sys.executable, "-c", code, str(TRIPS)], check=True, timeout=60)
+
+
+def test_another_version_of_the_package_for_sql_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    import lath_sql
+
+    monkeypatch.setattr(lath_sql._lath_sql, "__version__", "0.0.1")  # type: ignore[attr-defined]
+    with pytest.raises(ImportError, match=r"pip install lath\[sql\]=="):
+        lath.sql("SELECT 1")
+
+
+def test_both_packages_name_the_same_version() -> None:
+    version = tomllib.loads((REPOSITORY / "Cargo.toml").read_text())["workspace"]["package"]["version"]
+    main = tomllib.loads((REPOSITORY / "crates/python/pyproject.toml").read_text())["project"]
+    of_sql = tomllib.loads((REPOSITORY / "crates/python-sql/pyproject.toml").read_text())["project"]
+    assert main["optional-dependencies"]["sql"] == [f"lath-sql=={version}"]
+    assert of_sql["dependencies"] == [f"lath=={version}"] and lath.__version__ == version
