@@ -151,7 +151,7 @@ def test_results_go_to_other_libraries(trips: lath.Dataset) -> None:
     assert result().to_polars().shape == result().to_pandas().shape == (rows, 2)
     assert pl.DataFrame(result()).height == rows
     answer = result()
-    assert duckdb.sql("SELECT count(*) FROM answer").fetchall() == [(rows,)]
+    assert duckdb.connect().execute("SELECT count(*) FROM answer").fetchall() == [(rows,)]
     assert isinstance(result().schema, lath.Schema) and result().schema.names == ["from", "price"]
     assert pa.schema(result()).names == ["from", "price"]
 
@@ -162,7 +162,7 @@ def test_a_result_prints_its_first_rows_and_still_has_them() -> None:
     assert lines[0].split() == ["value", "text"] and lines[1].split() == ["Int64", "Utf8"]
     assert lines[3].split() == ["1", "v<"] and lines[4].split() == ["2", "NULL"] and len(lines) == 24
     assert lines[-1] == "the first 20 rows; there are more"
-    html = result._repr_html_()  # type: ignore[attr-defined]
+    html = result._repr_html_()
     assert html.count("<tr>") == 21 and "v&lt;" in html
     assert result.to_arrow()["value"].to_pylist() == list(range(1, 101))
     assert repr(lath.sql("SELECT 1 AS one")).splitlines()[-1] == "1 row"
@@ -348,7 +348,7 @@ for call in ("lath.sql('SELECT 1')", "lath.Session()", "lath.open(sys.argv[1])._
 def test_another_version_of_the_package_for_sql_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     import lath_sql
 
-    monkeypatch.setattr(lath_sql._lath_sql, "__version__", "0.0.1")  # type: ignore[attr-defined]
+    monkeypatch.setattr(lath_sql._lath_sql, "__version__", "0.0.1")
     with pytest.raises(ImportError, match=r"pip install lath\[sql\]=="):
         lath.sql("SELECT 1")
 

@@ -200,24 +200,21 @@ impl Stream for Answer {
     type Item = Result<RecordBatch>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        if self.batches.is_none() {
-            return Poll::Ready(None);
-        }
-        let runtime = Arc::clone(&self.runtime);
+        let Self { batches, stop, runtime, .. } = &mut *self;
+        let Some(stream) = batches else { return Poll::Ready(None) };
+        let is_stopped = || stop.as_ref().is_some_and(Stop::is_stopped);
         let _in_runtime = runtime.enter();
-        let is_stopped = |answer: &Self| answer.stop.as_ref().is_some_and(Stop::is_stopped);
-        let next = match &mut self.batches {
-            _ if is_stopped(&self) => Poll::Ready(Some(Err(Error::Stopped))),
-            Some(batches) => batches.poll_next_unpin(context).map(|batch| batch.map(|batch| batch.map_err(Error::from))),
-            None => Poll::Ready(None),
+        let next = match is_stopped() {
+            true => Poll::Ready(Some(Err(Error::Stopped))),
+            false => stream.poll_next_unpin(context).map(|next| next.map(|batch| batch.map_err(Error::from))),
         };
         // What computes ahead ends without a word when it is stopped.
         let next = match next {
-            Poll::Ready(None) if is_stopped(&self) => Poll::Ready(Some(Err(Error::Stopped))),
+            Poll::Ready(None) if is_stopped() => Poll::Ready(Some(Err(Error::Stopped))),
             next => next,
         };
         if matches!(next, Poll::Ready(None | Some(Err(_)))) {
-            self.batches = None;
+            *batches = None;
         }
         next
     }
