@@ -13,12 +13,13 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 import lath
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> lath.Store:
+def new_store(tmp_path: Path) -> lath.Store:
+    """A new store. No fixture makes it, so that tests on several threads have one each."""
     return lath.Store(tmp_path / "words.lath", durability="off")
 
 
-def test_a_store_is_a_mapping(store: lath.Store) -> None:
+def test_a_store_is_a_mapping(tmp_path: Path) -> None:
+    store = new_store(tmp_path)
     assert not store and len(store) == 0 and store.first() is None
     store[b"sky"] = b"blue"
     store[b"grass"] = bytearray(b"green")
@@ -44,7 +45,8 @@ def test_a_store_is_a_mapping(store: lath.Store) -> None:
     assert len(store) == 0
 
 
-def test_ranges_go_both_ways(store: lath.Store) -> None:
+def test_ranges_go_both_ways(tmp_path: Path) -> None:
+    store = new_store(tmp_path)
     keys = [b"%04d" % number for number in range(1000)]
     store.update((key, key[::-1]) for key in keys)
     assert [key for key, _ in store.range(b"0100", b"0900")] == keys[100:900]
@@ -57,7 +59,8 @@ def test_ranges_go_both_ways(store: lath.Store) -> None:
     assert len(store) == store.count() == 200
 
 
-def test_iteration_sees_one_commit(store: lath.Store) -> None:
+def test_iteration_sees_one_commit(tmp_path: Path) -> None:
+    store = new_store(tmp_path)
     store.update((b"%04d" % number, b"") for number in range(1000))
     seen = 0
     for key in store:
@@ -67,7 +70,8 @@ def test_iteration_sees_one_commit(store: lath.Store) -> None:
     assert seen == 1000 and len(store) == 0
 
 
-def test_transactions_are_all_or_nothing(store: lath.Store) -> None:
+def test_transactions_are_all_or_nothing(tmp_path: Path) -> None:
+    store = new_store(tmp_path)
     with store.transaction() as transaction:
         transaction[b"a"] = b"1"
         transaction.tree("other")[b"b"] = b"2"
@@ -93,7 +97,8 @@ def test_transactions_are_all_or_nothing(store: lath.Store) -> None:
     store[b"z"] = b"26"
 
 
-def test_writers_wait_for_each_other(store: lath.Store) -> None:
+def test_writers_wait_for_each_other(tmp_path: Path) -> None:
+    store = new_store(tmp_path)
     def add() -> None:
         for _ in range(50):
             with store.transaction() as transaction:
@@ -107,7 +112,8 @@ def test_writers_wait_for_each_other(store: lath.Store) -> None:
     assert store[b"n"] == b"200"
 
 
-def test_snapshots_stay_as_they_are(store: lath.Store) -> None:
+def test_snapshots_stay_as_they_are(tmp_path: Path) -> None:
+    store = new_store(tmp_path)
     store[b"a"] = b"1"
     before = store.snapshot()
     store.keep_snapshot("first")

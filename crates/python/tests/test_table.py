@@ -20,12 +20,13 @@ def rows(*ids: int, name: str = "n") -> pa.Table:
     )
 
 
-@pytest.fixture
-def table(tmp_path: Path) -> lath.Table:
+def new_table(tmp_path: Path) -> lath.Table:
+    """A new table. No fixture makes it, so that tests on several threads have one each."""
     return lath.Table.create(tmp_path / "people", SCHEMA, ["id"], durability="off", background=False)
 
 
-def test_rows_are_put_found_and_deleted(table: lath.Table) -> None:
+def test_rows_are_put_found_and_deleted(tmp_path: Path) -> None:
+    table = new_table(tmp_path)
     table.upsert(rows(1, 2, 3))
     table.upsert(pl.DataFrame(rows(3, 4, name="m")))
     table.flush()
@@ -50,7 +51,8 @@ def test_rows_are_put_found_and_deleted(table: lath.Table) -> None:
     assert changed is not None and changed.to_arrow()["price"].to_pylist() == [9.0]
 
 
-def test_inserts_refuse_keys_that_are_there(table: lath.Table) -> None:
+def test_inserts_refuse_keys_that_are_there(tmp_path: Path) -> None:
+    table = new_table(tmp_path)
     table.insert(rows(1, 2))
     with pytest.raises(lath.InvalidError, match="use upsert"):
         table.insert(rows(3, 2))
@@ -70,7 +72,8 @@ def test_inserts_refuse_keys_that_are_there(table: lath.Table) -> None:
         table.delete("abc")
 
 
-def test_snapshots_and_changes(table: lath.Table) -> None:
+def test_snapshots_and_changes(tmp_path: Path) -> None:
+    table = new_table(tmp_path)
     table.keep_changes()
     start = table.snapshot().version
     table.upsert(rows(1, 2))
@@ -126,7 +129,8 @@ def test_keys_of_several_columns(tmp_path: Path) -> None:
         table.get("Oslo")
 
 
-def test_a_table_is_what_a_dict_would_be(table: lath.Table) -> None:
+def test_a_table_is_what_a_dict_would_be(tmp_path: Path) -> None:
+    table = new_table(tmp_path)
     seed = random.randrange(2**32)
     print(f"seed {seed}")
     chance = random.Random(seed)
