@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -58,20 +59,24 @@ def test_files_are_tables_by_their_names(trips: lath.Dataset) -> None:
 ROWS = {"city": ["Oslo", "Bergen", None], "size": [3, 2, 1]}
 
 
+ROWS_AS_SQL = "SELECT * FROM (VALUES ('Oslo', 3), ('Bergen', 2), (NULL, 1)) AS t (city, size)"
+
+
 @pytest.mark.parametrize(
-    "rows",
+    "make",
     [
-        pa.table(ROWS),
-        pa.table(ROWS).to_batches()[0],
-        pa.RecordBatchReader.from_batches(pa.table(ROWS).schema, pa.table(ROWS).to_batches()),
-        pl.DataFrame(ROWS),
-        pd.DataFrame(ROWS),
-        duckdb.sql("SELECT * FROM (VALUES ('Oslo', 3), ('Bergen', 2), (NULL, 1)) AS t (city, size)"),
-        lath.sql("SELECT * FROM (VALUES ('Oslo', 3), ('Bergen', 2), (NULL, 1)) AS t (city, size)"),
+        lambda: pa.table(ROWS),
+        lambda: pa.table(ROWS).to_batches()[0],
+        lambda: pa.RecordBatchReader.from_batches(pa.table(ROWS).schema, pa.table(ROWS).to_batches()),
+        lambda: pl.DataFrame(ROWS),
+        lambda: pd.DataFrame(ROWS),
+        lambda: duckdb.connect().sql(ROWS_AS_SQL),
+        lambda: lath.sql(ROWS_AS_SQL),
     ],
     ids=["pyarrow", "batch", "reader", "polars", "pandas", "duckdb", "lath"],
 )
-def test_rows_of_any_library_are_tables(rows: Any) -> None:
+def test_rows_of_any_library_are_tables(make: Callable[[], Any]) -> None:
+    rows = make()
     # Twice in one query: streams can be read once.
     query = "SELECT a.city, b.size FROM t a JOIN t b ON a.size = b.size ORDER BY b.size DESC"
     session = lath.Session()

@@ -43,6 +43,23 @@ pub struct BlockingSession {
 }
 
 /// The rows of a statement's answer, as they are computed: an [`Iterator`] for threads that may wait, and a [`Stream`] for others.
+///
+/// ```
+/// use futures_util::StreamExt;
+/// use lath_sql::{BlockingSession, Error, Session, Stop};
+///
+/// let session = BlockingSession::new(Session::new())?;
+/// let (text, stop) = ("SELECT * FROM generate_series(1, 1000000000000)", Stop::new());
+/// let mut answer = session.run_in(text, 0..text.len(), Some(&stop))?;
+/// // Any executor will do.
+/// # let executor = tokio::runtime::Builder::new_current_thread().build()?;
+/// let first = executor.block_on(StreamExt::next(&mut answer)).transpose()?;
+/// assert_eq!(first.map(|batch| batch.num_columns()), Some(1));
+/// stop.stop();
+/// assert!(matches!(executor.block_on(StreamExt::next(&mut answer)), Some(Err(Error::Stopped))));
+/// assert!(executor.block_on(StreamExt::next(&mut answer)).is_none());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Answer {
     schema: SchemaRef,
     batches: Option<SendableRecordBatchStream>,
@@ -191,6 +208,18 @@ impl Answer {
     }
 
     /// Whether the statement writes files or changes tables, which is done when the end of the answer was reached.
+    ///
+    /// ```
+    /// use lath_sql::{BlockingSession, Session};
+    ///
+    /// let session = BlockingSession::new(Session::new())?;
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("one.parquet");
+    /// # let path = path.display();
+    /// assert!(session.run(&format!("COPY (SELECT 1 AS one) TO '{path}'"))?.writes());
+    /// assert!(!session.run("SELECT 1 AS one")?.writes());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn writes(&self) -> bool {
         self.writes
     }
