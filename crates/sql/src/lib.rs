@@ -25,6 +25,7 @@ mod explain;
 mod external;
 mod field_projection;
 mod grammar;
+mod join_order;
 mod keyed;
 mod lines;
 mod literal;

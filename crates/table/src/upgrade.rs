@@ -12,6 +12,7 @@ use crate::byte_list::ByteList;
 use crate::error::{Error, Result};
 use crate::key_codec::as_type;
 use crate::schema::TableSchema;
+use crate::value_columns::ValueColumns;
 
 /// How rows of one version become rows of the same or a newer one.
 #[derive(Debug)]
@@ -64,20 +65,28 @@ pub(crate) struct StoredRows {
 }
 
 impl StoredRows {
-    pub(crate) fn push(&mut self, version: u32, row: &[u8]) {
-        self.rows.push(row);
+    /// Adds a row, of which `columns` will be decoded.
+    pub(crate) fn push(&mut self, version: u32, row: &[u8], columns: &ValueColumns) -> Result<()> {
+        match columns.cut(version) {
+            Some(cut) => {
+                let pushed = self.rows.push_with(|taken| cut.take(row, taken));
+                pushed.ok_or_else(|| Error::corrupt("a row does not have the columns of its schema"))?;
+            }
+            None => self.rows.push(row),
+        }
         self.versions.push(version);
+        Ok(())
     }
 
     pub(crate) fn len(&self) -> usize {
         self.versions.len()
     }
 
-    /// The value columns of a schema, which is not older than any of the rows.
-    pub(crate) fn decode(&self, schema: &Arc<TableSchema>) -> Result<Vec<ArrayRef>> {
-        let first = self.versions.first().copied().unwrap_or(schema.version());
+    /// The columns with which the rows were added.
+    pub(crate) fn decode(&self, columns: &ValueColumns) -> Result<Vec<ArrayRef>> {
+        let first = self.versions.first().copied().unwrap_or(columns.schema().version());
         if self.versions.iter().all(|&version| version == first) {
-            return decode_values(schema, first, self.rows.iter(), self.len());
+            return columns.decode(first, self.rows.iter(), self.len());
         }
         let mut pieces = Vec::new();
         // For each row, its piece and its row there.
@@ -86,13 +95,13 @@ impl StoredRows {
             let places: Vec<usize> = (0..self.len()).filter(|&at| self.versions[at] == version).collect();
             places.iter().enumerate().for_each(|(row, &at)| order[at] = (pieces.len(), row));
             let rows = places.iter().map(|&at| self.rows.get(at));
-            pieces.push(decode_values(schema, version, rows, places.len())?);
+            pieces.push(columns.decode(version, rows, places.len())?);
         }
         let column = |at: usize| {
             let arrays: Vec<&dyn Array> = pieces.iter().map(|piece| &*piece[at]).collect();
             Ok(interleave(&arrays, &order)?)
         };
-        (0..schema.values().columns().len()).map(column).collect()
+        (0..columns.len()).map(column).collect()
     }
 }
 
