@@ -37,6 +37,7 @@ mod narrow;
 mod progress;
 mod pushdown;
 mod read_parquet;
+mod running_filters;
 mod selectivity;
 mod session;
 mod source;

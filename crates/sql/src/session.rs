@@ -14,6 +14,7 @@ use datafusion::execution::{SessionState, SessionStateBuilder};
 use datafusion::logical_expr::dml::InsertOp;
 use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_optimizer::filter_pushdown::FilterPushdown;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use datafusion::sql::parser::{CopyToSource, CopyToStatement, Statement};
@@ -30,6 +31,7 @@ use crate::join_order::JoinOrder;
 use crate::keyed::{AttachedTables, SessionTables, TableFunctions};
 use crate::location::Locations;
 use crate::read_parquet::ReadParquet;
+use crate::running_filters::RunningFilters;
 use crate::table::LathTable;
 use crate::write::{CopyTarget, WriteSettings, option_text};
 
@@ -308,11 +310,16 @@ impl DatabaseFolder {
     }
 }
 
-/// DataFusion's rules, and before the one that chooses the sides of joins the one that orders them.
+/// DataFusion's rules, before the one that chooses the sides of joins the one that orders them, and conditions of running queries where they
+/// can be trusted.
 fn optimizer_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
     let mut rules = PhysicalOptimizer::new().rules;
     let sides = rules.iter().position(|rule| rule.name() == "join_selection").unwrap_or(rules.len());
     rules.insert(sides, Arc::new(JoinOrder));
+    let running = FilterPushdown::new_post_optimization();
+    if let Some(rule) = rules.iter_mut().find(|rule| rule.name() == running.name()) {
+        *rule = Arc::new(RunningFilters(running));
+    }
     rules
 }
 

@@ -37,7 +37,7 @@ pub(super) fn build(graph: &JoinGraph, order: &Order, schema: &SchemaRef) -> Res
 fn join(graph: &JoinGraph, order: &Order, wanted: &BTreeSet<InputColumn>) -> Result<Joined> {
     let (table, probe) = match order {
         &Order::Input(input) => {
-            let plan = Arc::clone(&graph.inputs[input]);
+            let plan = with_own_names(graph, input)?;
             let columns = (0..plan.schema().fields().len()).map(|column| InputColumn { input, column });
             return Ok((plan, columns.collect()));
         }
@@ -71,6 +71,25 @@ fn join(graph: &JoinGraph, order: &Order, wanted: &BTreeSet<InputColumn>) -> Res
         .with_projection((kept.len() < all.len()).then_some(kept))
         .build_exec()?;
     Ok((join, columns))
+}
+
+/// An input whose columns have names that no column of another input has.
+///
+/// DataFusion finds columns by their names when it gives conditions of joins to scans.
+fn with_own_names(graph: &JoinGraph, input: usize) -> Result<Arc<dyn ExecutionPlan>> {
+    let plan = &graph.inputs[input];
+    let schema = plan.schema();
+    let names: Vec<&String> = schema.fields().iter().map(|field| field.name()).collect();
+    let is_shared = |name: &String| graph.times_of_name(name) > 1;
+    if !names.iter().any(|name| is_shared(name)) {
+        return Ok(Arc::clone(plan));
+    }
+    let renamed = names.iter().enumerate().map(|(at, &name)| {
+        let own = if is_shared(name) { format!("{name}:{input}.{at}") } else { name.clone() };
+        (column_at(plan, at), own)
+    });
+    let renamed: Vec<_> = renamed.collect();
+    Ok(Arc::new(ProjectionExec::try_new(renamed, Arc::clone(plan))?))
 }
 
 /// A pair of columns for each list of equal columns that both sides have some of: within a side they are equal already.

@@ -91,9 +91,25 @@ impl JoinGraph {
         };
         let (order, output) = graph.add(plan)?;
         (graph.order, graph.output) = (order, output);
-        // Such columns are equal in the input's own rows, which no join would ask for.
+        // What is asked of one input's rows alone, no join would ask for.
         let has_two_of_one = |equal: &Vec<InputColumn>| equal.windows(2).any(|pair| pair[0].input == pair[1].input);
-        (graph.inputs.len() > 2 && !graph.equal.iter().any(has_two_of_one)).then_some(graph)
+        let is_of_one = |filter: &Filter| (0..graph.inputs.len()).any(|input| filter.is_of(1 << input));
+        let is_of_joins = !graph.equal.iter().any(has_two_of_one) && !graph.filters.iter().any(is_of_one);
+        (graph.inputs.len() > 2 && is_of_joins).then_some(graph)
+    }
+
+    /// How many columns of all inputs have a name.
+    pub(super) fn times_of_name(&self, name: &str) -> usize {
+        let of_input = |input: &Arc<dyn ExecutionPlan>| {
+            input.schema().fields().iter().filter(|field| field.name() == name).count()
+        };
+        self.inputs.iter().map(of_input).sum()
+    }
+
+    /// Whether two columns have one name.
+    pub(super) fn has_shared_names(&self) -> bool {
+        let schemas = self.inputs.iter().map(|input| input.schema());
+        schemas.flat_map(|schema| schema.fields().to_vec()).any(|field| self.times_of_name(field.name()) > 1)
     }
 
     /// Whether a condition says that columns of both sets are equal.

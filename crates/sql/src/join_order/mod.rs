@@ -24,7 +24,7 @@ use datafusion::physical_plan::{ExecutionPlan, replace_children_if_necessary};
 
 use self::build::build;
 use self::estimate::Estimate;
-use self::graph::JoinGraph;
+use self::graph::{JoinGraph, Order};
 use self::search::{Work, search};
 
 /// Another order has to be less than this part of the work, for estimates are rough. Not measured.
@@ -49,18 +49,25 @@ impl PhysicalOptimizerRule for JoinOrder {
 }
 
 fn reorder(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
-    if let Some(graph) = JoinGraph::of(&plan)
-        && let Some(estimate) = Estimate::of(&graph)
-    {
-        if let Some((order, least)) = search(&graph, &estimate)
-            && least.work < WORTH * Work::of(&graph.order, &estimate).work
-            && let Some(reordered) = build(&graph, &order, &plan.schema())?
-        {
-            return below(reordered, &graph);
+    if let Some(graph) = JoinGraph::of(&plan) {
+        let better = better_order(&graph);
+        // Also in the same order, where the joins below would have two columns of one name.
+        if better.is_some() || graph.has_shared_names() {
+            let order = better.as_ref().unwrap_or(&graph.order);
+            if let Some(reordered) = build(&graph, order, &plan.schema())? {
+                return below(reordered, &graph);
+            }
         }
     }
     let children = plan.children().into_iter().map(|child| reorder(Arc::clone(child))).collect::<Result<_>>()?;
     replace_children_if_necessary(plan, children)
+}
+
+/// An order of joins that is likely to be less work than the one that they have.
+fn better_order(graph: &JoinGraph) -> Option<Order> {
+    let estimate = Estimate::of(graph)?;
+    let (order, least) = search(graph, &estimate)?;
+    (least.work < WORTH * Work::of(&graph.order, &estimate).work).then_some(order)
 }
 
 /// The same for what lies below the joins of a plan that was made of a graph.

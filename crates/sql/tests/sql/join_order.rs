@@ -9,7 +9,7 @@ use lath_parquet::{Dataset, DatasetOptions, Runtime};
 use lath_sql::{LathTable, Session};
 use lath_testkit::Seeded;
 
-use crate::{answer, sorted, wait, write};
+use crate::{sorted, wait, write};
 
 /// Tables `t0` to `t5` with as many rows as `rows` says; each column has numbers of a range of its own, nulls and repetitions.
 fn write_tables(folder: &std::path::Path, random: &mut Seeded, rows: [i64; 6]) {
@@ -83,7 +83,10 @@ fn answers_are_those_of_the_order_of_the_query() {
     let folder = tempfile::tempdir().unwrap();
     write_tables(folder.path(), &mut random, [300, 40, 7, 1200, 120, 25]);
     let session = session(folder.path());
-    let plain = SessionContext::new_with_config(SessionConfig::new().with_target_partitions(2));
+    let mut config = SessionConfig::new().with_target_partitions(2);
+    // With them, DataFusion 55 leaves out rows where columns of several tables have one name.
+    config.options_mut().optimizer.enable_join_dynamic_filter_pushdown = false;
+    let plain = SessionContext::new_with_config(config);
     for (name, dataset) in tables(folder.path()) {
         plain.register_table(name, Arc::new(LathTable::new(dataset, &Runtime::of_process()))).unwrap();
     }
@@ -92,11 +95,12 @@ fn answers_are_those_of_the_order_of_the_query() {
         for _ in 0..queries {
             let query = query(&mut random);
             let expected = plain.sql(&query).await.unwrap().collect().await.unwrap();
-            assert_eq!(sorted(&answer(&session, &query).await), sorted(&expected), "{query}");
-            let shape = |plan: Arc<dyn ExecutionPlan>| order_of(&plan).join(" ");
             let ours = session.sql(&query).await.unwrap().create_physical_plan().await.unwrap();
+            let rows = collect(Arc::clone(&ours), session.context().task_ctx()).await.unwrap();
+            let plan = displayable(ours.as_ref()).indent(true).to_string();
+            assert_eq!(sorted(&rows), sorted(&expected), "{query}\n{plan}");
             let theirs = plain.sql(&query).await.unwrap().create_physical_plan().await.unwrap();
-            reordered += usize::from(shape(ours) != shape(theirs));
+            reordered += usize::from(order_of(&ours) != order_of(&theirs));
         }
     });
     assert!(reordered > queries / 4, "{reordered} of {queries}");
