@@ -51,8 +51,11 @@ fn has_ambiguous_filter(plan: &Arc<dyn ExecutionPlan>) -> bool {
         || plan.children().into_iter().any(has_ambiguous_filter)
 }
 
+/// An expression that a condition may be about, and the plan whose columns it has.
+type Filtered<'p> = (&'p Arc<dyn ExecutionPlan>, Arc<dyn PhysicalExpr>);
+
 /// What an operator may set conditions on: expressions on a child.
-fn filters_of(plan: &Arc<dyn ExecutionPlan>) -> Vec<(&Arc<dyn ExecutionPlan>, Arc<dyn PhysicalExpr>)> {
+fn filters_of(plan: &Arc<dyn ExecutionPlan>) -> Vec<Filtered<'_>> {
     if let Some(join) = plan.downcast_ref::<HashJoinExec>() {
         return join.on().iter().map(|(_, probe)| (join.right(), Arc::clone(probe))).collect();
     }

@@ -13,7 +13,7 @@ use crate::layout::TreeName;
 use crate::pinned::Pinned;
 use crate::schema::{BATCH_ROWS, TableSchema, batch};
 use crate::snapshot::Snapshot;
-use crate::upgrade::StoredRows;
+use crate::stored_rows::StoredRows;
 use crate::value_columns::ValueColumns;
 use crate::view::View;
 

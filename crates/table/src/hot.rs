@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::key_range::KeyRange;
 use crate::layout::TreeName;
 use crate::schema::TableSchema;
-use crate::upgrade::StoredRows;
+use crate::stored_rows::StoredRows;
 use crate::value_codec::{self, HotValue, stamp_of};
 use crate::value_columns::ValueColumns;
 use crate::view::View;

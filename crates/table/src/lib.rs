@@ -85,6 +85,7 @@ mod snapshot;
 mod sorted_files;
 mod statistics;
 mod store_file;
+mod stored_rows;
 mod table;
 mod transaction;
 mod unsorted_lookup;

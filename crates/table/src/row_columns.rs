@@ -121,7 +121,7 @@ mod tests {
         for _ in 0..500 {
             let share = random.f64();
             let is_taken: Vec<bool> = all.iter().map(|_| random.f64() < share).collect();
-            let columns = RowColumns::new(all.iter().map(|array| array.data_type()), &is_taken).unwrap();
+            let columns = RowColumns::new(all.iter().map(Array::data_type), &is_taken).unwrap();
             let some: Vec<ArrayRef> =
                 all.iter().zip(&is_taken).filter(|(_, taken)| **taken).map(|(array, _)| Arc::clone(array)).collect();
             let expected = (!some.is_empty()).then(|| encode(&some));
@@ -138,7 +138,7 @@ mod tests {
     fn a_row_that_ends_early_is_malformed() {
         let all = arrays();
         let encoded = encode(&all);
-        let columns = RowColumns::new(all.iter().map(|array| array.data_type()), &vec![true; all.len()]).unwrap();
+        let columns = RowColumns::new(all.iter().map(Array::data_type), &vec![true; all.len()]).unwrap();
         for row in 0..ROWS {
             let row = encoded.row(row).data();
             assert!((0..row.len()).all(|len| columns.take(&row[..len], &mut Vec::new()).is_none()));
