@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_schema::DataType;
+use datafusion::common::stats::Precision;
 use datafusion::common::{ColumnStatistics, Statistics};
 use datafusion::logical_expr::Operator;
 use datafusion::physical_expr::expressions::{
@@ -148,16 +149,19 @@ fn of_binary(binary: &BinaryExpr, known: &Statistics) -> f64 {
 /// The share of rows that have one value of the column at a place; `None` is anything else than a column.
 fn equal(column: Option<usize>, known: &Statistics) -> f64 {
     let Some(at) = column else { return EQUAL };
-    let (column, rows) = (&known.column_statistics[at], known.num_rows.get_value());
-    let distinct = column.distinct_count.get_value().map(|&count| count as f64);
-    let is_discrete = |value: &ScalarValue| value.data_type().is_integer() || value.data_type() == DataType::Date32;
-    let span = || {
-        let (min, max) = (column.min_value.get_value()?, column.max_value.get_value()?);
-        let span = number(Some(max))? - number(Some(min))? + 1.0;
-        // There cannot be more values than rows.
-        is_discrete(min).then(|| rows.map_or(span, |&rows| span.min(rows as f64)))
-    };
-    distinct.or_else(span).map_or(EQUAL, |count| 1.0 / count.max(1.0))
+    distinct_values(&known.column_statistics[at], known.num_rows).map_or(EQUAL, |count| 1.0 / count.max(1.0))
+}
+
+/// About how many values a column of so many rows has, or how many at most.
+pub(crate) fn distinct_values(column: &ColumnStatistics, rows: Precision<usize>) -> Option<f64> {
+    if let Some(&count) = column.distinct_count.get_value() {
+        return Some(count as f64);
+    }
+    let (min, max) = (column.min_value.get_value()?, column.max_value.get_value()?);
+    let is_discrete = min.data_type().is_integer() || min.data_type() == DataType::Date32;
+    let span = number(Some(max))? - number(Some(min))? + 1.0;
+    // There cannot be more values than rows.
+    is_discrete.then(|| rows.get_value().map_or(span, |&rows| span.min(rows as f64)))
 }
 
 fn nulls(expr: &Arc<dyn PhysicalExpr>, known: &Statistics) -> f64 {
@@ -188,7 +192,7 @@ fn column_of(expr: &Arc<dyn PhysicalExpr>) -> Option<usize> {
 }
 
 /// A number, date or time as a number.
-fn number(value: Option<&ScalarValue>) -> Option<f64> {
+pub(crate) fn number(value: Option<&ScalarValue>) -> Option<f64> {
     let value = value?;
     let as_float = |value: &ScalarValue| match value.cast_to(&DataType::Float64) {
         Ok(ScalarValue::Float64(number)) => number,
@@ -208,7 +212,6 @@ mod tests {
 
     use arrow_schema::{Field, Schema};
     use datafusion::common::DFSchema;
-    use datafusion::common::stats::Precision;
     use datafusion::physical_expr::simplifier::PhysicalExprSimplifier;
     use datafusion::prelude::SessionContext;
 

@@ -13,6 +13,9 @@ use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::execution::{SessionState, SessionStateBuilder};
 use datafusion::logical_expr::dml::InsertOp;
 use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_optimizer::filter_pushdown::FilterPushdown;
+use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use datafusion::sql::parser::{CopyToSource, CopyToStatement, Statement};
 use datafusion::sql::sqlparser::ast::Statement as SqlStatement;
@@ -24,9 +27,11 @@ use crate::definition::Definitions;
 use crate::error::of_table;
 use crate::external::ExternalTables;
 use crate::grammar::parse;
+use crate::join_order::JoinOrder;
 use crate::keyed::{AttachedTables, SessionTables, TableFunctions};
 use crate::location::Locations;
 use crate::read_parquet::ReadParquet;
+use crate::running_filters::RunningFilters;
 use crate::table::LathTable;
 use crate::write::{CopyTarget, WriteSettings, option_text};
 
@@ -127,6 +132,7 @@ impl Session {
             .with_config(config)
             .with_runtime_env(env.build_arc()?)
             .with_default_features()
+            .with_physical_optimizer_rules(optimizer_rules())
             .with_table_factory("PARQUET".to_owned(), Arc::new(ExternalTables { settings: settings.clone() }))
             .with_table_factory("LATH".to_owned(), Arc::new(AttachedTables { runtime: runtime.clone() }))
             .with_relation_planners(vec![
@@ -302,6 +308,19 @@ impl DatabaseFolder {
         }
         Database::open_or_create(&self.path, options)
     }
+}
+
+/// DataFusion's rules, before the one that chooses the sides of joins the one that orders them, and conditions of running queries where they
+/// can be trusted.
+fn optimizer_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
+    let mut rules = PhysicalOptimizer::new().rules;
+    let sides = rules.iter().position(|rule| rule.name() == "join_selection").unwrap_or(rules.len());
+    rules.insert(sides, Arc::new(JoinOrder));
+    let running = FilterPushdown::new_post_optimization();
+    if let Some(rule) = rules.iter_mut().find(|rule| rule.name() == running.name()) {
+        *rule = Arc::new(RunningFilters(running));
+    }
+    rules
 }
 
 /// The answer of a statement that has none.

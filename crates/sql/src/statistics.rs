@@ -6,6 +6,8 @@ use datafusion::common::{ColumnStatistics, Statistics};
 use datafusion::scalar::ScalarValue;
 use lath_parquet::{ColumnStatistics as Known, Precision as KnownPrecision, Statistics as KnownStatistics};
 
+use crate::selectivity::distinct_values;
+
 /// Bytes that each string takes in an Arrow array of views.
 const VIEW_BYTES: u64 = 16;
 
@@ -47,14 +49,22 @@ fn of_column(known: &Known, rows: KnownPrecision<u64>) -> ColumnStatistics {
             .uncompressed_byte_count
             .map(|bytes| bytes.max(rows.value().map_or(0, |rows| rows.saturating_mul(VIEW_BYTES)))),
     };
-    ColumnStatistics {
+    let column = ColumnStatistics {
         null_count: count(known.null_count),
         min_value: value(&known.min),
         max_value: value(&known.max),
         distinct_count: count(known.distinct_count),
         byte_size: count(in_memory).to_inexact(),
         ..ColumnStatistics::new_unknown()
-    }
+    };
+    // Conditions leave fewer rows and not this count, by which joins are ordered.
+    let distinct_count = match column.distinct_count {
+        Precision::Absent => {
+            distinct_values(&column, count(rows)).map_or(Precision::Absent, |count| Precision::Inexact(count as usize))
+        }
+        known => known,
+    };
+    ColumnStatistics { distinct_count, ..column }
 }
 
 pub(crate) fn count(known: KnownPrecision<u64>) -> Precision<usize> {

@@ -16,6 +16,17 @@ impl ByteList {
         self.ends.push(self.bytes.len());
     }
 
+    /// Adds the string that `write` appends, unless it gives `None`.
+    pub(crate) fn push_with(&mut self, write: impl FnOnce(&mut Vec<u8>) -> Option<()>) -> Option<()> {
+        let start = self.bytes.len();
+        let written = write(&mut self.bytes);
+        match written {
+            Some(()) => self.ends.push(self.bytes.len()),
+            None => self.bytes.truncate(start),
+        }
+        written
+    }
+
     /// What it takes in memory, in bytes.
     pub(crate) fn memory_bytes(&self) -> usize {
         self.bytes.capacity() + self.ends.capacity() * size_of::<usize>()

@@ -9,7 +9,6 @@ use lath_store::TreeMut;
 use crate::byte_list::ByteList;
 use crate::changing::Changing;
 use crate::error::{Error, Result};
-use crate::hot::HotRows;
 use crate::layout::Feed;
 use crate::lookup::{Place, SortedKeys, find_places};
 use crate::value_codec::{self, HotValue};
@@ -136,7 +135,7 @@ impl Changing {
     }
 
     fn places(&mut self, keys: &SortedKeys) -> Result<Vec<Place>> {
-        find_places(&self.engine().clone(), self, keys, &mut HotRows::default())
+        find_places(&self.engine().clone(), self, keys)
     }
 
     /// Removes the changes that are not to be kept any more: whole commits, and never the newest one.

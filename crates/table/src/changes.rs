@@ -13,7 +13,8 @@ use crate::layout::TreeName;
 use crate::pinned::Pinned;
 use crate::schema::{BATCH_ROWS, TableSchema, batch};
 use crate::snapshot::Snapshot;
-use crate::upgrade::StoredRows;
+use crate::stored_rows::StoredRows;
+use crate::value_columns::ValueColumns;
 use crate::view::View;
 
 /// The column with the kind of a change.
@@ -79,6 +80,7 @@ impl Changes {
     fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
         let pinned = Arc::clone(&self.pinned);
         let schema = View::schema(&pinned);
+        let values = ValueColumns::all(schema);
         let mut rows = ChangedRows::default();
         let mut has_more = false;
         if let Some(tree) = pinned.shared_tree(TreeName::Changes)? {
@@ -93,7 +95,7 @@ impl Changes {
                     self.resume_at = change.stamp - 1;
                     break;
                 }
-                rows.push(&change);
+                rows.push(&change, &values)?;
                 has_more = cursor.next()?;
             }
         }
@@ -101,7 +103,7 @@ impl Changes {
             self.is_done = true;
             self.resume_at = pinned.stamp();
         }
-        if rows.kinds.is_empty() { Ok(None) } else { rows.into_batch(schema, &self.output).map(Some) }
+        if rows.kinds.is_empty() { Ok(None) } else { rows.into_batch(&values, &self.output).map(Some) }
     }
 }
 
@@ -130,21 +132,23 @@ struct ChangedRows {
 }
 
 impl ChangedRows {
-    fn push(&mut self, change: &Change<'_>) {
+    fn push(&mut self, change: &Change<'_>, values: &ValueColumns) -> Result<()> {
         self.kinds.push(change.kind.as_str());
         self.stamps.push(change.stamp);
         self.keys.push(change.key);
         let is_there = change.kind != ChangeKind::Delete;
         self.places.push(is_there.then_some(self.rows.len() as u64));
         if is_there {
-            self.rows.push(change.schema, change.row);
+            self.rows.push(change.schema, change.row, values)?;
         }
+        Ok(())
     }
 
-    fn into_batch(self, schema: &Arc<TableSchema>, output: &SchemaRef) -> Result<RecordBatch> {
+    fn into_batch(self, values: &ValueColumns, output: &SchemaRef) -> Result<RecordBatch> {
+        let schema = values.schema();
         let keys = schema.key().decode(self.keys.iter())?;
         let places = UInt64Array::from(self.places);
-        let values = self.rows.decode(schema)?;
+        let values = self.rows.decode(values)?;
         let mut columns: Vec<Option<ArrayRef>> = vec![None; schema.arrow().fields().len()];
         for (&column, array) in schema.key().columns().iter().zip(keys) {
             columns[column] = Some(array);

@@ -12,7 +12,7 @@ use crate::dead::dead_rows;
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::file_check::check_file;
-use crate::hot::HotCursor;
+use crate::hot::{HotColumns, HotCursor};
 use crate::index::Index;
 use crate::index_scan::entries_of_rows;
 use crate::key_range::KeyRange;
@@ -197,7 +197,7 @@ fn count_rows(engine: &Engine, view: &mut Arc<Pinned>, dead: &[Arc<DeleteMask>])
         let file = engine.cold(view, entry)?;
         sources.push(RowSource::by_key(&file, dead, &KeyRange::default(), u64::MAX, &[], None, file_count)?);
     }
-    sources.push(RowSource::hot(HotCursor::new(KeyRange::default()), u64::MAX));
+    sources.push(RowSource::hot(HotCursor::new(KeyRange::default(), HotColumns::all(&schema)?), u64::MAX));
     let mut merge = RowMerge::by_key(Arc::clone(&schema), Vec::new(), sources);
     let (mut count, mut last): (u64, Option<Vec<u8>>) = (0, None);
     loop {

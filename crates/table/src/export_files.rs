@@ -12,7 +12,7 @@ use crate::dead::dead_rows;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::export::assert_empty;
-use crate::hot::HotCursor;
+use crate::hot::{HotColumns, HotCursor};
 use crate::key_range::KeyRange;
 use crate::layout::FileEntry;
 use crate::link::link_or_copy;
@@ -165,21 +165,18 @@ impl Export<'_> {
     /// The rows of the store; also if there are none, and no file has any, so that the columns can be seen.
     fn write_hot(&mut self) -> Result<()> {
         let schema = Arc::clone(View::schema(&self.view));
-        let mut cursor = HotCursor::new(KeyRange::default());
+        let mut cursor = HotCursor::new(KeyRange::default(), HotColumns::all(&schema)?);
         let mut writer = None;
         loop {
             let rows = cursor.next(&mut self.view, BATCH_ROWS)?;
-            let is_last = rows.len() == 0;
-            if writer.is_none() && (!is_last || self.exported.files == 0) {
+            if writer.is_none() && (rows.is_some() || self.exported.files == 0) {
                 let path = self.files.path_below("data/store.parquet")?;
                 self.exported.files += 1;
                 writer = Some(self.create(&path)?);
             }
-            match &mut writer {
-                Some(writer) if !is_last => writer.write(&rows.decode(&schema)?)?,
-                _ => break,
-            }
-            self.exported.rows += rows.len() as u64;
+            let (Some(writer), Some((keys, columns))) = (&mut writer, rows) else { break };
+            writer.write(&batch(schema.arrow(), columns, keys.len())?)?;
+            self.exported.rows += keys.len() as u64;
         }
         if let Some(writer) = writer {
             writer.finish()?;

@@ -10,12 +10,12 @@ use crate::changing::Changing;
 use crate::dead::{dead_rows, mask_of};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::hot::{HotCursor, for_each_since};
+use crate::hot::{HotColumns, HotCursor, for_each_since};
 use crate::key_range::KeyRange;
 use crate::layout::TreeName;
 use crate::ordered_files::OrderedFiles;
 use crate::pinned::Pinned;
-use crate::schema::BATCH_ROWS;
+use crate::schema::{BATCH_ROWS, batch};
 use crate::sorted_files::{NewFiles, SortedFiles};
 use crate::view::View;
 
@@ -70,14 +70,11 @@ fn write_files(engine: &Arc<Engine>, pinned: &mut Arc<Pinned>) -> Result<NewFile
     let schema = Arc::clone(View::schema(pinned));
     let files = SortedFiles::new(engine, &pinned.state().clone(), &schema, 0)?;
     let mut files = OrderedFiles::new(files, engine.options.flush_bytes);
-    let mut cursor = HotCursor::new(KeyRange::default());
-    loop {
-        let rows = cursor.next(pinned, BATCH_ROWS)?;
-        if rows.len() == 0 {
-            return files.finish();
-        }
-        files.push(rows.decode(&schema)?, rows.keys())?;
+    let mut cursor = HotCursor::new(KeyRange::default(), HotColumns::all(&schema)?);
+    while let Some((keys, columns)) = cursor.next(pinned, BATCH_ROWS)? {
+        files.push(batch(schema.arrow(), columns, keys.len())?, &keys)?;
     }
+    files.finish()
 }
 
 /// Removes the hot rows that are in files now, and the tombstones that masks make unnecessary. Of each new file it gives the rows that were

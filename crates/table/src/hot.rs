@@ -2,47 +2,93 @@
 
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
-use lath_store::Tree;
+use arrow_array::ArrayRef;
+use lath_store::{Cursor, Tree};
 
 use crate::byte_list::ByteList;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::key_range::KeyRange;
 use crate::layout::TreeName;
 use crate::schema::TableSchema;
-use crate::upgrade::StoredRows;
+use crate::stored_rows::StoredRows;
 use crate::value_codec::{self, HotValue, stamp_of};
+use crate::value_columns::ValueColumns;
 use crate::view::View;
 
-/// Hot rows as they were in the store.
-#[derive(Debug, Default)]
+/// Which columns of hot rows are decoded, in a schema that is not older than any of the rows.
+#[derive(Debug)]
+pub(crate) struct HotColumns {
+    /// Where each column is among those that are decoded: of the key, if it is, and then value columns.
+    places: Vec<usize>,
+    has_key: bool,
+    values: ValueColumns,
+}
+
+impl HotColumns {
+    /// The columns at these places of a schema, in this order.
+    pub(crate) fn new(schema: &Arc<TableSchema>, columns: &[usize]) -> Result<Self> {
+        let has_key = schema.key().columns().iter().any(|column| columns.contains(column));
+        let values = ValueColumns::new(schema, columns)?;
+        let keys = schema.key().columns().iter().copied().filter(|_| has_key);
+        let decoded: Vec<usize> = keys.chain(values.places()).collect();
+        let place = |column| decoded.iter().position(|other| other == column);
+        let places = columns.iter().map(place).collect::<Option<_>>();
+        let places = places.ok_or_else(|| Error::internal("a column is neither of the key nor a value"))?;
+        Ok(Self { places, has_key, values })
+    }
+
+    /// All columns.
+    pub(crate) fn all(schema: &Arc<TableSchema>) -> Result<Self> {
+        Self::new(schema, &(0..schema.arrow().fields().len()).collect::<Vec<_>>())
+    }
+}
+
+/// Hot rows as they were in the store, as much of them as is to be decoded.
+#[derive(Debug)]
 pub(crate) struct HotRows {
+    columns: Arc<HotColumns>,
     keys: ByteList,
     rows: StoredRows,
 }
 
 impl HotRows {
+    pub(crate) fn new(columns: Arc<HotColumns>) -> Self {
+        Self { columns, keys: ByteList::default(), rows: StoredRows::default() }
+    }
+
     /// Adds the row with this key and value.
     pub(crate) fn push(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         let HotValue { schema, row, .. } = value_codec::parse(key, value)?;
         self.keys.push(key);
-        self.rows.push(schema, row);
-        Ok(())
+        self.rows.push(schema, row, &self.columns.values)
+    }
+
+    /// Adds up to so many rows from where a cursor is on, below the end of a range. Returns whether rows are left there.
+    pub(crate) fn fill(&mut self, cursor: &mut Cursor<'_>, range: &KeyRange, max_rows: usize) -> Result<bool> {
+        while let (Some(key), Some(value)) = (cursor.key(), cursor.value()?) {
+            if !range.is_below_end(key) {
+                return Ok(false);
+            }
+            if self.len() == max_rows {
+                return Ok(true);
+            }
+            self.push(key, value)?;
+            cursor.next()?;
+        }
+        Ok(false)
     }
 
     pub(crate) fn len(&self) -> usize {
         self.keys.len()
     }
 
-    pub(crate) fn keys(&self) -> &ByteList {
-        &self.keys
-    }
-
-    /// All columns of the rows, in a schema that is not older than any of them.
-    pub(crate) fn decode(&self, schema: &Arc<TableSchema>) -> Result<RecordBatch> {
-        let keys = schema.key().decode(self.keys.iter())?;
-        let values = self.rows.decode(schema)?;
-        schema.batch_of(keys, values, self.len())
+    /// The columns.
+    pub(crate) fn decode(&self) -> Result<Vec<ArrayRef>> {
+        let columns = &self.columns;
+        let key = columns.values.schema().key();
+        let mut decoded = if columns.has_key { key.decode(self.keys.iter())? } else { Vec::new() };
+        decoded.extend(self.rows.decode(&columns.values)?);
+        Ok(columns.places.iter().map(|&at| Arc::clone(&decoded[at])).collect())
     }
 }
 
@@ -64,35 +110,29 @@ pub(crate) fn for_each_since(tree: Tree<'_>, stamp: u64, mut each: impl FnMut(&[
 pub(crate) struct HotCursor {
     /// What is left of the range.
     range: KeyRange,
+    columns: Arc<HotColumns>,
     is_done: bool,
 }
 
 impl HotCursor {
-    pub(crate) fn new(range: KeyRange) -> Self {
-        Self { range, is_done: false }
+    pub(crate) fn new(range: KeyRange, columns: HotColumns) -> Self {
+        Self { range, columns: Arc::new(columns), is_done: false }
     }
 
-    /// The next rows, at most so many; none at the end.
-    pub(crate) fn next(&mut self, view: &mut dyn View, max_rows: usize) -> Result<HotRows> {
-        let mut rows = HotRows::default();
-        if self.is_done {
-            return Ok(rows);
+    /// The keys and columns of the next rows, at most so many; none at the end.
+    pub(crate) fn next(&mut self, view: &mut dyn View, max_rows: usize) -> Result<Option<(ByteList, Vec<ArrayRef>)>> {
+        let mut rows = HotRows::new(Arc::clone(&self.columns));
+        if !self.is_done
+            && max_rows > 0
+            && let Some(tree) = view.tree(TreeName::Hot)?
+        {
+            let mut cursor = tree.cursor();
+            cursor.lower_bound(&self.range.low)?;
+            self.is_done = !rows.fill(&mut cursor, &self.range, max_rows)?;
         }
-        let Some(tree) = view.tree(TreeName::Hot)? else { return Ok(rows) };
-        let mut cursor = tree.cursor();
-        let mut has_row = cursor.lower_bound(&self.range.low)?;
-        while has_row && rows.len() < max_rows {
-            let (Some(key), Some(value)) = (cursor.key(), cursor.value()?) else { break };
-            if !self.range.is_below_end(key) {
-                break;
-            }
-            rows.push(key, value)?;
-            has_row = cursor.next()?;
-        }
-        self.is_done = rows.len() < max_rows;
-        if let Some(last) = rows.keys.last() {
-            self.range.low = [last, &[0]].concat();
-        }
-        Ok(rows)
+        let Some(last) = rows.keys.last() else { return Ok(None) };
+        self.range.low = [last, &[0]].concat();
+        let columns = rows.decode()?;
+        Ok(Some((rows.keys, columns)))
     }
 }

@@ -11,7 +11,7 @@ use crate::byte_list::ByteList;
 use crate::dead::parse_mask;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::hot::HotRows;
+use crate::hot::{HotColumns, HotRows};
 use crate::layout::{MASK_ROWS, TreeName, mask_key};
 use crate::locate::{columns_of_rows, locate};
 use crate::schema::{TableSchema, batch};
@@ -111,13 +111,14 @@ pub(crate) enum Place {
     Cold { file: usize, row: u64 },
 }
 
-/// Finds out where the rows with these keys are. Hot ones are added to `hot`, in the order of their keys.
-pub(crate) fn find_places(
-    engine: &Engine,
-    view: &mut dyn View,
-    keys: &SortedKeys,
-    hot: &mut HotRows,
-) -> Result<Vec<Place>> {
+/// Finds out where the rows with these keys are.
+pub(crate) fn find_places(engine: &Engine, view: &mut dyn View, keys: &SortedKeys) -> Result<Vec<Place>> {
+    let mut hot = HotRows::new(Arc::new(HotColumns::new(view.schema(), &[])?));
+    find_rows(engine, view, keys, &mut hot)
+}
+
+/// The same. Hot rows are added to `hot`, in the order of their keys.
+fn find_rows(engine: &Engine, view: &mut dyn View, keys: &SortedKeys, hot: &mut HotRows) -> Result<Vec<Place>> {
     view.prepare()?;
     let slices: Vec<&[u8]> = keys.keys.iter().collect();
     let mut places = vec![Place::Nowhere; slices.len()];
@@ -181,20 +182,20 @@ fn retain_unmasked(view: &mut dyn View, file: u64, located: &mut Vec<(usize, u64
 
 /// Which of the keys have a row, in the order in which they were given.
 pub(crate) fn contains_many(engine: &Engine, view: &mut dyn View, keys: &SortedKeys) -> Result<Vec<bool>> {
-    let places = find_places(engine, view, keys, &mut HotRows::default())?;
+    let places = find_places(engine, view, keys)?;
     Ok(keys.places.iter().map(|&at| places[at] != Place::Nowhere).collect())
 }
 
 /// These columns of the rows with these keys, in one pass over the files.
 pub(crate) fn get_many(engine: &Engine, view: &mut dyn View, keys: &SortedKeys, columns: &[usize]) -> Result<Found> {
-    let mut hot = HotRows::default();
-    let places = find_places(engine, view, keys, &mut hot)?;
     let schema = Arc::clone(view.schema());
+    let mut hot = HotRows::new(Arc::new(HotColumns::new(&schema, columns)?));
+    let places = find_rows(engine, view, keys, &mut hot)?;
     let mut sources: Vec<Vec<ArrayRef>> = Vec::new();
     // For each distinct key, its source and its row there.
     let mut found: Vec<Option<(usize, usize)>> = vec![None; places.len()];
     if hot.len() > 0 {
-        sources.push(hot.decode(&schema)?.project(columns)?.columns().to_vec());
+        sources.push(hot.decode()?);
         let is_hot = (0..places.len()).filter(|&at| places[at] == Place::Hot);
         is_hot.enumerate().for_each(|(row, at)| found[at] = Some((0, row)));
     }

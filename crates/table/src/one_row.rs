@@ -129,6 +129,23 @@ fn bytes(row: &mut &[u8]) -> Option<Option<Vec<u8>>> {
     Some(Some(bytes))
 }
 
+/// What is left of a row behind a column of variable length; `None` if the row is malformed.
+pub(crate) fn skip_bytes(mut row: &[u8]) -> Option<&[u8]> {
+    match take(&mut row, 1)?[0] {
+        NULL | EMPTY => return Some(row),
+        NOT_EMPTY => {}
+        _ => return None,
+    }
+    let mut number = 0;
+    loop {
+        take(&mut row, if number < SHORT_BLOCKS { 8 } else { 32 })?;
+        if take(&mut row, 1)?[0] != CONTINUES {
+            return Some(row);
+        }
+        number += 1;
+    }
+}
+
 fn is_valid(sentinel: u8) -> Option<bool> {
     match sentinel {
         NULL => Some(false),

@@ -12,7 +12,7 @@ use crate::count::count_range;
 use crate::dead::dead_rows;
 use crate::engine::Engine;
 use crate::error::Result;
-use crate::hot::HotCursor;
+use crate::hot::{HotColumns, HotCursor};
 use crate::key_range::KeyRange;
 use crate::row_merge::RowMerge;
 use crate::row_source::RowSource;
@@ -119,7 +119,7 @@ impl<'v> RangeScan<'v> {
             let ColdCondition { pushed, .. } = ColdCondition::new(predicate.as_ref(), file.upgrade())?;
             sources.push(RowSource::by_key(&file, dead, &range, max_rows, &columns, pushed, files.len())?);
         }
-        sources.push(RowSource::hot(HotCursor::new(range), max_rows));
+        sources.push(RowSource::hot(HotCursor::new(range, HotColumns::new(&schema, &columns)?), max_rows));
         let read = Arc::new(schema.arrow().project(&columns)?);
         Ok(RangeBatches {
             view,

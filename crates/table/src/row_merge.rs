@@ -58,7 +58,7 @@ impl RowMerge {
             let codec = self.order.as_deref().map_or(self.schema.key(), RowOrder::codec);
             for (source, piece) in self.sources.iter_mut().zip(&mut piece_of) {
                 if source.is_used_up() {
-                    source.fill(view, &self.schema, &self.columns, codec)?;
+                    source.fill(view, self.columns.len(), codec)?;
                     *piece = None;
                 }
             }

@@ -17,7 +17,7 @@ use crate::key_codec::KeyCodec;
 use crate::key_range::KeyRange;
 use crate::key_windows::KeyWindows;
 use crate::row_order::RowOrder;
-use crate::schema::{BATCH_ROWS, TableSchema};
+use crate::schema::BATCH_ROWS;
 use crate::view::View;
 
 /// Rows in the order in which they are merged.
@@ -138,19 +138,13 @@ impl RowSource {
         self.current.as_ref().is_none_or(|current| current.at == current.len)
     }
 
-    /// Reads on if all rows were handed out. `codec` encodes what the order goes by.
-    pub(crate) fn fill(
-        &mut self,
-        view: &mut dyn View,
-        schema: &Arc<TableSchema>,
-        wanted: &[usize],
-        codec: &KeyCodec,
-    ) -> Result<()> {
+    /// Reads on if all rows were handed out. So many columns are wanted, and `codec` encodes what the order goes by.
+    pub(crate) fn fill(&mut self, view: &mut dyn View, wanted: usize, codec: &KeyCodec) -> Result<()> {
         while !self.is_done && self.is_used_up() {
             self.current = match &mut self.rows {
                 SourceRows::InOrder(batches) => match batches.next().transpose()? {
                     Some((mut columns, numbers)) => {
-                        let keys = EncodedKeys::Rows(codec.encode(&columns.split_off(wanted.len()))?);
+                        let keys = EncodedKeys::Rows(codec.encode(&columns.split_off(wanted))?);
                         Some(Current { keys, columns, at: 0, len: numbers.len() })
                     }
                     None => None,
@@ -160,17 +154,12 @@ impl RowSource {
                     Current { keys: EncodedKeys::List(keys), columns, at: 0, len }
                 }),
                 SourceRows::Hot(cursor, left) => {
-                    let rows =
-                        cursor.next(view, usize::try_from(*left).map_or(BATCH_ROWS, |left| left.min(BATCH_ROWS)))?;
-                    *left -= rows.len() as u64;
-                    match rows.len() {
-                        0 => None,
-                        len => {
-                            let columns = rows.decode(schema)?.project(wanted)?.columns().to_vec();
-                            let keys = EncodedKeys::List(rows.keys().clone());
-                            Some(Current { keys, columns, at: 0, len })
-                        }
-                    }
+                    let max_rows = usize::try_from(*left).map_or(BATCH_ROWS, |left| left.min(BATCH_ROWS));
+                    cursor.next(view, max_rows)?.map(|(keys, columns)| {
+                        let len = keys.len();
+                        *left -= len as u64;
+                        Current { keys: EncodedKeys::List(keys), columns, at: 0, len }
+                    })
                 }
             };
             self.is_done = self.current.is_none();

@@ -3,18 +3,15 @@
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use arrow_schema::{DataType, FieldRef, Fields, Schema, SchemaRef};
-use arrow_select::filter::filter_record_batch;
-use lath_parquet::{BatchFilter, Predicate, ScanProgress, ScanReport};
+use arrow_schema::{DataType, Fields, Schema, SchemaRef};
+use lath_parquet::{Predicate, ScanProgress, ScanReport};
 
 use crate::cold_scan::{ColdBatches, ColdOptions, ColdScan, scans_of_files};
 use crate::count::count_all;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::hot::HotCursor;
-use crate::key_codec::as_type;
-use crate::key_range::KeyRange;
-use crate::schema::{BATCH_ROWS, TableSchema, batch};
+use crate::hot_scan::HotScan;
+use crate::schema::TableSchema;
 use crate::view::View;
 
 /// Says which rows of a table to find, and which of their columns to read. Rows come in no particular order.
@@ -106,8 +103,8 @@ impl<'v> TableScan<'v> {
         let schema = Arc::clone(view.schema());
         let columns = places_of(&schema, columns.as_deref())?;
         let output = Arc::new(output_schema(&schema, &columns, &dictionary_columns)?);
-        let filter = predicate.as_ref().map(|predicate| predicate.filter(schema.arrow())).transpose()?;
         let threads = threads.unwrap_or_else(|| engine.runtime.threads());
+        let hot = HotScan::new(&schema, &columns, &output, predicate.as_ref(), threads)?;
         let options = ColdOptions {
             engine: &engine,
             columns: &columns,
@@ -117,19 +114,7 @@ impl<'v> TableScan<'v> {
             threads,
         };
         let waiting = scans_of_files(&mut *view, &options)?;
-        let hot = HotCursor::new(KeyRange::default());
-        let mut batches = TableBatches {
-            view,
-            schema,
-            output,
-            columns,
-            filter,
-            cold: None,
-            waiting,
-            progress: Vec::new(),
-            hot,
-            left: limit,
-        };
+        let mut batches = TableBatches { view, output, cold: None, waiting, progress: Vec::new(), hot, left: limit };
         batches.next_files()?;
         Ok(batches)
     }
@@ -190,16 +175,13 @@ fn output_schema(schema: &TableSchema, columns: &[usize], dictionary_columns: &[
 /// The batches of a scan: those of files, then hot rows. After an error there are no more.
 pub struct TableBatches<'v> {
     view: Box<dyn View + 'v>,
-    schema: Arc<TableSchema>,
     output: SchemaRef,
-    columns: Vec<usize>,
-    filter: Option<BatchFilter>,
     cold: Option<ColdBatches>,
     /// Scans of files that come after `cold`, the next one last.
     waiting: Vec<ColdScan>,
     /// Of the scans that have begun.
     progress: Vec<ScanProgress>,
-    hot: HotCursor,
+    hot: HotScan,
     left: u64,
 }
 
@@ -233,27 +215,7 @@ impl TableBatches<'_> {
                 None => self.next_files()?,
             }
         }
-        loop {
-            let rows = self.hot.next(&mut *self.view, BATCH_ROWS)?;
-            if rows.len() == 0 {
-                return Ok(None);
-            }
-            let mut batch = rows.decode(&self.schema)?;
-            if let Some(filter) = &self.filter {
-                batch = filter_record_batch(&batch, &filter.evaluate(&batch)?)?;
-            }
-            if batch.num_rows() > 0 {
-                return Ok(Some(self.output_batch(&batch)?));
-            }
-        }
-    }
-
-    /// The columns to read of a batch that has all.
-    fn output_batch(&self, whole: &RecordBatch) -> Result<RecordBatch> {
-        let column =
-            |(&column, field): (&usize, &FieldRef)| as_type(Arc::clone(whole.column(column)), field.data_type());
-        let columns = self.columns.iter().zip(self.output.fields()).map(column).collect::<Result<_>>()?;
-        batch(&self.output, columns, whole.num_rows())
+        self.hot.next(&mut *self.view)
     }
 }
 

@@ -11,13 +11,13 @@ use lath_store::Durability;
 
 use crate::byte_list::ByteList;
 use crate::changing::Changing;
-use crate::cold_condition::ColdCondition;
+use crate::cold_condition::{ColdCondition, columns_of};
 use crate::conform::conform_column;
 use crate::dead::dead_rows;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::get;
-use crate::hot::HotCursor;
+use crate::hot::{HotColumns, HotCursor};
 use crate::index_scan::get_by_index;
 use crate::key::{Key, Keys, range_of};
 use crate::key_codec::MAX_KEY_LEN;
@@ -27,7 +27,7 @@ use crate::pending_rows::MAX_BATCH_ROWS;
 use crate::range::RangeScan;
 use crate::reading;
 use crate::scan::TableScan;
-use crate::schema::BATCH_ROWS;
+use crate::schema::{BATCH_ROWS, batch};
 use crate::view::View;
 
 /// Changes to a table that become visible to others together, or not at all. It sees its own changes.
@@ -180,18 +180,16 @@ impl Transaction {
     fn hot_keys_where(&mut self, predicate: &Predicate) -> Result<ByteList> {
         let schema = Arc::clone(self.changing.schema());
         let filter = predicate.filter(schema.arrow())?;
-        let mut cursor = HotCursor::new(KeyRange::default());
+        let columns = columns_of(&filter, schema.arrow().fields());
+        let read = Arc::new(schema.arrow().project(&columns)?);
+        let mut cursor = HotCursor::new(KeyRange::default(), HotColumns::new(&schema, &columns)?);
         let mut found = ByteList::default();
-        loop {
-            let rows = cursor.next(&mut self.changing, BATCH_ROWS)?;
-            if rows.len() == 0 {
-                return Ok(found);
-            }
-            let batch = rows.decode(&schema)?;
-            let passes = filter.evaluate(&batch)?;
+        while let Some((keys, columns)) = cursor.next(&mut self.changing, BATCH_ROWS)? {
+            let passes = filter.evaluate(&batch(&read, columns, keys.len())?)?;
             let passing = passes.iter().enumerate().filter(|(_, passes)| *passes == Some(true));
-            passing.for_each(|(row, _)| found.push(rows.keys().get(row)));
+            passing.for_each(|(row, _)| found.push(keys.get(row)));
         }
+        Ok(found)
     }
 
     /// For each file, the rows that are not dead and for which a condition is true.

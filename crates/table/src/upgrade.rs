@@ -2,13 +2,10 @@
 //!
 //! Columns are told by their numbers: a column that was renamed is the same, one that was dropped and added again is another.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef};
-use arrow_select::interleave::interleave;
+use arrow_array::ArrayRef;
 
-use crate::byte_list::ByteList;
 use crate::error::{Error, Result};
 use crate::key_codec::as_type;
 use crate::schema::TableSchema;
@@ -53,46 +50,6 @@ impl Upgrade {
             Some(stored) => as_type(stored, self.to.arrow().field(column).data_type()),
             None => self.to.default_values(column, row_count),
         }
-    }
-}
-
-/// Encoded value columns, each row in the version of the schema in which it was written.
-#[derive(Debug, Default)]
-pub(crate) struct StoredRows {
-    rows: ByteList,
-    versions: Vec<u32>,
-}
-
-impl StoredRows {
-    pub(crate) fn push(&mut self, version: u32, row: &[u8]) {
-        self.rows.push(row);
-        self.versions.push(version);
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.versions.len()
-    }
-
-    /// The value columns of a schema, which is not older than any of the rows.
-    pub(crate) fn decode(&self, schema: &Arc<TableSchema>) -> Result<Vec<ArrayRef>> {
-        let first = self.versions.first().copied().unwrap_or(schema.version());
-        if self.versions.iter().all(|&version| version == first) {
-            return decode_values(schema, first, self.rows.iter(), self.len());
-        }
-        let mut pieces = Vec::new();
-        // For each row, its piece and its row there.
-        let mut order = vec![(0, 0); self.len()];
-        for version in self.versions.iter().copied().collect::<BTreeSet<_>>() {
-            let places: Vec<usize> = (0..self.len()).filter(|&at| self.versions[at] == version).collect();
-            places.iter().enumerate().for_each(|(row, &at)| order[at] = (pieces.len(), row));
-            let rows = places.iter().map(|&at| self.rows.get(at));
-            pieces.push(decode_values(schema, version, rows, places.len())?);
-        }
-        let column = |at: usize| {
-            let arrays: Vec<&dyn Array> = pieces.iter().map(|piece| &*piece[at]).collect();
-            Ok(interleave(&arrays, &order)?)
-        };
-        (0..schema.values().columns().len()).map(column).collect()
     }
 }
 

@@ -61,6 +61,10 @@ impl ValueCodec {
         &self.columns
     }
 
+    pub(crate) fn fields(&self) -> &[FieldRef] {
+        &self.fields
+    }
+
     /// The encoded rows of a batch with all columns of the table; `None` if there are no value columns.
     pub(crate) fn encode(&self, columns: &[ArrayRef]) -> Result<Option<Rows>> {
         let Some(converter) = &self.converter else { return Ok(None) };

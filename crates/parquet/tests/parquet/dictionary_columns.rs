@@ -11,10 +11,10 @@ use arrow_cast::cast;
 use arrow_schema::DataType;
 use arrow_select::concat::concat_batches;
 use bytes::Bytes;
-use lath_parquet::{Dataset, DatasetOptions, ParquetFile, Runtime, Scan, ScanTask, Strings};
+use lath_parquet::{Dataset, DatasetOptions, DeleteMask, ParquetFile, Runtime, Scan, ScanTask, Strings};
 use parquet::arrow::ArrowWriter;
 use parquet::data_type::Int64Type as Int64Values;
-use parquet::file::properties::WriterProperties;
+use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 
@@ -33,7 +33,11 @@ fn rows() -> RecordBatch {
 }
 
 fn bytes(rows: &RecordBatch) -> Bytes {
-    let properties = WriterProperties::builder().set_max_row_group_row_count(Some(1000)).build();
+    bytes_with(rows, WriterProperties::builder())
+}
+
+fn bytes_with(rows: &RecordBatch, properties: WriterPropertiesBuilder) -> Bytes {
+    let properties = properties.set_max_row_group_row_count(Some(1000)).build();
     let mut bytes = Vec::new();
     let mut writer = ArrowWriter::try_new(&mut bytes, rows.schema(), Some(properties)).unwrap();
     writer.write(rows).unwrap();
@@ -89,6 +93,27 @@ fn every_way_to_scan_gives_dictionaries() {
     check_all_ways(&file.scan(), &rows);
     check_all_ways(&file.scan().rows(500..2500), &rows.slice(500, 2000));
     check_all_ways(&file.scan().filter("city = 'Oslo'").unwrap(), &in_oslo(&rows));
+}
+
+#[test]
+fn rows_that_are_deleted_are_in_no_dictionary_column() {
+    let rows = rows();
+    // The second file has dictionaries of some of its pages.
+    let few_entries = WriterProperties::builder()
+        .set_dictionary_page_size_limit(300)
+        .set_data_page_row_count_limit(150)
+        .set_write_batch_size(50);
+    for bytes in [bytes(&rows), bytes_with(&rows, few_entries)] {
+        let file = ParquetFile::from_bytes(bytes).unwrap();
+        for is_deleted in [|row: u64| row % 10 == 3, |row: u64| row % 7 != 2, |row: u64| (100..1200).contains(&row)] {
+            let deleted: DeleteMask = (0..3000).filter(|&row| is_deleted(row)).collect();
+            let kept = (0..3000).map(|row| Some(!is_deleted(row))).collect();
+            let expected = arrow_select::filter::filter_record_batch(&rows, &kept).unwrap();
+            let scan = file.scan().deleted([(0, deleted)]);
+            check_all_ways(&scan, &expected);
+            check_all_ways(&scan.filter("city = 'Oslo'").unwrap(), &in_oslo(&expected));
+        }
+    }
 }
 
 fn write(folder: &Path, name: &str, rows: &RecordBatch) {

@@ -4,6 +4,7 @@
 mod catalog;
 mod database;
 mod dynamic;
+mod join_order;
 mod logic;
 mod queries;
 mod table;

@@ -22,6 +22,7 @@ mod full_disk;
 mod gets;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod history;
+mod hot_columns;
 mod indexes;
 mod kill;
 mod merge;

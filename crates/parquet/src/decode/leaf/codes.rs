@@ -10,6 +10,11 @@ use crate::decode::page_values::Slots;
 use crate::error::Result;
 
 impl LeafReader {
+    /// Whether [`LeafReader::read_codes`] can take rows, of some page.
+    pub(crate) fn can_read_codes(&self) -> bool {
+        self.leaf.max_rep_level == 0 && self.values.can_hold_codes()
+    }
+
     /// Appends the dictionary indices of the next `row_count` rows to `codes`, up to the first page that holds values instead,
     /// if the leaf has no repetition. Returns how many rows it took.
     pub(crate) fn read_codes(&mut self, row_count: usize, codes: &mut Codes) -> Result<usize> {

@@ -29,6 +29,8 @@ pub(crate) struct DictionaryColumn {
     /// The chunk's dictionary page, decoded; `None` if there is none, or `values` has it.
     dictionary: Option<ArrayRef>,
     keys: AlignedBytes,
+    /// The keys of a page of which some are selected; memory that is used again.
+    all: Vec<u32>,
     page: PageState,
     /// Values of this batch from pages without dictionary indices.
     plain_count: usize,
@@ -48,6 +50,7 @@ impl DictionaryColumn {
             values,
             dictionary: None,
             keys: AlignedBytes::default(),
+            all: Vec::new(),
             page: PageState::Pending(None),
             plain_count: 0,
         }
@@ -93,9 +96,31 @@ impl DictionaryColumn {
     }
 
     pub(crate) fn append(&mut self, slots: Slots<'_>) -> Result<()> {
+        self.append_with(slots, Self::decode)
+    }
+
+    /// As [`DictionaryColumn::append`], of the next `value_count` values only those whose bits are set in `selection`.
+    pub(crate) fn append_selected(&mut self, value_count: usize, selection: &[u64], slots: Slots<'_>) -> Result<()> {
+        let mut all = std::mem::take(&mut self.all);
+        all.resize(value_count.max(all.len()), 0);
+        let result = self.append_with(slots, |column, out| {
+            column.decode(&mut all[..value_count])?;
+            select::compress_u32(&all[..value_count], bytemuck::cast_slice(selection), 0, out)?;
+            Ok(())
+        });
+        self.all = all;
+        result
+    }
+
+    /// Appends slots; `decode` makes the keys of those that are valid.
+    fn append_with(
+        &mut self,
+        slots: Slots<'_>,
+        decode: impl FnOnce(&mut Self, &mut [u32]) -> Result<()>,
+    ) -> Result<()> {
         let mut keys = std::mem::take(&mut self.keys);
         let region: &mut [u32] = bytemuck::cast_slice_mut(keys.grow(slots.count * 4));
-        let result = self.decode(&mut region[slots.count - slots.value_count..]).map_err(|error| slots.locate(error));
+        let result = decode(self, &mut region[slots.count - slots.value_count..]).map_err(|error| slots.locate(error));
         let result = result.and_then(|()| match slots.validity {
             Some((bits, at)) => Ok(select::expand_in_place_u32(region, slots.value_count, bits, at)?),
             None => Ok(()),

@@ -145,9 +145,9 @@ impl ValueColumn {
     /// Whether [`ValueColumn::append_selected`] is supported.
     pub(crate) fn can_select(&self) -> bool {
         match self {
-            Self::Fixed(_) => true,
+            Self::Fixed(_) | Self::Dictionary(_) => true,
             Self::ByteArray(column) => column.can_select(),
-            Self::Boolean(_) | Self::Dictionary(_) | Self::Null { .. } => false,
+            Self::Boolean(_) | Self::Null { .. } => false,
         }
     }
 
@@ -161,7 +161,8 @@ impl ValueColumn {
         match self {
             Self::Fixed(column) => column.append_selected(value_count, selection, slots),
             Self::ByteArray(column) => column.append_selected(value_count, selection, slots),
-            Self::Boolean(_) | Self::Dictionary(_) | Self::Null { .. } => Err(values_missing()),
+            Self::Dictionary(column) => column.append_selected(value_count, selection, slots),
+            Self::Boolean(_) | Self::Null { .. } => Err(values_missing()),
         }
     }
 
@@ -183,6 +184,11 @@ impl ValueColumn {
             Self::ByteArray(column) => column.searchable_page(),
             Self::Boolean(_) | Self::Dictionary(_) | Self::Null { .. } => None,
         }
+    }
+
+    /// Whether pages can hold indices of a dictionary that the column keeps.
+    pub(crate) fn can_hold_codes(&self) -> bool {
+        matches!(self, Self::Fixed(_) | Self::ByteArray(_))
     }
 
     /// Whether the page holds indices of a dictionary that the column keeps.

@@ -84,7 +84,8 @@ enum CodesOrValues {
 impl LeafColumn {
     /// A column whose reader is at the start of a row group.
     pub(super) fn new(reader: LeafReader) -> Self {
-        Self { reader, position: 0, held: None, form: Form::Unknown, codes: Codes::default() }
+        let form = if reader.can_read_codes() { Form::Unknown } else { Form::Values };
+        Self { reader, position: 0, held: None, form, codes: Codes::default() }
     }
 
     /// The reader, for another row group.

@@ -1,0 +1,80 @@
+//! The order in which inner joins are made.
+//!
+//! DataFusion joins tables in the order in which a query names them. Here all inner hash joins that lie directly below each other are taken
+//! together, and made in the order that is likely to be the least work, by the statistics of what is joined.
+//!
+//! | module | the question |
+//! | --- | --- |
+//! | `graph` | Which inputs are joined, and by which columns? |
+//! | `estimate` | How many rows has the join of some of the inputs? |
+//! | `search` | Which order is the least work? |
+//! | `build` | What is the plan of an order? |
+
+mod build;
+mod estimate;
+mod graph;
+mod search;
+
+use std::sync::Arc;
+
+use datafusion::common::Result;
+use datafusion::common::config::ConfigOptions;
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_plan::{ExecutionPlan, replace_children_if_necessary};
+
+use self::build::build;
+use self::estimate::Estimate;
+use self::graph::{JoinGraph, Order};
+use self::search::{Work, search};
+
+/// Another order has to be less than this part of the work, for estimates are rough. Not measured.
+const WORTH: f64 = 0.8;
+
+/// Puts inner hash joins into the order that is likely to be the least work.
+#[derive(Debug)]
+pub(crate) struct JoinOrder;
+
+impl PhysicalOptimizerRule for JoinOrder {
+    fn optimize(&self, plan: Arc<dyn ExecutionPlan>, _: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
+        reorder(plan)
+    }
+
+    fn name(&self) -> &'static str {
+        "lath_join_order"
+    }
+
+    fn schema_check(&self) -> bool {
+        true
+    }
+}
+
+fn reorder(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
+    if let Some(graph) = JoinGraph::of(&plan) {
+        let better = better_order(&graph);
+        // Also in the same order, where the joins below would have two columns of one name.
+        if better.is_some() || graph.has_shared_names() {
+            let order = better.as_ref().unwrap_or(&graph.order);
+            if let Some(reordered) = build(&graph, order, &plan.schema())? {
+                return below(reordered, &graph);
+            }
+        }
+    }
+    let children = plan.children().into_iter().map(|child| reorder(Arc::clone(child))).collect::<Result<_>>()?;
+    replace_children_if_necessary(plan, children)
+}
+
+/// An order of joins that is likely to be less work than the one that they have.
+fn better_order(graph: &JoinGraph) -> Option<Order> {
+    let estimate = Estimate::of(graph)?;
+    let (order, least) = search(graph, &estimate)?;
+    (least.work < WORTH * Work::of(&graph.order, &estimate).work).then_some(order)
+}
+
+/// The same for what lies below the joins of a plan that was made of a graph.
+fn below(plan: Arc<dyn ExecutionPlan>, graph: &JoinGraph) -> Result<Arc<dyn ExecutionPlan>> {
+    if graph.inputs.iter().any(|input| Arc::ptr_eq(input, &plan)) {
+        return reorder(plan);
+    }
+    let children = plan.children().into_iter().map(|child| below(Arc::clone(child), graph)).collect::<Result<_>>()?;
+    replace_children_if_necessary(plan, children)
+}

@@ -1,0 +1,85 @@
+//! Conditions that joins and sorts set while a query runs.
+//!
+//! DataFusion looks for the columns of such a condition by their names in what lies below. Where two columns have the name, the condition may
+//! go to the scan of the other one, which leaves out rows that count. Such plans run without these conditions. (Version 55; joins that
+//! `join_order` has made have no two columns of a name.)
+
+use std::sync::Arc;
+
+use datafusion::common::Result;
+use datafusion::common::config::ConfigOptions;
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::utils::collect_columns;
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_optimizer::filter_pushdown::FilterPushdown;
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::aggregates::AggregateExec;
+use datafusion::physical_plan::joins::HashJoinExec;
+use datafusion::physical_plan::projection::ProjectionExec;
+use datafusion::physical_plan::sorts::sort::SortExec;
+
+/// DataFusion's rule that gives conditions to scans while a query runs, where it can be trusted.
+#[derive(Debug)]
+pub(crate) struct RunningFilters(pub(crate) FilterPushdown);
+
+impl PhysicalOptimizerRule for RunningFilters {
+    fn optimize(&self, plan: Arc<dyn ExecutionPlan>, config: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
+        if !has_ambiguous_filter(&plan) {
+            return self.0.optimize(plan, config);
+        }
+        let mut without = config.clone();
+        without.optimizer.enable_join_dynamic_filter_pushdown = false;
+        without.optimizer.enable_topk_dynamic_filter_pushdown = false;
+        without.optimizer.enable_aggregate_dynamic_filter_pushdown = false;
+        self.0.optimize(plan, &without)
+    }
+
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    fn schema_check(&self) -> bool {
+        self.0.schema_check()
+    }
+}
+
+/// Whether an operator sets a condition on a column whose name two columns have somewhere below.
+fn has_ambiguous_filter(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    filters_of(plan)
+        .iter()
+        .any(|(child, condition)| collect_columns(condition).iter().any(|column| is_ambiguous(child, column.name())))
+        || plan.children().into_iter().any(has_ambiguous_filter)
+}
+
+/// An expression that a condition may be about, and the plan whose columns it has.
+type Filtered<'p> = (&'p Arc<dyn ExecutionPlan>, Arc<dyn PhysicalExpr>);
+
+/// What an operator may set conditions on: expressions on a child.
+fn filters_of(plan: &Arc<dyn ExecutionPlan>) -> Vec<Filtered<'_>> {
+    if let Some(join) = plan.downcast_ref::<HashJoinExec>() {
+        return join.on().iter().map(|(_, probe)| (join.right(), Arc::clone(probe))).collect();
+    }
+    if let Some(sort) = plan.downcast_ref::<SortExec>().filter(|sort| sort.fetch().is_some()) {
+        return sort.expr().iter().map(|by| (sort.input(), Arc::clone(&by.expr))).collect();
+    }
+    if let Some(aggregate) = plan.downcast_ref::<AggregateExec>() {
+        let arguments = aggregate.aggr_expr().iter().flat_map(|function| function.expressions());
+        return arguments.map(|argument| (aggregate.input(), argument)).collect();
+    }
+    Vec::new()
+}
+
+/// Whether two columns have a name in this plan, or in what lies below it on the way of a condition.
+fn is_ambiguous(plan: &Arc<dyn ExecutionPlan>, name: &str) -> bool {
+    match plan.schema().fields().iter().filter(|field| field.name() == name).count() {
+        0 => return false,
+        1 => {}
+        _ => return true,
+    }
+    if let Some(projection) = plan.downcast_ref::<ProjectionExec>() {
+        let named = projection.expr().iter().filter(|projected| projected.alias == name);
+        let mut columns = named.flat_map(|projected| collect_columns(&projected.expr));
+        return columns.any(|column| is_ambiguous(projection.input(), column.name()));
+    }
+    plan.children().into_iter().any(|child| is_ambiguous(child, name))
+}
