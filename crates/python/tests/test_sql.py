@@ -307,17 +307,27 @@ def test_errors_have_their_kind(damaged: Path, tmp_path: Path) -> None:
         lath.Session(read_only=True)
 
 
-def test_a_memory_limit_makes_queries_spill_or_fail(trips: lath.Dataset) -> None:
-    query = "SELECT a.value % 1000 AS key, a.value FROM generate_series(1, 2000000) AS a (value) ORDER BY key, value"
+@pytest.mark.parametrize("key", ["a.value % 1000", "arrow_cast(a.value % 100, 'Int16')", "repeat('x', 20) || (a.value % 1000)"])
+def test_a_memory_limit_makes_sorts_spill(key: str) -> None:
+    query = f"SELECT {key} AS key, a.value FROM generate_series(1, 1000000) AS a (value) ORDER BY key, value"
     with lath.Session(memory_limit=8 << 20, threads=1) as session:
         result = session.sql(query)
-        assert sum(len(batch) for batch in result) == 2_000_000
+        last, rows = ("", -1), 0
+        for batch in result:
+            values = [column.to_pylist() for column in batch.to_arrow().columns]
+            pairs = [(str(key).zfill(4), value) for key, value in zip(*values)]
+            assert pairs == sorted(pairs) and last < pairs[0]
+            last, rows = pairs[-1], rows + len(pairs)
+        assert rows == 1_000_000
         spills = re.findall(r"spill_count=(\d+)", result.explain())
         assert sum(map(int, spills)) > 0
-        # A table of a hash join cannot go to disk.
-        join = "SELECT count(*) FROM generate_series(1, 3000000) a (value) JOIN generate_series(1, 3000000) b (value) USING (value)"
-        with pytest.raises(lath.LimitError):
-            session.sql(join).to_arrow()
+
+
+def test_a_join_beyond_the_memory_limit_fails() -> None:
+    # A table of a hash join cannot go to disk.
+    join = "SELECT count(*) FROM generate_series(1, 3000000) a (value) JOIN generate_series(1, 3000000) b (value) USING (value)"
+    with lath.Session(memory_limit=8 << 20, threads=1) as session, pytest.raises(lath.LimitError):
+        session.sql(join).to_arrow()
 
 
 def test_several_threads_use_one_session(trips: lath.Dataset) -> None:

@@ -34,7 +34,6 @@ mod literal;
 mod location;
 mod metrics;
 mod mistake;
-
 mod names;
 mod narrow;
 mod progress;

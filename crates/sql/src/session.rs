@@ -54,6 +54,12 @@ const MAX_SHARED_BUILD_BYTES: usize = 128 << 20;
 /// The same in rows, where the size is not known.
 const MAX_SHARED_BUILD_ROWS: usize = 8 << 20;
 
+/// The size of rows that a sort within a memory budget sorts as one batch, before it spills them.
+///
+/// DataFusion sorts larger ones batch by batch and merges these. For the merge it encodes the keys of every batch, for which it has reserved
+/// nothing: with 8 MiB, a sort of two integers by both fails instead of spilling. Strings have offsets of 32 bits, which bounds a batch.
+const MAX_SORTED_AT_ONCE_BYTES: usize = 1 << 30;
+
 /// A place where queries are run: tables, views and settings.
 ///
 /// ```no_run
@@ -119,9 +125,10 @@ impl Session {
         optimizer.hash_join_single_partition_threshold_rows = MAX_SHARED_BUILD_ROWS / runtime.threads();
         config.options_mut().sql_parser.collect_spans = true;
         if let &Some(bytes) = memory_budget_bytes {
+            let execution = &mut config.options_mut().execution;
             // What a sort keeps to merge what it has on disk, which is no good if it is all there is.
-            let merging = &mut config.options_mut().execution.sort_spill_reservation_bytes;
-            *merging = (*merging).min(bytes / 16);
+            execution.sort_spill_reservation_bytes = execution.sort_spill_reservation_bytes.min(bytes / 16);
+            execution.sort_in_place_threshold_bytes = bytes.min(MAX_SORTED_AT_ONCE_BYTES);
         }
         let env = match memory_budget_bytes {
             &Some(bytes) => RuntimeEnvBuilder::new().with_memory_pool(Arc::new(FairSpillPool::new(bytes))),
