@@ -28,6 +28,8 @@ pub struct Running {
     work: OfProcess<Work>,
     /// Batches that were looked at, and are still to be given.
     returned: VecDeque<RecordBatch>,
+    /// An error has ended the work, so that its batches are not all there.
+    failed: bool,
     schema: SchemaRef,
     position: PositionOf,
     name: &'static str,
@@ -59,7 +61,7 @@ impl Running {
         stop: impl Fn() + Send + Sync + 'static,
     ) -> Self {
         let work = OfProcess::new(Work { batches, stop: Box::new(stop) });
-        Self { work, returned: VecDeque::new(), schema, position, name }
+        Self { work, returned: VecDeque::new(), failed: false, schema, position, name }
     }
 
     /// Names and types of the columns.
@@ -70,15 +72,19 @@ impl Running {
     /// Waits a while for a batch.
     ///
     /// # Errors
-    /// The failure of the work, a panic of it, or that this is another process.
+    /// The failure of the work, a panic of it, that one of them came before, or that this is another process.
     pub fn step(&mut self) -> Result<Step, Failure> {
         let waker = Waker::from(Arc::new(Unpark(thread::current())));
         let mut context = Context::from_waker(&waker);
         let work = self.work.get_mut(self.name)?;
+        if self.failed {
+            let what = format!("an error has ended {} before, so that rows are missing: start it again", self.name);
+            return Err(Failure::invalid(what));
+        }
         if let Some(batch) = self.returned.pop_front() {
             return Ok(Step::Batch(batch));
         }
-        guard(|| {
+        let step = guard(|| {
             for wait in [true, false] {
                 match work.batches.as_mut().poll_next(&mut context) {
                     Poll::Ready(Some(batch)) => return Ok(Step::Batch(batch?)),
@@ -88,7 +94,9 @@ impl Running {
                 }
             }
             Ok(Step::Waiting)
-        })
+        });
+        self.failed = step.is_err();
+        step
     }
 
     /// Waits for all batches.

@@ -101,9 +101,7 @@ fn types_of(capsule: &Bound<'_, PyCapsule>) -> PyResult<(DataType, Option<Schema
 /// If the object has no schema.
 #[pyfunction]
 #[pyo3(signature = (schema, /))]
-pub fn schema_metadata<'py>(
-    schema: &Bound<'py, PyAny>,
-) -> PyResult<Vec<(Bound<'py, PyBytes>, Bound<'py, PyBytes>)>> {
+pub fn schema_metadata<'py>(schema: &Bound<'py, PyAny>) -> PyResult<Vec<(Bound<'py, PyBytes>, Bound<'py, PyBytes>)>> {
     let py = schema.py();
     let capsule = call(schema, "__arrow_c_schema__")?
         .ok_or_else(|| PyTypeError::new_err(format!("{} has no __arrow_c_schema__", name_of(schema))))?;

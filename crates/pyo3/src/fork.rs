@@ -13,6 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::error::Failure;
+use crate::work;
 
 /// How many forks lead from the first process that imported the module to this one.
 static GENERATION: AtomicUsize = AtomicUsize::new(0);
@@ -37,6 +38,7 @@ pub fn watch(module: &Bound<'_, PyModule>) -> PyResult<()> {
 #[pyfunction]
 fn note_fork() {
     GENERATION.fetch_add(1, Ordering::Relaxed);
+    work::forget_drops();
 }
 
 fn generation() -> usize {

@@ -2,9 +2,10 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::thread::{self, ThreadId};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 
@@ -122,10 +123,42 @@ fn wait<T: Send>(
     }
 }
 
+/// Values whose threads of [`drop_apart`] have not ended.
+static DROPPING: AtomicUsize = AtomicUsize::new(0);
+
+/// How long [`wait_for_drops`] waits at most.
+const DROP_WAIT: Duration = Duration::from_secs(5);
+
 /// Drops a value on a thread of its own: it may wait for threads that wait for the GIL, which this thread may have.
 pub fn drop_apart<T: Send + 'static>(value: T) {
+    DROPPING.fetch_add(1, Ordering::AcqRel);
+    let dropping = Dropping(Some(value));
     // Where there is no thread to be had, it is dropped here.
-    let _ = thread::Builder::new().spawn(move || drop(value));
+    let _ = thread::Builder::new().spawn(move || drop(dropping));
+}
+
+/// Waits until files and locks are given back of what [`drop_apart`] was called with before.
+pub fn wait_for_drops(py: Python<'_>) {
+    py.detach(|| {
+        let started = Instant::now();
+        while DROPPING.load(Ordering::Acquire) > 0 && started.elapsed() < DROP_WAIT {
+            thread::sleep(Duration::from_millis(1));
+        }
+    });
+}
+
+/// Forgets threads that did not come along into a forked process.
+pub(crate) fn forget_drops() {
+    DROPPING.store(0, Ordering::Release);
+}
+
+struct Dropping<T>(Option<T>);
+
+impl<T> Drop for Dropping<T> {
+    fn drop(&mut self) {
+        drop(self.0.take());
+        DROPPING.fetch_sub(1, Ordering::AcqRel);
+    }
 }
 
 /// Makes an error of a panic.

@@ -45,11 +45,7 @@ impl PyAnswer {
     /// The first rows, which stay there; `None` if they were taken.
     fn peek(&self, py: Python<'_>, row_count: usize) -> PyResult<Option<Vec<RecordBatch>>> {
         self.origin.check(RESULT)?;
-        work::run(
-            py,
-            || self.stop.stop(),
-            || self.lock().as_mut().map(|running| running.peek(row_count)).transpose(),
-        )
+        work::run(py, || self.stop.stop(), || self.lock().as_mut().map(|running| running.peek(row_count)).transpose())
     }
 
     fn take(&self, py: Python<'_>) -> PyResult<Running> {

@@ -10,10 +10,8 @@ const WIDTH: usize = 110;
 pub(crate) fn failure(error: Error, text: &str) -> Failure {
     match error {
         Error::Mistake(mistake) => {
-            let place = MistakePlace {
-                at: mistake.line_and_character(text),
-                suggestions: mistake.suggestions().to_vec(),
-            };
+            let place =
+                MistakePlace { at: mistake.line_and_character(text), suggestions: mistake.suggestions().to_vec() };
             Failure::of_statement(mistake.shown_in(text, None, WIDTH), place)
         }
         Error::Statement(what) => Failure::new(Kind::Statement, what),

@@ -66,7 +66,8 @@ fn codec_of(session: &Bound<'_, PyAny>) -> PyResult<FFI_LogicalExtensionCodec> {
         return Ok(codec.clone());
     }
     let own = datafusion_ffi::version();
-    Err(Failure::new(Kind::Unsupported, format!("lath-sql is built for DataFusion {own}, and this is {version}")).into())
+    Err(Failure::new(Kind::Unsupported, format!("lath-sql is built for DataFusion {own}, and this is {version}"))
+        .into())
 }
 
 /// The threads that read files while queries of DataFusion are planned.

@@ -63,6 +63,8 @@ impl PySession {
             builder = builder.memory_budget_bytes(bytes);
         }
         if let Some(folder) = database {
+            // A session that was dropped just now may have had it open.
+            work::wait_for_drops(py);
             builder = if read_only { builder.read_only_database(folder) } else { builder.database(folder) };
         }
         let session = work::run_to_end(py, move || {
@@ -116,9 +118,7 @@ impl PySession {
             work::run_to_end(py, open.into_work(name, move |open, name| open.attach(name, &folder)))?;
         } else if source.hasattr("__arrow_c_stream__")? || source.hasattr("__arrow_c_array__")? {
             let rows = rows_of(py, source)?;
-            open.replace(name, |session| {
-                session.session().context().register_table(name, Arc::new(rows)).map(|_| ())
-            })?;
+            open.replace(name, |session| session.session().context().register_table(name, Arc::new(rows)).map(|_| ()))?;
         } else if let Ok(location) = source.extract::<PathBuf>() {
             work::run_to_end(py, open.into_work(name, move |open, name| open.register_location(name, &location)))?;
         } else {
@@ -146,9 +146,10 @@ impl PySession {
     }
 
     /// Closes the session and its database. Results that were not read yet can still be.
-    fn close(&self) {
+    fn close(&self, py: Python<'_>) {
         if self.origin == Origin::here() {
             drop_open(self.lock().take());
+            work::wait_for_drops(py);
         }
     }
 
@@ -157,8 +158,8 @@ impl PySession {
     }
 
     #[pyo3(signature = (*_exception))]
-    fn __exit__(&self, _exception: &Bound<'_, PyTuple>) {
-        self.close();
+    fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyTuple>) {
+        self.close(py);
     }
 }
 

@@ -4,13 +4,13 @@ use std::sync::{Mutex, PoisonError};
 
 use lath::arrow::array::{RecordBatch, RecordBatchReader as _};
 use lath::arrow::schema::SchemaRef;
-use pyo3::prelude::*;
 use lath_pyo3::rows::Rows;
+use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 
+use crate::schema::PySchema;
 use lath_pyo3::capsule::{self, Reader};
 use lath_pyo3::error::Failure;
-use crate::schema::PySchema;
 
 /// Some rows, as Arrow arrays.
 #[pyclass(name = "Batch", module = "lath", frozen)]

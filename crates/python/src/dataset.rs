@@ -5,19 +5,19 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use lath::{Cancel, Dataset, DatasetOptions, Scan, ScanProgress};
-use pyo3::prelude::*;
 use lath_pyo3::opening::{Locations, Opening};
+use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
 
-use lath_pyo3::error::Failure;
 use crate::expression::PyPredicate;
-use lath_pyo3::fork::{OfProcess, forked_runtime};
 use crate::literal::literals;
 use crate::options;
-use lath_pyo3::progress::{Watcher, of_scan};
 use crate::scan::PyScan;
 use crate::schema::PySchema;
 use crate::{report, statistics};
+use lath_pyo3::error::Failure;
+use lath_pyo3::fork::{OfProcess, forked_runtime};
+use lath_pyo3::progress::{Watcher, of_scan};
 use lath_pyo3::{capsule, work};
 
 /// Opens files as one table: paths, directories, globs, `@` lists and URLs.
@@ -309,7 +309,8 @@ impl PyDataset {
         let scan = self.scan_where(condition, threads)?.select(Vec::<String>::new()).cancel(&cancel);
         let batches = scan.build().map_err(Failure::from)?;
         let scanned = batches.progress();
-        let count = work::run_watched(py, || cancel.cancel(), watcher, || of_scan(&scanned), || Ok(batches.count_rows()?))?;
+        let count =
+            work::run_watched(py, || cancel.cancel(), watcher, || of_scan(&scanned), || Ok(batches.count_rows()?))?;
         Ok((count, scanned))
     }
 }

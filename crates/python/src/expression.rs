@@ -6,8 +6,8 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
-use lath_pyo3::error::{Failure, Kind};
 use crate::literal::{literal, literals};
+use lath_pyo3::error::{Failure, Kind};
 
 /// Conditions nest at most as deep as the text of one may.
 const MAX_DEPTH: usize = 200;

@@ -8,8 +8,8 @@ use pyo3::types::{
     PyTzInfoAccess,
 };
 
-use lath_pyo3::error::Failure;
 use crate::moment::{DAY_MICROS, days_of, micros_of_day, micros_of_delta};
+use lath_pyo3::error::Failure;
 
 /// The value as a literal. Naive times are in UTC, as columns without a time zone are.
 pub(crate) fn literal(value: &Bound<'_, PyAny>) -> PyResult<Literal> {

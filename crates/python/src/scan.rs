@@ -9,13 +9,13 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
 use crate::batches::{PyBatches, running};
+use crate::report;
+use crate::schema::PySchema;
 use lath_pyo3::batches::{Reader, Running};
-use lath_pyo3::rows::Rows;
 use lath_pyo3::error::Failure;
 use lath_pyo3::fork::OfProcess;
 use lath_pyo3::progress::{Watcher, of_scan};
-use crate::schema::PySchema;
-use crate::report;
+use lath_pyo3::rows::Rows;
 use lath_pyo3::{capsule, work};
 
 /// What a scan is called in errors.
@@ -120,7 +120,13 @@ impl PyScan {
         let batches = scan.build().map_err(Failure::from)?;
         let progress = batches.progress();
         self.note(progress.clone());
-        work::run_watched(py, || cancel.cancel(), self.watcher(py)?, || of_scan(&progress), || Ok(batches.count_rows()?))
+        work::run_watched(
+            py,
+            || cancel.cancel(),
+            self.watcher(py)?,
+            || of_scan(&progress),
+            || Ok(batches.count_rows()?),
+        )
     }
 
     /// All rows as a `pyarrow.Table`.

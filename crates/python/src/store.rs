@@ -9,9 +9,9 @@ use lath::store::{Durability, Error, Options, Snapshot, Store, Transaction};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
+use crate::tree::{PyTree, Source};
 use lath_pyo3::error::{Failure, Kind};
 use lath_pyo3::fork::OfProcess;
-use crate::tree::{PyTree, Source};
 use lath_pyo3::work;
 
 /// What an open store is called in errors.

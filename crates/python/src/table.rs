@@ -15,13 +15,13 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyCapsule, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 
 use crate::batch::PyBatch;
-use lath_pyo3::rows::Rows;
-use lath_pyo3::error::Failure;
 use crate::expression::PyPredicate;
-use lath_pyo3::fork::{OfProcess, Origin, runtime};
-use lath_pyo3::progress::Watcher;
 use crate::schema::PySchema;
 use crate::store::durability_of;
+use lath_pyo3::error::Failure;
+use lath_pyo3::fork::{OfProcess, Origin, runtime};
+use lath_pyo3::progress::Watcher;
+use lath_pyo3::rows::Rows;
 use lath_pyo3::{capsule, progress, work};
 
 /// What an open table is called in errors.
@@ -142,14 +142,18 @@ impl PyTable {
     /// Deletes the rows with these keys, if there are any.
     fn delete(&self, py: Python<'_>, keys: &Bound<'_, PyAny>) -> PyResult<()> {
         let (table, keys) = (self.table()?, Wanted::of(keys)?);
-        work::run(py, || (), || match &keys {
-            Wanted::List(keys) => Ok(table.delete(keys)?),
-            Wanted::Rows(batches) => {
-                let mut transaction = table.begin()?;
-                batches.iter().try_for_each(|batch| transaction.delete(batch))?;
-                Ok(transaction.commit()?)
-            }
-        })
+        work::run(
+            py,
+            || (),
+            || match &keys {
+                Wanted::List(keys) => Ok(table.delete(keys)?),
+                Wanted::Rows(batches) => {
+                    let mut transaction = table.begin()?;
+                    batches.iter().try_for_each(|batch| transaction.delete(batch))?;
+                    Ok(transaction.commit()?)
+                }
+            },
+        )
     }
 
     /// Deletes the rows for which `where` is true, and returns their number.
@@ -321,18 +325,24 @@ impl PyTable {
         let (table, reader) = (self.table()?, capsule::reader_in(rows)?);
         let (cancel, count) = (Cancel::new(), AtomicU64::new(0));
         let position = || (count.load(Ordering::Relaxed), total);
-        work::run_watched(py, || cancel.cancel(), watcher, position, || {
-            let mut transaction = table.begin()?;
-            for batch in reader {
-                if cancel.is_cancelled() {
-                    return Err(Error::Cancelled.into());
+        work::run_watched(
+            py,
+            || cancel.cancel(),
+            watcher,
+            position,
+            || {
+                let mut transaction = table.begin()?;
+                for batch in reader {
+                    if cancel.is_cancelled() {
+                        return Err(Error::Cancelled.into());
+                    }
+                    let batch = batch?;
+                    change(&mut transaction, &batch)?;
+                    count.fetch_add(batch.num_rows() as u64, Ordering::Relaxed);
                 }
-                let batch = batch?;
-                change(&mut transaction, &batch)?;
-                count.fetch_add(batch.num_rows() as u64, Ordering::Relaxed);
-            }
-            Ok(transaction.commit()?)
-        })
+                Ok(transaction.commit()?)
+            },
+        )
     }
 }
 
@@ -374,15 +384,19 @@ impl PyTableSnapshot {
 
     fn get_many(&self, py: Python<'_>, keys: &Bound<'_, PyAny>) -> PyResult<PyBatch> {
         let (snapshot, keys) = (self.snapshot()?, Wanted::of(keys)?);
-        let found = work::run(py, || (), || {
-            Ok(match keys {
-                Wanted::List(keys) => snapshot.get_many(keys)?,
-                Wanted::Rows(batches) => match &batches[..] {
-                    [batch] => snapshot.get_many(batch)?,
-                    _ => return Err(Failure::invalid("keys: give them as one batch, or as a list")),
-                },
-            })
-        })?;
+        let found = work::run(
+            py,
+            || (),
+            || {
+                Ok(match keys {
+                    Wanted::List(keys) => snapshot.get_many(keys)?,
+                    Wanted::Rows(batches) => match &batches[..] {
+                        [batch] => snapshot.get_many(batch)?,
+                        _ => return Err(Failure::invalid("keys: give them as one batch, or as a list")),
+                    },
+                })
+            },
+        )?;
         Ok(PyBatch::new(found.rows().clone()))
     }
 
@@ -478,18 +492,22 @@ impl PyTableScan {
 
     fn rows(&self, py: Python<'_>) -> PyResult<Rows> {
         let cancel = Cancel::new();
-        work::run(py, || cancel.cancel(), || {
-            let batches = self.scan()?.build()?;
-            let schema = batches.schema();
-            let mut rows = Vec::new();
-            for batch in batches {
-                if cancel.is_cancelled() {
-                    return Err(Error::Cancelled.into());
+        work::run(
+            py,
+            || cancel.cancel(),
+            || {
+                let batches = self.scan()?.build()?;
+                let schema = batches.schema();
+                let mut rows = Vec::new();
+                for batch in batches {
+                    if cancel.is_cancelled() {
+                        return Err(Error::Cancelled.into());
+                    }
+                    rows.push(batch?);
                 }
-                rows.push(batch?);
-            }
-            Ok(Rows::new(schema, rows))
-        })
+                Ok(Rows::new(schema, rows))
+            },
+        )
     }
 }
 
@@ -564,10 +582,14 @@ impl PyChanges {
     /// What is left of the changes as a `pyarrow.Table`.
     fn to_arrow<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.origin.check(TABLE)?;
-        let batches = work::run(py, || (), || {
-            let mut changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
-            Ok(changes.get_mut(TABLE)?.collect::<lath::table::Result<Vec<_>>>()?)
-        })?;
+        let batches = work::run(
+            py,
+            || (),
+            || {
+                let mut changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
+                Ok(changes.get_mut(TABLE)?.collect::<lath::table::Result<Vec<_>>>()?)
+            },
+        )?;
         Rows::new(self.schema.clone(), batches).into_arrow(py)
     }
 

@@ -9,9 +9,9 @@ use pyo3::exceptions::{PyKeyError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyMapping, PyMemoryView, PyTuple};
 
+use crate::store::{OpenStore, STORE, ended};
 use lath_pyo3::error::Failure;
 use lath_pyo3::fork::{OfProcess, Origin};
-use crate::store::{OpenStore, STORE, ended};
 use lath_pyo3::work;
 
 /// Entries that are read at once while a range is iterated.

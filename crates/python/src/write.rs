@@ -11,11 +11,11 @@ use lath::{Cancel, Error, ParquetWriter, WriteOptions, WriteSummary};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
+use crate::schema::PySchema;
+use crate::write_settings::{self, Setting};
 use lath_pyo3::error::Failure;
 use lath_pyo3::fork::{OfProcess, Origin};
 use lath_pyo3::progress::Watcher;
-use crate::schema::PySchema;
-use crate::write_settings::{self, Setting};
 use lath_pyo3::{capsule, work};
 
 /// What a file that is being written is called in errors.
@@ -118,19 +118,25 @@ impl PyWriter {
         let reader = capsule::reader_in(rows)?;
         let (cancel, count) = (Cancel::new(), AtomicU64::new(0));
         let position = || (count.load(Ordering::Relaxed), total);
-        work::run_watched(py, || cancel.cancel(), watcher, position, || {
-            self.with_output(|output| {
-                for batch in reader {
-                    if cancel.is_cancelled() {
-                        return Err(Error::Cancelled.into());
+        work::run_watched(
+            py,
+            || cancel.cancel(),
+            watcher,
+            position,
+            || {
+                self.with_output(|output| {
+                    for batch in reader {
+                        if cancel.is_cancelled() {
+                            return Err(Error::Cancelled.into());
+                        }
+                        let batch = batch?;
+                        output.write(&batch)?;
+                        count.fetch_add(batch.num_rows() as u64, Ordering::Relaxed);
                     }
-                    let batch = batch?;
-                    output.write(&batch)?;
-                    count.fetch_add(batch.num_rows() as u64, Ordering::Relaxed);
-                }
-                Ok(count.load(Ordering::Relaxed))
-            })
-        })
+                    Ok(count.load(Ordering::Relaxed))
+                })
+            },
+        )
     }
 
     /// Ends the current row group, if it has rows.

@@ -251,6 +251,17 @@ def test_tables_with_a_primary_key_are_changed(tmp_path: Path) -> None:
             lath.Session(database=tmp_path / "shop")
 
 
+def test_a_closed_session_gives_its_database_back(tmp_path: Path) -> None:
+    for number in range(20):
+        with lath.Session(database=tmp_path / "shop") as shop:
+            shop.sql("CREATE TABLE IF NOT EXISTS stock (item BIGINT PRIMARY KEY)")
+            shop.sql(f"INSERT INTO stock VALUES ({number})")
+        # Without the end of a block, dropping does it.
+        again = lath.Session(database=tmp_path / "shop")
+        assert again.sql("SELECT count(*) AS rows FROM stock").to_arrow().to_pylist() == [{"rows": number + 1}]
+        del again
+
+
 def test_tables_of_lath_are_read_beside_their_writer(tmp_path: Path, trips: lath.Dataset) -> None:
     schema = pa.schema([pa.field("id", pa.int64(), nullable=False), ("name", pa.string())])
     people = lath.Table.create(tmp_path / "people", schema, ["id"])
@@ -305,6 +316,19 @@ def test_errors_have_their_kind(damaged: Path, tmp_path: Path) -> None:
         lath.Session(threads=0)
     with pytest.raises(ValueError, match="read_only"):
         lath.Session(read_only=True)
+
+
+def test_rows_before_an_error_are_no_result(damaged: Path) -> None:
+    result = lath.sql(f"SELECT number FROM '{damaged}'")
+    with pytest.raises(lath.CorruptError):
+        repr(result)
+    for read in (repr, lath.Result.to_arrow):
+        with pytest.raises(lath.InvalidError, match="rows are missing"):
+            read(result)
+    result = lath.sql("SELECT 1 / (value - 20000) AS one FROM generate_series(1, 30000) AS t (value)")
+    batches = pa.RecordBatchReader.from_stream(result)
+    with pytest.raises(pa.ArrowInvalid, match="(?i)divide by zero"):
+        batches.read_all()
 
 
 @pytest.mark.parametrize("key", ["a.value % 1000", "arrow_cast(a.value % 100, 'Int16')", "repeat('x', 20) || (a.value % 1000)"])
