@@ -32,9 +32,10 @@ class Session:
     ) -> None:
         """Opens a session.
 
-        ``memory_limit`` bounds, in bytes, the memory of sorting, joining and grouping; what is more goes to disk. ``threads`` is one for
-        each core unless told otherwise. ``database`` is a folder whose tables with a primary key are found by their names; it is made if
-        it is not there. One process at a time has it open, and any number ``read_only``.
+        ``memory_limit`` bounds, in bytes, the memory of sorting, joining and grouping. Beyond it, sorting and grouping go to disk, and
+        joins are a :class:`lath.LimitError`. ``threads`` is one for each core unless told otherwise. ``database`` is a folder whose
+        tables with a primary key are found by their names; it is made if it is not there. One process at a time has it open, and any
+        number ``read_only``.
         """
     def sql(self, text: str, /) -> Result:
         """Runs the statements of a text, which ``;`` separates. The result is that of the last; those before it may not be queries.
