@@ -112,13 +112,13 @@ impl PySession {
             let (locations, opening): (Vec<PathBuf>, Opening) = source.call_method0("_opening")?.extract()?;
             let options = opening.options(py)?.runtime(&open.runtime);
             let dataset = work::run_to_end(py, move || Ok(Dataset::open(locations, options)?))?;
-            open.replace(name, |session| session.session().register(name, dataset))?;
+            open.replace(name, || open.session.session().register(name, dataset).map_err(|error| failure(error.into(), "")))?;
         } else if source.is_instance(&lath.getattr("Table")?)? {
             let folder: PathBuf = source.getattr("folder")?.extract()?;
             work::run_to_end(py, open.into_work(name, move |open, name| open.attach(name, &folder)))?;
         } else if source.hasattr("__arrow_c_stream__")? || source.hasattr("__arrow_c_array__")? {
             let rows = rows_of(py, source)?;
-            open.replace(name, |session| session.session().context().register_table(name, Arc::new(rows)).map(|_| ()))?;
+            open.replace(name, || open.register_rows(name, rows))?;
         } else if let Ok(location) = source.extract::<PathBuf>() {
             work::run_to_end(py, open.into_work(name, move |open, name| open.register_location(name, &location)))?;
         } else {
@@ -216,14 +216,21 @@ fn rows_of(py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<MemTable> {
 }
 
 impl Open {
-    /// Puts a table in the place of another that was registered by this name.
-    fn replace(
-        &self,
-        name: &str,
-        register: impl FnOnce(&BlockingSession) -> datafusion::common::Result<()>,
-    ) -> Result<(), Failure> {
-        let removed = self.session.session().context().deregister_table(name);
-        removed.and_then(|_| register(&self.session)).map_err(|error| failure(error.into(), ""))
+    /// Puts a table in the place of another that was registered by this name, which stays if that fails.
+    fn replace(&self, name: &str, register: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
+        let context = self.session.session().context();
+        let before = context.deregister_table(name).map_err(|error| failure(error.into(), ""))?;
+        register().inspect_err(|_| {
+            if let Some(before) = before {
+                // It had this name just now.
+                let _ = context.register_table(name, before);
+            }
+        })
+    }
+
+    fn register_rows(&self, name: &str, rows: MemTable) -> Result<(), Failure> {
+        let registered = self.session.session().context().register_table(name, Arc::new(rows));
+        registered.map(drop).map_err(|error| failure(error.into(), ""))
     }
 
     /// Work that nothing stops.
@@ -238,7 +245,7 @@ impl Open {
 
     /// Attaches the table with a primary key in a folder, to be read.
     fn attach(&self, name: &str, folder: &Path) -> Result<(), Failure> {
-        self.try_attach(name, folder)?.map_err(|error| failure(error, ""))
+        self.replace(name, || self.try_attach(name, folder)?.map_err(|error| failure(error, "")))
     }
 
     fn try_attach(&self, name: &str, folder: &Path) -> Result<Result<(), Error>, Failure> {
@@ -247,22 +254,22 @@ impl Open {
             "CREATE EXTERNAL TABLE {} STORED AS LATH LOCATION {folder} OPTIONS (read_only true)",
             TableReference::from(name).to_quoted_string()
         );
-        self.replace(name, |_| Ok(()))?;
         Ok(self.session.run(&statement).map(drop))
     }
 
     /// Makes a table of a location: a folder with a table with a primary key, or files.
     fn register_location(&self, name: &str, location: &Path) -> Result<(), Failure> {
-        if location.is_dir() {
-            match self.try_attach(name, location)? {
-                Err(Error::Table(error)) if matches!(*error, lath::table::Error::NoTable { .. }) => {}
-                attached => return attached.map_err(|error| failure(error, "")),
+        self.replace(name, || {
+            if location.is_dir() {
+                match self.try_attach(name, location)? {
+                    Err(Error::Table(error)) if matches!(*error, lath::table::Error::NoTable { .. }) => {}
+                    attached => return attached.map_err(|error| failure(error, "")),
+                }
             }
-        }
-        self.replace(name, |_| Ok(()))?;
-        let view = TableReference::from(name).to_quoted_string();
-        let statement = format!("CREATE VIEW {view} AS SELECT * FROM {}", location_of(location)?);
-        self.session.run(&statement).map(drop).map_err(|error| failure(error, ""))
+            let view = TableReference::from(name).to_quoted_string();
+            let statement = format!("CREATE VIEW {view} AS SELECT * FROM {}", location_of(location)?);
+            self.session.run(&statement).map(drop).map_err(|error| failure(error, ""))
+        })
     }
 }
 

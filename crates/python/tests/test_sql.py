@@ -203,6 +203,16 @@ def test_sessions_keep_tables_and_settings(trips: lath.Dataset) -> None:
         session.sql("SELECT 1")
 
 
+def test_a_table_stays_if_another_cannot_take_its_place(tmp_path: Path) -> None:
+    with lath.Session() as session:
+        session.register("t", pa.table({"n": [20]}))
+        (tmp_path / "empty").mkdir()
+        for source in tmp_path / "missing.parquet", tmp_path / "empty":
+            with pytest.raises(lath.Error):
+                session.register("t", source)
+            assert session.sql("SELECT n FROM t").to_arrow().to_pydict() == {"n": [20]}
+
+
 def test_rows_of_a_statement_before_the_last_are_not_lost() -> None:
     with pytest.raises(lath.InvalidError, match="line 2: the rows"):
         lath.sql("SET datafusion.execution.batch_size = 100;\nSELECT 1;\nSELECT 2")
