@@ -23,7 +23,7 @@ fn main() -> ExitCode {
         Ok(options) => options,
         Err(error) => {
             eprintln!(
-                "{error}\nusage: bench/run sql [--quick] [--scale=N] [--only=PART] [--threads=N] [--query=N,…] [--data]"
+                "{error}\nusage: bench/run sql [--quick] [--scale=N] [--only=PART] [--threads=N] [--query=N,…] [--files=NAME] [--data]"
             );
             return ExitCode::from(2);
         }

@@ -1,10 +1,13 @@
 //! What is to be measured.
 
+use crate::data::Layout;
+
 pub struct Options {
     pub is_quick: bool,
     pub scale: u32,
     pub threads: Vec<usize>,
     pub queries: Vec<usize>,
+    pub layouts: Vec<Layout>,
     /// Makes tables and files for others, and measures nothing.
     pub only_data: bool,
     only: Option<String>,
@@ -17,6 +20,7 @@ impl Options {
             scale: 1,
             threads: vec![1, 2],
             queries: (1..=22).collect(),
+            layouts: Layout::ALL.to_vec(),
             only_data: false,
             only: None,
         };
@@ -28,6 +32,10 @@ impl Options {
                 Some(("--scale", scale)) => options.scale = number(scale)? as u32,
                 Some(("--threads", threads)) => options.threads = vec![number(threads)?],
                 Some(("--query", list)) => options.queries = list.split(',').map(number).collect::<Result<_, _>>()?,
+                Some(("--files", name)) => {
+                    let layout = Layout::ALL.into_iter().find(|layout| layout.name() == name);
+                    options.layouts = vec![layout.ok_or_else(|| format!("{argument}: default or delta"))?];
+                }
                 Some(("--only", part)) => options.only = Some(part.to_owned()),
                 _ => return Err(format!("{argument}: not an option")),
             }

@@ -10,7 +10,7 @@ use crate::options::Options;
 use crate::race::{Least, Race, Times, cell, geometric_mean, head, least_seconds};
 
 pub fn run(record: &mut Record, options: &Options) {
-    for layout in Layout::ALL {
+    for &layout in &options.layouts {
         let tables = data::tpch(options.scale, layout);
         for &threads in &options.threads {
             let mut race = Race::start(&Engine::ALL, threads, &tables);

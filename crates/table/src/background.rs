@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use crate::compact::compact_once;
+use crate::compact::{Due, compact_once};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::flush::flush;
@@ -76,6 +76,7 @@ fn work(engine: &Arc<Engine>) -> Result<()> {
     if is_due {
         flush(engine)?;
     }
-    while !engine.signal.is_over() && compact_once(engine)?.is_some() {}
+    let due = Due::in_background(&engine.options);
+    while !engine.signal.is_over() && compact_once(engine, due)?.is_some() {}
     vacuum(engine).map(drop)
 }

@@ -38,10 +38,36 @@ pub struct Compacted {
     pub rows: u64,
 }
 
-/// Merges files until no merge is due.
+/// From when on files are due to be merged.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Due {
+    /// From how many files of about the same size on.
+    files: usize,
+    /// From which share of deleted rows on.
+    deleted_percent: u32,
+}
+
+impl Due {
+    /// From which share of deleted rows on [`compact`] writes a file anew, in percent of its rows. Of five million rows of which every tenth
+    /// was updated, a GROUP BY took 22 ms while the old rows stayed in their files, 15 ms without them, and 14 ms before the updates.
+    const DELETED_PERCENT: u32 = 5;
+
+    /// What is worth its writing while a table changes.
+    pub(crate) fn in_background(options: &TableOptions) -> Self {
+        Self { files: options.merge_files, deleted_percent: options.deleted_percent }
+    }
+
+    /// What is worth it before a table is read often.
+    fn by_hand(options: &TableOptions) -> Self {
+        Self { files: 2, deleted_percent: options.deleted_percent.min(Self::DELETED_PERCENT) }
+    }
+}
+
+/// Merges files until no merge is due by hand.
 pub(crate) fn compact(engine: &Arc<Engine>) -> Result<Compacted> {
     let mut compacted = Compacted::default();
-    while let Some(step) = compact_once(engine)? {
+    let due = Due::by_hand(&engine.options);
+    while let Some(step) = compact_once(engine, due)? {
         compacted.merges += 1;
         compacted.files_before += step.files_before;
         compacted.files_after += step.files_after;
@@ -51,10 +77,10 @@ pub(crate) fn compact(engine: &Arc<Engine>) -> Result<Compacted> {
 }
 
 /// Makes one merge, if one is due.
-pub(crate) fn compact_once(engine: &Arc<Engine>) -> Result<Option<Compacted>> {
+pub(crate) fn compact_once(engine: &Arc<Engine>, due: Due) -> Result<Option<Compacted>> {
     let _one_at_a_time = engine.lock_maintenance();
     let mut pinned = Pinned::newest(engine)?;
-    let mut chosen = choose(pinned.manifest(), &engine.options);
+    let mut chosen = choose(pinned.manifest(), &engine.options, due);
     let order = RowOrder::of_ids(&pinned.state().cluster, View::schema(&pinned))?.map(Arc::new);
     if let Some(order) = &order {
         retain_unordered(&mut chosen, order, View::schema(&pinned))?;
@@ -89,9 +115,9 @@ pub(crate) fn compact_once(engine: &Arc<Engine>) -> Result<Option<Compacted>> {
 }
 
 /// The files to merge: those of which much is deleted, else as many of about the same size as are due. None if none are.
-fn choose(manifest: &Manifest, options: &TableOptions) -> Vec<Arc<FileEntry>> {
+fn choose(manifest: &Manifest, options: &TableOptions, due: Due) -> Vec<Arc<FileEntry>> {
     let is_much_deleted =
-        |file: &&Arc<FileEntry>| file.masked > 0 && file.masked * 100 >= file.rows * u64::from(options.deleted_percent);
+        |file: &&Arc<FileEntry>| file.masked > 0 && file.masked * 100 >= file.rows * u64::from(due.deleted_percent);
     let much_deleted = bounded(manifest.files().iter().filter(is_much_deleted), options);
     if !much_deleted.is_empty() {
         return much_deleted;
@@ -101,9 +127,8 @@ fn choose(manifest: &Manifest, options: &TableOptions) -> Vec<Arc<FileEntry>> {
         // Files of one class have up to four times as many rows as each other.
         by_size.entry(file.unmasked().max(1).ilog2() / 2).or_default().push(file);
     }
-    let due =
-        by_size.into_values().map(|files| bounded(files, options)).find(|files| files.len() >= options.merge_files);
-    due.unwrap_or_default()
+    let chosen = by_size.into_values().map(|files| bounded(files, options)).find(|files| files.len() >= due.files);
+    chosen.unwrap_or_default()
 }
 
 /// The first of the files, up to the maximum number of rows of a merge; at least one.

@@ -90,7 +90,7 @@ impl TableOptions {
         self
     }
 
-    /// Sets how many files of about the same size are merged.
+    /// Sets from how many files of about the same size on they are merged in the background. [`compact`](crate::Table::compact) merges two.
     #[must_use]
     pub fn merge_files(mut self, files: usize) -> Self {
         self.merge_files = files.max(2);
@@ -104,7 +104,8 @@ impl TableOptions {
         self
     }
 
-    /// Sets from which share of deleted rows on a file is written anew, in percent of its rows.
+    /// Sets from which share of deleted rows on a file is written anew in the background, in percent of its rows.
+    /// [`compact`](crate::Table::compact) does it from a twentieth on.
     #[must_use]
     pub fn deleted_percent(mut self, percent: u32) -> Self {
         self.deleted_percent = percent.clamp(1, 100);

@@ -347,8 +347,10 @@ impl Table {
         flush::flush(&self.engine)
     }
 
-    /// Merges small and much-deleted files until nothing is to be merged. Those that are not in the [order](Self::cluster_by) of new files are
-    /// sorted first. Others read and write meanwhile.
+    /// Merges small files of about the same size, and files of which a twentieth of the rows or more is deleted, until nothing is to be merged:
+    /// more than is worth its writing in the background ([`merge_files`](TableOptions::merge_files),
+    /// [`deleted_percent`](TableOptions::deleted_percent)). Those that are not in the [order](Self::cluster_by) of new files are sorted first.
+    /// Others read and write meanwhile.
     ///
     /// # Errors
     /// Whatever goes wrong while reading and writing. Merges that were completed stay.

@@ -138,7 +138,7 @@ fn tasks_give_the_rows_of_their_scan_in_any_order_and_in_another_process() {
     let folder = tempfile::tempdir().unwrap();
     let (mut lines, mut elsewhere) = (Vec::new(), Vec::new());
     let mut checked = 0;
-    for case in 0..cases().div_ceil(2) {
+    for case in 0..cases().div_ceil(4) {
         let seed = random.u64(..);
         let mut random = fastrand::Rng::with_seed(seed);
         for Case { scan, whole, context } in random_cases(&mut random, &folder.path().join(case.to_string()), 6) {
@@ -212,7 +212,7 @@ fn tasks_give_the_rows_of_their_scan_in_any_order_and_in_another_process() {
         let found = concat_batches(&whole.schema(), &found[tasks]).unwrap();
         assert_eq!(found, whole, "in another process: {context}");
     }
-    assert!(checked > cases(), "{checked} scans");
+    assert!(checked > cases() / 2, "{checked} scans");
 }
 
 /// The column that a path leads to, or into.

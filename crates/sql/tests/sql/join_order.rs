@@ -88,7 +88,7 @@ fn query(random: &mut Seeded) -> String {
 #[test]
 fn answers_are_those_of_the_order_of_the_query() {
     let mut random = Seeded::new("answers_are_those_of_the_order_of_the_query");
-    let queries: usize = std::env::var("LATH_CASES").map_or(150, |text| text.parse().unwrap());
+    let queries: usize = std::env::var("LATH_CASES").map_or(80, |text| text.parse().unwrap());
     let folder = tempfile::tempdir().unwrap();
     write_tables(folder.path(), &mut random, [300, 40, 7, 1200, 120, 25]);
     let session = session(folder.path());

@@ -1,6 +1,8 @@
 //! Pruning changes how much is read, never what is found: random tables, written so that row groups and pages can be ruled
 //! out, and random conditions, with every kind of evidence alone, with all of it and with none. What has to be found is
 //! said by an evaluation of its own.
+//!
+//! `LATH_CASES` sets the number of files, `LATH_SEED` repeats a run.
 
 pub(crate) mod condition;
 mod scalar;
@@ -23,7 +25,6 @@ use self::table::Table;
 
 use crate::writing::Choices;
 
-const FILES: usize = 250;
 const CONDITIONS: usize = 40;
 
 #[test]
@@ -31,7 +32,8 @@ fn rows_are_the_same_whatever_is_ruled_out() {
     let mut random = Seeded::new("rows_are_the_same_whatever_is_ruled_out");
     let mut ruled_out = [0; 7];
     let mut found = 0;
-    for _ in 0..FILES {
+    let files: usize = std::env::var("LATH_CASES").map_or(80, |text| text.parse().expect("LATH_CASES is a number"));
+    for _ in 0..files {
         let row_count = random.usize(..400);
         let table = Table::random(&mut random, row_count);
         let bytes = match random.bool() {
