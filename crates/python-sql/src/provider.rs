@@ -7,7 +7,6 @@ use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
-use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::Result;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
@@ -90,7 +89,6 @@ struct Hosted {
     threads: Handle,
 }
 
-#[async_trait]
 impl TableProvider for Hosted {
     fn schema(&self) -> SchemaRef {
         self.table.schema()
@@ -104,15 +102,23 @@ impl TableProvider for Hosted {
         self.table.supports_filters_pushdown(filters)
     }
 
-    async fn scan(
-        &self,
-        state: &dyn Session,
-        projection: Option<&Vec<usize>>,
-        filters: &[Expr],
+    // As `async_trait` writes it, which compiles for seconds here.
+    fn scan<'life0, 'life1, 'life2, 'life3, 'async_trait>(
+        &'life0 self,
+        state: &'life1 dyn Session,
+        projection: Option<&'life2 Vec<usize>>,
+        filters: &'life3 [Expr],
         limit: Option<usize>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
+    ) -> Pin<Box<dyn Future<Output = Result<Arc<dyn ExecutionPlan>>> + Send + 'async_trait>>
+    where
+        'life0: 'async_trait,
+        'life1: 'async_trait,
+        'life2: 'async_trait,
+        'life3: 'async_trait,
+        Self: 'async_trait,
+    {
         let work = self.table.scan(state, projection, filters, limit);
-        Entered { threads: &self.threads, work }.await
+        Box::pin(Entered { threads: &self.threads, work })
     }
 }
 

@@ -112,7 +112,9 @@ impl PySession {
             let (locations, opening): (Vec<PathBuf>, Opening) = source.call_method0("_opening")?.extract()?;
             let options = opening.options(py)?.runtime(&open.runtime);
             let dataset = work::run_to_end(py, move || Ok(Dataset::open(locations, options)?))?;
-            open.replace(name, || open.session.session().register(name, dataset).map_err(|error| failure(error.into(), "")))?;
+            open.replace(name, || {
+                open.session.session().register(name, dataset).map_err(|error| failure(error.into(), ""))
+            })?;
         } else if source.is_instance(&lath.getattr("Table")?)? {
             let folder: PathBuf = source.getattr("folder")?.extract()?;
             work::run_to_end(py, open.into_work(name, move |open, name| open.attach(name, &folder)))?;

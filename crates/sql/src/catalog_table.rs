@@ -3,7 +3,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
-use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::{Result, plan_err};
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
@@ -11,6 +10,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use lath_catalog::{Catalog, InFolder};
 use lath_parquet::{Dataset, DatasetOptions, Runtime};
 
+use crate::boxed::scan_by;
 use crate::error::{blocking, external, of_catalog};
 use crate::pushdown::{Pushed, support};
 use crate::table::{FileColumns, LathTable};
@@ -81,21 +81,8 @@ impl CatalogTable {
     }
 }
 
-#[async_trait]
-impl TableProvider for CatalogTable {
-    fn schema(&self) -> SchemaRef {
-        Arc::clone(&self.schema)
-    }
-
-    fn table_type(&self) -> TableType {
-        TableType::Base
-    }
-
-    fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {
-        Ok(filters.iter().map(|filter| support(filter, &self.of_files)).collect())
-    }
-
-    async fn scan(
+impl CatalogTable {
+    async fn plan_scan(
         &self,
         state: &dyn Session,
         projection: Option<&Vec<usize>>,
@@ -121,6 +108,22 @@ impl TableProvider for CatalogTable {
         let table = LathTable::new(selected, &self.runtime).add_file_columns(self.file_columns.clone())?;
         table.scan(state, projection, filters, limit).await
     }
+}
+
+impl TableProvider for CatalogTable {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::Base
+    }
+
+    fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {
+        Ok(filters.iter().map(|filter| support(filter, &self.of_files)).collect())
+    }
+
+    scan_by!(CatalogTable, plan_scan);
 }
 
 impl fmt::Debug for CatalogTable {

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::{fmt, fs, io};
 
 use arrow_schema::SchemaRef;
-use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider, TableProviderFactory};
 use datafusion::common::{Result, plan_datafusion_err, plan_err};
 use datafusion::logical_expr::dml::InsertOp;
@@ -13,6 +12,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::empty::EmptyExec;
 use lath_parquet::{Dataset, DatasetOptions, WriteOptions};
 
+use crate::boxed::{changes_refused_by, create_by, insert_by, scan_by};
 use crate::error::file_work;
 use crate::location::local_path;
 use crate::pushdown::support;
@@ -44,9 +44,8 @@ struct Files {
     may_be_none: bool,
 }
 
-#[async_trait]
-impl TableProviderFactory for ExternalTables {
-    async fn create(&self, _: &dyn Session, command: &CreateExternalTable) -> Result<Arc<dyn TableProvider>> {
+impl ExternalTables {
+    async fn make(&self, command: &CreateExternalTable) -> Result<Arc<dyn TableProvider>> {
         let mut dataset_options = DatasetOptions::new().runtime(&self.settings.runtime).revalidate(true);
         let mut options = Vec::new();
         for (name, value) in &command.options {
@@ -101,6 +100,10 @@ impl TableProviderFactory for ExternalTables {
         self.settings.options(WriteOptions::default(), &of_file, &options)?;
         Ok(Arc::new(ExternalTable { files, schema, partition_by, options, settings: self.settings.clone() }))
     }
+}
+
+impl TableProviderFactory for ExternalTables {
+    create_by!(ExternalTables, make);
 }
 
 /// `WITH ORDER` as the option `sort`.
@@ -174,21 +177,8 @@ impl ExternalTable {
     }
 }
 
-#[async_trait]
-impl TableProvider for ExternalTable {
-    fn schema(&self) -> SchemaRef {
-        Arc::clone(&self.schema)
-    }
-
-    fn table_type(&self) -> TableType {
-        TableType::Base
-    }
-
-    fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {
-        Ok(filters.iter().map(|filter| support(filter, &self.schema)).collect())
-    }
-
-    async fn scan(
+impl ExternalTable {
+    async fn plan_scan(
         &self,
         state: &dyn Session,
         projection: Option<&Vec<usize>>,
@@ -204,7 +194,7 @@ impl TableProvider for ExternalTable {
         }
     }
 
-    async fn insert_into(
+    async fn plan_insert(
         &self,
         _: &dyn Session,
         input: Arc<dyn ExecutionPlan>,
@@ -233,18 +223,26 @@ impl TableProvider for ExternalTable {
         file_sink(input, &self.schema, Place::Folder { path }, self.partition_by.clone(), options, &self.settings)
             .map_err(|error| plan_datafusion_err!("{location}: {error}"))
     }
+}
 
-    async fn delete_from(&self, _: &dyn Session, _: Vec<Expr>) -> Result<Arc<dyn ExecutionPlan>> {
-        Err(no_change())
+impl TableProvider for ExternalTable {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
     }
 
-    async fn update(&self, _: &dyn Session, _: Vec<(String, Expr)>, _: Vec<Expr>) -> Result<Arc<dyn ExecutionPlan>> {
-        Err(no_change())
+    fn table_type(&self) -> TableType {
+        TableType::Base
     }
 
-    async fn truncate(&self, _: &dyn Session) -> Result<Arc<dyn ExecutionPlan>> {
-        Err(no_change())
+    fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {
+        Ok(filters.iter().map(|filter| support(filter, &self.schema)).collect())
     }
+
+    scan_by!(ExternalTable, plan_scan);
+
+    insert_by!(ExternalTable, plan_insert);
+
+    changes_refused_by!(|_| no_change());
 }
 
 impl fmt::Debug for ExternalTable {

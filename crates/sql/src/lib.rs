@@ -17,6 +17,7 @@
 //! ```
 
 mod blocking;
+mod boxed;
 mod caret;
 mod catalog_table;
 mod change;

@@ -14,6 +14,7 @@ use datafusion::datasource::listing::{ListingOptions, ListingTable, ListingTable
 use datafusion::execution::session_state::SessionStateBuilder;
 use lath_parquet::{DatasetOptions, Runtime};
 
+use crate::boxed::Made;
 use crate::catalog_table::open_locations;
 use crate::error::blocking;
 use crate::table::FileColumns;
@@ -74,7 +75,16 @@ impl UrlTableFactory for Locations {
 
 impl Locations {
     /// Files of another format, which DataFusion reads.
-    async fn other(&self, name: &str, extension: &str, format: Arc<dyn FileFormat>) -> Result<Arc<dyn TableProvider>> {
+    fn other<'a>(&'a self, name: &'a str, extension: &'a str, format: Arc<dyn FileFormat>) -> Made<'a> {
+        Box::pin(self.make_other(name, extension, format))
+    }
+
+    async fn make_other(
+        &self,
+        name: &str,
+        extension: &str,
+        format: Arc<dyn FileFormat>,
+    ) -> Result<Arc<dyn TableProvider>> {
         if local_path(name).is_none() {
             return plan_err!("{name}: only Parquet is read from there; download the file");
         }

@@ -2,7 +2,6 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::stats::Precision;
 use datafusion::common::{Result, Statistics, plan_datafusion_err, plan_err};
@@ -15,6 +14,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use lath_parquet::{Dataset, Predicate, Runtime, Statistics as KnownStatistics};
 
+use crate::boxed::{changes_refused_by, insert_by, scan_by};
 use crate::error::file_work;
 use crate::metrics::add_planning;
 use crate::pushdown::{Pushed, physical, support, with_columns_of, with_rest};
@@ -99,21 +99,8 @@ impl LathTable {
     }
 }
 
-#[async_trait]
-impl TableProvider for LathTable {
-    fn schema(&self) -> SchemaRef {
-        Arc::clone(&self.schema)
-    }
-
-    fn table_type(&self) -> TableType {
-        TableType::Base
-    }
-
-    fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {
-        Ok(filters.iter().map(|filter| support(filter, self.dataset.schema())).collect())
-    }
-
-    async fn scan(
+impl LathTable {
+    async fn plan_scan(
         &self,
         state: &dyn Session,
         projection: Option<&Vec<usize>>,
@@ -200,7 +187,7 @@ impl TableProvider for LathTable {
         with_rest(source, kept, &rest)
     }
 
-    async fn insert_into(
+    async fn plan_insert(
         &self,
         _: &dyn Session,
         _: Arc<dyn ExecutionPlan>,
@@ -210,18 +197,26 @@ impl TableProvider for LathTable {
             "these Parquet files are only read; to add to a folder, CREATE EXTERNAL TABLE … STORED AS PARQUET LOCATION …"
         )
     }
+}
 
-    async fn delete_from(&self, _: &dyn Session, _: Vec<Expr>) -> Result<Arc<dyn ExecutionPlan>> {
-        Err(no_change())
+impl TableProvider for LathTable {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
     }
 
-    async fn update(&self, _: &dyn Session, _: Vec<(String, Expr)>, _: Vec<Expr>) -> Result<Arc<dyn ExecutionPlan>> {
-        Err(no_change())
+    fn table_type(&self) -> TableType {
+        TableType::Base
     }
 
-    async fn truncate(&self, _: &dyn Session) -> Result<Arc<dyn ExecutionPlan>> {
-        Err(no_change())
+    fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {
+        Ok(filters.iter().map(|filter| support(filter, self.dataset.schema())).collect())
     }
+
+    scan_by!(LathTable, plan_scan);
+
+    insert_by!(LathTable, plan_insert);
+
+    changes_refused_by!(|_| no_change());
 }
 
 /// Why rows are neither deleted nor changed.

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, UInt64Array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Result, internal_datafusion_err, internal_err, plan_err};
@@ -27,6 +26,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::Change;
 use super::target::ChangeTarget;
 use super::writer::{Sent, Writer};
+use crate::boxed::{insert_by, scan_by};
 use crate::keyed::bind;
 use crate::stop::with_pauses;
 
@@ -169,17 +169,8 @@ impl ExecutionPlan for ChangeExec {
 }
 
 /// As a table that rows are inserted into, so that a plan has a place for the change.
-#[async_trait]
-impl TableProvider for ChangeTarget {
-    fn schema(&self) -> SchemaRef {
-        Arc::clone(self.query.schema().inner())
-    }
-
-    fn table_type(&self) -> TableType {
-        TableType::Base
-    }
-
-    async fn scan(
+impl ChangeTarget {
+    async fn plan_scan(
         &self,
         _: &dyn Session,
         _: Option<&Vec<usize>>,
@@ -189,7 +180,7 @@ impl TableProvider for ChangeTarget {
         plan_err!("{} is changed by this statement, and cannot be read as its target", self.table.name())
     }
 
-    async fn insert_into(
+    async fn plan_insert(
         &self,
         session: &dyn Session,
         input: Arc<dyn ExecutionPlan>,
@@ -199,6 +190,20 @@ impl TableProvider for ChangeTarget {
         let state = state.ok_or_else(|| internal_datafusion_err!("a session without state"))?.clone();
         Ok(Arc::new(ChangeExec::new(input, self.clone(), state)))
     }
+}
+
+impl TableProvider for ChangeTarget {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(self.query.schema().inner())
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::Base
+    }
+
+    scan_by!(ChangeTarget, plan_scan);
+
+    insert_by!(ChangeTarget, plan_insert);
 }
 
 impl DisplayAs for ChangeExec {

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
-use datafusion::catalog::{Session, TableProvider, TableProviderFactory};
+use datafusion::catalog::{TableProvider, TableProviderFactory};
 use datafusion::common::{Constraint, Result, plan_err};
 use datafusion::logical_expr::CreateExternalTable;
 use lath_parquet::Runtime;
 use lath_table::{Error, Table, TableOptions};
 
 use super::table::KeyedTable;
+use crate::boxed::create_by;
 use crate::error::table_work;
 use crate::location::local_path;
 use crate::write::is_true;
@@ -20,9 +20,8 @@ pub(crate) struct AttachedTables {
     pub(crate) runtime: Runtime,
 }
 
-#[async_trait]
-impl TableProviderFactory for AttachedTables {
-    async fn create(&self, _: &dyn Session, command: &CreateExternalTable) -> Result<Arc<dyn TableProvider>> {
+impl AttachedTables {
+    async fn make(&self, command: &CreateExternalTable) -> Result<Arc<dyn TableProvider>> {
         let [location] = command.locations.as_slice() else {
             return plan_err!("a table with a primary key has one folder; give one LOCATION");
         };
@@ -76,4 +75,8 @@ impl TableProviderFactory for AttachedTables {
             Err(folder) => plan_err!("{} has a table already; leave out the columns to attach it", folder.display()),
         }
     }
+}
+
+impl TableProviderFactory for AttachedTables {
+    create_by!(AttachedTables, make);
 }

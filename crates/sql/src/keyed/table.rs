@@ -4,7 +4,6 @@ use std::fmt;
 use std::sync::Arc;
 
 use arrow_schema::{Field, Schema, SchemaRef};
-use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::stats::Precision;
 use datafusion::common::{Constraint, Constraints, Result, Statistics, plan_datafusion_err, plan_err};
@@ -18,6 +17,7 @@ use lath_table::{Database, Snapshot, Table};
 
 use super::lookup::lookup;
 use super::source::{KeyedSource, Reading};
+use crate::boxed::{changes_refused_by, insert_by, scan_by};
 use crate::error::{of_table, table_work};
 use crate::pushdown::{Pushed, physical, support, with_columns_of, with_rest};
 use crate::selectivity::selectivity;
@@ -195,29 +195,8 @@ fn without_numbers(schema: &Schema) -> SchemaRef {
     ))
 }
 
-#[async_trait]
-impl TableProvider for KeyedTable {
-    fn schema(&self) -> SchemaRef {
-        Arc::clone(&self.schema)
-    }
-
-    fn constraints(&self) -> Option<&Constraints> {
-        Some(&self.constraints)
-    }
-
-    fn table_type(&self) -> TableType {
-        TableType::Base
-    }
-
-    fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {
-        let support = |filter: &&Expr| match self.contents {
-            Contents::Rows => support(filter, &self.schema),
-            Contents::Changes { .. } => TableProviderFilterPushDown::Unsupported,
-        };
-        Ok(filters.iter().map(support).collect())
-    }
-
-    async fn scan(
+impl KeyedTable {
+    async fn plan_scan(
         &self,
         state: &dyn Session,
         projection: Option<&Vec<usize>>,
@@ -271,7 +250,7 @@ impl TableProvider for KeyedTable {
         with_rest(source, (0..projection.len()).collect(), &pushed.rest)
     }
 
-    async fn insert_into(
+    async fn plan_insert(
         &self,
         _: &dyn Session,
         _: Arc<dyn ExecutionPlan>,
@@ -279,18 +258,34 @@ impl TableProvider for KeyedTable {
     ) -> Result<Arc<dyn ExecutionPlan>> {
         Err(not_here(&self.name))
     }
+}
 
-    async fn delete_from(&self, _: &dyn Session, _: Vec<Expr>) -> Result<Arc<dyn ExecutionPlan>> {
-        Err(not_here(&self.name))
+impl TableProvider for KeyedTable {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
     }
 
-    async fn update(&self, _: &dyn Session, _: Vec<(String, Expr)>, _: Vec<Expr>) -> Result<Arc<dyn ExecutionPlan>> {
-        Err(not_here(&self.name))
+    fn constraints(&self) -> Option<&Constraints> {
+        Some(&self.constraints)
     }
 
-    async fn truncate(&self, _: &dyn Session) -> Result<Arc<dyn ExecutionPlan>> {
-        Err(not_here(&self.name))
+    fn table_type(&self) -> TableType {
+        TableType::Base
     }
+
+    fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {
+        let support = |filter: &&Expr| match self.contents {
+            Contents::Rows => support(filter, &self.schema),
+            Contents::Changes { .. } => TableProviderFilterPushDown::Unsupported,
+        };
+        Ok(filters.iter().map(support).collect())
+    }
+
+    scan_by!(KeyedTable, plan_scan);
+
+    insert_by!(KeyedTable, plan_insert);
+
+    changes_refused_by!(|table| not_here(&table.name));
 }
 
 /// DataFusion alone passes conditions with subqueries as none at all, so that it does not get to change rows.

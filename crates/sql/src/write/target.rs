@@ -3,7 +3,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
-use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::{Result, plan_err};
 use datafusion::logical_expr::dml::InsertOp;
@@ -13,6 +12,7 @@ use lath_parquet::WriteOptions;
 
 use super::options::{WriteSettings, is_true, written_path};
 use super::sink::{Place, file_sink};
+use crate::boxed::{insert_by, scan_by};
 
 /// What `COPY … TO` writes, as a table that rows are inserted into.
 pub(crate) struct CopyTarget {
@@ -63,17 +63,8 @@ pub(crate) fn file_schema(schema: &SchemaRef, partition_by: &[String]) -> Result
     Ok(Arc::new(schema.project(&of_file)?))
 }
 
-#[async_trait]
-impl TableProvider for CopyTarget {
-    fn schema(&self) -> SchemaRef {
-        Arc::clone(&self.schema)
-    }
-
-    fn table_type(&self) -> TableType {
-        TableType::Base
-    }
-
-    async fn scan(
+impl CopyTarget {
+    async fn plan_scan(
         &self,
         _: &dyn Session,
         _: Option<&Vec<usize>>,
@@ -83,7 +74,7 @@ impl TableProvider for CopyTarget {
         plan_err!("{} is written by this statement, and cannot be read in it", self.path.display())
     }
 
-    async fn insert_into(
+    async fn plan_insert(
         &self,
         _: &dyn Session,
         input: Arc<dyn ExecutionPlan>,
@@ -96,6 +87,20 @@ impl TableProvider for CopyTarget {
         };
         file_sink(input, &self.schema, place, self.partition_by.clone(), self.options.clone(), &self.settings)
     }
+}
+
+impl TableProvider for CopyTarget {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::Base
+    }
+
+    scan_by!(CopyTarget, plan_scan);
+
+    insert_by!(CopyTarget, plan_insert);
 }
 
 impl fmt::Debug for CopyTarget {
