@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::display::DisplayableExecutionPlan;
-use datafusion::physical_plan::metrics::MetricValue;
+use datafusion::physical_plan::metrics::{MetricValue, MetricsSet};
 
 use crate::source::LathSource;
 
@@ -65,7 +65,7 @@ impl QueryProgress {
             if let Some(source) = plan.downcast_ref::<DataSourceExec>()
                 && source.data_source().is::<LathSource>()
             {
-                for metric in plan.metrics().iter().flat_map(|metrics| metrics.iter()) {
+                for metric in plan.metrics().iter().flat_map(MetricsSet::iter) {
                     if let MetricValue::Count { name, count } = metric.value() {
                         *counters.entry(name.to_string()).or_default() += count.value() as u64;
                     }
