@@ -1,7 +1,7 @@
 //! What a process that `fork` made may not use: threads and locks of files did not come along, and what is removed or unlocked there is
 //! removed or unlocked for the other process too.
 //!
-//! Python calls [`note_fork`] in the new process. What was opened before answers with an error from then on, and is never dropped.
+//! Python calls `note_fork` in the new process. What was opened before answers with an error from then on, and is never dropped.
 
 use std::array;
 use std::mem;
@@ -21,7 +21,7 @@ static GENERATION: AtomicUsize = AtomicUsize::new(0);
 /// Forks of forks that can read files: each has a place for its runtime that none before it has touched.
 const MAX_GENERATION: usize = 64;
 
-/// Has Python call [`note_fork`] in processes that it forks.
+/// Has Python call `note_fork` in processes that it forks.
 ///
 /// # Errors
 /// What Python raises.
