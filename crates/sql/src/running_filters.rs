@@ -1,8 +1,8 @@
-//! Conditions that joins and sorts set while a query runs.
+//! Conditions that go down to scans once a plan is made: those of filters, and those that joins and sorts set while a query runs.
 //!
 //! DataFusion looks for the columns of such a condition by their names in what lies below. Where two columns have the name, the condition may
-//! go to the scan of the other one, which leaves out rows that count. Such plans run without these conditions. (Version 55; joins that
-//! `join_order` has made have no two columns of a name.)
+//! go to the other one, whose rows are left out, or stay though they are not to be there. Such plans keep their filters where they are, and run
+//! without the other conditions. (Version 55; joins that `join_order` has made have no two columns of a name.)
 
 use std::sync::Arc;
 
@@ -14,9 +14,28 @@ use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::filter_pushdown::FilterPushdown;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::AggregateExec;
+use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::joins::HashJoinExec;
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
+
+/// DataFusion's rule that moves filters down, where it can be trusted.
+#[derive(Debug)]
+pub(crate) struct MovedFilters(pub(crate) FilterPushdown);
+
+impl PhysicalOptimizerRule for MovedFilters {
+    fn optimize(&self, plan: Arc<dyn ExecutionPlan>, config: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
+        if has_ambiguous(&plan, filter_of) { Ok(plan) } else { self.0.optimize(plan, config) }
+    }
+
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    fn schema_check(&self) -> bool {
+        self.0.schema_check()
+    }
+}
 
 /// DataFusion's rule that gives conditions to scans while a query runs, where it can be trusted.
 #[derive(Debug)]
@@ -24,7 +43,7 @@ pub(crate) struct RunningFilters(pub(crate) FilterPushdown);
 
 impl PhysicalOptimizerRule for RunningFilters {
     fn optimize(&self, plan: Arc<dyn ExecutionPlan>, config: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
-        if !has_ambiguous_filter(&plan) {
+        if !has_ambiguous(&plan, set_by) {
             return self.0.optimize(plan, config);
         }
         let mut without = config.clone();
@@ -43,19 +62,25 @@ impl PhysicalOptimizerRule for RunningFilters {
     }
 }
 
-/// Whether an operator sets a condition on a column whose name two columns have somewhere below.
-fn has_ambiguous_filter(plan: &Arc<dyn ExecutionPlan>) -> bool {
-    filters_of(plan)
+/// Whether an operator has a condition on a column whose name two columns have somewhere below.
+fn has_ambiguous(plan: &Arc<dyn ExecutionPlan>, conditions: fn(&Arc<dyn ExecutionPlan>) -> Vec<Filtered<'_>>) -> bool {
+    conditions(plan)
         .iter()
         .any(|(child, condition)| collect_columns(condition).iter().any(|column| is_ambiguous(child, column.name())))
-        || plan.children().into_iter().any(has_ambiguous_filter)
+        || plan.children().into_iter().any(|child| has_ambiguous(child, conditions))
 }
 
-/// An expression that a condition may be about, and the plan whose columns it has.
+/// An expression that a condition is or may be about, and the plan whose columns it has.
 type Filtered<'p> = (&'p Arc<dyn ExecutionPlan>, Arc<dyn PhysicalExpr>);
 
-/// What an operator may set conditions on: expressions on a child.
-fn filters_of(plan: &Arc<dyn ExecutionPlan>) -> Vec<Filtered<'_>> {
+/// The condition of a filter.
+fn filter_of(plan: &Arc<dyn ExecutionPlan>) -> Vec<Filtered<'_>> {
+    let filter = plan.downcast_ref::<FilterExec>();
+    filter.map(|filter| (filter.input(), Arc::clone(filter.predicate()))).into_iter().collect()
+}
+
+/// What an operator may set conditions on while a query runs: expressions on a child.
+fn set_by(plan: &Arc<dyn ExecutionPlan>) -> Vec<Filtered<'_>> {
     if let Some(join) = plan.downcast_ref::<HashJoinExec>() {
         return join.on().iter().map(|(_, probe)| (join.right(), Arc::clone(probe))).collect();
     }

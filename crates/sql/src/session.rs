@@ -31,7 +31,7 @@ use crate::join_order::JoinOrder;
 use crate::keyed::{AttachedTables, SessionTables, TableFunctions};
 use crate::location::Locations;
 use crate::read_parquet::ReadParquet;
-use crate::running_filters::RunningFilters;
+use crate::running_filters::{MovedFilters, RunningFilters};
 use crate::table::LathTable;
 use crate::write::{CopyTarget, WriteSettings, option_text};
 
@@ -317,13 +317,16 @@ impl DatabaseFolder {
     }
 }
 
-/// DataFusion's rules, before the one that chooses the sides of joins the one that orders them, and conditions of running queries where they
-/// can be trusted.
+/// DataFusion's rules, before the one that chooses the sides of joins the one that orders them, and those that move conditions down where
+/// they can be trusted.
 fn optimizer_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
     let mut rules = PhysicalOptimizer::new().rules;
     let sides = rules.iter().position(|rule| rule.name() == "join_selection").unwrap_or(rules.len());
     rules.insert(sides, Arc::new(JoinOrder));
-    let running = FilterPushdown::new_post_optimization();
+    let (moved, running) = (FilterPushdown::new(), FilterPushdown::new_post_optimization());
+    if let Some(rule) = rules.iter_mut().find(|rule| rule.name() == moved.name()) {
+        *rule = Arc::new(MovedFilters(moved));
+    }
     if let Some(rule) = rules.iter_mut().find(|rule| rule.name() == running.name()) {
         *rule = Arc::new(RunningFilters(running));
     }

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringViewArray};
 use datafusion::physical_plan::{ExecutionPlan, collect, displayable};
 use datafusion::prelude::{SessionConfig, SessionContext};
@@ -161,4 +163,21 @@ fn selective_joins_come_first() {
             assert_eq!(joined_rows(&plan), 1020, "{}", displayable(plan.as_ref()).indent(true));
         });
     }
+}
+
+/// Both tables have a column of this name, and a condition about the one that may be missing is no condition about the other.
+#[test]
+fn conditions_above_outer_joins_stay_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let session = Session::new();
+    for (name, rows, keys) in [("items", 40_000, 50), ("names", 60, 60)] {
+        let key: ArrayRef = Arc::new(Int64Array::from_iter_values((0..rows).map(|row| row % keys)));
+        let path = folder.path().join(format!("{name}.parquet"));
+        write(&path, &RecordBatch::try_from_iter([("key", key)]).unwrap(), 10_000);
+        session.register(name, Dataset::open([path], DatasetOptions::new()).unwrap()).unwrap();
+    }
+    let query = "SELECT count(*) AS total FROM items RIGHT JOIN names ON items.key = names.key \
+                 WHERE coalesce(items.key, -1) >= 35";
+    let rows = wait(async { session.sql(query).await.unwrap().collect().await.unwrap() });
+    assert_eq!(rows[0].column(0).as_primitive::<Int64Type>().value(0), 12_000);
 }
