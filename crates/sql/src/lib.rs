@@ -50,6 +50,7 @@ mod stop;
 mod stream;
 mod table;
 mod translate;
+mod value_lists;
 mod write;
 
 pub use blocking::{Answer, BlockingSession};

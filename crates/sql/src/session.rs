@@ -13,6 +13,8 @@ use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::execution::{SessionState, SessionStateBuilder};
 use datafusion::logical_expr::dml::InsertOp;
 use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
+use datafusion::optimizer::simplify_expressions::SimplifyExpressions;
+use datafusion::optimizer::{Optimizer, OptimizerRule};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::filter_pushdown::FilterPushdown;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
@@ -33,6 +35,7 @@ use crate::location::Locations;
 use crate::read_parquet::ReadParquet;
 use crate::running_filters::{MovedFilters, RunningFilters};
 use crate::table::LathTable;
+use crate::value_lists::Simplified;
 use crate::write::{CopyTarget, WriteSettings, option_text};
 
 /// Keys of a join that become a list of values for the scan of the other side, if they are so few: Bloom filters are asked for each.
@@ -139,7 +142,8 @@ impl Session {
             .with_config(config)
             .with_runtime_env(env.build_arc()?)
             .with_default_features()
-            .with_physical_optimizer_rules(optimizer_rules())
+            .with_optimizer_rules(logical_rules())
+            .with_physical_optimizer_rules(physical_rules())
             .with_table_factory("PARQUET".to_owned(), Arc::new(ExternalTables { settings: settings.clone() }))
             .with_table_factory("LATH".to_owned(), Arc::new(AttachedTables { runtime: runtime.clone() }))
             .with_relation_planners(vec![
@@ -317,9 +321,19 @@ impl DatabaseFolder {
     }
 }
 
+/// DataFusion's rules, of which the one that simplifies expressions keeps lists of values apart.
+fn logical_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
+    let mut rules = Optimizer::new().rules;
+    let simplify = SimplifyExpressions::new();
+    if let Some(rule) = rules.iter_mut().find(|rule| rule.name() == simplify.name()) {
+        *rule = Arc::new(Simplified(simplify));
+    }
+    rules
+}
+
 /// DataFusion's rules, before the one that chooses the sides of joins the one that orders them, and those that move conditions down where
 /// they can be trusted.
-fn optimizer_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
+fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
     let mut rules = PhysicalOptimizer::new().rules;
     let sides = rules.iter().position(|rule| rule.name() == "join_selection").unwrap_or(rules.len());
     rules.insert(sides, Arc::new(JoinOrder));

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 
 mod catalog;
+mod conditions;
 mod database;
 mod dynamic;
 mod join_order;
