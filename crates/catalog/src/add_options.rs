@@ -19,8 +19,9 @@ impl AddOptions {
         Self { keys: Vec::new(), filter_budget_bytes: None }
     }
 
-    /// Makes Bloom filters of a column of those files that have none of their own, or of up to four columns that are looked up
-    /// together. It holds for all files of the catalog, which are read anew where the key is new.
+    /// Makes Bloom filters of a column of those files that have none of their own, or such as let more than one of 1,000 other keys pass, or
+    /// of up to four columns that are looked up together. For that the column of each file is read. It holds for all files of the catalog,
+    /// which are read anew where the key is new.
     #[must_use]
     pub fn key<S: Into<String>>(mut self, columns: impl IntoIterator<Item = S>) -> Self {
         self.keys.push(columns.into_iter().map(Into::into).collect());

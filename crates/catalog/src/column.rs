@@ -23,8 +23,8 @@ pub(crate) enum ColumnKind {
     File = 1,
     /// Names of directories.
     Partition = 2,
-    /// Several columns of files: there are filters alone.
-    Together = 3,
+    /// Several columns of files, or one: filters that the catalog has made, and none of files.
+    Made = 3,
 }
 
 impl PlanningColumn {
@@ -61,7 +61,7 @@ impl PlanningColumn {
         let kind = match record.u32()? {
             1 => ColumnKind::File,
             2 => ColumnKind::Partition,
-            3 => ColumnKind::Together,
+            3 => ColumnKind::Made,
             other => return Err(Error::corrupt(format!("a column of the unknown kind {other}"))),
         };
         Ok(Self { id, kind, schema: ipc::schema_from_bytes(record.bytes()?)? })

@@ -146,8 +146,8 @@ impl<'t> Edit<'t> {
         self.set_bounds(slot, &ids, &read.bounds)?;
         let mut filters = Vec::new();
         let mut complete = BTreeSet::new();
-        for ColumnFilters { fields, hash, filters: column_filters } in &read.filters {
-            let Some(column) = self.filter_column(fields)? else { continue };
+        for ColumnFilters { fields, kind, hash, filters: column_filters } in &read.filters {
+            let Some(column) = self.filter_column(*kind, fields)? else { continue };
             complete.insert(column);
             for filter in column_filters {
                 let bitset = filter.bitset();
@@ -192,10 +192,9 @@ impl<'t> Edit<'t> {
         Ok(())
     }
 
-    /// The planning column for filters of these fields, of the same types; several fields get one if there is none.
-    fn filter_column(&mut self, fields: &[FieldRef]) -> Result<Option<u32>> {
+    /// The planning column of this kind for filters of these fields, of the same types; made ones get one if there is none.
+    fn filter_column(&mut self, kind: ColumnKind, fields: &[FieldRef]) -> Result<Option<u32>> {
         let schema = Arc::new(Schema::new(fields.to_vec()));
-        let kind = if fields.len() == 1 { ColumnKind::File } else { ColumnKind::Together };
         if let Some(found) = self.columns.iter().find(|column| column.is_like(kind, &schema)) {
             return Ok(Some(found.id));
         }

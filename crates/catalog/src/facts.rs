@@ -9,6 +9,7 @@ use lath_parquet::{ColumnStatistics, DatasetFile, DatasetOptions, FileVersion, P
 use lath_predicate::value_at;
 
 use crate::bounds::{Bounds, rank};
+use crate::column::ColumnKind;
 use crate::error::{Error, Result};
 use crate::made_filter::{self, KeyHash};
 
@@ -53,6 +54,8 @@ pub(crate) struct ReadFacts {
 #[derive(Debug)]
 pub(crate) struct ColumnFilters {
     pub(crate) fields: Vec<FieldRef>,
+    /// The kind of the planning column that they are filters of.
+    pub(crate) kind: ColumnKind,
     pub(crate) hash: u64,
     pub(crate) filters: Vec<Filter>,
 }
@@ -157,13 +160,14 @@ fn stored_filters(file: &ParquetFile, wanted: &Wanted) -> Result<Vec<ColumnFilte
         let bytes: usize = filters.iter().map(|filter| filter.bytes.len()).sum();
         if bytes <= wanted.filter_budget_bytes {
             let filters = filters.into_iter().map(Filter::Stored).collect();
-            kept.push(ColumnFilters { fields: vec![Arc::clone(field)], hash: hash.code(), filters });
+            let fields = vec![Arc::clone(field)];
+            kept.push(ColumnFilters { fields, kind: ColumnKind::File, hash: hash.code(), filters });
         }
     }
     Ok(kept)
 }
 
-/// The filter of a key, unless the file has filters of its own of that column.
+/// The filter of a key, unless the file has filters of its own of that column that are as good.
 fn made_filter(
     file: &ParquetFile,
     key: &[String],
@@ -173,8 +177,12 @@ fn made_filter(
     let field =
         |name: &String| file.schema().column_with_name(name).map(|(at, _)| Arc::clone(&file.schema().fields()[at]));
     let Some(fields) = key.iter().map(field).collect::<Option<Vec<_>>>() else { return Ok(None) };
-    let is_stored = stored.iter().any(|stored| stored.fields == fields);
-    let Some(hash) = KeyHash::of_columns(file, key).filter(|_| !is_stored) else { return Ok(None) };
+    let stored = stored.iter().find(|stored| stored.fields == fields);
+    if stored.is_some_and(|stored| made_filter::is_selective(stored.filters.iter().map(Filter::bitset))) {
+        return Ok(None);
+    }
+    let Some(hash) = KeyHash::of_columns(file, key) else { return Ok(None) };
+    let kind = if fields.len() == 1 && stored.is_none() { ColumnKind::File } else { ColumnKind::Made };
     let bitset = made_filter::make(file, key, &hash, wanted.filter_budget_bytes)?;
-    Ok(bitset.map(|bitset| ColumnFilters { fields, hash: hash.code(), filters: vec![Filter::Made(bitset)] }))
+    Ok(bitset.map(|bitset| ColumnFilters { fields, kind, hash: hash.code(), filters: vec![Filter::Made(bitset)] }))
 }

@@ -1,4 +1,4 @@
-//! Bloom filters that a catalog makes: of key columns of files that have none, and of several columns together.
+//! Bloom filters that a catalog makes: of key columns of files that have none or weak ones, and of several columns together.
 
 use std::collections::HashSet;
 
@@ -12,6 +12,9 @@ use crate::error::Result;
 /// nothing, which takes as long as probing thousands of filters: with 1 % (257 of 100,000 files opened, because sizes are powers of
 /// two) a lookup took 29 ms, of which choosing the files took 10.
 const FALSE_POSITIVE_RATE: f64 = 0.0001;
+
+/// False positive rate up to which the filters that a file has are as good as one that would be made.
+const SELECTIVE_RATE: f64 = 0.001;
 
 /// Minimum bits for a key: a filter with fewer lets about half of all keys pass, and is not worth its space.
 const MIN_BITS_PER_KEY: usize = 4;
@@ -100,6 +103,21 @@ pub(crate) fn make<S: AsRef<str>>(
     Ok(made.is_ok().then_some(bitset))
 }
 
+/// Whether a key that a file does not have passes its filters, one for each row group, as seldom as it should.
+pub(crate) fn is_selective<'b>(bitsets: impl Iterator<Item = &'b [u8]>) -> bool {
+    bitsets.map(false_positive_rate).sum::<f64>() <= SELECTIVE_RATE
+}
+
+/// The share of keys that are not in a filter and pass it: those of which each word of their block has the bit.
+fn false_positive_rate(bitset: &[u8]) -> f64 {
+    let (blocks, _) = bitset.as_chunks::<BLOCK_LEN>();
+    let of_block = |block: &[u8; BLOCK_LEN]| -> f64 {
+        let words = block.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word));
+        words.map(|word| f64::from(word.count_ones()) / 32.0).product()
+    };
+    blocks.iter().map(of_block).sum::<f64>() / blocks.len().max(1) as f64
+}
+
 /// Bytes of a filter of `distinct` values: a power of two, at most the budget.
 fn filter_bytes(distinct: usize, budget: usize) -> usize {
     let bits = -8.0 * distinct as f64 / (1.0 - FALSE_POSITIVE_RATE.powf(1.0 / 8.0)).ln();
@@ -116,6 +134,19 @@ mod tests {
         let sizes = [0, 1, 100, 1000, 100_000].map(|distinct| filter_bytes(distinct, 1 << 16));
         assert_eq!(sizes, [32, 32, 512, 4096, 1 << 16]);
         assert_eq!(filter_bytes(1000, 1500), 1024);
+    }
+
+    #[test]
+    fn the_rate_of_a_filter_is_that_of_keys_that_pass() {
+        let hashes = |seed: u64| (0..2000u64).map(move |key| mix(seed, key)).collect::<Vec<_>>();
+        for (bytes, selective) in [(1 << 11, false), (1 << 12, false), (1 << 14, true)] {
+            let mut bitset = vec![0; bytes];
+            bloom::insert_many(&mut bitset, &hashes(1)).unwrap();
+            let passing = hashes(2).iter().filter(|hash| bloom::check(&bitset, **hash).unwrap()).count();
+            let (rate, found) = (false_positive_rate(&bitset), passing as f64 / 2000.0);
+            assert!((rate - found).abs() < 0.02 + rate / 5.0, "{bytes}: {rate} and {found}");
+            assert_eq!(is_selective([&bitset[..]].into_iter()), selective, "{bytes}: {rate}");
+        }
     }
 
     #[test]

@@ -54,7 +54,7 @@ impl<'a> Selection<'a> {
                 for test in tests {
                     self.narrow(predicate, test, slots)?;
                 }
-                self.narrow_by_keys(predicate, tests, slots)?;
+                self.narrow_by_made(predicate, tests, slots)?;
             }
             Test::Any(tests) => {
                 let mut any = Bitmap::empty(self.slots as usize);
@@ -71,6 +71,7 @@ impl<'a> Selection<'a> {
                 self.narrow_by_bounds(predicate, test, slots)?;
                 let column = predicate.columns.get(*column).and_then(|column| column.leaf);
                 if let (Some(column), Some(values)) = (column, keys(values)) {
+                    self.narrow_by_made(predicate, std::slice::from_ref(test), slots)?;
                     self.narrow_by_filters(column as u32, 1, &[values], slots)?;
                 }
             }
@@ -103,9 +104,13 @@ impl<'a> Selection<'a> {
         Ok(())
     }
 
-    /// Applies the filters of several columns together, where all of them are looked up.
-    fn narrow_by_keys(&self, predicate: &BoundPredicate, tests: &[Test], slots: &mut Bitmap) -> Result<()> {
-        for together in self.columns.iter().filter(|column| column.kind == ColumnKind::Together) {
+    /// Applies made filters whose columns are all looked up: of one column by one test, of several by several.
+    fn narrow_by_made(&self, predicate: &BoundPredicate, tests: &[Test], slots: &mut Bitmap) -> Result<()> {
+        for made in self.columns.iter().filter(|column| column.kind == ColumnKind::Made) {
+            let fields = made.schema.fields();
+            if (fields.len() > 1) != (tests.len() > 1) {
+                continue;
+            }
             let values_of = |name: &str| {
                 let own =
                     self.columns.iter().find(|column| column.kind == ColumnKind::File && column.name() == name)?;
@@ -117,11 +122,10 @@ impl<'a> Selection<'a> {
                     _ => None,
                 })
             };
-            let fields = together.schema.fields();
             let Some(values) = fields.iter().map(|field| values_of(field.name())).collect::<Option<Vec<_>>>() else {
                 continue;
             };
-            self.narrow_by_filters(together.id, fields.len(), &values, slots)?;
+            self.narrow_by_filters(made.id, fields.len(), &values, slots)?;
         }
         Ok(())
     }

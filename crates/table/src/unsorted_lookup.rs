@@ -7,6 +7,7 @@
 //! | In which row is a key? | the key columns of these blocks |
 
 use arrow_array::ArrayRef;
+use xxhash_rust::xxh3::xxh3_64;
 
 use crate::block_cache::BlockCache;
 use crate::block_keys::KeyBounds;
@@ -61,10 +62,11 @@ impl ColdFile {
             return Ok(found);
         }
         let scan = self.scan(codec.columns())?.row_ranges(block_ranges(self, blocks.into_iter()));
+        let places = Places::of(keys);
         for batch in self.numbered(scan, codec.columns())? {
             let (columns, rows) = batch?;
             for (key, row) in codec.encode(&columns)?.iter().zip(rows) {
-                if let Ok(place) = keys.binary_search(&key.data()) {
+                if let Some(place) = places.of_key(key.data()) {
                     found.push((place, row));
                 }
             }
@@ -115,6 +117,37 @@ impl ColdFile {
             }
         }
         Ok(found)
+    }
+}
+
+/// The places of keys, by their hashes.
+struct Places<'k> {
+    keys: &'k [&'k [u8]],
+    /// One more than the place of a key, or 0; a power of two of slots, at least twice as many as keys.
+    slots: Vec<usize>,
+}
+
+impl<'k> Places<'k> {
+    fn of(keys: &'k [&'k [u8]]) -> Self {
+        let mut places = Self { keys, slots: vec![0; (keys.len() * 2).next_power_of_two()] };
+        for (place, key) in keys.iter().enumerate() {
+            let free = places.slots_of(key).find(|slot| places.slots[*slot] == 0);
+            if let Some(free) = free {
+                places.slots[free] = place + 1;
+            }
+        }
+        places
+    }
+
+    fn of_key(&self, key: &[u8]) -> Option<usize> {
+        let slots = self.slots_of(key).map(|slot| self.slots[slot]).take_while(|place| *place > 0);
+        slots.map(|place| place - 1).find(|place| self.keys[*place] == key)
+    }
+
+    /// Where a key may be: each slot once, from one on that its hash says.
+    fn slots_of(&self, key: &[u8]) -> impl Iterator<Item = usize> + use<> {
+        let (hash, mask) = (xxh3_64(key) as usize, self.slots.len() - 1);
+        (0..=mask).map(move |step| hash.wrapping_add(step) & mask)
     }
 }
 

@@ -32,6 +32,29 @@ fn keys_are_looked_up_in_made_filters() {
     assert_eq!(catalog.stats().unwrap().keys, [["id"], ["name"]]);
 }
 
+/// Filters that let one of a hundred keys pass have a file opened for nothing for one of fifty.
+#[test]
+fn filters_are_made_where_those_of_files_are_weak() {
+    let folder = tempfile::tempdir().unwrap();
+    for file in 0..20i64 {
+        let ids: Vec<i64> = (0..1660).map(|row| row * 20 + file).collect();
+        write(&folder.path().join(format!("{file:02}.parquet")), &rows(&ids), true, 830);
+    }
+    let named = |options: &AddOptions| -> usize {
+        let catalog = Catalog::create(folder.path().join(format!("{}.catalog", fastrand::u64(..)))).unwrap();
+        catalog.add([folder.path()], options).unwrap();
+        let ids = (0..200).map(|id| id * 83);
+        for id in [83, 16_600, 16_601, 30_000] {
+            let predicate = format!("id = {id}");
+            assert_eq!(selected(&catalog, &predicate), listed(folder.path(), &predicate));
+        }
+        ids.map(|id| selected_files(&catalog, &format!("id = {id}")) - 1).sum()
+    };
+    // Of 19 other files for each of 200 ids.
+    let (stored, made) = (named(&AddOptions::new()), named(&AddOptions::new().key(["id"])));
+    assert!(stored >= 20 && made <= 5, "{stored} and {made}");
+}
+
 #[test]
 fn several_columns_are_looked_up_together() {
     let folder = mixed();

@@ -61,7 +61,7 @@ pub(crate) struct CatalogAddArgs {
     /// The catalog's file [default: _lath_catalog in the folder, if FILES is one]
     #[arg(long, value_name = "FILE")]
     pub(crate) catalog: Option<PathBuf>,
-    /// Make Bloom filters of this column where files have none, or of several columns that are looked up together; may be given
+    /// Make Bloom filters of this column where files have none or weak ones, or of several columns that are looked up together; may be given
     /// several times
     #[arg(long = "key", value_name = "COLUMN[,COLUMN…]")]
     pub(crate) keys: Vec<String>,

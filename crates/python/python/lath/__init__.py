@@ -6,8 +6,6 @@
 780
 """
 
-from typing import TYPE_CHECKING
-
 from lath._errors import (
     BusyError,
     CancelledError,
@@ -48,25 +46,46 @@ from lath._lath import (
     open,
     where,
 )
-from lath._polars import scan_polars
-from lath._read import read_table
-from lath._report import Pruned, Report
-from lath._sql import sql
-from lath._statistics import ColumnStatistics, Known, Statistics
-from lath._write import ParquetWriter, Written, write_table
-
+# Type checkers take it for true; `typing` itself takes as long to import as all of `lath`.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from lath_sql import Result, Session
+    from lath_sql import Result as Result
+    from lath_sql import Session as Session
 
-    from lath._arrow_dataset import ArrowDataset, arrow_dataset
+    from lath._arrow_dataset import ArrowDataset as ArrowDataset
+    from lath._arrow_dataset import arrow_dataset as arrow_dataset
+    from lath._polars import scan_polars
+    from lath._read import read_table
+    from lath._report import Pruned, Report
+    from lath._sql import sql
+    from lath._statistics import ColumnStatistics, Known, Statistics
+    from lath._write import ParquetWriter, Written, write_table
+
+#: What is imported when it is first asked for, and where it is.
+_LATER = {
+    "ArrowDataset": "_arrow_dataset",
+    "ColumnStatistics": "_statistics",
+    "Known": "_statistics",
+    "ParquetWriter": "_write",
+    "Pruned": "_report",
+    "Report": "_report",
+    "Statistics": "_statistics",
+    "Written": "_write",
+    "arrow_dataset": "_arrow_dataset",
+    "read_table": "_read",
+    "scan_polars": "_polars",
+    "sql": "_sql",
+    "write_table": "_write",
+}
 
 
 def __getattr__(name: str) -> object:
-    # Imports pyarrow, which only those need who ask for this.
-    if name in ("ArrowDataset", "arrow_dataset"):
-        import lath._arrow_dataset
+    if name in _LATER:
+        from importlib import import_module
 
-        return getattr(lath._arrow_dataset, name)
+        value = getattr(import_module(f"lath.{_LATER[name]}"), name)
+        globals()[name] = value
+        return value
     if name in ("Result", "Session"):
         import lath._sql
 
@@ -74,8 +93,12 @@ def __getattr__(name: str) -> object:
     raise AttributeError(f"module 'lath' has no attribute {name!r}")
 
 
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATER, "Result", "Session"})
+
+
+# Without what needs pyarrow or `lath_sql`, so that `from lath import *` needs neither.
 __all__ = [
-    "ArrowDataset",
     "Batch",
     "Batches",
     "BusyError",
@@ -101,10 +124,8 @@ __all__ = [
     "Predicate",
     "Pruned",
     "Report",
-    "Result",
     "Scan",
     "Schema",
-    "Session",
     "Snapshot",
     "StatementError",
     "Statistics",
@@ -118,7 +139,6 @@ __all__ = [
     "UnsupportedError",
     "Written",
     "__version__",
-    "arrow_dataset",
     "col",
     "open",
     "read_table",
