@@ -7,12 +7,9 @@ use std::time::Duration;
 use crate::compact::{Due, compact_once};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::flush::flush;
-use crate::layout::TreeName;
-use crate::pinned::Pinned;
-use crate::signal::Signal;
-use crate::vacuum::vacuum;
-use crate::view::View;
+use crate::flush::flush_if_due;
+use crate::signal::{Signal, Woken};
+use crate::vacuum::{Activity, IDLE_COMMITS, vacuum};
 
 /// How long the thread sleeps if nobody wakes it: readers that are gone since then let it remove files.
 const PAUSE: Duration = Duration::from_secs(10);
@@ -55,9 +52,12 @@ impl Drop for Background {
 }
 
 fn run(signal: &Signal, engine: &Weak<Engine>, last_error: &Mutex<Option<Error>>) {
-    while signal.wait(PAUSE) {
-        let Some(engine) = engine.upgrade() else { return };
-        let error = match work(&engine) {
+    // The newest commit when the last work ended.
+    let mut last = u64::MAX;
+    loop {
+        let woken = signal.wait(PAUSE);
+        let Some(engine) = engine.upgrade().filter(|_| woken != Woken::Over) else { return };
+        let error = match work(&engine, woken, &mut last) {
             Ok(()) => None,
             // The second: its database has dropped it.
             Err(Error::Closing | Error::NoTable { .. }) => return,
@@ -67,16 +67,16 @@ fn run(signal: &Signal, engine: &Weak<Engine>, last_error: &Mutex<Option<Error>>
     }
 }
 
-fn work(engine: &Arc<Engine>) -> Result<()> {
-    let pinned = Pinned::newest(engine)?;
-    let rows = pinned.len_of(TreeName::Hot)? + pinned.len_of(TreeName::Tombstones)?;
-    let is_due = engine.options.is_flush_due(rows, pinned.state().hot_bytes);
-    // It would keep files from being removed.
-    drop(pinned);
-    if is_due {
-        flush(engine)?;
+fn work(engine: &Arc<Engine>, woken: Woken, last: &mut u64) -> Result<()> {
+    let commits = engine.store.snapshot()?.sequence().saturating_sub(*last);
+    let is_idle = woken == Woken::Timeout && commits <= IDLE_COMMITS;
+    {
+        let _one_at_a_time = engine.lock_maintenance();
+        flush_if_due(engine, &[])?;
     }
     let due = Due::in_background(&engine.options);
     while !engine.signal.is_over() && compact_once(engine, due)?.is_some() {}
-    vacuum(engine).map(drop)
+    vacuum(engine, if is_idle { Activity::Idle } else { Activity::Busy })?;
+    *last = engine.store.snapshot()?.sequence();
+    Ok(())
 }

@@ -1,6 +1,7 @@
 //! A commit in the making: the store's transaction, with what the table knows of it.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use lath_parquet::DeleteMask;
 use lath_store::{Durability, RecordWriter, Tree};
@@ -9,6 +10,7 @@ use crate::byte_list::ByteList;
 use crate::dead::parse_mask;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
+use crate::hot::for_each_since;
 use crate::index::Index;
 use crate::layout::{
     DroppedFile, Feed, FileEntry, MASK_ROWS, STATE_KEY, State, TreeName, file_key, mask_key, schema_key,
@@ -230,6 +232,7 @@ impl Changing {
         let mut hot = self.transaction.tree(self.engine.trees.get(TreeName::Hot))?;
         let mut has_changed = false;
         if !hot.is_empty() {
+            self.engine.hot_removals.fetch_add(1, Ordering::Relaxed);
             for key in keys.iter() {
                 has_changed |= hot.remove(key)?;
             }
@@ -320,6 +323,9 @@ impl Changing {
 
     /// Removes keys from the hot tree or the tombstones.
     pub(crate) fn remove_keys(&mut self, name: TreeName, keys: &ByteList) -> Result<()> {
+        if name == TreeName::Hot {
+            self.engine.hot_removals.fetch_add(1, Ordering::Relaxed);
+        }
         let mut tree = self.transaction.tree(self.engine.trees.get(name))?;
         for key in keys.iter() {
             tree.remove(key)?;
@@ -342,15 +348,20 @@ impl Changing {
         Ok(())
     }
 
-    /// Replaces all of the hot tree or the tombstones by these entries.
-    pub(crate) fn replace_all(&mut self, name: TreeName, keys: &ByteList, values: &ByteList) -> Result<()> {
-        let mut tree = self.transaction.tree(self.engine.trees.get(name))?;
-        tree.remove_range(&[], None)?;
-        for (key, value) in keys.iter().zip(values.iter()) {
-            tree.put(key, value)?;
+    /// Leaves in the hot tree or the tombstones only what has a stamp higher than `stamp` in `tree`, which is the same tree as it was before
+    /// this transaction. Returns the bytes of that.
+    pub(crate) fn keep_since(&mut self, name: TreeName, tree: Option<Tree<'_>>, stamp: u64) -> Result<u64> {
+        let mut kept = self.transaction.tree(self.engine.trees.get(name))?;
+        kept.remove_range(&[], None)?;
+        let mut bytes = 0;
+        if let Some(tree) = tree {
+            for_each_since(tree, stamp, |key, value, _| {
+                bytes += (key.len() + value.len()) as u64;
+                Ok(kept.put(key, value)?)
+            })?;
         }
         self.hot_changed();
-        Ok(())
+        Ok(bytes)
     }
 
     pub(crate) fn set_hot_bytes(&mut self, bytes: u64) {

@@ -10,6 +10,7 @@ use crate::changing::Changing;
 use crate::dead::{dead_rows, mask_of};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
+use crate::flush::flush_if_due;
 use crate::key_range::KeyRange;
 use crate::layout::FileEntry;
 use crate::locate::keys_of_rows;
@@ -63,11 +64,15 @@ impl Due {
     }
 }
 
-/// Merges files until no merge is due by hand.
+/// Merges files until no merge is due by hand. Beside somebody who writes it ends, too: after as many merges as the files that were there at
+/// the beginning can need, each of which is written anew or joined with another at most.
 pub(crate) fn compact(engine: &Arc<Engine>) -> Result<Compacted> {
     let mut compacted = Compacted::default();
     let due = Due::by_hand(&engine.options);
-    while let Some(step) = compact_once(engine, due)? {
+    let max_merges = 2 * Pinned::newest(engine)?.manifest().files().len();
+    while compacted.merges < max_merges
+        && let Some(step) = compact_once(engine, due)?
+    {
         compacted.merges += 1;
         compacted.files_before += step.files_before;
         compacted.files_after += step.files_after;
@@ -173,6 +178,7 @@ fn sort(
         let file = engine.cold(pinned, entry)?;
         let scan = file.scan(&columns)?.deleted([(0, DeleteMask::clone(dead))]);
         for rows in file.numbered(scan, &columns)? {
+            flush_if_due(engine, chosen)?;
             let (columns, numbers) = rows?;
             files.push_unsorted(batch(schema.arrow(), columns, numbers.len())?)?;
         }
@@ -209,6 +215,7 @@ fn merge(
         Some(order) => RowMerge::in_order(Arc::clone(&schema), columns, order, sources),
     };
     loop {
+        flush_if_due(engine, chosen)?;
         let rows = merge.next(pinned, BATCH_ROWS, is_by_key)?;
         if rows.row_count == 0 {
             return files.finish();

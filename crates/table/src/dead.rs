@@ -76,6 +76,7 @@ impl HotKeys {
         for_each_since(tree, stamp, |key, _, changed| {
             found.keys.push(key);
             found.stamps.push(changed);
+            Ok(())
         })?;
         Ok(found)
     }

@@ -43,6 +43,8 @@ pub(crate) struct Engine {
     /// A number that no other opening has.
     pub(crate) incarnation: u64,
     pub(crate) dead: DeadCache,
+    /// How often rows were removed from the hot tree by others than a flush, committed or not.
+    pub(crate) hot_removals: AtomicU64,
     pub(crate) blocks: BlockCache,
     /// Locked while files are written or removed.
     pub(crate) maintenance: Mutex<()>,
@@ -84,6 +86,7 @@ impl Engine {
             dataset,
             incarnation: RandomState::new().build_hasher().finish(),
             dead: DeadCache::default(),
+            hot_removals: AtomicU64::new(0),
             maintenance: Mutex::default(),
             signal: Arc::default(),
             next_file: AtomicU64::new(0),

@@ -1,6 +1,7 @@
 //! Hot rows become files.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use lath_parquet::DeleteMask;
 use lath_store::Durability;
@@ -10,9 +11,9 @@ use crate::changing::Changing;
 use crate::dead::{dead_rows, mask_of};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::hot::{HotColumns, HotCursor, for_each_since};
+use crate::hot::{HotColumns, HotCursor};
 use crate::key_range::KeyRange;
-use crate::layout::TreeName;
+use crate::layout::{FileEntry, TreeName};
 use crate::ordered_files::OrderedFiles;
 use crate::pinned::Pinned;
 use crate::schema::{BATCH_ROWS, batch};
@@ -33,7 +34,27 @@ pub struct Flushed {
 /// and those with tombstones are masked, and the hot rows and tombstones go. Rows that change meanwhile stay hot.
 pub(crate) fn flush(engine: &Arc<Engine>) -> Result<Flushed> {
     let _one_at_a_time = engine.lock_maintenance();
-    let mut pinned = Pinned::newest(engine)?;
+    flush_beside(engine, &[])
+}
+
+/// Flushes if the background thread is to do so. A long merge calls this now and then, so that hot rows do not become many meanwhile.
+/// Files that are `merged` stay in the list, also without rows.
+pub(crate) fn flush_if_due(engine: &Arc<Engine>, merged: &[Arc<FileEntry>]) -> Result<()> {
+    if engine.options.background && is_due(engine)? {
+        flush_beside(engine, merged)?;
+    }
+    Ok(())
+}
+
+/// Whether there are so many hot rows and tombstones that they are to be flushed.
+fn is_due(engine: &Engine) -> Result<bool> {
+    let pinned = Pinned::newest(engine)?;
+    let rows = pinned.len_of(TreeName::Hot)? + pinned.len_of(TreeName::Tombstones)?;
+    Ok(engine.options.is_flush_due(rows, pinned.state().hot_bytes))
+}
+
+fn flush_beside(engine: &Arc<Engine>, merged: &[Arc<FileEntry>]) -> Result<Flushed> {
+    let (mut pinned, removals) = pin(engine)?;
     if pinned.len_of(TreeName::Hot)? + pinned.len_of(TreeName::Tombstones)? == 0 {
         return Ok(Flushed::default());
     }
@@ -48,7 +69,8 @@ pub(crate) fn flush(engine: &Arc<Engine>) -> Result<Flushed> {
     let mut files = write_files(engine, &mut pinned)?;
 
     let mut changing = Changing::begin(engine)?;
-    let new_masks = replace_hot(&mut changing, &pinned, &files)?;
+    let has_removals = engine.hot_removals.load(Ordering::Relaxed) != removals;
+    let new_masks = replace_hot(&mut changing, &pinned, &files, has_removals)?;
     for (number, rows) in &replaced {
         changing.add_to_mask(*number, rows)?;
     }
@@ -59,11 +81,20 @@ pub(crate) fn flush(engine: &Arc<Engine>) -> Result<Flushed> {
         flushed.rows += file.entry.rows;
         flushed.files += 1;
     }
-    drop_empty_files(&mut changing)?;
+    drop_empty_files(&mut changing, merged)?;
     // Whether an error means that the commit was not made is not always known.
     files.keep();
     changing.commit(Durability::Sync)?;
+    // Now that the store has few rows, a checkpoint writes little, and frees what the flushed ones took.
+    engine.store.checkpoint()?;
     Ok(flushed)
+}
+
+/// The newest commit, and how often hot rows were removed before it. Between two transactions: what one that is open has removed counts as
+/// before, and would not be in the commit.
+fn pin(engine: &Arc<Engine>) -> Result<(Arc<Pinned>, u64)> {
+    let _nobody_writes = engine.store.begin()?;
+    Ok((Pinned::newest(engine)?, engine.hot_removals.load(Ordering::Relaxed)))
 }
 
 fn write_files(engine: &Arc<Engine>, pinned: &mut Arc<Pinned>) -> Result<NewFiles> {
@@ -79,39 +110,26 @@ fn write_files(engine: &Arc<Engine>, pinned: &mut Arc<Pinned>) -> Result<NewFile
 
 /// Removes the hot rows that are in files now, and the tombstones that masks make unnecessary. Of each new file it gives the rows that were
 /// deleted since they were read.
-fn replace_hot(changing: &mut Changing, pinned: &Pinned, files: &NewFiles) -> Result<Vec<DeleteMask>> {
-    let flushed_stamp = pinned.stamp();
+fn replace_hot(
+    changing: &mut Changing,
+    pinned: &Pinned,
+    files: &NewFiles,
+    has_removals: bool,
+) -> Result<Vec<DeleteMask>> {
     let mut deleted: Vec<DeleteMask> = files.files().iter().map(|_| DeleteMask::new()).collect();
-    let mut left = Left::default();
-    let mut left_tombstones = Left::default();
-    if changing.committed_stamp() != flushed_stamp {
-        left.read(changing, TreeName::Hot, flushed_stamp)?;
-        left_tombstones.read(changing, TreeName::Tombstones, flushed_stamp)?;
+    let has_changed = changing.committed_stamp() != pinned.stamp();
+    if has_changed && has_removals {
         find_deleted(changing, pinned, files, &mut deleted)?;
     }
-    changing.replace_all(TreeName::Hot, &left.keys, &left.values)?;
-    changing.replace_all(TreeName::Tombstones, &left_tombstones.keys, &left_tombstones.values)?;
-    changing.set_hot_bytes(left.bytes + left_tombstones.bytes);
-    Ok(deleted)
-}
-
-/// What changed since the flush began.
-#[derive(Debug, Default)]
-struct Left {
-    keys: ByteList,
-    values: ByteList,
-    bytes: u64,
-}
-
-impl Left {
-    fn read(&mut self, changing: &mut Changing, name: TreeName, stamp: u64) -> Result<()> {
-        let Some(tree) = changing.tree(name)? else { return Ok(()) };
-        for_each_since(tree, stamp, |key, value, _| {
-            self.keys.push(key);
-            self.values.push(value);
-            self.bytes += (key.len() + value.len()) as u64;
-        })
+    // The transaction has changed nothing yet that these trees have.
+    let newest = Pinned::newest(changing.engine())?;
+    let mut bytes = 0;
+    for name in [TreeName::Hot, TreeName::Tombstones] {
+        let tree = if has_changed { newest.shared_tree(name)? } else { None };
+        bytes += changing.keep_since(name, tree, pinned.stamp())?;
     }
+    changing.set_hot_bytes(bytes);
+    Ok(deleted)
 }
 
 /// The flushed rows whose keys are not hot any more: they were deleted since, and there need not be a tombstone, as no file had them.
@@ -184,9 +202,10 @@ fn for_each_flushed(
     Ok(())
 }
 
-/// Drops files all of whose rows are masked.
-fn drop_empty_files(changing: &mut Changing) -> Result<()> {
+/// Drops files all of whose rows are masked, unless they are being merged.
+fn drop_empty_files(changing: &mut Changing, merged: &[Arc<FileEntry>]) -> Result<()> {
     let manifest = Arc::clone(changing.manifest());
-    let empty = manifest.files().iter().filter(|file| file.unmasked() == 0);
+    let is_merged = |file: &FileEntry| merged.iter().any(|merged| merged.number == file.number);
+    let empty = manifest.files().iter().filter(|file| file.unmasked() == 0 && !is_merged(file));
     empty.into_iter().try_for_each(|file| changing.drop_file(file))
 }

@@ -93,13 +93,17 @@ impl HotRows {
 }
 
 /// Calls `each` with key, value and stamp of every entry of a tree of hot rows or tombstones whose stamp is higher than `stamp`.
-pub(crate) fn for_each_since(tree: Tree<'_>, stamp: u64, mut each: impl FnMut(&[u8], &[u8], u64)) -> Result<()> {
+pub(crate) fn for_each_since(
+    tree: Tree<'_>,
+    stamp: u64,
+    mut each: impl FnMut(&[u8], &[u8], u64) -> Result<()>,
+) -> Result<()> {
     let mut cursor = tree.cursor();
     while cursor.next()? {
         let (Some(key), Some(value)) = (cursor.key(), cursor.value()?) else { break };
         let own = stamp_of(value)?;
         if own > stamp {
-            each(key, value, own);
+            each(key, value, own)?;
         }
     }
     Ok(())

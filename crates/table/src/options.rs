@@ -47,6 +47,9 @@ impl TableOptions {
     pub const DEFAULT_BULK_ROWS: u64 = 1 << 16;
     /// Default for [`cache_bytes`](Self::cache_bytes): 256 MiB.
     pub const DEFAULT_CACHE_BYTES: u64 = 256 << 20;
+    /// The limit of the log in the default of [`store_options`](Self::store_options): 384 MiB. From one flush, which makes a checkpoint, to the
+    /// next it seldom becomes so long: then no other checkpoint writes the hot rows once more.
+    pub const DEFAULT_LOG_LIMIT_BYTES: u64 = 384 << 20;
 
     /// The defaults.
     pub fn new() -> Self {
@@ -145,7 +148,8 @@ impl TableOptions {
         self
     }
 
-    /// Sets how the store is opened: its capacity, the length of its log. Durability and access are set by the table.
+    /// Sets how the store is opened: its capacity, the length of its log. Durability and access are set by the table. The default is that of
+    /// stores, with [another limit of the log](Self::DEFAULT_LOG_LIMIT_BYTES).
     #[must_use]
     pub fn store_options(mut self, options: lath_store::Options) -> Self {
         self.store = options;
@@ -179,7 +183,7 @@ impl Default for TableOptions {
             write: WriteOptions::profile(Profile::Lookup)
                 .codec(Codec::Zstd { level: 1 })
                 .row_group_rows(Self::DEFAULT_ROW_GROUP_ROWS),
-            store: lath_store::Options::new(),
+            store: lath_store::Options::new().log_limit_bytes(Self::DEFAULT_LOG_LIMIT_BYTES),
         }
     }
 }

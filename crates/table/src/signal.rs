@@ -16,6 +16,17 @@ struct SignalState {
     is_over: bool,
 }
 
+/// Why waiting has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Woken {
+    /// There may be something to do.
+    Due,
+    /// The time is over.
+    Timeout,
+    /// Nothing is to be done any more.
+    Over,
+}
+
 impl Signal {
     /// There may be something to do.
     pub(crate) fn notify(&self) {
@@ -33,12 +44,16 @@ impl Signal {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).is_over
     }
 
-    /// Waits until there may be something to do, or for so long; whether it is not over.
-    pub(crate) fn wait(&self, timeout: Duration) -> bool {
+    /// Waits until there may be something to do, or for so long.
+    pub(crate) fn wait(&self, timeout: Duration) -> Woken {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = self.changed.wait_timeout_while(state, timeout, |state| !state.is_due && !state.is_over);
         let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        state.is_due = false;
-        !state.is_over
+        let is_due = std::mem::take(&mut state.is_due);
+        match (state.is_over, is_due) {
+            (true, _) => Woken::Over,
+            (false, true) => Woken::Due,
+            (false, false) => Woken::Timeout,
+        }
     }
 }

@@ -27,6 +27,7 @@ use crate::scan::TableScan;
 use crate::schema::TableSchema;
 use crate::snapshot::Snapshot;
 use crate::transaction::{Transaction, Updated};
+use crate::vacuum::Activity;
 use crate::{named_snapshots, store_file, vacuum};
 
 /// A table with a primary key: a folder with one store and Parquet files.
@@ -359,12 +360,13 @@ impl Table {
     }
 
     /// Removes files that are no longer part of the table and that no snapshot needs, in this or another process; their number. Gives the
-    /// store's free space back to the file system if it is more than 16 MiB and an eighth of what the table takes.
+    /// store's free space back to the file system if it is more than 16 MiB and an eighth of what the table takes. The background thread does
+    /// the latter only when next to nothing was committed for ten seconds, or for more than a gibibyte: the next hot rows need the space again.
     ///
     /// # Errors
     /// [`Error::Io`] if a file cannot be removed, [`Error::Store`].
     pub fn vacuum(&self) -> Result<usize> {
-        vacuum::vacuum(&self.engine)
+        vacuum::vacuum(&self.engine, Activity::ByHand)
     }
 
     /// Makes all commits so far durable, whatever their durability.

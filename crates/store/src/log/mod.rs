@@ -209,6 +209,7 @@ impl Log {
     fn write_now(&self, writer: &mut Writer, sequence: u64, parts: &[&[u8]]) -> Result<()> {
         let file = &*self.files[writer.current];
         let current = &mut writer.uses[writer.current];
+        let start = current.end;
         match write_record(file, &mut writer.buffer, self.store, current, sequence, parts) {
             Ok(end) => current.end = end,
             Err(error) => {
@@ -220,7 +221,7 @@ impl Log {
                 return Err(error);
             }
         }
-        write_ahead(file, current);
+        write_ahead(file, current, start);
         Ok(())
     }
 
@@ -421,14 +422,18 @@ fn write_record(
     Ok(end)
 }
 
-/// If the last record made the file longer, writes zeros behind it. A sync after a write to space that was written before does not
-/// write metadata.
-fn write_ahead(file: &dyn LogFile, used: &mut Use) {
+/// If the last record, which begins at `start`, made the file longer, writes zeros behind it. A sync after a write to space that was written
+/// before does not write metadata. Where the next record is likely to be longer than the zeros, none are written: its sync writes metadata
+/// all the same.
+fn write_ahead(file: &dyn LogFile, used: &mut Use, start: u64) {
     if used.end <= used.file_bytes {
         return;
     }
     used.file_bytes = used.end;
     let ahead = (used.end / 2).clamp(MIN_AHEAD_BYTES, MAX_AHEAD_BYTES);
+    if used.end - start > ahead {
+        return;
+    }
     while used.file_bytes < used.end + ahead {
         // Only speed depends on this: a disk that is full will say so when a record needs the space.
         if file.write_at(used.file_bytes, &ZEROS).is_err() {

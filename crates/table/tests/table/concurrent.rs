@@ -1,6 +1,7 @@
 //! Changes while rows are flushed and files are merged, and snapshots while files are dropped.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
@@ -31,13 +32,18 @@ fn rows_of(snapshot: &Snapshot) -> BTreeMap<i64, i64> {
 
 /// Changes the table while `work` goes on, and compares; how many changes were made meanwhile.
 fn change_during(table: &Table, random: &mut Seeded, work: impl Fn(&Table) + Sync) -> u64 {
+    change_in_kinds_during(table, random, 4, work)
+}
+
+/// As [`change_during`], by the first so many of upserts, deletes by a condition, and deletes by key.
+fn change_in_kinds_during(table: &Table, random: &mut Seeded, kinds: u8, work: impl Fn(&Table) + Sync) -> u64 {
     let mut expected = rows_of(&table.snapshot().unwrap());
     let mut changes = 0;
     std::thread::scope(|scope| {
         let working = scope.spawn(|| work(table));
         while !working.is_finished() {
             let id = random.i64(0..ROWS);
-            match random.u8(..4) {
+            match random.u8(..kinds) {
                 0 => {
                     table.upsert(&batch([(id, -id)])).unwrap();
                     expected.insert(id, -id);
@@ -72,11 +78,69 @@ fn changes_during_a_flush_and_a_merge_are_kept() {
         table.upsert(&batch((0..ROWS).step_by(2).map(|id| (id, id + 1)))).unwrap();
         in_flushes += change_during(&table, &mut random, |table| assert!(table.flush().unwrap().files > 0));
         in_merges += change_during(&table, &mut random, |table| assert!(table.compact().unwrap().merges > 0));
+        // Without deletes a flush looks for none.
+        table.upsert(&batch((0..ROWS).map(|id| (id, id + 2)))).unwrap();
+        in_flushes += change_in_kinds_during(&table, &mut random, 1, |table| assert!(table.flush().unwrap().files > 0));
         table.flush().unwrap();
         let report = table.check().unwrap();
         assert!(report.is_intact(), "{report:?}");
     }
     assert!(in_flushes > 12 && in_merges > 12, "{in_flushes} {in_merges}");
+}
+
+#[test]
+fn hot_rows_become_files_while_files_are_merged() {
+    const FLUSH_ROWS: u64 = 1000;
+    const ALL: i64 = 100_000;
+    let mut random = Seeded::new("hot rows become files while files are merged");
+    for is_clustered in [false, true] {
+        let folder = tempfile::tempdir().unwrap();
+        let options = TableOptions::new().durability(Durability::Off).flush_rows(FLUSH_ROWS).merge_files(1000);
+        let table = Table::create(folder.path(), &batch([]).schema(), &["id"], options).unwrap();
+        if is_clustered {
+            table.cluster_by(&["value"]).unwrap();
+        }
+        // All of one file may be deleted while it is merged.
+        for rows in [0..ROWS, ROWS..ALL / 2, ALL / 2..ALL] {
+            let mut transaction = table.begin().unwrap();
+            transaction.upsert(&batch(rows.map(|id| (id, -id)))).unwrap();
+            transaction.commit().unwrap();
+            table.flush().unwrap();
+        }
+        let mut expected = rows_of(&table.snapshot().unwrap());
+        let (mut max_hot_rows, is_over) = (0, AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            let merging = scope.spawn(|| {
+                let mut merges = 0;
+                while !is_over.load(Ordering::Relaxed) {
+                    merges += table.compact().unwrap().merges;
+                }
+                merges
+            });
+            for first in (0..300 * 50).step_by(50) {
+                // All rows of the first file, and some of others.
+                let mut ids: Vec<i64> = (first..ROWS.min(first + 50)).collect();
+                ids.extend((0..50).map(|_| random.i64(0..ALL)));
+                if random.bool() {
+                    table.upsert(&batch(ids.iter().map(|&id| (id, id)))).unwrap();
+                    expected.extend(ids.into_iter().map(|id| (id, id)));
+                } else {
+                    table.delete(ids.clone()).unwrap();
+                    ids.iter().for_each(|id| {
+                        expected.remove(id);
+                    });
+                }
+                max_hot_rows = max_hot_rows.max(table.snapshot().unwrap().statistics().unwrap().hot_rows);
+            }
+            is_over.store(true, Ordering::Relaxed);
+            assert!(merging.join().unwrap() > 0);
+        });
+        assert!(rows_of(&table.snapshot().unwrap()) == expected);
+        let report = table.check().unwrap();
+        assert!(report.is_intact(), "{report:?}");
+        assert!(table.background_error().is_none(), "{:?}", table.background_error());
+        assert!(max_hot_rows < 5 * FLUSH_ROWS, "{max_hot_rows} hot rows");
+    }
 }
 
 #[test]
