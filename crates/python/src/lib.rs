@@ -8,6 +8,7 @@ mod command;
 mod dataset;
 mod expression;
 mod literal;
+mod memory;
 mod moment;
 mod options;
 mod report;
@@ -29,6 +30,7 @@ use pyo3::prelude::*;
 fn _lath(module: &Bound<'_, PyModule>) -> PyResult<()> {
     work::note_main_thread(module.py())?;
     fork::watch(module)?;
+    memory::keep_freed();
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("HAS_SQL", lath_cli::HAS_SQL)?;
     module.add_class::<batch::PyBatch>()?;
@@ -56,5 +58,6 @@ fn _lath(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(dataset::open, module)?)?;
     module.add_function(wrap_pyfunction!(expression::col, module)?)?;
     module.add_function(wrap_pyfunction!(expression::where_, module)?)?;
+    module.add_function(wrap_pyfunction!(memory::release_memory, module)?)?;
     module.add_function(wrap_pyfunction!(schema::schema, module)?)
 }

@@ -171,3 +171,18 @@ def test_a_child_process_reads_too(trips: lath.Dataset) -> None:
         found = sum(len(batch) for batch in trips.scan(["price"], "price > 12", threads=2))
         os._exit(0 if found == trips.count("price > 12") else 1)
     assert os.waitpid(child, 0)[1] == 0
+
+
+def test_freed_memory_is_given_back(tmp_path: Path) -> None:
+    path = tmp_path / "wide.parquet"
+    lath.write_table(pa.table({"number": pa.array(range(8_000_000), pa.int64())}), path)
+
+    def resident_bytes() -> int:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    table = lath.open(path).scan(threads=1).to_arrow()
+    assert table.num_rows == 8_000_000
+    before = resident_bytes()
+    del table
+    lath.release_memory()
+    assert before - resident_bytes() > 40_000_000

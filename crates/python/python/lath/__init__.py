@@ -44,6 +44,7 @@ from lath._lath import (
     __version__,
     col,
     open,
+    release_memory,
     where,
 )
 # Type checkers take it for true; `typing` itself takes as long to import as all of `lath`.
@@ -142,6 +143,7 @@ __all__ = [
     "col",
     "open",
     "read_table",
+    "release_memory",
     "scan_polars",
     "sql",
     "where",

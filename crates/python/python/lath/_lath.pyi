@@ -67,6 +67,11 @@ def open(
 def command(arguments: Sequence[str], /) -> int:
     """Runs the ``lath`` command, and returns its exit code. From then on signals end the process, so that it is called once."""
 
+def release_memory() -> None:
+    """Gives memory that was freed back to the system. It is kept for two seconds, or for as many milliseconds as the environment
+    variable ``MIMALLOC_PURGE_DELAY`` says, since the next table that is read needs as much; after that it is given back when more
+    is allocated or freed."""
+
 def col(name: str, *, exact: bool = False) -> Column:
     """The column called ``name``, to make a condition of. Dots lead to fields of structs, unless ``exact`` is true."""
 
