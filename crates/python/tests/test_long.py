@@ -21,6 +21,9 @@ pytestmark = [
 
 
 def resident_bytes() -> int:
+    """Without what was freed and is kept for a while."""
+    gc.collect()
+    lath.release_memory()
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
@@ -36,11 +39,9 @@ def assert_flat(call: Callable[[int], object], times: int, slack_bytes: int = 4 
     """The second half of ``times`` calls takes no more memory, files and threads than the first half left."""
     for at in range(times // 2):
         call(at)
-    gc.collect()
     before = resident_bytes(), open_files(), threads()
     for at in range(times // 2, times):
         call(at)
-    gc.collect()
     after = resident_bytes(), open_files(), threads()
     assert after[0] <= before[0] + slack_bytes, f"{(after[0] - before[0]) / (times // 2):.0f} bytes a call"
     assert after[1] <= before[1] and after[2] <= before[2] + 1

@@ -48,16 +48,20 @@ pub(crate) fn flush_if_due(engine: &Arc<Engine>, merged: &[Arc<FileEntry>]) -> R
 
 /// Whether there are so many hot rows and tombstones that they are to be flushed.
 fn is_due(engine: &Engine) -> Result<bool> {
-    let pinned = Pinned::newest(engine)?;
-    let rows = pinned.len_of(TreeName::Hot)? + pinned.len_of(TreeName::Tombstones)?;
-    Ok(engine.options.is_flush_due(rows, pinned.state().hot_bytes))
+    let newest = Pinned::newest(engine)?;
+    Ok(engine.options.is_flush_due(hot_len(&newest)?, newest.state().hot_bytes))
+}
+
+fn hot_len(pinned: &Pinned) -> Result<u64> {
+    Ok(pinned.len_of(TreeName::Hot)? + pinned.len_of(TreeName::Tombstones)?)
 }
 
 fn flush_beside(engine: &Arc<Engine>, merged: &[Arc<FileEntry>]) -> Result<Flushed> {
-    let (mut pinned, removals) = pin(engine)?;
-    if pinned.len_of(TreeName::Hot)? + pinned.len_of(TreeName::Tombstones)? == 0 {
+    // With nothing to do, nobody is waited for.
+    if hot_len(&*Pinned::newest(engine)?)? == 0 {
         return Ok(Flushed::default());
     }
+    let (mut pinned, removals) = pin(engine)?;
     let manifest = Arc::clone(pinned.manifest());
     let dead = dead_rows(engine, &mut pinned, manifest.files())?;
     let mut replaced = Vec::new();
