@@ -21,9 +21,9 @@ class Bars(HTMLParser):
         self.close()
         assert not self.open
 
-    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.open.append(tag)
-        of = {name: value or "" for name, value in attributes}
+        of = {name: value or "" for name, value in attrs}
         if of.get("class") == "lath-bar":
             self.bars.append({})
         elif "title" in of:

@@ -395,9 +395,9 @@ for call in ("lath.sql('SELECT 1')", "lath.Session()", "lath.open(sys.argv[1])._
 
 
 def test_another_version_of_the_package_for_sql_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    import lath_sql
+    from lath_sql import _lath_sql
 
-    monkeypatch.setattr(lath_sql._lath_sql, "__version__", "0.0.1")
+    monkeypatch.setattr(_lath_sql, "__version__", "0.0.1")
     with pytest.raises(ImportError, match=r"pip install lath\[sql\]=="):
         lath.sql("SELECT 1")
 
