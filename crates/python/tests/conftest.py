@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import polars as pl
@@ -40,6 +41,11 @@ def damaged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     data[chunk.data_page_offset + chunk.total_compressed_size - 3] ^= 1
     path.write_bytes(data)
     return path
+
+
+def resident_bytes() -> int:
+    """The memory of this process, on Linux."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def a_key(folder: Path) -> int:

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import lath
-from conftest import a_key
+from conftest import a_key, resident_bytes
 
 pytestmark = [
     pytest.mark.skipif("LATH_FULL" not in os.environ, reason="long: LATH_FULL is not set"),
@@ -20,11 +20,11 @@ pytestmark = [
 ]
 
 
-def resident_bytes() -> int:
-    """Without what was freed and is kept for a while."""
+def held_bytes() -> int:
+    """The memory of this process, without what was freed and is kept for a while."""
     gc.collect()
     lath.release_memory()
-    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    return resident_bytes()
 
 
 def open_files() -> int:
@@ -39,10 +39,10 @@ def assert_flat(call: Callable[[int], object], times: int, slack_bytes: int = 4 
     """The second half of ``times`` calls takes no more memory, files and threads than the first half left."""
     for at in range(times // 2):
         call(at)
-    before = resident_bytes(), open_files(), threads()
+    before = held_bytes(), open_files(), threads()
     for at in range(times // 2, times):
         call(at)
-    after = resident_bytes(), open_files(), threads()
+    after = held_bytes(), open_files(), threads()
     assert after[0] <= before[0] + slack_bytes, f"{(after[0] - before[0]) / (times // 2):.0f} bytes a call"
     assert after[1] <= before[1] and after[2] <= before[2] + 1
 

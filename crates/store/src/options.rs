@@ -40,6 +40,7 @@ pub struct Options {
     pub(crate) read_only: bool,
     pub(crate) capacity_bytes: u64,
     pub(crate) log_limit_bytes: Option<u64>,
+    pub(crate) checkpoint_space_bytes: u64,
     pub(crate) background_checkpoints: bool,
 }
 
@@ -51,6 +52,7 @@ impl Default for Options {
             read_only: false,
             capacity_bytes: DEFAULT_CAPACITY_BYTES,
             log_limit_bytes: None,
+            checkpoint_space_bytes: Self::DEFAULT_CHECKPOINT_SPACE_BYTES,
             background_checkpoints: true,
         }
     }
@@ -59,6 +61,9 @@ impl Default for Options {
 impl Options {
     /// The minimum and maximum of the log's default limit, which is twice the length of the data: 256 MiB and 1 GiB.
     pub const LOG_LIMIT_BYTES: RangeInclusive<u64> = 256 << 20..=1 << 30;
+
+    /// Default for [`checkpoint_space_bytes`](Self::checkpoint_space_bytes): 64 MiB.
+    pub const DEFAULT_CHECKPOINT_SPACE_BYTES: u64 = 64 << 20;
 
     /// The defaults.
     pub fn new() -> Self {
@@ -111,6 +116,15 @@ impl Options {
     pub(crate) fn log_limit(&self, data_bytes: u64) -> u64 {
         let (min, max) = Self::LOG_LIMIT_BYTES.into_inner();
         self.log_limit_bytes.unwrap_or((2 * data_bytes).clamp(min, max))
+    }
+
+    /// Sets how much space of the file may wait for the next checkpoint before one is made in the background: that of nodes which only the last
+    /// one needs, if it is more than a quarter of the used space, too. Where changes come everywhere in the data, each checkpoint writes all
+    /// of it, and more space means fewer of them. While one is made, twice as much may wait.
+    #[must_use]
+    pub fn checkpoint_space_bytes(mut self, checkpoint_space_bytes: u64) -> Self {
+        self.checkpoint_space_bytes = checkpoint_space_bytes;
+        self
     }
 
     /// Whether a thread makes checkpoints when they are due. The default is `true`. Without it, only

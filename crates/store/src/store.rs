@@ -3,7 +3,6 @@
 use std::sync::{Arc, PoisonError};
 
 use crate::background::Background;
-use crate::checkpoint_policy::is_far_ahead;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::root::Root;
@@ -57,7 +56,7 @@ impl Store {
     pub fn begin(&self) -> Result<Transaction> {
         self.engine.check_writable()?;
         let mut state = self.engine.lock_state()?;
-        if is_far_ahead(&state) {
+        if self.engine.is_far_ahead(&state) {
             self.engine.unlock_state(state);
             drop(self.engine.checkpoints.lock().unwrap_or_else(PoisonError::into_inner));
             state = self.engine.lock_state()?;

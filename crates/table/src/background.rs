@@ -53,10 +53,13 @@ impl Drop for Background {
 
 fn run(signal: &Signal, engine: &Weak<Engine>, last_error: &Mutex<Option<Error>>) {
     // The newest commit when the last work ended.
-    let mut last = u64::MAX;
+    let mut last = 0;
     loop {
         let woken = signal.wait(PAUSE);
-        let Some(engine) = engine.upgrade().filter(|_| woken != Woken::Over) else { return };
+        if woken == Woken::Over {
+            return;
+        }
+        let Some(engine) = engine.upgrade() else { return };
         let error = match work(&engine, woken, &mut last) {
             Ok(()) => None,
             // The second: its database has dropped it.

@@ -34,33 +34,26 @@ pub struct Flushed {
 /// and those with tombstones are masked, and the hot rows and tombstones go. Rows that change meanwhile stay hot.
 pub(crate) fn flush(engine: &Arc<Engine>) -> Result<Flushed> {
     let _one_at_a_time = engine.lock_maintenance();
+    // With nothing to do, nobody is waited for.
+    if Pinned::newest(engine)?.hot_len()? == 0 {
+        return Ok(Flushed::default());
+    }
     flush_beside(engine, &[])
 }
 
 /// Flushes if the background thread is to do so. A long merge calls this now and then, so that hot rows do not become many meanwhile.
 /// Files that are `merged` stay in the list, also without rows.
 pub(crate) fn flush_if_due(engine: &Arc<Engine>, merged: &[Arc<FileEntry>]) -> Result<()> {
-    if engine.options.background && is_due(engine)? {
+    let newest = Pinned::newest(engine)?;
+    if engine.options.background && engine.options.is_flush_due(newest.hot_len()?, newest.state().hot_bytes) {
+        // It would keep what the hot rows take from being reused.
+        drop(newest);
         flush_beside(engine, merged)?;
     }
     Ok(())
 }
 
-/// Whether there are so many hot rows and tombstones that they are to be flushed.
-fn is_due(engine: &Engine) -> Result<bool> {
-    let newest = Pinned::newest(engine)?;
-    Ok(engine.options.is_flush_due(hot_len(&newest)?, newest.state().hot_bytes))
-}
-
-fn hot_len(pinned: &Pinned) -> Result<u64> {
-    Ok(pinned.len_of(TreeName::Hot)? + pinned.len_of(TreeName::Tombstones)?)
-}
-
 fn flush_beside(engine: &Arc<Engine>, merged: &[Arc<FileEntry>]) -> Result<Flushed> {
-    // With nothing to do, nobody is waited for.
-    if hot_len(&*Pinned::newest(engine)?)? == 0 {
-        return Ok(Flushed::default());
-    }
     let (mut pinned, removals) = pin(engine)?;
     let manifest = Arc::clone(pinned.manifest());
     let dead = dead_rows(engine, &mut pinned, manifest.files())?;
@@ -94,8 +87,8 @@ fn flush_beside(engine: &Arc<Engine>, merged: &[Arc<FileEntry>]) -> Result<Flush
     Ok(flushed)
 }
 
-/// The newest commit, and how often hot rows were removed before it. Between two transactions: what one that is open has removed counts as
-/// before, and would not be in the commit.
+/// The newest commit, and how often hot rows were removed before it. Both are read between two transactions: what an open one has removed is
+/// counted already, but not in the newest commit.
 fn pin(engine: &Arc<Engine>) -> Result<(Arc<Pinned>, u64)> {
     let _nobody_writes = engine.store.begin()?;
     Ok((Pinned::newest(engine)?, engine.hot_removals.load(Ordering::Relaxed)))

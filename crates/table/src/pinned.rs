@@ -53,6 +53,11 @@ impl Pinned {
         }
     }
 
+    /// How many hot rows and tombstones there are.
+    pub(crate) fn hot_len(&self) -> Result<u64> {
+        Ok(self.len_of(TreeName::Hot)? + self.len_of(TreeName::Tombstones)?)
+    }
+
     pub(crate) fn stamp(&self) -> u64 {
         self.state.stamp
     }

@@ -51,21 +51,23 @@ fn give_space_back(engine: &Engine, stats: &Stats, activity: Activity) -> Result
     let kept: u64 = stats.held.iter().filter(is_kept).map(|held| held.bytes).sum();
     let used = stats.file_bytes - stats.free_bytes - stats.dead_bytes + kept;
     let free = stats.file_bytes - used + stats.log_file_bytes;
-    let kept_bytes = if activity == Activity::Busy { BUSY_KEPT_BYTES } else { KEPT_BYTES };
+    let (kept_bytes, kept_part) = match activity {
+        Activity::ByHand | Activity::Idle => (KEPT_BYTES, KEPT_PART),
+        Activity::Busy => (BUSY_KEPT_BYTES, 1),
+    };
     if free <= kept_bytes {
         return Ok(());
     }
     let files: u64 = manifest_of(engine, &engine.store.snapshot()?)?.files().iter().map(|file| file.bytes).sum();
-    let part = if activity == Activity::Busy { 1 } else { KEPT_PART };
-    if free <= (files + used) / part {
+    if free <= (files + used) / kept_part {
         return Ok(());
     }
     // Each step is a commit of its own.
     let mut last = engine.store.snapshot()?.sequence() + IDLE_COMMITS;
     engine.store.compact_with(|_| {
         last += 1;
-        let is_idle = engine.store.snapshot().is_ok_and(|newest| newest.sequence() <= last);
-        if is_idle || activity != Activity::Idle { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        let is_idle = || engine.store.snapshot().is_ok_and(|newest| newest.sequence() <= last);
+        if activity != Activity::Idle || is_idle() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     })?;
     Ok(())
 }

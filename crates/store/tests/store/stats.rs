@@ -1,5 +1,5 @@
 //! Who holds a store's space.
-use lath_store::{Holder, Options, Stats, Store};
+use lath_store::{Durability, Holder, Options, Stats, Store};
 
 fn rewrite(store: &Store, tree: &str, round: u8) {
     let mut transaction = store.begin().unwrap();
@@ -54,4 +54,31 @@ fn what_is_held_is_told_by_who_holds_it() {
     let stats = store.stats().unwrap();
     assert_eq!(stats.oldest_reader, None);
     assert!(stats.dead_bytes < 1_000 && stats.trailing_free_bytes <= stats.free_bytes, "{stats:?}");
+}
+
+#[test]
+fn a_file_is_as_long_as_the_space_that_waits_for_checkpoints_allows() {
+    const KEYS: u64 = 300_000;
+    let space_of = |checkpoint_space_bytes: u64| {
+        let folder = tempfile::tempdir().unwrap();
+        let options = Options::new().durability(Durability::Off).checkpoint_space_bytes(checkpoint_space_bytes);
+        let store = options.open(folder.path().join("store")).unwrap();
+        for round in 0..4_u64 {
+            for start in (0..KEYS).step_by(512) {
+                let mut transaction = store.begin().unwrap();
+                let mut tree = transaction.tree("data").unwrap();
+                for number in start..KEYS.min(start + 512) {
+                    let key = number.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes();
+                    tree.put(&key, &round.to_le_bytes().repeat(4)).unwrap();
+                }
+                transaction.commit().unwrap();
+            }
+            store.checkpoint().unwrap();
+        }
+        let stats = store.stats().unwrap();
+        stats.file_bytes as f64 / (stats.file_bytes - stats.free_bytes - stats.dead_bytes) as f64
+    };
+    // Without checkpoints between those of rounds, the old and the new nodes of all of it are there.
+    let (short, long) = (space_of(1 << 20), space_of(1 << 30));
+    assert!(short < 2.0 && long > short, "{short} {long}");
 }
