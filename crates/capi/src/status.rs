@@ -20,7 +20,7 @@ pub enum Status {
     Invalid = 1,
     /// The bytes of a page, a file or a store do not follow the format, or end too early.
     Corrupt = 2,
-    /// The file is none of Parquet's.
+    /// The file is not a Parquet file.
     NotParquet = 3,
     /// The file, or a column of it, is encrypted.
     Encrypted = 4,

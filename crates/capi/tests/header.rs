@@ -10,6 +10,9 @@ use cbindgen::{Builder, Config, DocumentationStyle, Language, ParseConfig, Renam
 /// Where programs find the types of the Arrow C data and stream interfaces, unless another header has them already.
 const ARROW: &str = include_str!("arrow_abi.h");
 
+/// What is compiled into programs.
+const BLOOM: &str = include_str!("bloom_inline.h");
+
 const START: &str = "\
 /* The C interface of Lath. docs/c.md is its manual.
  *
@@ -85,7 +88,7 @@ fn header() -> String {
     ]);
     let engine = declarations(&["files/mod.rs", "store/mod.rs", "store/transaction.rs", "store/cursor.rs"]);
     format!(
-        "{START}\n{kernels}\n#ifndef LATH_KERNELS_ONLY\n\n{ARROW}\n{engine}\n#endif /* LATH_KERNELS_ONLY */\n\n#endif /* LATH_H */\n"
+        "{START}\n{kernels}\n{BLOOM}\n#ifndef LATH_KERNELS_ONLY\n\n{ARROW}\n{engine}\n#endif /* LATH_KERNELS_ONLY */\n\n#endif /* LATH_H */\n"
     )
 }
 
