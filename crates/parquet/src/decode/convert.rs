@@ -6,6 +6,7 @@ use arrow_schema::{DataType, IntervalUnit, TimeUnit};
 use lath_format::schema::PhysicalType;
 use lath_predicate::Timestamp;
 
+use super::big_endian::ints_from_big_endian;
 use crate::error::Error;
 
 /// Converts consecutive stored values of `width` bytes each to consecutive Arrow values that fill `out`. Of values that the
@@ -181,21 +182,8 @@ fn sign_extended(value: i128) -> [u8; 32] {
     bytes
 }
 
-/// Big-endian two's complement of any length (the DECIMAL rule for byte arrays) to `M` little-endian bytes.
-pub(crate) fn int_from_big_endian<const M: usize>(value: &[u8]) -> [u8; M] {
-    let negative = value.first().is_some_and(|first| first & 0x80 != 0);
-    let mut bytes = [if negative { 0xFF } else { 0 }; M];
-    for (slot, byte) in bytes.iter_mut().zip(value.iter().rev()) {
-        *slot = *byte;
-    }
-    bytes
-}
-
 fn big_endian_to_int<const M: usize>(src: &[u8], width: usize, out: &mut [u8]) -> Result<(), usize> {
-    let (slots, _) = out.as_chunks_mut::<M>();
-    for (slot, value) in slots.iter_mut().zip(src.chunks_exact(width.max(1))) {
-        *slot = int_from_big_endian(value);
-    }
+    ints_from_big_endian::<M>(src, width, out);
     Ok(())
 }
 
@@ -272,14 +260,6 @@ fn interval_overflow(stored: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn big_endian_decimals_keep_their_sign() {
-        assert_eq!(i128::from_le_bytes(int_from_big_endian(&[0xFF, 0x85])), -123);
-        assert_eq!(i128::from_le_bytes(int_from_big_endian(&[0x7B])), 123);
-        assert_eq!(i128::from_le_bytes(int_from_big_endian(&[])), 0);
-        assert_eq!(i32::from_le_bytes(int_from_big_endian(&[0, 0, 0, 0, 0, 0, 1, 0])), 256);
-    }
 
     fn int96(day: i32, nanos: i64) -> [u8; 12] {
         let mut value = [0u8; 12];

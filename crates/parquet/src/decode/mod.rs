@@ -2,6 +2,7 @@
 
 mod aligned;
 mod batch;
+mod big_endian;
 mod bitmap;
 mod boolean;
 mod byte_array;

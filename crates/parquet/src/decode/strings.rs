@@ -15,7 +15,7 @@ use arrow_data::ArrayData;
 use arrow_schema::DataType;
 
 use super::aligned::AlignedBytes;
-use super::convert::int_from_big_endian;
+use super::big_endian::int_from_big_endian;
 use crate::error::{Error, Result};
 
 pub(super) fn not_utf8() -> Error {
