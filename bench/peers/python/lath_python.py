@@ -1,13 +1,14 @@
 """Measures the Python package `lath` beside pyarrow, polars, DuckDB and lmdb; prints a table in Markdown.
 
-    lath_python.py LINEITEM NEEDLES
+    lath_python.py FOLDER
 
-LINEITEM is a file, NEEDLES a folder of files with a column `key`, as `bench/run sql` makes them. Each engine works in a process of its own,
-turn by turn with the others; figures are the least of the rounds, and what engines find is compared.
+FOLDER is where the data are, or are made: lineitem of TPC-H, scale 1, and 1,000 files of 100,000 rows. Each engine works in a process of its
+own, turn by turn with the others; figures are the least of the rounds, and what engines find is compared.
 """
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -186,7 +187,42 @@ def row(name, figures, ratio):
     print("|", " | ".join([name, "; ".join(figures), ratio]), "|", flush=True)
 
 
-def main(lineitem, needles):
+def lineitem_of(folder):
+    path = f"{folder}/lineitem.parquet"
+    if not os.path.exists(path):
+        os.makedirs(folder, exist_ok=True)
+        subprocess.run([sys.executable, "-m", "lath", "gen", "tpch", "--sf", "1", "--table", "lineitem", "-o", path], check=True, stdout=sys.stderr)
+    return path
+
+
+def needles_of(folder):
+    """1,000 files of 100,000 rows, two row groups each, with a random text of 16 characters as the key."""
+    path = f"{folder}/needles"
+    if os.path.exists(path):
+        return path
+    import duckdb
+    import lath
+
+    unfinished = f"{path}.unfinished"
+    shutil.rmtree(unfinished, ignore_errors=True)
+    os.makedirs(unfinished)
+    query = "SELECT substr(md5(CAST(range AS VARCHAR)), 1, 16) AS key, range AS id, sin(range) AS amount, 'name ' || range % 5000 AS name FROM range(?, ?)"
+    for file in range(1_000):
+        rows = duckdb.sql(query, params=[file * 100_000, (file + 1) * 100_000]).to_arrow_table()
+        lath.write_table(
+            rows,
+            f"{unfinished}/{file:04}.parquet",
+            row_group_size=50_000,
+            compression="snappy",
+            use_dictionary=["id", "amount", "name"],
+            bloom_filter_options={"key": True},
+        )
+    os.rename(unfinished, path)
+    return path
+
+
+def main(folder):
+    lineitem, needles = lineitem_of(folder), needles_of(folder)
     print("| work | figures | ratio |\n| --- | --- | --- |", flush=True)
     imports = {module: import_seconds(module) for module in ["lath", "pyarrow", "polars", "duckdb"]}
     row("import", [f"{name} {seconds * 1e3:.0f} ms" for name, seconds in imports.items()], f"{imports['lath'] * 1e3:.0f} ms (goal 30 ms)")
@@ -229,4 +265,4 @@ if __name__ == "__main__":
         work, engine, parameter, *arguments = json.loads(sys.argv[2])
         print(json.dumps(WORK[work](engine, parameter, *arguments)))
     else:
-        main(*sys.argv[1:3])
+        main(sys.argv[1])

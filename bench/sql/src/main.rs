@@ -14,7 +14,6 @@ use std::process::ExitCode;
 
 use lath_bench_record::record::Record;
 
-use crate::data::Layout;
 use crate::options::Options;
 
 fn main() -> ExitCode {
@@ -23,16 +22,11 @@ fn main() -> ExitCode {
         Ok(options) => options,
         Err(error) => {
             eprintln!(
-                "{error}\nusage: bench/run sql [--quick] [--scale=N] [--only=PART] [--threads=N] [--query=N,…] [--files=NAME] [--data]"
+                "{error}\nusage: bench/run sql [--quick] [--scale=N] [--only=PART] [--threads=N] [--query=N,…] [--files=NAME]"
             );
             return ExitCode::from(2);
         }
     };
-    if options.only_data {
-        data::tpch(options.scale, Layout::Default);
-        data::needles(true);
-        return ExitCode::SUCCESS;
-    }
     let mut record = Record::start("sql", options.is_quick);
     type Part = (&'static str, fn(&mut Record, &Options));
     let parts: [Part; 5] = [

@@ -8,8 +8,6 @@ pub struct Options {
     pub threads: Vec<usize>,
     pub queries: Vec<usize>,
     pub layouts: Vec<Layout>,
-    /// Makes tables and files for others, and measures nothing.
-    pub only_data: bool,
     only: Option<String>,
 }
 
@@ -21,14 +19,12 @@ impl Options {
             threads: vec![1, 2],
             queries: (1..=22).collect(),
             layouts: Layout::ALL.to_vec(),
-            only_data: false,
             only: None,
         };
         for argument in arguments {
             let number = |text: &str| text.parse::<usize>().map_err(|_| format!("{argument}: not a number"));
             match argument.split_once('=') {
                 None if argument == "--quick" => options.is_quick = true,
-                None if argument == "--data" => options.only_data = true,
                 Some(("--scale", scale)) => options.scale = number(scale)? as u32,
                 Some(("--threads", threads)) => options.threads = vec![number(threads)?],
                 Some(("--query", list)) => options.queries = list.split(',').map(number).collect::<Result<_, _>>()?,
