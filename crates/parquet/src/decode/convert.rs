@@ -6,7 +6,7 @@ use arrow_schema::{DataType, IntervalUnit, TimeUnit};
 use lath_format::schema::PhysicalType;
 use lath_predicate::Timestamp;
 
-use super::big_endian::ints_from_big_endian;
+use super::big_endian::{ints_from_big_endian, sign_extended};
 use crate::error::Error;
 
 /// Converts consecutive stored values of `width` bytes each to consecutive Arrow values that fill `out`. Of values that the
@@ -95,16 +95,16 @@ impl FixedLayout {
             (PhysicalType::FIXED_LEN_BYTE_ARRAY, D::FixedSizeBinary(_)) => Self::same(type_length),
             (PhysicalType::FIXED_LEN_BYTE_ARRAY, D::Float16) if type_length == 2 => Self::same(2),
             (PhysicalType::FIXED_LEN_BYTE_ARRAY, D::Decimal32(..)) => {
-                Self::converted(type_length, 4, big_endian_to_int::<4>)
+                Self::converted(type_length, 4, ints_from_big_endian::<4>)
             }
             (PhysicalType::FIXED_LEN_BYTE_ARRAY, D::Decimal64(..)) => {
-                Self::converted(type_length, 8, big_endian_to_int::<8>)
+                Self::converted(type_length, 8, ints_from_big_endian::<8>)
             }
             (PhysicalType::FIXED_LEN_BYTE_ARRAY, D::Decimal128(..)) => {
-                Self::converted(type_length, 16, big_endian_to_int::<16>)
+                Self::converted(type_length, 16, ints_from_big_endian::<16>)
             }
             (PhysicalType::FIXED_LEN_BYTE_ARRAY, D::Decimal256(..)) => {
-                Self::converted(type_length, 32, big_endian_to_int::<32>)
+                Self::converted(type_length, 32, ints_from_big_endian::<32>)
             }
             (PhysicalType::FIXED_LEN_BYTE_ARRAY, D::Interval(unit)) if type_length == 12 => match unit {
                 IntervalUnit::YearMonth => {
@@ -169,22 +169,11 @@ fn widen_i64_i128(src: &[u8], _: usize, out: &mut [u8]) -> Result<(), usize> {
 }
 
 fn widen_i32_i256(src: &[u8], _: usize, out: &mut [u8]) -> Result<(), usize> {
-    map(src, out, |value| sign_extended(i128::from(i32::from_le_bytes(value))))
+    map(src, out, |value| sign_extended::<32>(i128::from(i32::from_le_bytes(value))))
 }
 
 fn widen_i64_i256(src: &[u8], _: usize, out: &mut [u8]) -> Result<(), usize> {
-    map(src, out, |value| sign_extended(i128::from(i64::from_le_bytes(value))))
-}
-
-fn sign_extended(value: i128) -> [u8; 32] {
-    let mut bytes = [if value < 0 { 0xFF } else { 0 }; 32];
-    bytes[..16].copy_from_slice(&value.to_le_bytes());
-    bytes
-}
-
-fn big_endian_to_int<const M: usize>(src: &[u8], width: usize, out: &mut [u8]) -> Result<(), usize> {
-    ints_from_big_endian::<M>(src, width, out);
-    Ok(())
+    map(src, out, |value| sign_extended::<32>(i128::from(i64::from_le_bytes(value))))
 }
 
 /// INT96: the Julian day and nanoseconds from its midnight on, as nanoseconds since 1970.

@@ -23,6 +23,7 @@ mod values;
 mod tests;
 
 pub(crate) use batch::LeafBatch;
+pub(crate) use big_endian::int_from_big_endian;
 pub(crate) use codes::Codes;
 pub(crate) use convert::FixedLayout;
 pub(crate) use leaf::LeafReader;

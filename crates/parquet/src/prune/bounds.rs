@@ -25,6 +25,7 @@ use lath_format::{ColumnOrder, Statistics};
 
 use super::bound::{Bound, Interval};
 use super::domain::Domain;
+use crate::decode::int_from_big_endian;
 
 /// Decodes the bounds of one column.
 #[derive(Debug, Clone)]
@@ -305,11 +306,8 @@ fn range<T: Bounded>() -> RangeInclusive<i128> {
 
 /// A big-endian two's complement integer of `len` bytes, or of 1 to 32 bytes.
 fn big_endian(bytes: &[u8], len: Option<usize>) -> Option<i256> {
-    let &first = bytes.first()?;
-    if bytes.len() > 32 || len.is_some_and(|len| len != bytes.len()) {
+    if !(1..=32).contains(&bytes.len()) || len.is_some_and(|len| len != bytes.len()) {
         return None;
     }
-    let mut wide = [if first & 0x80 != 0 { 0xFF } else { 0 }; 32];
-    wide[32 - bytes.len()..].copy_from_slice(bytes);
-    Some(i256::from_be_bytes(wide))
+    Some(i256::from_le_bytes(int_from_big_endian(bytes)))
 }
