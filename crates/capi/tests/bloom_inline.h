@@ -1,4 +1,3 @@
-#include <string.h>
 #ifdef __AVX2__
 #include <immintrin.h>
 #endif
@@ -18,10 +17,13 @@ static inline bool lath_bloom_has(const uint8_t *bitset, size_t bitset_len, uint
   const __m256i bits = _mm256_sllv_epi32(_mm256_set1_epi32(1), _mm256_srli_epi32(products, 27));
   return _mm256_testc_si256(_mm256_loadu_si256((const __m256i *)block), bits) != 0;
 #else
-  uint32_t words[8], missing = 0;
+  uint32_t missing = 0;
   size_t i;
-  memcpy(words, block, sizeof words);
-  for (i = 0; i < 8; i++) missing |= ~(words[i] >> (((uint32_t)hash * salts[i]) >> 27));
+  for (i = 0; i < 8; i++, block += 4) {
+    /* Little-endian, as filters are on every processor. */
+    const uint32_t word = block[0] | (uint32_t)block[1] << 8 | (uint32_t)block[2] << 16 | (uint32_t)block[3] << 24;
+    missing |= ~(word >> (((uint32_t)hash * salts[i]) >> 27));
+  }
   return (missing & 1) == 0;
 #endif
 }

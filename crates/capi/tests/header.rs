@@ -16,7 +16,7 @@ const BLOOM: &str = include_str!("bloom_inline.h");
 const START: &str = "\
 /* The C interface of Lath. docs/c.md is its manual.
  *
- * Made of the sources in crates/capi/src: change those, and run
+ * Made of the sources in crates/capi/src and of the headers in crates/capi/tests: change those, and run
  * LATH_WRITE_HEADER=1 cargo test -p lath-capi --test header
  *
  * Of a library that has the kernels alone (built with --no-default-features), define LATH_KERNELS_ONLY.
