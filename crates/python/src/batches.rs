@@ -2,7 +2,7 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use futures_core::Stream;
 use lath::arrow::array::RecordBatch;
@@ -15,24 +15,40 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
 use crate::batch::PyBatch;
+use crate::residual::Tester;
 use crate::scan::SCAN;
 use crate::schema::PySchema;
 
-/// The batches of a scan, which `cancel` stops.
-pub(crate) fn running(stream: ScanStream, cancel: Cancel) -> Running {
-    let (schema, progress) = (stream.schema(), stream.progress());
+/// The batches of a scan, which `cancel` stops, as `tester` leaves them.
+pub(crate) fn running(stream: ScanStream, tester: Option<Tester>, cancel: Cancel) -> Running {
+    let schema = tester.as_ref().map_or_else(|| stream.schema(), |tester| tester.schema().clone());
+    let progress = stream.progress();
     let position = Arc::new(move || of_scan(&progress));
-    Running::new(SCAN, schema, Box::pin(Failing(stream)), position, move || cancel.cancel())
+    Running::new(SCAN, schema, Box::pin(Tested { stream, tester }), position, move || cancel.cancel())
 }
 
 /// A scan whose errors are failures.
-struct Failing(ScanStream);
+struct Tested {
+    stream: ScanStream,
+    tester: Option<Tester>,
+}
 
-impl Stream for Failing {
+impl Stream for Tested {
     type Item = Result<RecordBatch, Failure>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        Pin::new(&mut self.0).poll_next(context).map(|batch| batch.map(|batch| Ok(batch?)))
+        let Self { stream, tester } = &mut *self;
+        loop {
+            if tester.as_ref().is_some_and(Tester::is_done) {
+                return Poll::Ready(None);
+            }
+            let Some(batch) = ready!(Pin::new(&mut *stream).poll_next(context)?) else { return Poll::Ready(None) };
+            let Some(tester) = tester else { return Poll::Ready(Some(Ok(batch))) };
+            let batch = tester.filter(&batch)?;
+            if batch.num_rows() > 0 {
+                return Poll::Ready(Some(Ok(batch)));
+            }
+        }
     }
 }
 

@@ -4,20 +4,19 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use lath::{Cancel, Dataset, DatasetOptions, Scan, ScanProgress};
+use lath::{Dataset, DatasetOptions, Scan};
 use lath_pyo3::opening::{Locations, Opening};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
 
-use crate::expression::PyPredicate;
 use crate::literal::literals;
 use crate::options;
+use crate::residual::{Condition, Residual};
 use crate::scan::PyScan;
 use crate::schema::PySchema;
-use crate::{report, statistics};
+use crate::statistics;
 use lath_pyo3::error::Failure;
 use lath_pyo3::fork::{OfProcess, forked_runtime};
-use lath_pyo3::progress::{Watcher, of_scan};
 use lath_pyo3::{capsule, work};
 
 /// Opens files as one table: paths, directories, globs, `@` lists and URLs.
@@ -95,18 +94,23 @@ impl PyDataset {
         self.forked.get().ok_or_else(|| Failure::bug("a dataset was not opened anew"))?.get(DATASET)
     }
 
-    /// A scan of the rows that satisfy `condition`, by as many threads as there are cores, or requests in flight.
-    fn scan_where(&self, condition: Option<&Bound<'_, PyAny>>, threads: Option<usize>) -> PyResult<Scan> {
+    /// A scan of the rows that satisfy `condition`, except for what is left of it, by as many threads as there are cores, or requests in
+    /// flight.
+    fn scan_where(
+        &self,
+        condition: Option<&Bound<'_, PyAny>>,
+        threads: Option<usize>,
+    ) -> PyResult<(Scan, Option<Residual>)> {
         let dataset = self.dataset()?;
         let mut scan = forked_runtime()?.iter().fold(dataset.scan(), Scan::runtime);
         let is_read_whole = condition.is_none();
-        if let Some(predicate) = PyPredicate::of_option(condition)? {
-            predicate.filter(dataset.schema()).map_err(Failure::of_where)?;
+        let Condition { predicate, residual } = Condition::of(condition, dataset.schema())?;
+        if let Some(predicate) = predicate {
             scan = scan.predicate(predicate);
         }
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let default = if is_read_whole { cores } else { cores.max(dataset.concurrency()) };
-        Ok(scan.threads(threads.unwrap_or(default)))
+        Ok((scan.threads(threads.unwrap_or(default)), residual))
     }
 }
 
@@ -152,7 +156,7 @@ impl PyDataset {
         threads: Option<usize>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<u64> {
-        self.counted(py, r#where, threads, progress.as_ref()).map(|(count, _)| count)
+        self.rows_alone(py, r#where, threads, progress)?.count(py)
     }
 
     /// The rows for which `where` is true.
@@ -191,13 +195,8 @@ impl PyDataset {
         verify_checksums: bool,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<PyScan> {
-        let mut scan = self.scan_where(r#where, threads)?.unordered(!ordered).verify_crc(verify_checksums);
-        if let Some(columns) = columns {
-            scan = scan.select(columns);
-        }
-        if let Some(limit) = limit {
-            scan = scan.limit(limit);
-        }
+        let (scan, residual) = self.scan_where(r#where, threads)?;
+        let mut scan = scan.unordered(!ordered).verify_crc(verify_checksums);
         if let Some(rows) = batch_size {
             scan = scan.batch_size(rows);
         }
@@ -210,7 +209,7 @@ impl PyDataset {
         if let Some(name) = row_number {
             scan = scan.row_number_column(name);
         }
-        PyScan::new(py, scan, options::strings(strings)?, progress)
+        PyScan::new(py, (scan, residual), columns, limit, options::strings(strings)?, progress)
     }
 
     /// The rows that have one of `keys` in the column `column`.
@@ -225,11 +224,8 @@ impl PyDataset {
     ) -> PyResult<PyScan> {
         let condition = lath::column(column).is_in(literals(keys)?);
         condition.filter(self.dataset()?.schema()).map_err(Failure::from)?;
-        let mut scan = self.scan_where(None, None)?.predicate(condition);
-        if let Some(columns) = columns {
-            scan = scan.select(columns);
-        }
-        PyScan::new(keys.py(), scan.limit(limit.unwrap_or(u64::MAX)), None, progress)
+        let (scan, residual) = self.scan_where(None, None)?;
+        PyScan::new(keys.py(), (scan.predicate(condition), residual), columns, limit, None, progress)
     }
 
     /// Finds the rows for which `where` is true, and reports what was ruled out without reading it.
@@ -240,9 +236,10 @@ impl PyDataset {
         r#where: &Bound<'py, PyAny>,
         threads: Option<usize>,
         progress: Option<Py<PyAny>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let (_, scanned) = self.counted(py, Some(r#where), threads, progress.as_ref())?;
-        report::report(py, &scanned.report())
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let scan = self.rows_alone(py, Some(r#where), threads, progress)?;
+        scan.count(py)?;
+        scan.report(py)
     }
 
     /// What the footers say of rows and columns.
@@ -293,24 +290,17 @@ impl PyDataset {
 
 impl PyDataset {
     fn whole(&self, py: Python<'_>) -> PyResult<PyScan> {
-        PyScan::new(py, self.scan_where(None, None)?, None, None)
+        PyScan::new(py, self.scan_where(None, None)?, None, None, None, None)
     }
 
-    /// The number of rows that satisfy a condition, and how they were found.
-    fn counted(
+    /// The rows that satisfy a condition, without columns.
+    fn rows_alone(
         &self,
         py: Python<'_>,
         condition: Option<&Bound<'_, PyAny>>,
         threads: Option<usize>,
-        progress: Option<&Py<PyAny>>,
-    ) -> PyResult<(u64, ScanProgress)> {
-        let watcher = Watcher::start(py, progress)?;
-        let cancel = Cancel::new();
-        let scan = self.scan_where(condition, threads)?.select(Vec::<String>::new()).cancel(&cancel);
-        let batches = scan.build().map_err(Failure::from)?;
-        let scanned = batches.progress();
-        let count =
-            work::run_watched(py, || cancel.cancel(), watcher, || of_scan(&scanned), || Ok(batches.count_rows()?))?;
-        Ok((count, scanned))
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<PyScan> {
+        PyScan::new(py, self.scan_where(condition, threads)?, Some(Vec::new()), None, None, progress)
     }
 }

@@ -194,6 +194,17 @@ impl PyPredicate {
 }
 
 impl PyPredicate {
+    /// Whether this is SQL text or made of columns of Lath.
+    pub(crate) fn is_of_lath(condition: &Bound<'_, PyAny>) -> bool {
+        condition.is_instance_of::<PyString>()
+            || condition.is_instance_of::<Self>()
+            || condition.is_instance_of::<PyColumn>()
+    }
+
+    pub(crate) fn predicate(&self) -> &Predicate {
+        &self.predicate
+    }
+
     /// A condition that a caller gave: SQL text, or one that is built.
     pub(crate) fn of(condition: &Bound<'_, PyAny>) -> PyResult<Self> {
         if let Ok(text) = condition.cast::<PyString>() {

@@ -12,6 +12,7 @@ mod memory;
 mod moment;
 mod options;
 mod report;
+mod residual;
 mod scan;
 mod schema;
 mod statistics;

@@ -1,5 +1,6 @@
 //! Scans: which rows and columns are read.
 
+use std::iter;
 use std::sync::{Mutex, PoisonError};
 
 use lath::arrow::array::RecordBatch;
@@ -10,6 +11,7 @@ use pyo3::types::PyCapsule;
 
 use crate::batches::{PyBatches, running};
 use crate::report;
+use crate::residual::{Residual, Tester, next_tested};
 use crate::schema::PySchema;
 use lath_pyo3::batches::{Reader, Running};
 use lath_pyo3::error::Failure;
@@ -24,7 +26,11 @@ pub(crate) const SCAN: &str = "the scan";
 /// Rows and columns to read. Each time that it is iterated, or given to another library, it reads them anew.
 #[pyclass(name = "Scan", module = "lath", frozen)]
 pub(crate) struct PyScan {
+    /// Without the limit, if there is a residual.
     scan: OfProcess<Scan>,
+    residual: Option<Residual>,
+    columns: Option<Vec<String>>,
+    limit: u64,
     schema: SchemaRef,
     /// Whether the caller chose how strings come.
     has_strings: bool,
@@ -34,31 +40,48 @@ pub(crate) struct PyScan {
 }
 
 impl PyScan {
-    /// `strings` and `progress` are what the caller chose.
+    /// What the caller chose: `columns` are all where it is `None`.
     pub(crate) fn new(
         py: Python<'_>,
-        scan: Scan,
+        (scan, residual): (Scan, Option<Residual>),
+        columns: Option<Vec<String>>,
+        limit: Option<u64>,
         strings: Option<Strings>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
         Watcher::check(py, progress.as_ref())?;
+        let limit = limit.unwrap_or(u64::MAX);
         let scan = scan.strings(strings.unwrap_or_default());
+        let scan = if residual.is_none() { scan.limit(limit) } else { scan };
+        let scan = columns.iter().fold(scan, Scan::select);
         let schema = scan.clone().build().map_err(Failure::from)?.schema();
-        Ok(Self {
-            scan: OfProcess::new(scan),
-            schema,
-            has_strings: strings.is_some(),
-            progress,
-            last: Mutex::new(None),
-        })
+        let has_strings = strings.is_some();
+        let scan = OfProcess::new(scan);
+        let scan = Self { scan, residual, columns, limit, schema, has_strings, progress, last: Mutex::new(None) };
+        if scan.residual.is_some() {
+            // What the other library refuses is an error here, and not only when rows are asked for.
+            let _ = scan.to_read(scan.scan()?, scan.columns.as_deref())?;
+        }
+        Ok(scan)
+    }
+
+    /// The scan that reads what a scan of `columns` needs, and what its batches go through.
+    fn to_read(&self, scan: Scan, columns: Option<&[String]>) -> Result<(Scan, Option<Tester>), Failure> {
+        let scan = columns.iter().fold(scan, |scan, &columns| scan.select(columns));
+        let Some(residual) = &self.residual else { return Ok((scan, None)) };
+        let schema = scan.clone().build()?.schema();
+        let read = columns.iter().fold(scan, |scan, columns| scan.select(residual.and_columns(columns)));
+        let tester = residual.tester(&read.clone().build()?.schema(), &schema, self.limit)?;
+        Ok((read, Some(tester)))
     }
 
     fn start(&self, py: Python<'_>) -> PyResult<(Running, Option<Watcher>)> {
         let watcher = self.watcher(py)?;
         let cancel = Cancel::new();
-        let stream = self.scan()?.cancel(&cancel).into_stream().map_err(Failure::from)?;
+        let (scan, tester) = self.to_read(self.scan()?, self.columns.as_deref())?;
+        let stream = scan.cancel(&cancel).into_stream().map_err(Failure::from)?;
         self.note(stream.progress());
-        Ok((running(stream, cancel), watcher))
+        Ok((running(stream, tester, cancel), watcher))
     }
 
     fn scan(&self) -> Result<Scan, Failure> {
@@ -77,17 +100,21 @@ impl PyScan {
     fn rows(&self, py: Python<'_>, strings: Strings) -> PyResult<Rows> {
         let scan = if self.has_strings { self.scan()? } else { self.scan()?.strings(strings) };
         let cancel = Cancel::new();
-        let batches = scan.by_column(true).cancel(&cancel).build().map_err(Failure::from)?;
+        let (scan, mut tester) = self.to_read(scan, self.columns.as_deref())?;
+        let mut batches = scan.by_column(true).cancel(&cancel).build().map_err(Failure::from)?;
         let progress = batches.progress();
         self.note(progress.clone());
-        let schema = batches.schema();
+        let schema = tester.as_ref().map_or_else(|| batches.schema(), |tester| tester.schema().clone());
         let watcher = self.watcher(py)?;
         let batches = work::run_watched(
             py,
             || cancel.cancel(),
             watcher,
             || of_scan(&progress),
-            || Ok(batches.collect::<lath::Result<Vec<RecordBatch>>>()?),
+            || {
+                iter::from_fn(|| next_tested(&mut batches, tester.as_mut()))
+                    .collect::<Result<Vec<RecordBatch>, Failure>>()
+            },
         )?;
         Ok(Rows::new(schema, batches))
     }
@@ -103,7 +130,7 @@ impl PyScan {
 
     /// What the last run has done, so far or when it ended; `None` before the first.
     #[getter]
-    fn report<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    pub(crate) fn report<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let last = self.last.lock().unwrap_or_else(PoisonError::into_inner).clone();
         last.map(|progress| report::report(py, &progress.report())).transpose()
     }
@@ -114,10 +141,10 @@ impl PyScan {
     }
 
     /// The number of rows, without reading more than that takes.
-    fn count(&self, py: Python<'_>) -> PyResult<u64> {
+    pub(crate) fn count(&self, py: Python<'_>) -> PyResult<u64> {
         let cancel = Cancel::new();
-        let scan = self.scan()?.select(Vec::<String>::new()).cancel(&cancel);
-        let batches = scan.build().map_err(Failure::from)?;
+        let (scan, tester) = self.to_read(self.scan()?, Some(&[]))?;
+        let mut batches = scan.cancel(&cancel).build().map_err(Failure::from)?;
         let progress = batches.progress();
         self.note(progress.clone());
         work::run_watched(
@@ -125,7 +152,12 @@ impl PyScan {
             || cancel.cancel(),
             self.watcher(py)?,
             || of_scan(&progress),
-            || Ok(batches.count_rows()?),
+            || match tester {
+                None => Ok(batches.count_rows()?),
+                Some(mut tester) => iter::from_fn(|| next_tested(&mut batches, Some(&mut tester)))
+                    .map(|batch| Ok(batch?.num_rows() as u64))
+                    .sum(),
+            },
         )
     }
 

@@ -9,13 +9,14 @@ use lath::arrow::schema::{ArrowError, SchemaRef};
 use lath::table::{
     ChangeRetention, Changes, Key, KeyValue, Snapshot, Table, TableBatches, TableOptions, TableScan, Transaction,
 };
-use lath::{Cancel, Error, Predicate};
+use lath::{Cancel, Error};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyCapsule, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 
 use crate::batch::PyBatch;
 use crate::expression::PyPredicate;
+use crate::residual::{Condition, Tester, next_tested};
 use crate::schema::PySchema;
 use crate::store::durability_of;
 use lath_pyo3::error::Failure;
@@ -408,17 +409,21 @@ impl PyTableSnapshot {
         limit: Option<u64>,
         threads: Option<usize>,
     ) -> PyResult<PyTableScan> {
-        let (snapshot, predicate) = (self.snapshot()?, PyPredicate::of_option(r#where)?);
-        if let Some(predicate) = &predicate {
-            predicate.filter(snapshot.schema()).map_err(Failure::of_where)?;
-        }
+        let snapshot = self.snapshot()?;
+        let condition = Condition::of(r#where, snapshot.schema())?;
         // A column that there is not is an error here, and not only when rows are asked for.
         for name in columns.iter().flatten() {
             if snapshot.schema().field_with_name(name).is_err() {
                 return Err(Failure::invalid(format!("the table has no column {name:?}")).into());
             }
         }
-        Ok(PyTableScan { snapshot: OfProcess::new(snapshot.clone()), columns, predicate, limit, threads })
+        let limit = limit.unwrap_or(u64::MAX);
+        let scan = PyTableScan { snapshot: OfProcess::new(snapshot.clone()), columns, condition, limit, threads };
+        if let Some(condition) = r#where.filter(|_| scan.condition.residual.is_some()) {
+            // What the other library refuses is an error here too.
+            condition.py().detach(|| work::guard(|| scan.start()))?;
+        }
+        Ok(scan)
     }
 
     #[pyo3(signature = (r#where = None))]
@@ -438,8 +443,8 @@ impl PyTableSnapshot {
 pub(crate) struct PyTableScan {
     snapshot: OfProcess<Snapshot>,
     columns: Option<Vec<String>>,
-    predicate: Option<Predicate>,
-    limit: Option<u64>,
+    condition: Condition,
+    limit: u64,
     threads: Option<usize>,
 }
 
@@ -447,7 +452,14 @@ pub(crate) struct PyTableScan {
 impl PyTableScan {
     /// The number of rows.
     fn count(&self, py: Python<'_>) -> PyResult<u64> {
-        work::run(py, || (), || Ok(self.scan()?.count()?))
+        work::run(
+            py,
+            || (),
+            || match self.condition.residual {
+                None => Ok(self.scan(self.columns.as_deref())?.count()?),
+                Some(_) => self.start_with(Some(&[]))?.map(|batch| Ok(batch?.num_rows() as u64)).sum(),
+            },
+        )
     }
 
     fn to_arrow<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -463,8 +475,8 @@ impl PyTableScan {
     }
 
     fn __iter__(&self, py: Python<'_>) -> PyResult<PyTableBatches> {
-        let batches = py.detach(|| work::guard(|| Ok(self.scan()?.build()?)))?;
-        Ok(PyTableBatches { batches: Mutex::new(OfProcess::new(batches)), origin: Origin::here() })
+        let running = py.detach(|| work::guard(|| self.start()))?;
+        Ok(PyTableBatches { running: Mutex::new(running), origin: Origin::here() })
     }
 
     #[pyo3(signature = (requested_schema = None))]
@@ -474,20 +486,39 @@ impl PyTableScan {
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         drop(requested_schema);
-        let batches = py.detach(|| work::guard(|| Ok(self.scan()?.build()?)))?;
-        let schema = batches.schema();
-        capsule::stream_out(py, Box::new(Guarded { batches: OfProcess::new(batches), schema }))
+        let running = py.detach(|| work::guard(|| self.start()))?;
+        capsule::stream_out(py, Box::new(Guarded(running)))
     }
 }
 
 impl PyTableScan {
-    fn scan(&self) -> Result<TableScan<'static>, Failure> {
+    fn start(&self) -> Result<RunningTableScan, Failure> {
+        self.start_with(self.columns.as_deref())
+    }
+
+    fn start_with(&self, columns: Option<&[String]>) -> Result<RunningTableScan, Failure> {
+        let mut batches = self.scan(columns)?.build()?;
+        let schema = batches.schema();
+        let mut tester = None;
+        if let Some(residual) = &self.condition.residual {
+            if let Some(columns) = columns {
+                batches = self.scan(Some(&residual.and_columns(columns)))?.build()?;
+            }
+            tester = Some(residual.tester(&batches.schema(), &schema, self.limit)?);
+        }
+        Ok(RunningTableScan { batches: OfProcess::new(batches), tester, schema })
+    }
+
+    fn scan(&self, columns: Option<&[String]>) -> Result<TableScan<'static>, Failure> {
         let threads = self.threads.map_or_else(|| Ok(runtime()?.threads()), Ok::<_, Failure>)?;
-        let mut scan = self.snapshot.get(TABLE)?.scan().threads(threads).limit(self.limit.unwrap_or(u64::MAX));
-        if let Some(columns) = &self.columns {
+        let mut scan = self.snapshot.get(TABLE)?.scan().threads(threads);
+        if self.condition.residual.is_none() {
+            scan = scan.limit(self.limit);
+        }
+        if let Some(columns) = columns {
             scan = scan.select(columns);
         }
-        Ok(self.predicate.iter().cloned().fold(scan, TableScan::predicate))
+        Ok(self.condition.predicate.iter().cloned().fold(scan, TableScan::predicate))
     }
 
     fn rows(&self, py: Python<'_>) -> PyResult<Rows> {
@@ -496,10 +527,10 @@ impl PyTableScan {
             py,
             || cancel.cancel(),
             || {
-                let batches = self.scan()?.build()?;
-                let schema = batches.schema();
+                let running = self.start()?;
+                let schema = Arc::clone(&running.schema);
                 let mut rows = Vec::new();
-                for batch in batches {
+                for batch in running {
                     if cancel.is_cancelled() {
                         return Err(Error::Cancelled.into());
                     }
@@ -511,31 +542,46 @@ impl PyTableScan {
     }
 }
 
-/// Batches for the C interface. A panic is an error there.
-struct Guarded {
+/// The batches of a table's scan, as they come.
+struct RunningTableScan {
     batches: OfProcess<TableBatches<'static>>,
+    tester: Option<Tester>,
     schema: SchemaRef,
 }
+
+impl Iterator for RunningTableScan {
+    type Item = Result<RecordBatch, Failure>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match self.batches.get_mut(TABLE) {
+            Ok(batches) => next_tested(batches, self.tester.as_mut()),
+            Err(failure) => Some(Err(failure)),
+        }
+    }
+}
+
+/// Batches for the C interface. A panic is an error there.
+struct Guarded(RunningTableScan);
 
 impl Iterator for Guarded {
     type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let next = work::guard(|| Ok(self.batches.get_mut(TABLE)?.next().transpose()?));
+        let next = work::guard(|| self.0.next().transpose());
         next.map_err(|failure| ArrowError::ExternalError(failure.message().into())).transpose()
     }
 }
 
 impl RecordBatchReader for Guarded {
     fn schema(&self) -> SchemaRef {
-        Arc::clone(&self.schema)
+        Arc::clone(&self.0.schema)
     }
 }
 
 /// The batches of a table's scan.
 #[pyclass(name = "TableBatches", module = "lath", frozen)]
 pub(crate) struct PyTableBatches {
-    batches: Mutex<OfProcess<TableBatches<'static>>>,
+    running: Mutex<RunningTableScan>,
     origin: Origin,
 }
 
@@ -549,8 +595,8 @@ impl PyTableBatches {
         self.origin.check(TABLE)?;
         py.check_signals()?;
         let batch = py.detach(|| {
-            let mut batches = self.batches.lock().unwrap_or_else(PoisonError::into_inner);
-            work::guard(|| Ok(batches.get_mut(TABLE)?.next().transpose()?))
+            let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+            work::guard(|| running.next().transpose())
         })?;
         Ok(batch.map(PyBatch::new))
     }

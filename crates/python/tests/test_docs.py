@@ -1,8 +1,10 @@
-"""The examples of docs/python.md and of the package."""
+"""The examples of the documentation and of the package."""
 
 from __future__ import annotations
 
 import doctest
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,10 @@ import lath
 from conftest import REPOSITORY
 
 
-@pytest.mark.parametrize("source", [REPOSITORY / "docs/python.md", Path(lath.__file__)], ids=["docs", "package"])
+SOURCES = [REPOSITORY / "docs/python.md", REPOSITORY / "docs/python-reference.md", Path(lath.__file__)]
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=["guide", "reference", "package"])
 def test_examples_are_true(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "examples").symlink_to(REPOSITORY / "examples")
     monkeypatch.chdir(tmp_path)
@@ -22,6 +27,13 @@ def test_examples_are_true(source: Path, tmp_path: Path, monkeypatch: pytest.Mon
     flags = doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL
     results = doctest.DocTestRunner(optionflags=flags).run(test)
     assert results.failed == 0
+
+
+def test_the_reference_is_what_the_docstrings_say() -> None:
+    subprocess.run([sys.executable, REPOSITORY / "crates/python/reference", "--check"], check=True)
+    text = SOURCES[1].read_text()
+    for name in [*lath.__all__, "ArrowDataset", "Result", "Session", "arrow_dataset"]:
+        assert name == "__version__" or f"### `{name}`" in text or f"| `{name}` |" in text, name
 
 
 def test_every_public_name_has_a_docstring() -> None:

@@ -20,7 +20,13 @@ DATAFUSION_MAJOR: int
 Source: TypeAlias = Dataset | Table | ArrowStream | ArrowArray | str | PathLike[str]
 
 class Session:
-    """Tables by name, and settings, that statements share. Any number of threads may use it."""
+    """Tables by name, and settings, that statements share. Any number of threads may use it.
+
+    >>> with lath.Session(memory_limit=2**30) as session:
+    ...     session.register("trips", lath.open("examples/data/trips"))
+    ...     session.sql("SELECT max(minutes) AS most FROM trips").to_arrow().num_rows
+    1
+    """
 
     def __init__(
         self,

@@ -12,13 +12,12 @@ import pyarrow.dataset as pads
 from lath._lath import Dataset, Scan, open
 from lath._progress import Progress
 from lath._report import Report
-from lath._translate import arrow_columns, weaker_predicate
 
 
 class ArrowDataset(pads.Dataset):  # type: ignore[misc]
     """Files that Lath reads, as a ``pyarrow.dataset.Dataset``.
 
-    What Lath can test of a filter rules out files, row groups and pages. Then the whole filter is applied to the rows that are left.
+    What Lath can test of a filter rules out files, row groups and pages; the rest is applied to the rows that are left.
     """
 
     def __init__(self, dataset: Dataset) -> None:
@@ -55,14 +54,9 @@ class ArrowDataset(pads.Dataset):  # type: ignore[misc]
         names = self._schema.names if columns is None else list(columns)
         if isinstance(columns, dict):
             raise pa.ArrowInvalid("columns that are computed: read those that they need, and compute them")
-        read, condition = names, None
-        if filter is not None:
-            needed = arrow_columns(filter)
-            read = names + [name for name in (needed or self._schema.names) if name not in names]
-            condition = weaker_predicate(filter)
         scan = self._lath.scan(
-            read,
-            condition,
+            names,
+            filter,
             batch_size=batch_size,
             threads=None if use_threads else 1,
             strings="offsets",
@@ -70,7 +64,7 @@ class ArrowDataset(pads.Dataset):  # type: ignore[misc]
         )
         self._last = scan
         schema = pa.schema([self._schema.field(name) for name in names], self._schema.metadata)
-        reader = pa.RecordBatchReader.from_batches(schema, _rows(scan, names, filter, schema))
+        reader = pa.RecordBatchReader.from_batches(schema, _rows(scan, schema))
         return pads.Scanner.from_batches(reader)
 
     def to_table(self, columns: Sequence[str] | None = None, filter: Any = None, **options: Any) -> pa.Table:
@@ -128,13 +122,10 @@ class ArrowFragment:
         return self._dataset.count_rows(filter, **options)
 
 
-def _rows(scan: Scan, names: list[str], filter: Any, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+def _rows(scan: Scan, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     for batch in scan:
         rows = batch.to_arrow()
-        if filter is not None:
-            rows = rows.filter(filter).select(names)
-        if rows.num_rows:
-            yield rows if rows.schema.equals(schema) else rows.cast(schema)
+        yield rows if rows.schema.equals(schema) else rows.cast(schema)
 
 
 def arrow_dataset(
@@ -144,5 +135,10 @@ def arrow_dataset(
     by ``register_dataset``; both hand it columns and filters.
 
     ``source`` is a dataset, or what :func:`lath.open` takes with ``options``.
+
+    >>> import duckdb
+    >>> view = lath.arrow_dataset("examples/data/trips")
+    >>> duckdb.sql("SELECT count(*) FROM view WHERE price > 12 AND minutes < 30").fetchall()[0][0] == view.report.rows_found
+    True
     """
     return ArrowDataset(source if isinstance(source, Dataset) else open(source, **options))

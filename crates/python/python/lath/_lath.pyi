@@ -21,7 +21,8 @@ __version__: str
 HAS_SQL: bool
 
 _Path: TypeAlias = str | PathLike[str]
-#: A condition: SQL text, what `lath.col` makes, or an expression of pyarrow or polars.
+#: A condition: SQL text, what `lath.col` makes, or an expression of pyarrow or polars. What Lath cannot test of an expression, its library
+#: tests in batches of the rows that are found by the rest, where rows are read; elsewhere it is an error.
 Where: TypeAlias = str | Predicate | Column | polars.Expr | pyarrow.compute.Expression
 
 _Bytes: TypeAlias = bytes | bytearray | memoryview
@@ -62,6 +63,13 @@ def open(
     The schema is that of the first file, or with ``union_schemas`` that of all. ``footer_key``, ``column_keys`` and ``aad_prefix``
     decrypt files; ``int96_unit`` is the unit of INT96 timestamps. ``revalidate`` says whether a local file is looked at before its
     cached footer is used. The others are about object stores; ``request_timeout`` is in seconds.
+
+    >>> import lath
+    >>> trips = lath.open("examples/data/trips")
+    >>> trips
+    <lath.Dataset of 3 files from examples/data/trips/2025-01.parquet on: 10 columns>
+    >>> trips.schema["price"]
+    'Decimal128(7, 2)'
     """
 
 def command(arguments: Sequence[str], /) -> int:
@@ -73,10 +81,18 @@ def release_memory() -> None:
     is allocated or freed."""
 
 def col(name: str, *, exact: bool = False) -> Column:
-    """The column called ``name``, to make a condition of. Dots lead to fields of structs, unless ``exact`` is true."""
+    """The column called ``name``, to make a condition of. Dots lead to fields of structs, unless ``exact`` is true.
+
+    >>> print((lath.col("price") > 12) & ~lath.col("rider.plan").isin(["by minute"]))
+    "price" > 12 AND "rider"."plan" NOT IN ('by minute')
+    """
 
 def where(condition: Where, /) -> Predicate:
-    """The condition that SQL text says, to be joined with others."""
+    """The condition that SQL text says, to be joined with others.
+
+    >>> print(lath.where("minutes > 5") | lath.col("price").is_null())
+    minutes > 5 OR "price" IS NULL
+    """
 
 class Column:
     """A column, or what is within it. Comparisons and methods make conditions, which are null where the column is null."""
@@ -89,15 +105,18 @@ class Column:
         """``BETWEEN``, which includes both ends."""
     def isin(self, values: Iterable[object]) -> Predicate:
         """``IN``, with any number of values: an iterable, an array or a series. ``None`` among them is equal to nothing."""
-    def is_null(self) -> Predicate: ...
-    def is_not_null(self) -> Predicate: ...
+    def is_null(self) -> Predicate:
+        """``IS NULL``."""
+    def is_not_null(self) -> Predicate:
+        """``IS NOT NULL``."""
     def is_distinct_from(self, value: object) -> Predicate:
         """``<>``, for which null is a value like others."""
     def like(self, pattern: str) -> Predicate:
         """``LIKE``: ``%`` stands for any characters, ``_`` for one."""
     def ilike(self, pattern: str) -> Predicate:
         """As ``like``, whatever the case of letters."""
-    def starts_with(self, prefix: str) -> Predicate: ...
+    def starts_with(self, prefix: str) -> Predicate:
+        """Whether a string begins with ``prefix``."""
     def list_contains(self, element: object) -> Predicate:
         """Whether a list has ``element``."""
     def __eq__(self, other: object) -> Predicate: ...  # type: ignore[override]
@@ -124,7 +143,8 @@ class Schema:
     def names(self) -> list[str]: ...
     @property
     def types(self) -> list[str]: ...
-    def to_arrow(self) -> pyarrow.Schema: ...
+    def to_arrow(self) -> pyarrow.Schema:
+        """The schema as pyarrow has it."""
     def __arrow_c_schema__(self) -> object: ...
     def __len__(self) -> int: ...
     def __contains__(self, name: str, /) -> bool: ...
@@ -147,7 +167,11 @@ class Dataset:
     def count(
         self, where: Where | None = None, *, threads: int | None = None, progress: Progress | None = None
     ) -> int:
-        """The number of rows for which ``where`` is true. No more is read than that takes."""
+        """The number of rows for which ``where`` is true. No more is read than that takes.
+
+        >>> lath.open("examples/data/trips").count("price > 12 AND rider.plan = 'by minute'")
+        780
+        """
     def find(
         self,
         where: Where,
@@ -156,7 +180,12 @@ class Dataset:
         *,
         progress: Progress | None = None,
     ) -> Scan:
-        """The rows for which ``where`` is true: ``columns`` of them, ``limit`` at most. ``progress`` is explained at ``scan``."""
+        """The rows for which ``where`` is true: ``columns`` of them, ``limit`` at most. ``progress`` is explained at ``scan``.
+
+        >>> found = lath.open("examples/data/trips").find(lath.col("price") > 12, ["started", "price"], limit=10)
+        >>> found.to_arrow().num_rows
+        10
+        """
     def scan(
         self,
         columns: Sequence[str] | None = None,
@@ -185,6 +214,10 @@ class Dataset:
         statistics and filters leave, which is ``None`` until all files are planned. ``True`` shows a bar of tqdm. It is called on the
         thread that asks for the rows, at most ten times a second and once at the end. What it raises ends the scan and is raised there; a
         library that reads ``__arrow_c_stream__`` raises an error of its own with that message, and calls nothing on threads of its own.
+
+        >>> trips = lath.open("examples/data/trips")
+        >>> sum(len(batch) for batch in trips.scan(["price"], "minutes < 5", batch_size=1000)) == trips.count("minutes < 5")
+        True
         """
     def lookup(
         self,
@@ -195,11 +228,25 @@ class Dataset:
         *,
         progress: Progress | None = None,
     ) -> Scan:
-        """The rows that have one of ``keys`` in the column at the dotted path ``column``."""
+        """The rows that have one of ``keys`` in the column at the dotted path ``column``.
+
+        >>> trips = lath.open("examples/data/trips")
+        >>> trips.lookup("from", ["Harbour", "Opera"]).count() == trips.count(lath.col("from").isin(["Harbour", "Opera"]))
+        True
+        """
     def explain(self, where: Where, *, threads: int | None = None, progress: Progress | None = None) -> Report:
-        """Counts the rows for which ``where`` is true, and reports what was ruled out without reading it."""
+        """Counts the rows for which ``where`` is true, and reports what was ruled out without reading it.
+
+        >>> report = lath.open("examples/data/trips").explain("started < TIMESTAMP '2025-01-10'")
+        >>> report.row_groups, report.row_groups_pruned > 0
+        (9, True)
+        """
     def statistics(self) -> Statistics:
-        """What the footers of all files say together."""
+        """What the footers of all files say together, without reading rows.
+
+        >>> lath.open("examples/data/trips").statistics().row_count
+        Known(value=30000, is_exact=True)
+        """
     def to_arrow(self) -> pyarrow.Table: ...
     def to_polars(self) -> polars.DataFrame: ...
     def to_pandas(self) -> pandas.DataFrame: ...
@@ -309,7 +356,8 @@ class Tree:
         """Puts entries together, in one commit."""
     def remove_range(self, start: _Bytes | None = None, end: _Bytes | None = None) -> int:
         """Removes the keys from ``start`` on, up to but not including ``end``, and returns their number."""
-    def clear(self) -> None: ...
+    def clear(self) -> None:
+        """Removes all keys."""
     def range(
         self, start: _Bytes | None = None, end: _Bytes | None = None, *, reverse: bool = False, limit: int | None = None
     ) -> Entries[tuple[bytes, bytes]]:
@@ -320,8 +368,10 @@ class Tree:
         """The keys that begin with ``prefix``, with their values."""
     def count(self, start: _Bytes | None = None, end: _Bytes | None = None) -> int:
         """The number of keys from ``start`` on, up to but not including ``end``. None of them is read."""
-    def first(self) -> tuple[bytes, bytes] | None: ...
-    def last(self) -> tuple[bytes, bytes] | None: ...
+    def first(self) -> tuple[bytes, bytes] | None:
+        """The smallest key, and its value."""
+    def last(self) -> tuple[bytes, bytes] | None:
+        """The largest key, and its value."""
     def keys(self) -> Entries[bytes]: ...
     def values(self) -> Entries[bytes]: ...
     def items(self) -> Entries[tuple[bytes, bytes]]: ...
@@ -329,7 +379,16 @@ class Tree:
     def __reversed__(self) -> Entries[bytes]: ...
 
 class Store(Tree):
-    """Keys in order, in a file: named trees, transactions over all of them, and snapshots. The store itself is its tree ``tree``."""
+    """Keys in order, in a file: named trees, transactions over all of them, and snapshots. The store itself is its tree ``tree``.
+
+    >>> store = lath.Store("names.lath")
+    >>> store[b"b"] = b"second"
+    >>> with store.transaction() as changes:
+    ...     changes[b"a"] = b"first"
+    ...     changes.tree("others")[b"x"] = b"elsewhere"
+    >>> list(store.range(b"a", b"c")), store.tree_names()
+    ([(b'a', b'first'), (b'b', b'second')], ['main', 'others'])
+    """
 
     def __init__(
         self,
@@ -349,13 +408,16 @@ class Store(Tree):
         """
     def tree(self, name: str) -> Tree:
         """The tree with this name. It exists once it has a key."""
-    def tree_names(self) -> list[str]: ...
+    def tree_names(self) -> list[str]:
+        """The names of all trees that have a key."""
     def snapshot(self, name: str | None = None) -> Snapshot:
         """The store as the last commit left it, or as it was kept under a name."""
-    def snapshot_names(self) -> list[str]: ...
+    def snapshot_names(self) -> list[str]:
+        """The names of the snapshots that are kept."""
     def keep_snapshot(self, name: str) -> None:
         """Keeps the last commit as a snapshot with this name."""
-    def drop_snapshot(self, name: str) -> bool: ...
+    def drop_snapshot(self, name: str) -> bool:
+        """Gives up a snapshot that was kept, and says whether there was one."""
     def transaction(self, *, durability: _Durability | None = None) -> Transaction:
         """Begins changes that become visible together: at the end of ``with``, or by ``commit``. Waits for the one before it."""
     def sync(self) -> None:
@@ -368,23 +430,37 @@ class Snapshot(Tree):
     def sequence(self) -> int:
         """The number of the commit."""
     def tree(self, name: str) -> Tree: ...
-    def tree_names(self) -> list[str]: ...
+    def tree_names(self) -> list[str]:
+        """The names of all trees that have a key."""
 
 class Transaction(Tree):
     """Changes that become visible together, or not at all."""
 
     def tree(self, name: str) -> Tree: ...
-    def tree_names(self) -> list[str]: ...
-    def drop_tree(self, name: str) -> bool: ...
-    def commit(self) -> None: ...
-    def abort(self) -> None: ...
+    def tree_names(self) -> list[str]:
+        """The names of all trees that have a key."""
+    def drop_tree(self, name: str) -> bool:
+        """Removes a tree with all its keys, and says whether there was one."""
+    def commit(self) -> None:
+        """Makes the changes visible to others, and durable as the transaction was asked to be."""
+    def abort(self) -> None:
+        """Gives up the changes."""
     def __enter__(self) -> Self: ...
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None, /
     ) -> None: ...
 
 class Table:
-    """A table with a primary key: a folder with a store for the rows that were written lately, and Parquet files for the others."""
+    """A table with a primary key: a folder with a store for the rows that were written lately, and Parquet files for the others.
+
+    >>> import pyarrow as pa
+    >>> schema = pa.schema([pa.field("id", pa.int64(), nullable=False), ("name", pa.string())])
+    >>> with lath.Table.create("people", schema, ["id"]) as people:
+    ...     people.upsert(pa.table({"id": [1, 2], "name": ["Ada", "Grace"]}, schema=schema))
+    ...     people.upsert(pa.table({"id": [2], "name": ["Grace H."]}, schema=schema))
+    ...     people.get(2).to_arrow().to_pylist(), people.count("name LIKE 'A%'")
+    ([{'id': 2, 'name': 'Grace H.'}], 1)
+    """
 
     @staticmethod
     def create(
@@ -412,7 +488,8 @@ class Table:
     @property
     def schema(self) -> Schema: ...
     @property
-    def folder(self) -> Path: ...
+    def folder(self) -> Path:
+        """The folder of the table."""
     def upsert(self, rows: ArrowStream | ArrowArray, *, progress: Progress | None = None) -> None:
         """Puts rows, which replace those with the same keys, in one commit.
 
@@ -441,10 +518,14 @@ class Table:
     ) -> TableScan:
         """Rows and columns to read, in no particular order."""
     def count(self, where: Where | None = None) -> int: ...
-    def snapshot(self, name: str | None = None) -> TableSnapshot: ...
-    def keep_snapshot(self, name: str) -> None: ...
-    def drop_snapshot(self, name: str) -> None: ...
-    def snapshot_names(self) -> list[str]: ...
+    def snapshot(self, name: str | None = None) -> TableSnapshot:
+        """The table as the last commit left it, or as it was kept under a name."""
+    def keep_snapshot(self, name: str) -> None:
+        """Keeps the last commit as a snapshot with this name."""
+    def drop_snapshot(self, name: str) -> None:
+        """Gives up a snapshot that was kept."""
+    def snapshot_names(self) -> list[str]:
+        """The names of the snapshots that are kept."""
     def keep_changes(self, rows: int | None = None) -> None:
         """Has later commits keep what they change, for ``changes``: ``rows`` changes at most."""
     def changes(self, since: int) -> Changes:
@@ -455,8 +536,10 @@ class Table:
         """Merges small and much-deleted files."""
     def vacuum(self) -> int:
         """Removes files that nothing needs any more, and returns their number."""
-    def sync(self) -> None: ...
-    def close(self) -> None: ...
+    def sync(self) -> None:
+        """Makes all commits so far durable."""
+    def close(self) -> None:
+        """Ends work in the background and closes the table."""
     def __enter__(self) -> Self: ...
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None, /

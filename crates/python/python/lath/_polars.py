@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from lath._lath import Dataset, open
 from lath._report import Report
-from lath._translate import weaker_predicate
+from lath._translate import polars_parts
 
 if TYPE_CHECKING:
     import polars
@@ -26,6 +26,11 @@ def scan_polars(
 
     ``source`` is a dataset, or what :func:`lath.open` takes with ``options``. ``on_report`` is called with the report of each scan when
     it ends.
+
+    >>> import polars as pl
+    >>> trips = lath.scan_polars("examples/data/trips")
+    >>> trips.filter(pl.col("price") > 12).select(pl.len()).collect().item() == lath.open("examples/data/trips").count("price > 12")
+    True
     """
     import polars as pl
     from polars.io.plugins import register_io_source
@@ -40,7 +45,8 @@ def scan_polars(
         needed = names
         if predicate is not None:
             needed = names + [name for name in predicate.meta.root_names() if name not in names]
-        condition = None if predicate is None else weaker_predicate(predicate)
+        parts = None if predicate is None else polars_parts(predicate)
+        condition = None if parts is None else parts[0]
         # What is filtered afterwards may need more rows.
         limit = row_count if predicate is None else None
         scan = dataset.scan(needed, condition, limit, batch_size=batch_size or None)

@@ -54,8 +54,11 @@ def read_table(
 
     Arguments have the names and values of ``pyarrow.parquet.read_table``; checksums are verified unless
     ``page_checksum_verification`` is false. One that Lath does not have raises an error. ``filters`` are pyarrow's lists, in which
-    nulls and NaN count as they do there, an expression of pyarrow, or a condition of Lath. ``progress`` is called with the number of
+    nulls and NaN count as they do there, or a condition as :meth:`Dataset.scan` takes it. ``progress`` is called with the number of
     rows looked at and that of all; ``True`` shows a bar of tqdm. ``options`` are those of :func:`lath.open`.
+
+    >>> lath.read_table("examples/data/trips", columns=["price"], filters=[("price", ">", 12), ("minutes", "<", 30)]).column_names
+    ['price']
     """
     refuse(
         schema=schema is None,
@@ -77,13 +80,6 @@ def read_table(
     if coerce_int96_timestamp_unit is not None:
         options["int96_unit"] = coerce_int96_timestamp_unit
     dataset = open(source, partitions=partitioning is not None, **options)
-    if type(filters).__module__.startswith("pyarrow"):
-        refuse(read_dictionary=read_dictionary is None, page_checksum_verification=page_checksum_verification)
-        from lath._arrow_dataset import ArrowDataset
-
-        # What Lath cannot test of an expression, pyarrow does.
-        table: pyarrow.Table = ArrowDataset(dataset).to_table(columns, filters, use_threads=use_threads, progress=progress)
-        return table
     return dataset.scan(
         columns,
         None if filters is None else condition(filters),

@@ -32,6 +32,11 @@ def sql(text: str, /, **tables: Source) -> Result:
     """Runs statements in SQL. Files, folders, globs and URLs are tables by their names in quotes; ``tables`` are others by name.
 
     The result is computed while it is read. For tables and settings that several statements share, there is :class:`lath.Session`.
+
+    >>> trips = lath.open("examples/data/trips")
+    >>> rows = lath.sql("SELECT count(*) AS trips FROM trips WHERE price > 12 AND rider.plan = 'by minute'", trips=trips)
+    >>> rows.to_arrow().to_pylist()
+    [{'trips': 780}]
     """
     session = module().Session()
     for name, source in tables.items():

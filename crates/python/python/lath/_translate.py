@@ -28,7 +28,7 @@ def predicate(expression: Any) -> Predicate | None:
         if _is_of("pyarrow.compute", "Expression", expression):
             return _Arrow(expression).whole()
         if _is_of("polars", "Expr", expression):
-            return _polars_condition(_polars_tree(expression))
+            return _polars_condition(polars_tree(expression))
     except Untranslatable as reason:
         raise InvalidError(
             f"where: Lath cannot test {reason}: say it in SQL or with lath.col, or filter what is read"
@@ -36,17 +36,38 @@ def predicate(expression: Any) -> Predicate | None:
     return None
 
 
-def weaker_predicate(expression: Any) -> Predicate | None:
-    """A condition that holds for all rows for which the expression is true, and maybe for others; ``None`` if that is every row."""
-    if _is_of("pyarrow.compute", "Expression", expression):
-        try:
-            return _Arrow(expression).weaker()
-        except Untranslatable:
-            return None
-    try:
-        return _weaker_polars(_polars_tree(expression))
-    except Untranslatable:
+def arrow_parts(expression: Any) -> tuple[Predicate | None, bool] | None:
+    """A condition that holds for all rows for which an expression of pyarrow is true, if there is one, and whether it does for no
+    others; ``None`` for what is no such expression."""
+    if not _is_of("pyarrow.compute", "Expression", expression):
         return None
+    try:
+        tree = _Arrow(expression)
+    except Untranslatable:
+        return None, False
+    return _parts(tree.whole, tree.weaker)
+
+
+def polars_parts(expression: Any) -> tuple[Predicate | None, bool] | None:
+    """As :func:`arrow_parts`, of an expression of polars."""
+    if not _is_of("polars", "Expr", expression):
+        return None
+    try:
+        tree = polars_tree(expression)
+    except Untranslatable:
+        return None, False
+    return _parts(lambda: _polars_condition(tree), lambda: _weaker_polars(tree))
+
+
+def _parts(whole: Callable[[], Predicate], weaker: Callable[[], Predicate | None]) -> tuple[Predicate | None, bool]:
+    try:
+        return whole(), True
+    except Untranslatable:
+        pass
+    try:
+        return weaker(), False
+    except Untranslatable:
+        return None, False
 
 
 def arrow_columns(expression: Any) -> list[str] | None:
@@ -264,7 +285,7 @@ def _arrow_value(scalar: Any) -> Any:
     return scalar.as_py()
 
 
-def _polars_tree(expression: Any) -> Any:
+def polars_tree(expression: Any) -> Any:
     import warnings
 
     import polars as pl
@@ -279,7 +300,7 @@ def _polars_tree(expression: Any) -> Any:
 
 
 def _weaker_polars(node: Any) -> Predicate | None:
-    kind, content = _polars_kind(node)
+    kind, content = polars_kind(node)
     if kind == "BinaryExpr" and content["op"] in ("And", "LogicalAnd"):
         return _joined([_weaker_polars(content["left"]), _weaker_polars(content["right"])])
     try:
@@ -288,7 +309,7 @@ def _weaker_polars(node: Any) -> Predicate | None:
         return None
 
 
-def _polars_kind(node: Any) -> tuple[str, Any]:
+def polars_kind(node: Any) -> tuple[str, Any]:
     if isinstance(node, dict) and len(node) == 1:
         return next(iter(node.items()))
     raise Untranslatable(f"polars's {str(node)[:50]}")
@@ -305,7 +326,7 @@ _POLARS_COMPARISONS = {
 
 
 def _polars_condition(node: Any) -> Predicate:
-    kind, content = _polars_kind(node)
+    kind, content = polars_kind(node)
     if kind == "Column":
         return _polars_column(node) == True  # noqa: E712
     if kind == "BinaryExpr":
@@ -323,16 +344,16 @@ def _polars_condition(node: Any) -> Predicate:
 
 
 def _polars_comparison(name: str, left: Any, right: Any) -> Predicate:
-    if _polars_kind(left)[0] == "Literal":
+    if polars_kind(left)[0] in ("Literal", "Alias"):
         left, right, name = right, left, _MIRRORED[name]
     return _compare(name, _polars_column(left), _polars_value(right), False, nan_is_largest=True)
 
 
 def _polars_function(function: Any, arguments: list[Any]) -> Predicate:
-    family, name = _polars_kind(function)
+    family, name = polars_kind(function)
     options: Any = None
     if isinstance(name, dict):
-        name, options = _polars_kind(name)
+        name, options = polars_kind(name)
     if family == "StringExpr" and name == "StartsWith":
         return _polars_column(arguments[0]).starts_with(_polars_value(arguments[1]))
     if family != "Boolean":
@@ -357,11 +378,11 @@ def _polars_function(function: Any, arguments: list[Any]) -> Predicate:
 
 
 def _polars_column(node: Any) -> Column:
-    kind, content = _polars_kind(node)
+    kind, content = polars_kind(node)
     if kind == "Column":
         return col(content, exact=True)
     if kind == "Function":
-        family, name = _polars_kind(content["function"])
+        family, name = polars_kind(content["function"])
         if family == "StructExpr" and isinstance(name, dict) and "FieldByName" in name:
             return _polars_column(content["input"][0]).field(name["FieldByName"])
     raise Untranslatable(f"polars's {kind} in place of a column")
@@ -371,15 +392,22 @@ def _polars_value(node: Any) -> Any:
     """The value of a literal. Polars gives values as they are stored, which only it can turn into values of Python."""
     import datetime as dt
 
-    kind, content = _polars_kind(node)
+    kind, content = polars_kind(node)
+    # Of `pl.date` and `pl.datetime`.
+    if kind == "Alias":
+        return _polars_value(content[0])
+    if kind == "Cast" and content["dtype"] == {"Literal": "Date"}:
+        moment = _polars_value(content["expr"])
+        if isinstance(moment, dt.datetime):
+            return moment.date()
     if kind != "Literal":
         raise Untranslatable("a comparison of what are not a column and a value")
-    family, scalar = _polars_kind(content)
+    family, scalar = polars_kind(content)
     if family not in ("Dyn", "Scalar"):
         raise Untranslatable(f"polars's literal {family}")
     if scalar == "Null":
         return None
-    type_name, value = _polars_kind(scalar)
+    type_name, value = polars_kind(scalar)
     if type_name in ("Boolean", "String") or type_name.startswith(("Int", "UInt")):
         return value
     # JSON has no NaN and no infinities.
@@ -404,9 +432,9 @@ def _polars_list(node: Any) -> list[Any]:
 
     import polars as pl
 
-    kind, content = _polars_kind(node)
+    kind, content = polars_kind(node)
     if kind == "Literal":
-        family, scalar = _polars_kind(content)
+        family, scalar = polars_kind(content)
         written = scalar.get("List") if family == "Scalar" and isinstance(scalar, dict) else None
         if isinstance(written, list):
             try:

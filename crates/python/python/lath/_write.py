@@ -65,6 +65,14 @@ class ParquetWriter:
 
     Beside them, ``profile`` is "compatible", "compact" or "lookup"; ``row_group_size`` counts rows, and ``row_group_bytes`` bytes;
     ``threads`` encode columns, one for each core with 0; ``memory_budget`` bounds the bytes that the writer holds.
+
+    >>> import pyarrow as pa
+    >>> part = pa.table({"id": range(100)})
+    >>> with lath.ParquetWriter("ids.parquet", part.schema, profile="compact") as writer:
+    ...     for _ in range(3):
+    ...         writer.write_table(part)
+    >>> lath.open("ids.parquet").count("id < 10")
+    30
     """
 
     def __init__(
@@ -227,6 +235,12 @@ def write_table(
 
     Options are those of :class:`ParquetWriter`. ``progress`` is called with the number of rows written and that of all rows, or
     ``None`` where ``table`` does not know it; ``True`` shows a bar of tqdm. What it raises ends the writing.
+
+    >>> import pyarrow as pa
+    >>> rows = pa.table({"id": range(1000), "name": [f"name {row}" for row in range(1000)]})
+    >>> written = lath.write_table(rows, "names.parquet", compression="zstd", bloom_filter_options={"id": True})
+    >>> written.rows, lath.open("names.parquet").lookup("id", [17]).count()
+    (1000, 1)
     """
     rows = stream(table)
     with ParquetWriter(where, rows, row_group_size=row_group_size, **options) as writer:

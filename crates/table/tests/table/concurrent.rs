@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
@@ -68,8 +69,10 @@ fn change_in_kinds_during(table: &Table, random: &mut Seeded, kinds: u8, work: i
 #[test]
 fn changes_during_a_flush_and_a_merge_are_kept() {
     let mut random = Seeded::new("changes during a flush and a merge are kept");
-    let (mut in_flushes, mut in_merges) = (0, 0);
-    for _ in 0..12 {
+    let (mut in_flushes, mut in_merges, mut rounds) = (0, 0, 0);
+    // On a busy machine, work may be done before a change is made.
+    while rounds < 12 || (in_flushes <= 12 || in_merges <= 12) && rounds < 200 {
+        rounds += 1;
         let folder = tempfile::tempdir().unwrap();
         let table = table(folder.path());
         // No file has these keys, so that deleting one leaves no tombstone.
@@ -108,7 +111,7 @@ fn hot_rows_become_files_while_files_are_merged() {
             table.flush().unwrap();
         }
         let mut expected = rows_of(&table.snapshot().unwrap());
-        let (mut max_hot_rows, is_over) = (0, AtomicBool::new(false));
+        let is_over = AtomicBool::new(false);
         std::thread::scope(|scope| {
             let merging = scope.spawn(|| {
                 let mut merges = 0;
@@ -130,7 +133,12 @@ fn hot_rows_become_files_while_files_are_merged() {
                         expected.remove(id);
                     });
                 }
-                max_hot_rows = max_hot_rows.max(table.snapshot().unwrap().statistics().unwrap().hot_rows);
+                // They may be late on a busy machine, but not wait for the last merge.
+                let start = Instant::now();
+                while table.snapshot().unwrap().statistics().unwrap().hot_rows >= 5 * FLUSH_ROWS {
+                    assert!(start.elapsed() < Duration::from_secs(60), "hot rows stay");
+                    std::thread::sleep(Duration::from_millis(1));
+                }
             }
             is_over.store(true, Ordering::Relaxed);
             assert!(merging.join().unwrap() > 0);
@@ -139,7 +147,6 @@ fn hot_rows_become_files_while_files_are_merged() {
         let report = table.check().unwrap();
         assert!(report.is_intact(), "{report:?}");
         assert!(table.background_error().is_none(), "{:?}", table.background_error());
-        assert!(max_hot_rows < 5 * FLUSH_ROWS, "{max_hot_rows} hot rows");
     }
 }
 

@@ -1,0 +1,219 @@
+//! Conditions of which Lath tests a part, and pyarrow or polars the rest, batch by batch.
+
+use std::sync::Arc;
+
+use arrow_select::filter::FilterBuilder;
+use lath::Predicate;
+use lath::arrow::array::cast::AsArray;
+use lath::arrow::array::{
+    Array, ArrayRef, BooleanArray, GenericListArray, OffsetSizeTrait, RecordBatch, RecordBatchOptions, StructArray,
+};
+use lath::arrow::buffer::BooleanBufferBuilder;
+use lath::arrow::schema::{DataType, Schema, SchemaRef};
+use lath_pyo3::capsule;
+use lath_pyo3::error::Failure;
+use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::prelude::*;
+
+use crate::batch::PyBatch;
+use crate::expression::PyPredicate;
+
+/// A condition on the rows of a scan.
+#[derive(Debug, Default)]
+pub(crate) struct Condition {
+    /// What Lath tests; every row if there is nothing.
+    pub(crate) predicate: Option<Predicate>,
+    pub(crate) residual: Option<Residual>,
+}
+
+/// A test by another library of the rows that Lath has found.
+#[derive(Debug, Clone)]
+pub(crate) struct Residual {
+    /// The columns that it needs.
+    columns: Arc<[String]>,
+    /// Makes a table of one column of booleans of a batch of these columns.
+    test: Arc<Py<PyAny>>,
+}
+
+impl Condition {
+    /// SQL text, a condition of Lath, or an expression of pyarrow or polars, on rows of `schema`.
+    pub(crate) fn of(condition: Option<&Bound<'_, PyAny>>, schema: &Schema) -> PyResult<Self> {
+        let Some(condition) = condition else { return Ok(Self::default()) };
+        let condition = match Self::of_other_library(condition, schema)? {
+            Some(condition) => condition,
+            None => Self { predicate: PyPredicate::of_option(Some(condition))?, residual: None },
+        };
+        if let Some(predicate) = &condition.predicate {
+            predicate.filter(schema).map_err(Failure::of_where)?;
+        }
+        Ok(condition)
+    }
+
+    fn of_other_library(condition: &Bound<'_, PyAny>, schema: &Schema) -> PyResult<Option<Self>> {
+        type Parts = (Option<Py<PyPredicate>>, Option<(Option<Vec<String>>, Py<PyAny>)>);
+        if PyPredicate::is_of_lath(condition) {
+            return Ok(None);
+        }
+        let split = condition.py().import("lath._residual")?.call_method1("split", (condition,))?;
+        let Some((predicate, residual)) = split.extract::<Option<Parts>>()? else { return Ok(None) };
+        let residual = residual.map(|(columns, test)| Residual::new(columns, test, schema)).transpose()?;
+        let predicate = predicate.map(|predicate| predicate.get().predicate().clone());
+        Ok(Some(Self { predicate, residual }))
+    }
+}
+
+impl Residual {
+    fn new(columns: Option<Vec<String>>, test: Py<PyAny>, schema: &Schema) -> Result<Self, Failure> {
+        let all = || schema.fields().iter().map(|field| field.name());
+        if let Some(missing) = columns.iter().flatten().find(|&name| all().all(|other| other != name)) {
+            return Err(Failure::invalid(format!("where: there is no column {missing:?}")));
+        }
+        let columns = columns.unwrap_or_else(|| all().cloned().collect());
+        Ok(Self { columns: columns.into(), test: Arc::new(test) })
+    }
+
+    /// The columns to read for a scan that gives `columns`.
+    pub(crate) fn and_columns(&self, columns: &[String]) -> Vec<String> {
+        let more = self.columns.iter().filter(|name| !columns.contains(name));
+        columns.iter().chain(more).cloned().collect()
+    }
+
+    /// The test of batches of the schema `read` for a scan that gives the columns of `schema`, and at most `limit` rows.
+    ///
+    /// # Errors
+    /// If the library refuses to test such rows.
+    pub(crate) fn tester(&self, read: &SchemaRef, schema: &SchemaRef, limit: u64) -> Result<Tester, Failure> {
+        let place = |name: &String| {
+            let place = read.fields().iter().position(|field| field.name() == name);
+            place.ok_or_else(|| Failure::bug(format!("column {name:?} was not read")))
+        };
+        let inputs = self.columns.iter().map(place).collect::<Result<_, _>>()?;
+        let outputs = if schema.fields().len() == read.fields().len() {
+            // Columns may have equal names.
+            (0..read.fields().len()).collect()
+        } else {
+            schema.fields().iter().map(|field| place(field.name())).collect::<Result<_, _>>()?
+        };
+        let tester = Tester { residual: self.clone(), inputs, outputs, schema: Arc::clone(schema), left: limit };
+        tester.found(&RecordBatch::new_empty(Arc::clone(read)))?;
+        Ok(tester)
+    }
+}
+
+/// The next batch, as `tester` leaves it.
+pub(crate) fn next_tested<E: Into<Failure>>(
+    batches: &mut impl Iterator<Item = Result<RecordBatch, E>>,
+    tester: Option<&mut Tester>,
+) -> Option<Result<RecordBatch, Failure>> {
+    let Some(tester) = tester else { return Some(batches.next()?.map_err(Into::into)) };
+    while !tester.is_done() {
+        match batches.next()?.map_err(Into::into).and_then(|batch| tester.filter(&batch)) {
+            Ok(batch) if batch.num_rows() == 0 => {}
+            batch => return Some(batch),
+        }
+    }
+    None
+}
+
+/// Tests the batches of a scan.
+#[derive(Debug)]
+pub(crate) struct Tester {
+    residual: Residual,
+    /// The columns for the test, and those that the scan gives.
+    inputs: Vec<usize>,
+    outputs: Vec<usize>,
+    schema: SchemaRef,
+    /// How many rows are still wanted.
+    left: u64,
+}
+
+impl Tester {
+    pub(crate) fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// Whether all rows that are wanted are there.
+    pub(crate) fn is_done(&self) -> bool {
+        self.left == 0
+    }
+
+    /// The rows for which the condition is true, and which are wanted.
+    pub(crate) fn filter(&mut self, batch: &RecordBatch) -> Result<RecordBatch, Failure> {
+        let filter = FilterBuilder::new(&self.found(batch)?).optimize().build();
+        let count = usize::try_from(self.left).map_or(filter.count(), |left| filter.count().min(left));
+        self.left -= count as u64;
+        let columns = self.outputs.iter().zip(self.schema.fields()).map(|(&place, field)| {
+            let column = filter.filter(batch.column(place))?.slice(0, count);
+            narrow(&column, field.data_type())
+        });
+        let columns = columns.collect::<Result<Vec<_>, Failure>>()?;
+        let options = RecordBatchOptions::new().with_row_count(Some(count));
+        Ok(RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)?)
+    }
+
+    fn found(&self, batch: &RecordBatch) -> Result<BooleanArray, Failure> {
+        let inputs = batch.project(&self.inputs)?;
+        let found = Python::attach(|py| {
+            let result = self.residual.test.bind(py).call1((PyBatch::new(inputs),))?;
+            let reader = capsule::reader_in(&result)?;
+            if reader.schema().fields().iter().any(|field| field.data_type() != &DataType::Boolean) {
+                return Err(Failure::invalid("the expression is neither true nor false").into());
+            }
+            reader.collect::<Result<Vec<_>, _>>().map_err(|error| Failure::from(error).into())
+        });
+        let found = found.map_err(|raised: PyErr| {
+            Python::attach(|py| match raised.is_instance_of::<PyKeyboardInterrupt>(py) {
+                true => Failure::interrupted(),
+                false => Failure::invalid(format!("where: {}", raised.value(py))),
+            })
+        })?;
+        let mut bits = BooleanBufferBuilder::new(batch.num_rows());
+        for part in &found {
+            let Some(part) = part.columns().first().and_then(|column| column.as_boolean_opt()) else { continue };
+            match part.nulls() {
+                // What is null is not found.
+                Some(nulls) => bits.append_buffer(&(part.values() & nulls.inner())),
+                None => bits.append_buffer(part.values()),
+            }
+        }
+        if bits.len() != batch.num_rows() {
+            let message = format!("where: the expression has {} values for {} rows", bits.len(), batch.num_rows());
+            return Err(Failure::invalid(message));
+        }
+        Ok(BooleanArray::new(bits.finish(), None))
+    }
+}
+
+/// The fields of a column that a scan gives, where the test needs more of them.
+fn narrow(column: &ArrayRef, to: &DataType) -> Result<ArrayRef, Failure> {
+    if column.data_type() == to {
+        return Ok(Arc::clone(column));
+    }
+    match to {
+        DataType::Struct(fields) => {
+            let Some(all) = column.as_struct_opt() else { return Err(not_narrowed(to)) };
+            let columns = fields.iter().map(|field| {
+                narrow(all.column_by_name(field.name()).ok_or_else(|| not_narrowed(to))?, field.data_type())
+            });
+            let columns = columns.collect::<Result<_, _>>()?;
+            let nulls = all.nulls().cloned();
+            Ok(Arc::new(StructArray::try_new_with_length(fields.clone(), columns, nulls, all.len())?))
+        }
+        DataType::List(_) => narrow_list::<i32>(column, to),
+        DataType::LargeList(_) => narrow_list::<i64>(column, to),
+        _ => Err(not_narrowed(to)),
+    }
+}
+
+fn narrow_list<O: OffsetSizeTrait>(column: &ArrayRef, to: &DataType) -> Result<ArrayRef, Failure> {
+    let (Some(list), DataType::List(item) | DataType::LargeList(item)) = (column.as_list_opt::<O>(), to) else {
+        return Err(not_narrowed(to));
+    };
+    let values = narrow(list.values(), item.data_type())?;
+    let list = GenericListArray::try_new(Arc::clone(item), list.offsets().clone(), values, list.nulls().cloned());
+    Ok(Arc::new(list?))
+}
+
+fn not_narrowed(to: &DataType) -> Failure {
+    Failure::invalid(format!("columns: the condition needs more than {to} of a column: read the whole column"))
+}
