@@ -8,7 +8,9 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 import lath
@@ -56,8 +58,10 @@ def assert_flat(call: Callable[[int], object], times: int, slack_bytes: int = 4 
         lambda data, key: next(iter(data.scan(["key"], batch_size=10))),
         lambda data, key: pa.RecordBatchReader.from_stream(data.scan(["key"])).read_next_batch(),
         lambda data, key: data.explain(f"key = {key}", progress=lambda *_: None),
+        lambda data, key: data.find((pl.col("key") == key) & pl.col("file").str.ends_with("3")).to_arrow(),
+        lambda data, key: next(iter(data.scan(["key"], pc.utf8_length(pc.field("file")) == 6))),
     ],
-    ids=["to_arrow", "to_polars", "iterated", "dropped", "stream_dropped", "explained"],
+    ids=["to_arrow", "to_polars", "iterated", "dropped", "stream_dropped", "explained", "by_polars", "by_pyarrow"],
 )
 def test_scans_leave_nothing_behind(keyed: Path, read: Callable[[lath.Dataset, int], object]) -> None:
     data, key = lath.open(keyed), a_key(keyed)

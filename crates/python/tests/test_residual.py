@@ -5,9 +5,11 @@ from __future__ import annotations
 import datetime as dt
 import random
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -143,6 +145,18 @@ def test_every_way_of_reading_gives_the_rows(
     for limit in (0, 1, 3, len(expected), 1000):
         some = data.find(condition, ["s", "row"], limit)
         assert some.to_arrow()["row"].to_pylist() == expected[:limit] and some.count() == len(expected[:limit])
+
+
+def test_other_engines_read_on_their_threads(mixed: Path) -> None:
+    data = lath.open(mixed)
+    for condition, expected in [(ARROW["regex"](), of_arrow(ARROW["regex"]())), (POLARS["regex"](), of_polars(POLARS["regex"]()))]:
+        rows = pa.RecordBatchReader.from_stream(data.scan(["row"], condition, batch_size=20))
+        query = "SELECT count(*), sum(a.row) FROM rows a"
+        assert duckdb.connect().execute(query).fetchall() == [(len(expected), sum(expected))]
+        assert rows.schema.names == ["row"]
+        with ThreadPoolExecutor(4) as pool:
+            counts = pool.map(lambda _, condition=condition: data.count(condition), range(20))
+            assert set(counts) == {len(expected)}
 
 
 def test_conditions_of_tables(tmp_path: Path) -> None:

@@ -95,7 +95,8 @@ def where(condition: Where, /) -> Predicate:
     """
 
 class Column:
-    """A column, or what is within it. Comparisons and methods make conditions, which are null where the column is null."""
+    """A column, or what is within it. Comparisons (``==``, ``!=``, ``<``, ``<=``, ``>``, ``>=``, with a value or another column) and methods
+    make conditions, which are null where the column is null."""
 
     def field(self, name: str) -> Column:
         """The field of a struct, whatever its name has in it."""
@@ -130,7 +131,7 @@ class Column:
     def __invert__(self) -> Predicate: ...
 
 class Predicate:
-    """A condition on rows. ``str`` gives it as SQL text."""
+    """A condition on rows: ``&``, ``|`` and ``~`` are AND, OR and NOT. ``str`` gives it as SQL text."""
 
     def __and__(self, other: Predicate | Column) -> Predicate: ...
     def __or__(self, other: Predicate | Column) -> Predicate: ...
@@ -257,7 +258,7 @@ class Dataset:
     def __arrow_c_schema__(self) -> object: ...
 
 class Scan:
-    """Rows and columns to read. Each time that it is iterated or given to another library, it reads them anew."""
+    """Rows and columns to read. Iterating gives batches; whatever takes Arrow streams takes it as it is. Each time it reads anew."""
 
     @property
     def schema(self) -> Schema: ...
@@ -332,7 +333,11 @@ class Entries(Iterator[_E], Generic[_E]):
     def __next__(self) -> _E: ...
 
 class Tree:
-    """Bytes under bytes, in order. Of a store, each change is a commit; of a transaction, it is part of that; a snapshot does not change."""
+    """Bytes under bytes, in order. Of a store, each change is a commit; of a transaction, it is part of that; a snapshot does not change.
+
+    It is used like a dict: ``tree[key]``, ``tree[key] = value``, ``del tree[key]``, ``key in tree``, ``len(tree)``. Iterating gives the keys
+    in order, and ``reversed`` the other way.
+    """
 
     def __getitem__(self, key: _Bytes) -> bytes: ...
     @overload
@@ -567,7 +572,7 @@ class TableSnapshot:
     def changes(self, since: int) -> Changes: ...
 
 class TableScan:
-    """Rows and columns of a table to read."""
+    """Rows and columns of a table to read. Iterating gives batches; whatever takes Arrow streams takes it as it is."""
 
     def count(self) -> int: ...
     def to_arrow(self) -> pyarrow.Table: ...
