@@ -195,12 +195,21 @@ impl Piece {
         Self { literal: literal.map(|bytes| Finder::new(&bytes).into_owned()), items }
     }
 
+    /// Nothing is not compared with nothing: that calls the C library, whose load under an empty mask takes 80 ns where the
+    /// address of an empty `Vec` is no memory.
+    fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
     fn leading_bytes(&self) -> Bytes {
         self.items.iter().map_while(Item::byte).collect()
     }
 
     /// Where the piece ends that starts at `at`.
     fn match_at(&self, value: &[u8], mut at: usize) -> Option<usize> {
+        if self.is_empty() {
+            return Some(at);
+        }
         if let Some(literal) = &self.literal {
             return value[at..].starts_with(literal.needle()).then_some(at + literal.needle().len());
         }
@@ -218,6 +227,9 @@ impl Piece {
 
     /// Where the piece starts that ends with `value`, if it does so at `least` or after it.
     fn match_end(&self, value: &[u8], least: usize) -> Option<usize> {
+        if self.is_empty() {
+            return Some(value.len());
+        }
         let value = &value[least..];
         if let Some(literal) = &self.literal {
             return value.ends_with(literal.needle()).then(|| least + value.len() - literal.needle().len());

@@ -144,7 +144,7 @@ impl PyScan {
     pub(crate) fn count(&self, py: Python<'_>) -> PyResult<u64> {
         let cancel = Cancel::new();
         let (scan, tester) = self.to_read(self.scan()?, Some(&[]))?;
-        let mut batches = scan.cancel(&cancel).build().map_err(Failure::from)?;
+        let mut batches = scan.by_column(true).cancel(&cancel).build().map_err(Failure::from)?;
         let progress = batches.progress();
         self.note(progress.clone());
         work::run_watched(

@@ -81,6 +81,10 @@ pub fn strings_any_of(strings: ByteStrings<'_>, set: &[&[u8]], out: &mut [u64]) 
 /// As [`compare_strings`].
 pub fn strings_start_with(strings: ByteStrings<'_>, prefix: &[u8], out: &mut [u64]) -> Result<(), KernelError> {
     check_words(strings.len(), out)?;
+    if prefix.is_empty() {
+        set_all(strings.len(), out);
+        return Ok(());
+    }
     in_parts(strings, out, |part, found| {
         match part {
             ByteStrings::Views { views, .. } => {
@@ -147,7 +151,18 @@ fn by_numbers(
         *key = wanted(string);
     }
     any_of(&numbers(count, number)[..count], &keys[..set.len()], out)?;
-    keep(strings, out, |string| set.contains(&string))
+    keep(strings, out, |string| set.iter().any(|wanted| are_equal(wanted, string)))
+}
+
+fn are_equal(left: &[u8], right: &[u8]) -> bool {
+    left.len() == right.len() && (left.is_empty() || left == right)
+}
+
+/// As `left.cmp(right)`, without a call of the C library if one is empty: its load under an empty mask takes 80 ns at AVX-512 if the
+/// address is no memory, as that of an empty literal or buffer.
+#[inline(always)]
+fn by_bytes(left: &[u8], right: &[u8]) -> Ordering {
+    if left.is_empty() || right.is_empty() { left.len().cmp(&right.len()) } else { left.cmp(right) }
 }
 
 /// At most [`WANTED`] strings.
@@ -249,7 +264,7 @@ fn order(strings: ByteStrings<'_>, op: Comparison, literal: &[u8], out: &mut [u6
         }
         _ => set_all(count, open),
     }
-    keep(strings, open, |string| match string.cmp(literal) {
+    keep(strings, open, |string| match by_bytes(string, literal) {
         Ordering::Less => first == Comparison::Less,
         Ordering::Greater => first == Comparison::Greater,
         Ordering::Equal => matches!(op, Comparison::LessOrEqual | Comparison::GreaterOrEqual),
