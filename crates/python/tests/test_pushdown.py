@@ -87,8 +87,12 @@ def test_pyarrow_expressions_are_conditions(keyed: Path) -> None:
     report = data.explain(pc.field("key") == key)
     assert report.rows_found == 1 and report.by_bloom_filters.row_groups > 20
     assert data.count(pl.col("key") == key) == data.lookup("key", [key]).count() == 1
+    # Where strings end and what they contain is LIKE.
+    assert data.explain(pc.match_substring(pc.field("file"), "file 3")).rows_found == data.count("file LIKE '%file 3%'")
+    assert data.explain(pl.col("file").str.contains("e 3")).rows_found == data.count("file LIKE '%e 3%'")
+    assert data.explain(pl.col("file").str.ends_with(" 3")).rows_found == data.count("file LIKE '% 3'")
     # What cannot be tested is evaluated afterwards.
-    filter = (pc.field("key") == key) & pc.ends_with(pc.field("file"), "3")
+    filter = (pc.field("key") == key) & pc.match_substring_regex(pc.field("file"), "3$")
     view = lath.arrow_dataset(data)
     assert view.to_table(["key"], filter).to_pylist() == [{"key": key}]
     assert view.report is not None and view.report.by_bloom_filters.row_groups > 20

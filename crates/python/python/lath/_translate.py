@@ -219,10 +219,22 @@ def _arrow_condition(node: Any) -> Predicate:
         return _arrow_is_in(arguments[0], chosen)
     if name == "if_else":
         return _arrow_if_valid(*arguments)
-    if name in ("starts_with", "match_like") and not chosen.get("ignore_case") and "\\" not in chosen["pattern"]:
+    if name in ("starts_with", "ends_with", "match_substring", "match_like") and not chosen.get("ignore_case"):
         column, pattern = _arrow_column(arguments[0]), chosen["pattern"]
-        return column.starts_with(pattern) if name == "starts_with" else column.like(pattern)
+        if name == "starts_with":
+            return column.starts_with(pattern)
+        if name != "match_like":
+            return _like(column, pattern, name == "match_substring")
+        if "\\" not in pattern:
+            return column.like(pattern)
     raise Untranslatable(f"pyarrow's {name}")
+
+
+def _like(column: Column, text: str, goes_on: bool) -> Predicate:
+    """Whether a string has ``text`` at its end, or if it ``goes_on`` anywhere."""
+    if any(character in text for character in "%_\\"):
+        raise Untranslatable("a string with %, _ or \\ within others")
+    return column.like(f"%{text}%" if goes_on else f"%{text}")
 
 
 def _arrow_comparison(name: str, left: Any, right: Any) -> Predicate:
@@ -355,7 +367,14 @@ def _polars_function(function: Any, arguments: list[Any]) -> Predicate:
     if isinstance(name, dict):
         name, options = polars_kind(name)
     if family == "StringExpr" and name == "StartsWith":
-        return _polars_column(arguments[0]).starts_with(_polars_value(arguments[1]))
+        return _polars_column(arguments[0]).starts_with(_polars_text(arguments[1]))
+    if family == "StringExpr" and name == "EndsWith":
+        return _like(_polars_column(arguments[0]), _polars_text(arguments[1]), False)
+    if family == "StringExpr" and name == "Contains":
+        text = _polars_text(arguments[1])
+        if not options.get("literal") and any(character in text for character in "\\.+*?()|[]{}^$"):
+            raise Untranslatable("a regular expression")
+        return _like(_polars_column(arguments[0]), text, True)
     if family != "Boolean":
         raise Untranslatable(f"polars's {family}.{name}")
     if name == "Not":
@@ -425,6 +444,13 @@ def _polars_value(node: Any) -> Any:
             raise Untranslatable("a timestamp in nanoseconds")
         return dt.datetime(1970, 1, 1) + dt.timedelta(microseconds=micros)
     raise Untranslatable(f"a value of polars's type {type_name}")
+
+
+def _polars_text(node: Any) -> str:
+    text = _polars_value(node)
+    if not isinstance(text, str):
+        raise Untranslatable("what is not one string in place of a pattern")
+    return text
 
 
 def _polars_list(node: Any) -> list[Any]:
