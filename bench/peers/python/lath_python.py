@@ -98,6 +98,47 @@ def find(engine, _, folder, keys):
     return seconds / len(keys), found
 
 
+def count(engine, is_regular_expression, path):
+    """Rows of which a string contains a word, or what a regular expression says, which Lath leaves to polars or pyarrow."""
+    word, expression = "furiously", "[fq]u[^ ]*ly"
+    if engine == "lath":
+        import lath
+
+        work = lambda: lath.open(path).count(f"l_comment LIKE '%{word}%'")
+    elif engine in ("lath, by polars", "polars"):
+        import polars
+
+        comment = polars.col("l_comment").str
+        condition = comment.contains(expression) if is_regular_expression else comment.contains(word, literal=True)
+        if engine == "polars":
+            work = lambda: polars.scan_parquet(path).filter(condition).select(polars.len()).collect().item()
+        else:
+            import lath
+
+            work = lambda: lath.open(path).count(condition)
+    elif engine in ("lath, by pyarrow", "pyarrow"):
+        import pyarrow.compute as pc
+        import pyarrow.dataset
+
+        comment = pc.field("l_comment")
+        condition = pc.match_substring_regex(comment, expression) if is_regular_expression else pc.match_substring(comment, word)
+        if engine == "pyarrow":
+            pyarrow.set_cpu_count(2)
+            work = lambda: pyarrow.dataset.dataset(path).count_rows(filter=condition)
+        else:
+            import lath
+
+            work = lambda: lath.open(path).count(condition)
+    else:
+        import duckdb
+
+        connection = duckdb.connect(config={"threads": 2})
+        condition = f"regexp_matches(l_comment, '{expression}')" if is_regular_expression else f"l_comment LIKE '%{word}%'"
+        work = lambda: connection.execute(f"SELECT count(*) FROM '{path}' WHERE {condition}").fetchall()[0][0]
+    seconds, found = least(work, ROUNDS)
+    return seconds, [found]
+
+
 def write(engine, _, path):
     import pyarrow.parquet as pq
 
@@ -150,7 +191,7 @@ def store(engine, many, _):
     return len(asked) / seconds, [len(found)]
 
 
-WORK = {"read": read, "find": find, "write": write, "store": store}
+WORK = {"read": read, "find": find, "count": count, "write": write, "store": store}
 
 
 def run(work, engine, parameter, *arguments):
@@ -247,6 +288,16 @@ def main(folder):
     for engine, peer, goal in [("lath", "polars", ""), ("lath, by polars", "polars", " (goal 20 ×)"), ("lath, by DuckDB", "DuckDB", " (goal 3 ×)")]:
         figures = [f"{name} {results[name][0] * 1e3:.2f} ms" for name in [engine, peer]]
         row("one key in 1,000 files, warm", figures, f"{results[peer][0] / results[engine][0]:.1f} ×{goal}")
+    peers = ["polars", "DuckDB", "pyarrow"]
+    for is_regular_expression, name, ours in [
+        (False, "comments that contain a word", ["lath", "lath, by polars"]),
+        (True, "comments that contain a regular expression", ["lath, by polars", "lath, by pyarrow"]),
+    ]:
+        results = {engine: run("count", engine, is_regular_expression, files["lineitem as pyarrow writes it"]) for engine in [*ours, *peers]}
+        same(results, name)
+        figures = [f"{engine} {result[0] * 1e3:.0f} ms" for engine, result in results.items()]
+        best = min(results[engine][0] for engine in peers)
+        row(f"count {name}", figures, f"{best / results[ours[0]][0]:.2f} × the best")
     results = {engine: run("write", engine, 0, lineitem) for engine in ["lath", "pyarrow"]}
     same(results, "written")
     figures = [f"{engine} {result[0] * 1e3:.0f} ms, {result[2] / 1e6:.0f} MB" for engine, result in results.items()]
