@@ -124,7 +124,11 @@ def count(engine, is_regular_expression, path):
         condition = pc.match_substring_regex(comment, expression) if is_regular_expression else pc.match_substring(comment, word)
         if engine == "pyarrow":
             pyarrow.set_cpu_count(2)
-            work = lambda: pyarrow.dataset.dataset(path).count_rows(filter=condition)
+            # None of its functions takes views, which are in the schema that the file keeps.
+            schema = pyarrow.dataset.dataset(path).schema
+            place = schema.get_field_index("l_comment")
+            schema = schema.set(place, schema.field(place).with_type(pyarrow.string()))
+            work = lambda: pyarrow.dataset.dataset(path, schema=schema).count_rows(filter=condition)
         else:
             import lath
 
