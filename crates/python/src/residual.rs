@@ -39,26 +39,35 @@ impl Condition {
     /// SQL text, a condition of Lath, or an expression of pyarrow or polars, on rows of `schema`.
     pub(crate) fn of(condition: Option<&Bound<'_, PyAny>>, schema: &Schema) -> PyResult<Self> {
         let Some(condition) = condition else { return Ok(Self::default()) };
-        let condition = match Self::of_other_library(condition, schema)? {
-            Some(condition) => condition,
-            None => Self { predicate: PyPredicate::of_option(Some(condition))?, residual: None },
-        };
-        if let Some(predicate) = &condition.predicate {
-            predicate.filter(schema).map_err(Failure::of_where)?;
+        if let Some(condition) = Self::of_other_library(condition, schema)? {
+            return Ok(condition);
         }
-        Ok(condition)
+        let predicate = PyPredicate::of(condition)?.predicate().clone();
+        predicate.filter(schema).map_err(Failure::of_where)?;
+        Ok(Self { predicate: Some(predicate), residual: None })
     }
 
     fn of_other_library(condition: &Bound<'_, PyAny>, schema: &Schema) -> PyResult<Option<Self>> {
-        type Parts = (Option<Py<PyPredicate>>, Option<(Option<Vec<String>>, Py<PyAny>)>);
         if PyPredicate::is_of_lath(condition) {
             return Ok(None);
         }
-        let split = condition.py().import("lath._residual")?.call_method1("split", (condition,))?;
-        let Some((predicate, residual)) = split.extract::<Option<Parts>>()? else { return Ok(None) };
-        let residual = residual.map(|(columns, test)| Residual::new(columns, test, schema)).transpose()?;
+        let py = condition.py();
+        let split = py.import("lath._residual")?.call_method1("split", (condition,))?;
+        let Some((predicate, is_whole, rest)) =
+            split.extract::<Option<(Option<Py<PyPredicate>>, bool, Py<PyAny>)>>()?
+        else {
+            return Ok(None);
+        };
         let predicate = predicate.map(|predicate| predicate.get().predicate().clone());
-        Ok(Some(Self { predicate, residual }))
+        let refused = predicate.as_ref().and_then(|predicate| predicate.filter(schema).err()).map(Failure::of_where);
+        if is_whole && refused.is_none() {
+            return Ok(Some(Self { predicate, residual: None }));
+        }
+        let (columns, test) = rest.call0(py)?.extract(py)?;
+        // The library may compare what Lath does not. What names no column is said by Lath, which says which ones there are.
+        let predicate = predicate.filter(|_| refused.is_none());
+        let residual = Residual::new(columns, test, schema).map_err(|missing| refused.unwrap_or(missing))?;
+        Ok(Some(Self { predicate, residual: Some(residual) }))
     }
 }
 

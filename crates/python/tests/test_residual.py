@@ -201,6 +201,26 @@ def test_a_part_of_a_column_is_given_where_the_condition_needs_more(mixed: Path)
     assert data.find(condition, ["place.city"]).to_arrow()["place"].to_pylist()[0] == {"city": "Rome"}
 
 
+def test_what_lath_does_not_compare_its_library_may(tmp_path: Path) -> None:
+    rows = pa.table(
+        {
+            "m": pa.array([[("k", "v")], [], None, [("k", "w")]], pa.map_(pa.string(), pa.string())),
+            "f": pa.array([["a", "b"], None, ["c", "d"], ["a", "d"]], pa.list_(pa.string(), 2)),
+            "l": pa.array([["a"], None, ["c", "d"], []], pa.list_(pa.string())),
+            "is": [True, False, None, True],
+        }
+    )
+    pq.write_table(rows, tmp_path / "rows.parquet")
+    data = lath.open(tmp_path)
+    looked_up = pc.equal(pc.map_lookup(pc.field("m"), pa.scalar("k"), "first"), "v")
+    assert data.count(looked_up) == 1 and data.count(pc.list_element(pc.field("f"), 0) == "a") == 2
+    # Lath compares no lists with lists, and no booleans with numbers.
+    assert data.count(pl.col("l") == pl.lit(["a"], pl.List(pl.String))) == 1
+    assert data.count(pl.col("is") == 1) == pl.DataFrame(rows.select(["is"])).filter(pl.col("is") == 1).height
+    with pytest.raises(lath.InvalidError, match='no column "if"; there are m, f'):
+        data.count(pl.col("if") == 1)
+
+
 def test_columns_beside_those_of_files(mixed: Path) -> None:
     data, condition = lath.open(mixed), pl.col("n") % 10 == 3
     rows = of_polars(condition)

@@ -18,16 +18,15 @@ if TYPE_CHECKING:
 Residual = tuple[list[str] | None, Callable[[Batch], object]]
 
 
-def split(expression: Any) -> tuple[Predicate | None, Residual | None] | None:
-    """A condition that Lath tests, if there is one, and what is left to be tested; ``None`` for what is no expression."""
+def split(expression: Any) -> tuple[Predicate | None, bool, Callable[[], Residual]] | None:
+    """A condition of Lath that holds for all rows for which the expression is true, if there is one; whether it does for no others; and what
+    gives the test by the library. ``None`` for what is no expression."""
     arrow = arrow_parts(expression)
     if arrow is not None:
-        predicate, is_whole = arrow
-        return predicate, None if is_whole else _of_arrow(expression)
+        return *arrow, lambda: _of_arrow(expression)
     of_polars = polars_parts(expression)
     if of_polars is not None:
-        predicate, is_whole = of_polars
-        return predicate, None if is_whole else _of_polars(expression)
+        return *of_polars, lambda: _of_polars(expression)
     return None
 
 
@@ -62,6 +61,11 @@ def _with_offsets(data_type: pa.DataType) -> pa.DataType:
     if pa.types.is_list(data_type):
         item = data_type.value_field
         return pa.list_(item.with_type(_with_offsets(item.type)))
+    if pa.types.is_fixed_size_list(data_type):
+        item = data_type.value_field
+        return pa.list_(item.with_type(_with_offsets(item.type)), data_type.list_size)
+    if pa.types.is_map(data_type):
+        return pa.map_(_with_offsets(data_type.key_type), _with_offsets(data_type.item_type))
     return data_type
 
 
