@@ -1,6 +1,8 @@
 //! Conditions of which Lath tests a part, and pyarrow or polars the rest, batch by batch.
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::{iter, thread};
 
 use arrow_select::filter::FilterBuilder;
 use lath::Predicate;
@@ -12,6 +14,7 @@ use lath::arrow::buffer::BooleanBufferBuilder;
 use lath::arrow::schema::{DataType, Schema, SchemaRef};
 use lath_pyo3::capsule;
 use lath_pyo3::error::Failure;
+use lath_pyo3::work;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 
@@ -124,8 +127,49 @@ pub(crate) fn next_tested<E: Into<Failure>>(
     None
 }
 
+/// All batches, as `tester` leaves them, in order. Without a limit, `threads` test them.
+pub(crate) fn all_tested<E: Into<Failure>>(
+    mut batches: impl Iterator<Item = Result<RecordBatch, E>> + Send,
+    mut tester: Option<Tester>,
+    threads: usize,
+) -> Result<Vec<RecordBatch>, Failure> {
+    let Some(tester) = tester.take_if(|tester| tester.left == u64::MAX && threads > 1) else {
+        return iter::from_fn(|| next_tested(&mut batches, tester.as_mut())).collect();
+    };
+    let (batches, has_failed) = (Mutex::new(batches.enumerate()), AtomicBool::new(false));
+    let some = || {
+        let (mut tester, mut some) = (tester.clone(), Vec::new());
+        while !has_failed.load(Ordering::Relaxed) {
+            let next = batches.lock().unwrap_or_else(PoisonError::into_inner).next();
+            let Some((place, batch)) = next else { break };
+            some.push((place, tester.filter(&batch.map_err(Into::into)?)?));
+        }
+        Ok(some)
+    };
+    let guarded = || {
+        let some = work::guard(some);
+        has_failed.fetch_or(some.is_err(), Ordering::Relaxed);
+        some
+    };
+    let mut all = thread::scope(|scope| {
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(guarded)).collect();
+        let mut all = guarded();
+        for other in others {
+            let other = other.join().unwrap_or_else(|_| Err(Failure::bug("a thread ended without a result")));
+            // The first failure is told.
+            all = all.and_then(|mut all| {
+                all.extend(other?);
+                Ok(all)
+            });
+        }
+        all
+    })?;
+    all.sort_unstable_by_key(|(place, _)| *place);
+    Ok(all.into_iter().map(|(_, batch)| batch).filter(|batch| batch.num_rows() > 0).collect())
+}
+
 /// Tests the batches of a scan.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Tester {
     residual: Residual,
     /// The columns for the test, and those that the scan gives.

@@ -1,9 +1,7 @@
 //! Scans: which rows and columns are read.
 
-use std::iter;
 use std::sync::{Mutex, PoisonError};
 
-use lath::arrow::array::RecordBatch;
 use lath::arrow::schema::SchemaRef;
 use lath::{Cancel, Scan, ScanProgress, Strings};
 use pyo3::prelude::*;
@@ -11,7 +9,7 @@ use pyo3::types::PyCapsule;
 
 use crate::batches::{PyBatches, running};
 use crate::report;
-use crate::residual::{Residual, Tester, next_tested};
+use crate::residual::{Residual, Tester, all_tested};
 use crate::schema::PySchema;
 use lath_pyo3::batches::{Reader, Running};
 use lath_pyo3::error::Failure;
@@ -31,6 +29,7 @@ pub(crate) struct PyScan {
     residual: Option<Residual>,
     columns: Option<Vec<String>>,
     limit: u64,
+    threads: usize,
     schema: SchemaRef,
     /// Whether the caller chose how strings come.
     has_strings: bool,
@@ -43,7 +42,7 @@ impl PyScan {
     /// What the caller chose: `columns` are all where it is `None`.
     pub(crate) fn new(
         py: Python<'_>,
-        (scan, residual): (Scan, Option<Residual>),
+        (scan, residual, threads): (Scan, Option<Residual>, usize),
         columns: Option<Vec<String>>,
         limit: Option<u64>,
         strings: Option<Strings>,
@@ -57,7 +56,8 @@ impl PyScan {
         let schema = scan.clone().build().map_err(Failure::from)?.schema();
         let has_strings = strings.is_some();
         let scan = OfProcess::new(scan);
-        let scan = Self { scan, residual, columns, limit, schema, has_strings, progress, last: Mutex::new(None) };
+        let scan =
+            Self { scan, residual, columns, limit, threads, schema, has_strings, progress, last: Mutex::new(None) };
         if scan.residual.is_some() {
             // What the other library refuses is an error here, and not only when rows are asked for.
             let _ = scan.to_read(scan.scan()?, scan.columns.as_deref())?;
@@ -100,8 +100,8 @@ impl PyScan {
     fn rows(&self, py: Python<'_>, strings: Strings) -> PyResult<Rows> {
         let scan = if self.has_strings { self.scan()? } else { self.scan()?.strings(strings) };
         let cancel = Cancel::new();
-        let (scan, mut tester) = self.to_read(scan, self.columns.as_deref())?;
-        let mut batches = scan.by_column(true).cancel(&cancel).build().map_err(Failure::from)?;
+        let (scan, tester) = self.to_read(scan, self.columns.as_deref())?;
+        let batches = scan.by_column(true).cancel(&cancel).build().map_err(Failure::from)?;
         let progress = batches.progress();
         self.note(progress.clone());
         let schema = tester.as_ref().map_or_else(|| batches.schema(), |tester| tester.schema().clone());
@@ -111,10 +111,7 @@ impl PyScan {
             || cancel.cancel(),
             watcher,
             || of_scan(&progress),
-            || {
-                iter::from_fn(|| next_tested(&mut batches, tester.as_mut()))
-                    .collect::<Result<Vec<RecordBatch>, Failure>>()
-            },
+            || all_tested(batches, tester, self.threads),
         )?;
         Ok(Rows::new(schema, batches))
     }
@@ -144,7 +141,7 @@ impl PyScan {
     pub(crate) fn count(&self, py: Python<'_>) -> PyResult<u64> {
         let cancel = Cancel::new();
         let (scan, tester) = self.to_read(self.scan()?, Some(&[]))?;
-        let mut batches = scan.by_column(true).cancel(&cancel).build().map_err(Failure::from)?;
+        let batches = scan.by_column(true).cancel(&cancel).build().map_err(Failure::from)?;
         let progress = batches.progress();
         self.note(progress.clone());
         work::run_watched(
@@ -154,9 +151,10 @@ impl PyScan {
             || of_scan(&progress),
             || match tester {
                 None => Ok(batches.count_rows()?),
-                Some(mut tester) => iter::from_fn(|| next_tested(&mut batches, Some(&mut tester)))
-                    .map(|batch| Ok(batch?.num_rows() as u64))
-                    .sum(),
+                Some(_) => {
+                    let batches = all_tested(batches, tester, self.threads)?;
+                    Ok(batches.iter().map(|batch| batch.num_rows() as u64).sum())
+                }
             },
         )
     }

@@ -261,6 +261,13 @@ def test_what_cannot_be_tested_row_by_row_is_an_error(mixed: Path) -> None:
     ]:
         with pytest.raises(lath.InvalidError, match=message):
             data.find(nothing)
+    # Rows that are met while all are read.
+    numbers = data.find(pl.col("s").cast(pl.Int64) == 1)
+    for read in (numbers.count, numbers.to_arrow, lambda: list(numbers)):
+        with pytest.raises(lath.InvalidError, match="where: conversion from"):
+            read()
+    with pytest.raises(pa.ArrowInvalid, match="where: conversion from"):
+        pa.RecordBatchReader.from_stream(numbers).read_all()
     # By itself it makes no condition of Lath.
     with pytest.raises(lath.InvalidError, match="say it in SQL"):
         lath.where(x % 2 == 1)
