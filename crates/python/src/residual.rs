@@ -55,7 +55,9 @@ impl Condition {
             return Ok(None);
         }
         let py = condition.py();
-        let split = py.import("lath._residual")?.call_method1("split", (condition,))?;
+        let narrow = schema.fields().iter().filter(|field| has_narrow_floats(field.data_type()));
+        let narrow: Vec<&String> = narrow.map(|field| field.name()).collect();
+        let split = py.import("lath._residual")?.call_method1("split", (condition, narrow))?;
         let Some((predicate, is_whole, rest)) =
             split.extract::<Option<(Option<Py<PyPredicate>>, bool, Py<PyAny>)>>()?
         else {
@@ -71,6 +73,21 @@ impl Condition {
         let predicate = predicate.filter(|_| refused.is_none());
         let residual = Residual::new(columns, test, schema).map_err(|missing| refused.unwrap_or(missing))?;
         Ok(Some(Self { predicate, residual: Some(residual) }))
+    }
+}
+
+fn has_narrow_floats(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Float16 | DataType::Float32 => true,
+        DataType::Struct(fields) => fields.iter().any(|field| has_narrow_floats(field.data_type())),
+        DataType::List(item)
+        | DataType::LargeList(item)
+        | DataType::ListView(item)
+        | DataType::LargeListView(item)
+        | DataType::FixedSizeList(item, _)
+        | DataType::Map(item, _) => has_narrow_floats(item.data_type()),
+        DataType::Dictionary(_, values) => has_narrow_floats(values),
+        _ => false,
     }
 }
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
+import operator
 import random
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -219,6 +221,39 @@ def test_what_lath_does_not_compare_its_library_may(tmp_path: Path) -> None:
     assert data.count(pl.col("is") == 1) == pl.DataFrame(rows.select(["is"])).filter(pl.col("is") == 1).height
     with pytest.raises(lath.InvalidError, match='no column "if"; there are m, f'):
         data.count(pl.col("if") == 1)
+
+
+def test_narrow_floats_are_compared_as_their_library_does(tmp_path: Path) -> None:
+    # The nearest float of 32 bits is above 0.1, and below 0.7.
+    rows = pa.table(
+        {
+            "narrow": pa.array([0.1, 0.7, 0.5, 16777216.0, math.inf, None], pa.float32()),
+            "wide": pa.array([0.1, 0.7, 0.5, 16777217.0, math.inf, None], pa.float64()),
+        }
+    )
+    pq.write_table(rows, tmp_path / "rows.parquet")
+    data, frame = lath.open(tmp_path), pl.DataFrame(rows)
+    view, lazy = lath.arrow_dataset(data), lath.scan_polars(data)
+    for name in ("narrow", "wide"):
+        for value in (0.1, 0.7, 0.5, 16777217.0, 1e300, math.inf):
+            for compare in (operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge):
+                for literal in (pa.scalar(value, pa.float64()), pa.scalar(value, pa.float32())):
+                    filter = compare(pc.field(name), literal)
+                    expected = rows.filter(filter).num_rows
+                    assert data.count(filter) == view.count_rows(filter) == expected, str(filter)
+                    assert data.count(filter & (pc.field("wide") > 0)) == expected, str(filter)
+                for condition in (
+                    compare(pl.col(name), pl.lit(value, pl.Float64)),
+                    compare(pl.col(name), pl.lit(value, pl.Float32)),
+                    compare(pl.col(name), pl.lit(value)),
+                ):
+                    height = frame.filter(condition).height
+                    assert data.count(condition) == height == lazy.filter(condition).collect().height, str(condition)
+            assert data.count(pc.field(name).isin([value])) == rows.filter(pc.field(name).isin([value])).num_rows, value
+            assert data.count(pl.col(name).is_in([value])) == frame.filter(pl.col(name).is_in([value])).height, value
+    # What is no float of 32 bits alone is left to the library.
+    assert data.explain(pc.field("narrow") > 0.1).rows_found == 6
+    assert data.explain(pc.field("narrow") > 0.5).rows_found == 3 == data.explain(pc.field("wide") > 0.5).rows_found
 
 
 def test_columns_beside_those_of_files(mixed: Path) -> None:

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 Residual = tuple[list[str] | None, Callable[[Batch], object]]
 
 
-def split(expression: Any) -> tuple[Predicate | None, bool, Callable[[], Residual]] | None:
+def split(expression: Any, narrow: list[str]) -> tuple[Predicate | None, bool, Callable[[], Residual]] | None:
     """A condition of Lath that holds for all rows for which the expression is true, if there is one; whether it does for no others; and what
-    gives the test by the library. ``None`` for what is no expression."""
-    arrow = arrow_parts(expression)
+    gives the test by the library. ``None`` for what is no expression. ``narrow`` are columns with floats of 32 bits or less."""
+    arrow = arrow_parts(expression, narrow)
     if arrow is not None:
         return *arrow, lambda: _of_arrow(expression)
-    of_polars = polars_parts(expression)
+    of_polars = polars_parts(expression, narrow)
     if of_polars is not None:
         return *of_polars, lambda: _of_polars(expression)
     return None

@@ -5,10 +5,13 @@ Neither library shows the structure of an expression, but both write it down: py
 
 from __future__ import annotations
 
+import functools
 import json
+import math
 import operator
+import struct
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 from lath._errors import InvalidError
@@ -26,7 +29,7 @@ def predicate(expression: Any) -> Predicate | None:
     """
     try:
         if _is_of("pyarrow.compute", "Expression", expression):
-            return _Arrow(expression).whole()
+            return _arrow_condition(_Arrow(expression).tree)
         if _is_of("polars", "Expr", expression):
             return _polars_condition(polars_tree(expression))
     except Untranslatable as reason:
@@ -36,19 +39,19 @@ def predicate(expression: Any) -> Predicate | None:
     return None
 
 
-def arrow_parts(expression: Any) -> tuple[Predicate | None, bool] | None:
+def arrow_parts(expression: Any, narrow: Collection[str] = ()) -> tuple[Predicate | None, bool] | None:
     """A condition that holds for all rows for which an expression of pyarrow is true, if there is one, and whether it does for no
-    others; ``None`` for what is no such expression."""
+    others; ``None`` for what is no such expression. ``narrow`` are columns with floats of 32 bits or less."""
     if not _is_of("pyarrow.compute", "Expression", expression):
         return None
     try:
-        tree = _Arrow(expression)
+        tree = _Arrow(expression).tree
     except Untranslatable:
         return None, False
-    return _parts(tree.whole, tree.weaker)
+    return _parts(_arrow_conjuncts(tree), _arrow_condition, lambda node: _arrow_widens(node, narrow))
 
 
-def polars_parts(expression: Any) -> tuple[Predicate | None, bool] | None:
+def polars_parts(expression: Any, narrow: Collection[str] = ()) -> tuple[Predicate | None, bool] | None:
     """As :func:`arrow_parts`, of an expression of polars."""
     if not _is_of("polars", "Expr", expression):
         return None
@@ -56,24 +59,44 @@ def polars_parts(expression: Any) -> tuple[Predicate | None, bool] | None:
         tree = polars_tree(expression)
     except Untranslatable:
         return None, False
-    return _parts(lambda: _polars_condition(tree), lambda: _weaker_polars(tree))
+    return _parts(_polars_conjuncts(tree), _polars_condition, lambda node: _polars_widens(node, narrow))
 
 
-def _parts(whole: Callable[[], Predicate], weaker: Callable[[], Predicate | None]) -> tuple[Predicate | None, bool]:
+def _parts(
+    conjuncts: list[Any], condition_of: Callable[[Any], Predicate], widens: Callable[[Any], bool]
+) -> tuple[Predicate | None, bool]:
+    """What the conjuncts say that can be translated, and whether that is all of them."""
+    known = []
+    for node in conjuncts:
+        try:
+            if not widens(node):
+                known.append(condition_of(node))
+        except Untranslatable:
+            pass
+    return (functools.reduce(operator.and_, known) if known else None), len(known) == len(conjuncts)
+
+
+def _is_wide(value: Any) -> bool:
+    """Whether a float is no float of 32 bits. Lath compares those with the nearest one; these libraries make 64 bits of the column."""
+    return isinstance(value, float) and math.isfinite(value) and _narrowed(value) != value
+
+
+def _is_beyond_narrow(value: Any) -> bool:
+    """Whether the nearest float of 32 bits is infinite, where these libraries find infinities, and Lath nothing."""
+    return _is_wide(value) and math.isinf(_narrowed(value))
+
+
+def _narrowed(value: float) -> float:
     try:
-        return whole(), True
-    except Untranslatable:
-        pass
-    try:
-        return weaker(), False
-    except Untranslatable:
-        return None, False
+        return float(struct.unpack("f", struct.pack("f", value))[0])
+    except OverflowError:
+        return math.copysign(math.inf, value)
 
 
 def arrow_columns(expression: Any) -> list[str] | None:
     """The columns that an expression of pyarrow has; ``None`` if that cannot be known."""
     try:
-        return _Arrow(expression).columns()
+        return _arrow_columns_of(_Arrow(expression).tree)
     except Untranslatable:
         return None
 
@@ -130,7 +153,7 @@ class _Arrow:
         self._values = batch.columns
         self._steps = [(key.decode(), value.decode()) for key, value in schema_metadata(batch.schema)]
         self._at = 0
-        self._tree = self._parse()
+        self.tree = self._parse()
 
     def _parse(self) -> Any:
         """A tree of tuples: ("column", names), ("literal", scalar) or ("call", name, arguments, options)."""
@@ -158,43 +181,36 @@ class _Arrow:
         self._at += 1
         return self._steps[self._at - 1]
 
-    def whole(self) -> Predicate:
-        return _arrow_condition(self._tree)
 
-    def weaker(self) -> Predicate | None:
-        return _weaker_arrow(self._tree)
-
-    def columns(self) -> list[str]:
-        names: dict[str, None] = {}
-
-        def visit(node: Any) -> None:
-            if node[0] == "column":
-                names[node[1][0]] = None
-            elif node[0] == "call":
-                for argument in node[2]:
-                    visit(argument)
-
-        visit(self._tree)
-        return list(names)
+def _arrow_leaves(node: Any) -> Iterator[Any]:
+    """The columns, literals and lists of a tree."""
+    if node[0] == "call":
+        for argument in node[2]:
+            yield from _arrow_leaves(argument)
+        if node[1] == "is_in" and node[3] is not None:
+            yield ("list", node[3].as_py()["value_set"])
+    else:
+        yield node
 
 
-def _weaker_arrow(node: Any) -> Predicate | None:
+def _arrow_columns_of(node: Any) -> list[str]:
+    return list(dict.fromkeys(names[0] for kind, names in _arrow_leaves(node) if kind == "column"))
+
+
+def _arrow_widens(node: Any, narrow: Collection[str]) -> bool:
+    """Whether narrow floats may be compared with a wide one. Values in lists pyarrow makes narrow, to infinity if need be."""
+    if not any(name in narrow for name in _arrow_columns_of(node)):
+        return False
+    return any(
+        (kind == "literal" and _is_wide(content.as_py())) or (kind == "list" and any(map(_is_beyond_narrow, content)))
+        for kind, content in _arrow_leaves(node)
+    )
+
+
+def _arrow_conjuncts(node: Any) -> list[Any]:
     if node[0] == "call" and node[1] in ("and_kleene", "and"):
-        return _joined([_weaker_arrow(argument) for argument in node[2]])
-    try:
-        return _arrow_condition(node)
-    except Untranslatable:
-        return None
-
-
-def _joined(parts: list[Predicate | None]) -> Predicate | None:
-    known = [part for part in parts if part is not None]
-    if not known:
-        return None
-    whole = known[0]
-    for part in known[1:]:
-        whole = whole & part
-    return whole
+        return [conjunct for argument in node[2] for conjunct in _arrow_conjuncts(argument)]
+    return [node]
 
 
 def _arrow_condition(node: Any) -> Predicate:
@@ -311,14 +327,36 @@ def polars_tree(expression: Any) -> Any:
             raise Untranslatable(f"this expression ({reason})") from None
 
 
-def _weaker_polars(node: Any) -> Predicate | None:
-    kind, content = polars_kind(node)
-    if kind == "BinaryExpr" and content["op"] in ("And", "LogicalAnd"):
-        return _joined([_weaker_polars(content["left"]), _weaker_polars(content["right"])])
-    try:
-        return _polars_condition(node)
-    except Untranslatable:
-        return None
+def _polars_conjuncts(node: Any) -> list[Any]:
+    content = node.get("BinaryExpr") if isinstance(node, dict) else None
+    if content is not None and content["op"] in ("And", "LogicalAnd"):
+        return [*_polars_conjuncts(content["left"]), *_polars_conjuncts(content["right"])]
+    return [node]
+
+
+def _polars_widens(node: Any, narrow: Collection[str]) -> bool:
+    """As :func:`_arrow_widens`. polars makes literals narrow that have no type of their own, to infinity if need be, but no values in lists."""
+    values: list[Any] = []
+    columns: list[str] = []
+
+    def visit(part: Any) -> None:
+        if isinstance(part, list):
+            for each in part:
+                visit(each)
+        elif isinstance(part, dict):
+            for kind, content in part.items():
+                if kind == "Column":
+                    columns.append(content)
+                elif kind == "Literal":
+                    family, scalar = polars_kind(content)
+                    if isinstance(scalar, dict):
+                        some = _polars_list(part) if "List" in scalar else [_polars_value(part)]
+                        values.extend(value for value in some if family != "Dyn" or _is_beyond_narrow(value))
+                else:
+                    visit(content)
+
+    visit(node)
+    return any(name in narrow for name in columns) and any(map(_is_wide, values))
 
 
 def polars_kind(node: Any) -> tuple[str, Any]:
@@ -431,7 +469,8 @@ def _polars_value(node: Any) -> Any:
         return value
     # JSON has no NaN and no infinities.
     if type_name.startswith("Float") and isinstance(value, (int, float)):
-        return float(value)
+        # Of 32 bits, the text is the shortest that leads to them.
+        return _narrowed(float(value)) if type_name == "Float32" else float(value)
     if type_name in ("Binary", "BinaryOwned"):
         return bytes(value)
     if type_name == "Date":
