@@ -101,44 +101,36 @@ def find(engine, _, folder, keys):
 def count(engine, is_regular_expression, path):
     """Rows of which a string contains a word, or what a regular expression says, which Lath leaves to polars or pyarrow."""
     word, expression = "furiously", "[fq]u[^ ]*ly"
-    if engine == "lath":
-        import lath
-
-        work = lambda: lath.open(path).count(f"l_comment LIKE '%{word}%'")
-    elif engine in ("lath, by polars", "polars"):
+    condition = f"l_comment LIKE '%{word}%'"
+    if engine.endswith("polars"):
         import polars
 
         comment = polars.col("l_comment").str
         condition = comment.contains(expression) if is_regular_expression else comment.contains(word, literal=True)
-        if engine == "polars":
-            work = lambda: polars.scan_parquet(path).filter(condition).select(polars.len()).collect().item()
-        else:
-            import lath
-
-            work = lambda: lath.open(path).count(condition)
-    elif engine in ("lath, by pyarrow", "pyarrow"):
+        work = lambda: polars.scan_parquet(path).filter(condition).select(polars.len()).collect().item()
+    elif engine.endswith("pyarrow"):
         import pyarrow.compute as pc
         import pyarrow.dataset
 
+        pyarrow.set_cpu_count(2)
         comment = pc.field("l_comment")
         condition = pc.match_substring_regex(comment, expression) if is_regular_expression else pc.match_substring(comment, word)
-        if engine == "pyarrow":
-            pyarrow.set_cpu_count(2)
-            # None of its functions takes views, which are in the schema that the file keeps.
-            schema = pyarrow.dataset.dataset(path).schema
-            place = schema.get_field_index("l_comment")
-            schema = schema.set(place, schema.field(place).with_type(pyarrow.string()))
-            work = lambda: pyarrow.dataset.dataset(path, schema=schema).count_rows(filter=condition)
-        else:
-            import lath
-
-            work = lambda: lath.open(path).count(condition)
-    else:
+        # None of its functions takes views, which are in the schema that the file keeps.
+        schema = pyarrow.dataset.dataset(path).schema
+        place = schema.get_field_index("l_comment")
+        schema = schema.set(place, schema.field(place).with_type(pyarrow.string()))
+        work = lambda: pyarrow.dataset.dataset(path, schema=schema).count_rows(filter=condition)
+    elif engine == "DuckDB":
         import duckdb
 
         connection = duckdb.connect(config={"threads": 2})
-        condition = f"regexp_matches(l_comment, '{expression}')" if is_regular_expression else f"l_comment LIKE '%{word}%'"
+        if is_regular_expression:
+            condition = f"regexp_matches(l_comment, '{expression}')"
         work = lambda: connection.execute(f"SELECT count(*) FROM '{path}' WHERE {condition}").fetchall()[0][0]
+    if engine.startswith("lath"):
+        import lath
+
+        work = lambda: lath.open(path).count(condition)
     seconds, found = least(work, ROUNDS)
     return seconds, [found]
 

@@ -27,7 +27,7 @@ pub(crate) fn running(stream: ScanStream, tester: Option<Tester>, cancel: Cancel
     Running::new(SCAN, schema, Box::pin(Tested { stream, tester }), position, move || cancel.cancel())
 }
 
-/// A scan whose errors are failures.
+/// A scan as a tester leaves it, whose errors are failures.
 struct Tested {
     stream: ScanStream,
     tester: Option<Tester>,

@@ -94,13 +94,13 @@ impl PyDataset {
         self.forked.get().ok_or_else(|| Failure::bug("a dataset was not opened anew"))?.get(DATASET)
     }
 
-    /// A scan of the rows that satisfy `condition` except for what is left of it, by as many threads as there are cores, or requests in
-    /// flight; what is left; and how many threads are to test that.
+    /// A scan of the rows that satisfy `condition` except for its residual, by as many threads as there are cores, or requests in flight; and
+    /// that.
     fn scan_where(
         &self,
         condition: Option<&Bound<'_, PyAny>>,
         threads: Option<usize>,
-    ) -> PyResult<(Scan, Option<Residual>, usize)> {
+    ) -> PyResult<(Scan, Option<Residual>)> {
         let dataset = self.dataset()?;
         let mut scan = forked_runtime()?.iter().fold(dataset.scan(), Scan::runtime);
         let is_read_whole = condition.is_none();
@@ -110,7 +110,8 @@ impl PyDataset {
         }
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let default = if is_read_whole { cores } else { cores.max(dataset.concurrency()) };
-        Ok((scan.threads(threads.unwrap_or(default)), residual, threads.unwrap_or(cores)))
+        let residual = residual.map(|residual| residual.threads(threads.unwrap_or(cores)));
+        Ok((scan.threads(threads.unwrap_or(default)), residual))
     }
 }
 
@@ -195,7 +196,7 @@ impl PyDataset {
         verify_checksums: bool,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<PyScan> {
-        let (scan, residual, threads) = self.scan_where(r#where, threads)?;
+        let (scan, residual) = self.scan_where(r#where, threads)?;
         let mut scan = scan.unordered(!ordered).verify_crc(verify_checksums);
         if let Some(rows) = batch_size {
             scan = scan.batch_size(rows);
@@ -209,7 +210,7 @@ impl PyDataset {
         if let Some(name) = row_number {
             scan = scan.row_number_column(name);
         }
-        PyScan::new(py, (scan, residual, threads), columns, limit, options::strings(strings)?, progress)
+        PyScan::new(py, (scan, residual), columns, limit, options::strings(strings)?, progress)
     }
 
     /// The rows that have one of `keys` in the column `column`.
@@ -224,8 +225,8 @@ impl PyDataset {
     ) -> PyResult<PyScan> {
         let condition = lath::column(column).is_in(literals(keys)?);
         condition.filter(self.dataset()?.schema()).map_err(Failure::from)?;
-        let (scan, residual, threads) = self.scan_where(None, None)?;
-        PyScan::new(keys.py(), (scan.predicate(condition), residual, threads), columns, limit, None, progress)
+        let (scan, residual) = self.scan_where(None, None)?;
+        PyScan::new(keys.py(), (scan.predicate(condition), residual), columns, limit, None, progress)
     }
 
     /// Finds the rows for which `where` is true, and reports what was ruled out without reading it.

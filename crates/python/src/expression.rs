@@ -201,8 +201,8 @@ impl PyPredicate {
             || condition.is_instance_of::<PyColumn>()
     }
 
-    pub(crate) fn predicate(&self) -> &Predicate {
-        &self.predicate
+    pub(crate) fn predicate(&self) -> Predicate {
+        self.predicate.clone()
     }
 
     /// A condition that a caller gave: SQL text, or one that is built.
@@ -211,11 +211,6 @@ impl PyPredicate {
             return Ok(Self::test(Predicate::parse(&text.to_cow()?).map_err(Failure::of_where)?));
         }
         operand(condition)
-    }
-
-    /// As [`PyPredicate::of`], if there is one.
-    pub(crate) fn of_option(condition: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Predicate>> {
-        condition.map(|condition| Ok(Self::of(condition)?.predicate)).transpose()
     }
 
     fn test(predicate: Predicate) -> Self {

@@ -36,6 +36,8 @@ pub(crate) struct Residual {
     columns: Arc<[String]>,
     /// Makes a table of one column of booleans of a batch of these columns.
     test: Arc<Py<PyAny>>,
+    /// How many threads test.
+    threads: usize,
 }
 
 impl Condition {
@@ -45,7 +47,7 @@ impl Condition {
         if let Some(condition) = Self::of_other_library(condition, schema)? {
             return Ok(condition);
         }
-        let predicate = PyPredicate::of(condition)?.predicate().clone();
+        let predicate = PyPredicate::of(condition)?.predicate();
         predicate.filter(schema).map_err(Failure::of_where)?;
         Ok(Self { predicate: Some(predicate), residual: None })
     }
@@ -63,7 +65,7 @@ impl Condition {
         else {
             return Ok(None);
         };
-        let predicate = predicate.map(|predicate| predicate.get().predicate().clone());
+        let predicate = predicate.map(|predicate| predicate.get().predicate());
         let refused = predicate.as_ref().and_then(|predicate| predicate.filter(schema).err()).map(Failure::of_where);
         if is_whole && refused.is_none() {
             return Ok(Some(Self { predicate, residual: None }));
@@ -98,7 +100,13 @@ impl Residual {
             return Err(Failure::invalid(format!("where: there is no column {missing:?}")));
         }
         let columns = columns.unwrap_or_else(|| all().cloned().collect());
-        Ok(Self { columns: columns.into(), test: Arc::new(test) })
+        Ok(Self { columns: columns.into(), test: Arc::new(test), threads: 1 })
+    }
+
+    /// Has so many threads test where all rows are asked for.
+    pub(crate) fn threads(mut self, threads: usize) -> Self {
+        self.threads = threads;
+        self
     }
 
     /// The columns to read for a scan that gives `columns`.
@@ -144,13 +152,12 @@ pub(crate) fn next_tested<E: Into<Failure>>(
     None
 }
 
-/// All batches, as `tester` leaves them, in order. Without a limit, `threads` test them.
+/// All batches, as `tester` leaves them, in order. Without a limit, several threads test them.
 pub(crate) fn all_tested<E: Into<Failure>>(
     mut batches: impl Iterator<Item = Result<RecordBatch, E>> + Send,
     mut tester: Option<Tester>,
-    threads: usize,
 ) -> Result<Vec<RecordBatch>, Failure> {
-    let Some(tester) = tester.take_if(|tester| tester.left == u64::MAX && threads > 1) else {
+    let Some(tester) = tester.take_if(|tester| tester.left == u64::MAX && tester.residual.threads > 1) else {
         return iter::from_fn(|| next_tested(&mut batches, tester.as_mut())).collect();
     };
     let (batches, has_failed) = (Mutex::new(batches.enumerate()), AtomicBool::new(false));
@@ -169,7 +176,7 @@ pub(crate) fn all_tested<E: Into<Failure>>(
         some
     };
     let mut all = thread::scope(|scope| {
-        let others: Vec<_> = (1..threads).map(|_| scope.spawn(guarded)).collect();
+        let others: Vec<_> = (1..tester.residual.threads).map(|_| scope.spawn(guarded)).collect();
         let mut all = guarded();
         for other in others {
             let other = other.join().unwrap_or_else(|_| Err(Failure::bug("a thread ended without a result")));

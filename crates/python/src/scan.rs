@@ -29,7 +29,6 @@ pub(crate) struct PyScan {
     residual: Option<Residual>,
     columns: Option<Vec<String>>,
     limit: u64,
-    threads: usize,
     schema: SchemaRef,
     /// Whether the caller chose how strings come.
     has_strings: bool,
@@ -42,7 +41,7 @@ impl PyScan {
     /// What the caller chose: `columns` are all where it is `None`.
     pub(crate) fn new(
         py: Python<'_>,
-        (scan, residual, threads): (Scan, Option<Residual>, usize),
+        (scan, residual): (Scan, Option<Residual>),
         columns: Option<Vec<String>>,
         limit: Option<u64>,
         strings: Option<Strings>,
@@ -56,8 +55,7 @@ impl PyScan {
         let schema = scan.clone().build().map_err(Failure::from)?.schema();
         let has_strings = strings.is_some();
         let scan = OfProcess::new(scan);
-        let scan =
-            Self { scan, residual, columns, limit, threads, schema, has_strings, progress, last: Mutex::new(None) };
+        let scan = Self { scan, residual, columns, limit, schema, has_strings, progress, last: Mutex::new(None) };
         if scan.residual.is_some() {
             // What the other library refuses is an error here, and not only when rows are asked for.
             let _ = scan.to_read(scan.scan()?, scan.columns.as_deref())?;
@@ -106,13 +104,8 @@ impl PyScan {
         self.note(progress.clone());
         let schema = tester.as_ref().map_or_else(|| batches.schema(), |tester| tester.schema().clone());
         let watcher = self.watcher(py)?;
-        let batches = work::run_watched(
-            py,
-            || cancel.cancel(),
-            watcher,
-            || of_scan(&progress),
-            || all_tested(batches, tester, self.threads),
-        )?;
+        let batches =
+            work::run_watched(py, || cancel.cancel(), watcher, || of_scan(&progress), || all_tested(batches, tester))?;
         Ok(Rows::new(schema, batches))
     }
 }
@@ -152,7 +145,7 @@ impl PyScan {
             || match tester {
                 None => Ok(batches.count_rows()?),
                 Some(_) => {
-                    let batches = all_tested(batches, tester, self.threads)?;
+                    let batches = all_tested(batches, tester)?;
                     Ok(batches.iter().map(|batch| batch.num_rows() as u64).sum())
                 }
             },

@@ -160,8 +160,7 @@ impl PyTable {
     /// Deletes the rows for which `where` is true, and returns their number.
     #[pyo3(signature = (r#where))]
     fn delete_where(&self, py: Python<'_>, r#where: &Bound<'_, PyAny>) -> PyResult<u64> {
-        let (table, predicate) = (self.table()?, PyPredicate::of_option(Some(r#where))?);
-        let Some(predicate) = predicate else { return Ok(0) };
+        let (table, predicate) = (self.table()?, PyPredicate::of(r#where)?.predicate());
         work::run(py, || (), || Ok(table.delete_where(&predicate)?))
     }
 

@@ -1,4 +1,4 @@
-"""The exceptions of Lath. All are a :class:`Error`; some are a built-in exception too, so that code can catch either."""
+"""The exceptions of Lath. Each is an :class:`Error`; some are a built-in exception too, so that code can catch either."""
 
 from __future__ import annotations
 
