@@ -40,6 +40,7 @@ mod narrow;
 mod progress;
 mod pushdown;
 mod read_parquet;
+mod rewrite;
 mod running_filters;
 mod selectivity;
 mod session;

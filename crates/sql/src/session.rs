@@ -10,7 +10,7 @@ use datafusion::dataframe::DataFrame;
 use datafusion::datasource::provider_as_source;
 use datafusion::execution::memory_pool::{FairSpillPool, UnboundedMemoryPool};
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
-use datafusion::execution::{SessionState, SessionStateBuilder};
+use datafusion::execution::{FunctionRegistry, SessionState, SessionStateBuilder};
 use datafusion::logical_expr::dml::InsertOp;
 use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
 use datafusion::optimizer::simplify_expressions::SimplifyExpressions;
@@ -33,6 +33,7 @@ use crate::join_order::JoinOrder;
 use crate::keyed::{AttachedTables, SessionTables, TableFunctions};
 use crate::location::Locations;
 use crate::read_parquet::ReadParquet;
+use crate::rewrite::DateArithmetic;
 use crate::running_filters::{MovedFilters, RunningFilters};
 use crate::table::LathTable;
 use crate::value_lists::Simplified;
@@ -138,7 +139,7 @@ impl Session {
             None => RuntimeEnvBuilder::new().with_memory_pool(Arc::new(UnboundedMemoryPool::default())),
         };
         let tables = Arc::new(SessionTables::new(database));
-        let state = SessionStateBuilder::new()
+        let mut state = SessionStateBuilder::new()
             .with_config(config)
             .with_runtime_env(env.build_arc()?)
             .with_default_features()
@@ -151,6 +152,7 @@ impl Session {
                 Arc::new(TableFunctions { tables: Arc::clone(&tables) }),
             ])
             .build();
+        state.register_expr_planner(Arc::new(DateArithmetic))?;
         let catalogs = Arc::clone(state.catalog_list());
         register_tables(catalogs.as_ref(), &state.config().options().catalog, &tables)?;
         let locations = Arc::new(Locations { runtime: runtime.clone() });
