@@ -14,7 +14,7 @@ use datafusion::execution::{FunctionRegistry, SessionState, SessionStateBuilder}
 use datafusion::logical_expr::dml::InsertOp;
 use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
 use datafusion::optimizer::simplify_expressions::SimplifyExpressions;
-use datafusion::optimizer::{Optimizer, OptimizerRule};
+use datafusion::optimizer::{Analyzer, AnalyzerRule, Optimizer, OptimizerRule};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::filter_pushdown::FilterPushdown;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
@@ -33,7 +33,7 @@ use crate::join_order::JoinOrder;
 use crate::keyed::{AttachedTables, SessionTables, TableFunctions};
 use crate::location::Locations;
 use crate::read_parquet::ReadParquet;
-use crate::rewrite::DateArithmetic;
+use crate::rewrite::{CheckedArithmetic, ComparedIntervals, DateArithmetic, IntervalWindows, checked_sum};
 use crate::running_filters::{MovedFilters, RunningFilters};
 use crate::table::LathTable;
 use crate::value_lists::Simplified;
@@ -143,6 +143,7 @@ impl Session {
             .with_config(config)
             .with_runtime_env(env.build_arc()?)
             .with_default_features()
+            .with_analyzer_rules(analyzer_rules())
             .with_optimizer_rules(logical_rules())
             .with_physical_optimizer_rules(physical_rules())
             .with_table_factory("PARQUET".to_owned(), Arc::new(ExternalTables { settings: settings.clone() }))
@@ -153,6 +154,7 @@ impl Session {
             ])
             .build();
         state.register_expr_planner(Arc::new(DateArithmetic))?;
+        state.register_udaf(checked_sum())?;
         let catalogs = Arc::clone(state.catalog_list());
         register_tables(catalogs.as_ref(), &state.config().options().catalog, &tables)?;
         let locations = Arc::new(Locations { runtime: runtime.clone() });
@@ -321,6 +323,15 @@ impl DatabaseFolder {
         }
         Database::open_or_create(&self.path, options)
     }
+}
+
+/// DataFusion's rules, before and after them those of Lath's that need types before and after coercion.
+fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
+    let mut rules = Analyzer::new().rules;
+    rules.insert(0, Arc::new(IntervalWindows::new()));
+    rules.push(Arc::new(ComparedIntervals::new()));
+    rules.push(Arc::new(CheckedArithmetic::new()));
+    rules
 }
 
 /// DataFusion's rules, of which the one that simplifies expressions keeps lists of values apart.

@@ -1,5 +1,15 @@
-//! What makes DataFusion answer as SQL says, each with the version of DataFusion that needs it.
+//! What makes DataFusion 55 answer as SQL says: statements and plans that it would read otherwise become others.
+//!
+//! | module | what it changes |
+//! | --- | --- |
+//! | `date_arithmetic` | a date plus an interval with hours is a timestamp |
+//! | `intervals` | intervals compare by their length |
+//! | `overflow` | integers, decimals and sums that grow out of their type are an error |
 
 mod date_arithmetic;
+mod intervals;
+mod overflow;
 
 pub(crate) use date_arithmetic::DateArithmetic;
+pub(crate) use intervals::{ComparedIntervals, IntervalWindows};
+pub(crate) use overflow::{CheckedArithmetic, checked_sum};

@@ -1,0 +1,134 @@
+//! Arithmetic whose result does not fit its type is an error.
+//!
+//! DataFusion 55 wraps integers in `+`, `-`, `*`, in the unary minus and in `sum`, and lets decimals have more digits than their type, at
+//! planning time (constants) and at run time. Expressions become calls of Lath's functions once their types are known, before DataFusion
+//! computes constants. Floats, dates, timestamps and intervals stay: the kernels behind them are checked or cannot overflow.
+
+mod arithmetic;
+mod decimal;
+mod integer;
+mod sum;
+mod sum_accumulator;
+mod sum_groups;
+mod wide_sum;
+
+use std::sync::Arc;
+
+use arrow_schema::DataType;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::{DFSchema, Result};
+use datafusion::logical_expr::expr::ScalarFunction;
+use datafusion::logical_expr::expr_rewriter::NamePreserver;
+use datafusion::logical_expr::utils::merge_schema;
+use datafusion::logical_expr::{AggregateUDF, BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator, ScalarUDF};
+use datafusion::optimizer::AnalyzerRule;
+
+use arithmetic::{Arithmetic, Operation};
+use sum::Sum;
+
+/// The `sum` that replaces DataFusion's.
+pub(crate) fn checked_sum() -> Arc<AggregateUDF> {
+    Arc::new(AggregateUDF::from(Sum::new()))
+}
+
+/// Replaces arithmetic by functions that report overflow. It runs when types are known, which is after DataFusion's coercion.
+#[derive(Debug)]
+pub(crate) struct CheckedArithmetic {
+    add: Arc<ScalarUDF>,
+    subtract: Arc<ScalarUDF>,
+    multiply: Arc<ScalarUDF>,
+    negate: Arc<ScalarUDF>,
+}
+
+impl CheckedArithmetic {
+    pub(crate) fn new() -> Self {
+        let function = |operation| Arc::new(ScalarUDF::from(Arithmetic::new(operation)));
+        Self {
+            add: function(Operation::Add),
+            subtract: function(Operation::Subtract),
+            multiply: function(Operation::Multiply),
+            negate: function(Operation::Negate),
+        }
+    }
+
+    fn check_plan(&self, plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
+        let mut schema = merge_schema(&plan.inputs());
+        if let LogicalPlan::TableScan(scan) = &plan {
+            schema.merge(&DFSchema::try_from_qualified_schema(scan.table_name.clone(), &scan.source.schema())?);
+        }
+        if let LogicalPlan::Dml(change) = &plan {
+            schema.merge(&DFSchema::try_from_qualified_schema(change.table_name.clone(), &change.target.schema())?);
+        }
+        let names = NamePreserver::new(&plan);
+        plan.map_expressions(|expr| {
+            let name = names.save(&expr);
+            let checked = expr.transform_up(|expr| Ok(self.check(expr, &schema)))?;
+            Ok(if checked.transformed { checked.update_data(|expr| name.restore(expr)) } else { checked })
+        })
+    }
+
+    fn check(&self, expr: Expr, schema: &DFSchema) -> Transformed<Expr> {
+        match expr {
+            Expr::BinaryExpr(BinaryExpr { left, op, right }) => {
+                let function = match op {
+                    Operator::Plus => &self.add,
+                    Operator::Minus => &self.subtract,
+                    Operator::Multiply => &self.multiply,
+                    _ => return Transformed::no(Expr::BinaryExpr(BinaryExpr { left, op, right })),
+                };
+                // The type of the left side is that of both, but for decimals, which have digits of their own.
+                let both_overflow = can_overflow(&left, schema) && can_overflow(&right, schema);
+                if !both_overflow {
+                    return Transformed::no(Expr::BinaryExpr(BinaryExpr { left, op, right }));
+                }
+                let arguments = vec![*left, *right];
+                Transformed::yes(Expr::ScalarFunction(ScalarFunction::new_udf(Arc::clone(function), arguments)))
+            }
+            Expr::Negative(inner) if can_overflow(&inner, schema) => {
+                let function = Arc::clone(&self.negate);
+                Transformed::yes(Expr::ScalarFunction(ScalarFunction::new_udf(function, vec![*inner])))
+            }
+            other => Transformed::no(other),
+        }
+    }
+}
+
+impl AnalyzerRule for CheckedArithmetic {
+    fn name(&self) -> &str {
+        "lath_checked_arithmetic"
+    }
+
+    fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
+        plan.transform_up_with_subqueries(|plan| self.check_plan(plan)).map(|checked| checked.data)
+    }
+}
+
+/// Whether an expression has a type whose arithmetic can overflow unnoticed.
+fn can_overflow(expr: &Expr, schema: &DFSchema) -> bool {
+    expr.get_type(schema).is_ok_and(|data_type| data_type.is_integer() || is_decimal(&data_type))
+}
+
+fn is_decimal(data_type: &DataType) -> bool {
+    use DataType::{Decimal32, Decimal64, Decimal128, Decimal256};
+    matches!(data_type, Decimal32(..) | Decimal64(..) | Decimal128(..) | Decimal256(..))
+}
+
+/// The name that SQL has for a type.
+fn sql_name(data_type: &DataType) -> String {
+    match data_type {
+        DataType::Int8 => "TINYINT".to_owned(),
+        DataType::Int16 => "SMALLINT".to_owned(),
+        DataType::Int32 => "INT".to_owned(),
+        DataType::Int64 => "BIGINT".to_owned(),
+        DataType::UInt8 => "TINYINT UNSIGNED".to_owned(),
+        DataType::UInt16 => "SMALLINT UNSIGNED".to_owned(),
+        DataType::UInt32 => "INT UNSIGNED".to_owned(),
+        DataType::UInt64 => "BIGINT UNSIGNED".to_owned(),
+        DataType::Decimal32(precision, scale)
+        | DataType::Decimal64(precision, scale)
+        | DataType::Decimal128(precision, scale)
+        | DataType::Decimal256(precision, scale) => format!("DECIMAL({precision}, {scale})"),
+        other => other.to_string(),
+    }
+}
