@@ -42,7 +42,7 @@ fuzz *ARGS:
 
 # Have other people's readers read what Lath writes: `just interop 20` for a few tables
 interop *CASES:
-    interop/run {{CASES}}
+    LATH_NEW_SEEDS=1 interop/run {{CASES}}
 
 # Build the Python package, and test it with the libraries that it exchanges data with
 python *ARGS:
@@ -50,7 +50,7 @@ python *ARGS:
 
 # Every byte of the small files broken in every way, not a sample: minutes
 mutation:
-    LATH_FULL=1 cargo test --release -p lath-parquet --test mutation -- --nocapture
+    LATH_FULL=1 LATH_NEW_SEEDS=1 cargo test --release -p lath-parquet --test mutation -- --nocapture
 
 # A million images of a store whose power failed, each opened, checked and compared, by two processes: half an hour or more
 crashes *ARGS:
@@ -62,19 +62,19 @@ table-crashes *ARGS:
 
 # Two thousand histories of a keyed table in which calls to the system fail
 table-faults:
-    LATH_FULL=1 cargo test --release -p lath-table --test table -- --nocapture faults::a_call
+    LATH_FULL=1 LATH_NEW_SEEDS=1 cargo test --release -p lath-table --test table -- --nocapture faults::a_call
 
 # Five hundred processes killed while they write to a table
 table-kills:
-    LATH_FULL=1 cargo test --release -p lath-table --test table -- --nocapture kill::
+    LATH_FULL=1 LATH_NEW_SEEDS=1 cargo test --release -p lath-table --test table -- --nocapture kill::
 
 # Five hundred processes killed while they write to a store
 kills:
-    LATH_FULL=1 cargo test --release -p lath-store --test store -- --nocapture kill::
+    LATH_FULL=1 LATH_NEW_SEEDS=1 cargo test --release -p lath-store --test store -- --nocapture kill::
 
 # Every byte of small stores changed to three others, and the files cut off at every length
 damage:
-    LATH_FULL=1 cargo test --release -p lath-store --test store -- --nocapture damage::
+    LATH_FULL=1 LATH_NEW_SEEDS=1 cargo test --release -p lath-store --test store -- --nocapture damage::
 
 # Twenty million keys, all written anew ten times: how long the file gets, and whether all is there
 overwrite *ARGS:

@@ -22,6 +22,8 @@ test=$(cargo test --release -p "lath-$crate" --test "$crate" --no-run --message-
     sed -n 's/.*"executable":"\([^"]*\/'"$crate"'-[^"]*\)".*/\1/p')
 cp "$test" "$folder/crash"
 
+export LATH_NEW_SEEDS=1
+
 # So many at a time, each time from a new seed, so that a failure is soon told and soon repeated.
 crash() {
     local left=$1

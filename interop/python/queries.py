@@ -10,6 +10,7 @@ import datetime
 import decimal
 import io
 import math
+import os
 import pathlib
 import random
 import re
@@ -272,7 +273,7 @@ def duckdb_over(folder):
 
 
 def main(lath, queries):
-    first_seed = random.randrange(1 << 32)
+    first_seed = int(os.environ.get("LATH_SEED") or (random.randrange(1 << 32) if "LATH_NEW_SEEDS" in os.environ else 1))
     engines = ["duckdb"] + (["datafusion"] if datafusion else [])
     equal, differences, found, crashes = {name: 0 for name in engines}, 0, 0, 0
     for batch in range(math.ceil(queries / PER_TABLES)):

@@ -40,4 +40,4 @@ pub use guard::{Guarded, GuardedBytes, Plain};
 pub use killed::{lines_until_killed, say};
 pub use ladder::lengths;
 pub use modules::circles_of_modules;
-pub use seeded::Seeded;
+pub use seeded::{Seeded, seed};

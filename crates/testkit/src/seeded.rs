@@ -1,9 +1,11 @@
 use std::ops::{Deref, DerefMut};
 
+/// Any number would do.
+const FIXED_SEED: u64 = 0x5eed_1a74;
+
 /// Random numbers for a test, which prints its seed if the test fails while this lives.
 ///
-/// Every run takes a new seed; `LATH_SEED` (decimal, or hexadecimal after `0x`) sets it, to repeat a failure.
-/// Dereferences to [`fastrand::Rng`], whose methods make the numbers.
+/// The seed is [`seed`]. Dereferences to [`fastrand::Rng`], whose methods make the numbers.
 #[derive(Debug)]
 pub struct Seeded {
     test: String,
@@ -17,11 +19,7 @@ impl Seeded {
     /// # Panics
     /// If `LATH_SEED` is set to anything that is not a number.
     pub fn new(test: impl Into<String>) -> Self {
-        let seed = match std::env::var("LATH_SEED") {
-            Ok(text) => parse_seed(&text).unwrap_or_else(|| panic_on_seed(&text)),
-            Err(_) => fastrand::u64(..),
-        };
-        Self::with_seed(test, seed)
+        Self::with_seed(test, seed())
     }
 
     /// A generator with a fixed seed, which `LATH_SEED` does not change.
@@ -32,6 +30,20 @@ impl Seeded {
     /// The seed: [`Seeded::with_seed`] with it gives the same numbers again.
     pub fn seed(&self) -> u64 {
         self.seed
+    }
+}
+
+/// The seed of a random test: the same in every run, so that a change passes or fails for what it changes.
+///
+/// `LATH_SEED` (decimal, or hexadecimal after `0x`) sets another one, to repeat a failure; `LATH_NEW_SEEDS` has every call take a new one.
+///
+/// # Panics
+/// If `LATH_SEED` is set to anything that is not a number.
+pub fn seed() -> u64 {
+    match std::env::var("LATH_SEED") {
+        Ok(text) => parse_seed(&text).unwrap_or_else(|| panic_on_seed(&text)),
+        Err(_) if std::env::var_os("LATH_NEW_SEEDS").is_some() => fastrand::u64(..),
+        Err(_) => FIXED_SEED,
     }
 }
 

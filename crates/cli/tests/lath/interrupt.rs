@@ -175,7 +175,7 @@ fn a_signal_ends_every_command_and_leaves_what_was_there() {
 
 #[test]
 fn at_any_moment_there_is_the_old_output_or_the_whole_new_one() {
-    let seed = std::env::var("LATH_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or_else(|| fastrand::u64(..));
+    let seed = lath_testkit::seed();
     println!("LATH_SEED={seed}");
     let mut random = fastrand::Rng::with_seed(seed);
     let rounds = if std::env::var_os("LATH_FULL").is_some() { 100 } else { 4 };

@@ -219,7 +219,7 @@ fn mutated_footers_are_read_as_by_the_crate_or_by_one_of_both() {
     if footers.is_empty() {
         return;
     }
-    let seed = std::env::var("LATH_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or_else(|| fastrand::u64(..));
+    let seed = lath_testkit::seed();
     println!("LATH_SEED={seed}");
     let mut random = fastrand::Rng::with_seed(seed);
     let rounds = if std::env::var_os("LATH_FULL").is_some() { 10_000 } else { 2_000 };

@@ -35,7 +35,7 @@ fn change(store: &Store, rng: &mut fastrand::Rng) {
 
 #[test]
 fn a_copy_has_what_its_snapshot_has_whatever_is_written_meanwhile() {
-    let seed = fastrand::u64(..);
+    let seed = lath_testkit::seed();
     println!("seed {seed}");
     let mut rng = fastrand::Rng::with_seed(seed);
     let folder = tempfile::tempdir().unwrap();

@@ -16,7 +16,7 @@ fn random_key(rng: &mut fastrand::Rng) -> Vec<u8> {
 
 #[test]
 fn a_store_is_sound_at_every_moment_of_random_histories() {
-    let first_seed = std::env::var("SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or_else(|| fastrand::u64(..));
+    let first_seed = lath_testkit::seed();
     for seed in (first_seed..).take(6) {
         println!("seed {seed}");
         let mut rng = fastrand::Rng::with_seed(seed);

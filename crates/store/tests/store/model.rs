@@ -1,7 +1,7 @@
 //! Long random histories of every operation, compared with `BTreeMap`s: over several trees, with savepoints, snapshots held
 //! for long and reopenings. After each nothing is wrong, and everything removed leaves nothing behind.
 //!
-//! `SEED` sets the first seed; `LATH_FULL=1` makes the histories longer.
+//! `LATH_SEED` sets the first seed; `LATH_FULL=1` makes the histories longer.
 #[allow(dead_code, reason = "other tests use the rest")]
 use std::ops::Bound;
 use std::sync::Arc;
@@ -297,8 +297,7 @@ fn probe_cursor(random: &mut Rng, tree: &Tree<'_>, entries: &Entries) {
 }
 
 fn seeds(count: u64) -> std::ops::Range<u64> {
-    let first = std::env::var("SEED").ok().and_then(|seed| seed.parse().ok());
-    let first: u64 = first.unwrap_or_else(|| fastrand::u64(..u64::MAX / 2));
+    let first = lath_testkit::seed() / 2;
     first..first + count
 }
 

@@ -65,7 +65,7 @@ fn a_repair_that_is_cancelled_leaves_nothing_behind() {
 
 #[test]
 fn what_is_lost_with_damaged_nodes_is_told_and_little() {
-    let seed = fastrand::u64(..);
+    let seed = lath_testkit::seed();
     println!("seed {seed}");
     let mut rng = fastrand::Rng::with_seed(seed);
     let folder = tempfile::tempdir().unwrap();

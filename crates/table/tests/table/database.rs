@@ -257,7 +257,7 @@ fn sums_over_two_tables_hold_in_another_process() {
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
-    let mut random = fastrand::Rng::new();
+    let mut random = fastrand::Rng::with_seed(lath_testkit::seed());
     while reader.try_wait().unwrap().is_none() {
         let (id, amount) = (random.i64(0..100), random.i64(1..5));
         let mut transaction = database.begin().unwrap();

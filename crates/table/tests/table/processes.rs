@@ -68,7 +68,7 @@ fn sums_hold_at_every_snapshot_in_another_process() {
                 .unwrap()
         })
         .collect();
-    let mut random = fastrand::Rng::new();
+    let mut random = fastrand::Rng::with_seed(lath_testkit::seed());
     let (mut commits, mut removed) = (0, 0);
     while readers.iter_mut().any(|reader| reader.try_wait().unwrap().is_none()) {
         let mut transaction = table.begin().unwrap();

@@ -201,7 +201,7 @@ fn rows_of_every_type_go_through_temporary_files() {
 fn a_folder_that_is_not_there_is_an_error() {
     let options = SortOptions::new().memory_budget_bytes(1).folder("/there/is/no/such/folder");
     let mut sorter = Sorter::new(&schema(), &[SortingColumn::ascending("key")], options).unwrap();
-    let error = sorter.push(batch(&mut fastrand::Rng::new(), 0, 1)).unwrap_err();
+    let error = sorter.push(batch(&mut fastrand::Rng::with_seed(0), 0, 1)).unwrap_err();
     assert!(error.to_string().contains("cannot create a temporary file"), "{error}");
 }
 
