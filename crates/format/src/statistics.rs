@@ -14,7 +14,7 @@ pub struct Statistics<'a> {
     pub max: Option<&'a [u8]>,
     /// Number of nulls.
     pub null_count: Option<u64>,
-    /// Whether `min` is a value of the chunk: if the writer says so, or the type is none that writers shorten.
+    /// Whether `min` is a value of the chunk: if the writer says so, or says nothing and the type is none that writers shorten.
     pub min_is_exact: bool,
     /// Whether `max` is a value of the chunk, as for `min`.
     pub max_is_exact: bool,

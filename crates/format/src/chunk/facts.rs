@@ -130,7 +130,9 @@ impl ReadFacts {
                 (5, WireType::Binary) => max = range(reader)?,
                 (6, WireType::Binary) => min = range(reader)?,
                 (7, WireType::True) => flags |= flag::MAX_IS_EXACT,
+                (7, WireType::False) => flags |= flag::MAX_IS_INEXACT,
                 (8, WireType::True) => flags |= flag::MIN_IS_EXACT,
+                (8, WireType::False) => flags |= flag::MIN_IS_INEXACT,
                 _ => reader.skip(field)?,
             }
             Ok(())

@@ -192,14 +192,15 @@ impl<'a> ColumnChunk<'a> {
         if !self.has(flag::HAS_STATISTICS) {
             return None;
         }
-        // Writers say it of byte strings, which they shorten.
-        let is_always_exact = self.chunks.footer().has_fixed_width(self.leaf);
+        // Where a writer says nothing, only byte strings may be shortened. Where it says that a bound is inexact, it is.
+        let is_whole = self.chunks.footer().has_fixed_width(self.leaf);
+        let is_exact = |has: u16, yes: u16, no: u16| !self.has(no) && (self.has(yes) || is_whole && self.has(has));
         Some(Statistics {
             min: self.has(flag::HAS_MIN).then(|| self.facts.bytes(field::MIN)),
             max: self.has(flag::HAS_MAX).then(|| self.facts.bytes(field::MAX)),
             null_count: u64::try_from(self.facts.number(field::NULL_COUNT)).ok(),
-            min_is_exact: self.has(flag::MIN_IS_EXACT) || is_always_exact && self.has(flag::HAS_MIN),
-            max_is_exact: self.has(flag::MAX_IS_EXACT) || is_always_exact && self.has(flag::HAS_MAX),
+            min_is_exact: is_exact(flag::HAS_MIN, flag::MIN_IS_EXACT, flag::MIN_IS_INEXACT),
+            max_is_exact: is_exact(flag::HAS_MAX, flag::MAX_IS_EXACT, flag::MAX_IS_INEXACT),
             is_deprecated: self.has(flag::DEPRECATED),
         })
     }

@@ -41,6 +41,9 @@ pub(crate) mod flag {
     pub(crate) const HAS_ENCODING_STATISTICS: u16 = 1 << 8;
     /// What the metadata say was encrypted.
     pub(crate) const DECRYPTED: u16 = 1 << 9;
+    /// The writer says that the bound need not be a value.
+    pub(crate) const MIN_IS_INEXACT: u16 = 1 << 10;
+    pub(crate) const MAX_IS_INEXACT: u16 = 1 << 11;
 }
 
 /// Where a value lies, relative to the start of what it lies in.

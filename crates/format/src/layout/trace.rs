@@ -184,8 +184,12 @@ impl Tracer<'_> {
             (Structure::ColumnMetaData, 15, wire::I32) => self.number(field::BLOOM_FILTER_BYTES, 4),
             (Structure::Statistics, 1 | 2 | 5 | 6, wire::BINARY) => self.bound(id),
             (Structure::Statistics, 3, wire::I64) => self.number(field::NULL_COUNT, 8),
-            (Structure::Statistics, 7, wire::TRUE) => self.flag_once(flag::MAX_IS_EXACT),
-            (Structure::Statistics, 8, wire::TRUE) => self.flag_once(flag::MIN_IS_EXACT),
+            (Structure::Statistics, 7, wire::TRUE | wire::FALSE) => {
+                self.either_flag(wire_type == wire::TRUE, flag::MAX_IS_EXACT, flag::MAX_IS_INEXACT)
+            }
+            (Structure::Statistics, 8, wire::TRUE | wire::FALSE) => {
+                self.either_flag(wire_type == wire::TRUE, flag::MIN_IS_EXACT, flag::MIN_IS_INEXACT)
+            }
             (Structure::PageEncodingStats, 1..=3, wire::I32) => self.integer(4).map(|_| ()),
             (_, _, wire::TRUE | wire::FALSE) => Some(()),
             _ => self.value(wire_type, depth),
@@ -217,6 +221,13 @@ impl Tracer<'_> {
     fn flag_once(&mut self, flag: u16) -> Option<()> {
         let is_new = self.fields.flags & flag == 0;
         self.fields.flags |= flag;
+        is_new.then_some(())
+    }
+
+    /// Notes a boolean of which either value has a flag; `None` if one is noted already.
+    fn either_flag(&mut self, is_true: bool, yes: u16, no: u16) -> Option<()> {
+        let is_new = self.fields.flags & (yes | no) == 0;
+        self.fields.flags |= if is_true { yes } else { no };
         is_new.then_some(())
     }
 

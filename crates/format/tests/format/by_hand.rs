@@ -81,3 +81,71 @@ fn a_physical_type_that_is_not_known_costs_its_column_alone() {
         assert!(again.chunk(0, 0).is_err());
     }
 }
+
+/// A footer of 40 row groups with one column of 32-bit integers, whose statistics say `exact` of both bounds. So many chunks alike are
+/// read by their layout.
+fn footer_with_bounds(physical_type: i32, exact: Option<[bool; 2]>) -> FileMetaData {
+    let mut bytes = Vec::new();
+    let mut writer = ThriftWriter::new(&mut bytes);
+    writer.i32(1, 1);
+    writer.structures(2, [("root", None), ("a", Some(physical_type))].into_iter(), |writer, (name, physical_type)| {
+        if let Some(id) = physical_type {
+            writer.i32(1, id);
+            writer.i32(3, 0);
+        }
+        writer.binary(4, name.as_bytes());
+        if physical_type.is_none() {
+            writer.i32(5, 1);
+        }
+    });
+    writer.i64(3, 400);
+    writer.structures(4, 0..40, |writer, _| {
+        writer.structures(1, 0..1, |writer, _| {
+            writer.i64(2, 0);
+            writer.structure(3, |writer| {
+                writer.i32(1, physical_type);
+                writer.i32s(2, [0].into_iter());
+                writer.byte_strings(3, ["a".as_bytes()].into_iter());
+                writer.i32(4, 0);
+                for (id, number) in [(5, 10), (6, 60), (7, 50), (9, 4)] {
+                    writer.i64(id, number);
+                }
+                writer.structure(12, |writer| {
+                    writer.binary(5, &[9, 0, 0, 0]);
+                    writer.binary(6, &[1, 0, 0, 0]);
+                    if let Some([max, min]) = exact {
+                        writer.bool(7, max);
+                        writer.bool(8, min);
+                    }
+                });
+            });
+        });
+        writer.i64(2, 100);
+        writer.i64(3, 10);
+    });
+    writer.end();
+    FileMetaData::from_bytes(bytes).expect("a footer")
+}
+
+#[test]
+fn bounds_are_exact_where_the_writer_says_so_or_says_nothing_of_numbers() {
+    let (int32, byte_array) = (1, 6);
+    for (physical_type, exact, expected) in [
+        (int32, None, [true, true]),
+        (byte_array, None, [false, false]),
+        (int32, Some([false, false]), [false, false]),
+        (int32, Some([true, false]), [true, false]),
+        (byte_array, Some([true, true]), [true, true]),
+        (byte_array, Some([false, true]), [false, true]),
+    ] {
+        let footer = footer_with_bounds(physical_type, exact);
+        for row_group in [0, 39] {
+            let statistics = footer.chunk(row_group, 0).expect("a chunk").statistics().expect("statistics");
+            assert_eq!(
+                [statistics.max_is_exact, statistics.min_is_exact],
+                expected,
+                "{physical_type} {exact:?} {row_group}"
+            );
+        }
+    }
+}
