@@ -74,7 +74,8 @@ fn statistics_that_are_wrong_are_reported() {
         (0, int(301, 599, 0), Some("column id: minimum 301 in the statistics, 300 in the data")),
         (0, int(300, 598, 0), Some("column id: maximum 598 in the statistics, 599 in the data")),
         (0, int(300, 599, 2), Some("column id: 2 nulls in the statistics, 0 in the data")),
-        (0, int(0, 599, 0), Some("column id: minimum 0 in the statistics, 300 in the data")),
+        // One that is said not to be exact may be smaller.
+        (0, int(0, 599, 0), None),
         (1, text("name 0", "name 9", 1), Some("column name: 1 nulls in the statistics, 43 in the data")),
         (1, text("name 1", "name 9", 43), Some("column name: minimum name 1 in the statistics, name 0 in the data")),
         (1, text("", "o", 43), None),

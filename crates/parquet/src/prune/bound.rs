@@ -72,6 +72,14 @@ impl<'a> Interval<'a> {
         Self { lower: Some(value), upper: Some(value) }
     }
 
+    /// Whether the lower bound is above the upper one, or of another kind.
+    pub(super) fn is_contradictory(&self) -> bool {
+        match (&self.lower, &self.upper) {
+            (Some(lower), Some(upper)) => lower.compare_bounds(upper).is_none_or(Ordering::is_gt),
+            _ => false,
+        }
+    }
+
     /// The outcomes that `test` may have for values in the interval. Nulls are not considered.
     pub(super) fn outcomes(&self, test: &ValueTest) -> Outcomes {
         match test {

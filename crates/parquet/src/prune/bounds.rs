@@ -9,6 +9,8 @@
 //!   all writers: they are used only for INT32 and INT64 of signed types, FLOAT and DOUBLE (byte arrays were compared as
 //!   signed bytes).
 //! - INT96, INTERVAL, and unknown column orders have no bounds.
+//! - A minimum above the maximum is a contradiction, as old writers left it that ordered unsigned integers as signed ones.
+//!   Then neither bound is used. So it is with bounds of values of which none is there, by the number of nulls and NaNs.
 //! - Integers, and decimals in byte arrays, that are read into fewer bytes than they are stored in wrap around if they do not
 //!   fit. A bound that is missing or does not fit does not rule that out: then neither bound is used.
 //!
@@ -205,7 +207,11 @@ impl BoundReader {
         }
         let lower = if is_nan(&min) { None } else { min.flatten() };
         let upper = if is_nan(&max) { None } else { max.flatten() };
-        DecodedBounds { values: Some(Interval { lower, upper }) }
+        let interval = Interval { lower, upper };
+        if interval.is_contradictory() {
+            return DecodedBounds::UNKNOWN;
+        }
+        DecodedBounds { values: Some(interval) }
     }
 
     /// Whether values that do not fit the Arrow type wrap around.
@@ -227,7 +233,12 @@ pub(crate) struct DecodedBounds<'a> {
 impl<'a> DecodedBounds<'a> {
     pub(crate) const UNKNOWN: Self = Self { values: Some(Interval { lower: None, upper: None }) };
 
-    /// The domain of `value_count` values, including nulls. Contradictory counts give [`Domain::ANY`].
+    fn has_bound(&self) -> bool {
+        self.values.is_some_and(|interval| interval.lower.is_some() || interval.upper.is_some())
+    }
+
+    /// The domain of `value_count` values, including nulls. Contradictory counts give [`Domain::ANY`], and so do bounds where
+    /// counts leave no value.
     pub(crate) fn domain(
         self,
         is_float: bool,
@@ -239,6 +250,7 @@ impl<'a> DecodedBounds<'a> {
         let (nulls, nans) = (null_count.unwrap_or(0), nan_count.unwrap_or(0));
         match nulls.checked_add(nans).map(|others| others.cmp(&value_count)) {
             None | Some(std::cmp::Ordering::Greater) => return Domain::ANY,
+            Some(std::cmp::Ordering::Equal) if self.has_bound() && value_count > 0 => return Domain::ANY,
             // Only nulls and NaNs.
             Some(std::cmp::Ordering::Equal) => return Domain { values: None, nans: nans > 0, nulls: nulls > 0 },
             Some(std::cmp::Ordering::Less) => {}

@@ -23,8 +23,13 @@ impl ParquetFile {
         }
         let data_type = field.data_type();
         let bounds = BoundReader::new(descriptor, data_type, self.metadata().column_order(leaf.column));
-        // A column index does not say of what writers shorten whether it is a value.
-        let is_exact = !matches!(leaf.physical_type, PhysicalType::BYTE_ARRAY | PhysicalType::FIXED_LEN_BYTE_ARRAY);
+        // A column index does not say whether its bounds are values: those of types that writers shorten need not be, nor those of
+        // a chunk whose bounds are not.
+        let is_whole = !matches!(leaf.physical_type, PhysicalType::BYTE_ARRAY | PhysicalType::FIXED_LEN_BYTE_ARRAY);
+        let chunk = self.metadata().chunk(row_group, leaf.column).ok().and_then(|chunk| chunk.statistics());
+        let is_inexact = chunk
+            .is_some_and(|said| said.min.is_some() && !said.min_is_exact || said.max.is_some() && !said.max_is_exact);
+        let is_exact = is_whole && !is_inexact;
         let pages = pages_of_chunk(self, row_group, leaf.column, bounds.as_ref(), |rows, counts, domain| {
             let values = Values::of_domain(domain, [is_exact; 2], counts.nans, data_type);
             PageStatistics {

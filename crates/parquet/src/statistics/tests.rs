@@ -197,3 +197,45 @@ fn partitions_and_columns_that_a_file_lacks_count() {
     assert_eq!(column("b").null_count, Precision::Exact(2));
     assert!(matches!(&column("b").min, Precision::Exact(min) if min.as_ref() == &Int32Array::from(vec![7])));
 }
+
+/// The file again, with other statistics of its only chunk.
+fn with_statistics(bytes: &Bytes, statistics: parquet::file::statistics::Statistics) -> ParquetFile {
+    use parquet::file::metadata::{ParquetMetaDataReader, ParquetMetaDataWriter};
+    let metadata = ParquetMetaDataReader::new().parse_and_finish(bytes).unwrap();
+    let tail = bytes.len() - 8;
+    let footer_len = u32::from_le_bytes(bytes[tail..tail + 4].try_into().unwrap()) as usize;
+    let mut changed = bytes[..tail - footer_len].to_vec();
+    let mut builder = metadata.into_builder();
+    let mut row_groups = builder.take_row_groups();
+    let mut row_group = row_groups.remove(0).into_builder();
+    let column = row_group.take_columns().remove(0).into_builder().set_statistics(statistics).build().unwrap();
+    let metadata = builder.add_row_group(row_group.set_column_metadata(vec![column]).build().unwrap()).build();
+    ParquetMetaDataWriter::new(&mut changed, &metadata).finish().unwrap();
+    ParquetFile::from_bytes(changed.into()).unwrap()
+}
+
+#[test]
+fn bounds_that_a_writer_calls_inexact_are_inexact_and_contradictory_ones_unknown() {
+    use parquet::file::statistics::{Statistics as Written, ValueStatistics};
+    let values: ArrayRef = Arc::new(Int64Array::from(vec![5, 7]));
+    let batch = RecordBatch::try_from_iter([("v", values)]).unwrap();
+    let bytes = {
+        let mut writer = ParquetWriter::new(Vec::new(), &batch.schema(), WriteOptions::default()).unwrap();
+        writer.write(&batch).unwrap();
+        Bytes::from(writer.finish_into().unwrap().0)
+    };
+    let bounds = |min, max, is_exact| {
+        let written = ValueStatistics::new(Some(min), Some(max), None, Some(0), false);
+        let written = written.with_min_is_exact(is_exact).with_max_is_exact(is_exact);
+        let file = with_statistics(&bytes, Written::Int64(written));
+        let statistics = file.column_statistics("v").unwrap();
+        (statistics.min, statistics.max)
+    };
+    let is_inexact = |bound: &Precision<ArrayRef>| matches!(bound, Precision::Inexact(_));
+    let (min, max) = bounds(0, 100, false);
+    assert!(is_inexact(&min) && is_inexact(&max), "{min:?} {max:?}");
+    let (min, max) = bounds(5, 7, true);
+    assert!(min.is_exact() && max.is_exact(), "{min:?} {max:?}");
+    let (min, max) = bounds(7, 5, true);
+    assert!(min.value().is_none() && max.value().is_none(), "{min:?} {max:?}");
+}

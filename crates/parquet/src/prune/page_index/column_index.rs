@@ -61,6 +61,20 @@ impl<'a> ColumnIndex<'a> {
         }
     }
 
+    /// Whether pages may have `null_count` nulls together, as the statistics of a flat chunk say.
+    pub(super) fn may_have_nulls(&self, null_count: u64, page_rows: impl Iterator<Item = u64>) -> bool {
+        match &self.null_counts {
+            Some(counts) => {
+                let sum = counts.iter().try_fold(0u64, |sum, &count| sum.checked_add(u64::try_from(count).ok()?));
+                sum == Some(null_count)
+            }
+            None => {
+                let pages = self.null_pages.iter().zip(page_rows).filter(|(is_null, _)| **is_null);
+                pages.map(|(_, rows)| rows).sum::<u64>() <= null_count
+            }
+        }
+    }
+
     /// The domain of a page of `row_count` rows.
     pub(super) fn domain(
         &self,
@@ -76,7 +90,9 @@ impl<'a> ColumnIndex<'a> {
         let null_count = if column.max_def_level() == 0 { Some(0) } else { count(&self.null_counts) };
         if self.null_pages[page] {
             // The `parquet` crate compares nulls with rows: in its files, a page of lists with as many nulls as rows has the flag.
-            return match is_flat && null_count.is_none_or(|nulls| nulls == row_count) {
+            // A page of nulls has no bounds; early releases of the `parquet` crate have a byte of zero in their place.
+            let has_bounds = [self.mins[page], self.maxs[page]].iter().any(|bound| !matches!(bound, [] | [0]));
+            return match is_flat && !has_bounds && null_count.is_none_or(|nulls| nulls == row_count) {
                 true => Domain { values: None, nans: false, nulls: true },
                 false => Domain::ANY,
             };
@@ -162,6 +178,32 @@ mod tests {
         assert_eq!(domains(&index(Some([0, 9])), "optional int32 a")[1], Domain::ANY);
         assert_eq!(domains(&index(Some([0, 10])), "required int32 a")[1], Domain::ANY);
         assert_eq!(domains(&index(Some([0, 10])), "repeated int32 a")[1], Domain::ANY);
+    }
+
+    #[test]
+    fn pages_of_nulls_that_have_bounds_are_not_believed() {
+        let encoded = |bound: &[u8]| {
+            let mut bytes = Vec::new();
+            let mut writer = ThriftWriter::new(&mut bytes);
+            writer.bools(1, [false, true].into_iter());
+            writer.byte_strings(2, [&[1, 0, 0, 0][..], bound].into_iter());
+            writer.byte_strings(3, [&[9, 0, 0, 0][..], bound].into_iter());
+            writer.i32(4, 1);
+            writer.end();
+            bytes
+        };
+        assert_eq!(domains(&encoded(&[7, 0, 0, 0]), "optional int32 a")[1], Domain::ANY);
+        assert_eq!(domains(&encoded(&[0]), "optional int32 a")[1], NULLS);
+    }
+
+    #[test]
+    fn pages_have_the_nulls_of_their_chunk() {
+        let holds = |counts, nulls| {
+            let bytes = index(counts);
+            ColumnIndex::read(&bytes, 2).unwrap().may_have_nulls(nulls, [10, 10].into_iter())
+        };
+        assert!(holds(Some([1, 10]), 11) && holds(None, 10) && holds(None, 12));
+        assert!(!holds(Some([1, 10]), 10) && !holds(Some([-1, 10]), 9) && !holds(None, 9));
     }
 
     #[test]

@@ -6,7 +6,8 @@
 //!
 //! Only the indexes of columns in the test are read and decoded. A pair of indexes is not used (its column rules out nothing) if one is
 //! missing, does not lie within the file, is longer than [`footer_bytes`](crate::Limits::footer_bytes),
-//! cannot be decrypted, or is malformed, which includes page and row counts that contradict each other.
+//! cannot be decrypted, or is malformed, which includes page and row counts that contradict each other. So it is with a column index
+//! whose pages cannot have as many nulls as the footer says of the chunk.
 //! The boundary order is not used: comparing all pages takes less time than decoding their bounds, and an index with a wrong
 //! boundary order does no harm.
 
@@ -38,6 +39,8 @@ pub(super) struct ChunkIndexes {
     pub(super) column: usize,
     column_index: Bytes,
     offset_index: Bytes,
+    /// The nulls that the footer says the chunk has, if it says so of a flat column.
+    null_count: Option<u64>,
 }
 
 /// The ranges of a chunk's column index and offset index; `None` if one cannot be used.
@@ -62,9 +65,17 @@ pub(super) fn read(file: &ParquetFile, chunks: &[(usize, usize, usize)]) -> Resu
         places.into_iter().zip(read.as_chunks::<2>().0).filter_map(|(place, [column_index, offset_index])| {
             let (row_group, column, leaf) = place;
             let [column_index, offset_index] = decrypted(file, row_group, leaf, column_index, offset_index)?;
-            Some(ChunkIndexes { row_group, column, column_index, offset_index })
+            let null_count = null_count(file, row_group, leaf);
+            Some(ChunkIndexes { row_group, column, column_index, offset_index, null_count })
         });
     Ok(indexes.collect())
+}
+
+/// The nulls of a chunk by the footer. Of lists, writers count them differently in pages.
+fn null_count(file: &ParquetFile, row_group: usize, leaf: usize) -> Option<u64> {
+    let descriptor = file.metadata().schema_descr().columns().get(leaf)?;
+    let is_counted = descriptor.max_rep_level() == 0 && descriptor.max_def_level() > 0;
+    is_counted.then(|| file.metadata().chunk(row_group, leaf).ok()?.statistics()?.null_count).flatten()
 }
 
 /// The indexes of a chunk, decrypted if they are encrypted; `None` if that fails.
@@ -146,7 +157,10 @@ impl<'a> Pages<'a> {
     fn read(indexes: &'a ChunkIndexes, row_count: u64) -> Option<Self> {
         let first_rows = PagePlaces::read(&indexes.offset_index, row_count)?.into_first_rows();
         let index = ColumnIndex::read(&indexes.column_index, first_rows.len())?;
-        Some(Self { column: indexes.column, first_rows, index })
+        let pages = Self { column: indexes.column, first_rows, index };
+        let rows = pages.rows(row_count).map(|rows| rows.end - rows.start);
+        let agrees = indexes.null_count.is_none_or(|nulls| pages.index.may_have_nulls(nulls, rows));
+        agrees.then_some(pages)
     }
 
     /// The rows of each page.

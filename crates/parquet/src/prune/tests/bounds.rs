@@ -192,7 +192,41 @@ fn pages_are_read_as_the_index_has_them() {
     check("int64 a", DataType::Int64, &[0xFF; 8], &[0; 8], interval(Bound::Int(-1), Bound::Int(0)));
     let (one, two) = (1f64.to_le_bytes(), 2f64.to_le_bytes());
     check("double a", DataType::Float64, &one, &two, interval(Bound::Float(1.0), Bound::Float(2.0)));
-    check("binary a (STRING)", DataType::Utf8View, b"a", b"", interval(Bound::Bytes(b"a"), Bound::Bytes(b"")));
+    check("binary a (STRING)", DataType::Utf8View, b"a", b"b", interval(Bound::Bytes(b"a"), Bound::Bytes(b"b")));
+    // A minimum above the maximum: of unsigned integers that were ordered as signed ones, and of bytes likewise.
+    check(
+        "int64 a (INTEGER(64, false))",
+        DataType::UInt64,
+        &[0xFF; 8],
+        &[5, 0, 0, 0, 0, 0, 0, 0],
+        DecodedBounds::UNKNOWN,
+    );
+    check("binary a (STRING)", DataType::Utf8View, "é".as_bytes(), b"z", DecodedBounds::UNKNOWN);
+}
+
+#[test]
+fn a_minimum_above_the_maximum_is_no_bound_of_any_type() {
+    let check = |text: &str, data_type: DataType, low: &Statistics, high: &Statistics| {
+        let reader = by_type(text, &data_type);
+        assert_ne!(reader.of_library(low), DecodedBounds::UNKNOWN, "{text}");
+        assert_eq!(reader.of_library(high), DecodedBounds::UNKNOWN, "{text}");
+    };
+    let int = |min, max| Statistics::int32(Some(min), Some(max), None, None, false);
+    let long = |min, max| Statistics::int64(Some(min), Some(max), None, None, false);
+    let double = |min, max| Statistics::double(Some(min), Some(max), None, None, false);
+    check("int32 a", DataType::Int32, &int(1, 5), &int(5, 1));
+    check("int32 a (DATE)", DataType::Date32, &int(1, 5), &int(5, 1));
+    check("int32 a (INTEGER(32, false))", DataType::UInt32, &int(1, -5), &int(-5, 1));
+    check("int64 a (INTEGER(64, false))", DataType::UInt64, &long(1, -5), &long(-5, 1));
+    check("double a", DataType::Float64, &double(-1.0, 5.0), &double(5.0, 1.0));
+    check("binary a (STRING)", DataType::Utf8View, &bytes(b"a", b"z"), &bytes(b"z", b"a"));
+    let decimal = DataType::Decimal128(9, 2);
+    check("binary a (DECIMAL(9, 2))", decimal, &bytes(&[0xFF, 0x85], &[0x7B]), &bytes(&[0x7B], &[0xFF, 0x85]));
+    let flags = |min, max| Statistics::boolean(Some(min), Some(max), None, None, false);
+    check("boolean a", DataType::Boolean, &flags(false, true), &flags(true, false));
+    // Zeros of both signs are equal, and in total order the negative one is first.
+    let zeros = interval(Bound::Float(0.0), Bound::Float(-0.0));
+    assert_eq!(by_type("double a", &DataType::Float64).of_library(&double(0.0, -0.0)), zeros);
 }
 
 fn domain<'a>(values: Option<Interval<'a>>, nans: bool, nulls: bool) -> Domain<'a> {
@@ -207,8 +241,12 @@ fn counts_say_whether_there_are_nulls_nans_or_values() {
     assert_eq!(read.domain(true, 10, Some(3), Some(2)), domain(values, true, true));
     assert_eq!(read.domain(true, 10, None, None), domain(values, true, true));
     assert_eq!(read.domain(false, 10, Some(0), None), domain(values, false, false));
-    assert_eq!(read.domain(true, 10, Some(10), None), domain(None, false, true));
-    assert_eq!(read.domain(true, 10, Some(4), Some(6)), domain(None, true, true));
+    let unknown = DecodedBounds::UNKNOWN;
+    assert_eq!(unknown.domain(true, 10, Some(10), None), domain(None, false, true));
+    assert_eq!(unknown.domain(true, 10, Some(4), Some(6)), domain(None, true, true));
+    // Bounds of values that the counts do not leave room for.
+    assert_eq!(read.domain(true, 10, Some(10), None), Domain::ANY);
+    assert_eq!(read.domain(true, 10, Some(4), Some(6)), Domain::ANY);
     assert_eq!(read.domain(true, 10, Some(11), None), Domain::ANY);
     assert_eq!(read.domain(true, 10, Some(u64::MAX), Some(u64::MAX)), Domain::ANY);
     // Bounds that are NaN, beside a count of none.
