@@ -69,6 +69,7 @@ fn chunk(pages: &str, rows_per_page: u8, value: impl Fn(u8) -> Vec<u8>) -> (Byte
         max_def_level: 0,
         max_rep_level: 0,
         bit_order: BitOrder::MostSignificantFirst,
+        ignores_compression_flag: false,
         decryptor: None,
     };
     (bytes.into(), spec)

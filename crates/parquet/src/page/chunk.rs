@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use lath_format::{ChunkDecryptor, CompressionCodec, FileMetaData};
 
-use super::BitOrder;
+use super::{BitOrder, compression_flag};
 use crate::error::{Error, Location, Result};
 
 /// How far a chunk may pass its stated length: old writers did not count the dictionary page's header
@@ -32,6 +32,8 @@ pub(crate) struct ChunkSpec {
     pub(crate) max_rep_level: u8,
     /// How the writer packs BIT_PACKED levels.
     pub(crate) bit_order: BitOrder,
+    /// Whether data pages of version 2 are compressed whatever their headers say.
+    pub(crate) ignores_compression_flag: bool,
     /// How the pages are decrypted; `None` if they are not encrypted.
     pub(crate) decryptor: Option<Arc<ChunkDecryptor>>,
 }
@@ -82,6 +84,7 @@ impl ChunkSpec {
             path,
             row_group,
             bit_order: BitOrder::of_writer(metadata.created_by()),
+            ignores_compression_flag: compression_flag::is_ignored(metadata.created_by()),
             decryptor,
         })
     }

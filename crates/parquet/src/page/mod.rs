@@ -13,6 +13,7 @@
 mod bit_order;
 mod buffers;
 mod chunk;
+mod compression_flag;
 mod header;
 mod places;
 mod reader;

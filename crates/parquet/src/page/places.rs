@@ -140,6 +140,7 @@ mod tests {
             max_def_level: 0,
             max_rep_level,
             bit_order: BitOrder::MostSignificantFirst,
+            ignores_compression_flag: false,
             decryptor: None,
         };
         let places = PagePlaces::read(&of_rows(&[0, 10, 10, 25]), 30).unwrap();

@@ -76,7 +76,8 @@ impl PageReader {
         }
         let stored = body.slice(levels_len);
         let values_len = header.uncompressed_len - levels_len;
-        let values = if kind.is_compressed { self.decompress(&stored, values_len)? } else { stored };
+        let is_compressed = kind.is_compressed || self.chunk.ignores_compression_flag;
+        let values = if is_compressed { self.decompress(&stored, values_len)? } else { stored };
         let levels = |max_level: u8, offset: usize, len: usize| match max_level {
             0 => Levels::None,
             _ => Levels::Rle(body.slice_with_length(offset, len)),

@@ -107,6 +107,7 @@ fn chunk(file: &[u8], value_count: u64) -> ChunkSpec {
         max_def_level: 0,
         max_rep_level: 0,
         bit_order: BitOrder::MostSignificantFirst,
+        ignores_compression_flag: false,
         decryptor: None,
     }
 }
@@ -176,6 +177,18 @@ fn values_alone_are_compressed_in_version_2() {
         assert_eq!((level_bytes(&page.rep_levels), level_bytes(&page.def_levels)), (&[1, 2][..], &[3, 4, 5][..]));
         assert_eq!(page.values.as_slice(), values);
     }
+}
+
+#[test]
+fn some_writers_compress_values_of_version_2_and_deny_it() {
+    let values = [7; 100];
+    let compressed = snap::raw::Encoder::new().compress_vec(&values).expect("bytes that can be compressed");
+    let header = data_v2(8, 0, 0).bool(7, false);
+    let file = [page_header(3, 100, compressed.len()).structure(8, header).end(), compressed].concat();
+    let codec = CompressionCodec::Snappy;
+    let spec = ChunkSpec { codec, ignores_compression_flag: true, ..chunk(&file, 8) };
+    let read_pages = read(file, spec).expect("a sound page");
+    assert_eq!(data(&read_pages[0]).values.as_slice(), values);
 }
 
 #[test]
