@@ -7,7 +7,7 @@ use arrow_array::{
     StructArray, UInt32Array, cast::AsArray, new_null_array,
 };
 use arrow_cast::{CastOptions, cast_with_options};
-use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
+use arrow_schema::{DataType, Field, FieldRef, Fields, Schema, SchemaRef};
 use arrow_select::take::take;
 
 use super::lists::list_element;
@@ -145,9 +145,11 @@ fn resolve(
     is_whole: bool,
 ) -> Result<Resolved, Difference> {
     if is_whole && !is_united {
-        let is_known = |field: &&FieldRef| target.fields().find(field.name()).is_some();
-        if let Some(field) = file.fields().iter().find(|field| !is_known(field)) {
-            return Err(Difference(format!("there is a column {:?}", field.name())));
+        let is_known = |at: usize| namesake(file.fields(), at, target.fields()).is_some();
+        if let Some(at) = (0..file.fields().len()).find(|&at| !is_known(at)) {
+            let name = file.field(at).name();
+            let more = if target.fields().find(name).is_some() { "another" } else { "a" };
+            return Err(Difference(format!("there is {more} column {name:?}")));
         }
     }
     let constant = |name: &str| constants.iter().find(|(column, _)| column.field().name() == name);
@@ -167,12 +169,11 @@ fn resolve(
         // Names may occur several times; then the order decides.
         let here = file.fields().get(position).filter(|here| has_same_order && here.name() == field.name());
         has_same_order = here.is_some();
-        let found = here.map(|here| (position, here)).or_else(|| {
-            let namesakes = || file.fields().iter().enumerate().filter(|(_, here)| here.name() == field.name());
-            let before = target.fields()[..position].iter().filter(|other| other.name() == field.name()).count();
-            namesakes().nth(before).or_else(|| namesakes().next())
-        });
-        let Some((at, here)) = found else {
+        let found = here.map(|_| position).or_else(|| namesake(target.fields(), position, file.fields()));
+        let Some((at, here)) = found.and_then(|at| Some((at, file.fields().get(at)?))) else {
+            if !is_united && file.fields().find(field.name()).is_some() {
+                return Err(Difference(format!("there are fewer columns {:?}", field.name())));
+            }
             if !is_united {
                 return Err(Difference(format!("there is no column {:?}", field.name())));
             }
@@ -190,6 +191,15 @@ fn resolve(
     Ok(Resolved { sources, paths, roots })
 }
 
+/// The place among `others` of the field at `position` of `fields`, by its name: names may occur several times, and then the order
+/// decides.
+fn namesake(fields: &Fields, position: usize, others: &Fields) -> Option<usize> {
+    let name = fields.get(position)?.name();
+    let before = fields[..position].iter().filter(|other| other.name() == name).count();
+    let mut namesakes = others.iter().enumerate().filter(|(_, other)| other.name() == name);
+    namesakes.nth(before).map(|(at, _)| at)
+}
+
 /// The paths of what both `file` and `target` have, which are fields of the same name; a field that the target has whole is one.
 fn collect_paths<'a>(file: &'a Field, target: &Field, above: &mut Vec<&'a str>, paths: &mut Vec<String>) {
     above.push(file.name());
@@ -199,8 +209,8 @@ fn collect_paths<'a>(file: &'a Field, target: &Field, above: &mut Vec<&'a str>, 
         match (file.data_type(), target.data_type()) {
             (DataType::Struct(fields), DataType::Struct(wanted)) => {
                 let before = paths.len();
-                for field in fields {
-                    if let Some((_, wanted)) = wanted.find(field.name()) {
+                for (at, field) in fields.iter().enumerate() {
+                    if let Some(wanted) = namesake(fields, at, wanted).and_then(|at| wanted.get(at)) {
                         collect_paths(field, wanted, above, paths);
                     }
                 }
@@ -224,8 +234,9 @@ fn collect_paths<'a>(file: &'a Field, target: &Field, above: &mut Vec<&'a str>, 
 /// Whether the type of a file has a field that the target lacks.
 fn has_more(file: &DataType, target: &DataType) -> bool {
     match (file, target) {
-        (DataType::Struct(fields), DataType::Struct(wanted)) => fields.iter().any(|field| {
-            wanted.find(field.name()).is_none_or(|(_, wanted)| has_more(field.data_type(), wanted.data_type()))
+        (DataType::Struct(fields), DataType::Struct(wanted)) => fields.iter().enumerate().any(|(at, field)| {
+            let wanted = namesake(fields, at, wanted).and_then(|at| wanted.get(at));
+            wanted.is_none_or(|wanted| has_more(field.data_type(), wanted.data_type()))
         }),
         (DataType::Map(entries, _), DataType::Map(wanted, _)) => has_more(entries.data_type(), wanted.data_type()),
         (here, there) => match (list_element(here), list_element(there)) {
@@ -243,15 +254,18 @@ fn is_same_but_layout(file: &DataType, target: &DataType) -> bool {
             is_same_but_layout(value, other)
         }
         (left, right) if left.is_string() && right.is_string() || left.is_binary() && right.is_binary() => true,
-        (DataType::Struct(fields), DataType::Struct(wanted)) => wanted.iter().all(|wanted| {
-            fields
-                .find(wanted.name())
-                .is_some_and(|(_, field)| is_same_but_layout(field.data_type(), wanted.data_type()))
+        (DataType::Struct(fields), DataType::Struct(wanted)) => wanted.iter().enumerate().all(|(at, field)| {
+            let here = namesake(wanted, at, fields).and_then(|at| fields.get(at));
+            here.is_some_and(|here| is_same_but_layout(here.data_type(), field.data_type()))
         }),
         (DataType::Map(entries, _), DataType::Map(wanted, _)) => {
             is_same_but_layout(entries.data_type(), wanted.data_type())
         }
-        (left, right) if std::mem::discriminant(left) == std::mem::discriminant(right) => {
+        // Lists of any length hold the same values, whichever way they are laid out.
+        (left, right)
+            if std::mem::discriminant(left) == std::mem::discriminant(right)
+                || is_any_list(left) && is_any_list(right) =>
+        {
             match (list_element(left), list_element(right)) {
                 (Some(element), Some(wanted)) => is_same_but_layout(element.data_type(), wanted.data_type()),
                 _ => false,
@@ -259,6 +273,12 @@ fn is_same_but_layout(file: &DataType, target: &DataType) -> bool {
         }
         _ => false,
     }
+}
+
+/// Whether the type is one of lists that may have any length.
+fn is_any_list(data_type: &DataType) -> bool {
+    use DataType::{LargeList, LargeListView, List, ListView};
+    matches!(data_type, List(_) | LargeList(_) | ListView(_) | LargeListView(_))
 }
 
 /// The one value of `value`, `row_count` times.
@@ -278,7 +298,8 @@ fn conform(array: &ArrayRef, target: &DataType) -> Result<ArrayRef, arrow_schema
     match (array.data_type(), target) {
         (DataType::Struct(_), DataType::Struct(fields)) => {
             let array = array.as_struct();
-            let children = fields.iter().map(|field| match array.column_by_name(field.name()) {
+            let child = |at| array.columns().get(namesake(fields, at, array.fields())?);
+            let children = fields.iter().enumerate().map(|(at, field)| match child(at) {
                 Some(child) => conform(child, field.data_type()),
                 None => Ok(new_null_array(field.data_type(), array.len())),
             });
@@ -288,6 +309,21 @@ fn conform(array: &ArrayRef, target: &DataType) -> Result<ArrayRef, arrow_schema
         }
         (DataType::List(_), DataType::List(element)) => conform_list::<i32>(array, element),
         (DataType::LargeList(_), DataType::LargeList(element)) => conform_list::<i64>(array, element),
+        (DataType::List(_), other) if is_any_list(other) => match list_element(other) {
+            Some(element) => change_layout(&conform_list::<i32>(array, element)?, target),
+            None => change_layout(array, target),
+        },
+        (DataType::LargeList(_), other) if is_any_list(other) => match list_element(other) {
+            Some(element) => change_layout(&conform_list::<i64>(array, element)?, target),
+            None => change_layout(array, target),
+        },
+        // Views become lists with offsets, whose elements can then be changed.
+        (DataType::ListView(element), other) if is_any_list(other) => {
+            conform(&change_layout(array, &DataType::List(Arc::clone(element)))?, target)
+        }
+        (DataType::LargeListView(element), other) if is_any_list(other) => {
+            conform(&change_layout(array, &DataType::LargeList(Arc::clone(element)))?, target)
+        }
         (DataType::FixedSizeList(_, len), DataType::FixedSizeList(element, target_len)) if len == target_len => {
             let array = array.as_fixed_size_list();
             let values = conform(array.values(), element.data_type())?;
@@ -301,8 +337,13 @@ fn conform(array: &ArrayRef, target: &DataType) -> Result<ArrayRef, arrow_schema
             let (offsets, nulls) = (array.offsets().clone(), array.nulls().cloned());
             Ok(Arc::new(MapArray::try_new(Arc::clone(entries), offsets, pairs, nulls, *is_sorted)?))
         }
-        _ => cast_with_options(array, target, &CastOptions { safe: false, ..CastOptions::default() }),
+        _ => change_layout(array, target),
     }
+}
+
+/// The array as `target`; a value that does not fit is an error.
+fn change_layout(array: &ArrayRef, target: &DataType) -> Result<ArrayRef, arrow_schema::ArrowError> {
+    cast_with_options(array, target, &CastOptions { safe: false, ..CastOptions::default() })
 }
 
 fn conform_list<O: OffsetSizeTrait>(

@@ -46,6 +46,15 @@ impl Union {
 
 /// The fields of both, those of `known` first. What one of them lacks can be null.
 fn unite_fields(known: &Fields, added: &Fields) -> Result<Fields, String> {
+    for fields in [known, added] {
+        let repeats = |at: &usize| fields[..*at].iter().any(|earlier| earlier.name() == fields[*at].name());
+        if let Some(at) = (0..fields.len()).find(repeats) {
+            return Err(format!(
+                "there are two fields {:?}, so that fields cannot be joined by name",
+                fields[at].name()
+            ));
+        }
+    }
     let mut fields: Vec<FieldRef> = Vec::with_capacity(max(known.len(), added.len()));
     for field in known {
         fields.push(match added.find(field.name()) {

@@ -1,9 +1,11 @@
 use std::sync::Arc;
 
 use arrow_array::{
-    ArrayRef, Decimal128Array, Float32Array, Float64Array, Int8Array, Int16Array, Int32Array, ListArray, NullArray,
-    StringArray, StructArray, TimestampMillisecondArray, TimestampNanosecondArray, UInt64Array, types::Int32Type,
+    ArrayRef, Decimal128Array, DictionaryArray, Float32Array, Float64Array, Int8Array, Int16Array, Int32Array,
+    LargeListArray, LargeStringArray, ListArray, ListViewArray, NullArray, StringArray, StringViewArray, StructArray,
+    TimestampMillisecondArray, TimestampNanosecondArray, UInt64Array, types::Int32Type,
 };
+use arrow_buffer::OffsetBuffer;
 use arrow_schema::{DataType, Field, TimeUnit};
 
 use super::{directory, int64, options, read, table, write};
@@ -193,4 +195,60 @@ fn open_files_are_a_dataset_too() {
     let dataset = Dataset::of(open).unwrap();
     assert_eq!(read(&dataset, None, Strings::Views).unwrap().len(), 2);
     assert!(dataset.files()[1].location().ends_with("1.parquet") && dataset.files()[1].path().is_none());
+}
+
+/// Lists of two rows as several writers have them: with 32-bit or 64-bit offsets, or views, of text in several layouts.
+fn lists() -> Vec<ArrayRef> {
+    let texts: [ArrayRef; 3] = [
+        Arc::new(StringArray::from(vec!["x", "y", "z"])),
+        Arc::new(LargeStringArray::from(vec!["x", "y", "z"])),
+        Arc::new(StringViewArray::from(vec!["x", "y", "z"])),
+    ];
+    let mut lists = Vec::new();
+    for (values, name) in texts.into_iter().zip(["element", "item", "element"]) {
+        let field = Arc::new(Field::new(name, values.data_type().clone(), true));
+        let (small, large) = (OffsetBuffer::new(vec![0, 1, 3].into()), OffsetBuffer::new(vec![0i64, 1, 3].into()));
+        lists.push(Arc::new(ListArray::new(Arc::clone(&field), small, Arc::clone(&values), None)) as ArrayRef);
+        lists.push(Arc::new(LargeListArray::new(Arc::clone(&field), large, Arc::clone(&values), None)));
+        let (offsets, sizes) = (vec![0, 1].into(), vec![1, 2].into());
+        lists.push(Arc::new(ListViewArray::new(field, offsets, sizes, values, None)));
+    }
+    lists
+}
+
+#[test]
+fn lists_of_any_layout_are_read_together() {
+    let all = lists();
+    let expected = ["c", "[x]", "[y, z]", "[x]", "[y, z]"];
+    for (first, second) in all.iter().flat_map(|first| all.iter().map(move |second| (first, second))) {
+        for unites in [false, true] {
+            let files = vec![vec![("c", Arc::clone(first))], vec![("c", Arc::clone(second))]];
+            let (_guard, dataset) = of(files, unites).unwrap();
+            let context = || format!("{} beside {}", first.data_type(), second.data_type());
+            let batches = read(&dataset, None, Strings::Views).unwrap_or_else(|error| panic!("{}: {error}", context()));
+            assert_eq!(table(&batches), expected, "{}", context());
+        }
+    }
+    let codes: DictionaryArray<Int32Type> = ["x", "y"].into_iter().collect();
+    let plain = Arc::new(StringArray::from(vec!["x", "y"])) as ArrayRef;
+    let (_guard, dataset) = of(vec![vec![("c", Arc::new(codes) as ArrayRef)], vec![("c", plain)]], false).unwrap();
+    assert_eq!(table(&read(&dataset, None, Strings::Views).unwrap()), ["c", "x", "y", "x", "y"]);
+}
+
+#[test]
+fn files_have_as_many_columns_of_one_name() {
+    let columns = |names: &[&'static str]| {
+        names.iter().zip(1..).map(|(&name, value)| (name, int64([value]))).collect::<Columns>()
+    };
+    let (_guard, dataset) = of(vec![columns(&["a", "a", "b"]), columns(&["b", "a", "a"])], false).unwrap();
+    let expected = ["a|a|b", "1|2|3", "2|3|1"];
+    assert_eq!(table(&read(&dataset, None, Strings::Views).unwrap()), expected);
+    for (first, second, expected) in [
+        (["a", "a", "b"].as_slice(), ["a", "b"].as_slice(), "there are fewer columns \"a\""),
+        (&["a", "b"], &["a", "a", "b"], "there is another column \"a\""),
+    ] {
+        let (_guard, dataset) = of(vec![columns(first), columns(second)], false).unwrap();
+        let error = read(&dataset, None, Strings::Views).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
 }
