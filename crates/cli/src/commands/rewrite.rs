@@ -15,7 +15,7 @@ use crate::summary::Summary;
 use crate::table::{Table, scan_failure};
 use crate::watch::Watch;
 use crate::write::ParquetRequest;
-use crate::write::{CopiedFile, are_alike, are_in_file_order};
+use crate::write::{CopiedFile, are_copyable, are_in_file_order};
 use crate::{destination, summary};
 
 /// Writes all inputs to one file, or replaces each.
@@ -109,7 +109,7 @@ impl Rewriting<'_> {
         }
         let files = table.files()?;
         let columns = columns.unwrap_or_default();
-        let is_copyable = are_alike(&files) && files.iter().all(|file| are_in_file_order(columns, file));
+        let is_copyable = are_copyable(&files)? && files.iter().all(|file| are_in_file_order(columns, file));
         Ok(is_copyable.then_some(files))
     }
 

@@ -17,7 +17,7 @@ use crate::summary::Summary;
 use crate::table::{Table, scan_failure};
 use crate::target::{OutputFiles, Target};
 use crate::write::ParquetRequest;
-use crate::write::{CopiedFile, are_alike};
+use crate::write::{CopiedFile, are_copyable};
 use crate::{destination, summary};
 
 /// Writes the inputs' rows to numbered files.
@@ -40,7 +40,10 @@ pub(super) fn run(args: &SplitArgs) -> Result<Outcome> {
     let splitting = Splitting {
         args,
         scan: Scan::new(&args.decode, Strings::Offsets),
-        may_copy: !args.write.is_set() && !inputs.are_decrypted() && !table.adds_partitions(None) && are_alike(&files),
+        may_copy: !args.write.is_set()
+            && !inputs.are_decrypted()
+            && !table.adds_partitions(None)
+            && are_copyable(&files)?,
         table,
         files,
     };

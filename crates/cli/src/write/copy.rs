@@ -41,10 +41,17 @@ impl CopiedFile {
     }
 }
 
-/// Whether row groups of all files can be in one file, which takes the same Parquet schema.
-pub(crate) fn are_alike(files: &[ParquetFile]) -> bool {
+/// Whether row groups of all files can be in one file, which takes the same Parquet schema, and pages that can be read without the
+/// name of their writer.
+pub(crate) fn are_copyable(files: &[ParquetFile]) -> Result<bool> {
     let root = |file: &ParquetFile| file.metadata().schema_descr().root_schema_ptr();
-    files.windows(2).all(|pair| root(&pair[0]).as_ref() == root(&pair[1]).as_ref())
+    let are_alike = files.windows(2).all(|pair| root(&pair[0]).as_ref() == root(&pair[1]).as_ref());
+    for file in files.iter().filter(|_| are_alike) {
+        if file.needs_writer_name().map_err(|error| Failure::reading("the input", error))? {
+            return Ok(false);
+        }
+    }
+    Ok(are_alike)
 }
 
 /// Whether `columns` are in the order of the file, which a copy keeps.

@@ -3,5 +3,5 @@
 mod copy;
 mod options;
 
-pub(crate) use copy::{CopiedFile, are_alike, are_in_file_order};
+pub(crate) use copy::{CopiedFile, are_copyable, are_in_file_order};
 pub(crate) use options::{ParquetRequest, write_options};

@@ -7,15 +7,15 @@ use std::ops::Range;
 use bytes::Bytes;
 use lath_format::schema::LogicalType;
 use lath_format::write::{ChunkStatistics, ColumnChunkMetaData};
-use lath_format::{ColumnOrder, IndexLocation, OffsetIndex, SortingColumn};
+use lath_format::{ColumnOrder, CompressionCodec, Encoding, IndexLocation, OffsetIndex, SortingColumn};
 
 use super::output::Output;
 use super::output::{signed, too_long};
 use super::row_group::{Chunk, RowGroup, move_pages};
 use super::schema::{LeafSchema, WriteSchema, is_encoded_alike};
 use crate::error::{Error, Result};
-use crate::file::ParquetFile;
-use crate::page::ChunkSpec;
+use crate::file::{ParquetFile, first_page_version};
+use crate::page::{BitOrder, ChunkSpec};
 use lath_format::thrift::{ThriftError, ThriftReader, WireType};
 
 /// Chunks are copied in pieces of this size.
@@ -29,7 +29,7 @@ const BLOOM_HEADER_BYTES: u64 = 64;
 ///
 /// # Errors
 /// [`Error::Invalid`] if the file lacks a column of the schema or has it of another type; [`Error::Unsupported`] if it is
-/// encrypted; errors of reading and writing.
+/// encrypted, or if its pages can be read only by the name of their writer; errors of reading and writing.
 pub(super) fn copy_row_group<W: Write>(
     file: &ParquetFile,
     row_group: usize,
@@ -65,17 +65,80 @@ pub(super) fn check(file: &ParquetFile, schema: &WriteSchema) -> Result<()> {
 
 fn readable(file: &ParquetFile, row_group: usize, column: usize) -> Result<ChunkSpec> {
     let spec = file.chunk_spec(row_group, column)?;
-    if spec.decryptor.is_some() { Err(Error::unsupported("copying encrypted column chunks")) } else { Ok(spec) }
+    if spec.decryptor.is_some() {
+        return Err(Error::unsupported("copying encrypted column chunks"));
+    }
+    if needs_writer_name(file, row_group, column, &spec)? {
+        let what = "copying column chunks that are read by the name of their writer, which the copy does not have; write the rows";
+        return Err(Error::unsupported(what));
+    }
+    Ok(spec)
 }
 
-/// The columns of the file that are those of the schema.
+impl ParquetFile {
+    /// Whether readers know by the name of the file's writer alone what pages mean. Copies of its row groups could not be read:
+    /// they are in a file of another writer.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if the file cannot be read.
+    pub fn needs_writer_name(&self) -> Result<bool> {
+        let metadata = self.metadata();
+        for row_group in 0..metadata.row_group_count() {
+            for column in 0..metadata.schema_descr().num_columns() {
+                // What cannot be read is an error where it is copied.
+                let Ok(spec) = self.chunk_spec(row_group, column) else { continue };
+                if spec.bit_order == BitOrder::MostSignificantFirst && !spec.ignores_compression_flag {
+                    return Ok(false);
+                }
+                if needs_writer_name(self, row_group, column, &spec)? {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// Whether readers know by the name of the writer alone what the pages mean.
+fn needs_writer_name(file: &ParquetFile, row_group: usize, column: usize, spec: &ChunkSpec) -> Result<bool> {
+    let has_levels = spec.max_def_level > 0 || spec.max_rep_level > 0;
+    let has_other_bits = has_levels && spec.bit_order == BitOrder::LeastSignificantFirst;
+    let may_be_compressed = spec.ignores_compression_flag && spec.codec != CompressionCodec::Uncompressed;
+    if !has_other_bits && !may_be_compressed {
+        return Ok(false);
+    }
+    let encodings = file.metadata().chunk(row_group, column)?.encodings();
+    Ok(has_other_bits && encodings.contains(&Encoding::BitPacked)
+        || may_be_compressed && first_page_version(file)? == Some(2))
+}
+
+/// The columns of the file that are those of the schema, each of which is found once.
+///
+/// Columns of a file that has the schema itself are known by their numbers. In other files they are found by their paths; where several
+/// columns have one path, both have to have the same number of them, and the order decides.
 fn columns(file: &ParquetFile, schema: &WriteSchema) -> Result<Vec<usize>> {
     let descr = file.metadata().schema_descr();
-    let by_path: HashMap<&[String], usize> =
-        descr.columns().iter().enumerate().map(|(index, column)| (column.path().parts(), index)).collect();
-    let find = |leaf: &LeafSchema| {
+    let numbered = schema.numbers_in(descr);
+    let mut by_path: HashMap<&[String], Vec<usize>> = HashMap::new();
+    for (index, column) in descr.columns().iter().enumerate() {
+        by_path.entry(column.path().parts()).or_default().push(index);
+    }
+    let find = |(at, leaf): (usize, &LeafSchema)| {
         let path = leaf.column.path().string();
-        let Some(&index) = by_path.get(leaf.column.path().parts()) else {
+        let index = match numbered {
+            Some(numbers) => numbers.get(at).copied(),
+            None => match by_path.get(leaf.column.path().parts()).map(Vec::as_slice).unwrap_or_default() {
+                [] => None,
+                namesakes if namesakes.len() == leaf.namesakes => namesakes.get(leaf.occurrence).copied(),
+                namesakes => {
+                    let (theirs, ours) = (namesakes.len(), leaf.namesakes);
+                    return Err(file.locate(Error::invalid(format!(
+                        "the file to be copied has {theirs} columns {path}, the file that is written has {ours}"
+                    ))));
+                }
+            },
+        };
+        let Some(index) = index else {
             return Err(file.locate(Error::invalid(format!("the file to be copied has no column {path}"))));
         };
         let column = descr.column(index);
@@ -90,7 +153,7 @@ fn columns(file: &ParquetFile, schema: &WriteSchema) -> Result<Vec<usize>> {
             Err(Error::invalid(format!("column {path} of the file to be copied has another type")))
         }
     };
-    schema.leaves.iter().map(find).collect()
+    schema.leaves.iter().enumerate().map(find).collect()
 }
 
 /// A logical type that can be written.

@@ -171,8 +171,8 @@ impl<W: Write> ParquetWriter<W> {
     /// `file` says it.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if `file` lacks a column or has it of another Parquet type; [`Error::Unsupported`] if it is encrypted;
-    /// [`Error::Io`] if the source or the sink fails.
+    /// [`Error::Invalid`] if `file` lacks a column, has it of another Parquet type, or has another number of columns of the same name;
+    /// [`Error::Unsupported`] if it is encrypted, or if its pages can be read only by the name of their writer; [`Error::Io`] if the source or the sink fails.
     pub fn copy_row_group(&mut self, file: &ParquetFile, row_group: usize) -> Result<()> {
         self.attempt(|writer| {
             writer.end_row_group()?;
@@ -414,7 +414,7 @@ impl Plan {
     }
 
     fn of(schema: WriteSchema, options: WriteOptions) -> Result<Self> {
-        options.sorting().iter().try_for_each(|sorting| schema.leaf_index(&sorting.path).map(drop))?;
+        options.sorting().iter().try_for_each(|sorting| schema.sorting_leaf(&sorting.path).map(drop))?;
         // What can only be copied has no leaves to encode.
         let encoded = if schema.is_encodable { schema.leaves.as_slice() } else { &[] };
         let pool = Pool::new(encoded, options.thread_count())?;
@@ -429,7 +429,7 @@ impl Plan {
 
     fn start<W: Write>(self, mut output: Output<W>, commit: fn(W) -> Result<()>) -> Result<ParquetWriter<W>> {
         let Self { schema, options, pool } = self;
-        let sort_check = SortCheck::new(&schema.arrow, options.presumed_sorting(), |path| schema.leaf_index(path));
+        let sort_check = SortCheck::new(&schema.arrow, options.presumed_sorting(), |path| schema.sorting_leaf(path));
         output.write(MAGIC)?;
         Ok(ParquetWriter {
             output,

@@ -1,5 +1,6 @@
 //! From the Arrow schema of the batches to the Parquet schema of the file.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, FieldRef, Fields, Schema, SchemaRef};
@@ -28,6 +29,8 @@ pub(super) struct WriteSchema {
     pub(super) striped: Fields,
     pub(super) descr: SchemaDescPtr,
     pub(super) leaves: Vec<LeafSchema>,
+    /// The schema of the file that this one is made of, and the numbers that the leaves have there.
+    like: Option<(SchemaDescPtr, Vec<usize>)>,
     /// What the file's metadata holds, unless the caller's keys are the same.
     inherited: Vec<KeyValue>,
     /// Whether Arrow data of the schema has the levels and types of the leaves: files that are copied may have others.
@@ -38,6 +41,9 @@ pub(super) struct WriteSchema {
 #[derive(Debug)]
 pub(super) struct LeafSchema {
     pub(super) column: ColumnDescPtr,
+    /// How many leaves have its path, and how many of them come before it: names may repeat.
+    pub(super) namesakes: usize,
+    pub(super) occurrence: usize,
     /// What its values come as.
     pub(super) arrow_type: DataType,
     pub(super) options: Arc<LeafOptions>,
@@ -71,7 +77,7 @@ impl WriteSchema {
         nodes.iter().for_each(|node| collect_columns(node, &mut columns));
         let whole = Arc::clone(metadata.schema_descr());
         let is_whole = columns.len() == whole.num_columns();
-        let descr = if is_whole { whole } else { Arc::new(prune(&whole, &columns)?) };
+        let descr = if is_whole { Arc::clone(&whole) } else { Arc::new(prune(&whole, &columns)?) };
         let descr = without_unknown(descr)?;
 
         let mut inherited = metadata.key_value_metadata();
@@ -85,7 +91,18 @@ impl WriteSchema {
         }
         let converted = guard(|| ArrowSchemaConverter::new().convert(&arrow)).ok();
         let striped = converted.and_then(|converted| column_type::fitting(&descr, arrow.fields(), &converted));
-        Self::of(arrow, descr, striped, inherited, options)
+        let mut schema = Self::of(arrow, descr, striped, inherited, options)?;
+        // They come in the order of the file.
+        columns.sort_unstable();
+        schema.like = Some((whole, columns));
+        Ok(schema)
+    }
+
+    /// The numbers that the leaves have in files of the schema `descr`, if it is the one that this schema was made of.
+    pub(super) fn numbers_in(&self, descr: &SchemaDescPtr) -> Option<&[usize]> {
+        let (like, numbers) = self.like.as_ref()?;
+        let is_same = Arc::ptr_eq(like, descr) || like.root_schema() == descr.root_schema();
+        is_same.then_some(numbers.as_slice())
     }
 
     /// `striped` is `None` where rows of `arrow` do not have the levels and types of the leaves.
@@ -103,20 +120,42 @@ impl WriteSchema {
         }
         // All dictionaries together, with the tables by which values are found in them, leave room for pages.
         let most_dictionary_bytes = (options.memory_budget() / DICTIONARY_SHARE / arrow_types.len().max(1)).max(1);
-        let leaf = |(column, arrow_type): (&ColumnDescPtr, _)| {
-            let mut options = options.leaf(&column.path().string());
+        let mut namesakes: HashMap<&[String], usize> = HashMap::new();
+        let mut occurrences = Vec::with_capacity(arrow_types.len());
+        for column in descr.columns() {
+            let count = namesakes.entry(column.path().parts()).or_default();
+            occurrences.push(*count);
+            *count += 1;
+        }
+        let leaf = |((column, arrow_type), occurrence): ((&ColumnDescPtr, _), usize)| {
+            let mut options = options.leaf(&column.path().string(), occurrence);
             options.dictionary_bytes = options.dictionary_bytes.min(most_dictionary_bytes);
-            LeafSchema { column: Arc::clone(column), arrow_type, options: Arc::new(options) }
+            let namesakes = namesakes.get(column.path().parts()).copied().unwrap_or(1);
+            LeafSchema { column: Arc::clone(column), namesakes, occurrence, arrow_type, options: Arc::new(options) }
         };
-        let leaves: Vec<_> = descr.columns().iter().zip(arrow_types).map(leaf).collect();
+        let leaves: Vec<_> = descr.columns().iter().zip(arrow_types).zip(occurrences).map(leaf).collect();
         let is_encodable = striped.is_some();
         let striped = striped.unwrap_or_else(|| arrow.fields().clone());
-        let schema = Self { arrow, striped, descr, leaves, inherited, is_encodable };
+        let schema = Self { arrow, striped, descr, leaves, like: None, inherited, is_encodable };
         options.column_paths().try_for_each(|path| schema.leaf_index(path).map(drop))?;
         Ok(schema)
     }
 
-    /// The leaf with this dotted path.
+    /// The leaf with this dotted path, which no other has.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if there is none, or several.
+    pub(super) fn sorting_leaf(&self, path: &str) -> Result<usize> {
+        let index = self.leaf_index(path)?;
+        match self.leaves.iter().filter(|leaf| leaf.column.path().string() == path).count() {
+            1 => Ok(index),
+            count => Err(Error::invalid(format!(
+                "sorting column {path} is ambiguous: {count} columns have this name; rename them, or sort by another column"
+            ))),
+        }
+    }
+
+    /// The first leaf with this dotted path.
     pub(super) fn leaf_index(&self, path: &str) -> Result<usize> {
         let is_named = |leaf: &LeafSchema| leaf.column.path().string() == path;
         self.leaves.iter().position(is_named).ok_or_else(|| {

@@ -3,17 +3,19 @@
 use std::fs;
 use std::sync::Arc;
 
-use arrow_array::{Int32Array, RecordBatch, StringArray};
+use arrow_array::{Array, ArrayRef, Int32Array, RecordBatch, StringArray, StructArray};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use arrow_select::concat::concat_batches;
 use bytes::Bytes;
 use lath_parquet::{
-    BloomFilter, ColumnOptions, Error, ParquetFile, ParquetWriter, Projection, SortingColumn, WriteOptions,
+    BloomFilter, ColumnOptions, Encoding, Error, ParquetFile, ParquetWriter, Projection, SortingColumn, WriteOptions,
     WriteSummary,
 };
 use lath_testkit::equality::same_values;
 use lath_testkit::random::{FileShape, RandomFile};
 use lath_testkit::{Seeded, parquet_test_data};
+use parquet::arrow::ArrowWriter;
+use parquet::file::properties::{WriterProperties, WriterVersion};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::serialized_reader::ReadOptionsBuilder;
 
@@ -227,4 +229,90 @@ fn rows_and_row_groups_go_to_a_file_with_the_types_of_another_writer() {
         concat_batches(&batch.schema(), &twice).unwrap(),
         concat_batches(&batch.schema(), [&batch, &batch]).unwrap()
     );
+}
+
+/// Two columns `a` of one type, one `b` between them, and a struct with two fields of one name.
+fn namesakes() -> RecordBatch {
+    let ints = |start: i32| Arc::new(Int32Array::from_iter_values(start..start + 100)) as ArrayRef;
+    let inner = [Field::new("x", DataType::Int32, false), Field::new("x", DataType::Int32, false)];
+    let pair = StructArray::new(inner.to_vec().into(), vec![ints(2_000), ints(3_000)], None);
+    let field = |name: &str, data_type: &DataType| Field::new(name, data_type.clone(), false);
+    let int = &DataType::Int32;
+    let schema = Schema::new(vec![field("a", int), field("b", int), field("a", int), field("s", pair.data_type())]);
+    RecordBatch::try_new(Arc::new(schema), vec![ints(0), ints(500), ints(1_000), Arc::new(pair)]).unwrap()
+}
+
+#[test]
+fn columns_of_one_name_are_copied_each_from_its_own_place() {
+    let batch = namesakes();
+    let options = WriteOptions::default().row_group_rows(40);
+    let source = ParquetFile::from_bytes(write(&batch.schema(), std::slice::from_ref(&batch), options).unwrap().0);
+    let source = source.unwrap();
+    let check = |projection: Option<Projection>, columns: &[usize]| {
+        let (bytes, _) = copy(&[&source, &source], projection.as_ref()).unwrap();
+        let (schema, rows) = read(&bytes);
+        let expected = batch.project(columns).unwrap();
+        same_values((&expected.schema(), &[expected.clone(), expected]), (&schema, &rows)).unwrap();
+    };
+    check(None, &[0, 1, 2, 3]);
+    check(Some(Projection::from_paths(["a"])), &[0, 2]);
+    check(Some(Projection::from_paths(["s", "b"])), &[1, 3]);
+    check(Some(Projection::from_leaves([2])), &[2]);
+    // Also to a file that was not made like it.
+    let mut writer = ParquetWriter::new(Vec::new(), &batch.schema(), WriteOptions::default()).unwrap();
+    (0..3).for_each(|row_group| writer.copy_row_group(&source, row_group).unwrap());
+    let (schema, rows) = read(&writer.finish_into().unwrap().0.into());
+    same_values((&batch.schema(), std::slice::from_ref(&batch)), (&schema, &rows)).unwrap();
+}
+
+#[test]
+fn a_file_with_another_number_of_columns_of_one_name_is_not_copied() {
+    let batch = namesakes();
+    let one = batch.project(&[2, 1]).unwrap();
+    let file = |batch: &RecordBatch| {
+        let bytes = write(&batch.schema(), std::slice::from_ref(batch), WriteOptions::default()).unwrap().0;
+        ParquetFile::from_bytes(bytes).unwrap()
+    };
+    for (like, other, counts) in [(&one, &batch, (2, 1)), (&batch.project(&[0, 2]).unwrap(), &one, (1, 2))] {
+        let mut writer = ParquetWriter::new_like(Vec::new(), &file(like), None, WriteOptions::default()).unwrap();
+        let refusal = writer.copy_row_group(&file(other), 0).unwrap_err().to_string();
+        let expected = format!("has {} columns a, the file that is written has {}", counts.0, counts.1);
+        assert!(refusal.contains(&expected), "{refusal}");
+    }
+}
+
+#[test]
+fn options_of_a_name_are_those_of_all_columns_that_have_it_and_sorting_by_it_is_refused() {
+    let batch = namesakes();
+    let options = WriteOptions::default().set(&batch.schema(), "bloom", "a").unwrap();
+    let bytes = write(&batch.schema(), std::slice::from_ref(&batch), options).unwrap().0;
+    let file = ParquetFile::from_bytes(bytes).unwrap();
+    let has_filter = |leaf| file.metadata().chunk(0, leaf).unwrap().bloom_filter().is_some();
+    assert_eq!([0, 1, 2, 3, 4].map(has_filter), [true, false, true, false, false]);
+    let sorted = WriteOptions::default().sorting_columns([SortingColumn::ascending("a")]);
+    let refusal = ParquetWriter::new(Vec::new(), &batch.schema(), sorted).unwrap_err().to_string();
+    assert!(refusal.contains("sorting column a is ambiguous: 2 columns have this name"), "{refusal}");
+}
+
+#[test]
+fn columns_of_one_name_inherit_each_its_own_options() {
+    let texts: ArrayRef = Arc::new((0..100).map(|at| Some(format!("text {at}"))).collect::<StringArray>());
+    let ints: ArrayRef = Arc::new(Int32Array::from_iter_values(0..100));
+    let schema =
+        Arc::new(Schema::new(vec![Field::new("a", DataType::Int32, false), Field::new("a", DataType::Utf8, true)]));
+    let batch = RecordBatch::try_new(Arc::clone(&schema), vec![ints, texts]).unwrap();
+    let properties = WriterProperties::builder()
+        .set_writer_version(WriterVersion::PARQUET_2_0)
+        .set_dictionary_enabled(false)
+        .build();
+    let mut bytes = Vec::new();
+    let mut writer = ArrowWriter::try_new(&mut bytes, Arc::clone(&schema), Some(properties)).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+    let source = ParquetFile::from_bytes(bytes.into()).unwrap();
+    let options = WriteOptions::default().inherit(&source).unwrap();
+    let file = ParquetFile::from_bytes(write(&schema, &[batch], options).unwrap().0).unwrap();
+    let encodings = |file: &ParquetFile, leaf| file.metadata().chunk(0, leaf).unwrap().encodings();
+    assert!(encodings(&file, 0).contains(&Encoding::DeltaBinaryPacked), "{:?}", encodings(&file, 0));
+    assert!(encodings(&file, 1).contains(&Encoding::DeltaByteArray), "{:?}", encodings(&file, 1));
 }

@@ -15,6 +15,7 @@
 //! | Arrow schema, or that there is none | key-value metadata | where the Parquet schema is the same |
 //! | sorting columns | the row groups | if all have the same; said of those row groups in which the rows are sorted |
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -67,6 +68,7 @@ impl WriteOptions {
         let indexed = file.page_index().ok();
         let page_version = first_page_version(file)?;
         let page_version = page_version.map(|version| if version == 2 { PageVersion::V2 } else { PageVersion::V1 });
+        let mut occurrences = HashMap::new();
         for (leaf, column) in metadata.schema_descr().columns().iter().enumerate() {
             // A chunk whose metadata cannot be read says nothing here, and is an error where it is read.
             let chunks =
@@ -84,8 +86,14 @@ impl WriteOptions {
                 options = options.total_order(true);
             }
             options.key_values = key_values(&key_values_of_chunks, leaf, metadata.row_group_count());
-            let inherited = self.inherited.entry(column.path().string()).or_default();
-            *inherited = inherited.over(&options);
+            let path = column.path().string();
+            let occurrence = occurrences.entry(path.clone()).or_insert(0usize);
+            let namesakes = self.inherited.entry(path).or_default();
+            match namesakes.get_mut(*occurrence) {
+                Some(inherited) => *inherited = inherited.over(&options),
+                None => namesakes.push(options),
+            }
+            *occurrence += 1;
         }
         self.inherited_row_group_rows = self.inherited_row_group_rows.or_else(|| row_group_rows(metadata));
         if self.presumed_sorting.is_empty() {

@@ -34,8 +34,8 @@ use crate::runtime::threads_or_cores;
 pub struct WriteOptions {
     all: ColumnOptions,
     columns: BTreeMap<String, ColumnOptions>,
-    /// What another file has, by column: behind all that was asked for.
-    inherited: BTreeMap<String, ColumnOptions>,
+    /// What another file has, by path and then by the order of columns that have the same path: behind all that was asked for.
+    inherited: BTreeMap<String, Vec<ColumnOptions>>,
     row_group_rows: Option<usize>,
     inherited_row_group_rows: Option<usize>,
     inherited_schema: Option<InheritedSchema>,
@@ -232,11 +232,12 @@ impl WriteOptions {
         self.columns.keys().map(String::as_str)
     }
 
-    /// The options in force for the leaf with this dotted path.
-    pub(crate) fn leaf(&self, path: &str) -> LeafOptions {
+    /// The options in force for the leaf with this dotted path, before which there are `occurrence` with the same one.
+    pub(crate) fn leaf(&self, path: &str, occurrence: usize) -> LeafOptions {
         let own = self.columns.get(path);
         let asked_for = own.unwrap_or(&ColumnOptions::new()).over(&self.all);
-        let mut leaf = match self.inherited.get(path) {
+        let inherited = self.inherited.get(path).and_then(|namesakes| namesakes.get(occurrence));
+        let mut leaf = match inherited {
             Some(inherited) => asked_for.over(&inherited.beside(&asked_for)).resolve(),
             None => asked_for.resolve(),
         };
@@ -261,7 +262,7 @@ impl WriteOptions {
             }
         }
         self.all.resolve().check("all columns")?;
-        self.columns.keys().try_for_each(|path| self.leaf(path).check(&format!("column {path}")))
+        self.columns.keys().try_for_each(|path| self.leaf(path, 0).check(&format!("column {path}")))
     }
 }
 
@@ -276,7 +277,7 @@ mod tests {
             .dictionary(false)
             .column("a.b", ColumnOptions::new().codec(Codec::Uncompressed))
             .column("a.b", ColumnOptions::new().encoding(ValueEncoding::DeltaBinaryPacked));
-        let (own, other) = (options.leaf("a.b"), options.leaf("a.c"));
+        let (own, other) = (options.leaf("a.b", 0), options.leaf("a.c", 0));
         assert_eq!((own.codec, other.codec), (Codec::Uncompressed, Codec::Snappy));
         assert_eq!((own.dictionary, other.dictionary), (false, false));
         assert_eq!((own.encoding, own.encoding_is_own), (ValueEncoding::DeltaBinaryPacked, true));
@@ -299,7 +300,7 @@ mod tests {
     #[test]
     fn key_columns_get_bloom_filters() {
         let options = WriteOptions::profile(Profile::Lookup).key_columns(["id"]);
-        assert_eq!(options.leaf("id").bloom_filter, Some(BloomFilter::DEFAULT));
-        assert_eq!(options.leaf("other").bloom_filter, None);
+        assert_eq!(options.leaf("id", 0).bloom_filter, Some(BloomFilter::DEFAULT));
+        assert_eq!(options.leaf("other", 0).bloom_filter, None);
     }
 }

@@ -20,7 +20,7 @@ pub(super) struct SortKeys {
 
 impl SortKeys {
     /// # Errors
-    /// [`Error::Invalid`] if no columns are named, or one that is not there or that repeats.
+    /// [`Error::Invalid`] if no columns are named, or one that is not there or whose name several columns have.
     pub(super) fn new(schema: &Schema, columns: &[SortingColumn]) -> Result<Self> {
         if columns.is_empty() {
             return Err(Error::invalid("no columns are named to sort by"));
@@ -31,6 +31,12 @@ impl SortKeys {
             let mut path = Vec::new();
             let data_type = find(schema.fields(), &column.path, &mut path)
                 .ok_or_else(|| Error::invalid(format!("there is no column {} to sort by", column.path)))?;
+            if count(schema.fields(), &column.path) > 1 {
+                return Err(Error::invalid(format!(
+                    "column {} to sort by is ambiguous: several columns have this name",
+                    column.path
+                )));
+            }
             let options = SortOptions { descending: column.descending, nulls_first: column.nulls_first };
             fields.push(SortField::new_with_options(data_type.clone(), options));
             paths.push(path);
@@ -72,6 +78,16 @@ fn find<'a>(fields: &'a Fields, path: &str, way: &mut Vec<usize>) -> Option<&'a 
         way.pop();
     }
     None
+}
+
+/// How many leaves the path leads to.
+fn count(fields: &Fields, path: &str) -> usize {
+    let below = fields.iter().filter_map(|field| Some((field.data_type(), path.strip_prefix(field.name().as_str())?)));
+    let leaves = below.map(|(data_type, rest)| match (data_type, rest.strip_prefix('.')) {
+        (DataType::Struct(fields), Some(rest)) => count(fields, rest),
+        (leaf, _) => usize::from(rest.is_empty() && !leaf.is_nested()),
+    });
+    leaves.sum()
 }
 
 /// The child of a struct, null where the struct is.
