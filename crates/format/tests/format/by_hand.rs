@@ -111,8 +111,8 @@ fn footer_with_bounds(physical_type: i32, exact: Option<[bool; 2]>) -> FileMetaD
                     writer.i64(id, number);
                 }
                 writer.structure(12, |writer| {
-                    writer.binary(5, &[9, 0, 0, 0]);
-                    writer.binary(6, &[1, 0, 0, 0]);
+                    writer.binary(5, [9, 0, 0, 0]);
+                    writer.binary(6, [1, 0, 0, 0]);
                     if let Some([max, min]) = exact {
                         writer.bool(7, max);
                         writer.bool(8, min);
