@@ -11,8 +11,8 @@
 #![expect(unsafe_code, reason = "slices of the mapped data area")]
 
 use std::ptr::NonNull;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use crate::error::{Error, Result};
 use crate::extent::{Extent, Generation, UNIT};
@@ -50,6 +50,18 @@ pub(crate) struct Arena {
     base: NonNull<u8>,
     /// How many bytes may be read: the area's length, kept here so that checking it costs no call.
     len: AtomicU64,
+    /// Which nodes of the store as it was opened were verified, if nodes are.
+    verified: OnceLock<VerifiedNodes>,
+}
+
+/// Nodes of the store as it was opened, each of which is verified by its checksum when it is first read. Later nodes were made by a
+/// process that still has them in its memory.
+#[derive(Debug)]
+struct VerifiedNodes {
+    /// Nodes up to this generation have checksums.
+    sealed: Generation,
+    /// A bit for each unit in which a node begins that was verified.
+    units: Box<[AtomicU64]>,
 }
 
 // SAFETY: `base` is the address of `data`, which is kept alive here and is `Send`; the address does not move.
@@ -61,12 +73,47 @@ unsafe impl Sync for Arena {}
 impl Arena {
     pub(crate) fn new(data: Arc<dyn Data>) -> Self {
         let len = AtomicU64::new(data.len());
-        Self { base: data.base(), data, len }
+        Self { base: data.base(), data, len, verified: OnceLock::new() }
     }
 
     #[inline]
     pub(crate) fn data(&self) -> &dyn Data {
         self.data.as_ref()
+    }
+
+    /// From now on, nodes up to this generation are verified by their checksums when they are first read. It is that of the checkpoint of
+    /// the header that counts.
+    pub(crate) fn verify_nodes(&self, sealed: Generation) {
+        let units = (self.len() / UNIT).div_ceil(64);
+        self.verified.get_or_init(|| VerifiedNodes { sealed, units: (0..units).map(|_| AtomicU64::new(0)).collect() });
+    }
+
+    /// Whether the node at `reference` is to be verified, and its checksum is wrong.
+    #[inline]
+    fn is_damaged(&self, reference: u64, head: &[u8; BODY_HEAD]) -> bool {
+        match self.verified.get() {
+            // Root records have no checksum.
+            Some(verified) if node::generation(head) <= verified.sealed && head[0] != Kind::Root as u8 => {
+                !self.is_intact(verified, reference)
+            }
+            _ => false,
+        }
+    }
+
+    #[inline(never)]
+    fn is_intact(&self, verified: &VerifiedNodes, reference: u64) -> bool {
+        // The space behind is newer than the header.
+        let Some(units) = verified.units.get((reference / 64) as usize) else { return true };
+        let bit = 1 << (reference % 64);
+        if units.load(Ordering::Relaxed) & bit != 0 {
+            return true;
+        }
+        // What only commits between two checkpoints had was never sealed; readers of another process may hold it.
+        let is_intact = self.checksums(reference).is_ok_and(|(stored, right)| stored == right || stored == 0);
+        if is_intact {
+            units.fetch_or(bit, Ordering::Relaxed);
+        }
+        is_intact
     }
 
     /// How many bytes may be read.
@@ -102,7 +149,15 @@ impl Arena {
     /// The node at `reference`: a leaf, an inner node or a root record.
     #[inline]
     pub(crate) fn node(&self, reference: u64) -> Result<Node<'_>> {
-        self.peek(reference).ok_or_else(|| outside(reference))
+        self.peek(reference).ok_or_else(|| self.why_not(reference))
+    }
+
+    #[cold]
+    fn why_not(&self, reference: u64) -> Error {
+        match self.peek_head(reference) {
+            Some(head) if self.is_damaged(reference, head) => damaged(reference),
+            _ => outside(reference),
+        }
     }
 
     /// As [`node`](Self::node), without an error message.
@@ -110,7 +165,7 @@ impl Arena {
     pub(crate) fn peek(&self, reference: u64) -> Option<Node<'_>> {
         let head = self.peek_head(reference)?;
         let len = usize::from(u16::from_le_bytes([head[2], head[3]])) * UNIT as usize;
-        if len == 0 || !self.has(reference * UNIT + len as u64) {
+        if len == 0 || !self.has(reference * UNIT + len as u64) || self.is_damaged(reference, head) {
             return None;
         }
         // SAFETY: the node ends within the area, as was just checked, and these are the bytes behind its checksum.
@@ -128,6 +183,9 @@ impl Arena {
         let start = reference * UNIT + node::value::HEAD as u64;
         if len > node::value::MAX_LEN || !self.has(start + len) {
             return Err(outside(reference));
+        }
+        if self.is_damaged(reference, head) {
+            return Err(damaged(reference));
         }
         // SAFETY: the value ends within the area, as was just checked, and begins behind the node's checksum.
         Ok(unsafe { self.slice(start, len as usize) })
@@ -304,6 +362,11 @@ impl Arena {
 /// The checksum of a node's body. Never 0, which says that a node was not sealed.
 pub(crate) fn checksum(body: &[u8]) -> u32 {
     (xxhash_rust::xxh3::xxh3_64(body) as u32).max(1)
+}
+
+#[cold]
+fn damaged(reference: u64) -> Error {
+    Error::corrupt_at(reference.saturating_mul(UNIT), "the checksum of a node is wrong")
 }
 
 #[cold]

@@ -7,7 +7,7 @@ use crate::arena::FIRST_LEN;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::extent::{Extent, UNIT};
-use crate::header::Header;
+use crate::header::{Header, VERSION};
 use crate::node::{Kind, value};
 use crate::root::Root;
 use crate::state::{Published, State, sorted, walk_root};
@@ -63,8 +63,15 @@ impl Engine {
         let switched = self.log.switch();
         self.unlock_state(state);
 
-        let header =
-            Header { identity: self.identity, number: *number + 1, root, end, free_map: None, is_clean: false };
+        let header = Header {
+            version: VERSION,
+            identity: self.identity,
+            number: *number + 1,
+            root,
+            end,
+            free_map: None,
+            is_clean: false,
+        };
         let written = switched.and_then(|_| self.write_checkpoint(&header, &durable, has_copies));
         let mut state = self.lock_state_first()?;
         state.checkpointing = None;
@@ -179,7 +186,15 @@ impl Engine {
         let reference = write_map(writer, unneeded)?;
         self.arena.seal(reference)?;
         let end = writer.space.end();
-        Ok(Header { identity: self.identity, number, root, end, free_map: Some(reference), is_clean: true })
+        Ok(Header {
+            version: VERSION,
+            identity: self.identity,
+            number,
+            root,
+            end,
+            free_map: Some(reference),
+            is_clean: true,
+        })
     }
 }
 

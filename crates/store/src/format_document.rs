@@ -65,12 +65,13 @@ fn the_constants_are_those_of_the_code() {
 #[test]
 fn headers_have_their_fields_where_the_document_says() {
     let root = Root { generation: 12, sequence: 13, catalog: Word::from_bits(14), snapshots: Word::from_bits(15) };
-    let header = Header { identity: 10, number: 11, root, end: 16, free_map: Some(17), is_clean: true };
+    let version = header::VERSION;
+    let header = Header { version, identity: 10, number: 11, root, end: 16, free_map: Some(17), is_clean: true };
     let bytes = header.to_bytes();
     let (fields, len) = layout("header");
     assert_eq!(len, HEADER_LEN);
     assert_eq!(bytes[..fields[1].0], MAGIC);
-    assert_eq!((bytes[fields[1].0], bytes[fields[2].0]), (1, 1));
+    assert_eq!((bytes[fields[1].0], bytes[fields[2].0]), (2, 1));
     let found: Vec<u64> = fields[3..11].iter().map(|(at, _)| u64_at(&bytes, *at)).collect();
     assert_eq!(found, [10, 11, 12, 13, 14, 15, 16, 17]);
     assert_eq!(HEADER_SLOTS, [0, 4096]);
@@ -116,13 +117,17 @@ fn free_maps_have_their_fields_where_the_document_says() {
 #[test]
 fn records_of_the_log_have_their_fields_where_the_document_says() {
     let storage = MemoryStorage::new(1 << 20).unwrap();
-    let log = Log::open(&storage, 1).unwrap();
+    let log = Log::open(&storage, 1, header::VERSION).unwrap();
     log.replay(4, |_, _| Ok(())).unwrap();
     log.append(5, &[b"pay", b"load"]).unwrap();
-    let mut bytes = [0; 39];
+    let mut bytes = [0; 55];
     storage.log(0).unwrap().read_at(0, &mut bytes).unwrap();
     let (fields, len) = layout("log record");
     assert_eq!(&bytes[len..], b"payload");
     assert_ne!(u64_at(&bytes, fields[1].0), 0);
-    assert_eq!((u64_at(&bytes, fields[2].0), u64_at(&bytes, fields[3].0)), (5, 7));
+    assert_eq!(
+        (u64_at(&bytes, fields[2].0), bytes[fields[3].0], &bytes[fields[4].0..fields[5].0]),
+        (5, 7, &b"LOG"[..])
+    );
+    assert_eq!((u64_at(&bytes, fields[5].0), u64_at(&bytes, fields[6].0)), (0, 4));
 }

@@ -16,8 +16,8 @@ use crate::root::Root;
 
 pub(crate) const MAGIC: [u8; 8] = *b"LATHKV\r\n";
 
-/// The version of the format that is written, and the only one there is.
-pub(crate) const VERSION: u32 = 1;
+/// The version of the format that is written. Records of the log say what was durable when they were written, and did not in version 1.
+pub(crate) const VERSION: u32 = 2;
 
 const CLEAN: u32 = 1;
 
@@ -27,6 +27,8 @@ const LIMIT: u64 = 1 << 56;
 /// A checkpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Header {
+    /// Of the format; [`VERSION`] of a header that is to be written.
+    pub(crate) version: u32,
     /// Random, given when the store is made.
     pub(crate) identity: u64,
     pub(crate) number: u64,
@@ -42,7 +44,7 @@ impl Header {
     pub(crate) fn to_bytes(self) -> [u8; HEADER_LEN] {
         let mut bytes = [0; HEADER_LEN];
         bytes[..8].copy_from_slice(&MAGIC);
-        bytes[8..12].copy_from_slice(&VERSION.to_le_bytes());
+        bytes[8..12].copy_from_slice(&self.version.to_le_bytes());
         bytes[12..16].copy_from_slice(&(if self.is_clean { CLEAN } else { 0 }).to_le_bytes());
         let fields = [
             self.identity,
@@ -73,8 +75,8 @@ impl Header {
             return Ok(None);
         }
         let version = u32::from_le_bytes([bytes[8], bytes[9], bytes[10], bytes[11]]);
-        if version != VERSION {
-            let why = format!("the store has format version {version}, and this program knows version {VERSION} only");
+        if !(1..=VERSION).contains(&version) {
+            let why = format!("the store has format version {version}, and this program knows versions 1 to {VERSION}");
             return Err(Error::Invalid(why));
         }
         let root = Root {
@@ -90,7 +92,7 @@ impl Header {
         }
         let free_map = Some(field(72)).filter(|reference| *reference != 0);
         let is_clean = bytes[12] == CLEAN as u8;
-        Ok(Some(Self { identity: field(16), number: field(24), root, end: field(64), free_map, is_clean }))
+        Ok(Some(Self { version, identity: field(16), number: field(24), root, end: field(64), free_map, is_clean }))
     }
 }
 
@@ -101,7 +103,8 @@ mod tests {
     #[test]
     fn numbers_that_could_not_grow_on_are_refused() {
         let root = Root::EMPTY;
-        let header = Header { identity: u64::MAX, number: LIMIT, root, end: 1 << 40, free_map: None, is_clean: false };
+        let (version, identity) = (VERSION, u64::MAX);
+        let header = Header { version, identity, number: LIMIT, root, end: 1 << 40, free_map: None, is_clean: false };
         assert_eq!(Header::parse(&header.to_bytes()).unwrap(), Some(header));
         let too_large = [
             Header { number: u64::MAX, ..header },

@@ -42,6 +42,7 @@ pub struct Options {
     pub(crate) log_limit_bytes: Option<u64>,
     pub(crate) checkpoint_space_bytes: u64,
     pub(crate) background_checkpoints: bool,
+    pub(crate) verify_nodes: bool,
 }
 
 impl Default for Options {
@@ -54,6 +55,7 @@ impl Default for Options {
             log_limit_bytes: None,
             checkpoint_space_bytes: Self::DEFAULT_CHECKPOINT_SPACE_BYTES,
             background_checkpoints: true,
+            verify_nodes: false,
         }
     }
 }
@@ -124,6 +126,15 @@ impl Options {
     #[must_use]
     pub fn checkpoint_space_bytes(mut self, checkpoint_space_bytes: u64) -> Self {
         self.checkpoint_space_bytes = checkpoint_space_bytes;
+        self
+    }
+
+    /// Whether each node that the store has when it is opened is verified by its checksum when it is first read, so that damage of the file is
+    /// [`Error::Corrupt`](crate::Error::Corrupt) and never a wrong answer. The default is `false`: then
+    /// [`Store::check`](crate::Store::check) finds it. It costs one pass over what is read, and a bit of memory for 64 bytes of the file.
+    #[must_use]
+    pub fn verify_nodes(mut self, verify: bool) -> Self {
+        self.verify_nodes = verify;
         self
     }
 

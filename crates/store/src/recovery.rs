@@ -10,7 +10,7 @@ use crate::arena::{Arena, FIRST_LEN, FIRST_UNIT, WriteArena};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::extent::{Extent, UNIT};
-use crate::header::Header;
+use crate::header::{Header, VERSION};
 use crate::log::Log;
 use crate::options::{Durability, Options};
 use crate::readers::{self, Readers};
@@ -93,7 +93,10 @@ impl Store {
         }
         let arena = Arc::new(Arena::new(storage.data()?));
         let header = newest_header(&arena)?;
-        let log = Log::open(storage, header.identity)?;
+        if options.verify_nodes {
+            arena.verify_nodes(header.root.generation);
+        }
+        let log = Log::open(storage, header.identity, header.version)?;
         let mut engine = Engine::new(arena, readers, log, options.clone(), header.identity, header.number);
         engine.is_follower = true;
         Ok(Some(Self::new(Arc::new(engine))))
@@ -130,7 +133,10 @@ impl Store {
                 format!("the file has {} bytes, and {} are in use", arena.len(), header.end.saturating_mul(UNIT));
             return Err(Error::corrupt(what));
         }
-        let log = Log::open(storage, header.identity)?;
+        if options.verify_nodes {
+            arena.verify_nodes(header.root.generation);
+        }
+        let log = Log::open(storage, header.identity, header.version)?;
         let state = first_state(write_arena, &readers, &header)?;
         let engine = Engine::new(arena, readers, log, options, header.identity, header.number);
         let engine = Arc::new(engine);
@@ -157,8 +163,15 @@ fn make(write_arena: &mut WriteArena) -> Result<()> {
     let arena = write_arena.shared();
     arena.set_len(FIRST_LEN);
     let identity = RandomState::new().hash_one(std::process::id());
-    let header =
-        Header { identity, number: 0, root: Root::EMPTY, end: FIRST_LEN / UNIT, free_map: None, is_clean: false };
+    let header = Header {
+        version: VERSION,
+        identity,
+        number: 0,
+        root: Root::EMPTY,
+        end: FIRST_LEN / UNIT,
+        free_map: None,
+        is_clean: false,
+    };
     arena.write_header(0, &header.to_bytes())?;
     arena.data().sync()
 }

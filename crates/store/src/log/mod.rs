@@ -3,15 +3,19 @@
 //! A file is a sequence of records from byte 0 on. Anything may follow: zeros that were written ahead, or records of an earlier use.
 //!
 //! ```text
-//!   0          8          16         24         32
-//!   +----------+----------+----------+----------+---------------
-//!   | checksum | salt     | sequence | length   | payload …        integers of 8 bytes, little-endian
-//!   +----------+----------+----------+----------+---------------
+//!   0          8          16         24         32         40         48
+//!   +----------+----------+----------+----------+----------+----------+---------------
+//!   | checksum | salt     | sequence | length   | synced   | previous | payload …        integers of 8 bytes, little-endian
+//!   +----------+----------+----------+----------+----------+----------+---------------
 //!   checksum   XXH3 of the record from byte 8 on, seeded with the identity of the store
 //!   salt       random, never 0, the same for all records since the file was last begun anew
 //!   sequence   of the commit; grows from record to record
-//!   length     bytes of the payload; the next record begins after them
+//!   length     bytes of the payload, 5 bytes, and then "LOG"; the next record begins after the payload
+//!   synced     until where this use of the file was durable when the record was written
+//!   previous   sequence of the record that was logged before
 //! ```
+//!
+//! Records of stores of version 1 have neither "LOG" nor the two fields behind the length.
 //!
 //! Records of an earlier use of a file have another salt, so they are never taken for records of the present one. Bytes behind the
 //! last valid record when a store is opened are of an unfinished commit, or of commits that a recovery skipped. They are cut off
@@ -37,6 +41,7 @@
 //! Records that need a sync anyway wait in memory, and the sync writes them by one call: eight committers at once make 22,700 commits a
 //! second with that and 20,800 without.
 
+mod damage;
 mod group;
 mod record;
 mod scan;
@@ -49,7 +54,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use self::group::GroupSync;
-use self::record::{HEADER_BYTES, Header};
+use self::record::{Head, Header, Past};
 use self::scan::Scan;
 use crate::error::{Error, Result};
 use crate::storage::{LogFile, Storage};
@@ -76,6 +81,8 @@ pub(crate) struct Position(u64);
 pub(crate) struct Log {
     files: [Arc<dyn LogFile>; 2],
     store: u64,
+    /// Whether records say what was durable when they were written.
+    has_pasts: bool,
     writer: Mutex<Writer>,
     group: GroupSync,
 }
@@ -107,6 +114,8 @@ struct Use {
     salt: u64,
     /// Where the next record goes.
     end: u64,
+    /// Until where the file is durable.
+    synced_end: u64,
     /// The length of the file: up to here a write needs no new space.
     file_bytes: u64,
     last_sequence: u64,
@@ -115,10 +124,10 @@ struct Use {
 }
 
 impl Log {
-    /// Opens the log of the store with this identity.
-    pub(crate) fn open(storage: &dyn Storage, store: u64) -> Result<Self> {
+    /// Opens the log of the store with this identity and version of the format.
+    pub(crate) fn open(storage: &dyn Storage, store: u64, version: u32) -> Result<Self> {
         let files = [storage.log(0)?, storage.log(1)?];
-        Ok(Self { files, store, writer: Mutex::default(), group: GroupSync::default() })
+        Ok(Self { files, store, has_pasts: version > 1, writer: Mutex::default(), group: GroupSync::default() })
     }
 
     fn writer(&self) -> MutexGuard<'_, Writer> {
@@ -127,21 +136,24 @@ impl Log {
 
     /// Calls `f` with the records `after + 1`, `after + 2` and so on, up to the first that is missing or damaged. Returns the last
     /// number, or `after`; the next append follows it. Writes nothing.
+    ///
+    /// [`Error::Corrupt`] after the last record, if it can be told that later ones were durable and are lost.
     pub(crate) fn replay(&self, after: u64, mut f: impl FnMut(u64, &[u8]) -> Result<()>) -> Result<u64> {
         let mut writer = self.writer();
-        let mut order = Vec::with_capacity(2);
+        let mut scans = Vec::with_capacity(2);
         for (index, file) in self.files.iter().enumerate() {
             let mut scan = Scan::new(&**file, self.store)?;
             writer.uses[index] = Use { file_bytes: file.len()?, ..Use::default() };
-            if let Some(first) = scan.first_sequence()? {
-                order.push((first, index, scan));
-            }
+            // A file without records comes last.
+            scans.push((scan.first_sequence()?.unwrap_or(u64::MAX), (index, scan)));
         }
-        order.sort_by_key(|&(first, ..)| first);
+        scans.sort_by_key(|&(first, _)| first);
+        let mut scans: Vec<(usize, Scan<'_>)> = scans.into_iter().map(|(_, scan)| scan).collect();
 
         let mut last = after;
         let mut current = 0;
-        'files: for (_, index, mut scan) in order {
+        'files: for (index, scan) in &mut scans {
+            let index = *index;
             while let Some((sequence, payload)) = scan.next()? {
                 if sequence <= after {
                     continue;
@@ -157,6 +169,7 @@ impl Log {
                 found.is_needed = true;
             }
         }
+        damage::check(&mut scans, after, last)?;
         if writer.uses[current].end == 0 {
             writer.uses[current].salt = self.new_salt();
         }
@@ -189,16 +202,20 @@ impl Log {
             let why = format!("commit {sequence} is logged after commit {}", writer.last_sequence);
             return Err(Error::Internal(why));
         }
-        let record_bytes = record::len(parts);
+        let past = self
+            .has_pasts
+            .then_some(Past { synced_end: writer.uses[writer.current].synced_end, previous: writer.last_sequence });
+        let record_bytes = record::len(past, parts);
         let current = &mut writer.uses[writer.current];
+        let head = Head { store: self.store, salt: current.salt, sequence, past };
         let has_room = current.end.saturating_add(record_bytes as u64) <= current.file_bytes
             && writer.unwritten.len().saturating_add(record_bytes) <= BUFFER_BYTES;
         if may_wait && has_room {
-            record::assemble(&mut writer.unwritten, self.store, current.salt, sequence, parts);
+            record::assemble(&mut writer.unwritten, &head, parts);
             current.end += record_bytes as u64;
         } else {
             self.write_out(writer)?;
-            self.write_now(writer, sequence, parts)?;
+            self.write_now(writer, &head, parts)?;
         }
         writer.uses[writer.current].last_sequence = sequence;
         writer.last_sequence = sequence;
@@ -206,11 +223,11 @@ impl Log {
         Ok(Position(sequence))
     }
 
-    fn write_now(&self, writer: &mut Writer, sequence: u64, parts: &[&[u8]]) -> Result<()> {
+    fn write_now(&self, writer: &mut Writer, head: &Head, parts: &[&[u8]]) -> Result<()> {
         let file = &*self.files[writer.current];
         let current = &mut writer.uses[writer.current];
         let start = current.end;
-        match write_record(file, &mut writer.buffer, self.store, current, sequence, parts) {
+        match write_record(file, &mut writer.buffer, start, head, parts) {
             Ok(end) => current.end = end,
             Err(error) => {
                 // Unless the record is certainly absent, no other record with its number may follow.
@@ -242,8 +259,21 @@ impl Log {
     /// After a failed sync it is not known what the disk holds, so no later one succeeds.
     pub(crate) fn sync(&self, position: Position) -> Result<()> {
         self.group.sync(position, |needed| {
-            self.write_out(&mut self.writer())?;
-            needed.into_iter().flatten().try_for_each(|file| self.files[file].sync())
+            let written = {
+                let mut writer = self.writer();
+                self.write_out(&mut writer)?;
+                [0, 1].map(|file: usize| (writer.uses[file].salt, writer.uses[file].end))
+            };
+            needed.into_iter().flatten().try_for_each(|file| self.files[file].sync())?;
+            let mut writer = self.writer();
+            for file in needed.into_iter().flatten() {
+                let (salt, end) = written[file];
+                let used = &mut writer.uses[file];
+                if used.salt == salt {
+                    used.synced_end = used.synced_end.max(end.min(used.end));
+                }
+            }
+            Ok(())
         })
     }
 
@@ -288,7 +318,7 @@ impl Log {
         if !old.is_needed || old.last_sequence > durable {
             return Ok(());
         }
-        (old.is_needed, old.end) = (false, 0);
+        (old.is_needed, old.end, old.synced_end) = (false, 0, 0);
         if old.file_bytes > KEPT_BYTES {
             self.files[other].set_len(KEPT_BYTES)?;
             old.file_bytes = KEPT_BYTES;
@@ -360,6 +390,7 @@ impl Log {
                 self.group.poison();
                 return Err(error);
             }
+            used.synced_end = used.end;
         }
         writer.stage = Stage::Writable;
         Ok(())
@@ -396,25 +427,18 @@ pub(crate) fn unverified_records(storage: &dyn Storage, mut f: impl FnMut(u64, &
     Ok(())
 }
 
-/// Writes the record behind the others, and returns where it ends.
-fn write_record(
-    file: &dyn LogFile,
-    buffer: &mut Vec<u8>,
-    store: u64,
-    used: &Use,
-    sequence: u64,
-    parts: &[&[u8]],
-) -> Result<u64> {
-    let start = used.end;
-    let record_bytes = record::len(parts);
+/// Writes the record, which begins at `start`, and returns where it ends.
+fn write_record(file: &dyn LogFile, buffer: &mut Vec<u8>, start: u64, head: &Head, parts: &[&[u8]]) -> Result<u64> {
+    let record_bytes = record::len(head.past, parts);
     if record_bytes <= BUFFER_BYTES {
         buffer.clear();
-        record::assemble(buffer, store, used.salt, sequence, parts);
+        record::assemble(buffer, head, parts);
         file.write_at(start, buffer)?;
         return Ok(start + record_bytes as u64);
     }
-    file.write_at(start, &Header::new(store, used.salt, sequence, parts).write())?;
-    let mut end = start + HEADER_BYTES as u64;
+    let header = Header::new(head, parts).to_bytes();
+    file.write_at(start, &header)?;
+    let mut end = start + header.len() as u64;
     for part in parts {
         file.write_at(end, part)?;
         end += part.len() as u64;

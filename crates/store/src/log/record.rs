@@ -2,8 +2,31 @@
 
 use xxhash_rust::xxh3::{Xxh3, xxh3_64_with_seed};
 
-/// Bytes before the payload.
-pub(super) const HEADER_BYTES: usize = 32;
+/// Bytes before the payload in stores of version 1.
+pub(super) const SHORT_HEADER_BYTES: usize = 32;
+
+/// Bytes before the payload of a record that has a [`Past`].
+pub(super) const HEADER_BYTES: usize = 48;
+
+/// Payloads are shorter than 2 to this power; the bits above it in the field of the length are [`MARK`] if there is a [`Past`].
+const LENGTH_BITS: u32 = 40;
+
+/// In the upper bits of the length: a [`Past`] follows.
+const MARK: u64 = u64::from_le_bytes(*b"\0\0\0\0\0LOG");
+
+/// Where the bytes of [`MARK`] are in a header, and what they are.
+pub(super) const MARK_AT: usize = 29;
+pub(super) const MARK_BYTES: &[u8; 3] = b"LOG";
+
+/// What was known of the log when a record was written. A record that is whole and behind one that is not tells by this whether the latter
+/// was damaged or never finished.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Past {
+    /// All bytes of this use of the file before this one were durable; if there are any, so was all of the other file.
+    pub(super) synced_end: u64,
+    /// The sequence number of the record that was logged before this one, in either file, or of the commit that the log began behind.
+    pub(super) previous: u64,
+}
 
 /// What stands before a payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,15 +36,25 @@ pub(super) struct Header {
     pub(super) salt: u64,
     pub(super) sequence: u64,
     pub(super) payload_bytes: u64,
+    /// Not in records of stores of version 1.
+    pub(super) past: Option<Past>,
+}
+
+/// What a record says beside its payload.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Head {
+    /// The identity of the store, which seeds the checksum, so that records of another store's log are not taken for records of this one.
+    pub(super) store: u64,
+    pub(super) salt: u64,
+    pub(super) sequence: u64,
+    pub(super) past: Option<Past>,
 }
 
 impl Header {
-    /// Makes the header of a record of these parts. `store` is the identity of the store, which seeds the checksum, so that
-    /// records of another store's log are not taken for records of this one.
-    pub(super) fn new(store: u64, salt: u64, sequence: u64, parts: &[&[u8]]) -> Self {
-        let payload_bytes = parts.iter().map(|part| part.len() as u64).sum();
-        let mut header = Self { checksum: 0, salt, sequence, payload_bytes };
-        let mut hash = header.begin_checksum(store);
+    /// The header of a record of these parts.
+    pub(super) fn new(head: &Head, parts: &[&[u8]]) -> Self {
+        let mut header = Self::without_checksum(head, parts);
+        let mut hash = header.begin_checksum(head.store);
         for part in parts {
             hash.update(part);
         }
@@ -29,42 +62,71 @@ impl Header {
         header
     }
 
-    pub(super) fn read(bytes: &[u8; HEADER_BYTES]) -> Self {
-        let (words, _) = bytes.as_chunks::<8>();
-        let word = |index: usize| u64::from_le_bytes(words[index]);
-        Self { checksum: word(0), salt: word(1), sequence: word(2), payload_bytes: word(3) }
+    fn without_checksum(head: &Head, parts: &[&[u8]]) -> Self {
+        let payload_bytes = parts.iter().map(|part| part.len() as u64).sum();
+        Self { checksum: 0, salt: head.salt, sequence: head.sequence, payload_bytes, past: head.past }
     }
 
-    pub(super) fn write(&self) -> [u8; HEADER_BYTES] {
+    /// The header at the start of `bytes`; `None` if they are too short for one.
+    pub(super) fn read(bytes: &[u8]) -> Option<Self> {
+        let (words, _) = bytes.as_chunks::<8>();
+        let word = |index: usize| words.get(index).map(|word| u64::from_le_bytes(*word));
+        let (checksum, salt, sequence, length) = (word(0)?, word(1)?, word(2)?, word(3)?);
+        let past = match length >> LENGTH_BITS == MARK >> LENGTH_BITS {
+            true => Some(Past { synced_end: word(4)?, previous: word(5)? }),
+            false => None,
+        };
+        let payload_bytes = if past.is_some() { length & ((1 << LENGTH_BITS) - 1) } else { length };
+        Some(Self { checksum, salt, sequence, payload_bytes, past })
+    }
+
+    /// Its length in bytes.
+    pub(super) fn len(&self) -> usize {
+        header_len(self.past)
+    }
+
+    /// The bytes; only the first [`len`](Self::len) of them count.
+    fn write(&self) -> [u8; HEADER_BYTES] {
         let mut bytes = [0; HEADER_BYTES];
-        let words = [self.checksum, self.salt, self.sequence, self.payload_bytes];
+        let mark = if self.past.is_some() { MARK } else { 0 };
+        let past = self.past.unwrap_or_default();
+        let length = self.payload_bytes | mark;
+        let words = [self.checksum, self.salt, self.sequence, length, past.synced_end, past.previous];
         for (bytes, word) in bytes.as_chunks_mut::<8>().0.iter_mut().zip(words) {
             *bytes = word.to_le_bytes();
         }
         bytes
     }
 
+    pub(super) fn to_bytes(self) -> Vec<u8> {
+        self.write()[..self.len()].to_vec()
+    }
+
     /// The checksum of the fields after it; what the caller adds is the payload.
     pub(super) fn begin_checksum(&self, store: u64) -> Xxh3 {
         let mut hash = Xxh3::with_seed(store);
-        hash.update(&self.write()[8..]);
+        hash.update(&self.write()[8..self.len()]);
         hash
     }
 }
 
-/// Bytes of a record of these parts.
-pub(super) fn len(parts: &[&[u8]]) -> usize {
-    parts.iter().fold(HEADER_BYTES, |sum, part| sum.saturating_add(part.len()))
+fn header_len(past: Option<Past>) -> usize {
+    if past.is_some() { HEADER_BYTES } else { SHORT_HEADER_BYTES }
+}
+
+/// Bytes of a record of these parts, which has a [`Past`] or not.
+pub(super) fn len(past: Option<Past>, parts: &[&[u8]]) -> usize {
+    parts.iter().fold(header_len(past), |sum, part| sum.saturating_add(part.len()))
 }
 
 /// Puts a whole record behind `bytes`.
-pub(super) fn assemble(bytes: &mut Vec<u8>, store: u64, salt: u64, sequence: u64, parts: &[&[u8]]) {
-    let payload_bytes = parts.iter().map(|part| part.len() as u64).sum();
+pub(super) fn assemble(bytes: &mut Vec<u8>, head: &Head, parts: &[&[u8]]) {
     let start = bytes.len();
-    bytes.extend_from_slice(&Header { checksum: 0, salt, sequence, payload_bytes }.write());
+    let header = Header::without_checksum(head, parts);
+    bytes.extend_from_slice(&header.write()[..header.len()]);
     for part in parts {
         bytes.extend_from_slice(part);
     }
-    let checksum = xxh3_64_with_seed(&bytes[start + 8..], store);
+    let checksum = xxh3_64_with_seed(&bytes[start + 8..], head.store);
     bytes[start..start + 8].copy_from_slice(&checksum.to_le_bytes());
 }

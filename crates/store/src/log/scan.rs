@@ -1,11 +1,14 @@
 //! Reading the records of one file, for as long as they verify.
 
-use super::record::{HEADER_BYTES, Header};
+use super::record::{HEADER_BYTES, Header, MARK_AT, MARK_BYTES, Past, SHORT_HEADER_BYTES};
 use crate::error::Result;
 use crate::storage::LogFile;
 
 /// Bytes read at a time. Records longer than this are verified in pieces before memory is taken for them.
 const WINDOW_BYTES: usize = 1 << 18;
+
+/// How many times its length of a file is hashed at most in the search for later records, so that no bytes make it endless.
+const MAX_SEARCHED: u64 = 8;
 
 /// The good records at the start of a file, in order.
 pub(super) struct Scan<'a> {
@@ -18,15 +21,28 @@ pub(super) struct Scan<'a> {
     /// Of the first record, which all others share.
     salt: Option<u64>,
     last_sequence: u64,
+    /// What the first record says of the log before it.
+    first_past: Option<Past>,
+    /// How many bytes of the file were durable, by any of the records.
+    synced_end: u64,
     window: Vec<u8>,
     window_start: u64,
 }
 
 impl<'a> Scan<'a> {
     pub(super) fn new(file: &'a dyn LogFile, store: impl Into<Option<u64>>) -> Result<Self> {
-        let file_bytes = file.len()?;
-        let (window, window_start) = (Vec::new(), 0);
-        Ok(Self { file, file_bytes, store: store.into(), end: 0, salt: None, last_sequence: 0, window, window_start })
+        Ok(Self {
+            file,
+            file_bytes: file.len()?,
+            store: store.into(),
+            end: 0,
+            salt: None,
+            last_sequence: 0,
+            first_past: None,
+            synced_end: 0,
+            window: Vec::new(),
+            window_start: 0,
+        })
     }
 
     /// The byte after the last record that [`next`](Self::next) gave.
@@ -39,47 +55,105 @@ impl<'a> Scan<'a> {
         self.salt.unwrap_or(0)
     }
 
+    /// The number of the last record so far.
+    pub(super) fn last_sequence(&self) -> u64 {
+        self.last_sequence
+    }
+
+    /// What the first record of the file says of the log before it.
+    pub(super) fn first_past(&self) -> Option<Past> {
+        self.first_past
+    }
+
+    /// How many bytes of the file were durable, by what the records so far say.
+    pub(super) fn synced_end(&self) -> u64 {
+        self.synced_end
+    }
+
     /// The sequence number of the first record, if there is one. Call it before [`next`](Self::next).
     pub(super) fn first_sequence(&mut self) -> Result<Option<u64>> {
         let Some(header) = self.header()? else { return Ok(None) };
-        Ok(self.verify(&header)?.then_some(header.sequence))
+        Ok(self.verify(self.end, &header)?.then_some(header.sequence))
     }
 
     /// The sequence number and the payload of the next record; none where the file ends, or something lies there that is no
     /// record of this use of the file.
     pub(super) fn next(&mut self) -> Result<Option<(u64, &[u8])>> {
         let Some(header) = self.header()? else { return Ok(None) };
-        if !self.verify(&header)? {
+        if !self.verify(self.end, &header)? {
             return Ok(None);
         }
         // Verified, so the record lies within the file and the length is true.
         let payload_bytes = header.payload_bytes as usize;
-        let start = self.end + HEADER_BYTES as u64;
+        let start = self.end + header.len() as u64;
+        if self.end == 0 {
+            self.first_past = header.past;
+        }
         self.end = start + header.payload_bytes;
         self.salt = Some(header.salt);
         self.last_sequence = header.sequence;
+        self.synced_end = header.past.map_or(0, |past| past.synced_end).max(self.synced_end);
         let payload = self.bytes(start, payload_bytes)?;
         Ok(Some((header.sequence, payload)))
+    }
+
+    /// Looks for whole records behind the end of the good ones, of commits after this one, and calls `f` with their headers. Records of an
+    /// earlier use of the file have other salts, or, where the salt is not known, commits that are in a checkpoint.
+    pub(super) fn find_later(&mut self, after: u64, mut f: impl FnMut(&Header)) -> Result<()> {
+        let mut at = self.end;
+        let mut budget = self.file_bytes.saturating_mul(MAX_SEARCHED);
+        while let Some(len) = self.file_bytes.checked_sub(at).filter(|left| *left >= HEADER_BYTES as u64) {
+            let window = self.bytes(at, len.min(WINDOW_BYTES as u64) as usize)?;
+            let last = window.len() - HEADER_BYTES;
+            let found = (0..=last).find(|&place| window[place + MARK_AT..].starts_with(MARK_BYTES));
+            let Some(place) = found else {
+                at += last as u64 + 1;
+                continue;
+            };
+            let header = Header::read(&window[place..]);
+            at += place as u64;
+            let header = header.filter(|header| {
+                let is_of_this_use = self.salt.map_or(header.salt != 0, |salt| header.salt == salt);
+                let fits = header.payload_bytes <= self.file_bytes - at - HEADER_BYTES as u64;
+                is_of_this_use && fits && header.sequence > after && header.payload_bytes <= budget
+            });
+            let Some(header) = header else {
+                at += 1;
+                continue;
+            };
+            budget -= header.payload_bytes;
+            if self.verify(at, &header)? {
+                f(&header);
+                at += HEADER_BYTES as u64 + header.payload_bytes;
+            } else {
+                at += 1;
+            }
+        }
+        Ok(())
     }
 
     /// The header at the end, if it may be one.
     fn header(&mut self) -> Result<Option<Header>> {
         let left = self.file_bytes.saturating_sub(self.end);
-        let Some(left) = left.checked_sub(HEADER_BYTES as u64) else { return Ok(None) };
-        let (bytes, _) = self.bytes(self.end, HEADER_BYTES)?.as_chunks::<HEADER_BYTES>();
-        let header = Header::read(&bytes[0]);
+        if left < SHORT_HEADER_BYTES as u64 {
+            return Ok(None);
+        }
+        let bytes = self.bytes(self.end, left.min(HEADER_BYTES as u64) as usize)?;
+        let Some(header) = Header::read(bytes) else { return Ok(None) };
         let belongs = match self.salt {
             Some(salt) => header.salt == salt && header.sequence > self.last_sequence,
             None => header.salt != 0,
         };
+        let left = left.saturating_sub(header.len() as u64);
         let fits = header.payload_bytes <= left && isize::try_from(header.payload_bytes).is_ok();
         Ok((belongs && fits).then_some(header))
     }
 
-    fn verify(&mut self, header: &Header) -> Result<bool> {
+    /// Whether the checksum of a record is right that begins here and lies within the file.
+    fn verify(&mut self, start: u64, header: &Header) -> Result<bool> {
         let Some(store) = self.store else { return Ok(true) };
         let mut hash = header.begin_checksum(store);
-        let mut at = self.end + HEADER_BYTES as u64;
+        let mut at = start + header.len() as u64;
         let mut left = header.payload_bytes;
         while left > 0 {
             let count = left.min(WINDOW_BYTES as u64 / 2);

@@ -12,7 +12,7 @@ const CHECKPOINT_BYTES: u64 = 32 << 20;
 
 /// Commits and syncs a second of this many threads, which share nothing but the log and the right to write.
 fn commits_per_second(storage: &dyn Storage, payload: &[u8], threads: usize) -> f64 {
-    let log = Log::open(storage, 0).unwrap();
+    let log = Log::open(storage, 0, 1).unwrap();
     log.replay(0, |_, _| Ok(())).unwrap();
     let next = Mutex::new(1);
     let start = Instant::now();
@@ -38,7 +38,7 @@ fn commits_per_second(storage: &dyn Storage, payload: &[u8], threads: usize) -> 
     let elapsed = start.elapsed().as_secs_f64();
     let commits = *next.lock().unwrap() - 1;
     let mut found = 0;
-    let log = Log::open(storage, 0).unwrap();
+    let log = Log::open(storage, 0, 1).unwrap();
     let last = log.replay(commits.saturating_sub(1), |_, bytes| {
         assert_eq!(bytes, payload);
         found += 1;

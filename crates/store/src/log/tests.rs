@@ -14,7 +14,7 @@ type Records = Vec<(u64, Vec<u8>)>;
 
 /// The log after a replay, and what the replay gave.
 fn open(storage: &dyn Storage, after: u64) -> (Log, Records) {
-    let log = Log::open(storage, STORE).unwrap();
+    let log = Log::open(storage, STORE, 1).unwrap();
     let mut records = Records::new();
     let last = log
         .replay(after, |sequence, payload| {
@@ -128,7 +128,7 @@ fn a_shortened_log_has_its_records_and_takes_more() {
 #[test]
 fn a_log_is_replayed_before_it_is_written_and_numbers_grow() {
     let storage = simulated();
-    let log = Log::open(&storage, STORE).unwrap();
+    let log = Log::open(&storage, STORE, 1).unwrap();
     assert!(matches!(log.append(1, &[b"x"]), Err(Error::Internal(_))));
     assert!(matches!(log.switch(), Err(Error::Internal(_))));
     let (log, _) = open(&storage, 7);
@@ -289,7 +289,7 @@ fn records_behind_a_hole_stay_away_after_the_log_was_cleared() {
 #[test]
 fn the_log_of_another_store_is_not_taken() {
     let (storage, ..) = small_log();
-    let log = Log::open(&storage, STORE + 1).unwrap();
+    let log = Log::open(&storage, STORE + 1, 1).unwrap();
     assert_eq!(log.replay(0, |sequence, _| panic!("took record {sequence}")).unwrap(), 0);
 }
 
@@ -297,7 +297,8 @@ fn the_log_of_another_store_is_not_taken() {
 fn a_record_of_another_use_of_the_file_is_not_taken() {
     let mut log = Vec::new();
     for (salt, sequence) in [(1, 1), (1, 2), (2, 3)] {
-        super::record::assemble(&mut log, STORE, salt, sequence, &[b"payload"]);
+        let head = super::record::Head { store: STORE, salt, sequence, past: None };
+        super::record::assemble(&mut log, &head, &[b"payload"]);
     }
     assert_eq!(replayed(&storage_of([&log, &[]]), 0).len(), 2);
     assert_eq!(replayed(&storage_of([&log[..78], &log[78..]]), 0).len(), 3, "at the start of a file any salt is right");

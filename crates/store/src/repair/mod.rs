@@ -13,6 +13,7 @@ use crate::arena::Arena;
 use crate::check::Problem;
 use crate::copy_target::{CopyCounter, CopyProgress, CopyTarget};
 use crate::error::{Error, Result};
+use crate::header::VERSION;
 use crate::log::Log;
 use crate::readers::SHARED_LEN;
 use crate::record;
@@ -126,7 +127,7 @@ fn replay(
     let after = start.root.sequence;
     for identity in &start.identities {
         // With another identity the log has no valid records.
-        let log = Log::open(storage, *identity)?;
+        let log = Log::open(storage, *identity, VERSION)?;
         let replayed = log.replay(after, |_, bytes| {
             let mut transaction = target.begin()?;
             record::replay(bytes, |operation| transaction.apply(operation))?;

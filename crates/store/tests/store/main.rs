@@ -12,6 +12,7 @@ mod format;
 mod full_disk;
 mod history;
 mod kill;
+mod log_damage;
 mod model;
 mod modules;
 mod operations;

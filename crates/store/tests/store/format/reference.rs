@@ -35,7 +35,7 @@ pub(crate) struct Store {
 impl Store {
     pub(crate) fn open(bytes: Vec<u8>) -> Self {
         let is_valid = |slot: &&[u8]| {
-            slot[..8] == *b"LATHKV\r\n" && u32_at(slot, 8) == 1 && u64_at(slot, 80) == xxh3_64(&slot[..80])
+            slot[..8] == *b"LATHKV\r\n" && matches!(u32_at(slot, 8), 1 | 2) && u64_at(slot, 80) == xxh3_64(&slot[..80])
         };
         let slots = [&bytes[..88], &bytes[4096..4096 + 88]];
         let newest = slots.into_iter().filter(is_valid).max_by_key(|slot| u64_at(slot, 24)).unwrap();
@@ -235,15 +235,19 @@ pub(crate) fn records(log: &[u8], identity: u64) -> Vec<(u64, &[u8])> {
     let mut records: Vec<(u64, &[u8])> = Vec::new();
     let mut rest = log;
     while rest.len() >= 32 && u64_at(rest, 8) != 0 && u64_at(rest, 8) == u64_at(log, 8) {
-        let (sequence, len) = (u64_at(rest, 16), u64_at(rest, 24) as usize);
-        if records.last().is_some_and(|last| last.0 >= sequence) || len > rest.len() - 32 {
+        let sequence = u64_at(rest, 16);
+        let (head, len) = match &rest[29..32] {
+            b"LOG" => (48, (u64_at(rest, 24) & ((1 << 40) - 1)) as usize),
+            _ => (32, u64_at(rest, 24) as usize),
+        };
+        if records.last().is_some_and(|last| last.0 >= sequence) || head + len > rest.len() {
             break;
         }
-        if u64_at(rest, 0) != xxh3_64_with_seed(&rest[8..32 + len], identity) {
+        if u64_at(rest, 0) != xxh3_64_with_seed(&rest[8..head + len], identity) {
             break;
         }
-        records.push((sequence, &rest[32..32 + len]));
-        rest = &rest[32 + len..];
+        records.push((sequence, &rest[head..head + len]));
+        rest = &rest[head + len..];
     }
     records
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-use super::{CLEAN, FIXTURES, KILLED, SUFFIXES, contents};
+use super::{CLEAN_2, FIXTURES, KILLED_2, SUFFIXES, contents};
 use lath_store::{Durability, Options, Store, Transaction};
 
 fn pack(store: &Path, name: &str) {
@@ -112,9 +112,9 @@ fn write_the_fixtures() {
     let folder = tempfile::tempdir().unwrap();
     let clean = folder.path().join("clean");
     write_clean(&clean);
-    pack(&clean, CLEAN);
+    pack(&clean, CLEAN_2);
     let killed = folder.path().join("killed");
     let store = write_killed(&killed);
-    pack(&killed, KILLED);
+    pack(&killed, KILLED_2);
     drop(store);
 }
