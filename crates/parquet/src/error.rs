@@ -7,6 +7,7 @@ use std::sync::Arc;
 use arrow_schema::ArrowError;
 use lath_kernels::KernelError;
 use lath_predicate::Error as PredicateError;
+use lath_source::BlockDamage;
 
 use crate::other_format::OtherFormat;
 
@@ -173,6 +174,11 @@ impl Error {
 
     /// A failure of the storage, at a place still to be filled in by [`Error::locate`].
     pub(crate) fn io(op: &'static str, source: io::Error) -> Self {
+        if let Some(inner) = source.get_ref()
+            && inner.is::<BlockDamage>()
+        {
+            return Self::corrupt(source.to_string());
+        }
         Self::Io { op, source, at: Box::default() }
     }
 

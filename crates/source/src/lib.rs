@@ -8,6 +8,7 @@
 //! | [`MappedFile`] | a local file mapped into memory |
 //! | [`Store`] | objects in S3, Google Cloud Storage, Azure and behind HTTP (feature `object-store`) |
 //! | [`ReadAhead`] | another source, read ahead where its requests take long |
+//! | [`VerifiedFile`] | another source, verified by checksums that were kept when it was written |
 //! | [`Counted`] | another source, whose requests and bytes are counted |
 //!
 //! ```
@@ -22,6 +23,7 @@
 
 #[cfg(not(feature = "object-store"))]
 mod absent;
+mod block_checksums;
 mod counted;
 mod descriptor_table;
 mod local_file;
@@ -35,6 +37,7 @@ mod version;
 
 #[cfg(not(feature = "object-store"))]
 pub use absent::{Connections, Listed, ObjectFile, Store};
+pub use block_checksums::{BlockChecksums, BlockDamage, CHECKSUM_BLOCK_BYTES, ChecksummedWriter, VerifiedFile};
 pub use counted::{Counted, Traffic};
 pub use local_file::LocalFile;
 pub use mapped_file::MappedFile;

@@ -90,7 +90,7 @@ impl Changing {
         let files = files.finish()?;
         self.remove_replaced(&sorted)?;
         for file in files.files() {
-            self.add_file(file.entry.clone(), &file.keys.to_bytes())?;
+            self.add_file(file)?;
         }
         self.keep_on_commit(files);
         Ok(())

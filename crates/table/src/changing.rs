@@ -10,6 +10,7 @@ use crate::byte_list::ByteList;
 use crate::dead::parse_mask;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
+use crate::file_checksums::checksums_to_bytes;
 use crate::hot::for_each_since;
 use crate::index::Index;
 use crate::layout::{
@@ -20,7 +21,7 @@ use crate::manifest::Manifest;
 use crate::pending_rows::{PendingBatch, PendingRows};
 use crate::pinned::Pinned;
 use crate::schema::TableSchema;
-use crate::sorted_files::NewFiles;
+use crate::sorted_files::{NewFile, NewFiles};
 use crate::value_codec;
 use crate::view::View;
 
@@ -301,8 +302,11 @@ impl Changing {
     }
 
     /// Adds a file, which has its name and is on the disk.
-    pub(crate) fn add_file(&mut self, entry: FileEntry, keys: &[u8]) -> Result<()> {
+    pub(crate) fn add_file(&mut self, file: &NewFile) -> Result<()> {
+        let (entry, keys) = (file.entry.clone(), &file.keys.to_bytes());
         let key = file_key(entry.number);
+        let checksums = checksums_to_bytes(&file.checksums);
+        self.transaction.tree(self.engine.trees.get(TreeName::Checksums))?.put(&key, &checksums)?;
         self.transaction.tree(self.engine.trees.get(TreeName::Files))?.put(&key, &entry.to_bytes())?;
         self.transaction.tree(self.engine.trees.get(TreeName::Fences))?.put(&key, keys)?;
         self.state.next_file = self.state.next_file.max(entry.number + 1);
@@ -339,6 +343,7 @@ impl Changing {
         let key = file_key(entry.number);
         self.transaction.tree(self.engine.trees.get(TreeName::Files))?.remove(&key)?;
         self.transaction.tree(self.engine.trees.get(TreeName::Fences))?.remove(&key)?;
+        self.transaction.tree(self.engine.trees.get(TreeName::Checksums))?.remove(&key)?;
         let next = file_key(entry.number + 1);
         self.transaction.tree(self.engine.trees.get(TreeName::Masks))?.remove_range(&key, Some(&next))?;
         let dropped = DroppedFile { name: entry.name.clone(), stamp: self.commit };

@@ -8,7 +8,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, Schema};
-use lath_parquet::{DatasetFile, DatasetOptions, Scan, ScanBatches};
+use lath_parquet::{BlockChecksums, DatasetFile, DatasetOptions, Scan, ScanBatches};
 
 use crate::block_keys::BlockKeys;
 use crate::cold_blocks::ColdBlocks;
@@ -37,13 +37,14 @@ impl ColdFile {
         entry: &FileEntry,
         schema: &Arc<TableSchema>,
         keys: BlockKeys,
+        checksums: Option<Arc<BlockChecksums>>,
         options: &DatasetOptions,
     ) -> Result<Self> {
         let path = folder.join(&entry.name);
         if keys.len() as u64 != entry.rows.div_ceil(BLOCK_ROWS) {
             return Err(Error::corrupt(format!("{} has another number of blocks than its entry says", path.display())));
         }
-        Self::with_keys(&path, entry, schema, keys, options)
+        Self::with_keys(&path, entry, schema, keys, checksums, options)
     }
 
     /// The file without the keys of its blocks, so that no key can be looked for.
@@ -51,9 +52,11 @@ impl ColdFile {
         folder: &Path,
         entry: &FileEntry,
         schema: &Arc<TableSchema>,
+        checksums: Option<Arc<BlockChecksums>>,
         options: &DatasetOptions,
     ) -> Result<Self> {
-        Self::with_keys(&folder.join(&entry.name), entry, schema, BlockKeys::new(entry.is_by_key()), options)
+        let keys = BlockKeys::new(entry.is_by_key());
+        Self::with_keys(&folder.join(&entry.name), entry, schema, keys, checksums, options)
     }
 
     fn with_keys(
@@ -61,10 +64,20 @@ impl ColdFile {
         entry: &FileEntry,
         schema: &Arc<TableSchema>,
         keys: BlockKeys,
+        checksums: Option<Arc<BlockChecksums>>,
         options: &DatasetOptions,
     ) -> Result<Self> {
         let file = DatasetFile::find(path, options)?.into_iter().next();
         let file = file.ok_or_else(|| Error::corrupt(format!("{} is missing", path.display())))?;
+        if file.size().is_some_and(|bytes| bytes != entry.bytes) {
+            let bytes = file.size().unwrap_or_default();
+            let what = format!("{} has {bytes} bytes, and its entry says {}", path.display(), entry.bytes);
+            return Err(Error::corrupt(what));
+        }
+        let file = match checksums {
+            Some(checksums) => file.verified(checksums),
+            None => file,
+        };
         let upgrade = Arc::new(Upgrade::new(schema.of_version(entry.schema)?, Arc::clone(schema)));
         Ok(Self { rows: entry.rows, upgrade, file, keys: Arc::new(keys), blocks: OnceLock::new() })
     }

@@ -108,7 +108,7 @@ pub(crate) fn compact_once(engine: &Arc<Engine>, due: Due) -> Result<Option<Comp
     }
     let mut rows = 0;
     for (file, deleted) in files.files().iter().zip(&new_masks) {
-        changing.add_file(file.entry.clone(), &file.keys.to_bytes())?;
+        changing.add_file(file)?;
         changing.add_to_mask(file.entry.number, deleted)?;
         rows += file.entry.rows;
     }

@@ -53,7 +53,7 @@ pub(crate) fn dead_rows(
         let is_mask_known = known.as_ref().is_some_and(|known| known.stamp >= file.mask_stamp);
         let mut rows = known.map_or_else(Arc::default, |known| known.dead);
         if !is_mask_known && file.masked > 0 {
-            *Arc::make_mut(&mut rows) |= &mask_of(view, file.number)?;
+            *Arc::make_mut(&mut rows) |= &whole_mask_of(view, file)?;
         }
         for keys in &changed {
             for row in keys.rows_in(engine, view, file, since)? {
@@ -104,10 +104,30 @@ pub(crate) fn mask_of(view: &mut dyn View, number: u64) -> Result<DeleteMask> {
     Ok(mask)
 }
 
+/// The rows that the mask of a file has, which are as many as its entry says.
+fn whole_mask_of(view: &mut dyn View, entry: &FileEntry) -> Result<DeleteMask> {
+    let mask = mask_of(view, entry.number)?;
+    if mask.len() == entry.masked && mask.iter().last().is_none_or(|row| row < entry.rows) {
+        return Ok(mask);
+    }
+    let (name, found, expected) = (&entry.name, mask.len(), entry.masked);
+    Err(Error::corrupt(format!("the mask of {name} has {found} rows, and its entry says {expected}")))
+}
+
+/// Makes sure that no piece of a file's mask is missing. The first call for a state of the mask reads all of it.
+pub(crate) fn check_mask(engine: &Engine, view: &mut dyn View, entry: &FileEntry) -> Result<()> {
+    if !engine.dead.is_mask_whole(entry) {
+        whole_mask_of(view, entry)?;
+        engine.dead.set_mask_whole(entry);
+    }
+    Ok(())
+}
+
 /// Whether the mask of a file has a row.
-pub(crate) fn is_masked(view: &mut dyn View, number: u64, row: u64) -> Result<bool> {
+pub(crate) fn is_masked(engine: &Engine, view: &mut dyn View, entry: &FileEntry, row: u64) -> Result<bool> {
+    check_mask(engine, view, entry)?;
     let Some(tree) = view.tree(TreeName::Masks)? else { return Ok(false) };
-    let piece = tree.get(&mask_key(number, row))?.map(parse_mask).transpose()?;
+    let piece = tree.get(&mask_key(entry.number, row))?.map(parse_mask).transpose()?;
     Ok(piece.is_some_and(|mask| mask.contains(row)))
 }
 

@@ -5,6 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use lath_parquet::DeleteMask;
 
+use crate::layout::FileEntry;
+
 /// How many states of a file are remembered: that of the newest commit, and those of a few snapshots.
 const STATES: usize = 4;
 
@@ -23,6 +25,8 @@ pub(crate) struct Known {
 #[derive(Debug, Default)]
 pub(crate) struct DeadCache {
     files: Mutex<HashMap<u64, Vec<Known>>>,
+    /// For each file, the stamp of the newest mask that was found to be whole, and how many rows it has.
+    whole_masks: Mutex<HashMap<u64, (u64, u64)>>,
 }
 
 impl DeadCache {
@@ -43,9 +47,22 @@ impl DeadCache {
         states.push(known);
     }
 
+    /// Whether the mask that a file has now was found to be whole.
+    pub(crate) fn is_mask_whole(&self, entry: &FileEntry) -> bool {
+        let masks = self.whole_masks.lock().unwrap_or_else(PoisonError::into_inner);
+        masks.get(&entry.number) == Some(&(entry.mask_stamp, entry.masked))
+    }
+
+    pub(crate) fn set_mask_whole(&self, entry: &FileEntry) {
+        let mut masks = self.whole_masks.lock().unwrap_or_else(PoisonError::into_inner);
+        masks.insert(entry.number, (entry.mask_stamp, entry.masked));
+    }
+
     /// Forgets all files but these.
     pub(crate) fn retain(&self, keep: impl Fn(u64) -> bool) {
         let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
         files.retain(|&file, _| keep(file));
+        let mut masks = self.whole_masks.lock().unwrap_or_else(PoisonError::into_inner);
+        masks.retain(|&file, _| keep(file));
     }
 }

@@ -190,7 +190,8 @@ impl Engine {
             None => None,
         };
         let keys = keys.ok_or_else(|| Error::corrupt(format!("the keys of blocks of {} are missing", entry.name)))?;
-        ColdFile::find(&self.folder, entry, schema, keys, &self.dataset)
+        let checksums = self.checksums_of(view, entry)?;
+        ColdFile::find(&self.folder, entry, schema, keys, checksums, &self.dataset)
     }
 
     /// Forgets files that were removed.

@@ -73,7 +73,7 @@ fn flush_beside(engine: &Arc<Engine>, merged: &[Arc<FileEntry>]) -> Result<Flush
     }
     let mut flushed = Flushed::default();
     for (file, deleted) in files.files().iter().zip(&new_masks) {
-        changing.add_file(file.entry.clone(), &file.keys.to_bytes())?;
+        changing.add_file(file)?;
         changing.add_to_mask(file.entry.number, deleted)?;
         flushed.rows += file.entry.rows;
         flushed.files += 1;

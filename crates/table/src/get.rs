@@ -43,7 +43,7 @@ pub(crate) fn get(engine: &Engine, view: &mut dyn View, key: &Key) -> Result<Opt
     for entry in manifest.files().iter().rev().filter(|entry| entry.may_have(&key)) {
         let file = engine.cold(view, entry)?;
         let Some(row) = file.row_of(&engine.blocks, &key, &key_columns)? else { continue };
-        if entry.masked == 0 || !is_masked(view, entry.number, row)? {
+        if entry.masked == 0 || !is_masked(engine, view, entry, row)? {
             return cold_row(engine, &file, row, key_columns, &schema).map(Some);
         }
     }

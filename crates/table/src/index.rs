@@ -38,7 +38,7 @@ impl Index {
         let fields: Vec<FieldRef> =
             columns.iter().map(|&column| FieldRef::clone(&schema.arrow().fields()[column])).collect();
         let ids = columns.iter().map(|&column| schema.id(column)).collect();
-        Ok(Self { name, number, is_unique, ids, codec: Arc::new(KeyCodec::new(columns, fields)?) })
+        Ok(Self { name, number, is_unique, ids, codec: Arc::new(KeyCodec::new(columns, fields, schema.floats())?) })
     }
 
     /// The same index in a schema that has its columns, perhaps with other names and in other places.

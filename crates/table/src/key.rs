@@ -267,7 +267,7 @@ fn arrays_of(keys: &[Key], schema: &TableSchema) -> Result<Vec<ArrayRef>> {
         let values: Vec<&KeyValue> = keys.iter().map(|key| &key.values[at]).collect();
         column_of(&values, field)
     };
-    fields.iter().enumerate().map(column).collect()
+    schema.key().one_form(&fields.iter().enumerate().map(column).collect::<Result<Vec<_>>>()?)
 }
 
 /// The encoded range between these bounds.

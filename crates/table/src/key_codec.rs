@@ -11,6 +11,7 @@ use arrow_cast::display::array_value_to_string;
 use arrow_row::{RowConverter, Rows, SortField};
 use arrow_schema::{DataType, FieldRef, TimeUnit};
 
+use crate::canonical_floats::{FloatKeys, canonical, has_floats};
 use crate::error::{Error, Result};
 
 /// The maximum length of an encoded key in bytes: the store's, less what is put before keys.
@@ -23,10 +24,12 @@ pub(crate) struct KeyCodec {
     columns: Vec<usize>,
     fields: Vec<FieldRef>,
     converter: RowConverter,
+    /// Whether floats get one form before they are encoded.
+    is_by_value: bool,
 }
 
 impl KeyCodec {
-    pub(crate) fn new(columns: Vec<usize>, fields: Vec<FieldRef>) -> Result<Self> {
+    pub(crate) fn new(columns: Vec<usize>, fields: Vec<FieldRef>, floats: FloatKeys) -> Result<Self> {
         if fields.is_empty() {
             return Err(Error::schema("a table needs at least one key column"));
         }
@@ -38,7 +41,8 @@ impl KeyCodec {
             )));
         }
         let converter = RowConverter::new(sort_fields(&fields))?;
-        Ok(Self { columns, fields, converter })
+        let is_by_value = floats == FloatKeys::ByValue && fields.iter().any(|field| has_floats(field.data_type()));
+        Ok(Self { columns, fields, converter, is_by_value })
     }
 
     /// The places of the key columns in the table's schema, the most significant first.
@@ -57,7 +61,18 @@ impl KeyCodec {
 
     /// The encoded keys. Arrays have the types of the key columns.
     pub(crate) fn encode(&self, arrays: &[ArrayRef]) -> Result<Rows> {
-        Ok(self.converter.convert_columns(arrays)?)
+        match self.is_by_value {
+            true => Ok(self.converter.convert_columns(&self.one_form(arrays)?)?),
+            false => Ok(self.converter.convert_columns(arrays)?),
+        }
+    }
+
+    /// The key columns with one form of each float.
+    pub(crate) fn one_form(&self, arrays: &[ArrayRef]) -> Result<Vec<ArrayRef>> {
+        match self.is_by_value {
+            true => arrays.iter().map(canonical).collect(),
+            false => Ok(arrays.to_vec()),
+        }
     }
 
     /// The encoded form of one key.
@@ -72,7 +87,7 @@ impl KeyCodec {
     /// The keys' first columns, which are a prefix of their encoded form.
     pub(crate) fn encode_prefix(&self, arrays: &[ArrayRef]) -> Result<Vec<u8>> {
         let converter = RowConverter::new(sort_fields(&self.fields[..arrays.len()]))?;
-        Ok(converter.convert_columns(arrays)?.row(0).data().to_vec())
+        Ok(converter.convert_columns(&self.one_form(arrays)?)?.row(0).data().to_vec())
     }
 
     /// The key columns of encoded keys. Their bytes were checked by whoever got them from the store.
@@ -194,7 +209,9 @@ mod tests {
         ];
         let field = |array: &ArrayRef| Arc::new(Field::new("k", array.data_type().clone(), false));
         let check = |arrays: Vec<ArrayRef>| {
-            let codec = KeyCodec::new((0..arrays.len()).collect(), arrays.iter().map(field).collect()).unwrap();
+            let codec =
+                KeyCodec::new((0..arrays.len()).collect(), arrays.iter().map(field).collect(), FloatKeys::ByValue)
+                    .unwrap();
             let encoded = codec.encode(&arrays).unwrap();
             for row in 0..5 {
                 let one: Vec<ArrayRef> = arrays.iter().map(|array| array.slice(row, 1)).collect();

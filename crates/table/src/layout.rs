@@ -5,7 +5,7 @@ use lath_store::{RecordReader, RecordWriter};
 use crate::error::{Error, Result};
 
 /// The number of the format that is written. Later ones are refused by this version.
-pub(crate) const FORMAT: u32 = 4;
+pub(crate) const FORMAT: u32 = 5;
 
 /// The oldest format that is read: in it, all files are in the order of their keys.
 pub(crate) const OLDEST_FORMAT: u32 = 3;
@@ -22,6 +22,8 @@ pub(crate) enum TreeName {
     Files,
     /// File number → what is known of the keys in each block of rows.
     Fences,
+    /// File number → the checksums of its blocks.
+    Checksums,
     /// File number and piece → deleted rows.
     Masks,
     /// Key → hot row.
@@ -35,8 +37,17 @@ pub(crate) enum TreeName {
 }
 
 impl TreeName {
-    const ALL: [Self; 8] =
-        [Self::Meta, Self::Files, Self::Fences, Self::Masks, Self::Hot, Self::Tombstones, Self::Dropped, Self::Changes];
+    const ALL: [Self; 9] = [
+        Self::Meta,
+        Self::Files,
+        Self::Fences,
+        Self::Checksums,
+        Self::Masks,
+        Self::Hot,
+        Self::Tombstones,
+        Self::Dropped,
+        Self::Changes,
+    ];
 
     /// Its name within the table.
     fn suffix(self) -> &'static str {
@@ -44,6 +55,7 @@ impl TreeName {
             Self::Meta => "meta",
             Self::Files => "files",
             Self::Fences => "fences",
+            Self::Checksums => "checksums",
             Self::Masks => "masks",
             Self::Hot => "hot",
             Self::Tombstones => "tombstones",
@@ -126,7 +138,7 @@ pub(crate) fn schema_key(version: u32) -> Vec<u8> {
 /// What the keys of indexes in [`TreeName::Meta`] begin with, before their names.
 pub(crate) const INDEX_PREFIX: &[u8] = b"index/";
 
-/// The key of a file in [`TreeName::Files`], [`TreeName::Fences`] and [`TreeName::Dropped`].
+/// The key of a file in [`TreeName::Files`], [`TreeName::Fences`], [`TreeName::Checksums`] and [`TreeName::Dropped`].
 pub(crate) fn file_key(number: u64) -> [u8; 8] {
     number.to_be_bytes()
 }
@@ -259,6 +271,8 @@ pub(crate) struct FileEntry {
     pub(crate) max: Vec<u8>,
     /// The numbers of the columns by which its rows are sorted before the key; none if they are in the order of their keys.
     pub(crate) order: Vec<u32>,
+    /// Whether the checksums of its blocks are kept; not of files that were written in format 4 or before.
+    pub(crate) is_checksummed: bool,
 }
 
 impl FileEntry {
@@ -267,7 +281,7 @@ impl FileEntry {
         record.bytes(self.name.as_bytes()).u32(self.schema).u32(self.level).u64(self.rows).u64(self.bytes);
         record.u64(self.masked).u64(self.mask_stamp).u64(self.born).bytes(&self.min).bytes(&self.max);
         put_ids(&mut record, &self.order);
-        record.finish()
+        record.u32(self.is_checksummed.into()).finish()
     }
 
     pub(crate) fn from_bytes(number: u64, bytes: &[u8]) -> Result<Self> {
@@ -285,6 +299,7 @@ impl FileEntry {
             min: record.bytes()?.to_vec(),
             max: record.bytes()?.to_vec(),
             order: read_ids(&mut record)?,
+            is_checksummed: !record.is_at_end() && record.u32()? == 1,
         })
     }
 

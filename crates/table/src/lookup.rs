@@ -8,7 +8,7 @@ use arrow_row::Rows;
 use arrow_select::interleave::interleave;
 
 use crate::byte_list::ByteList;
-use crate::dead::parse_mask;
+use crate::dead::{check_mask, parse_mask};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::hot::{HotColumns, HotRows};
@@ -148,6 +148,7 @@ fn find_rows(engine: &Engine, view: &mut dyn View, keys: &SortedKeys, hot: &mut 
         let wanted_keys: Vec<&[u8]> = wanted.iter().map(|&at| slices[at]).collect();
         let mut located = locate(&engine.blocks, &file, entry, &wanted_keys)?;
         if entry.masked > 0 {
+            check_mask(engine, view, entry)?;
             retain_unmasked(view, entry.number, &mut located)?;
         }
         for &(at, row) in &located {

@@ -210,7 +210,7 @@ impl Wanted {
                 false => arrow_array::new_null_array(field.data_type(), source.num_rows()),
             });
         }
-        Ok(columns)
+        schema.with_key_form(columns)
     }
 }
 

@@ -101,7 +101,10 @@ fn mend_file(changing: &mut Changing, name: &str) -> Result<()> {
     let Some(entry) = entry else { return Ok(()) };
     let mask = mask_of(changing, entry.number)?;
     let schema = Arc::clone(changing.schema());
-    let file = ColdFile::without_keys(&engine.folder, &entry, &schema, &engine.dataset);
+    // Checksums that cannot be read are made anew below.
+    let checksums = engine.checksums_of(changing, &entry);
+    let known = checksums.as_ref().ok().cloned().flatten();
+    let file = ColdFile::without_keys(&engine.folder, &entry, &schema, known, &engine.dataset);
     // What cannot be read stays a problem of the report.
     let Ok(Some(FileKeys { min, max, blocks })) = file.and_then(|file| FileKeys::read(&file, &entry)) else {
         return Ok(());
@@ -109,7 +112,9 @@ fn mend_file(changing: &mut Changing, name: &str) -> Result<()> {
     if mask.iter().last().is_some_and(|row| row >= entry.rows) {
         return Ok(());
     }
-    let mended = FileEntry { masked: mask.len(), min, max, ..FileEntry::clone(&entry) };
+    // Pages have checksums of their own, by which the rows were right; what else the file has is as it was when it was read.
+    let is_checksummed = entry.is_checksummed && checksums.is_ok();
+    let mended = FileEntry { masked: mask.len(), min, max, is_checksummed, ..FileEntry::clone(&entry) };
     changing.replace_file(mended, &blocks.to_bytes())
 }
 

@@ -3,6 +3,7 @@
 use arrow_array::ArrayRef;
 use arrow_schema::FieldRef;
 
+use crate::canonical_floats::FloatKeys;
 use crate::error::{Error, Result};
 use crate::key_codec::{KeyCodec, is_orderable};
 use crate::schema::TableSchema;
@@ -30,7 +31,8 @@ impl RowOrder {
             }
         }
         let fields = places.iter().map(|&place| FieldRef::clone(&schema.arrow().fields()[place])).collect();
-        Ok(Some(Self { ids: ids.to_vec(), codec: KeyCodec::new(places, fields)? }))
+        // An order of rows tells apart whatever it can.
+        Ok(Some(Self { ids: ids.to_vec(), codec: KeyCodec::new(places, fields, FloatKeys::ByBits)? }))
     }
 
     pub(crate) fn ids(&self) -> &[u32] {

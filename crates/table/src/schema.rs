@@ -11,6 +11,7 @@ use arrow_select::take::take;
 use lath_parquet::{Strings, parquet_schema};
 use lath_store::{RecordReader, RecordWriter};
 
+use crate::canonical_floats::FloatKeys;
 use crate::conform::conform_column;
 use crate::error::{Error, Result};
 use crate::key_codec::KeyCodec;
@@ -38,6 +39,7 @@ pub(crate) struct TableSchema {
     /// For each column, what rows have that are older than it, as an array of one value; `None` stands for null.
     defaults: Vec<Option<ArrayRef>>,
     key: KeyCodec,
+    floats: FloatKeys,
     values: ValueCodec,
     /// The versions before this one, from the first on. They have none themselves.
     older: Vec<Arc<TableSchema>>,
@@ -52,6 +54,8 @@ pub(crate) struct SchemaParts {
     pub(crate) defaults: Vec<Option<ArrayRef>>,
     /// The places of the key columns.
     pub(crate) key_columns: Vec<usize>,
+    /// Which floats are one value in keys and indexes.
+    pub(crate) floats: FloatKeys,
 }
 
 impl TableSchema {
@@ -78,6 +82,7 @@ impl TableSchema {
             next_id: schema.fields().len() as u32 + 1,
             defaults: vec![None; schema.fields().len()],
             key_columns: columns,
+            floats: FloatKeys::ByValue,
         };
         Self::checked(1, parts)
     }
@@ -97,7 +102,7 @@ impl TableSchema {
     }
 
     fn new(version: u32, parts: SchemaParts) -> Result<Self> {
-        let SchemaParts { fields, metadata, next_id, defaults, key_columns } = parts;
+        let SchemaParts { fields, metadata, next_id, defaults, key_columns, floats } = parts;
         let ids = fields.iter().map(|field| id_of(field)).collect::<Result<Vec<_>>>()?;
         if !ids.is_sorted_by(|a, b| a < b) || ids.last().is_some_and(|&last| last >= next_id) {
             return Err(Error::corrupt("the columns of a schema are not numbered in their order"));
@@ -107,9 +112,9 @@ impl TableSchema {
         let key_fields: Vec<FieldRef> = key_columns.iter().map(field).collect();
         let value_columns: Vec<usize> = (0..arrow.fields().len()).filter(|at| !key_columns.contains(at)).collect();
         let value_fields: Vec<FieldRef> = value_columns.iter().map(field).collect();
-        let key = KeyCodec::new(key_columns, key_fields)?;
+        let key = KeyCodec::new(key_columns, key_fields, floats)?;
         let values = ValueCodec::new(value_columns, value_fields)?;
-        Ok(Self { version, arrow, ids, next_id, defaults, key, values, older: Vec::new() })
+        Ok(Self { version, arrow, ids, next_id, defaults, key, floats, values, older: Vec::new() })
     }
 
     /// The same version with those before it, from the first on.
@@ -133,6 +138,7 @@ impl TableSchema {
             next_id: self.next_id,
             defaults: self.defaults.clone(),
             key_columns: self.key.columns().to_vec(),
+            floats: self.floats,
         }
     }
 
@@ -160,7 +166,7 @@ impl TableSchema {
                 record.u32(column as u32).bytes(&constant_to_bytes(default)?);
             }
         }
-        Ok(record.finish())
+        Ok(record.u32((self.floats == FloatKeys::ByValue).into()).finish())
     }
 
     pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self> {
@@ -179,8 +185,11 @@ impl TableSchema {
                 _ => return Err(Error::corrupt("a default does not fit its column")),
             }
         }
+        // Schemas of format 4 and before end here.
+        let is_by_value = !record.is_at_end() && record.u32()? == 1;
+        let floats = if is_by_value { FloatKeys::ByValue } else { FloatKeys::ByBits };
         let (fields, metadata) = (arrow.fields().iter().cloned().collect(), arrow.metadata().clone());
-        Self::new(version, SchemaParts { fields, metadata, next_id, defaults, key_columns })
+        Self::new(version, SchemaParts { fields, metadata, next_id, defaults, key_columns, floats })
     }
 
     pub(crate) fn version(&self) -> u32 {
@@ -193,6 +202,11 @@ impl TableSchema {
 
     pub(crate) fn key(&self) -> &KeyCodec {
         &self.key
+    }
+
+    /// Which floats are one value in keys and indexes.
+    pub(crate) fn floats(&self) -> FloatKeys {
+        self.floats
     }
 
     pub(crate) fn values(&self) -> &ValueCodec {
@@ -242,6 +256,13 @@ impl TableSchema {
         for (column, field) in self.arrow.fields().iter().enumerate() {
             columns.push(conform_column(self.array_of(batch, column)?, field)?);
         }
+        self.with_key_form(columns)
+    }
+
+    /// All columns of the table, with one form of each float in key columns.
+    pub(crate) fn with_key_form(&self, mut columns: Vec<ArrayRef>) -> Result<Vec<ArrayRef>> {
+        let keys = self.key.one_form(&self.key.columns_of(&columns))?;
+        self.key.columns().iter().zip(keys).for_each(|(&place, key)| columns[place] = key);
         Ok(columns)
     }
 
@@ -259,7 +280,7 @@ impl TableSchema {
                 array.ok_or_else(|| Error::batch(format!("the batch lacks the key column {:?}", field.name())))?;
             conform_column(array, field)
         };
-        self.key.fields().iter().map(column).collect()
+        self.key.one_form(&self.key.fields().iter().map(column).collect::<Result<Vec<_>>>()?)
     }
 
     /// The batch of all columns of the table in the rows with these keys and value columns.

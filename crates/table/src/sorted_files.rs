@@ -6,7 +6,10 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, FieldRef};
-use lath_parquet::{AtomicFile, BloomFilter, ColumnOptions, DeleteMask, ParquetWriter, SortingColumn, WriteOptions};
+use lath_parquet::{
+    AtomicFile, BlockChecksums, BloomFilter, ChecksummedWriter, ColumnOptions, DeleteMask, ParquetWriter,
+    SortingColumn, WriteOptions,
+};
 
 use crate::block_keys::BlockKeys;
 use crate::byte_list::ByteList;
@@ -24,6 +27,7 @@ use crate::schema::TableSchema;
 pub(crate) struct NewFile {
     pub(crate) entry: FileEntry,
     pub(crate) keys: BlockKeys,
+    pub(crate) checksums: BlockChecksums,
 }
 
 /// Writes rows that come in the order of files to files of bounded length.
@@ -59,7 +63,7 @@ struct Current {
 }
 
 /// A writer that can be shown.
-struct WriterOf(ParquetWriter<AtomicFile>);
+struct WriterOf(ParquetWriter<ChecksummedWriter<AtomicFile>>);
 
 impl std::fmt::Debug for WriterOf {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -144,7 +148,8 @@ impl SortedFiles {
         let (number, name) = engine.new_file(&self.state);
         engine.writing_files().insert(name.clone());
         self.done.names.push(name.clone());
-        let writer = ParquetWriter::create(engine.path(&name), self.schema.arrow(), self.options.clone())?;
+        let sink = ChecksummedWriter::new(AtomicFile::create(engine.path(&name))?);
+        let writer = ParquetWriter::new(sink, self.schema.arrow(), self.options.clone())?;
         let entry = FileEntry {
             number,
             name,
@@ -158,6 +163,7 @@ impl SortedFiles {
             min: min.to_vec(),
             max: Vec::new(),
             order: self.order.as_ref().map_or_else(Vec::new, |order| order.ids().to_vec()),
+            is_checksummed: true,
         };
         let keys = BlockKeys::new(entry.is_by_key());
         Ok(Current { writer: WriterOf(writer), entry, keys })
@@ -172,8 +178,11 @@ impl SortedFiles {
             (entry.min, entry.max) = (min.to_vec(), max.to_vec());
         }
         self.done.paths.push(self.done.engine.path(&entry.name));
-        entry.bytes = writer.0.finish()?.bytes;
-        self.done.files.push(NewFile { entry, keys });
+        let (sink, written) = writer.0.finish_into()?;
+        entry.bytes = written.bytes;
+        let (file, checksums) = sink.finish();
+        file.commit()?;
+        self.done.files.push(NewFile { entry, keys, checksums });
         Ok(())
     }
 }
@@ -181,7 +190,8 @@ impl SortedFiles {
 impl NewFile {
     /// Its rows that have one of these keys, which are in ascending order and distinct.
     pub(crate) fn rows_with(&self, engine: &Engine, schema: &Arc<TableSchema>, keys: &[&[u8]]) -> Result<DeleteMask> {
-        let file = ColdFile::find(&engine.folder, &self.entry, schema, self.keys.clone(), &engine.dataset)?;
+        let checksums = Some(Arc::new(self.checksums.clone()));
+        let file = ColdFile::find(&engine.folder, &self.entry, schema, self.keys.clone(), checksums, &engine.dataset)?;
         Ok(locate(&engine.blocks, &file, &self.entry, keys)?.into_iter().map(|(_, row)| row).collect())
     }
 }

@@ -13,7 +13,8 @@ use crate::options::TableOptions;
 /// A loss of power while the store is created can leave its files empty. Then there is no table yet: a store without trees is opened. But
 /// where there are other files beside it, a store without contents is one that has lost them.
 pub(crate) fn open_store(path: &Path, options: &TableOptions, read_only: bool, create: bool) -> Result<Store> {
-    let options = options.store.clone().durability(options.durability).read_only(read_only).create(create);
+    let options =
+        options.store.clone().durability(options.durability).verify_nodes(true).read_only(read_only).create(create);
     match options.open(path) {
         Err(lath_store::Error::Corrupt { .. }) if !create && !read_only && is_alone(path)? => {
             Ok(options.create(true).open(path)?)

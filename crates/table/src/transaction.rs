@@ -122,7 +122,11 @@ impl Transaction {
             if changed.iter().any(|(other, _)| *other == column) {
                 return Err(Error::batch(format!("the batch has two columns {:?}", field.name())));
             }
-            changed.push((column, conform_column(batch.column(at), schema.arrow().field(column))?));
+            let mut array = conform_column(batch.column(at), schema.arrow().field(column))?;
+            if schema.key().columns().contains(&column) {
+                array = schema.key().one_form(&[array])?.remove(0);
+            }
+            changed.push((column, array));
         }
         let all: Vec<usize> = (0..schema.arrow().fields().len()).collect();
         let found = get_many(&Arc::clone(self.changing.engine()), &mut self.changing, &keys, &all)?;

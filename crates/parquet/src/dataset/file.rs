@@ -12,7 +12,7 @@ use super::options::DatasetOptions;
 use crate::error::{Error, Result};
 use crate::file::{OpenOptions, ParquetFile};
 use crate::footer_cache::FooterCache;
-use lath_source::{ByteRanges, PooledFile, Store, Version, VersionCheck};
+use lath_source::{BlockChecksums, ByteRanges, PooledFile, Store, Version, VersionCheck};
 
 /// The bytes of a file, and the state that they are in.
 #[derive(Debug, Clone)]
@@ -41,13 +41,25 @@ pub struct DatasetFile {
     options: Arc<DatasetOptions>,
     /// The file itself, where it was given instead of found.
     opened: Option<ParquetFile>,
+    /// What its blocks were when it was written, if that is known.
+    checksums: Option<Arc<BlockChecksums>>,
 }
 
 impl DatasetFile {
     pub(super) fn new(found: Found, options: Arc<DatasetOptions>) -> Self {
         let Found { location, odd_path, len, version, store } = found;
         let version = version.map_or_else(OnceLock::new, OnceLock::from);
-        Self { location, odd_path, len, store, version, partition: Box::default(), options, opened: None }
+        Self {
+            location,
+            odd_path,
+            len,
+            store,
+            version,
+            partition: Box::default(),
+            options,
+            opened: None,
+            checksums: None,
+        }
     }
 
     pub(super) fn opened(file: ParquetFile, options: Arc<DatasetOptions>) -> Self {
@@ -60,6 +72,7 @@ impl DatasetFile {
             partition: Box::default(),
             options,
             opened: Some(file),
+            checksums: None,
         }
     }
 
@@ -107,6 +120,12 @@ impl DatasetFile {
         options: &Arc<DatasetOptions>,
     ) -> Result<Self> {
         Self::described(location, None, version, partition.into(), options)
+    }
+
+    /// The same file, whose blocks have these checksums: it is an error to read it if it is another one, or was damaged.
+    #[must_use]
+    pub fn verified(self, checksums: Arc<BlockChecksums>) -> Self {
+        Self { checksums: Some(checksums), ..self }
     }
 
     /// The state that the file was in when it was found, where finding it told it: of objects in a listing.
@@ -205,7 +224,7 @@ impl DatasetFile {
 
     /// Opens the file whose bytes are `source`, past the cache.
     pub(crate) fn open_source(&self, source: Arc<dyn ByteRanges>, version: Option<Version>) -> Result<ParquetFile> {
-        let open = self.options.open_options_for(&self.location);
+        let open = self.open_options();
         let open = version.into_iter().fold(open, OpenOptions::version);
         match self.store {
             Some(_) => open.open_store_source(source),
@@ -236,8 +255,10 @@ impl DatasetFile {
         let locations: Vec<Option<&str>> =
             files.iter().map(|file| file.path().is_some().then_some(&*file.location)).collect();
         let results = options.footers.evaluate(&locations, |found| {
-            let is_like = |file: &&ParquetFile| file.is_opened_like(&options.open);
-            evaluate(&found.iter().map(|file| file.filter(is_like)).collect::<Vec<_>>())
+            let is_like =
+                |found: &ParquetFile, file: &Self| found.is_opened_like(&options.open, file.checksums.as_ref());
+            let found = found.iter().zip(files).map(|(found, file)| found.filter(|found| is_like(found, file)));
+            evaluate(&found.collect::<Vec<_>>())
         });
         // Checking whether a file has changed takes most of the time: only files with a result are checked.
         let mut check = VersionCheck::default();
@@ -249,18 +270,29 @@ impl DatasetFile {
         current.collect()
     }
 
+    /// What the file is opened with, its name included.
+    fn open_options(&self) -> OpenOptions {
+        let open = self.options.open_options_for(&self.location);
+        self.checksums.iter().cloned().fold(open, OpenOptions::checksums)
+    }
+
+    /// Whether a file that is open already is what this one would be.
+    fn is_like(&self, file: &ParquetFile) -> bool {
+        file.is_opened_like(&self.options.open, self.checksums.as_ref())
+    }
+
     fn open_local(&self, path: &Path) -> Result<ParquetFile> {
         let options = &*self.options;
         let may_be_cached = !options.open.has_keys();
         if may_be_cached && let Some((file, version)) = options.footers.get(&self.location) {
             let is_current = || fs::metadata(path).is_ok_and(|metadata| Version::from_metadata(&metadata) == version);
-            if file.is_opened_like(&options.open) && (!options.revalidates || is_current()) {
+            if self.is_like(&file) && (!options.revalidates || is_current()) {
                 return Ok(file);
             }
             options.footers.remove(&self.location);
         }
         let failed = |error| Error::io("open", error).locate(|at| at.file = Some(Arc::clone(&self.location)));
-        let open = options.open_options_for(&self.location);
+        let open = self.open_options();
         let (file, version) = if open.maps() {
             let version = Version::from_metadata(&fs::metadata(path).map_err(failed)?);
             (open.version(version.clone()).open(path)?, version)
@@ -296,7 +328,7 @@ impl DatasetFile {
                 Some(known) => *known == version,
                 None => !options.revalidates || store.version().map_err(failed)? == version,
             };
-            if is_current && file.is_opened_like(&options.open) {
+            if is_current && self.is_like(&file) {
                 self.version.get_or_init(|| version);
                 return Ok(file);
             }
@@ -314,7 +346,7 @@ impl DatasetFile {
                 (source, version, None)
             }
         };
-        let open = options.open_options_for(&self.location).version(version.clone());
+        let open = self.open_options().version(version.clone());
         let parts = end.as_ref().map_or_else(Vec::new, |end| self.known_parts(&version, end, ByteRanges::len(&source)));
         let open = end.into_iter().fold(open, OpenOptions::end);
         let file = open.open_store_source(KnownParts::over(Arc::new(source), parts))?;

@@ -30,7 +30,7 @@ use crate::filters::FilterStore;
 use crate::options::Limits;
 use crate::page::ChunkSpec;
 use crate::schema::{self, Node, Projection, SchemaOptions};
-use lath_source::{ByteRanges, Counted, Traffic, Version};
+use lath_source::{BlockChecksums, ByteRanges, Counted, Traffic, Version};
 
 pub(crate) use chunk_key_values::ChunkKeyValues;
 pub(crate) use known_schemas::{KnownSchema, KnownSchemas};
@@ -177,9 +177,9 @@ impl ParquetFile {
         self.shared.options.version.as_ref()
     }
 
-    /// Whether the file would be the same if it were opened with `options`.
-    pub(crate) fn is_opened_like(&self, options: &OpenOptions) -> bool {
-        self.shared.options.are_like(options)
+    /// Whether the file would be the same if it were opened with `options` and these checksums.
+    pub(crate) fn is_opened_like(&self, options: &OpenOptions, checksums: Option<&Arc<BlockChecksums>>) -> bool {
+        self.shared.options.are_like(options) && self.shared.options.has_checksums(checksums)
     }
 
     /// Bytes of memory that is held for the file while nothing of it is read.

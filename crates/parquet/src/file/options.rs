@@ -13,7 +13,7 @@ use super::known_schemas::KnownSchemas;
 use crate::error::{Error, Result};
 use crate::options::{Int96Unit, Limits};
 use crate::schema::SchemaOptions;
-use lath_source::{ByteRanges, LocalFile, MappedFile, STORE_TAIL_BYTES, Version};
+use lath_source::{BlockChecksums, ByteRanges, LocalFile, MappedFile, STORE_TAIL_BYTES, VerifiedFile, Version};
 
 /// How a file is opened.
 ///
@@ -41,6 +41,8 @@ pub struct OpenOptions {
     pub(super) schemas: Arc<KnownSchemas>,
     /// What the file ends with, if that is known.
     pub(super) end: Option<Bytes>,
+    /// What the file was when it was written, if that is known.
+    checksums: Option<Arc<BlockChecksums>>,
 }
 
 /// Bytes that are read first of a source: most footers are within them, and reading again may cost a request.
@@ -64,6 +66,7 @@ impl OpenOptions {
             version: None,
             schemas: KnownSchemas::of_process(),
             end: None,
+            checksums: None,
         }
     }
 
@@ -93,6 +96,13 @@ impl OpenOptions {
     #[must_use]
     pub fn end(mut self, bytes: Bytes) -> Self {
         self.end = Some(bytes);
+        self
+    }
+
+    /// Sets the checksums of the file's blocks. What is read is verified by them, footer, indexes and Bloom filters included.
+    #[must_use]
+    pub fn checksums(mut self, checksums: Arc<BlockChecksums>) -> Self {
+        self.checksums = Some(checksums);
         self
     }
 
@@ -209,6 +219,14 @@ impl OpenOptions {
             && self.limits == other.limits
     }
 
+    /// Whether the file is verified by these checksums, or by none.
+    pub(super) fn has_checksums(&self, checksums: Option<&Arc<BlockChecksums>>) -> bool {
+        match (&self.checksums, checksums) {
+            (Some(own), Some(others)) => Arc::ptr_eq(own, others) || own == others,
+            (own, others) => own.is_none() && others.is_none(),
+        }
+    }
+
     /// Opens a file that is in memory.
     ///
     /// # Errors
@@ -226,7 +244,14 @@ impl OpenOptions {
     /// is not read, [`Error::Encrypted`] if the footer is encrypted and no keys were given.
     pub fn from_source(self, source: Arc<dyn ByteRanges>) -> Result<ParquetFile> {
         let name = self.name.clone();
-        ParquetFile::new(source, self).map_err(|error| error.locate(|at| at.file = at.file.take().or(name)))
+        let verified = match self.checksums.clone() {
+            Some(checksums) => VerifiedFile::new(source, checksums).map(|file| Arc::new(file) as _),
+            None => Ok(source),
+        };
+        let opened = verified.map_err(|error| Error::io("open", error));
+        opened
+            .and_then(|source| ParquetFile::new(source, self))
+            .map_err(|error| error.locate(|at| at.file = at.file.take().or(name)))
     }
 }
 

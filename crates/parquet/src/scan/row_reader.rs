@@ -147,7 +147,7 @@ impl RowReader {
     }
 
     fn open(&self, leaf: &PlannedLeaf, chunk: &Chunk) -> Result<LeafReader> {
-        let options = PageOptions { verify_crc: false, limits: self.file.limits().clone() };
+        let options = PageOptions { verify_crc: true, limits: self.file.limits().clone() };
         let pages = PageReader::new(Arc::clone(self.file.source()), chunk.spec.clone(), options)?;
         let mut reader = leaf.reader(pages, self.file.limits())?;
         if let Some(places) = &chunk.places {

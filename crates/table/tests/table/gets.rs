@@ -21,9 +21,9 @@ fn keys() -> Vec<(&'static str, ArrayRef)> {
     let text = |number: usize| format!("{}key {number}", "x".repeat(number % 50));
     let floats = |number: usize| match number {
         0 => 0.0,
-        1 => -0.0,
+        1 => f64::MIN_POSITIVE,
         2 => f64::NAN,
-        3 => -f64::NAN,
+        3 => f64::NEG_INFINITY,
         4 => f64::INFINITY,
         _ => number as f64 / 7.0 - 100.05,
     };

@@ -11,12 +11,14 @@ mod constraints;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod crash;
 mod creation;
+mod damage;
 mod database;
 mod dictionaries;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod disk;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod faults;
+mod float_keys;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod full_disk;
 mod gets;
@@ -33,3 +35,4 @@ mod rows;
 mod schema;
 mod soak;
 mod types;
+mod verified_files;

@@ -88,11 +88,11 @@ fn what_is_known_of_a_file_is_read_from_it() {
         let (key, mut entry) = first(transaction, "table/files");
         transaction.tree("table/fences").unwrap().remove(&key).unwrap();
         // The number of masked rows is behind the name, the schema, the level, the rows and the length; the last key is before the number
-        // of columns of another order.
+        // of columns of another order, and that before whether there are checksums.
         let masked = 4 + u32::from_le_bytes(entry[..4].try_into().unwrap()) as usize + 4 + 4 + 8 + 8;
         entry[masked] = 9;
         let end = entry.len() - 4;
-        entry[end - 5] ^= 1;
+        entry[end - 9] ^= 1;
         let checksum = (xxh3_64(&entry[..end]) as u32).to_le_bytes();
         entry[end..].copy_from_slice(&checksum);
         transaction.tree("table/files").unwrap().put(&key, &entry).unwrap();

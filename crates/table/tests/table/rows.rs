@@ -69,7 +69,7 @@ impl Shape {
                 vec![Part::Text(format!("{text}#{number}"))]
             }
             Self::Composite => {
-                let floats = [-0.0, 0.0, 1.5, -7.25, f64::NAN, f64::INFINITY];
+                let floats = [-0.5, 0.0, 1.5, -7.25, f64::NAN, f64::INFINITY];
                 let weight = Part::Float(order_of(floats[number as usize % 6]));
                 let town = ["", "Oslo", "Oslo\0", "Bergen", "Å"][(number / 6) as usize % 5];
                 vec![Part::Text(town.to_owned()), Part::Integer((number / 30) as i64 - 3), weight]
@@ -109,11 +109,19 @@ impl Shape {
             Self::Integer => vec![Arc::new(Int64Array::from_iter_values(integer(0)))],
             Self::Text => vec![text(0)],
             Self::Composite => {
-                let weight = |key: &&RowKey| if let Part::Float(bits) = key[2] { float_of(bits) } else { panic!() };
+                // Either zero and any NaN is the same key.
+                let weight = |(at, key): (usize, &&RowKey)| match key[2] {
+                    Part::Float(bits) if at % 2 == 1 && float_of(bits) == 0.0 => -0.0,
+                    Part::Float(bits) if at % 2 == 1 && float_of(bits).is_nan() => {
+                        f64::from_bits(0xfff0_0000_0000_0123)
+                    }
+                    Part::Float(bits) => float_of(bits),
+                    _ => panic!(),
+                };
                 vec![
                     text(0),
                     Arc::new(Int32Array::from_iter_values(integer(1).map(|n| n as i32))),
-                    Arc::new(Float64Array::from_iter_values(keys.iter().map(weight))),
+                    Arc::new(Float64Array::from_iter_values(keys.iter().enumerate().map(weight))),
                 ]
             }
         }

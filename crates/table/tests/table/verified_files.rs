@@ -1,0 +1,113 @@
+//! Files of a table that are not the ones that were written: gets and lookups know, as scans do.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+use lath_parquet::ParquetFile;
+use lath_table::{Table, TableOptions};
+
+const ROWS: i64 = 4000;
+
+fn options() -> TableOptions {
+    TableOptions::new().background(false)
+}
+
+fn batch(first: i64) -> RecordBatch {
+    let ids = first..first + ROWS;
+    let columns: [(&str, ArrayRef); 2] = [
+        ("id", Arc::new(Int64Array::from_iter_values(ids.clone()))),
+        ("code", Arc::new(StringArray::from_iter_values(ids.map(|id| format!("code {id}"))))),
+    ];
+    RecordBatch::try_from_iter(columns).unwrap()
+}
+
+/// A table with two files, each of which has 4,000 rows; the paths of the files.
+fn build(folder: &Path) -> Vec<PathBuf> {
+    let table = Table::create(folder, &batch(0).schema(), &["id"], options()).unwrap();
+    for first in [0, 10_000] {
+        table.upsert(&batch(first)).unwrap();
+        table.flush().unwrap();
+    }
+    drop(table);
+    files(folder)
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let paths = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<_> = paths.filter(|path| path.extension().is_some_and(|name| name == "parquet")).collect();
+    files.sort();
+    files
+}
+
+/// Whether all gets are right or errors; how many are errors.
+fn count_errors(folder: &Path, what: &str) -> usize {
+    let table = Table::open_read_only(folder, options()).unwrap();
+    let snapshot = table.snapshot().unwrap();
+    let mut errors = 0;
+    for id in (0..ROWS).step_by(97) {
+        match snapshot.get(id) {
+            Ok(Some(row)) => {
+                let code = arrow_cast::display::array_value_to_string(row.column(1), 0).unwrap();
+                assert_eq!(code, format!("code {id}"), "{what}");
+            }
+            Ok(None) => panic!("{what}: {id} is absent"),
+            Err(_) => errors += 1,
+        }
+    }
+    errors
+}
+
+#[test]
+fn a_get_of_a_damaged_byte_is_an_error_wherever_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let paths = build(folder.path());
+    let whole = fs::read(&paths[0]).unwrap();
+    assert_eq!(count_errors(folder.path(), "intact"), 0);
+    let step = whole.len() / 60;
+    for at in (0..whole.len()).step_by(step) {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 0x10;
+        // Elsewhere, since what was read of a file is remembered by its path.
+        let copy = tempfile::tempdir().unwrap();
+        for entry in fs::read_dir(folder.path()).unwrap() {
+            let path = entry.unwrap().path();
+            fs::copy(&path, copy.path().join(path.file_name().unwrap())).unwrap();
+        }
+        fs::write(copy.path().join(paths[0].file_name().unwrap()), &bytes).unwrap();
+        assert!(count_errors(copy.path(), &format!("byte {at}")) > 0, "byte {at}");
+    }
+}
+
+#[test]
+fn another_file_in_the_place_of_one_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let paths = build(folder.path());
+    fs::copy(&paths[1], &paths[0]).unwrap();
+    assert!(count_errors(folder.path(), "swapped") > 0);
+    let scan = Table::open_read_only(folder.path(), options()).unwrap().scan().unwrap().build();
+    assert!(scan.is_err() || scan.is_ok_and(|mut batches| batches.any(|batch| batch.is_err())));
+}
+
+#[test]
+fn a_file_of_another_length_is_an_error_of_gets_and_counts_of_ranges() {
+    let folder = tempfile::tempdir().unwrap();
+    let paths = build(folder.path());
+    let mut bytes = fs::read(&paths[0]).unwrap();
+    bytes.extend_from_slice(b"more");
+    fs::write(&paths[0], bytes).unwrap();
+    let table = Table::open_read_only(folder.path(), options()).unwrap();
+    let error = table.snapshot().unwrap().get(5).unwrap_err();
+    assert!(error.to_string().contains("bytes, and"), "{error}");
+    assert!(table.range(7..99).unwrap().count().is_err());
+}
+
+#[test]
+fn files_are_plain_parquet_and_checksums_cost_little() {
+    let folder = tempfile::tempdir().unwrap();
+    let paths = build(folder.path());
+    for path in paths {
+        assert_eq!(ParquetFile::open(&path).unwrap().row_count(), ROWS as u64);
+    }
+}
