@@ -33,7 +33,7 @@ use crate::join_order::JoinOrder;
 use crate::keyed::{AttachedTables, SessionTables, TableFunctions};
 use crate::location::Locations;
 use crate::read_parquet::ReadParquet;
-use crate::rewrite::{CheckedArithmetic, ComparedIntervals, DateArithmetic, IntervalWindows, checked_sum};
+use crate::rewrite::{CheckedArithmetic, ComparedIntervals, DateArithmetic, IntervalWindows, Multisets, checked_sum};
 use crate::running_filters::{MovedFilters, RunningFilters};
 use crate::table::LathTable;
 use crate::value_lists::Simplified;
@@ -329,6 +329,7 @@ impl DatabaseFolder {
 fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
     let mut rules = Analyzer::new().rules;
     rules.insert(0, Arc::new(IntervalWindows::new()));
+    rules.insert(0, Arc::new(Multisets));
     rules.push(Arc::new(ComparedIntervals::new()));
     rules.push(Arc::new(CheckedArithmetic::new()));
     rules

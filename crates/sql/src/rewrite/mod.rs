@@ -4,12 +4,15 @@
 //! | --- | --- |
 //! | `date_arithmetic` | a date plus an interval with hours is a timestamp |
 //! | `intervals` | intervals compare by their length |
+//! | `multisets` | `INTERSECT ALL` and `EXCEPT ALL` count copies |
 //! | `overflow` | integers, decimals and sums that grow out of their type are an error |
 
 mod date_arithmetic;
 mod intervals;
+mod multisets;
 mod overflow;
 
 pub(crate) use date_arithmetic::DateArithmetic;
 pub(crate) use intervals::{ComparedIntervals, IntervalWindows};
+pub(crate) use multisets::Multisets;
 pub(crate) use overflow::{CheckedArithmetic, checked_sum};
