@@ -33,7 +33,9 @@ use crate::join_order::JoinOrder;
 use crate::keyed::{AttachedTables, SessionTables, TableFunctions};
 use crate::location::Locations;
 use crate::read_parquet::ReadParquet;
-use crate::rewrite::{CheckedArithmetic, ComparedIntervals, DateArithmetic, IntervalWindows, Multisets, checked_sum};
+use crate::rewrite::{
+    CheckedArithmetic, ComparedIntervals, DateArithmetic, IntervalWindows, Multisets, checked_sum, merge_join_columns,
+};
 use crate::running_filters::{MovedFilters, RunningFilters};
 use crate::table::LathTable;
 use crate::value_lists::Simplified;
@@ -195,6 +197,7 @@ impl Session {
                 adapt_assignments(&mut statement)?;
                 let on_conflict = adapt_conflict(&mut statement, &self.tables)?;
                 let state = self.context.state();
+                merge_join_columns(&state, &mut statement).await?;
                 let definitions = Definitions { tables: &self.tables, state: &state };
                 if definitions.run_statement(&statement).await? {
                     return empty_answer(state);

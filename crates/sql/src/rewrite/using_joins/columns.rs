@@ -1,0 +1,137 @@
+//! Which columns the tables of a statement have.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::ops::ControlFlow;
+
+use datafusion::common::{Result, plan_datafusion_err, plan_err};
+use datafusion::execution::SessionState;
+use datafusion::sql::parser::Statement;
+use datafusion::sql::sqlparser::ast::{Cte, Ident, Query, SetExpr, TableFactor, TableWithJoins, VisitorMut, With};
+
+use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
+
+use super::visit;
+use crate::grammar::parse;
+
+/// The columns of each table that a statement names, by the text of its part of `FROM`.
+pub(super) struct FactorColumns(HashMap<String, Result<Vec<String>, String>>);
+
+impl FactorColumns {
+    pub(super) async fn find(state: &SessionState, statement: &mut Statement) -> Result<Self> {
+        let mut collected = Collected::default();
+        let _ = visit(statement, &mut collected);
+        let with = (!collected.ctes.is_empty()).then(|| With {
+            with_token: AttachedToken::empty(),
+            recursive: collected.is_recursive,
+            cte_tables: collected.ctes,
+        });
+        let mut columns = HashMap::new();
+        for (text, factor) in collected.factors {
+            let names = match all_of(with.clone(), factor) {
+                Ok(all) => state.statement_to_plan(all).await,
+                Err(error) => Err(error),
+            };
+            let names = names.map(|plan| plan.schema().fields().iter().map(|field| field.name().clone()).collect());
+            // A table that depends on another one of the query has no columns by itself.
+            columns.insert(text, names.map_err(|error| error.strip_backtrace()));
+        }
+        Ok(Self(columns))
+    }
+
+    pub(super) fn get(&self, factor: &TableFactor) -> Result<&[String]> {
+        match self.0.get(&factor.to_string()) {
+            Some(Ok(names)) => Ok(names),
+            Some(Err(error)) => Err(plan_datafusion_err!(
+                "the columns that {factor} has for USING or NATURAL are not known ({error}); join ON a condition instead"
+            )),
+            None => plan_err!("the columns of {factor} are not known"),
+        }
+    }
+
+    /// The names that a query has by its own tables.
+    pub(super) fn names_within(&self, query: &Query) -> HashSet<String> {
+        let mut names = HashSet::new();
+        self.add_names(&query.body, &mut names);
+        names
+    }
+
+    fn add_names(&self, body: &SetExpr, names: &mut HashSet<String>) {
+        match body {
+            SetExpr::Select(select) => select.from.iter().for_each(|from| self.add_factors(from, names)),
+            SetExpr::SetOperation { left, right, .. } => {
+                self.add_names(left, names);
+                self.add_names(right, names);
+            }
+            _ => {}
+        }
+    }
+
+    fn add_factors(&self, from: &TableWithJoins, names: &mut HashSet<String>) {
+        for factor in std::iter::once(&from.relation).chain(from.joins.iter().map(|join| &join.relation)) {
+            match factor {
+                TableFactor::NestedJoin { table_with_joins, .. } => self.add_factors(table_with_joins, names),
+                factor => names.extend(self.get(factor).unwrap_or_default().iter().cloned()),
+            }
+        }
+    }
+}
+
+/// `SELECT * FROM` a table.
+fn all_of(with: Option<With>, factor: TableFactor) -> Result<Statement> {
+    let mut statement = match parse("SELECT * FROM t")?.pop_front() {
+        Some(statement) => statement,
+        None => return plan_err!("there is no statement"),
+    };
+    let mut replace = Replace { with, factor: Some(factor) };
+    let _ = visit(&mut statement, &mut replace);
+    Ok(statement)
+}
+
+struct Replace {
+    with: Option<With>,
+    factor: Option<TableFactor>,
+}
+
+impl VisitorMut for Replace {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
+        query.with = self.with.take();
+        if let (SetExpr::Select(select), Some(factor)) = (&mut *query.body, self.factor.take()) {
+            select.from = vec![TableWithJoins { relation: factor, joins: Vec::new() }];
+        }
+        ControlFlow::Break(())
+    }
+}
+
+/// The tables of a statement, and the queries that it names by `WITH`.
+#[derive(Default)]
+struct Collected {
+    factors: HashMap<String, TableFactor>,
+    ctes: Vec<Cte>,
+    known: BTreeSet<Ident>,
+    is_recursive: bool,
+}
+
+impl VisitorMut for Collected {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
+        if let Some(with) = &query.with {
+            self.is_recursive |= with.recursive;
+            for cte in &with.cte_tables {
+                if self.known.insert(cte.alias.name.clone()) {
+                    self.ctes.push(cte.clone());
+                }
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<()> {
+        if !matches!(factor, TableFactor::NestedJoin { .. }) {
+            self.factors.insert(factor.to_string(), factor.clone());
+        }
+        ControlFlow::Continue(())
+    }
+}
