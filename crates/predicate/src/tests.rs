@@ -223,6 +223,8 @@ fn nulls_are_neither_true_nor_false() {
         ("price IS DISTINCT FROM 10", &[1, 2, 3]),
         ("price IS NOT DISTINCT FROM NULL", &[3]),
         ("price IS DISTINCT FROM NULL", &[0, 1, 2]),
+        ("price IS DISTINCT FROM 10 AND n = 3", &[3]),
+        ("n = 0 OR price IS NOT DISTINCT FROM NULL AND flag IS NULL", &[0, 3]),
         ("nothing IS NULL", &[0, 1, 2, 3]),
         ("nothing = 1", &[]),
         ("tags IS NULL", &[3]),

@@ -13,17 +13,25 @@ use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::Parser;
 use datafusion::sql::sqlparser::tokenizer::Token;
 
+use crate::dialect::LathDialect;
+use crate::refusal::refuse_ignored;
+use crate::rewrite::rewrite;
+use crate::statement::explained;
+
 /// The statements of a text, which are separated by `;`.
 pub(crate) fn parse(text: &str) -> Result<VecDeque<Statement>> {
-    let mut parser = DFParserBuilder::new(text).build()?;
+    let mut parser = DFParserBuilder::new(text).with_dialect(&LathDialect).build()?;
     let mut statements = VecDeque::new();
     loop {
         while parser.parser.consume_token(&Token::SemiColon) {}
         if parser.parser.peek_token() == Token::EOF {
             return Ok(statements);
         }
+        let start = parser.parser.peek_token_ref().span.start;
         let mut statement = statement(&mut parser)?;
+        refuse_ignored(&statement, text, start)?;
         select_all(&mut statement);
+        rewrite(&mut statement)?;
         statements.push_back(statement);
         let next = parser.parser.peek_token();
         if next != Token::EOF && next != Token::SemiColon {
@@ -59,14 +67,6 @@ fn statement(parser: &mut DFParser<'_>) -> Result<Statement> {
         ..ExplainStatementOptions::default()
     };
     Ok(Statement::Explain(ExplainStatement { options, statement: Box::new(copy) }))
-}
-
-/// The statement itself, or the one that it explains.
-pub(crate) fn explained(statement: &mut Statement) -> &mut Statement {
-    match statement {
-        Statement::Explain(explain) => explained(&mut explain.statement),
-        other => other,
-    }
 }
 
 /// Has `FROM trips` select all columns.

@@ -33,8 +33,10 @@ use crate::join_order::JoinOrder;
 use crate::keyed::{AttachedTables, SessionTables, TableFunctions};
 use crate::location::Locations;
 use crate::read_parquet::ReadParquet;
+use crate::refusal::refuse_clauses_of_scalars;
 use crate::rewrite::{
-    CheckedArithmetic, ComparedIntervals, DateArithmetic, IntervalWindows, Multisets, checked_sum, merge_join_columns,
+    CheckedArithmetic, ComparedIntervals, DateArithmetic, DecimalsBesideFloats, ExactDivision, IntervalWindows,
+    Multisets, StandardCasts, checked_sum, merge_join_columns, uuid_function, with_output_names,
 };
 use crate::running_filters::{MovedFilters, RunningFilters};
 use crate::table::LathTable;
@@ -130,6 +132,7 @@ impl Session {
         optimizer.hash_join_single_partition_threshold = MAX_SHARED_BUILD_BYTES / runtime.threads();
         optimizer.hash_join_single_partition_threshold_rows = MAX_SHARED_BUILD_ROWS / runtime.threads();
         config.options_mut().sql_parser.collect_spans = true;
+        config.options_mut().sql_parser.parse_float_as_decimal = true;
         if let &Some(bytes) = memory_budget_bytes {
             let execution = &mut config.options_mut().execution;
             // What a sort keeps to merge what it has on disk, which is no good if it is all there is.
@@ -157,6 +160,8 @@ impl Session {
             .build();
         state.register_expr_planner(Arc::new(DateArithmetic))?;
         state.register_udaf(checked_sum())?;
+        state.register_expr_planner(Arc::new(ExactDivision))?;
+        state.register_udf(Arc::new(uuid_function()))?;
         let catalogs = Arc::clone(state.catalog_list());
         register_tables(catalogs.as_ref(), &state.config().options().catalog, &tables)?;
         let locations = Arc::new(Locations { runtime: runtime.clone() });
@@ -198,11 +203,12 @@ impl Session {
                 let on_conflict = adapt_conflict(&mut statement, &self.tables)?;
                 let state = self.context.state();
                 merge_join_columns(&state, &mut statement).await?;
+                refuse_clauses_of_scalars(&statement, &state)?;
                 let definitions = Definitions { tables: &self.tables, state: &state };
                 if definitions.run_statement(&statement).await? {
                     return empty_answer(state);
                 }
-                let plan = self.plan(statement).await?;
+                let plan = with_output_names(self.plan(statement).await?)?;
                 let Some(plan) = definitions.run_plan(plan).await? else { return empty_answer(state) };
                 let (state, plan) = self.context.execute_logical_plan(plan).await?.into_parts();
                 let plan = plan_change(&state, plan, on_conflict)?;
@@ -333,7 +339,9 @@ fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
     let mut rules = Analyzer::new().rules;
     rules.insert(0, Arc::new(IntervalWindows::new()));
     rules.insert(0, Arc::new(Multisets));
+    rules.insert(0, Arc::new(DecimalsBesideFloats));
     rules.push(Arc::new(ComparedIntervals::new()));
+    rules.push(Arc::new(StandardCasts));
     rules.push(Arc::new(CheckedArithmetic::new()));
     rules
 }

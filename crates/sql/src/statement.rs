@@ -2,12 +2,21 @@
 
 use std::ops::Range;
 
-use datafusion::sql::sqlparser::dialect::GenericDialect;
+use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 
+use crate::dialect::LathDialect;
 use crate::error::{Error, Result};
 use crate::lines::Lines;
 use crate::mistake::{Mistake, located};
+
+/// The statement itself, or the one that it explains.
+pub(crate) fn explained(statement: &mut Statement) -> &mut Statement {
+    match statement {
+        Statement::Explain(explain) => explained(&mut explain.statement),
+        other => other,
+    }
+}
 
 /// Where the statements of `text` are, without the `;` that separate them: ranges of bytes. What has only blanks and comments is no
 /// statement.
@@ -15,7 +24,7 @@ use crate::mistake::{Mistake, located};
 /// # Errors
 /// [`Error::Mistake`] for quotes or comments that do not end.
 pub fn split_statements(text: &str) -> Result<Vec<Range<usize>>> {
-    let tokens = Tokenizer::new(&GenericDialect {}, text).tokenize_with_location().map_err(|error| {
+    let tokens = Tokenizer::new(&LathDialect, text).tokenize_with_location().map_err(|error| {
         let (message, place) = located(&error.to_string(), text);
         Error::Mistake(Box::new(Mistake::new(message, place.map(|at| at..text.len()))))
     })?;

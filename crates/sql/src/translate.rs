@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use arrow_schema::Schema;
+use arrow_schema::{DataType, Schema};
 use datafusion::logical_expr::Operator;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::ScalarFunctionExpr;
 use datafusion::physical_expr::expressions::{
-    BinaryExpr, Column as ColumnExpr, InListExpr, IsNotNullExpr, IsNullExpr, LikeExpr, Literal as LiteralExpr, NotExpr,
+    BinaryExpr, CastExpr, Column as ColumnExpr, InListExpr, IsNotNullExpr, IsNullExpr, LikeExpr,
+    Literal as LiteralExpr, NotExpr,
 };
 use datafusion::scalar::ScalarValue;
 use lath_parquet::{Column, Literal, Predicate, column_named};
@@ -36,7 +37,7 @@ pub(crate) fn translate(expr: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Option
             return None;
         }
         let values = list.list().iter().map(value).collect::<Option<Vec<Literal>>>()?;
-        let is_in = column(list.expr(), schema)?.is_in(values);
+        let is_in = widened(list.expr(), schema)?.is_in(values);
         return Some(if list.negated() { !is_in } else { is_in });
     }
     if let Some(like) = expr.downcast_ref::<LikeExpr>() {
@@ -64,7 +65,7 @@ pub(crate) fn translate(expr: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Option
     }
     // A column of booleans by itself.
     let field = schema.field(expr.downcast_ref::<ColumnExpr>()?.index());
-    if *field.data_type() == arrow_schema::DataType::Boolean { Some(column_named(field.name()).eq(true)) } else { None }
+    if *field.data_type() == DataType::Boolean { Some(column_named(field.name()).eq(true)) } else { None }
 }
 
 fn translate_binary(binary: &BinaryExpr, schema: &Schema) -> Option<Predicate> {
@@ -85,9 +86,9 @@ fn translate_binary(binary: &BinaryExpr, schema: &Schema) -> Option<Predicate> {
             _ => None,
         };
     }
-    let (column, value, op) = match (column(left, schema), value(right)) {
+    let (column, value, op) = match (widened(left, schema), value(right)) {
         (Some(column), Some(value)) => (column, value, *binary.op()),
-        _ => (column(right, schema)?, value(left)?, binary.op().swap()?),
+        _ => (widened(right, schema)?, value(left)?, binary.op().swap()?),
     };
     Some(match op {
         Operator::Eq => column.eq(value),
@@ -107,6 +108,32 @@ fn column(expr: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Option<Column> {
     let mut names = field_path(expr, schema)?.into_iter();
     let column = column_named(&names.next()?);
     Some(names.fold(column, |column, name| column.field(&name)))
+}
+
+/// [`column`], also one of whole numbers or decimals that is cast to decimals with room for each of its values: literals are compared with
+/// such columns exactly.
+fn widened(expr: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Option<Column> {
+    let Some(cast) = expr.downcast_ref::<CastExpr>() else { return column(expr, schema) };
+    let (from, to) = (cast.expr().data_type(schema).ok()?, cast.cast_type());
+    let (whole, scale) = places(&from)?;
+    let (to_whole, to_scale) = if to.is_decimal() { places(to)? } else { return None };
+    (whole <= to_whole && scale <= to_scale).then(|| column(cast.expr(), schema))?
+}
+
+/// Digits of a number before and after the point.
+fn places(data_type: &DataType) -> Option<(i16, i16)> {
+    Some(match data_type {
+        DataType::Int8 | DataType::UInt8 => (3, 0),
+        DataType::Int16 | DataType::UInt16 => (5, 0),
+        DataType::Int32 | DataType::UInt32 => (10, 0),
+        DataType::Int64 => (19, 0),
+        DataType::UInt64 => (20, 0),
+        DataType::Decimal32(precision, scale)
+        | DataType::Decimal64(precision, scale)
+        | DataType::Decimal128(precision, scale)
+        | DataType::Decimal256(precision, scale) => (i16::from(*precision) - i16::from(*scale), i16::from(*scale)),
+        _ => return None,
+    })
 }
 
 /// The names on the way to the column, or to the field within a column, that an expression is.

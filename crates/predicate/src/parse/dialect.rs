@@ -61,10 +61,32 @@ impl Dialect for ConditionDialect {
         if negated || is_at(0, Keyword::IN) {
             return Some(in_list(parser, expr, negated));
         }
+        if is_at(0, Keyword::IS) {
+            return distinct_from(parser, expr);
+        }
         let word = [Keyword::ANY, Keyword::SOME, Keyword::ALL].into_iter().find(|&word| is_at(1, word))?;
         let op = comparison(&parser.peek_token_ref().token)?;
         Some(compared_with_word(parser, expr, op, word, precedence))
     }
+}
+
+/// `IS [NOT] DISTINCT FROM`, whose right side ends before AND and OR.
+fn distinct_from(parser: &mut Parser, left: &Expr) -> Option<Result<Expr, ParserError>> {
+    let is_at = |number, keyword| is_keyword(parser.peek_nth_token_ref(number), keyword);
+    let negated = is_at(1, Keyword::NOT);
+    let skipped = 1 + usize::from(negated);
+    if !is_at(skipped, Keyword::DISTINCT) || !is_at(skipped + 1, Keyword::FROM) {
+        return None;
+    }
+    for _ in 0..skipped + 2 {
+        parser.advance_token();
+    }
+    let left = Box::new(left.clone());
+    let right = parser.parse_subexpr(ConditionDialect.prec_value(Precedence::Is)).map(Box::new);
+    Some(right.map(|right| match negated {
+        true => Expr::IsNotDistinctFrom(left, right),
+        false => Expr::IsDistinctFrom(left, right),
+    }))
 }
 
 fn comparison(token: &Token) -> Option<BinaryOperator> {

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 
 use datafusion::common::{Result, plan_err};
 use datafusion::sql::parser::Statement;
-use datafusion::sql::sqlparser::ast::{AssignmentTarget, Ident, ObjectNamePart, Statement as SqlStatement};
+use datafusion::sql::sqlparser::ast::{AssignmentTarget, ObjectNamePart, Statement as SqlStatement};
 
-use crate::grammar::explained;
+use crate::dialect::normal;
+use crate::statement::explained;
 
 /// Writes the columns that an update sets as they are called, which DataFusion does not do, and refuses one that is set twice.
 pub(crate) fn adapt_assignments(statement: &mut Statement) -> Result<()> {
@@ -22,9 +23,4 @@ pub(crate) fn adapt_assignments(statement: &mut Statement) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// The name of a column as it is in a table.
-pub(crate) fn normal(ident: &Ident) -> String {
-    if ident.quote_style.is_some() { ident.value.clone() } else { ident.value.to_lowercase() }
 }

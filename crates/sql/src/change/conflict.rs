@@ -9,9 +9,10 @@ use datafusion::sql::sqlparser::ast::{
     Statement as SqlStatement, TableFactor, TableObject,
 };
 
-use super::assignments::normal;
-use crate::grammar::{explained, parse};
+use crate::dialect::normal;
+use crate::grammar::parse;
 use crate::keyed::{KeyedTable, SessionTables};
+use crate::statement::explained;
 
 /// What becomes of rows to insert whose key the table has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -13,7 +13,7 @@ mod target;
 mod touched;
 mod writer;
 
-pub(crate) use assignments::{adapt_assignments, normal};
+pub(crate) use assignments::adapt_assignments;
 pub(crate) use conflict::{OnConflict, adapt_conflict};
 pub(crate) use exec::is_change;
 pub(crate) use plan::{insert_into, plan_change};

@@ -13,7 +13,7 @@ use lath_table::KeyValue;
 
 use super::Definitions;
 use super::create::cluster_columns;
-use crate::change::normal;
+use crate::dialect::normal;
 use crate::error::table_work;
 use crate::grammar::parse;
 

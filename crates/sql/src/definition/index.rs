@@ -4,7 +4,7 @@ use datafusion::common::{Result, plan_err};
 use datafusion::sql::sqlparser::ast::{CreateIndex, Expr, IndexColumn, ObjectName};
 
 use super::{Definitions, last_part};
-use crate::change::normal;
+use crate::dialect::normal;
 use crate::error::{of_table, table_work};
 use crate::keyed::KeyedTable;
 

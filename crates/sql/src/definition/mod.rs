@@ -16,7 +16,7 @@ use datafusion::sql::parser::Statement;
 use datafusion::sql::planner::object_name_to_table_reference;
 use datafusion::sql::sqlparser::ast::{ObjectName, ObjectType, Statement as SqlStatement};
 
-use crate::change::normal;
+use crate::dialect::normal;
 use crate::error::table_work;
 use crate::keyed::{KeyedTable, SessionTables, bind};
 

@@ -2,20 +2,49 @@
 //!
 //! | module | what it changes |
 //! | --- | --- |
+//! | `casts` | timestamps without a zone beside such with one are in UTC; numbers are rounded to integers |
 //! | `date_arithmetic` | a date plus an interval with hours is a timestamp |
+//! | `division` | quotients of decimals keep their digits |
+//! | `floats` | decimals beside floats are floats |
 //! | `intervals` | intervals compare by their length |
 //! | `multisets` | `INTERSECT ALL` and `EXCEPT ALL` count copies |
 //! | `overflow` | integers, decimals and sums that grow out of their type are an error |
 //! | `using_joins` | the column that `USING` and `NATURAL` merge has the values of both sides |
+//! | `lists` | `IN` with columns in its list |
+//! | `numbers` | literals with a point are exact decimals, and those with an exponent doubles |
+//! | `output` | equal columns in the select list, and names of computed ones |
+//! | `patterns` | `LIKE … ESCAPE` and `SIMILAR TO` |
+//! | `rows` | comparisons of rows are comparisons of their columns, with nulls as the standard has them |
+//! | `types` | names of types that DuckDB and PostgreSQL have; `VARCHAR(n)` in casts |
+//! | `uuid` | UUIDs from text |
+//! | `windows` | windows that refine named ones, `GROUP BY … WITH ROLLUP` |
 
+mod casts;
 mod date_arithmetic;
+mod division;
+mod floats;
 mod intervals;
 mod multisets;
 mod overflow;
 mod using_joins;
+mod lists;
+mod numbers;
+mod output;
+mod patterns;
+mod rows;
+mod statement;
+mod types;
+mod uuid;
+mod windows;
 
+pub(crate) use casts::StandardCasts;
 pub(crate) use date_arithmetic::DateArithmetic;
+pub(crate) use division::ExactDivision;
+pub(crate) use floats::DecimalsBesideFloats;
 pub(crate) use intervals::{ComparedIntervals, IntervalWindows};
 pub(crate) use multisets::Multisets;
 pub(crate) use overflow::{CheckedArithmetic, checked_sum};
 pub(crate) use using_joins::merge_join_columns;
+pub(crate) use output::with_output_names;
+pub(crate) use statement::rewrite;
+pub(crate) use uuid::uuid_function;

@@ -1,0 +1,155 @@
+//! INSERT, UPDATE, DELETE and MERGE.
+
+use datafusion::sql::sqlparser::ast::{
+    Delete, FromTable, Insert, Merge, MergeAction, MergeClause, MergeInsertExpr, MergeUpdateExpr, Spanned,
+    SqliteOnConflict, Update, UpdateTableFromKind,
+};
+
+use super::{Checked, Clauses};
+
+const RETURNING: &str = "ask for the rows by a SELECT before or after";
+const ONE_STATEMENT: &str = "choose the rows by WHERE, perhaps with a subquery that has ORDER BY and LIMIT";
+
+impl Clauses<'_> {
+    pub(super) fn insert(&self, insert: &Insert) -> Checked {
+        let Insert {
+            insert_token,
+            // Hints are comments.
+            optimizer_hints: _,
+            or,
+            ignore,
+            into: _,
+            table: _,
+            table_alias,
+            columns: _,
+            // Files can be replaced, and tables with a key say what to write instead.
+            overwrite: _,
+            source: _,
+            assignments,
+            partitioned,
+            after_columns,
+            has_table_keyword: _,
+            // What becomes of conflicts is decided where the table is known.
+            on: _,
+            returning,
+            output,
+            replace_into: _,
+            priority,
+            insert_alias,
+            settings,
+            format_clause,
+            multi_table_insert_type,
+            multi_table_into_clauses,
+            multi_table_when_clauses,
+            multi_table_else_clause,
+        } = insert;
+        let after = insert_token.0.span;
+        let is_known = matches!(or, None | Some(SqliteOnConflict::Replace | SqliteOnConflict::Ignore));
+        self.refuse_if(!is_known, "OR", after, "write INSERT, INSERT OR REPLACE or INSERT OR IGNORE")?;
+        self.refuse_if(*ignore, "IGNORE", after, "write INSERT OR IGNORE")?;
+        self.refuse_if(table_alias.is_some(), "AS", after, "name the table itself")?;
+        self.refuse_if(!assignments.is_empty(), "SET", after, "write (columns) VALUES (…)")?;
+        let partition = "write the partition columns as columns of the query";
+        self.refuse_if(partitioned.is_some() || !after_columns.is_empty(), "PARTITION", after, partition)?;
+        self.refuse_if(returning.is_some(), "RETURNING", after, RETURNING)?;
+        self.refuse_if(output.is_some(), "OUTPUT", after, RETURNING)?;
+        self.refuse_if(priority.is_some(), "INSERT", after, "leave out what stands before INTO")?;
+        self.refuse_if(insert_alias.is_some(), "AS", after, "write excluded.column for the row that is inserted")?;
+        self.refuse_if(settings.is_some(), "SETTINGS", after, "settings are made by SET")?;
+        self.refuse_if(format_clause.is_some(), "FORMAT", after, "insert from a file: SELECT * FROM 'file'")?;
+        let is_multiple = multi_table_insert_type.is_some()
+            || !multi_table_into_clauses.is_empty()
+            || !multi_table_when_clauses.is_empty()
+            || multi_table_else_clause.is_some();
+        self.refuse_if(is_multiple, "INSERT", after, "write a statement for each table")
+    }
+
+    pub(super) fn update(&self, update: &Update) -> Checked {
+        let Update {
+            update_token,
+            optimizer_hints: _,
+            table,
+            assignments: _,
+            from,
+            selection: _,
+            returning,
+            output,
+            or,
+            order_by,
+            limit,
+        } = update;
+        let after = update_token.0.span;
+        self.joins(table)?;
+        let merge = "write MERGE INTO … USING …, or a subquery";
+        match from {
+            Some(UpdateTableFromKind::BeforeSet(_) | UpdateTableFromKind::AfterSet(_)) => {
+                self.refuse("FROM", after, merge)?;
+            }
+            None => self.refuse_if(!table.joins.is_empty(), "JOIN", after, merge)?,
+        }
+        self.refuse_if(returning.is_some(), "RETURNING", after, RETURNING)?;
+        self.refuse_if(output.is_some(), "OUTPUT", after, RETURNING)?;
+        self.refuse_if(or.is_some(), "OR", after, "leave it out; a key that is there already is an error")?;
+        self.refuse_if(!order_by.is_empty(), "ORDER BY", after, ONE_STATEMENT)?;
+        self.refuse_if(limit.is_some(), "LIMIT", after, ONE_STATEMENT)
+    }
+
+    pub(super) fn delete(&self, delete: &Delete) -> Checked {
+        let Delete {
+            delete_token,
+            optimizer_hints: _,
+            tables,
+            from,
+            using,
+            selection: _,
+            returning,
+            output,
+            order_by,
+            limit,
+        } = delete;
+        let after = delete_token.0.span;
+        let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) = from;
+        let one = "rows are deleted from one table; choose them by WHERE, perhaps with EXISTS and a subquery";
+        self.refuse_if(!tables.is_empty() || from.len() > 1, "DELETE", after, one)?;
+        for table in from {
+            self.refuse_if(!table.joins.is_empty(), "JOIN", after, one)?;
+        }
+        self.refuse_if(using.is_some(), "USING", after, one)?;
+        self.refuse_if(returning.is_some(), "RETURNING", after, RETURNING)?;
+        self.refuse_if(output.is_some(), "OUTPUT", after, RETURNING)?;
+        self.refuse_if(!order_by.is_empty(), "ORDER BY", after, ONE_STATEMENT)?;
+        self.refuse_if(limit.is_some(), "LIMIT", after, ONE_STATEMENT)
+    }
+
+    pub(super) fn merge(&self, merge: &Merge) -> Checked {
+        let Merge { merge_token, optimizer_hints: _, into: _, table: _, source: _, on, clauses, output } = merge;
+        self.refuse_if(output.is_some(), "OUTPUT", on.span(), RETURNING)?;
+        for MergeClause { when_token, clause_kind: _, predicate: _, action } in clauses {
+            let after = when_token.0.span;
+            let condition = "write the condition behind WHEN … AND";
+            match action {
+                MergeAction::Insert(MergeInsertExpr {
+                    insert_token: _,
+                    columns: _,
+                    kind_token: _,
+                    kind: _,
+                    insert_predicate,
+                }) => {
+                    self.refuse_if(insert_predicate.is_some(), "WHERE", after, condition)?;
+                }
+                MergeAction::Update(MergeUpdateExpr {
+                    update_token: _,
+                    assignments: _,
+                    update_predicate,
+                    delete_predicate,
+                }) => {
+                    self.refuse_if(update_predicate.is_some(), "WHERE", after, condition)?;
+                    self.refuse_if(delete_predicate.is_some(), "DELETE WHERE", after, "write WHEN … THEN DELETE")?;
+                }
+                MergeAction::Delete { delete_token: _ } => {}
+            }
+        }
+        let _ = merge_token;
+        Ok(())
+    }
+}

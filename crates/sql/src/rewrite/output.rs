@@ -1,0 +1,225 @@
+//! Names of the columns that a query answers with.
+//!
+//! DataFusion 55 refuses a select list with equal columns (`SELECT id, id`). The second one gets another name while the query is planned,
+//! and its own in the answer; in subqueries, views and files it stays `id_1`, as in DuckDB. A computed column with a number in it is called
+//! as it is written, because DataFusion would call it after the number's type.
+
+use std::collections::HashSet;
+use std::ops::ControlFlow;
+
+use datafusion::common::{Column, Result, TableReference};
+use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
+use datafusion::sql::sqlparser::ast::{
+    Expr as SqlExpr, Ident, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, TypedString, Value,
+    ValueWithSpan, VisitMut, VisitorMut, visit_expressions,
+};
+
+use super::types;
+
+use crate::dialect::normal;
+
+/// What stands between the name of a column and its number, until the answer has the name alone.
+const MARK: char = '\u{1f}';
+
+/// Where the answer's columns get their own names back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum OutputNames {
+    /// In the answer.
+    Restored,
+    /// Nowhere, because the names are kept.
+    Kept,
+}
+
+/// Names the columns of the answer to a query.
+pub(super) fn name_answer(query: &mut Query) {
+    let mut body = query.body.as_mut();
+    loop {
+        body = match body {
+            SetExpr::Select(select) => return name(select, OutputNames::Restored),
+            SetExpr::SetOperation { left, .. } => left.as_mut(),
+            SetExpr::Query(query) => query.body.as_mut(),
+            _ => return,
+        };
+    }
+}
+
+/// Names the columns of a select list.
+pub(super) fn name_items(select: &mut Select) {
+    name(select, OutputNames::Kept);
+}
+
+fn name(select: &mut Select, names: OutputNames) {
+    let wildcards = Wildcards::new(select);
+    let items: Vec<Option<Item>> = select.projection.iter().map(Item::new).collect();
+    let mut taken: HashSet<String> = items.iter().flatten().map(|item| item.name.clone()).collect();
+    let mut seen: Vec<(usize, Item)> = Vec::new();
+    // With DISTINCT, rows are ordered by what is in the list, which an alias would hide.
+    let is_distinct = select.distinct.is_some();
+    for (at, item) in items.into_iter().enumerate() {
+        let Some(item) = item else { continue };
+        let twin = seen.iter().find(|(_, other)| other.clashes(&item));
+        if item.is_unnamed && (twin.is_some() || wildcards.have(&item)) {
+            let is_same = twin.is_none_or(|(_, twin)| twin.name == item.name);
+            if let Some((twin_at, twin)) = twin
+                && !twin.is_column
+            {
+                set_name(&mut select.projection[*twin_at], &twin.name);
+            }
+            let name = if is_same { free_name(&item.name, names, &mut taken) } else { item.name.clone() };
+            set_name(&mut select.projection[at], &name);
+        } else if item.is_unnamed && !item.is_column && !is_distinct && is_rewritten(&select.projection[at]) {
+            set_name(&mut select.projection[at], &item.name);
+        }
+        seen.push((at, item));
+    }
+}
+
+fn free_name(name: &str, names: OutputNames, taken: &mut HashSet<String>) -> String {
+    let separator = if names == OutputNames::Restored { MARK } else { '_' };
+    let free = (1..).map(|number: usize| format!("{name}{separator}{number}")).find(|name| !taken.contains(name));
+    let free = free.unwrap_or_else(|| name.to_owned());
+    taken.insert(free.clone());
+    free
+}
+
+fn set_name(item: &mut SelectItem, name: &str) {
+    if let SelectItem::UnnamedExpr(expr) = item {
+        *item = SelectItem::ExprWithAlias { expr: expr.clone(), alias: Ident::with_quote('"', name) };
+    }
+}
+
+/// Whether an expression has a number with a point or an exponent, or something else that is rewritten.
+fn is_rewritten(item: &SelectItem) -> bool {
+    let SelectItem::UnnamedExpr(expr) = item else { return false };
+    let decimal = |expr: &SqlExpr| match expr {
+        SqlExpr::Value(ValueWithSpan { value: Value::Number(text, _), .. }) if text.contains(['.', 'e', 'E']) => {
+            ControlFlow::Break(())
+        }
+        SqlExpr::AtTimeZone { .. } | SqlExpr::SimilarTo { .. } => ControlFlow::Break(()),
+        SqlExpr::Cast { data_type, .. } if types::is_call(data_type) => ControlFlow::Break(()),
+        SqlExpr::TypedString(TypedString { data_type, .. }) if types::is_call(data_type) => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    };
+    visit_expressions(expr, decimal).is_break()
+}
+
+/// A column of a select list.
+#[derive(Debug)]
+struct Item {
+    /// What it is called in the answer.
+    name: String,
+    /// What DataFusion would call it: casts have the names of their values.
+    key: String,
+    qualifier: Option<Vec<String>>,
+    is_column: bool,
+    is_unnamed: bool,
+}
+
+impl Item {
+    fn new(item: &SelectItem) -> Option<Self> {
+        let expr = match item {
+            SelectItem::UnnamedExpr(expr) => expr,
+            SelectItem::ExprWithAlias { alias, .. } => {
+                let name = normal(alias);
+                return Some(Self { key: name.clone(), name, qualifier: None, is_column: false, is_unnamed: false });
+            }
+            _ => return None,
+        };
+        let mut value = expr.clone();
+        let _ = value.visit(&mut WithoutCasts);
+        let (key, qualifier) = match &value {
+            SqlExpr::Identifier(name) => (normal(name), None),
+            SqlExpr::CompoundIdentifier(parts) => {
+                let (name, qualifier) = parts.split_last()?;
+                (normal(name), Some(qualifier.iter().map(normal).collect()))
+            }
+            other => (other.to_string(), None),
+        };
+        let is_column = matches!(value, SqlExpr::Identifier(_) | SqlExpr::CompoundIdentifier(_));
+        let name = if is_column { key.clone() } else { expr.to_string() };
+        Some(Self { name, key, qualifier, is_column, is_unnamed: true })
+    }
+
+    /// Whether both have one name, and not as columns of different tables.
+    fn clashes(&self, other: &Self) -> bool {
+        let are_of_tables = self.qualifier.is_some() && other.qualifier.is_some();
+        self.key == other.key && !(are_of_tables && self.qualifier != other.qualifier)
+    }
+}
+
+/// Replaces casts by what they cast.
+struct WithoutCasts;
+
+impl VisitorMut for WithoutCasts {
+    type Break = ();
+
+    fn post_visit_expr(&mut self, expr: &mut SqlExpr) -> ControlFlow<()> {
+        if let SqlExpr::Cast { expr: inner, .. } | SqlExpr::Nested(inner) = expr {
+            *expr = (**inner).clone();
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// The `*` of a select list.
+struct Wildcards {
+    all: bool,
+    tables: Vec<Vec<String>>,
+    is_one_table: bool,
+}
+
+impl Wildcards {
+    fn new(select: &Select) -> Self {
+        let mut wildcards = Self {
+            all: false,
+            tables: Vec::new(),
+            is_one_table: matches!(select.from.as_slice(), [table] if table.joins.is_empty()),
+        };
+        for item in &select.projection {
+            match item {
+                // One that leaves columns out may leave out this one.
+                SelectItem::Wildcard(options) => {
+                    wildcards.all |= options.opt_exclude.is_none() && options.opt_except.is_none();
+                }
+                SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), _) => {
+                    wildcards.tables.push(name.0.iter().filter_map(|part| part.as_ident()).map(normal).collect());
+                }
+                _ => {}
+            }
+        }
+        wildcards
+    }
+
+    fn have(&self, item: &Item) -> bool {
+        item.is_column
+            && (self.all
+                || match &item.qualifier {
+                    Some(qualifier) => self.tables.contains(qualifier),
+                    None => self.is_one_table && !self.tables.is_empty(),
+                })
+    }
+}
+
+/// The plan whose columns have the names that the query gives them.
+pub(crate) fn with_output_names(plan: LogicalPlan) -> Result<LogicalPlan> {
+    let own = |name: &str| name.split_once(MARK).map(|(name, _)| name.to_owned());
+    let shared: HashSet<String> = plan.schema().fields().iter().filter_map(|field| own(field.name())).collect();
+    if shared.is_empty() {
+        return Ok(plan);
+    }
+    let columns: Vec<Expr> = plan
+        .schema()
+        .iter()
+        .enumerate()
+        .map(|(number, (qualifier, field))| {
+            let column = Expr::Column(Column::new(qualifier.cloned(), field.name()));
+            let name = own(field.name()).unwrap_or_else(|| field.name().clone());
+            match shared.contains(&name) {
+                // Columns of one name are told apart by the tables that they seem to come from.
+                true => column.alias_qualified(Some(TableReference::bare(format!("column {number}"))), name),
+                false => column,
+            }
+        })
+        .collect();
+    LogicalPlanBuilder::from(plan).project(columns)?.build()
+}

@@ -1,0 +1,85 @@
+//! Statements before they are planned: their queries and expressions become such that DataFusion reads as SQL says.
+
+use std::ops::ControlFlow;
+
+use datafusion::common::Result;
+use datafusion::error::DataFusionError;
+use datafusion::sql::parser::{CopyToSource, CopyToStatement, Statement};
+use datafusion::sql::sqlparser::ast::{
+    Expr, Fetch, LimitClause, Query, Select, SetExpr, Statement as SqlStatement, Value, VisitMut, VisitorMut,
+};
+use datafusion::sql::sqlparser::parser::ParserError;
+
+use super::{lists, numbers, output, patterns, rows, types, windows};
+use crate::statement::explained;
+
+/// Rewrites the expressions of a statement, before it is planned.
+pub(crate) fn rewrite(statement: &mut Statement) -> Result<()> {
+    if let Statement::Statement(statement) = &mut *statement
+        && let SqlStatement::Query(query) = statement.as_mut()
+    {
+        output::name_answer(query);
+    }
+    let flow = match explained(statement) {
+        Statement::Statement(statement) => statement.visit(&mut Rewriter),
+        Statement::CopyTo(CopyToStatement { source: CopyToSource::Query(query), .. }) => query.visit(&mut Rewriter),
+        _ => ControlFlow::Continue(()),
+    };
+    match flow {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(error) => Err(DataFusionError::from(error)),
+    }
+}
+
+struct Rewriter;
+
+impl VisitorMut for Rewriter {
+    type Break = ParserError;
+
+    fn pre_visit_statement(&mut self, statement: &mut SqlStatement) -> ControlFlow<ParserError> {
+        types::rename_columns(statement);
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<ParserError> {
+        fetch_as_limit(query);
+        if let SetExpr::Values(values) = query.body.as_mut() {
+            numbers::unify_values(values);
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<ParserError> {
+        windows::modifiers_as_sets(&mut select.group_by);
+        output::name_items(select);
+        match windows::refine(select) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => ControlFlow::Break(error),
+        }
+    }
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<ParserError> {
+        let steps = [numbers::rewrite, types::rewrite, patterns::rewrite, rows::rewrite, lists::rewrite];
+        match steps.into_iter().try_for_each(|step| step(expr)) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => ControlFlow::Break(error),
+        }
+    }
+}
+
+/// `FETCH FIRST n ROWS ONLY` is the standard's `LIMIT n`.
+fn fetch_as_limit(query: &mut Query) {
+    let Some(Fetch { with_ties: false, percent: false, quantity }) = &query.fetch else { return };
+    let one = || Expr::value(Value::Number("1".to_owned(), false));
+    let quantity = quantity.clone().unwrap_or_else(one);
+    match &mut query.limit_clause {
+        None => {
+            let limit_by = Vec::new();
+            query.limit_clause = Some(LimitClause::LimitOffset { limit: Some(quantity), offset: None, limit_by });
+        }
+        Some(LimitClause::LimitOffset { limit: limit @ None, .. }) => *limit = Some(quantity),
+        // Two limits are refused.
+        Some(_) => return,
+    }
+    query.fetch = None;
+}

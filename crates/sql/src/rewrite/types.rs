@@ -1,0 +1,170 @@
+//! Names of types that people bring from DuckDB and PostgreSQL, which DataFusion 55 does not know, and lengths, which it ignores:
+//! `CAST(x AS VARCHAR(3))` cuts, as PostgreSQL does.
+
+use datafusion::sql::sqlparser::ast::{
+    AlterColumnOperation, AlterTableOperation, ArrayElemTypeDef, CastKind, CharacterLength, DataType, ExactNumberInfo,
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident, ObjectName,
+    Statement, TimezoneInfo, TypedString, Value, ValueWithSpan,
+};
+use datafusion::sql::sqlparser::parser::ParserError;
+
+use super::uuid::UUID;
+
+pub(super) fn rewrite(expr: &mut Expr) -> Result<(), ParserError> {
+    match expr {
+        Expr::TypedString(TypedString { data_type: DataType::Uuid, value, .. }) => {
+            *expr = call(UUID, vec![Expr::Value(value.clone())]);
+        }
+        Expr::TypedString(TypedString { data_type, .. }) => rename(data_type),
+        // A function, so that it is told from casts that nobody wrote.
+        Expr::AtTimeZone { timestamp, time_zone } => {
+            if let Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(zone), span }) = time_zone.as_ref() {
+                let zoned = format!("Timestamp(Nanosecond, Some(\"{zone}\"))");
+                let zoned = Expr::Value(Value::SingleQuotedString(zoned).with_span(*span));
+                *expr = call("arrow_cast", vec![(**timestamp).clone(), zoned]);
+            }
+        }
+        Expr::Cast { kind, expr: value, data_type: DataType::Uuid, array: false, format: None }
+            if !matches!(kind, CastKind::TryCast | CastKind::SafeCast) =>
+        {
+            *expr = call(UUID, vec![(**value).clone()]);
+        }
+        Expr::Cast { data_type, .. } => {
+            let length = length_of(data_type);
+            rename(data_type);
+            if let Some(length) = length {
+                *data_type = DataType::Varchar(None);
+                let length = Expr::value(Value::Number(length.to_string(), false));
+                *expr = call("left", vec![expr.clone(), length]);
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Whether a cast to a type becomes the call of a function.
+pub(super) fn is_call(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::Uuid) || length_of(data_type).is_some()
+}
+
+/// Renames the types of the columns that a statement declares.
+pub(super) fn rename_columns(statement: &mut Statement) {
+    match statement {
+        Statement::CreateTable(create) => create.columns.iter_mut().for_each(|column| rename(&mut column.data_type)),
+        Statement::AlterTable(alter) => {
+            for operation in &mut alter.operations {
+                match operation {
+                    AlterTableOperation::AddColumn { column_def, .. } => rename(&mut column_def.data_type),
+                    AlterTableOperation::AlterColumn {
+                        op: AlterColumnOperation::SetDataType { data_type, .. },
+                        ..
+                    } => rename(data_type),
+                    _ => {}
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+fn call(name: &str, arguments: Vec<Expr>) -> Expr {
+    let args = arguments.into_iter().map(|argument| FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))).collect();
+    Expr::Function(Function {
+        name: ObjectName::from(vec![Ident::new(name)]),
+        uses_odbc_syntax: false,
+        parameters: FunctionArguments::None,
+        args: FunctionArguments::List(FunctionArgumentList { duplicate_treatment: None, args, clauses: Vec::new() }),
+        filter: None,
+        null_treatment: None,
+        over: None,
+        within_group: Vec::new(),
+    })
+}
+
+/// The characters that a text is cut to; `CHAR` alone has one.
+fn length_of(data_type: &DataType) -> Option<u64> {
+    let (length, default) = match data_type {
+        DataType::Char(length) | DataType::Character(length) => (length, Some(1)),
+        DataType::CharacterVarying(length)
+        | DataType::CharVarying(length)
+        | DataType::Varchar(length)
+        | DataType::Nvarchar(length) => (length, None),
+        DataType::Custom(name, modifiers) if name.to_string().eq_ignore_ascii_case("bpchar") => {
+            return modifiers.first().and_then(|length| length.parse().ok());
+        }
+        _ => return None,
+    };
+    match length {
+        Some(CharacterLength::IntegerLength { length, .. }) => Some(*length),
+        Some(CharacterLength::Max) => None,
+        None => default,
+    }
+}
+
+/// Gives a type the name that DataFusion has for it.
+fn rename(data_type: &mut DataType) {
+    use DataType as T;
+    let decimal = |digits| T::Decimal(ExactNumberInfo::PrecisionAndScale(digits, 0));
+    let renamed = match data_type {
+        T::UTinyInt | T::TinyIntUnsigned(_) => T::TinyIntUnsigned(None),
+        T::USmallInt => T::SmallIntUnsigned(None),
+        T::UBigInt | T::Unsigned | T::UnsignedInteger => T::BigIntUnsigned(None),
+        T::Int16 => T::SmallInt(None),
+        T::Int32 | T::MediumInt(_) => T::Int(None),
+        T::MediumIntUnsigned(_) => T::IntUnsigned(None),
+        T::Int64 | T::Signed | T::SignedInteger => T::BigInt(None),
+        // The widest decimals that are fast; a value beyond them is an error.
+        T::HugeInt | T::UHugeInt | T::Int128 | T::UInt128 => decimal(38),
+        T::Float(ExactNumberInfo::Precision(bits)) if *bits > 24 => T::Double(ExactNumberInfo::None),
+        T::Float64 => T::Double(ExactNumberInfo::None),
+        T::Float32 => T::Real,
+        T::Dec(info) | T::BigDecimal(info) | T::BigNumeric(info) => T::Decimal(*info),
+        T::Character(length) => T::Char(*length),
+        T::CharacterVarying(length) | T::CharVarying(length) | T::Nvarchar(length) => T::Varchar(*length),
+        T::CharacterLargeObject(None)
+        | T::CharLargeObject(None)
+        | T::Clob(None)
+        | T::TinyText
+        | T::MediumText
+        | T::LongText => T::Text,
+        T::Binary(None)
+        | T::Varbinary(None)
+        | T::Blob(None)
+        | T::Bytes(None)
+        | T::TinyBlob
+        | T::MediumBlob
+        | T::LongBlob => T::Bytea,
+        T::Date32 => T::Date,
+        T::Datetime(precision) | T::TimestampNtz(precision) => T::Timestamp(*precision, TimezoneInfo::None),
+        T::Array(
+            ArrayElemTypeDef::AngleBracket(inner)
+            | ArrayElemTypeDef::SquareBracket(inner, _)
+            | ArrayElemTypeDef::Parenthesis(inner),
+        ) => return rename(inner),
+        T::Struct(fields, _) => return fields.iter_mut().for_each(|field| rename(&mut field.field_type)),
+        T::Map(key, value) => {
+            rename(key);
+            return rename(value);
+        }
+        T::Custom(name, modifiers) => match (name.to_string().to_ascii_lowercase().as_str(), modifiers.as_slice()) {
+            ("uinteger" | "uint32" | "uint", []) => T::IntUnsigned(None),
+            ("utinyint", []) => T::TinyIntUnsigned(None),
+            ("usmallint", []) => T::SmallIntUnsigned(None),
+            ("ubigint", []) => T::BigIntUnsigned(None),
+            ("int1", []) => T::TinyInt(None),
+            ("short", []) => T::SmallInt(None),
+            ("long", []) => T::BigInt(None),
+            ("hugeint", []) => decimal(38),
+            ("logical", []) => T::Boolean,
+            ("bpchar" | "name", _) => T::Text,
+            ("timestamp_s", []) => T::Timestamp(Some(0), TimezoneInfo::None),
+            ("timestamp_ms", []) => T::Timestamp(Some(3), TimezoneInfo::None),
+            ("timestamp_us", []) => T::Timestamp(Some(6), TimezoneInfo::None),
+            ("timestamp_ns", []) => T::Timestamp(Some(9), TimezoneInfo::None),
+            _ => return,
+        },
+        _ => return,
+    };
+    *data_type = renamed;
+}

@@ -1,0 +1,85 @@
+//! Windows that refine a named one, `OVER (w ORDER BY b)`, and `GROUP BY … WITH ROLLUP`.
+//!
+//! DataFusion 55 forgets what the named window says, and what stands behind WITH.
+
+use std::ops::ControlFlow;
+
+use datafusion::sql::sqlparser::ast::{
+    Expr, GroupByExpr, GroupByWithModifier, Ident, NamedWindowDefinition, NamedWindowExpr, Select, WindowSpec,
+    WindowType, visit_expressions_mut,
+};
+use datafusion::sql::sqlparser::parser::ParserError;
+
+use crate::dialect::error_at;
+use crate::dialect::normal;
+
+/// Puts what named windows say into the windows that refine them.
+pub(super) fn refine(select: &mut Select) -> Result<(), ParserError> {
+    let mut known: Vec<(String, WindowSpec)> = Vec::new();
+    for NamedWindowDefinition(name, window) in &mut select.named_window {
+        match window {
+            NamedWindowExpr::WindowSpec(spec) => merge(spec, &known)?,
+            NamedWindowExpr::NamedWindow(other) => *window = NamedWindowExpr::WindowSpec(named(other, &known)?.clone()),
+        }
+        if let NamedWindowExpr::WindowSpec(spec) = window {
+            known.push((normal(name), spec.clone()));
+        }
+    }
+    let refined = |expr: &mut Expr| match expr {
+        Expr::Function(function) => match &mut function.over {
+            Some(WindowType::WindowSpec(spec)) => match merge(spec, &known) {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(error) => ControlFlow::Break(error),
+            },
+            _ => ControlFlow::Continue(()),
+        },
+        _ => ControlFlow::Continue(()),
+    };
+    let parts = (&mut select.projection, &mut select.qualify);
+    let flow = visit_expressions_mut(parts.0, refined);
+    let flow = if flow.is_continue() { visit_expressions_mut(parts.1, refined) } else { flow };
+    match flow {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(error) => Err(error),
+    }
+}
+
+fn named<'k>(name: &Ident, known: &'k [(String, WindowSpec)]) -> Result<&'k WindowSpec, ParserError> {
+    let found = known.iter().find(|(other, _)| *other == normal(name));
+    found.map(|(_, spec)| spec).ok_or_else(|| error_at(&format!("there is no window {name}"), name.span.start))
+}
+
+fn merge(spec: &mut WindowSpec, known: &[(String, WindowSpec)]) -> Result<(), ParserError> {
+    let Some(name) = spec.window_name.take() else { return Ok(()) };
+    let refined = named(&name, known)?;
+    let refused = if !spec.partition_by.is_empty() {
+        Some("PARTITION BY is said by the window that is refined; leave it out")
+    } else if !spec.order_by.is_empty() && !refined.order_by.is_empty() {
+        Some("the window that is refined has ORDER BY already; leave one of both out")
+    } else if refined.window_frame.is_some() {
+        Some("a window with a frame is not refined; write the whole window")
+    } else {
+        None
+    };
+    if let Some(message) = refused {
+        return Err(error_at(message, name.span.start));
+    }
+    spec.partition_by = refined.partition_by.clone();
+    if spec.order_by.is_empty() {
+        spec.order_by = refined.order_by.clone();
+    }
+    Ok(())
+}
+
+/// `GROUP BY a, b WITH ROLLUP` as `GROUP BY ROLLUP (a, b)`.
+pub(super) fn modifiers_as_sets(group_by: &mut GroupByExpr) {
+    let GroupByExpr::Expressions(exprs, modifiers) = group_by else { return };
+    let [modifier] = modifiers.as_slice() else { return };
+    let columns = || exprs.iter().map(|expr| vec![expr.clone()]).collect();
+    let sets = match modifier {
+        GroupByWithModifier::Rollup => Expr::Rollup(columns()),
+        GroupByWithModifier::Cube => Expr::Cube(columns()),
+        _ => return,
+    };
+    *group_by = GroupByExpr::Expressions(vec![sets], Vec::new());
+}
