@@ -14,7 +14,8 @@ use lath_table::{Database, Table};
 
 use super::Definitions;
 use super::index::column_name;
-use crate::change::{insert_into, normal};
+use crate::change::insert_into;
+use crate::dialect::normal;
 use crate::error::table_work;
 use crate::keyed::KeyedTable;
 
