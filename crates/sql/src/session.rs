@@ -36,7 +36,7 @@ use crate::read_parquet::ReadParquet;
 use crate::refusal::refuse_clauses_of_scalars;
 use crate::rewrite::{
     CheckedArithmetic, ComparedIntervals, DateArithmetic, DecimalsBesideFloats, ExactDivision, IntervalWindows,
-    Multisets, StandardCasts, checked_sum, merge_join_columns, uuid_function, with_output_names,
+    Multisets, StandardCasts, checked_sum, merge_join_columns, uuid_function, with_output_names, at_time_zone_function,
 };
 use crate::running_filters::{MovedFilters, RunningFilters};
 use crate::table::LathTable;
@@ -161,6 +161,7 @@ impl Session {
         state.register_expr_planner(Arc::new(DateArithmetic))?;
         state.register_udaf(checked_sum())?;
         state.register_expr_planner(Arc::new(ExactDivision))?;
+        state.register_udf(Arc::new(at_time_zone_function()))?;
         state.register_udf(Arc::new(uuid_function()))?;
         let catalogs = Arc::clone(state.catalog_list());
         register_tables(catalogs.as_ref(), &state.config().options().catalog, &tables)?;

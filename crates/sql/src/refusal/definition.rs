@@ -182,7 +182,9 @@ impl Clauses<'_> {
                 ColumnOption::CharacterSet(_) => {
                     self.refuse("CHARACTER SET", after, "texts are UTF-8; leave it out")?
                 }
-                ColumnOption::Generated { .. } => self.refuse(self.generated_word(after), after, NOT_COMPUTED)?,
+                ColumnOption::Generated { .. } => {
+                    self.refuse(self.generated_word(after), after, NOT_COMPUTED)?;
+                }
                 ColumnOption::Identity(_) => self.refuse("IDENTITY", after, NOT_COMPUTED)?,
                 ColumnOption::Materialized(_) => self.refuse("MATERIALIZED", after, NOT_COMPUTED)?,
                 ColumnOption::Ephemeral(_) => self.refuse("EPHEMERAL", after, NOT_COMPUTED)?,

@@ -123,7 +123,7 @@ fn of_union(union: Union) -> Result<Transformed<LogicalPlan>> {
     let width = union.schema.fields().len();
     let is_mixed = |column: &usize| {
         let types = || inputs.clone().filter_map(|schema| schema.fields().get(*column)).map(|field| field.data_type());
-        types().any(DataType::is_floating) && types().any(|data_type| data_type.is_decimal())
+        types().any(DataType::is_floating) && types().any(DataType::is_decimal)
     };
     let mixed: Vec<usize> = (0..width).filter(is_mixed).collect();
     if mixed.is_empty() {

@@ -2,6 +2,7 @@
 //!
 //! | module | what it changes |
 //! | --- | --- |
+//! | `at_time_zone` | `AT TIME ZONE` is no cast |
 //! | `casts` | timestamps without a zone beside such with one are in UTC; numbers are rounded to integers |
 //! | `date_arithmetic` | a date plus an interval with hours is a timestamp |
 //! | `division` | quotients of decimals keep their digits |
@@ -19,6 +20,7 @@
 //! | `uuid` | UUIDs from text |
 //! | `windows` | windows that refine named ones, `GROUP BY … WITH ROLLUP` |
 
+mod at_time_zone;
 mod casts;
 mod date_arithmetic;
 mod division;
@@ -37,6 +39,7 @@ mod types;
 mod uuid;
 mod windows;
 
+pub(crate) use at_time_zone::at_time_zone_function;
 pub(crate) use casts::StandardCasts;
 pub(crate) use date_arithmetic::DateArithmetic;
 pub(crate) use division::ExactDivision;

@@ -4,10 +4,11 @@
 use datafusion::sql::sqlparser::ast::{
     AlterColumnOperation, AlterTableOperation, ArrayElemTypeDef, CastKind, CharacterLength, DataType, ExactNumberInfo,
     Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident, ObjectName,
-    Statement, TimezoneInfo, TypedString, Value, ValueWithSpan,
+    Statement, TimezoneInfo, TypedString, Value,
 };
 use datafusion::sql::sqlparser::parser::ParserError;
 
+use super::at_time_zone::AT_TIME_ZONE;
 use super::uuid::UUID;
 
 pub(super) fn rewrite(expr: &mut Expr) -> Result<(), ParserError> {
@@ -16,13 +17,8 @@ pub(super) fn rewrite(expr: &mut Expr) -> Result<(), ParserError> {
             *expr = call(UUID, vec![Expr::Value(value.clone())]);
         }
         Expr::TypedString(TypedString { data_type, .. }) => rename(data_type),
-        // A function, so that it is told from casts that nobody wrote.
         Expr::AtTimeZone { timestamp, time_zone } => {
-            if let Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(zone), span }) = time_zone.as_ref() {
-                let zoned = format!("Timestamp(Nanosecond, Some(\"{zone}\"))");
-                let zoned = Expr::Value(Value::SingleQuotedString(zoned).with_span(*span));
-                *expr = call("arrow_cast", vec![(**timestamp).clone(), zoned]);
-            }
+            *expr = call(AT_TIME_ZONE, vec![(**timestamp).clone(), (**time_zone).clone()]);
         }
         Expr::Cast { kind, expr: value, data_type: DataType::Uuid, array: false, format: None }
             if !matches!(kind, CastKind::TryCast | CastKind::SafeCast) =>
