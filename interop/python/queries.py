@@ -94,7 +94,7 @@ class Query:
 
     def __init__(self, chance):
         self.chance = chance
-        kinds = [self.rows, self.first_rows, self.groups, self.join, self.half_join, self.window, self.sets, self.totals]
+        kinds = [self.rows, self.first_rows, self.groups, self.join, self.half_join, self.window, self.sets, self.totals, self.subquery, self.subquery]
         self.text = chance.choice(kinds)()
 
     def comparison(self):
@@ -206,6 +206,46 @@ class Query:
         ])
         return f"SELECT t.id, t.key, t.city FROM t WHERE {test} AND {self.condition(1)} ORDER BY t.id"
 
+    def correlated(self, column, alias):
+        """A query of one column of `u` or `t` that uses columns of the outer `t`."""
+        chance = self.chance
+        of_t = column == "key" and chance.random() < 0.3
+        table, other = ("t", "id % 50") if of_t else ("u", "key")
+        condition = chance.choice([
+            f"{alias}.key = t.key", f"{alias}.key = t.key", f"{alias}.key {self.comparison()} t.key", f"{alias}.{other} = t.id % 60",
+            f"({alias}.key = t.key OR {alias}.key > {chance.randrange(40, 60)})", f"{alias}.key + {chance.randrange(9)} = t.key",
+        ])
+        if of_t:
+            condition += f" AND {alias}.id < {chance.randrange(200)}"
+        return chance.choice([
+            f"SELECT {alias}.{column} FROM {table} {alias} WHERE {condition}",
+            f"SELECT {chance.choice(['max', 'min'])}({alias}.{column}) FROM {table} {alias} WHERE {condition}",
+            f"SELECT max({alias}.{column}) FROM {table} {alias} WHERE {condition} GROUP BY {alias}.key",
+            f"SELECT {alias}.{column} FROM {table} {alias} WHERE {condition} ORDER BY 1 LIMIT {chance.randrange(3)}",
+            f"SELECT {alias}.{column} FROM {table} {alias} WHERE {condition} {chance.choice(['EXCEPT', 'UNION', 'INTERSECT ALL'])} SELECT {column} FROM u",
+        ])
+
+    def truth(self):
+        """A predicate over a correlated subquery: true, false or null."""
+        chance = self.chance
+        column = chance.choice(["key", "label"])
+        inner, own = self.correlated(column, "v"), {"key": "t.key", "label": "t.city"}[column]
+        return chance.choice([
+            f"EXISTS ({inner})", f"NOT EXISTS ({inner})", f"{own} IN ({inner})", f"{own} NOT IN ({inner})",
+            f"{own} {self.comparison()} {chance.choice(['ANY', 'ALL'])} ({inner})", f"({own} IN ({inner})) IS NULL",
+        ])
+
+    def subquery(self):
+        chance = self.chance
+        value = chance.choice([
+            self.truth,
+            lambda: f"(SELECT count(*) FROM u v WHERE v.key {self.comparison()} t.key)",
+            lambda: f"(SELECT max(v.label) FROM u v WHERE v.key = t.key)",
+            lambda: f"(SELECT v.key FROM u v WHERE v.key >= t.key ORDER BY v.key LIMIT 1)",
+        ])()
+        where = chance.choice(["", f"WHERE {self.truth()}", f"WHERE {self.truth()} OR {self.simple()}", f"WHERE NOT ({self.truth()})"])
+        return f"SELECT t.id, t.key, {value} AS v FROM t {where} ORDER BY t.id"
+
     def window(self):
         chance = self.chance
         by = chance.choice(["t.key", "t.city", "t.flag", "t.day"])
@@ -219,7 +259,7 @@ class Query:
     def sets(self):
         chance = self.chance
         columns = chance.choice(["t.key AS a, t.city AS b", "t.day AS a, t.flag AS b", "t.price AS a, t.key AS b"])
-        word = chance.choice(["UNION", "UNION ALL", "EXCEPT", "INTERSECT"])
+        word = chance.choice(["UNION", "UNION ALL", "EXCEPT", "EXCEPT ALL", "INTERSECT", "INTERSECT ALL"])
         both = f"SELECT {columns} FROM t {self.where()} {word} SELECT {columns} FROM t {self.where()}"
         return f"SELECT a, b, count(*) AS c FROM ({both}) AS s GROUP BY a, b ORDER BY a NULLS LAST, b NULLS LAST"
 
@@ -256,8 +296,8 @@ def rows_of(table):
 
 
 def ask_lath(lath, folder, text):
-    files = lambda match: f"{match[1]} '{folder}/{match[2]}/*.parquet' AS {match[2]}"
-    inner = re.sub(r"\b(FROM|JOIN) ([tu])\b(?!\.)", files, text)
+    files = lambda match: f"{match[1]} '{folder}/{match[2]}/*.parquet' AS {match[3] or match[2]}"
+    inner = re.sub(r"\b(FROM|JOIN) ([tu])\b(?!\.)(?: (v)\b)?", files, text)
     run = subprocess.run([lath, "sql", inner, "--format", "arrow"], capture_output=True)
     # A query that finds no row exits with 1 and says nothing.
     if run.returncode != 0 and not (run.returncode == 1 and not run.stderr):

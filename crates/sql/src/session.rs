@@ -36,7 +36,8 @@ use crate::read_parquet::ReadParquet;
 use crate::refusal::refuse_clauses_of_scalars;
 use crate::rewrite::{
     CheckedArithmetic, ComparedIntervals, DateArithmetic, DecimalsBesideFloats, ExactDivision, IntervalWindows,
-    Multisets, StandardCasts, checked_sum, merge_join_columns, uuid_function, with_output_names, at_time_zone_function,
+    Multisets, StandardCasts, Unnesting, at_time_zone_function, checked_sum, merge_join_columns, uuid_function,
+    with_output_names,
 };
 use crate::running_filters::{MovedFilters, RunningFilters};
 use crate::table::LathTable;
@@ -339,8 +340,9 @@ impl DatabaseFolder {
 fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
     let mut rules = Analyzer::new().rules;
     rules.insert(0, Arc::new(IntervalWindows::new()));
-    rules.insert(0, Arc::new(Multisets));
     rules.insert(0, Arc::new(DecimalsBesideFloats));
+    rules.insert(0, Arc::new(Unnesting));
+    rules.insert(0, Arc::new(Multisets));
     rules.push(Arc::new(ComparedIntervals::new()));
     rules.push(Arc::new(StandardCasts));
     rules.push(Arc::new(CheckedArithmetic::new()));

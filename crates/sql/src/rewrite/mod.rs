@@ -19,6 +19,7 @@
 //! | `types` | names of types that DuckDB and PostgreSQL have; `VARCHAR(n)` in casts |
 //! | `uuid` | UUIDs from text |
 //! | `windows` | windows that refine named ones, `GROUP BY … WITH ROLLUP` |
+//! | `subquery` | subqueries become joins where DataFusion answers wrongly or not at all |
 
 mod at_time_zone;
 mod casts;
@@ -38,6 +39,7 @@ mod statement;
 mod types;
 mod uuid;
 mod windows;
+mod subquery;
 
 pub(crate) use at_time_zone::at_time_zone_function;
 pub(crate) use casts::StandardCasts;
@@ -51,3 +53,4 @@ pub(crate) use using_joins::merge_join_columns;
 pub(crate) use output::with_output_names;
 pub(crate) use statement::rewrite;
 pub(crate) use uuid::uuid_function;
+pub(crate) use subquery::Unnesting;

@@ -1,0 +1,109 @@
+use std::sync::Arc;
+
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::{Column, DFSchema, Result};
+use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
+
+use super::{Names, columns};
+
+/// The distinct values of the outer columns that a subquery uses.
+pub(super) struct Domain<'a> {
+    outer: Arc<LogicalPlan>,
+    columns: Vec<Column>,
+    names: &'a Names,
+}
+
+impl<'a> Domain<'a> {
+    /// The domain of `subquery` in rows of `outer`.
+    pub(super) fn new(outer: Arc<LogicalPlan>, subquery: &LogicalPlan, names: &'a Names) -> Result<Self> {
+        let mut columns = Vec::new();
+        outer_columns(subquery, &mut |column| {
+            if columns::has(outer.schema(), column) && !columns.contains(column) {
+                columns.push(column.clone());
+            }
+        })?;
+        Ok(Self { outer, columns, names })
+    }
+
+    /// The outer columns.
+    pub(super) fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    /// A number for a name.
+    pub(super) fn next_name(&self) -> usize {
+        self.names.next()
+    }
+
+    /// A plan of the distinct values, with names of its own.
+    pub(super) fn instance(&self) -> Result<(LogicalPlan, Vec<Column>)> {
+        let relation = format!("__outer_{}", self.names.next());
+        let own: Vec<String> = (0..self.columns.len()).map(|at| format!("{relation}_{at}")).collect();
+        let values = self.columns.iter().zip(&own).map(|(column, name)| Expr::Column(column.clone()).alias(name));
+        let plan = LogicalPlanBuilder::from(Arc::clone(&self.outer)).project(values)?.distinct()?;
+        let plan = plan.alias(relation.as_str())?.build()?;
+        Ok((plan, own.into_iter().map(|name| Column::new(Some(relation.as_str()), name)).collect()))
+    }
+
+    /// Whether a plan uses columns of the domain.
+    pub(super) fn is_used_by(&self, plan: &LogicalPlan) -> Result<bool> {
+        let mut is_used = false;
+        outer_columns(plan, &mut |column| is_used |= self.columns.contains(column))?;
+        Ok(is_used)
+    }
+
+    /// Whether an expression uses columns of the domain.
+    pub(super) fn is_used_in(&self, expr: &Expr) -> Result<bool> {
+        let mut is_used = false;
+        outer_columns_in(expr, &mut |column| is_used |= self.columns.contains(column))?;
+        Ok(is_used)
+    }
+
+    /// The expression with columns of an instance in place of outer columns.
+    pub(super) fn bind(&self, expr: Expr, instance: &[Column]) -> Result<Expr> {
+        let bound = expr.transform_up(|expr| match &expr {
+            Expr::OuterReferenceColumn(_, column) => match self.columns.iter().position(|own| own == column) {
+                Some(at) => Ok(Transformed::yes(Expr::Column(instance[at].clone()))),
+                None => Ok(Transformed::no(expr)),
+            },
+            _ => Ok(Transformed::no(expr)),
+        })?;
+        Ok(bound.data)
+    }
+}
+
+/// Calls `found` for outer columns in a plan, without the subqueries in its expressions: what these use is their own affair once they are
+/// left to DataFusion.
+pub(super) fn outer_columns(plan: &LogicalPlan, found: &mut impl FnMut(&Column)) -> Result<()> {
+    plan.apply(|node| {
+        node.apply_expressions(|expr| {
+            outer_columns_in(expr, found)?;
+            Ok(TreeNodeRecursion::Continue)
+        })
+    })?;
+    Ok(())
+}
+
+pub(super) fn outer_columns_in(expr: &Expr, found: &mut impl FnMut(&Column)) -> Result<()> {
+    expr.apply(|expr| {
+        if let Expr::OuterReferenceColumn(_, column) = expr {
+            found(column);
+        }
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    Ok(())
+}
+
+/// Whether a plan has outer columns that `schema` lacks.
+pub(super) fn reaches_beyond(plan: &LogicalPlan, schema: &DFSchema) -> Result<bool> {
+    let mut beyond = false;
+    outer_columns(plan, &mut |column| beyond |= !columns::has(schema, column))?;
+    Ok(beyond)
+}
+
+/// Whether a plan has outer columns.
+pub(super) fn is_correlated(plan: &LogicalPlan) -> Result<bool> {
+    let mut is_correlated = false;
+    outer_columns(plan, &mut |_| is_correlated = true)?;
+    Ok(is_correlated)
+}

@@ -1,0 +1,67 @@
+//! Subqueries that DataFusion 55 answers wrongly or refuses become joins: `NOT IN` with nulls, predicates outside of `WHERE`, aggregates of
+//! empty groups, correlated subqueries with several rows, with `LIMIT`, with inequalities, in set operations or windows.
+//!
+//! The method is that of "Unnesting Arbitrary Queries" (Neumann and Kemper, 2015). The domain of a subquery is the distinct values of the
+//! outer columns that it uses. The domain is joined to the subquery's plan and carried upwards through all its operators, which then answer
+//! for all outer values at once; their result is joined back to the outer plan. Predicates keep three-valued logic.
+//!
+//! DataFusion keeps what it answers rightly, for its plans are better there: `simple` says what that is.
+//!
+//! | module | what it does |
+//! | --- | --- |
+//! | `simple` | recognises what DataFusion answers rightly |
+//! | `nodes` | finds subqueries in the nodes of a plan |
+//! | `attach` | joins the value of a subquery to the plan that uses it |
+//! | `membership` | `IN`, `ANY` and `ALL` by three-valued logic |
+//! | `domain` | the distinct outer values |
+//! | `push` | carries the domain through a subquery's plan |
+//! | `push_join` | the same through joins and set operations |
+//! | `columns` | columns and names of plans |
+//! | `one_row` | the function that refuses a second row |
+
+mod attach;
+mod columns;
+mod domain;
+mod membership;
+mod nodes;
+mod one_row;
+mod push;
+mod push_join;
+mod simple;
+
+use std::cell::Cell;
+
+use datafusion::common::Result;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::TreeNode;
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::optimizer::AnalyzerRule;
+
+/// Replaces subqueries by joins. It runs before types are coerced, so that DataFusion coerces the comparisons that it makes.
+#[derive(Debug)]
+pub(crate) struct Unnesting;
+
+impl AnalyzerRule for Unnesting {
+    fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
+        unnest(plan, &Names::default())
+    }
+
+    fn name(&self) -> &'static str {
+        "lath_unnesting"
+    }
+}
+
+/// Numbers for the names of generated relations.
+#[derive(Default)]
+struct Names(Cell<usize>);
+
+impl Names {
+    fn next(&self) -> usize {
+        self.0.set(self.0.get() + 1);
+        self.0.get()
+    }
+}
+
+fn unnest(plan: LogicalPlan, names: &Names) -> Result<LogicalPlan> {
+    Ok(plan.transform_up(|node| nodes::rewrite(node, names))?.data)
+}

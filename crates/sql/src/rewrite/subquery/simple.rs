@@ -1,0 +1,197 @@
+//! DataFusion 55 answers these rightly, with fewer joins: conditions of WHERE in which null counts as false, over subqueries whose outer
+//! columns stand in conditions only, and aggregates that are null for no rows, correlated by equalities.
+
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::common::{DFSchema, Result};
+use datafusion::logical_expr::expr::{Exists, InSubquery};
+use datafusion::logical_expr::utils::split_conjunction;
+use datafusion::logical_expr::{BinaryExpr, Cast, Expr, ExprSchemable, FetchType, LogicalPlan, Operator};
+
+use super::domain::{is_correlated, outer_columns_in, reaches_beyond};
+use super::nodes::contains_subquery;
+use super::push::value_of_no_rows;
+
+/// Whether a part of WHERE can be left to DataFusion.
+pub(super) fn is_condition(expr: &Expr, schema: &DFSchema) -> Result<bool> {
+    match expr {
+        Expr::InSubquery(InSubquery { expr, subquery, negated: true }) => {
+            let plan = &subquery.subquery;
+            let has_nulls = expr.nullable(schema).unwrap_or(true) || plan.schema().field(0).is_nullable();
+            Ok(has_column(expr) && is_row_set(plan, schema)? && (!has_nulls || !is_correlated(plan)?))
+        }
+        Expr::InSubquery(InSubquery { expr, subquery, negated: false }) => {
+            Ok(has_column(expr) && is_row_set(&subquery.subquery, schema)?)
+        }
+        other => is_alternative(other, schema),
+    }
+}
+
+/// The same below AND and OR, where DataFusion marks rows by a join.
+fn is_alternative(expr: &Expr, schema: &DFSchema) -> Result<bool> {
+    match expr {
+        Expr::BinaryExpr(BinaryExpr { left, op: Operator::And | Operator::Or, right }) => {
+            Ok(is_alternative(left, schema)? && is_alternative(right, schema)?)
+        }
+        Expr::Exists(Exists { subquery, .. }) => {
+            Ok(is_correlated(&subquery.subquery)? && is_row_set(&subquery.subquery, schema)?)
+        }
+        Expr::Not(expr) if matches!(expr.as_ref(), Expr::Exists(_)) => is_alternative(expr, schema),
+        Expr::InSubquery(InSubquery { expr, subquery, negated: false }) => {
+            // Names of generated columns occur twice in the join that marks rows.
+            let (relation, field) = subquery.subquery.schema().qualified_field(0);
+            let is_column = relation.is_some() && expr.get_type(schema).is_ok_and(|own| own == *field.data_type());
+            Ok(is_column && has_column(expr) && is_row_set(&subquery.subquery, schema)?)
+        }
+        other => has_scalars_only(other, schema),
+    }
+}
+
+fn has_column(expr: &Expr) -> bool {
+    !contains_subquery(expr) && !expr.column_refs().is_empty()
+}
+
+/// Whether all subqueries in an expression are scalars that can be left to DataFusion.
+fn has_scalars_only(expr: &Expr, schema: &DFSchema) -> Result<bool> {
+    let mut only = true;
+    expr.apply(|expr| {
+        match expr {
+            Expr::ScalarSubquery(subquery) => only &= is_scalar(&subquery.subquery, schema)?,
+            Expr::Exists(_) | Expr::InSubquery(_) | Expr::SetComparison(_) => only = false,
+            _ => {}
+        }
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    Ok(only)
+}
+
+/// Whether outer columns, all of `schema`, stand in conditions only, above which rows are neither grouped nor counted.
+fn is_row_set(plan: &LogicalPlan, schema: &DFSchema) -> Result<bool> {
+    if reaches_beyond(plan, schema)? {
+        return Ok(false);
+    }
+    let mut plan = plan;
+    loop {
+        if !is_correlated(plan)? {
+            return Ok(!matches!(below_names(plan), LogicalPlan::Aggregate(total) if total.group_expr.is_empty()));
+        }
+        plan = match plan {
+            LogicalPlan::Projection(projection) if !has_outer(&projection.expr)? => &projection.input,
+            LogicalPlan::SubqueryAlias(alias) => &alias.input,
+            LogicalPlan::Filter(filter) => {
+                for condition in split_conjunction(&filter.predicate) {
+                    if has_outer(std::slice::from_ref(condition))? && !is_comparison(condition) {
+                        return Ok(false);
+                    }
+                }
+                &filter.input
+            }
+            _ => return Ok(false),
+        };
+    }
+}
+
+/// Whether a condition is false or null where one of its sides is null.
+fn is_comparison(condition: &Expr) -> bool {
+    use Operator::{Eq, Gt, GtEq, Lt, LtEq, NotEq};
+    matches!(condition, Expr::BinaryExpr(BinaryExpr { op: Eq | NotEq | Lt | LtEq | Gt | GtEq, .. }))
+}
+
+fn has_outer(exprs: &[Expr]) -> Result<bool> {
+    let mut has_outer = false;
+    for expr in exprs {
+        outer_columns_in(expr, &mut |_| has_outer = true)?;
+    }
+    Ok(has_outer)
+}
+
+fn below_names(plan: &LogicalPlan) -> &LogicalPlan {
+    match plan {
+        LogicalPlan::Projection(projection) => below_names(&projection.input),
+        LogicalPlan::SubqueryAlias(alias) => below_names(&alias.input),
+        LogicalPlan::Filter(filter) => below_names(&filter.input),
+        LogicalPlan::Sort(sort) => below_names(&sort.input),
+        other => other,
+    }
+}
+
+/// Whether a scalar subquery can be left to DataFusion.
+pub(super) fn is_scalar(plan: &LogicalPlan, schema: &DFSchema) -> Result<bool> {
+    if !is_correlated(plan)? {
+        return Ok(true);
+    }
+    if reaches_beyond(plan, schema)? {
+        return Ok(false);
+    }
+    let mut plan = plan;
+    let aggregate = loop {
+        plan = match plan {
+            LogicalPlan::Projection(projection) if projection.expr.iter().all(is_null_of_null) => &projection.input,
+            LogicalPlan::SubqueryAlias(alias) => &alias.input,
+            LogicalPlan::Aggregate(aggregate) if aggregate.group_expr.is_empty() => break aggregate,
+            _ => return Ok(false),
+        };
+    };
+    for expr in &aggregate.aggr_expr {
+        if value_of_no_rows(expr, aggregate)?.is_some() {
+            return Ok(false);
+        }
+    }
+    if has_outer(&aggregate.aggr_expr)? {
+        return Ok(false);
+    }
+    let mut plan = aggregate.input.as_ref();
+    while is_correlated(plan)? {
+        plan = match plan {
+            LogicalPlan::Projection(projection) if !has_outer(&projection.expr)? => &projection.input,
+            LogicalPlan::SubqueryAlias(alias) => &alias.input,
+            LogicalPlan::Filter(filter) => {
+                for condition in split_conjunction(&filter.predicate) {
+                    if has_outer(std::slice::from_ref(condition))? && !is_equality(condition) {
+                        return Ok(false);
+                    }
+                }
+                &filter.input
+            }
+            _ => return Ok(false),
+        };
+    }
+    Ok(true)
+}
+
+/// Whether an expression of columns that are null is null.
+fn is_null_of_null(expr: &Expr) -> bool {
+    match expr {
+        Expr::Column(_) => true,
+        Expr::Alias(alias) => is_null_of_null(&alias.expr),
+        Expr::Cast(Cast { expr, .. }) => is_null_of_null(expr),
+        Expr::BinaryExpr(BinaryExpr {
+            left,
+            op: Operator::Plus | Operator::Minus | Operator::Multiply | Operator::Divide,
+            right,
+        }) => {
+            let is_constant = |expr: &Expr| matches!(expr, Expr::Literal(..));
+            (is_null_of_null(left) && (is_null_of_null(right) || is_constant(right)))
+                || (is_constant(left) && is_null_of_null(right))
+        }
+        _ => false,
+    }
+}
+
+/// Whether an outer column has to be equal to a column.
+fn is_equality(condition: &Expr) -> bool {
+    let Expr::BinaryExpr(BinaryExpr { left, op: Operator::Eq, right }) = condition else { return false };
+    matches!(
+        (left.as_ref(), right.as_ref()),
+        (Expr::Column(_), Expr::OuterReferenceColumn(..)) | (Expr::OuterReferenceColumn(..), Expr::Column(_))
+    )
+}
+
+/// Whether a plan has one row at most by its shape.
+pub(super) fn has_one_row(plan: &LogicalPlan) -> bool {
+    match below_names(plan) {
+        LogicalPlan::Aggregate(aggregate) => aggregate.group_expr.is_empty(),
+        LogicalPlan::Limit(limit) => matches!(limit.get_fetch_type(), Ok(FetchType::Literal(Some(0 | 1)))),
+        LogicalPlan::EmptyRelation(_) => true,
+        _ => false,
+    }
+}
