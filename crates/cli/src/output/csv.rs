@@ -4,7 +4,7 @@ use std::io::Write;
 
 use arrow_array::RecordBatch;
 use arrow_json::EncoderOptions;
-use arrow_schema::Schema;
+use arrow_schema::{DataType, Schema};
 use lath_parquet::WriteSummary;
 
 use super::RowSink;
@@ -71,8 +71,8 @@ impl RowSink for CsvSink {
                 value.clear();
                 if formatter.write(row, &mut value).map_err(failed)? {
                     push_quoted(&value, self.delimiter, &self.null, &mut lines);
-                } else if self.null.is_empty() && batch.num_columns() == 1 {
-                    // A line with nothing but a null would be empty, and readers of CSV skip empty lines.
+                } else if self.null.is_empty() && batch.num_columns() == 1 && !can_be_empty(batch.column(0).data_type()) {
+                    // The line would be empty, and many readers of CSV skip empty lines. Of text, `""` is the empty one.
                     lines.push_str("\"\"");
                 } else {
                     lines.push_str(&self.null);
@@ -90,6 +90,14 @@ impl RowSink for CsvSink {
     fn finish(self: Box<Self>) -> Result<Option<WriteSummary>> {
         self.target.finish()?;
         Ok(None)
+    }
+}
+
+/// Whether a value can have no characters.
+fn can_be_empty(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Dictionary(_, values) => can_be_empty(values),
+        other => other.is_string() || other.is_binary(),
     }
 }
 

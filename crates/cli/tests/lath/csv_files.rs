@@ -120,6 +120,22 @@ fn nothing_is_null_and_quoted_nothing_is_an_empty_text() {
 }
 
 #[test]
+fn an_empty_line_is_the_null_of_a_single_column() {
+    for csv in ["s\na\n\n\"\"\nb\n\n", "s\r\na\r\n\r\n\"\"\r\nb\r\n\r\n"] {
+        let rows = convert(csv.as_bytes(), &[]).json_lines(0);
+        let texts = [json!("a"), json!(null), json!(""), json!("b"), json!(null)].map(|text| json!({ "s": text }));
+        assert_eq!(rows, texts, "{csv:?}");
+        let again = lath_with_input(&["convert", "-", "--from", "csv", "--format", "csv"], csv.as_bytes());
+        assert_eq!(again.text(0), "s\na\n\n\"\"\nb\n\n", "{csv:?}");
+    }
+    // Readers that skip empty lines see nulls of numbers.
+    let numbers = lath_with_input(&["convert", "-", "--from", "csv", "--format", "csv"], b"n\n1\n\n\"\"\n2\n");
+    assert_eq!(numbers.text(0), "n\n1\n\"\"\n\"\"\n2\n");
+    let query = "SELECT * FROM (VALUES ('a'), (NULL), ('')) AS t(s)";
+    assert_eq!(lath(&["sql", "--format", "csv", query]).text(0), "s\na\n\n\"\"\n");
+}
+
+#[test]
 fn tokens_stand_for_null_in_both_directions() {
     let csv = b"a,b\n1,NA\nNA,\"NA\"\n-,\n3,\"\"\n";
     let tokens = ["--null", "NA", "--null", "-"];

@@ -30,6 +30,8 @@ pub(super) struct Records {
     nulls: Nulls,
     /// Line feeds between records, which the parser does not see.
     skipped_lines: u64,
+    /// The last byte before those that have not been read.
+    last_byte: u8,
     /// Bytes of values in the current batch.
     batch_bytes: usize,
     columns: Vec<Fields>,
@@ -82,6 +84,7 @@ impl Records {
             dialect,
             nulls,
             skipped_lines: 0,
+            last_byte: 0,
             batch_bytes: 0,
             columns: Vec::new(),
             names: Vec::new(),
@@ -144,6 +147,13 @@ impl Records {
 
     /// Reads a record into `columns`; `false` at the end.
     fn read_record(&mut self, columns: &mut [Fields], lines: &mut Vec<u64>) -> Result<bool> {
+        if let [column] = columns {
+            if self.skip_blank_line()? {
+                column.end_value(false, &self.nulls);
+                lines.push(self.line().saturating_sub(1));
+                return Ok(true);
+            }
+        }
         if !self.skip_line_ends()? {
             return Ok(false);
         }
@@ -209,6 +219,7 @@ impl Records {
                 quotes += memchr::memchr_iter(quote, &input[..read]).count();
             }
             let at_end = input.is_empty();
+            self.last_byte = read.checked_sub(1).map_or(self.last_byte, |last| input[last]);
             self.unread.start += read;
             column.grow(written);
             self.batch_bytes += written + size_of::<i32>();
@@ -227,6 +238,33 @@ impl Records {
         }
     }
 
+    /// Skips one line with nothing on it, which is the null of a single column; `false` where there is none.
+    fn skip_blank_line(&mut self) -> Result<bool> {
+        if self.next_byte()? == Some(b'\n') && self.last_byte == b'\r' {
+            // It belongs to the line before.
+            self.skip_byte(b'\n');
+        }
+        let Some(byte @ (b'\n' | b'\r')) = self.next_byte()? else { return Ok(false) };
+        self.skip_byte(byte);
+        if byte == b'\r' && self.next_byte()? == Some(b'\n') {
+            self.skip_byte(b'\n');
+        }
+        Ok(true)
+    }
+
+    fn next_byte(&mut self) -> Result<Option<u8>> {
+        if self.unread.is_empty() && !self.fill()? {
+            return Ok(None);
+        }
+        Ok(self.buffer[self.unread.clone()].first().copied())
+    }
+
+    fn skip_byte(&mut self, byte: u8) {
+        self.skipped_lines += u64::from(byte == b'\n');
+        self.unread.start += 1;
+        self.last_byte = byte;
+    }
+
     /// Skips line endings before a record; `false` at the end of the file.
     fn skip_line_ends(&mut self) -> Result<bool> {
         loop {
@@ -235,8 +273,7 @@ impl Records {
                 if byte != b'\n' && byte != b'\r' {
                     return Ok(true);
                 }
-                self.skipped_lines += u64::from(byte == b'\n');
-                self.unread.start += 1;
+                self.skip_byte(byte);
             } else if !self.fill()? {
                 return Ok(false);
             }
