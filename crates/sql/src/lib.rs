@@ -34,6 +34,7 @@ mod keyed;
 mod lines;
 mod literal;
 mod location;
+mod memory;
 mod metrics;
 mod mistake;
 mod names;

@@ -8,7 +8,7 @@ use datafusion::common::config::CatalogOptions;
 use datafusion::common::{Result, TableReference, internal_datafusion_err, plan_err};
 use datafusion::dataframe::DataFrame;
 use datafusion::datasource::provider_as_source;
-use datafusion::execution::memory_pool::{FairSpillPool, UnboundedMemoryPool};
+use datafusion::execution::memory_pool::UnboundedMemoryPool;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::execution::{FunctionRegistry, SessionState, SessionStateBuilder};
 use datafusion::logical_expr::dml::InsertOp;
@@ -32,6 +32,7 @@ use crate::grammar::parse;
 use crate::join_order::JoinOrder;
 use crate::keyed::{AttachedTables, SessionTables, TableFunctions};
 use crate::location::Locations;
+use crate::memory::{BudgetPool, MergeJoins, PlainSorts, batch_rows};
 use crate::read_parquet::ReadParquet;
 use crate::refusal::refuse_clauses_of_scalars;
 use crate::rewrite::{
@@ -122,7 +123,7 @@ impl Session {
     }
 
     fn with_settings(settings: WriteSettings, database: Option<Database>) -> Result<Self> {
-        let WriteSettings { runtime, memory_budget_bytes, .. } = &settings;
+        let &WriteSettings { ref runtime, memory_budget_bytes, .. } = &settings;
         let mut config = SessionConfig::new()
             .with_target_partitions(runtime.threads())
             .with_information_schema(true)
@@ -134,14 +135,15 @@ impl Session {
         optimizer.hash_join_single_partition_threshold_rows = MAX_SHARED_BUILD_ROWS / runtime.threads();
         config.options_mut().sql_parser.collect_spans = true;
         config.options_mut().sql_parser.parse_float_as_decimal = true;
-        if let &Some(bytes) = memory_budget_bytes {
+        if let Some(bytes) = memory_budget_bytes {
             let execution = &mut config.options_mut().execution;
             // What a sort keeps to merge what it has on disk, which is no good if it is all there is.
             execution.sort_spill_reservation_bytes = execution.sort_spill_reservation_bytes.min(bytes / 16);
             execution.sort_in_place_threshold_bytes = bytes.min(MAX_SORTED_AT_ONCE_BYTES);
+            config = config.with_batch_size(batch_rows(bytes));
         }
         let env = match memory_budget_bytes {
-            &Some(bytes) => RuntimeEnvBuilder::new().with_memory_pool(Arc::new(FairSpillPool::new(bytes))),
+            Some(bytes) => RuntimeEnvBuilder::new().with_memory_pool(Arc::new(BudgetPool::new(bytes))),
             None => RuntimeEnvBuilder::new().with_memory_pool(Arc::new(UnboundedMemoryPool::default())),
         };
         let tables = Arc::new(SessionTables::new(database));
@@ -151,7 +153,7 @@ impl Session {
             .with_default_features()
             .with_analyzer_rules(analyzer_rules())
             .with_optimizer_rules(logical_rules())
-            .with_physical_optimizer_rules(physical_rules())
+            .with_physical_optimizer_rules(physical_rules(memory_budget_bytes))
             .with_table_factory("PARQUET".to_owned(), Arc::new(ExternalTables { settings: settings.clone() }))
             .with_table_factory("LATH".to_owned(), Arc::new(AttachedTables { runtime: runtime.clone() }))
             .with_relation_planners(vec![
@@ -361,9 +363,13 @@ fn logical_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
 
 /// DataFusion's rules, before the one that chooses the sides of joins the one that orders them, and those that move conditions down where
 /// they can be trusted.
-fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
+fn physical_rules(memory_budget_bytes: Option<usize>) -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
     let mut rules = PhysicalOptimizer::new().rules;
     let sides = rules.iter().position(|rule| rule.name() == "join_selection").unwrap_or(rules.len());
+    if let Some(budget_bytes) = memory_budget_bytes {
+        rules.insert((sides + 1).min(rules.len()), Arc::new(MergeJoins { budget_bytes }));
+        rules.push(Arc::new(PlainSorts));
+    }
     rules.insert(sides, Arc::new(JoinOrder));
     let (moved, running) = (FilterPushdown::new(), FilterPushdown::new_post_optimization());
     if let Some(rule) = rules.iter_mut().find(|rule| rule.name() == moved.name()) {

@@ -71,7 +71,8 @@ impl RowSink for CsvSink {
                 value.clear();
                 if formatter.write(row, &mut value).map_err(failed)? {
                     push_quoted(&value, self.delimiter, &self.null, &mut lines);
-                } else if self.null.is_empty() && batch.num_columns() == 1 && !can_be_empty(batch.column(0).data_type()) {
+                } else if self.null.is_empty() && batch.num_columns() == 1 && !can_be_empty(batch.column(0).data_type())
+                {
                     // The line would be empty, and many readers of CSV skip empty lines. Of text, `""` is the empty one.
                     lines.push_str("\"\"");
                 } else {

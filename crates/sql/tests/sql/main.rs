@@ -7,6 +7,7 @@ mod database;
 mod dynamic;
 mod join_order;
 mod logic;
+mod memory;
 mod overflow;
 mod queries;
 mod table;
