@@ -62,9 +62,10 @@ impl ExternalTables {
             }
             options.push(("sort".to_owned(), order));
         }
+        let partition_by: Vec<String> = command.table_partition_cols.iter().map(|text| column_name(text)).collect();
         let declared = (!command.schema.fields().is_empty()).then(|| Arc::clone(command.schema.inner()));
         if let Some(schema) = &declared {
-            for column in &command.table_partition_cols {
+            for column in &partition_by {
                 let field = schema.field_with_name(column)?;
                 dataset_options = dataset_options.partition_type(column, field.data_type().clone());
             }
@@ -81,7 +82,7 @@ impl ExternalTables {
             }
             (None, None) => return plan_err!("{}: there are no files", command.locations.join(", ")),
         };
-        let mut partition_by = command.table_partition_cols.clone();
+        let mut partition_by = partition_by;
         if let Some(dataset) = &found {
             let of_files: Vec<String> =
                 dataset.partitions().iter().map(|column| column.field().name().clone()).collect();
@@ -104,6 +105,14 @@ impl ExternalTables {
 
 impl TableProviderFactory for ExternalTables {
     create_by!(ExternalTables, make);
+}
+
+/// The name of a column from its text in a statement, which DataFusion (55) leaves as it is.
+fn column_name(text: &str) -> String {
+    match text.strip_prefix('"').and_then(|text| text.strip_suffix('"')) {
+        Some(quoted) => quoted.replace("\"\"", "\""),
+        None => text.to_lowercase(),
+    }
 }
 
 /// `WITH ORDER` as the option `sort`.

@@ -234,9 +234,13 @@ fn walk(directory: &Path, found: &mut Vec<Found>) -> Result<()> {
     Ok(())
 }
 
-/// Whether a search does not look at a file or directory of this name.
+/// Whether a search does not look at a file or directory of this name. `_key=value` is a partition.
 pub(super) fn is_passed_over(name: &[u8]) -> bool {
-    matches!(name.first(), Some(b'.' | b'_'))
+    match name.first() {
+        Some(b'.') => true,
+        Some(b'_') => !name.contains(&b'='),
+        _ => false,
+    }
 }
 
 /// Whether a search takes a file of this name for a Parquet file.

@@ -35,7 +35,7 @@ pub use description::DatasetDescription;
 pub use file::{DatasetFile, FileSource};
 pub use known_footers::KnownFooters;
 pub use options::DatasetOptions;
-pub use partition::{PartitionColumn, Partitions, partition_directory};
+pub use partition::{PartitionColumn, Partitions, partition_directory, text_partition_directory};
 pub use schema::unite_schemas;
 
 /// Files that are read as one table, in order. Clones are handles of the same dataset.

@@ -17,12 +17,14 @@ const NULL: &str = "__HIVE_DEFAULT_PARTITION__";
 /// A column that the names of directories have.
 ///
 /// Every directory called `key=value` in a file's path or URL, as it was named or found, gives the column `key` a value for
-/// all rows of the file. Key and value are URL-decoded; `__HIVE_DEFAULT_PARTITION__` is null, and a file without such a
-/// directory has null too. A column of the files that has the same name is passed over.
+/// all rows of the file. Key and value are URL-decoded; `__HIVE_DEFAULT_PARTITION__`, written exactly so, is null, and a file without such
+/// a directory has null too. A column of the files that has the same name is passed over.
 ///
-/// The type is the first of these that fits the values of all files: `Int64` (digits, maybe with a minus sign; `01` is 1),
-/// `Date32` (`2026-11-21`), `Timestamp(µs)` without a zone (`2026-11-21 08:30:00.25`, or with `T`), else `Utf8View`.
-/// [`DatasetOptions::partition_type`](super::DatasetOptions::partition_type) chooses another.
+/// The type is the first of these that fits the values of all files: `Int64` (digits, maybe with a minus sign; `01` is 1), `UInt64`,
+/// `Date32` (`2026-11-21`), `Timestamp(µs)` without a zone (`2026-11-21 08:30:00.25`, or with `T`; nanoseconds if a fraction has more than
+/// six digits), else `Utf8View`. A value in which a letter, digit, `-`, `.`, `_` or `~` is encoded (`%301` for `01`) is text: no name needs
+/// that, and [`text_partition_directory`] marks text by it. [`DatasetOptions::partition_type`](super::DatasetOptions::partition_type) chooses
+/// another type.
 #[derive(Debug, Clone)]
 pub struct PartitionColumn {
     field: FieldRef,
@@ -61,6 +63,8 @@ pub struct Partitions {
 struct Texts {
     values: Vec<Option<String>>,
     rows: HashMap<Option<String>, u32>,
+    /// Whether a value is marked as text.
+    is_text: bool,
 }
 
 impl Texts {
@@ -106,15 +110,16 @@ impl Partitions {
                 values.fill(None);
                 for (key, value) in pairs(location) {
                     let key = percent_decoded(key);
-                    let value = Some(percent_decoded(value)).filter(|value| value != NULL);
                     if let Some(at) = keys.iter().position(|known| *known == key) {
-                        values[at] = value;
+                        texts[at].is_text |= is_marked_as_text(value);
+                        // Before it is decoded: the text that spells null is encoded.
+                        values[at] = (value != NULL).then(|| percent_decoded(value));
                     }
                 }
                 *rows = texts.iter_mut().zip(&mut values).map(|(texts, value)| texts.row(value.take())).collect();
             }
         }
-        let columns = keys.into_iter().zip(texts).map(|(key, texts)| column(key, texts.values, options));
+        let columns = keys.into_iter().zip(texts).map(|(key, texts)| column(key, texts, options));
         let columns = columns.collect::<Result<Vec<_>>>()?;
         for (name, _) in &options.partition_types {
             if !columns.iter().any(|column| column.field.name() == name) {
@@ -146,17 +151,58 @@ impl Partitions {
     }
 }
 
-/// The name of the directory for files whose rows have `value` in the column `key`, or null: what [`Partitions`] reads it from.
+/// The name of the directory for files whose rows have `value` in the column `key`, or null: what [`Partitions`] reads it from. Text goes
+/// through [`text_partition_directory`].
 ///
 /// ```
 /// use lath_parquet::partition_directory;
 ///
 /// assert_eq!(partition_directory("city", Some("Frankfurt/Oder")), "city=Frankfurt%2FOder");
 /// assert_eq!(partition_directory("city", None), "city=__HIVE_DEFAULT_PARTITION__");
+/// assert_eq!(partition_directory("city", Some("__HIVE_DEFAULT_PARTITION__")), "city=%5F_HIVE_DEFAULT_PARTITION__");
 /// ```
 pub fn partition_directory(key: &str, value: Option<&str>) -> String {
-    let value = value.map_or_else(|| NULL.to_owned(), percent_encoded);
-    format!("{}={value}", percent_encoded(key))
+    let value = match value {
+        Some(NULL) => first_encoded(NULL),
+        Some(value) => percent_encoded(value),
+        None => NULL.to_owned(),
+    };
+    // A search passes over names that begin with these.
+    let key = if key.starts_with(['_', '.']) { first_encoded(key) } else { percent_encoded(key) };
+    format!("{key}={value}")
+}
+
+/// The name of the directory for files whose rows have the text `value` in the column `key`. Text that would be read as a number, a date or
+/// a time is marked by an encoded first character, which every reader decodes.
+///
+/// ```
+/// use lath_parquet::text_partition_directory;
+///
+/// assert_eq!(text_partition_directory("zip", "AB1"), "zip=AB1");
+/// assert_eq!(text_partition_directory("zip", "01234"), "zip=%301234");
+/// ```
+pub fn text_partition_directory(key: &str, value: &str) -> String {
+    let is_typed = is_integer(value) || is_unsigned(value) || is_date(value) || fraction_len(value).is_some();
+    if !is_typed {
+        return partition_directory(key, Some(value));
+    }
+    let plain = partition_directory(key, Some(""));
+    plain + &first_encoded(value)
+}
+
+/// The text with its first character, which is an ASCII one, encoded.
+fn first_encoded(text: &str) -> String {
+    let (first, rest) = text.split_at(1);
+    format!("%{:02X}{}", first.as_bytes()[0], percent_encoded(rest))
+}
+
+/// Whether a character is encoded that no name needs encoded.
+fn is_marked_as_text(value: &str) -> bool {
+    let is_needless = |digits: &str| {
+        let byte = digits.get(..2).and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte))
+    };
+    value.split('%').skip(1).any(is_needless)
 }
 
 /// The `key=value` names of the directories on the way to a file.
@@ -167,20 +213,21 @@ fn pairs(location: &str) -> impl Iterator<Item = (&str, &str)> {
     names.filter_map(|name| name.split_once('=')).filter(|(key, _)| !key.is_empty())
 }
 
-fn column(name: String, texts: Vec<Option<String>>, options: &DatasetOptions) -> Result<PartitionColumn> {
+fn column(name: String, texts: Texts, options: &DatasetOptions) -> Result<PartitionColumn> {
     let chosen = options.partition_types.iter().find(|(column, _)| *column == name).map(|(_, data_type)| data_type);
-    let texts = StringArray::from(texts);
+    let Texts { values, is_text, .. } = texts;
+    let texts = StringArray::from(values);
     let parse = |data_type: &DataType| {
         cast_with_options(&texts, data_type, &CastOptions { safe: false, ..CastOptions::default() })
     };
+    let invalid = |error| Error::invalid(format!("partition column {name:?}: {error}"));
     let values = match chosen {
         Some(data_type) => parse(data_type).map_err(|error| {
             Error::invalid(format!("partition column {name:?} cannot be read as {data_type}: {error}"))
         })?,
         // What looks like a date and is none, such as the 30th of February, is text.
-        None => parse(&suggested_type(&texts))
-            .or_else(|_| parse(&DataType::Utf8View))
-            .map_err(|error| Error::invalid(format!("partition column {name:?}: {error}")))?,
+        None if is_text => parse(&DataType::Utf8View).map_err(invalid)?,
+        None => parse(&suggested_type(&texts)).or_else(|_| parse(&DataType::Utf8View)).map_err(invalid)?,
     };
     let field = Arc::new(Field::new(name, values.data_type().clone(), true));
     Ok(PartitionColumn { field, values })
@@ -192,10 +239,13 @@ fn suggested_type(texts: &StringArray) -> DataType {
         DataType::Utf8View
     } else if all(is_integer) {
         DataType::Int64
+    } else if all(is_unsigned) {
+        DataType::UInt64
     } else if all(is_date) {
         DataType::Date32
-    } else if all(is_moment) {
-        DataType::Timestamp(TimeUnit::Microsecond, None)
+    } else if all(|text| fraction_len(text).is_some()) {
+        let is_exact = all(|text| fraction_len(text).is_some_and(|digits| digits <= 6));
+        DataType::Timestamp(if is_exact { TimeUnit::Microsecond } else { TimeUnit::Nanosecond }, None)
     } else {
         DataType::Utf8View
     }
@@ -205,19 +255,24 @@ fn is_integer(text: &str) -> bool {
     text.parse::<i64>().is_ok() && !text.starts_with('+')
 }
 
+fn is_unsigned(text: &str) -> bool {
+    text.parse::<u64>().is_ok() && !text.starts_with('+')
+}
+
 fn is_date(text: &str) -> bool {
     fits(text, "0000-00-00")
 }
 
-/// A date, a time of day in seconds, and up to six digits of a fraction.
-fn is_moment(text: &str) -> bool {
+/// The number of digits of a second's fraction, if the text is a date and a time of day.
+fn fraction_len(text: &str) -> Option<usize> {
     let (whole, fraction) = match text.split_once('.') {
         Some((whole, fraction)) => (whole, Some(fraction)),
         None => (text, None),
     };
-    (fits(whole, "0000-00-00 00:00:00") || fits(whole, "0000-00-00T00:00:00"))
-        && fraction
-            .is_none_or(|digits| matches!(digits.len(), 1..=6) && digits.bytes().all(|digit| digit.is_ascii_digit()))
+    let is_fraction =
+        |digits: &str| matches!(digits.len(), 1..=9) && digits.bytes().all(|digit| digit.is_ascii_digit());
+    let is_moment = fits(whole, "0000-00-00 00:00:00") || fits(whole, "0000-00-00T00:00:00");
+    (is_moment && fraction.is_none_or(is_fraction)).then(|| fraction.map_or(0, str::len))
 }
 
 /// Whether the text has digits where the form has zeros, and is like it elsewhere.

@@ -10,9 +10,13 @@ use arrow_ord::partition::partition;
 use arrow_schema::{DataType, SchemaRef};
 use lath_parquet::{
     AtomicFile, AtomicFiles, Error, ParquetWriter, Result, Uncommitted, WriteOptions, partition_directory,
+    text_partition_directory,
 };
 
 use super::file::commit;
+
+/// The longest name that file systems take.
+const MAX_NAME_BYTES: usize = 255;
 
 /// Writes rows that come partition by partition; without columns to partition by, one file.
 pub(super) struct PartitionedFiles {
@@ -47,6 +51,9 @@ impl PartitionedFiles {
         let partition_by = partition_by.collect::<Result<Vec<_>>>()?;
         for &column in &partition_by {
             let field = schema.field(column);
+            if field.name().is_empty() {
+                return Err(Error::Invalid { what: "a column to partition by needs a name".to_owned() });
+            }
             if !is_partition_type(field.data_type()) {
                 let what = format!(
                     "column {} is {}, which folders cannot be named after; partition by numbers, dates or text",
@@ -84,8 +91,7 @@ impl PartitionedFiles {
         for range in partition(&keys).map_err(invalid)?.ranges() {
             let mut directory = PathBuf::new();
             for (&column, values) in self.partition_by.iter().zip(&keys) {
-                let value = text(values, range.start).map_err(invalid)?;
-                directory.push(partition_directory(batch.schema_ref().field(column).name(), value.as_deref()));
+                directory.push(directory_name(batch.schema_ref().field(column).name(), values, range.start)?);
             }
             self.turn_to(directory)?;
             self.append(&rows.slice(range.start, range.len()))?;
@@ -117,6 +123,15 @@ impl PartitionedFiles {
             commit(open.writer)?;
         }
         let path = self.files.path_below(self.below.join(&directory).join(&self.name))?;
+        // Rows of one partition come together, so that it is another's.
+        if path.exists() {
+            let what = format!(
+                "{}: this file system takes the names of two partitions for one (upper and lower case, or forms of Unicode); partition by a \
+                 column whose values differ otherwise",
+                directory.display()
+            );
+            return Err(Error::Invalid { what });
+        }
         // In a folder that goes as a whole if nothing is committed.
         let file = BufWriter::new(AtomicFile::create(path)?);
         let writer = ParquetWriter::new(file, &self.file_schema, self.options.clone())?;
@@ -133,6 +148,31 @@ fn is_partition_type(data_type: &DataType) -> bool {
         DataType::Boolean | DataType::Date32 | DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,
         other => other.is_integer(),
     }
+}
+
+fn is_text(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Dictionary(_, values) => is_text(values),
+        other => other.is_string(),
+    }
+}
+
+/// The name of the folder for rows that have the value at `row`.
+fn directory_name(column: &str, values: &ArrayRef, row: usize) -> Result<String> {
+    let invalid = |error: arrow_schema::ArrowError| Error::Invalid { what: error.to_string() };
+    let name = match text(values, row).map_err(invalid)? {
+        Some(text) if is_text(values.data_type()) => text_partition_directory(column, &text),
+        value => partition_directory(column, value.as_deref()),
+    };
+    if name.len() > MAX_NAME_BYTES {
+        let what = format!(
+            "column {column}: a value makes a folder name of {} bytes, and file systems take {MAX_NAME_BYTES}; partition by a column of \
+             shorter values",
+            name.len()
+        );
+        return Err(Error::Invalid { what });
+    }
+    Ok(name)
 }
 
 /// A value as it stands in the name of a folder; `None` if it is null.

@@ -9,6 +9,7 @@ mod join_order;
 mod logic;
 mod memory;
 mod overflow;
+mod partitions;
 mod queries;
 mod table;
 mod tpch;

@@ -42,7 +42,12 @@ fn the_type_is_the_narrowest_that_fits_all_values() {
     let timestamp = DataType::Timestamp(TimeUnit::Microsecond, None);
     for (values, expected) in [
         (vec!["1", "-20", "007"], DataType::Int64),
-        (vec!["1", "9223372036854775808"], DataType::Utf8View),
+        (vec!["1", "9223372036854775808"], DataType::UInt64),
+        (vec!["-1", "9223372036854775808"], DataType::Utf8View),
+        (vec!["1", "18446744073709551616"], DataType::Utf8View),
+        (vec!["%31", "2"], DataType::Utf8View),
+        (vec!["2026%2D11-21"], DataType::Utf8View),
+        (vec!["2026-11-21T08%3A30%3A00.000000001"], DataType::Timestamp(TimeUnit::Nanosecond, None)),
         (vec!["1", "+2"], DataType::Utf8View),
         (vec!["2026-11-21", "1969-01-01"], DataType::Date32),
         (vec!["2026-11-21", "1"], DataType::Utf8View),
@@ -124,6 +129,33 @@ fn directories_are_read_as_they_were_named() {
     read.sort_unstable();
     written.sort_unstable();
     assert_eq!(read, written);
-    let (_guard, dataset) = of(&[&format!("{}/a.parquet", partition_directory("k", None))], options()).unwrap();
-    assert_eq!(dataset.partitions()[0].values().null_count(), 1);
+    // Beside null, the text that spells it.
+    let names = [partition_directory("_k", None), partition_directory("_k", Some("__HIVE_DEFAULT_PARTITION__"))];
+    let names = names.map(|name| format!("{name}/a.parquet"));
+    let (_guard, dataset) = of(&[&names[0], &names[1]], options()).unwrap();
+    assert_eq!(dataset.partitions()[0].field().name(), "_k");
+    let values = dataset.partitions()[0].values().as_string_view();
+    let mut values: Vec<Option<&str>> = values.iter().collect();
+    values.sort_unstable();
+    assert_eq!(values, [None, Some("__HIVE_DEFAULT_PARTITION__")]);
+}
+
+#[test]
+fn text_is_read_as_text_whatever_it_looks_like() {
+    use crate::text_partition_directory;
+    let moments = ["2026-11-21 08:30:00", "2026-11-21T08:30:00.123456789"];
+    for value in ["0", "01", "-5", "-0", "18446744073709551615", "2026-11-21", "2026-02-30", "1e3", "true", ""]
+        .iter()
+        .chain(&moments)
+    {
+        let path = format!("{}/a.parquet", text_partition_directory("k", value));
+        let (_guard, dataset) = of(&[&path], options()).unwrap();
+        assert_eq!(dataset.partitions()[0].values().as_string_view().value(0), *value);
+    }
+}
+
+#[test]
+fn directories_of_columns_that_begin_with_an_underscore_are_found() {
+    let (_guard, dataset) = of(&["_k=1/a.parquet", "_temporary/b.parquet"], options()).unwrap();
+    assert_eq!(table(&read(&dataset, None, Strings::Views).unwrap()), ["x|_k", "0|1"]);
 }
