@@ -1,12 +1,14 @@
 //! `INSERT … ON CONFLICT`: as a MERGE, or as an insertion that ignores rows.
 
+use std::ops::ControlFlow;
+
 use datafusion::catalog::TableProvider;
 use datafusion::common::{Result, plan_err};
 use datafusion::sql::parser::Statement;
 use datafusion::sql::planner::object_name_to_table_reference;
 use datafusion::sql::sqlparser::ast::{
-    ConflictTarget, DoUpdate, Ident, Insert, Merge, MergeAction, OnConflictAction, OnInsert, Query, SqliteOnConflict,
-    Statement as SqlStatement, TableFactor, TableObject,
+    ConflictTarget, DoUpdate, Expr, Ident, Insert, Merge, MergeAction, ObjectName, OnConflictAction, OnInsert, Query,
+    SqliteOnConflict, Statement as SqlStatement, TableFactor, TableObject, VisitMut, VisitorMut,
 };
 
 use crate::dialect::normal;
@@ -102,12 +104,16 @@ fn merge_of(insert: &Insert, update: DoUpdate, table: &KeyedTable) -> Result<Sql
     );
     let Some(Statement::Statement(merge)) = parse(&text)?.pop_front() else { return plan_err!("{text}") };
     let SqlStatement::Merge(mut merge) = *merge else { return plan_err!("{text}") };
-    fill(&mut merge, source, update)?;
+    let mut update = update;
+    let mut names = TableColumns { target: name, table, depth: 0 };
+    let _ = update.assignments.iter_mut().try_for_each(|assignment| assignment.value.visit(&mut names));
+    let _ = update.selection.visit(&mut names);
+    fill(&mut merge, source, update);
     Ok(SqlStatement::Merge(merge))
 }
 
 /// Puts the parts of the insertion into the MERGE, which keep their places in the text.
-fn fill(merge: &mut Merge, source: Box<Query>, update: DoUpdate) -> Result<()> {
+fn fill(merge: &mut Merge, source: Box<Query>, update: DoUpdate) {
     if let TableFactor::Derived { subquery, .. } = &mut merge.source {
         *subquery = source;
     }
@@ -117,7 +123,39 @@ fn fill(merge: &mut Merge, source: Box<Query>, update: DoUpdate) -> Result<()> {
             action.assignments = update.assignments;
         }
     }
-    Ok(())
+}
+
+/// Has the name of a column alone mean the table's column, where the row to insert has one of this name too.
+struct TableColumns<'t> {
+    target: &'t ObjectName,
+    table: &'t KeyedTable,
+    /// In how many subqueries, whose tables may have such columns.
+    depth: usize,
+}
+
+impl VisitorMut for TableColumns<'_> {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {
+        self.depth += 1;
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {
+        self.depth -= 1;
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        if let Expr::Identifier(ident) = expr
+            && self.depth == 0
+            && self.table.schema().column_with_name(&normal(ident)).is_some()
+        {
+            let parts = self.target.0.iter().filter_map(|part| part.as_ident().cloned());
+            *expr = Expr::CompoundIdentifier(parts.chain([ident.clone()]).collect());
+        }
+        ControlFlow::Continue(())
+    }
 }
 
 /// Whether an insertion has nothing but what a MERGE can have.

@@ -24,6 +24,7 @@ use futures_util::StreamExt;
 use tokio::sync::{mpsc, oneshot};
 
 use super::Change;
+use super::in_order::{is_in_order, plan_in_order};
 use super::target::ChangeTarget;
 use super::writer::{Sent, Writer};
 use crate::boxed::{insert_by, scan_by};
@@ -99,8 +100,13 @@ impl ChangeExec {
         Ok(())
     }
 
-    /// The query's plan for the commit that the transaction begins with: a new one if there were commits since it was planned.
+    /// The query's plan for the commit that the transaction begins with: a new one if there were commits since it was planned, or if its rows
+    /// have to come in their order.
     async fn newest_input(&self) -> Result<Arc<dyn ExecutionPlan>> {
+        if self.target.change.depends_on_order() && !is_in_order(&self.target.query, &self.input)? {
+            let (query, _) = bind(self.target.query.clone())?;
+            return with_pauses(plan_in_order(&self.state, &query).await?);
+        }
         let input = if self.target.commits.are_newest()? {
             Arc::clone(&self.input)
         } else {

@@ -7,6 +7,7 @@
 mod assignments;
 mod conflict;
 mod exec;
+mod in_order;
 mod merge;
 mod plan;
 mod target;
@@ -48,6 +49,11 @@ pub(crate) enum MergeAction {
 }
 
 impl Change {
+    /// Whether it matters which of two rows of the query with one key comes first.
+    fn depends_on_order(&self) -> bool {
+        matches!(self, Self::Replace | Self::InsertNew)
+    }
+
     /// The statement.
     fn name(&self) -> &'static str {
         match self {

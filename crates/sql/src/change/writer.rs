@@ -93,7 +93,7 @@ impl Writer {
         let row_count = batch.num_rows() as u64;
         match self.change.clone() {
             Change::Insert => self.transaction.insert(&self.rows(batch, 0)?).map_err(of_table)?,
-            Change::Replace => self.transaction.upsert(&self.rows(batch, 0)?).map_err(of_table)?,
+            Change::Replace => self.update(self.rows(batch, 0)?, None)?,
             Change::InsertNew => {
                 self.count += self.insert_new(&self.rows(batch, 0)?)?;
                 return Ok(());

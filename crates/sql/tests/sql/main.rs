@@ -3,6 +3,7 @@
 
 mod catalog;
 mod conditions;
+mod conflicts;
 mod database;
 mod dynamic;
 mod join_order;
