@@ -269,7 +269,7 @@ impl Open {
                 }
             }
             let view = TableReference::from(name).to_quoted_string();
-            let statement = format!("CREATE VIEW {view} AS SELECT * FROM {}", location_of(location)?);
+            let statement = format!("CREATE TEMPORARY VIEW {view} AS SELECT * FROM {}", location_of(location)?);
             self.session.run(&statement).map(drop).map_err(|error| failure(error, ""))
         })
     }

@@ -24,8 +24,8 @@ use datafusion::sql::sqlparser::ast::Statement as SqlStatement;
 use lath_parquet::{Dataset, Runtime, Uncommitted};
 use lath_table::{Database, TableOptions};
 
-use crate::change::{adapt_assignments, adapt_conflict, plan_change};
-use crate::definition::Definitions;
+use crate::change::{adapt_assignments, adapt_conflict, plan_change, plan_delete_from_alias, plan_insertion};
+use crate::definition::{Definitions, take_temporary};
 use crate::error::of_table;
 use crate::external::ExternalTables;
 use crate::grammar::parse;
@@ -172,7 +172,10 @@ impl Session {
         let state = SessionStateBuilder::new_from_existing(state)
             .with_catalog_list(Arc::new(DynamicFileCatalog::new(catalogs, locations)))
             .build();
-        Ok(Self { context: SessionContext::new_with_state(state), settings, tables })
+        let context = SessionContext::new_with_state(state);
+        let state = context.state_weak_ref();
+        tables.set_planner(move || state.upgrade().map(|state| state.read().clone()));
+        Ok(Self { context, settings, tables })
     }
 
     /// How many partitions of a query work at the same time.
@@ -205,10 +208,11 @@ impl Session {
             (Some(mut statement), true) => {
                 adapt_assignments(&mut statement)?;
                 let on_conflict = adapt_conflict(&mut statement, &self.tables)?;
+                let is_temporary = take_temporary(&mut statement);
                 let state = self.context.state();
                 merge_join_columns(&state, &mut statement).await?;
                 refuse_clauses_of_scalars(&statement, &state)?;
-                let definitions = Definitions { tables: &self.tables, state: &state };
+                let definitions = Definitions { tables: &self.tables, state: &state, text, is_temporary };
                 if definitions.run_statement(&statement).await? {
                     return empty_answer(state);
                 }
@@ -232,7 +236,25 @@ impl Session {
                 let plan = LogicalPlanBuilder::from(self.plan_copy(copy).await?);
                 plan.explain(explain.options.verbose, explain.options.analyze)?.build()
             }
-            other => self.context.state().statement_to_plan(other).await,
+            Statement::Explain(explain) => match self.plan_own(&explain.statement).await? {
+                Some(plan) => {
+                    LogicalPlanBuilder::from(plan).explain(explain.options.verbose, explain.options.analyze)?.build()
+                }
+                None => self.context.state().statement_to_plan(Statement::Explain(explain)).await,
+            },
+            other => match self.plan_own(&other).await? {
+                Some(plan) => Ok(plan),
+                None => self.context.state().statement_to_plan(other).await,
+            },
+        }
+    }
+
+    /// The plan of a statement that DataFusion would plan otherwise.
+    async fn plan_own(&self, statement: &Statement) -> Result<Option<LogicalPlan>> {
+        let state = self.context.state();
+        match plan_delete_from_alias(&state, &self.tables, statement).await? {
+            Some(plan) => Ok(Some(plan)),
+            None => plan_insertion(&state, statement).await,
         }
     }
 

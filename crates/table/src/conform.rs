@@ -1,10 +1,31 @@
 //! Arrays of a batch as a table has them.
 
-use arrow_array::{Array, ArrayRef};
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, new_null_array};
+use arrow_cast::display::array_value_to_string;
 use arrow_cast::{CastOptions, cast_with_options};
-use arrow_schema::{DataType, Field, FieldRef};
+use arrow_schema::{DataType, Field, FieldRef, SchemaRef};
 
 use crate::error::{Error, Result};
+
+/// The columns of a batch in the types of `schema`, which has as many: rows that [`Table::upsert`](crate::Table::upsert) would put as they
+/// are. Numbers, dates and times are cast where no value is lost.
+///
+/// # Errors
+/// [`Error::Batch`] names the first value that is lost, [`Error::Null`] the first null of a column without nulls.
+pub fn conform_batch(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
+    if batch.num_columns() != schema.fields().len() {
+        return Err(Error::batch(format!(
+            "the batch has {} columns, and the table has {}",
+            batch.num_columns(),
+            schema.fields().len()
+        )));
+    }
+    let columns = batch.columns().iter().zip(schema.fields()).map(|(array, field)| conform_column(array, field));
+    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    Ok(RecordBatch::try_new_with_options(Arc::clone(schema), columns.collect::<Result<_>>()?, &options)?)
+}
 
 /// The array as a column that `field` describes.
 pub(crate) fn conform_column(array: &ArrayRef, field: &Field) -> Result<ArrayRef> {
@@ -17,7 +38,14 @@ pub(crate) fn conform_column(array: &ArrayRef, field: &Field) -> Result<ArrayRef
     if array.data_type() == field.data_type() {
         return Ok(ArrayRef::clone(array));
     }
-    if !has_same_values(array.data_type(), field.data_type()) {
+    let options = CastOptions { safe: false, ..CastOptions::default() };
+    if has_same_values(array.data_type(), field.data_type()) {
+        return Ok(cast_with_options(array, field.data_type(), &options)?);
+    }
+    if let DataType::Dictionary(_, values) = array.data_type() {
+        return conform_column(&cast_with_options(array, values, &options)?, field);
+    }
+    if !may_be_cast(array.data_type(), field.data_type()) {
         return Err(Error::batch(format!(
             "column {:?} is {}, and in the table it is {}: cast it",
             field.name(),
@@ -25,8 +53,45 @@ pub(crate) fn conform_column(array: &ArrayRef, field: &Field) -> Result<ArrayRef
             field.data_type()
         )));
     }
-    let options = CastOptions { safe: false, ..CastOptions::default() };
-    Ok(cast_with_options(array, field.data_type(), &options)?)
+    cast_exactly(array, field)
+}
+
+/// The values in the type of the field, if it has all of them.
+fn cast_exactly(array: &ArrayRef, field: &Field) -> Result<ArrayRef> {
+    if array.data_type() == &DataType::Null {
+        return Ok(new_null_array(field.data_type(), array.len()));
+    }
+    // A value that does not fit becomes null, in either direction.
+    let options = CastOptions { safe: true, ..CastOptions::default() };
+    let typed = cast_with_options(array, field.data_type(), &options)?;
+    let back = cast_with_options(&typed, array.data_type(), &options)?;
+    if back.to_data() == array.to_data() {
+        return Ok(typed);
+    }
+    let differs = |&row: &usize| back.slice(row, 1).to_data() != array.slice(row, 1).to_data();
+    let Some(row) = (0..array.len()).find(differs) else { return Ok(typed) };
+    Err(Error::batch(format!(
+        "column {:?} is {}, and in the table it is {}, which does not have the value {} (row {row} of the batch) exactly: cast it",
+        field.name(),
+        array.data_type(),
+        field.data_type(),
+        shown(array, row),
+    )))
+}
+
+fn shown(array: &ArrayRef, row: usize) -> String {
+    array_value_to_string(array, row).unwrap_or_else(|error| error.to_string())
+}
+
+/// Whether values of a type may be ones of another: numbers, dates and times, durations, and nothing but nulls.
+fn may_be_cast(given: &DataType, wanted: &DataType) -> bool {
+    use DataType::{Date32, Date64, Duration, Null, Time32, Time64, Timestamp};
+    match (given, wanted) {
+        (Null, _) | (Date32, Date64) | (Date64, Date32) | (Duration(_), Duration(_)) => true,
+        (Time32(_) | Time64(_), Time32(_) | Time64(_)) => true,
+        (Timestamp(_, zone), Timestamp(_, wanted)) => zone.is_some() == wanted.is_some(),
+        _ => given.is_numeric() && wanted.is_numeric(),
+    }
 }
 
 /// Whether types differ in the layout of their arrays and the names of nested fields only.

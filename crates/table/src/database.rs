@@ -19,6 +19,7 @@ use crate::options::TableOptions;
 use crate::row_order::cluster_ids;
 use crate::schema::TableSchema;
 use crate::table::{Table, put_empty_table};
+use crate::views::view_of;
 
 /// Maximum length of a table's name in bytes.
 const NAME_LEN: usize = 255;
@@ -172,7 +173,7 @@ impl Database {
         let cluster = cluster_ids(&schema, cluster_columns)?;
         let mut transaction = self.tables.store.begin()?;
         let newest = self.tables.store.snapshot()?;
-        if number_of(&newest, name)?.is_some() {
+        if number_of(&newest, name)?.is_some() || view_of(&newest, name)?.is_some() {
             return Err(Error::TableExists { name: name.to_owned() });
         }
         let number =
@@ -294,7 +295,7 @@ fn create_folder(database: &Path, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-fn check_name(name: &str) -> Result<()> {
+pub(crate) fn check_name(name: &str) -> Result<()> {
     let is_allowed =
         (1..=NAME_LEN).contains(&name.len()) && name.trim().len() == name.len() && !name.contains(char::is_control);
     if is_allowed { Ok(()) } else { Err(Error::TableName { name: name.to_owned() }) }

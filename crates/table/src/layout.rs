@@ -119,6 +119,9 @@ pub(crate) const TABLES: &str = "database/tables";
 /// The tree with the tables of a database that were dropped: number → [`DroppedTable`].
 pub(crate) const TABLES_DROPPED: &str = "database/dropped";
 
+/// The tree with the views of a database: name → the text of the statement that created the view.
+pub(crate) const VIEWS: &str = "database/views";
+
 /// The tree with the [`DatabaseState`], under [`STATE_KEY`].
 pub(crate) const DATABASE: &str = "database/meta";
 

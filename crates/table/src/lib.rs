@@ -96,12 +96,14 @@ mod vacuum;
 mod value_codec;
 mod value_columns;
 mod view;
+mod views;
 
 pub use backup::BackedUp;
 pub use change_retention::ChangeRetention;
 pub use changes::Changes;
 pub use check::{CheckReport, Problem};
 pub use compact::Compacted;
+pub use conform::conform_batch;
 pub use database::Database;
 pub use database_snapshot::DatabaseSnapshot;
 pub use database_transaction::DatabaseTransaction;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_array::ArrayRef;
 use arrow_cast::cast;
-use arrow_schema::{DataType, Field};
+use arrow_schema::{DataType, Field, TimeUnit};
 use lath_parquet::PARQUET_TYPE_KEY;
 use lath_store::Durability;
 
@@ -33,7 +33,7 @@ impl Table {
     /// # use arrow_array::cast::AsArray;
     /// # use arrow_array::types::{Int32Type, Int64Type};
     /// # use arrow_array::{ArrayRef, Int32Array, Int64Array, RecordBatch};
-    /// # use arrow_schema::{DataType, Field};
+    /// # use arrow_schema::{DataType, Field, TimeUnit};
     /// use lath_table::{Table, TableOptions};
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -115,8 +115,9 @@ impl Table {
         })
     }
 
-    /// Gives a column a type that has all values of its own: integers with more bits, signed or not, if they hold every value; floats with
-    /// more bits; and decimals with more digits before the point.
+    /// Gives a column a type that has all values of its own, exactly: integers with more bits, signed or not, if they hold every value;
+    /// floats with more bits; decimals with as many digits before and behind the point, or more; integers as floats or decimals that have
+    /// all their digits (32 bits as a float of 64); and times of day in finer units.
     ///
     /// # Errors
     /// [`Error::Schema`] for a column that is not there, is part of the key, or has an index, since keys and entries of indexes have another
@@ -144,6 +145,27 @@ impl Table {
             parts.fields[column] = Arc::new(widened);
             let default: Option<&ArrayRef> = parts.defaults[column].as_ref();
             parts.defaults[column] = default.map(|default| cast(default, data_type)).transpose()?;
+            Ok(Some(parts))
+        })
+    }
+
+    /// Sets what the metadata of a column's field has under a key, or removes it: for what a layer above keeps of the column.
+    ///
+    /// # Errors
+    /// [`Error::Schema`] for a column that is not there; [`Error::Store`].
+    pub fn set_column_metadata(&self, name: &str, key: &str, value: Option<&str>) -> Result<()> {
+        self.change_schema(|changing| {
+            let column = find_column(changing.schema(), name)?;
+            let mut parts = changing.schema().parts();
+            let mut metadata = parts.fields[column].metadata().clone();
+            match value {
+                Some(value) => metadata.insert(key.to_owned(), value.to_owned()),
+                None => metadata.remove(key),
+            };
+            if metadata == *parts.fields[column].metadata() {
+                return Ok(None);
+            }
+            parts.fields[column] = Arc::new(Field::clone(&parts.fields[column]).with_metadata(metadata));
             Ok(Some(parts))
         })
     }
@@ -207,14 +229,51 @@ fn check_is_not_clustered(changing: &Changing, column: usize) -> Result<()> {
 
 /// Whether a type has all values of another, exactly, and is not the same.
 fn is_wider(from: &DataType, to: &DataType) -> bool {
-    use DataType::{Float16, Float32, Float64};
-    if let (Some((bits, is_signed)), Some((to_bits, to_signed))) = (integer(from), integer(to)) {
-        return to_bits > bits && (to_signed || !is_signed);
+    use DataType::{Float16, Float32, Float64, Time32, Time64};
+    use TimeUnit::{Microsecond, Millisecond, Nanosecond, Second};
+    match (integer(from), decimal(from), integer(to), decimal(to)) {
+        (Some((bits, is_signed)), _, Some((to_bits, to_signed)), _) => {
+            return to_bits > bits && (to_signed || !is_signed);
+        }
+        (Some((bits, is_signed)), _, _, Some((precision, scale))) => {
+            return i16::from(precision) - i16::from(scale) >= i16::from(digits(bits, is_signed));
+        }
+        (_, Some((precision, scale)), _, Some((to_precision, to_scale))) => {
+            let before_point = |precision: u8, scale: i8| i16::from(precision) - i16::from(scale);
+            return from != to
+                && to_scale >= scale
+                && before_point(to_precision, to_scale) >= before_point(precision, scale);
+        }
+        _ => {}
     }
-    if let (Some((width, precision, scale)), Some((to_width, to_precision, to_scale))) = (decimal(from), decimal(to)) {
-        return to_scale == scale && to_precision >= precision && to_width >= width && from != to;
+    let mantissa = |data_type: &DataType| match data_type {
+        Float16 => 11,
+        Float32 => 24,
+        Float64 => 53,
+        _ => 0,
+    };
+    if let Some((bits, is_signed)) = integer(from) {
+        return bits - u32::from(is_signed) < mantissa(to);
     }
-    matches!((from, to), (Float16, Float32 | Float64) | (Float32, Float64))
+    matches!(
+        (from, to),
+        (Float16, Float32 | Float64)
+            | (Float32, Float64)
+            | (Time32(Second), Time32(Millisecond))
+            | (Time32(_), Time64(Microsecond | Nanosecond))
+            | (Time64(Microsecond), Time64(Nanosecond))
+    )
+}
+
+/// How many decimal digits the greatest integer has.
+fn digits(bits: u32, is_signed: bool) -> u8 {
+    match (bits, is_signed) {
+        (8, _) => 3,
+        (16, _) => 5,
+        (32, _) => 10,
+        (64, true) => 19,
+        _ => 20,
+    }
 }
 
 /// The number of bits of integers, and whether they are signed.
@@ -232,13 +291,13 @@ fn integer(data_type: &DataType) -> Option<(u32, bool)> {
     })
 }
 
-/// The number of bits of decimals, the number of their digits, and how many of these are behind the point.
-fn decimal(data_type: &DataType) -> Option<(u32, u8, i8)> {
+/// The number of digits of decimals, and how many of these are behind the point.
+fn decimal(data_type: &DataType) -> Option<(u8, i8)> {
     Some(match *data_type {
-        DataType::Decimal32(precision, scale) => (32, precision, scale),
-        DataType::Decimal64(precision, scale) => (64, precision, scale),
-        DataType::Decimal128(precision, scale) => (128, precision, scale),
-        DataType::Decimal256(precision, scale) => (256, precision, scale),
+        DataType::Decimal32(precision, scale) => (precision, scale),
+        DataType::Decimal64(precision, scale) => (precision, scale),
+        DataType::Decimal128(precision, scale) => (precision, scale),
+        DataType::Decimal256(precision, scale) => (precision, scale),
         _ => return None,
     })
 }

@@ -91,6 +91,26 @@ fn rows_of_any_format_are_put_as_the_types_of_the_table() {
 }
 
 #[test]
+fn rows_of_other_types_are_put_where_no_value_is_lost() {
+    let folder = tempfile::tempdir().unwrap();
+    let table = cities(&folder);
+    let file = path_in(&folder, "typed.parquet");
+    for (people, outcome) in [("720", None), ("0.5", Some("0.5"))] {
+        let rows = format!("SELECT CAST(1 AS INT) AS id, 'Oslo' AS name, CAST({people} AS DOUBLE) AS people");
+        assert_eq!(lath(["sql", &format!("COPY ({rows}) TO '{file}' (overwrite true)")]).code, 0);
+        let run = lath(["table", "upsert", &table, &file]);
+        match outcome {
+            None => assert_eq!((run.code, run.stderr.as_str()), (0, "1 row put\n")),
+            Some(lost) => {
+                let message = format!("which does not have the value {lost} (row 0 of the batch)");
+                assert!(run.code == 2 && run.stderr.contains(&file) && run.stderr.contains(&message), "{}", run.stderr);
+            }
+        }
+        assert_eq!(lath(["table", "get", &table, "1"]).json_lines(0)[0]["people"], json!(720));
+    }
+}
+
+#[test]
 fn keys_of_several_columns_are_texts_with_commas() {
     let folder = tempfile::tempdir().unwrap();
     let (csv, table) = (path_in(&folder, "stock.csv"), path_in(&folder, "stock"));

@@ -159,7 +159,7 @@ impl VisitorMut for TableColumns<'_> {
 }
 
 /// Whether an insertion has nothing but what a MERGE can have.
-fn is_plain(insert: &Insert) -> bool {
+pub(super) fn is_plain(insert: &Insert) -> bool {
     insert.or.is_none()
         && !insert.ignore
         && !insert.overwrite

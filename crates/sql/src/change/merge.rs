@@ -136,7 +136,9 @@ impl Merge<'_> {
                 MergeIntoAction::Insert { columns, values } if columns.is_empty() => values.get(place).cloned(),
                 MergeIntoAction::Insert { columns, values } => {
                     let at = columns.iter().position(|column| column == field.name());
-                    Some(at.and_then(|at| values.get(at).cloned()).unwrap_or_else(|| lit(ScalarValue::Null)))
+                    let default = || self.table.get_column_default(field.name()).cloned();
+                    let value = at.and_then(|at| values.get(at).cloned()).or_else(default);
+                    Some(value.unwrap_or_else(|| lit(ScalarValue::Null)))
                 }
                 MergeIntoAction::Delete => continue,
             };

@@ -8,7 +8,9 @@ mod assignments;
 mod conflict;
 mod exec;
 mod in_order;
+mod insertion;
 mod merge;
+mod named_target;
 mod plan;
 mod target;
 mod touched;
@@ -17,6 +19,8 @@ mod writer;
 pub(crate) use assignments::adapt_assignments;
 pub(crate) use conflict::{OnConflict, adapt_conflict};
 pub(crate) use exec::is_change;
+pub(crate) use insertion::plan_insertion;
+pub(crate) use named_target::plan_delete_from_alias;
 pub(crate) use plan::{insert_into, plan_change};
 
 use lath_table::Predicate;

@@ -1,10 +1,6 @@
 //! `ALTER TABLE`: columns are added, dropped, renamed and widened, and files are sorted by other columns.
 
-use std::sync::Arc;
-
-use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
-use arrow_cast::cast;
-use arrow_schema::{Field, Schema};
+use arrow_schema::Field;
 use datafusion::catalog::TableProvider;
 use datafusion::common::{DFSchema, Result, plan_err};
 use datafusion::logical_expr::{DdlStatement, LogicalPlan};
@@ -13,9 +9,11 @@ use lath_table::KeyValue;
 
 use super::Definitions;
 use super::create::cluster_columns;
+use super::default::default_text;
 use crate::dialect::normal;
 use crate::error::table_work;
 use crate::grammar::parse;
+use crate::keyed::COLUMN_DEFAULT;
 
 impl Definitions<'_> {
     pub(super) async fn alter_table(&self, alter: &AlterTable) -> Result<()> {
@@ -36,6 +34,12 @@ impl Definitions<'_> {
                 let (field, default) = self.column(column_def).await?;
                 if *if_not_exists && has(field.name()) {
                     return Ok(());
+                }
+                if default.is_none() && !field.is_nullable() {
+                    return plan_err!(
+                        "column {:?} is NOT NULL, and the rows that are there have no value: give it a DEFAULT that is not null",
+                        field.name()
+                    );
                 }
                 table_work(move || handle.add_column(&field, default)).await
             }
@@ -62,6 +66,21 @@ impl Definitions<'_> {
                 let (field, _) = self.column(&def).await?;
                 table_work(move || handle.widen_column(&name, field.data_type())).await
             }
+            AlterTableOperation::AlterColumn { column_name, op: AlterColumnOperation::SetDefault { value } } => {
+                let name = normal(column_name);
+                let schema = table.schema();
+                let Some((_, field)) = schema.column_with_name(&name) else {
+                    return plan_err!("table {:?} has no column {name:?}", table.name());
+                };
+                let expr = self.state.create_logical_expr(&value.to_string(), &DFSchema::empty())?;
+                self.default_value(expr, field).await?;
+                let text = value.to_string();
+                table_work(move || handle.set_column_metadata(&name, COLUMN_DEFAULT, Some(&text))).await
+            }
+            AlterTableOperation::AlterColumn { column_name, op: AlterColumnOperation::DropDefault } => {
+                let name = normal(column_name);
+                table_work(move || handle.set_column_metadata(&name, COLUMN_DEFAULT, None)).await
+            }
             AlterTableOperation::ClusterBy { exprs } => {
                 let columns = cluster_columns(exprs)?;
                 table_work(move || handle.cluster_by(&columns)).await
@@ -69,7 +88,7 @@ impl Definitions<'_> {
             AlterTableOperation::DropClusteringKey => table_work(move || handle.cluster_by::<&str>(&[])).await,
             other => {
                 plan_err!(
-                    "{other}: there are ADD COLUMN, DROP COLUMN, RENAME COLUMN … TO, ALTER COLUMN … TYPE, CLUSTER BY (…) and DROP \
+                    "{other}: there are ADD COLUMN, DROP COLUMN, RENAME COLUMN … TO, ALTER COLUMN … TYPE, ALTER COLUMN … SET DEFAULT and DROP DEFAULT, CLUSTER BY (…) and DROP \
                      CLUSTERING KEY"
                 )
             }
@@ -92,15 +111,16 @@ impl Definitions<'_> {
         let field = create.input.schema().field(0).as_ref().clone();
         let default = match create.column_defaults.into_iter().next() {
             None => None,
-            Some((_, expr)) => {
-                let expr = self.state.create_physical_expr(expr, &DFSchema::empty())?;
-                let options = RecordBatchOptions::new().with_row_count(Some(1));
-                let row = RecordBatch::try_new_with_options(Arc::new(Schema::empty()), Vec::new(), &options)?;
-                let value: ArrayRef = expr.evaluate(&row)?.into_array(1)?;
-                let value = cast(&value, field.data_type())?;
-                (value.null_count() == 0).then_some(KeyValue::Array(value))
-            }
+            Some((_, expr)) => self.default_value(expr, &field).await?.map(KeyValue::Array),
         };
-        Ok((field, default))
+        Ok((with_default_text(field, def), default))
     }
+}
+
+/// The field with the text of its column's default.
+fn with_default_text(field: Field, def: &ColumnDef) -> Field {
+    let Some(text) = default_text(def) else { return field };
+    let mut metadata = field.metadata().clone();
+    metadata.insert(COLUMN_DEFAULT.to_owned(), text);
+    field.with_metadata(metadata)
 }

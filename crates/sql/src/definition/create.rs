@@ -13,11 +13,12 @@ use datafusion::sql::sqlparser::ast::{
 use lath_table::{Database, Table};
 
 use super::Definitions;
+use super::default::default_text;
 use super::index::column_name;
 use crate::change::insert_into;
 use crate::dialect::normal;
 use crate::error::table_work;
-use crate::keyed::KeyedTable;
+use crate::keyed::{COLUMN_DEFAULT, KeyedTable};
 
 /// The places of the columns of the primary key.
 pub(super) fn key_of(constraints: &Constraints) -> Option<&[usize]> {
@@ -52,8 +53,11 @@ pub(super) fn cluster_columns(exprs: &[Expr]) -> Result<Vec<String>> {
 }
 
 impl Definitions<'_> {
-    /// `CREATE TABLE` with a query or `CLUSTER BY`; whether the table has a primary key.
+    /// `CREATE TABLE`; whether the table has a primary key, and is created.
     pub(super) async fn create(&self, create: &CreateTable) -> Result<bool> {
+        if self.is_temporary {
+            return Ok(false);
+        }
         let cluster = match &create.cluster_by {
             Some(WrappedCollection::NoWrapping(exprs) | WrappedCollection::Parentheses(exprs)) => {
                 cluster_columns(exprs)?
@@ -84,6 +88,12 @@ impl Definitions<'_> {
         if key_of(&declared.constraints).is_none() {
             return Ok(false);
         }
+        for (column, expr) in &declared.column_defaults {
+            let field = declared.input.schema().field_with_unqualified_name(column)?;
+            self.default_value(expr.clone(), field).await?;
+        }
+        let default = |def| default_text(def).map(|text| (normal(&def.name), text));
+        let defaults: Vec<(String, String)> = create.columns.iter().filter_map(default).collect();
         let query = match create.query {
             None => None,
             Some(_) => match plan(create.clone()).await? {
@@ -91,7 +101,7 @@ impl Definitions<'_> {
                 _ => return Ok(false),
             },
         };
-        self.create_filled(&declared, cluster, query).await?;
+        self.create_filled(&declared, cluster, &defaults, query).await?;
         Ok(true)
     }
 
@@ -120,21 +130,15 @@ impl Definitions<'_> {
         };
         let constraints = create.constraints.iter().map(constraint).collect::<Result<Vec<_>>>()?;
         let planned = CreateMemoryTable { constraints: Constraints::new_unverified(constraints), ..planned };
-        self.create_filled(&planned, cluster, Some(Arc::clone(&query))).await?;
+        self.create_filled(&planned, cluster, &[], Some(Arc::clone(&query))).await?;
         Ok(true)
-    }
-
-    /// `CREATE TABLE` with a primary key.
-    pub(super) async fn create_table(&self, create: CreateMemoryTable) -> Result<()> {
-        let is_empty = matches!(create.input.as_ref(), LogicalPlan::EmptyRelation(empty) if !empty.produce_one_row);
-        let query = (!is_empty).then(|| Arc::clone(&create.input));
-        self.create_filled(&create, &[], query).await
     }
 
     async fn create_filled(
         &self,
         create: &CreateMemoryTable,
         cluster: &[String],
+        defaults: &[(String, String)],
         query: Option<Arc<LogicalPlan>>,
     ) -> Result<()> {
         let database = self.database()?.clone();
@@ -150,12 +154,7 @@ impl Definitions<'_> {
         if create.or_replace {
             return plan_err!("OR REPLACE is not for tables with a primary key; DROP TABLE IF EXISTS {name} first");
         }
-        if let Some((column, _)) = create.column_defaults.first() {
-            return plan_err!(
-                "column {column:?} has a DEFAULT, which tables with a primary key do not keep; leave it out"
-            );
-        }
-        let table = NewTable::new(name, create, cluster)?;
+        let table = NewTable::new(name, create, cluster, defaults)?;
         let unfinished = Unfinished { database: database.clone(), name: Some(table.name.clone()) };
         let name = table.name.clone();
         let created = database.clone();
@@ -172,7 +171,12 @@ impl Definitions<'_> {
 }
 
 impl NewTable {
-    fn new(name: String, create: &CreateMemoryTable, cluster: &[String]) -> Result<Self> {
+    fn new(
+        name: String,
+        create: &CreateMemoryTable,
+        cluster: &[String],
+        defaults: &[(String, String)],
+    ) -> Result<Self> {
         let schema = Arc::clone(create.input.schema().inner());
         let names = |places: &[usize]| places.iter().map(|&place| schema.field(place).name().clone()).collect();
         let unique = create.constraints.iter().filter_map(|constraint| match constraint {
@@ -181,7 +185,11 @@ impl NewTable {
         });
         let (unique, key) = (unique.collect(), names(key_of(&create.constraints).unwrap_or_default()));
         // What queries say of their columns is nothing of the table's.
-        let plain = |field: &arrow_schema::FieldRef| field.as_ref().clone().with_metadata(Default::default());
+        let plain = |field: &arrow_schema::FieldRef| {
+            let default = defaults.iter().find(|(column, _)| column == field.name());
+            let metadata = default.map(|(_, text)| (COLUMN_DEFAULT.to_owned(), text.clone()));
+            field.as_ref().clone().with_metadata(metadata.into_iter().collect())
+        };
         let schema = Arc::new(Schema::new(schema.fields().iter().map(plain).collect::<Vec<_>>()));
         Ok(Self { name, schema, key, cluster: cluster.to_vec(), unique })
     }

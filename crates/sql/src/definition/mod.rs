@@ -5,13 +5,15 @@
 mod alter;
 mod call;
 mod create;
+mod default;
 mod index;
+mod view;
 
 use std::sync::Arc;
 
 use datafusion::common::{Result, TableReference, plan_err};
 use datafusion::execution::SessionState;
-use datafusion::logical_expr::{DdlStatement, LogicalPlan};
+use datafusion::logical_expr::{CreateMemoryTable, DdlStatement, LogicalPlan};
 use datafusion::sql::parser::Statement;
 use datafusion::sql::planner::object_name_to_table_reference;
 use datafusion::sql::sqlparser::ast::{ObjectName, ObjectType, Statement as SqlStatement};
@@ -25,6 +27,21 @@ use crate::keyed::{KeyedTable, SessionTables, bind};
 pub(crate) struct Definitions<'s> {
     pub(crate) tables: &'s SessionTables,
     pub(crate) state: &'s SessionState,
+    /// The text of the statement.
+    pub(crate) text: &'s str,
+    /// Whether it makes something for the session alone.
+    pub(crate) is_temporary: bool,
+}
+
+/// Takes `TEMPORARY` out of a statement that makes a table or view; whether it had it. DataFusion keeps those that it makes in memory, and
+/// does not plan the word.
+pub(crate) fn take_temporary(statement: &mut Statement) -> bool {
+    let Statement::Statement(statement) = statement else { return false };
+    match statement.as_mut() {
+        SqlStatement::CreateTable(create) => std::mem::take(&mut create.temporary),
+        SqlStatement::CreateView(create) => std::mem::take(&mut create.temporary),
+        _ => false,
+    }
 }
 
 impl Definitions<'_> {
@@ -38,8 +55,9 @@ impl Definitions<'_> {
                 self.drop_index(names, table.as_ref(), *if_exists).await?;
             }
             SqlStatement::Call(function) => self.call(function).await?,
-            SqlStatement::CreateTable(create) if create.query.is_some() || create.cluster_by.is_some() => {
-                return self.create(create).await;
+            SqlStatement::CreateTable(create) => return self.create(create).await,
+            SqlStatement::CreateView(create) if self.tables.database().is_some() && !self.is_temporary => {
+                self.create_view(create).await?;
             }
             _ => return Ok(false),
         }
@@ -50,21 +68,39 @@ impl Definitions<'_> {
     pub(crate) async fn run_plan(&self, plan: LogicalPlan) -> Result<Option<LogicalPlan>> {
         match plan {
             LogicalPlan::Ddl(DdlStatement::CreateMemoryTable(mut create)) => {
-                match create::key_of(&create.constraints) {
-                    Some(_) => self.create_table(create).await.map(|()| None),
-                    None => {
-                        // Its rows are read here.
-                        create.input = bind(Arc::unwrap_or_clone(create.input))?.0.into();
-                        Ok(Some(LogicalPlan::Ddl(DdlStatement::CreateMemoryTable(create))))
-                    }
-                }
+                self.check_in_memory(&create)?;
+                // Its rows are read here.
+                create.input = bind(Arc::unwrap_or_clone(create.input))?.0.into();
+                Ok(Some(LogicalPlan::Ddl(DdlStatement::CreateMemoryTable(create))))
             }
+            LogicalPlan::Ddl(DdlStatement::DropView(drop)) => match self.drop_view(&drop).await? {
+                true => Ok(None),
+                false => Ok(Some(LogicalPlan::Ddl(DdlStatement::DropView(drop)))),
+            },
             LogicalPlan::Ddl(DdlStatement::DropTable(drop)) => match self.database_name(&drop.name)? {
                 Some(name) => self.drop_table(name).await.map(|()| None),
                 None => Ok(Some(LogicalPlan::Ddl(DdlStatement::DropTable(drop)))),
             },
             other => Ok(Some(other)),
         }
+    }
+
+    /// Refuses a table in memory that looks like one that is kept, or whose rows are said to be unique.
+    fn check_in_memory(&self, create: &CreateMemoryTable) -> Result<()> {
+        let name = &create.name;
+        if self.tables.database().is_some() && !self.is_temporary {
+            return plan_err!(
+                "a table that the database keeps has a primary key; write CREATE TABLE {name} (…, PRIMARY KEY (columns)), or CREATE \
+                 TEMPORARY TABLE {name} for one that is gone when the session ends"
+            );
+        }
+        if create.constraints.iter().count() > 0 {
+            return plan_err!(
+                "table {name} is kept in memory, where neither PRIMARY KEY nor UNIQUE is checked; leave them out, or create a table of a \
+                 database, without TEMPORARY"
+            );
+        }
+        Ok(())
     }
 
     async fn drop_table(&self, name: String) -> Result<()> {

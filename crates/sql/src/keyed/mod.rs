@@ -12,5 +12,5 @@ pub(crate) use attach::AttachedTables;
 pub(crate) use bind::{Commits, bind};
 pub(crate) use functions::TableFunctions;
 pub(crate) use lookup::keys_of;
-pub(crate) use table::KeyedTable;
+pub(crate) use table::{COLUMN_DEFAULT, KeyedTable};
 pub(crate) use tables::SessionTables;

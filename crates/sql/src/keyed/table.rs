@@ -1,13 +1,15 @@
 //! A table with a primary key, as a table of DataFusion.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
 use arrow_schema::{Field, Schema, SchemaRef};
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::stats::Precision;
-use datafusion::common::{Constraint, Constraints, Result, Statistics, plan_datafusion_err, plan_err};
+use datafusion::common::{Constraint, Constraints, DFSchema, Result, Statistics, plan_datafusion_err, plan_err};
 use datafusion::datasource::source::DataSourceExec;
+use datafusion::execution::SessionState;
 use datafusion::logical_expr::dml::InsertOp;
 use datafusion::logical_expr::utils::conjunction;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
@@ -25,6 +27,9 @@ use crate::selectivity::selectivity;
 /// The key of a field's metadata with the number that the column has in its table, which it has in no other.
 const FIELD_ID: &str = "PARQUET:field_id";
 
+/// The key of a field's metadata with the text of its column's default, an expression.
+pub(crate) const COLUMN_DEFAULT: &str = "lath:default";
+
 /// A table with a primary key. A statement [binds](super::bind) it to the commit that it reads.
 #[derive(Clone)]
 pub(crate) struct KeyedTable {
@@ -38,6 +43,10 @@ pub(crate) struct KeyedTable {
     schema: SchemaRef,
     key_columns: Vec<usize>,
     constraints: Constraints,
+    /// The columns that have a default, and its text.
+    default_texts: Vec<(String, String)>,
+    /// The same as expressions, where a session has planned them.
+    defaults: HashMap<String, Expr>,
     /// The commit that is read, once a statement has settled it.
     snapshot: Option<Snapshot>,
 }
@@ -75,6 +84,8 @@ impl KeyedTable {
             schema: without_numbers(snapshot.schema()),
             constraints: Constraints::new_unverified(vec![Constraint::PrimaryKey(key_columns.clone())]),
             key_columns,
+            default_texts: default_texts(snapshot.schema()),
+            defaults: HashMap::new(),
             snapshot: None,
         })
     }
@@ -101,6 +112,19 @@ impl KeyedTable {
             Ok(_) => 0,
         };
         self.changes_since(since)
+    }
+
+    /// The table with its defaults as expressions. `state` is asked for if there are some.
+    pub(crate) fn with_defaults(mut self, state: impl FnOnce() -> Option<SessionState>) -> Result<Self> {
+        if self.default_texts.is_empty() {
+            return Ok(self);
+        }
+        let Some(state) = state() else { return Ok(self) };
+        for (column, text) in &self.default_texts {
+            let expr = state.create_logical_expr(text, &DFSchema::empty())?;
+            self.defaults.insert(column.clone(), expr);
+        }
+        Ok(self)
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -182,11 +206,17 @@ impl KeyedTable {
     }
 }
 
-/// The schema without the numbers of columns: rows of several tables may become one file, where they would be twice.
+fn default_texts(schema: &Schema) -> Vec<(String, String)> {
+    let text = |field: &Arc<Field>| Some((field.name().clone(), field.metadata().get(COLUMN_DEFAULT)?.clone()));
+    schema.fields().iter().filter_map(text).collect()
+}
+
+/// The schema without the numbers and defaults of columns: rows of several tables may become one file, where they would be twice.
 fn without_numbers(schema: &Schema) -> SchemaRef {
     let plain = |field: &Arc<Field>| {
         let mut metadata = field.metadata().clone();
         metadata.remove(FIELD_ID);
+        metadata.remove(COLUMN_DEFAULT);
         Field::clone(field).with_metadata(metadata)
     };
     Arc::new(Schema::new_with_metadata(
@@ -267,6 +297,10 @@ impl TableProvider for KeyedTable {
 
     fn constraints(&self) -> Option<&Constraints> {
         Some(&self.constraints)
+    }
+
+    fn get_column_default(&self, column: &str) -> Option<&Expr> {
+        self.defaults.get(column)
     }
 
     fn table_type(&self) -> TableType {

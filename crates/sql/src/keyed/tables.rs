@@ -1,26 +1,56 @@
 //! The tables of a session by their names: views and tables in memory, attached ones, and those of its database.
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
 use datafusion::catalog::{MemorySchemaProvider, SchemaProvider, TableProvider};
 use datafusion::common::{Result, exec_err, plan_err};
+use datafusion::datasource::ViewTable;
+use datafusion::execution::SessionState;
+use datafusion::logical_expr::{DdlStatement, LogicalPlan, TableType};
+use datafusion::sql::parser::Statement;
+use datafusion::sql::sqlparser::ast::{CreateView, Statement as SqlStatement};
 use futures_util::FutureExt;
 use lath_table::{Database, Error, Table};
 
 use super::table::KeyedTable;
 use crate::error::of_table;
+use crate::grammar::parse;
 
 /// The tables of a session.
 #[derive(Debug)]
 pub(crate) struct SessionTables {
     others: MemorySchemaProvider,
     database: Option<Database>,
+    planner: Planner,
+}
+
+/// The state of the session that has the tables, by which views and defaults of columns are planned.
+#[derive(Default)]
+struct Planner(OnceLock<Box<dyn Fn() -> Option<SessionState> + Send + Sync>>);
+
+impl Planner {
+    fn state(&self) -> Option<SessionState> {
+        self.0.get().and_then(|state| state())
+    }
+}
+
+impl fmt::Debug for Planner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Planner")
+    }
 }
 
 impl SessionTables {
     pub(crate) fn new(database: Option<Database>) -> Self {
-        Self { others: MemorySchemaProvider::new(), database }
+        Self { others: MemorySchemaProvider::new(), database, planner: Planner::default() }
+    }
+
+    /// Sets where the state of the session comes from.
+    pub(crate) fn set_planner(&self, state: impl Fn() -> Option<SessionState> + Send + Sync + 'static) {
+        let _ = self.planner.0.set(Box::new(state));
     }
 
     pub(crate) fn database(&self) -> Option<&Database> {
@@ -36,7 +66,7 @@ impl SessionTables {
             None => self.of_database(name)?,
         };
         match found {
-            Some(table) => Ok(table),
+            Some(table) => table.with_defaults(|| self.planner.state()),
             None => plan_err!("there is no table {name:?} with a primary key"),
         }
     }
@@ -64,6 +94,55 @@ impl SessionTables {
         Ok(!self.others.table_exist(name) && self.in_database(name)?.is_some())
     }
 
+    /// The statement that created a view of the database.
+    pub(crate) fn view_text(&self, name: &str) -> Result<Option<String>> {
+        match &self.database {
+            Some(database) => database.view(name).map_err(of_table),
+            None => Ok(None),
+        }
+    }
+
+    /// Refuses a view that reads itself, through others or not.
+    pub(crate) fn check_view(&self, state: &SessionState, name: &str, text: &str) -> Result<()> {
+        let mut pending = tables_of_view(state, text)?;
+        let mut seen = BTreeSet::new();
+        while let Some(table) = pending.pop() {
+            if table == name {
+                return plan_err!("view {name:?} would read itself; give it another name");
+            }
+            if let Some(text) = self.view_text(&table)?
+                && seen.insert(table)
+            {
+                pending.extend(tables_of_view(state, &text)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// A view of the database as it is planned now.
+    async fn planned_view(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>> {
+        let Some(text) = self.view_text(name)? else { return Ok(None) };
+        let Some(state) = self.planner.state() else { return Ok(None) };
+        let planned = match view_statement(&text)? {
+            Some(view) => {
+                let view = CreateView { if_not_exists: false, temporary: false, ..view };
+                let statement = Statement::Statement(Box::new(SqlStatement::CreateView(view)));
+                Box::pin(state.statement_to_plan(statement)).await
+            }
+            None => plan_err!("its text is no CREATE VIEW: {text}"),
+        };
+        match planned {
+            Ok(LogicalPlan::Ddl(DdlStatement::CreateView(view))) => {
+                Ok(Some(Arc::new(ViewTable::new(Arc::unwrap_or_clone(view.input), Some(text)))))
+            }
+            Ok(_) => plan_err!("view {name:?} is no view: {text}"),
+            Err(error) => plan_err!(
+                "view {name:?} cannot be read: {}; create what it needs, replace it, or DROP VIEW {name}",
+                error.strip_backtrace()
+            ),
+        }
+    }
+
     fn of_database(&self, name: &str) -> Result<Option<KeyedTable>> {
         let found = self.in_database(name)?;
         found.map(|(table, database)| KeyedTable::of_database(name, table, database)).transpose()
@@ -84,14 +163,32 @@ impl SessionTables {
 impl SchemaProvider for SessionTables {
     fn table_names(&self) -> Vec<String> {
         let of_database = self.database.as_ref().and_then(|database| database.table_names().ok()).unwrap_or_default();
-        self.others.table_names().into_iter().chain(of_database).collect()
+        let others = self.others.table_names();
+        let views = self.database.as_ref().and_then(|database| database.view_names().ok()).unwrap_or_default();
+        // A table of the session hides a view of its name.
+        let views = views.into_iter().filter(|view| !others.contains(view)).collect::<Vec<_>>();
+        others.into_iter().chain(of_database).chain(views).collect()
     }
 
     async fn table(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>> {
         match self.others.table(name).await? {
-            Some(table) => Ok(Some(table)),
-            None => Ok(self.of_database(name)?.map(|table| Arc::new(table) as _)),
+            Some(table) => match table.downcast_ref::<KeyedTable>() {
+                Some(keyed) => Ok(Some(Arc::new(keyed.clone().with_defaults(|| self.planner.state())?))),
+                None => Ok(Some(table)),
+            },
+            None => match self.of_database(name)? {
+                Some(table) => Ok(Some(Arc::new(table.with_defaults(|| self.planner.state())?))),
+                None => self.planned_view(name).await,
+            },
         }
+    }
+
+    /// Views are not planned for it, which may read tables that are gone.
+    async fn table_type(&self, name: &str) -> Result<Option<TableType>> {
+        if !self.others.table_exist(name) && self.view_text(name)?.is_some() {
+            return Ok(Some(TableType::View));
+        }
+        Ok(self.table(name).await?.map(|table| table.table_type()))
     }
 
     fn register_table(&self, name: String, table: Arc<dyn TableProvider>) -> Result<Option<Arc<dyn TableProvider>>> {
@@ -109,6 +206,24 @@ impl SchemaProvider for SessionTables {
     }
 
     fn table_exist(&self, name: &str) -> bool {
-        self.others.table_exist(name) || self.in_database(name).is_ok_and(|found| found.is_some())
+        self.others.table_exist(name)
+            || self.in_database(name).is_ok_and(|found| found.is_some())
+            || self.view_text(name).is_ok_and(|found| found.is_some())
     }
+}
+
+fn view_statement(text: &str) -> Result<Option<CreateView>> {
+    let Some(Statement::Statement(statement)) = parse(text)?.pop_front() else { return Ok(None) };
+    match *statement {
+        SqlStatement::CreateView(view) => Ok(Some(view)),
+        _ => Ok(None),
+    }
+}
+
+/// The names of the tables that a view reads.
+fn tables_of_view(state: &SessionState, text: &str) -> Result<Vec<String>> {
+    let Some(view) = view_statement(text)? else { return Ok(Vec::new()) };
+    let query = Statement::Statement(Box::new(SqlStatement::Query(view.query)));
+    let tables = state.resolve_table_references(&query)?;
+    Ok(tables.iter().map(|table| table.table().to_owned()).collect())
 }

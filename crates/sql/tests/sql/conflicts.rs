@@ -175,3 +175,26 @@ fn a_statement_may_give_the_table_that_it_changes_another_name() {
         assert!(error.contains("t.id"), "{error}");
     });
 }
+
+#[test]
+fn values_within_a_query_keep_their_types_when_its_rows_are_inserted() {
+    let folder = tempfile::tempdir().unwrap();
+    wait(async {
+        let session = open(folder.path());
+        answer(&session, "CREATE TABLE t (id BIGINT PRIMARY KEY, n BIGINT NOT NULL DEFAULT 5, s VARCHAR)").await;
+        for insert in [
+            "INSERT INTO t SELECT v.a, 1, 'x' FROM (VALUES (1, 2.9, 3), (2, 2.1, 3)) AS v(a, b, c) WHERE v.b > 2.5",
+            "INSERT OR REPLACE INTO t (s, id) SELECT 'y', a FROM (VALUES (3), (4)) AS v(a)",
+            "INSERT INTO t (id) SELECT column1 FROM (VALUES (5, 'text', 0)) WHERE column2 = 'text'",
+            "INSERT INTO t WITH v AS (VALUES (6, 'text', 0)) SELECT column1, 2, column2 FROM v",
+            "INSERT INTO t SELECT a, a, b FROM (SELECT 7 AS a, 'z' AS b UNION ALL VALUES (8, 'zz')) AS v",
+        ] {
+            answer(&session, insert).await;
+        }
+        let rows: Vec<String> =
+            sorted(&answer(&session, "FROM t").await)[1..8].iter().map(|row| row.replace(' ', "")).collect();
+        assert_eq!(rows, ["|1|1|x|", "|3|5|y|", "|4|5|y|", "|5|5||", "|6|2|text|", "|7|7|z|", "|8|8|zz|"]);
+        let error = failure(&session, "INSERT INTO t SELECT a FROM (VALUES (9)) AS v(a)").await;
+        assert!(error.contains("3 columns are inserted, and the query has 1"), "{error}");
+    });
+}

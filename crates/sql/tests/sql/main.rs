@@ -5,6 +5,7 @@ mod catalog;
 mod conditions;
 mod conflicts;
 mod database;
+mod definitions;
 mod dynamic;
 mod join_order;
 mod logic;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, Int32Array, Int64Array, RecordBatch, StringArray, StringViewArray};
+use arrow_array::{Array, ArrayRef, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray, StringViewArray};
 use arrow_schema::{DataType, Field, Schema};
 use lath_table::{Error, Table, TableOptions};
 
@@ -45,7 +45,7 @@ fn what_breaks_a_constraint_changes_nothing() {
     assert!(matches!(&twice, Error::DuplicateKey { row: 1, .. }), "{twice}");
     let lacking = batch(vec![Some(3)], vec![Some("c")]).project(&[0, 1]).unwrap();
     assert!(matches!(table.upsert(&lacking), Err(Error::Batch { .. })));
-    let other_type: ArrayRef = Arc::new(Int32Array::from(vec![3]));
+    let other_type: ArrayRef = Arc::new(Float64Array::from(vec![3.5]));
     let other_type = RecordBatch::try_from_iter([("id", other_type)]).unwrap();
     assert!(matches!(table.delete(&other_type), Err(Error::Batch { .. })));
     assert!(matches!(table.get("three"), Err(Error::Key { .. })));

@@ -4,6 +4,7 @@
 mod background;
 mod backup;
 mod bulk;
+mod casts;
 mod changes;
 mod clustering;
 mod concurrent;

@@ -71,7 +71,6 @@ fn old_rows_are_read_in_the_new_schema() {
     let new = batch(["film", "views"], 3005..3010);
     let new = with_column(&new, "stars", Arc::new(Int32Array::from(vec![5; 5])));
     let new = with_column(&new, "note", Arc::new(StringArray::from(vec!["new"; 5])));
-    refused(table.upsert(&new).map_err(|error| Error::Schema { what: error.to_string() }), "Int64");
     let mut columns = new.columns().to_vec();
     columns[1] = arrow_cast::cast(&columns[1], &DataType::Int64).unwrap();
     let new = RecordBatch::try_new(table.schema().unwrap(), columns).unwrap();
@@ -215,7 +214,7 @@ fn numbers_are_widened_exactly_and_conditions_see_the_new_type() {
     let zones = Field::new("t", DataType::Date32, true);
     table.add_column(&zones, None).unwrap();
     refused(table.widen_column("t", &DataType::Date64), "add a column");
-    refused(table.widen_column("price", &DataType::Decimal256(60, 3)), "exactly");
+    refused(table.widen_column("price", &DataType::Decimal256(50, 3)), "exactly");
     refused(table.widen_column("x", &DataType::Float32), "exactly");
     refused(table.widen_column("x", &DataType::Int64), "exactly");
     let version = table.snapshot().unwrap().version();

@@ -1,9 +1,12 @@
 //! Rows of files of any format, batch by batch in the columns of a table.
 
+use std::sync::Arc;
+
 use arrow_array::RecordBatch;
-use arrow_schema::SchemaRef;
+use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 use arrow_select::concat::concat_batches;
 use lath_parquet::{Alignment, DatasetOptions, Partitions};
+use lath_table::conform_batch;
 
 use crate::args::RowArgs;
 use crate::failure::{Failure, Result};
@@ -61,13 +64,17 @@ impl Load {
                 Some(first) => first,
                 None => self.rows.open(index)?,
             };
-            let alignment = Alignment::from_source(schema, &input.rows.schema, &self.partitions.values(index));
+            let own_types = with_types_of(schema, &input.rows.schema);
+            let alignment = Alignment::from_source(&own_types, &input.rows.schema, &self.partitions.values(index));
             let alignment = alignment.map_err(|error| differs(file, name, error))?;
             input.each_batch(&mut progress, |batch| {
                 if stop.poll().is_break() {
                     return Err(Failure::Interrupted);
                 }
                 let batch = alignment.apply(&batch).map_err(|error| Failure::reading(file, error))?;
+                // Here, since batches of several files become one.
+                let batch = conform_batch(&batch, schema);
+                let batch = batch.map_err(|error| Failure::Usage(format!("{file}: {error}")))?;
                 count += batch.num_rows() as u64;
                 let mut at = 0;
                 while at < batch.num_rows() {
@@ -86,6 +93,18 @@ impl Load {
         }
         Ok(count)
     }
+}
+
+/// The schema of a table with those types of numbers and times that a file has, which are cast where nothing is lost.
+fn with_types_of(schema: &SchemaRef, file: &Schema) -> SchemaRef {
+    let is_simple = |data_type: &DataType| data_type.is_primitive() || data_type.is_null();
+    let field = |field: &FieldRef| match file.field_with_name(field.name()) {
+        Ok(own) if is_simple(own.data_type()) && is_simple(field.data_type()) => {
+            Arc::new(Field::clone(field).with_data_type(own.data_type().clone()))
+        }
+        _ => Arc::clone(field),
+    };
+    Arc::new(Schema::new(schema.fields().iter().map(field).collect::<Vec<_>>()))
 }
 
 /// Batches that become one.

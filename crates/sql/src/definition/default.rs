@@ -1,0 +1,54 @@
+//! `DEFAULT` of columns: the value of rows that are there, and the expression for rows that are inserted without the column.
+
+use arrow_array::{Array, ArrayRef};
+use arrow_cast::display::array_value_to_string;
+use arrow_cast::{CastOptions, cast_with_options};
+use arrow_schema::{DataType, Field};
+use datafusion::common::{Result, plan_datafusion_err, plan_err};
+use datafusion::logical_expr::{Expr, LogicalPlanBuilder};
+use datafusion::physical_plan::collect;
+use datafusion::sql::sqlparser::ast::{ColumnDef, ColumnOption};
+
+use super::Definitions;
+
+/// The text of a column's default.
+pub(super) fn default_text(def: &ColumnDef) -> Option<String> {
+    def.options.iter().find_map(|option| match &option.option {
+        ColumnOption::Default(expr) => Some(expr.to_string()),
+        _ => None,
+    })
+}
+
+impl Definitions<'_> {
+    /// The value of a default now, which the column has to have exactly; `None` if it is null.
+    pub(super) async fn default_value(&self, expr: Expr, field: &Field) -> Result<Option<ArrayRef>> {
+        let name = field.name();
+        let query = LogicalPlanBuilder::empty(true).project([expr.alias("default")])?.build()?;
+        let plan = self.state.create_physical_plan(&query).await?;
+        let rows = collect(plan, self.state.task_ctx()).await?;
+        let Some(value) = rows.iter().find(|batch| batch.num_rows() == 1).map(|batch| batch.column(0)) else {
+            return plan_err!("the default of column {name:?} is not one value");
+        };
+        if value.is_null(0) || value.data_type() == &DataType::Null {
+            return Ok(None);
+        }
+        let misfit = || {
+            let value = array_value_to_string(value, 0).unwrap_or_default();
+            plan_datafusion_err!(
+                "the default {value} of column {name:?} is not exactly a value of its type, {}; give one that is",
+                field.data_type()
+            )
+        };
+        let options = CastOptions { safe: true, ..CastOptions::default() };
+        let typed = cast_with_options(value, field.data_type(), &options).map_err(|_| misfit())?;
+        // Numbers are not rounded, but for floats, whose literals always are.
+        let is_rounded =
+            value.data_type().is_numeric() && field.data_type().is_numeric() && !field.data_type().is_floating();
+        let is_exact =
+            !is_rounded || cast_with_options(&typed, value.data_type(), &options)?.to_data() == value.to_data();
+        if typed.is_null(0) || !is_exact {
+            return Err(misfit());
+        }
+        Ok(Some(typed))
+    }
+}
