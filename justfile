@@ -44,6 +44,11 @@ fuzz *ARGS:
 interop *CASES:
     LATH_NEW_SEEDS=1 interop/run {{CASES}}
 
+# Five hundred random histories of a table, in Lath and in SQLite
+histories CASES="500":
+    cargo build --bin lath
+    python3 -c 'import pyarrow' && python3 interop/python/histories.py target/debug/lath {{CASES}}
+
 # Build the Python package, and test it with the libraries that it exchanges data with
 python *ARGS:
     crates/python/test {{ARGS}}
