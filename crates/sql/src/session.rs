@@ -212,6 +212,7 @@ impl Session {
                 let state = self.context.state();
                 merge_join_columns(&state, &mut statement).await?;
                 refuse_clauses_of_scalars(&statement, &state)?;
+                self.tables.check_views(&state, &statement).await?;
                 let definitions = Definitions { tables: &self.tables, state: &state, text, is_temporary };
                 if definitions.run_statement(&statement).await? {
                     return empty_answer(state);

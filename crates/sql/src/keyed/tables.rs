@@ -9,7 +9,7 @@ use datafusion::catalog::{MemorySchemaProvider, SchemaProvider, TableProvider};
 use datafusion::common::{Result, exec_err, plan_err};
 use datafusion::datasource::ViewTable;
 use datafusion::execution::SessionState;
-use datafusion::logical_expr::{DdlStatement, LogicalPlan, TableType};
+use datafusion::logical_expr::{DdlStatement, LogicalPlan, LogicalPlanBuilder};
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{CreateView, Statement as SqlStatement};
 use futures_util::FutureExt;
@@ -119,27 +119,67 @@ impl SessionTables {
         Ok(())
     }
 
-    /// A view of the database as it is planned now.
-    async fn planned_view(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>> {
+    /// Refuses a statement that reads a view whose tables are not there.
+    pub(crate) async fn check_views(&self, state: &SessionState, statement: &Statement) -> Result<()> {
+        let query = match statement {
+            Statement::Statement(inner) => match inner.as_ref() {
+                SqlStatement::Drop { .. } => return Ok(()),
+                SqlStatement::CreateView(view) => {
+                    &Statement::Statement(Box::new(SqlStatement::Query(view.query.clone())))
+                }
+                _ => statement,
+            },
+            _ => statement,
+        };
+        // What cannot be resolved is an error where it is planned.
+        for table in state.resolve_table_references(query).unwrap_or_default() {
+            self.planned_view(state, table.table()).await?;
+        }
+        Ok(())
+    }
+
+    /// The view of the database with this name as it is planned now, if it is not hidden by another table.
+    async fn planned_view(&self, state: &SessionState, name: &str) -> Result<Option<ViewTable>> {
+        if self.others.table_exist(name) {
+            return Ok(None);
+        }
         let Some(text) = self.view_text(name)? else { return Ok(None) };
-        let Some(state) = self.planner.state() else { return Ok(None) };
         let planned = match view_statement(&text)? {
             Some(view) => {
-                let view = CreateView { if_not_exists: false, temporary: false, ..view };
-                let statement = Statement::Statement(Box::new(SqlStatement::CreateView(view)));
-                Box::pin(state.statement_to_plan(statement)).await
+                let query = Statement::Statement(Box::new(SqlStatement::Query(view.query.clone())));
+                match Box::pin(self.check_views(state, &query)).await {
+                    Ok(()) => {
+                        let view = CreateView { if_not_exists: false, temporary: false, ..view };
+                        let statement = Statement::Statement(Box::new(SqlStatement::CreateView(view)));
+                        Box::pin(state.statement_to_plan(statement)).await
+                    }
+                    Err(error) => Err(error),
+                }
             }
             None => plan_err!("its text is no CREATE VIEW: {text}"),
         };
         match planned {
             Ok(LogicalPlan::Ddl(DdlStatement::CreateView(view))) => {
-                Ok(Some(Arc::new(ViewTable::new(Arc::unwrap_or_clone(view.input), Some(text)))))
+                Ok(Some(ViewTable::new(Arc::unwrap_or_clone(view.input), Some(text))))
             }
             Ok(_) => plan_err!("view {name:?} is no view: {text}"),
             Err(error) => plan_err!(
                 "view {name:?} cannot be read: {}; create what it needs, replace it, or DROP VIEW {name}",
                 error.strip_backtrace()
             ),
+        }
+    }
+
+    /// A view as a table. One that cannot be planned has no columns: lists of tables and columns have it, and statements that read it were
+    /// refused before.
+    async fn view(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>> {
+        let Some(state) = self.planner.state() else { return Ok(None) };
+        match self.planned_view(&state, name).await {
+            Ok(view) => Ok(view.map(|view| Arc::new(view) as _)),
+            Err(_) => {
+                let nothing = LogicalPlanBuilder::empty(false).build()?;
+                Ok(Some(Arc::new(ViewTable::new(nothing, self.view_text(name)?))))
+            }
         }
     }
 
@@ -178,17 +218,9 @@ impl SchemaProvider for SessionTables {
             },
             None => match self.of_database(name)? {
                 Some(table) => Ok(Some(Arc::new(table.with_defaults(|| self.planner.state())?))),
-                None => self.planned_view(name).await,
+                None => self.view(name).await,
             },
         }
-    }
-
-    /// Views are not planned for it, which may read tables that are gone.
-    async fn table_type(&self, name: &str) -> Result<Option<TableType>> {
-        if !self.others.table_exist(name) && self.view_text(name)?.is_some() {
-            return Ok(Some(TableType::View));
-        }
-        Ok(self.table(name).await?.map(|table| table.table_type()))
     }
 
     fn register_table(&self, name: String, table: Arc<dyn TableProvider>) -> Result<Option<Arc<dyn TableProvider>>> {
