@@ -29,10 +29,15 @@ impl BatchFilter {
 
     /// The paths of the columns that the predicate needs, with dots before the fields of structs.
     pub fn columns(&self) -> Vec<String> {
-        let mut paths: Vec<String> = self.bound.columns.iter().map(|column| column.path.clone()).collect();
-        paths.sort_unstable();
-        paths.dedup();
-        paths
+        self.names().iter().map(|names| names.join(".")).collect()
+    }
+
+    /// The columns that the predicate needs: for each the name of the root column, then the names of fields within structs.
+    pub fn names(&self) -> Vec<Vec<String>> {
+        let mut names: Vec<Vec<String>> = self.bound.columns.iter().map(|column| column.names.clone()).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
     }
 
     /// True, false or null for each row of a batch, which has at least the columns that the predicate needs.

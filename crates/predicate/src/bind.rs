@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow_schema::{DataType, Field, TimeUnit};
+use arrow_schema::{DataType, Field, FieldRef, TimeUnit};
 use lath_kernels::compare::Comparison;
 
 use crate::array::{array_of, value_at};
@@ -11,12 +11,13 @@ use crate::cast::{Cast, is_identity, is_possible, literal_of};
 use crate::common_type::common_type;
 use crate::context::{BindContext, Constant};
 use crate::evaluate::{TruthCache, test_values};
+use crate::narrow::narrow;
 use crate::pattern::Pattern;
 use crate::place::{Place, place};
-use crate::resolve::{has_column, resolve};
+use crate::resolve::{Resolved, joined, resolve, root_name};
 use crate::set::ValueSet;
 use crate::sql_type::SqlType;
-use crate::syntax::{ColumnName, Condition, Literal, Operand, Step};
+use crate::syntax::{ColumnName, Condition, Literal, Operand};
 use crate::test::{Test, ValueTest};
 use crate::type_name::{example_of, type_name, value_type};
 use crate::value::Value;
@@ -90,7 +91,12 @@ impl Binder<'_> {
             Operand::Literal(literal) => Ok(BoundOperand::Literal(literal.clone())),
             Operand::Column(name) => match self.constant(name) {
                 Some(constant) => Ok(BoundOperand::Constant(constant)),
-                None => resolve(name, self.context).map(|column| BoundOperand::Column(self.add(column))),
+                None => Ok(match resolve(name, self.context)? {
+                    Resolved::Column(column) => BoundOperand::Column(self.add(column)),
+                    Resolved::Missing(name, field) => {
+                        BoundOperand::Constant(Constant { name, field, value: None })
+                    }
+                }),
             },
             Operand::Cast { operand, to, or_null } => {
                 let inner = self.operand(operand)?;
@@ -113,20 +119,18 @@ impl Binder<'_> {
         if constants.is_empty() {
             return None;
         }
-        let mut whole = name.name.text.clone();
-        let mut is_quoted = name.name.quoted;
-        for step in &name.steps {
-            let Step::Field(part) = step else { return None };
-            whole = format!("{whole}.{}", part.text);
-            is_quoted |= part.quoted;
-        }
-        let exact = constants.iter().find(|constant| constant.name == whole);
-        let alike = || {
-            let whole = whole.to_lowercase();
-            let found = constants.iter().find(|constant| constant.name.to_lowercase() == whole);
-            found.filter(|_| !is_quoted && !has_column(name, self.context.schema.fields()))
-        };
-        exact.or_else(alike).cloned()
+        let named = |name: &str| constants.iter().find(|constant| constant.name == name).cloned();
+        let exact = if name.steps.is_empty() { named(&name.name.text) } else { None };
+        exact.or_else(|| match root_name(name, self.context.schema) {
+            Some(root) => named(root),
+            None if resolve(name, self.context).is_ok() => None,
+            None => {
+                let whole = joined(name)?;
+                let lower = whole.text.to_lowercase();
+                let alike = || constants.iter().find(|constant| constant.name.to_lowercase() == lower).cloned();
+                named(&whole.text).or_else(|| if whole.quoted { None } else { alike() })
+            }
+        })
     }
 
     /// The index of a column, which is added unless it is there.
@@ -291,7 +295,10 @@ impl Binder<'_> {
     fn place(&self, bound: &BoundOperand, literal: &Literal) -> Result<Option<Place>, String> {
         let field;
         let field: &Field = match bound {
-            BoundOperand::Column(index) if self.columns[*index].casts.is_empty() => &self.columns[*index].field,
+            BoundOperand::Column(index) if self.columns[*index].casts.is_empty() => {
+                let BoundColumn { field, wide, .. } = &self.columns[*index];
+                wide.as_ref().unwrap_or(field)
+            }
             other => {
                 field = self.field(other);
                 &field
@@ -304,7 +311,7 @@ impl Binder<'_> {
         if *literal == Literal::Null && !data_type.is_nested() {
             return Ok(None);
         }
-        place(literal, field).map(Some).ok_or_else(|| {
+        let placed = place(literal, field).ok_or_else(|| {
             format!(
                 "{} is {} and cannot be compared with {}; write {}",
                 self.describe(bound),
@@ -312,7 +319,18 @@ impl Binder<'_> {
                 literal.describe(),
                 example_of(field)
             )
-        })
+        })?;
+        match self.wide(bound) {
+            Some((wide, own)) => narrow(placed, wide, own).map(Some).ok_or_else(|| not_alike(bound, self, wide, own)),
+            None => Ok(Some(placed)),
+        }
+    }
+
+    /// The wider field that the schema of all files has for an operand that is not cast, and the file's.
+    fn wide(&self, bound: &BoundOperand) -> Option<(&FieldRef, &FieldRef)> {
+        let BoundOperand::Column(index) = bound else { return None };
+        let BoundColumn { field, wide, casts, .. } = &self.columns[*index];
+        wide.as_ref().filter(|_| casts.is_empty()).map(|wide| (wide, field))
     }
 
     /// Whether reading a value of the operand can fail because its type does not hold it.
@@ -390,13 +408,9 @@ impl Binder<'_> {
     fn contains(&mut self, operand: &Operand, element: &Literal) -> Result<Test, String> {
         let bound = self.column_operand(operand, "what contains an element has to be a column that is a list")?;
         let field = self.field(&bound);
-        let element_field = match field.data_type() {
-            DataType::List(field)
-            | DataType::LargeList(field)
-            | DataType::FixedSizeList(field, _)
-            | DataType::ListView(field)
-            | DataType::LargeListView(field) => field,
-            DataType::Null => return Ok(Test::Constant(None)),
+        let element_field = match (element_of(&field), field.data_type()) {
+            (Some(field), _) => field,
+            (None, DataType::Null) => return Ok(Test::Constant(None)),
             _ => {
                 return Err(format!("{} is {}; only lists contain elements", self.describe(&bound), type_name(&field)));
             }
@@ -404,7 +418,15 @@ impl Binder<'_> {
         if *element == Literal::Null {
             return Ok(Test::Constant(None));
         }
-        let test = match (value_type(element_field), place(element, element_field)) {
+        let mut placed = place(element, element_field);
+        if let (Some((_, own)), Some(place)) = (self.wide(&bound), &placed) {
+            let own = element_of(own).ok_or_else(|| not_alike(&bound, self, &field, own))?;
+            placed = match value_type(own) {
+                DataType::Null => Some(Place::Below),
+                _ => Some(narrow(place.clone(), element_field, own).ok_or_else(|| not_alike(&bound, self, &field, own))?),
+            };
+        }
+        let test = match (value_type(element_field), placed) {
             (_, Some(Place::At(value))) => ValueTest::Contains(value),
             (_, Some(Place::Below | Place::Above)) if self.may_overflow(&bound) => ValueTest::Contains(ABOVE_ALL),
             (DataType::Null, _) | (_, Some(_)) => ValueTest::Always(false),
@@ -419,6 +441,23 @@ impl Binder<'_> {
             }
         };
         self.values(&bound, test)
+    }
+}
+
+fn not_alike(bound: &BoundOperand, binder: &Binder<'_>, whole: &Field, file: &Field) -> String {
+    let (here, there) = (type_name(file), type_name(whole));
+    format!("{} is {here} here and {there} in other files, which do not compare", binder.describe(bound))
+}
+
+/// The element of a list.
+fn element_of(field: &Field) -> Option<&FieldRef> {
+    match field.data_type() {
+        DataType::List(field)
+        | DataType::LargeList(field)
+        | DataType::FixedSizeList(field, _)
+        | DataType::ListView(field)
+        | DataType::LargeListView(field) => Some(field),
+        _ => None,
     }
 }
 

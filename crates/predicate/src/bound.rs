@@ -27,12 +27,17 @@ pub struct BoundPredicate {
 /// An operand: a column, or what is found within it.
 #[derive(Debug, Clone)]
 pub struct BoundColumn {
-    /// The projection path to decode: of a leaf, or of the list or map above it.
-    pub path: String,
+    /// The column to decode, as the index of the root field in the schema and those of the fields within structs: a leaf, or a list,
+    /// map or struct.
+    pub indices: Vec<usize>,
+    /// The names of these fields.
+    pub names: Vec<String>,
     /// What messages call the operand.
     pub name: String,
     /// The operand's Arrow field, before any cast.
     pub field: FieldRef,
+    /// The field that the operand has in the schema of all files, where its type is a wider one.
+    pub(crate) wide: Option<FieldRef>,
     /// The index of the leaf that has the operand's values, or the elements of an operand that is a list. `None` if the operand is
     /// cast, is a value of a map, or is not the values of one leaf.
     pub leaf: Option<usize>,
@@ -56,10 +61,10 @@ impl BoundColumn {
             .ok_or_else(|| Error::mismatch(format!("the batch does not have column {:?} as it was bound", self.name)))
     }
 
-    /// The field that is tested: that of the operand, or what it is cast to.
+    /// The field that conditions are about: that of the schema of all files, or what it is cast to.
     pub(crate) fn tested_field(&self) -> Cow<'_, Field> {
         match self.casts.last() {
-            None => Cow::Borrowed(&self.field),
+            None => Cow::Borrowed(self.wide.as_ref().unwrap_or(&self.field)),
             Some(cast) => Cow::Owned(cast.to.field()),
         }
     }
@@ -68,6 +73,11 @@ impl BoundColumn {
     pub(crate) fn cast(&self, operand: &ArrayRef) -> Result<ArrayRef> {
         let mut array = ArrayRef::clone(operand);
         let mut field = Cow::Borrowed(self.field.as_ref());
+        // Without a cast, literals are placed among the values of the file's type.
+        if let Some(wide) = self.wide.as_ref().filter(|_| !self.casts.is_empty()) {
+            array = arrow_cast::cast(&array, wide.data_type())?;
+            field = Cow::Borrowed(wide.as_ref());
+        }
         for cast in &self.casts {
             array = cast.apply(&array, &field, &self.name)?;
             field = Cow::Owned(cast.to.field());

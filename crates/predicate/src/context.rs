@@ -28,7 +28,16 @@ use crate::value::Value;
 pub struct BindContext<'a> {
     pub(crate) schema: &'a Schema,
     pub(crate) constants: &'a [Constant],
+    pub(crate) file: Option<FileColumns<'a>>,
     leaves: Option<&'a LeafOfPath<'a>>,
+}
+
+/// The columns of a file that is one of several with one schema.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FileColumns<'a> {
+    pub(crate) schema: &'a Schema,
+    /// Whether each type of the whole schema holds all values of the file's type.
+    pub(crate) is_widened: bool,
 }
 
 /// Finds the leaf of a column, by the index of the field in the schema and those of the fields within structs.
@@ -46,10 +55,10 @@ pub struct Leaf {
     pub may_overflow: bool,
 }
 
-/// A column with one value for all rows: that of a Hive partition, or null where a file lacks a column.
+/// A top-level column with one value for all rows, such as that of a Hive partition.
 #[derive(Debug, Clone)]
 pub struct Constant {
-    /// The column's name; that of a field within structs has dots.
+    /// The column's name.
     pub name: String,
     /// Its type.
     pub field: FieldRef,
@@ -60,11 +69,33 @@ pub struct Constant {
 impl<'a> BindContext<'a> {
     /// The columns of `schema`, and nothing else.
     pub fn new(schema: &'a Schema) -> Self {
-        Self { schema, constants: &[], leaves: None }
+        Self { schema, constants: &[], file: None, leaves: None }
     }
 
-    /// With a function that finds the leaf of a column: its argument is the index of the field in the schema, then those of the
-    /// fields within structs. It returns `None` for a column that is not the values of one leaf, as a struct or a map is not.
+    /// For the rows of one file among several: names and literals mean what they mean in the schema of all, and tests are those of
+    /// the file's own types. A column that the file lacks, or has without values, is null.
+    ///
+    /// `is_widened` says that each type of the schema of all holds every value of the file's type, as it is where schemas are united.
+    /// Else a literal is placed among the values of the file's type, and floats of another width are an error.
+    ///
+    /// ```
+    /// use arrow_schema::{DataType, Field, Schema};
+    /// use lath_predicate::{BindContext, Predicate, Test, ValueTest};
+    ///
+    /// let schema = |data_type| Schema::new(vec![Field::new("x", data_type, true)]);
+    /// let (whole, file) = (schema(DataType::Float64), schema(DataType::Float32));
+    /// let bound = Predicate::parse("x = 0.1")?.bind(&BindContext::new(&whole).with_file(&file, true))?;
+    /// // No 32-bit float is the double 0.1.
+    /// assert_eq!(bound.test, Test::Values { column: 0, test: ValueTest::Always(false) });
+    /// # Ok::<(), lath_predicate::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_file(self, file: &'a Schema, is_widened: bool) -> Self {
+        Self { file: Some(FileColumns { schema: file, is_widened }), ..self }
+    }
+
+    /// With a function that finds the leaf of a column: its argument is the index of the field in the schema, or in that of the file
+    /// where there is one, then those of the fields within structs. It returns `None` for a column that is not the values of one leaf, as a struct or a map is not.
     /// Without it, [`BoundColumn::leaf`](crate::BoundColumn::leaf) is always `None`.
     #[must_use]
     pub fn with_leaves(self, leaves: &'a dyn Fn(&[usize]) -> Option<Leaf>) -> Self {

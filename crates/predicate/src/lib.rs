@@ -42,6 +42,7 @@ mod error;
 mod evaluate;
 mod literal;
 mod moment;
+mod narrow;
 mod number;
 mod parse;
 mod pattern;

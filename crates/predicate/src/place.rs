@@ -119,7 +119,7 @@ fn float(data_type: &DataType, number: &Number) -> Place {
 }
 
 /// The float of the type that comes before `value`.
-fn next_down(value: f64, data_type: &DataType) -> f64 {
+pub(crate) fn next_down(value: f64, data_type: &DataType) -> f64 {
     match data_type {
         DataType::Float16 => {
             let bits = f16::from_f64(value).to_bits();

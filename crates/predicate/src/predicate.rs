@@ -77,7 +77,7 @@ impl Predicate {
     ///
     /// let schema = Schema::new(vec![Field::new("id", DataType::Int64, false)]);
     /// let bound = Predicate::parse("7 < id")?.bind(&BindContext::new(&schema))?;
-    /// assert_eq!(bound.columns[0].path, "id");
+    /// assert_eq!(bound.columns[0].names, ["id"]);
     /// let test = ValueTest::Compare(Comparison::Greater, Value::Int(7));
     /// assert_eq!(bound.test, Test::Values { column: 0, test });
     /// # Ok::<(), lath_predicate::Error>(())

@@ -1,47 +1,109 @@
 //! Which column of a schema a name means.
+//!
+//! A name is a list of parts: a root column, then fields of structs and keys of maps. Text is joined nowhere, so that a field `b` of
+//! `a` and a column `a.b` stay apart; only where the parts lead nowhere are they tried as one name with dots in it.
 
-use arrow_schema::{DataType, FieldRef, Fields};
+use arrow_schema::{DataType, FieldRef, Fields, Schema};
 
 use crate::access::Access;
 use crate::bound::BoundColumn;
-use crate::context::BindContext;
+use crate::context::{BindContext, FileColumns};
+use crate::narrow::narrow;
 use crate::place::{Place, place};
 use crate::syntax::{ColumnName, Literal, Name, Step};
-use crate::type_name::{type_name, value_type};
-use crate::value::Value;
+use crate::type_name::{is_uuid, type_name, value_type};
+
+/// What a name means.
+pub(crate) enum Resolved {
+    Column(BoundColumn),
+    /// A column that the file lacks, or has no values of: its name, and its field in the schema of all files.
+    Missing(String, FieldRef),
+}
+
+/// A step of the way to an operand, whose names and keys are settled.
+enum Part<'a> {
+    /// To the field at this place.
+    Field(usize),
+    /// To the value for a key of the schema's type, which this field has.
+    Key(&'a FieldRef, Option<Place>),
+}
+
+/// The operand at the end of the way that a name leads.
+struct Way<'a> {
+    parts: Vec<Part<'a>>,
+    field: &'a FieldRef,
+    /// What messages call it.
+    name: String,
+}
 
 /// Looks `name` up among the columns of `context`.
-pub(crate) fn resolve(name: &ColumnName, context: &BindContext<'_>) -> Result<BoundColumn, String> {
-    let fields = context.schema.fields();
-    let (root, steps) = split_root(name, fields)?;
+pub(crate) fn resolve(name: &ColumnName, context: &BindContext<'_>) -> Result<Resolved, String> {
+    let way = find(name, context.schema.fields())?;
+    let Some(FileColumns { schema, is_widened }) = context.file else {
+        return Ok(Resolved::Column(bound(&way, context.schema, context.schema, context)?.ok_or_else(|| lost(&way))?));
+    };
+    let Some(mut column) = bound(&way, context.schema, schema, context)? else {
+        return Ok(Resolved::Missing(way.name, FieldRef::clone(way.field)));
+    };
+    if !is_alike(&column.field, way.field) {
+        let is_float = |field: &FieldRef| value_type(field).is_floating();
+        if is_widened && holds(value_type(way.field), value_type(&column.field)) {
+            column.wide = Some(FieldRef::clone(way.field));
+        } else if is_float(way.field) || is_float(&column.field) {
+            let (here, there) = (type_name(&column.field), type_name(way.field));
+            return Err(format!("column {:?} is {here} here and {there} in the first file; unite the schemas", way.name));
+        }
+    }
+    Ok(Resolved::Column(column))
+}
+
+/// The root column that a name means.
+pub(crate) fn root_name<'a>(name: &ColumnName, schema: &'a Schema) -> Option<&'a str> {
+    let way = find(name, schema.fields()).ok()?;
+    match way.parts.as_slice() {
+        [Part::Field(root)] => Some(schema.field(*root).name()),
+        _ => None,
+    }
+}
+
+/// All parts of a name with dots between, if they are names.
+pub(crate) fn joined(name: &ColumnName) -> Option<Name> {
+    let mut whole = name.name.clone();
+    for step in &name.steps {
+        let Step::Field(part) = step else { return None };
+        whole.text = format!("{}.{}", whole.text, part.text);
+        whole.quoted |= part.quoted;
+    }
+    Some(whole)
+}
+
+/// Follows the parts of a name, or else looks for a root column whose name they are with dots between.
+fn find<'a>(name: &ColumnName, fields: &'a Fields) -> Result<Way<'a>, String> {
+    follow(&name.name, &name.steps, fields).or_else(|failed| {
+        let leading = name.steps.iter().take_while(|step| matches!(step, Step::Field(_))).count();
+        let start = ColumnName { name: name.name.clone(), steps: name.steps[..leading].to_vec() };
+        let whole = joined(&start).filter(|whole| leading > 0 && fields.iter().any(|field| *field.name() == whole.text));
+        whole.map_or(Err(failed), |whole| follow(&whole, &name.steps[leading..], fields))
+    })
+}
+
+fn follow<'a>(root: &Name, steps: &[Step], fields: &'a Fields) -> Result<Way<'a>, String> {
+    let root = find_field(root, fields)?.ok_or_else(|| missing_column(root, "", fields))?;
     let mut field = &fields[root];
-    let mut indices = vec![root];
-    let mut names = vec![field.name().as_str()];
-    let mut access = vec![Access::Field(field.name().clone())];
-    let mut in_map = false;
+    let mut parts = vec![Part::Field(root)];
     let mut path = field.name().clone();
     for step in steps {
         match (step, field.data_type()) {
             (Step::Field(part), DataType::Struct(children)) => {
                 let index = find_field(part, children)?.ok_or_else(|| missing_column(part, &path, children))?;
                 field = &children[index];
-                access.push(Access::Field(field.name().clone()));
                 path = format!("{path}.{}", field.name());
-                if !in_map {
-                    indices.push(index);
-                    names.push(field.name());
-                }
+                parts.push(Part::Field(index));
             }
             (Step::Key(key), DataType::Map(entries, _)) => {
-                let DataType::Struct(children) = entries.data_type() else {
-                    return Err(format!("column {path:?} is a map without entries"));
-                };
-                let [key_field, value_field] = children.as_ref() else {
-                    return Err(format!("column {path:?} is a map without values"));
-                };
-                access.push(Access::Key(map_key(key, key_field, &path)?));
+                let (key_field, value_field) = pair(entries, &path)?;
+                parts.push(Part::Key(key_field, map_key(key, key_field, &path)?));
                 field = value_field;
-                in_map = true;
                 path = format!("{path}[{key}]");
             }
             (Step::Field(part), _) => {
@@ -59,62 +121,157 @@ pub(crate) fn resolve(name: &ColumnName, context: &BindContext<'_>) -> Result<Bo
             }
         }
     }
-    // How the values of a map are stored is not known; no other type than timestamps is stored with more values than it has.
-    let is_map_of_timestamps = in_map && matches!(value_type(field), DataType::Timestamp(..));
-    let leaf = if in_map { None } else { context.leaf(&indices) };
-    Ok(BoundColumn {
-        path: projection_path(&names, fields),
-        name: path,
-        field: FieldRef::clone(field),
-        leaf: leaf.map(|leaf| leaf.index),
-        repeated: leaf.is_some_and(|leaf| leaf.repeated),
-        may_overflow: leaf.map_or(is_map_of_timestamps, |leaf| leaf.may_overflow),
-        access,
-        casts: Vec::new(),
-    })
+    Ok(Way { parts, field, name: path })
 }
 
-/// Whether the first name, or all names with dots between, is that of a root column.
-pub(crate) fn has_column(name: &ColumnName, fields: &Fields) -> bool {
-    split_root(name, fields).is_ok()
-}
-
-/// The root column that a name means, and the steps that follow. A root column whose name is all names with dots between
-/// comes before nested fields, as everywhere else.
-fn split_root<'a>(name: &'a ColumnName, fields: &Fields) -> Result<(usize, &'a [Step]), String> {
-    let leading = name.steps.iter().take_while(|step| matches!(step, Step::Field(_))).count();
-    if leading > 0 {
-        let mut whole = name.name.text.clone();
-        for step in &name.steps[..leading] {
-            if let Step::Field(part) = step {
-                whole.push('.');
-                whole.push_str(&part.text);
+/// The operand in a file with the columns of `file`, whose names are the same; `None` if it has nothing there.
+fn bound(
+    way: &Way<'_>,
+    schema: &Schema,
+    file: &Schema,
+    context: &BindContext<'_>,
+) -> Result<Option<BoundColumn>, String> {
+    let (mut here, mut there): (&Fields, &Fields) = (schema.fields(), file.fields());
+    let mut column: Option<(BoundColumn, &FieldRef)> = None;
+    let mut in_map = false;
+    let mut known: Option<&FieldRef> = None;
+    for part in &way.parts {
+        let above = column.as_ref().map(|(_, field)| field.data_type());
+        if above == Some(&DataType::Null) {
+            return Ok(None);
+        }
+        match part {
+            Part::Field(index) => {
+                if let (Some(known), Some(above)) = (known, above) {
+                    let (DataType::Struct(children), DataType::Struct(own)) = (known.data_type(), above) else {
+                        return Err(differs(way, column.as_ref().map(|(_, field)| *field)));
+                    };
+                    (here, there) = (children, own);
+                }
+                let wanted = &here[*index];
+                let Some((at, field)) = namesake(wanted, *index, here, there) else { return Ok(None) };
+                known = Some(wanted);
+                let access = Access::Field(field.name().clone());
+                let (mut bound, _) = column.take().unwrap_or_else(|| (start(way, field), field));
+                if !in_map {
+                    bound.indices.push(at);
+                    bound.names.push(field.name().clone());
+                }
+                bound.access.push(access);
+                column = Some((bound, field));
+            }
+            Part::Key(key_field, place) => {
+                let Some((mut bound, field)) = column.take() else { return Err(lost(way)) };
+                let DataType::Map(entries, _) = field.data_type() else { return Err(differs(way, Some(field))) };
+                let (own_key, value) = pair(entries, &way.name)?;
+                let place = place.clone().map(|place| narrow(place, key_field, own_key));
+                let key = match place {
+                    Some(None) => return Err(differs(way, Some(own_key))),
+                    Some(Some(Place::At(value))) => Some(value),
+                    _ => None,
+                };
+                bound.access.push(Access::Key(key));
+                in_map = true;
+                known = known.and_then(|known| match known.data_type() {
+                    DataType::Map(entries, _) => pair(entries, &way.name).ok().map(|(_, value)| value),
+                    _ => None,
+                });
+                column = Some((bound, value));
             }
         }
-        if let Some(root) = fields.iter().position(|field| *field.name() == whole) {
-            return Ok((root, &name.steps[leading..]));
-        }
     }
-    let root = find_field(&name.name, fields)?.ok_or_else(|| missing_column(&name.name, "", fields))?;
-    Ok((root, &name.steps))
+    let Some((mut bound, field)) = column else { return Err(lost(way)) };
+    if field.data_type() == &DataType::Null && way.field.data_type() != &DataType::Null {
+        return Ok(None);
+    }
+    // How the values of a map are stored is not known; no other type than timestamps is stored with more values than it has.
+    let is_map_of_timestamps = in_map && matches!(value_type(field), DataType::Timestamp(..));
+    let leaf = if in_map { None } else { context.leaf(&bound.indices) };
+    bound.field = FieldRef::clone(field);
+    bound.leaf = leaf.map(|leaf| leaf.index);
+    bound.repeated = leaf.is_some_and(|leaf| leaf.repeated);
+    bound.may_overflow = leaf.map_or(is_map_of_timestamps, |leaf| leaf.may_overflow);
+    Ok(Some(bound))
 }
 
-/// The path that a projection knows the struct field by. Where that is the name of another root column, the nearest
-/// struct above is read whole.
-fn projection_path(names: &[&str], fields: &Fields) -> String {
-    for len in (2..=names.len()).rev() {
-        let path = names[..len].join(".");
-        if !fields.iter().any(|field| *field.name() == path) {
-            return path;
-        }
+/// A column before it is known where it leads.
+fn start(way: &Way<'_>, field: &FieldRef) -> BoundColumn {
+    BoundColumn {
+        indices: Vec::new(),
+        names: Vec::new(),
+        name: way.name.clone(),
+        field: FieldRef::clone(field),
+        wide: None,
+        leaf: None,
+        repeated: false,
+        may_overflow: false,
+        access: Vec::new(),
+        casts: Vec::new(),
     }
-    names[0].to_owned()
 }
 
-fn map_key(key: &Literal, field: &FieldRef, path: &str) -> Result<Option<Value>, String> {
+/// The field of `there` with the name of the field that `here` has at `index`. Where names repeat, the order decides.
+fn namesake<'f>(wanted: &FieldRef, index: usize, here: &Fields, there: &'f Fields) -> Option<(usize, &'f FieldRef)> {
+    let is_like = |field: &FieldRef| field.name() == wanted.name();
+    if let Some(field) = there.get(index).filter(|field| is_like(field)) {
+        return Some((index, field));
+    }
+    let before = here[..index].iter().filter(|field| is_like(field)).count();
+    let alike = || there.iter().enumerate().filter(|(_, field)| is_like(field));
+    alike().nth(before).or_else(|| alike().next())
+}
+
+/// Whether two types have the same values, maybe in another layout of text or in a dictionary.
+fn is_alike(file: &FieldRef, whole: &FieldRef) -> bool {
+    let element = |data_type: &DataType| match data_type {
+        DataType::List(field)
+        | DataType::LargeList(field)
+        | DataType::FixedSizeList(field, _)
+        | DataType::ListView(field)
+        | DataType::LargeListView(field) => Some(FieldRef::clone(field)),
+        _ => None,
+    };
+    let (here, there) = (value_type(file), value_type(whole));
+    match (here, there) {
+        (here, there) if here == there => is_uuid(file) == is_uuid(whole),
+        (here, there) if here.is_string() && there.is_string() || here.is_binary() && there.is_binary() => true,
+        (here, there) => match (element(here), element(there)) {
+            (Some(here), Some(there)) => is_alike(&here, &there),
+            _ => false,
+        },
+    }
+}
+
+/// Whether a number type is not narrower than another, as far as types of two files can be united. A task does not know whether the schemas
+/// of its files were.
+fn holds(whole: &DataType, file: &DataType) -> bool {
+    let is_number = |data_type: &DataType| data_type.is_integer() || data_type.is_floating();
+    match (whole.primitive_width(), file.primitive_width()) {
+        (Some(whole_width), Some(file_width)) if is_number(whole) && is_number(file) => whole_width >= file_width,
+        _ => true,
+    }
+}
+
+fn pair<'f>(entries: &'f FieldRef, path: &str) -> Result<(&'f FieldRef, &'f FieldRef), String> {
+    let DataType::Struct(children) = entries.data_type() else {
+        return Err(format!("column {path:?} is a map without entries"));
+    };
+    let [key, value] = children.as_ref() else { return Err(format!("column {path:?} is a map without values")) };
+    Ok((key, value))
+}
+
+fn differs(way: &Way<'_>, found: Option<&FieldRef>) -> String {
+    let found = found.map_or_else(|| "another type".to_owned(), |field| type_name(field));
+    format!("column {:?} is not in this file as in the others: there is {found}", way.name)
+}
+
+fn lost(way: &Way<'_>) -> String {
+    format!("column {:?} is not where its schema has it", way.name)
+}
+
+fn map_key(key: &Literal, field: &FieldRef, path: &str) -> Result<Option<Place>, String> {
     match place(key, field) {
-        Some(Place::At(value)) => Ok(Some(value)),
-        Some(_) => Ok(None),
+        Some(place) => Ok(Some(place)),
         None if *key == Literal::Null => Ok(None),
         None => {
             Err(format!("column {path:?} is a map whose key is {} and cannot be {}", type_name(field), key.describe()))

@@ -10,7 +10,7 @@ use crate::context::BindContext;
 use crate::moment::parse_date;
 use crate::number::Number;
 use crate::predicate::Predicate;
-use crate::resolve::resolve;
+use crate::resolve::{Resolved, resolve};
 use crate::sql_type::SqlType;
 use crate::syntax::{Condition, Literal, Operand};
 use crate::type_name::{is_uuid, value_type};
@@ -139,7 +139,10 @@ impl Review<'_> {
     /// The field of an operand that is not written out.
     fn field(&self, operand: &Operand) -> Option<Field> {
         match operand {
-            Operand::Column(name) => resolve(name, self.context).ok().map(|column| column.field.as_ref().clone()),
+            Operand::Column(name) => match resolve(name, self.context).ok()? {
+                Resolved::Column(column) => Some(column.field.as_ref().clone()),
+                Resolved::Missing(_, field) => Some(field.as_ref().clone()),
+            },
             Operand::Cast { to, .. } => Some(to.field()),
             Operand::Literal(_) => None,
         }

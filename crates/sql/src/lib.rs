@@ -30,6 +30,7 @@ mod external;
 mod field_projection;
 mod grammar;
 mod join_order;
+mod json_table;
 mod keyed;
 mod lines;
 mod literal;

@@ -1,9 +1,10 @@
 //! Files as tables by their names: `FROM 'trips/*.parquet'`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use futures_util::TryStreamExt;
 use datafusion::catalog::{TableProvider, UrlTableFactory};
 use datafusion::common::{Result, plan_err};
 use datafusion::datasource::file_format::FileFormat;
@@ -17,7 +18,10 @@ use lath_parquet::{DatasetOptions, Runtime};
 use crate::boxed::Made;
 use crate::catalog_table::open_locations;
 use crate::error::blocking;
+use crate::json_table::json_table;
 use crate::table::FileColumns;
+
+const JSON_EXTENSIONS: [&str; 3] = ["json", "jsonl", "ndjson"];
 
 /// Opens what the name of a table stands for: a file, a folder, a glob or a URL.
 #[derive(Debug)]
@@ -50,7 +54,7 @@ fn other_format(extension: &str) -> Option<Arc<dyn FileFormat>> {
     Some(match extension {
         "csv" => Arc::new(CsvFormat::default().with_has_header(true)),
         "tsv" => Arc::new(CsvFormat::default().with_has_header(true).with_delimiter(b'\t')),
-        "json" | "jsonl" | "ndjson" => Arc::new(JsonFormat::default()),
+        json if JSON_EXTENSIONS.contains(&json) => Arc::new(JsonFormat::default()),
         "arrow" | "arrows" | "feather" | "ipc" => Arc::new(ArrowFormat),
         _ => return None,
     })
@@ -92,8 +96,27 @@ impl Locations {
         let state = SessionStateBuilder::new().with_default_features().build();
         let options = ListingOptions::new(format).with_file_extension(format!(".{extension}"));
         let url = ListingTableUrl::parse(name)?;
+        if JSON_EXTENSIONS.contains(&extension) {
+            let store = state.runtime_env().object_store(&url)?;
+            let found = url.list_all_files(&state, &store, &format!(".{extension}")).await?;
+            let found: Vec<_> = found.map_ok(|file| file_path(file.location.as_ref())).try_collect().await?;
+            return blocking(move || json_table(found)).await;
+        }
         let schema = options.infer_schema(&state, &url).await?;
         let config = ListingTableConfig::new(url).with_listing_options(options).with_schema(schema);
         Ok(Arc::new(ListingTable::try_new(config)?))
     }
+}
+
+/// The path of a local file that an object store names.
+fn file_path(location: &str) -> PathBuf {
+    let digits = |at: usize| u8::from_str_radix(location.get(at + 1..at + 3)?, 16).ok();
+    let mut path = vec![b'/'];
+    let mut at = 0;
+    while let Some(&byte) = location.as_bytes().get(at) {
+        let encoded = if byte == b'%' { digits(at) } else { None };
+        path.push(encoded.unwrap_or(byte));
+        at += if encoded.is_some() { 3 } else { 1 };
+    }
+    PathBuf::from(String::from_utf8_lossy(&path).into_owned())
 }

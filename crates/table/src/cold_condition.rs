@@ -65,9 +65,9 @@ impl RestOfCondition {
 /// were widened differ, for one, since a literal is the nearest float of the column's type.
 fn means_the_same(condition: &Predicate, upgrade: &Upgrade) -> Result<bool> {
     let (from, to) = (upgrade.from().arrow(), upgrade.to().arrow());
-    let paths = condition.filter(to)?.columns();
+    let columns = condition.filter(to)?.names();
     match condition.filter(from) {
-        Ok(filter) if filter.columns() == paths => {}
+        Ok(filter) if filter.names() == columns => {}
         _ => return Ok(false),
     }
     let is_same = |column: usize| {
@@ -77,20 +77,20 @@ fn means_the_same(condition: &Predicate, upgrade: &Upgrade) -> Result<bool> {
             old.name() == new.name() && old.data_type() == new.data_type()
         })
     };
-    Ok(paths.iter().all(|path| {
-        let roots = roots(path, to.fields());
-        roots.iter().all(|&column| is_same(column)) && roots.len() == self::roots(path, from.fields()).len()
+    Ok(columns.iter().all(|names| match (root(names, to.fields()), root(names, from.fields())) {
+        (Some(column), Some(_)) => is_same(column),
+        _ => false,
     }))
 }
 
 /// The places of the columns that a condition needs.
 pub(crate) fn columns_of(filter: &BatchFilter, fields: &Fields) -> Vec<usize> {
-    let columns: BTreeSet<usize> = filter.columns().iter().flat_map(|path| roots(path, fields)).collect();
+    let columns: BTreeSet<usize> = filter.names().iter().filter_map(|names| root(names, fields)).collect();
     columns.into_iter().collect()
 }
 
-/// The columns that a path can lead into: their names may have dots.
-fn roots(path: &str, fields: &Fields) -> Vec<usize> {
-    let is_root = |name: &str| path.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
-    (0..fields.len()).filter(|&at| is_root(fields[at].name())).collect()
+/// The column that names lead into.
+fn root(names: &[String], fields: &Fields) -> Option<usize> {
+    let root = names.first()?;
+    fields.iter().position(|field| field.name() == root)
 }

@@ -170,6 +170,11 @@ impl Dataset {
         self.shared.schema.whole()
     }
 
+    /// Whether the schema is that of all files together, whose types hold the values of each file's.
+    pub(crate) fn is_united(&self) -> bool {
+        self.shared.schema.is_united()
+    }
+
     /// The columns that come from the names of directories.
     pub fn partitions(&self) -> &[PartitionColumn] {
         &self.shared.partitions

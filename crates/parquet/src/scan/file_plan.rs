@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::file::ParquetFile;
 use crate::options::Limits;
 use crate::prune::SingleKeyProbe;
-use crate::schema::{ArrowLayout, Node, Projection, SchemaOptions};
+use crate::schema::{ArrowLayout, Node, NodeKind, Projection, SchemaOptions, collect_columns};
 
 /// The columns that a scan reads of files of one schema, and the predicate bound to them.
 #[derive(Debug)]
@@ -41,6 +41,18 @@ pub(super) struct FilePlan {
     /// How many pages were searched, and how many of them skipped.
     pub(super) search_stats: PageSearchStats,
     limits: Limits,
+}
+
+/// What is asked of the rows of a file.
+pub(super) struct Conditions<'a> {
+    pub(super) predicate: Option<&'a Predicate>,
+    /// The part of it that has become known while the scan runs.
+    pub(super) added: Option<&'a Predicate>,
+    /// The columns of all files, which names and literals are about.
+    pub(super) schema: &'a Schema,
+    /// Whether the types of these columns hold all values of the file's.
+    pub(super) is_united: bool,
+    pub(super) constants: Vec<Constant>,
 }
 
 /// A column that is assembled of leaves.
@@ -87,9 +99,7 @@ impl FilePlan {
         file: &ParquetFile,
         (alignment, projection): (Alignment, Option<&Projection>),
         layout: &ArrowLayout,
-        predicate: Option<&Predicate>,
-        added: Option<&Predicate>,
-        constants: &[Constant],
+        conditions: &Conditions<'_>,
     ) -> Result<Self> {
         let options = SchemaOptions { may_lack_dictionary_columns: true, ..file.schema_options().with_layout(layout) };
         let (schema, nodes) = file.build_schema(&options, projection)?;
@@ -97,21 +107,25 @@ impl FilePlan {
         let columns: Vec<PlannedColumn> = nodes.into_iter().map(|node| PlannedColumn::new(node, &mut leaves)).collect();
 
         let mut operands = Vec::new();
-        let bind = |predicate: &Predicate| -> Result<BoundPredicate> {
+        let bind = |predicate: &Predicate| -> Result<(BoundPredicate, Vec<Node>)> {
             let (schema, nodes) = file.build_schema(&options, None)?;
             let leaf = |path: &[usize]| predicate_leaf(&nodes, path);
-            Ok(predicate.bind(&BindContext::new(&schema).with_leaves(&leaf).with_constants(constants))?)
+            let context = BindContext::new(conditions.schema)
+                .with_file(&schema, conditions.is_united)
+                .with_leaves(&leaf)
+                .with_constants(&conditions.constants);
+            Ok((predicate.bind(&context)?, nodes))
         };
-        let added = added.map(bind).transpose()?.map(Arc::new);
-        let predicate = match predicate {
+        let added = conditions.added.map(bind).transpose()?.map(|(bound, _)| Arc::new(bound));
+        let predicate = match conditions.predicate {
             None => None,
             Some(predicate) => {
-                let bound = bind(predicate)?;
+                let (bound, nodes) = bind(predicate)?;
                 for column in &bound.columns {
-                    let projection = Projection::from_paths([column.path.clone()]);
+                    let projection = Projection::from_leaves(leaves_at(&nodes, &column.indices)?);
                     let (_, nodes) = file.build_schema(&options, Some(&projection))?;
                     let [node] = <[Node; 1]>::try_from(nodes)
-                        .map_err(|_| Error::invalid(format!("{:?} means several columns", column.path)))?;
+                        .map_err(|_| Error::invalid(format!("{:?} means several columns", column.name)))?;
                     let within = PlannedColumn::new(node, &mut leaves);
                     operands.push(match (column.leaf, within.leaves.as_slice()) {
                         (Some(leaf), &[index]) if !column.repeated && leaves[index].leaf.column == leaf => {
@@ -140,6 +154,20 @@ impl FilePlan {
             limits,
         })
     }
+}
+
+/// The numbers of the leaves of a column: of the root at the first index, then of the fields of structs at the others.
+fn leaves_at(nodes: &[Node], indices: &[usize]) -> Result<Vec<usize>> {
+    let lost = || Error::internal("an operand that the file does not have");
+    let (&root, fields) = indices.split_first().ok_or_else(lost)?;
+    let mut node = nodes.get(root).ok_or_else(lost)?;
+    for &field in fields {
+        let NodeKind::Struct(children) = &node.kind else { return Err(lost()) };
+        node = children.get(field).ok_or_else(lost)?;
+    }
+    let mut leaves = Vec::new();
+    collect_columns(node, &mut leaves);
+    Ok(leaves)
 }
 
 impl PlannedColumn {

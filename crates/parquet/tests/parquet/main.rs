@@ -4,6 +4,7 @@
 mod bit_packed_levels;
 mod dictionary_columns;
 mod errors;
+mod evolution;
 mod int96;
 mod intervals;
 mod memory;

@@ -75,7 +75,7 @@ fn tests(values: &[Value], is_list: bool) -> Vec<ValueTest> {
 /// Some rows of the column that a predicate is about, if all of them can be read.
 fn operand(file: &ParquetFile, predicate: &BoundPredicate) -> Option<ArrayRef> {
     let column = predicate.columns.first()?;
-    let batches = file.scan().select([column.path.as_str()]).batch_size(1000).build().ok()?;
+    let batches = file.scan().select([column.names.join(".")]).batch_size(1000).build().ok()?;
     let batches = batches.collect::<Result<Vec<_>, _>>().ok()?;
     column.operand(batches.first()?).ok()
 }

@@ -44,7 +44,7 @@ fn bound(file: &ParquetFile, text: &str) -> BoundPredicate {
 
 /// What a predicate gives for each row of a row group.
 fn truths(file: &ParquetFile, predicate: &BoundPredicate, row_group: usize) -> Vec<Option<bool>> {
-    let mut paths: Vec<&str> = predicate.columns.iter().map(|column| column.path.as_str()).collect();
+    let mut paths: Vec<String> = predicate.columns.iter().map(|column| column.names.join(".")).collect();
     paths.sort_unstable();
     paths.dedup();
     let mut truths = Vec::new();

@@ -5,11 +5,11 @@ use std::sync::{Arc, PoisonError};
 use lath_predicate::{BindContext, Constant, Predicate, Test, value_at};
 
 use super::super::dynamic::Narrowing;
-use super::super::file_plan::FilePlan;
+use super::super::file_plan::{Conditions, FilePlan};
 use super::super::thresholds::MAX_PLANS;
 use super::Planner;
 use super::plans::PlannedSchema;
-use crate::dataset::{Alignment, DatasetFile};
+use crate::dataset::{Alignment, DatasetFile, PartitionColumn};
 use crate::error::Result;
 use crate::file::ParquetFile;
 use crate::schema::Projection;
@@ -54,11 +54,16 @@ impl Planner {
                 (alignment, projection)
             }
         };
-        let constants = self.constants(entry.partition(), Some(file));
-        let added = narrowing.map(|narrowing| &narrowing.predicate);
+        let conditions = Conditions {
+            predicate,
+            added: narrowing.map(|narrowing| &narrowing.predicate),
+            schema: self.dataset.schema(),
+            is_united: self.dataset.is_united(),
+            constants: self.constants(entry.partition()),
+        };
         let columns = (alignment, projection.as_ref());
-        let plan = FilePlan::new(file, columns, &self.layout, predicate, added, &constants)
-            .map_err(|error| file.locate(error))?;
+        let plan =
+            FilePlan::new(file, columns, &self.layout, &conditions).map_err(|error| file.locate(error))?;
         let plan = Arc::new(plan);
         // Plans with an older dynamic filter are not used again.
         let is_same =
@@ -84,7 +89,7 @@ impl Planner {
         if let Some(&may_be) = known.get(partition) {
             return Ok(may_be);
         }
-        let constants = self.constants(partition, None);
+        let constants = self.constants(partition);
         let schema = self.dataset.schema();
         let bound = predicate.bind(&BindContext::new(schema).with_constants(&constants))?;
         let may_be = !matches!(bound.test, Test::Constant(Some(false) | None));
@@ -92,25 +97,13 @@ impl Planner {
         Ok(may_be)
     }
 
-    /// The columns with one value for all rows of a file: partition columns, and columns that the file lacks.
-    fn constants(&self, partition: &[u32], file: Option<&ParquetFile>) -> Vec<Constant> {
-        let partitions = self.dataset.partitions();
-        let mut constants: Vec<Constant> = partitions
-            .iter()
-            .zip(partition)
-            .map(|(column, &row)| Constant {
-                name: column.field().name().clone(),
-                field: Arc::clone(column.field()),
-                value: value_at(column.values(), row as usize),
-            })
-            .collect();
-        let Some(file) = file else { return constants };
-        for field in self.dataset.schema().fields() {
-            let is_partition = partitions.iter().any(|column| column.field().name() == field.name());
-            if !is_partition && file.schema().column_with_name(field.name()).is_none() {
-                constants.push(Constant { name: field.name().clone(), field: Arc::clone(field), value: None });
-            }
-        }
-        constants
+    /// The partition columns, which have one value for all rows of a file.
+    fn constants(&self, partition: &[u32]) -> Vec<Constant> {
+        let constant = |(column, &row): (&PartitionColumn, &u32)| Constant {
+            name: column.field().name().clone(),
+            field: Arc::clone(column.field()),
+            value: value_at(column.values(), row as usize),
+        };
+        self.dataset.partitions().iter().zip(partition).map(constant).collect()
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow_schema::{Schema, SchemaRef};
-use lath_format::schema::{encode_arrow_schema, is_at_or_below};
+use lath_format::schema::encode_arrow_schema;
 use lath_predicate::{BindContext, Predicate};
 use serde::{Deserialize, Serialize};
 
@@ -145,7 +145,7 @@ fn needed_schema(planner: &Planner) -> Schema {
     let bound = planner.predicate.as_ref().map(|predicate| predicate.bind(&BindContext::new(whole)));
     let is_asked = |name: &str| match &bound {
         None => false,
-        Some(Ok(bound)) => bound.columns.iter().any(|column| is_at_or_below(&column.path, name)),
+        Some(Ok(bound)) => bound.columns.iter().any(|column| column.names.first().is_some_and(|root| root == name)),
         Some(Err(_)) => true,
     };
     let is_needed = |name: &String| planner.target.of_files.column_with_name(name).is_some() || is_asked(name);

@@ -1,0 +1,44 @@
+use std::fmt;
+use std::io;
+
+/// Why JSON lines cannot be read.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// The text cannot be read.
+    Io(io::Error),
+    /// A line is not an object of the schema.
+    Line {
+        /// Number of the line, counted from 1.
+        line: u64,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// A schema that JSON cannot be read as.
+    Schema {
+        /// What is not supported.
+        what: String,
+    },
+}
+
+/// A result with [`Error`].
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io(error) => write!(f, "cannot read: {error}"),
+            Self::Line { line, what } => write!(f, "line {line}: {what}"),
+            Self::Schema { what } => f.write_str(what),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Io(error) => Some(error),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! The schema of JSON lines: Arrow's, with types of numbers that hold every digit.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::io::BufRead;
+use std::sync::Arc;
+
+use arrow_json::reader::infer_json_schema_from_iterator;
+use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema, SchemaRef};
+use serde_json::Value;
+
+use crate::error::{Error, Result};
+use crate::number::{double, keeps_digits};
+use crate::rows::plain;
+
+/// The columns of the first `max_rows` objects of a text. Numbers become 64-bit integers, unsigned ones if one of them needs that, or
+/// doubles if some have a fraction or an exponent; text if no such type holds all of their digits.
+///
+/// # Errors
+/// [`Error::Line`] for a line that is not an object, or whose fields are not of the types of lines before; [`Error::Io`].
+pub fn infer_schema(mut text: impl BufRead, max_rows: usize) -> Result<SchemaRef> {
+    let line = Cell::new(0u64);
+    let numbers = RefCell::new(HashMap::new());
+    let mut object = Vec::new();
+    let mut broken = None;
+    let values = std::iter::from_fn(|| {
+        loop {
+            object.clear();
+            match text.read_until(b'\n', &mut object) {
+                Ok(0) => return None,
+                Ok(_) => line.set(line.get() + 1),
+                Err(error) => {
+                    broken = Some(Error::Io(error));
+                    return None;
+                }
+            }
+            if !object.trim_ascii().is_empty() {
+                break;
+            }
+        }
+        // The message counts lines within this text, which is one line.
+        let at_column = |error: serde_json::Error| {
+            let message = error.to_string();
+            let what = message.split(" at line ").next().unwrap_or_default().to_owned();
+            ArrowError::JsonError(format!("not a JSON object on one line: {what}, column {}", error.column()))
+        };
+        let value = serde_json::from_slice::<Value>(&object).map_err(at_column);
+        if let Ok(value) = &value {
+            add_numbers(value, &mut Vec::new(), &cut_numbers(&object), &mut numbers.borrow_mut());
+        }
+        Some(value)
+    });
+    let schema = infer_json_schema_from_iterator(values.take(max_rows));
+    if let Some(error) = broken {
+        return Err(error);
+    }
+    let schema = schema.map_err(|error| Error::Line { line: line.get(), what: plain(&error) })?;
+    let numbers = numbers.into_inner();
+    let fields = schema.fields().iter().map(|field| with_numbers(field, &mut Vec::new(), &numbers));
+    Ok(Arc::new(Schema::new(fields.collect::<Vec<_>>())))
+}
+
+/// What the numbers of a column are, at the names that lead there; lists are passed through.
+type Numbers = HashMap<Vec<String>, Guess>;
+
+#[derive(Debug, Default)]
+struct Guess {
+    least: i128,
+    greatest: i128,
+    has_fractions: bool,
+    /// An integer that a double does not hold.
+    has_long_integers: bool,
+    /// A number of more digits than a double has.
+    is_cut: bool,
+}
+
+impl Guess {
+    fn add_integer(&mut self, value: i128) {
+        self.least = self.least.min(value);
+        self.greatest = self.greatest.max(value);
+        self.has_long_integers |= value as f64 as i128 != value;
+    }
+
+    fn data_type(&self) -> DataType {
+        let fits = |least: i128, greatest: i128| self.least >= least && self.greatest <= greatest;
+        match self.has_fractions {
+            _ if self.is_cut => DataType::Utf8,
+            true if self.has_long_integers => DataType::Utf8,
+            true => DataType::Float64,
+            false if fits(i64::MIN.into(), i64::MAX.into()) => DataType::Int64,
+            false if fits(0, u64::MAX.into()) => DataType::UInt64,
+            false => DataType::Utf8,
+        }
+    }
+}
+
+/// The doubles that numbers of a line would be cut to.
+fn cut_numbers(line: &[u8]) -> Vec<f64> {
+    let mut cut = Vec::new();
+    let mut at = 0;
+    while let Some(&byte) = line.get(at) {
+        if byte == b'"' {
+            at += 1;
+            while let Some(&byte) = line.get(at).filter(|byte| **byte != b'"') {
+                at += 1 + usize::from(byte == b'\\');
+            }
+            at += 1;
+        } else if byte == b'-' || byte.is_ascii_digit() {
+            let is_part = |byte: &&u8| byte.is_ascii_digit() || matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E');
+            let len = line[at..].iter().take_while(is_part).count();
+            if let Ok(text) = str::from_utf8(&line[at..at + len]) {
+                match double(text) {
+                    Some(value) if len > 15 && !keeps_digits(value, text) => cut.push(value),
+                    None => cut.push(text.parse().unwrap_or(f64::INFINITY)),
+                    _ => {}
+                }
+            }
+            at += len;
+        } else {
+            at += 1;
+        }
+    }
+    cut
+}
+
+fn add_numbers(value: &Value, names: &mut Vec<String>, cut: &[f64], numbers: &mut Numbers) {
+    match value {
+        Value::Number(number) => {
+            if !numbers.contains_key(names.as_slice()) {
+                numbers.insert(names.clone(), Guess::default());
+            }
+            let Some(guess) = numbers.get_mut(names.as_slice()) else { return };
+            match (number.as_i64(), number.as_u64(), number.as_f64()) {
+                (Some(value), ..) => guess.add_integer(value.into()),
+                (_, Some(value), _) => guess.add_integer(value.into()),
+                (.., value) => {
+                    guess.has_fractions = true;
+                    guess.is_cut |= value.is_none_or(|value| cut.contains(&value));
+                }
+            }
+        }
+        Value::Array(values) => values.iter().for_each(|value| add_numbers(value, names, cut, numbers)),
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                names.push(name.clone());
+                add_numbers(value, names, cut, numbers);
+                names.pop();
+            }
+        }
+        _ => {}
+    }
+}
+
+fn with_numbers(field: &FieldRef, names: &mut Vec<String>, numbers: &Numbers) -> FieldRef {
+    names.push(field.name().clone());
+    let data_type = typed(field.data_type(), names, numbers);
+    names.pop();
+    Arc::new(Field::new(field.name(), data_type, true))
+}
+
+fn typed(data_type: &DataType, names: &mut Vec<String>, numbers: &Numbers) -> DataType {
+    match data_type {
+        DataType::Int64 | DataType::Float64 => {
+            numbers.get(names.as_slice()).map_or_else(|| data_type.clone(), Guess::data_type)
+        }
+        DataType::Struct(fields) => {
+            DataType::Struct(fields.iter().map(|field| with_numbers(field, names, numbers)).collect())
+        }
+        DataType::List(element) => {
+            let inner = typed(element.data_type(), names, numbers);
+            DataType::List(Arc::new(Field::new(element.name(), inner, true)))
+        }
+        other => other.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn types(text: &str) -> Vec<DataType> {
+        let schema = infer_schema(text.as_bytes(), usize::MAX).unwrap();
+        schema.fields().iter().map(|field| field.data_type().clone()).collect()
+    }
+
+    #[test]
+    fn numbers_get_a_type_that_holds_their_digits() {
+        use DataType::{Float64, Int64, UInt64, Utf8};
+        for (text, expected) in [
+            ("{\"a\":1}\n{\"a\":-2}", Int64),
+            ("{\"a\":1}\n{\"a\":18446744073709551615}", UInt64),
+            ("{\"a\":-1}\n{\"a\":18446744073709551615}", Utf8),
+            ("{\"a\":1}\n{\"a\":2.5}", Float64),
+            ("{\"a\":9007199254740993}\n{\"a\":1.5}", Utf8),
+            ("{\"a\":9007199254740992}\n{\"a\":1.5}", Float64),
+            ("{\"a\":123456789012345678901234567890}", Utf8),
+            ("{\"a\":0.12345678901234567890}", Utf8),
+            ("{\"a\":0.30000000000000004}", Float64),
+            ("{\"a\":-0}", Float64),
+            ("{\"a\":\"x\"}\n{\"a\":1}", Utf8),
+        ] {
+            assert_eq!(types(text), [expected], "{text}");
+        }
+    }
+
+    #[test]
+    fn a_column_is_text_for_its_own_numbers_alone() {
+        let types = types("{\"a\":1.5,\"b\":0.12345678901234567890,\"c\":[18446744073709551615],\"d\":\"0.12345678901234567890\"}");
+        let list = DataType::List(Arc::new(Field::new_list_field(DataType::UInt64, true)));
+        assert_eq!(types, [DataType::Float64, DataType::Utf8, list, DataType::Utf8]);
+    }
+}

@@ -1,0 +1,31 @@
+//! JSON lines as Arrow batches, without a digit lost.
+//!
+//! Arrow's reader cuts numbers that a column does not hold: `2.5` becomes 2 in a column of integers, and 9007199254740993 loses its last
+//! digit beside a fraction. Here a number that does not fit its column is an error, which names the line, and types are inferred that
+//! hold every digit of the numbers that were looked at. The versions 58 and 59 of `arrow-json` do so.
+//!
+//! ```
+//! use lath_json::{Rows, infer_schema};
+//!
+//! let text = b"{\"n\":9007199254740993,\"x\":1.5}\n{\"n\":2,\"x\":3}\n";
+//! let schema = infer_schema(&text[..], usize::MAX)?;
+//! let mut rows = Rows::new(&text[..], schema, 1024, |_| true)?;
+//! assert_eq!(rows.next().transpose()?.map_or(0, |batch| batch.num_rows()), 2);
+//!
+//! let cut = Rows::new(&b"{\"n\":1}\n{\"n\":2.5}\n"[..], infer_schema(&b"{\"n\":1}"[..], 1)?, 1024, |_| true)?;
+//! let error = cut.last().and_then(Result::err).map(|error| error.to_string());
+//! assert_eq!(error.as_deref(), Some("line 2: 2.5 is not a value of Int64"));
+//! # Ok::<(), lath_json::Error>(())
+//! ```
+
+mod decoder;
+mod error;
+mod exact;
+mod infer;
+mod moment;
+mod number;
+mod rows;
+
+pub use error::{Error, Result};
+pub use infer::infer_schema;
+pub use rows::Rows;
