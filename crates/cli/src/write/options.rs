@@ -63,9 +63,11 @@ pub(crate) fn write_options(request: &ParquetRequest<'_>, schema: &Schema) -> Re
     for (key, value) in notes {
         options = options.key_value_metadata(key, Some(value.clone()));
     }
-    options = options
-        .sorted_by(schema, sorted_by.iter().cloned())
-        .map_err(|error| Failure::Usage(format!("--sort-by: {error}")))?;
+    // Without the option, an error of the schema is none of its.
+    if !sorted_by.is_empty() {
+        let sorted = options.sorted_by(schema, sorted_by.iter().cloned());
+        options = sorted.map_err(|error| Failure::Usage(format!("--sort-by: {error}")))?;
+    }
     if let Some(file) = like.filter(|_| !args.no_inherit) {
         options = inherit(options, file, schema)?;
     }

@@ -134,7 +134,7 @@ fn expand_store(url: &str, options: &DatasetOptions, found: &mut Vec<Found>) -> 
                     require_literal_leading_dot: true,
                     ..glob::MatchOptions::new()
                 };
-                pattern.matches_with(path, exactly)
+                pattern.matches_with(path, exactly) && !is_within_passed_over(path, pattern.as_str())
             }
             None => {
                 let below = path.strip_prefix(directory).unwrap_or(path).trim_start_matches('/');
@@ -195,8 +195,16 @@ fn expand_glob(pattern: &str, found: &mut Vec<Found>) -> Result<()> {
             let path = error.path().to_owned();
             unreachable(&path, error.into())
         })?;
+        if path.to_str().is_some_and(|path| is_within_passed_over(path, pattern)) {
+            continue;
+        }
         match fs::metadata(&path) {
-            Ok(metadata) if metadata.is_dir() => walk(&path, found)?,
+            Ok(metadata) if metadata.is_dir() => {
+                // A folder that the glob fits is looked at as one that is given, but for those of other programs.
+                if !path.to_str().is_some_and(|path| is_within_passed_over(&format!("{path}/"), pattern)) {
+                    walk(&path, found)?;
+                }
+            }
             Ok(_) => found.push(Found::local(&path)),
             Err(error) => return Err(unreachable(&path, error)),
         }
@@ -241,6 +249,17 @@ pub(super) fn is_passed_over(name: &[u8]) -> bool {
         Some(b'_') => !name.contains(&b'='),
         _ => false,
     }
+}
+
+/// Whether a path lies in a folder that a search does not look at, unless the glob that it fits names that folder.
+fn is_within_passed_over(path: &str, pattern: &str) -> bool {
+    let is_named = |name: &str| {
+        let begins_alike = |part: &&str| part.as_bytes().first() == name.as_bytes().first();
+        let fits = |part: &str| glob::Pattern::new(part).is_ok_and(|part| part.matches(name));
+        pattern.split('/').filter(begins_alike).any(fits)
+    };
+    let folders = path.split('/').rev().skip(1);
+    folders.filter(|name| !matches!(*name, "." | "..")).any(|name| is_passed_over(name.as_bytes()) && !is_named(name))
 }
 
 /// Whether a search takes a file of this name for a Parquet file.

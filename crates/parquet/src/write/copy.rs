@@ -16,7 +16,7 @@ use super::schema::{LeafSchema, WriteSchema, is_encoded_alike};
 use crate::error::{Error, Result};
 use crate::file::{ParquetFile, first_page_version};
 use crate::page::{BitOrder, ChunkSpec};
-use lath_format::thrift::{ThriftError, ThriftReader, WireType};
+use lath_format::thrift::{ThriftReader, WireType};
 
 /// Chunks are copied in pieces of this size.
 const PIECE_BYTES: u64 = 8 << 20;
@@ -24,6 +24,8 @@ const PIECE_BYTES: u64 = 8 << 20;
 const MISSED_BYTES: u64 = 100;
 /// More than the header of a Bloom filter takes up.
 const BLOOM_HEADER_BYTES: u64 = 64;
+/// A Bloom filter is made of blocks of so many bytes.
+const BLOOM_BLOCK_BYTES: u64 = 32;
 
 /// Copies the columns of `schema` in a row group of `file` to where `output` is.
 ///
@@ -243,30 +245,30 @@ fn indexed(file: &ParquetFile, location: Option<IndexLocation>) -> Result<Option
     read(file, offset..offset.saturating_add(len)).map(Some)
 }
 
-/// The Bloom filter with its header, if the chunk has one. Its length is not always said.
+/// The Bloom filter with its header, if the chunk has one. It is as long as its header says: footers do not always have a length, and
+/// some have a wrong one. A filter that is none is left out, as readers pass over it.
 fn bloom_filter(file: &ParquetFile, location: Option<IndexLocation>) -> Result<Option<Bytes>> {
-    let Some(IndexLocation { offset, len }) = location else { return Ok(None) };
-    let negative = |_| Error::corrupt("a Bloom filter is at a negative offset");
-    let start = u64::try_from(offset).map_err(negative)?;
-    let len = match len {
-        Some(len) => u64::try_from(len).map_err(negative)?,
-        None => {
-            let end = start.saturating_add(BLOOM_HEADER_BYTES).min(file.source().len());
-            let header = read(file, start.min(end)..end)?;
-            let mut reader = ThriftReader::new(&header);
-            let mut bitset_bytes = 0;
-            let header = reader.each_field(|reader, field| match (field.id, field.wire_type) {
-                (1, WireType::I32) => {
-                    bitset_bytes = reader.i32()?;
-                    Ok(())
-                }
-                _ => reader.skip(field),
-            });
-            header.map_err(malformed)?;
-            u64::try_from(bitset_bytes).map_err(negative)? + reader.position() as u64
+    let Some(Ok(start)) = location.map(|location| u64::try_from(location.offset)) else { return Ok(None) };
+    let file_len = file.source().len();
+    let end = start.saturating_add(BLOOM_HEADER_BYTES).min(file_len);
+    if start >= end {
+        return Ok(None);
+    }
+    let header = read(file, start..end)?;
+    let mut reader = ThriftReader::new(&header);
+    let mut bitset_bytes = 0;
+    let parsed = reader.each_field(|reader, field| match (field.id, field.wire_type) {
+        (1, WireType::I32) => {
+            bitset_bytes = reader.i32()?;
+            Ok(())
         }
+        _ => reader.skip(field),
+    });
+    let end = match (parsed, u64::try_from(bitset_bytes)) {
+        (Ok(()), Ok(bytes)) if bytes > 0 && bytes % BLOOM_BLOCK_BYTES == 0 => start + reader.position() as u64 + bytes,
+        _ => return Ok(None),
     };
-    read(file, start..start.saturating_add(len)).map(Some)
+    if end > file_len { Ok(None) } else { read(file, start..end).map(Some) }
 }
 
 fn read(file: &ParquetFile, range: Range<u64>) -> Result<Bytes> {
@@ -277,8 +279,4 @@ fn read(file: &ParquetFile, range: Range<u64>) -> Result<Bytes> {
         return Err(at(std::io::Error::from(std::io::ErrorKind::UnexpectedEof)));
     }
     Ok(bytes.slice(..len as usize))
-}
-
-fn malformed(error: ThriftError) -> Error {
-    Error::corrupt(format!("malformed metadata of a column chunk: {error:?}"))
 }

@@ -30,6 +30,18 @@ pub(super) fn sniff_delimiter(head: &[u8], is_whole_file: bool, quote: Option<u8
     best.0
 }
 
+/// The delimiter that the first line says: Excel writes and reads `sep=;` before the header.
+pub(super) fn separator_line(head: &[u8]) -> Option<u8> {
+    let text = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head);
+    let end = text.iter().position(|&byte| byte == b'\n')?;
+    let line = text[..end].strip_suffix(b"\r").unwrap_or(&text[..end]);
+    let line = line.strip_prefix(b"\"").and_then(|line| line.strip_suffix(b"\"")).unwrap_or(line);
+    match line.get(..4)?.eq_ignore_ascii_case(b"sep=").then_some(&line[4..])? {
+        [delimiter] if !matches!(delimiter, b'"' | b'\r' | b'\n') => Some(*delimiter),
+        _ => None,
+    }
+}
+
 /// The number of fields of each of the first records.
 fn field_counts(head: &[u8], is_whole_file: bool, dialect: Dialect) -> Vec<usize> {
     let mut builder = ReaderBuilder::new();

@@ -8,13 +8,14 @@ mod inference;
 mod number;
 mod records;
 
+use std::io::BufRead;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::{Field, FieldRef, Schema, SchemaRef, TimeUnit};
 
 use self::column::{Column, type_option};
-use self::dialect::{Dialect, sniff_delimiter};
+use self::dialect::{Dialect, separator_line, sniff_delimiter};
 use self::fields::Nulls;
 use self::inference::{Inferred, TypeGuess};
 use self::records::{Records, Texts};
@@ -37,10 +38,13 @@ pub(super) fn read(
     let sample = input.sample(options.sample);
     let quote = options.quote;
     let head = input.peek_text(HEAD_BYTES)?;
-    let delimiter = options.delimiter.unwrap_or_else(|| sniff_delimiter(head, head.len() < HEAD_BYTES, quote));
+    let separator = separator_line(head);
+    let sniffed = || separator.unwrap_or_else(|| sniff_delimiter(head, head.len() < HEAD_BYTES, quote));
+    let delimiter = options.delimiter.unwrap_or_else(sniffed);
     let open = Format {
         name: input.name().to_owned(),
         dialect: Dialect { delimiter, quote },
+        has_separator_line: separator.is_some(),
         header: options.header,
         nulls: Nulls(options.nulls.clone()),
     };
@@ -84,13 +88,20 @@ fn strict(field: &FieldRef, formats: &[DateTimeFormat]) -> Option<Inferred> {
 struct Format {
     name: String,
     dialect: Dialect,
+    /// Whether the first line says the delimiter and is none of the table's.
+    has_separator_line: bool,
     header: bool,
     nulls: Nulls,
 }
 
 impl Format {
-    fn records(&self, bytes: Bytes) -> Result<Records> {
-        Records::new(bytes, &self.name, self.dialect, self.header, self.nulls.clone())
+    fn records(&self, mut bytes: Bytes) -> Result<Records> {
+        if self.has_separator_line {
+            let skipped = bytes.skip_until(b'\n');
+            skipped.map_err(|error| Failure::Io(format!("{}: cannot read: {error}", self.name)))?;
+        }
+        let lines_before = u64::from(self.has_separator_line);
+        Records::new(bytes, &self.name, self.dialect, self.header, self.nulls.clone(), lines_before)
     }
 }
 

@@ -67,8 +67,15 @@ struct Field {
 }
 
 impl Records {
-    /// Starts reading. With `header`, the first record has the names of the columns.
-    pub(super) fn new(bytes: Bytes, name: &str, dialect: Dialect, header: bool, nulls: Nulls) -> Result<Self> {
+    /// Starts reading behind `lines_before` lines. With `header`, the first record has the names of the columns.
+    pub(super) fn new(
+        bytes: Bytes,
+        name: &str,
+        dialect: Dialect,
+        header: bool,
+        nulls: Nulls,
+        lines_before: u64,
+    ) -> Result<Self> {
         let mut builder = ReaderBuilder::new();
         builder.delimiter(dialect.delimiter);
         match dialect.quote {
@@ -83,7 +90,7 @@ impl Records {
             parser: builder.build(),
             dialect,
             nulls,
-            skipped_lines: 0,
+            skipped_lines: lines_before,
             last_byte: 0,
             batch_bytes: 0,
             columns: Vec::new(),
